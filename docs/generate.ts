@@ -1,8 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { attacksPage } from './pages/attacks.ts'
 import { errorsPage } from './pages/errors.ts'
 import { performancePage } from './pages/performance.ts'
 import { toolsPage } from './pages/tools.ts'
+import { wireBytesPage } from './pages/wire-bytes.ts'
 import { wireSchemaPage } from './pages/wire-schema.ts'
 
 /**
@@ -11,8 +13,10 @@ import { wireSchemaPage } from './pages/wire-schema.ts'
  */
 const PAGES: Readonly<Record<string, () => string>> = {
   'tools.md': toolsPage,
+  'attacks.md': attacksPage,
   'errors.md': errorsPage,
   'performance.md': performancePage,
+  'wire-bytes.md': wireBytesPage,
   'wire-schema.json': wireSchemaPage,
 }
 

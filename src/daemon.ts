@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { TOOLS } from '../tools/index.ts'
 import { showEnvelope } from '../tools/show.ts'
 import { counted, duration } from '../tools/text.ts'
+import { cacheFolder } from '../wire/cache-folder.ts'
+import { openCompiler } from '../wire/kernels/compiler.ts'
+import { openCommits } from '../wire/kernels/git-commits.ts'
 import { adapterOf } from '../wire/kernels/languages.ts'
 import { openPrograms } from '../wire/kernels/programs.ts'
 import { Refusal } from '../wire/link/calls.ts'
-import { cacheFolder } from '../wire/swank/fasl-cache.ts'
 import { openApprovals } from './approvals/queue.ts'
 import { openCalls } from './calls/calls.ts'
 import { openPolicyDesk } from './calls/policy-desk.ts'
@@ -18,7 +20,6 @@ import { EXIT, Failure } from './failure.ts'
 import { openFiles } from './files/files.ts'
 import { realOf } from './files/roots.ts'
 import { listTools, openMethods } from './front/methods.ts'
-import { openPolicyMethods } from './front/policy-methods.ts'
 import type { FailureData, ShutdownResult } from './front/protocol.ts'
 import { tryConnect } from './front/reach.ts'
 import { openHosts, openSeats } from './front/seat/seats.ts'
@@ -27,16 +28,17 @@ import { openSuspensionMethods } from './front/suspension-methods.ts'
 import { claimInstance, type Instance } from './instance.ts'
 import { type Journal, openJournal } from './journal/journal.ts'
 import { keepSecret } from './journal/redaction.ts'
+import { openAttachmentStore } from './kernels/attachment-store.ts'
 import { type Kernels, openKernels } from './kernels/kernels.ts'
-import { openRemembered } from './kernels/remembered.ts'
 import type { KernelRow } from './kernels/rows.ts'
 import { type Log, openLog } from './log.ts'
 import { type Paths, preparePaths, VERSION } from './paths.ts'
 import { openPolicy } from './policy/policy.ts'
 import { openRegistry } from './registry/registry.ts'
+import { openSources } from './sources/sources.ts'
 import { SuspensionDesk } from './suspensions/desk.ts'
 import { Leases } from './suspensions/leases.ts'
-import { openTexts, type TextStore } from './text/texts.ts'
+import { openTexts, type TextStores } from './text/texts.ts'
 
 /** A person who writes a rule does not see so short a time; a call that is made over and over would pay for it. */
 const POLICY_FRESH_MS = 50
@@ -60,7 +62,7 @@ export interface Daemon {
 /**
  * The composition root: makes this process the daemon of one user, with all of its parts.
  *
- * Throws a `Failure` that says why it cannot be: another one runs (exit code 2), a debugger can connect, a directory
+ * Throws a `Failure` that says why it cannot be: another one runs there (exit code 2), a debugger can connect, a directory
  * cannot be used, or a configuration file is wrong.
  */
 export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Promise<Daemon> {
@@ -103,7 +105,13 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
     stateDir: paths.stateDir,
     log: (sentence, error) => log.warn({ error }, sentence),
   })
-  const desk = openPolicyDesk({ policy, registry, approvals, journal, files })
+  const compiler = openCompiler()
+  const sources = openSources({
+    compile: request => compiler.compile(request),
+    replaced: (path, most) => files.replaced(path, most),
+    committed: openCommits(),
+  })
+  const desk = openPolicyDesk({ policy, registry, kernels, approvals, journal, files })
   const calls = openCalls({
     registry,
     version: VERSION,
@@ -113,13 +121,18 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
     approvals,
     policy,
     leases,
-    stateDir: paths.stateDir,
     texts,
+    sources,
+    clock: SYSTEM_CLOCK,
     log: (sentence, error) => log.error({ error }, sentence),
     patienceMs: config.calls.patience_seconds * 1_000,
     lookMs: config.calls.look_seconds * 1_000,
   })
   const hosts = openHosts({ runtimeDir: paths.runtimeDir, kernels })
+  const left = (connection: string, gone: () => void) => {
+    gone()
+    calls.left(connection)
+  }
   const seats = openSeats({ approvals, journal, prove: hosts.prove })
   const uses = (clients: number) => ({ running: calls.busy(), kernels: kernels.list(), clients })
 
@@ -127,12 +140,16 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
     address: `unix:${paths.socket}`,
     welcome: { version: VERSION, pid: process.pid, instance: instance.nonce },
     methods: openMethods({
+      ...seats,
       calls,
       kernels,
       seats: seats.methods,
-      whoSits: seats.whoSits,
-      policy: openPolicyMethods(desk),
-      suspensions: openSuspensionMethods({ desk: new SuspensionDesk(leases), ...seats }),
+      policy: desk,
+      suspensions: openSuspensionMethods({
+        desk: new SuspensionDesk(leases),
+        ...seats,
+        letsIn: asked => desk.letsIn({ ...asked, level: 'safe' }),
+      }),
       show: (tool, envelope) => showEnvelope(envelope, registry.find(tool)),
       listTools: wanted => listTools(registry, wanted),
       status: () => ({
@@ -147,13 +164,19 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
         suspended: suspendedIn(kernels.list()),
         kernels: kernels.list().length,
       }),
-      shutdown: when => endIf(when),
+      shutdown: endIf,
     }),
-    came: ({ id, root }) => leases.came({ id, root, kind: 'cli' }),
+    came({ id, root }) {
+      const gone = leases.came({ id, root, kind: 'cli' })
+      return () => left(id, gone)
+    },
     serveMcp: connection =>
       hosts.whileBridged(connection.session.options, async ({ origin, doubt }) => {
         // The package of MCP takes more memory than all the rest of an idle daemon's code.
-        const { serveMcp } = await import('./front/mcp.ts')
+        const [{ serveMcp }, { livingOf }] = await Promise.all([
+          import('./front/mcp.ts'),
+          import('./front/tool-list.ts'),
+        ])
         const { id, root } = connection.session
         const gone = leases.came({ id, root, kind: 'mcp', origin })
         await serveMcp({
@@ -161,11 +184,16 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
           origin,
           calls,
           registry,
+          texts,
+          living: () => livingOf(kernels.besides({ name: '', root }).map(({ kernel }) => kernel)),
           version: VERSION,
           log,
+          displayed: path => texts.files.read(path),
           questionMs: approvalMs,
           doubt: client => doubt(client, policy.yesOf(root, client)),
-        }).finally(gone)
+          mayCount: client =>
+            policy.yesOf(root, client) === undefined && doubt(client, 'counts') === undefined,
+        }).finally(() => left(id, gone))
       }),
     log,
     limits: { ...SERVER_LIMITS, ...limits },
@@ -195,6 +223,7 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
     stopIdling()
     approvals.close()
     await kernels.close()
+    compiler.close()
     await server.close()
     calls.close()
     await journal.close().catch((error: unknown) => log.error({ error }, 'The journal could not be closed.'))
@@ -202,8 +231,8 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
     log.info({}, 'The daemon ended.')
   }
 
-  function endIf(when: Unless): ShutdownResult {
-    const now = uses(server.clients() - 1)
+  function endIf(when: Unless, root: string | undefined): ShutdownResult {
+    const now = namedTo(root, uses(server.clients() - 1))
     const reason = reasonToStay(now, when)
     if (reason !== undefined) {
       const next = 'imago shutdown --force ends it all the same.'
@@ -211,7 +240,8 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
     }
     // The answer goes out first.
     setImmediate(() => void close('shutdown'))
-    return { ended_kernels: living(now), detached_kernels: attached(now) }
+    const own = (name: string) => name !== OF_ANOTHER
+    return { ended_kernels: living(now).filter(own), detached_kernels: attached(now).filter(own) }
   }
 
   return { address: server.address, ended, close: () => close('asked') }
@@ -249,8 +279,7 @@ async function claimState({ stateDir, runtimeDir }: Paths): Promise<void> {
   if (claim === undefined || claim.type === 'held') return
   const who = claim.by === undefined ? '' : ` (process ${claim.by.pid}, version ${claim.by.version})`
   throw new Failure(
-    `Another daemon${who} keeps its journal in ${stateDir}. End it, or set IMAGO_STATE_DIR to another directory.`,
-    { exit: EXIT.usage },
+    `Another daemon${who} keeps its journal in ${stateDir}, and serves another runtime directory than ${runtimeDir}. Set IMAGO_RUNTIME_DIR to that one, end it there (imago shutdown), or set IMAGO_STATE_DIR to another directory.`,
   )
 }
 
@@ -263,7 +292,7 @@ function removeRemains({ runtimeDir }: Paths) {
 interface KernelsParts {
   readonly config: Config
   readonly paths: Paths
-  readonly texts: TextStore
+  readonly texts: TextStores
   readonly journal: Journal
   readonly leases: Leases
   readonly log: Log
@@ -282,7 +311,7 @@ function kernelsOf({ config, paths, texts, journal, leases, log, limits }: Kerne
       limits: heartbeatMs === undefined ? {} : { heartbeatMs },
       secret: value => keepSecret(value, 'key of a program'),
     }),
-    remembered: openRemembered({ stateDir, log: (sentence, error) => log.warn({ error }, sentence) }),
+    attachments: openAttachmentStore({ stateDir, log: (sentence, error) => log.warn({ error }, sentence) }),
     launch: ({ language, ...request }, { background, scripted }) =>
       adapterOf(language).launch(
         {
@@ -306,6 +335,20 @@ interface Uses {
   /** Connected clients, without the one that asks. */
   readonly clients: number
 }
+
+/** What stands for the names of other projects. */
+const OF_ANOTHER = 'of another project'
+
+/** The same for a client that may only be told the kernels of that project. */
+const namedTo = (root: string | undefined, all: Uses): Uses =>
+  root === undefined
+    ? all
+    : {
+        ...all,
+        kernels: all.kernels.map(row =>
+          row.root === root ? row : { ...row, name: OF_ANOTHER, script: row.script && 'a script' },
+        ),
+      }
 
 type Unless = 'unused' | 'nothing_runs' | 'always'
 
@@ -357,7 +400,7 @@ function runningReasons({ running, kernels }: Uses): string[] {
 
 const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 
-interface Idling {
+interface IdleWatch {
   readonly idleMs: number
   uses(): Uses
   /** Called once, when nothing has used the daemon for `idleMs`. */
@@ -365,7 +408,7 @@ interface Idling {
 }
 
 /** Watches for a daemon that nobody needs any more. Returns what stops watching. */
-function watchIdle({ idleMs, uses, end }: Idling): () => void {
+function watchIdle({ idleMs, uses, end }: IdleWatch): () => void {
   let needed = performance.now()
   const timer = setInterval(
     () => {
@@ -381,7 +424,7 @@ function watchIdle({ idleMs, uses, end }: Idling): () => void {
   return () => clearInterval(timer)
 }
 
-interface Guarding {
+interface GuardOptions {
   readonly log: Pick<Log, 'error'>
   /** Ends the daemon in order. */
   end(): void
@@ -394,7 +437,7 @@ interface Guarding {
  * or one kernel: they are logged. After anything else the state is in doubt, and the daemon ends. Returns what stops
  * guarding.
  */
-export function guard({ log, end, process: guarded = process }: Guarding): () => void {
+export function guard({ log, end, process: guarded = process }: GuardOptions): () => void {
   const rejected = (error: unknown) => log.error({ error }, 'A rejection that nobody handled.')
   const thrown = (error: unknown) => {
     const ofSystem = error instanceof Error && 'syscall' in error

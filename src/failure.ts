@@ -23,5 +23,3 @@ export class Failure extends Error {
     this.exit = options.exit ?? EXIT.failed
   }
 }
-
-export { messageOf } from '../wire/errors.ts'

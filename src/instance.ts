@@ -4,8 +4,6 @@ import { join } from 'node:path'
 import { readBounded } from '../wire/bounded-file.ts'
 import { startOf } from '../wire/process-start.ts'
 
-export { startOf } from '../wire/process-start.ts'
-
 /**
  * One daemon per user, decided by lock files `daemon.lock.N` in the runtime directory.
  *
@@ -26,7 +24,7 @@ type Claim =
   | { readonly type: 'held'; readonly instance: Instance }
   | { readonly type: 'taken'; readonly by: Instance | undefined }
 
-interface Claiming {
+interface ClaimOptions {
   readonly dir: string
   readonly version: string
   /** Whether somebody listens at the socket; a daemon in another process namespace shows only there. */
@@ -34,7 +32,7 @@ interface Claiming {
 }
 
 /** Makes this process the daemon of the runtime directory until it ends, or says which one is. */
-export async function claimInstance({ dir, version, listens }: Claiming): Promise<Claim> {
+export async function claimInstance({ dir, version, listens }: ClaimOptions): Promise<Claim> {
   const instance: Instance = {
     pid: process.pid,
     started: startOf(process.pid) ?? '',

@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 // The entry: hands each command to its own code and loads nothing else. `imago mcp` is a pipe, and starts as one.
 
+import { join } from 'node:path'
+
 // Node opens its debugger on this signal, for whoever connects: every program of the user could run code in a daemon,
 // or in a seat, also where the system lets no process look into another.
 process.on('SIGUSR1', () => {})
@@ -20,10 +22,19 @@ if (first === 'mcp' && !rest.includes('--help') && !rest.includes('-h')) {
   const { bridge } = await import('./front/bridge.ts')
   process.exitCode = await bridge(rest)
 } else {
-  const { runCommandLine } = await import('./front/cli.ts')
+  const bundle = first === 'serve' ? undefined : await bundleFor(first)
+  const { runCommandLine } = bundle?.exports ?? (await import('./front/cli.ts'))
   const exit = await runCommandLine({
     argv: process.argv.slice(2),
     openDaemon: async paths => (await import('./daemon.ts')).openDaemon({ paths }),
   })
+  if (exit !== 2) bundle?.keep()
   process.exit(exit)
+}
+
+/** All commands in one file, as a build makes it; the daemon is not in it. Undefined where this runs from source. */
+async function bundleFor(command = '') {
+  const { loadCached } = await import('./code-cache.ts')
+  const use = /^[a-z]+$/.test(command) ? command : 'prompt'
+  return loadCached<typeof import('./front/cli.ts')>(join(import.meta.dirname, 'front/cli.cjs'), use)
 }

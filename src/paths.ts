@@ -11,7 +11,8 @@ import {
 } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
-import { Failure, messageOf } from './failure.ts'
+import { messageOf } from '../wire/errors.ts'
+import { Failure } from './failure.ts'
 
 /** Where one user's daemon keeps its things. Absolute paths; nothing is created by asking. */
 export interface Paths {

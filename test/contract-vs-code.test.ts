@@ -5,9 +5,7 @@ import { TOOLS } from '../tools/index.ts'
 import type { Envelope } from '../tools/outcome.ts'
 import { type AttachedLisp, openAttachedLisp } from './support/attached-lisp.ts'
 import { errorOf, resultOf } from './support/calls-rig.ts'
-import { missingOf, shownCommands, unreachedSource } from './support/claims.ts'
 import { assert, suite } from './support/harness.ts'
-import { textOf } from './support/imports.ts'
 import type { Reply } from './support/seat.ts'
 
 /**
@@ -125,15 +123,6 @@ test('paths are confined to the project, for reading too', async () => {
   assert.is(readFileSync(outside, 'utf8'), '(secret)\n')
 })
 
-test('create_file makes a file that was not there, in folders that were not there', async () => {
-  await approved('create_file', { path: 'deep/er/made.lisp', content: TRICKY })
-  assert.is(file('deep/er/made.lisp'), TRICKY)
-  assert.is(
-    errorOf(await approved('create_file', { path: 'deep/er/made.lisp', content: '' })).code,
-    'already_exists',
-  )
-})
-
 test('get_last_error shows the frame that failed, with what its variables held', async () => {
   const form = `
     (defun cl-user::innermost (thing) (declare (optimize (debug 3))) (1+ (error "Cannot ship ~S." thing)))
@@ -197,38 +186,6 @@ test('macroexpand_form is not called safe, and reads nothing that runs before th
   assert.is(codeOf(await expand()), 'done')
   assert.is(await ran(), 'T')
 })
-
-test('nothing is claimed that has no code: commands, options, tools, arguments, and no code is without a caller', () => {
-  const commands = shownCommands()
-  assert.ok(commands.length > 80)
-  assert.equal(
-    commands.flatMap(shown => {
-      const missing = missingOf(shown) ?? wrongCall(shown.words)
-      return missing === undefined ? [] : [`${shown.page}: ${shown.line}: ${missing}`]
-    }),
-    [],
-  )
-  const rows = [...textOf('README.md').matchAll(/^\| ((?:`\w+`(?:, )?)+) \| (\w+) \|/gm)]
-  const told = rows.flatMap(([, tools = '', level]) =>
-    [...tools.matchAll(/\w+/g)].map(([name]) => [name, level]),
-  )
-  assert.ok(told.length > 30)
-  assert.equal(
-    told.filter(([name, level]) => TOOLS.find(tool => tool.name === name)?.level !== level),
-    [],
-  )
-  assert.equal(unreachedSource(), [])
-})
-
-/** What is wrong with `imago call TOOL '{…}'`. */
-function wrongCall([command, name = '', args = '{}']: readonly string[]): string | undefined {
-  if (command !== 'call' || !/^[a-z_]+$/.test(name)) return undefined
-  const tool = TOOLS.find(one => one.name === name || one.aliases.includes(name))
-  if (tool === undefined) return `there is no tool ${name}`
-  if (!args.startsWith('{')) return undefined
-  const judged = tool.parameters.safeParse(tool.renamed(JSON.parse(args)))
-  return judged.success ? undefined : judged.error.message
-}
 
 test('the original is compared, and nothing in a text is unescaped', async () => {
   const wrong = { path: 'same.lisp', old_str: '(something else)', new_str: '(new)' }

@@ -1,44 +1,34 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join, posix } from 'node:path'
+import { attacksPage } from '../docs/pages/attacks.ts'
 import { errorsPage } from '../docs/pages/errors.ts'
 import { performancePage } from '../docs/pages/performance.ts'
 import { toolsPage } from '../docs/pages/tools.ts'
+import { wireBytesPage } from '../docs/pages/wire-bytes.ts'
 import { wireSchemaPage } from '../docs/pages/wire-schema.ts'
+import { COMMANDS } from '../src/front/cli.ts'
+import { METHODS } from '../src/front/methods.ts'
 import { TOOLS } from '../tools/index.ts'
 import { INTERNAL_REASONS, TOOL_ERRORS } from '../tools/outcome.ts'
-import { FAILURES } from '../wire/codec/messages.ts'
 import { WIRE_ERRORS } from '../wire/errors.ts'
 import { assert, suite } from './support/harness.ts'
-import { filesIn, root, textOf } from './support/imports.ts'
+import { filesIn, importsOf, root, textOf } from './support/imports.ts'
 
 const test = suite('docs')
-
-test('docs/errors.md lists every code of every table, and no other', () => {
-  const listed = [...textOf('docs/errors.md').matchAll(/^\| `(\w+)` \|/gm)].map(([, code]) => code)
-  const tables = [TOOL_ERRORS, INTERNAL_REASONS, WIRE_ERRORS, FAILURES]
-  assert.equal(
-    listed,
-    tables.flatMap(table => Object.keys(table)),
-  )
-})
+const SPECIFICATIONS = ['docs/wire.md', 'docs/editor-protocol.md']
+const PAGES = ['README.md', 'CHANGELOG.md', ...filesIn(['docs'], ['.md'])]
 
 test('the pages made from code are as the code would write them', () => {
+  assert.is(textOf('docs/attacks.md'), attacksPage())
   assert.is(textOf('docs/errors.md'), errorsPage())
   assert.is(textOf('docs/tools.md'), toolsPage())
   assert.is(textOf('docs/performance.md'), performancePage())
+  assert.is(textOf('docs/wire-bytes.md'), wireBytesPage())
   assert.is(textOf('docs/wire-schema.json'), wireSchemaPage())
 })
 
-test('docs/tools.md has a section for every tool, and no other', () => {
-  const sections = [...textOf('docs/tools.md').matchAll(/^## `(\w+)`$/gm)].map(([, name]) => name)
-  assert.equal(
-    sections,
-    TOOLS.map(tool => tool.name),
-  )
-})
-
-for (const page of ['README.md', 'CHANGELOG.md', ...filesIn(['docs'], ['.md'])])
+for (const page of PAGES)
   test(`every relative link of ${page} leads to a file, and to a place in it`, () => {
     const broken = linksOf(page).filter(link => {
       const [path = '', anchor] = link.split('#')
@@ -48,6 +38,17 @@ for (const page of ['README.md', 'CHANGELOG.md', ...filesIn(['docs'], ['.md'])])
     })
     assert.equal(broken, [])
   })
+
+test('the tables of docs/editor-protocol.md have every method that the daemon has, and no other', () => {
+  const tables = textOf('docs/editor-protocol.md')
+    .split('| Method | Params | Result |\n|---|---|---|\n')
+    .slice(1)
+  const rows = tables.flatMap(table => (table.split('\n\n')[0] ?? '').split('\n'))
+  const names = rows.flatMap(row =>
+    [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name),
+  )
+  assert.equal([...new Set(names)].sort(), [...METHODS].sort())
+})
 
 test('npm run docs -- --check agrees, and writes nothing', () => {
   const before = textOf('docs/tools.md')
@@ -76,6 +77,118 @@ test('no code is thrown or answered that its table does not have', () => {
   )
   assert.equal(unknown, [])
 })
+
+test('nothing is claimed that has no code: commands, options, tools, arguments, and no code is without a caller', () => {
+  const commands = shownCommands()
+  assert.ok(commands.length > 80)
+  assert.equal(
+    commands.flatMap(shown => {
+      const missing = missingOf(shown) ?? wrongCall(shown.words)
+      return missing === undefined ? [] : [`${shown.page}: ${shown.line}: ${missing}`]
+    }),
+    [],
+  )
+  assert.equal(unreachedSource(), [])
+})
+
+test('the README has at most 1,000 words', () => {
+  assert.ok(textOf('README.md').split(/\s+/).length <= 1_000)
+})
+
+test('pages that are written by hand have at most 15,000 words, and the two specifications 12,000', () => {
+  const written = PAGES.filter(
+    page => page.startsWith('docs/') && !textOf(page).includes('<!-- Made by docs/generate.ts'),
+  )
+  const wordsOf = (pages: readonly string[]) =>
+    pages
+      // What test/slime/table.ts writes is not written by hand.
+      .map(page => textOf(page).replace(/<!-- table\.ts writes .*<!-- to here -->/s, ''))
+      .flatMap(text => text.split(/\s+/))
+      .filter(word => /[\p{L}\p{N}]/u.test(word)).length
+  assert.ok(written.length > 12)
+  const specified = (page: string) => SPECIFICATIONS.includes(page)
+  const pages = wordsOf(written.filter(page => !specified(page)))
+  const specifications = wordsOf(SPECIFICATIONS)
+  assert.ok(pages <= 15_000, `${pages} words`)
+  assert.ok(specifications <= 12_000, `${specifications} words`)
+})
+
+/** What is wrong with `imago call TOOL '{…}'`. */
+function wrongCall([command, name = '', args = '{}']: readonly string[]): string | undefined {
+  if (command !== 'call' || !/^[a-z_]+$/.test(name)) return undefined
+  const tool = TOOLS.find(one => one.name === name || one.aliases.includes(name))
+  if (tool === undefined) return `there is no tool ${name}`
+  if (!args.startsWith('{')) return undefined
+  const judged = tool.parameters.safeParse(tool.renamed(JSON.parse(args)))
+  return judged.success ? undefined : judged.error.message
+}
+
+/** A call of the program as a page shows it. */
+interface ShownCommand {
+  readonly page: string
+  /** All of it, on one line. */
+  readonly line: string
+  /** What stands after `imago`: words, without quotes. */
+  readonly words: readonly string[]
+}
+
+/** Each `imago …` in the code of a page, in blocks and in lines. */
+function shownCommands(): ShownCommand[] {
+  return PAGES.flatMap(page => {
+    const text = textOf(page)
+    const blocks = [...text.matchAll(/^```\w*\n([\s\S]*?)^```$/gm)].flatMap(([, code = '']) =>
+      code.split('\n'),
+    )
+    const spans = [...text.replace(/^```[\s\S]*?^```$/gm, '').matchAll(/`([^`\n]+)`/g)].map(
+      ([, code = '']) => code,
+    )
+    return [...blocks, ...spans].flatMap(code => {
+      const line = /^(?:\$ )?(?:npx )?imago ([a-z].*?)(?:\s{2,}.*)?$/.exec(code.trim())?.[1]
+      return line === undefined ? [] : [{ page, line, words: wordsOf(line) }]
+    })
+  })
+}
+
+/** As a shell would part them; a comment, a pipe, and what a usage has in brackets are left out. */
+function wordsOf(line: string): string[] {
+  const words = [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
+    ([all, single, double]) => single ?? double ?? all,
+  )
+  const end = words.findIndex(word => /^(#|\||>|&&|\[|…|\.\.\.$)/.test(word))
+  return end < 0 ? words : words.slice(0, end)
+}
+
+/** What of it is not there: the command, or an option that it does not take; undefined where all is. */
+function missingOf({ words }: ShownCommand): string | undefined {
+  const [name = '', ...rest] = words
+  const command = COMMANDS.find(one => one.name === name)
+  if (command === undefined) return `there is no command ${name}`
+  const options = rest.slice(0, rest.includes('--') ? rest.indexOf('--') : rest.length)
+  const unknown = options
+    .filter(word => word.startsWith('--'))
+    .map(word => word.slice(2).replace(/=.*/, ''))
+    .find(word => word !== 'help' && !(command.options as readonly string[]).includes(word))
+  if (unknown !== undefined) return `${name} takes no --${unknown}`
+  // Where the usage begins with words in small letters, what follows the name is one of them, or is left out.
+  const under: readonly string[] =
+    command.usage.split('--', 1)[0]?.match(/(?<![\w:/])[a-z]+(?![\w:/])/g) ?? []
+  const [first] = rest
+  if (under.length === 0 || first === undefined || !/^[a-z]+$/.test(first)) return undefined
+  return under.includes(first) ? undefined : `${name} has no ${first}`
+}
+
+/** Source files that nothing of the program leads to, beginning at where it begins. */
+function unreachedSource(): string[] {
+  const all = filesIn(['src', 'tools', 'wire'], ['.ts'])
+  const reached = new Set<string>()
+  const open = ['src/main.ts']
+  for (let path = open.pop(); path !== undefined; path = open.pop()) {
+    if (reached.has(path)) continue
+    reached.add(path)
+    for (const { to } of importsOf(path, textOf(path))) if (all.includes(to)) open.push(to)
+  }
+  return all.filter(path => !reached.has(path))
+}
 
 /** A page without its blocks of code and its code in a line, where nothing is a link. */
 const proseOf = (page: string) =>

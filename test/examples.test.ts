@@ -1,15 +1,17 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PACKAGE_ROOT } from '../src/paths.ts'
 import { assert, suite } from './support/harness.ts'
 import { openRig, type Rig } from './support/rig.ts'
+import { venvPython } from './support/runtimes.ts'
 
-const test = suite('examples', { limitMs: 60_000 })
+const test = suite('examples', { limitMs: 120_000 })
 /** What each numbered example must print. */
 const SHOWN: Readonly<Record<string, readonly RegExp[]>> = {
   '01-evaluate': [/^0\n1\n2\n/, /"value_repr": "3"/],
   '02-own-tool': [/^text:\ncount_globals/, /"readOnlyHint": true/, /refused \(name\): "countGlobals"/],
 }
+const DEMO = join(PACKAGE_ROOT, 'dist/examples/demo.js')
 let rig: Rig
 
 test.before(() => {
@@ -34,60 +36,65 @@ for (const [name, shown] of Object.entries(SHOWN))
     for (const expected of shown) assert.match(stdout, expected)
   })
 
-test('npm run demo -- attach finds the stuck task of a server under load, mends it, and loses a daemon on the way', async () => {
-  const demo = { main: join(PACKAGE_ROOT, 'dist/examples/demo.js') }
-  const { code, stdout, stderr } = await rig.imago(['attach'], demo)
-  assert.is(code, 0, stdout + stderr)
-  assert.match(stdout, 'Everything was as expected.')
-})
-
-test('npm run demo -- lisp finds what a Lisp program does wrong while it serves, and compiles its function from its place', async () => {
-  const demo = { main: join(PACKAGE_ROOT, 'dist/examples/demo.js') }
-  const { code, stdout, stderr } = await rig.imago(['lisp'], demo)
-  assert.is(code, 0, stdout + stderr)
-  for (const shown of ['tea-house\\.lisp:32', '^864$', 'which runs on', 'Everything was as expected.'])
-    assert.match(stdout, new RegExp(shown, 'm'))
-})
-
-test('npm run demo -- debugger has a long run go on where an error stopped it, and an owner in Emacs notices nothing', async () => {
-  const demo = { main: join(PACKAGE_ROOT, 'dist/examples/demo.js') }
-  const { code, stdout, stderr } = await rig.imago(['debugger'], demo)
-  assert.is(code, 0, stdout + stderr)
-  for (const shown of [
-    '0: \\[RETRY\\]',
-    '^1066750$',
-    '\\* 6 7\\)\\\\n42',
-    'KeyError',
-    'Everything was as expected.',
-  ])
-    assert.match(stdout, new RegExp(shown, 'm'))
-})
-
-test('npm run demo changes a file as a person at a terminal approved it, and not when the file has moved on', async () => {
-  const { code, stdout, stderr } = await rig.imago([], {
-    main: join(PACKAGE_ROOT, 'dist/examples/demo.js'),
+for (const [what, words, shown] of [
+  ['finds the stuck task of a server under load, mends it, and loses a daemon on the way', ['attach'], []],
+  [
+    'finds what a Lisp program does wrong while it serves, and compiles its function from its place',
+    ['lisp'],
+    ['tea-house.lisp:32', '\n864\n', 'which runs on'],
+  ],
+  [
+    'has a long run go on where an error stopped it, and an owner in Emacs notices nothing',
+    ['debugger'],
+    ['0: [RETRY]', '\n1066750\n', '* 6 7)\\n42', 'KeyError'],
+  ],
+  [
+    'changes a file as a person at a terminal approved it, and not when the file has moved on',
+    [],
+    [': approved', 'stale_plan: ', ' was changed'],
+  ],
+  [
+    'tells a model which of its hunks a person took, refused and edited, and undoes them as one',
+    ['approve'],
+    [
+      'hunk 1 (shop/orders.py:7) was applied',
+      'hunk 2 (shop/orders.py:11) was refused: the cashier reads it',
+      'hunk 3 (shop/discounts.py:4) was edited',
+      'Both files are as they were, to the last byte.',
+    ],
+  ],
+] as const)
+  test(`npm run demo ${words
+    .slice(0, 1)
+    .map(word => `-- ${word} `)
+    .join('')}${what}`, async () => {
+    const { code, stdout, stderr } = await rig.imago(words, { main: DEMO })
+    assert.is(code, 0, stdout + stderr)
+    for (const expected of [...shown, 'Everything was as expected.']) assert.match(stdout, expected)
   })
-  assert.is(code, 0, stdout + stderr)
-  for (const shown of ['plan-\\w+: approved', 'stale_plan: .* was changed', 'Everything was as expected.'])
-    assert.match(stdout, new RegExp(shown))
-})
 
-test('npm run demo -- approve tells a model which of its hunks a person took, refused and edited, and undoes them as one', async () => {
-  const demo = { main: join(PACKAGE_ROOT, 'dist/examples/demo.js') }
-  const { code, stdout, stderr } = await rig.imago(['approve'], demo)
+test('npm run demo -- web goes from a 500 of a Django project to the mended answer, and recovers from an edit that broke its file, as README shows it', async () => {
+  const { code, stdout, stderr } = await rig.imago(['web', '--python', venvPython], { main: DEMO })
   assert.is(code, 0, stdout + stderr)
-  for (const shown of [
-    'hunk 1 \\(shop/orders.py:7\\) was applied',
-    'hunk 2 \\(shop/orders.py:11\\) was refused: the cashier reads it',
-    'hunk 3 \\(shop/discounts.py:4\\) was edited',
-    'Both files are as they were, to the last byte.',
-    'Everything was as expected.',
-  ])
-    assert.match(stdout, new RegExp(shown))
+  for (const expected of ['thread django-main-thread', '"total": 385', 'Everything was as expected.'])
+    assert.match(stdout, expected)
+  const answered =
+    /\n {4}==== plan-\w+ =+\n {4}Edit [\s\S]*?Approve\?.*\n {4}y\n {4}plan-\w+: approved\nedited /g
+  assert.is(stdout.match(answered)?.length, 3)
+  assert.not.match(stdout, '\\x07')
+  const [, session = ''] =
+    /^```\n([\s\S]*?)^```$/m.exec(readFileSync(join(PACKAGE_ROOT, 'README.md'), 'utf8')) ?? []
+  const shown = session.split('\n').filter(line => line !== '')
+  assert.ok(shown.length > 12)
+  const out = stdout.replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:8000')
+  assert.equal(
+    shown.filter(line => !out.includes(line.trim())),
+    [],
+  )
 })
 
 test('a demo that does not exist is told those that do', async () => {
-  const { code, stdout } = await rig.imago(['dance'], { main: join(PACKAGE_ROOT, 'dist/examples/demo.js') })
+  const { code, stdout } = await rig.imago(['dance'], { main: DEMO })
   assert.is(code, 2)
-  assert.match(stdout, 'program, attach, lisp, debugger, approve')
+  assert.match(stdout, 'program, attach, lisp, debugger, approve, web')
 })

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { TOOLS } from '../tools/index.ts'
 import { assert, suite } from './support/harness.ts'
 
 interface Locked {
@@ -71,4 +72,40 @@ test('what is published has both far ends, without what Python compiled and with
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+})
+
+const PLUGIN = 'plugins/claude-code'
+
+test('what the MCP registry and Claude Code are told has the name and version of the package', () => {
+  const { name, version, mcpName } = read('package.json')
+  const server = read('server.json')
+  const [npm] = server.packages as readonly Record<string, unknown>[]
+  assert.equal([server.name, server.version], [mcpName, version])
+  assert.equal([npm?.identifier, npm?.version], [name, version])
+  assert.is(read(`${PLUGIN}/.claude-plugin/plugin.json`).version, version)
+})
+
+test('the entry for the MCP registry keeps the bounds of its schema', () => {
+  const { $schema, name, title, description } = read('server.json') as Record<string, string>
+  assert.match(
+    $schema ?? '',
+    /^https:\/\/static\.modelcontextprotocol\.io\/schemas\/[\d-]+\/server\.schema\.json$/,
+  )
+  assert.match(name ?? '', /^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/)
+  for (const text of [title, description]) assert.ok(text && text.length <= 100, text)
+})
+
+test('the skill of the plugin names only tools of the default profile, and nothing but its own server', () => {
+  const { mcpServers } = read(`${PLUGIN}/.mcp.json`) as { mcpServers: Record<string, { args: string[] }> }
+  assert.equal(Object.entries(mcpServers), [['imago', { command: 'imago', args: ['mcp'] }]])
+  const skill = readFileSync(join(root, PLUGIN, 'skills/live-image/SKILL.md'), 'utf8')
+  const known = new Set(TOOLS.filter(({ profile }) => profile !== 'full').map(({ name }) => name))
+  const quoted = [...skill.matchAll(/`([a-z]+(?:_[a-z]+)*)`/g)].map(([, word = '']) => word)
+  const words = ['imago', 'running', 'wait', 'interrupt', 'needs_evaluation', 'outcome_unknown', 'denied']
+  assert.equal(
+    quoted.filter(word => !known.has(word) && ![...words, 'approval_unavailable'].includes(word)),
+    [],
+  )
+  for (const tool of ['get_last_error', 'threads', 'inspect', 'symbol_definition'])
+    assert.ok(quoted.includes(tool))
 })

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -9,7 +9,7 @@ import { endLeft, makeFolder, memoryFolder, removeFolder } from './support/tempo
 import type { Task } from './support/worker.ts'
 
 /**
- * Runs every `*.test.ts`, tells how long each took, and ends with the line `N passed, N failed`. A file that starts
+ * Runs every `*.test.ts`, tells how long each took, and ends with the line `N passed, N failed`. A file that can start
  * processes has a process of its own; the others share one for as long as it lasts. What hangs is killed, and fails by
  * its name. Arguments narrow the files to those whose path contains one of them. With `IMAGO_TEST_LONG=1`, tests that
  * draw their cases draw more of them.
@@ -45,7 +45,8 @@ class Worker {
     // Tests that start nothing make sure of tens of thousands of files; on a disk they would wait for each.
     this.#folder = makeFolder(shared && LONG === 1 ? memoryFolder() : undefined)
     this.#child = spawn(process.execPath, WORKER, {
-      env: { ...process.env, IMAGO_TEST_FOLDER: this.#folder },
+      // Interpreters keep what they compile, as they do for users: each would compile our peer anew otherwise.
+      env: { ...process.env, PYTHONDONTWRITEBYTECODE: '', IMAGO_TEST_FOLDER: this.#folder },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     // A grandchild may hold the pipes open, so the end of the process counts and not theirs.
@@ -108,6 +109,7 @@ class Worker {
 }
 
 const times = readTimes()
+const starting = new Map<string, boolean>()
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
   .filter(path => path.endsWith('.test.ts'))
   .filter(path => words.length === 0 || words.some(word => path.includes(word)))
@@ -134,15 +136,22 @@ async function lane() {
   await worker.end()
 }
 
-/** Whether the file, or what it uses of the tests' support, starts processes. */
-function startsProcesses(path: string, seen = new Set<string>()): boolean {
-  if (seen.has(path)) return false
-  seen.add(path)
-  const text = readFileSync(path, 'utf8')
-  if (/'node:child_process'|\/wire\/(launch|process-start|kernels\/)/.test(text)) return true
-  return [...text.matchAll(/ from '(\.[^']+\.ts)'/g)]
-    .map(([, specifier = '']) => join(dirname(path), specifier))
-    .some(imported => imported.startsWith(root) && startsProcesses(imported, seen))
+/** Whether what the file loads, of the tests and of the product, can start processes. Types are not loaded. */
+function startsProcesses(path: string): boolean {
+  const known = starting.get(path)
+  if (known !== undefined) return known
+  const loads = readFileSync(path, 'utf8').matchAll(
+    /^(?:import|export) (?!type )[^']*?'([^']+)'|\bimport\('([^']+)'\)/gm,
+  )
+  const starts = [...loads]
+    .map(([, named, lazily = '']) => named ?? lazily)
+    .some(name => {
+      if (name === 'node:child_process') return true
+      const loaded = join(dirname(path), name)
+      return /^\..*\.ts$/.test(name) && existsSync(loaded) && startsProcesses(loaded)
+    })
+  starting.set(path, starts)
+  return starts
 }
 
 /** Runs the file and tells its report. A process of its own ends with it. */

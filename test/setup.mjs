@@ -9,10 +9,16 @@ import { join } from 'node:path'
  */
 const PYTHON_PACKAGES = [
   'attrs==26.1.0',
+  'django==5.2.19',
   'eventlet==0.41.3',
+  'fastapi==0.165.0; python_version >= "3.11"',
+  'fastapi==0.162.5; python_version < "3.11"',
   'gevent==26.9.0',
+  'gunicorn==27.0.1',
   'ipykernel==7.4.0',
   'jupyter_client==8.10.0',
+  'matplotlib==3.11.2; python_version >= "3.11"',
+  'matplotlib==3.10.9; python_version < "3.11"',
   'mcp==2.3.0',
   'msgpack==1.2.4',
   'numpy==2.4.6; python_version >= "3.11"',
@@ -24,6 +30,7 @@ const PYTHON_PACKAGES = [
   'pyarrow==26.0.1; python_version >= "3.11"',
   'pyarrow==25.0.1; python_version < "3.11"',
   'pydantic==2.14.3',
+  'uvicorn==0.54.0',
   'uvloop==0.23.0',
   'wrapt==2.5.2',
 ]

@@ -16,7 +16,7 @@ function runSetup(path: string, env: NodeJS.ProcessEnv) {
 
 test('what the tests import from Python is there, in an environment of their own', () => {
   const script =
-    'import sys, attr, ipykernel, jupyter_client, mcp, msgpack, numpy, pandas, polars, pyarrow, pydantic; print(sys.prefix != sys.base_prefix)'
+    'import sys, attr, django, fastapi, gunicorn, ipykernel, jupyter_client, matplotlib, mcp, msgpack, numpy, pandas, polars, pyarrow, pydantic, uvicorn; print(sys.prefix != sys.base_prefix)'
   const { stdout, stderr } = spawnSync(venvPython, ['-c', script], { encoding: 'utf8' })
   assert.is(stdout.trim(), 'True', stderr)
 })

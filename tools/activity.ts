@@ -2,6 +2,8 @@ import { z } from 'zod'
 import type {
   Frame,
   LastError,
+  ProgramError,
+  ProgramErrors,
   Raised,
   RunHistory,
   RunHistoryEntry,
@@ -10,67 +12,255 @@ import type {
   Threads,
   ThreadsQuery,
 } from '../wire/kernel.ts'
+import type { KernelContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type Told, termsOf } from './languages.ts'
 import { anExpression, lookUp } from './look.ts'
-import { ok } from './outcome.ts'
+import { type Failed, failed, type Outcome, ok } from './outcome.ts'
+import { raisedProved, stacksProved } from './proof.ts'
 import {
+  beginning,
   counted,
   dataSize,
+  dataTokens,
   duration,
   exceptionLine,
+  type FileSince,
   fitting,
+  foldedWords,
   given,
   indent,
+  isOwn,
   oneLine,
   placeOf,
   reportOf,
   reportSetIn,
   restartLines,
+  runsOf,
   setIn,
+  sinceWord,
 } from './text.ts'
+import { tokensAtMost } from './tokens.ts'
 
 export const getLastError = defineTool({
   name: 'get_last_error',
   description:
-    'Show the error that was raised last in the live image: its message, traceback, and every frame with its ' +
-    'locals as they were when it was raised, and who caused it. Runs no code. Use it when something failed that ' +
-    'you did not run yourself, or to see more of a failure than its answer told; do not run the code again for it.',
-  parameters: {},
+    'Show the newest error of the program, also one that was caught and logged or that a request failed with: ' +
+    'its traceback, with the locals of every frame as they were. Older ones are listed. Runs no code. Use it ' +
+    'first when something failed; do not run the code again.',
+  parameters: {
+    number: z.int().min(1).optional().describe('An older error of the program, by its number in the list.'),
+    whose: z
+      .enum(['program', 'callers'])
+      .optional()
+      .describe('Errors of the program, or the last one of what callers evaluated.'),
+  },
   level: 'safe',
   profile: 'live',
   categories: ['introspection', 'debugging'],
   needs: ['last_error'],
-  examples: [{ args: {}, shows: 'the last failure, frame by frame' }],
+  examples: [
+    { args: {}, shows: 'the last failure, frame by frame' },
+    { args: { number: 3 }, shows: 'an earlier error of the program' },
+    { args: { whose: 'callers' }, shows: 'what an evaluation failed with' },
+  ],
 
-  handler: (_, context) => lookUp({ look: 'last_error', query: {} }, context),
+  async handler({ number, whose }, context) {
+    const ofProgram = whose === 'callers' ? NONE_OF_PROGRAM : await programErrorsOf(context)
+    if (ofProgram.type !== 'ok') return ofProgram
+    const { errors, watched, seen: looked = SEEN_OF_PROGRAM } = ofProgram.result
+    if (whose === 'program' && !watched) return notWatched(context)
+    const shown = number === undefined ? errors[0] : errors.find(one => one.number === number)
+    if (number !== undefined && shown === undefined) return noSuchError(number, errors)
+    const others = errors.filter(one => one !== shown).map(summaryOf)
+    if (shown !== undefined) {
+      const { error: found, last: at, ...program } = shown
+      const error = await raisedProved(found, context)
+      const newer = number === undefined && whose === undefined ? await callersError(context, at) : undefined
+      const known = { error, who: null, call: null, at, seen: [], program, others }
+      return ok<ErrorShown>({ ...known, ...(newer && { newer }) })
+    }
+    if (whose === 'program') return ok<ErrorShown>({ ...NO_ERROR, seen: looked, others })
+    const last = await lookUp({ look: 'last_error', query: {} }, context)
+    if (last.type !== 'ok') return last
+    const { error, seen: places, ...rest } = last.result
+    const seen = watched ? [...looked, ...places] : places
+    return ok<ErrorShown>({
+      ...rest,
+      error: error === null ? null : await raisedProved(error, context),
+      seen,
+      others,
+    })
+  },
 
-  show: result => showLastError(result as LastError),
+  show: result => showLastError(result as ErrorShown),
 })
 
-function showLastError({ error, who, call, at, seen }: LastError): string {
+/** What `get_last_error` answers with. */
+interface ErrorShown extends LastError {
+  /** Where it is one of the program's own. */
+  readonly program?: Omit<ProgramError, 'error' | 'last'>
+  /** The other errors of the program, newest first. */
+  readonly others: readonly ErrorSummary[]
+  /** Beside an error of the program: what was evaluated since, and failed. */
+  readonly newer?: { readonly who: string | null; readonly at: string; readonly what: string }
+}
+
+/** An error of the program in a line. */
+export interface ErrorSummary {
+  readonly number: number
+  readonly at: string
+  readonly where: string | null
+  readonly times: number
+  /** `ZeroDivisionError: division by zero` */
+  readonly what: string
+}
+
+/** As many as an image keeps. */
+const PROGRAM_ERRORS = 20
+
+const NONE_OF_PROGRAM = ok<ProgramErrors>({ errors: [], total: 0, watched: false })
+const NO_ERROR = { error: null, who: null, call: null, at: null } as const
+const SEEN_OF_PROGRAM = ['what nothing catches', 'what is logged with its exception', 'requests that fail']
+
+/** None where the image does not tell its errors apart. */
+async function programErrorsOf(context: KernelContext): Promise<Outcome<ProgramErrors>> {
+  if (!context.kernel.identity.abilities.has('errors')) return NONE_OF_PROGRAM
+  return lookUp({ look: 'errors', query: { count: PROGRAM_ERRORS } }, context)
+}
+
+/** The last error of what callers evaluated, where it is newer than that. */
+async function callersError(context: KernelContext, than: string): Promise<ErrorShown['newer']> {
+  const last = await lookUp({ look: 'last_error', query: {} }, context)
+  if (last.type !== 'ok') return undefined
+  const { error, who, at } = last.result
+  return error !== null && at !== null && at > than ? { who, at, what: whatOf(error) } : undefined
+}
+
+const notWatched = ({ kernelName }: KernelContext): Failed =>
+  failed('not_available', {
+    message: `Errors of the program itself are not looked for in ${kernelName}: that is done in Python, but not in a program that listens with errors=False, and in SBCL.`,
+    next: 'get_last_error without whose has the last error of what callers evaluated.',
+  })
+
+function noSuchError(number: number, errors: readonly ProgramError[]): Failed {
+  const known = errors.map(one => one.number)
+  return failed('not_found', {
+    message: `The program has no error number ${number}. Known: ${known.length === 0 ? 'none' : known.join(', ')}.`,
+    details: { what: String(number), nearest: known.map(String) },
+    next: 'get_last_error without arguments lists them.',
+  })
+}
+
+function summaryOf({ number, last, where, times, error }: Omit<ProgramError, 'kind' | 'first' | 'said'>) {
+  return { number, at: last, where, times, what: whatOf(error) }
+}
+
+const whatOf = (error: Raised): string => oneLine(beginning(exceptionLine(error), SUMMARY_LENGTH))
+
+/** All errors of the program that an answer of `get_last_error` tells of, a line of each, newest first. */
+export function errorSummaries(result: unknown): readonly ErrorSummary[] {
+  const { error, at, program, others } = result as ErrorShown
+  if (error === null || at === null || program === undefined) return others
+  return [summaryOf({ ...program, error, last: at }), ...others]
+}
+
+const SUMMARY_LENGTH = 160
+
+function showLastError({ error, who, call, at, seen, program, others, newer }: ErrorShown): string {
   if (error === null)
     return [
       'no error was raised in this image, as far as Imago could see',
       ...(seen.length === 0 ? [] : [`where it looks: ${seen.map(oneLine).join('; ')}`]),
     ].join('\n')
   const by = who === null ? '' : ` by ${oneLine(who)}`
-  const caused =
+  const raisedBy =
     by === '' && at === null
       ? []
       : [`raised${by}${at === null ? '' : ` at ${at}`}${call === null ? '' : ` (call ${oneLine(call)})`}`]
-  return [setIn(exceptionLine(error)), ...caused, ...raisedLines(error)].join('\n')
+  const told = program === undefined ? raisedBy : [ofProgramLine(program, at)]
+  const since =
+    newer === undefined
+      ? []
+      : [
+          `evaluated since, and failed: ${newer.what}${newer.who === null ? '' : ` (${oneLine(newer.who)})`}; get_last_error {"whose": "callers"} shows it`,
+        ]
+  return [setIn(exceptionLine(error)), ...told, ...raisedLines(error), ...otherLines(others), ...since].join(
+    '\n',
+  )
+}
+
+/** What became of an error, where its kind does not say it. */
+const WORDS: Partial<Record<ProgramError['kind'], string>> = {
+  request: 'failed',
+  waiting: 'waits there for a person, seen first',
+}
+
+/** `request GET /orders/: logged at 12:32:50, 3 times since 12:30:01, with "Internal Server Error: %s"` */
+function ofProgramLine(
+  { number, kind, where, times, first, shown_at, said }: Omit<ProgramError, 'error' | 'last'>,
+  at: string | null,
+) {
+  const which = shown_at === undefined ? 'the newest' : `the one of ${shown_at}`
+  const often = times === 1 ? '' : `, ${times} times since ${first} (shown is ${which})`
+  const beside = said === null ? '' : `, with "${oneLine(said.trim().replace(/\s*\n\s*/g, ' '))}"`
+  const word = WORDS[kind] ?? kind
+  return `error ${number} of the program, ${where === null ? '' : `${oneLine(where)}: `}${word} at ${at}${often}${beside}`
+}
+
+function otherLines(others: readonly ErrorSummary[]): string[] {
+  if (others.length === 0) return []
+  const lines = others.map(({ number, at, where, times, what }) => {
+    const often = times === 1 ? '' : `, ${times} times`
+    return indent(`${number}  ${what}  (${where === null ? '' : `${oneLine(where)}, `}${at}${often})`)
+  })
+  return ['other errors of the program, newest first; get_last_error {"number": N} shows one:', ...lines]
+}
+
+/** The frames with what their variables held; what it was raised from stands before it, as in a traceback. */
+function raisedLines(raised: Raised): string[] {
+  const { cause, beside_frames: beside, notes = [] } = raised
+  if (beside === undefined) return reportLines(raised)
+  const before =
+    cause === undefined
+      ? []
+      : [
+          ...raisedLines(cause.exception),
+          indent(setIn(exceptionLine(cause.exception))),
+          `${CAUSED[cause.how]}:`,
+        ]
+  const besides = beside.trimEnd() === '' ? [] : [reportSetIn(beside.trimEnd())]
+  return [...before, ...stackLinesOf(raised), ...besides, ...notes.map(reportSetIn)]
+}
+
+/** How a traceback leads from an exception to the one that came of it. */
+const CAUSED = {
+  cause: 'this was the direct cause of the next one',
+  context: 'while this was handled, the next one was raised',
+} as const
+
+function stackLinesOf({ frames, frames_omitted }: Raised): string[] {
+  if (frames.length === 0) return []
+  const cut = frames_omitted === 0 ? '' : ` (${frames_omitted} in the middle left out)`
+  const innermost = frames.at(-1)
+  const fold: Folder = run => {
+    const last = run.at(-1)
+    const raisedAt =
+      last === undefined || last !== innermost
+        ? ''
+        : `, raised at ${placeOf(last)} in ${oneLine(last.function)}`
+    return `… ${foldedWords(run)}${raisedAt}`
+  }
+  return [`frames, innermost last${cut}:`, ...foldedLines(frames, fold).map(indent)]
 }
 
 /** The report as the language prints it, and the frames with what their variables held. */
-function raisedLines(raised: Raised): string[] {
-  const { frames, frames_omitted } = raised
+function reportLines(raised: Raised): string[] {
+  const { frames } = raised
   const report = reportOf(raised)
   const said = report === '' ? [] : [reportSetIn(report)]
   const lines = [...said, ...restartLines(raised)]
-  if (!frames.some(frame => frame.locals.length > 0)) return lines
-  const cut = frames_omitted === 0 ? '' : ` (${frames_omitted} in the middle left out)`
-  return [...lines, `frames, innermost last${cut}:`, ...frames.flatMap(frameLines).map(indent)]
+  return frames.some(frame => frame.locals.length > 0) ? [...lines, ...stackLinesOf(raised)] : lines
 }
 
 export const getReplHistory = defineTool({
@@ -101,7 +291,7 @@ export const getReplHistory = defineTool({
     const outcome = await lookUp({ look: 'history', query, words }, context)
     if (outcome.type !== 'ok') return outcome
     const { entries, total } = outcome.result
-    return ok<RunHistory>({ entries: fitting(entries, dataSize), total })
+    return ok<RunHistory>({ entries: fitting(entries, dataTokens), total })
   },
 
   show: result => showHistory(result as RunHistory),
@@ -133,7 +323,7 @@ function entryLines(entry: RunHistoryEntry): string[] {
 }
 
 /** Frames of one stack. */
-const FRAMES = 24
+const FRAMES = 40
 
 /** Characters as data of all stacks together, above which outer frames lose their locals. */
 const ROOMY = 30_000
@@ -141,21 +331,18 @@ const ROOMY = 30_000
 export const threads = defineTool({
   name: 'threads',
   description:
-    'Show what the program is doing at this moment: the stack of every thread and of every asyncio task, with file, ' +
-    'line, source and locals, and what each waits for; those that stand at the same place are told once, with ' +
-    'their number. Works while the main thread is stuck. Runs no code, stops nothing. Use it first when a program ' +
-    'hangs, is slow or deadlocked, before reading files. Of a Lisp: the names of its threads, and what each is doing, ' +
-    'without stacks.',
+    'Show what the program is doing at this moment: the stack of every thread and asyncio task, with source and ' +
+    'locals of the program’s own frames, and what each waits for. Runs no code, stops nothing. Use it first when ' +
+    'a program hangs, is slow or deadlocked.',
   parameters: {
     filter: z
       .string()
       .min(1)
       .max(200)
       .optional()
-      .describe(
-        'Only threads and tasks whose name, or a function or file of whose stack, contains this text.',
-      ),
+      .describe('Only threads and tasks with this text in their name or stack.'),
     locals: z.boolean().default(true).describe('Also show the local variables of each frame.'),
+    all: z.boolean().default(false).describe('Also open the frames of libraries.'),
     limit: z.int().min(1).max(200).default(20).describe('How many different stacks are shown at most.'),
   },
   level: 'safe',
@@ -168,28 +355,39 @@ export const threads = defineTool({
     { args: { locals: false, limit: 100 }, shows: 'many stacks, without their variables' },
   ],
 
-  async handler({ filter, locals, limit }, context) {
+  async handler({ filter, locals, limit, all }, context) {
     const words = {
       ...anExpression(context.kernel),
       narrow: 'Ask again with locals false, or with a filter.',
     }
-    const query = given<ThreadsQuery>({ filter, locals, limit, frames: FRAMES })
+    const open = all || undefined
+    const query = given<ThreadsQuery>({ filter, locals, limit, frames: FRAMES, all: open })
     const outcome = await lookUp({ look: 'threads', query, words }, context)
-    return outcome.type === 'ok' ? ok(fitted(outcome.result)) : outcome
+    if (outcome.type !== 'ok') return outcome
+    const proved = { ...outcome.result, ...(await stacksProved(outcome.result, context)) }
+    return ok({ ...fitted(withoutOurs(proved)), ...given<{ all?: boolean }>({ all: open }) })
   },
 
-  show: result => showThreads(result as Threads & Told),
+  show: result => showThreads(result as ThreadsShown),
 })
 
-/** What fits into an answer: first without the locals of outer frames, then with fewer stacks, Imago's own first. */
-function fitted(found: Threads): Threads {
+/** What `threads` answers with; `all`: no frames are folded in its text. */
+interface ThreadsShown extends Threads, Told {
+  readonly all?: boolean
+}
+
+/** Imago's own threads are nobody's business but ours. */
+const withoutOurs = <Found extends Threads>(found: Found): Found => ({
+  ...found,
+  threads: found.threads.filter(({ role }) => role !== 'imago'),
+})
+
+/** What fits into an answer: first without the locals of outer frames, then with fewer stacks. */
+function fitted<Found extends Threads>(found: Found): Found {
   if (dataSize(found) <= ROOMY) return found
-  const all = [
-    ...found.threads.filter(stack => !isOurs(stack)),
-    ...found.tasks,
-    ...found.threads.filter(isOurs),
-  ].map(stack => ({ stack, shown: bare(stack) }))
-  const kept = fitting(all, ({ shown }) => dataSize(shown))
+  const all = [...found.threads, ...found.tasks].map(stack => ({ stack, shown: bare(stack) }))
+  // The names of its keys, which the text of a stack has not, are half of the data.
+  const kept = fitting(all, ({ shown }) => tokensAtMost(JSON.stringify(shown)) / 2)
   const keptOf = (stacks: readonly Stack[]) =>
     kept.flatMap(({ stack, shown }) => (stacks.includes(stack) ? [shown] : []))
   return {
@@ -216,51 +414,62 @@ function bareFrame(frame: Frame, innermost: boolean): Frame {
   return { ...frame, locals: [], locals_omitted: frame.locals.length + frame.locals_omitted }
 }
 
-/** Imago's own threads are named, and no more: they are there for whoever reads this. */
-function showThreads(found: Threads & Told): string {
-  const { threads, tasks, threads_total, tasks_total, omitted, notes } = found
+/** Those in which the program stands first; what only waits in a library, as an idle worker does, is one line. */
+function showThreads(found: ThreadsShown): string {
+  const { threads, tasks, threads_total, tasks_total, omitted, notes, all = false } = found
   const { tasks: hasTasks } = termsOf(found)
   const left =
     omitted === 0 ? '' : `; ${counted(omitted, 'other stack')} left out: give a filter, or a higher limit`
   const counts = [counted(threads_total, 'thread'), ...(hasTasks ? [counted(tasks_total, 'task')] : [])]
-  const heading = `${counts.join(', ')}${left}`
-  const told = (kind: 'Thread' | 'Task', stack: Stack) =>
-    stackLines(kind, stack)
-      .slice(0, !hasTasks && stack.frames.length === 0 ? 1 : undefined)
+  const fold = all ? undefined : folder('threads {"all": true}')
+  const told = (kind: 'Thread' | 'Task', stack: Stack) => {
+    const bare = (!hasTasks && stack.frames.length === 0) || (!all && isIdle(stack))
+    return stackLines(kind, stack, fold)
+      .slice(0, bare ? 1 : undefined)
       .join('\n')
-  const [ours, theirs] = [threads.filter(isOurs), threads.filter(stack => !isOurs(stack))]
+  }
+  const stacks = [
+    ...threads.map(stack => ({ kind: 'Thread', stack }) as const),
+    ...tasks.map(stack => ({ kind: 'Task', stack }) as const),
+  ]
+  const idle = stacks.filter(({ stack }) => !all && isIdle(stack))
+  const busy = stacks.filter(one => !idle.includes(one))
+  const heading = [`${counts.join(', ')}${left}`, ...notes.map(note => `note: ${oneLine(note)}`)]
   return [
-    [heading, ...notes.map(note => `note: ${oneLine(note)}`)].join('\n'),
-    ...theirs.map(stack => told('Thread', stack)),
-    ...tasks.map(stack => told('Task', stack)),
-    ...(ours.length === 0
-      ? []
-      : [`Imago’s own threads, neither shown nor counted: ${tally(ours).join(', ')}`]),
+    heading.join('\n'),
+    ...busy.map(({ kind, stack }) => told(kind, stack)),
+    ...(idle.length === 0 ? [] : [idle.map(({ kind, stack }) => told(kind, stack)).join('\n')]),
   ].join('\n\n')
 }
 
-/** `imago-link`, `imago-look ×8`: each name once, with the number of threads that have it. */
-function tally(stacks: readonly Stack[]): string[] {
-  const counts = new Map<string, number>()
-  for (const { names, count } of stacks)
-    for (const [at, name] of names.entries()) {
-      const unnamed = at === names.length - 1 ? count - names.length : 0
-      counts.set(name, (counts.get(name) ?? 0) + 1 + unnamed)
-    }
-  return [...counts].map(([name, count]) => (count === 1 ? oneLine(name) : `${oneLine(name)} ×${count}`))
-}
-
-const isOurs = ({ role }: Stack): boolean => role === 'imago'
-
-// Stacks as people know them from a dump of threads: who it is, what it waits for, and where it stands.
+/** Whether it only waits, in code that is none of the program's. */
+const isIdle = ({ state, frames }: Stack): boolean =>
+  state === 'waiting' && frames.length > 0 && !frames.some(isOwn)
 
 /** `Thread "MainThread" (main), waiting for a lock`, and its frames, innermost last. */
-function stackLines(kind: 'Thread' | 'Task', stack: Stack): string[] {
+function stackLines(kind: 'Thread' | 'Task', stack: Stack, fold: Folder | undefined): string[] {
   const { frames, frames_omitted } = stack
   const gap = frames_omitted === 0 ? [] : [`(${counted(frames_omitted, 'frame')} in the middle left out)`]
-  const lines = frames.length === 0 ? ['(no frames to be seen)'] : frames.flatMap(frameLines)
+  const told = fold === undefined ? frames.flatMap(frameLines) : foldedLines(frames, fold)
+  const lines = frames.length === 0 ? ['(no frames to be seen)'] : told
   return [headline(kind, stack), ...[...gap, ...lines].map(indent)]
 }
+
+/** What stands for a run of library frames. */
+type Folder = (run: readonly Frame[]) => string
+
+/** `… 6 frames of starlette (open: threads {"all": true})`; how to open them is said the first time. */
+function folder(opened: string): Folder {
+  let said = false
+  return run => {
+    const how = said ? '' : ` (open: ${opened})`
+    said = true
+    return `… ${foldedWords(run)}${how}`
+  }
+}
+
+const foldedLines = (frames: readonly Frame[], fold: Folder): string[] =>
+  runsOf(frames).flatMap(run => (isOwn(run[0]) ? frameLines(run[0]) : [fold(run)]))
 
 function headline(kind: 'Thread' | 'Task', { names, count, role, state, waits_for }: Stack): string {
   const quoted = names.map(name => JSON.stringify(name)).join(', ')
@@ -274,17 +483,17 @@ function headline(kind: 'Thread' | 'Task', { names, count, role, state, waits_fo
 const ROLES: Readonly<Record<Stack['role'], string>> = {
   main: 'main',
   evaluating: 'evaluates for a caller',
-  imago: 'Imago’s own',
+  imago: '',
   user: '',
 }
 
 /** `shop/orders.py:12 in total`, below it the line of source, and below that the locals. */
-function frameLines(frame: Frame): string[] {
+function frameLines(frame: Frame & FileSince): string[] {
   const { function: name, source, locals, locals_omitted, repeated = 1 } = frame
   const place = placeOf(frame)
   const times =
     repeated === 1 ? '' : ` × ${repeated}${locals.length === 0 ? '' : ', the innermost with its locals'}`
-  const lines = [`${place === '' ? '' : `${place} `}in ${oneLine(name)}${times}`]
+  const lines = [`${place === '' ? '' : `${place} `}in ${oneLine(name)}${sinceWord(frame)}${times}`]
   if (source !== null && source.trim() !== '') lines.push(`  ${oneLine(source.trim())}`)
   lines.push(...locals.map(local => `    ${oneLine(local.name)} = ${oneLine(local.repr)}`))
   if (locals_omitted > 0)

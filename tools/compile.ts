@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { defineTool } from './define.ts'
 import {
-  type Diagnosed,
+  type Diagnostics,
   type Done,
   diagnosed,
   holdsErrors,
   type InForce,
   inForce,
-  type Printed,
+  type PrintedOutput,
   runWork,
   showDiagnosed,
   showInForce,
@@ -15,11 +15,12 @@ import {
   tallied,
   workOutcome,
 } from './execution.ts'
+import { SOURCE_LENGTH } from './parameters.ts'
 import { IN_PACKAGE, insideWord, PLACED, packageRefused, placeGiven } from './source.ts'
-import { cutNote, duration, oneLine, SOURCE_LENGTH } from './text.ts'
+import { cutNote, duration, oneLine } from './text.ts'
 
 /** What compiling is answered with: that the compiler found errors is a result, not a failure of the call. */
-interface Compilation extends Printed, Diagnosed, InForce {
+interface Compilation extends PrintedOutput, Diagnostics, InForce {
   /** False where the compiler found an error: what it is about was not compiled. */
   readonly compiled: boolean
   /** Names that stand for something new: those that were there before are `replaced`. */
@@ -31,11 +32,9 @@ interface Compilation extends Printed, Diagnosed, InForce {
 export const compileForm = defineTool({
   name: 'compile_form',
   description:
-    'Compile one or several forms with the compiler of the image, as a file of them would be, and load them: what ' +
-    'they define is new from then on. Answers with every note of the compiler: its severity, where it stands, and ' +
-    'the form it is about. Prefer it over eval_expr for definitions in a language with a compiler (Lisp). Give ' +
-    'file and line of where the code stands, so that jumping to its source leads there. Compiling runs macros, ' +
-    'and loading runs the code. To look at an expansion only use macroexpand_form.',
+    'Compile forms with the compiler of the image and load them. Answers with every note of the compiler: its ' +
+    'severity, its place, and the form it is about. Prefer it over eval_expr for definitions, with the file and line ' +
+    'where they stand. To look at an expansion only use macroexpand_form.',
   parameters: {
     form: z.string().min(1).max(SOURCE_LENGTH).describe('Source text, in the language of the image.'),
     ...PLACED,
@@ -46,6 +45,7 @@ export const compileForm = defineTool({
   profile: 'live',
   categories: ['execution'],
   needs: ['compile'],
+  starts: true,
   examples: [
     { args: { form: '(defun area (r) (* pi r r))' }, shows: 'a new definition, with what the compiler says' },
     {
@@ -74,7 +74,7 @@ export const compileForm = defineTool({
   show: result => showCompilation(result as Compilation),
 })
 
-function compilation(done: Done, text: Printed): Compilation {
+function compilation(done: Done, text: PrintedOutput): Compilation {
   const { loaded, elapsed_ms, diagnostics = [] } = done
   return {
     compiled: !holdsErrors(diagnostics),
@@ -90,7 +90,9 @@ function compilation(done: Done, text: Printed): Compilation {
 function showCompilation(result: Compilation): string {
   const { compiled, added, replaced, diagnostics = [], elapsed_ms } = result
   const tally = diagnostics.length === 0 ? 'the compiler had nothing to say' : tallied(diagnostics)
-  const outcome = compiled ? 'compiled and loaded' : 'not all of it could be compiled'
+  const unread = diagnostics.some(({ severity }) => severity === 'read_error')
+  const failure = unread ? 'it cannot be read, and none of it was loaded' : 'not all of it could be compiled'
+  const outcome = compiled ? 'compiled and loaded' : failure
   const lines = [`${outcome}, ${duration(elapsed_ms)}: ${tally}`, ...showDiagnosed(result)]
   if (added.length > 0) lines.push(`added: ${added.map(oneLine).join(', ')}`)
   if (replaced.length > 0) lines.push(`replaced: ${replaced.map(oneLine).join(', ')}`)
@@ -98,7 +100,7 @@ function showCompilation(result: Compilation): string {
 }
 
 /** What a macro form expands to, as text in the language of the image. */
-interface Expansion extends Printed, Diagnosed, InForce {
+interface Expansion extends PrintedOutput, Diagnostics, InForce {
   readonly expansion: string
   /** How many characters it has, where that is known. */
   readonly original_len: number | null
@@ -129,6 +131,7 @@ export const macroexpandForm = defineTool({
   profile: 'full',
   categories: ['introspection', 'execution'],
   needs: ['expand'],
+  starts: true,
   examples: [
     { args: { form: '(when ready (ship order))' }, shows: 'what one macro makes of a form' },
     { args: { form: '(loop for x in xs sum x)', full: true, package: 'SHOP' }, shows: 'all of it expanded' },
@@ -151,7 +154,7 @@ export const macroexpandForm = defineTool({
   show: result => showExpansion(result as Expansion),
 })
 
-function expansion(done: Done, text: Printed): Expansion {
+function expansion(done: Done, text: PrintedOutput): Expansion {
   const { values, elapsed_ms, diagnostics } = done
   const [value] = values
   const { text: expanded = '', original_len = null, truncated = false, handle } = value?.repr ?? {}

@@ -1,4 +1,14 @@
-import type { CallId, EvalEvent, Evaluated, Kernel, Question, Suspension } from '../wire/kernel.ts'
+import type {
+  CallId,
+  Display,
+  EvalEvent,
+  Evaluated,
+  Kernel,
+  KernelIdentity,
+  Question,
+  Running,
+  Suspension,
+} from '../wire/kernel.ts'
 import type { Signal } from '../wire/signal.ts'
 import type { Newline } from './newlines.ts'
 import type { Failed, Ok, Outcome } from './outcome.ts'
@@ -211,7 +221,7 @@ export interface PlanContext {
 }
 
 /** An image as far as a plan may look at it. */
-export interface PlanImage extends Looking, Pick<KernelContext, 'kernelName' | 'leases' | 'others'> {
+export interface PlanImage extends LookContext, Pick<KernelContext, 'kernelName' | 'leases' | 'others'> {
   /** `text` as something that a preview was computed from; `moved` as `Evidence` has it. */
   seen(evidence: Omit<Evidence, 'hash'> & { readonly text: string }): Evidence
 }
@@ -386,11 +396,9 @@ export interface FileInfo {
 }
 
 /** What it takes to look, and no more. */
-export type Looking = Pick<KernelContext, 'lookMs' | 'signal' | 'jobs'> & {
+export type LookContext = Pick<KernelContext, 'lookMs' | 'signal' | 'jobs'> & {
   readonly kernel: Pick<Kernel, 'identity' | 'look'>
 }
-
-// The closed words of a definition, and what an author is told who breaks one of its rules.
 
 /** What a call can do, never how it is meant. */
 export const LEVELS = ['safe', 'cautious', 'dangerous'] as const
@@ -406,11 +414,52 @@ export const PROFILES = ['core', 'live', 'full'] as const
 
 export type Profile = (typeof PROFILES)[number]
 
+/** Proves that a text is what an image runs. */
+export interface Sources {
+  /** Never rejects: what cannot be compared is `unknown`. */
+  prove(asked: SourceAsked): Promise<SourceProof>
+  /** Keeps the text of a source that is cut, and answers its handle, for `read_more`. */
+  keep(text: string): string
+}
+
+export interface SourceAsked {
+  readonly running: Running
+  readonly identity: Pick<KernelIdentity, 'language' | 'pid'>
+  /** The text that the image keeps of a file as it was first read; null where it keeps none, or cannot say. */
+  kept(file: string): Promise<string | null>
+}
+
+export type SourceProof =
+  | {
+      readonly source: 'proved'
+      /** Whose text it is: `file`, `as first read`, `before CHANGE`, or `commit HASH`. */
+      readonly from: string
+      /** Of a class or module: compared are its functions, and nothing else of it. */
+      readonly partly: boolean
+      /** The line on which the code itself begins, in `lines`; `line` is that of what is shown. */
+      readonly begins: number
+      /** Its lines stand, one by one, as they did when it was compiled: it has moved as a whole, or not at all. */
+      readonly inStep: boolean
+      readonly line: number
+      readonly last: number
+      /** All lines of that text. */
+      readonly lines: readonly string[]
+      /** Where the file has something of that name now, if the text is not the file's. */
+      readonly now: number | null
+    }
+  /** The file has another text. `what`: the functions that differ; `because`: why it is not valid any more. */
+  | { readonly source: 'differs'; readonly what: readonly string[]; readonly because: string | null }
+  /** A clause. */
+  | { readonly source: 'unknown'; readonly because: string }
+
 /** What any handler is given. */
 export interface ToolContext {
+  readonly kernels: CallerKernels
   readonly call: CallId
   /** Who calls, as an image's history names them. */
   readonly who: string
+  /** The connection that it came over. */
+  readonly caller: string
   /** The level at which this run was let through the gate. A handler never does more than it allows. */
   readonly level: Level
   /** Aborts when the caller cancels. */
@@ -422,6 +471,42 @@ export interface ToolContext {
   /** A path as the caller means it: a relative one is one in the caller's project. Always absolute. */
   pathOf(path: string): string
   readonly files: ProjectFiles
+  readonly sources: Sources
+}
+
+/** The kernels of the caller's project, for the tools that are about them. */
+export interface CallerKernels {
+  list(): Promise<{ readonly kernels: readonly ProjectKernel[]; readonly searched: string }>
+  /**
+   * Makes that one the kernel of the caller's calls without a name, attached on the way. `elsewhere` allows one outside
+   * the project.
+   */
+  choose(name: string, how: { readonly elsewhere: boolean }): Promise<KernelChoice | Failed>
+}
+
+type KernelChoice =
+  | { readonly type: 'chosen'; readonly kernel: ProjectKernel }
+  /** It is not of the project; `what` says what it is. Nothing was done. */
+  | { readonly type: 'elsewhere'; readonly what: string }
+
+/** A kernel, or a program that listens and could become one. */
+export interface ProjectKernel {
+  readonly name: string
+  /** What all that are called so are asked by: `web/*` for `web` and `web/2`, whose group is `web`. */
+  readonly group: string
+  /** That of a kernel; `listens` for a program that is not attached, `supervisor` for one that only starts another. */
+  readonly state: string
+  /** Calls of this connection that name no kernel go there. */
+  readonly chosen: boolean
+  readonly language: string
+  readonly pid: number | null
+  /** For how long the call that runs there has run; null where none does. */
+  readonly running_ms: number | null
+  readonly suspended: number
+  /** What it was started as, or what kind of image it is. */
+  readonly what: string
+  /** How it ended, or what is wrong with it. */
+  readonly message: string | null
 }
 
 /** What the handler of a tool with `needs` is given besides: an image that has those abilities. */
@@ -474,6 +559,21 @@ export type Ownership =
 export interface OutputLog {
   add(event: EvalEvent): void
   soFar(): OutputSoFar
+  /** What the code has drawn or displayed: pictures and pages are kept as files. */
+  display(displays: readonly Display[], omitted: number): void
+}
+
+/** Something that code has drawn or displayed, as its caller is told. */
+export interface Displayed extends Pick<Display, 'what' | 'shown' | 'text' | 'note'> {
+  readonly files?: readonly DisplayedFile[]
+}
+
+export interface DisplayedFile {
+  readonly path: string
+  readonly media_type: 'image/png' | 'text/html'
+  readonly bytes: number
+  /** Pixels, as `640 × 480`, of a picture. */
+  readonly size?: string
 }
 
 export interface OutputSoFar {
@@ -486,6 +586,9 @@ export interface OutputSoFar {
   readonly dropped: number
   /** Leads to the whole of `output`, where it was cut. */
   readonly handle?: string
+  readonly displays?: readonly Displayed[]
+  /** How many displays are not among them, being too many. */
+  readonly displaysOmitted?: number
 }
 
 /** Calls that outlived the patience of their caller, by name. */

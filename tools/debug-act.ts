@@ -3,46 +3,60 @@ import type { Loaded, Suspension, WayOn } from '../wire/kernel.ts'
 import type { KernelContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type Evaluation, evaluation, showEvaluation } from './evaluate.ts'
-import { type Done, type Printed, printed, runSuspended, showPrinted, workOutcome } from './execution.ts'
+import {
+  type Done,
+  holdRefused,
+  lookingBack,
+  ON_ERROR,
+  type OnError,
+  type PrintedOutput,
+  printed,
+  runSuspended,
+  showPrinted,
+  workOutcome,
+} from './execution.ts'
 import { type Told, termsOf } from './languages.ts'
 import { loadedLines } from './load.ts'
 import { lookUp, orElsewhere } from './look.ts'
 import { type Failed, failed, type Outcome, ok } from './outcome.ts'
+import { SOURCE_LENGTH } from './parameters.ts'
 import { conditionLine, type NumberedRestart, numbered, restartText } from './suspension-text.ts'
 import {
-  type Finding,
   FRAME,
   listing,
   proposed,
-  type Stopped,
   SUSPENSION,
+  type SuspensionContext,
   type SuspensionPlan,
+  type SuspensionState,
   stoppedAt,
   stoppedOf,
   suspensionMeant,
 } from './suspensions.ts'
-import { duration, oneLine, SOURCE_LENGTH } from './text.ts'
-
-/** The tools that act on a suspended evaluation: they run code in it, or resume it. */
+import { duration, oneLine } from './text.ts'
 
 export const debugEval = defineTool({
   name: 'debug_eval',
   description:
-    'Run code in a frame of an evaluation that an error has suspended, where it sees that frame’s variables and, as ' +
-    'far as the language lets it, can set them. The evaluation stays suspended. Use it to find out why the error ' +
-    'happened, or to mend data before debug_restart resumes it; an error in this code is suspended in turn, one ' +
-    'level deeper. To look only use debug_frame, which runs nothing; for code that needs no frame use eval_expr.',
+    'Run code in a frame of a suspended evaluation, where it sees that frame’s variables and, where the language ' +
+    'lets it, sets them. The evaluation stays suspended. Use it to find out why the error happened, or to mend ' +
+    'data before debug_restart.',
   parameters: {
     suspension: SUSPENSION,
     frame: FRAME.default(0),
     expr: z.string().min(1).max(SOURCE_LENGTH).describe('Source text, in the language of the image.'),
+    on_error: z
+      .enum(ON_ERROR)
+      .default('end')
+      .describe(
+        'What an error in this code does: `suspend` and `hold` suspend it in turn, one level deeper.',
+      ),
   },
   parameterAliases: { form: 'expr' },
   level: 'cautious',
   profile: 'live',
   categories: ['debugging', 'execution'],
   needs: ['suspend', 'suspensions', 'suspension'],
-  onlyLiving: true,
   examples: [
     { args: { expr: 'len(order.lines)' }, shows: 'a value, where the last error happened' },
     { args: { suspension: 's3', frame: 2, expr: '(setf rate 3)' }, shows: 'a variable of a Lisp frame set' },
@@ -58,10 +72,14 @@ export const debugEval = defineTool({
       return { title: `Run this code in ${at.frame} of ${at.stopped}`, body: expr, what: at.id }
     }),
 
-  async handler({ suspension: given, frame, expr }, context) {
+  async handler({ suspension: given, frame, expr, on_error: onError }, context) {
+    const refused = holdRefused(onError, context)
+    if (refused !== undefined) return refused
     const meant = await suspensionMeant(given, context)
     const evaluated =
-      meant.type === 'failed' ? meant : await evaluatedIn({ suspension: meant.id, frame, expr }, context)
+      meant.type === 'failed'
+        ? meant
+        : await evaluatedIn({ suspension: meant.id, frame, expr, onError }, context)
     return orElsewhere(evaluated, { given, look: 'suspensions' }, context)
   },
 
@@ -82,18 +100,21 @@ interface InFrame {
   readonly suspension: string
   readonly frame: number
   readonly expr: string
+  readonly onError: OnError
 }
 
 async function evaluatedIn(
-  { suspension, frame, expr }: InFrame,
+  { suspension, frame, expr, onError }: InFrame,
   context: KernelContext,
 ): Promise<Outcome<EvaluationInFrame>> {
-  const evaluated = await runSuspended({ type: 'frame', suspension, frame, source: expr }, context)
+  const evaluated = await runSuspended({ type: 'frame', suspension, frame, source: expr }, context, onError)
   if (evaluated.type === 'failed') return evaluated
   return workOutcome(evaluated, {
     output: context.output,
     done: (done, text) => ({ ...evaluation(done, text), acted_on: suspension, frame }),
     details: { acted_on: suspension },
+    raised: lookingBack(context, `${oneLine(suspension)} waits as before`),
+    held: onError === 'hold',
     refused: listing(suspension),
   })
 }
@@ -101,11 +122,9 @@ async function evaluatedIn(
 export const debugRestart = defineTool({
   name: 'debug_restart',
   description:
-    'Resume an evaluation that an error has suspended, in exactly one of four ways: take a restart, return a ' +
-    'value from a frame, call the function of a frame again, or leave, which gives it up. If the cause is a wrong ' +
-    'function, define it anew first (compile_form, load_file, eval_expr): what goes on calls the new one. Answers ' +
-    'with what the evaluation came to, as eval_expr would have; an error is suspended again, and what takes long ' +
-    'goes on as a job. The restarts and frames are in debug_state, what a frame can do in debug_frame.',
+    'Resume a suspended evaluation in exactly one of four ways: take a restart, return a value from a frame, ' +
+    'call the function of a frame again, or leave, which gives it up. If a function is wrong, define it anew ' +
+    'first: what goes on calls the new one. Answers as eval_expr does.',
   parameters: {
     suspension: SUSPENSION,
     restart: z
@@ -128,7 +147,6 @@ export const debugRestart = defineTool({
   profile: 'live',
   categories: ['debugging', 'execution'],
   needs: ['suspend', 'suspensions', 'suspension'],
-  onlyLiving: true,
   examples: [
     { args: { restart: 'use-value', value: '42' }, shows: 'a restart by its name, with a value' },
     { args: { suspension: 's3', restart: '1' }, shows: 'a restart by its number' },
@@ -157,17 +175,23 @@ export const debugRestart = defineTool({
     return orElsewhere(outcome, { given, look: 'suspensions' }, context)
   },
 
-  show: result => showResumed(result as Resumed | Left),
+  show: result => showResumed(result as ResumeAnswer | Left),
 })
 
 async function wentOn(
-  { suspension, way, adopted }: Resolved,
+  { suspension, way, adopted }: Resumption,
   context: KernelContext,
-): Promise<Outcome<Resumed | Left>> {
-  const evaluated = await runSuspended({ type: 'resume', suspension, way }, context)
+): Promise<Outcome<ResumeAnswer | Left>> {
+  // Somebody has had it suspended once, and is not asked again.
+  const evaluated = await runSuspended({ type: 'resume', suspension, way }, context, 'suspend')
   if (evaluated.type === 'failed') return evaluated
   const { output } = context
-  const parts = { output, details: { acted_on: suspension }, refused: listing(suspension) }
+  const parts = {
+    output,
+    details: { acted_on: suspension },
+    raised: lookingBack(context),
+    refused: listing(suspension),
+  }
   if (evaluated.type !== 'left')
     return workOutcome(evaluated, {
       ...parts,
@@ -197,7 +221,7 @@ async function newestNow(left: string, context: KernelContext): Promise<Pick<Lef
 }
 
 /** The one way that the arguments name. */
-type Wanted =
+type Way =
   | { readonly type: 'restart'; readonly name: string }
   | { readonly type: 'return'; readonly frame: number; readonly value: string }
   | { readonly type: 'again'; readonly frame: number }
@@ -211,9 +235,9 @@ interface Ways {
   readonly value?: string | undefined
 }
 
-function wantedOf(ways: Ways): Wanted | Failed {
+function wantedOf(ways: Ways): Way | Failed {
   const { restart, return_from: from, restart_frame: again, leave, value } = ways
-  const all: Wanted[] = []
+  const all: Way[] = []
   if (restart !== undefined) all.push({ type: 'restart', name: String(restart) })
   if (from !== undefined) all.push({ type: 'return', frame: from, value: value ?? '' })
   if (again !== undefined) all.push({ type: 'again', frame: again })
@@ -245,7 +269,7 @@ const wrong = (message: string, parameter?: string): Failed =>
     next: 'debug_state shows the restarts and frames that there are.',
   })
 
-interface Resolved {
+interface Resumption {
   readonly type: 'resolved'
   readonly suspension: string
   readonly way: WayOn
@@ -257,10 +281,10 @@ interface Resolved {
 
 /** The suspension, and how it is to go on, with the restart by its number. */
 async function resolved(
-  wanted: Wanted,
+  wanted: Way,
   { given, value }: { readonly given: string | undefined; readonly value: string | undefined },
-  context: Finding,
-): Promise<Resolved | Failed> {
+  context: SuspensionContext,
+): Promise<Resumption | Failed> {
   if (wanted.type !== 'restart') {
     const meant = await suspensionMeant(given, context)
     return meant.type === 'failed' ? meant : { type: 'resolved', suspension: meant.id, way: wanted }
@@ -283,7 +307,7 @@ async function resolved(
 /** The restart of that number, or the innermost of that name, in whatever case and however it is quoted. */
 function restartMeant(
   given: string,
-  { suspension, state }: { readonly suspension: string; readonly state: Stopped['state'] },
+  { suspension, state }: { readonly suspension: string; readonly state: SuspensionState['state'] },
 ): NumberedRestart | Failed {
   const restarts = numbered(state.restarts)
   const plain = given
@@ -313,12 +337,16 @@ function otherWays(restarts: readonly NumberedRestart[], told: Told): string {
 
 /** What is shown to a person: which evaluation, why it stopped, and the way on with all that it means. */
 async function previewOf(
-  wanted: Wanted,
+  wanted: Way,
   {
     given,
     value,
     image,
-  }: { readonly given: string | undefined; readonly value: string | undefined; readonly image: Finding },
+  }: {
+    readonly given: string | undefined
+    readonly value: string | undefined
+    readonly image: SuspensionContext
+  },
 ): Promise<SuspensionPlan | Failed> {
   const code = value === undefined ? '' : `\nwith the values of this code:\n${value}`
   if (wanted.type === 'restart' || wanted.type === 'leave') {
@@ -349,13 +377,13 @@ async function previewOf(
   }
 }
 
-function resumed(done: Done, text: Printed): Omit<Resumed, 'acted_on'> {
+function resumed(done: Done, text: PrintedOutput): Omit<ResumeAnswer, 'acted_on'> {
   const { loaded } = done
   return { ...evaluation(done, text), ...(loaded !== undefined && { loaded }) }
 }
 
 /** What the evaluation came to in the end: its values, as of `eval_expr`, and what it has loaded. */
-interface Resumed extends Evaluation {
+interface ResumeAnswer extends Evaluation {
   /** The suspension that went on. */
   readonly acted_on: string
   /** It was an error of a person's own, whose value is shown where they had called. */
@@ -364,7 +392,7 @@ interface Resumed extends Evaluation {
 }
 
 /** It was given up, or left by a restart that leads to the top level: it has no value. */
-export interface Left extends Printed {
+export interface Left extends PrintedOutput {
   readonly status: 'left'
   readonly acted_on: string
   readonly message: string
@@ -374,7 +402,7 @@ export interface Left extends Printed {
 }
 
 /** The values, or that there are none, and which suspension it was. */
-function showResumed(result: Resumed | Left): string {
+function showResumed(result: ResumeAnswer | Left): string {
   if ('status' in result) return showLeft(result)
   const { loaded, elapsed_ms, acted_on, returned_to_owner } = result
   const lines = loaded === undefined ? [] : loadedLines(loaded, elapsed_ms)

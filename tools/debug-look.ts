@@ -5,6 +5,7 @@ import { defineTool } from './define.ts'
 import { type Told, termsOf } from './languages.ts'
 import { lookUp, orElsewhere } from './look.ts'
 import { type Outcome, ok } from './outcome.ts'
+import { framesProved } from './proof.ts'
 import {
   backtrace,
   conditionLine,
@@ -22,9 +23,7 @@ import {
   SUSPENSION,
   suspensionMeant,
 } from './suspensions.ts'
-import { counted, cutNote, dataSize, fitting, indent, oneLine, setIn } from './text.ts'
-
-/** The tools that look at a suspended evaluation. */
+import { counted, cutNote, dataTokens, fitting, indent, oneLine, setIn } from './text.ts'
 
 /** What `debug_state` answers with. */
 export interface DebugState extends Told {
@@ -37,6 +36,8 @@ export interface DebugState extends Told {
   /** The first frame of the next page; null where this is the last. */
   readonly next: number | null
   readonly frames_total: number | null
+  /** No frames are folded in its text. */
+  readonly all?: boolean
   /** What else is suspended in the image, newest first; only where no suspension was named. */
   readonly others?: readonly OtherSuspension[]
 }
@@ -48,30 +49,32 @@ interface OtherSuspension extends Pick<Suspension, 'id' | 'how' | 'who' | 'withi
 export const debugState = defineTool({
   name: 'debug_state',
   description:
-    'Show an evaluation that an error has suspended: the error, the restarts (the ways to go on) with their numbers, ' +
-    'and the stack, a page of frames at a time. Use it first when an answer says that something is suspended, or to ' +
-    'see what is. For the variables of one frame use debug_frame; to run code in a frame use debug_eval; to resume ' +
-    'it, or to give it up, use debug_restart. Runs no code, and keeps the evaluation suspended for longer. For an ' +
-    'error that was not suspended use get_last_error.',
+    'Show an evaluation that an error has suspended: the error, its restarts (the ways to go on) with their ' +
+    'numbers, and its stack. Use it when an answer says that something is suspended; for other errors use ' +
+    'get_last_error. Runs no code.',
   parameters: {
     suspension: SUSPENSION,
     from: z.int().min(0).max(1_000_000).default(0).describe('The first frame that is shown.'),
     count: z.int().min(1).max(200).default(20).describe('How many frames are shown at most.'),
+    all: z
+      .boolean()
+      .default(false)
+      .describe('Show each frame of a library, too, rather than a line for several.'),
   },
   level: 'safe',
   profile: 'live',
   categories: ['debugging'],
   needs: ['suspensions', 'suspension'],
-  onlyLiving: true,
   examples: [
     { args: {}, shows: 'what was suspended last, with its restarts and innermost frames' },
     { args: { suspension: 's3', from: 20 }, shows: 'the next frames of a deep stack' },
   ],
 
-  async handler({ suspension: given, from, count }, context) {
+  async handler({ suspension: given, from, count, all }, context) {
     const meant = await suspensionMeant(given, context, 'look')
     const state = meant.type === 'failed' ? meant : await stateOf(meant, { from, count }, context)
-    return orElsewhere(state, { given, look: 'suspensions' }, context)
+    const opened = all && state.type === 'ok' ? ok({ ...state.result, all }) : state
+    return orElsewhere(opened, { given, look: 'suspensions' }, context)
   },
 
   show: result => showState(result as DebugState),
@@ -89,7 +92,7 @@ async function stateOf(
   )
   if (looked.type === 'failed') return looked
   const { frames: found, next, restarts, ...state } = looked.result
-  const frames = fitting(found, dataSize)
+  const frames = fitting(await framesProved(found, context), dataTokens)
   const last = frames.at(-1)
   return ok<DebugState>({
     ...state,
@@ -149,7 +152,7 @@ function noRestarts({ suspension: { id, how }, frames_total: total }: DebugState
 
 /** The page of the stack, and how to get the next one. */
 function stackOf(state: DebugState): string[] {
-  const { frames, next, frames_total: total } = state
+  const { frames, next, frames_total: total, all = false } = state
   const [first, last] = [frames[0], frames.at(-1)]
   if (first === undefined || last === undefined)
     return [
@@ -159,7 +162,8 @@ function stackOf(state: DebugState): string[] {
   const whole = first.number === 0 && next === null
   const page = whole ? '' : ` ${first.number} to ${last.number}${total === null ? '' : ` of ${total}`}`
   const more = next === null ? '' : `; for more: from ${next}`
-  return [`frames${page}, ${order}${more}:`, ...backtrace(frames, state)]
+  const opened = all ? undefined : 'debug_state {"all": true}'
+  return [`frames${page}, ${order}${more}:`, ...backtrace(frames, state, opened)]
 }
 
 function otherLine({ id, within, who, holder, ...error }: OtherSuspension): string {
@@ -175,16 +179,13 @@ export interface DebugFrame extends SuspendedFrame, Told {
 export const debugFrame = defineTool({
   name: 'debug_frame',
   description:
-    'Show one frame of an evaluation that an error has suspended: its call, the source around the place where it ' +
-    'stands, and its arguments and local variables with handles that inspect accepts, and what can be done there. ' +
-    'Runs no code. The numbers of frames are in debug_state. To calculate with the variables, or to set one, use ' +
-    'debug_eval; to return from the frame, or to call its function again, use debug_restart.',
+    'Show one frame of a suspended evaluation: its call, the source where it stands, its arguments and local ' +
+    'variables. Runs no code. To calculate with the variables use debug_eval.',
   parameters: { suspension: SUSPENSION, frame: FRAME.default(0) },
   level: 'safe',
   profile: 'live',
   categories: ['debugging'],
   needs: ['suspensions', 'frame'],
-  onlyLiving: true,
   examples: [
     { args: {}, shows: 'the place where the last error happened, with its variables' },
     { args: { suspension: 's3', frame: 4 }, shows: 'an outer frame' },
@@ -206,8 +207,9 @@ async function frameOf(
   const query = { suspension, frame, ...keeping(suspension, context) }
   const looked = await lookUp({ look: 'frame', query, words: aSuspension(suspension, context) }, context)
   if (looked.type === 'failed') return looked
-  const { locals: found, locals_omitted, ...rest } = looked.result
-  const locals = fitting(found, dataSize)
+  const [proved = looked.result] = await framesProved([looked.result], context)
+  const { locals: found, locals_omitted, ...rest } = proved
+  const locals = fitting(found, dataTokens)
   return ok<DebugFrame>({
     suspension,
     ...rest,

@@ -133,7 +133,8 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
     profile: definition.profile,
     categories: Object.freeze([...definition.categories]),
     needs: Object.freeze([...definition.needs]),
-    onlyLiving: definition.onlyLiving ?? false,
+    attaches: definition.attaches,
+    starts: definition.starts ?? false,
     examples: Object.freeze([...definition.examples]),
     parameterAliases: Object.freeze({ ...parameterAliases }),
     typed: Object.freeze([...typed]),
@@ -211,8 +212,10 @@ interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends readonly Abi
   readonly categories: readonly string[]
   /** What the kernel must be able to do. A tool with an empty list works without a kernel. */
   readonly needs: Needs
-  /** It is about what is in a kernel that lives: where none does, none is started for it, and the answer says so. */
-  readonly onlyLiving?: true
+  /** The parameter that names a program to attach to: the policy of its project judges the call, too. */
+  readonly attaches?: keyof Shape & string
+  /** It has code to run, so that an empty image is started where no kernel lives. All others only look into what lives. */
+  readonly starts?: true
   readonly examples: readonly Example<z.input<z.ZodObject<Shape>>>[]
   /** The level for these arguments, where it is higher than `level`. It cannot lower it. */
   raise?(args: z.output<z.ZodObject<Shape>>): Level
@@ -264,8 +267,10 @@ export interface Tool {
   readonly profile: Profile
   readonly categories: readonly string[]
   readonly needs: readonly Ability[]
-  /** No kernel is started for it. */
-  readonly onlyLiving: boolean
+  /** The parameter that names a program to attach to. */
+  readonly attaches: string | undefined
+  /** An image is started for it where none lives. */
+  readonly starts: boolean
   readonly examples: readonly Example<Readonly<Record<string, unknown>>>[]
   raise(args: Readonly<Record<string, unknown>>): Level
   preview(args: Readonly<Record<string, unknown>>): Preview
@@ -509,7 +514,8 @@ function isShape(shape: unknown): shape is z.ZodRawShape {
   )
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+/** An object with names, as JSON has it. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

@@ -1,15 +1,17 @@
 import { z } from 'zod'
-import type { Definition, DefinitionPart } from '../wire/kernel.ts'
+import type { Definition, DefinitionPart, Proof } from '../wire/kernel.ts'
 import type { KernelContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { termsOf } from './languages.ts'
 import { aName, lookUpName } from './look.ts'
 import { type Failed, failed, type Ok, type Outcome, ok, type ToolError } from './outcome.ts'
+import { NAME_LENGTH, NAMED_IN } from './parameters.ts'
+import { definitionProved } from './proof.ts'
 import { packageRefused } from './source.ts'
-import { NAME_LENGTH, NAMED_IN, oneLine, placeOf } from './text.ts'
+import { oneLine, placeOf } from './text.ts'
 
 /** Characters of source in one answer, over all its symbols: as much as any client shows its model uncut. */
-const TOTAL_LENGTH = 24_000
+const TOTAL_LENGTH = 16_000
 
 const SYMBOLS = 20
 
@@ -23,8 +25,9 @@ export interface Definitions {
 
 /** One symbol: everything but its source, which is in the page; or why there is nothing. */
 type SymbolFacts =
-  | (Omit<Definition, 'source' | 'parts'> & {
+  | (Omit<Definition, 'source' | 'parts' | 'running'> & {
       readonly ok: true
+      readonly proof?: Proof
       /** What else the name stands for, and methods; their source is in the page. */
       readonly parts?: readonly Omit<DefinitionPart, 'source'>[]
       readonly truncated: boolean
@@ -37,26 +40,22 @@ type SymbolFacts =
 export const symbolDefinition = defineTool({
   name: 'symbol_definition',
   description:
-    'Show the source of one or several functions, macros, methods, classes or modules as the live image has them, ' +
-    'with file and lines, and a warning where the file has changed since it was loaded; what stands around a ' +
-    'function is seen through and named, and a Lisp name comes with its methods and all else that it stands for. ' +
-    'Also finds what was typed in or made at run time, which a search through files does not. Runs no ' +
-    'code. Prefer it over reading files to learn what the program really runs; for a value use inspect.',
+    'Show the source of functions, classes, methods or modules as the live image runs them, with file and lines, ' +
+    'also of what was typed in or made at run time. Says so where the file has another text by now. Runs no ' +
+    'code. Prefer it over reading files to learn what really runs.',
   parameters: {
     symbols: z
       .preprocess(listed, z.array(z.string().trim().max(NAME_LENGTH)).min(1).max(SYMBOLS))
-      .describe(
-        'Names, paths such as `shop.Order.total` or `shop:total`, or handles; several at once are one call.',
-      ),
+      .describe('Names, paths such as `shop.Order.total`, or handles.'),
     package: NAMED_IN,
     include_context_details: z
       .boolean()
       .default(false)
-      .describe('Also list the names that each definition uses, by the module they belong to.'),
+      .describe('Also list the names that each definition uses.'),
     max_length: z
       .int()
       .min(100)
-      .max(TOTAL_LENGTH)
+      .max(24_000)
       .default(10_000)
       .describe('Characters of source per symbol before it is cut; read_more has the rest.'),
   },
@@ -85,22 +84,34 @@ export const symbolDefinition = defineTool({
     // What is too long for its share is asked for again, so that what is cut has its handle.
     const long = asked.names.filter((_, index) => (lengths[index] ?? 0) > share)
     const again = await lookAll({ ...asked, names: long, max_length: share }, context)
-    const all = asked.names.map((name, index) => {
-      const at = long.indexOf(name)
-      return { name, looked: within((at < 0 ? looked[index] : again[at]) ?? noneOf(name), share) }
-    })
+    const all = await Promise.all(
+      asked.names.map(async (name, index) => {
+        const at = long.indexOf(name)
+        const found = (at < 0 ? looked[index] : again[at]) ?? noneOf(name)
+        const length = Math.min(share, max_length)
+        return { name, looked: within(await proved(found, length, context), share) }
+      }),
+    )
     return all.some(one => one.looked.type === 'ok') ? ok(definitions(all)) : noneFound(all)
   },
 
   show: result => (result as Definitions).markdown,
 })
 
+async function proved(
+  found: Ok<Definition> | Failed,
+  length: number,
+  context: KernelContext,
+): Promise<Ok<Definition & { readonly proof?: Proof }> | Failed> {
+  return found.type === 'ok' ? ok(await definitionProved(found.result, { length, context })) : found
+}
+
 /** A list may also come as one text with commas. */
 function listed(value: unknown): unknown {
   return typeof value === 'string' ? value.split(',') : value
 }
 
-interface Asked {
+interface DefinitionsQuery {
   readonly names: readonly string[]
   readonly max_length: number
   readonly contexts: boolean
@@ -109,10 +120,10 @@ interface Asked {
 
 interface Symbol {
   readonly name: string
-  readonly looked: Ok<Definition> | Failed
+  readonly looked: Ok<Definition & { readonly proof?: Proof }> | Failed
 }
 
-function lookAll({ names, max_length, contexts, inside }: Asked, context: KernelContext) {
+function lookAll({ names, max_length, contexts, inside }: DefinitionsQuery, context: KernelContext) {
   const named = aName(context.kernel)
   const whole = 'Give the whole path, such as module.name; list_globals shows what is at the top level.'
   const words = {
@@ -224,9 +235,7 @@ const emptyName = (next: string): Failed =>
 const noneOf = (name: string): Failed =>
   failed('not_found', { message: `Nothing is called ${name}.`, details: { what: name, nearest: [] } })
 
-// Definitions as a page in Markdown: a heading for each symbol, what must be known of it, and its source.
-
-function definitionLines(found: Definition): string[] {
+function definitionLines(found: Definition & { readonly proof?: Proof }): string[] {
   const { name, language, parts = [] } = found
   return [
     `# ${oneLine(name)}`,
@@ -241,7 +250,10 @@ function definitionLines(found: Definition): string[] {
 }
 
 /** The source in a fence that nothing in it can end, or why there is none. */
-function sourceLines({ source, because }: Sourced, language: string): string[] {
+function sourceLines(
+  { source, because }: Pick<Definition, 'source' | 'because'>,
+  language: string,
+): string[] {
   if (source === null) return [`No source: ${oneLine(because ?? 'the image has none')}`, '']
   const fence = fenceFor(source.text)
   const lines = [`${fence}${language}`, source.text.replace(/\n$/, ''), fence]
@@ -250,28 +262,33 @@ function sourceLines({ source, because }: Sourced, language: string): string[] {
   return [...lines, '']
 }
 
-type Sourced = Pick<Definition, 'source' | 'because'>
-
 /** A method of a generic function, or something else that the name stands for. */
 function partLines(part: DefinitionPart, language: string): string[] {
   const place = placeOf(part)
   const about = `${termsOf({ language }).kind(part.kind)}${place === '' ? '' : ` · ${place}`}`
-  return [`### ${oneLine(part.name)}`, '', about, '', ...sourceLines(part, language)]
+  const stale = part.current === false ? [STALE] : []
+  const why = part.proof?.because ?? null
+  const said = [...stale, about, ...(why === null ? [] : [why]), ...(part.notes ?? [])].map(oneLine)
+  const title = `${part.wraps === true ? 'Around it: ' : ''}${oneLine(part.name)}`
+  return [`### ${title}`, '', ...said, '', ...sourceLines(part, language)]
 }
 
+const STALE = '**The file’s text is not what runs:** it has changed since this was loaded.'
+
 /** What is known of a definition besides its text. */
-function aboutLines(found: Definition): string[] {
-  const { name, qualified, kind, origin, wrappers, notes, current } = found
+function aboutLines(found: Definition & { readonly proof?: Proof }): string[] {
+  const { name, qualified, kind, origin, wrappers, notes, current, proof } = found
   const words: string[] = [termsOf(found).kind(kind)]
   const place = placeLine(found)
   if (place !== '') words.push(place)
   if (qualified !== name) words.push(`defined as \`${oneLine(qualified)}\``)
   if (origin === 'typed') words.push('typed in, not in a file')
   if (origin === 'built_in') words.push('built in')
-  const lines = [words.join(' · ')]
+  const lines = current === false ? [STALE] : []
+  lines.push(words.join(' · '))
   if (wrappers.length > 0)
     lines.push(`seen through, outermost first: ${wrappers.map(one => wrapperWord(one)).join(', ')}`)
-  if (current === false) lines.push(termsOf(found).stale)
+  if (proof !== undefined && proof.because !== null) lines.push(oneLine(proof.because))
   else if (current === null && origin === 'file' && notes.length === 0)
     lines.push('Whether the file has changed since it was loaded cannot be told.')
   lines.push(...notes.map(oneLine))

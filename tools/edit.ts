@@ -3,7 +3,7 @@ import type { PlanContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { newlineWord, spelled } from './newlines.ts'
 import { type Failed, failed } from './outcome.ts'
-import { halfCharacter, PATH } from './path-arguments.ts'
+import { CHANGES_ONE_FILE, halfCharacter, PATH } from './parameters.ts'
 import {
   isText,
   nothingThere,
@@ -46,11 +46,7 @@ export const editFile = defineTool({
     new_text: 'new_str',
     expected_replacements: 'count',
   },
-  level: 'dangerous',
-  profile: 'full',
-  categories: ['files'],
-  needs: [],
-  paths: ['path'],
+  ...CHANGES_ONE_FILE,
   examples: [
     {
       args: { path: 'shop/orders.py', old_str: 'return 1 / rate', new_str: 'return 1 / (rate or 1)' },
@@ -345,13 +341,13 @@ export function lineNumbers(text: string, places: readonly number[]): number[] {
 }
 
 /** A text to replace, and what is to stand there instead, as callers give them. */
-export interface Replacing {
+export interface Replacement {
   readonly old_str: string
   readonly new_str: string
 }
 
 /** Why these two texts say nothing that can be done, in whatever file. */
-export function textFault({ old_str, new_str }: Replacing): Failed | undefined {
+export function textFault({ old_str, new_str }: Replacement): Failed | undefined {
   if (old_str === '')
     return failed('invalid_args', {
       message: 'old_str is empty, which occurs everywhere. Nothing was changed.',

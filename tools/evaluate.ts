@@ -3,26 +3,28 @@ import type { Shown } from '../wire/kernel.ts'
 import type { KernelContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import {
-  type Diagnosed,
+  type Diagnostics,
   type Done,
   diagnosed,
+  holdRefused,
   type InForce,
   inForce,
+  lookingBack,
   ON_ERROR,
-  type Printed,
+  type PrintedOutput,
   runWork,
   showDiagnosed,
   showInForce,
   showPrinted,
+  showValue,
   workOutcome,
 } from './execution.ts'
-import { termsOf } from './languages.ts'
-import { type Failed, failed } from './outcome.ts'
+import { SOURCE_LENGTH } from './parameters.ts'
 import { IN_PACKAGE, insideWord, PLACED, packageRefused, placeGiven } from './source.ts'
-import { cutNote, duration, SOURCE_LENGTH, typeWord } from './text.ts'
+import { duration } from './text.ts'
 
 /** What an evaluation that ran to its end is answered with. */
-export interface Evaluation extends Printed, Diagnosed, InForce {
+export interface Evaluation extends PrintedOutput, Diagnostics, InForce {
   /** The first value; null for a statement. */
   readonly value_repr: string | null
   /** All values: none of a statement, one of an expression, any number of a Lisp form. */
@@ -38,23 +40,20 @@ export const evalExpr = defineTool({
   name: 'eval_expr',
   aliases: ['eval_form'],
   description:
-    'Run code in the live image, in its own language: one expression or any statements, with top-level await ' +
-    'where the language has it. What it defines or changes stays for later calls. Answers with the value, what was ' +
-    'printed, and, if the code raised, the exception with its frames and what was printed before; where the answer ' +
-    'names a suspension, the error waits there, and debug_state and debug_restart go on from it. ' +
-    'Use it to calculate, to verify a guess, or to change something on purpose; to understand a value, a ' +
-    'function or a class use inspect, which shows more and runs nothing. Code that takes long is not stopped: ' +
-    'it goes on as a job that the answer names.',
+    'Run code in the live image: one expression or any statements, with top-level await. What it defines or ' +
+    'changes stays. Answers with the value, what was printed, and the exception if one was raised. To understand ' +
+    'a value, a function or a class use inspect, which runs nothing. Code that takes long goes on as a job that ' +
+    'the answer names.',
   parameters: {
     expr: z.string().min(1).max(SOURCE_LENGTH).describe('Source text, in the language of the image.'),
     ...PLACED,
     package: IN_PACKAGE,
     on_error: z
       .enum(ON_ERROR)
-      .default('suspend')
+      .optional()
       .describe(
-        'What an error does: `suspend` keeps its frames, and in Lisp the call itself, for the debug_ tools; `hold` ' +
-          'keeps the call itself alive in Python, too, so that it can go on; `end` keeps nothing.',
+        'An error ends the call (`end`), or suspends it for the debug_ tools: `suspend` keeps its frames, and in Lisp, ' +
+          'where it is usual, the call itself; `hold` keeps the call in Python, too.',
       ),
   },
   // As Agent-Q writes it.
@@ -63,6 +62,7 @@ export const evalExpr = defineTool({
   profile: 'core',
   categories: ['execution'],
   needs: ['evaluate'],
+  starts: true,
   examples: [
     { args: { expr: '1 + 2' }, shows: 'the value of an expression' },
     { args: { expr: 'total = sum(prices)\nprint(total)' }, shows: 'statements; `total` stays defined' },
@@ -82,34 +82,25 @@ export const evalExpr = defineTool({
   async handler({ expr, file, line, package: inside, on_error: onError }, context) {
     const place = placeGiven({ file, line })
     if ('type' in place) return place
-    const refused =
-      packageRefused(inside, context.kernel) ?? (onError === 'hold' ? holdRefused(context) : undefined)
+    const refused = packageRefused(inside, context.kernel) ?? holdRefused(onError, context)
     if (refused !== undefined) return refused
     const read = inside === undefined ? {} : { package: inside }
     const evaluated = await runWork({ type: 'source', source: expr, ...place, ...read }, context, onError)
+    const raised = lookingBack(context, onError === undefined ? keepingOpen(context) : '')
     const held = onError === 'hold'
-    return workOutcome(evaluated, { output: context.output, done: evaluation, held })
+    return workOutcome(evaluated, { output: context.output, done: evaluation, held, raised })
   },
 
   show: result => showEvaluation(result as Evaluation),
 })
 
-/** Why no stack can be held alive here; undefined where it can be, or is anyhow. */
-function holdRefused({ kernel: { identity }, kernelName, leases }: KernelContext): Failed | undefined {
-  const { abilities, language } = identity
-  const holds = abilities.has('hold') || (abilities.has('suspend') && termsOf(identity).suspendsAlive)
-  if (holds && leases.leaseMs !== null) return undefined
-  const why = holds
-    ? 'this client is shown no tool to go on from an error with'
-    : `${kernelName} (${identity.implementation}) cannot hold an evaluation alive where an error is raised`
-  return failed('invalid_args', {
-    message: `on_error is hold, and ${why}. Nothing was run.`,
-    details: { parameter: 'on_error', language },
-    next: 'Leave on_error out: an error is told with its frames all the same, and suspended where it can be.',
-  })
+/** How the next error can be kept open, where none is unless that is asked for. */
+function keepingOpen({ kernel: { identity } }: KernelContext): string {
+  const asked = identity.abilities.has('suspend') && !identity.errorsSuspend
+  return asked ? 'on_error: "suspend" keeps such an evaluation open' : ''
 }
 
-export function evaluation(done: Done, text: Printed): Evaluation {
+export function evaluation(done: Done, text: PrintedOutput): Evaluation {
   const { values, elapsed_ms, diagnostics } = done
   const first = values[0]
   const { handle, preview } = first ?? {}
@@ -137,16 +128,4 @@ export function showEvaluation(result: Evaluation, besides: readonly string[] = 
   const shown = values.length === 0 ? [`no value, ${duration(elapsed_ms)}`] : values.flatMap(showValue)
   const said = [...showDiagnosed(result), ...showInForce(result)]
   return [...shown, ...besides, ...said, ...showPrinted({ ...result, truncated })].join('\n')
-}
-
-function showValue({ repr, type, preview, handle }: Shown): string[] {
-  const notes = []
-  const said = preview?.startsWith(typeWord(type)) ?? handle === undefined
-  if (!said) notes.push(typeWord(type))
-  if (preview !== undefined) notes.push(preview)
-  if (repr.truncated) notes.push(cutNote(repr))
-  if (repr.handle !== undefined && repr.truncated) notes.push(`all of it: read_more ${repr.handle}`)
-  if (repr.error !== undefined) notes.push(`its own printer was not used: ${repr.error}`)
-  if (handle !== undefined) notes.push(`inspect ${handle}`)
-  return notes.length === 0 ? [repr.text] : [repr.text, `(${notes.join(' · ')})`]
 }

@@ -1,19 +1,23 @@
 import type {
   Diagnostic,
   Evaluated,
-  Refused,
+  Raised,
   Severity,
-  Suspending,
+  Shown,
+  SuspendOptions,
   Suspension,
   Work,
+  WorkRefusal,
 } from '../wire/kernel.ts'
-import type { KernelContext, OutputLog, OutputSoFar } from './contract.ts'
+import type { Displayed, KernelContext, OutputLog, OutputSoFar } from './contract.ts'
+import { termsOf } from './languages.ts'
 import { type Failed, failed, type Outcome, ok } from './outcome.ts'
 import { suspendedDetails } from './suspension-text.ts'
 import { heldByOther, unknownSuspension } from './suspensions.ts'
 import {
   counted,
-  dataSize,
+  cutNote,
+  dataTokens,
   duration,
   exceptionLine,
   fitting,
@@ -22,12 +26,13 @@ import {
   oneLine,
   placeOf,
   programFrame,
+  typeWord,
 } from './text.ts'
 
 /** What an error is to do: suspend the evaluation, suspend it with its stack held alive, or end it. */
 export const ON_ERROR = ['suspend', 'hold', 'end'] as const
 
-type OnError = (typeof ON_ERROR)[number]
+export type OnError = (typeof ON_ERROR)[number]
 
 /** Work in a suspended evaluation: code in one of its frames, or resuming it. */
 type SuspendedWork = Extract<Work, { type: 'frame' | 'resume' }>
@@ -37,41 +42,63 @@ export type FreeWork = Exclude<Work, SuspendedWork>
 
 /**
  * Has the image do a piece of work for this call; what it prints is kept, and what it asks goes to the caller. Where an
- * error suspends it, the caller owns that.
+ * error suspends it, the caller owns that. Left out, `onError` is as the language of the image has it.
  */
 export const runWork = (
   work: FreeWork,
   context: KernelContext,
-  onError: OnError = 'suspend',
+  onError: OnError = context.kernel.identity.errorsSuspend ? 'suspend' : 'end',
 ): Promise<Evaluated> => evaluated(work, context, onError)
 
 /** The same in a suspended evaluation. Fails, and runs nothing, where somebody else owns that. */
-export async function runSuspended(work: SuspendedWork, context: KernelContext): Promise<Evaluated | Failed> {
+export async function runSuspended(
+  work: SuspendedWork,
+  context: KernelContext,
+  onError: OnError,
+): Promise<Evaluated | Failed> {
   const { leases, again } = context
   const { suspension } = work
-  if (again) return evaluated(work, context)
+  if (again) return evaluated(work, context, onError)
   if (leases.ownershipOf(suspension) === undefined) return unknownSuspension(suspension)
   const refused = heldByOther(suspension, context)
   if (refused !== undefined) return refused
   const came = leases.acts(suspension)
-  const end = await evaluated(work, context)
+  const end = await evaluated(work, context, onError)
   if (work.type === 'resume') came(end)
   return end
 }
 
-async function evaluated(
-  work: Work,
-  context: KernelContext,
-  onError: OnError = 'suspend',
-): Promise<Evaluated> {
-  const { kernel, call, who, signal, output, ask, leases, again } = context
+async function evaluated(work: Work, context: KernelContext, onError: OnError): Promise<Evaluated> {
+  const { kernel, call, who, caller, signal, output, ask, leases, again } = context
   const suspend = suspendingFor(work, context, onError)
   const end = await kernel.evaluate(
-    { call, who, work, ...(suspend !== undefined && { suspend }), ...(again && { again }) },
+    { call, who, caller, work, ...(suspend !== undefined && { suspend }), ...(again && { again }) },
     { signal, on: event => output.add(event), ask: question => ask(question) },
   )
   if (end.type === 'suspended') leases.own(end.suspension)
-  return end
+  if ('displays' in end) output.display(end.displays ?? [], end.displays_omitted ?? 0)
+  if (!('exception' in end) || end.exception === undefined || !isInDoubt(end.exception)) return end
+  // Loaded here: what has not failed has nothing to prove.
+  const { raisedProved } = await import('./proof.ts')
+  return { ...end, exception: await raisedProved(end.exception, context) }
+}
+
+/** Why no stack can be held alive here; undefined where that is not wanted, where it can be, or where it is anyhow. */
+export function holdRefused(
+  onError: OnError | undefined,
+  { kernel: { identity }, kernelName, leases }: KernelContext,
+): Failed | undefined {
+  const { abilities, language } = identity
+  const holds = abilities.has('hold') || (abilities.has('suspend') && termsOf(identity).suspendsAlive)
+  if (onError !== 'hold' || (holds && leases.leaseMs !== null)) return undefined
+  const why = holds
+    ? 'this client is shown no tool to go on from an error with'
+    : `${kernelName} (${identity.implementation}) cannot hold an evaluation alive where an error is raised`
+  return failed('invalid_args', {
+    message: `on_error is hold, and ${why}. Nothing was run.`,
+    details: { parameter: 'on_error', language },
+    next: 'Leave on_error out: an error is told with its frames all the same; "suspend" keeps them where it can.',
+  })
 }
 
 /** Undefined where errors end it: on request, where nobody could go on, and for tests, whose failures are their result. */
@@ -79,12 +106,16 @@ function suspendingFor(
   work: Work,
   { kernel: { identity }, leases: { leaseMs } }: KernelContext,
   onError: OnError,
-): Suspending | undefined {
+): SuspendOptions | undefined {
   const { abilities } = identity
   if (onError === 'end' || work.type === 'tests' || leaseMs === null || !abilities.has('suspend'))
     return undefined
   return onError === 'hold' && abilities.has('hold') ? { leaseMs, hold: true } : { leaseMs }
 }
+
+/** Whether a line that is shown of it may be another by now than the one that runs. */
+const isInDoubt = ({ frames, cause }: Raised): boolean =>
+  frames.some(({ running }) => running !== undefined) || (cause !== undefined && isInDoubt(cause.exception))
 
 /** The end of something that ran to its end. */
 export type Done = Extract<Evaluated, { type: 'done' }>
@@ -92,11 +123,11 @@ export type Done = Extract<Evaluated, { type: 'done' }>
 /** What of an end is a tool's own. */
 interface OutcomeParts<Result> {
   readonly output: OutputLog
-  done(evaluated: Done, text: Printed): Result
+  done(evaluated: Done, text: PrintedOutput): Result
   /** What every failure has among its details. */
   readonly details?: Readonly<Record<string, unknown>>
   /** What to do now where the code raised, having run. */
-  readonly raised?: string
+  readonly raised?: string | undefined
   /** Its stack was to be held alive where an error is raised. */
   readonly held?: boolean
   /** What to do now where the image would not begin it, and does not say so itself. */
@@ -117,7 +148,7 @@ export function workOutcome<Result>(evaluated: Evaluated, parts: OutcomeParts<Re
 /** How what did not come to its end is told. */
 function unfinished(
   evaluated: Exclude<Evaluated, Done>,
-  { text, parts }: { readonly text: Printed; readonly parts: Omit<OutcomeParts<unknown>, 'done'> },
+  { text, parts }: { readonly text: PrintedOutput; readonly parts: Omit<OutcomeParts<unknown>, 'done'> },
 ): Failed {
   switch (evaluated.type) {
     case 'raised':
@@ -153,12 +184,14 @@ function thrown(
     text,
     next: ended,
     held,
-  }: { readonly text: Printed; readonly next: string | undefined; readonly held: boolean },
+  }: { readonly text: PrintedOutput; readonly next: string | undefined; readonly held: boolean },
 ): Failed {
   const { exception, elapsed_ms, diagnostics } = evaluated
   const suspension = evaluated.type === 'suspended' ? evaluated.suspension : undefined
   const at = programFrame(exception.frames)
-  const next = suspension !== undefined ? goingOn(suspension) : at !== undefined ? ended : undefined
+  const mended = evaluated.type === 'raised' ? evaluated.next : undefined
+  const back = at === undefined ? undefined : ended
+  const next = suspension !== undefined ? goingOn(suspension) : sentences(mended, back)
   return failed('exception', {
     message: `${exceptionLine(exception)}${at === undefined ? '' : ` (in ${frameLine(at)})`}`,
     details: {
@@ -174,6 +207,24 @@ function thrown(
   })
 }
 
+const sentences = (...said: readonly (string | undefined)[]): string | undefined =>
+  said.filter(one => one !== undefined).join('. ') || undefined
+
+/**
+ * What to do about an error that has ended what ran: a sentence, of which `besides` is the second half. Undefined where
+ * nobody would be shown the tool.
+ */
+export function lookingBack(
+  { kernel: { identity }, leases: { leaseMs } }: KernelContext,
+  besides = '',
+): string | undefined {
+  const { abilities } = identity
+  if (leaseMs === null || !abilities.has('last_error')) return undefined
+  // Those of the program itself come first, where they are told apart.
+  const whose = abilities.has('errors') ? ' {"whose":"callers"}' : ''
+  return `get_last_error${whose} shows its frames and locals${besides === '' ? '' : `; ${besides}`}.`
+}
+
 /** What can be done about an evaluation that is suspended. */
 function goingOn({ id, how }: Suspension): string {
   const named = JSON.stringify({ suspension: id })
@@ -182,7 +233,7 @@ function goingOn({ id, how }: Suspension): string {
 }
 
 /** What an image would not begin, as a failure of the call; what is like the thing that is missing is in `details`. */
-function refused({ reason, message, what, nearest = [], next }: Refused): Failed {
+function refused({ reason, message, what, nearest = [], next }: WorkRefusal): Failed {
   const like = nearest.length === 0 ? '' : ` Nearest: ${nearest.map(oneLine).join(', ')}.`
   return failed(reason === 'not_found' ? 'not_found' : 'invalid_args', {
     message: `${message}${like} Nothing was run.`,
@@ -192,7 +243,7 @@ function refused({ reason, message, what, nearest = [], next }: Refused): Failed
 }
 
 /** What was printed, as every answer about an evaluation carries it. */
-export interface Printed {
+export interface PrintedOutput {
   readonly stdout: string
   readonly stderr: string
   /** Both streams, in the order in which they were written. */
@@ -202,9 +253,13 @@ export interface Printed {
   readonly dropped?: number
   /** For `read_more`, where `output` was cut. */
   readonly output_handle?: string
+  /** What was drawn or displayed; present when there is any. */
+  readonly displays?: readonly Displayed[]
+  readonly displays_omitted?: number
 }
 
-export function printed({ stdout, stderr, output, truncated, dropped, handle }: OutputSoFar): Printed {
+export function printed(soFar: OutputSoFar): PrintedOutput {
+  const { stdout, stderr, output, truncated, dropped, handle, displays, displaysOmitted } = soFar
   return {
     stdout,
     stderr,
@@ -212,11 +267,47 @@ export function printed({ stdout, stderr, output, truncated, dropped, handle }: 
     truncated,
     ...(dropped > 0 && { dropped }),
     ...(handle !== undefined && { output_handle: handle }),
+    ...(displays !== undefined && { displays }),
+    ...(displaysOmitted !== undefined && { displays_omitted: displaysOmitted }),
   }
 }
 
-/** The printed text under a heading that says which stream it is; empty when nothing was printed. */
-export function showPrinted(text: Printed): string[] {
+/** What was displayed, and the printed text under a heading that says which stream it is; empty when there is none. */
+export function showPrinted(text: PrintedOutput): string[] {
+  return [...showDisplays(text), ...showStreams(text)]
+}
+
+/** `figure 1: PNG, 640 × 480, /home/…/displays/….png` */
+function showDisplays({ displays = [], displays_omitted: left = 0 }: PrintedOutput): string[] {
+  const lines = displays.flatMap(displayLines)
+  return left === 0 ? lines : [...lines, `and ${counted(left, 'more display')}, not shown`]
+}
+
+function displayLines({ what, shown, text, files = [], note }: Displayed): string[] {
+  const name = oneLine(what)
+  const kinds = { 'image/png': 'PNG', 'text/html': 'HTML' } as const
+  const lines = shown === undefined ? [] : showValue(shown)
+  if (text !== undefined) lines.push(text)
+  for (const { media_type: type, size, path } of files)
+    lines.push(`${name}: ${[kinds[type], size, path].filter(part => part !== undefined).join(', ')}`)
+  if (note !== undefined) lines.push(`${name}: ${oneLine(note)}`)
+  return lines
+}
+
+/** A value, and below it in brackets what there is to know besides. */
+export function showValue({ repr, type, preview, handle }: Shown): string[] {
+  const notes = []
+  const said = preview?.startsWith(typeWord(type)) ?? handle === undefined
+  if (!said) notes.push(typeWord(type))
+  if (preview !== undefined) notes.push(preview)
+  if (repr.truncated) notes.push(cutNote(repr))
+  if (repr.handle !== undefined && repr.truncated) notes.push(`all of it: read_more ${repr.handle}`)
+  if (repr.error !== undefined) notes.push(`its own printer was not used: ${repr.error}`)
+  if (handle !== undefined) notes.push(`inspect ${handle}`)
+  return notes.length === 0 ? [repr.text] : [repr.text, `(${notes.join(' · ')})`]
+}
+
+function showStreams(text: PrintedOutput): string[] {
   const { stdout, stderr, output } = text
   const lost = lossNote(text)
   const heading = lost === '' ? '' : ` (${lost})`
@@ -226,7 +317,7 @@ export function showPrinted(text: Printed): string[] {
   return lost === '' ? [] : [`output: ${lost}`]
 }
 
-function lossNote({ truncated, dropped = 0, output_handle }: Printed): string {
+function lossNote({ truncated, dropped = 0, output_handle }: PrintedOutput): string {
   const notes = []
   if (output_handle !== undefined) notes.push(`cut; all that was kept: read_more ${output_handle}`)
   else if (truncated) notes.push('cut')
@@ -237,7 +328,7 @@ function lossNote({ truncated, dropped = 0, output_handle }: Printed): string {
 const trimmed = (text: string): string => text.replace(/\n$/, '')
 
 /** What a compiler, or the running code by a warning, has said: as every answer about an evaluation carries it. */
-export interface Diagnosed {
+export interface Diagnostics {
   /** In the order in which they were said; absent where the image does not tell such. */
   readonly diagnostics?: readonly Diagnostic[]
   /** How many of them are left out, to fit; present when there are any. */
@@ -245,15 +336,15 @@ export interface Diagnosed {
 }
 
 /** As many as fit on a page, the first first. */
-export function diagnosed(diagnostics: readonly Diagnostic[] | undefined): Diagnosed {
+export function diagnosed(diagnostics: readonly Diagnostic[] | undefined): Diagnostics {
   if (diagnostics === undefined) return {}
-  const kept = fitting(diagnostics, dataSize)
+  const kept = fitting(diagnostics, dataTokens)
   const left = diagnostics.length - kept.length
   return { diagnostics: kept, ...(left > 0 && { diagnostics_omitted: left }) }
 }
 
 /** One or two lines for each: what was said and where, and below it the form that it is about. */
-export function showDiagnosed({ diagnostics = [], diagnostics_omitted: left = 0 }: Diagnosed): string[] {
+export function showDiagnosed({ diagnostics = [], diagnostics_omitted: left = 0 }: Diagnostics): string[] {
   const lines = diagnostics.flatMap(diagnosticLines)
   return left === 0 ? lines : [...lines, `and ${counted(left, 'more diagnostic')}, not shown`]
 }

@@ -4,12 +4,10 @@ import { defineTool } from './define.ts'
 import { minute } from './folders.ts'
 import { linesOf, type Newline, newlineWord, unspelled } from './newlines.ts'
 import { type Failed, failed, ok } from './outcome.ts'
-import { OF_LOOK, PATH } from './path-arguments.ts'
+import { OF_LOOK, PATH } from './parameters.ts'
 import { encodingWord, isText, nothingThere, notText } from './rewrite.ts'
-import { beginning, counted, oneLine } from './text.ts'
-
-/** Characters of text in one answer: as much as any client shows its model uncut. */
-const TEXT_LENGTH = 24_000
+import { counted, oneLine } from './text.ts'
+import { beginningWithin, PAGE_TOKENS, tokensAtMost } from './tokens.ts'
 
 const MOST_LINES = 2_000
 
@@ -107,15 +105,15 @@ function taken(
   { first_line, limit, column }: Part,
 ): { text: string; next: Place | null } {
   const first = (lines[first_line - 1] ?? '').slice(column - 1)
-  if (first.length > TEXT_LENGTH) {
-    const text = beginning(first, TEXT_LENGTH)
-    return { text, next: { first_line, column: column + text.length } }
-  }
+  const fits = beginningWithin(first, PAGE_TOKENS)
+  if (fits.length < first.length) return { text: fits, next: { first_line, column: column + fits.length } }
   let text = first
+  let left = PAGE_TOKENS - tokensAtMost(first)
   let at = first_line
   for (; at < lines.length && at < first_line - 1 + limit; at++) {
     const line = lines[at] ?? ''
-    if (text.length + line.length > TEXT_LENGTH) break
+    left -= tokensAtMost(line, left)
+    if (left < 0) break
     text += line
   }
   return { text, next: at < lines.length ? { first_line: at + 1 } : null }

@@ -2,12 +2,10 @@ import { z } from 'zod'
 import type { Cut, Entry, EntryKind, LeftOut, Listed, ToolContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type Failed, type Outcome, ok } from './outcome.ts'
-import { EXCLUDE, FOLDER, INCLUDE_IGNORED, OF_LOOK } from './path-arguments.ts'
+import { EXCLUDE, FOLDER, INCLUDE_IGNORED, OF_LOOK } from './parameters.ts'
 import { counted, oneLine } from './text.ts'
 
-/** How an answer about many names says what is not in it. */
-
-/** Only what is not zero. */
+/** How an answer about many names says what is not in it: only what is not zero. */
 export type Counts = Readonly<Partial<Record<keyof LeftOut, number>>>
 
 export function countsOf(left: Counts): Counts {
@@ -298,7 +296,7 @@ interface Arguments {
 }
 
 /** A node while the tree grows. */
-interface Growing {
+interface OpenNode {
   readonly path: string
   readonly level: number
   readonly node: { -readonly [Key in keyof TreeNode]: TreeNode[Key] }
@@ -328,7 +326,7 @@ async function drawn(args: Arguments, context: ToolContext): Promise<Outcome<Tre
 }
 
 class Growth {
-  readonly root: Growing
+  readonly root: OpenNode
   readonly left: Partial<LeftOut> = {}
   readonly notes = new Set<string>()
   /** The root as the answer has it. */
@@ -338,7 +336,7 @@ class Growth {
   readonly #args: Arguments
   readonly #context: ToolContext
   readonly #end: number
-  readonly #queue: Growing[]
+  readonly #queue: OpenNode[]
 
   constructor(args: Arguments, context: ToolContext) {
     this.#args = args
@@ -350,7 +348,7 @@ class Growth {
   }
 
   /** The next folder to open; those that are passed over are told why. */
-  next(): Growing | undefined {
+  next(): OpenNode | undefined {
     for (let at = this.#queue.shift(); at !== undefined; at = this.#queue.shift()) {
       const why = this.#closed(at)
       if (why === undefined) return at
@@ -359,13 +357,13 @@ class Growth {
     return undefined
   }
 
-  #closed({ level }: Growing): TreeNode['unopened'] {
+  #closed({ level }: OpenNode): TreeNode['unopened'] {
     if (this.cut !== null) return 'time'
     if (level >= this.#args.depth) return 'depth'
     return this.entries >= this.#args.limit ? 'limit' : undefined
   }
 
-  async open(at: Growing): Promise<Failed | undefined> {
+  async open(at: OpenNode): Promise<Failed | undefined> {
     const { include_ignored, exclude_patterns, limit } = this.#args
     const { files, signal } = this.#context
     const isRoot = at === this.root
@@ -415,7 +413,7 @@ function isPartOfTree({ unopened, more = 0, children = [] }: TreeNode): boolean 
   return (unopened !== undefined && unopened !== 'git') || more !== 0 || children.some(isPartOfTree)
 }
 
-function nodeOf({ name, kind, bytes, target, ignored, isNameable }: Entry): Growing['node'] {
+function nodeOf({ name, kind, bytes, target, ignored, isNameable }: Entry): OpenNode['node'] {
   return {
     name,
     kind,

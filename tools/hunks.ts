@@ -4,7 +4,7 @@ import { linesOf, type Newline, newlineOf, spelled, unspelled } from './newlines
 import { indent, oneLine } from './text.ts'
 
 /** What of a file its hunks are made from. */
-export type Hunked = Pick<SeenFile, 'path' | 'shown' | 'newline'> & { readonly text: string }
+export type HunkFile = Pick<SeenFile, 'path' | 'shown' | 'newline'> & { readonly text: string }
 
 /** A place in a text, in UTF-16 units, and what is to stand there. */
 export interface Edit {
@@ -17,7 +17,7 @@ export interface Edit {
 }
 
 /** An edit that was widened to the whole lines that it touches: `removed` lines after the first `at` of the file. */
-interface Widened extends Pick<Edit, 'number' | 'why'> {
+interface LineEdit extends Pick<Edit, 'number' | 'why'> {
   readonly at: number
   readonly removed: number
   readonly put: readonly string[]
@@ -27,7 +27,7 @@ interface Widened extends Pick<Edit, 'number' | 'why'> {
  * These edits, each as the whole lines that it touches, in the order of the file. Two may touch one line here: whoever
  * makes hunks of them looks for that first. Between a line that is left and what comes after it stands a line end.
  */
-export function widened(text: string, edits: readonly Edit[]): Widened[] {
+export function widened(text: string, edits: readonly Edit[]): LineEdit[] {
   const ordered = [...edits].sort((one, other) => one.from - other.from || one.to - other.to)
   const lineAt = lineCounter(text)
   return ordered.map(({ number, why, from, to, text: put }) => {
@@ -60,7 +60,7 @@ function lineCounter(text: string): (place: number) => number {
 }
 
 /** Hunks of these lines: what each leaves as it is at its beginning and its end is no part of it. */
-export function hunksFrom(file: Hunked, changes: readonly Widened[]): Hunk[] {
+export function hunksFrom(file: HunkFile, changes: readonly LineEdit[]): Hunk[] {
   const lines = linesOf(file.text)
   return changes.map(({ number, why, at, removed, put }) => {
     const old = lines.slice(at, at + removed)
@@ -94,7 +94,7 @@ export function hunksFrom(file: Hunked, changes: readonly Widened[]): Hunk[] {
 export const MOST_HUNKS = 100
 
 /** The hunks of a difference, numbered from 1. None where it has only one, or too many: then they are not worth it. */
-export function hunksOfDiff(file: Hunked, after: string, { groups }: FileDiff): Hunk[] {
+export function hunksOfDiff(file: HunkFile, after: string, { groups }: FileDiff): Hunk[] {
   if (groups.length < 2 || groups.length > MOST_HUNKS) return []
   const lines = linesOf(after)
   const changes = groups.map((edits, index) => {
@@ -110,7 +110,7 @@ export function hunksOfDiff(file: Hunked, after: string, { groups }: FileDiff): 
  * The text with those of its hunks that are not refused; all of them where nothing was chosen. `hunks` are those of one
  * file, in its order. Everything outside them stays as it is, to the last character.
  */
-export function applied(file: Hunked, hunks: readonly Hunk[], choices: readonly Choice[]): string {
+export function applied(file: HunkFile, hunks: readonly Hunk[], choices: readonly Choice[]): string {
   const chosen = choicesByHunk(choices)
   const lines = linesOf(file.text)
   const parts: string[] = []

@@ -10,6 +10,7 @@ import { getFileInfo, getProjectRoot, readFile } from './files.ts'
 import { directoryTree, listDirectory } from './folders.ts'
 import { classHierarchy, classSlots, inspect, readMore } from './inspect.ts'
 import { job } from './job.ts'
+import { attach, kernels } from './kernels.ts'
 import { loadFile, loadSystem, reload, runTests } from './load.ts'
 import { deleteFile, moveFile } from './move.ts'
 import {
@@ -29,6 +30,8 @@ import { createFile, insertAtLine, writeFile } from './write.ts'
 
 /** Every tool, in the order in which models read them: look at values and names, at what runs; then run; errors; files. */
 export const TOOLS: readonly Tool[] = [
+  kernels,
+  attach,
   listGlobals,
   inspect,
   symbolDefinition,

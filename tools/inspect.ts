@@ -2,10 +2,12 @@ import { z } from 'zod'
 import type {
   Callable,
   ExceptionFacts,
+  Fields,
   Hierarchy,
   HierarchyQuery,
   Inspected,
   Members,
+  Methods,
   Piece,
   Sample,
   Section,
@@ -19,33 +21,31 @@ import { defineTool } from './define.ts'
 import { type Told, termsOf, told } from './languages.ts'
 import { anExpression, lookUpName, stale, unfound } from './look.ts'
 import { failed, type Outcome, ok, rises } from './outcome.ts'
+import { NAMED_IN, named, SOURCE_LENGTH } from './parameters.ts'
+import { inspectedProved, previewLines, raisedProved } from './proof.ts'
 import { insideWord, packageRefused } from './source.ts'
 import {
+  beginning,
   counted,
   cutNote,
   fitting,
   given,
   indent,
-  NAMED_IN,
-  named,
   oneLine,
   placeOf,
   reportSetIn,
-  SOURCE_LENGTH,
   setIn,
   typeWord,
 } from './text.ts'
+import { beginningWithin, PAGE_TOKENS, tokensAtMost } from './tokens.ts'
 
 export const inspect = defineTool({
   name: 'inspect',
   description:
-    'Look at one value: its type and kind, repr, size, first items, members and doc; for a callable also its ' +
-    'signature, place and source; for an exception its message and traceback. Prefer it over eval_expr for ' +
-    'understanding a value, a function or a class: one inspect replaces many probes. ' +
-    'Takes a name, a path such as `orders[0].customer.name`, in Lisp a place such as ' +
-    "`(slot-value (gethash 7 *orders*) 'lines)`, a literal, or a handle such as `@ab12.3` from an " +
-    'earlier answer; these are read from stored fields and run no code. Any other expression would have ' +
-    'to be run: it is then treated like eval_expr, or you are told to use that. Iterators are never advanced.',
+    'Look at one value: its type, size, items and fields; for a callable its signature, place and source; for an ' +
+    'exception its traceback. Prefer it over eval_expr for understanding: one inspect replaces many probes. A ' +
+    'name, a path such as `orders[0].customer.name`, a literal or a handle such as `@ab12.3` is read from stored ' +
+    'fields and runs no code; any other expression is treated like eval_expr, or you are told to use that.',
   parameters: {
     expr: z
       .string()
@@ -69,37 +69,128 @@ export const inspect = defineTool({
     body: expr,
   }),
 
-  async handler({ expr, package: inside }, { kernel, level, lookMs, signal, jobs }) {
+  async handler({ expr, package: inside }, context) {
+    const { kernel, level, lookMs, signal, jobs } = context
     const refused = packageRefused(inside, kernel, 'package says in what names are read')
     if (refused !== undefined) return refused
     const evaluate = level !== 'safe'
     const query = { expr, evaluate, ...(inside !== undefined && { package: inside }) }
     const looked = await kernel.look('inspect', query, { deadlineMs: lookMs, signal })
-    if (looked.type === 'found') return ok({ ...looked.value, ...told(kernel) })
+    if (looked.type === 'found')
+      return ok({ ...(await inspectedProved(looked.value, context)), ...told(kernel) })
     if (looked.type === 'needs_evaluation' && !evaluate) return rises('cautious', looked.because)
-    return unfound(looked, { jobs, words: anExpression(kernel) })
+    const words = anExpression(kernel)
+    if (looked.type !== 'raised') return unfound(looked, { jobs, words })
+    return unfound({ ...looked, exception: await raisedProved(looked.exception, context) }, { jobs, words })
   },
 
   show: result => showInspected(result as Inspected & Told),
 })
 
-/** A value in sections as text: what it is first, then what it holds, then what is said about it. */
+/** A value in sections as text: what it is first, then what it holds, then what is said about it. No text comes twice. */
 function showInspected(value: Inspected & Told): string {
   const terms = termsOf(value)
+  const sampled = isSampled(value)
+  const whole = isWholeSource(value.callable)
   return [
     headline(value),
-    ...section('repr', value.repr, textLines),
+    ...(isPrinted(value, sampled) ? section('repr', value.repr, textLines) : []),
     ...section(terms.exception, value.exception, exceptionLines),
     ...section(terms.kind('callable'), value.callable, callableLines),
-    ...section('sample', value.sample, sampleLines),
-    ...section(terms.members, value.members, terms === termsOf({}) ? memberLines : slotLines),
-    ...(docShown(value) ? [] : section('doc', value.doc, textLines)),
+    ...(sampled ? section('sample', value.sample, sampleLines) : []),
+    ...section(
+      value.kind === 'class' ? 'class data' : 'fields',
+      whole ? undefined : value.fields,
+      fieldLines,
+    ),
+    ...section('methods', whole ? undefined : value.methods, methodLines),
+    ...section(
+      terms.members,
+      isListed(value) ? value.members : undefined,
+      terms === termsOf({}) ? memberLines : slotLines,
+    ),
+    ...(docShown(value) ? [] : section('doc', value.doc, documented(value) ? textLines : summaryLines)),
   ].join('\n')
 }
 
 /** Whether the documentation has been said with the signature. */
 const docShown = ({ callable }: Inspected) =>
   callable !== undefined && 'doc' in callable && callable.doc !== null && callable.doc !== ''
+
+/** Whether its documentation is its own, rather than that of its class. */
+const documented = (value: Inspected & Told): boolean =>
+  termsOf(value) !== termsOf({}) || ['class', 'module', 'callable'].includes(value.kind)
+
+/** Characters of a whole text that is shown in place of its items. */
+const SHORT = 200
+
+/** Whether its items are shown: not where its text has them all, or a table of them. */
+function isSampled({ repr, sample, read, kind }: Inspected): boolean {
+  if (sample === undefined || 'error' in sample) return true
+  if (sample.items.length === 0 && !sample.truncated) return false
+  if (repr === undefined || !('text' in repr) || repr.error !== undefined) return true
+  if (kind === 'module') return true
+  if (read === 'static' && repr.text.includes('\n')) return false
+  return repr.truncated || repr.text.length > SHORT
+}
+
+/** Whether its text is shown: not where its items or its fields are, which say the same. */
+function isPrinted({ repr, sample, fields, kind, read }: Inspected, sampled: boolean): boolean {
+  if (repr === undefined || !('text' in repr) || repr.error !== undefined) return true
+  if (sampled && kind !== 'module' && sample !== undefined && !('error' in sample)) return false
+  return kind === 'class' || read === 'evaluated' || fields === undefined || 'error' in fields
+}
+
+/** Whether names of members are worth their room: of a module, and where nothing else is known of a value. */
+function isListed(value: Inspected & Told): boolean {
+  const { kind, fields, methods, size } = value
+  if (kind === 'module' || termsOf(value) !== termsOf({})) return true
+  return fields === undefined && methods === undefined && (size === undefined || 'error' in size)
+}
+
+const isWholeSource = (callable: Inspected['callable']): boolean =>
+  callable !== undefined &&
+  'source_preview' in callable &&
+  callable.source_preview !== null &&
+  !callable.source_truncated
+
+/** A row each; what begins with `_` is in one line, unless there is nothing else. */
+function fieldLines(title: string, { rows, total }: Fields): string[] {
+  const open = rows.filter(({ name }) => !name.startsWith('_'))
+  const shown = open.length === 0 ? rows : open
+  const folded = rows.filter(row => !shown.includes(row))
+  const count = rows.length === total ? `${total}` : `${rows.length} of ${total}`
+  const lines = shown.map(({ name, value }) => indent(`${oneLine(name)} = ${oneLine(value)}`))
+  const short = folded.map(({ name, value }) => `${oneLine(name)} = ${oneLine(inShort(value))}`)
+  return [`${title} (${count}):`, ...lines, ...(short.length === 0 ? [] : [indent(short.join(', '))])]
+}
+
+const FOLDED_LENGTH = 40
+
+const inShort = (value: string): string =>
+  value.length <= FOLDED_LENGTH ? value : `${beginning(value, FOLDED_LENGTH - 1)}…`
+
+/** `total(rate=1): The sum of its lines.` */
+function methodLines(title: string, { of, rows, total }: Methods): string[] {
+  if (rows.length === 0) return []
+  const count = rows.length === total ? '' : ` (${rows.length} of ${total})`
+  const lines = rows.map(({ name, kind, signature, doc }) => {
+    const called = kind === 'property' ? ' (property)' : (signature ?? '(…)')
+    return indent(
+      `${oneLine(name)}${oneLine(called)}${doc === null || doc === '' ? '' : `: ${oneLine(doc)}`}`,
+    )
+  })
+  return [`${title} of ${oneLine(of)}${count}:`, ...lines]
+}
+
+/** The first line of what its class says of itself, and how to read on. */
+function summaryLines(title: string, contents: Text): string[] {
+  const [first = '', ...more] = contents.text.trim().split('\n')
+  const { handle, error } = contents
+  const plain = error === undefined ? '' : ` (its own could not be had: ${oneLine(error)})`
+  const left = more.length === 0 || handle === undefined ? '' : ` (more: read_more ${handle})`
+  return [`${title}${plain}: ${first}${left}`]
+}
 
 /** `list · sequence · len 10000000 · @ab12.3` */
 function headline(value: Inspected & Told): string {
@@ -146,15 +237,19 @@ function exceptionLines(title: string, { exc_type, message, traceback }: Excepti
 }
 
 function callableLines(title: string, facts: Callable): string[] {
-  const { module, signature, file, line, doc, source_preview, source_truncated } = facts
+  const { module, signature, file, line, doc, wraps } = facts
   const place = file === null ? '' : `, ${file}${line === null ? '' : `:${line}`}`
   const lines = [
     `${title}: ${signature ?? 'no signature known'}${module === null ? '' : `, in ${module}`}${place}`,
   ]
-  if (doc !== null && doc !== '') lines.push('doc:', indent(doc.trimEnd()))
-  if (source_preview === null) lines.push('source: not available')
-  else lines.push(source_truncated ? 'source (cut):' : 'source:', source_preview.trimEnd())
-  return lines
+  if (wraps !== undefined)
+    lines.push(
+      `around: ${oneLine(wraps.name)}${placeOf(wraps) === '' ? '' : `, ${placeOf(wraps)}`} (symbol_definition shows both)`,
+    )
+  // The text of a function has it, too.
+  if (doc !== null && doc !== '' && !(facts.source_preview ?? '').includes(doc.trim()))
+    lines.push('doc:', indent(doc.trimEnd()))
+  return [...lines, ...previewLines(facts)]
 }
 
 function sampleLines(title: string, { items, shown, total, truncated, handle }: Sample): string[] {
@@ -187,13 +282,8 @@ const SLOTS = 200
 
 const SUBCLASSES = 200
 
-export const classSlots = defineTool({
-  name: 'class_slots',
-  description:
-    'List what the instances of a class hold and what the class declares: fields, slots, class variables and ' +
-    'properties, each with its annotation, default and the class it comes from, in Lisp with initargs, readers, ' +
-    'writers and documentation. Runs no code. For the methods and ' +
-    'the source of a class use inspect and symbol_definition.',
+/** What the tools that look at a class have alike. */
+const OF_A_CLASS = {
   parameters: {
     name: named('A class, or a value whose class is meant: a name, a path, or a handle.'),
     package: NAMED_IN,
@@ -202,6 +292,16 @@ export const classSlots = defineTool({
   level: 'safe',
   profile: 'full',
   categories: ['introspection', 'classes'],
+} as const
+
+export const classSlots = defineTool({
+  name: 'class_slots',
+  description:
+    'List what the instances of a class hold and what the class declares: fields, slots, class variables and ' +
+    'properties, each with its annotation, default and the class it comes from, in Lisp with initargs, readers, ' +
+    'writers and documentation. Runs no code. For the methods and ' +
+    'the source of a class use inspect and symbol_definition.',
+  ...OF_A_CLASS,
   needs: ['slots'],
   examples: [{ args: { name: 'shop.Order' }, shows: 'the fields of a class, those it inherits included' }],
 
@@ -259,14 +359,7 @@ export const classHierarchy = defineTool({
     'Show where a class stands: its bases, all classes it inherits from in the order in which they are asked, and ' +
     'every loaded subclass as a tree. Runs no code. Use it to learn whom a change of a class would reach; for ' +
     'what its instances hold use class_slots.',
-  parameters: {
-    name: named('A class, or a value whose class is meant: a name, a path, or a handle.'),
-    package: NAMED_IN,
-  },
-  parameterAliases: { symbol: 'name' },
-  level: 'safe',
-  profile: 'full',
-  categories: ['introspection', 'classes'],
+  ...OF_A_CLASS,
   needs: ['hierarchy'],
   examples: [
     { args: { name: 'shop.Order' }, shows: 'what a class inherits from, and what inherits from it' },
@@ -306,14 +399,13 @@ export const readMore = defineTool({
   name: 'read_more',
   description:
     'Read on in something that was cut: pass the handle that came with it. Texts are counted in characters, ' +
-    'samples in items, both from 0; `next` of the answer is the `from` of the next call. Runs no code. ' +
-    'For a closer look at a value itself, pass its handle to inspect instead.',
+    'samples in items; `next` of the answer is the `from` of the next call.',
   parameters: {
     handle: z
       .string()
       .max(64)
       .regex(/^@[0-9a-z]+\.[0-9]+$/)
-      .describe('A handle from an earlier answer, such as `@ab12.3` or `@out.7`.'),
+      .describe('Such as `@ab12.3` or `@out.7`.'),
     from: z.int().min(0).default(0).describe('Where to begin.'),
     count: z.int().min(1).max(40_000).default(4_000).describe('How much to read at most.'),
   },
@@ -330,10 +422,9 @@ export const readMore = defineTool({
   withoutKernel({ handle, from, count }, { texts }) {
     if (!texts.owns(handle)) return undefined
     const part = texts.read({ handle, from, count })
-    if (part === undefined)
-      return texts.issued(handle) ? stale(handle, 'that text has made room for newer ones') : unknown(handle)
+    if (part === undefined) return texts.issued(handle) ? stale(handle, GONE) : unknown(handle)
     const { text, total, next } = part
-    return ok<Piece>({ type: 'text', text, from, total, next })
+    return ok(fitted({ type: 'text', text, from, total, next }))
   },
 
   async handler({ handle, from, count }, { kernel, lookMs, signal, jobs }) {
@@ -344,6 +435,9 @@ export const readMore = defineTool({
   show: result => showPiece(result as Piece),
 })
 
+/** Which of the two it is, a caller in another project is not told. */
+const GONE = 'that text has made room for newer ones, or is of another project'
+
 /** Made up, or of a daemon that is gone. */
 function unknown(handle: string): Outcome<never> {
   return failed('not_found', {
@@ -353,10 +447,13 @@ function unknown(handle: string): Outcome<never> {
   })
 }
 
-/** The piece, ended earlier where its items are long. */
+/** The piece, ended earlier where it would not fit into an answer. */
 function fitted(piece: Piece): Piece {
-  if (piece.type === 'text') return piece
-  const items = fitting(piece.items, item => item.length + 3)
+  if (piece.type === 'text') {
+    const text = beginningWithin(piece.text, PAGE_TOKENS)
+    return text.length === piece.text.length ? piece : { ...piece, text, next: piece.from + text.length }
+  }
+  const items = fitting(piece.items, item => tokensAtMost(item) + 2)
   return items.length === piece.items.length ? piece : { ...piece, items, next: piece.from + items.length }
 }
 

@@ -3,19 +3,19 @@ import type { InterruptReport } from '../wire/kernel.ts'
 import type { Signal } from '../wire/signal.ts'
 import { compileForm, macroexpandForm } from './compile.ts'
 import type { Asking, Job, Jobs } from './contract.ts'
-import { defineTool, type Tool } from './define.ts'
+import { defineTool, isRecord, type Tool } from './define.ts'
 import { evalExpr } from './evaluate.ts'
-import { type Printed, printed, showPrinted } from './execution.ts'
+import { type PrintedOutput, printed, showPrinted } from './execution.ts'
 import { inspect } from './inspect.ts'
 import { loadFile, loadSystem, reload, runTests } from './load.ts'
-import { failed, type Outcome, ok } from './outcome.ts'
+import { failed, isRunning, type JobStatus, type Outcome, ok } from './outcome.ts'
 import { duration } from './text.ts'
 
 /** How long an interrupted job may take to hand over its last output, in milliseconds. */
 const LAST_WORDS_MS = 1_000
 
 /** What was seen of an interrupt. */
-interface Interrupted extends Printed {
+interface InterruptAnswer extends PrintedOutput {
   readonly status: InterruptReport['outcome']
   readonly job: string
   readonly message: string
@@ -26,12 +26,16 @@ interface Interrupted extends Printed {
 export const job = defineTool({
   name: 'job',
   description:
-    'Follow a call that takes long: an answer with `status: running` names its job, and so does `status: waiting`, ' +
-    'where a person is asked first. `status` tells how far it is and what it has printed, `wait` waits for its end, ' +
-    '`interrupt` asks the image to stop it and reports what was seen, or withdraws what waits for a person. Once it has ended, `status` and `wait` give the result of the call itself. ' +
-    'Waiting costs nothing and stops nothing: prefer `wait` over asking again and again.',
+    'Follow a call that takes long, by the job that its answer named: `status` tells how far it is and what it ' +
+    'has printed, `wait` waits for its end, `interrupt` stops it, or withdraws what waits for a person. `status` ' +
+    'and `wait` give the result once there is one. Without `job` it lists the jobs.',
   parameters: {
-    job: z.string().min(1).max(100).describe('The name of the job, from the answer that said it runs.'),
+    job: z
+      .string()
+      .min(1)
+      .max(100)
+      .optional()
+      .describe('The name of the job, from the answer that said it runs. Left out: all of them are listed.'),
     action: z.enum(['status', 'wait', 'interrupt']).default('status').describe('What to do.'),
     seconds: z
       .number()
@@ -45,6 +49,7 @@ export const job = defineTool({
   categories: ['execution'],
   needs: [],
   examples: [
+    { args: {}, shows: 'the jobs that run, or have ended' },
     { args: { job: 'job-1' }, shows: 'how far it is' },
     {
       args: { job: 'job-1', action: 'wait', seconds: 50 },
@@ -53,17 +58,18 @@ export const job = defineTool({
     { args: { job: 'job-1', action: 'interrupt' }, shows: 'an end to it' },
   ],
 
-  preview: ({ job, action }) => ({ title: `Job ${job}: ${action}`, body: `${action} ${job}` }),
+  preview: ({ job = 'all', action }) => ({ title: `Job ${job}: ${action}`, body: `${action} ${job}` }),
 
   async handler({ job: name, action, seconds }, { jobs, signal }) {
+    if (name === undefined) return action === 'status' ? ok(listOf(jobs)) : unnamed(action, jobs)
     const found = jobs.find(name)
     if (found === undefined) return unknownJob(name, jobs)
     switch (action) {
       case 'status':
-        return soFar(found)
+        return soFar(found, jobs)
       case 'wait':
         await found.wait({ ms: seconds * 1_000, signal })
-        return soFar(found)
+        return soFar(found, jobs)
       case 'interrupt':
         return interrupt(found, signal)
       default:
@@ -74,17 +80,69 @@ export const job = defineTool({
   show: showJob,
 })
 
+/** A job in a list. */
+interface Listed {
+  readonly job: string
+  readonly tool: string
+  readonly kernel: string | null
+  readonly status: 'running' | 'waiting' | 'done' | 'failed'
+  /** The plan, or the job of its kernel, that it waits for. */
+  readonly behind?: string
+  readonly elapsed_ms: number
+}
+
+interface JobList {
+  readonly jobs: readonly Listed[]
+}
+
+const listOf = (jobs: Jobs): JobList => ({
+  jobs: jobs.names().flatMap(name => {
+    const found = jobs.find(name)
+    return found === undefined ? [] : [listed(found, jobs)]
+  }),
+})
+
+function listed(found: Job, jobs: Jobs): Listed {
+  const { name: job, tool, kernelName: kernel, outcome, asking, elapsedMs } = found
+  const known = { job, tool, kernel, elapsed_ms: Math.round(elapsedMs) }
+  if (outcome !== undefined) return { ...known, status: outcome.type === 'ok' ? 'done' : 'failed' }
+  const behind = asking?.plan ?? ahead(found, jobs)?.name
+  return behind === undefined ? { ...known, status: 'running' } : { ...known, status: 'waiting', behind }
+}
+
+function showList({ jobs }: JobList): string {
+  if (jobs.length === 0) return 'no jobs'
+  return jobs
+    .map(({ job, tool, kernel, status, behind, elapsed_ms }) => {
+      const where = kernel === null ? tool : `${tool} in ${kernel}`
+      const stands = behind === undefined ? status : `${status} for ${behind}`
+      return `${job}  ${stands}: ${where}, ${duration(elapsed_ms)}`
+    })
+    .join('\n')
+}
+
+const isList = (result: unknown): result is JobList =>
+  isRecord(result) && Array.isArray(result.jobs) && !('status' in result)
+
+function unnamed(action: string, jobs: Jobs): Outcome<never> {
+  return failed('invalid_args', {
+    message: `${action} needs the name of a job.`,
+    details: { parameter: 'job', known: jobs.names() },
+    next: 'job {} lists the jobs.',
+  })
+}
+
 /** Where a job stands: how far it is, or what its own tool answered. */
-function soFar(found: Job): Outcome {
+function soFar(found: Job, jobs: Jobs): Outcome {
   const { outcome, name, tool } = found
-  if (outcome === undefined) return ok(running(found))
+  if (outcome === undefined) return ok(running(found, jobs))
   if (outcome.type !== 'ok') return outcome
   return ok(
     isRecord(outcome.result) ? { ...outcome.result, status: 'done', job: name, tool } : outcome.result,
   )
 }
 
-async function interrupt(found: Job, signal: Signal): Promise<Outcome<Interrupted>> {
+async function interrupt(found: Job, signal: Signal): Promise<Outcome<InterruptAnswer>> {
   const { name, call, kernel, kernelName, outcome, asking } = found
   if (outcome !== undefined)
     return ok(reported(found, { outcome: 'not_running', message: 'It had ended by itself.' }))
@@ -111,7 +169,7 @@ async function withdraw(
   found: Job,
   { plan, withdraw }: Asking,
   signal: Signal,
-): Promise<Outcome<Interrupted>> {
+): Promise<Outcome<InterruptAnswer>> {
   withdraw()
   await found.wait({ ms: LAST_WORDS_MS, signal })
   const { outcome } = found
@@ -123,7 +181,7 @@ async function withdraw(
   return ok(reported(found, { outcome: outcome === undefined ? 'still_running' : 'not_running', message }))
 }
 
-function reported(found: Job, { outcome, message, offer }: InterruptReport): Interrupted {
+function reported(found: Job, { outcome, message, offer }: InterruptReport): InterruptAnswer {
   const { name, kernelName, elapsedMs } = found
   const next = NEXT[outcome]({ job: name, kernel: kernelName, offer })
   return {
@@ -171,42 +229,37 @@ const LONG: readonly Tool[] = [
 ]
 
 function showJob(result: unknown): string {
+  if (isList(result)) return showList(result)
   if (isRunning(result)) return showRunning(result)
   if (isRecord(result) && result.status === 'done')
     return LONG.find(tool => tool.name === result.tool)?.show(result) ?? JSON.stringify(result, null, 2)
   if (!isRecord(result) || !('message' in result)) return JSON.stringify(result, null, 2)
-  return showInterrupted(result as unknown as Interrupted)
+  return showInterrupted(result as unknown as InterruptAnswer)
 }
 
-function showInterrupted(result: Interrupted): string {
+function showInterrupted(result: InterruptAnswer): string {
   const { status, job, message, next } = result
   const said = [`${status}: job ${job}. ${message}`]
   if (next !== undefined) said.push(`next: ${next}`)
   return [...said, ...showPrinted(result)].join('\n')
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** What a call is answered with that goes on after the patience of its caller. */
-interface Running extends Printed {
-  /** `waiting`: nothing of it has run, and a person is asked whether it may. */
-  readonly status: 'running' | 'waiting'
-  readonly job: string
-  readonly tool: string
-  /** Null for a tool that works without one. */
-  readonly kernel: string | null
+/** How far a job is: what its call is answered with. */
+interface Progress extends JobStatus, PrintedOutput {
   readonly elapsed_ms: number
   /** The plan that waits for a person. */
   readonly plan?: string
   readonly message?: string
+  /** What it waits for, before it begins: the job that its kernel works on. */
+  readonly behind?: string
   readonly next: string
 }
 
-export function running(job: Job): Running {
+/** How far a job is. A kernel works on one call at a time. */
+export function running(job: Job, jobs: Jobs): Progress {
   const { name, tool, kernelName, elapsedMs, asking } = job
   if (asking !== undefined) return waiting(job, asking)
+  const before = ahead(job, jobs)
   return {
     status: 'running',
     job: name,
@@ -214,12 +267,33 @@ export function running(job: Job): Running {
     kernel: kernelName,
     elapsed_ms: Math.round(elapsedMs),
     ...printed(job.output.soFar()),
+    ...(before !== undefined && { behind: before.name, message: queuedWords(job, before) }),
     next: `job ${JSON.stringify({ job: name, action: 'wait' })} waits for it; action "interrupt" stops it.`,
   }
 }
 
+/** The job that its kernel works on, or else the first that was dispatched there before it and has not ended. */
+function ahead(job: Job, jobs: Jobs): Job | undefined {
+  const { kernel } = job
+  const running = kernel?.running?.call
+  if (kernel === null || running === job.call) return undefined
+  let isBefore = true
+  let first: Job | undefined
+  for (const name of jobs.names()) {
+    if (name === job.name) isBefore = false
+    const one = jobs.find(name)
+    if (one?.kernel !== kernel || one.outcome !== undefined || one.asking !== undefined) continue
+    if (one.call === running) return one
+    if (isBefore) first ??= one
+  }
+  return first
+}
+
+const queuedWords = ({ tool, kernelName }: Job, { name, tool: other, elapsedMs }: Job): string =>
+  `${tool} waits its turn in ${kernelName}, behind ${name} (${other}, ${duration(elapsedMs)} so far).`
+
 /** Nobody but a person can hurry this, and asking again would be a second question to them. */
-function waiting({ name, tool, kernelName, elapsedMs, output }: Job, { plan, waitedMs }: Asking): Running {
+function waiting({ name, tool, kernelName, elapsedMs, output }: Job, { plan, waitedMs }: Asking): Progress {
   return {
     status: 'waiting',
     job: name,
@@ -233,19 +307,14 @@ function waiting({ name, tool, kernelName, elapsedMs, output }: Job, { plan, wai
   }
 }
 
-export function isRunning(result: unknown): result is Running {
-  if (typeof result !== 'object' || result === null || !('status' in result) || !('job' in result))
-    return false
-  return result.status === 'running' || result.status === 'waiting'
-}
-
-export function showRunning(result: Running): string {
-  const { status, job, tool, kernel, elapsed_ms, message, next } = result
+export function showRunning(result: JobStatus): string {
+  const progress = result as Progress
+  const { status, job, tool, kernel, elapsed_ms, message, next } = progress
   const where = kernel === null ? tool : `${tool} in ${kernel}`
   const lines = [
     message === undefined
       ? `${status}: ${where} goes on as job ${job}, ${duration(elapsed_ms)} so far`
       : `${status}: ${message} It is job ${job}.`,
   ]
-  return [...lines, `next: ${next}`, ...showPrinted(result)].join('\n')
+  return [...lines, `next: ${next}`, ...showPrinted(progress)].join('\n')
 }

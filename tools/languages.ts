@@ -1,15 +1,14 @@
-import type { Kernel, Kind, NameKind } from '../wire/kernel.ts'
+import type { Ability, Kernel, Kind, NameKind } from '../wire/kernel.ts'
 
-/**
- * What a language calls things where they are put into text, and what of it a tool has to say; the keys of a result are
- * those of the contract in every language.
- */
+/** Abilities that one language has and others do not: where it does not live, nothing is listed that needs one. */
+export const OF_ONE_LANGUAGE: readonly Ability[] = ['compile', 'expand', 'system', 'packages', 'callers']
 
 /** What a result says besides: the language that it is about, where that has words of its own. */
 export interface Told {
   readonly language?: string
 }
 
+/** What a language calls things in text. The keys of a result are those of the contract, in every language. */
 export interface Terms {
   /** Of packages or modules: one, and many. */
   readonly module: readonly [one: string, many: string]
@@ -30,11 +29,11 @@ export interface Terms {
   readonly suspendsAlive: boolean
   /** Whether frames of a suspended evaluation can return, or be called again. */
   readonly framesReturn: boolean
-  /** What is said of a definition whose file was written since it was loaded. */
-  readonly stale: string
   /** What to do where an expression, or a name, cannot be read or is not there; left out: what is said for any language. */
   readonly expression: Advice
   readonly name: Advice
+  /** What a model can call there that it is not listed elsewhere; left out: nothing. */
+  readonly besides?: string
 }
 
 interface Advice {
@@ -54,7 +53,6 @@ const ANY: Terms = {
   tasks: true,
   suspendsAlive: false,
   framesReturn: false,
-  stale: '**Not what runs:** the file has changed since this was loaded; the image runs other code.',
   expression: {},
   name: {},
 }
@@ -62,6 +60,7 @@ const ANY: Terms = {
 const LISP_KINDS: Partial<Record<NameKind | Kind, string>> = {
   module: 'package',
   generic_function: 'generic function',
+  method_combination: 'method combination',
   mapping: 'table',
   exception: 'condition',
   callable: 'function',
@@ -73,6 +72,9 @@ const LISP_SEARCH =
   'and list_globals with a package lists those of one.'
 
 const LISP: Terms = {
+  besides:
+    'compile_form compiles definitions and loads them; `package` of eval_expr, compile_form, inspect and symbol_definition ' +
+    'says in which package code or a name is read.',
   module: ['package', 'packages'],
   superclasses: 'direct superclasses',
   order: 'class precedence list',
@@ -84,8 +86,6 @@ const LISP: Terms = {
   tasks: false,
   suspendsAlive: true,
   framesReturn: true,
-  stale:
-    '**Perhaps not what runs:** the file was written since this was loaded, and only the times can be compared.',
   expression: { search: LISP_SEARCH, reread: 'Give one form; to run several use eval_expr.' },
   name: {
     search: LISP_SEARCH,

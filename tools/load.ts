@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import {
   type Loaded,
+  type OldImport,
   type Survivor,
   TEST_FRAMEWORKS,
   type TestFailure,
@@ -9,21 +10,23 @@ import {
 import type { KernelContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import {
-  type Diagnosed,
+  type Diagnostics,
   type Done,
   diagnosed,
   type FreeWork,
-  type Printed,
+  lookingBack,
+  type PrintedOutput,
   runWork,
   showDiagnosed,
   showPrinted,
   tallied,
   workOutcome,
 } from './execution.ts'
-import { counted, dataSize, duration, fitting, indent, NAME_LENGTH, oneLine, placeOf } from './text.ts'
+import { NAME_LENGTH } from './parameters.ts'
+import { counted, dataTokens, duration, fitting, indent, oneLine, placeOf } from './text.ts'
 
 /** What loading is answered with. `loaded` is null where the image does not tell what it changed. */
-interface Loading extends Printed, Diagnosed {
+interface LoadAnswer extends PrintedOutput, Diagnostics {
   readonly loaded: Loaded | null
   readonly elapsed_ms: number
 }
@@ -31,10 +34,9 @@ interface Loading extends Printed, Diagnosed {
 export const loadFile = defineTool({
   name: 'load_file',
   description:
-    'Run a source file, or only some of its top-level definitions, in the live image: into the module or package ' +
-    'that it is the source of, else at the top level. Use it after editing a file, so that the program runs the new ' +
-    'code without a restart. Says which names were added, replaced or left, and what of the old still lives on. To ' +
-    'run a whole loaded module again use reload; for code that is in no file use eval_expr.',
+    'Run a source file, or only some of its top-level definitions, in the live image, in the module that it is ' +
+    'the source of. Use it after editing a file: the program runs the new code without a restart. Says which ' +
+    'names were replaced, and what of the old still lives on.',
   parameters: {
     path: z.string().min(1).max(4_096).describe('The file; a relative path is one in the project.'),
     names: z
@@ -51,6 +53,7 @@ export const loadFile = defineTool({
   profile: 'live',
   categories: ['execution'],
   needs: ['load'],
+  starts: true,
   // The image opens it, wherever it is; what a rule says about that place holds all the same.
   paths: [{ name: 'path', confined: false }],
   examples: [
@@ -77,15 +80,14 @@ export const loadFile = defineTool({
     return load({ work: { type: 'load', file, ...(names !== undefined && { names }) }, raised }, context)
   },
 
-  show: result => showLoading(result as Loading),
+  show: result => showLoading(result as LoadAnswer),
 })
 
 export const reload = defineTool({
   name: 'reload',
   description:
-    'Run the source of a loaded module again, in place: its functions and classes become those of the file. Says ' +
-    'what was replaced, and which old objects still live on: instances of old classes, and old functions that ' +
-    'others hold. To bring in one definition only, or a file that is no module, use load_file.',
+    'Run the source of a loaded module again, in place. Says what was replaced, which old objects live on, and ' +
+    'which modules have imported them, with the line that rebinds each. For one definition only use load_file.',
   parameters: {
     module: z.string().min(1).max(NAME_LENGTH).describe('A loaded module, such as `shop.orders`.'),
   },
@@ -105,7 +107,7 @@ export const reload = defineTool({
     return load({ work: { type: 'reload', module }, raised }, context)
   },
 
-  show: result => showLoading(result as Loading),
+  show: result => showLoading(result as LoadAnswer),
 })
 
 const OUTSIDE =
@@ -116,21 +118,22 @@ async function load(
   context: KernelContext,
 ) {
   const evaluated = await runWork(work, context)
-  return workOutcome(evaluated, { output: context.output, done: loading, raised })
+  const next = [raised, lookingBack(context)].filter(sentence => sentence !== undefined).join(' ')
+  return workOutcome(evaluated, { output: context.output, done: loading, raised: next })
 }
 
-function loading({ loaded, elapsed_ms, diagnostics }: Done, text: Printed): Loading {
+function loading({ loaded, elapsed_ms, diagnostics }: Done, text: PrintedOutput): LoadAnswer {
   return { loaded: loaded ?? null, ...diagnosed(diagnostics), ...text, elapsed_ms }
 }
 
-function showLoading(result: Loading): string {
+function showLoading(result: LoadAnswer): string {
   const { loaded, elapsed_ms } = result
   const told = loaded === null ? [`done, ${duration(elapsed_ms)}`] : loadedLines(loaded, elapsed_ms)
   return [...told, ...showDiagnosed(result), ...showPrinted(result)].join('\n')
 }
 
 export function loadedLines(loaded: Loaded, elapsed_ms: number): string[] {
-  const { module, file, added, replaced, kept, skipped, survivors, omitted, complete } = loaded
+  const { module, file, added, replaced, kept, skipped, survivors, imports = [], omitted, complete } = loaded
   const what = [file, module].find(one => one !== null) ?? 'it'
   const where = module === null ? 'at the top level' : `into ${oneLine(module)}`
   const lines = [`loaded ${oneLine(what)} ${where}, ${duration(elapsed_ms)}`]
@@ -139,6 +142,7 @@ export function loadedLines(loaded: Loaded, elapsed_ms: number): string[] {
   lines.push(...names('left as they were, though the new text does not define them', kept))
   lines.push(...skipped.map(sentence => `not run: ${oneLine(sentence)}`))
   lines.push(...survivors.map(one => `still alive: ${survivorLine(one)}`))
+  lines.push(...importLines(imports))
   if (!complete) lines.push('the search for old objects was ended early; there may be more')
   if (omitted > 0) lines.push(`${counted(omitted, 'more name')} not shown`)
   return lines
@@ -146,6 +150,14 @@ export function loadedLines(loaded: Loaded, elapsed_ms: number): string[] {
 
 const names = (title: string, list: readonly string[]): string[] =>
   list.length === 0 ? [] : [`${title}: ${list.map(oneLine).join(', ')}`]
+
+/** `shop.views has the old price by an import; to rebind it: import shop.views, prices; …` */
+function importLines(imports: readonly OldImport[]): string[] {
+  return imports.map(({ module, name, old, rebind }) => {
+    const as = name === old ? '' : `, as ${oneLine(name)}`
+    return `still imported: ${oneLine(module)} has the old ${oneLine(old)}${as}; to rebind it: ${oneLine(rebind)}`
+  })
+}
 
 /** `2 instances of the old class Order, which is still held by shop.web.handlers (a dict)` */
 function survivorLine({ name, kind, instances, held_by, loads_ago = 0 }: Survivor): string {
@@ -158,7 +170,7 @@ function survivorLine({ name, kind, instances, held_by, loads_ago = 0 }: Survivo
 }
 
 /** What loading a system is answered with. */
-interface SystemLoading extends Printed, Diagnosed {
+interface SystemLoading extends PrintedOutput, Diagnostics {
   readonly system: string
   /** Where it is defined; null where the image does not tell. */
   readonly file: string | null
@@ -189,6 +201,7 @@ export const loadSystem = defineTool({
   profile: 'full',
   categories: ['execution', 'project'],
   needs: ['system'],
+  starts: true,
   examples: [
     { args: { system: 'shop' }, shows: 'a project, with what it depends on' },
     { args: { system: 'shop', force: true }, shows: 'all its files compiled anew' },
@@ -202,7 +215,7 @@ export const loadSystem = defineTool({
   async handler({ system, force }, context) {
     const evaluated = await runWork({ type: 'system', system, force }, context)
     const raised = 'What was loaded before it stays loaded. Correct the file, and load the system again.'
-    const done = (ended: Done, text: Printed) => systemLoading(system, ended.loaded, { ended, text })
+    const done = (ended: Done, text: PrintedOutput) => systemLoading(system, ended.loaded, { ended, text })
     return workOutcome(evaluated, { output: context.output, done, raised })
   },
 
@@ -212,7 +225,7 @@ export const loadSystem = defineTool({
 function systemLoading(
   system: string,
   loaded: Loaded | undefined,
-  { ended, text }: { readonly ended: Done; readonly text: Printed },
+  { ended, text }: { readonly ended: Done; readonly text: PrintedOutput },
 ): SystemLoading {
   return {
     system: loaded?.module ?? system,
@@ -241,7 +254,7 @@ function showSystem(result: SystemLoading): string {
  * What a run of tests is answered with. That tests fail is a result; `tests` is null where the image tells none, and
  * their `ok` where nobody knows whether they passed.
  */
-interface TestRun extends Printed, Diagnosed {
+interface TestRun extends PrintedOutput, Diagnostics {
   readonly tests: TestReport | null
   readonly elapsed_ms: number
 }
@@ -271,6 +284,7 @@ export const runTests = defineTool({
   profile: 'full',
   categories: ['execution', 'project'],
   needs: ['tests'],
+  starts: true,
   examples: [
     { args: { target: 'shop-tests:totals' }, shows: 'one suite' },
     { args: { target: 'shop', framework: 'asdf' }, shows: 'the test operation of a system' },
@@ -290,7 +304,7 @@ export const runTests = defineTool({
   show: result => showTestRun(result as TestRun),
 })
 
-function testRun({ tests, elapsed_ms, diagnostics }: Done, text: Printed): TestRun {
+function testRun({ tests, elapsed_ms, diagnostics }: Done, text: PrintedOutput): TestRun {
   return {
     tests: tests === undefined ? null : fitted(tests),
     ...diagnosed(diagnostics),
@@ -301,7 +315,7 @@ function testRun({ tests, elapsed_ms, diagnostics }: Done, text: Printed): TestR
 
 /** The first failures, as many as fit. */
 function fitted(report: TestReport): TestReport {
-  const failures = fitting(report.failures, dataSize)
+  const failures = fitting(report.failures, dataTokens)
   return { ...report, failures, omitted: report.omitted + report.failures.length - failures.length }
 }
 
@@ -325,7 +339,7 @@ function verdict({ ok, target, framework }: TestReport): string {
 }
 
 /** What the checks came to, or what can be said where nobody counted any. */
-function came({ ok, framework, passed, failed, skipped }: TestReport, { output }: Printed): string {
+function came({ ok, framework, passed, failed, skipped }: TestReport, { output }: PrintedOutput): string {
   const skips = skipped === null || skipped === 0 ? [] : [`${skipped} skipped`]
   const told = passed === null ? [] : [`${passed} passed`, `${failed} failed`, ...skips]
   if (ok !== null) return told.length === 0 ? `${framework} does not count checks` : told.join(', ')

@@ -1,5 +1,5 @@
 import type { CallId, Kernel, Looked, LookName, Looks } from '../wire/kernel.ts'
-import type { Jobs, KernelContext, Looking, OtherKernel } from './contract.ts'
+import type { Jobs, KernelContext, LookContext, OtherKernel } from './contract.ts'
 import { type Told, termsOf, told } from './languages.ts'
 import { type Failed, failed, failedInside, type Ok, type Outcome, ok } from './outcome.ts'
 import { packageRefused } from './source.ts'
@@ -15,7 +15,7 @@ interface LookRequest<Name extends LookName> {
 /** Asks it within the time that a look may take, and answers with what was found or with why there is nothing. */
 export async function lookUp<Name extends LookName>(
   { look, query, words }: LookRequest<Name>,
-  { kernel, lookMs, signal, jobs }: Looking,
+  { kernel, lookMs, signal, jobs }: LookContext,
 ): Promise<Ok<Looks[Name]['found'] & Told> | Failed> {
   const looked = await kernel.look(look, query, { deadlineMs: lookMs, signal })
   return looked.type === 'found'
@@ -176,9 +176,7 @@ function nearest(names: readonly string[]): string {
   return names.length === 0 ? '' : ` Nearest: ${names.join(', ')}.`
 }
 
-// Names that an image gives: `s3@ab12`, `t1@ab12`. Before the `@` stands a number, and behind it which image it was.
-
-/** `s3` or `t1`: to be found among those there are. */
+/** `s3` or `t1`: the part of an id before its `@`, behind which stands the image that gave it. */
 export const isShortId = (given: string): boolean => /^[a-z]\d+$/.test(given)
 
 /** Those that are called so, in short or in full. */
@@ -189,7 +187,7 @@ export const idsOf = (given: string, ids: readonly string[]): readonly string[] 
 type Sought = 'suspensions' | 'traces'
 
 /** What it takes to look there. */
-type Elsewhere = Pick<Looking, 'signal'> & { others(): readonly OtherKernel[] }
+type Elsewhere = Pick<LookContext, 'signal'> & { others(): readonly OtherKernel[] }
 
 /** Asks for the tracepoints alone. */
 export const ALL_TRACEPOINTS = { from: 1, count: 1 }

@@ -2,13 +2,13 @@ import type { FileChange, PlanContext, Planned, SeenFile } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type FileDiff, unifiedDiff } from './diff.ts'
 import { type Failed, failed } from './outcome.ts'
-import { PATH } from './path-arguments.ts'
+import { CHANGES_ONE_FILE, PATH } from './parameters.ts'
 import { nothingThere } from './rewrite.ts'
 import { counted, oneLine } from './text.ts'
 import { contentWord, folderNamed, madeFolders, onlyLink, renameText, somethingThere } from './write.ts'
 
 /** What `move_file` answers with. */
-interface Moved {
+interface MoveResult {
   /** Both from the project's root. */
   readonly source: string
   readonly destination: string
@@ -52,7 +52,7 @@ export const moveFile = defineTool({
     return work.type === 'move' ? moveProposal(work) : work
   },
 
-  show: result => showMoved(result as Moved),
+  show: result => showMoved(result as MoveResult),
 })
 
 interface Arguments {
@@ -126,7 +126,7 @@ function moveProposal({ file, to, changes, notes }: Move): Planned {
     preview: { title: `Move ${from} to ${name}`, body: `${lead.join('\n')}\n\n${renamed}` },
     evidence: [file.evidence, to.evidence],
     changes,
-    result: ({ undo }): Moved => ({
+    result: ({ undo }): MoveResult => ({
       source: file.shown,
       destination: to.shown,
       bytes: file.bytes,
@@ -137,13 +137,13 @@ function moveProposal({ file, to, changes, notes }: Move): Planned {
   }
 }
 
-function showMoved({ source, destination, undo, notes }: Moved): string {
+function showMoved({ source, destination, undo, notes }: MoveResult): string {
   const moved = `moved ${oneLine(source)} to ${oneLine(destination)}`
   return [moved, ...notes, `to move it back: undo_change ${undo}`].join('\n')
 }
 
 /** What `delete_file` answers with. */
-interface Deleted {
+interface DeleteResult {
   /** From the project's root. */
   readonly path: string
   /** Of what it held. */
@@ -161,11 +161,7 @@ export const deleteFile = defineTool({
     'What it holds is kept, and the answer has a name with which undo_change brings it back.',
   parameters: { path: PATH },
   parameterAliases: { file_path: 'path' },
-  level: 'dangerous',
-  profile: 'full',
-  categories: ['files'],
-  needs: [],
-  paths: ['path'],
+  ...CHANGES_ONE_FILE,
   examples: [{ args: { path: 'shop/old_orders.py' }, shows: 'a file that nothing needs any more' }],
 
   preview: ({ path }) => ({ title: `Delete ${oneLine(path)}`, body: path }),
@@ -175,7 +171,7 @@ export const deleteFile = defineTool({
     return work.type === 'deletion' ? deleteProposal(work) : work
   },
 
-  show: result => showDeleted(result as Deleted),
+  show: result => showDeleted(result as DeleteResult),
 })
 
 /** One file taken away: worked out, and still there. */
@@ -211,10 +207,10 @@ function deleteProposal({ file, change, diff }: Deletion): Planned {
     preview: { title: `Delete ${shown}`, body: `${lead.join('\n')}${shownWhole}` },
     evidence: [file.evidence],
     changes: [change],
-    result: ({ undo }): Deleted => ({ path: file.shown, bytes: file.bytes, sha256: file.sha256, undo }),
+    result: ({ undo }): DeleteResult => ({ path: file.shown, bytes: file.bytes, sha256: file.sha256, undo }),
   }
 }
 
-function showDeleted({ path, bytes, undo }: Deleted): string {
+function showDeleted({ path, bytes, undo }: DeleteResult): string {
   return `deleted ${oneLine(path)}, which had ${counted(bytes, 'byte')}\nto have it back: undo_change ${undo}`
 }

@@ -5,12 +5,13 @@ import type {
   Arglist,
   Completion,
   Completions,
+  CompletionsQuery,
   Description,
   GlobalsPage,
   GlobalsQuery,
   ModulePage,
   ModuleQuery,
-  Naming,
+  NameQuery,
   Text,
 } from '../wire/kernel.ts'
 import { defineTool } from './define.ts'
@@ -18,24 +19,22 @@ import { characters } from './definition.ts'
 import { type Terms, type Told, termsOf } from './languages.ts'
 import { aName, anExpression, lookUp, lookUpName } from './look.ts'
 import { failed, ok } from './outcome.ts'
+import { NAME_LENGTH, NAMED_IN, named, PAGED, SOURCE_LENGTH } from './parameters.ts'
+import { packageRefused } from './source.ts'
 import {
   counted,
   cutNote,
   fittingNames,
   given,
   indent,
-  NAME_LENGTH,
-  NAMED_IN,
-  named,
   nameLine,
   nameSize,
   oneLine,
-  PAGED,
   pageLine,
   placeOf,
-  SOURCE_LENGTH,
   typeWord,
 } from './text.ts'
+import { tokensAtMost } from './tokens.ts'
 
 export const describeSymbol = defineTool({
   name: 'describe_symbol',
@@ -59,7 +58,7 @@ export const describeSymbol = defineTool({
   ],
 
   handler({ name, package: inside }, context) {
-    const query = given<Naming>({ name, package: inside })
+    const query = given<NameQuery>({ name, package: inside })
     return lookUpName({ look: 'describe', query }, context)
   },
 
@@ -111,7 +110,7 @@ export const functionArglist = defineTool({
   examples: [{ args: { name: 'shop.Order.total' }, shows: 'the parameters of a method' }],
 
   handler({ name, package: inside }, context) {
-    const query = given<Naming>({ name, package: inside })
+    const query = given<NameQuery>({ name, package: inside })
     return lookUpName({ look: 'arglist', query }, context)
   },
 
@@ -268,9 +267,8 @@ function showModule(page: ModulePage & Told): string {
 export const listGlobals = defineTool({
   name: 'list_globals',
   description:
-    'List the names at the top level of the live image and the type of each, sorted, a page at a time. ' +
-    'Runs no code. Use it to discover what exists when you do not know a name; ' +
-    'when you know it, go straight to inspect. With `package`, all names of one loaded module or package.',
+    'List the names at the top level of the live image with their types, or with `package` those of one loaded ' +
+    'module. Runs no code. When you know a name, go straight to inspect.',
   parameters: {
     filter: z
       .string()
@@ -325,9 +323,8 @@ export const listGlobals = defineTool({
 
 /** The page, ended earlier where its names are long. */
 function fitted({ globals, next: after, ...rest }: GlobalsPage & Told): GlobalsPage & Told {
-  const { items, next } = fittingNames(
-    { items: globals, next: after },
-    ({ name, type_name }) => name.length + type_name.length + 30,
+  const { items, next } = fittingNames({ items: globals, next: after }, ({ name, type_name }) =>
+    tokensAtMost(`${name}: ${type_name}\n`),
   )
   return { globals: items, ...rest, ...next }
 }
@@ -357,7 +354,7 @@ export const complete = defineTool({
   name: 'complete',
   description:
     'Tell how a piece of code might go on at the cursor, from the names that the live image really has, and which ' +
-    'parameter of a call comes next. Runs no code, so what only running it could tell is not offered. Meant for ' +
+    'parameter of a call comes next; in Lisp also from abbreviations, as `m-v-b`. Runs no code, so what only running it could tell is not offered. Meant for ' +
     'editors and consoles; to understand a value use inspect.',
   parameters: {
     text: z.string().max(SOURCE_LENGTH).describe('The code so far, and what stands after the cursor.'),
@@ -367,6 +364,7 @@ export const complete = defineTool({
       .max(SOURCE_LENGTH)
       .optional()
       .describe('Where the cursor is: characters before it. Left out: at the end of the text.'),
+    package: NAMED_IN,
     limit: z.int().min(1).max(500).default(50).describe('How many completions are given at most.'),
   },
   level: 'safe',
@@ -379,7 +377,9 @@ export const complete = defineTool({
     { args: { text: 'total = sum(x)', cursor: 11 }, shows: 'what may stand at a place within the code' },
   ],
 
-  handler({ text, cursor, limit }, context) {
+  handler({ text, cursor, package: inside, limit }, context) {
+    const refused = packageRefused(inside, context.kernel, 'package says in what names are read')
+    if (refused !== undefined) return refused
     const length = characters(text)
     if (cursor !== undefined && cursor > length)
       return failed('invalid_args', {
@@ -388,7 +388,8 @@ export const complete = defineTool({
         next: 'Leave cursor out to complete at the end of the text.',
       })
     const words = { ...anExpression(context.kernel), parameter: 'text', wanted: 'code that can be completed' }
-    return lookUp({ look: 'complete', query: { text, cursor: cursor ?? length, limit }, words }, context)
+    const query = given<CompletionsQuery>({ text, cursor: cursor ?? length, limit, package: inside })
+    return lookUp({ look: 'complete', query, words }, context)
   },
 
   show: result => showCompletions(result as Completions & Told),

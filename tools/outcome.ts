@@ -33,7 +33,7 @@ export interface Failed {
 export const ok = <Result>(result: Result): Ok<Result> => ({ type: 'ok', result })
 
 /** What a failure says besides its code. */
-export interface Failing {
+export interface FailureWords {
   readonly message: string
   readonly details?: Readonly<Record<string, unknown>>
   readonly next?: string
@@ -41,20 +41,48 @@ export interface Failing {
   readonly retryable?: boolean
 }
 
-export function failed(code: ToolErrorCode, failing: Failing): Failed {
+export function failed(code: ToolErrorCode, failing: FailureWords): Failed {
   return { type: 'failed', error: toolError(code, failing) }
 }
 
 /** An `internal` failure; its reason is one of a closed list too. */
-export function failedInside(reason: InternalReason, failing: Failing): Failed {
+export function failedInside(reason: InternalReason, failing: FailureWords): Failed {
   return failed('internal', { ...failing, details: { reason, ...failing.details } })
 }
 
 export function toolError(
   code: ToolErrorCode,
-  { message, details = {}, next, retryable }: Failing,
+  { message, details = {}, next, retryable }: FailureWords,
 ): ToolError {
   return { code, message, details, retryable: retryable ?? TOOL_ERRORS[code].retryable, next: next ?? null }
+}
+
+/** What a call is answered with that goes on, as a job, after the patience of its caller. */
+export interface JobStatus {
+  /** `waiting`: nothing of it has run, and a person is asked whether it may. */
+  readonly status: 'running' | 'waiting'
+  readonly job: string
+  readonly tool: string
+  /** Null for a tool that works without one. */
+  readonly kernel: string | null
+}
+
+export function isRunning(result: unknown): result is JobStatus {
+  if (typeof result !== 'object' || result === null || !('status' in result) || !('job' in result))
+    return false
+  return result.status === 'running' || result.status === 'waiting'
+}
+
+/**
+ * Whether a result, which is no error, says that what was asked for did not come out: tests that fail, source that the
+ * compiler refused.
+ */
+export function hasFailed(result: unknown): boolean {
+  const { compiled, tests } = (result ?? {}) as {
+    readonly compiled?: boolean
+    readonly tests?: { readonly ok?: boolean | null } | null
+  }
+  return compiled === false || tests?.ok === false
 }
 
 export const rises = (level: 'cautious' | 'dangerous', because: string): Outcome<never> => ({
@@ -78,9 +106,9 @@ export const TOOL_ERRORS = {
   },
   stale_handle: {
     retryable: false,
-    meaning: 'The handle is of another epoch, or has made room for newer ones.',
+    meaning: 'The handle is of another epoch or project, or has made room for newer ones.',
   },
-  unknown_job: { retryable: false, meaning: 'No job of that name is known to this daemon.' },
+  unknown_job: { retryable: false, meaning: 'No job of that name is known to this project.' },
   interrupted: { retryable: false, meaning: 'The code was stopped on request; what it did before is done.' },
   left: {
     retryable: false,
@@ -98,7 +126,7 @@ export const TOOL_ERRORS = {
   },
   no_such_kernel: {
     retryable: false,
-    meaning: 'No kernel of that name is known; `details.kernels` lists them.',
+    meaning: 'No kernel of that name is known; `details.kernels` lists those of the project.',
   },
   kernel_unavailable: {
     retryable: true,

@@ -7,13 +7,13 @@ import {
   nothingToChange,
   notThere,
   occurrences,
-  type Replacing,
+  type Replacement,
   textFault,
 } from './edit.ts'
 import { type Edit, type Fate, fatesOf, hunksFrom, MOST_HUNKS, showFates, widened } from './hunks.ts'
 import { newlineWord, spelled } from './newlines.ts'
 import { type Failed, failed } from './outcome.ts'
-import { halfCharacter, PATH } from './path-arguments.ts'
+import { halfCharacter, PATH } from './parameters.ts'
 import {
   countLines,
   isText,
@@ -28,25 +28,25 @@ import {
 import { counted, oneLine } from './text.ts'
 
 /** One edit of a file, as it was asked for. */
-export interface Asked extends Replacing {
+export interface ProposedEdit extends Replacement {
   readonly path: string
   readonly why?: string | undefined
 }
 
 /** All files rewritten, each with the hunks that it has, and nothing of it written. */
-interface Drafted {
+interface Draft {
   readonly type: 'drafted'
   readonly rewrites: readonly Rewrite[]
 }
 
 /** One of them with its number, and the file that it is about. */
-interface Numbered extends Asked {
+interface NumberedEdit extends ProposedEdit {
   readonly number: number
 }
 
 interface OfOneFile {
   readonly file: SeenFile
-  readonly edits: Numbered[]
+  readonly edits: NumberedEdit[]
 }
 
 /**
@@ -54,7 +54,7 @@ interface OfOneFile {
  * the files as they are now, so that none depends on another. A failure names its hunk, or the hunks that do not go
  * together.
  */
-async function drafted(asked: readonly Asked[], context: PlanContext): Promise<Drafted | Failed> {
+async function drafted(asked: readonly ProposedEdit[], context: PlanContext): Promise<Draft | Failed> {
   const byFile = await filed(asked, context)
   if ('type' in byFile) return byFile
   const rewrites: Rewrite[] = []
@@ -67,7 +67,7 @@ async function drafted(asked: readonly Asked[], context: PlanContext): Promise<D
 }
 
 /** The edits of each file, whatever name of it they use; a file is looked at once for each of its names. */
-async function filed(asked: readonly Asked[], { files }: PlanContext): Promise<OfOneFile[] | Failed> {
+async function filed(asked: readonly ProposedEdit[], { files }: PlanContext): Promise<OfOneFile[] | Failed> {
   const looked = new Map<string, SeenFile | Failed>()
   const byPath = new Map<string, OfOneFile>()
   for (const [index, one] of asked.entries()) {
@@ -127,7 +127,7 @@ const askedAs = ({ edits }: OfOneFile, number: number) => edits.find(one => one.
 function placed(o: {
   readonly file: SeenFile
   readonly text: string
-  readonly asked: Numbered
+  readonly asked: NumberedEdit
 }): Edit | Failed {
   const { file, text, asked } = o
   const { number, old_str, new_str, why = null } = asked
@@ -160,14 +160,14 @@ function emptyOld({ shown }: SeenFile): Failed {
   })
 }
 
-interface Placed {
+interface FileEdits {
   readonly file: SeenFile
   readonly text: string
   readonly edits: readonly Edit[]
 }
 
 /** Two edits that want the same text, or a part of it. */
-function clashing({ file, text, edits }: Placed): Failed | undefined {
+function clashing({ file, text, edits }: FileEdits): Failed | undefined {
   const ordered = [...edits].sort((one, other) => one.from - other.from || one.to - other.to)
   for (const [index, { number, from, to }] of ordered.entries()) {
     const next = ordered[index + 1]
@@ -240,7 +240,7 @@ function replaced(text: string, edits: readonly Edit[]): string {
 }
 
 /** What `propose_file_edit` answers with. */
-export interface Proposed {
+interface ProposeResult {
   /** Those that were written. */
   readonly files: readonly WrittenFile[]
   /** What became of each hunk, by its number: the place of its edit in the call. */
@@ -319,7 +319,7 @@ export const proposeFileEdit = defineTool({
     const hunks = draft.rewrites.flatMap(rewrite => rewrite.hunks)
     return proposalOf(draft.rewrites, {
       title: titleOf(draft),
-      result: ({ rewrites, choices, committed: { files, undo } }): Proposed => ({
+      result: ({ rewrites, choices, committed: { files, undo } }): ProposeResult => ({
         files: rewrites.map((rewrite, index) => writtenFile(rewrite, files[index])),
         hunks: fatesOf(hunks, choices),
         undo,
@@ -328,10 +328,10 @@ export const proposeFileEdit = defineTool({
     })
   },
 
-  show: result => showProposed(result as Proposed),
+  show: result => showProposed(result as ProposeResult),
 })
 
-function titleOf({ rewrites }: Drafted): string {
+function titleOf({ rewrites }: Draft): string {
   const hunks = counted(
     rewrites.reduce((sum, rewrite) => sum + rewrite.hunks.length, 0),
     'hunk',
@@ -340,7 +340,7 @@ function titleOf({ rewrites }: Drafted): string {
   return others.length === 0 ? `Edit ${first}: ${hunks}` : `Edit ${others.length + 1} files: ${hunks}`
 }
 
-function showProposed({ files, hunks, undo, notes }: Proposed): string {
+function showProposed({ files, hunks, undo, notes }: ProposeResult): string {
   const each = files.map(({ path, created, lines_added: added, lines_removed: removed, bytes }) => {
     const lines = countLines({ added, removed })
     return `${created ? 'created' : 'edited'} ${oneLine(path)}: ${lines}; it has ${counted(bytes, 'byte')} now`

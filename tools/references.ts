@@ -10,7 +10,8 @@ import type { KernelContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { lookUpName } from './look.ts'
 import { type Failed, failed, type Ok, ok } from './outcome.ts'
-import { counted, dataSize, fitting, given, NAMED_IN, named, oneLine, placeOf } from './text.ts'
+import { NAMED_IN, named } from './parameters.ts'
+import { counted, dataTokens, fitting, given, oneLine, placeOf } from './text.ts'
 
 export const whoReferences = defineTool({
   name: 'who_references',
@@ -64,7 +65,7 @@ async function findReferences(
   const outcome = await lookUpName({ look: 'references', query }, context)
   if (outcome.type !== 'ok') return outcome
   const found = outcome.result
-  return ok({ ...found, references: fitting(found.references, dataSize) })
+  return ok({ ...found, references: fitting(found.references, dataTokens) })
 }
 
 function untellable(
@@ -80,9 +81,10 @@ function untellable(
 
 /** `found` is what a reference is called where only one kind was asked for. */
 function showReferences(
-  { qualified, references, total, searched, complete }: References,
+  { qualified, references, total, searched, complete, uncallable }: References,
   found: { readonly one: string; readonly many: string } = { one: 'reference', many: 'references' },
 ): string {
+  if (uncallable !== undefined) return expanded(qualified, uncallable)
   const early = complete ? '' : '; the search was ended early, there may be more'
   const shown = references.length === total ? '' : `, ${references.length} of them shown`
   const count = total === 0 ? `no ${found.many} found` : `${counted(total, found.one, found.many)}${shown}`
@@ -91,6 +93,12 @@ function showReferences(
     ...RELATIONS.flatMap(kind => ofKind(TITLES[kind], references, kind)),
     ...listed('looked through', searched.map(oneLine)),
   ].join('\n')
+}
+
+/** What is said of callers of a name that has none, for code expands it. */
+function expanded(name: string, what: string): string {
+  const ask = `who_references ${JSON.stringify({ name })}`
+  return `${oneLine(name)} · a ${oneLine(what)}: code does not call it, so it has no callers\nnext: ${ask}`
 }
 
 const TITLES = {

@@ -11,10 +11,10 @@ import type {
   TextEncoding,
 } from './contract.ts'
 import { type FileDiff, unifiedDiff } from './diff.ts'
-import { applied, asInFile, type Fate, fatesOf, type Hunked, hunksOfDiff, showFates } from './hunks.ts'
+import { applied, asInFile, type Fate, fatesOf, type HunkFile, hunksOfDiff, showFates } from './hunks.ts'
 import { type Newline, newlineOf, newlineWord } from './newlines.ts'
 import { type Failed, failed, type Ok, ok } from './outcome.ts'
-import { halfCharacter } from './path-arguments.ts'
+import { halfCharacter } from './parameters.ts'
 import { counted, oneLine } from './text.ts'
 
 /** What `write_file` and `edit_file` answer with. */
@@ -151,7 +151,7 @@ function unchanged(file: SeenFile): Written {
  * These files rewritten, as one plan: of each what happens in one sentence and what a person should know, then all of
  * the diffs. Its hunks are those of all of them, file by file.
  */
-export function proposalOf(rewrites: readonly Rewrite[], told: Telling): Proposal {
+export function proposalOf(rewrites: readonly Rewrite[], told: PlanWords): Proposal {
   const all = rewrites.flatMap(({ hunks }) => hunks)
   const proposal = whole({ ...told, rewrites, choices: [] })
   if (all.length === 0) return proposal
@@ -159,7 +159,7 @@ export function proposalOf(rewrites: readonly Rewrite[], told: Telling): Proposa
 }
 
 /** How a plan of rewritten files is called, and what its call is answered with. */
-interface Telling {
+interface PlanWords {
   readonly title: string
   /** `rewrites`: as they were written, with these choices of a person; all that were proposed where there are none. */
   result(done: {
@@ -169,7 +169,7 @@ interface Telling {
   }): unknown
 }
 
-interface Whole extends Telling {
+interface Whole extends PlanWords {
   readonly rewrites: readonly Rewrite[]
   readonly choices: readonly Choice[]
 }
@@ -193,12 +193,12 @@ function told({ does, diff, file, text, notes, hunks }: Rewrite): string[] {
   return [`${does}: ${countLines(diff)}.`, ...remarksOn(file, text), ...notes, ...whys]
 }
 
-interface Deriving extends Whole {
+interface ChosenParts extends Whole {
   readonly proposal: Proposal
 }
 
 /** The same evidence, that of files which are let be now included: what was shown was computed from all of it. */
-function derived({ proposal, ...all }: Deriving): Proposal | Failed {
+function derived({ proposal, ...all }: ChosenParts): Proposal | Failed {
   const chosen = chosenOf(all.rewrites, all.choices)
   if ('type' in chosen) return chosen
   return { ...whole({ ...all, rewrites: chosen }), evidence: proposal.evidence }
@@ -246,7 +246,7 @@ function partly(o: {
   return { ...rewrite, text, change, diff, does, hunks: [] }
 }
 
-const hunkedFile = ({ file }: Rewrite): Hunked => ({ ...file, text: file.text ?? '' })
+const hunkedFile = ({ file }: Rewrite): HunkFile => ({ ...file, text: file.text ?? '' })
 
 /** Why an edited text cannot be written there. */
 function faultOf(o: {

@@ -3,8 +3,9 @@ import type { EntryKind, ToolContext, Walk, WalkedEntry } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type Counts, countsOf, cutLine, leftOutLine, nameWord, sizeWord } from './folders.ts'
 import { failed, type Outcome, ok } from './outcome.ts'
-import { EXCLUDE, FOLDER, halfCharacter, INCLUDE_IGNORED, OF_LOOK } from './path-arguments.ts'
+import { EXCLUDE, FOLDER, halfCharacter, INCLUDE_IGNORED, OF_LOOK } from './parameters.ts'
 import { counted, oneLine } from './text.ts'
+import { PAGE_TOKENS, tokensAtMost } from './tokens.ts'
 
 /** Bytes of the largest file that is searched for a text. */
 const FILE_BYTES = 2 * 1024 * 1024
@@ -12,8 +13,8 @@ const FILE_BYTES = 2 * 1024 * 1024
 /** Lines of one file that are shown, so that a file full of them does not take the place of all others. */
 const LINES_OF_FILE = 20
 
-/** Characters of all lines that are shown. */
-const ANSWER_LENGTH = 24_000
+/** Tokens of all lines that are shown, before those of the last file. */
+const ANSWER_SIZE = PAGE_TOKENS * 0.8
 
 export const searchFiles = defineTool({
   name: 'search_files',
@@ -70,7 +71,7 @@ export const searchFiles = defineTool({
   ],
 
   handler: (args, context) => search(args, context),
-  show: result => showSearched(result as Searched),
+  show: result => showSearched(result as SearchResult),
 })
 
 interface Arguments {
@@ -86,7 +87,10 @@ interface Arguments {
   readonly limit: number
 }
 
-async function search(args: Arguments, { files, signal, lookMs }: ToolContext): Promise<Outcome<Searched>> {
+async function search(
+  args: Arguments,
+  { files, signal, lookMs }: ToolContext,
+): Promise<Outcome<SearchResult>> {
   const { pattern, text, path, exclude_patterns, include_ignored, after, limit } = args
   if (pattern === undefined && text === undefined) return nothingAsked()
   if (text !== undefined) {
@@ -159,7 +163,7 @@ class Page {
   }
 
   #isFull(): boolean {
-    return this.#shown >= this.#args.limit || this.#size >= ANSWER_LENGTH
+    return this.#shown >= this.#args.limit || this.#size >= ANSWER_SIZE
   }
 
   /** What is in a folder that was found is not named once more. */
@@ -207,10 +211,10 @@ class Page {
       ...more,
     })
     this.#shown++
-    this.#size += shown.length + 40
+    this.#size += tokensAtMost(shown) + 20
   }
 
-  result(): Searched {
+  result(): SearchResult {
     const { left, cut, remarks, shown } = this.#walk
     const skipped = Object.entries(this.#skipped).filter(([, count]) => count > 0)
     return {
@@ -228,7 +232,7 @@ class Page {
 }
 
 /** What `search_files` answers with. */
-export interface Searched {
+export interface SearchResult {
   /** Where the search began, from the project's root. */
   readonly path: string
   /** What has the name that was asked for; with `text`, the files in which that occurs. */
@@ -271,14 +275,14 @@ const SKIPPED = {
 } as const satisfies Record<Skipped, string>
 
 /** How much was found, and then each file with its lines, as `grep` shows them. */
-function showSearched(result: Searched): string {
+function showSearched(result: SearchResult): string {
   const { path, found, left_out, next, notes } = result
   const more = next === null ? null : `for more: after ${JSON.stringify(next.after)}`
   const facts = [...counts(result), leftOutLine(left_out), more].filter(fact => fact !== null)
   return [`${oneLine(path)}: ${facts.join('; ')}`, ...notes, ...found.flatMap(foundLines)].join('\n')
 }
 
-function counts({ found, matches, searched, skipped }: Searched): (string | null)[] {
+function counts({ found, matches, searched, skipped }: SearchResult): (string | null)[] {
   if (matches === null) return [found.length === 0 ? 'no such name' : counted(found.length, 'name')]
   const parts = (Object.keys(SKIPPED) as Skipped[]).flatMap(why => {
     const count = skipped[why] ?? 0
@@ -376,7 +380,12 @@ export async function scan(o: Scan): Promise<FileMatches | undefined> {
       if (recent.length > o.context) recent.shift()
     }
   }
-  return { count, lines: found, shown, size: found.reduce((sum, { text }) => sum + text.length + 8, 0) }
+  return {
+    count,
+    lines: found,
+    shown,
+    size: found.reduce((sum, { text }) => sum + tokensAtMost(text) + 4, 0),
+  }
 }
 
 async function firstInParts({ matcher, isOver }: Scan, line: string): Promise<Place | 'over' | undefined> {
@@ -420,7 +429,7 @@ function* linesIn(text: string): Generator<{ number: number; line: string }> {
 
 // Where a text occurs in a line: literally, for a pattern of a model's own could take a machine for good.
 
-interface Wanted {
+interface SearchText {
   readonly text: string
   readonly ignoreCase: boolean
   readonly wholeWord: boolean
@@ -442,7 +451,7 @@ interface Matcher {
 /** A text up to this length the engine looks for; of a longer one its beginning is what a file has to hold. */
 const SHORT = 32
 
-export function openMatcher({ text, ignoreCase, wholeWord }: Wanted): Matcher {
+export function openMatcher({ text, ignoreCase, wholeWord }: SearchText): Matcher {
   const fits = wholeWord ? isWord : () => true
   const isEasy = !ignoreCase && !wholeWord && text.length <= SHORT
   return {
@@ -456,13 +465,13 @@ export function openMatcher({ text, ignoreCase, wholeWord }: Wanted): Matcher {
 const placeAt = (at: number, { length }: string): Place | undefined =>
   at === -1 ? undefined : { at, length }
 
-interface Seeking {
+interface FinderOptions {
   readonly ignoreCase: boolean
   fits(line: string, place: Place): boolean
 }
 
 /** As Knuth, Morris and Pratt: each unit of a line is looked at once, also by a text that almost occurs everywhere. */
-function finder(text: string, { ignoreCase, fits }: Seeking): Matcher['first'] {
+function finder(text: string, { ignoreCase, fits }: FinderOptions): Matcher['first'] {
   const unitAt = ignoreCase ? foldedUnit : (line: string, at: number) => line.charCodeAt(at)
   const { length } = text
   const wanted = Uint16Array.from({ length }, (_, at) => unitAt(text, at))

@@ -1,8 +1,9 @@
 import type { Raised } from '../wire/kernel.ts'
-import type { Tool } from './define.ts'
-import { type Diagnosed, type Printed, showDiagnosed, showPrinted } from './execution.ts'
-import { isRunning, showRunning } from './job.ts'
-import type { Envelope, ToolError } from './outcome.ts'
+import { isRecord, type Tool } from './define.ts'
+import { type Diagnostics, type PrintedOutput, showDiagnosed, showPrinted } from './execution.ts'
+import { isGroupAnswer, type MemberAnswer, showMembers } from './group.ts'
+import { showRunning } from './job.ts'
+import { type Envelope, isRunning, type ToolError } from './outcome.ts'
 import {
   isSuspendedDetails,
   restartChoices,
@@ -11,6 +12,7 @@ import {
   withoutRestarts,
 } from './suspension-text.ts'
 import {
+  exceptionLine,
   frameLine,
   indent,
   oneLine,
@@ -41,31 +43,38 @@ function noticeOf(told: unknown): string[] {
 
 function showResult(result: unknown, tool: Tool | undefined): string {
   if (isRunning(result)) return showRunning(result)
-  const own = wasSettled(result) && 'result' in result && isOnlyResult(result) ? result.result : result
+  if (isGroupAnswer(result)) return showMembers(result.members.map(one => textOf(one, tool)))
+  const own = hasApprovalNote(result) && 'result' in result && isOnlyResult(result) ? result.result : result
   return tool?.show(own) ?? asData(own)
 }
 
+const textOf = (member: MemberAnswer, tool: Tool | undefined) => ({
+  kernel: member.kernel,
+  ok: member.ok,
+  text: showEnvelope(member, tool),
+})
+
 /** Something else was done than was asked for, by what a person said. */
-interface Settled {
+interface ApprovalNote {
   readonly approval: string
   /** What a person put in place of the arguments that they changed. */
   readonly edited?: object
 }
 
-function wasSettled(told: unknown): told is Settled {
+function hasApprovalNote(told: unknown): told is ApprovalNote {
   if (typeof told !== 'object' || told === null || !('approval' in told)) return false
   const { approval, edited } = told as Record<string, unknown>
   return typeof approval === 'string' && ['object', 'undefined'].includes(typeof edited) && edited !== null
 }
 
 /** A result that is no object stands beside what was said. */
-const isOnlyResult = (told: Settled): boolean =>
+const isOnlyResult = (told: ApprovalNote): boolean =>
   Object.keys(told).every(name => ['result', 'approval', 'edited'].includes(name))
 
-const withoutEdits = ({ approval: _, edited: __, ...facts }: Settled): object => facts
+const withoutEdits = ({ approval: _, edited: __, ...facts }: ApprovalNote): object => facts
 
 function showEdits(told: unknown): string[] {
-  if (!wasSettled(told)) return []
+  if (!hasApprovalNote(told)) return []
   const { approval, edited } = told
   return [`approval: ${approval}`, ...(edited === undefined ? [] : [`edited: ${JSON.stringify(edited)}`])]
 }
@@ -84,25 +93,53 @@ export function showError({ code, message, next, details }: ToolError): string {
     truncated,
     dropped,
     output_handle,
+    displays,
+    displays_omitted,
     diagnostics,
     diagnostics_omitted,
     suspension,
     acted_on,
+    members,
     ...rest
   } = details
   const { elapsed_ms: _, notice: __, ...known } = rest
-  const told = suspension === undefined || isSuspendedDetails(suspension) ? known : { ...known, suspension }
-  const facts = wasSettled(told) ? withoutEdits(told) : told
+  const told = {
+    ...known,
+    ...(suspension !== undefined && !isSuspendedDetails(suspension) && { suspension }),
+    // Its message is by member already.
+    ...(members !== undefined && !isGroupAnswer(details) && { members }),
+  }
+  const facts = unsaid(hasApprovalNote(told) ? withoutEdits(told) : told, `${message}\n${next ?? ''}`)
   const lines = [...firstLines({ code, message, next }), ...noticeOf(details), ...showEdits(details)]
   const waits = isSuspendedDetails(suspension) ? suspension : undefined
   if (typeof acted_on === 'string') lines.push(`acted on ${oneLine(acted_on)}`)
   if (waits !== undefined) lines.push(suspensionLine(waits))
   if (waits?.not_held !== undefined) lines.push(`note: ${waits.not_held}`)
   if (isRaised(exception)) lines.push(...showRaised(exception, waits))
-  lines.push(...showDiagnosed({ diagnostics, diagnostics_omitted } as Diagnosed))
-  if (Object.keys(facts).length > 0) lines.push(`details: ${JSON.stringify(facts)}`)
-  const text = { stdout, stderr, output, truncated, dropped, output_handle } as Printed
+  lines.push(...showDiagnosed({ diagnostics, diagnostics_omitted } as Diagnostics))
+  if (facts.length > 0) lines.push(`details: ${JSON.stringify(Object.fromEntries(facts))}`)
+  const text = {
+    stdout,
+    stderr,
+    output,
+    truncated,
+    dropped,
+    output_handle,
+    displays,
+    displays_omitted,
+  } as PrintedOutput
   return [...lines, ...showPrinted(text)].join('\n')
+}
+
+/** The facts that the sentences above have not said. */
+const unsaid = (facts: object, said: string): [name: string, value: unknown][] =>
+  Object.entries(facts).filter(([, value]) => !isSaid(value, said))
+
+/** A text that stands there, or a list of such or of records of them; nothing at all is said by silence. */
+function isSaid(value: unknown, said: string): boolean {
+  if (Array.isArray(value))
+    return value.every(one => (isRecord(one) ? Object.values(one) : [one]).every(part => isSaid(part, said)))
+  return value === null || (typeof value === 'string' && said.includes(value))
 }
 
 function firstLines({ code, message, next }: Pick<ToolError, 'code' | 'message' | 'next'>): string[] {
@@ -120,7 +157,7 @@ function showRaised(raised: Raised, waits: SuspendedDetails | undefined): string
   const { frames } = raised
   // As the image wrote it: the heading of the restarts begins where the one above it ends.
   const traceback = withoutRestarts(raised.traceback.trimEnd(), waits?.restarts ?? [])
-  const report = reportOf({ ...raised, traceback }).replace(/^\n+/, '')
+  const report = unsaidReport({ ...raised, traceback }).replace(/^\n+/, '')
   const lines = [...(report === '' ? [] : [reportSetIn(report)]), ...unsaidNotes(raised)]
   const at = programFrame(frames)
   if (at !== undefined && at.locals.length > 0) {
@@ -129,6 +166,18 @@ function showRaised(raised: Raised, waits: SuspendedDetails | undefined): string
     if (at.locals_omitted > 0) lines.push(indent(`and ${at.locals_omitted} more`))
   }
   return [...lines, ...(waits === undefined ? restartLines(raised) : choices(waits))]
+}
+
+/**
+ * The report without the line of the error itself, where the last one repeats what the first line of the answer says:
+ * then there is no need of a heading above its frames either.
+ */
+function unsaidReport(raised: Raised): string {
+  const report = reportOf(raised)
+  const notes = (raised.notes ?? []).map(note => `\n${note}`).join('')
+  const last = `\n${exceptionLine(raised)}${notes}`
+  if (!report.endsWith(last)) return report
+  return `${report.slice(0, -last.length)}${notes}`.replace(/^Traceback \(most recent call last\):\n/, '')
 }
 
 /** The restarts by their numbers, for those who can take one. */

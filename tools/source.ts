@@ -1,33 +1,31 @@
 import { z } from 'zod'
 import type { Kernel, SourcePlace } from '../wire/kernel.ts'
 import { type Failed, failed } from './outcome.ts'
+import { parameterFor } from './parameters.ts'
 
 /** The parameters that say where in the user's files the source text stands. */
 export const PLACED = {
-  file: z
-    .string()
-    .min(1)
-    .max(4_096)
-    .optional()
-    .describe('The file this code stands in, so that tracebacks and jumps to source lead there.'),
+  file: z.string().min(1).max(4_096).optional().describe('The file this code stands in, for tracebacks.'),
   line: z
     .int()
     .min(1)
     .max(10_000_000)
     .optional()
-    .describe('The line of that file on which the code begins; 1 if left out. Only together with file.'),
+    .describe('The line of that file on which the code begins; 1 if left out.'),
 }
 
 /** The parameter that names the package in which source text is read, for languages that have such. */
-export const IN_PACKAGE = z
-  .string()
-  .min(1)
-  .max(4_096)
-  .optional()
-  .describe(
-    'The package the code is read and run in, such as `SHOP`, in a language that has packages to read in ' +
-      '(Lisp); left out: the one in force, which `(in-package …)` changes for all clients.',
-  )
+export const IN_PACKAGE = parameterFor(
+  'packages',
+  z
+    .string()
+    .min(1)
+    .max(4_096)
+    .optional()
+    .describe(
+      'In Lisp, the package the code is read and run in; without it the one that `(in-package …)` chose.',
+    ),
+)
 
 /** What the parameters of `PLACED` say, as `Work` has it; a line without a file is a failure. */
 export function placeGiven(given: {

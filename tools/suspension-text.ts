@@ -1,8 +1,17 @@
 import type { Restart, StackFrame, Suspension } from '../wire/kernel.ts'
 import { type Told, termsOf } from './languages.ts'
-import { duration, indent, oneLine, placeOf, typeWord } from './text.ts'
-
-/** Suspended evaluations as text: in the form in which the debuggers of their language show them, with all numbers. */
+import {
+  duration,
+  type FileSince,
+  foldedWords,
+  indent,
+  isOwn,
+  oneLine,
+  placeOf,
+  runsOf,
+  sinceWord,
+  typeWord,
+} from './text.ts'
 
 /** A way to go on, with the number under which it is taken. */
 export interface NumberedRestart extends Restart {
@@ -85,11 +94,27 @@ export function withoutRestarts(report: string, restarts: readonly NumberedResta
 export const conditionLine = ({ type, message }: Pick<Suspension, 'type' | 'message'>): string =>
   message === '' ? typeWord(type) : `${typeWord(type)}: ${message}`
 
-/** Frames as a backtrace of the language shows them: a Lisp's begins with the innermost, others end with it. */
-export function backtrace(frames: readonly StackFrame[], told: Told): string[] {
+/**
+ * Frames as a backtrace of the language shows them: a Lisp's begins with the innermost, others end with it. `opened`
+ * says how to see the frames of libraries, of which several in a row are one line; left out: all are shown.
+ */
+export function backtrace(frames: readonly StackFrame[], told: Told, opened?: string): string[] {
   const lisp = termsOf(told).innermostFirst
   if (lisp) return frames.map(frame => indent(lispFrame(frame)))
-  return frames.toReversed().flatMap(frame => pythonFrame(frame).map(indent))
+  if (opened === undefined) return frames.toReversed().flatMap(frame => pythonFrame(frame).map(indent))
+  // Where the error happened is shown, whoever has written it.
+  const inner = frames.filter(({ number }) => number === 0)
+  const outer = frames.filter(({ number }) => number !== 0)
+  const lines = runsOf(outer.toReversed()).flatMap(run =>
+    run.length === 1 || isOwn(run[0]) ? run.flatMap(pythonFrame) : [foldedFrames(run, opened)],
+  )
+  return [...lines, ...inner.flatMap(pythonFrame)].map(indent)
+}
+
+/** `9 to 4: 6 frames of starlette (open: debug_state {"all": true})` */
+function foldedFrames(run: readonly StackFrame[], opened: string): string {
+  const numbers = [run[0]?.number, run.at(-1)?.number].join(' to ')
+  return `${numbers}: ${foldedWords(run)} (open: ${opened})`
 }
 
 /** `3: (SHOP::TOTAL #<ORDER>) at /srv/shop.lisp:12` */
@@ -99,10 +124,11 @@ function lispFrame(frame: StackFrame): string {
 }
 
 /** `3: File "/srv/shop.py", line 12, in total`, and below it the line of source. */
-function pythonFrame({ number, function: name, file, line, source }: StackFrame): string[] {
+function pythonFrame(frame: StackFrame & FileSince): string[] {
+  const { number, function: name, file, line, source } = frame
   const where = file === null ? '' : `File ${JSON.stringify(file)}${line === null ? '' : `, line ${line}`}, `
   const told = source === null || source.trim() === '' ? [] : [indent(oneLine(source.trim()))]
-  return [`${number}: ${where}in ${oneLine(name)}`, ...told]
+  return [`${number}: ${where}in ${oneLine(name)}${sinceWord(frame)}`, ...told]
 }
 
 const callText = ({ call, function: name }: Pick<StackFrame, 'call' | 'function'>): string =>

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import type { Refused, SuspendedState, Suspension } from '../wire/kernel.ts'
+import type { SuspendedState, Suspension, WorkRefusal } from '../wire/kernel.ts'
 import type {
   KernelContext,
-  Looking,
+  LookContext,
   Ownership,
   PlanContext,
   PlanImage,
@@ -15,17 +15,13 @@ import { type Failed, failed } from './outcome.ts'
 import { conditionLine, frameWord } from './suspension-text.ts'
 import { beginning, oneLine } from './text.ts'
 
-/** Which suspended evaluation a call is about, and whose it is. */
-
 /** The parameter that says which. */
 export const SUSPENSION = z
   .string()
   .min(1)
   .max(200)
   .optional()
-  .describe(
-    'The suspended evaluation, as the answer that told of it names it: `s3@ab12`, or `s3`. Left out: your newest.',
-  )
+  .describe('The suspended evaluation, such as `s3`; left out: your newest.')
 
 /** The parameter that says in which frame. */
 export const FRAME = z
@@ -35,7 +31,7 @@ export const FRAME = z
   .describe('The number of a frame: 0 is where the error happened, 1 is its caller.')
 
 /** What it takes to find one. */
-export type Finding = Looking & Pick<KernelContext, 'kernelName' | 'leases' | 'others'>
+export type SuspensionContext = LookContext & Pick<KernelContext, 'kernelName' | 'leases' | 'others'>
 
 export interface Meant {
   readonly type: 'meant'
@@ -50,7 +46,7 @@ export interface Meant {
  */
 export async function suspensionMeant(
   given: string | undefined,
-  context: Finding,
+  context: SuspensionContext,
   to: 'look' | 'act' = 'act',
 ): Promise<Meant | Failed> {
   if (given !== undefined && !isShortId(given)) return { type: 'meant', id: given }
@@ -66,7 +62,7 @@ export async function suspensionMeant(
 /** The caller's newest; else, to be looked at, the newest of the agents of the project. */
 function newest(
   all: readonly Suspension[],
-  { leases, kernelName }: Finding,
+  { leases, kernelName }: SuspensionContext,
   to: 'look' | 'act',
 ): Meant | Failed {
   const owned = (by: Ownership['type']) => all.find(({ id }) => leases.ownershipOf(id)?.type === by)
@@ -100,12 +96,13 @@ function shortOf(
   })
 }
 
-function noneSuspended(given: string | undefined, { kernelName }: Finding): Failed {
+function noneSuspended(given: string | undefined, { kernel, kernelName }: SuspensionContext): Failed {
+  const asked = kernel.identity.errorsSuspend ? '' : ' with on_error "suspend"'
   return failed('not_found', {
     message: `Nothing is suspended in ${kernelName}${given === undefined ? '' : `, and so no ${asId(given)}`}.`,
     details: { ...(given !== undefined && { what: given }), nearest: [] },
     next:
-      'An error of eval_expr suspends it, until it is resumed or given up. ' +
+      `An error of eval_expr${asked} suspends it, until it is resumed or given up. ` +
       'get_last_error shows the last error, suspended or not.',
   })
 }
@@ -123,11 +120,13 @@ export const listing = (id: string): string =>
   `debug_state ${JSON.stringify({ suspension: id })} lists its frames and restarts.`
 
 /** What a look says besides, where it has the suspension wait for longer: its owner's, and a person's. */
-export const keeping = (id: string, { leases }: Pick<Finding, 'leases'>): { readonly renew?: true } =>
-  leases.keeps(id) ? { renew: true } : {}
+export const keeping = (
+  id: string,
+  { leases }: Pick<SuspensionContext, 'leases'>,
+): { readonly renew?: true } => (leases.keeps(id) ? { renew: true } : {})
 
 /** How a tool speaks of one suspension and of what is in it; `parameter` is what may be out of its range. */
-export function aSuspension(id: string, { kernel }: Looking, parameter = 'frame'): Words {
+export function aSuspension(id: string, { kernel }: LookContext, parameter = 'frame'): Words {
   return {
     ...anExpression(kernel),
     parameter,
@@ -143,7 +142,7 @@ export function aSuspension(id: string, { kernel }: Looking, parameter = 'frame'
 /** The failure of a call that would resume what is somebody else's, or run code in it; undefined where it may. */
 export function heldByOther(
   id: string,
-  { leases, kernelName }: Pick<Finding, 'leases' | 'kernelName'>,
+  { leases, kernelName }: Pick<SuspensionContext, 'leases' | 'kernelName'>,
 ): Failed | undefined {
   const owner = leases.ownershipOf(id)
   if (owner?.type !== 'other') return undefined
@@ -158,7 +157,7 @@ export function heldByOther(
 }
 
 /** Why nothing is run in one that has ended, that never was, or that this daemon has not seen stop. */
-export const unknownSuspension = (id: string): Refused => ({
+export const unknownSuspension = (id: string): WorkRefusal => ({
   type: 'refused',
   reason: 'not_found',
   message: absent(id),
@@ -214,7 +213,7 @@ export async function proposed(
 const textOf = ({ title, body, what }: SuspensionPlan): string => JSON.stringify([what, title, body])
 
 /** A suspension that the caller may have go on, as it is now. */
-export interface Stopped {
+export interface SuspensionState {
   readonly type: 'stopped'
   readonly id: string
   readonly state: SuspendedState & Told
@@ -234,8 +233,8 @@ interface Sought {
 /** The suspension that is meant, with its restarts and the frame of that number; a failure where it is another's. */
 export async function stoppedOf(
   { given, frame, parameter, keep }: Sought,
-  context: Finding,
-): Promise<Stopped | Failed> {
+  context: SuspensionContext,
+): Promise<SuspensionState | Failed> {
   const meant = await suspensionMeant(given, context)
   if (meant.type === 'failed') return meant
   const { id } = meant
@@ -258,8 +257,8 @@ const WHY_LENGTH = 300
 /** The same with one of its frames, in words, for a person who is asked. */
 export async function stoppedAt(
   sought: Omit<Sought, 'keep'>,
-  context: Finding,
-): Promise<(Stopped & { readonly frame: string }) | Failed> {
+  context: SuspensionContext,
+): Promise<(SuspensionState & { readonly frame: string }) | Failed> {
   const { frame, parameter } = sought
   const found = await stoppedOf({ ...sought, keep: true }, context)
   if (found.type === 'failed') return found

@@ -1,11 +1,6 @@
-import { z } from 'zod'
 import type { Frame, NamedThing, Place, Raised, Text, TypeName } from '../wire/kernel.ts'
 import type { Terms } from './languages.ts'
-
-/** How long source text may be that one call carries: characters, as `String.length` counts them. */
-export const SOURCE_LENGTH = 1_048_576
-
-// How things are put in one line, wherever a model or a person reads them.
+import { PAGE_TOKENS, tokensAtMost } from './tokens.ts'
 
 /** `int`, `numpy.ndarray`: the module is left out where everybody knows it. */
 export function typeWord({ name, module, qualified }: TypeName): string {
@@ -41,9 +36,43 @@ export function frameLine({ function: name, file, line }: Frame): string {
   return line === null ? `${name}, ${file}` : `${name}, ${file}:${line}`
 }
 
+/** What is known of the file of a frame that was in doubt: where its line stands now, or that it has another text. */
+export interface FileSince {
+  readonly now?: number
+  readonly differs?: true
+}
+
+/** ` (line 16 now)`, where that is known. */
+export const sinceWord = ({ now, differs }: FileSince): string =>
+  differs === true ? ' (the file has another text now)' : now === undefined ? '' : ` (line ${now} now)`
+
 /** The innermost frame that is the program's own; the innermost of all where none is. */
 export function programFrame(frames: readonly Frame[]): Frame | undefined {
-  return frames.findLast(frame => frame.implementation !== true) ?? frames.at(-1)
+  const all = frames.filter(frame => frame.implementation !== true)
+  return all.findLast(isOwn) ?? all.at(-1) ?? frames.at(-1)
+}
+
+/** Whether its code is the program's, rather than of a library or the language; true where the image does not tell. */
+export const isOwn = ({ own }: Pick<Frame, 'own'>): boolean => own !== false
+
+/** Runs of frames in their order: each of the program's own alone, and those of libraries together. */
+export function runsOf<Shown extends Pick<Frame, 'own'>>(
+  frames: readonly Shown[],
+): readonly (readonly [Shown, ...Shown[]])[] {
+  const runs: [Shown, ...Shown[]][] = []
+  for (const frame of frames) {
+    const last = runs.at(-1)
+    if (last !== undefined && !isOwn(frame) && !isOwn(last[0])) last.push(frame)
+    else runs.push([frame])
+  }
+  return runs
+}
+
+/** `6 frames of starlette, anyio` */
+export function foldedWords(run: readonly Pick<Frame, 'library' | 'repeated'>[]): string {
+  const libraries = new Set(run.map(({ library = 'a library' }) => oneLine(library)))
+  const count = run.reduce((sum, { repeated = 1 }) => sum + repeated, 0)
+  return `${counted(count, 'frame')} of ${[...libraries].join(', ')}`
 }
 
 /** The ways to go on that stood where it was raised, innermost first; nothing where the report has them, or none were. */
@@ -109,35 +138,6 @@ export function beginning(text: string, most: number): string {
   return text.slice(0, last >= 0xd800 && last < 0xdc00 ? most - 1 : most)
 }
 
-// What the tools about names share: how a name is given, how a list is paged, and a line about one name.
-
-/** How long one name or path may be. */
-export const NAME_LENGTH = 4_096
-
-/** The parameter of a tool that looks at one name; `what` says which names make sense. */
-export function named(what: string): z.ZodString {
-  return z.string().min(1).max(NAME_LENGTH).describe(what)
-}
-
-/** The parameter that says in which package such a name is read, for languages that have such. */
-export const NAMED_IN = z
-  .string()
-  .min(1)
-  .max(NAME_LENGTH)
-  .optional()
-  .describe('The package the name is read in, such as `SHOP`, in Lisp; left out: the one in force.')
-
-/** The parameters of a list that comes a page at a time. */
-export const PAGED = {
-  after: z
-    .string()
-    .min(1)
-    .max(SOURCE_LENGTH)
-    .optional()
-    .describe('Only names after this one: the `next` of the page before.'),
-  limit: z.int().min(1).max(500).default(50).describe('How many names a page has at most.'),
-}
-
 /** A query without what was left out. */
 export function given<Query extends object>(query: { [Key in keyof Query]: Query[Key] | undefined }): Query {
   return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)) as Query
@@ -150,9 +150,9 @@ export function nameLine({ name, kind, type_name, doc }: NamedThing, terms: Term
   return `${oneLine(name)}  ${what}${doc === null || doc === '' ? '' : `: ${oneLine(doc)}`}`
 }
 
-/** Characters of a name with its line as data. */
+/** Tokens of a name with its line. */
 export function nameSize({ name, type_name, doc }: NamedThing): number {
-  return name.length + type_name.length + (doc?.length ?? 0) + 60
+  return tokensAtMost(`${name} ${type_name} ${doc ?? ''}`) + 4
 }
 
 /** `shop/orders.py:12`, or as much of it as is known; empty where nothing is. */
@@ -180,17 +180,14 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 }
 
 /**
- * Characters that a page may have: well below what an answer holds, so that a page is never cut in its middle and
- * `next` always leads on from the last thing that was shown.
+ * The first of these whose sizes, in tokens, fit on a page together; one at least, however long it is. A page is
+ * shorter than an answer, so that it is not cut in its middle and `next` leads on from the last thing that was shown.
  */
-const PAGE_LENGTH = 40_000
-
-/** The first of these whose sizes fit on a page together; one at least, however long it is. */
 export function fitting<Item>(items: readonly Item[], sizeOf: (item: Item) => number): readonly Item[] {
   let size = 0
   const over = items.findIndex((item, index) => {
     size += sizeOf(item)
-    return size > PAGE_LENGTH && index > 0
+    return size > PAGE_TOKENS && index > 0
   })
   return over === -1 ? items : items.slice(0, over)
 }
@@ -205,5 +202,8 @@ export function fittingNames<Item extends { readonly name: string }>(
   return { items, next: next === undefined ? {} : { next } }
 }
 
-/** A value's characters as data, for what has no simpler measure. */
+/** A value's tokens as data. */
+export const dataTokens = (value: unknown): number => tokensAtMost(JSON.stringify(value) ?? '', PAGE_TOKENS)
+
+/** A value's characters as data. */
 export const dataSize = (value: unknown): number => JSON.stringify(value)?.length ?? 0

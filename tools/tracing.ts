@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Shown, TracedCall, Tracepoint, TraceQuery, Traces, TracesQuery } from '../wire/kernel.ts'
-import type { KernelContext, Looking } from './contract.ts'
+import type { KernelContext, LookContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type Told, termsOf } from './languages.ts'
 import {
@@ -15,16 +15,15 @@ import {
   type Words,
 } from './look.ts'
 import { type Failed, failed, type Outcome, ok } from './outcome.ts'
+import { NAME_LENGTH, NAMED_IN } from './parameters.ts'
 import {
   counted,
   cutNote,
-  dataSize,
+  dataTokens,
   duration,
   fitting,
   given,
   indent,
-  NAME_LENGTH,
-  NAMED_IN,
   oneLine,
   placeOf,
   typeWord,
@@ -91,11 +90,13 @@ export const traceFunction = defineTool({
     const words = { ...aName(context.kernel), ...A_FUNCTION }
     const set = await lookUpName({ look: 'trace', query, words }, context)
     if (set.type === 'failed') return set
-    const next = `trace_calls ${JSON.stringify({ tracepoint: set.result.id })} shows what was taken down by then.`
-    return ok<Tracing>({ tracepoint: set.result, next })
+    const where = context.others().length === 0 ? {} : { kernel: context.kernelName }
+    const asking = JSON.stringify({ tracepoint: set.result.id, ...where })
+    const next = `trace_calls ${asking} shows what was taken down by then.`
+    return ok<TracepointAnswer>({ tracepoint: set.result, next })
   },
 
-  show: result => showTracing(result as Tracing),
+  show: result => showTracing(result as TracepointAnswer),
 })
 
 const A_FUNCTION = {
@@ -113,7 +114,6 @@ export const untraceFunction = defineTool({
   profile: 'full',
   categories: ['debugging'],
   needs: ['untrace', 'traces'],
-  onlyLiving: true,
   examples: [{ args: { tracepoint: 't1@ab12' }, shows: 'an end to it' }],
 
   preview: ({ tracepoint }) => ({ title: `End the tracepoint ${oneLine(tracepoint)}`, body: tracepoint }),
@@ -124,19 +124,19 @@ export const untraceFunction = defineTool({
     return orElsewhere(removed, { given: named, look: 'traces' }, context)
   },
 
-  show: result => showTracing(result as Tracing),
+  show: result => showTracing(result as TracepointAnswer),
 })
 
-async function removedOf(tracepoint: string, context: KernelContext): Promise<Outcome<Tracing>> {
+async function removedOf(tracepoint: string, context: KernelContext): Promise<Outcome<TracepointAnswer>> {
   const words = aTracepoint(aName(context.kernel))
   const removed = await lookUp({ look: 'untrace', query: { tracepoint }, words }, context)
-  return removed.type === 'failed' ? removed : ok<Tracing>({ tracepoint: removed.result })
+  return removed.type === 'failed' ? removed : ok<TracepointAnswer>({ tracepoint: removed.result })
 }
 
 /** The tracepoint of that name, which may be the number alone. That there is one of a whole name is not looked at. */
 async function tracepointMeant(
   named: string,
-  context: Looking & Pick<KernelContext, 'kernelName'>,
+  context: LookContext & Pick<KernelContext, 'kernelName'>,
 ): Promise<{ readonly type: 'meant'; readonly id: string } | Failed> {
   if (!isShortId(named)) return { type: 'meant', id: named }
   const words = aTracepoint(aName(context.kernel))
@@ -164,7 +164,7 @@ const aTracepoint = (words: Words): Words => ({
   absent: what => `There is no tracepoint ${oneLine(what.replace(/^tracepoint /, ''))}.`,
 })
 
-function showTracing({ tracepoint, next }: Tracing): string {
+function showTracing({ tracepoint, next }: TracepointAnswer): string {
   return [...tracepointLines(tracepoint), ...(next === undefined ? [] : [`next: ${next}`])].join('\n')
 }
 
@@ -185,7 +185,6 @@ export const traceCalls = defineTool({
   profile: 'full',
   categories: ['debugging'],
   needs: ['traces'],
-  onlyLiving: true,
   examples: [
     { args: {}, shows: 'the tracepoints there are' },
     { args: { tracepoint: 't1@ab12' }, shows: 'its first calls' },
@@ -207,7 +206,7 @@ async function tracesOf(query: TracesQuery, context: KernelContext): Promise<Out
   const looked = await lookUp({ look: 'traces', query, words }, context)
   if (looked.type === 'failed') return looked
   const { calls: found, next } = looked.result
-  const calls = fitting(found, dataSize)
+  const calls = fitting(found, dataTokens)
   const last = calls.at(-1)
   const cut = calls.length < found.length && last !== undefined
   return ok<Traces & Told>({ ...looked.result, calls, next: cut ? last.number + 1 : next })
@@ -218,16 +217,13 @@ function showTraces(traces: Traces & Told): string {
   if (tracepoints.length === 0) return 'no tracepoints; trace_function sets one'
   const [only, ...more] = tracepoints
   if (only === undefined || more.length > 0) return listOf(tracepoints).join('\n')
-  const lines = tracepointLines(only)
-  lines.push(...calls.flatMap(call => callLines(call, { name: only.name, told: traces })))
+  const lines = [...tracepointLines(only), ...calls.flatMap(call => tracedLines(call, traces))]
   if (next !== null) lines.push(`for more: from ${next}`)
   return lines.join('\n')
 }
 
-// Tracepoints and what they took down as text: calls as their language writes them.
-
 /** What `trace_function` and `untrace_function` answer with. */
-interface Tracing {
+interface TracepointAnswer {
   readonly tracepoint: Tracepoint
   readonly next?: string
 }
@@ -265,6 +261,10 @@ function stateOf({ state, seen, wanted, expires_in_ms }: Tracepoint): string {
       return state satisfies never
   }
 }
+
+/** What can be read of one call of an answer that tells of one tracepoint. */
+export const tracedLines = (call: TracedCall, traces: Traces & Told): string[] =>
+  callLines(call, { name: traces.tracepoints[0]?.name ?? '', told: traces })
 
 /** `#1 total(order=<Order>) → 3, 2 ms`, set in as deep as it was called, and below it where and when that was. */
 function callLines(

@@ -8,7 +8,7 @@ import { counted, oneLine } from './text.ts'
 import { contentWord, goneFolders, madeFolders, renameText } from './write.ts'
 
 /** What `undo_change` answers with. */
-export interface Undoing {
+interface UndoResult {
   /** The change that was taken back. */
   readonly undone: string
   readonly files: readonly UndoneFile[]
@@ -53,7 +53,7 @@ export const undoChange = defineTool({
     return work.type === 'reverses' ? proposed(change, work.all) : work
   },
 
-  show: result => showUndoing(result as Undoing),
+  show: result => showUndoing(result as UndoResult),
 })
 
 /** One file of the change, worked out and not yet written. */
@@ -123,7 +123,7 @@ function proposed(name: string, all: readonly Reverse[]): Planned {
     },
     evidence: all.map(({ file }) => file.evidence),
     changes: all.map(({ change }) => change),
-    result: ({ files, undo }): Undoing => ({
+    result: ({ files, undo }): UndoResult => ({
       undone: name,
       files: all.map((reverse, index) => reversed(reverse, files[index])),
       undo,
@@ -187,7 +187,7 @@ function reversed({ file, change, diff }: Reverse, committed: CommittedFile | un
   }
 }
 
-function showUndoing({ undone, files, undo }: Undoing): string {
+function showUndoing({ undone, files, undo }: UndoResult): string {
   const each = files.map(({ path, state, bytes, lines_added: added, lines_removed: removed }) => {
     const isText = added !== null && removed !== null
     const what = isText ? countLines({ added, removed }) : `it has ${counted(bytes, 'byte')}`

@@ -3,7 +3,7 @@ import type { PlanContext, SeenFile } from './contract.ts'
 import { defineTool } from './define.ts'
 import { linesOf, type Newline, newlineOf, newlineWord, spelled, unspelled } from './newlines.ts'
 import { type Failed, failed } from './outcome.ts'
-import { CONTENT, CONTENT_ALIASES, halfCharacter, PATH } from './path-arguments.ts'
+import { CHANGES_ONE_FILE, CONTENT, CONTENT_ALIASES, halfCharacter, PATH } from './parameters.ts'
 import {
   encodingWord,
   isText,
@@ -30,11 +30,7 @@ export const writeFile = defineTool({
     content: CONTENT,
   },
   parameterAliases: CONTENT_ALIASES,
-  level: 'dangerous',
-  profile: 'full',
-  categories: ['files'],
-  needs: [],
-  paths: ['path'],
+  ...CHANGES_ONE_FILE,
   examples: [
     { args: { path: 'shop/discounts.py', content: 'RATES = {"winter": 0.2}\n' }, shows: 'a new file' },
   ],
@@ -44,12 +40,12 @@ export const writeFile = defineTool({
   show: result => showWritten('wrote', result as Written),
 })
 
-interface WriteArguments {
+interface WholeFile {
   readonly path: string
   readonly content: string
 }
 
-async function writeWork({ path, content }: WriteArguments, { files }: PlanContext): Promise<Work> {
+async function writeWork({ path, content }: WholeFile, { files }: PlanContext): Promise<Work> {
   const half = halfCharacter('content', content)
   if (half !== undefined) return half
   const file = await files.look(path)
@@ -85,11 +81,7 @@ export const createFile = defineTool({
     content: CONTENT,
   },
   parameterAliases: CONTENT_ALIASES,
-  level: 'dangerous',
-  profile: 'full',
-  categories: ['files'],
-  needs: [],
-  paths: ['path'],
+  ...CHANGES_ONE_FILE,
   examples: [
     {
       args: { path: 'shop/rates/winter.py', content: 'RATE = 0.2\n' },
@@ -102,12 +94,7 @@ export const createFile = defineTool({
   show: result => showWritten('created', result as Written),
 })
 
-interface CreateArguments {
-  readonly path: string
-  readonly content: string
-}
-
-async function createWork({ path, content }: CreateArguments, { files }: PlanContext): Promise<Work> {
+async function createWork({ path, content }: WholeFile, { files }: PlanContext): Promise<Work> {
   const half = halfCharacter('content', content)
   const fault = half ?? folderNamed(path)
   if (fault !== undefined) return fault
@@ -156,11 +143,7 @@ export const insertAtLine = defineTool({
       ),
   },
   parameterAliases: { file_path: 'path', line_number: 'line', text: 'content' },
-  level: 'dangerous',
-  profile: 'full',
-  categories: ['files'],
-  needs: [],
-  paths: ['path'],
+  ...CHANGES_ONE_FILE,
   examples: [
     { args: { path: 'shop/orders.py', line: 1, content: 'import math\n' }, shows: 'at the beginning' },
     {

@@ -57,3 +57,8 @@ export interface RemoteFailure {
 
 /** The text of whatever was thrown. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** `ENOENT`, `EIO`, …; undefined for what is not a refusal of the system. */
+export function errnoOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
+}

@@ -13,6 +13,7 @@ import { LOOK_NAMES, type Look, type Looked, type LookName, type Looks } from '.
 import type { SuspensionNews } from './contract/suspensions.ts'
 import type { CallId, Epoch } from './contract/values.ts'
 
+export type * from './contract/compiling.ts'
 export type * from './contract/evaluation.ts'
 export { SEVERITIES, TEST_FRAMEWORKS } from './contract/evaluation.ts'
 export type * from './contract/inspection.ts'
@@ -59,6 +60,8 @@ export interface KernelIdentity {
   readonly abilities: ReadonlySet<Ability>
   /** It is the user's own program: it is never ended, restarted or signalled by us. Left out: it is not. */
   readonly attached?: boolean
+  /** An error suspends what runs unless it is asked to end it, as the debuggers of its language do. Left out: it ends it. */
+  readonly errorsSuspend?: boolean
 }
 
 /**
@@ -74,6 +77,9 @@ export interface Kernel extends AsyncDisposable {
   /** Whether the control channel answers. Changes are announced to `watchHealth`. */
   readonly health: Health
   watchHealth(listener: (health: Health) => void): () => void
+
+  /** What runs there now, as far as that is known without asking. Left out: it is not known. */
+  readonly running?: { readonly call: CallId; readonly elapsed_ms: number } | null
 
   /** Settles, and never rejects, once the image can no longer be spoken to. */
   readonly ended: Promise<KernelEnd>
@@ -101,6 +107,9 @@ export interface Kernel extends AsyncDisposable {
 
   /** What runs and what waits, as the image itself says. Throws `UNRESPONSIVE` if it says nothing in time. */
   status(look: Look): Promise<KernelStatus>
+
+  /** Takes out of an attached program what was put into it and would stay there without us. `close` lets go of it then. */
+  detach?(): Promise<void>
 
   /** Lets go of the image. An owned one is asked to end; an attached one does not notice. */
   close(): Promise<void>

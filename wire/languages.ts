@@ -2,7 +2,7 @@
  * The languages whose programs Imago looks into, as every layer knows them. What a layer alone knows of one stands in a
  * table of that layer: `wire/kernels/languages.ts` (how it is started and joined), `tools/languages.ts` (its words),
  * `src/front/languages.ts` (how it is typed, checked and installed) and `src/terminal/languages.ts` (its colours).
- * No other file names a language.
+ * Besides them only its adapter and the names of settings in `src/config.ts` name one: `test/languages.test.ts` sees to it.
  */
 export interface Language {
   /** As kernels, commands and the wire spell it. */
@@ -22,15 +22,23 @@ const PYTHON: Language = {
   title: 'Python',
   installed: true,
   probe: `
-import importlib.metadata, importlib.util, json, sys
+import importlib.metadata, json, sys
 def _version(name):
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return None
+def _another():
+    try:
+        found = importlib.metadata.metadata('imago')
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return None if 'The far end of Imago' in (found['Summary'] or '') else found['Version']
 print(json.dumps({
     'executable': sys.executable,
-    'packages': {name: _version(name) for name in ('imago', 'msgpack', 'ipykernel', 'ipython')},
+    'environment': sys.prefix != sys.base_prefix,
+    'packages': {name: _version(name) for name in ('imago-agent', 'msgpack')},
+    'another_imago': _another(),
 }))
 `,
 }

@@ -29,6 +29,13 @@ export interface Program {
   readonly process: 'lives' | 'gone' | 'recycled'
 }
 
+/** What a program has left in place of its announcement that ended by an exception. */
+export interface ProgramEnd {
+  readonly program: Program
+  /** `SyntaxError: invalid syntax (app.py:9)` */
+  readonly ended: string
+}
+
 /** A file that stands among the announcements and is not taken for one; `reason` goes on from its name. */
 export interface SkippedFile {
   readonly file: string
@@ -45,7 +52,17 @@ export type HomeSecret =
 /** The programs of this user that listen, wherever they run on this machine, and Swank servers. */
 export interface Programs {
   /** What they have announced, without asking any of them; sorted by name and process. */
-  read(): { readonly programs: readonly Program[]; readonly skipped: readonly SkippedFile[] }
+  read(): {
+    readonly programs: readonly Program[]
+    readonly ends: readonly ProgramEnd[]
+    readonly skipped: readonly SkippedFile[]
+  }
+  /** Where they announce themselves. */
+  readonly folder: string
+  /** Another text whenever something was announced or taken back since it was asked before; costs one look at a folder. */
+  version(): string
+  /** Whether a process of that number lives. */
+  lives(pid: number): boolean
   /** Whether somebody listens where the program has said; what one that has ended left over is then removed. */
   isReachable(program: Program): Promise<boolean>
   /** What stands in the home directory for Swank servers, whose programs announce nothing. */

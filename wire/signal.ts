@@ -35,3 +35,13 @@ export class LightSignal implements Signal {
     this.#listeners?.delete(listener)
   }
 }
+
+/** What was promised, or `undefined` as soon as the caller gives up; the promise goes on unseen. */
+export function unlessAborted<Value>(promise: Promise<Value>, signal: Signal): Promise<Value | undefined> {
+  return new Promise((resolve, reject) => {
+    const stop = () => resolve(undefined)
+    if (signal.aborted) return stop()
+    signal.addEventListener('abort', stop)
+    promise.then(resolve, reject).then(() => signal.removeEventListener('abort', stop))
+  })
+}

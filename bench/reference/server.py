@@ -4,9 +4,17 @@ It knows nothing of Imago until `/listen` is asked for, so that one process can 
 """
 
 import asyncio
+import io
 import json
+import logging
 import sys
 
+# What it logs is formatted as it would be for a file.
+logging.basicConfig(stream=io.TextIOWrapper(open('/dev/null', 'wb'), write_through=True))
+log = logging.getLogger('shop')
+
+#: As many frames stand between a framework and what it serves.
+DEPTH = 20
 ORDERS = {number: {'number': number, 'lines': list(range(number % 20)), 'paid': False} for number in range(10_000)}
 
 
@@ -30,12 +38,27 @@ async def serve(reader, writer):
 
 
 def answer(path):
-    if path != '/listen':
+    if path.startswith('/orders/'):
         return page(int(path.rsplit('/', 1)[1]))
+    if path.startswith('/missing/'):
+        return missing(int(path.rsplit('/', 1)[1]))
     sys.path.insert(0, sys.argv[1])
     import imago
 
-    return imago.listen(name='bench-server').address.encode()
+    return imago.listen(name='bench-server', errors=path == '/listen').address.encode()
+
+
+def layer(depth, number):
+    return layer(depth - 1, number) if depth else page(ORDERS['no such order %d' % number])
+
+
+def missing(number):
+    """A request that fails, as a framework answers it: the error is logged with its traceback."""
+    try:
+        return layer(DEPTH, number)
+    except KeyError:
+        log.exception('request %d failed', number)
+        return b'{}'
 
 
 async def main():

@@ -10,11 +10,18 @@ const peer = join(import.meta.dirname, '../../wire/peers/python')
 /** A small HTTP server in Python under load, which can be made to listen for Imago while it runs. */
 export interface Server {
   readonly pid: number
-  /** Makes it listen, under the name `bench-server`. */
-  listen(): Promise<void>
+  /** Makes it listen, under the name `bench-server`; `deaf`: without looking for errors of its own. */
+  listen(deaf?: 'deaf'): Promise<void>
   /** Asks for so many pages a second, evenly, for so long; the milliseconds that each took. */
-  load(options: { readonly rate: number; readonly seconds: number }): Promise<number[]>
+  load(options: Load): Promise<number[]>
   close(): Promise<void>
+}
+
+interface Load {
+  readonly rate: number
+  readonly seconds: number
+  /** Every so many requests one fails. */
+  readonly failing?: number
 }
 
 export async function openServer(env: Readonly<Record<string, string>>): Promise<Server> {
@@ -35,8 +42,11 @@ export async function openServer(env: Readonly<Record<string, string>>): Promise
     })
   return {
     pid: child.pid ?? 0,
-    listen: () => ask('/listen'),
-    load: options => evenly(options, number => ask(`/orders/${number}`)),
+    listen: deaf => ask(deaf === undefined ? '/listen' : '/listen-deaf'),
+    load: options =>
+      evenly(options, number =>
+        ask(`/${options.failing && number % options.failing === 0 ? 'missing' : 'orders'}/${number}`),
+      ),
     async close() {
       agent.destroy()
       child.kill('SIGTERM')
@@ -46,10 +56,7 @@ export async function openServer(env: Readonly<Record<string, string>>): Promise
 }
 
 /** An open loop: each begins at its time, whether or not those before it have been answered, and counts from then. */
-async function evenly(
-  { rate, seconds }: { readonly rate: number; readonly seconds: number },
-  body: (number: number) => Promise<void>,
-): Promise<number[]> {
+async function evenly({ rate, seconds }: Load, body: (number: number) => Promise<void>): Promise<number[]> {
   const times: number[] = []
   const under: Promise<void>[] = []
   const begun = performance.now()

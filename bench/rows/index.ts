@@ -1,19 +1,24 @@
 import type { Row } from '../row.ts'
 import { askingCost, manyPlans } from './asking.ts'
 import { attachedLatency, attachedMemory } from './attached.ts'
+import { crowd, largeResults } from './bounds.ts'
 import { errorToAnswer, framesPaged } from './debugger.ts'
 import { unifiedLines } from './diffs.ts'
+import { errorsMany, errorsUnseen } from './errors.ts'
 import { evaluateAgainstHop, evaluateAgainstJupyter, pipelined } from './evaluate.ts'
 import { replyOfLists, replyOfText } from './expressions.ts'
 import { floodLatency, floodMemory } from './flood.ts'
+import { successorAnswers } from './following.ts'
 import { admissionCost, admissionScale, framesLinear } from './inside.ts'
 import { journalOpen, journalSync } from './journal.ts'
 import { lispAttachAgain, lispEvaluation, lispIdle, lispLooks } from './lisp.ts'
 import { globalsMany, inspectSize } from './looking.ts'
-import { clientMemory, commandCost, idleMemory, mcpStart } from './processes.ts'
+import { clientMemory, commandCost, doctorTime, idleMemory, mcpStart } from './processes.ts'
 import { readBesideKept } from './reading.ts'
 import { searchMany } from './searching.ts'
 import { slimeIdle, slimeLooking } from './slime.ts'
+import { proofCached, proofFirst } from './sources.ts'
+import { commonTokens, profileTokens, tableTokens, threadsTokens } from './tokens.ts'
 import { tracepointCost } from './tracepoints.ts'
 import { completion, threadsMany } from './vocabulary.ts'
 import { firstFrame, scrollStep } from './watching.ts'
@@ -25,8 +30,14 @@ export const ROWS: readonly Row[] = [
   pipelined,
   inspectSize,
   globalsMany,
+  proofFirst,
+  proofCached,
   completion,
   threadsMany,
+  tableTokens,
+  threadsTokens,
+  profileTokens,
+  commonTokens,
   floodMemory,
   floodLatency,
   framesLinear,
@@ -36,8 +47,11 @@ export const ROWS: readonly Row[] = [
   admissionScale,
   mcpStart,
   commandCost,
+  doctorTime,
   idleMemory,
   clientMemory,
+  largeResults,
+  crowd,
   journalOpen,
   journalSync,
   readBesideKept,
@@ -49,6 +63,9 @@ export const ROWS: readonly Row[] = [
   scrollStep,
   attachedLatency,
   attachedMemory,
+  errorsUnseen,
+  errorsMany,
+  successorAnswers,
   lispEvaluation,
   lispAttachAgain,
   lispLooks,

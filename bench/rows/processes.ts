@@ -1,4 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Link } from '../../wire/link/link.ts'
 import { type BenchDaemon, benchDaemon, pause, residentBytes } from '../daemon.ts'
@@ -58,7 +60,7 @@ const ground = sharedGround(async daemon => {
 
 export const commandCost: Row = {
   what: '`imago call`, daemon running, processor time',
-  how: '`imago call eval_expr` against `node -e 0`, 10 times each in turn: user and system time of the process as bash’s `time` gives them, medians',
+  how: '`imago call` of `eval_expr` against `node -e 0`, 10 times each in turn: user and system time of the process as bash’s `time` gives them, medians',
   bar: { relation: '≤', limit: 1.6, unit: '×' },
   setUp: ground.setUp,
   tearDown: ground.tearDown,
@@ -73,6 +75,29 @@ export const commandCost: Row = {
     }
     const [ours_ms, node_ms] = [median(ours), median(bare)]
     return ratio(ours_ms, node_ms, { ours_ms, node_ms })
+  },
+}
+
+export const doctorTime: Row = {
+  what: '`imago doctor`, no daemon running',
+  how: 'from spawn to exit in a fresh folder: it starts the daemon, tries a Python kernel and ends it; 3 times, the median',
+  bar: { relation: '≤', limit: 3, unit: 's' },
+  async measure() {
+    const times: number[] = []
+    for (let run = 0; run < 3; run++) {
+      const folder = mkdtempSync(join(tmpdir(), 'imago-bench-'))
+      const dirs = { RUNTIME: 'run', STATE: 'state', CONFIG: 'config' }
+      const own = Object.entries(dirs).map(([name, dir]) => [`IMAGO_${name}_DIR`, join(folder, dir)])
+      const options = { cwd: folder, env: { ...process.env, ...Object.fromEntries(own) } }
+      const begun = performance.now()
+      const { status } = spawnSync(process.execPath, [main, 'doctor'], options)
+      times.push((performance.now() - begun) / 1_000)
+      spawnSync(process.execPath, [main, 'shutdown', '--force'], options)
+      rmSync(folder, { recursive: true, force: true })
+      if (status !== 0) throw new Error(`imago doctor ended with ${status}`)
+    }
+    const doctor_s = median(times)
+    return { figure: doctor_s, parts: { doctor_s } }
   },
 }
 

@@ -6,9 +6,9 @@ import { out, type Step, take } from './steps.ts'
 /** What Python can do of it: the stack is gone with the error, and its frames are kept. */
 const LOOK: readonly Step[] = [
   {
-    says: 'Python unwinds its stack before anybody can ask. What was in it is kept:',
+    says: 'Python unwinds its stack before anybody can ask. What was in it is kept, on request:',
     tool: 'eval_expr',
-    args: { expr: 'close_books()', kernel: 'books' },
+    args: { expr: 'close_books()', on_error: 'suspend', kernel: 'books' },
     expects: [/KeyError: 'oolong'/, /suspended as s1@/],
     ok: false,
   },

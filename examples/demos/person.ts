@@ -27,7 +27,7 @@ export function seatPerson(project: string): Person {
   let shown = ''
   let heard: () => void = () => {}
   terminal.stdout.setEncoding('utf8').on('data', (text: string) => {
-    shown += text.replaceAll('\r\n', '\n')
+    shown += text.replaceAll('\r\n', '\n').replaceAll('\x07', '')
     heard()
   })
   terminal.once('close', () => heard())
@@ -51,7 +51,7 @@ export function seatPerson(project: string): Person {
       const seen = await until(expected)
       if (seen === undefined) throw new Differs(`the person never saw ${expected}, but ${shown}`)
       shown = shown.slice(seen.length)
-      out(`${seen.trimEnd().replaceAll(/^/gm, '    ')}\n`)
+      out(`${seen.replace(/^\n+/, '').trimEnd().replaceAll(/^/gm, '    ')}\n`)
     },
     types(text) {
       terminal.stdin.write(text)

@@ -15,7 +15,7 @@ export interface Approvals {
    * later leaves the plan waiting for the next one. `client` is asked at the same time, and what it refuses is refused;
    * its yes counts where there is no doubt, and then nobody needs to have a seat. Never rejects.
    */
-  ask(plan: Plan, how: Asking): Promise<Answer>
+  ask(plan: Plan, how: AskOptions): Promise<Answer>
   /** Plans that wait, oldest first; without their codes, which are for seats alone. */
   waiting(): readonly WaitingPlan[]
   /** The whole preview of a plan that waits, as it is shown. */
@@ -25,7 +25,7 @@ export interface Approvals {
   /** All who are not put before a person now. */
   pauses(): readonly Pause[]
   /** How the plans that waited last have ended, oldest first: up to 64. */
-  ends(): readonly Ended[]
+  ends(): readonly PlanEnd[]
   /**
    * Whether this plan, which was asked about here, is too old to be carried out: by either clock, so that neither a
    * machine that slept nor one whose time was set gives an approval a second life. False for any other plan.
@@ -34,7 +34,7 @@ export interface Approvals {
   /** Takes a seat, which the journal says. It is told of all that waits, and of all that comes, until it leaves. */
   sit(listener: SeatListener): Seat
   /** An answer from a script: `code` was shown on a seat, for this one plan. */
-  answerWithCode(answer: CodedAnswer): Taken
+  answerWithCode(answer: CodedAnswer): AnswerOutcome
   /** What the answer of the call is to say besides: that a person was asked the same too often, and how to end that. */
   noteOn(plan: Plan): string | undefined
   /** What is let through without asking now. */
@@ -58,7 +58,7 @@ export interface Seat {
   /** `seat-1`; in the journal with every answer it gives. */
   readonly id: string
   /** `unknown` once it has left. */
-  answer(answer: SeatAnswer): Taken
+  answer(answer: SeatAnswer): AnswerOutcome
   /** Ends all pauses, which the journal says and every seat is told. How many there were; 0 once it has left. */
   lift(): number
   /** Which the journal says. Plans go on waiting, for the next seat. */
@@ -161,9 +161,10 @@ export interface Pause {
 }
 
 /** How a plan that waited came to its end. Nothing of its preview, its arguments or the reason of a denial is in it. */
-export interface Ended {
+export interface PlanEnd {
   readonly id: string
   readonly tool: string
+  readonly root: string
   readonly title: string
   readonly outcome: PlanOutcome
   /** A sentence for a person, as seats are told. */
@@ -186,7 +187,7 @@ export type PlanOutcome =
   | 'withdrawn'
 
 /** Who is asked about a plan, and until when. */
-export interface Asking {
+export interface AskOptions {
   /** Aborts when the caller gives up. */
   readonly signal: Signal
   readonly client?: ClientAsker | undefined
@@ -206,6 +207,8 @@ export interface ClientAsker {
    * where it counts.
    */
   doubt(): string | undefined
+  /** Whether a line in the user's policy is all that it takes for a yes from there to count. */
+  mayCount?(): boolean
   /** Asks once. Aborting takes the question back. Never rejects: what fails is a `no`. */
   ask(plan: ShownPlan, signal: Signal): Promise<ClientAnswer>
 }
@@ -241,7 +244,7 @@ export interface CodedAnswer {
 }
 
 /** What became of an answer. Only the first counts. */
-export type Taken =
+export type AnswerOutcome =
   | { readonly type: 'taken' }
   | { readonly type: 'late'; readonly why: string }
   | { readonly type: 'unknown' }

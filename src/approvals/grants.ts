@@ -6,7 +6,7 @@ import type { Journal } from '../journal/journal.ts'
 import { escapePlanLine } from '../text/escape.ts'
 import { type Grant, isOfUnknownHost } from './contract.ts'
 import type { Answer, Plan } from './plan.ts'
-import type { Shown } from './preview.ts'
+import type { PlanView } from './preview.ts'
 
 /** Whoever gives a grant. */
 interface Giver {
@@ -45,7 +45,7 @@ const MOST = 64
 /** In these, what is let through is to the letter as what it was given with. */
 const ALIKE = ['tool', 'toolHash', 'level', 'kernel', 'root', 'origin'] as const
 
-interface Given extends Omit<Grant, 'ends_ms'> {
+interface GrantEntry extends Omit<Grant, 'ends_ms'> {
   /** What it was given with: another plan is let through if it is of the same kind. */
   readonly like: Pick<Plan, (typeof ALIKE)[number]>
   /** The connection for which alone it holds; null where it is known what program asks, or each call is a connection. */
@@ -66,7 +66,7 @@ interface Given extends Omit<Grant, 'ends_ms'> {
 export class Grants {
   readonly #options: GrantsOptions
   readonly #room: UndoRoom
-  readonly #given = new Map<string, Given>()
+  readonly #given = new Map<string, GrantEntry>()
   readonly #usedBy = new WeakMap<Plan, string>()
   #count = 0
   #stopLooking: (() => void) | undefined
@@ -87,7 +87,7 @@ export class Grants {
     if (this.#given.size >= MOST && oldest !== undefined)
       this.#end(oldest, `because there are ${MOST} others`)
     const { tool, kernel, root, who } = plan
-    const grant: Given = {
+    const grant: GrantEntry = {
       id: `grant-${++this.#count}`,
       tool,
       kernel,
@@ -114,7 +114,7 @@ export class Grants {
    * What a grant comes to for this plan; undefined where there is none; by the oldest, where there are several. Only for
    * a plan with which something could be granted: see `patternsOf`.
    */
-  letThrough(plan: Plan, { title }: Pick<Shown, 'title'>): LetThrough | undefined {
+  letThrough(plan: Plan, { title }: Pick<PlanView, 'title'>): LetThrough | undefined {
     this.#endOld()
     const grant = [...this.#given.values()].find(one => lets(one, plan))
     if (grant === undefined) return undefined
@@ -171,7 +171,7 @@ export class Grants {
     for (const id of [...this.#given.keys()]) this.#forget(id)
   }
 
-  #end(grant: Given, why: string): void {
+  #end(grant: GrantEntry, why: string): void {
     this.#forget(grant.id)
     this.#journal('ended', grant, { who: grant.giver.who, why: `${inWords(grant)}, ${why}` })
     this.#options.notice(`${inWords(grant)}: over, ${why}. It is asked about again.`)
@@ -201,14 +201,14 @@ export class Grants {
 
   #journal(
     what: 'granted' | 'ended' | 'revoked',
-    { seat }: Given,
+    { seat }: GrantEntry,
     said: { readonly who: string; readonly why: string },
   ): void {
     this.#options.journal.later({ type: 'seat', what, seat, ...said })
   }
 }
 
-const likeOf = ({ tool, toolHash, level, kernel, root, origin }: Plan): Given['like'] => ({
+const likeOf = ({ tool, toolHash, level, kernel, root, origin }: Plan): GrantEntry['like'] => ({
   tool,
   toolHash,
   level,
@@ -218,16 +218,16 @@ const likeOf = ({ tool, toolHash, level, kernel, root, origin }: Plan): Given['l
 })
 
 /** All of it has to be what was granted. */
-function lets({ like, connection, covers }: Given, plan: Plan): boolean {
+function lets({ like, connection, covers }: GrantEntry, plan: Plan): boolean {
   if (connection !== null && connection !== plan.caller) return false
   return ALIKE.every(name => like[name] === plan[name]) && plan.changes.every(({ path }) => covers(path))
 }
 
-const noRoom = ({ id }: Given) =>
+const noRoom = ({ id }: GrantEntry) =>
   `${id} would let it through, and you are asked all the same: to keep what it replaces, something that was changed in the last day could not be undone any more.`
 
 /** `grant-1, write_file on src/*.py for claude` */
-const inWords = ({ id, tool, pattern, who }: Given): string => `${id}, ${tool} on ${pattern} for ${who}`
+const inWords = ({ id, tool, pattern, who }: GrantEntry): string => `${id}, ${tool} on ${pattern} for ${who}`
 
 /** Files that a person may let through together. */
 export interface Pattern {
@@ -249,14 +249,14 @@ const MOST_NAMED = 4
  * that is not all of it a change of files, which can be undone; with a kernel, with a warning, or too large; or about
  * a file whose path has a name that begins with a dot, or a policy in it.
  */
-export function patternsOf(plan: Plan, shown: Pick<Shown, 'warnings' | 'bytes'>): readonly Pattern[] {
+export function patternsOf(plan: Plan, shown: Pick<PlanView, 'warnings' | 'bytes'>): readonly Pattern[] {
   const top = topOf(plan.changes)
   if (top === undefined || !isHarmless(plan, shown)) return []
   const paths = plan.changes.map(({ path }) => path)
   return [...theFiles(plan.changes), ...theKind(paths, top), ...theFolder(paths, top)]
 }
 
-function isHarmless({ kernel, epoch, changes }: Plan, shown: Pick<Shown, 'warnings' | 'bytes'>): boolean {
+function isHarmless({ kernel, epoch, changes }: Plan, shown: Pick<PlanView, 'warnings' | 'bytes'>): boolean {
   const sizes = [
     shown.bytes,
     sum(changes.map(({ before }) => before?.byteLength ?? 0)),
@@ -342,7 +342,7 @@ const RECORD_BYTES = 8_192
 /** What takes room within this time of each other is counted together, in milliseconds. */
 const TOGETHER_MS = 60_000
 
-interface Taken {
+interface Reservation {
   readonly since: Moment
   bytes: number
 }
@@ -353,7 +353,7 @@ function openUndoRoom({
   roomToUndo,
 }: Pick<GrantsOptions, 'times' | 'expiryMs' | 'roomToUndo'>): UndoRoom {
   /** Not all of it is on the disk yet. Some is, and counts twice: asking too early costs less than asking too late. */
-  let taken: Taken[] = []
+  let taken: Reservation[] = []
 
   return {
     take(plan) {

@@ -5,7 +5,7 @@ import { plainName } from '../text/escape.ts'
 import type { ClientAnswer, ClientAsker, CodedAnswer, SeatAnswer, ShownPlan } from './contract.ts'
 import { type Answer, areAllRefused, fitOf, type Plan } from './plan.ts'
 
-/** Answers to plans, from seats, scripts, and the clients that calls come from. */
+// Answers to plans, from seats, scripts, and the clients that calls come from.
 
 /** Characters of a reason that are kept. */
 const REASON_CHARS = 2_000
@@ -63,7 +63,7 @@ const DID = {
 } as const satisfies Record<SeatAnswer['decision'], string>
 
 /** What the client that a call came from has made of the question. */
-export type ClientSaid =
+export type ClientVerdict =
   /** It counts. `why` is a sentence for those who sit. */
   | { readonly type: 'answer'; readonly answer: Answer; readonly why: string }
   /**
@@ -90,7 +90,7 @@ const NAME_CHARS = 120
 export function askClient(
   client: ClientAsker,
   plan: ShownPlan,
-  said: (said: ClientSaid) => void,
+  said: (said: ClientVerdict) => void,
 ): () => void {
   const signal = new LightSignal()
   const heard = (answer: ClientAnswer) => {
@@ -105,7 +105,7 @@ export function askClient(
 
 const FAILED = { type: 'no', how: 'failed', reason: null } as const
 
-function saidOf(client: ClientAsker, { id }: ShownPlan, given: ClientAnswer): ClientSaid {
+function saidOf(client: ClientAsker, { id }: ShownPlan, given: ClientAnswer): ClientVerdict {
   const who = nameOf(client)
   const by = `client ${who}`
   if (given.type === 'yes') {
@@ -153,7 +153,11 @@ interface ApprovedThere {
 
 const asker = (who: string) => `The person at ${who}, which asks for it,`
 
-function nothing(o: { readonly by: string; readonly reason: string; readonly doubted?: string }): ClientSaid {
+function nothing(o: {
+  readonly by: string
+  readonly reason: string
+  readonly doubted?: string
+}): ClientVerdict {
   const { by, reason, doubted } = o
   const answer = { type: 'denied', by, reason, unanswered: true } as const
   const why = `Nobody sits, and no answer that counts came from ${by}: ${reason}.`

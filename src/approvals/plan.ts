@@ -93,7 +93,7 @@ export type Answer =
   | { readonly type: 'unavailable' }
 
 /** What a plan is made of: what is known of the call, and what its tool proposes. */
-interface Freezing
+interface PlanParts
   extends Omit<Plan, 'id' | 'preview' | 'evidence' | 'changes' | 'result' | 'hunks' | 'choices' | 'hash'> {
   readonly proposal: Proposal
   /** What a person chose of the plan that this was made of. */
@@ -104,7 +104,7 @@ interface Freezing
  * The proposal, as a plan that nothing can change any more: arguments are copied, and so is the list of all it was
  * computed from. The bytes of file changes cannot be frozen; `isIntact` says whether they are still what was hashed.
  */
-export function freeze({ proposal, args, choices = [], ...asked }: Freezing): Plan {
+export function freeze({ proposal, args, choices = [], ...asked }: PlanParts): Plan {
   const parts = {
     ...asked,
     args: copied(args),
@@ -128,7 +128,7 @@ export function isIntact(plan: Plan): boolean {
  * that decide and act. What those call in turn is not looked at, but it comes with the package: `version`, that of the
  * build, makes the same tool of another build another tool.
  */
-export function toolHash(tool: Tool, version = ''): string {
+export function toolHash(tool: Tool, version: string): string {
   const { name, description, level, profile, needs, categories, paths, parameterAliases, typed, code } = tool
   const schema = schemaOf(tool.parameters)
   const data = {
@@ -275,7 +275,7 @@ function listed(numbers: readonly number[]): string {
 }
 
 /** What has come of the choices of a person. */
-export type Chosen =
+export type ChoiceResult =
   /** Another plan, which is approved by them. */
   | {
       readonly type: 'chosen'
@@ -294,14 +294,14 @@ export type Chosen =
     }
 
 /** How asking ended, with what the choices of a person have made of the plan. */
-export type Settled = Exclude<Answer, { type: 'chosen' }> | Chosen
+export type AskResult = Exclude<Answer, { type: 'chosen' }> | ChoiceResult
 
 /**
  * The plan with these choices, as another plan: of the same call, from the same evidence, and with no change that is not
  * one of that plan's files, so that whatever has moved since that one was made is found.
  */
-export function chosenOf(plan: Plan, { by, choices }: Extract<Answer, { type: 'chosen' }>): Chosen {
-  const unusable = (why: string): Chosen => ({ type: 'unusable', by, choices, why })
+export function chosenOf(plan: Plan, { by, choices }: Extract<Answer, { type: 'chosen' }>): ChoiceResult {
+  const unusable = (why: string): ChoiceResult => ({ type: 'unusable', by, choices, why })
   const misfit = fitOf(plan, choices)
   if (misfit !== undefined) return unusable(misfit)
   if (areAllRefused(choices)) return { type: 'refused', by, choices }
@@ -416,13 +416,13 @@ export function withEdits(outcome: Outcome, edit: Edit): Outcome {
 }
 
 /** What is said of an outcome besides: in sentences, and as data. */
-interface Said {
+interface Remark {
   readonly approval: string
   readonly edited?: Arguments
 }
 
 /** The outcome with that beside its result, or among the details of its error; after what was said of it before. */
-function withSaid(outcome: Outcome, said: Said): Outcome {
+function withSaid(outcome: Outcome, said: Remark): Outcome {
   switch (outcome.type) {
     case 'ok': {
       const { result } = outcome
@@ -440,7 +440,7 @@ function withSaid(outcome: Outcome, said: Said): Outcome {
   }
 }
 
-function both(facts: Readonly<Record<string, unknown>>, said: Said): Readonly<Record<string, unknown>> {
+function both(facts: Readonly<Record<string, unknown>>, said: Remark): Readonly<Record<string, unknown>> {
   const before = typeof facts.approval === 'string' ? `${facts.approval} ` : ''
   return { ...facts, ...said, approval: before + said.approval }
 }

@@ -17,7 +17,7 @@ function unboundIn({ kernel, epoch, evidence }: Plan): readonly string[] {
 }
 
 /** A plan as every asker shows it: what of it does not change while it waits. */
-export type Shown = Omit<WaitingPlan, 'waited_ms'> & {
+export type PlanView = Omit<WaitingPlan, 'waited_ms'> & {
   /** The whole of it, with marks. */
   readonly body: string
   readonly hunks: readonly ShownHunk[]
@@ -32,7 +32,7 @@ const SHOWN_CHARS = 4 * 1024 * 1024
  * shortened. `bytes` and `lines` are those of the preview itself, in UTF-8. It takes a while for a long one: once for
  * each plan is enough.
  */
-export function shownPlan(plan: Plan): Shown {
+export function shownPlan(plan: Plan): PlanView {
   const { title, body } = plan.preview
   return {
     id: plan.id,
@@ -88,14 +88,14 @@ const MOST = 1_024
 const MOST_RULES = 4
 
 /** How often a person was asked about the same thing. */
-interface Repeated {
+interface RepeatCounter {
   /** Counts this time, and says how many there were. */
   count(plan: Plan): number
   readonly size: number
 }
 
 /** The same thing is the same tool on the same files, or with the same arguments where there are none, for one caller. */
-export function openRepeated(): Repeated {
+export function openRepeated(): RepeatCounter {
   const times = new Map<string, number>()
   return {
     count(plan) {

@@ -4,19 +4,19 @@ import { BothClocks, type Clock, type Moment } from '../clock.ts'
 import type { Journal } from '../journal/journal.ts'
 import { escapePlanLine } from '../text/escape.ts'
 import type {
+  AnswerOutcome,
   Approvals,
-  Asking,
+  AskOptions,
   CodedAnswer,
-  Ended,
   Limit,
   Pause,
+  PlanEnd,
   PlanOutcome,
   Seat,
   SeatAnswer,
   SeatListener,
   SeatNews,
   ShownPlan,
-  Taken,
   WaitingPlan,
 } from './contract.ts'
 import { Grants, type Pattern, patternsOf } from './grants.ts'
@@ -25,7 +25,7 @@ import {
   answerOf,
   approvedInWords,
   askClient,
-  type ClientSaid,
+  type ClientVerdict,
   counts,
   didOf,
   misfitOf,
@@ -33,7 +33,7 @@ import {
   openPlanCodes,
   type PlanCode,
 } from './plan-answers.ts'
-import { noteOf, openRepeated, ruleAgainst, type Shown, shownPlan } from './preview.ts'
+import { noteOf, openRepeated, type PlanView, ruleAgainst, shownPlan } from './preview.ts'
 
 export interface ApprovalsOptions {
   readonly clock: Clock
@@ -70,6 +70,12 @@ const MOST_OF_ONE = 8
 
 const MOST_WAITING = 64
 
+/** How often plans that wait are looked at, in milliseconds. */
+const POLL_MS = 1_000
+
+/** How long after the last plan of a batch the next one still belongs to it, in milliseconds. */
+const BATCH_MS = 2_000
+
 /** Refusals on a seat, in a row and without a reason, after which nobody is asked for that caller; and for how long. */
 const REFUSALS = 3
 
@@ -78,21 +84,15 @@ const PAUSE_MS = 5 * 60_000
 /** Callers whose refusals are counted; the one that was refused longest ago goes first. */
 const MOST_REFUSED = 256
 
-/** How often plans that wait are looked at, in milliseconds. */
-const POLL_MS = 1_000
-
 /** Settled plans of which a late answer is told what became of them, and of which anybody can look that up. */
 const MOST_SETTLED = 256
 
 const MOST_ENDS = 64
 
-/** How long after the last plan of a batch the next one still belongs to it, in milliseconds. */
-const BATCH_MS = 2_000
-
 /** One plan that waits. */
-interface Waiting {
+interface QueueEntry {
   readonly plan: Plan
-  readonly preview: Shown
+  readonly preview: PlanView
   /** What may be granted with its approval. */
   readonly patterns: readonly Pattern[]
   readonly code: PlanCode
@@ -121,18 +121,18 @@ interface Refusals {
 }
 
 /** Somebody who sits. */
-interface Seated {
+interface SeatHolder {
   /** `seat-1` */
   readonly id: string
   readonly listener: SeatListener
 }
 
 /** What those who sit hear of an answer. */
-interface Settling {
+interface Settlement {
   /** A sentence. */
   readonly why: string
   /** Who knows already. */
-  readonly except?: Seated
+  readonly except?: SeatHolder
   /** It was given on a seat, or with a code of one: it counts as what a person says of that caller. */
   readonly onSeat?: true
 }
@@ -143,13 +143,13 @@ class ApprovalQueue implements OpenApprovals {
   readonly #grants: Grants
   readonly #codes: ReturnType<typeof openPlanCodes>
   readonly #repeated = openRepeated()
-  readonly #seats = new Set<Seated>()
+  readonly #seats = new Set<SeatHolder>()
   #seatsTaken = 0
   /** By id, oldest first. */
-  readonly #waiting = new Map<string, Waiting>()
+  readonly #waiting = new Map<string, QueueEntry>()
   /** By id: why it needs no answer any more. */
   readonly #settled = new Map<string, string>()
-  readonly #ends: (Omit<Ended, 'ago_ms'> & { readonly at: number })[] = []
+  readonly #ends: (Omit<PlanEnd, 'ago_ms'> & { readonly at: number })[] = []
   /** By caller: the batch that its next plan may belong to. */
   readonly #batches = new Map<string, Batch>()
   /** By origin. */
@@ -189,7 +189,7 @@ class ApprovalQueue implements OpenApprovals {
     return waiting < MOST_OF_ONE ? undefined : { type: 'waiting', of: 'caller', waiting, most: MOST_OF_ONE }
   }
 
-  async ask(plan: Plan, how: Asking): Promise<Answer> {
+  async ask(plan: Plan, how: AskOptions): Promise<Answer> {
     if (how.signal.aborted) return { type: 'cancelled' }
     if (!this.seated && !counts(how.client)) return { type: 'unavailable' }
     const plain = shownPlan(plan)
@@ -209,11 +209,11 @@ class ApprovalQueue implements OpenApprovals {
   }
 
   /** Puts it before whoever sits, and the client that it came from. */
-  #put(given: Omit<Waiting, 'looking' | 'end'>, { signal, client }: Asking): Promise<Answer> {
+  #put(given: Omit<QueueEntry, 'looking' | 'end'>, { signal, client }: AskOptions): Promise<Answer> {
     return new Promise(resolve => {
       let takeBack: (() => void) | undefined
       const cancel = () => this.#settle(one, { type: 'cancelled' }, { why: 'Its caller gave up.' })
-      const one: Waiting = {
+      const one: QueueEntry = {
         ...given,
         looking: false,
         end(answer) {
@@ -233,7 +233,7 @@ class ApprovalQueue implements OpenApprovals {
   }
 
   /** How often a person was asked the same, and from when on which rule would end that. */
-  #repetition(plan: Plan, { byDefault }: Asking): Pick<Shown, 'times' | 'rule'> {
+  #repetition(plan: Plan, { byDefault }: AskOptions): Pick<PlanView, 'times' | 'rule'> {
     const times = this.#repeated.count(plan)
     const rule = byDefault === undefined ? null : ruleAgainst(plan, times)
     if (byDefault !== undefined && rule !== null)
@@ -267,7 +267,7 @@ class ApprovalQueue implements OpenApprovals {
     return this.#waiting.get(plan)?.preview
   }
 
-  #shown({ plan, preview, code }: Waiting): ShownPlan {
+  #shown({ plan, preview, code }: QueueEntry): ShownPlan {
     return {
       ...preview,
       warnings: [...preview.warnings, ...code.warnings()],
@@ -277,7 +277,7 @@ class ApprovalQueue implements OpenApprovals {
   }
 
   /** For a seat; none of a plan that waits no more, because another seat answered while it was told. */
-  #newsOf(one: Waiting): SeatNews | undefined {
+  #newsOf(one: QueueEntry): SeatNews | undefined {
     return this.#waiting.has(one.plan.id) ? { type: 'plan', plan: this.#shown(one) } : undefined
   }
 
@@ -311,7 +311,7 @@ class ApprovalQueue implements OpenApprovals {
     this.#stopPolling = clock.after(Math.max(0, Math.min(POLL_MS, ...left)), () => this.#poll())
   }
 
-  async #look(one: Waiting): Promise<void> {
+  async #look(one: QueueEntry): Promise<void> {
     if (one.looking) return
     one.looking = true
     const causes = await causesOf(one.plan)
@@ -320,7 +320,7 @@ class ApprovalQueue implements OpenApprovals {
       this.#settle(one, { type: 'stale', causes }, { why: `It is out of date: ${causes.join('; ')}.` })
   }
 
-  #expire(one: Waiting): void {
+  #expire(one: QueueEntry): void {
     const afterMs = Math.round(this.#waitedMs(one.plan))
     const why = 'Nobody answered in time; it counts as denied.'
     this.#settle(one, { type: 'timed_out', afterMs }, { why })
@@ -328,7 +328,7 @@ class ApprovalQueue implements OpenApprovals {
 
   // Answers.
 
-  #answered(seat: Seated, given: SeatAnswer): Taken {
+  #answered(seat: SeatHolder, given: SeatAnswer): AnswerOutcome {
     if (!this.#seats.has(seat)) return { type: 'unknown' }
     const one = this.#open(given.plan)
     if ('type' in one) return one
@@ -344,7 +344,7 @@ class ApprovalQueue implements OpenApprovals {
     return { type: 'taken' }
   }
 
-  answerWithCode(given: CodedAnswer): Taken {
+  answerWithCode(given: CodedAnswer): AnswerOutcome {
     const one = this.#open(given.plan)
     if ('type' in one) return one
     const before = one.code.text
@@ -358,7 +358,7 @@ class ApprovalQueue implements OpenApprovals {
   }
 
   /** What comes when the plan is settled, or too old, changes nothing any more. */
-  #clientSaid(one: Waiting, who: string, said: ClientSaid): void {
+  #clientSaid(one: QueueEntry, who: string, said: ClientVerdict): void {
     const { plan, preview } = one
     if ('type' in this.#open(plan.id)) return
     if (said.type === 'nothing' && said.doubted !== undefined) {
@@ -371,7 +371,7 @@ class ApprovalQueue implements OpenApprovals {
   }
 
   /** What waits under that name and may still be answered, or what its answer has come to. */
-  #open(id: string): Waiting | Taken {
+  #open(id: string): QueueEntry | AnswerOutcome {
     const one = this.#waiting.get(id)
     if (one !== undefined && this.expired(one.plan)) this.#expire(one)
     const why = this.#settled.get(id)
@@ -380,14 +380,14 @@ class ApprovalQueue implements OpenApprovals {
   }
 
   /** The answer, once; every seat but the one that knows is told why it needs none any more. */
-  #settle(one: Waiting, answer: Answer, { why, except, onSeat }: Settling): void {
+  #settle(one: QueueEntry, answer: Answer, { why, except, onSeat }: Settlement): void {
     const { plan, preview, batch } = one
     const { id, caller } = plan
     if (!this.#waiting.delete(id)) return
     this.#settled.set(id, why)
     forgetOldest(this.#settled, MOST_SETTLED)
-    const { tool, title } = preview
-    this.#ends.push({ id, tool, title, outcome: outcomeOf(answer), why, at: this.#options.clock.now() })
+    const { tool, title, root } = preview
+    this.#ends.push({ id, tool, root, title, outcome: outcomeOf(answer), why, at: this.#options.clock.now() })
     if (this.#ends.length > MOST_ENDS) this.#ends.shift()
     batch.waiting--
     if (batch.waiting === 0 && this.#batches.get(caller) === batch) this.#batches.delete(caller)
@@ -400,7 +400,7 @@ class ApprovalQueue implements OpenApprovals {
     if (onSeat) this.#count(one, answer)
   }
 
-  ends(): readonly Ended[] {
+  ends(): readonly PlanEnd[] {
     const now = this.#options.clock.now()
     return this.#ends.map(({ at, ...end }) => ({ ...end, ago_ms: Math.round(now - at) }))
   }
@@ -408,7 +408,7 @@ class ApprovalQueue implements OpenApprovals {
   // Not tiring a person.
 
   /** A batch that is refused is one refusal; a reason, or a yes, begins the count anew and ends a pause. */
-  #count({ plan, batch }: Waiting, answer: Answer): void {
+  #count({ plan, batch }: QueueEntry, answer: Answer): void {
     const { origin, caller } = plan
     if (!isBareRefusal(answer)) return void this.#refusals.delete(origin)
     if (batch.refused || this.#pauseOf(origin) !== undefined) return
@@ -441,7 +441,7 @@ class ApprovalQueue implements OpenApprovals {
     })
   }
 
-  #lift({ id: seat, listener: { who } }: Seated): number {
+  #lift({ id: seat, listener: { who } }: SeatHolder): number {
     const lifted = this.pauses().length
     if (lifted === 0) return 0
     this.#refusals.clear()
@@ -474,7 +474,7 @@ class ApprovalQueue implements OpenApprovals {
   // Those who sit.
 
   sit(listener: SeatListener): Seat {
-    const seat: Seated = { id: `seat-${++this.#seatsTaken}`, listener }
+    const seat: SeatHolder = { id: `seat-${++this.#seatsTaken}`, listener }
     this.#seats.add(seat)
     this.#journalSeat(seat, { what: 'taken', why: null })
     for (const one of [...this.#waiting.values()]) {
@@ -489,21 +489,21 @@ class ApprovalQueue implements OpenApprovals {
     }
   }
 
-  #leave(seat: Seated, why: string | null): void {
+  #leave(seat: SeatHolder, why: string | null): void {
     if (!this.#seats.delete(seat)) return
     this.#journalSeat(seat, { what: 'left', why })
     this.#grants.left(seat.id)
   }
 
   #journalSeat(
-    { id: seat, listener: { who } }: Seated,
+    { id: seat, listener: { who } }: SeatHolder,
     { what, why }: { readonly what: 'taken' | 'left'; readonly why: string | null },
   ): void {
     this.#options.journal.later({ type: 'seat', what, seat, who, why })
   }
 
   /** One that cannot be told has left. */
-  #tell(seat: Seated, news: SeatNews): void {
+  #tell(seat: SeatHolder, news: SeatNews): void {
     try {
       seat.listener.tell(news)
     } catch (error) {
@@ -513,7 +513,7 @@ class ApprovalQueue implements OpenApprovals {
   }
 
   /** Everybody but `except`, who knows. `news` is made for each, and undefined where there is none any more. */
-  #tellAll(news: () => SeatNews | undefined, except?: Seated): void {
+  #tellAll(news: () => SeatNews | undefined, except?: SeatHolder): void {
     for (const seat of this.#seats) {
       const told = seat === except ? undefined : news()
       if (told !== undefined) this.#tell(seat, told)

@@ -1,11 +1,15 @@
+import type { Tool } from '../../tools/define.ts'
 import { type Envelope, failedInside, type Outcome, type ToolError } from '../../tools/outcome.ts'
+import { showEnvelope } from '../../tools/show.ts'
+import { ANSWER_TOKENS, beginningWithin, endingWithin, tokensAtMost } from '../../tools/tokens.ts'
+import type { ResolvedKernel } from '../kernels/kernels.ts'
 import {
   beginning,
   cutMark,
   ending,
   isPlain,
+  type PlainOptions,
   plain,
-  type Showing,
   type TextStore,
   WHOLE,
 } from '../text/texts.ts'
@@ -13,10 +17,15 @@ import {
 const MESSAGE_CHARS = 4 * 1024
 
 /** How a call ended, once it has: a call that rises has not. */
-export type Ended = Exclude<Outcome, { type: 'rises' }>
+export type FinalOutcome = Exclude<Outcome, { type: 'rises' }>
+
+/** As the journal names how a call ended. */
+export function codeOf(outcome: Outcome): string {
+  return outcome.type === 'failed' ? outcome.error.code : outcome.type
+}
 
 /** An outcome within the bounds of an answer. What is cut can be read by its handle. */
-export function bounded(outcome: Outcome, texts: Pick<TextStore, 'keep'>): Ended {
+export function bounded(outcome: Outcome, texts: Pick<TextStore, 'keep'>): FinalOutcome {
   switch (outcome.type) {
     case 'ok':
       return { type: 'ok', result: bound(outcome.result, texts) }
@@ -25,7 +34,7 @@ export function bounded(outcome: Outcome, texts: Pick<TextStore, 'keep'>): Ended
     case 'rises':
       return failedInside('handler_fault', {
         message: `It rose to ${outcome.level} and no further.`,
-      }) as Ended
+      }) as FinalOutcome
     default:
       return outcome satisfies never
   }
@@ -36,18 +45,27 @@ function boundedError(error: ToolError, texts: Pick<TextStore, 'keep'>): ToolErr
   return { ...error, message: beginning(error.message, MESSAGE_CHARS), details }
 }
 
-/** What is to be said of an image that was started in place of a lost one. */
-export function noticeOf(place: { name: string; replaces?: string } | undefined): string | undefined {
-  if (place?.replaces === undefined) return undefined
-  const [how = ''] = place.replaces.split('\n')
-  return `This is a new and empty image of ${place.name}. The one before was lost: ${how}`
+/** What a caller is to know of how the kernel of its call was found: begun, attached, waited for, or in place of a lost one. */
+export function noticeOf(place: Omit<ResolvedKernel, 'kernel'> | undefined): string | undefined {
+  if (place === undefined) return undefined
+  const { name, replaces, joined, begun, waited } = place
+  if (begun) return `${name} is a new and empty image: nothing of a running program is in it.`
+  if (waited) return `${name} had ended, and this call waited until another process took its place.`
+  if (joined !== undefined) {
+    const { program, cwd } = joined.attached ?? { program: null, cwd: null }
+    const what = program === null ? '' : `, ${program}`
+    return `${name} (process ${joined.pid}${what}) listens in ${cwd ?? 'this project'} and was attached. Calls without a kernel go there.`
+  }
+  if (replaces === undefined) return undefined
+  const [how = ''] = replaces.split('\n')
+  return `This is a new and empty image of ${name}. The one before was lost: ${how}`
 }
 
 /**
  * The first answer of an image that was started in place of a lost one says so, whatever else it says: names that
  * are gone are a riddle otherwise.
  */
-export function noticed(outcome: Ended, notice: string | undefined): Ended {
+export function noticed(outcome: FinalOutcome, notice: string | undefined): FinalOutcome {
   if (notice === undefined) return outcome
   if (outcome.type === 'failed') {
     const { details } = outcome.error
@@ -66,9 +84,89 @@ export const withNotice = (outcome: Outcome, notice: string | undefined): Outcom
 const both = (one: string, other: unknown): string => (typeof other === 'string' ? `${one}\n${other}` : one)
 
 /** The one form in which every call is answered. */
-export function enveloped(ended: Ended): Envelope {
+export function enveloped(ended: FinalOutcome): Envelope {
   return ended.type === 'ok' ? { ok: true, result: ended.result } : { ok: false, error: ended.error }
 }
+
+/** An answer as a model is given it. */
+export interface Told {
+  readonly text: string
+  /** Beside the text, where that was asked for. */
+  readonly data?: Envelope
+}
+
+/**
+ * What a model is given of an answer: its text and, where that was asked for, its data, together within
+ * `ANSWER_TOKENS`. What is cut says which handle leads to all of it.
+ */
+export function toldWithin(
+  { envelope, tool, structured }: { envelope: Envelope; tool: Tool; structured: boolean },
+  texts: Pick<TextStore, 'keep'>,
+): Told {
+  const whole = textOf(envelope, tool)
+  if (!structured) return { text: shortened(whole, ANSWER_TOKENS, texts) }
+  const data = tokensAtMost(json(envelope), ANSWER_TOKENS)
+  const text = shortened(whole, Math.max(ANSWER_TOKENS / 2, ANSWER_TOKENS - data), texts)
+  return { text, data: envelopeWithin(envelope, ANSWER_TOKENS - tokensAtMost(text), texts) }
+}
+
+/** A result that its tool cannot put into words is shown as data: it has been come by, and is not lost. */
+function textOf(envelope: Envelope, tool: Tool): string {
+  try {
+    return showEnvelope(envelope, tool)
+  } catch {
+    return json(envelope, 2)
+  }
+}
+
+/** Tokens of what stands where a text was cut. */
+const MARK_TOKENS = 60
+
+/** The beginning and the end of a text that is too long. */
+function shortened(text: string, tokens: number, texts: Pick<TextStore, 'keep'>): string {
+  if (tokensAtMost(text, tokens) <= tokens) return text
+  const room = tokens - MARK_TOKENS
+  const head = beginningWithin(text, room * 0.75)
+  const tail = endingWithin(text, room * 0.25)
+  const cut = text.length - head.length - tail.length
+  return head + cutMark(cut, `; for more: read_more ${texts.keep(text)} from ${head.length}`) + tail
+}
+
+/** Tokens of an envelope without what is in it. */
+const ENVELOPE_TOKENS = 60
+
+function envelopeWithin(envelope: Envelope, tokens: number, texts: Pick<TextStore, 'keep'>): Envelope {
+  if (tokensAtMost(json(envelope), tokens) <= tokens) return envelope
+  const room = tokens - ENVELOPE_TOKENS
+  if (envelope.ok) return { ok: true, result: boundWithin(envelope.result, room, texts) }
+  const { error } = envelope
+  const [message, next] = [error.message, error.next].map(text => text && shortened(text, room / 4, texts))
+  const details = boundWithin(error.details, room / 2, texts) as ToolError['details']
+  return { ok: false, error: { ...error, message: message ?? '', next: next ?? null, details } }
+}
+
+/** Data that costs at most so many tokens as JSON: cut as `bound` cuts it. */
+function boundWithin(result: unknown, tokens: number, texts: Pick<TextStore, 'keep'>): unknown {
+  const isWithin = (value: unknown) => tokensAtMost(json(value), tokens) <= tokens
+  if (isWithin(result)) return result
+  const keeper = openKeeper(result, texts)
+  for (let limits = WIDEST; limits.items >= NARROWEST.items; limits = narrower(limits))
+    if (
+      isWithin(
+        flagged(
+          plain(
+            result,
+            showing(limits, () => LONGEST_WHERE),
+          ),
+        ),
+      )
+    )
+      return flagged(plain(result, showing(limits, keeper.where)))
+  return { truncated: true, text: shortened(keeper.all, tokens - ENVELOPE_TOKENS, texts) }
+}
+
+/** As long as what stands where something is cut ever is. */
+const LONGEST_WHERE = '; all of it: read_more @txt.1000000'
 
 /** Characters of a whole result. */
 export const RESULT_CHARS = 64 * 1024
@@ -106,7 +204,7 @@ export function bound(result: unknown, texts: Pick<TextStore, 'keep'>): unknown 
   return flagged(plain(result, showing(limits, keeper.where)))
 }
 
-const UNCUT = (): Showing => ({ ...WHOLE, budget: { left: RESULT_CHARS } })
+const UNCUT = (): PlainOptions => ({ ...WHOLE, budget: { left: RESULT_CHARS } })
 
 function fits(result: unknown): boolean {
   try {
@@ -117,7 +215,7 @@ function fits(result: unknown): boolean {
 }
 
 /** A walk stops as soon as it has seen too much, so that trying costs the same for a result of any size. */
-function fitsWithin(result: unknown, how: () => Showing): boolean {
+function fitsWithin(result: unknown, how: () => PlainOptions): boolean {
   const tried = how()
   plain(result, tried)
   return tried.budget.left >= 0
@@ -130,7 +228,7 @@ function narrower({ chars, items }: Limits): Limits {
 /** How to get at the rest of a text that is cut; without a text, at the whole result. */
 type Where = (text?: string) => string
 
-function showing({ chars, items }: Limits, where: Where): Showing {
+function showing({ chars, items }: Limits, where: Where): PlainOptions {
   return {
     budget: { left: RESULT_CHARS },
     items,
@@ -175,7 +273,7 @@ function openKeeper(result: unknown, texts: Pick<TextStore, 'keep'>): Keeper {
   }
   const keeper: Keeper = {
     get all() {
-      all ??= json(result)
+      all ??= json(result, 1)
       return all
     },
     where(text) {
@@ -187,9 +285,9 @@ function openKeeper(result: unknown, texts: Pick<TextStore, 'keep'>): Keeper {
   return keeper
 }
 
-function json(value: unknown): string {
+function json(value: unknown, indent = 0): string {
   try {
-    return JSON.stringify(plain(value, WHOLE), null, 1)
+    return JSON.stringify(plain(value, WHOLE), null, indent) ?? 'null'
   } catch {
     return 'The result is longer than any text can be.'
   }

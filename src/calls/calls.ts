@@ -1,69 +1,68 @@
 import { createHash, randomUUID } from 'node:crypto'
+import type { Jobs } from '../../tools/contract.ts'
 import type { Tool } from '../../tools/define.ts'
 import { running } from '../../tools/job.ts'
 import type { Envelope, Outcome } from '../../tools/outcome.ts'
-import { duration } from '../../tools/text.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import { duration, oneLine } from '../../tools/text.ts'
+import type { CallId, Kernel } from '../../wire/kernel.ts'
 import type { Signal } from '../../wire/signal.ts'
-import { type Clock, SYSTEM_CLOCK } from '../clock.ts'
-import { NO_FILES } from '../files/files.ts'
+import type { Clock } from '../clock.ts'
+import { ALL_OF_GROUP } from '../kernels/refusals.ts'
 import { type Checked, type Registry, validate } from '../registry/registry.ts'
-import { Leases } from '../suspensions/leases.ts'
-import { openTexts } from '../text/texts.ts'
-import { bounded, enveloped, noticed } from './answer.ts'
+import type { Leases } from '../suspensions/leases.ts'
+import { bounded, codeOf, enveloped, noticed } from './answer.ts'
+import { forgetChoices } from './caller-kernels.ts'
 import type { CallRequest, Calls } from './contract.ts'
 import { faultOf } from './faults.ts'
+import { GroupRun } from './group-run.ts'
 import { openJobs, type TrackedJob } from './jobs.ts'
 import { plannedCall } from './planned-call.ts'
 import * as refusals from './refusals.ts'
-import { codeOf, Run, type RunOptions } from './run.ts'
+import { type Place, Run, type RunOptions } from './run.ts'
 
-export interface CallsOptions
-  extends Omit<RunOptions, 'planned' | 'jobs' | Defaulted>,
-    Partial<Pick<RunOptions, Defaulted>> {
-  /** Long output goes to files below it. */
-  readonly stateDir: string
-  /** Calls of one caller that may be under way, jobs included. */
-  readonly pending?: number
-}
+export type CallsOptions = Omit<RunOptions, 'planned' | 'jobs' | 'chosen' | 'lately' | 'admitted'>
 
-/** Left out: no files, a book and texts of its own, the clock of the system, and the usual times. */
-type Defaulted = 'files' | 'leases' | 'texts' | 'clock' | 'patienceMs' | 'lookMs'
+/** Calls of one caller that may be under way, jobs included. */
+const MOST_PENDING = 32
 
 /** How long a cancelled call is watched for its end before its caller is answered, in milliseconds. */
 const CANCEL_MS = 5_000
 
-const DEFAULTS = {
-  patienceMs: 60_000,
-  lookMs: 5_000,
-  pending: 32,
-  clock: SYSTEM_CLOCK,
-  files: NO_FILES,
-}
-
 /** The one path for every call: find, validate, and then what a `Run` does. */
-export function openCalls(given: CallsOptions): Calls {
-  const options = { ...DEFAULTS, ...given }
-  const { registry, journal, clock, log } = options
+export function openCalls(options: CallsOptions): Calls {
+  const { registry, journal, clock, texts, leases, log } = options
   const jobs = openJobs(clock)
-  const texts = options.texts ?? openTexts(options)
-  const leases = options.leases ?? new Leases(journal)
   const once = openOnce()
   const pending = new Map<string, number>()
-  const all: RunOptions = { ...options, jobs, texts, leases, planned: plannedCall }
+  /** Callers whose connections have ended, while calls of theirs go on. */
+  const gone = new Set<string>()
+  const lives = openLives(clock)
+  const all: RunOptions = {
+    ...options,
+    jobs,
+    chosen: new Map(),
+    lately: new Map(),
+    admitted: new Set(),
+    planned: plannedCall,
+  }
   const withNoticesFor = openNotices(registry, leases)
-  const answered = (outcome: Outcome) => enveloped(bounded(outcome, texts))
+  const answered = (outcome: Outcome, { caller }: CallRequest) =>
+    enveloped(bounded(outcome, texts.of(caller.root)))
 
   /** Counts the call with its caller until it ends, however long that takes. */
   function begin(tool: Tool, checked: Checked, request: CallRequest): Run {
     const { id } = request.caller
-    const run = new Run(all, { request, tool, checked })
+    const isForAll = checked.kernel?.endsWith(ALL_OF_GROUP) === true
+    const run = new (isForAll ? GroupRun : Run)(all, { request, tool, checked })
     if (request.call !== undefined) once.begin(run, request)
     pending.set(id, (pending.get(id) ?? 0) + 1)
     void run.done.then(() => {
       const left = (pending.get(id) ?? 1) - 1
-      if (left === 0) pending.delete(id)
-      else pending.set(id, left)
+      if (left > 0) pending.set(id, left)
+      else {
+        pending.delete(id)
+        if (gone.delete(id)) forgetChoices(all, id)
+      }
       once.end(run)
     })
     return run
@@ -79,6 +78,7 @@ export function openCalls(given: CallsOptions): Calls {
       tool,
       ...nowhere,
       caller: caller.id,
+      who: caller.who,
       args,
       outcome: codeOf(refusal),
     })
@@ -97,8 +97,7 @@ export function openCalls(given: CallsOptions): Calls {
         return refusals.forgotten(String(request.call))
       case 'new': {
         const count = pending.get(request.caller.id) ?? 0
-        if (count >= options.pending)
-          return refusals.tooManyPending({ pending: count, most: options.pending })
+        if (count >= MOST_PENDING) return refusals.tooManyPending({ pending: count, most: MOST_PENDING })
         const { tool: name, args = {} } = request
         const tool = registry.find(name)
         if (tool === undefined)
@@ -116,19 +115,24 @@ export function openCalls(given: CallsOptions): Calls {
     async run(request) {
       try {
         const admitted = admit(request)
-        const answer =
-          admitted instanceof Run
-            ? await waitFor({ run: admitted, request, clock, cancelMs: CANCEL_MS })
-            : answered(admitted)
-        return withNoticesFor(answer, request)
+        if (!(admitted instanceof Run)) return withNoticesFor(answered(admitted, request), request)
+        const answer = await waitFor({ run: admitted, jobs, request, clock, cancelMs: CANCEL_MS })
+        const told = admitted.places.map(place => lives.told(admitted, place, answer.ok))
+        const others = (await Promise.all(told)).flat()
+        const about = admitted.ran ? admitted.place?.kernel : undefined
+        return withNoticesFor(others.length === 0 ? answer : withNotices(answer, others), request, about)
       } catch (error) {
         const { tool } = request
-        return answered(faultOf({ error, tool, kernel: null, level: 'safe', cancelled: false, log }))
+        const fault = faultOf({ error, tool, kernel: null, level: 'safe', cancelled: false, log })
+        return answered(fault, request)
       }
+    },
+    left(connection) {
+      forgetChoices(all, connection)
+      for (const id of pending.keys()) if (id === connection || id.startsWith(`${connection} `)) gone.add(id)
     },
     busy: () => [...pending.values()].reduce((sum, count) => sum + count, 0),
     jobs,
-    texts,
     close: () => texts.close(),
   }
 }
@@ -204,8 +208,9 @@ function digest({ tool, args, caller }: CallRequest): string {
 /** How often a caller is told that its call still runs, in milliseconds. */
 const PROGRESS_MS = 1_000
 
-interface Waiting {
+interface CallWait {
   readonly run: Run
+  readonly jobs: Jobs
   readonly request: CallRequest
   readonly clock: Clock
   /** How long after a cancel the caller waits to see the code stop, in milliseconds. */
@@ -216,7 +221,7 @@ interface Waiting {
  * What one caller is answered: how the call ended or, once its patience is over, that it goes on as a job. An
  * aborted request has the call cancelled, and waits a little for what comes of that. Never rejects.
  */
-function waitFor({ run, request, clock, cancelMs }: Waiting): Promise<Envelope> {
+function waitFor({ run, jobs, request, clock, cancelMs }: CallWait): Promise<Envelope> {
   return new Promise(resolve => {
     const endings = [run.join(request), progress({ run, request, clock })]
     const answer = (envelope: Envelope) => {
@@ -225,7 +230,7 @@ function waitFor({ run, request, clock, cancelMs }: Waiting): Promise<Envelope> 
     }
     const goOn = (job: TrackedJob) => {
       job.told()
-      answer({ ok: true, result: goesOn(job) })
+      answer({ ok: true, result: goesOn(job, jobs) })
     }
     const wait = (ms: number) =>
       run.whenTracked(job => {
@@ -248,9 +253,9 @@ function waitFor({ run, request, clock, cancelMs }: Waiting): Promise<Envelope> 
 }
 
 /** How a job stands. That its kernel does not answer is said, since it may be frozen rather than busy. */
-function goesOn(job: TrackedJob): unknown {
+function goesOn(job: TrackedJob, jobs: Jobs): unknown {
   const { notice } = job
-  const now = { ...running(job), ...(notice !== undefined && { notice }) }
+  const now = { ...running(job, jobs), ...(notice !== undefined && { notice }) }
   if (job.kernel === null || job.kernel.health === 'responsive' || job.asking !== undefined) return now
   const next = `${job.kernelName} does not answer at the moment: it is frozen, or held by code that lets nothing else run. ${now.next}`
   return { ...now, kernel_health: job.kernel.health, next }
@@ -264,7 +269,7 @@ function onAbort(signal: Signal | undefined, run: () => void): () => void {
 }
 
 /** News that nothing is new, for whoever listens. */
-function progress({ run, request, clock }: Omit<Waiting, 'cancelMs'>): () => void {
+function progress({ run, request, clock }: Omit<CallWait, 'cancelMs' | 'jobs'>): () => void {
   if (request.on === undefined) return () => undefined
   const tick = () => {
     const plan = run.job?.asking?.plan
@@ -285,20 +290,97 @@ function stateOf({ tool: { name: tool }, job }: Run): string {
 
 /**
  * Adds to an answer what its caller is to be told besides: how evaluations of theirs have ended that wait no more, and what a person
- * has put before them. Nothing is told with an answer that cannot carry it, that nobody reads, or that only completes
- * what is being typed: then it waits for the next one.
+ * has put before them in the kernel that the answer is about. Nothing is told with an answer that cannot carry it, that
+ * nobody reads, or that only completes what is being typed: then it waits for the next one.
  */
 function openNotices(
   registry: Registry,
   leases: Leases,
-): (answer: Envelope, request: CallRequest) => Envelope {
-  return (answer, { caller, tool, gone }) => {
+): (answer: Envelope, request: CallRequest, about?: Kernel) => Envelope {
+  return (answer, { caller, tool, gone }, about) => {
     const isTyped = (registry.find(tool)?.typed.length ?? 0) > 0
     if (isTyped || gone?.aborted === true || !carriesNotices(answer)) return answer
-    const notices = leases.noticesFor(caller)
+    const notices = leases.noticesFor(caller, about)
     return notices.length === 0 ? answer : withNotices(answer, notices)
   }
 }
+
+/** Callers whose kernels are remembered. */
+const CALLERS = 1_000
+
+/** Which life of which program each caller has met last. */
+function openLives(clock: Pick<Clock, 'now'>) {
+  const met = new Map<string, Map<string, Met>>()
+
+  /** What to tell the caller once, where it comes to a program, or another process has taken the place of the one it knows. */
+  function changed({ caller, checked }: Run, place: Place): string | undefined {
+    const { epoch, pid } = place.kernel.identity
+    const known = met.get(caller.id) ?? new Map<string, Met>()
+    const before = known.get(place.name)
+    if (before?.epoch === epoch) return undefined
+    known.set(place.name, {
+      epoch,
+      pid,
+      since: clock.now(),
+      isSuccessor: before !== undefined,
+      isTold: false,
+    })
+    met.set(caller.id, known)
+    const [oldest = caller.id] = met.keys()
+    if (met.size > CALLERS) met.delete(oldest)
+    if (before !== undefined)
+      return (
+        `${place.name} is another process since your last call (${before.pid} has ended, ${pid} took its place): ` +
+        'handles, traces and suspended evaluations of the one before are gone.'
+      )
+    const isSaid = place.joined !== undefined || caller.kind !== 'mcp' || checked.kernel !== undefined
+    return isSaid ? undefined : `Calls without a kernel go to ${place.name} (process ${pid}).`
+  }
+
+  /** What lives may have failed to begin all the same: a reloader keeps the process of a program that does not load. */
+  async function broken({ caller, tool }: Run, { name, kernel }: Place, ok: boolean) {
+    const known = met.get(caller.id)?.get(name)
+    if (known === undefined || known.isTold || !kernel.identity.abilities.has('errors')) return undefined
+    const begins = known.isSuccessor && clock.now() - known.since < BEGINS_MS
+    if (ok && !begins) return undefined
+    const looked = await kernel
+      .look('errors', { count: PROGRAM_ERRORS }, { deadlineMs: LOOK_MS })
+      .catch(() => undefined)
+    if (looked?.type !== 'found') return undefined
+    const error = looked.value.errors.find(({ kind }) => kind === 'uncaught')
+    if (error === undefined) return undefined
+    known.isTold = true
+    if (tool.name === 'get_last_error') return undefined
+    const { type, message } = error.error
+    return `${name}: ${error.where ?? 'its code'} has ended with ${oneLine(`${type.name}: ${message}`)}. get_last_error shows it.`
+  }
+
+  return {
+    async told(run: Run, place: Place, ok: boolean): Promise<readonly string[]> {
+      if (place.kernel.identity.attached !== true) return []
+      return [changed(run, place), await broken(run, place, ok)].filter(one => one !== undefined)
+    },
+  }
+}
+
+/** What a caller knows of a program that it has called into. */
+interface Met {
+  readonly epoch: string
+  readonly pid: number | undefined
+  readonly since: number
+  /** It has taken the place of another process. */
+  readonly isSuccessor: boolean
+  /** An error of the program that nothing caught has been told of. */
+  isTold: boolean
+}
+
+/** How long a successor is asked whether it failed to begin, in ms. */
+const BEGINS_MS = 10_000
+
+const PROGRAM_ERRORS = 5
+
+/** How long an answer waits for that, in ms. */
+const LOOK_MS = 250
 
 const carriesNotices = (answer: Envelope): boolean =>
   !answer.ok || (typeof answer.result === 'object' && answer.result !== null && !Array.isArray(answer.result))

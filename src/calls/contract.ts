@@ -1,4 +1,4 @@
-import type { Jobs, Profile, Texts } from '../../tools/contract.ts'
+import type { Jobs, Profile } from '../../tools/contract.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import type { CallId, Question, Stream } from '../../wire/kernel.ts'
 import type { Signal } from '../../wire/signal.ts'
@@ -29,6 +29,11 @@ export interface Caller {
   readonly client?: ClientAsker | undefined
   /** Who has a seat on this connection now, for people; undefined where nobody has. Left out: nobody can. */
   readonly seat?: (() => string | undefined) | undefined
+  /**
+   * Whether the process at the other end has shown that a person runs it at a terminal, as for a seat. It approves
+   * nothing: kernels of other projects can be named. Left out: no.
+   */
+  readonly isPerson?: (() => boolean) | undefined
 }
 
 export interface CallRequest {
@@ -69,10 +74,11 @@ export interface Calls {
    * rejects. The answer of a call that outlives the caller's patience names a job, and the call goes on.
    */
   run(request: CallRequest): Promise<Envelope>
+  /** That connection has ended: what its callers have chosen ends with it. Their calls go on. */
+  left(connection: string): void
   /** How many calls are under way, jobs included. */
   busy(): number
   readonly jobs: Jobs
-  readonly texts: Texts
   /** Lets go of what is kept of earlier calls. What still runs is not ended. */
   close(): void
 }

@@ -1,9 +1,10 @@
 import { type Outcome, ok } from '../../tools/outcome.ts'
 import { type Arguments, causesOf, isIntact, type Plan, toolHash } from '../approvals/plan.ts'
 import { JournalError } from '../journal/journal.ts'
+import { codeOf } from './answer.ts'
 import { withdrawn } from './faults.ts'
 import * as refusals from './refusals.ts'
-import { codeOf, type Refusal, type Run } from './run.ts'
+import type { Refusal, Run } from './run.ts'
 
 /** A plan that was let through, by a person or by a rule. */
 export interface LetThrough {
@@ -79,7 +80,7 @@ async function moved(through: LetThrough): Promise<Refusal | Stale | undefined> 
   const causes = await causesOf(plan)
   if (run.cancelled) return withdrawn()
   if (journal.trouble !== undefined) return refusals.journalInTrouble(journal.trouble)
-  if (approvals?.expired(asked)) return refusals.expired(asked)
+  if (approvals.expired(asked)) return refusals.expired(asked)
   const policy = run.policyOn(paths, { fresh: true })
   const judged = run.judge({ level: plan.level, paths, effects: effectsOf(plan) }, policy)
   if (judged.decision === 'deny') return judged.refusal

@@ -2,7 +2,7 @@ import type { Level } from '../../tools/contract.ts'
 import { failed, failedInside, type Outcome } from '../../tools/outcome.ts'
 import { WireError } from '../../wire/errors.ts'
 import { KernelError } from '../kernels/kernel-error.ts'
-import { JOIN_AGAIN } from './refusals.ts'
+import { WAITED_FOR } from './refusals.ts'
 
 /** What was thrown in the course of a call, and how far the call had come. */
 export interface Thrown {
@@ -23,7 +23,8 @@ export interface Thrown {
  */
 export function faultOf(thrown: Thrown): Outcome<never> {
   const { error, level, cancelled } = thrown
-  if (error instanceof WireError) return level === 'safe' ? lookFault(error, thrown) : runFault(error, thrown)
+  if (error instanceof WireError) return wireFault(error, thrown)
+  if (error instanceof KernelError) return kernelFault(error, thrown.kernel ?? undefined)
   if (cancelled && level === 'safe' && isAbort(error)) return withdrawn()
   return handlerFault(thrown)
 }
@@ -49,9 +50,12 @@ export function kernelFault(error: unknown, wanted: string | undefined): Outcome
   return failed('kernel_unavailable', { message: `${message} Nothing ran.`, details: { ...named, ...fault } })
 }
 
-/** A look changes nothing, so that losing it is only the loss of an answer. */
-function lookFault(error: WireError, thrown: Thrown): Outcome<never> {
-  const { kernel, attached } = thrown
+/**
+ * What a kernel throws. A look changes nothing, so that losing it is only the loss of an answer. Otherwise code may have
+ * run, and only what is known to come from before that says that nothing did.
+ */
+function wireFault(error: WireError, thrown: Thrown): Outcome<never> {
+  const isLook = thrown.level === 'safe'
   switch (error.code) {
     case 'UNRESPONSIVE':
       return unresponsive(error, thrown)
@@ -60,39 +64,25 @@ function lookFault(error: WireError, thrown: Thrown): Outcome<never> {
     case 'MESSAGE_TOO_LARGE':
     case 'FRAME_TOO_LARGE':
       return tooLarge(error, thrown)
-    case 'REMOTE_FAULT':
-      return remoteFault(error, thrown) ?? invalidShape(error, thrown)
     case 'MESSAGE_INVALID':
+      return invalidShape(error, thrown)
+    case 'REMOTE_FAULT':
+      return remoteFault(error, thrown) ?? (isLook ? invalidShape : outcomeUnknown)(error, thrown)
     case 'FRAME_MALFORMED':
     case 'LIMIT_EXCEEDED':
     case 'PROTOCOL_BROKEN':
-      return invalidShape(error, thrown)
+      return (isLook ? invalidShape : outcomeUnknown)(error, thrown)
     default:
-      return failed('kernel_unavailable', {
-        message: `${kernel ?? 'The kernel'} was lost before it answered: ${followed(error.message)}Nothing was changed by this call.`,
-        details: { kernel, fault: error.code },
-        next: attached ? JOIN_AGAIN : 'Call again; a kernel that Imago owns is started anew.',
-      })
+      return (isLook ? answerLost : outcomeUnknown)(error, thrown)
   }
 }
 
-/** Code may have run. Only what is known to come from before that says that nothing did. */
-function runFault(error: WireError, thrown: Thrown): Outcome<never> {
-  switch (error.code) {
-    case 'UNRESPONSIVE':
-      return unresponsive(error, thrown)
-    case 'BUSY':
-      return busy(error, thrown)
-    case 'MESSAGE_TOO_LARGE':
-    case 'FRAME_TOO_LARGE':
-      return tooLarge(error, thrown)
-    case 'MESSAGE_INVALID':
-      return invalidShape(error, thrown)
-    case 'REMOTE_FAULT':
-      return remoteFault(error, thrown) ?? outcomeUnknown(error, thrown)
-    default:
-      return outcomeUnknown(error, thrown)
-  }
+function answerLost(error: WireError, { kernel, attached }: Thrown): Outcome<never> {
+  return failed('kernel_unavailable', {
+    message: `${kernel ?? 'The kernel'} was lost before it answered: ${followed(error.message)}Nothing was changed by this call.`,
+    details: { kernel, fault: error.code },
+    next: attached ? `Ask again. ${WAITED_FOR}` : 'Call again; a kernel that Imago owns is started anew.',
+  })
 }
 
 /** A message with room for our own sentence behind it, which must not read as part of a program's last words. */
@@ -103,7 +93,7 @@ function outcomeUnknown(error: WireError, { kernel, attached, tool }: Thrown): O
     message: `${kernel ?? 'The kernel'} was lost while ${tool} ran: ${followed(error.message)}The code may or may not have had its effect.`,
     details: { kernel, fault: error.code },
     next: attached
-      ? `${JOIN_AGAIN} Look at what is there before deciding to run anything again.`
+      ? `Look at what is there before deciding to run anything again. ${WAITED_FOR}`
       : 'Look at what is there, with list_globals and inspect, before deciding to run anything again.',
   })
 }

@@ -5,15 +5,23 @@ import type { CallId, Kernel } from '../../wire/kernel.ts'
 import type { Signal } from '../../wire/signal.ts'
 import type { Clock } from '../clock.ts'
 
-/** How many finished jobs are remembered; the least recently asked for go first. */
+/**
+ * How many finished jobs are remembered, and how many where their callers were told their names: a crowd may come back for
+ * what it was promised. Those that nobody was told of go first, and then the least recently asked for.
+ */
 const FINISHED = 256
+const PROMISED = 1_024
 
 export interface JobBook extends Jobs {
+  /** Those of callers in that project: no other one can be asked for there, or is named. */
+  of(root: string): Jobs
   /** Every call on a kernel that is more than a look becomes a job when it is dispatched, others when a person is asked. */
-  begin(dispatched: Dispatched): TrackedJob
+  begin(dispatched: JobCall): TrackedJob
 }
 
-interface Dispatched {
+interface JobCall {
+  /** The project of its caller. */
+  readonly root: string
   readonly call: CallId
   readonly tool: Tool
   readonly kernelName: string | null
@@ -27,6 +35,7 @@ interface Dispatched {
 type AskedPlan = Pick<Asking, 'plan' | 'withdraw'>
 
 export interface TrackedJob extends Job {
+  readonly root: string
   readonly notice: string | undefined
   /** A person is asked from now on, or no longer. */
   asks(plan: AskedPlan | undefined): void
@@ -46,30 +55,46 @@ export function openJobs(clock: Clock): JobBook {
     running.delete(job.name)
     finished.set(job.name, job)
     if (finished.size <= FINISHED) return
-    const [oldest] = finished.keys()
+    const untold = first(finished.keys(), name => !told.has(name))
+    const oldest = untold ?? (finished.size > PROMISED ? first(finished.keys()) : undefined)
     if (oldest === undefined) return
     finished.delete(oldest)
     told.delete(oldest)
   }
 
+  function find(name: string): TrackedJob | undefined {
+    const job = finished.get(name)
+    if (job === undefined) return running.get(name)
+    finished.delete(name)
+    finished.set(name, job)
+    return job
+  }
+
+  // One that ended before its caller lost patience is found as well, but nobody was told its name.
+  const names = () => [...running.keys(), ...[...finished.keys()].filter(name => told.has(name))]
+
+  const rootOf = (name: string) => (running.get(name) ?? finished.get(name))?.root
+
   const book = { clock, finish, told: (name: string) => void told.add(name) }
   return {
-    find(name) {
-      const job = finished.get(name)
-      if (job === undefined) return running.get(name)
-      finished.delete(name)
-      finished.set(name, job)
-      return job
-    },
-    // One that ended before its caller lost patience is found as well, but nobody was told its name.
-    names: () => [...running.keys(), ...[...finished.keys()].filter(name => told.has(name))],
+    find,
+    names,
+    of: root => ({
+      find: name => (rootOf(name) === root ? find(name) : undefined),
+      names: () => names().filter(name => rootOf(name) === root),
+    }),
     begin(dispatched) {
       made++
-      const job = new Tracked(`job-${made}`, dispatched, book)
+      const job = new JobRecord(`job-${made}`, dispatched, book)
       running.set(job.name, job)
       return job
     },
   }
+}
+
+function first(names: Iterable<string>, wanted: (name: string) => boolean = () => true): string | undefined {
+  for (const name of names) if (wanted(name)) return name
+  return undefined
 }
 
 interface Book {
@@ -79,8 +104,9 @@ interface Book {
 }
 
 /** Hundreds that have ended are kept, so each is made of little. */
-class Tracked implements TrackedJob {
+class JobRecord implements TrackedJob {
   readonly name: string
+  readonly root: string
   readonly call: CallId
   readonly tool: string
   readonly kernelName: string | null
@@ -94,8 +120,9 @@ class Tracked implements TrackedJob {
   #asked: (AskedPlan & { readonly since: number }) | undefined
   #waiting: Set<() => void> | undefined
 
-  constructor(name: string, { call, tool, kernelName, kernel, output, notice }: Dispatched, book: Book) {
+  constructor(name: string, { root, call, tool, kernelName, kernel, output, notice }: JobCall, book: Book) {
     this.name = name
+    this.root = root
     this.call = call
     this.tool = tool.name
     this.kernelName = kernelName

@@ -12,7 +12,8 @@ import { originOf } from '../approvals/contract.ts'
 import {
   type Answer,
   type Arguments,
-  type Chosen,
+  type AskResult,
+  type ChoiceResult,
   chosenOf,
   copied,
   fatesIn,
@@ -20,7 +21,6 @@ import {
   journalChoices,
   journalPlan,
   type Plan,
-  type Settled,
   toolHash,
   withChoices,
   withEdits,
@@ -37,10 +37,17 @@ import { withNotice } from './answer.ts'
 import { carryOut, effectsOf, type LetThrough, toolMoved } from './effect.ts'
 import { withdrawn } from './faults.ts'
 import * as refusals from './refusals.ts'
-import { type Asked, type Context, ContextOnKernel, type Planning, type Refusal, type Run } from './run.ts'
+import {
+  type Context,
+  ContextOnKernel,
+  type PlanRequest,
+  type Refusal,
+  type Ruling,
+  type Run,
+} from './run.ts'
 
 /** See `PlannedCall`. What is thrown on the way had no effect: from the moment of the effect on, nothing throws. */
-export const plannedCall = (run: Run, planning: Planning): Promise<Outcome> =>
+export const plannedCall = (run: Run, planning: PlanRequest): Promise<Outcome> =>
   new PlannedCall(run, planning).outcome()
 
 /** What is to be planned: the arguments of the caller, or those that a person put in their place. */
@@ -72,7 +79,7 @@ type About = Pick<Plan, 'level'> & Pick<Drawn, 'paths'>
  */
 class PlannedCall {
   readonly #run: Run
-  readonly #early: Asked
+  readonly #early: Ruling
   readonly #paths: readonly string[]
   readonly #level: Level
   /** How far the gate has come, for the journal. */
@@ -82,7 +89,7 @@ class PlannedCall {
   /** What the answer has to say besides. */
   #note: string | undefined
 
-  constructor(run: Run, { level, judged, paths }: Planning) {
+  constructor(run: Run, { level, judged, paths }: PlanRequest) {
     this.#run = run
     this.#early = judged
     this.#paths = paths
@@ -105,6 +112,9 @@ class PlannedCall {
     if (hopeless !== undefined) return this.#refuse(hopeless)
     const missing = run.placed() ? undefined : await run.findPlace()
     if (missing !== undefined) return this.#refuse(missing)
+    // Whose kernel it is may be known only now, and planning looks into it.
+    const placed = run.judge({ level: this.#level, paths: this.#paths })
+    if (placed.decision === 'deny') return this.#refuse(placed.refusal)
     let wish: Wish = {
       args: copied(run.checked.args),
       paths: this.#paths,
@@ -133,7 +143,7 @@ class PlannedCall {
   }
 
   /** What is known to come to nothing already, before a kernel is started and a file is read for it. */
-  #hopeless(early: Asked): Refusal | undefined {
+  #hopeless(early: Ruling): Refusal | undefined {
     const { options, cancelled } = this.#run
     if (cancelled) return withdrawn()
     if (options.journal.trouble !== undefined) return refusals.journalInTrouble(options.journal.trouble)
@@ -153,16 +163,15 @@ class PlannedCall {
   }
 
   /** Why nobody can be asked, or must not be asked yet another thing. */
-  #unasked(judged: Asked, about?: About): Refusal | undefined {
+  #unasked(judged: Ruling, about?: About): Refusal | undefined {
     const { caller, options } = this.#run
     const { approvals } = options
-    const reachable = approvals?.seated === true || counts(caller.client)
-    if (approvals === undefined || !reachable) return this.#unavailable(judged, about)
+    if (!approvals.seated && !counts(caller.client)) return this.#unavailable(judged, about)
     const limit = approvals.limit(originOf(caller))
     return limit && refusals.notNow(limit)
   }
 
-  #unavailable({ verdict, policy }: Asked, { level, paths }: About = { level: this.#level, paths: [] }) {
+  #unavailable({ verdict, policy }: Ruling, { level, paths }: About = { level: this.#level, paths: [] }) {
     return this.#run.unavailable({ level, verdict, policy, ...(paths.length > 0 && { paths }) })
   }
 
@@ -210,7 +219,7 @@ class PlannedCall {
   }
 
   /** Puts it before a person. */
-  async #ask(plan: Plan, judged: Asked): Promise<Settled | Refusal> {
+  async #ask(plan: Plan, judged: Ruling): Promise<AskResult | Refusal> {
     const run = this.#run
     const unasked = this.#unasked(judged, aboutOf(plan))
     if (unasked !== undefined) return unasked
@@ -218,13 +227,13 @@ class PlannedCall {
     if (tooLong !== undefined) return this.#disclosure.untold() ?? tooLong
     const settled = await askedAbout({ run, plan, judged })
     // It names the files, by their real paths.
-    if (this.#disclosure.closed === undefined) this.#note = run.options.approvals?.noteOn(plan) ?? this.#note
+    if (this.#disclosure.closed === undefined) this.#note = run.options.approvals.noteOn(plan) ?? this.#note
     return settled
   }
 
   async #unapproved(
-    answer: Exclude<Settled | Refusal, { type: 'approved' | 'edited' | 'chosen' }>,
-    { plan, judged, wish }: { readonly plan: Plan; readonly judged: Asked; readonly wish: Wish },
+    answer: Exclude<AskResult | Refusal, { type: 'approved' | 'edited' | 'chosen' }>,
+    { plan, judged, wish }: { readonly plan: Plan; readonly judged: Ruling; readonly wish: Wish },
   ): Promise<Refusal> {
     switch (answer.type) {
       case 'denied':
@@ -307,12 +316,9 @@ class PlannedCall {
     }
   }
 
-  #judged() {
-    return { level: this.#level, decision: this.#decision }
-  }
-
   #refuse(refusal: Refusal, wish?: Wish): Refusal {
-    return this.#run.noted(refusal, { ...this.#judged(), level: wish?.level ?? this.#level }, wish?.args)
+    const { level = this.#level, args } = wish ?? {}
+    return this.#run.noted(refusal, { level, decision: this.#decision }, args)
   }
 }
 
@@ -320,17 +326,16 @@ const pathsOf = ({ changes }: Pick<Proposal, 'changes'>) => changes.map(({ path 
 
 const aboutOf = (plan: Plan): About => ({ level: plan.level, paths: pathsOf(plan) })
 
-interface Asking {
+interface PlanQuestion {
   readonly run: Run
   readonly plan: Plan
-  readonly judged: Asked
+  readonly judged: Ruling
 }
 
 /** Puts a plan before a person, waits for the answer, and writes down both. A refusal where that cannot be written. */
-async function askedAbout({ run, plan, judged }: Asking): Promise<Settled | Refusal> {
+async function askedAbout({ run, plan, judged }: PlanQuestion): Promise<AskResult | Refusal> {
   const { options, signal, caller } = run
   const { approvals, journal } = options
-  if (approvals === undefined) return { type: 'unavailable' }
   const { level } = plan
   try {
     const { decision: _, ...call } = run.journalled({ level, decision: null }, plan.args as Arguments)
@@ -353,7 +358,7 @@ async function askedAbout({ run, plan, judged }: Asking): Promise<Settled | Refu
 type ChosenAnswer = Extract<Answer, { type: 'chosen' }>
 
 /** The tool makes a plan of the choices, and whatever comes of that, the answer is written down. */
-function chosenIn({ options }: Run, { plan, answer }: { plan: Plan; answer: ChosenAnswer }): Chosen {
+function chosenIn({ options }: Run, { plan, answer }: { plan: Plan; answer: ChosenAnswer }): ChoiceResult {
   try {
     return chosenOf(plan, answer)
   } catch (error) {
@@ -364,7 +369,7 @@ function chosenIn({ options }: Run, { plan, answer }: { plan: Plan; answer: Chos
 }
 
 /** An approval counts once it is on the disk; that nobody approved is written as soon as possible. */
-async function decided(run: Run, plan: Plan, settled: Settled): Promise<Refusal | undefined> {
+async function decided(run: Run, plan: Plan, settled: AskResult): Promise<Refusal | undefined> {
   const { journal, log } = run.options
   const entry = entryOf(plan, settled)
   const approves = settled.type === 'approved' || settled.type === 'edited' || settled.type === 'chosen'
@@ -380,7 +385,7 @@ async function decided(run: Run, plan: Plan, settled: Settled): Promise<Refusal 
 }
 
 /** All of its hunks refused is a denial; choices that make no plan approve nothing, and are not told from it here. */
-function entryOf(plan: Plan, settled: Settled) {
+function entryOf(plan: Plan, settled: AskResult) {
   const { type } = settled
   return {
     type: 'decided',
@@ -420,8 +425,23 @@ function planOf(
     who: caller.who,
     caller: caller.id,
     origin: originOf(caller),
-    proposal: { ...proposal, evidence: [...proposal.evidence, ...ownEvidence(run, hash)] },
+    proposal: {
+      ...proposal,
+      preview: previewIn(run, proposal),
+      evidence: [...proposal.evidence, ...ownEvidence(run, hash)],
+    },
   })
+}
+
+/** Whoever is asked has to know which kernels are meant, and that one is not of the project that asks. */
+function previewIn({ elsewhere, kernelName, places }: Run, { preview }: Proposal): Proposal['preview'] {
+  const names = places.map(({ name }) => name)
+  if (names.length > 1) return { ...preview, title: `${preview.title}, in ${names.join(', ')}` }
+  if (elsewhere === undefined) return preview
+  return {
+    ...preview,
+    title: `${preview.title}, in ${kernelName}, a kernel of another project (${elsewhere})`,
+  }
 }
 
 /** The image that a tool may look at to work a call out. */
@@ -434,17 +454,16 @@ function imageOf(context: Context): PlanImage | undefined {
 
 /** Any plan stands on its tool, of that hash, and on the image that it is for: they are watched like files. */
 function ownEvidence(run: Run, toolHash: string): Evidence[] {
-  const { tool, place } = run
+  const { tool, places } = run
   const own: Evidence[] = [
     { what: `the tool ${tool.name}`, hash: toolHash, moved: async () => toolMoved(run, { toolHash }) },
   ]
-  if (place !== undefined)
-    own.push({
-      what: `the image of ${place.name}`,
-      hash: sha256(place.kernel.identity.epoch),
-      moved: async () => run.imageMoved(),
-    })
-  return own
+  const images = places.map(place => ({
+    what: `the image of ${place.name}`,
+    hash: sha256(place.kernel.identity.epoch),
+    moved: async () => run.imageMoved(place),
+  }))
+  return [...own, ...images]
 }
 
 /** The tool whose rules say whether a caller may be told what is in a file. */

@@ -8,7 +8,7 @@ import type { Approvals } from '../approvals/contract.ts'
 import { type Answer, freeze, journalPlan, type Plan } from '../approvals/plan.ts'
 import { type Clock, SYSTEM_CLOCK } from '../clock.ts'
 import { type Journal, JournalError } from '../journal/journal.ts'
-import { type Looked, needsAccepting, type OpenPolicy, type Standing } from '../policy/policy.ts'
+import { type FileRules, needsAccepting, type OpenPolicy, type Standing } from '../policy/policy.ts'
 import { looseningInWords, previewOf } from '../policy/report.ts'
 import { journalUnavailable, notNow, policyBroken, STOP } from './refusals.ts'
 
@@ -25,7 +25,7 @@ export interface AcceptRequest {
   readonly signal: Signal
 }
 
-export interface Accepted {
+export interface AcceptResult {
   /** Empty where nothing waited: what each rule means, as clauses. */
   readonly accepted: readonly string[]
   readonly message: string
@@ -51,7 +51,7 @@ const TOOL_HASH = createHash('sha256').update(`${NAME} 1`).digest('hex')
 export async function acceptPolicy(
   request: AcceptRequest,
   options: AcceptingOptions,
-): Promise<Outcome<Accepted>> {
+): Promise<Outcome<AcceptResult>> {
   const { policy, approvals, journal, clock = SYSTEM_CLOCK } = options
   const shown = policy.standing(request.root)
   const { files } = shown
@@ -67,14 +67,14 @@ export async function acceptPolicy(
   return new Acceptance({ plan, shown, wanting, signal: request.signal, options, clock }).toItsEnd()
 }
 
-interface Planned {
+interface AcceptDraft {
   readonly request: AcceptRequest
   readonly shown: Standing
-  readonly wanting: readonly Looked[]
+  readonly wanting: readonly FileRules[]
   readonly policy: OpenPolicy
 }
 
-function planOf({ request, shown, wanting, policy }: Planned): Plan {
+function planOf({ request, shown, wanting, policy }: AcceptDraft): Plan {
   const { call, root, who, caller, origin } = request
   const evidence = shown.files.map(looked => evidenceOf(looked, shown, policy))
   return freeze({
@@ -94,7 +94,7 @@ function planOf({ request, shown, wanting, policy }: Planned): Plan {
 }
 
 /** The bytes of the file, and what is accepted of it already. */
-function evidenceOf(looked: Looked, shown: Standing, policy: OpenPolicy): Evidence {
+function evidenceOf(looked: FileRules, shown: Standing, policy: OpenPolicy): Evidence {
   const { text, waiting, held, place } = looked
   const seen = JSON.stringify([place.file, text.sha256, waiting, held])
   return {
@@ -107,10 +107,10 @@ function evidenceOf(looked: Looked, shown: Standing, policy: OpenPolicy): Eviden
   }
 }
 
-interface Accepting {
+interface AcceptanceParts {
   readonly plan: Plan
   readonly shown: Standing
-  readonly wanting: readonly Looked[]
+  readonly wanting: readonly FileRules[]
   readonly signal: Signal
   readonly options: AcceptingOptions
   readonly clock: Clock
@@ -118,17 +118,17 @@ interface Accepting {
 
 /** One plan of this kind, from the question to its end. */
 class Acceptance {
-  readonly #of: Accepting
+  readonly #of: AcceptanceParts
   readonly #began: number
   /** Whether the journal says, or may say, that the approval was used up. */
   #dispatched = false
 
-  constructor(accepting: Accepting) {
+  constructor(accepting: AcceptanceParts) {
     this.#of = accepting
     this.#began = accepting.clock.now()
   }
 
-  async toItsEnd(): Promise<Outcome<Accepted>> {
+  async toItsEnd(): Promise<Outcome<AcceptResult>> {
     try {
       return this.#ended(await this.#rounds())
     } catch (error) {
@@ -138,7 +138,7 @@ class Acceptance {
     }
   }
 
-  async #rounds(): Promise<Outcome<Accepted>> {
+  async #rounds(): Promise<Outcome<AcceptResult>> {
     const { plan, signal, options } = this.#of
     const { journal, approvals } = options
     journal.write({ type: 'requested', ...journalled(plan), plan: journalPlan(plan) })
@@ -182,7 +182,7 @@ class Acceptance {
   }
 
   /** What was shown is compared once more, with nothing in between. */
-  #accepted(by: string): Outcome<Accepted> {
+  #accepted(by: string): Outcome<AcceptResult> {
     const { plan, shown, wanting, options } = this.#of
     try {
       const moved = options.policy.accept(shown, by)
@@ -200,7 +200,7 @@ class Acceptance {
     })
   }
 
-  #ended(outcome: Outcome<Accepted>): Outcome<Accepted> {
+  #ended(outcome: Outcome<AcceptResult>): Outcome<AcceptResult> {
     this.#end(outcome.type === 'failed' ? outcome.error.code : outcome.type)
     return outcome
   }
@@ -214,8 +214,8 @@ class Acceptance {
   }
 }
 
-function journalled({ call, tool, level, caller }: Plan) {
-  return { call, tool, level, kernel: null, epoch: null, caller, args: {} }
+function journalled({ call, tool, level, caller, who }: Plan) {
+  return { call, tool, level, kernel: null, epoch: null, caller, who, args: {} }
 }
 
 /** An approval counts once it is on the disk. */

@@ -3,16 +3,17 @@ import type { Tool } from '../../tools/define.ts'
 import { type Failed, type Outcome, ok } from '../../tools/outcome.ts'
 import type { Files } from '../files/files.ts'
 import type { Decision } from '../journal/entries.ts'
+import type { Kernels } from '../kernels/kernels.ts'
 import { aboutInWords } from '../policy/file.ts'
 import { judgedPath, judgedPaths } from '../policy/judged-paths.ts'
 import type { Policy } from '../policy/policy.ts'
 import { type PolicyReport, reportPolicy } from '../policy/report.ts'
-import { type Effect, explain, type Rule } from '../policy/rules.ts'
+import { type Asked, decide, type Effect, explain, forAttaching, type Rule } from '../policy/rules.ts'
 import { type Registry, validate } from '../registry/registry.ts'
 import {
-  type Accepted,
   type AcceptingOptions,
   type AcceptRequest,
+  type AcceptResult,
   acceptPolicy,
 } from './policy-acceptance.ts'
 import { unknownTool } from './refusals.ts'
@@ -21,15 +22,33 @@ import { unknownTool } from './refusals.ts'
 export interface PolicyDesk {
   report(root: string): PolicyReport
   check(request: CheckRequest): Outcome<CheckReport>
-  accept(request: AcceptRequest): Promise<Outcome<Accepted>>
+  /** Whether a rule lets clients in a project do that to a kernel of another one. */
+  letsIn(request: LetsInRequest): boolean
+  accept(request: AcceptRequest): Promise<Outcome<AcceptResult>>
 }
 
 export function openPolicyDesk(options: CheckingOptions & AcceptingOptions): PolicyDesk {
   return {
     report: root => reportPolicy(options.policy, root),
     check: request => checkPolicy(request, options),
+    letsIn: request => letsIn(request, options),
     accept: request => acceptPolicy(request, options),
   }
+}
+
+/** A method of the client protocol about a kernel of another project. */
+interface LetsInRequest {
+  readonly root: string
+  readonly method: string
+  readonly level: Level
+  readonly kernel: string
+}
+
+function letsIn({ root, method, level, kernel }: LetsInRequest, { policy, kernels }: CheckingOptions) {
+  const roots = kernels.rootsOf(kernel)
+  const { rules, problem } = policy.rulesFor(root, { roots })
+  if (problem !== undefined && level !== 'safe') return false
+  return decide({ tool: method, level, kernel, elsewhere: true, rules }).decision === 'allow'
 }
 
 /** A call that is only thought of. */
@@ -61,6 +80,8 @@ export interface CheckReport {
   readonly matching: readonly MatchingRule[]
   /** What each part would be decided by itself, where the call has several. */
   readonly parts: readonly PartReport[]
+  /** What the policy of each project says by itself, where the kernel belongs to another one than the caller. */
+  readonly projects: readonly ProjectReport[]
   /** What a person should know about this answer; often empty. */
   readonly notes: readonly string[]
 }
@@ -78,8 +99,16 @@ interface PartReport {
   readonly by: string
 }
 
+/** For a caller in that project. */
+interface ProjectReport {
+  readonly root: string
+  readonly decision: Decision
+  readonly by: string
+}
+
 interface CheckingOptions {
   readonly policy: Policy
+  readonly kernels: Pick<Kernels, 'rootsOf' | 'attachable'>
   readonly registry: Registry
   readonly files: Files
 }
@@ -91,26 +120,43 @@ function checkPolicy(asked: CheckRequest, options: CheckingOptions): Outcome<Che
   const known = knownOf(tool, asked, options)
   if (known.type === 'failed') return known
   if (known.type === 'refused') return known.refusal
-  const { level, kernel, paths } = known
+  const { paths, target } = known
+  const meant = target === undefined ? undefined : options.kernels.attachable(target, asked.root)
+  const kernel = known.kernel ?? meant?.name ?? null
+  const level = asked.level ?? (meant?.elsewhere === true ? 'dangerous' : known.level)
   const effects: readonly Effect[] = level === 'dangerous' && paths.length > 0 ? ['write_file'] : []
-  const { rules, problem, waiting } = options.policy.rulesFor(asked.root, { paths })
-  const { verdict, parts, matching } = explain({ tool: tool.name, level, kernel, paths, effects, rules })
+  const [home = asked.root, ...further] = known.kernel === null ? [] : options.kernels.rootsOf(known.kernel)
+  const roots = [...new Set(meant?.roots ?? [home, ...further])].filter(root => root !== asked.root)
+  const { problem, waiting, ...found } = options.policy.rulesFor(asked.root, { paths, roots })
+  const rules = target === undefined ? found.rules : forAttaching(found.rules)
+  const call = { tool: tool.name, level, kernel, paths, effects, elsewhere: home !== asked.root }
+  const { verdict, parts, matching } = explain({ ...call, rules })
   const stopped = problem !== undefined && level !== 'safe'
   const { rule } = verdict
+  const projects = (roots.length === 0 ? [] : [asked.root, ...roots]).map(root => {
+    const own = options.policy.rulesFor(root, { paths })
+    const elsewhere = call.elsewhere && root === asked.root
+    return projectReport({ ...call, elsewhere, rules: own.rules }, { root, problem: own.problem })
+  })
   return ok({
     tool: tool.name,
     level,
-    kernel,
+    kernel: known.kernel,
     paths,
     effects,
     decision: stopped ? 'deny' : verdict.decision,
-    by: stopped ? 'a problem of the policy' : placeOf(rule),
+    by: stopped ? PROBLEM : placeOf(rule),
     why: stopped ? `${problem} Until that is mended, only looking is allowed.` : whyOf(rule, matching),
     matching: matching.map(one => ({ decision: one.decision, about: aboutInWords(one), by: placeOf(one) })),
     parts: parts.map(({ effect = null, path = null, verdict: part }) => {
       return { effect, path, decision: part.decision, by: placeOf(part.rule) }
     }),
-    notes: [...notesOf(tool, kernel, rules), ...(waiting.length === 0 ? [] : [WAITING])],
+    projects,
+    notes: [
+      ...notesOf(tool, kernel, rules),
+      ...(rule.from.type === 'elsewhere' && !stopped ? [AT_A_TERMINAL] : []),
+      ...(waiting.length === 0 ? [] : [WAITING]),
+    ],
   })
 }
 
@@ -119,11 +165,13 @@ interface KnownOfCall {
   readonly level: Level
   readonly kernel: string | null
   readonly paths: readonly string[]
+  /** The name of what it would attach to. */
+  readonly target: string | undefined
 }
 
-type Refused = { readonly type: 'refused'; readonly refusal: Outcome<never> }
+type UncheckedCall = { readonly type: 'refused'; readonly refusal: Outcome<never> }
 
-function knownOf(tool: Tool, asked: CheckRequest, o: CheckingOptions): KnownOfCall | Refused | Failed {
+function knownOf(tool: Tool, asked: CheckRequest, o: CheckingOptions): KnownOfCall | UncheckedCall | Failed {
   const { args, kernel, path, root } = asked
   const checked = args === undefined ? undefined : validate(tool, args, o.registry)
   if (checked?.type === 'invalid') return { type: 'refused', refusal: checked.refusal }
@@ -135,16 +183,37 @@ function knownOf(tool: Tool, asked: CheckRequest, o: CheckingOptions): KnownOfCa
   const given = path === undefined ? [] : [judgedPath({ path, confined, root, files: o.files })]
   for (const real of given) if (typeof real !== 'string') return real
   const paths = new Set([...named, ...given.filter(real => typeof real === 'string')])
-  return { type: 'known', level, kernel: kernel ?? checked?.kernel ?? null, paths: [...paths] }
+  if (tool.attaches === undefined)
+    return {
+      type: 'known',
+      level,
+      kernel: kernel ?? checked?.kernel ?? null,
+      paths: [...paths],
+      target: undefined,
+    }
+  const name = checked?.args[tool.attaches] ?? kernel
+  const target = typeof name === 'string' ? name : undefined
+  return { type: 'known', level, kernel: null, paths: [...paths], target }
+}
+
+const PROBLEM = 'a problem of the policy'
+
+function projectReport(asked: Asked, { root, problem }: { root: string; problem: string | undefined }) {
+  if (problem !== undefined && asked.level !== 'safe') return { root, decision: 'deny', by: PROBLEM } as const
+  const { decision, rule } = decide(asked)
+  return { root, decision, by: placeOf(rule) }
 }
 
 /** Where a rule stands, as a clause. */
 function placeOf({ from, level }: Rule): string {
+  if (from.type === 'elsewhere') return 'what holds for kernels of other projects'
   if (from.type === 'default') return `the default for what is ${level}`
   return `rule ${from.number}${from.removed ? ', taken out,' : ''} of ${from.file}`
 }
 
 function whyOf(rule: Rule, matching: readonly Rule[]): string {
+  if (rule.from.type === 'elsewhere')
+    return 'No rule that allows the call names the kernel: a person is asked.'
   if (rule.from.type === 'default')
     return matching.length === 0
       ? 'No rule speaks about it.'
@@ -152,6 +221,8 @@ function whyOf(rule: Rule, matching: readonly Rule[]): string {
   if (matching.length === 1) return 'It is the only rule that speaks about it.'
   return `Of ${matching.length} rules that speak about it, this is the strictest, or the first of those.`
 }
+
+const AT_A_TERMINAL = 'A person who makes the call at a terminal of their own is not asked.'
 
 const WAITING = 'Rules that wait to be accepted were left out; imago policy lists them.'
 

@@ -4,14 +4,15 @@ import type { Fate } from '../../tools/hunks.ts'
 import { type Failed, failed, failedInside, type Outcome } from '../../tools/outcome.ts'
 import { duration } from '../../tools/text.ts'
 import type { Kernel } from '../../wire/kernel.ts'
-import type { Limit } from '../approvals/contract.ts'
+import type { ClientAsker, Limit } from '../approvals/contract.ts'
 import { type Plan, reasonsIn } from '../approvals/plan.ts'
 import type { Earlier } from '../journal/entries.ts'
+import { keyOf, tomlOf } from '../policy/file.ts'
 import type { Rules } from '../policy/policy.ts'
 import { DEFAULTS, type Verdict } from '../policy/rules.ts'
 import type { Registry } from '../registry/registry.ts'
 
-/** What a caller is told when a call did not run. Each says why, and what can be done. */
+// What a caller is told when a call did not run: each says why, and what can be done.
 
 /** What whoever is refused does next, where a person or a rule said no, or nobody said yes. */
 export const STOP = 'Stop here. Do not try another way to do the same, and do not ask again by yourself.'
@@ -107,7 +108,7 @@ export function ranEarlier(call: string, { tool, outcome }: Earlier): Failed {
 
 export function lacksAbility(o: { tool: Tool; kernel: string; missing: readonly string[] }): Outcome<never> {
   return failed('not_available', {
-    message: `${o.kernel} cannot do what ${o.tool.name} needs: ${o.missing.join(', ')}. Nothing ran.`,
+    message: `${o.tool.name} does not work in ${o.kernel}: its language or image has nothing that answers it. Nothing ran.`,
     details: { kernel: o.kernel, missing: o.missing },
     next: o.missing.map(ability => INSTEAD[ability]).find(Boolean) ?? 'Use another kernel, or another tool.',
   })
@@ -115,6 +116,13 @@ export function lacksAbility(o: { tool: Tool; kernel: string; missing: readonly 
 
 /** What does the work of an ability in languages without it. */
 const INSTEAD: Readonly<Record<string, string>> = {
+  callers: 'Use who_references: it finds the functions that name it, and what else holds it.',
+  compile:
+    'Use eval_expr: it compiles and runs code, and tells what is wrong with it. load_file does so with a file.',
+  expand: 'It is for languages with macros. In others eval_expr runs code as it is.',
+  references: 'Use search_files with its name.',
+  system: 'Use load_file for a file, or reload for a module that is loaded.',
+  tests: 'Run them with eval_expr, or in a terminal.',
   reload:
     'Run its source again: load_file with the file, or load_system with {"force": true} in a language with systems.',
 }
@@ -123,13 +131,13 @@ export function kernelGone({ name, kernel }: { name: string; kernel: Kernel }): 
   return failed('kernel_unavailable', {
     message: `The kernel ${name} has ended. Nothing ran.`,
     details: { kernel: name },
-    next: kernel.identity.attached === true ? JOIN_AGAIN : 'Call again, and it is started anew.',
+    next:
+      kernel.identity.attached === true ? `Call again. ${WAITED_FOR}` : 'Call again, and it is started anew.',
   })
 }
 
-/** A program of the user's is started by the user. */
-export const JOIN_AGAIN =
-  'It is a program that Imago does not start. A person can, and attach to it: imago kernels says how.'
+/** Of a program of the user's. One that nothing can take the place of says so when it is called again. */
+export const WAITED_FOR = 'What takes the place of a program that has ended is waited for.'
 
 /** Nothing that a broken policy might forbid runs. */
 export function policyBroken(problem: string): Outcome<never> {
@@ -140,7 +148,7 @@ export function policyBroken(problem: string): Outcome<never> {
   })
 }
 
-export interface Judged {
+export interface JudgedCall {
   readonly tool: Tool
   readonly level: Level
   readonly kernel: string | null
@@ -148,10 +156,12 @@ export interface Judged {
   readonly policy: Rules
   /** The real root of the project, for a tool whose paths a rule can be about. */
   readonly within?: string
+  /** One that can ask a person in a dialog, whose yes would count if the policy said so. */
+  readonly client?: Pick<ClientAsker, 'who' | 'doubt'>
 }
 
 /** A rule forbids it. */
-export function denied(judged: Judged): Outcome<never> {
+export function denied(judged: JudgedCall): Outcome<never> {
   return failed('denied', {
     message: `${ruleName(judged.verdict)} denies ${called(judged)}. Nothing ran.`,
     details: judgedDetails(judged),
@@ -160,18 +170,29 @@ export function denied(judged: Judged): Outcome<never> {
 }
 
 /** To be asked about is to be refused, as long as nobody can be asked. */
-export function unavailable(judged: Judged): Outcome<never> {
+export function unavailable(judged: JudgedCall): Outcome<never> {
   return failed('approval_unavailable', {
-    message: `${called(judged)} needs approval, and nobody can be asked. Nothing ran. A person who takes a seat (imago watch, in a terminal) is asked when the call is made again. ${remedy(judged)}`,
+    message: `${called(judged)} needs approval, and nobody can be asked. Nothing ran. A person who takes a seat (imago watch, in a terminal) is asked when the call is made again. ${dialog(judged)}${remedy(judged)}`,
     details: judgedDetails(judged),
     next: `${STOP} Tell the person what you wanted to do, and why.`,
   })
 }
 
-const called = ({ tool, level, kernel }: Judged) =>
-  `${tool.name} (${level})${kernel === null ? '' : ` in ${kernel}`}`
+/** How the dialog of the caller's own client comes to count. */
+function dialog({ client, policy }: JudgedCall): string {
+  if (client === undefined) return ''
+  const { who } = client
+  const rule = { decision: 'allow', client: who } as const
+  const why = `${who} has a dialog of its own, where a yes does not count: ${client.doubt() ?? 'nothing says so'}.`
+  if (policy.waiting.some(one => keyOf(one.rule) === keyOf(rule)))
+    return `${why} It counts once a person runs imago policy accept. `
+  return `${why} To let it count, a person adds these lines to ${policy.userFile} (imago install CLIENT --dialog does it), and runs imago policy accept:\n${tomlOf(rule).join('\n')}\n`
+}
 
-const judgedDetails = ({ tool, level, kernel, verdict }: Judged) => ({
+const called = ({ tool, level, kernel }: JudgedCall) =>
+  `${tool.name} (${level})${kernel === null || tool.attaches !== undefined ? '' : ` in ${kernel}`}`
+
+const judgedDetails = ({ tool, level, kernel, verdict }: JudgedCall) => ({
   tool: tool.name,
   level,
   kernel,
@@ -179,12 +200,20 @@ const judgedDetails = ({ tool, level, kernel, verdict }: Judged) => ({
 })
 
 /** What a person could do about it. The exact text, so that nobody has to guess at a rule. */
-function remedy({ tool, level, verdict, policy, within }: Judged): string {
+function remedy({ tool, level, kernel, verdict, policy, within }: JudgedCall): string {
   const { from } = verdict.rule
-  if (from.type !== 'default' && DEFAULTS[level].decision === 'allow') return withoutRule(verdict)
+  const isElsewhere = from.type === 'elsewhere'
+  if ('number' in from && DEFAULTS[level].decision === 'allow') return withoutRule(verdict)
   const path = within === undefined ? '' : `\npath = ${JSON.stringify(within)}`
-  const rule = `[[rule]]\ndecision = "allow"\ntool = "${tool.name}"\nlevel = "${level}"${path}`
+  // To let everything be attached is more than was asked for.
+  const named =
+    kernel !== null && (isElsewhere || tool.attaches !== undefined)
+      ? `\nkernel = ${JSON.stringify(kernel)}`
+      : ''
+  const rule = `[[rule]]\ndecision = "allow"\ntool = "${tool.name}"\nlevel = "${level}"${named}${path}`
   const allow = `add these lines to ${policy.userFile}, and run imago policy accept:\n${rule}`
+  if (isElsewhere)
+    return `${kernel} is a kernel of another project. With attach ${JSON.stringify({ name: kernel })} a person is asked once for all calls of this connection. To allow this one without asking, ${allow}`
   if (from.type === 'default') return `To allow it without asking, ${allow}`
   const removed = `${ruleName(verdict)} asks; as long as it does, no other rule can allow this.`
   return `${removed} To allow it without asking, take that rule out, ${allow}`
@@ -193,11 +222,12 @@ function remedy({ tool, level, verdict, policy, within }: Judged): string {
 /** What runs unless a rule says otherwise needs no rule that allows it. */
 function withoutRule(verdict: Verdict): string {
   const { from } = verdict.rule
-  const taken = from.type !== 'default' && from.removed ? '' : 'takes that rule out, and '
+  const taken = 'number' in from && from.removed ? '' : 'takes that rule out, and '
   return `${ruleName(verdict)} asks. To allow it without asking, a person ${taken}runs imago policy accept.`
 }
 
 function ruleName({ rule: { from, level } }: Verdict): string {
+  if (from.type === 'elsewhere') return 'What holds for kernels of other projects'
   if (from.type === 'default') return `The default for what is ${level}`
   if (from.removed)
     return `Rule ${from.number}, taken out of ${from.file} and in force until imago policy accept,`

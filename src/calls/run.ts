@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import {
+  type CallerKernels,
   type Leases as CallLeases,
   type Jobs,
   type KernelContext,
@@ -8,14 +9,16 @@ import {
   type OtherKernel,
   type OutputLog,
   type ProjectFiles,
+  type Sources,
   stricter,
   type Texts,
   type ToolContext,
 } from '../../tools/contract.ts'
 import type { Tool } from '../../tools/define.ts'
+import { mayBeForAll } from '../../tools/group.ts'
 import type { Envelope, Outcome } from '../../tools/outcome.ts'
 import type { CallId, Kernel, Question } from '../../wire/kernel.ts'
-import { LightSignal, type Signal } from '../../wire/signal.ts'
+import { LightSignal, type Signal, unlessAborted } from '../../wire/signal.ts'
 import type { Approvals } from '../approvals/contract.ts'
 import type { Arguments } from '../approvals/plan.ts'
 import type { Clock } from '../clock.ts'
@@ -23,34 +26,151 @@ import type { Files } from '../files/files.ts'
 import type { Shows } from '../files/list.ts'
 import type { Decision, Earlier } from '../journal/entries.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { Kernels, Wanted } from '../kernels/kernels.ts'
+import type { Kernels, ResolvedKernel, Wanted } from '../kernels/kernels.ts'
 import { judgedPaths, shownPaths } from '../policy/judged-paths.ts'
 import type { Policy, Rules } from '../policy/policy.ts'
-import { asksByDefault, decide, type Effect, type Verdict } from '../policy/rules.ts'
+import { asksByDefault, decide, type Effect, forAttaching, type Verdict } from '../policy/rules.ts'
 import type { Checked, Registry } from '../registry/registry.ts'
 import type { Leases } from '../suspensions/leases.ts'
-import { openOutput, type TextStore } from '../text/texts.ts'
-import { bounded, type Ended, enveloped, noticed, noticeOf } from './answer.ts'
+import { openOutput, type TextStore, type TextStores } from '../text/texts.ts'
+import { bounded, codeOf, enveloped, type FinalOutcome, noticed, noticeOf } from './answer.ts'
+import { admission, type Choices, callerKernels } from './caller-kernels.ts'
 import type { CallEvent, Caller, CallRequest } from './contract.ts'
 import { faultOf, kernelFault, withdrawn } from './faults.ts'
 import type { JobBook, TrackedJob } from './jobs.ts'
 import * as refusals from './refusals.ts'
 
+/** A kernel, and the name under which it is known. */
+export type Place = ResolvedKernel
+
+interface ContextParts {
+  readonly run: Run
+  readonly level: Level
+  /** The files of the caller's project, as far as the policy lets the call see them. */
+  files(): ProjectFiles
+  kernels(): CallerKernels
+}
+
+/** What a handler is given. */
+export class Context implements ToolContext {
+  readonly call: CallId
+  readonly who: string
+  readonly caller: string
+  readonly level: Level
+  readonly lookMs: number
+  readonly jobs: Jobs
+  readonly texts: Texts
+  readonly sources: Sources
+  readonly pathOf: (path: string) => string
+  readonly signal: Signal
+  readonly #filesOf: () => ProjectFiles
+  readonly #kernelsOf: () => CallerKernels
+  #files: ProjectFiles | undefined
+
+  constructor({ run, level, files, kernels }: ContextParts) {
+    const { options } = run
+    this.call = run.call
+    this.who = run.caller.who
+    this.caller = run.caller.id
+    this.level = level
+    this.lookMs = options.lookMs
+    this.jobs = options.jobs.of(run.caller.root)
+    this.texts = run.texts
+    this.sources = {
+      prove: asked => options.sources.prove(asked),
+      keep: text => run.texts.keep(text),
+    }
+    this.pathOf = path => resolve(run.caller.root, path)
+    this.signal = run.signal
+    this.#filesOf = files
+    this.#kernelsOf = kernels
+  }
+
+  get kernels(): CallerKernels {
+    return this.#kernelsOf()
+  }
+
+  get files(): ProjectFiles {
+    this.#files ??= this.#filesOf()
+    return this.#files
+  }
+}
+
+interface KernelContextParts {
+  readonly place: Place
+  /** The image was given the call before: it is asked what became of it, and begins nothing. */
+  readonly again: boolean
+  output(): OutputLog
+  leases(): CallLeases
+  others(): readonly OtherKernel[]
+}
+
+/** The same on a kernel, whose output is kept from when it is first asked for. */
+export class ContextOnKernel extends Context implements KernelContext {
+  readonly kernel: Kernel
+  readonly kernelName: string
+  readonly again: boolean
+  readonly ask: (question: Question) => Promise<string>
+  readonly others: () => readonly OtherKernel[]
+  readonly #run: Run
+  readonly #output: () => OutputLog
+  readonly #leasesOf: () => CallLeases
+  #leases: CallLeases | undefined
+
+  constructor(given: ContextParts & KernelContextParts) {
+    super(given)
+    this.kernel = given.place.kernel
+    this.kernelName = given.place.name
+    this.again = given.again
+    this.ask = question => given.run.ask(question)
+    this.#run = given.run
+    this.#output = given.output
+    this.others = given.others
+    this.#leasesOf = given.leases
+  }
+
+  get leases(): CallLeases {
+    this.#leases ??= this.#leasesOf()
+    return this.#leases
+  }
+
+  get canAsk(): boolean {
+    return this.#run.canAsk
+  }
+
+  get output(): OutputLog {
+    return this.#output()
+  }
+}
+
 /** What all calls of a daemon have in common. */
-export interface RunOptions {
+export interface RunOptions extends Choices {
   readonly registry: Registry
   /** Of the package: the tools of another build are other tools. */
-  readonly version?: string
-  readonly kernels: Pick<Kernels, 'resolve'> & Partial<Pick<Kernels, 'living' | 'besides'>>
+  readonly version: string
+  readonly kernels: Pick<
+    Kernels,
+    | 'resolve'
+    | 'living'
+    | 'group'
+    | 'membersOf'
+    | 'rootsOf'
+    | 'attachable'
+    | 'besides'
+    | 'project'
+    | 'choose'
+    | 'mayBeLoading'
+  >
   readonly policy: Policy
   readonly journal: Journal
-  /** Who is asked. Left out: nobody. */
-  readonly approvals?: Approvals
+  /** Who is asked. */
+  readonly approvals: Approvals
   readonly files: Files
   /** Who holds what is suspended. */
   readonly leases: Leases
   readonly jobs: JobBook
-  readonly texts: TextStore
+  readonly texts: TextStores
+  readonly sources: Pick<Sources, 'prove'>
   readonly clock: Clock
   /** Faults, with their stacks; they are not for callers. */
   readonly log: (message: string, error: unknown) => void
@@ -59,24 +179,24 @@ export interface RunOptions {
   /** How long a look may take, in milliseconds. */
   readonly lookMs: number
   /** Carries out a call that is dangerous, or that a person is to be asked about. `paths`: of its arguments. */
-  planned(run: Run, given: Planning): Promise<Outcome>
+  planned(run: Run, given: PlanRequest): Promise<Outcome>
 }
 
 /** A call that is planned before it runs: how far the gate let it through, and about which real paths. */
-export interface Planning {
+export interface PlanRequest {
   readonly level: Level
-  readonly judged: Asked
+  readonly judged: Ruling
   readonly paths: readonly string[]
 }
 
 /** How far a call came: `decision` is null where the gate was not asked. */
-interface Judged {
+interface Stage {
   readonly level: Level
   readonly decision: Decision | null
 }
 
 /** What is known of a call when the gate is asked. */
-interface Known {
+interface CallFacts {
   readonly level: Level
   /** Real paths. */
   readonly paths?: readonly string[]
@@ -86,10 +206,10 @@ interface Known {
 export type Refusal = Outcome<never>
 
 /** What the gate says of a call. */
-type Judgement = Asked | { readonly decision: 'deny'; readonly refusal: Refusal }
+type Judgement = Ruling | { readonly decision: 'deny'; readonly refusal: Refusal }
 
 /** A call that is let through, or that a person is asked about. */
-export interface Asked {
+export interface Ruling {
   readonly decision: 'allow' | 'ask'
   readonly verdict: Verdict
   readonly policy: Rules
@@ -98,7 +218,7 @@ export interface Asked {
 }
 
 /** How the handler of a call is run. */
-interface Attempt {
+export interface Attempt {
   readonly level: Level
   readonly args: Arguments
   /** The image was given the call before: it is asked what became of it. */
@@ -106,7 +226,7 @@ interface Attempt {
 }
 
 /** A level at which the call was let through. */
-interface Passed {
+interface Clearance {
   readonly level: Level
   readonly decision: Decision
 }
@@ -179,12 +299,22 @@ export class Run {
     return this.#place
   }
 
+  /** All that it is for: one kernel, or the members of a group. */
+  get places(): readonly Place[] {
+    return this.#place === undefined ? [] : [this.#place]
+  }
+
   get kernelName(): string | null {
     return this.#place?.name ?? this.checked.kernel ?? null
   }
 
   get job(): TrackedJob | undefined {
     return this.#job
+  }
+
+  /** The long texts of the caller's project. */
+  get texts(): TextStore {
+    return this.options.texts.of(this.caller.root)
   }
 
   /** Has running code interrupted; what has not begun is withdrawn. */
@@ -241,7 +371,8 @@ export class Run {
   track(): TrackedJob {
     if (this.#job !== undefined) return this.#job
     const { name: kernelName = null, kernel = null } = this.#place ?? {}
-    const given = { call: this.call, tool: this.tool, kernelName, kernel, output: this.#printed() }
+    const { root } = this.caller
+    const given = { root, call: this.call, tool: this.tool, kernelName, kernel, output: this.#printed() }
     const job = this.options.jobs.begin({ ...given, notice: noticeOf(this.#place) })
     this.#job = job
     const waiting = this.#whenTracked
@@ -254,8 +385,8 @@ export class Run {
 
   /** Whatever happens on the way, a call that was tracked as a job comes to the end of it. */
   async #answer(): Promise<Envelope> {
-    const { texts } = this.options
-    let ended: Ended
+    const { texts } = this
+    let ended: FinalOutcome
     try {
       ended = bounded(await this.#rounds(), texts)
     } catch (error) {
@@ -270,6 +401,7 @@ export class Run {
   async #rounds(): Promise<Outcome> {
     const { tool, checked } = this
     let level = stricter(tool.level, tool.raise(checked.args))
+    if (this.#target?.elsewhere === true) level = 'dangerous'
     let because = 'its arguments ask for more than a look'
     for (;;) {
       const outcome = await this.#round(level, because)
@@ -287,6 +419,8 @@ export class Run {
     const { tool, checked } = this
     if (this.caller.readOnlyPromised && tool.level === 'safe' && level !== 'safe')
       return this.noted(refusals.needsEvaluation(tool, because), { level, decision: null })
+    const unfit = this.unfit(level)
+    if (unfit !== undefined) return this.noted(unfit, { level, decision: null })
     const known = level === 'safe' || this.#isNew ? undefined : await this.#earlier()
     // The journal has the end of it already, and a call ends once.
     if (known !== undefined) return known
@@ -298,11 +432,12 @@ export class Run {
     }
     const paths = tool.paths.length === 0 ? NO_PATHS : this.realPaths(checked.args)
     if ('type' in paths) return this.noted(paths, { level, decision: null })
-    const policy = this.policyOn(paths)
+    let policy = this.policyOn(paths)
     // A refused call must not start a kernel, so it is found first only where the policy names kernels.
     if (this.#needsName(policy)) {
       const missing = this.placed() ? undefined : await this.findPlace()
       if (missing !== undefined) return this.noted(missing, { level, decision: null })
+      policy = this.policyOn(paths)
     }
     const judged = this.judge({ level, paths }, policy)
     if (before !== undefined && (level === 'dangerous' || judged.decision !== 'allow'))
@@ -315,9 +450,21 @@ export class Run {
       const outcome = await tool.withoutKernel(checked.args, this.context(level))
       if (outcome !== undefined) return this.#looked(passed, outcome)
     }
+    const found = this.#place
     const missing = this.placed() ? undefined : await this.findPlace()
     if (missing !== undefined) return this.noted(missing, passed)
+    if (found === undefined && this.#rootsBeside().length > 0) {
+      // Only now it is known whose kernel it is.
+      const again = this.judge({ level, paths })
+      if (again.decision === 'deny') return this.noted(again.refusal, { level, decision: 'deny' })
+      if (again.decision === 'ask') return this.options.planned(this, { level, judged: again, paths })
+    }
     return level === 'safe' ? this.#look(passed) : this.#change(passed)
+  }
+
+  /** Why it can never be for what it names, whatever the gate says. */
+  unfit(_level: Level): Refusal | undefined {
+    return undefined
   }
 
   /** What a daemon before this one was given under the same name does not run again. */
@@ -351,18 +498,18 @@ export class Run {
   }
 
   /** Runs what changes nothing; its one line in the journal may come a moment later. */
-  async #look(passed: Passed): Promise<Outcome> {
+  async #look(passed: Clearance): Promise<Outcome> {
     this.begin()
     return this.#looked(passed, await this.attempt({ level: passed.level, args: this.checked.args }))
   }
 
-  #looked(passed: Passed, outcome: Outcome): Outcome {
+  #looked(passed: Clearance, outcome: Outcome): Outcome {
     if (outcome.type !== 'rises') this.looked(passed, outcome)
     return outcome
   }
 
   /** Runs what may change something, once that is in the journal; from then on it is a job. */
-  async #change(passed: Passed): Promise<Outcome> {
+  async #change(passed: Clearance): Promise<Outcome> {
     const { options, place, checked } = this
     if (this.cancelled) return this.noted(withdrawn(), passed)
     if (this.#before !== undefined) return this.#recall(passed, this.#before)
@@ -382,7 +529,7 @@ export class Run {
   }
 
   /** What the image remembers of it is the answer. Nothing is begun, and in the journal it has ended. */
-  async #recall({ level }: Passed, known: Earlier): Promise<Outcome> {
+  async #recall({ level }: Clearance, known: Earlier): Promise<Outcome> {
     const { options, place, checked } = this
     if (place === undefined || place.kernel.identity.epoch !== known.epoch) return this.#ranEarlier(known)
     this.begin()
@@ -394,19 +541,62 @@ export class Run {
 
   // What each step of the way needs.
 
-  /** The rules for a call about these real paths; `fresh` as the files say at this moment. */
-  policyOn(paths: readonly string[] = [], how: { readonly fresh?: boolean } = {}): Rules {
-    const { fresh = false } = how
-    return this.options.policy.rulesFor(this.caller.root, { fresh, paths })
+  /**
+   * The rules for a call about these real paths, those of the projects that its kernel belongs to among them; `fresh` as
+   * the files say at this moment.
+   */
+  policyOn(
+    paths: readonly string[] = [],
+    how: { readonly fresh?: boolean; readonly kernel?: string | null } = {},
+  ): Rules {
+    const { fresh = false, kernel = this.kernelName } = how
+    const roots = this.#rootsBeside(kernel)
+    return this.options.policy.rulesFor(this.caller.root, {
+      fresh,
+      paths,
+      ...(roots.length > 0 && { roots }),
+    })
+  }
+
+  /** What the call would attach to. */
+  get #target() {
+    const { tool, checked, caller, options } = this
+    const name = tool.attaches === undefined ? undefined : checked.args[tool.attaches]
+    return typeof name === 'string' ? options.kernels.attachable(name, caller.root) : undefined
+  }
+
+  /** The projects besides the caller's own that the kernel belongs to, or what the call would attach to. */
+  #rootsBeside(kernel: string | null = this.kernelName): readonly string[] {
+    const { caller, options } = this
+    const roots = kernel === null ? (this.#target?.roots ?? NO_PATHS) : options.kernels.rootsOf(kernel)
+    return roots.filter(root => root !== caller.root)
+  }
+
+  /**
+   * The project whose kernel it is, where that is another one, the caller is no person who sits or was seen at a terminal,
+   * and nobody has let it in.
+   */
+  get elsewhere(): string | undefined {
+    const { caller, kernelName, options } = this
+    const [root] = kernelName === null ? [] : options.kernels.rootsOf(kernelName)
+    if (kernelName === null || root === undefined || root === caller.root) return undefined
+    if (isByPerson(caller)) return undefined
+    return options.admitted.has(admission(caller, kernelName, root)) ? undefined : root
   }
 
   /** What the gate says, by the rules that hold now. A policy that cannot be relied on denies all but looking. */
-  judge({ level, paths, effects }: Known, policy: Rules = this.policyOn(paths)): Judgement {
-    const { tool, kernelName: kernel } = this
+  judge(
+    { level, paths, effects }: CallFacts,
+    policy: Rules = this.policyOn(paths),
+    kernel: string | null = this.kernelName ?? this.#target?.name ?? null,
+  ): Judgement {
+    const { tool } = this
     if (policy.problem !== undefined && level !== 'safe')
       return { decision: 'deny', refusal: refusals.policyBroken(policy.problem) }
     const about = { ...(paths && { paths }), ...(effects && { effects }) }
-    const asked = { tool: tool.name, level, kernel, rules: policy.rules, ...about }
+    const elsewhere = this.elsewhere !== undefined
+    const rules = tool.attaches === undefined ? policy.rules : forAttaching(policy.rules)
+    const asked = { tool: tool.name, level, kernel, elsewhere, rules, ...about }
     const verdict = decide(asked)
     const { decision } = verdict
     if (decision !== 'deny')
@@ -415,13 +605,15 @@ export class Run {
   }
 
   /** That somebody would have to be asked, and nobody can be. `paths` are real ones, as far as they are known. */
-  unavailable(judged: Known & Pick<refusals.Judged, 'verdict' | 'policy'>): Refusal {
-    const { tool, kernelName: kernel, caller, options } = this
+  unavailable(judged: CallFacts & Pick<refusals.JudgedCall, 'verdict' | 'policy'>): Refusal {
+    const { tool, caller, options } = this
+    const kernel = this.kernelName ?? this.#target?.name ?? null
     const { level, verdict, policy, paths = tool.paths } = judged
     const root = options.files.realPath({ root: caller.root, path: caller.root })
     const inside = paths.length > 0 && tool.paths.every(({ confined }) => confined)
     const within = inside && typeof root === 'string' ? { within: root } : {}
-    return refusals.unavailable({ tool, level, kernel, verdict, policy, ...within })
+    const client = caller.client?.mayCount?.() ? { client: caller.client } : {}
+    return refusals.unavailable({ tool, level, kernel, verdict, policy, ...within, ...client })
   }
 
   /** The real paths of the arguments that name files, for the gate; or why one of them may not be touched. */
@@ -435,21 +627,28 @@ export class Run {
     const { needs } = this.tool
     if (needs.length === 0 || this.#place !== undefined) return true
     if (this.cancelled) return false
-    const place = this.options.kernels.living?.(this.#wanted())
+    const place = this.options.kernels.living(this.wanted())
     if (place === undefined || !needs.every(need => place.kernel.identity.abilities.has(need))) return false
     this.#place = place
+    this.#went(place)
     return true
+  }
+
+  /** Further calls of this caller that name no kernel go there too, whatever begins to listen besides. */
+  #went({ name }: Place): void {
+    if (this.checked.kernel === undefined) this.options.lately.set(this.caller.id, name)
   }
 
   /** Finds the kernel, or has it started unless only a living one will do. Answers why there is none. */
   async findPlace(how: Pick<Wanted, 'onlyLiving'> = {}): Promise<Refusal | undefined> {
-    const wanted = { ...this.#wanted(), ...how }
+    const wanted = { ...this.wanted(), ...how }
     try {
       this.#place = await unlessAborted(this.options.kernels.resolve(wanted), this.signal)
     } catch (error) {
       return kernelFault(error, wanted.name)
     }
     if (this.#place === undefined) return withdrawn()
+    this.#went(this.#place)
     const { name, kernel } = this.#place
     const missing = this.tool.needs.filter(need => !kernel.identity.abilities.has(need))
     if (missing.length > 0) return refusals.lacksAbility({ tool: this.tool, kernel: name, missing })
@@ -457,54 +656,68 @@ export class Run {
   }
 
   /** Why the image is not the one that was found any more, as a clause for a person; undefined while it is. */
-  imageMoved(): string | undefined {
-    if (this.#place === undefined) return undefined
-    const { name, kernel } = this.#place
-    const now = this.options.kernels.living?.({ ...this.#wanted(), name })
+  imageMoved({ name, kernel }: Place): string | undefined {
+    const now = this.options.kernels.living({ ...this.wanted(), name })
     const same = kernel.health !== 'ended' && (now === undefined || now.kernel === kernel)
     return same ? undefined : `the image of ${name} has ended or was begun anew`
   }
 
-  #wanted(): Wanted {
-    const { root, env } = this.caller
-    const living = { onlyLiving: true, mayName: (name: string) => this.#mayLook(name) }
-    return { name: this.checked.kernel, root, env, ...(this.tool.onlyLiving && living) }
+  /** Which kernel it is for. */
+  wanted(): Wanted {
+    const { caller, options, patienceMs, tool, checked } = this
+    const { root, env } = caller
+    const [chosen, lately] = [options.chosen.get(caller.id), options.lately.get(caller.id)]
+    const byPerson = isByPerson(caller)
+    const wanted = { name: checked.kernel, root, env, chosen, lately, patienceMs, byPerson }
+    if (tool.starts) return wanted
+    const forAll = mayBeForAll(tool, tool.level)
+    return { ...wanted, onlyLiving: true, mayName: name => this.mayLook(name), mayBeForAll: forAll }
   }
 
   /** The kernels of the project besides, as far as the call could have looked into them by their names. */
   #others(name: string) {
     const { root } = this.caller
-    const others = this.options.kernels.besides?.({ name, root }) ?? []
-    return others.filter(one => this.#mayLook(one.name))
+    return this.options.kernels.besides({ name, root }).filter(one => this.mayLook(one.name))
   }
 
   /** Nobody is asked about a kernel that the call does not name. */
-  #mayLook(kernel: string): boolean {
-    const { rules } = this.policyOn()
+  mayLook(kernel: string): boolean {
+    const { rules } = this.policyOn([], { kernel })
     return decide({ tool: this.tool.name, level: 'safe', kernel, rules }).decision === 'allow'
   }
 
-  /** Runs the handler, and never rejects. */
-  async attempt(run: Attempt): Promise<Outcome> {
-    try {
-      return await this.tool.handler(run.args, this.context(run.level, run))
-    } catch (error) {
-      return this.fault(error, run.level)
+  /** Runs the handler, and never rejects. A name that is not there yet in a program that has just begun is waited for. */
+  async attempt(run: Attempt, place = this.#place): Promise<Outcome> {
+    for (;;) {
+      const outcome = await this.#attempt(run, place)
+      const isMissing = outcome.type === 'failed' && outcome.error.code === 'not_found'
+      if (!isMissing || this.cancelled || place === undefined) return outcome
+      if (!this.options.kernels.mayBeLoading(place.name)) return outcome
+      await new Promise(resolve => setTimeout(resolve, LOADING_MS))
     }
   }
 
-  fault(error: unknown, level: Level): Refusal {
-    const { cancelled } = this
-    const attached = this.#place?.kernel.identity.attached === true
-    const { log } = this.options
-    return faultOf({ error, tool: this.tool.name, kernel: this.kernelName, attached, level, cancelled, log })
+  async #attempt(run: Attempt, place: Place | undefined): Promise<Outcome> {
+    try {
+      return await this.tool.handler(run.args, this.context(run.level, run, place))
+    } catch (error) {
+      return this.fault(error, run.level, place)
+    }
   }
 
-  context(level: Level, { again }: Pick<Attempt, 'again'> = {}): Context {
+  fault(error: unknown, level: Level, place = this.#place): Refusal {
+    const { cancelled } = this
+    const attached = place?.kernel.identity.attached === true
+    const kernel = place?.name ?? this.kernelName
+    const { log } = this.options
+    return faultOf({ error, tool: this.tool.name, kernel, attached, level, cancelled, log })
+  }
+
+  context(level: Level, { again }: Pick<Attempt, 'again'> = {}, place = this.#place): Context {
     const { caller, options } = this
     const files = () => options.files.of(caller.root, this.#shows())
-    const given = { run: this, options, level, files }
-    const place = this.#place
+    const kernels = () => callerKernels({ ...options, caller })
+    const given = { run: this, level, files, kernels }
     if (place === undefined) return new Context(given)
     const { leases } = options
     return new ContextOnKernel({
@@ -530,7 +743,7 @@ export class Run {
 
   #printed(): OutputLog {
     this.#output ??= openOutput({
-      texts: this.options.texts,
+      texts: this.texts,
       on: event => {
         if (event.type === 'output') this.emit(event)
       },
@@ -547,7 +760,7 @@ export class Run {
   }
 
   /** A refusal, which the journal remembers too. */
-  noted(refusal: Refusal, judged: Judged, args?: Arguments): Refusal {
+  noted(refusal: Refusal, judged: Stage, args?: Arguments): Refusal {
     const outcome = codeOf(refusal)
     this.options.journal.later({ type: 'refused', ...this.journalled(judged, args), outcome })
     return refusal
@@ -563,7 +776,7 @@ export class Run {
   }
 
   /** What the journal says of the call in every entry that begins one. `args` where they are others by now. */
-  journalled<J extends Judged>({ level, decision }: J, args: Arguments = this.checked.args) {
+  journalled<J extends Stage>({ level, decision }: J, args: Arguments = this.checked.args) {
     const { call, caller } = this
     return {
       call,
@@ -572,6 +785,7 @@ export class Run {
       kernel: this.kernelName,
       epoch: this.#place?.kernel.identity.epoch ?? null,
       caller: caller.id,
+      who: caller.who,
       args: this.tool.journalled(args),
       decision: decision as J['decision'],
     }
@@ -580,123 +794,7 @@ export class Run {
 
 const NO_PATHS: readonly string[] = []
 
-export function codeOf(outcome: Outcome): string {
-  return outcome.type === 'failed' ? outcome.error.code : outcome.type
-}
+/** How often a program that has just begun is looked into again, in ms. */
+const LOADING_MS = 100
 
-/** What was promised, or `undefined` as soon as the caller gives up; the promise goes on unseen. */
-function unlessAborted<Value>(promise: Promise<Value>, signal: Signal): Promise<Value | undefined> {
-  return new Promise((resolve, reject) => {
-    const stop = () => resolve(undefined)
-    if (signal.aborted) return stop()
-    signal.addEventListener('abort', stop)
-    promise.then(resolve, reject).then(() => signal.removeEventListener('abort', stop))
-  })
-}
-
-/** A kernel, and the name under which it is known. */
-interface Place {
-  readonly name: string
-  readonly kernel: Kernel
-  /** How the image before was lost, if this one was started for this call in its place. */
-  readonly replaces?: string
-}
-
-/** The call that a handler runs for. */
-interface Calling {
-  readonly call: CallId
-  readonly caller: Pick<Caller, 'who' | 'root'>
-  readonly signal: Signal
-  readonly canAsk: boolean
-  ask(question: Question): Promise<string>
-}
-
-interface Given {
-  readonly run: Calling
-  readonly level: Level
-  readonly options: {
-    readonly jobs: Jobs
-    readonly texts: Texts
-    readonly lookMs: number
-  }
-  /** The files of the caller's project, as far as the policy lets the call see them. */
-  files(): ProjectFiles
-}
-
-/** What a handler is given. */
-export class Context implements ToolContext {
-  readonly call: CallId
-  readonly who: string
-  readonly level: Level
-  readonly lookMs: number
-  readonly jobs: Jobs
-  readonly texts: Texts
-  readonly pathOf: (path: string) => string
-  readonly signal: Signal
-  readonly #filesOf: () => ProjectFiles
-  #files: ProjectFiles | undefined
-
-  constructor({ run, level, options, files }: Given) {
-    this.call = run.call
-    this.who = run.caller.who
-    this.level = level
-    this.lookMs = options.lookMs
-    this.jobs = options.jobs
-    this.texts = options.texts
-    this.pathOf = path => resolve(run.caller.root, path)
-    this.signal = run.signal
-    this.#filesOf = files
-  }
-
-  get files(): ProjectFiles {
-    this.#files ??= this.#filesOf()
-    return this.#files
-  }
-}
-
-interface OnKernel {
-  readonly place: Place
-  /** The image was given the call before: it is asked what became of it, and begins nothing. */
-  readonly again: boolean
-  output(): OutputLog
-  leases(): CallLeases
-  others(): readonly OtherKernel[]
-}
-
-/** The same on a kernel, whose output is kept from when it is first asked for. */
-export class ContextOnKernel extends Context implements KernelContext {
-  readonly kernel: Kernel
-  readonly kernelName: string
-  readonly again: boolean
-  readonly ask: (question: Question) => Promise<string>
-  readonly others: () => readonly OtherKernel[]
-  readonly #calling: Calling
-  readonly #output: () => OutputLog
-  readonly #leasesOf: () => CallLeases
-  #leases: CallLeases | undefined
-
-  constructor(given: Given & OnKernel) {
-    super(given)
-    this.kernel = given.place.kernel
-    this.kernelName = given.place.name
-    this.again = given.again
-    this.ask = question => given.run.ask(question)
-    this.#calling = given.run
-    this.#output = given.output
-    this.others = given.others
-    this.#leasesOf = given.leases
-  }
-
-  get leases(): CallLeases {
-    this.#leases ??= this.#leasesOf()
-    return this.#leases
-  }
-
-  get canAsk(): boolean {
-    return this.#calling.canAsk
-  }
-
-  get output(): OutputLog {
-    return this.#output()
-  }
-}
+const isByPerson = ({ seat, isPerson }: Caller) => seat?.() !== undefined || isPerson?.() === true

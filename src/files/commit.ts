@@ -2,27 +2,26 @@ import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import type { Committed, CommittedFile, FileChange } from '../../tools/contract.ts'
 import type { Failed } from '../../tools/outcome.ts'
+import { errnoOf } from '../../wire/errors.ts'
 import { sha256 } from '../sha256.ts'
 import { NEW, OLD, STEM } from './confine.ts'
 import {
-  type Disk,
-  errnoOf,
   type Folder,
-  Moved,
-  type Pinning,
+  type FolderAccess,
   pinFolder,
-  readAll,
+  readFileAt,
+  StaleFile,
   type Stat,
   writeAll,
 } from './disk.ts'
 import { sameBytes } from './look.ts'
 import { removeEmptied } from './new-folders.ts'
 import { changeFailed, type Held, stale } from './refused.ts'
-import { closeQuietly, Replacement } from './replacement.ts'
+import { Replacement } from './replacement.ts'
 import { foldedPath } from './roots.ts'
 import { type Kept, type KeptChange, MOST_FOLDERS, stemOf } from './undo.ts'
 
-interface Committing extends Pinning {
+interface CommitParts extends FolderAccess {
   readonly kept: Kept
   readonly unfinished: Unfinished
   /** Bytes of the largest file. */
@@ -39,11 +38,11 @@ interface Order {
  * beside the old ones, and then, in one step of this process, each compared once more and replaced. Where one of them cannot be, those
  * before it are put back.
  */
-export async function commit(parts: Committing, order: Order): Promise<Committed | Failed> {
+export async function commit(parts: CommitParts, order: Order): Promise<Committed | Failed> {
   const paths = order.changes.map(({ path }) => path)
   if (new Set(paths).size !== paths.length) throw new Error('a plan changes one file twice')
   const replacements: Replacement[] = []
-  const going: Going = { parts, order, replacements, at: undefined, reached: 'nothing' }
+  const going: CommitRun = { parts, order, replacements, at: undefined, reached: 'nothing' }
   try {
     return await carryOut(going)
   } catch (error) {
@@ -57,14 +56,14 @@ export async function commit(parts: Committing, order: Order): Promise<Committed
 }
 
 /** What was there before is known to whoever tidies up until no temporary name is left. */
-function conclude({ parts, order, replacements, reached }: Going): void {
+function conclude({ parts, order, replacements, reached }: CommitRun): void {
   if (reached === 'nothing') return
   if (reached !== 'all' && replacements.every(({ holds }) => holds === 'old')) parts.kept.forget(order.change)
   if (replacements.every(({ isTidy }) => isTidy)) parts.unfinished.end(order.change)
 }
 
-interface Going {
-  readonly parts: Committing
+interface CommitRun {
+  readonly parts: CommitParts
   readonly order: Order
   readonly replacements: Replacement[]
   /** The file that is being worked on. */
@@ -73,7 +72,7 @@ interface Going {
   reached: 'nothing' | 'kept' | 'all'
 }
 
-async function carryOut(going: Going): Promise<Committed | Failed> {
+async function carryOut(going: CommitRun): Promise<Committed | Failed> {
   const { parts, order, replacements } = going
   const each = function* () {
     for (const replacement of replacements) {
@@ -99,7 +98,7 @@ async function carryOut(going: Going): Promise<Committed | Failed> {
   )
 }
 
-async function keep(going: Going): Promise<void> {
+async function keep(going: CommitRun): Promise<void> {
   const { parts, order, replacements } = going
   const files = replacements.map(({ change: { path, before, after, identity }, mode, owner }) => ({
     path,
@@ -145,10 +144,10 @@ async function synced(replacements: readonly Replacement[]): Promise<Failed | un
   return undefined
 }
 
-function answerTo(error: unknown, { order, replacements, at }: Going): Failed {
+function answerTo(error: unknown, { order, replacements, at }: CommitRun): Failed {
   // Those that were not even opened are as they were.
   const held = replacements.length === order.changes.length ? replacements.map(heldBy) : unchanged(order)
-  if (error instanceof Moved) {
+  if (error instanceof StaleFile) {
     if (held.every(({ holds }) => holds === 'old')) return stale([error.message])
     const moved = Object.assign(new Error(`ESTALE: ${error.message}`), { code: 'ESTALE' })
     return changeFailed(moved, { what: 'The files could not be changed together, nor all be put back', held })
@@ -213,7 +212,7 @@ interface Unfinished {
   tidy(): Promise<void>
 }
 
-interface UnfinishedOptions extends Pinning {
+interface UnfinishedOptions extends FolderAccess {
   readonly stateDir: string
   readonly kept: Kept
   /** Bytes of the largest file. */
@@ -245,7 +244,7 @@ export function openUnfinished(options: UnfinishedOptions): Unfinished {
   const pathOf = (change: string) => join(dir, stemOf(change))
 
   function tidyOne(name: string): void {
-    const note = parsed(read(disk, join(dir, name), NOTE_BYTES))
+    const note = parsed(readFileAt(disk, join(dir, name), NOTE_BYTES))
     // One that was torn when it was written is of a change that had made nothing yet.
     if (note !== undefined) sweep(options, note)
     disk.unlink(join(dir, name))
@@ -335,20 +334,11 @@ function isSpare({ disk, most }: UnfinishedOptions, { path, old, at, folder, cha
   if (disk.lstat(folder.at(basename(path)))?.id === old.id) return true
   const number = change?.files.findIndex(file => file.path === path) ?? -1
   const file = change?.files[number]
-  const bytes = read(disk, at, most)
+  const bytes = readFileAt(disk, at, most)
   if (file === undefined || bytes === undefined) return false
   if (file.beforeSha256 === null) return sha256(bytes) === file.afterSha256
   const before = change?.before(number)
   return before !== undefined && before !== null && sameBytes(before, bytes)
-}
-
-function read(disk: Disk, path: string, most: number): Uint8Array | undefined {
-  const fd = disk.open(path, { for: 'reading' })
-  try {
-    return readAll(disk, { fd, most })
-  } finally {
-    closeQuietly(disk, fd)
-  }
 }
 
 function parsed(bytes: Uint8Array | undefined): Note | undefined {

@@ -1,6 +1,7 @@
 import { dirname, join, relative } from 'node:path'
 import type { Failed } from '../../tools/outcome.ts'
-import { type Disk, eachNameOnce, errnoOf, NODE_DISK, type Stat } from './disk.ts'
+import { errnoOf } from '../../wire/errors.ts'
+import { type Disk, eachNameOnce, NODE_DISK, type Stat } from './disk.ts'
 import { fileFailed, pathRefused } from './refused.ts'
 import { ALL_HIDDEN, folded, foldedPath, HIDDEN, holdsHome, isWithin } from './roots.ts'
 
@@ -46,7 +47,7 @@ function faultOfNewName(name: string): string | undefined {
 /** As many as Linux follows. */
 const MOST_LINKS = 40
 
-type Resolved =
+type Resolution =
   | {
       readonly type: 'resolved'
       /** As much of the path as is there, without links. */
@@ -70,7 +71,7 @@ type Resolved =
  * and those that Linux makes up under /proc: what comes out is a path without links, and nothing else is ever opened.
  * Throws what the disk throws.
  */
-function resolvePath(disk: Disk, path: string): Resolved {
+function resolvePath(disk: Disk, path: string): Resolution {
   const left = namesOf(path)
   let there = '/'
   let stat = statOf(disk, there)
@@ -135,7 +136,7 @@ const DEEPEST = 8
 /** Whoever looks again so soon after a folder changed may see the same time on it, though it changed once more. */
 const SETTLED_MS = 2_000
 
-interface Owning {
+interface OwnOptions {
   /** Folders and files of Imago's own, there or not. */
   readonly paths: readonly string[]
   /**
@@ -156,7 +157,7 @@ interface Own {
 }
 
 /** One folder of Imago's own, as it was when its names were last looked at. */
-interface Listing {
+interface OwnFolder {
   readonly id: string
   readonly changedMs: number
   /** Whether the same time on the folder means the same names in it. */
@@ -174,10 +175,10 @@ interface Place {
  * Looks at each folder of Imago's own every time, and at what is in it only where the folder says that its names have
  * changed: what a look costs does not grow with what is kept. Throws what the disk throws.
  */
-function openOwn({ paths, piles, now }: Owning): (disk: Disk) => Own {
-  const listings = new Map<string, Listing>()
+function openOwn({ paths, piles, now }: OwnOptions): (disk: Disk) => Own {
+  const listings = new Map<string, OwnFolder>()
 
-  function listing(disk: Disk, { path, stat }: Place): Listing {
+  function listing(disk: Disk, { path, stat }: Place): OwnFolder {
     const was = listings.get(path)
     const isSame = was?.id === stat.id && was.changedMs === stat.changedMs
     if (isSame && was.isSettled) return was
@@ -250,7 +251,7 @@ function namesIn(disk: Disk, folder: string): readonly string[] {
 export const POLICY_NAME = 'imago.toml'
 
 /** What no tool may touch, there or not. */
-interface Protected {
+interface Protection {
   /** Why the path is protected, as a clause; `stat` is of what is there. Throws what the disk throws. */
   reason(disk: Disk, path: string, stat: Stat | undefined): string | undefined
   /** What is Imago's own at this moment, for a look at many names. Throws what the disk throws. */
@@ -263,7 +264,7 @@ export interface Glance {
 }
 
 /** Those paths and all that is in them, under every name, and every `imago.toml`. */
-function openProtected(owning: Owning): Protected {
+function openProtected(owning: OwnOptions): Protection {
   const { paths } = owning
   const own = openOwn(owning)
   // Both ways of writing them: a link on the way to them may come or go.
@@ -310,7 +311,7 @@ function foldersAbove(disk: Disk, path: string): string[] {
 }
 
 /** A path that a tool may touch. */
-export interface Located {
+export interface Location {
   readonly type: 'located'
   /** Absolute, without links. */
   readonly path: string
@@ -324,7 +325,7 @@ export interface Located {
   readonly isLink: boolean
 }
 
-export interface Asked {
+export interface PathRequest {
   /** The caller's project. */
   readonly root: string
   /** As the caller wrote it; a relative one counts from `root`. */
@@ -333,14 +334,14 @@ export interface Asked {
 
 /** The only place that decides which paths tools may touch. */
 export interface Confinement {
-  locate(asked: Asked): Located | Failed
+  locate(asked: PathRequest): Location | Failed
   /** What is Imago's own at this moment, for a look at many names. Throws what the disk throws. */
   glance(): Glance
   /** Where the caller's project and the further folders lie, without links; those that are not there are left out. */
   tops(root: string): { readonly root: string; readonly further: readonly string[] } | Failed
 }
 
-export interface Confining {
+export interface ConfinementOptions {
   readonly disk: Disk
   /** Further folders, besides the caller's project. */
   readonly roots: readonly string[]
@@ -353,7 +354,7 @@ export interface Confining {
   now(): number
 }
 
-export function openConfinement(confining: Confining): Confinement {
+export function openConfinement(confining: ConfinementOptions): Confinement {
   const { disk, roots, protected: paths, kept, home, now } = confining
   const guard = openProtected({ paths, piles: [kept], now })
   const pinned = new Map<string, string>()
@@ -368,7 +369,7 @@ export function openConfinement(confining: Confining): Confinement {
     return found.there
   }
 
-  function locate(once: Disk, { root, path }: Asked): Located | Failed {
+  function locate(once: Disk, { root, path }: PathRequest): Location | Failed {
     const quoted = shortened(path)
     const fault = faultOfPath(path)
     if (fault !== undefined)
@@ -436,7 +437,7 @@ export function openConfinement(confining: Confining): Confinement {
 }
 
 /** What a person should know of the way to a file. */
-export function remarksOn({ shown, throughLink }: Located): string[] {
+export function remarksOn({ shown, throughLink }: Location): string[] {
   return [
     ...(throughLink ? ['It was reached through a link; the path here is where that leads.'] : []),
     ...(holdsHidden(shown) ? ['Its name holds characters that cannot be seen.'] : []),

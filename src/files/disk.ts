@@ -23,6 +23,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { errnoOf } from '../../wire/errors.ts'
 
 /**
  * All that Imago ever asks of the file system for the files of a project. One small interface, so that a test can fail
@@ -42,7 +43,7 @@ export interface Disk {
   /** Throws ENOTEMPTY where anything is in it. */
   rmdir(path: string): void
   /** Opens without following a last link, without waiting for the other end of a pipe, and closed in children. */
-  open(path: string, how: Opening): number
+  open(path: string, how: OpenMode): number
   close(fd: number): void
   /** How many bytes came; 0 at the end. */
   read(fd: number, into: Uint8Array, place: { readonly from: number; readonly at: number }): number
@@ -70,7 +71,7 @@ export interface RawName {
   readonly kind: Stat['kind']
 }
 
-export type Opening =
+export type OpenMode =
   | { readonly for: 'reading' }
   | { readonly for: 'looking into a folder' }
   /** Throws EEXIST where anything has that name, a link included. */
@@ -186,11 +187,6 @@ function kindOf(stat: BigIntStats | Dirent): Stat['kind'] {
   return stat.isSocket() ? 'socket' : 'device'
 }
 
-/** `ENOENT`, `EIO`, …; undefined for what is not a refusal of the system. */
-export function errnoOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
-}
-
 /** The whole content, from the beginning. Undefined where it is longer than `most` bytes. */
 export function readAll(disk: Disk, { fd, most }: { fd: number; most: number }): Uint8Array | undefined {
   let bytes = new Uint8Array(Math.min(disk.fstat(fd).size, most) + 1)
@@ -204,6 +200,34 @@ export function readAll(disk: Disk, { fd, most }: { fd: number; most: number }):
     const longer = new Uint8Array(Math.min(length * 2, most) + 1)
     longer.set(bytes)
     bytes = longer
+  }
+}
+
+/** A file for reading; undefined where the name leads to none any more, or to a link. */
+export function openIfThere(disk: Disk, path: string): number | undefined {
+  try {
+    return disk.open(path, { for: 'reading' })
+  } catch (error) {
+    if (['ENOENT', 'ELOOP', 'ENXIO'].includes(errnoOf(error) ?? '')) return undefined
+    throw error
+  }
+}
+
+export function closeQuietly(disk: Disk, fd: number): void {
+  try {
+    disk.close(fd)
+  } catch {
+    // It was only read.
+  }
+}
+
+/** The content of the file of that name; undefined where it is longer than `most` bytes. */
+export function readFileAt(disk: Disk, path: string, most: number): Uint8Array | undefined {
+  const fd = disk.open(path, { for: 'reading' })
+  try {
+    return readAll(disk, { fd, most })
+  } finally {
+    closeQuietly(disk, fd)
   }
 }
 
@@ -230,7 +254,7 @@ export interface Folder {
 }
 
 /** How the names in a folder are reached; `true` where the system has `/proc/self/fd`. */
-export interface Pinning {
+export interface FolderAccess {
   readonly disk: Disk
   readonly throughProc: boolean
 }
@@ -249,16 +273,10 @@ export function hasOpenFiles(disk: Disk): boolean {
  * link redirects nothing. Elsewhere a name counts from the path, and device and inode are compared before and after
  * each use; between the two is a window of one system call, which a racing process of the same user can hit.
  */
-export function pinFolder({ disk, throughProc }: Pinning, path: string): Folder | undefined {
+export function pinFolder({ disk, throughProc }: FolderAccess, path: string): Folder | undefined {
   const fd = openFolder(disk, path)
   if (fd === undefined) return undefined
-  const close = () => {
-    try {
-      disk.close(fd)
-    } catch {
-      // It was only looked into.
-    }
-  }
+  const close = () => closeQuietly(disk, fd)
   try {
     const { id } = disk.fstat(fd)
     const way = throughProc ? `${OPEN_FILES}/${fd}` : path
@@ -287,6 +305,6 @@ function openFolder(disk: Disk, path: string): number | undefined {
 }
 
 /** The file is not what the change was worked out from; the message is a clause. */
-export class Moved extends Error {
-  override readonly name = 'Moved'
+export class StaleFile extends Error {
+  override readonly name = 'StaleFile'
 }

@@ -3,23 +3,23 @@ import type { Committed, FileChange, ProjectFiles, SeenFile } from '../../tools/
 import type { Failed } from '../../tools/outcome.ts'
 import { sha256 } from '../sha256.ts'
 import { commit, openLocks, openUnfinished } from './commit.ts'
-import { type Confining, openConfinement } from './confine.ts'
+import { type ConfinementOptions, openConfinement } from './confine.ts'
 import { type Disk, hasOpenFiles, NODE_DISK } from './disk.ts'
 import type { Shows } from './list.ts'
 import {
   changed,
-  type Drawn,
   decode,
-  type Looking,
+  type FileAccess,
+  type FileView,
+  type LookRequest,
   moved,
   removed,
-  type Seeing,
   type Sight,
   see,
   seenOf,
 } from './look.ts'
 import { pathRefused } from './refused.ts'
-import { type Kept, keptDir, openKept, undone } from './undo.ts'
+import { type Kept, keptDir, openKept, type ReplacedText, undone } from './undo.ts'
 import { folderLooks, SHOWS_ALL } from './walk.ts'
 
 /** The files that tools may look at and change, of every project. */
@@ -51,6 +51,11 @@ export interface Files {
 export interface OpenFiles extends Files {
   /** Once what a daemon left that died in the middle of a change is tidied up. Never rejects. */
   readonly tidied: Promise<void>
+  /**
+   * What the file of that real path held before each of its last changes, newest first, at most `most` of them. None
+   * where that cannot be told.
+   */
+  replaced(path: string, most: number): readonly ReplacedText[]
   /**
    * Whether what is replaced, of that many bytes, can be kept for undoing, and nothing that was changed in the last day
    * goes for it. False where that cannot be told.
@@ -98,7 +103,7 @@ export function openFiles(options: FilesOptions): OpenFiles {
   const { disk = NODE_DISK, stateDir, now = Date.now, home = homedir(), roots = [] } = options
   const limits = { ...LIMITS, ...options.limits }
   const throughProc = options.throughProc ?? hasOpenFiles(disk)
-  const confining: Confining = {
+  const confining: ConfinementOptions = {
     disk,
     roots,
     protected: options.protected,
@@ -106,7 +111,7 @@ export function openFiles(options: FilesOptions): OpenFiles {
     home,
     now,
   }
-  const looking: Looking = {
+  const looking: FileAccess = {
     disk,
     throughProc,
     confinement: openConfinement(confining),
@@ -124,6 +129,14 @@ export function openFiles(options: FilesOptions): OpenFiles {
 
   return {
     tidied: unfinished.tidy(),
+    replaced(path, most) {
+      try {
+        return kept.textsOf(path, most)
+      } catch (error) {
+        log('What is kept for undoing cannot be looked at.', error)
+        return []
+      }
+    },
     roomToUndo(bytes) {
       try {
         return kept.spares(bytes)
@@ -146,15 +159,15 @@ export function openFiles(options: FilesOptions): OpenFiles {
   }
 }
 
-function filesOf({ looking, kept, root }: { looking: Looking; kept: Kept; root: string }): ProjectFiles {
+function filesOf({ looking, kept, root }: { looking: FileAccess; kept: Kept; root: string }): ProjectFiles {
   // What a tool holds says nothing of devices and inodes; the sight behind it does.
   const sights = new WeakMap<SeenFile, Sight>()
-  const drawn = (file: SeenFile): Drawn => {
+  const drawn = (file: SeenFile): FileView => {
     const sight = sights.get(file)
     if (sight === undefined) throw new Error('that file was not looked at through these files')
     return { file, sight }
   }
-  const look = (asked: Seeing): SeenFile | Failed => {
+  const look = (asked: LookRequest): SeenFile | Failed => {
     const sight = see(looking, asked)
     if (sight.type === 'failed') return sight
     const seen = seenOf(looking, asked, sight)

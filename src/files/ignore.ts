@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { type Disk, errnoOf, type Folder, type Pinning, pinFolder, readAll, type Stat } from './disk.ts'
+import { errnoOf } from '../../wire/errors.ts'
+import { type Disk, type Folder, type FolderAccess, pinFolder, readAll, type Stat } from './disk.ts'
 
 /**
  * One line of an ignore file, or one glob, as git's `wildmatch` has it. It is never made a regular expression: what
@@ -452,7 +453,7 @@ const EXCLUDE = ['info', 'exclude'] as const
 const MOST_BYTES = 256 * 1024
 
 /** A folder on the way down from the root whose ignore files are to hold. */
-interface Entering extends Pinning {
+interface IgnoreFolder extends FolderAccess {
   readonly folder: Folder
   /** Its real path. */
   readonly path: string
@@ -470,7 +471,7 @@ interface Entering extends Pinning {
  * The rules above, with those of the folder: its `.gitignore` and, at the top of a repository, `.git/info/exclude`.
  * As in git a link is not followed for either, and nothing from outside of a repository holds in it.
  */
-export function rulesIn(entering: Entering, rulesAbove: IgnoreRules): IgnoreRules {
+export function rulesIn(entering: IgnoreFolder, rulesAbove: IgnoreRules): IgnoreRules {
   const { disk, folder, above } = entering
   const isRepository = quietly(() => disk.lstat(folder.at(GIT))) !== undefined
   let rules = isRepository ? rulesAbove.fresh() : rulesAbove
@@ -488,7 +489,7 @@ export function rulesIn(entering: Entering, rulesAbove: IgnoreRules): IgnoreRule
 }
 
 /** Each folder on its way is held while the next is opened, so that no link leads elsewhere. */
-function excludeOf(entering: Entering, told: { shown: string; room: number }): string | undefined {
+function excludeOf(entering: IgnoreFolder, told: { shown: string; room: number }): string | undefined {
   const [info, name] = EXCLUDE
   const git = quietly(() => pinFolder(entering, join(entering.path, GIT)))
   const folder = git && quietly(() => pinFolder(entering, join(entering.path, GIT, info)))
@@ -501,7 +502,7 @@ function excludeOf(entering: Entering, told: { shown: string; room: number }): s
 }
 
 function textIn(
-  { disk, isOwn, unusable }: Entering,
+  { disk, isOwn, unusable }: IgnoreFolder,
   { folder, name, shown, room }: { folder: Folder; name: string; shown: string; room: number },
 ): string | undefined {
   const path = folder.at(name)

@@ -2,10 +2,11 @@ import { isUtf8 } from 'node:buffer'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import type { Cut, Entry, FileText, LeftOut, Listed, ListOrder, LookOrder } from '../../tools/contract.ts'
 import { type Failed, failed } from '../../tools/outcome.ts'
-import { type Glance, type Located, POLICY_NAME, remarksOn } from './confine.ts'
-import { type Disk, errnoOf, type Folder, pinFolder, type RawName, readAll, type Stat } from './disk.ts'
+import { errnoOf } from '../../wire/errors.ts'
+import { type Glance, type Location, POLICY_NAME, remarksOn } from './confine.ts'
+import { type Disk, type Folder, pinFolder, type RawName, readAll, type Stat } from './disk.ts'
 import { type Globs, globsOf, type IgnoreRules, NO_RULES, type NoGlobs, rulesIn } from './ignore.ts'
-import { decode, type Looking } from './look.ts'
+import { decode, type FileAccess } from './look.ts'
 import { pathRefused } from './refused.ts'
 import { isWithin } from './roots.ts'
 
@@ -49,7 +50,7 @@ export function openSlices({ signal, ms }: LookOrder, now: () => number = () => 
 }
 
 /** Names of one folder, as they come from the disk, and in slices. */
-interface Reading {
+interface NameSource {
   readonly disk: Disk
   readonly folder: Folder
   readonly slices: Slices
@@ -76,7 +77,7 @@ export const bytesOf = (name: string): string => Buffer.from(name).toString('lat
  * Reads all names, however many, and holds at most twice as many as are asked for. Throws what the disk throws.
  */
 export async function nextNames(
-  reading: Reading,
+  reading: NameSource,
   { begin, most }: { begin: Begin | undefined; most: number },
 ): Promise<NamePage> {
   const held: RawName[] = []
@@ -104,7 +105,7 @@ const byBytes = (one: RawName, other: RawName): number =>
 
 /** Calls for every name, in no order; false where the time was over before the last. Throws what the disk throws. */
 export async function eachName(
-  { disk, folder, slices }: Reading,
+  { disk, folder, slices }: NameSource,
   on: (name: RawName) => void,
 ): Promise<boolean> {
   const names = disk.names(folder.at('.'))
@@ -135,7 +136,7 @@ export function entryOf(o: {
   readonly above: string
 }): SeenEntry | 'vanished' | 'unreadable' {
   const { disk, folder, name, above } = o
-  const text = nameOf(name.bytes)
+  const text = utf8Name(name.bytes)
   const isNameable = text !== undefined
   const shownName = text ?? Buffer.from(name.bytes, 'latin1').toString()
   const shown = { name: shownName, shown: above === '' ? shownName : `${above}/${shownName}`, isNameable }
@@ -165,7 +166,7 @@ export function troubleOf(error: unknown): 'vanished' | 'unreadable' {
 }
 
 /** The name as a text; undefined where its bytes are no UTF-8. */
-function nameOf(bytes: string): string | undefined {
+function utf8Name(bytes: string): string | undefined {
   if (!/[^\0-\x7f]/.test(bytes)) return bytes
   const buffer = Buffer.from(bytes, 'latin1')
   return isUtf8(buffer) ? buffer.toString() : undefined
@@ -241,7 +242,7 @@ export interface Shows {
 }
 
 /** Where a look into folders happens. */
-export interface Ground extends Looking {
+export interface Ground extends FileAccess {
   /** The caller's project. */
   readonly root: string
   readonly shows: Shows
@@ -260,7 +261,7 @@ export interface Level {
 /** Where a look begins: at a folder, or at one name in it. */
 export interface Start {
   readonly type: 'start'
-  readonly located: Located
+  readonly located: Location
   /** The project, without links. */
   readonly root: string
   readonly level: Level
@@ -400,7 +401,7 @@ export function sieve(
 }
 
 /** Asked of a path that is no folder. */
-function notAFolder({ shown, stat }: Located): Failed {
+function notAFolder({ shown, stat }: Location): Failed {
   return pathRefused('not_a_folder', {
     why: `${JSON.stringify(shown)} is a ${stat?.kind ?? 'file'}, not a folder.`,
     next: 'get_file_info says more of it; read_file reads a text file.',
@@ -423,7 +424,7 @@ export async function list(
   const folder = pinFolder(ground, start.level.path)
   if (folder === undefined) return isMoving(start)
   try {
-    return await new Listing({ ground, start, folder, order, exclude }).page()
+    return await new PageBuilder({ ground, start, folder, order, exclude }).page()
   } finally {
     folder.close()
   }
@@ -454,7 +455,7 @@ interface Listings {
 }
 
 /** The page of one folder, while it is put together. */
-class Listing {
+class PageBuilder {
   readonly #o: Listings
   readonly #slices: Slices
   readonly #left = nothingLeft()

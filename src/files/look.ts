@@ -3,8 +3,8 @@ import { basename, dirname } from 'node:path'
 import type { Evidence, FileChange, FileIdentity, SeenFile, TextEncoding } from '../../tools/contract.ts'
 import { type Failed, failed } from '../../tools/outcome.ts'
 import { sha256 } from '../sha256.ts'
-import { type Asked, type Confinement, type Located, remarksOn } from './confine.ts'
-import { errnoOf, type Folder, type Pinning, pinFolder, readAll, type Stat } from './disk.ts'
+import { type Confinement, type Location, type PathRequest, remarksOn } from './confine.ts'
+import { type Folder, type FolderAccess, openIfThere, pinFolder, readAll, type Stat } from './disk.ts'
 import { fileFailed, pathRefused } from './refused.ts'
 
 /** One state of one file, to tell whether it is still in it, and what has become of it. */
@@ -46,7 +46,7 @@ const atTime = ({ changedMs }: Mark) => `at ${new Date(changedMs).toISOString()}
 export const sameBytes = (one: Uint8Array, other: Uint8Array): boolean => Buffer.compare(one, other) === 0
 
 /** What bytes say, and how; `text` is null where they are not text. */
-interface Decoded {
+interface FileText {
   readonly text: string | null
   readonly encoding: TextEncoding
   readonly newline: SeenFile['newline']
@@ -64,7 +64,7 @@ const NOT_LATIN = /[^\t\n\f\r\x20-\x7e\xa0-\xff]/
  * every byte is a character that can be seen. Nothing is guessed beyond that: other bytes are binary, and so is
  * whatever holds a NUL.
  */
-export function decode(bytes: Uint8Array): Decoded {
+export function decode(bytes: Uint8Array): FileText {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   for (const [encoding, text] of readings(buffer)) {
     if (text.includes('\0') || HALF_CHARACTER.test(text) || text.startsWith(BOM)) continue
@@ -97,13 +97,13 @@ function newlineOf(text: string): SeenFile['newline'] {
   return kinds.size > 1 ? 'mixed' : kind
 }
 
-type Encoded =
+type FileBytes =
   | { readonly type: 'encoded'; readonly bytes: Uint8Array }
   /** Why that encoding cannot spell the text, as a clause. */
   | { readonly type: 'unspellable'; readonly why: string }
 
 /** The text in that encoding, exactly: reading it back gives the same text, or it is refused. */
-export function encode(text: string, encoding: TextEncoding): Encoded {
+export function encode(text: string, encoding: TextEncoding): FileBytes {
   const why = unspellable(text, encoding)
   if (why !== undefined) return { type: 'unspellable', why }
   // A copy of its own: small buffers share their memory with others.
@@ -144,7 +144,7 @@ function unspellable(text: string, encoding: TextEncoding): string | undefined {
 
 const swapped = (buffer: Buffer): Buffer => Buffer.from(buffer).swap16()
 
-export interface Looking extends Pinning {
+export interface FileAccess extends FolderAccess {
   readonly confinement: Confinement
   /** Bytes of the largest file that is looked at. */
   readonly most: number
@@ -153,7 +153,7 @@ export interface Looking extends Pinning {
 /** What one look found; `stat`, `bytes` and `mark` are undefined where nothing is there. */
 export interface Sight {
   readonly type: 'sight'
-  readonly located: Located
+  readonly located: Location
   /** Device and inode of the folder that it is in; of the innermost that is there, where some are missing. */
   readonly folder: string
   readonly found: { readonly stat: Stat; readonly bytes: Uint8Array; readonly mark: Mark } | undefined
@@ -163,12 +163,12 @@ export interface Sight {
 const TURNS = 4
 
 /** What is looked at, and whether the folder of what is not there may be missing too. */
-export interface Seeing extends Asked {
+export interface LookRequest extends PathRequest {
   readonly newFolders?: boolean
 }
 
 /** Looks at one regular file, or at the place where one can be made, in one piece. */
-export function see(looking: Looking, asked: Seeing): Sight | Failed {
+export function see(looking: FileAccess, asked: LookRequest): Sight | Failed {
   const shown = JSON.stringify(asked.path)
   try {
     for (let turn = 0; turn < TURNS; turn++) {
@@ -184,7 +184,7 @@ export function see(looking: Looking, asked: Seeing): Sight | Failed {
   return failed('file_failed', { message, details: { errno: 'EAGAIN' }, next: 'Try again.' })
 }
 
-function refusalOf(located: Located, asked: Seeing): Failed | undefined {
+function refusalOf(located: Location, asked: LookRequest): Failed | undefined {
   const { shown, stat, newFolders } = located
   if (newFolders.length > 0 && asked.newFolders !== true)
     return failed('not_found', {
@@ -198,7 +198,7 @@ function refusalOf(located: Located, asked: Seeing): Failed | undefined {
   })
 }
 
-function seeLocated(looking: Looking, located: Located): Sight | Failed | 'moving' {
+function seeLocated(looking: FileAccess, located: Location): Sight | Failed | 'moving' {
   const folder = pinFolder(looking, dirname(firstOf(located)))
   if (folder === undefined) return 'moving'
   try {
@@ -209,17 +209,17 @@ function seeLocated(looking: Looking, located: Located): Sight | Failed | 'movin
 }
 
 /** The file, or the outermost of the folders that would be made for it. */
-const firstOf = ({ newFolders: [first], path }: Located): string => first ?? path
+const firstOf = ({ newFolders: [first], path }: Location): string => first ?? path
 
 /** Whatever differs from what was just located is moving: the next turn finds out what it is now. */
-function seeInside(o: Looking & { located: Located; folder: Folder }): Sight | Failed | 'moving' {
+function seeInside(o: FileAccess & { located: Location; folder: Folder }): Sight | Failed | 'moving' {
   const { disk, located, folder, most } = o
   const path = folder.at(basename(firstOf(located)))
   // Opening a device can already do something, so its kind is looked at before.
   const stat = disk.lstat(path)
   if (stat?.kind !== located.stat?.kind || stat?.id !== located.stat?.id) return 'moving'
   if (stat === undefined) return { type: 'sight', located, folder: folder.id, found: undefined }
-  const fd = openFile(o, path)
+  const fd = openIfThere(disk, path)
   if (fd === undefined) return 'moving'
   try {
     const before = disk.fstat(fd)
@@ -239,22 +239,13 @@ function seeInside(o: Looking & { located: Located; folder: Folder }): Sight | F
   }
 }
 
-function openFile({ disk }: Looking, path: string): number | undefined {
-  try {
-    return disk.open(path, { for: 'reading' })
-  } catch (error) {
-    if (['ENOENT', 'ELOOP', 'ENXIO'].includes(errnoOf(error) ?? '')) return undefined
-    throw error
-  }
-}
-
 function tooLarge({ shown, bytes, most }: { shown: string; bytes: number; most: number }): Failed {
   const message = `${shown} has ${bytes} bytes; a tool looks at and writes files of up to ${most}.`
   return failed('too_large', { message, details: { bytes, most } })
 }
 
 /** The sight as a tool is given it. */
-export function seenOf(looking: Looking, asked: Asked, sight: Sight): SeenFile {
+export function seenOf(looking: FileAccess, asked: PathRequest, sight: Sight): SeenFile {
   const { located, found } = sight
   const { path, shown } = located
   return {
@@ -273,7 +264,7 @@ export function seenOf(looking: Looking, asked: Asked, sight: Sight): SeenFile {
 }
 
 /** As shown, outermost first. */
-function newFoldersOf({ shown, newFolders }: Located): string[] {
+function newFoldersOf({ shown, newFolders }: Location): string[] {
   const names = shown.split('/')
   return newFolders.map((_, number) => names.slice(0, names.length - newFolders.length + number).join('/'))
 }
@@ -290,7 +281,7 @@ function remarksOnFile({ names, mode, uid }: Stat): string[] {
   ]
 }
 
-function evidenceOf(looking: Looking, { root }: Asked, was: Sight): Evidence {
+function evidenceOf(looking: FileAccess, { root }: PathRequest, was: Sight): Evidence {
   const { path, shown } = was.located
   const newFolders = was.located.newFolders.length > 0
   return {
@@ -313,7 +304,7 @@ function hashOf({ folder, found, located }: Sight): string {
   return sha256(`file\0${id}\0${mode}\0${size}\0${content}`)
 }
 
-function movedOf(o: { looking: Looking; was: Sight; now: Sight | Failed }): string | undefined {
+function movedOf(o: { looking: FileAccess; was: Sight; now: Sight | Failed }): string | undefined {
   const { looking, was, now } = o
   const { path } = was.located
   if (now.type === 'failed' || now.located.path !== path) return whatStandsAt(looking, path, now)
@@ -325,7 +316,7 @@ function movedOf(o: { looking: Looking; was: Sight; now: Sight | Failed }): stri
 }
 
 /** Why a path does not lead to a file of its own any more. */
-function whatStandsAt({ disk }: Looking, path: string, now: Sight | Failed): string {
+function whatStandsAt({ disk }: FileAccess, path: string, now: Sight | Failed): string {
   const kind = kindAt(() => disk.lstat(path)?.kind)
   if (kind !== undefined && kind !== 'file') return `was replaced by a ${kind}`
   if (now.type === 'sight') return `is behind a link now, which leads to ${now.located.shown}`
@@ -344,7 +335,7 @@ function kindAt(look: () => Stat['kind'] | undefined): Stat['kind'] | undefined 
 // Changes of files as plans hold them: worked out to the last byte from what was seen, with nothing done yet.
 
 /** A file as a tool has it, and what is behind it. */
-export interface Drawn {
+export interface FileView {
   readonly file: SeenFile
   readonly sight: Sight
 }
@@ -355,7 +346,7 @@ export function changed({
   sight,
   text,
   most,
-}: Drawn & { text: string; most: number }): FileChange | Failed {
+}: FileView & { text: string; most: number }): FileChange | Failed {
   const { shown, encoding } = file
   const encoded = encode(text, encoding)
   if (encoded.type === 'unspellable')
@@ -369,13 +360,13 @@ export function changed({
 }
 
 /** Without the file. */
-export function removed({ file, sight }: Drawn): FileChange {
+export function removed({ file, sight }: FileView): FileChange {
   if (sight.found === undefined) throw new Error(`${file.shown} is not there, and cannot be taken away`)
   return changeOf(sight, { after: null })
 }
 
 /** First with the file under the other path, where nothing is, then without it under its own. */
-export function moved(from: Drawn, to: Drawn): readonly [appears: FileChange, goes: FileChange] {
+export function moved(from: FileView, to: FileView): readonly [appears: FileChange, goes: FileChange] {
   const { found } = from.sight
   if (found === undefined || to.sight.found !== undefined)
     throw new Error(`${from.file.shown} cannot be moved to ${to.file.shown}`)
@@ -390,7 +381,7 @@ interface Like {
   readonly owner: string | null
 }
 
-interface Drawing {
+interface NextState {
   /** Null where the file is to go. */
   readonly after: Uint8Array | null
   /** Of a file that is made: another one's. */
@@ -400,7 +391,7 @@ interface Drawing {
 }
 
 /** From what was seen to those bytes. */
-export function changeOf(sight: Sight, { after, like, folders = 0 }: Drawing): FileChange {
+export function changeOf(sight: Sight, { after, like, folders = 0 }: NextState): FileChange {
   const { located, found, folder } = sight
   const { path, shown, newFolders } = located
   const many = after === null ? folders : newFolders.length

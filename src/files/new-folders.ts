@@ -1,6 +1,7 @@
 import { basename, dirname } from 'node:path'
 import type { FileChange } from '../../tools/contract.ts'
-import { errnoOf, type Folder, Moved, type Pinning, pinFolder } from './disk.ts'
+import { errnoOf } from '../../wire/errors.ts'
+import { type Folder, type FolderAccess, pinFolder, StaleFile } from './disk.ts'
 
 /** A folder that was made, by the one that it is in. */
 interface Made {
@@ -10,11 +11,11 @@ interface Made {
 
 /**
  * The folders that are made for one new file: `compare`, `make`, then `sync` or `takeBack`; `close` in any case. The
- * first two throw `Moved`, or what the disk throws. Nothing that was there is ever touched: where one of the names is
+ * first two throw `StaleFile`, or what the disk throws. Nothing that was there is ever touched: where one of the names is
  * taken the change is stale, and only what is empty is taken back.
  */
 export class NewFolders {
-  readonly #pinning: Pinning
+  readonly #pinning: FolderAccess
   readonly #change: FileChange
   /** Outermost first. */
   readonly #paths: readonly string[]
@@ -23,12 +24,12 @@ export class NewFolders {
   readonly #made: Made[] = []
 
   /** Holds the innermost folder open that is there. */
-  constructor(change: FileChange, pinning: Pinning) {
+  constructor(change: FileChange, pinning: FolderAccess) {
     this.#pinning = pinning
     this.#change = change
     this.#paths = foldersOf(change.path, change.identity?.folders ?? 0).reverse()
     const top = pinFolder(pinning, dirname(this.#paths[0] ?? change.path))
-    if (top === undefined) throw new Moved(`the folder of ${change.shown} is not there any more`)
+    if (top === undefined) throw new StaleFile(`the folder of ${change.shown} is not there any more`)
     this.#folders.push(top)
   }
 
@@ -37,7 +38,7 @@ export class NewFolders {
     const { shown, identity } = this.#change
     const top = this.#innermost
     if (!top.isHere() || top.id !== identity?.folder)
-      throw new Moved(`the folder of ${shown} is another one now`)
+      throw new StaleFile(`the folder of ${shown} is another one now`)
     const [first = ''] = this.#paths
     if (this.#pinning.disk.lstat(top.at(basename(first))) !== undefined) throw this.#taken()
   }
@@ -49,7 +50,9 @@ export class NewFolders {
       made.add(path)
       const folder = pinFolder(this.#pinning, path)
       if (folder === undefined)
-        throw new Moved(`a folder that was made for ${this.#change.shown} was replaced at the last moment`)
+        throw new StaleFile(
+          `a folder that was made for ${this.#change.shown} was replaced at the last moment`,
+        )
       this.#folders.push(folder)
     }
     return this.#innermost.id
@@ -93,8 +96,8 @@ export class NewFolders {
     }
   }
 
-  #taken(): Moved {
-    return new Moved(`${this.#change.shown} has a folder by now that was to be made`)
+  #taken(): StaleFile {
+    return new StaleFile(`${this.#change.shown} has a folder by now that was to be made`)
   }
 }
 
@@ -103,7 +106,7 @@ export class NewFolders {
  * disk refused, so that an empty one may be left. Never throws.
  */
 export function removeEmptied(
-  pinning: Pinning,
+  pinning: FolderAccess,
   { path, folders }: { path: string; folders: number },
 ): boolean {
   for (const folder of foldersOf(path, folders)) {
@@ -121,7 +124,7 @@ export function removeEmptied(
 }
 
 /** Some file systems have no such thing for folders. */
-export async function syncFolder({ disk }: Pick<Pinning, 'disk'>, fd: number): Promise<void> {
+export async function syncFolder({ disk }: Pick<FolderAccess, 'disk'>, fd: number): Promise<void> {
   try {
     await disk.sync(fd)
   } catch (error) {

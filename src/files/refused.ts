@@ -1,5 +1,5 @@
 import { type Failed, failed } from '../../tools/outcome.ts'
-import { errnoOf } from './disk.ts'
+import { errnoOf } from '../../wire/errors.ts'
 
 /** What `details.reason` of a `path_refused` can be: a closed list. */
 const PATH_REASONS = {

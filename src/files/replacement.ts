@@ -1,15 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { basename, dirname } from 'node:path'
 import type { FileChange } from '../../tools/contract.ts'
+import { errnoOf } from '../../wire/errors.ts'
 import { NEW, OLD, TEMPORARY } from './confine.ts'
 import {
+  closeQuietly,
   type Disk,
-  errnoOf,
   type Folder,
-  Moved,
-  type Pinning,
+  type FolderAccess,
+  openIfThere,
   pinFolder,
   readAll,
+  StaleFile,
   type Stat,
   writeAll,
 } from './disk.ts'
@@ -23,7 +25,7 @@ interface OldFile {
   readonly stat: Stat
 }
 
-interface Comparing {
+interface Comparison {
   readonly disk: Disk
   readonly change: FileChange
   readonly folder: Folder
@@ -32,26 +34,27 @@ interface Comparing {
 }
 
 /**
- * Throws `Moved` unless folder and file are those of the plan, and the file holds what it held. Answers the file, for
+ * Throws `StaleFile` unless folder and file are those of the plan, and the file holds what it held. Answers the file, for
  * the caller to close; undefined where none is there, and none is to be.
  */
-function openCompared(o: Comparing): OldFile | undefined {
+function openCompared(o: Comparison): OldFile | undefined {
   const { disk, change, folder } = o
   const { shown, identity, before } = change
   if (!folder.isHere() || folder.id !== identity?.folder)
-    throw new Moved(`the folder of ${shown} is another one now`)
+    throw new StaleFile(`the folder of ${shown} is another one now`)
   const path = folder.at(basename(change.path))
   const named = disk.lstat(path)
   if (named !== undefined && named.kind !== 'file')
-    throw new Moved(`${shown} was replaced by a ${named.kind}`)
+    throw new StaleFile(`${shown} was replaced by a ${named.kind}`)
   if (named === undefined) {
-    if (before !== null) throw new Moved(`${shown} was deleted`)
+    if (before !== null) throw new StaleFile(`${shown} was deleted`)
     return undefined
   }
-  const fd = openUnless(disk, path, `${shown} was deleted or replaced at the last moment`)
+  const fd = openIfThere(disk, path)
+  if (fd === undefined) throw new StaleFile(`${shown} was deleted or replaced at the last moment`)
   try {
     const stat = disk.fstat(fd)
-    if (stat.id !== named.id) throw new Moved(`${shown} is another file now`)
+    if (stat.id !== named.id) throw new StaleFile(`${shown} is another file now`)
     compareOpen(o, fd)
     return { fd, stat }
   } catch (error) {
@@ -60,33 +63,17 @@ function openCompared(o: Comparing): OldFile | undefined {
   }
 }
 
-/** Bytes, mode, owner and identity of the open file. Throws `Moved` where one of them is another. */
-function compareOpen({ disk, change, most }: Comparing, fd: number): void {
+/** Bytes, mode, owner and identity of the open file. Throws `StaleFile` where one of them is another. */
+function compareOpen({ disk, change, most }: Comparison, fd: number): void {
   const { shown, before, identity } = change
   const stat = disk.fstat(fd)
   const bytes = readAll(disk, { fd, most })
-  if (bytes === undefined) throw new Moved(`${shown} has grown beyond ${most} bytes`)
+  if (bytes === undefined) throw new StaleFile(`${shown} has grown beyond ${most} bytes`)
   const now = markOf(stat, bytes)
-  if (before === null) throw new Moved(`${shown} ${causeOf(undefined, now)}`)
-  if (!sameBytes(before, bytes)) throw new Moved(`${shown} ${causeOf(markOf(stat, before), now)}`)
-  if (identityOf(stat) !== identity?.file) throw new Moved(`${shown} ${otherIdentity(identity?.file, stat)}`)
-}
-
-export function closeQuietly(disk: Disk, fd: number): void {
-  try {
-    disk.close(fd)
-  } catch {
-    // It was only read.
-  }
-}
-
-function openUnless(disk: Disk, path: string, moved: string): number {
-  try {
-    return disk.open(path, { for: 'reading' })
-  } catch (error) {
-    if (['ENOENT', 'ELOOP', 'ENXIO'].includes(errnoOf(error) ?? '')) throw new Moved(moved)
-    throw error
-  }
+  if (before === null) throw new StaleFile(`${shown} ${causeOf(undefined, now)}`)
+  if (!sameBytes(before, bytes)) throw new StaleFile(`${shown} ${causeOf(markOf(stat, before), now)}`)
+  if (identityOf(stat) !== identity?.file)
+    throw new StaleFile(`${shown} ${otherIdentity(identity?.file, stat)}`)
 }
 
 function otherIdentity(was: string | null | undefined, now: Stat): string {
@@ -97,7 +84,7 @@ function otherIdentity(was: string | null | undefined, now: Stat): string {
   return `has another owner: ${owner} before, ${now.uid}:${now.gid} now`
 }
 
-interface Staging {
+interface NewContent {
   readonly disk: Disk
   /** Where the disk makes it. */
   readonly path: string
@@ -110,7 +97,7 @@ interface Staging {
 }
 
 /** Writes new content under a temporary name, to the disk. Throws what the disk throws. */
-async function stage(o: Staging): Promise<Stat> {
+async function stage(o: NewContent): Promise<Stat> {
   const { disk, path, bytes, old, identity, doing } = o
   doing('written')
   const isPrivate = old !== undefined || identity?.mode !== undefined
@@ -132,7 +119,7 @@ async function stage(o: Staging): Promise<Stat> {
 }
 
 /** The mark that lets a file run as its owner goes, as it does with any write. */
-function giveOwnerAndMode({ disk, old, identity }: Staging, fd: number): void {
+function giveOwnerAndMode({ disk, old, identity }: NewContent, fd: number): void {
   const made = disk.fstat(fd)
   const owner = old ?? ownerIn(identity)
   if (owner !== undefined && (owner.uid !== made.uid || owner.gid !== made.gid))
@@ -148,7 +135,7 @@ function ownerIn(identity: FileChange['identity']): Pick<Stat, 'uid' | 'gid'> | 
 
 /**
  * Whether what was written is still there, to the last byte: another program of the user may have found the temporary
- * name. Throws `Moved` where it is not, or what the disk throws.
+ * name. Throws `StaleFile` where it is not, or what the disk throws.
  */
 function compareStaged(o: {
   readonly disk: Disk
@@ -158,7 +145,8 @@ function compareStaged(o: {
   readonly shown: string
 }): void {
   const { disk, path, bytes, staged, shown } = o
-  const fd = openStaged(o)
+  const fd = openIfThere(disk, path)
+  if (fd === undefined) throw touched(shown)
   try {
     const { id, mode, uid, gid } = disk.fstat(fd)
     const same = id === staged.id && mode === staged.mode && uid === staged.uid && gid === staged.gid
@@ -166,14 +154,6 @@ function compareStaged(o: {
     if (now === undefined || !sameBytes(now, bytes)) throw touched(shown)
   } finally {
     closeQuietly(disk, fd)
-  }
-  function openStaged({ disk }: { disk: Disk }): number {
-    try {
-      return disk.open(path, { for: 'reading' })
-    } catch (error) {
-      if (['ENOENT', 'ELOOP', 'ENXIO'].includes(errnoOf(error) ?? '')) throw touched(shown)
-      throw error
-    }
   }
 }
 
@@ -191,9 +171,9 @@ function checkStaged(o: {
 }
 
 const touched = (shown: string) =>
-  new Moved(`the new content of ${shown} was changed by another program before it was in place`)
+  new StaleFile(`the new content of ${shown} was changed by another program before it was in place`)
 
-interface Placing extends Pinning {
+interface PlaceOptions extends FolderAccess {
   /** Bytes of the largest file. */
   readonly most: number
 }
@@ -203,15 +183,15 @@ interface Placing extends Pinning {
  * What folders are missing is made by `make`; until then there is no name to use.
  */
 class Place {
-  readonly #o: Placing & { readonly stem: string }
+  readonly #o: PlaceOptions & { readonly stem: string }
   #change: FileChange
   /** Undefined where its folder is there. */
   readonly #newFolders: NewFolders | undefined
   /** Undefined until its folders are made. */
   #folder: Folder | undefined
 
-  /** `stem`: how the two temporary names begin. Throws `Moved` where the folder is not there, or what the disk throws. */
-  constructor(change: FileChange, o: Placing & { readonly stem: string }) {
+  /** `stem`: how the two temporary names begin. Throws `StaleFile` where the folder is not there, or what the disk throws. */
+  constructor(change: FileChange, o: PlaceOptions & { readonly stem: string }) {
     this.#o = o
     this.#change = change
     const isNew = change.after !== null && (change.identity?.folders ?? 0) > 0
@@ -239,12 +219,12 @@ class Place {
     return this.folder.at(`${this.#o.stem}${OLD}`)
   }
 
-  get comparing(): Comparing {
+  get comparing(): Comparison {
     const { disk, most } = this.#o
     return { disk, change: this.#change, folder: this.folder, most }
   }
 
-  /** Throws `Moved` unless all is as in the plan. Answers the file for the caller to close, if there is one. */
+  /** Throws `StaleFile` unless all is as in the plan. Answers the file for the caller to close, if there is one. */
   compare(): OldFile | undefined {
     if (this.#folder !== undefined) return openCompared(this.comparing)
     this.#newFolders?.compare()
@@ -279,13 +259,13 @@ class Place {
   #opened(): Folder {
     const { path, shown } = this.#change
     const folder = pinFolder(this.#o, dirname(path))
-    if (folder === undefined) throw new Moved(`the folder of ${shown} is not there any more`)
+    if (folder === undefined) throw new StaleFile(`the folder of ${shown} is not there any more`)
     return folder
   }
 }
 
 /** A file whose name may lead elsewhere by what we did. */
-interface Touched {
+interface ReplacedName {
   readonly disk: Disk
   readonly place: Pick<Place, 'target' | 'temporary' | 'aside'>
   readonly change: FileChange
@@ -297,7 +277,7 @@ interface Touched {
 }
 
 /** Which of the two contents the name leads to now. Never throws. */
-function whatItHolds({ disk, place, change, staged, old }: Touched): Holds {
+function whatItHolds({ disk, place, change, staged, old }: ReplacedName): Holds {
   try {
     const there = disk.lstat(place.target)
     if (there !== undefined && there.id === staged?.id) return 'new'
@@ -309,7 +289,7 @@ function whatItHolds({ disk, place, change, staged, old }: Touched): Holds {
 }
 
 /** Gives the old file, which is aside, its name again. False where somebody else's file has it. Throws what the disk throws. */
-function restore({ disk, place, staged }: Touched): boolean {
+function restore({ disk, place, staged }: ReplacedName): boolean {
   const there = disk.lstat(place.target)
   if (there === undefined) disk.link(place.aside, place.target)
   else if (there.id === staged?.id) disk.rename(place.aside, place.target)
@@ -321,7 +301,7 @@ function restore({ disk, place, staged }: Touched): boolean {
  * Takes a file that was made away again, unless somebody has replaced it, or written into it since: then it has its
  * name again, and may have the one aside too. Throws what the disk throws.
  */
-function removeMade(touched: Touched): 'removed' | 'theirs' | 'returned' {
+function removeMade(touched: ReplacedName): 'removed' | 'theirs' | 'returned' {
   const { disk, place, staged } = touched
   if (disk.lstat(place.target)?.id !== staged?.id) return 'theirs'
   const name = takenAside(touched)
@@ -331,7 +311,7 @@ function removeMade(touched: Touched): 'removed' | 'theirs' | 'returned' {
 }
 
 /** The name that it has then: aside, or, on a disk that takes no new names, the temporary one that it still had. */
-function takenAside({ disk, place, staged }: Touched): string {
+function takenAside({ disk, place, staged }: ReplacedName): string {
   try {
     disk.rename(place.target, place.aside)
     return place.aside
@@ -344,7 +324,7 @@ function takenAside({ disk, place, staged }: Touched): string {
   }
 }
 
-function isMade({ disk, change, most, staged }: Touched, path: string): boolean {
+function isMade({ disk, change, most, staged }: ReplacedName, path: string): boolean {
   const { after } = change
   const fd = disk.open(path, { for: 'reading' })
   try {
@@ -362,7 +342,7 @@ const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV']
 /**
  * One change of one file, step by step: `compare`, `makeFolders`, `stage`, then without a pause between them `replace`,
  * which compares once more, and `confirm`; then `finish` or `putBack`; `dispose` in any case. All up to `confirm` throw
- * `Moved`, or what the disk throws.
+ * `StaleFile`, or what the disk throws.
  *
  * While it is replaced the old file keeps a second, temporary name. What somebody wrote into it at the last moment is
  * so never lost: `confirm` sees it, and `putBack` gives it its own name again. What remains is a file that somebody
@@ -375,7 +355,7 @@ const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV']
 export class Replacement {
   /** How its temporary names begin. */
   readonly stem = `${TEMPORARY}${randomBytes(8).toString('hex')}`
-  readonly #o: Placing
+  readonly #o: PlaceOptions
   readonly #disk: Disk
   readonly #change: FileChange
   readonly #place: Place
@@ -391,7 +371,7 @@ export class Replacement {
   #doing = 'looked at'
 
   /** Holds the folder of the file open, or the innermost that is there. */
-  constructor(change: FileChange, o: Placing) {
+  constructor(change: FileChange, o: PlaceOptions) {
     this.#o = o
     this.#disk = o.disk
     this.#change = change
@@ -523,7 +503,7 @@ export class Replacement {
     this.#place.close()
   }
 
-  get #touched(): Touched {
+  get #touched(): ReplacedName {
     const [staged, old] = [this.#staged, this.#old?.stat]
     return { disk: this.#disk, change: this.#change, most: this.#o.most, place: this.#place, staged, old }
   }
@@ -577,7 +557,7 @@ export class Replacement {
     } catch (error) {
       if (errnoOf(error) !== 'EEXIST' || whatItHolds(this.#touched) !== 'unknown') throw error
       this.#isTouched = false
-      throw new Moved(`${this.#change.shown} now exists`)
+      throw new StaleFile(`${this.#change.shown} now exists`)
     }
   }
 
@@ -609,8 +589,8 @@ export class Replacement {
     return false
   }
 
-  #moved(): Moved {
-    return new Moved(`${this.#change.shown} was changed or replaced at the last moment`)
+  #moved(): StaleFile {
+    return new StaleFile(`${this.#change.shown} was changed or replaced at the last moment`)
   }
 
   #remove(path: string): void {

@@ -62,7 +62,7 @@ export function realOf(path: string): string {
 }
 
 /** A folder's name, with what no name of a kernel may hold left out. */
-export function nameOf(root: string): string {
+export function kernelNameOf(root: string): string {
   return nameFrom(basename(realOf(root)), 'project')
 }
 

@@ -2,9 +2,10 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { FileChange, NotUndone, Undone } from '../../tools/contract.ts'
 import { type Failed, failed } from '../../tools/outcome.ts'
+import { errnoOf } from '../../wire/errors.ts'
 import { sha256 } from '../sha256.ts'
-import { type Disk, errnoOf, readAll, type Stat, writeAll } from './disk.ts'
-import { changeOf, type Looking, type Sight, see, seenOf, short } from './look.ts'
+import { type Disk, readFileAt, type Stat, writeAll } from './disk.ts'
+import { changeOf, type FileAccess, type Sight, see, seenOf, short } from './look.ts'
 import { fileFailed, stale } from './refused.ts'
 
 /** What is kept of one file before it is changed. */
@@ -33,6 +34,8 @@ export interface Kept {
   keep(change: string, files: readonly KeptFile[]): Promise<void>
   /** Undefined for a change that is not known, or not any more. Throws what the disk throws. */
   find(change: string): KeptChange | undefined
+  /** What the file of that path held before each of its last changes, newest first, at most `most` of them. */
+  textsOf(path: string, most: number): readonly ReplacedText[]
   /**
    * Whether as many bytes more can be kept, and nothing of the last day has to go for them: what has a person's leave to
    * happen without asking may not cost anybody what they could undo. Throws what the disk throws.
@@ -40,6 +43,12 @@ export interface Kept {
   spares(bytes: number): boolean
   /** After a change that did not come about. Never throws. */
   forget(change: string): void
+}
+
+/** What a file held before a change. */
+export interface ReplacedText {
+  readonly change: string
+  readonly bytes: Uint8Array
 }
 
 interface KeptOptions {
@@ -78,6 +87,9 @@ const SPARED_MS = 24 * 60 * 60 * 1_000
 
 const RECORD_BYTES = 1024 * 1024
 
+/** Changes that are looked through for those of one file. */
+const SEARCHED = 50
+
 /** Where it is kept: many files, and each name used once. */
 export const keptDir = (stateDir: string): string => join(stateDir, 'undo')
 
@@ -93,15 +105,6 @@ export function openKept({ disk, stateDir, now, limits }: KeptOptions): Kept {
     try {
       writeAll(disk, { fd, bytes })
       await disk.sync(fd)
-    } finally {
-      disk.close(fd)
-    }
-  }
-
-  function read(path: string, most: number): Uint8Array | undefined {
-    const fd = disk.open(path, { for: 'reading' })
-    try {
-      return readAll(disk, { fd, most })
     } finally {
       disk.close(fd)
     }
@@ -149,7 +152,47 @@ export function openKept({ disk, stateDir, now, limits }: KeptOptions): Kept {
     })
   }
 
+  function find(change: string): KeptChange | undefined {
+    if (disk.lstat(recordPath(change)) === undefined) return undefined
+    const record = parsed(readFileAt(disk, recordPath(change), RECORD_BYTES))
+    if (record?.change !== change) return undefined
+    const files = record.files.map(({ before_sha256, after_sha256, ...file }) => ({
+      ...file,
+      beforeSha256: before_sha256,
+      afterSha256: after_sha256,
+    }))
+    return {
+      change,
+      files,
+      before(number) {
+        const hash = files[number]?.beforeSha256 ?? null
+        if (hash === null) return null
+        const path = bytesPath(change, number)
+        const bytes = disk.lstat(path) === undefined ? undefined : readFileAt(disk, path, limits.fileBytes)
+        return bytes !== undefined && sha256(bytes) === hash ? bytes : undefined
+      },
+    }
+  }
+
+  /** Newest first. A change whose name is no plain one is left out: the names of its files do not tell it. */
+  function newest(): readonly KeptChange[] {
+    if (disk.lstat(dir) === undefined) return []
+    return [...changesIn(disk, dir, known)]
+      .sort((one, other) => other.changedMs - one.changedMs)
+      .slice(0, SEARCHED)
+      .flatMap(({ names }) => find(stemIn(names[0] ?? '')) ?? [])
+  }
+
   return {
+    textsOf(path, most) {
+      const found: ReplacedText[] = []
+      for (const { change, files, before } of newest()) {
+        const bytes = before(files.findIndex(file => file.path === path))
+        if (bytes !== null && bytes !== undefined) found.push({ change, bytes })
+        if (found.length === most) break
+      }
+      return found
+    },
     async keep(change, files) {
       await makeDir()
       attempt(() => makeRoom(files.reduce((sum, { before }) => sum + (before?.length ?? 0), 0)))
@@ -173,27 +216,7 @@ export function openKept({ disk, stateDir, now, limits }: KeptOptions): Kept {
       return [...superfluous(bytes)].every(({ changedMs }) => now() - changedMs > SPARED_MS)
     },
     forget,
-    find(change) {
-      if (disk.lstat(recordPath(change)) === undefined) return undefined
-      const record = parsed(read(recordPath(change), RECORD_BYTES))
-      if (record?.change !== change) return undefined
-      const files = record.files.map(({ before_sha256, after_sha256, ...file }) => ({
-        ...file,
-        beforeSha256: before_sha256,
-        afterSha256: after_sha256,
-      }))
-      return {
-        change,
-        files,
-        before(number) {
-          const hash = files[number]?.beforeSha256 ?? null
-          if (hash === null) return null
-          const path = bytesPath(change, number)
-          const bytes = disk.lstat(path) === undefined ? undefined : read(path, limits.fileBytes)
-          return bytes !== undefined && sha256(bytes) === hash ? bytes : undefined
-        },
-      }
-    },
+    find,
   }
 }
 
@@ -262,7 +285,7 @@ function attempt(work: () => void): void {
   }
 }
 
-interface Undoing extends Looking {
+interface UndoAccess extends FileAccess {
   readonly kept: Kept
 }
 
@@ -273,7 +296,7 @@ type ChangedFile = KeptChange['files'][number]
  * what that change left nor what was there before it.
  */
 export function undone(
-  undoing: Undoing,
+  undoing: UndoAccess,
   asked: { readonly root: string; readonly change: string },
 ): Undone | NotUndone {
   const { root, change } = asked
@@ -289,7 +312,7 @@ export function undone(
   }
 }
 
-function seenBack({ undoing, kept, root }: Omit<Reversing, 'sights'>): Undone | Failed {
+function seenBack({ undoing, kept, root }: Omit<Reversal, 'sights'>): Undone | Failed {
   const sights: Sight[] = []
   for (const { path } of kept.files) {
     const sight = see(undoing, { root, path, newFolders: true })
@@ -299,21 +322,21 @@ function seenBack({ undoing, kept, root }: Omit<Reversing, 'sights'>): Undone | 
   return reversed({ undoing, kept, sights, root })
 }
 
-interface Reversing {
-  readonly undoing: Undoing
+interface Reversal {
+  readonly undoing: UndoAccess
   readonly kept: KeptChange
   readonly sights: readonly Sight[]
   readonly root: string
 }
 
-function reversed({ undoing, kept, sights, root }: Reversing): Undone | Failed {
+function reversed({ undoing, kept, sights, root }: Reversal): Undone | Failed {
   const pairs = kept.files.flatMap((file, number) => {
     const sight = sights[number]
     return sight === undefined ? [] : [{ file, sight, number }]
   })
   const causes = pairs.flatMap(({ file, sight }) => movedSince({ file, sight, change: kept.change }) ?? [])
   if (causes.length > 0) return stale(causes)
-  const left = pairs.filter(({ file, sight }) => hashOf(sight) === file.afterSha256)
+  const left = pairs.filter(({ file, sight }) => contentHash(sight) === file.afterSha256)
   if (left.length === 0)
     return stale(
       pairs.map(({ sight }) => `${sight.located.shown} is already as it was before ${kept.change}`),
@@ -330,11 +353,11 @@ function reversed({ undoing, kept, sights, root }: Reversing): Undone | Failed {
   return { type: 'undone', files, changes }
 }
 
-const hashOf = ({ found }: Sight): string | null => found?.mark.sha256 ?? null
+const contentHash = ({ found }: Sight): string | null => found?.mark.sha256 ?? null
 
 function movedSince(o: { file: ChangedFile; sight: Sight; change: string }): string | undefined {
   const { file, sight, change } = o
-  const now = hashOf(sight)
+  const now = contentHash(sight)
   if (now === file.afterSha256 || now === file.beforeSha256) return undefined
   const left = file.afterSha256 === null ? 'no file' : `sha256 ${short(file.afterSha256)}`
   const found = now === null ? 'it is gone' : `it is sha256 ${short(now)}`

@@ -198,7 +198,7 @@ function afterIn({ level }: Start, after: string | undefined): readonly string[]
   return after.startsWith(`${above}/`) ? after.slice(above.length + 1).split('/') : undefined
 }
 
-interface Walking {
+interface WalkParts {
   readonly ground: Ground
   readonly start: Start
   readonly order: WalkOrder
@@ -211,14 +211,14 @@ class Walker implements Walk {
   readonly type = 'walk'
   readonly left = nothingLeft()
   looked = 0
-  readonly #o: Walking
+  readonly #o: WalkParts
   readonly #slices: Slices
   readonly #visits: Visit[] = []
   #tooMany = false
   #glance: ReturnType<Ground['confinement']['glance']>
   #glancedAt = 0
 
-  constructor(o: Walking) {
+  constructor(o: WalkParts) {
     this.#o = o
     this.#slices = openSlices(o.order)
     this.#glance = o.ground.confinement.glance()

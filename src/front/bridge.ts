@@ -32,7 +32,7 @@ export async function bridge(args: string[], streams: BridgeStreams = process): 
   }
 }
 
-interface Wanted {
+interface BridgeOptions {
   /** Where the project is; its root is looked for from there upwards. */
   readonly folder: string
   readonly profile: string
@@ -43,7 +43,7 @@ const PROFILES = ['core', 'live', 'full']
 
 const USAGE = 'Usage: imago mcp [--root FOLDER] [--profile core|live|full] [--structured]'
 
-function wantedBy(args: string[]): Wanted {
+function wantedBy(args: string[]): BridgeOptions {
   const { root, profile, structured } = optionsOf(args)
   if (!PROFILES.includes(profile)) throw misused(`There is no profile ${JSON.stringify(profile)}.`)
   if (!statSync(root, { throwIfNoEntry: false })?.isDirectory()) throw misused(`${root} is not a folder.`)
@@ -67,13 +67,13 @@ function optionsOf(args: string[]) {
 
 const misused = (because: string) => new Failure(`${because} ${USAGE}`, { exit: EXIT.usage })
 
-interface Attached {
+interface DaemonStream {
   readonly socket: Socket
   /** What came right behind the welcome. */
   readonly early: Buffer
 }
 
-async function attached(wanted: Wanted): Promise<Attached> {
+async function attached(wanted: BridgeOptions): Promise<DaemonStream> {
   const paths = findPaths()
   checkRuntimeDir(paths.runtimeDir)
   for (let attempt = 1; ; attempt++) {
@@ -88,7 +88,7 @@ async function attached(wanted: Wanted): Promise<Attached> {
 }
 
 /** As any command does: it is replaced where nobody uses it, and otherwise the failure says what to do. */
-async function replaceDaemon({ paths, wanted }: { paths: Paths; wanted: Wanted }): Promise<void> {
+async function replaceDaemon({ paths, wanted }: { paths: Paths; wanted: BridgeOptions }): Promise<void> {
   const { connectDaemon } = await import('./client.ts')
   const client = await connectDaemon({ name: 'imago mcp', start: 'if-needed', root: wanted.folder, paths })
   await client.close()
@@ -111,7 +111,7 @@ async function started(paths: Paths): Promise<Socket> {
 /** Says hello and reads the welcome. */
 async function introduced(
   socket: Socket,
-  { folder, profile, structured, runtimeDir }: Wanted & { runtimeDir: string },
+  { folder, profile, structured, runtimeDir }: BridgeOptions & { runtimeDir: string },
 ): Promise<{ version: string; early: Buffer }> {
   const hello = {
     role: 'mcp',
@@ -192,12 +192,12 @@ function fieldOf(value: unknown, name: string): unknown {
 /** How long the daemon may take to write its last answers once the client has ended. */
 const LAST_ANSWERS_MS = 2_000
 
-interface Carrying extends Attached {
+interface Ends extends DaemonStream {
   readonly streams: BridgeStreams
 }
 
 /** Both ways at once, each no faster than its reader; the client's end of input is passed on to the daemon. */
-function carried({ socket, early, streams: { stdin, stdout, stderr } }: Carrying): Promise<ExitCode> {
+function carried({ socket, early, streams: { stdin, stdout, stderr } }: Ends): Promise<ExitCode> {
   return new Promise(resolve => {
     let clientEnded = false
     const finish = (exit: ExitCode) => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import {
-  type Failing,
+  type FailureWords,
   type InternalReason,
   type ToolError,
   type ToolErrorCode,
@@ -10,7 +10,14 @@ import {
 import { messageOf, type RemoteFailure, WireError } from '../../wire/errors.ts'
 import { languageNamed, namesOf } from '../../wire/languages.ts'
 import { EXIT, type ExitCode, Failure } from '../failure.ts'
-import { type Command, type CommandInput, OPTIONS, type OpenDaemon, type Options } from './command.ts'
+import {
+  type Command,
+  type CommandInput,
+  OPTIONS,
+  type OpenDaemon,
+  type Options,
+  type ToolCommand,
+} from './command.ts'
 import { frontLanguage } from './languages.ts'
 import { exitOf, lostDaemon, openPrinter, type Printer, printEnvelope, printError } from './print.ts'
 import type { FailureData } from './protocol.ts'
@@ -23,7 +30,7 @@ interface CommandLine {
 }
 
 /** Does one command. Never rejects: what goes wrong is said, and is in the exit code. */
-export async function runCommandLine({ argv: words, openDaemon }: CommandLine): Promise<ExitCode> {
+export async function runCommandLine({ argv: words, openDaemon }: CommandLine): Promise<number> {
   const argv = askingForHelp(words)
   const printer = openPrinter()
   try {
@@ -109,16 +116,40 @@ function report({ error, printer, json }: { error: unknown; printer: Printer; js
 
 function explain(error: unknown): ToolError {
   const message = messageOf(error)
+  const few = error instanceof Failure || error instanceof WireError ? undefined : tooFewFiles(message)
+  if (few !== undefined) return unavailable(few)
   if (error instanceof Failure && error.exit === EXIT.usage) return toolError('invalid_args', { message })
   if (error instanceof WireError) {
     const code = REFUSALS.get(error.remote?.code)
     if (error.remote !== undefined && code !== undefined) return toolError(code, failingOf(error.remote))
     if (error.code === 'LINK_CLOSED') return lostDaemon()
   }
-  return toolError('internal', {
-    message,
-    details: { reason: 'daemon_unavailable' satisfies InternalReason },
-  })
+  return unavailable(message)
+}
+
+const unavailable = (message: string) =>
+  toolError('internal', { message, details: { reason: 'daemon_unavailable' satisfies InternalReason } })
+
+/** Files that a process of ours opens at once while it starts: all that it imports. */
+const FILES_NEEDED = 256
+
+/** What fails below that number fails in many ways, and each is the limit's doing. Undefined where it is not that. */
+function tooFewFiles(message: string): string | undefined {
+  const limit = openFilesLimit()
+  if (limit === undefined || (limit >= FILES_NEEDED && !message.includes('EMFILE'))) return undefined
+  return (
+    `A program may open no more than ${limit} files at once here (ulimit -n), and Imago needs ${FILES_NEEDED} to start. ` +
+    `Raise the limit in this shell and try again: ulimit -n 1024. It said: ${message}`
+  )
+}
+
+/** What this process may open at once; undefined where that is not bounded. Asked without opening a file. */
+function openFilesLimit(): number | undefined {
+  const { userLimits } = process.report.getReport() as unknown as {
+    readonly userLimits?: { readonly open_files?: { readonly soft?: unknown } }
+  }
+  const soft = userLimits?.open_files?.soft
+  return typeof soft === 'number' ? soft : undefined
 }
 
 /** The codes with which the daemon fails a method, as those of an envelope. */
@@ -132,7 +163,7 @@ const REFUSALS: ReadonlyMap<string | undefined, ToolErrorCode> = new Map([
 ])
 
 /** What the daemon said, with the `FailureData` it sent beside it. */
-function failingOf({ message, data }: RemoteFailure): Failing {
+function failingOf({ message, data }: RemoteFailure): FailureWords {
   if (typeof data !== 'object' || data === null) return { message }
   const { details, next, retryable } = data as Partial<FailureData>
   return {
@@ -156,7 +187,7 @@ ${rows.map(([line, summary]) => `  ${line}\n      ${summary}`).join('\n')}
 
 imago COMMAND --help tells a command's options.
 
-Exit codes: 0 done, 1 the tool failed, 2 usage, 3 denied, 4 no such kernel, 5 still running (the job is named).
+Exit codes: 0 done, 1 failed (also tests, and source that does not compile), 2 usage, 3 denied, 4 no such kernel, 5 still running (the job is named).
 `
 }
 
@@ -175,6 +206,28 @@ function details(command: Command): string {
 
 const invocation = ({ name, usage }: Command) => ['imago', name, usage].filter(word => word !== '').join(' ')
 
+const SHELLS = ['bash', 'zsh', 'fish'] as const
+
+/** As many operands as there are. */
+const MANY = Number.POSITIVE_INFINITY
+
+/** The row of a command that is a call of one tool. */
+function ofTool(command: ToolCommand, { operand, summary }: { operand: string; summary: string }): Command {
+  return {
+    name: command.name,
+    usage: `${operand} [NAME=VALUE...] [--kernel NAME] [--patience SECONDS] [--json]`,
+    summary,
+    operands: [command.optional ? 0 : 1, MANY],
+    options: ['kernel', 'patience', 'json'],
+    tool: command.tool,
+    of: command.optional ? ['parameters'] : ['code', 'parameters'],
+    load: async () => {
+      const { callAs } = await import('./commands/call.ts')
+      return input => callAs(command, input)
+    },
+  }
+}
+
 /** The commands, in the order of the help. */
 export const COMMANDS: readonly Command[] = [
   {
@@ -187,11 +240,41 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'call',
-    usage: 'TOOL [JSON|-] [--kernel NAME] [--patience SECONDS] [--json]',
-    summary: 'call a tool, with arguments as JSON (- reads them from standard input)',
-    operands: [1, 2],
+    usage: 'TOOL [NAME=VALUE...|JSON|-] [--kernel NAME] [--patience SECONDS] [--json]',
+    summary: 'call a tool, with arguments as name=value or JSON (- reads JSON from standard input)',
+    operands: [1, MANY],
     options: ['kernel', 'patience', 'json'],
+    of: ['tool', 'parameters'],
     load: async () => (await import('./commands/call.ts')).call,
+  },
+  ofTool(
+    { name: 'eval', tool: 'eval_expr', first: 'expr', runs: true },
+    {
+      operand: 'CODE|-',
+      summary: 'run code in the program, and print its value (- reads it from standard input)',
+    },
+  ),
+  ofTool(
+    { name: 'inspect', tool: 'inspect', first: 'expr' },
+    { operand: 'EXPR', summary: 'look at a value: a name, a path, or a handle' },
+  ),
+  ofTool(
+    { name: 'threads', tool: 'threads', first: 'filter', optional: true },
+    { operand: '[TEXT]', summary: 'where every thread and task of the program stands now' },
+  ),
+  {
+    name: 'trace',
+    usage: 'FUNCTION [NAME=VALUE...] [--follow] [--kernel NAME] [--json]',
+    summary: 'take down the next calls of a function: arguments, result, time, and who called',
+    operands: [1, MANY],
+    options: ['follow', 'kernel', 'json'],
+    tool: 'trace_function',
+    of: ['code', 'parameters'],
+    means: {
+      follow: 'print each call as it ends, until Ctrl-C, which takes the tracepoint out',
+      json: 'one envelope; with --follow, one object in a line',
+    },
+    load: async () => (await import('./commands/trace.ts')).trace,
   },
   {
     name: 'undo',
@@ -207,6 +290,7 @@ export const COMMANDS: readonly Command[] = [
     summary: 'what can be called, and how',
     operands: [0, 1],
     options: ['profile', 'format'],
+    of: ['tool'],
     load: async () => (await import('./commands/call.ts')).tools,
   },
   {
@@ -215,8 +299,19 @@ export const COMMANDS: readonly Command[] = [
     summary: 'start a kernel',
     operands: [1, 1],
     options: ['name', 'script', 'json'],
+    of: [namesOf()],
     rest: true,
     load: async () => (await import('./commands/kernels.ts')).start,
+  },
+  {
+    name: 'run',
+    usage: '[--name NAME] -- COMMAND [ARGS]',
+    summary: 'run a command, and have every Python that it starts listen, reloaders and workers included',
+    operands: [0, 0],
+    options: ['name'],
+    means: { name: 'what the program is called, instead of what its folder is' },
+    rest: true,
+    load: async () => (await import('./commands/run.ts')).run,
   },
   {
     name: 'attach',
@@ -226,14 +321,16 @@ export const COMMANDS: readonly Command[] = [
       'join a program that listens (import imago; imago.listen(), or Swank), and leave it running ever after',
     operands: [1, 1],
     options: ['name', 'key-file', 'anywhere', 'no-secret', 'json'],
+    of: ['program'],
     load: async () => (await import('./commands/kernels.ts')).attach,
   },
   {
     name: 'detach',
     usage: 'NAME [--json]',
-    summary: 'let go of a program that was attached; it does not notice',
+    summary: 'let go of a program that was attached; it runs on, as it was before',
     operands: [1, 1],
     options: ['json'],
+    of: ['kernel'],
     load: async () => (await import('./commands/kernels.ts')).detach,
   },
   {
@@ -245,11 +342,22 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./commands/kernels.ts')).kernels,
   },
   {
+    name: 'errors',
+    usage: '[NUMBER] [--kernel NAME] [--follow] [--json]',
+    summary:
+      'the errors that the program had by itself: uncaught, logged, or of a request; a line each, oldest first, or one by its number, with traceback and locals',
+    operands: [0, 1],
+    options: ['kernel', 'follow', 'json'],
+    means: { json: 'one envelope; with --follow, one object in a line' },
+    load: async () => (await import('./commands/errors.ts')).errors,
+  },
+  {
     name: 'stop',
     usage: 'NAME [--json]',
     summary: 'end a kernel; its image is gone',
     operands: [1, 1],
     options: ['json'],
+    of: ['kernel'],
     load: async () => (await import('./commands/kernels.ts')).stop,
   },
   {
@@ -258,6 +366,7 @@ export const COMMANDS: readonly Command[] = [
     summary: 'end a kernel and start it anew, with an empty image',
     operands: [1, 1],
     options: ['json'],
+    of: ['kernel'],
     load: async () => (await import('./commands/kernels.ts')).restart,
   },
   {
@@ -266,6 +375,7 @@ export const COMMANDS: readonly Command[] = [
     summary: 'stop the call that runs in a kernel, and report what was seen',
     operands: [1, 1],
     options: ['json'],
+    of: ['kernel'],
     load: async () => (await import('./commands/kernels.ts')).interrupt,
   },
   {
@@ -324,6 +434,7 @@ export const COMMANDS: readonly Command[] = [
     summary: 'what may run, and from which file; check what a call would come to; accept what loosens',
     operands: [0, 3],
     options: ['kernel', 'path', 'level', 'json'],
+    of: [['check', 'accept'], 'tool', 'parameters'],
     load: async () => (await import('./commands/policy.ts')).policy,
   },
   {
@@ -334,6 +445,7 @@ export const COMMANDS: readonly Command[] = [
       'what was called and what came of it; check that the journal is what was written; take note that it is not',
     operands: [0, 1],
     options: ['kernel', 'tool', 'level', 'outcome', 'since', 'until', 'count', 'follow', 'long', 'json'],
+    of: [['verify', 'acknowledge']],
     means: {
       kernel: 'calls on this kernel alone; a last * stands for any end, and commas divide several',
       json: 'the lines as they are, one object in a line; with verify, one envelope',
@@ -344,27 +456,47 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'doctor',
-    usage: '[--json]',
+    usage: `[${namesOf().join('|')}] [--all] [--json]`,
     summary: 'what is there, what is missing or does not work, and the line that mends it',
-    operands: [0, 0],
-    options: ['json'],
+    operands: [0, 1],
+    options: ['all', 'json'],
+    of: [namesOf()],
     load: async () => (await import('./commands/doctor.ts')).doctor,
   },
   {
     name: 'install',
-    usage: '[CLIENT] [--undo] [--yes]',
+    usage: '[CLIENT] [--profile PROFILE] [--dialog] [--undo] [--yes]',
     summary: 'write the MCP entry into the configuration of a client, which is shown first',
     operands: [0, 1],
-    options: ['undo', 'yes'],
+    options: ['profile', 'dialog', 'undo', 'yes'],
+    of: ['client'],
+    means: { profile: 'the tools that its model is shown: core, live or full (which can change files)' },
     load: async () => (await import('./commands/install.ts')).install,
   },
   {
     name: 'runtime',
     usage: namesOf(({ installed }) => installed).join('|'),
-    summary: 'print the folder of the Python side, which pip installs; a Lisp needs none',
+    summary:
+      'print the folder of the Python side, which pip installs (as imago-agent: the imago of PyPI is another program); a Lisp needs none',
     operands: [1, 1],
     options: [],
+    of: [namesOf(({ installed }) => installed)],
     load: async () => runtime,
+  },
+  {
+    name: 'completion',
+    usage: SHELLS.join('|'),
+    summary:
+      'print what has that shell complete commands, options, kernels and tools; its first lines say how to use it',
+    operands: [1, 1],
+    options: [],
+    of: [SHELLS],
+    // `imago completion words -- WORD…` is what these scripts ask.
+    rest: true,
+    load: async () => {
+      const { completion } = await import('./commands/completion.ts')
+      return input => completion(input, COMMANDS)
+    },
   },
   {
     name: 'serve',
@@ -372,7 +504,7 @@ export const COMMANDS: readonly Command[] = [
     summary: 'be the daemon, in the foreground; other commands start it by themselves',
     operands: [0, 0],
     options: [],
-    load: async () => (await import('./commands/daemon.ts')).serve,
+    load: async () => (await import('./commands/kernels.ts')).serve,
   },
   {
     name: 'shutdown',
@@ -380,7 +512,7 @@ export const COMMANDS: readonly Command[] = [
     summary: 'end the daemon and the kernels it started; programs that are attached run on',
     operands: [0, 0],
     options: ['force', 'json'],
-    load: async () => (await import('./commands/daemon.ts')).shutdown,
+    load: async () => (await import('./commands/kernels.ts')).shutdown,
   },
 ]
 

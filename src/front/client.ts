@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { closeSync, openSync, readSync } from 'node:fs'
+import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Envelope } from '../../tools/outcome.ts'
 import { messageOf, WireError } from '../../wire/errors.ts'
@@ -8,12 +10,16 @@ import { openClient } from '../../wire/link/handshake.ts'
 import type { Link } from '../../wire/link/link.ts'
 import { startOf } from '../../wire/process-start.ts'
 import type { CallEvent } from '../calls/contract.ts'
+import { refuseDebugger } from '../debugger.ts'
 import { helloEnvironment } from '../environment.ts'
 import { Failure } from '../failure.ts'
 import { findPaths, findRoot, type Paths, VERSION } from '../paths.ts'
 import type { SuspensionEvent } from '../suspensions/rows.ts'
 import type { Ask, Method, Methods, SeatEvent, TerminalChallenge, WatchEvent } from './protocol.ts'
 import { reachDaemon, type Start } from './reach.ts'
+
+/** An evaluation typed by a person is waited for as long as the person does. */
+export const WAIT_SECONDS = 1_000_000
 
 export interface ConnectOptions {
   /** As this client names itself, such as `imago call`. */
@@ -23,6 +29,8 @@ export interface ConnectOptions {
   readonly root: string
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly paths?: Paths
+  /** Whether this process has a terminal, which it shows where the daemon asks. Left out: as it is. */
+  readonly terminal?: boolean
 }
 
 export interface ToolCall {
@@ -56,8 +64,6 @@ export interface SeatOptions {
   /** Aborting it leaves the seat. */
   readonly signal: AbortSignal
   heard(event: SeatEvent): void
-  /** Shows that a terminal is there; what it throws is told to the daemon. */
-  prove(challenge: TerminalChallenge): { readonly pid: number }
 }
 
 /** A connection to the daemon, with its methods. Faults are `WireError`s; what a tool answers is an envelope. */
@@ -131,14 +137,30 @@ function isRemote(error: unknown, code: string): error is WireError {
   return error instanceof WireError && error.remote?.code === code
 }
 
-async function openConnection({ name, start, root, env = process.env, paths = findPaths() }: ConnectOptions) {
-  const asked: Answerers = { calls: new Map(), prove: undefined }
+async function openConnection({
+  name,
+  start,
+  root,
+  env = process.env,
+  paths = findPaths(),
+  terminal = process.stdin.isTTY === true && process.stdout.isTTY === true,
+}: ConnectOptions) {
+  const asked: Questions = new Map()
   const transport = await reachDaemon({ paths, start })
   const { role, protocol, encodings } = { role: 'client', protocol: 1, encodings: ['json'] } as const
   try {
     const { welcome, link } = await openClient({
       transport,
-      hello: { role, protocol, name, version: VERSION, root, env: helloEnvironment(env), encodings },
+      hello: {
+        role,
+        protocol,
+        name,
+        version: VERSION,
+        root,
+        env: helloEnvironment(env),
+        encodings,
+        ...(terminal && { options: { terminal } }),
+      },
       serve: (method, params) => answer(asked, method, params),
     })
     const { version, pid, instance } = welcome
@@ -153,15 +175,12 @@ async function openConnection({ name, start, root, env = process.env, paths = fi
   }
 }
 
-/** Who answers what the daemon asks of this client. */
-interface Answerers {
-  readonly calls: Map<string, NonNullable<ToolCall['ask']>>
-  prove: SeatOptions['prove'] | undefined
-}
+/** Who answers what the code of each call asks. */
+type Questions = Map<string, NonNullable<ToolCall['ask']>>
 
 interface Connection {
   readonly link: Link
-  readonly asked: Answerers
+  readonly asked: Questions
   readonly daemon: DaemonClient['daemon']
 }
 
@@ -170,7 +189,7 @@ function clientOf({ link, asked, daemon }: Connection): DaemonClient {
   return {
     daemon,
     async call({ tool, args, call = randomUUID(), signal, on, ask }) {
-      if (ask !== undefined) asked.calls.set(call, ask)
+      if (ask !== undefined) asked.set(call, ask)
       try {
         const params: Methods['call']['params'] = { tool, args, call, follow: on !== undefined }
         const options = {
@@ -179,7 +198,7 @@ function clientOf({ link, asked, daemon }: Connection): DaemonClient {
         }
         return (await link.call('call', params, options)) as Envelope
       } finally {
-        asked.calls.delete(call)
+        asked.delete(call)
       }
     },
     // Daemon and client are one program of one version, so answers have the types that both were compiled with.
@@ -192,13 +211,8 @@ function clientOf({ link, asked, daemon }: Connection): DaemonClient {
       const on = (event: unknown) => heard(event as SuspensionEvent)
       await link.call('watch_suspensions', { everywhere }, { signal, on }).catch(() => {})
     },
-    async sit({ alone, signal, heard, prove }) {
-      asked.prove = prove
-      try {
-        await link.call('sit', { alone }, { signal, on: event => heard(event as SeatEvent) })
-      } finally {
-        asked.prove = undefined
-      }
+    async sit({ alone, signal, heard }) {
+      await link.call('sit', { alone }, { signal, on: event => heard(event as SeatEvent) })
     },
     closed: link.closed,
     get ended() {
@@ -215,11 +229,11 @@ async function processGone(pid: number): Promise<void> {
     if (startOf(pid) === undefined) return
 }
 
-async function answer(asked: Answerers, method: string, params: unknown): Promise<unknown> {
-  if (method === 'prove' && asked.prove !== undefined) return proved(asked.prove, params as TerminalChallenge)
+async function answer(asked: Questions, method: string, params: unknown): Promise<unknown> {
+  if (method === 'prove') return proved(params as TerminalChallenge)
   if (method !== 'ask') throw new Refusal('unknown_method', `A client has no method ${method}.`)
   const { call, question } = params as Ask
-  const ask = asked.calls.get(call)
+  const ask = asked.get(call)
   if (ask === undefined) throw new Refusal('refused', 'Nobody answers questions of this call.')
   try {
     return { answer: await ask(question) }
@@ -228,12 +242,31 @@ async function answer(asked: Answerers, method: string, params: unknown): Promis
   }
 }
 
-function proved(prove: SeatOptions['prove'], challenge: TerminalChallenge): unknown {
+/** The daemon asks for it before it gives a seat, and before it tells a person of other projects. */
+function proved(challenge: TerminalChallenge): { readonly pid: number } {
   try {
-    return prove(challenge)
+    return showTerminal(challenge)
   } catch (error) {
     throw new Refusal('refused', messageOf(error))
   }
+}
+
+/** Files by which the daemon sees that it is this very process that asks: it looks at once, at one or two of them. */
+const shown: number[] = []
+
+const MOST_SHOWN = 4
+
+/** Opens the file as it is told, and keeps it open for a while. Throws why it does not. */
+function showTerminal({ file, position }: TerminalChallenge): { pid: number } {
+  refuseDebugger()
+  if (!process.stdin.isTTY || !process.stdout.isTTY)
+    throw new Error('It has no terminal that it reads from and writes to.')
+  if (!/^seat\.[0-9a-f]+\.proof$/.test(basename(file))) throw new Error(`${file} is no file of a proof.`)
+  const opened = openSync(file, 'r+')
+  shown.push(opened)
+  if (shown.length > MOST_SHOWN) closeSync(shown.shift() ?? opened)
+  readSync(opened, Buffer.alloc(position))
+  return { pid: process.pid }
 }
 
 /** A refusal at the hello, in words that say what to do. */

@@ -1,4 +1,3 @@
-import type { ExitCode } from '../failure.ts'
 import type { Paths } from '../paths.ts'
 import type { Printer } from './print.ts'
 
@@ -8,17 +7,48 @@ export interface Command {
   /** What stands after the name. */
   readonly usage: string
   readonly summary: string
+  /** The tool that it is a call of. */
+  readonly tool?: string
   /** How many operands it takes, at least and at most. */
   readonly operands: readonly [number, number]
   readonly options: readonly OptionName[]
   /** What an option means here, where that is not what it means elsewhere. */
   readonly means?: Readonly<Partial<Record<OptionName, string>>>
+  /** What its operands are, in order, for the completion of a shell; those behind the last one are as that. */
+  readonly of?: readonly OperandKind[]
   /** Whether `--` and what follows are handed on. */
   readonly rest?: true
   load(): Promise<Run>
 }
 
-type Run = (input: CommandInput) => Promise<ExitCode>
+/**
+ * What a shell completes with: these words, or names that are looked up. `parameters`: those of the tool that was named
+ * before, or that the command is a call of.
+ */
+export type OperandKind =
+  | readonly string[]
+  | 'tool'
+  | 'parameters'
+  | 'kernel'
+  | 'program'
+  | 'client'
+  | 'file'
+  | 'code'
+
+/** A command that is a call of one tool. */
+export interface ToolCommand {
+  readonly name: string
+  readonly tool: string
+  /** The parameter that is typed without its name. */
+  readonly first: string
+  /** Whether it may be left out. */
+  readonly optional?: boolean
+  /** Whether it runs code: it is waited for, an error ends it, and its answer is shown as a prompt shows it. */
+  readonly runs?: boolean
+}
+
+/** Its exit code: an `ExitCode`, or that of the command that it has run. */
+type Run = (input: CommandInput) => Promise<number>
 
 export interface CommandInput {
   readonly operands: readonly string[]
@@ -97,14 +127,19 @@ export const OPTIONS = {
   structured: { type: 'boolean', summary: 'send results as data too, with output schemas' },
   json: { type: 'boolean', summary: 'print exactly one envelope, as JSON' },
   plain: { type: 'boolean', summary: 'line by line, as at a terminal that can do no more' },
+  all: { type: 'boolean', summary: 'every language, however long that takes' },
   force: { type: 'boolean', summary: 'even if something runs' },
   yes: { type: 'boolean', summary: 'do it without asking' },
+  dialog: {
+    type: 'boolean',
+    summary: "let a yes at the client's own dialog count, by a line in your policy",
+  },
   undo: { type: 'boolean', summary: 'take it back' },
   help: { type: 'boolean', summary: 'this text' },
   version: { type: 'boolean', summary: 'the version' },
 } as const
 
-type OptionName = keyof typeof OPTIONS
+export type OptionName = keyof typeof OPTIONS
 export type Options = {
   readonly [Name in OptionName]?: (typeof OPTIONS)[Name]['type'] extends 'string' ? string : boolean
 }

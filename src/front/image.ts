@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isAbsolute, relative } from 'node:path'
 import type { Envelope } from '../../tools/outcome.ts'
+import { oneLine } from '../../tools/text.ts'
 import { WireError } from '../../wire/errors.ts'
 import type { Question } from '../../wire/kernel.ts'
 import type { CallEvent } from '../calls/contract.ts'
@@ -57,9 +58,6 @@ interface ImageOptions {
   /** Told what becomes of suspended evaluations of the project, and when a connection begins, which holds none yet. */
   readonly suspensions?: { begin(): void; heard(event: SuspensionEvent): void }
 }
-
-/** An evaluation typed by a person is waited for as long as the person does. */
-export const WAIT_SECONDS = 1_000_000
 
 /** Names of calls. */
 const REMEMBERED = 512
@@ -211,6 +209,49 @@ export async function openImage({
     made: name => made.has(name),
     close: () => client.close(),
   }
+}
+
+/** Makes sure that there is an image to talk to: the program of the project, or an empty one that begins now. */
+export async function reachImage(image: Image): Promise<Envelope> {
+  const looked = await image.call({ tool: 'list_globals', args: { limit: 1 }, output() {} })
+  if (looked.ok || looked.error.details.reason !== 'none_lives') return looked
+  // A look begins no image; code does, and this is none.
+  return image.call({ tool: 'eval_expr', args: { expr: '\n', on_error: 'end' }, output() {} })
+}
+
+/** The same, where a person can say which one is meant of several. */
+export async function reachChosen(image: Image, ask: (prompt: string) => Promise<string>): Promise<Envelope> {
+  const reached = await reachImage(image)
+  const names = choicesOf(reached)
+  if (names.length === 0) return reached
+  const name = await chosenOf(names, ask)
+  if (name === undefined) return reached
+  image.use(name)
+  const chosen = await reachImage(image)
+  // What was attached on the way may bear another name from now on.
+  image.use((await image.row())?.name ?? name)
+  return chosen
+}
+
+/** One of the names, by itself or its number, as a person says; undefined where they say nothing. */
+async function chosenOf(
+  names: readonly string[],
+  ask: (prompt: string) => Promise<string>,
+): Promise<string | undefined> {
+  let said = names.map((name, index) => `${index + 1}  ${oneLine(name)}\n`).join('')
+  for (;;) {
+    const answer = (await ask(`${said}Which one? `).catch(() => '')).trim()
+    const name = names.find((one, index) => answer === one || answer === String(index + 1))
+    if (name !== undefined || answer === '') return name
+    said = `There is no ${answer}.\n`
+  }
+}
+
+/** The kernels and programs between which a call without a name could not choose. */
+function choicesOf(reached: Envelope): readonly string[] {
+  if (reached.ok || reached.error.details.reason !== 'several') return []
+  const { kernels, announced } = reached.error.details
+  return [kernels, announced].flat().filter(name => typeof name === 'string')
 }
 
 /**

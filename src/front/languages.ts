@@ -1,4 +1,6 @@
+import { basename, delimiter, join } from 'node:path'
 import { type Language, languageNamed } from '../../wire/languages.ts'
+import { PACKAGE_ROOT } from '../paths.ts'
 import type { Blocks } from './blocks.ts'
 import type { DaemonClient } from './client.ts'
 import type { Area, Check } from './commands/checks.ts'
@@ -36,3 +38,39 @@ const FRONT: Readonly<Record<string, FrontLanguage>> = {
 /** Undefined for a language that Imago does not know. */
 export const frontLanguage = (name: string): FrontLanguage | undefined =>
   languageNamed(name) === undefined ? undefined : FRONT[name]
+
+/** How every process in a language that a command starts is made to listen: `imago run`. */
+interface Listening {
+  /** What its environment has besides, or instead. */
+  listening(run: {
+    readonly env: NodeJS.ProcessEnv
+    /** What the program is called. */
+    readonly name: string
+    /** A folder where each process says that it listens, or why not. */
+    readonly heard: string
+  }): Readonly<Record<string, string>>
+  /** Why a process of this command would not, where that can be seen from its words. */
+  deaf(command: readonly string[]): string | undefined
+}
+
+/** One for each language that reads its environment. */
+export const LISTENING: readonly Listening[] = [
+  {
+    listening: ({ env, name, heard }) => ({
+      PYTHONPATH: [
+        join(PACKAGE_ROOT, 'wire/peers/python/run'),
+        ...(env.PYTHONPATH ? [env.PYTHONPATH] : []),
+      ].join(delimiter),
+      IMAGO_RUN: JSON.stringify({ name, heard }),
+    }),
+    deaf: ([command = '', ...words]) => {
+      if (!/^python[\d.]*$/.test(basename(command))) return undefined
+      const first = words.findIndex(word => !/^-[A-Za-z]+$/.test(word) || /^-[cm]/.test(word))
+      const options = first < 0 ? words : words.slice(0, first)
+      const deaf = options.find(option => /^-[A-Za-z]*[ISE]/.test(option))
+      if (deaf === undefined) return undefined
+      const why = /[IE]/.test(deaf) ? 'does not read PYTHONPATH' : 'does not run sitecustomize'
+      return `${command} ${deaf} ${why}, so this Python will not listen. Leave ${deaf} out.`
+    },
+  },
+]

@@ -1,9 +1,20 @@
 import type { Duplex } from 'node:stream'
-import { type JSONRPCMessage, parseJSONRPCMessage, type Transport } from '@modelcontextprotocol/server'
+import {
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  PROTOCOL_VERSION_META_KEY,
+  parseJSONRPCMessage,
+  SUPPORTED_PROTOCOL_VERSIONS,
+  type Transport,
+  UnsupportedProtocolVersionError,
+} from '@modelcontextprotocol/server'
 import { finish } from '../../wire/link/transport.ts'
 
 /** The longest line that is taken from a client, in bytes; a longer one is answered with an error and skipped. */
 export const LINE_BYTES = 10 * 1024 * 1024
+
+/** The revision from which on each request names the one that it is of. */
+export const MODERN = '2026-07-28'
 
 /** Unsent bytes above which no more requests are read until the client has caught up. */
 const BEHIND_BYTES = 1024 * 1024
@@ -38,6 +49,8 @@ export class LineTransport implements Transport {
   #settle: () => void = () => {}
   #closed = false
   #inputEnded = false
+  /** The revisions that a request may name. */
+  #served: readonly string[] = [MODERN]
 
   constructor(stream: Duplex) {
     this.#stream = stream
@@ -116,6 +129,13 @@ export class LineTransport implements Transport {
       if (typeof cancelled === 'string' || typeof cancelled === 'number') this.#unanswered.delete(cancelled)
       return true
     }
+    // Such a client agreed on a revision when it opened; what it may name besides is of no consequence.
+    if (message.method === 'initialize') this.#served = [MODERN, ...SUPPORTED_PROTOCOL_VERSIONS]
+    const unsupported = this.#unsupported(message)
+    if (unsupported !== undefined) {
+      this.#refuse(unsupported.code, unsupported.message, message.id, unsupported.data)
+      return false
+    }
     if (message.method === 'subscriptions/listen') return true
     if (this.#unanswered.has(message.id)) {
       // Run a second time, it would take the place of the first, which could then not be cancelled.
@@ -127,10 +147,18 @@ export class LineTransport implements Transport {
     return true
   }
 
-  #refuse(code: number, message: string, id: string | number | null): void {
+  /** The SDK looks at the revision that is named when a connection opens, and serves whatever is named later. */
+  #unsupported({ params }: JSONRPCRequest): UnsupportedProtocolVersionError | undefined {
+    const requested = params?._meta?.[PROTOCOL_VERSION_META_KEY]
+    if (typeof requested !== 'string' || this.#served.includes(requested)) return undefined
+    return new UnsupportedProtocolVersionError({ supported: [...this.#served], requested })
+  }
+
+  #refuse(code: number, message: string, id: string | number | null, data?: unknown): void {
     this.onerror?.(new RefusedLine(message))
     if (this.#closed) return
-    this.#stream.write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })}\n`)
+    const error = { code, message, ...(data !== undefined && { data }) }
+    this.#stream.write(`${JSON.stringify({ jsonrpc: '2.0', id, error })}\n`)
   }
 
   #endOfInput(): void {

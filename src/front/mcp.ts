@@ -11,17 +11,20 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { z } from 'zod'
 import { PROFILES, type Profile } from '../../tools/contract.ts'
 import type { Tool } from '../../tools/define.ts'
 import type { Envelope } from '../../tools/outcome.ts'
-import { showEnvelope } from '../../tools/show.ts'
 import type { ClientAsker } from '../approvals/contract.ts'
+import { toldWithin } from '../calls/answer.ts'
 import type { CallEvent, Caller, CallRequest, Calls } from '../calls/contract.ts'
 import type { Log } from '../log.ts'
-import { asMcp, describeTool } from '../registry/descriptions.ts'
 import type { Registry } from '../registry/registry.ts'
+import type { TextStore } from '../text/texts.ts'
 import { Exchanges, isModern, putsForms, QUESTION_KEY, requestingAsker } from './elicitation/dialog.ts'
 import { LineTransport } from './mcp-transport.ts'
+import { getPrompt, listPrompts } from './prompts.ts'
+import { type Living, listedFor, livingOf } from './tool-list.ts'
 
 export interface McpOptions {
   /** The bytes after the welcome: newline-delimited MCP, both ways. */
@@ -31,9 +34,15 @@ export interface McpOptions {
   readonly origin?: string | undefined
   readonly calls: Pick<Calls, 'run'>
   readonly registry: Registry
+  /** Where an answer that is too long for a model is kept, for `read_more`. */
+  readonly texts: { of(root: string): Pick<TextStore, 'keep'> }
+  /** What lives in the project; left out: nothing. */
+  readonly living?: () => Living
   /** The version of Imago, as the client is told it. */
   readonly version: string
   readonly log: Pick<Log, 'info'>
+  /** The bytes of a file of something displayed; undefined for any other path. Left out: none is sent as an image. */
+  readonly displayed?: (path: string) => Uint8Array | undefined
   /** How often a client that asked for progress hears of it. */
   readonly progressMs?: number
   /**
@@ -41,6 +50,8 @@ export interface McpOptions {
    * taken for one. Left out: no yes is.
    */
   readonly doubt?: (client: string) => string | undefined
+  /** Whether a line in the user's policy is all that it takes for the yes of that client to count. Left out: it is not. */
+  readonly mayCount?: (client: string) => boolean
   /** How long the client may take to answer a question about a plan, in milliseconds. */
   readonly questionMs?: number
 }
@@ -63,10 +74,10 @@ interface McpSession {
  */
 export async function serveMcp(options: McpOptions): Promise<void> {
   const lines = new LineTransport(options.transport)
-  const { session, questionMs = QUESTION_MS, doubt = () => UNKNOWN } = options
+  const { session, questionMs = QUESTION_MS, doubt = () => UNKNOWN, mayCount = () => false } = options
   const exchanges = new Exchanges({ questionMs })
   const shown = shownBy(session.options)
-  const connection: Connection = { ...options, ...shown, lines, exchanges, questionMs, doubt }
+  const connection: Connection = { ...options, ...shown, lines, exchanges, questionMs, doubt, mayCount }
   const serving = serveStdio(() => makeServer(connection), {
     transport: lines,
     // Only the kind of fault: its message may quote what the client sent.
@@ -83,6 +94,7 @@ interface Connection extends McpOptions, Shown {
   readonly exchanges: Exchanges
   readonly questionMs: number
   readonly doubt: (client: string) => string | undefined
+  readonly mayCount: (client: string) => boolean
 }
 
 /** Which tools a client is shown, and in what form it is answered. */
@@ -100,22 +112,54 @@ function shownBy({ profile, structured }: McpSession['options']): Shown {
 function makeServer(connection: Connection): Server {
   const { profile, registry, structured, version } = connection
   const shown = registry.list(profile)
-  const tools = listed({ tools: shown, registry, structured })
-  const unchanging = { ttlMs: 3_600_000, cacheScope: 'private' } as const
+  const changing = { ttlMs: 60_000, cacheScope: 'private' } as const
   const server = new Server(
     { name: 'imago', title: 'Imago', version },
     {
-      capabilities: { tools: {} },
+      capabilities: { tools: { listChanged: true }, prompts: {} },
       // Each revision is asked in its own way here: what the SDK would make of one for another is not wanted.
       inputRequired: { legacyShim: false },
       instructions: instructions(shown),
-      cacheHints: { 'tools/list': unchanging, 'server/discover': unchanging },
+      cacheHints: {
+        'tools/list': changing,
+        'prompts/list': { ...changing, ttlMs: 3_600_000 },
+        'server/discover': { ...changing, ttlMs: 3_600_000 },
+      },
     },
   )
-  server.setRequestHandler('tools/list', () => ({ tools }))
+  const tools = () => listedFor(connection.living?.() ?? livingOf([]), { tools: shown, registry })
+  const wordOf = (listed: readonly ListedTool[]) => JSON.stringify(listed)
+  let told: string | undefined
+  server.setRequestHandler('tools/list', () => {
+    const listed = tools()
+    told = wordOf(listed)
+    return { tools: structured ? listed.map(tool => ({ ...tool, outputSchema: ENVELOPE_SCHEMA })) : listed }
+  })
+  /** A call may have found or begun a kernel that can do more. A client of the new revision asks again by itself. */
+  async function tellChange(): Promise<void> {
+    if (told === undefined || connection.lines.closed || isModern(server)) return
+    const word = wordOf(tools())
+    if (word === told) return
+    told = word
+    await server.sendToolListChanged()
+  }
   server.setRequestHandler('tools/call', ({ params }, context) => {
     const tool = toolNamed(params.name, connection)
-    return callTool({ tool, args: params.arguments ?? {}, context, connection, server })
+    const answer = callTool({ tool, args: params.arguments ?? {}, context, connection, server })
+    void answer.then(tellChange).catch(() => {}) // The call itself is answered; the connection may have ended.
+    return answer
+  })
+  const named = new Set(shown.map(({ name }) => name))
+  server.setRequestHandler('prompts/list', () => ({ prompts: listPrompts(named) }))
+  server.setRequestHandler('prompts/get', ({ params }) => {
+    const prompt = getPrompt(named, params)
+    if (prompt !== undefined) return prompt
+    const names = listPrompts(named).map(({ name }) => name)
+    const known = names.length === 0 ? 'There are none here.' : `There are ${names.join(', ')}.`
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      `Unknown prompt: ${params.name.slice(0, 100)}. ${known}`,
+    )
   })
   return server
 }
@@ -148,7 +192,7 @@ interface ToolCall {
 
 async function callTool(call: ToolCall): Promise<CallToolResult | InputRequiredResult> {
   const { tool, context, connection } = call
-  const { lines, structured } = connection
+  const { lines } = connection
   const [cancelled, gone] = [new AbortController(), new AbortController()]
   const { signal } = context.mcpReq
   // The SDK aborts requests when the connection ends, too; that is not a wish to stop anything.
@@ -157,7 +201,9 @@ async function callTool(call: ToolCall): Promise<CallToolResult | InputRequiredR
   const heard = { signal: cancelled.signal, gone: gone.signal, on: progress.on }
   try {
     const envelope = await answerTo(call, heard)
-    return isInputRequiredResult(envelope) ? envelope : answerOf({ tool, envelope, structured })
+    return isInputRequiredResult(envelope)
+      ? envelope
+      : answerOf({ tool, envelope, structured: connection.structured }, connection)
   } finally {
     progress.stop()
   }
@@ -172,13 +218,13 @@ function answerTo(
   const { exchanges, questionMs } = connection
   const who = clientName(call)
   const args = tool.needs.length > 0 ? { patience: PATIENCE_S, ...call.args } : call.args
-  const doubt = () => connection.doubt(who)
+  const yes = { doubt: () => connection.doubt(who), mayCount: () => connection.mayCount(who) }
   const run = ({ client, ...more }: Partial<CallRequest> & { readonly client?: ClientAsker | undefined }) =>
     connection.calls.run({ tool: tool.name, args, ...more, caller: callerOf(call, { who, client }) })
 
   const asks = putsForms(call)
   if (!isModern(server)) {
-    const client = asks ? requestingAsker({ context, who, doubt, questionMs }) : undefined
+    const client = asks ? requestingAsker({ context, who, ...yes, questionMs }) : undefined
     return run({ ...heard, client })
   }
   const request = { client: who, tool: tool.name, args }
@@ -189,7 +235,7 @@ function answerTo(
     return exchange.answer(leg => run({ ...leg, ...heard }))
   }
   if (!asks) return run(heard)
-  const exchange = exchanges.begin({ request, doubt, ended: leg => run({ ...leg, untilDone: true }) })
+  const exchange = exchanges.begin({ request, ...yes, ended: leg => run({ ...leg, untilDone: true }) })
   return exchange.answer(leg => run({ ...leg, ...heard }))
 }
 
@@ -244,6 +290,10 @@ const ADVICE: readonly (readonly [tools: readonly string[], line: string])[] = [
   ],
   [['list_globals'], 'Call list_globals only when you do not know which names there are.'],
   [
+    ['kernels', 'attach'],
+    'Calls find the running program of the project by themselves. Where several run, kernels lists them and attach chooses one.',
+  ],
+  [
     ['symbol_definition'],
     'For source as the program really runs it, call symbol_definition, with all the names you want at once.',
   ],
@@ -286,45 +336,43 @@ function instructions(tools: readonly Tool[]): string {
   return `${OPENING}\n\n${lines.join('\n')}`
 }
 
-/** Tools as MCP lists them, in the order of the registry. */
-function listed(o: { tools: readonly Tool[]; registry: Registry; structured: boolean }): ListedTool[] {
-  return o.tools.map(tool => {
-    const { name, description, inputSchema, annotations } = asMcp(
-      describeTool({ registry: o.registry, tool }),
-    )
-    return {
-      name,
-      description,
-      inputSchema: { ...inputSchema, type: 'object' as const },
-      ...(o.structured ? { outputSchema: ENVELOPE_SCHEMA } : {}),
-      annotations,
-    }
+/**
+ * What a client is told of a call: one block of text, then the pictures that it names, and the envelope as data where
+ * that was opted in. The text stands first, since some hosts keep the first block alone, or no pictures.
+ */
+function answerOf(
+  answer: { tool: Tool; envelope: Envelope; structured: boolean },
+  { texts, session, displayed = () => undefined }: Connection,
+): CallToolResult {
+  const { text, data } = toldWithin(answer, texts.of(session.root))
+  return {
+    content: [{ type: 'text', text }, ...picturesOf(answer.envelope, displayed)],
+    ...(answer.envelope.ok ? {} : { isError: true }),
+    ...(data === undefined ? {} : { structuredContent: { ...data } }),
+  }
+}
+
+/** The pictures among what the code of a call has displayed, as far as they are still there. */
+function picturesOf(envelope: Envelope, read: (path: string) => Uint8Array | undefined) {
+  const told: unknown = envelope.ok ? envelope.result : envelope.error.details
+  return picturePaths(told).flatMap(path => {
+    const bytes = read(path)
+    const data = bytes === undefined ? undefined : Buffer.from(bytes).toString('base64')
+    return data === undefined ? [] : [{ type: 'image' as const, data, mimeType: 'image/png' }]
   })
 }
 
-/**
- * The longest reply, in bytes of UTF-8. Clients cut or refuse replies at 25,000 tokens; dense text such as base64
- * costs about a token for every one and a half bytes, and even that stays below here.
- */
-export const REPLY_BYTES = 32_000
+const DISPLAYS = z.object({
+  displays: z.array(
+    z.object({ files: z.array(z.object({ path: z.string(), media_type: z.string() })).optional() }),
+  ),
+})
 
-/** What a client is told of a call: one block of text, and the envelope as data where that was opted in. */
-function answerOf(o: { tool: Tool; envelope: Envelope; structured: boolean }): CallToolResult {
-  const { tool, envelope, structured } = o
-  return {
-    content: [{ type: 'text', text: cut(textOf(envelope, tool)) }],
-    ...(envelope.ok ? {} : { isError: true }),
-    ...(structured ? { structuredContent: { ...envelope } } : {}),
-  }
-}
-
-/** A result that its tool cannot put into words is shown as data: it has been come by, and is not lost. */
-function textOf(envelope: Envelope, tool: Tool): string {
-  try {
-    return showEnvelope(envelope, tool)
-  } catch {
-    return JSON.stringify(envelope, null, 2)
-  }
+/** Whoever asks reads none but files of displays, whatever stands in a result. */
+function picturePaths(told: unknown): string[] {
+  const { data } = DISPLAYS.safeParse(told)
+  const files = data?.displays.flatMap(({ files = [] }) => files) ?? []
+  return files.filter(({ media_type }) => media_type === 'image/png').map(({ path }) => path)
 }
 
 /** The output schema where structured results were opted in: the envelope in which every tool answers. */
@@ -347,17 +395,6 @@ const ENVELOPE_SCHEMA = {
     },
   },
   required: ['ok'],
-}
-
-function cut(text: string): string {
-  const bytes = Buffer.byteLength(text)
-  if (bytes <= REPLY_BYTES) return text
-  const note = `\n\n[The reply was cut here: ${bytes} bytes are more than the ${REPLY_BYTES} that fit. Ask for less, or for a part.]`
-  // Decoding puts a mark where the cut fell inside a character; it is left out.
-  const kept = Buffer.from(text)
-    .subarray(0, REPLY_BYTES - Buffer.byteLength(note))
-    .toString('utf8')
-  return `${kept.replace(/\uFFFD+$/, '')}${note}`
 }
 
 interface Progress {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { LEVELS, PROFILES } from '../../tools/contract.ts'
 import type { Envelope } from '../../tools/outcome.ts'
@@ -6,15 +7,20 @@ import type { CallId } from '../../wire/kernel.ts'
 import { Refusal, type ServedCall } from '../../wire/link/calls.ts'
 import type { Link } from '../../wire/link/link.ts'
 import { LightSignal, type Signal } from '../../wire/signal.ts'
+import { originOf } from '../approvals/contract.ts'
+import { enveloped } from '../calls/answer.ts'
 import type { CallEvent, Caller, Calls } from '../calls/contract.ts'
+import type { PolicyDesk } from '../calls/policy-desk.ts'
+import { isWithin, realOf } from '../files/roots.ts'
 import type { Kernels } from '../kernels/kernels.ts'
 import { describe, FORMATS } from '../registry/descriptions.ts'
 import type { Registry } from '../registry/registry.ts'
 import { onKernels, untilCancelled } from './on-kernels.ts'
-import type { PolicyMethods } from './policy-methods.ts'
 import {
   type Ask,
   type DaemonStatus,
+  type FailureData,
+  type KernelRow,
   type Method,
   type Methods,
   SHUTDOWN_WHEN,
@@ -31,17 +37,22 @@ interface MethodParts {
   readonly calls: Calls
   readonly kernels: Kernels
   readonly seats: SeatMethods
-  readonly policy: PolicyMethods
+  readonly policy: PolicyDesk
   readonly suspensions: SuspensionMethods
   /** Who has a seat on that connection. */
   whoSits(link: Link): string | undefined
+  isPerson(context: ServeContext): Promise<boolean>
+  wasSeen(link: Link): boolean
   /** A tool's envelope as a model is shown it. */
   show(tool: string, envelope: Envelope): string
   /** Throws a `Refusal` for a name or a format that does not exist. */
   listTools(wanted: Methods['tools']['params']): string
   status(): DaemonStatus
-  /** Begins the end of the daemon and says what becomes of the kernels, or throws the `Refusal` `in_use`. */
-  shutdown(when: ShutdownWhen): ShutdownResult
+  /**
+   * Begins the end of the daemon and says what becomes of the kernels, or throws the `Refusal` `in_use`. `root`: kernels
+   * of other projects are not named.
+   */
+  shutdown(when: ShutdownWhen, root: string | undefined): ShutdownResult
 }
 
 type Handlers = {
@@ -54,32 +65,118 @@ type Handlers = {
 /** The methods of docs/editor-protocol.md, by name, each with its parameters checked. */
 export function openMethods(parts: MethodParts): ReadonlyMap<string, Serve> {
   const { kernels } = parts
+  const { isMine, mine, list, attach } = betweenProjects(parts)
+  const onKernel = <Result>(
+    method: KernelMethod,
+    { name, context }: { readonly name: string; readonly context: ServeContext },
+    work: () => Promise<Result>,
+  ) =>
+    onKernels(async () => {
+      await mine(method, name, context)
+      return work()
+    })
   const handlers: Handlers = {
     call: (params, context) => runCall(parts, params, context),
     show: ({ tool, envelope }) => ({ text: parts.show(tool, envelope) }),
     tools: wanted => ({ text: parts.listTools(wanted) }),
-    kernels: async () => ({ kernels: kernels.list(), ...(await kernels.announced()) }),
+    kernels: (_, context) => list(context),
     start: (params, { session }) =>
       onKernels(() => kernels.start({ ...params, root: session.root, env: session.env })),
     trial: ({ language }, { session }) =>
       onKernels(() => kernels.trial({ language, root: session.root, env: session.env })),
-    stop: ({ name }) => onKernels(() => kernels.stop(name)),
-    restart: ({ name }) => onKernels(() => kernels.restart(name)),
-    interrupt: ({ name }) => onKernels(() => kernels.interrupt(name)),
-    watch: ({ name }, { served }) => watch(kernels, name, served),
-    attach: ({ target, name, key, key_file, anywhere, no_secret }, { session: { root } }) =>
-      onKernels(() =>
-        kernels.attach({ target, name, key, keyFile: key_file, anywhere, noSecret: no_secret, root }),
-      ),
-    detach: ({ name }) => onKernels(() => kernels.detach(name)),
+    stop: ({ name }, context) => onKernel('stop', { name, context }, () => kernels.stop(name)),
+    restart: ({ name }, context) => onKernel('restart', { name, context }, () => kernels.restart(name)),
+    interrupt: ({ name }, context) => onKernel('interrupt', { name, context }, () => kernels.interrupt(name)),
+    watch: ({ name }, context) => {
+      // Another project may take the name over.
+      const mayBeTold = () => parts.wasSeen(context.link) || isMine('watch', name, context)
+      const { served } = context
+      return onKernel('watch', { name, context }, () => watch(kernels, name, { served, mayBeTold }))
+    },
+    attach: (params, context) => onKernels(() => attach(params, context)),
+    detach: ({ name }, context) => onKernel('detach', { name, context }, () => kernels.detach(name)),
     ...parts.seats,
-    ...parts.policy,
+    ...policyMethods(parts.policy),
     ...parts.suspensions,
     status: () => parts.status(),
-    shutdown: ({ when }) => parts.shutdown(when),
+    shutdown: async ({ when }, context) => {
+      const isAll = kernels.list().every(({ root }) => root === context.session.root)
+      return parts.shutdown(when, isAll || (await parts.isPerson(context)) ? undefined : context.session.root)
+    },
   }
   return new Map(METHODS.map(name => [name, served(name, handlers[name])]))
 }
+
+/** What each of these does to a kernel. */
+const LEVEL_OF = {
+  watch: 'safe',
+  interrupt: 'cautious',
+  stop: 'dangerous',
+  restart: 'dangerous',
+  detach: 'dangerous',
+} as const
+
+type KernelMethod = keyof typeof LEVEL_OF
+
+/** What a client is told of other projects, and may do there: nothing, unless a person is at it or a rule allows it. */
+function betweenProjects({ kernels, policy, isPerson }: MethodParts) {
+  /** Whether it is one of the project, or a rule lets the client in. */
+  function isMine(method: KernelMethod, kernel: string, { session: { root } }: ServeContext): boolean {
+    const roots = kernels.rootsOf(kernel)
+    if (roots.includes(root)) return true
+    return roots.length > 0 && policy.letsIn({ root, method, level: LEVEL_OF[method], kernel })
+  }
+
+  /** Throws what a client is told for which there is no such kernel. */
+  async function mine(method: KernelMethod, kernel: string, context: ServeContext): Promise<void> {
+    if (!isMine(method, kernel, context) && !(await isPerson(context)))
+      throw kernels.unknownIn(context.session.root, kernel)
+  }
+
+  async function list(context: ServeContext): Promise<Methods['kernels']['result']> {
+    const { root } = context.session
+    const all = { kernels: kernels.list(), ...(await kernels.announced()) }
+    const isOwn = ({ name }: KernelRow) =>
+      kernels.rootsOf(name).includes(root) ||
+      policy.letsIn({ root, method: 'kernels', level: 'safe', kernel: name })
+    const own = {
+      ...all,
+      kernels: all.kernels.filter(isOwn),
+      announced: all.announced.filter(({ cwd }) => isWithin(realOf(cwd), root)),
+    }
+    const isAll =
+      own.kernels.length + own.announced.length === all.kernels.length + all.announced.length ||
+      (await isPerson(context))
+    return isAll ? { ...all, others: false } : { ...own, others: true }
+  }
+
+  /** For a program it is the tool `attach`, about which nobody is asked here. */
+  async function attach(params: Methods['attach']['params'], context: ServeContext): Promise<KernelRow> {
+    const { target, key_file: keyFile, no_secret: noSecret, ...more } = params
+    const { root } = context.session
+    const wanted = { ...more, target, keyFile, noSecret, root }
+    if (await isPerson(context)) return kernels.attach(wanted)
+    const { roots, elsewhere } = kernels.attachable(target, root)
+    const judged = policy.check({
+      root,
+      tool: 'attach',
+      ...(roots.length > 0 && { args: { name: target } }),
+    })
+    if (judged.type !== 'ok') throw new Error('attaching could not be judged')
+    const { decision, by } = judged.result
+    if (decision === 'allow') return kernels.attach(elsewhere ? wanted : { ...wanted, within: root })
+    if (elsewhere && decision === 'ask') throw kernels.unknownIn(root, target)
+    throw new Refusal(
+      'kernel_unavailable',
+      `To attach to ${JSON.stringify(target)} ${decision === 'deny' ? 'is denied' : 'has to be asked about'} by ${by}.`,
+      { details: { reason: decision, by }, next: ATTACH_BY_PERSON, retryable: false } satisfies FailureData,
+    )
+  }
+
+  return { isMine, mine, list, attach }
+}
+
+const ATTACH_BY_PERSON = 'A person attaches at a terminal, by the same command.'
 
 const key = z.string().min(1).max(128)
 
@@ -202,24 +299,33 @@ function misfit(method: Method, { issues }: z.ZodError): string {
 /** One for all calls of a connection. */
 const callers = new WeakMap<Session, Caller>()
 
-function callerOf(session: Session, seat: () => string | undefined): Caller {
+function callerOf(session: Session, person: Pick<Caller, 'seat' | 'isPerson'>): Caller {
   const known = callers.get(session)
   if (known !== undefined) return known
   const { id, name: who, root, env } = session
   const fixed = { kind: 'cli', readOnlyPromised: false, profile: 'full' } as const
-  const made: Caller = { id, who, root, env, seat, ...fixed }
+  const made: Caller = { id, who, root, env, ...person, ...fixed }
   callers.set(session, made)
   return made
 }
 
+const kernelNamed = (args: unknown): string | undefined =>
+  typeof args === 'object' && args !== null && 'kernel' in args && typeof args.kernel === 'string'
+    ? args.kernel
+    : undefined
+
 /** Settles with the envelope. A client that goes away does not end its call; one that cancels it does. */
-function runCall(
-  { calls, whoSits }: Pick<MethodParts, 'calls' | 'whoSits'>,
+async function runCall(
+  { calls, kernels, whoSits, isPerson, wasSeen }: MethodParts,
   params: Methods['call']['params'],
-  { session, link, served }: ServeContext,
+  context: ServeContext,
 ) {
+  const { session, link, served } = context
   const { tool, args, call, follow = false } = params
-  const caller = callerOf(session, () => whoSits(link))
+  const caller = callerOf(session, { seat: () => whoSits(link), isPerson: () => wasSeen(link) })
+  const kernel = kernelNamed(args)
+  // Only for what is of another project it matters who asks.
+  if (kernel !== undefined && kernels.rootsOf(kernel)[0] !== session.root) await isPerson(context)
   return calls.run({
     tool,
     args,
@@ -245,9 +351,36 @@ function runCall(
   })
 }
 
+/** The methods about the policy. None takes what is to be accepted: that stands in the files, and is shown. */
+function policyMethods(desk: PolicyDesk): Pick<Handlers, 'policy' | 'check_policy' | 'accept_policy'> {
+  return {
+    policy: (_, { session }) => desk.report(session.root),
+    check_policy: async (params, { session }) => {
+      const outcome = desk.check({ ...params, root: session.root })
+      if (outcome.type === 'rises') throw new Error('a check asked to rise')
+      return enveloped(outcome)
+    },
+    // Whoever asked and went away does not want an answer any more: the plan is withdrawn.
+    accept_policy: async (_, { session, served }) => {
+      const { id: caller, name: who, root } = session
+      const call = randomUUID() as CallId
+      const origin = originOf({ kind: 'cli', root })
+      const outcome = await desk.accept({ call, root, who, caller, origin, signal: served.signal })
+      if (outcome.type === 'rises') throw new Error('accepting asked to rise')
+      return enveloped(outcome)
+    },
+  }
+}
+
 /** Until the client cancels it or goes away. */
-function watch(kernels: Kernels, name: string, served: ServedCall): Promise<Record<string, never>> {
-  const heard = (text: string) => void served.event({ type: 'background', text } satisfies WatchEvent)
+function watch(
+  kernels: Kernels,
+  name: string,
+  { served, mayBeTold }: { readonly served: ServedCall; mayBeTold(): boolean },
+): Promise<Record<string, never>> {
+  const heard = (text: string) => {
+    if (mayBeTold()) served.event({ type: 'background', text } satisfies WatchEvent)
+  }
   return untilCancelled(served, kernels.watch({ name, heard }))
 }
 

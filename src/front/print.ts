@@ -1,4 +1,4 @@
-import { type Envelope, type ToolError, toolError } from '../../tools/outcome.ts'
+import { type Envelope, hasFailed, isRunning, type ToolError, toolError } from '../../tools/outcome.ts'
 import { EXIT, type ExitCode } from '../failure.ts'
 import { escapeJson, escapeText } from '../text/escape.ts'
 
@@ -36,7 +36,10 @@ export const isCapable = (env: Readonly<Record<string, string | undefined>>) =>
 
 /** What an envelope means for the exit code of a command. */
 export function exitOf(envelope: Envelope): ExitCode {
-  if (envelope.ok) return goesOn(envelope.result) ? EXIT.stillRunning : EXIT.done
+  if (envelope.ok) {
+    if (isRunning(envelope.result)) return EXIT.stillRunning
+    return hasFailed(envelope.result) ? EXIT.failed : EXIT.done
+  }
   switch (envelope.error.code) {
     case 'denied':
     case 'approval_unavailable':
@@ -60,13 +63,6 @@ export function printEnvelope(printer: Printer, envelope: Envelope): void {
 /** What went wrong, for a person: the sentence, and what to do now where that is known. */
 export function printError(printer: Printer, { message, next }: ToolError): void {
   printer.err(`imago: ${message}\n${next === null ? '' : `${next}\n`}`)
-}
-
-/** Whether an answer says that the call goes on as a job. */
-function goesOn(result: unknown): boolean {
-  if (typeof result !== 'object' || result === null || !('status' in result) || !('job' in result))
-    return false
-  return result.status === 'running' || result.status === 'waiting'
 }
 
 /** The same answer without what was printed, for somebody who has seen it already. */
@@ -99,6 +95,22 @@ export function printValues(printer: Printer, result: unknown): void {
     const text = fieldOf(fieldOf(value, 'repr'), 'text')
     if (typeof text === 'string' && !isBuiltin(value, 'NoneType')) printer.out(`${text}\n`)
   }
+}
+
+/** What code came to, as a prompt shows it. `left`: the code asked to leave, as `exit()` does; the image is still there. */
+export function printEvaluated(
+  printer: Printer,
+  envelope: Envelope,
+): { readonly exit: ExitCode; readonly left: boolean } {
+  printNotice(printer, envelope)
+  const asked = exitAskedFor(envelope)
+  if (asked !== undefined) {
+    if (asked.message !== undefined) printer.err(`${asked.message}\n`)
+    return { exit: asked.exit, left: true }
+  }
+  if (envelope.ok) printValues(printer, envelope.result)
+  else printFailure(printer, envelope)
+  return { exit: exitOf(envelope), left: false }
 }
 
 /** What the daemon has to say besides the answer: that this is another image than before. */

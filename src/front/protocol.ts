@@ -3,9 +3,17 @@
 import type { Level, Profile } from '../../tools/contract.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import type { InterruptReport, Question, Theirs } from '../../wire/kernel.ts'
-import type { Ended, Grant, Pause, SeatAnswer, ShownPlan, Taken, WaitingPlan } from '../approvals/contract.ts'
+import type {
+  AnswerOutcome,
+  Grant,
+  Pause,
+  PlanEnd,
+  SeatAnswer,
+  ShownPlan,
+  WaitingPlan,
+} from '../approvals/contract.ts'
 import type { CallEvent } from '../calls/contract.ts'
-import type { Announced, AnnouncedRow } from '../kernels/attach.ts'
+import type { AnnouncedPrograms, AnnouncedRow } from '../kernels/attach.ts'
 import type { KernelRow } from '../kernels/rows.ts'
 import type { Trial } from '../kernels/trial.ts'
 import type { PolicyReport } from '../policy/report.ts'
@@ -35,8 +43,14 @@ export interface Methods {
     params: { readonly profile?: Profile; readonly format?: string; readonly name?: string }
     result: { readonly text: string }
   }
-  /** The kernels, and the programs that have announced themselves and are none. */
-  kernels: { params: Empty; result: { readonly kernels: readonly KernelRow[] } & Announced }
+  /**
+   * The kernels, and the programs that have announced themselves and are none. `others`: there are more, in other
+   * projects, which are told to a person at a terminal.
+   */
+  kernels: {
+    params: Empty
+    result: { readonly kernels: readonly KernelRow[]; readonly others: boolean } & AnnouncedPrograms
+  }
   start: {
     params: {
       readonly language: string
@@ -83,7 +97,7 @@ export interface Methods {
     result: { readonly taken: boolean }
   }
   /** From a seat. */
-  answer: { params: SeatAnswer; result: Taken }
+  answer: { params: SeatAnswer; result: AnswerOutcome }
   /** From a seat: the whole preview, its parts, and what is called; null where the plan waits no more. */
   plan: {
     params: { readonly plan: string }
@@ -100,16 +114,16 @@ export interface Methods {
       readonly approvals: readonly WaitingRow[]
       readonly grants: readonly Grant[]
       readonly pauses: readonly Pause[]
-      readonly ends: readonly Ended[]
+      readonly ends: readonly PlanEnd[]
     }
   }
   /** Ends a grant. From anybody: it makes nothing possible. */
   revoke: { params: { readonly grant: string }; result: { readonly revoked: boolean } }
   /** From anybody who knows the code that is shown on the seats. */
-  approve: { params: { readonly plan: string; readonly code: string }; result: Taken }
+  approve: { params: { readonly plan: string; readonly code: string }; result: AnswerOutcome }
   deny: {
     params: { readonly plan: string; readonly code: string; readonly reason?: string }
-    result: Taken
+    result: AnswerOutcome
   }
   /** From a seat: ends all pauses. How many there were. */
   lift: { params: Empty; result: { readonly lifted: number } }
@@ -235,6 +249,8 @@ export interface SeatWanted {
 export interface SeatRow {
   readonly seat: string
   readonly who: string
+  /** What it was started with, as it says itself; empty where the system does not tell. */
+  readonly command: string
 }
 
 /** A plan as anybody may know of it. */
@@ -255,7 +271,7 @@ export interface Ask {
   readonly question: Question
 }
 
-export type { Announced, AnnouncedRow, CallEvent, KernelRow, SuspendedRow, SuspensionEvent }
+export type { AnnouncedPrograms, AnnouncedRow, CallEvent, KernelRow, SuspendedRow, SuspensionEvent }
 
 /** What `fail` carries as `data` where a method says more than a sentence: as an error of an envelope has it. */
 export interface FailureData {

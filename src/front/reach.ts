@@ -65,14 +65,14 @@ export function tryConnect(path: string): Promise<Socket | undefined> {
 /** `EAGAIN` is a full queue of connections: there is a daemon, and it is asked again. */
 const ABSENT = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'ENOTDIR', 'EAGAIN'])
 
-interface Started {
+interface DaemonChild {
   /** Its exit code; `undefined` while it lives. */
   exit: number | undefined
   failure(): Failure
 }
 
 /** In a session of its own, so that neither the terminal's signals nor its end reach it. */
-function startDaemon(paths: Paths): Started {
+function startDaemon(paths: Paths): DaemonChild {
   const said = existsSync(paths.errorLog) ? statSync(paths.errorLog).size : 0
   const errors = openSync(paths.errorLog, 'a', 0o600)
   const child = spawn(process.execPath, [...mainProgram(), 'serve'], {
@@ -82,7 +82,7 @@ function startDaemon(paths: Paths): Started {
     stdio: ['ignore', 'ignore', errors],
   })
   closeSync(errors)
-  const started: Started = {
+  const started: DaemonChild = {
     exit: undefined,
     failure() {
       const words = readFileSync(paths.errorLog)
@@ -105,7 +105,7 @@ function startDaemon(paths: Paths): Started {
 
 /** The entry of this program: compiled as it is installed, or its source, with what loads that in this process. */
 function mainProgram(): string[] {
-  const extension = extname(import.meta.filename)
+  const extension = extname(import.meta.filename) === '.ts' ? '.ts' : '.js'
   const main = join(import.meta.dirname, `../main${extension}`)
   return extension === '.ts' ? [...loadersIn(process.execArgv), main] : [main]
 }

@@ -1,6 +1,7 @@
 import type { Link } from '../../wire/link/link.ts'
 import type { Person, SuspensionDesk } from '../suspensions/desk.ts'
 import type { CallerIdentity } from '../suspensions/owners.ts'
+import type { SuspendedRow, SuspensionEvent } from '../suspensions/rows.ts'
 import { onKernels, untilCancelled } from './on-kernels.ts'
 import type { Methods } from './protocol.ts'
 import type { HeldSeat } from './seat/seats.ts'
@@ -20,13 +21,21 @@ interface SuspensionMethodsOptions {
   /** The seat of that connection; throws the refusal `no_seat`, which everybody who sits hears of. */
   seatOf(what: string, context: ServeContext): HeldSeat
   whoSits(link: Link): string | undefined
+  /** Whether a kernel of another project may be told to that client without a person: by a rule. */
+  letsIn(asked: { readonly root: string; readonly kernel: string; readonly method: string }): boolean
+  isPerson(context: ServeContext): Promise<boolean>
 }
 
-/** The methods about suspended evaluations. Anybody may look; only those who sit take, hand, see theirs and adopt. */
+/**
+ * The methods about suspended evaluations. Anybody may look, at those of other projects only
+ * a person or by a rule; only those who sit take, hand, see theirs and adopt.
+ */
 export function openSuspensionMethods({
   desk,
   seatOf,
   whoSits,
+  letsIn,
+  isPerson,
 }: SuspensionMethodsOptions): SuspensionMethods {
   const callerOf = ({ session: { id, name, root }, link }: ServeContext): CallerIdentity => ({
     id,
@@ -41,11 +50,24 @@ export function openSuspensionMethods({
     return { caller: callerOf(context), who: `${seat.id}, ${who}` }
   }
 
+  const mayBeTold = (
+    method: string,
+    { root, kernel }: SuspendedRow,
+    { session }: Pick<ServeContext, 'session'>,
+  ): boolean => root === session.root || letsIn({ root: session.root, kernel, method })
+
   return {
-    suspensions: async (_, context) => ({ suspensions: await desk.list(callerOf(context)) }),
-    watch_suspensions({ everywhere }, context) {
+    async suspensions(_, context) {
+      const all = await desk.list(callerOf(context))
+      const told = all.filter(row => mayBeTold('suspensions', row, context))
+      return { suspensions: told.length === all.length || (await isPerson(context)) ? all : told }
+    },
+    async watch_suspensions({ everywhere = false }, context) {
       const { served } = context
-      const heard = (event: unknown) => void served.event(event)
+      const isAll = everywhere && (await isPerson(context))
+      const heard = (event: SuspensionEvent) => {
+        if (isAll || mayBeTold('watch_suspensions', event.suspension, context)) served.event(event)
+      }
       return untilCancelled(served, desk.watch({ caller: callerOf(context), everywhere, heard }))
     },
     take(named, context) {

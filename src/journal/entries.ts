@@ -4,14 +4,18 @@ import type { Level } from '../../tools/contract.ts'
 import type { CallId } from '../../wire/kernel.ts'
 
 /** What a call is, in every entry that begins one. */
-export interface JournalCall {
+interface JournalCall {
   readonly call: CallId
   readonly tool: string
   readonly level: Level
   /** Null for a tool that works without a kernel, and where none is known yet. */
   readonly kernel: string | null
   readonly epoch: string | null
+  /** Where `kernel` stands for all of a group: those that it was, and which life of each. */
+  readonly members?: readonly { readonly kernel: string; readonly epoch: string }[]
   readonly caller: string
+  /** As the caller names itself, for people: `claude-code`, `imago eval`. Older journals do not have it. */
+  readonly who?: string
   readonly args: unknown
   readonly decision: Decision
 }

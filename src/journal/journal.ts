@@ -10,8 +10,8 @@ import {
   type OpenSuspension,
   OpenSuspensions,
 } from './entries.ts'
-import { BackgroundPass, type Unended } from './reader.ts'
-import { type Recovered, recover } from './recovery.ts'
+import { BackgroundPass, type OpenWork } from './reader.ts'
+import { type Recovery, recover } from './recovery.ts'
 import { entryBody, noteBody, redacted } from './redaction.ts'
 import {
   headerOf,
@@ -21,11 +21,10 @@ import {
   type Segment,
   segmentName,
   segmentsIn,
+  sizeOf,
 } from './segments.ts'
 import { original, sentence } from './verify.ts'
 import { AppendError, LineQueue, NODE_FILES, SegmentWriter } from './writer.ts'
-
-export type { Earlier, JournalCall, JournalEntry, JournalPlan, OpenSuspension } from './entries.ts'
 
 /** The append-only record of every call. */
 export interface Journal {
@@ -113,7 +112,7 @@ class SegmentedJournal implements OpenJournal {
   readonly verified: Promise<void>
   readonly lost: Promise<readonly OpenSuspension[]>
 
-  constructor(options: JournalOptions, found: Recovered) {
+  constructor(options: JournalOptions, found: Recovery) {
     this.#dir = journalDir(options.stateDir)
     this.#files = options.files ?? NODE_FILES
     this.#now = options.now ?? (() => new Date())
@@ -236,7 +235,7 @@ class SegmentedJournal implements OpenJournal {
     this.#troubles.acknowledged()
   }
 
-  #endAll({ calls, suspended }: Unended): void {
+  #endAll({ calls, suspended }: OpenWork): void {
     this.#open.add(calls)
     this.#suspended.add(suspended)
     this.#openKnown = true
@@ -325,7 +324,7 @@ interface Kept {
 
 const KEPT: Kept = { bytes: 512 * 1024 * 1024, ms: 7 * 24 * 60 * 60 * 1000 }
 
-interface Outdated {
+interface Retention {
   readonly segments: readonly Segment[]
   readonly files: JournalFiles
   readonly now: Date
@@ -335,8 +334,11 @@ interface Outdated {
 }
 
 /** The oldest segments, as far as they are beyond what is kept; never the last one, and none behind a wanted one. */
-function outdated({ segments, files, now, kept, wanted }: Outdated): Segment[] {
-  const facts = segments.map(segment => factsOf(segment, files))
+function outdated({ segments, files, now, kept, wanted }: Retention): Segment[] {
+  const facts = segments.map(segment => ({
+    bytes: sizeOf(segment, files),
+    began: headerOf(segment, files)?.time,
+  }))
   let total = facts.reduce((sum, { bytes }) => sum + bytes, 0)
   const oldest = new Date(now.getTime() - kept.ms).toISOString()
   const old: Segment[] = []
@@ -349,19 +351,6 @@ function outdated({ segments, files, now, kept, wanted }: Outdated): Segment[] {
     total -= facts[index]?.bytes ?? 0
   }
   return old
-}
-
-function factsOf(segment: Segment, files: JournalFiles): { bytes: number; began: string | undefined } {
-  const began = headerOf(segment, files)?.time
-  let fd: number | undefined
-  try {
-    fd = files.openToRead(segment.path)
-    return { bytes: files.stat(fd).size, began }
-  } catch {
-    return { bytes: 0, began }
-  } finally {
-    if (fd !== undefined) files.close(fd)
-  }
 }
 
 /** What was found not to be what was written, until a person has taken note of it. */

@@ -22,7 +22,12 @@ const LINE = z.looseObject({
   level: z.string().nullish(),
   kernel: z.string().nullish(),
   epoch: z.string().nullish(),
+  members: z
+    .array(z.looseObject({ kernel: z.string() }))
+    .optional()
+    .catch(undefined),
   caller: z.string().exactOptional(),
+  who: z.string().exactOptional(),
   decision: z.string().nullish(),
   outcome: z.string().exactOptional(),
   elapsed_ms: z.number().nullish(),
@@ -80,15 +85,19 @@ export async function* readEntries(dir: string, options: ReadOptions = {}): Asyn
       segment = segmentsIn(dir, files)[0]
       continue
     }
-    for await (const line of linesOf(segment, { dir, ...options })) {
+    let hasNext = false
+    const closed = () => {
+      hasNext = true
+    }
+    for await (const line of linesOf(segment, { dir, closed, ...options })) {
       if (line.line <= skip) continue
       if (line.type === 'entry' && time !== undefined && line.entry.time < time) continue
       yield line
     }
     skip = 0
-    if (options.signal?.aborted === true) return
+    // A next one that came just now came after more lines of this one.
+    if (options.signal?.aborted === true || !hasNext) return
     segment = after(segment, segmentsIn(dir, files))
-    if (segment === undefined) return
   }
 }
 
@@ -136,8 +145,11 @@ function countLines(segment: Segment, files: JournalFiles): number {
   }
 }
 
-/** Until the file has an end: there is a later segment, or nobody follows. */
-async function* linesOf(segment: Segment, options: ReadOptions & { dir: string }): AsyncGenerator<LineRead> {
+/** Until the file has an end: there is a later segment, which is told by `closed`, or nobody follows. */
+async function* linesOf(
+  segment: Segment,
+  options: ReadOptions & { dir: string; closed(): void },
+): AsyncGenerator<LineRead> {
   const { dir, files = NODE_FILES } = options
   const fd = files.openToRead(segment.path)
   try {
@@ -150,10 +162,12 @@ async function* linesOf(segment: Segment, options: ReadOptions & { dir: string }
     for (;;) {
       const count = await files.readLater(fd, chunk, read)
       if (count === 0) {
-        if (closed || options.follow !== true || options.signal?.aborted === true) break
+        if (closed || options.signal?.aborted === true) break
         // Once there is a later one, nothing more comes; but it may have come since this one was read.
         closed = after(segment, segmentsIn(dir, files)) !== undefined
-        if (!closed && !(await pause(options))) return
+        if (closed) options.closed()
+        else if (options.follow !== true) break
+        else if (!(await pause(options))) return
         continue
       }
       read += count
@@ -205,12 +219,12 @@ interface PassOptions {
   /** The files whose trouble is known. */
   readonly known: readonly string[]
   /** What earlier daemons began and never ended; called once, before `recent` resolves. */
-  readonly unended: (open: Unended) => void
+  readonly unended: (open: OpenWork) => void
   /** Something is not what was written; undefined where there is no segment to set aside. */
   readonly report: (trouble: JournalTrouble, segment: Segment | undefined) => void
 }
 
-export interface Unended {
+export interface OpenWork {
   readonly calls: readonly OpenCall[]
   readonly suspended: readonly OpenSuspension[]
 }

@@ -6,6 +6,7 @@ import {
   type JournalFiles,
   type Place,
   readHeader,
+  readSegment,
   type Segment,
   segmentName,
   segmentsIn,
@@ -14,7 +15,7 @@ import { checkNow } from './verify.ts'
 import { cannotOpen } from './writer.ts'
 
 /** What was there when the journal was opened. */
-export interface Recovered {
+export interface Recovery {
   readonly place: Place
   /** Oldest first. */
   readonly segments: readonly Segment[]
@@ -30,7 +31,7 @@ export interface Recovered {
  * Finds where writing goes on: from the beginning and the end of the last segment, whatever lies between and before.
  * Makes the directory and the first file, for their owner only; throws `AppendError` where that cannot be.
  */
-export function recover(dir: string, files: JournalFiles): Recovered {
+export function recover(dir: string, files: JournalFiles): Recovery {
   const segments = prepared(dir, files)
   const last = segments.at(-1)
   const rest = { segments, troubles: [], corrupt: undefined, notes: [] }
@@ -70,7 +71,7 @@ function opened<Result>(path: string, open: () => Result): Result {
   }
 }
 
-interface Opened {
+interface OpenSegment {
   readonly fd: number
   readonly files: JournalFiles
   readonly before: Segment | undefined
@@ -78,8 +79,8 @@ interface Opened {
 
 function recoveredIn(
   segment: Segment,
-  { fd, files, before }: Opened,
-): Omit<Recovered, 'segments' | 'troubles'> {
+  { fd, files, before }: OpenSegment,
+): Omit<Recovery, 'segments' | 'troubles'> {
   const { number, name } = segment
   const tail = readTail(fd, files)
   const torn = tail.torn.length > 0 ? [recoveredNote(name, tail.torn)] : []
@@ -155,16 +156,8 @@ const previousIn = (header: Buffer) => PREVIOUS.exec(header.toString())?.[1]
 
 /** The chain that the last line of a segment bears, right or wrong. */
 function endOf(segment: Segment, files: JournalFiles): string {
-  let fd: number | undefined
-  try {
-    fd = files.openToRead(segment.path)
-    const tail = readTail(fd, files)
-    return tail.type === 'empty' ? GENESIS : tail.chain
-  } catch {
-    return GENESIS
-  } finally {
-    if (fd !== undefined) files.close(fd)
-  }
+  const tail = readSegment(segment, files, fd => readTail(fd, files))
+  return tail === undefined || tail.type === 'empty' ? GENESIS : tail.chain
 }
 
 /** What the newest header says; a segment that was begun and has none yet says nothing. */

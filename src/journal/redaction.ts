@@ -367,7 +367,7 @@ export function redacted(entry: JournalEntry): JournalEntry {
 }
 
 /** The text with a mark in place of every secret; linear in its length, whatever it is. */
-export function redactedText(text: string): string {
+function redactedText(text: string): string {
   if (text.length < SHORTEST) return text
   const kept = keptSecrets.isEmpty ? text : keptSecrets.redacted(text)
   return MAY_HOLD.test(kept) ? withoutFound(kept) : kept

@@ -97,18 +97,30 @@ export function readHeader(fd: number, files: JournalFiles): HeaderRead | undefi
   return undefined
 }
 
-/** The header of a segment; undefined where its first line is none, or where it cannot be read. */
-export function headerOf(segment: Segment, files: JournalFiles): HeaderRead | undefined {
+/** What is read of a segment; undefined where it cannot be. */
+export function readSegment<Value>(
+  { path }: Segment,
+  files: JournalFiles,
+  read: (fd: number) => Value,
+): Value | undefined {
   let fd: number | undefined
   try {
-    fd = files.openToRead(segment.path)
-    return readHeader(fd, files)
+    fd = files.openToRead(path)
+    return read(fd)
   } catch {
     return undefined
   } finally {
     if (fd !== undefined) files.close(fd)
   }
 }
+
+/** The header of a segment; undefined where its first line is none, or where it cannot be read. */
+export const headerOf = (segment: Segment, files: JournalFiles): HeaderRead | undefined =>
+  readSegment(segment, files, fd => readHeader(fd, files))
+
+/** The bytes of a segment; 0 where it cannot be read. */
+export const sizeOf = (segment: Segment, files: JournalFiles): number =>
+  readSegment(segment, files, fd => files.stat(fd).size) ?? 0
 
 /** A line that is not in the file yet: its object without the closing brace, and what it says of a call. */
 export interface Line {
@@ -170,9 +182,4 @@ export interface JournalFiles {
   rename(from: string, to: string): void
   remove(path: string): Promise<void>
   close(fd: number): void
-}
-
-/** The system's name of an error, `ENOSPC`; undefined where it has none. */
-export function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }

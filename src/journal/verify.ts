@@ -7,11 +7,12 @@ import {
   type Segment,
   segmentName,
   segmentsIn,
+  sizeOf,
 } from './segments.ts'
 import { NODE_FILES } from './writer.ts'
 
 /** What `verifyJournal` found. */
-export interface Verified {
+export interface Verification {
   /** Segments, quarantined ones included; lines in them; and their bytes. */
   readonly segments: number
   readonly entries: number
@@ -26,15 +27,14 @@ interface VerifyOptions {
   readonly files?: JournalFiles
   /** Bytes that were read, of all. */
   readonly onProgress?: (progress: { readonly bytes: number; readonly of: number }) => void
-  readonly signal?: AbortSignal
 }
 
 /**
  * Reads all of a journal, and changes nothing. `dir` is `journalDir(stateDir)`; a daemon may go on writing there, and
- * what it writes meanwhile is left for the next time. Rejects only when `signal` aborts.
+ * what it writes meanwhile is left for the next time. Never rejects.
  */
-export async function verifyJournal(dir: string, options: VerifyOptions = {}): Promise<Verified> {
-  const { files = NODE_FILES, onProgress, signal } = options
+export async function verifyJournal(dir: string, options: VerifyOptions = {}): Promise<Verification> {
+  const { files = NODE_FILES, onProgress } = options
   const segments = segmentsIn(dir, files)
   const sizes = segments.map(segment => sizeOf(segment, files))
   const of = sizes.reduce((sum, size) => sum + size, 0)
@@ -46,7 +46,7 @@ export async function verifyJournal(dir: string, options: VerifyOptions = {}): P
   const checks: SegmentCheck[] = []
   for (const segment of segments) {
     const last = segment === segments.at(-1)
-    checks.push(await checkSegment(segment, { files, last, onRead, signal }))
+    checks.push(await checkSegment(segment, { files, last, onRead }))
   }
   // What was too old went while this was reading.
   const there = new Set(segmentsIn(dir, files).map(({ name }) => name))
@@ -127,7 +127,7 @@ function gapBefore({ segment }: SegmentCheck, before: SegmentCheck | undefined):
   return [{ file: segmentName(missing), line: null, byte: null, what: `${which} missing` }]
 }
 
-interface Linking {
+interface LinkContext {
   readonly before: SegmentCheck | undefined
   readonly notes: string[]
 }
@@ -135,7 +135,7 @@ interface Linking {
 /** Whether a segment follows the end of the one before. Where one of them is corrupt, it cannot be said. */
 function linkBefore(
   { header, segment, problem }: SegmentCheck,
-  { before, notes }: Linking,
+  { before, notes }: LinkContext,
 ): JournalTrouble[] {
   if (header === undefined || problem !== undefined) return []
   if (before === undefined) {
@@ -151,18 +151,6 @@ function linkBefore(
   }
   const what = `Lines are missing at its end: ${segment.name} follows another one`
   return [{ file: earlier.name, line: lines + 1, byte: bytes, what }]
-}
-
-function sizeOf(segment: Segment, files: JournalFiles): number {
-  let fd: number | undefined
-  try {
-    fd = files.openToRead(segment.path)
-    return files.stat(fd).size
-  } catch {
-    return 0
-  } finally {
-    if (fd !== undefined) files.close(fd)
-  }
 }
 
 /** One segment as it is checked, from its first byte on. */

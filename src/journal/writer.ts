@@ -17,16 +17,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { messageOf } from '../../wire/errors.ts'
+import { errnoOf, messageOf } from '../../wire/errors.ts'
 import { chained, type SegmentHeader, type SegmentReason } from './entries.ts'
-import {
-  codeOf,
-  type JournalFiles,
-  type Line,
-  type Place,
-  segmentName,
-  type WriterOptions,
-} from './segments.ts'
+import { type JournalFiles, type Line, type Place, segmentName, type WriterOptions } from './segments.ts'
 
 const fileSync = promisify(fdatasync)
 
@@ -41,7 +34,7 @@ export const NODE_FILES: JournalFiles = {
     try {
       return readdirSync(dir)
     } catch (error) {
-      if (codeOf(error) === 'ENOENT') return []
+      if (errnoOf(error) === 'ENOENT') return []
       throw error
     }
   },
@@ -248,7 +241,7 @@ export class SegmentWriter {
         return fd
       }
     } catch (cause) {
-      if (codeOf(cause) !== 'ENOENT') throw cannotOpen(this.#path, cause)
+      if (errnoOf(cause) !== 'ENOENT') throw cannotOpen(this.#path, cause)
     }
     this.#spoilt()
     return this.#advance()

@@ -1,16 +1,21 @@
+import type { ProjectKernel } from '../../tools/contract.ts'
 import { messageOf } from '../../wire/errors.ts'
 import { languageAt } from '../../wire/languages.ts'
-import type { Program, Programs, SkippedFile } from '../../wire/programs.ts'
+import type { Program, ProgramEnd, Programs, SkippedFile } from '../../wire/programs.ts'
 import { readSecretFile } from '../../wire/secret-file.ts'
-import { nameFrom, realOf } from '../files/roots.ts'
-import type { TextStore } from '../text/texts.ts'
-import { AttachedKernel, type Sought } from './attached-kernel.ts'
+import { isWithin, nameFrom, realOf } from '../files/roots.ts'
+import { AttachedKernel, type AttachmentDraft } from './attached-kernel.ts'
+import type { Attachment, AttachmentStore } from './attachment-store.ts'
 import { KernelError } from './kernel-error.ts'
 import {
+  type Announcements,
   findTarget,
   fullName,
+  groupOf,
   handleOf,
   type Insisting,
+  isCalled,
+  isSupervisor,
   isSwank,
   parentOf,
   refuseFar,
@@ -19,8 +24,7 @@ import {
   whoAnswer,
 } from './programs.ts'
 import { attachedAlready, GIVE_KEY, isOwned, notAttached } from './refusals.ts'
-import type { Attachment, Remembered } from './remembered.ts'
-import type { KernelNews, KernelRow, Named, NewLife } from './rows.ts'
+import type { KernelOptions, KernelRow, NamedKernel } from './rows.ts'
 
 /** What a person attaches to, and as what. */
 export interface Attach extends Insisting {
@@ -33,6 +37,8 @@ export interface Attach extends Insisting {
   readonly key?: string | undefined
   /** The file that a person has named for it; what is announced does not count then. */
   readonly keyFile?: string | undefined
+  /** Whoever asks is not to attach to a program that runs outside this folder, which is without links. */
+  readonly within?: string | undefined
 }
 
 /** A program that can be attached to. */
@@ -40,6 +46,8 @@ export interface AnnouncedRow {
   readonly name: string
   /** What `imago attach` takes: the name, or NAME-PID where others have it too. */
   readonly attach: string
+  /** It only starts another one of its name anew. */
+  readonly supervisor?: true
   readonly language: string
   readonly implementation: string
   readonly pid: number
@@ -51,45 +59,74 @@ export interface AnnouncedRow {
   readonly announced_at: string
 }
 
-export interface Announced {
+export interface AnnouncedPrograms {
   readonly announced: readonly AnnouncedRow[]
   readonly skipped: readonly SkippedFile[]
 }
 
-interface AttachingOptions {
+interface AttachmentsOptions extends KernelOptions {
   readonly programs: Programs
-  readonly remembered: Remembered
+  readonly store: AttachmentStore
   /** All kernels by name, where attached ones stand among the others. */
-  readonly kernels: Map<string, Named>
-  readonly texts: TextStore | undefined
-  now(): number
+  readonly kernels: Map<string, NamedKernel>
   /** What a kernel of that name prints by itself, as it comes. */
   heard(name: string, text: string): void
-  noted(news: KernelNews): void
-  lives(life: NewLife): void
   /** A name that a person gave for a new kernel, or a `KernelError`. */
   checked(name: string): string
 }
 
-/** Attaches to programs and lets go of them, for the kernels by name. */
-export class Attaching {
-  readonly #options: AttachingOptions
+/** Who could take the place of a program that has ended, and for which others they could do that. */
+interface Succession {
+  readonly free: readonly Program[]
+  readonly ends: readonly ProgramEnd[]
+  readonly rivals: readonly AttachedKernel[]
+}
 
-  constructor(options: AttachingOptions) {
+/** How often successors are looked for, in ms. */
+const FOLLOW_MS = 250
+
+/** Attaches to programs and lets go of them, for the kernels by name. */
+export class Attachments {
+  readonly #options: AttachmentsOptions
+  /** Programs that are being attached to for calls, by their addresses. */
+  readonly #joining = new Map<string, Promise<NamedKernel>>()
+  /** Runs while a program that has ended may be followed by another one. */
+  #following: NodeJS.Timeout | undefined
+  /** The announcements as they were when successors were last looked for. */
+  #lookedAt = ''
+  /** Kernels that only start other programs, as the announcements were at that time. */
+  #supervisors: ReadonlySet<NamedKernel> = new Set()
+  #supervisorsAt = ''
+
+  constructor(options: AttachmentsOptions) {
     this.#options = options
   }
 
   /** Throws `KernelError`. */
   async attach(asked: Attach): Promise<KernelRow> {
-    const target = await findTarget(asked.target, this.#options.programs)
+    const target = await findTarget(asked.target, this.#options.programs, asked.within)
+    const { address, program } = target
     const { kernels, checked, programs } = this.#options
-    const process = processOf(target.program)
-    const already = this.#attached().find(one => one.alive && one.is({ address: target.address, process }))
-    if (already) throw attachedAlready(already.row())
+    const process = processOf(program)
+    const already = this.#attached().find(one => one.alive && one.is({ address, process }))
+    if (already) throw attachedAlready(already.row(), asked.within)
     const secret = secretOf(target, { asked, programs })
-    const name = asked.name === undefined ? this.#freeName(target) : checked(asked.name)
+    const root = realOf(asked.root)
+    const name = asked.name === undefined ? this.#freeName(target, root) : checked(asked.name)
     const former = kernels.get(name)
-    const kernel = this.#add(soughtOf({ asked, target, name, process, secret }))
+    const kernel = this.#add({
+      name,
+      root,
+      address,
+      process,
+      language: program?.language ?? languageAt(address).name,
+      announced: program?.name ?? null,
+      program: program?.program || null,
+      cwd: program?.cwd ?? null,
+      ...(program !== undefined && { announced_at: program.announced_at }),
+      ...(program?.parent !== undefined && { parent: program.parent }),
+      secret,
+    })
     const key = isKept(secret) ? undefined : asked.key
     try {
       await kernel.join(key)
@@ -103,36 +140,200 @@ export class Attaching {
     return kernel.row()
   }
 
+  /** The programs of a project that could be attached to, and are not; `root` is without links. */
+  joinable(root: string): readonly Program[] {
+    const announced = this.#options.programs.read()
+    return this.#unattached(announced.programs).filter(
+      one =>
+        one.process === 'lives' &&
+        !one.keyed &&
+        isWithin(realOf(one.cwd), root) &&
+        !this.#isSupervisor(one, announced),
+    )
+  }
+
+  /**
+   * The same without those that take the place of one that has ended, or is about to be known to have ended, and without
+   * its fellow workers: whoever has called into the one is not sent to another.
+   */
+  unclaimed(root: string): readonly Program[] {
+    const { programs } = this.#options
+    const ended = this.#attached().filter(
+      one => one.isFollowed || (one.alive && one.pid !== undefined && !programs.lives(one.pid)),
+    )
+    return this.joinable(root).filter(one => !ended.some(kernel => kernel.isBeside(one)))
+  }
+
+  /** What is attached remembers its parent, which is a supervisor also while no child of it lives. */
+  #isSupervisor(program: Program, announced: Announcements): boolean {
+    return isSupervisor(program, announced) || this.#attached().some(kernel => kernel.isStartedBy(program))
+  }
+
+  /** The program that is attached in that project under another name, and is called so by itself and its process. */
+  attachedAs(name: string, root: string): NamedKernel | undefined {
+    return this.#attached().find(kernel => kernel.alive && kernel.root === root && kernel.isCalled(name))
+  }
+
+  /** Whether what is attached there only starts another program, which may have begun to listen since. */
+  isSupervisor(kernel: NamedKernel): boolean {
+    if (!(kernel instanceof AttachedKernel)) return false
+    const version = this.#options.programs.version()
+    if (version !== this.#supervisorsAt) {
+      const announced = this.#options.programs.read()
+      const starting = announced.programs.filter(one => this.#isSupervisor(one, announced)).map(placeOf)
+      this.#supervisors = new Set(this.#attached().filter(one => starting.some(place => one.is(place))))
+      this.#supervisorsAt = version
+    }
+    return this.#supervisors.has(kernel)
+  }
+
+  /** Programs anywhere that could be attached to, and are called so. */
+  named(name: string): readonly Program[] {
+    const { programs } = this.#options.programs.read()
+    return programs.filter(one => one.process === 'lives' && !one.keyed && isCalled(one, name))
+  }
+
+  /** What listens in a project and is not attached, supervisors among it. */
+  listeningIn(root: string): readonly ProjectKernel[] {
+    const announced = this.#options.programs.read()
+    const listening = this.#unattached(announced.programs).filter(
+      one => one.process === 'lives' && isWithin(realOf(one.cwd), root),
+    )
+    const supervisors = listening.filter(one => this.#isSupervisor(one, announced))
+    const workers = listening.filter(one => !supervisors.includes(one))
+    const handle = (one: Program) =>
+      this.#options.kernels.has(one.name) ? fullName(one) : handleOf(one, workers)
+    return listening.map(one => ({
+      group: groupOf(one),
+      name: supervisors.includes(one) ? fullName(one) : handle(one),
+      state: supervisors.includes(one) ? 'supervisor' : 'listens',
+      chosen: false,
+      language: one.language,
+      pid: one.pid,
+      running_ms: null,
+      suspended: 0,
+      what: [one.implementation, ...(one.program === '' ? [] : [one.program])].join(', '),
+      message: null,
+    }))
+  }
+
+  /** Attaches to a program of that project for a call. Throws `KernelError`. */
+  join(program: Program, root: string): Promise<NamedKernel> {
+    const { address } = program
+    const joining =
+      this.#joining.get(address) ??
+      this.attach({ target: fullName(program), root })
+        .then(({ name }) => this.#kernelNamed(name))
+        .finally(() => this.#joining.delete(address))
+    this.#joining.set(address, joining)
+    return joining
+  }
+
+  #kernelNamed(name: string): NamedKernel {
+    const kernel = this.#options.kernels.get(name)
+    if (kernel === undefined) throw new Error(`${name} was attached, and let go of at once`)
+    return kernel
+  }
+
+  /** Looks now and then for what takes the place of programs that have ended, as long as that may come. */
+  #follow(): void {
+    this.#lookedAt = ''
+    this.#following ??= setInterval(() => this.#lookForSuccessors(), FOLLOW_MS).unref()
+    // A worker that is recycled in time has its successor before it ends.
+    this.#lookForSuccessors()
+  }
+
+  #lookForSuccessors(): void {
+    const { programs } = this.#options
+    const waiting = this.#attached().filter(one => one.isFollowed)
+    waiting.sort((one, other) => (one.endedOn < other.endedOn ? -1 : 1))
+    if (waiting.length === 0) {
+      clearInterval(this.#following)
+      this.#following = undefined
+      return
+    }
+    const version = programs.version()
+    if (version === this.#lookedAt) return
+    this.#lookedAt = version
+    const announced = programs.read()
+    const { programs: read, ends } = announced
+    // Each joins one that the next ones then find taken.
+    for (const [index, kernel] of waiting.entries()) {
+      const free = this.#unattached(read).filter(
+        one =>
+          one.process === 'lives' && !this.#isSupervisor(one, announced) && !this.#joining.has(one.address),
+      )
+      this.#succeed(kernel, { free, ends, rivals: waiting.slice(index + 1) })
+    }
+  }
+
+  /** Members of a group that end together are alike: each is given one, in order, where there are not more than they. */
+  #succeed(kernel: AttachedKernel, { free, ends, rivals }: Succession): void {
+    const likely = kernel.successorsAmong(free)
+    const [one, ...others] = [...likely].sort((a, b) => (a.announced_at < b.announced_at ? -1 : 1))
+    if (one === undefined) {
+      const words = kernel.lastWordsAmong(ends)
+      kernel.unfollowed(words && `It did not come back: ${words}`, 'did_not_come_back')
+      return
+    }
+    const alike = rivals.filter(rival =>
+      rival.successorsAmong(free).some(program => likely.includes(program)),
+    )
+    if (others.length > alike.length) {
+      const names = likely.map(fullName).join(', ')
+      kernel.unfollowed(`Several could take its place: ${names}. Attach the one that is meant.`, 'several')
+      return
+    }
+    const joining = kernel
+      .succeed(one, processOf(one))
+      .then(() => {
+        this.#remember()
+        return kernel
+      })
+      .finally(() => this.#joining.delete(one.address))
+    this.#joining.set(one.address, joining)
+    // It may have ended by now, or not listen yet: the next look tells.
+    joining.catch(() => {
+      this.#lookedAt = ''
+    })
+  }
+
   /** Lets go of it and forgets its name; the program runs on. The row is the last one. Throws `KernelError`. */
-  async detach(kernel: Named): Promise<KernelRow> {
+  async detach(kernel: NamedKernel): Promise<KernelRow> {
     if (!(kernel instanceof AttachedKernel)) throw isOwned(kernel.name)
     const row = kernel.row()
     this.#options.kernels.delete(kernel.name)
     this.#remember()
-    await kernel.close()
+    await kernel.detach()
     return row
   }
 
   /** The programs that can be attached to, and are not yet. */
-  async announced(): Promise<Announced> {
-    const { programs: read, skipped } = this.#options.programs.read()
-    const there = await whoAnswer(read, this.#options.programs)
-    const attached = this.#attached().filter(({ alive }) => alive)
-    const free = there.filter(one => !attached.some(kernel => kernel.is(placeOf(one))))
-    return { announced: free.map(one => rowOf(one, there)), skipped }
+  async announced(): Promise<AnnouncedPrograms> {
+    const announced = this.#options.programs.read()
+    const there = await whoAnswer(announced.programs, this.#options.programs)
+    const supervisors = there.filter(one => this.#isSupervisor(one, announced))
+    const workers = there.filter(one => !supervisors.includes(one))
+    const rows = this.#unattached(there).map(one =>
+      supervisors.includes(one)
+        ? { ...rowOf(one, there), attach: fullName(one), supervisor: true as const }
+        : { ...rowOf(one, there), attach: handleOf(one, workers) },
+    )
+    return { announced: rows, skipped: announced.skipped }
   }
 
-  /** One that has announced itself under that name or another that stands for it, by what its files say. */
-  find(name: string): AnnouncedRow | undefined {
+  /** One that has announced itself under that name or another that stands for it, by what its files say; `within`: in that folder. */
+  find(name: string, within?: string): AnnouncedRow | undefined {
     const { programs } = this.#options.programs.read()
     const lives = programs.filter(one => one.process === 'lives')
-    const found = lives.find(one => one.name === name || fullName(one) === name)
+    const isMeant = ({ cwd }: Program) => within === undefined || isWithin(realOf(cwd), within)
+    const found = lives.find(one => (one.name === name || fullName(one) === name) && isMeant(one))
     return found && rowOf(found, lives)
   }
 
   /** Joins what the daemon before this one was attached to, each as soon as it can be. */
   restore(): void {
-    for (const attachment of this.#options.remembered.read()) {
+    for (const attachment of this.#options.store.read()) {
       if (this.#options.kernels.has(attachment.name)) continue
       const kernel = this.#add(attachment)
       const key = keyOf(attachment)
@@ -141,12 +342,17 @@ export class Attaching {
     }
   }
 
-  #add(sought: Sought): AttachedKernel {
-    const { programs, texts, now, noted, lives, kernels } = this.#options
-    const ended = () => this.#remember()
-    const heard = (text: string) => this.#options.heard(sought.name, text)
-    const kernel = new AttachedKernel(sought, { programs, texts, now, heard, noted, lives, ended })
-    kernels.set(sought.name, kernel)
+  #add(draft: AttachmentDraft): AttachedKernel {
+    const kernel = new AttachedKernel(draft, {
+      ...this.#options,
+      heard: text => this.#options.heard(draft.name, text),
+      processLives: pid => this.#options.programs.lives(pid),
+      ended: () => {
+        this.#remember()
+        this.#follow()
+      },
+    })
+    this.#options.kernels.set(draft.name, kernel)
     return kernel
   }
 
@@ -154,52 +360,36 @@ export class Attaching {
     return [...this.#options.kernels.values()].filter(kernel => kernel instanceof AttachedKernel)
   }
 
-  #remember(): void {
-    const attachments = this.#attached().map(({ attachment }) => attachment)
-    this.#options.remembered.write(attachments.filter(one => one !== undefined))
+  #unattached(programs: readonly Program[]): readonly Program[] {
+    const attached = this.#attached().filter(({ alive }) => alive)
+    return programs.filter(one => !attached.some(kernel => kernel.is(placeOf(one))))
   }
 
-  /** Its own name; with its process number where that is taken, or borne by another program too. */
-  #freeName({ program, address }: Target): string {
+  #remember(): void {
+    const attachments = this.#attached().map(({ attachment }) => attachment)
+    this.#options.store.write(attachments.filter(one => one !== undefined))
+  }
+
+  /** Its own name; as a member of a group where another of its name and project has that, else with its process number. */
+  #freeName({ program, address }: Target, root: string): string {
     const { kernels } = this.#options
     const free = (name: string) => !kernels.get(name)?.alive
     const own = nameFrom(program?.name ?? '', isSwank(address) ? languageAt(address).name : 'program')
     if (free(own)) return own
+    const first = kernels.get(own)
+    if (program !== undefined && first instanceof AttachedKernel && first.isOfGroup(program.name, root))
+      for (let number = 2; ; number++) if (free(`${own}/${number}`)) return `${own}/${number}`
     const full = program && nameFrom(fullName(program), 'program')
     if (full !== undefined && free(full)) return full
     for (let number = 2; ; number++) if (free(`${own}-${number}`)) return `${own}-${number}`
   }
 }
 
-interface Seeking {
-  readonly asked: Attach
-  readonly target: Target
-  readonly name: string
-  readonly process: Attachment['process']
-  readonly secret: Attachment['secret']
-}
-
-function soughtOf({ asked, target: { address, program }, name, process, secret }: Seeking): Sought {
-  return {
-    name,
-    root: realOf(asked.root),
-    address,
-    process,
-    language: program?.language ?? languageAt(address).name,
-    announced: program?.name ?? null,
-    program: program?.program || null,
-    cwd: program?.cwd ?? null,
-    secret,
-  }
-}
-
-interface Asking {
-  readonly asked: Attach
-  readonly programs: Programs
-}
-
 /** Where the secret comes from. Throws `KernelError` where there is none, or the address is not to be trusted. */
-function secretOf(target: Target, { asked, programs }: Asking): Attachment['secret'] {
+function secretOf(
+  target: Target,
+  { asked, programs }: { readonly asked: Attach; readonly programs: Programs },
+): Attachment['secret'] {
   const { address, program } = target
   const { key, keyFile } = asked
   const given: Attachment['secret'] =

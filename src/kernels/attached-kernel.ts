@@ -1,70 +1,93 @@
 import type { InterruptReport, Kernel, KernelEnd } from '../../wire/kernel.ts'
-import type { Joining, Programs } from '../../wire/programs.ts'
-import type { TextStore } from '../text/texts.ts'
+import type { Joining, Program, ProgramEnd, Programs } from '../../wire/programs.ts'
+import { realOf } from '../files/roots.ts'
+import type { Attachment } from './attachment-store.ts'
 import { Background } from './background.ts'
 import { KernelError } from './kernel-error.ts'
-import { KernelLife, notLiving } from './named-kernel.ts'
+import { KernelLife, notLiving } from './owned-kernel.ts'
+import { groupOf } from './programs.ts'
 import { wayBack } from './refusals.ts'
-import type { Attachment } from './remembered.ts'
-import type { KernelNews, KernelRow, Named, NewLife } from './rows.ts'
+import type { KernelOptions, KernelRow, NamedKernel } from './rows.ts'
 
 /** How long a call waits for a link that is being made again, in ms. */
 const AWAY_MS = 10_000
+
+/** How long a program that has ended can be followed by another one, in ms. */
+const FOLLOWED_MS = 600_000
+
+/** How long after its end calls wait for what takes its place, in ms: a reload takes about a second. */
+const GAP_MS = 15_000
+
+/** How long after it has announced itself a program may not have loaded all of its code yet, in ms. */
+const LOADING_MS = 3_000
 
 /** How long the row of a program that has ended stays beside another one of its project, in ms. */
 const PAST_MS = 600_000
 
 /** What is known before the program has been spoken to: all but what only it can say. */
-export type Sought = Omit<Attachment, 'epoch' | 'implementation' | 'pid'> &
+export type AttachmentDraft = Omit<Attachment, 'epoch' | 'implementation' | 'pid'> &
   Partial<Pick<Attachment, 'epoch' | 'implementation' | 'pid'>>
 
-interface AttachedOptions {
+/** Why nothing has taken its place: it ended again at once, or which one is meant cannot be told. */
+type Unfollowed = 'did_not_come_back' | 'several'
+
+interface AttachedOptions extends KernelOptions {
   readonly programs: Programs
-  readonly texts: TextStore | undefined
-  /** Milliseconds on a clock that only goes forward. */
-  now(): number
   /** What it prints by itself, as it comes. */
   heard(text: string): void
-  /** It was joined, or is no kernel any more. */
-  noted(news: KernelNews): void
-  /** It was joined, until `ended` of its kernel. */
-  lives(life: NewLife): void
-  /** It has ended by itself, and is to be joined by nobody any more. */
+  /** It has ended by itself. What takes its place may be told by `succeed`. */
   ended(): void
+  /** Whether a process of that number lives. */
+  processLives(pid: number): boolean
 }
 
 /**
  * A program of the user's under a name of ours. It is joined and let go of, and never ended, restarted or signalled.
  *
- * Its one life here is one image: when its link breaks, the same image is joined again, and calls wait for that a
- * little. A program that was started again is another image, which only a person joins.
+ * When its link breaks, the same image is joined again, and calls wait for that a little. When it ends, what announces
+ * itself just as it did takes its place: another image, under the same name. `Attachments` looks for that.
  */
-export class AttachedKernel implements Named {
+export class AttachedKernel implements NamedKernel {
   readonly #options: AttachedOptions
   readonly #background: Background | undefined
   readonly #over = new AbortController()
   /** Callers that wait until it can be spoken to, or never will. */
   readonly #waiting = new Set<() => void>()
-  #sought: Sought
+  #known: AttachmentDraft
+  /** What ran when it was joined, by epoch: nothing of that ever takes its place. */
+  #beside: ReadonlySet<string> = new Set()
   #kernel: KernelLife | undefined
   /** Why it cannot be spoken to at this moment; null while it can. */
   #away: string | null = 'it is being joined'
   #end: string | undefined
-  /** When it ended, on the clock that only goes forward. */
+  /** When it ended, on the clock that only goes forward, and as programs tell the time. */
   #endedAt = 0
+  #endedOn = ''
+  /** Why nothing has taken its place so far, as a sentence: what ended the next one, or which ones could be it. */
+  #unfollowed: { readonly why: string; readonly reason: Unfollowed } | undefined
 
-  constructor(sought: Sought, options: AttachedOptions) {
-    this.#sought = sought
+  /** What takes its place runs there too. */
+  readonly folder: string
+
+  constructor(known: AttachmentDraft, options: AttachedOptions) {
+    this.#known = known
     this.#options = options
-    this.#background = options.texts && new Background(options.texts)
+    this.#background = options.texts && new Background(options.texts.of(known.root))
+    this.folder = known.cwd === null ? known.root : realOf(known.cwd)
   }
 
   get name(): string {
-    return this.#sought.name
+    return this.#known.name
+  }
+
+  /** Programs that announce the same name in one project are one group, whatever each is called as a kernel. */
+  get group(): string {
+    const { announced, name } = this.#known
+    return announced === null ? name : groupOf({ name: announced })
   }
 
   get root(): string {
-    return this.#sought.root
+    return this.#known.root
   }
 
   get hasProgram(): true {
@@ -85,23 +108,114 @@ export class AttachedKernel implements Named {
 
   /** What the next daemon needs to join it again; undefined before it has been joined, and once it has ended. */
   get attachment(): Attachment | undefined {
-    const { epoch, implementation, pid } = this.#sought
+    const { epoch, implementation, pid } = this.#known
     if (!this.alive || epoch === undefined || implementation === undefined || pid === undefined)
       return undefined
-    return { ...this.#sought, epoch, implementation, pid }
+    return { ...this.#known, epoch, implementation, pid }
   }
 
   /** Whether that is the same program. */
   is({ address, process }: Pick<Attachment, 'address' | 'process'>): boolean {
-    const own = this.#sought.process
-    if (own === null || process === null) return this.#sought.address === address
+    const own = this.#known.process
+    if (own === null || process === null) return this.#known.address === address
     return own.pid === process.pid && own.started === process.started
+  }
+
+  /** Whether that stands for this process: its number, or what it calls itself with that. */
+  isCalled(name: string): boolean {
+    const { announced, process } = this.#known
+    return process !== null && (name === String(process.pid) || name === `${announced}-${process.pid}`)
+  }
+
+  /** Whether another program that calls itself so, in that project, is a member of the same group. */
+  isOfGroup(announced: string, root: string): boolean {
+    return this.alive && this.root === root && this.#known.announced === announced
+  }
+
+  /** When it ended, as programs tell the time. */
+  get endedOn(): string {
+    return this.#endedOn
   }
 
   /** Whether it has nothing to say any more beside `other`, which is attached now: see `editor-protocol.md`. */
   isPastBeside(other: AttachedKernel): boolean {
     if (this === other || this.alive || this.root !== other.root) return false
     return this.#isSameProgram(other) || this.#options.now() - this.#endedAt > PAST_MS
+  }
+
+  get pid(): number | undefined {
+    return this.#known.pid
+  }
+
+  get mayBeLoading(): boolean {
+    const { announced_at } = this.#known
+    const age = Date.now() - Date.parse(announced_at ?? '')
+    return this.alive && Math.abs(age) < LOADING_MS
+  }
+
+  /** Whether that is its parent, as a reloader is, and not only a shell or a server of several programs. */
+  isStartedBy({ pid, name, cwd }: Program): boolean {
+    const { parent, announced } = this.#known
+    return parent === pid && announced === name && this.#known.cwd === cwd
+  }
+
+  /** Whether one parent has started both, under one name and in one folder: as workers, or one after the other. */
+  isBeside({ parent, name, cwd }: Program): boolean {
+    const known = this.#known
+    return parent !== undefined && known.parent === parent && known.announced === name && known.cwd === cwd
+  }
+
+  /** Whether what takes the place of the program that has ended is still looked for. */
+  get isFollowed(): boolean {
+    const { announced, secret, parent } = this.#known
+    if (this.alive || this.#over.signal.aborted || announced === null || secret.from !== 'announcement')
+      return false
+    if (parent === undefined || !this.#options.processLives(parent)) return false
+    return this.#options.now() - this.#endedAt < FOLLOWED_MS
+  }
+
+  /** Those of the programs that could take its place: what began after its end, or else while it lived. */
+  successorsAmong(programs: readonly Program[]): readonly Program[] {
+    const likely = programs.filter(one => this.#isSuccessor(one))
+    const after = likely.filter(one => one.announced_at > this.#endedOn)
+    return after.length > 0 ? after : likely
+  }
+
+  #isSuccessor({ name, program, cwd, parent, pid, epoch, announced_at }: Program): boolean {
+    const known = this.#known
+    if (this.#beside.has(epoch)) return false
+    if (known.announced !== name || known.cwd !== cwd || known.parent !== parent || known.pid === pid)
+      return false
+    return known.program === (program || null) && announced_at > (known.announced_at ?? '')
+  }
+
+  /** Nothing can take its place, and why; undefined where that is over. */
+  unfollowed(why: string | undefined, reason: Unfollowed): void {
+    if (this.alive || this.#unfollowed?.why === why) return
+    this.#unfollowed = why === undefined ? undefined : { why, reason }
+    if (why !== undefined) this.#wake()
+  }
+
+  /** What such a program has said of its own end, if it came after this one. */
+  lastWordsAmong(ends: readonly ProgramEnd[]): string | undefined {
+    return ends.findLast(({ program }) => this.#isSuccessor(program))?.ended
+  }
+
+  /** Joins the program that takes its place. Throws what `Programs.attach` throws; the place is free then as before. */
+  async succeed(program: Program, process: Attachment['process']): Promise<void> {
+    const before = this.#known
+    const { address, parent, announced_at } = program
+    this.#known = { ...before, address, process, parent, announced_at }
+    try {
+      const kernel = await this.#options.programs.attach(this.#joining(undefined))
+      if (this.#over.signal.aborted) return void kernel.close()
+      this.#end = undefined
+      this.#unfollowed = undefined
+      this.#joined(kernel)
+    } catch (error) {
+      this.#known = before
+      throw error
+    }
   }
 
   /** Joins it for the first time. Throws what `Programs.attach` throws. */
@@ -111,7 +225,7 @@ export class AttachedKernel implements Named {
 
   /** Joins the image that a daemon before this one was attached to, as soon as that can be. */
   async rejoin(key: string | undefined): Promise<void> {
-    const { epoch } = this.#sought
+    const { epoch } = this.#known
     if (epoch === undefined) throw new Error(`${this.name} was never joined`)
     const joining = { ...this.#joining(key), epoch, signal: this.#over.signal }
     const found = await this.#options.programs.rejoin(joining)
@@ -124,14 +238,16 @@ export class AttachedKernel implements Named {
     if (!this.alive) return
     this.#end = why
     this.#endedAt = this.#options.now()
+    this.#endedOn = new Date().toISOString()
+    this.#unfollowed = undefined
     this.#note(why)
     this.#wake()
     if (!this.#over.signal.aborted) this.#options.ended()
   }
 
   row(): KernelRow {
-    const { name, root, language, implementation = null, pid = null, epoch = null } = this.#sought
-    const { address, announced, program, cwd } = this.#sought
+    const { name, root, language, implementation = null, pid = null, epoch = null } = this.#known
+    const { address, announced, program, cwd } = this.#known
     return {
       name,
       language,
@@ -140,7 +256,7 @@ export class AttachedKernel implements Named {
       pid: this.alive ? pid : null,
       epoch: this.alive ? epoch : null,
       owned: false,
-      attached: { address, announced, program, cwd },
+      attached: { address, announced, program, cwd, errors: this.#notesErrors() },
       root,
       script: null,
       script_state: null,
@@ -152,15 +268,28 @@ export class AttachedKernel implements Named {
   }
 
   over(): KernelError {
+    const ended = sentence(this.#end ?? `${this.name} has ended.`)
+    const { isFollowed } = this
+    const since = this.#unfollowed?.why ?? (isFollowed ? 'Nothing has taken its place so far.' : '')
     return new KernelError('kernel_unavailable', {
-      message: sentence(this.#end ?? `${this.name} has ended.`),
-      next: wayBack(this.#sought),
-      details: { reason: 'ended', kernel: this.name },
+      message: since === '' ? ended : `${ended} ${sentence(since)}`,
+      next: this.#next(isFollowed),
+      details: { reason: this.#unfollowed?.reason ?? 'ended', kernel: this.name },
     })
   }
 
-  async living(): Promise<Kernel> {
-    if (this.alive && this.#away !== null) await this.#settled()
+  #next(isFollowed: boolean): string {
+    if (this.#unfollowed?.reason === 'several')
+      return 'kernels lists them, and attach {"name": NAME} chooses one.'
+    if (!isFollowed) return wayBack(this.#known)
+    return `What process ${this.#known.parent} starts next takes its place as ${this.name}. Tools for files work meanwhile.`
+  }
+
+  async living(patienceMs = AWAY_MS): Promise<Kernel> {
+    const longest = Math.min(AWAY_MS, patienceMs)
+    if (this.alive && this.#away !== null) await this.#settled(longest)
+    if (this.isFollowed && this.#unfollowed === undefined && this.#options.now() - this.#endedAt < GAP_MS)
+      await this.#settled(longest)
     if (!this.alive) throw this.over()
     if (this.#kernel !== undefined && this.#away === null) return this.#kernel
     throw this.#isAway()
@@ -193,6 +322,12 @@ export class AttachedKernel implements Named {
     })
   }
 
+  /** Lets go of it as a person asked: it is left as it was. */
+  async detach(): Promise<void> {
+    await this.present?.detach?.()
+    await this.close()
+  }
+
   /** Lets go of it; what runs in it goes on. */
   async close(): Promise<void> {
     this.#over.abort()
@@ -202,13 +337,13 @@ export class AttachedKernel implements Named {
 
   /** It, or another life of it. */
   #isSameProgram(other: AttachedKernel): boolean {
-    const [{ announced, program, cwd }, its] = [this.#sought, other.#sought]
+    const [{ announced, program, cwd }, its] = [this.#known, other.#known]
     const isCalledSo = announced !== null && announced === its.announced
     return isCalledSo || (!!program && program === its.program && cwd === its.cwd)
   }
 
   #joining(key: string | undefined): Joining {
-    const { name, address, process, secret } = this.#sought
+    const { name, address, process, secret } = this.#known
     return {
       name,
       address,
@@ -216,7 +351,7 @@ export class AttachedKernel implements Named {
       key,
       open: secret.from === 'none',
       found: seen => {
-        this.#sought = { ...this.#sought, process: seen }
+        this.#known = { ...this.#known, process: seen }
       },
       background: text => {
         this.#background?.add(text)
@@ -232,9 +367,10 @@ export class AttachedKernel implements Named {
   #joined(joined: Kernel): void {
     const { epoch, implementation, language, pid } = joined.identity
     const kernel = new KernelLife(joined, () => this.#options.now())
-    this.#sought = { ...this.#sought, epoch, implementation, language, pid }
+    this.#known = { ...this.#known, epoch, implementation, language, pid }
     this.#kernel = kernel
     this.#away = null
+    this.#beside = new Set(this.#options.programs.read().programs.map(one => one.epoch))
     this.#note('attached')
     this.#options.lives({ name: this.name, root: this.root, kernel })
     this.#wake()
@@ -242,22 +378,22 @@ export class AttachedKernel implements Named {
   }
 
   #note(what: string): void {
-    this.#options.noted({ kernel: this.name, epoch: this.#sought.epoch ?? null, what })
+    this.#options.noted({ kernel: this.name, epoch: this.#known.epoch ?? null, what })
   }
 
   #lost({ message }: KernelEnd): void {
     this.giveUp(message)
   }
 
-  /** Resolves when it can be spoken to, or never will, or after a while. */
-  #settled(): Promise<void> {
+  /** Resolves when it can be spoken to, or never will, or after so many milliseconds. */
+  #settled(longest: number): Promise<void> {
     return new Promise(resolve => {
       const done = () => {
         clearTimeout(limit)
         this.#waiting.delete(done)
         resolve()
       }
-      const limit = setTimeout(done, AWAY_MS)
+      const limit = setTimeout(done, longest)
       this.#waiting.add(done)
     })
   }
@@ -274,13 +410,20 @@ export class AttachedKernel implements Named {
     return running === null ? 'ready' : 'busy'
   }
 
+  #notesErrors(): boolean {
+    return this.alive && this.#kernel?.identity.abilities.has('errors') === true
+  }
+
   #message(): string | null {
-    if (this.#end !== undefined) return `${sentence(this.#end)} ${wayBack(this.#sought)}`
+    if (this.#end !== undefined) {
+      const { message, next } = this.over()
+      return `${message} ${next}`
+    }
     return this.#away === null ? null : `Its link is being made again: ${sentence(this.#away)}`
   }
 
   #who(): string {
-    const { pid } = this.#sought
+    const { pid } = this.#known
     return pid === undefined ? this.name : `${this.name} (process ${pid})`
   }
 

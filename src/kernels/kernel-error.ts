@@ -34,4 +34,5 @@ export const LASTING: readonly unknown[] = [
   'owned',
   'attached_already',
   'needs_key',
+  'too_many',
 ]

@@ -1,57 +1,75 @@
+import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
+import type { ProjectKernel } from '../../tools/contract.ts'
 import { WireError } from '../../wire/errors.ts'
 import type { InterruptReport, Kernel } from '../../wire/kernel.ts'
 import { DEFAULT_LANGUAGE, languageNamed, namesOf } from '../../wire/languages.ts'
-import type { Programs } from '../../wire/programs.ts'
-import { isProject, nameOf, realOf } from '../files/roots.ts'
-import type { TextStore } from '../text/texts.ts'
-import { type Announced, type Attach, Attaching } from './attach.ts'
+import type { Program, Programs } from '../../wire/programs.ts'
+import { isProject, kernelNameOf, realOf } from '../files/roots.ts'
+import type { TextStores } from '../text/texts.ts'
+import { type AnnouncedPrograms, type Attach, Attachments } from './attach.ts'
+import { type AttachmentStore, NO_ATTACHMENTS } from './attachment-store.ts'
 import { KernelError } from './kernel-error.ts'
 import {
   type CrashLimits,
-  type Ears,
+  type KernelListener,
   type KernelRequest,
-  NamedKernel,
+  OwnedKernel,
   type StartedKernel,
-} from './named-kernel.ts'
-import { NO_PROGRAMS } from './programs.ts'
+} from './owned-kernel.ts'
+import { fullName, groupOf, isCalled, NO_PROGRAMS } from './programs.ts'
 import {
+  allOf,
   badName,
   badRoot,
   nameTaken,
   noneLives,
   notAttachedYet,
   refuseMissing,
+  severalElsewhere,
+  severalListen,
   severalLive,
   shuttingDown,
+  tooManyMembers,
+  unheardOf,
   unknownKernel,
   unknownLanguage,
 } from './refusals.ts'
-import { NOTHING_REMEMBERED, type Remembered } from './remembered.ts'
-import type { KernelNews, KernelRow, Named, NewLife } from './rows.ts'
+import type { KernelNews, KernelOptions, KernelRow, NamedKernel, NewLife } from './rows.ts'
 import { type Trial, tryLanguage } from './trial.ts'
-
-export type { Announced, AnnouncedRow, Attach } from './attach.ts'
-export { KernelError } from './kernel-error.ts'
-export type { Ears, KernelRequest, StartedKernel } from './named-kernel.ts'
-
-export type { KernelRow } from './rows.ts'
 
 export const CRASH_LOOP: CrashLimits = { deaths: 3, withinMs: 300_000 }
 
 /** The kernels of this daemon, by name. */
 export interface Kernels {
-  /** Sorted by name. */
+  /** Sorted by name, members of a group by their number. */
   list(): readonly KernelRow[]
   /**
-   * The kernel that a call is for, started if it does not live. Without a name it is the only one that lives in the
-   * root; where several do, one must be named. Where none does, it is the root's default one, which bears the name of
-   * its folder, unless a program ran there and has ended: its state is gone, and an empty kernel would not be what
-   * was meant. Throws `KernelError`.
+   * The kernel that a call is for. Without a name it is, in this order: the one that its caller has chosen; the only
+   * program of the root, attached on the way where it listens and is not attached yet; the root's default image, which
+   * bears the name of its folder and is started if it does not live. An image that calls began by themselves never
+   * stands in the way of a program. Where several programs live, one must be named; where one has ended, an empty
+   * image is not what was meant. Throws `KernelError`.
    */
-  resolve(wanted: Wanted): Promise<Resolved>
+  resolve(wanted: Wanted): Promise<ResolvedKernel>
   /** What `resolve` would answer, at once, where that kernel lives and `root` is without links; else undefined. */
   living(wanted: Wanted): { name: string; kernel: Kernel } | undefined
+  /**
+   * All of the root that live and are called so (`web`, `web/2`), in their order; what listens is attached on the way.
+   * Where none lives, those that have ended and are followed are waited for. Throws `KernelError` where there is none.
+   */
+  group(group: string, wanted: Wanted): Promise<readonly Member[]>
+  /** What they are called, with nothing attached. */
+  membersOf(group: string, root: string): readonly string[]
+  /**
+   * The projects whose policy holds for the kernel of that name, without links: first the one whose unnamed calls go to
+   * it, then the one that its program runs in, where that is another one. Empty where there is no such kernel.
+   */
+  rootsOf(name: string): readonly string[]
+  /** What a caller in that project would attach to by that name, as far as its policy goes. */
+  attachable(name: string, root: string): Attachable
+  /** What a caller is told that may only name kernels of its own project, and names another one, whether there is one or not. */
+  unknownIn(root: string, name: string): KernelError
   /** Those that live in the root, but for the one of that name. */
   besides(one: {
     readonly name: string
@@ -68,26 +86,44 @@ export interface Kernels {
   /** A new epoch under the same name, with the same options; deaths before are forgotten. */
   restart(name: string): Promise<KernelRow>
   /** Tells what a kernel prints while no call runs in it, as it comes. Returns what ends that. */
-  watch(watching: Watching): () => void
+  watch(watcher: BackgroundWatcher): () => void
+  /** Whether that kernel's program began so lately that it may not have loaded all of its code yet. */
+  mayBeLoading(name: string): boolean
   /** Stops what runs in it now. */
   interrupt(name: string): Promise<InterruptReport>
+  /** What lives in the root, and what listens there; `chosen` is marked, or what calls without a name go to. */
+  project(
+    root: string,
+    chosen: string | undefined,
+  ): Promise<{ kernels: readonly ProjectKernel[]; searched: string }>
+  /**
+   * The kernel or the program of that name, attached on the way; `elsewhere` allows one that is not of the root.
+   * Throws `KernelError`.
+   */
+  choose(
+    name: string,
+    how: { readonly root: string; readonly elsewhere: boolean },
+  ): Promise<
+    | { readonly type: 'chosen'; readonly kernel: ProjectKernel }
+    | { readonly type: 'elsewhere'; readonly what: string }
+  >
   /** Attaches to a program that listens. Throws `KernelError`. */
   attach(wanted: Attach): Promise<KernelRow>
   /** Lets go of one, which runs on, and forgets its name. The row is its last one. Throws `KernelError`. */
   detach(name: string): Promise<KernelRow>
   /** Programs that can be attached to and are not. */
-  announced(): Promise<Announced>
+  announced(): Promise<AnnouncedPrograms>
   /** Ends all of them in order, and lets go of those that are attached. Nothing starts afterwards. */
   close(): Promise<void>
 }
 
-export interface KernelsOptions {
-  launch(request: KernelRequest, ears: Ears): Promise<StartedKernel>
+interface KernelsOptions {
+  launch(request: KernelRequest, listener: KernelListener): Promise<StartedKernel>
   /** Where background output of kernels is kept, for `read_more`. Left out: it is not kept. */
-  readonly texts?: TextStore
+  readonly texts?: TextStores
   /** The programs that can be attached to, and which of them were. Left out: none. */
   readonly programs?: Programs
-  readonly remembered?: Remembered
+  readonly attachments?: AttachmentStore
   /** Kernels that begin and end; not those of a trial. */
   noted?(news: KernelNews): void
   /** Kernels that begin to live, or were joined; not those of a trial. */
@@ -103,62 +139,147 @@ export function openKernels(options: KernelsOptions): Kernels {
   return new OpenKernels(options)
 }
 
+/** Members of a group that are asked at once: each that is attached for it is followed from then on. */
+const MOST_MEMBERS = 64
+
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}_.-]{0,63}$/u
 
 /** Who wants to hear what a kernel of that name prints by itself. */
-export interface Watching {
+interface BackgroundWatcher {
   readonly name: string
   heard(text: string): void
 }
 
 class OpenKernels implements Kernels {
-  readonly #kernels = new Map<string, Named>()
+  readonly #kernels = new Map<string, NamedKernel>()
   /** The name of the default kernel of each root that has one. */
   readonly #defaults = new Map<string, string>()
   readonly #options: KernelsOptions
+  readonly #kernelOptions: KernelOptions
   readonly #home: string
-  readonly #attaching: Attaching
+  /** Where programs announce themselves. */
+  readonly #searched: string
+  readonly #attachments: Attachments
   /** Who follows what kernels print by themselves. */
-  readonly #watchers = new Set<Watching>()
+  readonly #watchers = new Set<BackgroundWatcher>()
+  /** The announcements as they were when no program of a root was among them. */
+  readonly #nothingListens = new Map<string, string>()
   #closed = false
 
   constructor(options: KernelsOptions) {
-    const { programs = NO_PROGRAMS, remembered = NOTHING_REMEMBERED, texts } = options
+    const { programs = NO_PROGRAMS, attachments: store = NO_ATTACHMENTS, texts, noted, lives } = options
     this.#options = options
+    this.#searched = programs.folder
     this.#home = realOf(options.home ?? homedir())
-    this.#attaching = new Attaching({
-      programs,
-      remembered,
-      kernels: this.#kernels,
+    this.#kernelOptions = {
       texts,
-      noted: news => options.noted?.(news),
-      lives: life => options.lives?.(life),
+      noted: news => noted?.(news),
+      lives: life => lives?.(life),
       now: options.now ?? (() => performance.now()),
+    }
+    this.#attachments = new Attachments({
+      ...this.#kernelOptions,
+      programs,
+      store,
+      kernels: this.#kernels,
       heard: (name, text) => this.#tell(name, text),
       checked: name => this.#checked(name),
     })
-    this.#attaching.restore()
+    this.#attachments.restore()
   }
 
   list(): readonly KernelRow[] {
-    return [...this.#kernels.values()].map(kernel => kernel.row()).sort((a, b) => (a.name < b.name ? -1 : 1))
+    return [...this.#kernels.values()].map(kernel => kernel.row()).sort(byNumber)
   }
 
-  async resolve(wanted: Wanted): Promise<Resolved> {
+  async resolve(wanted: Wanted): Promise<ResolvedKernel> {
     this.#refuseClosed()
-    if (wanted.onlyLiving === true && this.#wouldStart(wanted))
-      throw noneLives(wanted.name ?? wanted.root, this.#nameable(wanted))
-    const named = wanted.name === undefined ? this.#ofRoot(wanted) : this.#named(wanted.name, wanted)
-    const { lost } = named
-    const found = { name: named.name, kernel: await named.living() }
-    return lost === undefined ? found : { ...found, replaces: lost }
+    const found =
+      wanted.name === undefined ? await this.#ofRoot(wanted) : await this.#byName(wanted.name, wanted)
+    return this.#reached(found, wanted)
   }
 
-  living({ name, root }: Wanted): { name: string; kernel: Kernel } | undefined {
+  /** It lives, or comes to. */
+  async #reached({ named, isJoined = false }: FoundKernel, wanted: Wanted): Promise<ResolvedKernel> {
+    const { lost, isFollowed, alive, present } = named
+    const before = isFollowed || !alive || present !== undefined ? null : named.row().epoch
+    const begins = !named.alive && !named.hasProgram
+    if (begins && wanted.onlyLiving === true) throw this.#noneLives(wanted, named)
+    const found = { name: named.name, kernel: await named.living(wanted.patienceMs) }
+    if (lost !== undefined) return { ...found, replaces: lost }
+    if (isJoined) return { ...found, joined: named.row() }
+    const isAnother = before !== null && before !== found.kernel.identity.epoch
+    if (isFollowed || isAnother) return { ...found, waited: true }
+    return begins ? { ...found, begun: true } : found
+  }
+
+  living({ name, root, chosen, lately }: Wanted): { name: string; kernel: Kernel } | undefined {
     if (this.#closed) return undefined
-    const named = name === undefined ? onlyOne(this.#livingIn(root)) : this.#kernels.get(name)
+    const named = name === undefined ? this.#unnamed(root, { chosen, lately }) : this.#kernels.get(name)
     const kernel = named?.present
     return kernel && { name: named.name, kernel }
+  }
+
+  async group(group: string, wanted: Wanted): Promise<readonly Member[]> {
+    this.#refuseClosed()
+    const root = realOf(wanted.root)
+    const { kernels, programs, ended } = this.#membersIn(group, root)
+    if (kernels.length + programs.length === 0)
+      throw ended?.over() ?? this.#unknown(allOf(group), { root, mayName: wanted.mayName })
+    if (kernels.length + programs.length > MOST_MEMBERS)
+      throw tooManyMembers(group, { count: kernels.length + programs.length, most: MOST_MEMBERS })
+    const joining = programs.map(one =>
+      memberOf(fullName(one), async () => {
+        const named = await this.#attachments.join(one, root)
+        return this.#reached({ named, isJoined: true }, wanted)
+      }),
+    )
+    const living = kernels.map(named => memberOf(named.name, () => this.#reached({ named }, wanted)))
+    return (await Promise.all([...living, ...joining])).sort(byNumber)
+  }
+
+  membersOf(group: string, root: string): readonly string[] {
+    const { kernels, programs } = this.#membersIn(group, realOf(root))
+    return [...[...kernels].sort(byNumber).map(({ name }) => name), ...programs.map(fullName)]
+  }
+
+  /** An image that calls have begun by themselves is a member only where nothing else is called so. */
+  #membersIn(group: string, root: string) {
+    const isCalledSo = (one: NamedKernel) => one.group === group || one.name === group
+    const programs = this.#attachments.joinable(root).filter(one => groupOf(one) === group)
+    const known = this.#programsIn(root).filter(isCalledSo)
+    const living = known.filter(one => one.alive)
+    if (living.length + programs.length > 0) return { kernels: living, programs }
+    const followed = known.filter(one => one.isFollowed)
+    const image = this.#livingIn(root).filter(isCalledSo)
+    return { kernels: followed.length > 0 ? followed : image, programs, ended: known.at(-1) }
+  }
+
+  rootsOf(name: string): readonly string[] {
+    const known = this.#kernels.get(name)
+    if (known === undefined) return []
+    return known.folder === known.root ? [known.root] : [known.root, known.folder]
+  }
+
+  attachable(name: string, given: string): Attachable {
+    const root = realOf(given)
+    const known = this.#kernels.get(name) ?? this.#attachments.attachedAs(name, root)
+    if (known !== undefined)
+      return { name: known.name, roots: this.rootsOf(known.name), elsewhere: known.root !== root }
+    const own = this.#attachments.joinable(root).filter(one => isCalled(one, name))
+    const meant = own.length > 0 ? own : this.#attachments.named(name)
+    const [called, ...others] = new Set(meant.map(one => one.name))
+    return {
+      name: others.length === 0 ? (called ?? null) : null,
+      roots: [...new Set(meant.map(({ cwd }) => realOf(cwd)))],
+      elsewhere: own.length === 0 && meant.length > 0,
+    }
+  }
+
+  unknownIn(given: string, name: string): KernelError {
+    const root = realOf(given)
+    const program = this.#attachments.find(name, root)
+    return program === undefined ? this.#unknown(name, { root }) : notAttachedYet(name, program)
   }
 
   besides(one: { readonly name: string; readonly root: string }) {
@@ -210,26 +331,66 @@ class OpenKernels implements Kernels {
     return this.#named(name).restart()
   }
 
-  watch(watching: Watching): () => void {
-    this.#watchers.add(watching)
-    return () => this.#watchers.delete(watching)
+  watch(watcher: BackgroundWatcher): () => void {
+    this.#watchers.add(watcher)
+    return () => this.#watchers.delete(watcher)
+  }
+
+  mayBeLoading(name: string): boolean {
+    return this.#kernels.get(name)?.mayBeLoading === true
   }
 
   async interrupt(name: string): Promise<InterruptReport> {
     return this.#named(name).interrupt()
   }
 
+  async project(given: string, chosen: string | undefined) {
+    const root = realOf(given)
+    const own = this.#chosen(chosen) ?? this.#unnamed(root, {})
+    const rows = this.#in(root).map(kernel => rowOf(kernel, kernel === own))
+    const listening = this.#attachments.listeningIn(root)
+    const kernels = [...rows, ...listening].sort(byNumber)
+    return { kernels, searched: this.#searched }
+  }
+
+  async choose(
+    name: string,
+    { root: given, elsewhere }: { readonly root: string; readonly elsewhere: boolean },
+  ) {
+    this.#refuseClosed()
+    const root = realOf(given)
+    const known = this.#kernels.get(name) ?? this.#attachments.attachedAs(name, root)
+    if (known !== undefined) {
+      if (known.root !== root && !elsewhere) return { type: 'elsewhere', what: name } as const
+      if (!known.alive && !known.hasProgram) throw this.#noneLives({ root, env: {}, name }, known)
+      await known.living()
+      return { type: 'chosen', kernel: rowOf(known, true) } as const
+    }
+    const listening = this.#attachments.named(name)
+    const own = this.#attachments.joinable(root).filter(one => isCalled(one, name))
+    const [program, ...others] = own.length > 0 ? own : listening
+    if (program === undefined) throw this.#unheardOf(name, root)
+    if (others.length > 0)
+      throw own.length > 0
+        ? severalListen(root, [program, ...others], {})
+        : severalElsewhere(name, listening.length)
+    if (own.length === 0 && !elsewhere)
+      return { type: 'elsewhere', what: `${fullName(program)} (in ${program.cwd})` } as const
+    const joined = await this.#attachments.join(program, root)
+    return { type: 'chosen', kernel: rowOf(joined, true) } as const
+  }
+
   async attach(wanted: Attach): Promise<KernelRow> {
     this.#refuseClosed()
-    return this.#attaching.attach(wanted)
+    return this.#attachments.attach(wanted)
   }
 
   async detach(name: string): Promise<KernelRow> {
-    return this.#attaching.detach(this.#named(name))
+    return this.#attachments.detach(this.#named(name))
   }
 
-  announced(): Promise<Announced> {
-    return this.#attaching.announced()
+  announced(): Promise<AnnouncedPrograms> {
+    return this.#attachments.announced()
   }
 
   async close(): Promise<void> {
@@ -238,35 +399,113 @@ class OpenKernels implements Kernels {
   }
 
   /** By its name; the name that the root's default kernel would bear counts, though it may not live yet. */
-  #named(name: string, wanted?: Wanted): Named {
+  #named(name: string, wanted?: Wanted): NamedKernel {
     const known = this.#kernels.get(name)
     if (known) return known
-    const program = this.#attaching.find(name)
+    // Of programs of other projects only a person is told more than that they are there.
+    const within = wanted === undefined || wanted.byPerson === true ? undefined : realOf(wanted.root)
+    const program = this.#attachments.find(name, within)
     if (program) throw notAttachedYet(name, program)
-    if (wanted && name === nameOf(wanted.root) && isProject(wanted.root, this.#home))
+    if (wanted && name === kernelNameOf(wanted.root) && isProject(wanted.root, this.#home)) {
+      if (wanted.onlyLiving === true) throw this.#noneLives(wanted, undefined)
       return this.#default(wanted)
-    throw unknownKernel(name, [...this.#kernels.keys()].sort())
+    }
+    throw this.#unknown(name, wanted && { root: realOf(wanted.root), mayName: wanted.mayName })
   }
 
-  /** Without a name: the only one that lives in the root, or its default kernel where none did or does. */
-  #ofRoot(wanted: Wanted): Named {
+  /** Nothing is called so that could be attached to. */
+  #unheardOf(name: string, root: string): KernelError {
+    const listening = this.#attachments.joinable(root).map(fullName)
+    return unheardOf(name, {
+      kernels: this.#in(root).map(one => one.name),
+      listening,
+      searched: this.#searched,
+    })
+  }
+
+  /** Whoever calls from a project is told of the kernels of that one, as far as they may be named to it. */
+  #unknown(name: string, from: Pick<Wanted, 'root' | 'mayName'> | undefined): KernelError {
+    const all = [...this.#kernels.values()]
+    if (from === undefined) return unknownKernel(name, { kernels: all.map(one => one.name).sort() })
+    const { root, mayName = () => true } = from
+    const kernels = all.filter(one => one.root === root && mayName(one.name)).map(one => one.name)
+    const isAlone = all.every(one => one.root === root) && this.#attachments.find(name) === undefined
+    return unknownKernel(name, { kernels: kernels.sort(), isAlone })
+  }
+
+  /** By its name: one that is known, or a program of the root that listens under it, which is attached on the way. */
+  async #byName(name: string, wanted: Wanted): Promise<FoundKernel> {
     const root = realOf(wanted.root)
-    const living = this.#livingIn(root)
-    if (living.length > 1) throw severalLive(root, living.map(({ name }) => name).sort())
-    if (living[0]) return living[0]
-    const program = this.#in(root).findLast(({ hasProgram }) => hasProgram)
-    if (program) throw program.over()
-    return this.#default(wanted)
+    const known = this.#kernels.get(name) ?? this.#attachments.attachedAs(name, root)
+    const hasEnded = known !== undefined && known.root === root && known.hasProgram && !known.alive
+    if (known !== undefined && !hasEnded) return { named: known }
+    const listening = hasEnded ? this.#attachments.unclaimed(root) : this.#attachments.joinable(root)
+    const [program, ...others] = listening.filter(one => isCalled(one, name))
+    if (program === undefined) return { named: this.#named(name, wanted) }
+    if (others.length > 0) throw severalListen(root, [program, ...others], wanted)
+    return { named: await this.#attachments.join(program, root), isJoined: true }
   }
 
-  /** Whether one would have to be started. One of a name that is not known is refused as ever. */
-  #wouldStart({ name, root: given }: Wanted): boolean {
-    const root = realOf(given)
-    const known = [...this.#kernels.values()].filter(one =>
-      name === undefined ? one.root === root : one.name === name,
-    )
-    if (known.length === 0) return name === undefined || name === nameOf(root)
-    return !known.some(one => one.alive || one.hasProgram)
+  /** Without a name: what its caller has chosen, the program of the root, or its default image. */
+  async #ofRoot(wanted: Wanted): Promise<FoundKernel> {
+    const root = realOf(wanted.root)
+    const chosen = this.#chosen(wanted.chosen)
+    if (chosen !== undefined) return this.#byName(chosen.name, wanted)
+    const programs = this.#programsIn(root).filter(one => one.alive)
+    const lately = programs.find(one => one.name === wanted.lately)
+    if (lately) return { named: lately }
+    const listening = this.#attachments.unclaimed(root)
+    const all = [...programs.sort(byNumber), ...listening.map(memberRow)]
+    if (programs.length > 0 && all.length > 1) throw severalLive(root, all, wanted)
+    if (programs[0]) return { named: programs[0] }
+    const followed = this.#in(root).findLast(one => one.hasProgram && one.isFollowed)
+    const [program, ...others] = listening
+    if (followed && program === undefined) return { named: followed }
+    if (others.length > 0 && program !== undefined) throw severalListen(root, [program, ...others], wanted)
+    if (program !== undefined) return { named: await this.#attachments.join(program, root), isJoined: true }
+    const ended = this.#in(root).findLast(({ hasProgram }) => hasProgram)
+    if (ended) throw ended.over()
+    if (wanted.onlyLiving === true && !this.#hasDefault(root)) throw this.#noneLives(wanted, undefined)
+    return { named: this.#default(wanted) }
+  }
+
+  /** The same at once, where nothing has to be looked up for it. */
+  #unnamed(root: string, { chosen, lately }: Pick<Wanted, 'chosen' | 'lately'>): NamedKernel | undefined {
+    const programs = this.#programsIn(root).filter(one => one.alive)
+    const known = this.#chosen(chosen) ?? programs.find(one => one.name === lately)
+    if (known !== undefined) return known
+    const only = onlyOne(programs) ?? (programs.length === 0 ? onlyOne(this.#livingIn(root)) : undefined)
+    if (only === undefined) return undefined
+    const version = versionOf(this.#searched)
+    if (this.#nothingListens.get(root) !== version) {
+      if (this.#attachments.unclaimed(root).length > 0) return undefined
+      this.#nothingListens.set(root, version)
+    }
+    return only
+  }
+
+  #chosen(name: string | undefined): NamedKernel | undefined {
+    const chosen = name === undefined ? undefined : this.#kernels.get(name)
+    return chosen?.alive || chosen?.hasProgram ? chosen : undefined
+  }
+
+  /** Those of a root that somebody has started or attached: not the image that calls began by themselves, and no supervisor. */
+  #programsIn(root: string): NamedKernel[] {
+    const byCalls = this.#defaults.get(root)
+    return this.#in(root).filter(one => one.name !== byCalls && !this.#attachments.isSupervisor(one))
+  }
+
+  #hasDefault(root: string): boolean {
+    const name = this.#defaults.get(root)
+    return name !== undefined && this.#kernels.get(name)?.root === root
+  }
+
+  /** What a look is told that would have to start `ended`, or a first image. */
+  #noneLives(wanted: Wanted, ended: NamedKernel | undefined): KernelError {
+    const name = wanted.name ?? (ended?.lost === undefined ? undefined : ended.name)
+    const { root } = wanted
+    const { lost } = ended ?? {}
+    return noneLives({ root, name, lost }, { rows: this.#nameable(wanted), searched: this.#searched })
   }
 
   /** What a caller may be told of other kernels: those of its own root, as far as they may be named to it. */
@@ -276,46 +515,48 @@ class OpenKernels implements Kernels {
   }
 
   /** Those of a root, which is without links, in the order in which they were named. */
-  #in(root: string): Named[] {
+  #in(root: string): NamedKernel[] {
     return [...this.#kernels.values()].filter(kernel => kernel.root === root)
   }
 
-  #livingIn(root: string): Named[] {
+  #livingIn(root: string): NamedKernel[] {
     return this.#in(root).filter(kernel => kernel.alive)
   }
 
-  #default({ root: given, env }: Wanted): Named {
+  #default({ root: given, env }: Wanted): NamedKernel {
     const root = this.#rootOf(given)
     const name = this.#defaults.get(root)
     const known = name === undefined ? undefined : this.#kernels.get(name)
     if (known?.root === root) return known
-    const named = this.#add({ language: DEFAULT_LANGUAGE.name, name: this.#free(nameOf(root)), root, env })
+    const named = this.#add({
+      language: DEFAULT_LANGUAGE.name,
+      name: this.#free(kernelNameOf(root)),
+      root,
+      env,
+    })
     this.#defaults.set(root, named.name)
     return named
   }
 
-  #add(request: KernelRequest): NamedKernel {
-    const { launch, texts, now = () => performance.now(), limits = CRASH_LOOP } = this.#options
-    const named = new NamedKernel(request, {
-      launch: (asked, ears) =>
-        launch(asked, { ...ears, background: text => this.#heard(asked.name, ears, text) }),
-      texts,
-      noted: news => this.#options.noted?.(news),
-      lives: life => this.#options.lives?.(life),
-      now,
+  #add(request: KernelRequest): OwnedKernel {
+    const { launch, limits = CRASH_LOOP } = this.#options
+    const named = new OwnedKernel(request, {
+      ...this.#kernelOptions,
       limits,
+      launch: (asked, listener) => {
+        const background = (text: string) => {
+          listener.background(text)
+          this.#tell(asked.name, text)
+        }
+        return launch(asked, { ...listener, background })
+      },
     })
     this.#kernels.set(request.name, named)
     return named
   }
 
-  #heard(name: string, ears: Ears, text: string): void {
-    ears.background(text)
-    this.#tell(name, text)
-  }
-
   #tell(name: string, text: string): void {
-    for (const watching of this.#watchers) if (watching.name === name) watching.heard(text)
+    for (const watcher of this.#watchers) if (watcher.name === name) watcher.heard(text)
   }
 
   /** A name for a person's new kernel; one of a kernel that has ended may be taken over. */
@@ -348,15 +589,81 @@ class OpenKernels implements Kernels {
   }
 }
 
+/** Another text whenever a name in the folder has come or gone. */
+const versionOf = (folder: string): string =>
+  String(statSync(folder, { bigint: true, throwIfNoEntry: false })?.mtimeNs)
+
+/** A program that listens, beside kernels that live. */
+const memberRow = (program: Program) => ({ name: fullName(program), group: groupOf(program) })
+
 const onlyOne = <Item>(items: readonly Item[]): Item | undefined =>
   items.length === 1 ? items[0] : undefined
 
+/** A row as a caller of its project sees it. */
+function rowOf(kernel: NamedKernel, chosen: boolean): ProjectKernel {
+  const { name, state, language, pid, running, suspended, message, implementation, script, attached } =
+    kernel.row()
+  const program = attached === null ? script : attached.program
+  return {
+    name,
+    group: kernel.group,
+    state,
+    chosen,
+    language,
+    pid,
+    running_ms: running?.elapsed_ms ?? null,
+    suspended,
+    what: [
+      implementation ?? language,
+      ...(program === null ? [] : [program]),
+      ...(attached?.errors ? ['its errors are noted'] : []),
+    ].join(', '),
+    message,
+  }
+}
+
+/** One of a group, and the kernel that it is or why it cannot be had. */
+export type Member =
+  | { readonly name: string; readonly place: ResolvedKernel }
+  | { readonly name: string; readonly error: unknown }
+
+/** What it is called may be known only once it is attached. */
+const memberOf = (name: string, place: () => Promise<ResolvedKernel>): Promise<Member> =>
+  place().then(
+    place => ({ name: place.name, place }),
+    error => ({ name, error }),
+  )
+
+/** `web`, `web/2`, `web/10`, and then what is only named like them. */
+function byNumber(one: { readonly name: string }, other: { readonly name: string }): number {
+  const [[stem, number], [otherStem, otherNumber]] = [numbered(one.name), numbered(other.name)]
+  if (stem === otherStem) return number - otherNumber
+  return stem < otherStem ? -1 : 1
+}
+
+function numbered(name: string): readonly [stem: string, number: number] {
+  const [stem = '', number = '1'] = name.split('/')
+  return [stem, Number(number)]
+}
+
 /** The kernel that it is for. */
-export interface Resolved {
+export interface ResolvedKernel {
   readonly name: string
   readonly kernel: Kernel
   /** How the image before was lost, if this one was started for this call in its place. */
   readonly replaces?: string
+  /** It had ended, and the call has waited for what took its place. */
+  readonly waited?: true
+  /** The program that was attached to for this call. */
+  readonly joined?: KernelRow
+  /** It was begun for this call, and is empty. */
+  readonly begun?: true
+}
+
+interface FoundKernel {
+  readonly named: NamedKernel
+  /** It was attached to just now. */
+  readonly isJoined?: boolean
 }
 
 /** Which kernel a call is for. */
@@ -364,10 +671,28 @@ export interface Wanted {
   readonly name?: string | undefined
   readonly root: string
   readonly env: Readonly<Record<string, string>>
+  /** The kernel that its caller has chosen for calls without a name. */
+  readonly chosen?: string | undefined
+  /** How long a link that is being made again, or a successor, is waited for, in milliseconds. Left out: 10 s. */
+  readonly patienceMs?: number
   /** None is started for it: where none lives, that is the answer. */
   readonly onlyLiving?: boolean
   /** Which other kernels of the root an answer may name. Left out: all. */
-  readonly mayName?: (kernel: string) => boolean
+  readonly mayName?: ((kernel: string) => boolean) | undefined
+  /** It could as well be for all of a group. */
+  readonly mayBeForAll?: boolean
+  /** Where the last call of this caller went that named no kernel either. */
+  readonly lately?: string | undefined
+  /** A person at a terminal asks, who may be told of programs of other projects. */
+  readonly byPerson?: boolean | undefined
+}
+
+/** What would be attached to: the folders whose policy holds for that, without links, and whether it is outside the project. */
+export interface Attachable {
+  /** As a rule of the policy can name it; null where it is none, or programs of several names. */
+  readonly name: string | null
+  readonly roots: readonly string[]
+  readonly elsewhere: boolean
 }
 
 /** What a person wants started. */

@@ -1,11 +1,15 @@
 import type { WireError } from '../../wire/errors.ts'
-import type { Program, Programs, SkippedFile } from '../../wire/programs.ts'
+import type { Program, ProgramEnd, Programs, SkippedFile } from '../../wire/programs.ts'
+import { isWithin, nameFrom, realOf } from '../files/roots.ts'
 import { nearest } from '../text/nearest.ts'
 import { KernelError } from './kernel-error.ts'
 
 /** Where nothing outside can be attached to. */
 export const NO_PROGRAMS: Programs = {
-  read: () => ({ programs: [], skipped: [] }),
+  read: () => ({ programs: [], ends: [], skipped: [] }),
+  folder: '',
+  version: () => '',
+  lives: () => false,
   isReachable: async () => false,
   homeSecret: () => ({ type: 'missing', path: '~/.slime-secret' }),
   attach: () => Promise.reject(new Error('there are no programs here')),
@@ -20,21 +24,31 @@ export interface Target {
 
 /**
  * What NAME, PID, NAME-PID or an address stands for. Throws `KernelError` for none, for several, and for one that has
- * ended: `no_such_kernel`.
+ * ended: `no_such_kernel`. `within`: programs that run elsewhere are not meant, and not told.
  */
-export async function findTarget(wanted: string, programs: Programs): Promise<Target> {
-  const { programs: read, skipped } = programs.read()
+export async function findTarget(wanted: string, programs: Programs, within?: string): Promise<Target> {
+  const announced = programs.read()
+  const { programs: all, skipped } = announced
+  const read = within === undefined ? all : all.filter(one => isWithin(realOf(one.cwd), within))
   const address = addressOf(wanted)
   if (address !== undefined) {
-    return { address, program: newest(read.filter(one => one.address === address)) }
+    const there = (one: Program) => one.address === address
+    const program = newest(read.filter(there))
+    if (program !== undefined || !all.some(there)) return { address, program }
   }
-  const named = read.filter(one => isMeant(one, wanted))
+  const named = read.filter(one => isCalled(one, wanted))
   const there = await whoAnswer(named, programs)
-  const [only, ...others] = there
+  const workers = there.filter(one => !isSupervisor(one, announced))
+  const [only, ...others] = workers.length === 1 ? workers : there
   if (only === undefined)
     throw named[0]
       ? hasEnded(wanted, named[0])
-      : unknown(wanted, { read: await whoAnswer(read, programs), skipped })
+      : unknown(wanted, {
+          read: await whoAnswer(read, programs),
+          skipped,
+          programs,
+          isElsewhere: all.some(one => isCalled(one, wanted) || one.address === address),
+        })
   if (others.length > 0) throw several(wanted, there)
   return { address: only.address, program: only }
 }
@@ -57,10 +71,32 @@ export function handleOf(program: Program, among: readonly Program[]): string {
 export const parentOf = ({ parent }: Program, among: readonly Program[]): number | null =>
   among.find(({ pid, process }) => pid === parent && process === 'lives')?.pid ?? null
 
+/** Programs as they have announced themselves, and what others have said of their own end. */
+export interface Announcements {
+  readonly programs: readonly Program[]
+  readonly ends: readonly ProgramEnd[]
+}
+
+/**
+ * Whether it only starts another one of its name again and again, as the reloaders of web frameworks do: a child of it
+ * lives, or has said how it ended, and has announced the same name for the same project.
+ */
+export function isSupervisor({ pid, name, cwd }: Program, { programs, ends }: Announcements): boolean {
+  const isChild = (one: Program) => one.parent === pid && one.name === name && one.cwd === cwd
+  return (
+    programs.some(one => one.process === 'lives' && isChild(one)) ||
+    ends.some(({ program }) => isChild(program))
+  )
+}
+
+/** What it and others that announce the same name are members of: what their kernels are called by. */
+export const groupOf = ({ name }: Pick<Program, 'name'>): string => nameFrom(name, 'program')
+
 /** Never stands for another one. */
 export const fullName = ({ name, pid }: Program) => `${name}-${pid}`
 
-const isMeant = (one: Program, wanted: string) =>
+/** Whether a text stands for that program: its name, its process number, or both. */
+export const isCalled = (one: Program, wanted: string) =>
   one.name === wanted || String(one.pid) === wanted || fullName(one) === wanted
 
 /** A process that had to listen anew may not have been able to take back what it said before. */
@@ -83,16 +119,33 @@ function addressOf(wanted: string): string | undefined {
 
 function unknown(
   wanted: string,
-  { read, skipped }: { read: readonly Program[]; skipped: readonly SkippedFile[] },
+  {
+    read,
+    skipped,
+    programs,
+    isElsewhere,
+  }: {
+    read: readonly Program[]
+    skipped: readonly SkippedFile[]
+    programs: Programs
+    isElsewhere: boolean
+  },
 ): KernelError {
   const names = [...new Set(read.map(one => handleOf(one, read)))]
   const like = nearest(wanted, [...new Set([...read.map(({ name }) => name), ...names])])
   const there = names.length === 0 ? 'None has, at present.' : `There are: ${names.join(', ')}.`
   const passed = skipped.map(({ file, reason }) => ` ${file} ${reason}, and is not looked at.`).join('')
   const how =
-    'In the program: import imago; imago.listen()   For a Lisp with Swank: imago attach swank://4005'
+    'Start it with: imago run -- COMMAND   or put into it: import imago; imago.listen()   ' +
+    'For a Lisp with Swank: imago attach swank://4005'
+  const deaf = !isElsewhere && /^\d+$/.test(wanted) && programs.lives(Number(wanted))
+  const missing = deaf
+    ? `Process ${wanted} lives and does not listen`
+    : isElsewhere
+      ? `Only a person at a terminal attaches to what runs in another project, as ${JSON.stringify(wanted)} does`
+      : `No program has announced itself as ${JSON.stringify(wanted)}`
   return new KernelError('no_such_kernel', {
-    message: `No program has announced itself as ${JSON.stringify(wanted)}. ${there}${passed}`,
+    message: `${missing} (looked in ${programs.folder}). ${there}${passed}`,
     next: like[0] === undefined ? how : `Did you mean ${like.join(', ')}?`,
     details: { reason: 'not_announced', announced: names, nearest: like },
   })

@@ -1,21 +1,66 @@
 import { relative, resolve } from 'node:path'
 import { WireError } from '../../wire/errors.ts'
+import type { Program } from '../../wire/programs.ts'
 import { isFile, isFolder } from '../files/roots.ts'
 import { nearest } from '../text/nearest.ts'
+import type { Attachment } from './attachment-store.ts'
 import { KernelError } from './kernel-error.ts'
-import { explainedSwank, isFar, isSwank, LISTEN, type Target } from './programs.ts'
-import type { Attachment } from './remembered.ts'
+import { explainedSwank, fullName, groupOf, isFar, isSwank, LISTEN, type Target } from './programs.ts'
 import type { KernelRow } from './rows.ts'
 
 /** What whoever wants a kernel is told in place of it. Each says why, and what can be done. */
 
-export function unknownKernel(name: string, kernels: readonly string[]): KernelError {
+/** `kernels` may be named; unless `isAlone`, there are others, in other projects. */
+export function unknownKernel(
+  name: string,
+  { kernels, isAlone = true }: { readonly kernels: readonly string[]; readonly isAlone?: boolean },
+): KernelError {
   const like = nearest(name, kernels)
-  const message = kernels.length === 0 ? 'None lives at present.' : `There are: ${kernels.join(', ')}.`
+  const none = isAlone ? 'None lives at present.' : 'None lives in this project.'
+  const others = isAlone ? '' : ' Others live in other projects.'
+  const list = isAlone
+    ? 'List them with: imago kernels'
+    : `attach {"name": ${JSON.stringify(name)}} has a person asked about one of another project. ${ELSEWHERE}`
+  const message = `${kernels.length === 0 ? none : `There are: ${kernels.join(', ')}.`}${others}`
   return new KernelError('no_such_kernel', {
     message: `No kernel is named ${JSON.stringify(name)}. ${message}`,
-    next: like[0] === undefined ? 'List them with: imago kernels' : `Did you mean ${like.join(', ')}?`,
+    next: like[0] === undefined ? list : `Did you mean ${like.join(', ')}?`,
     details: { kernels, nearest: like },
+  })
+}
+
+/** Neither a kernel nor a program of the project is called so. */
+export function unheardOf(
+  name: string,
+  {
+    kernels,
+    listening,
+    searched,
+  }: {
+    readonly kernels: readonly string[]
+    readonly listening: readonly string[]
+    readonly searched: string
+  },
+): KernelError {
+  const known = [...kernels, ...listening]
+  const like = nearest(name, known)
+  const there = known.length === 0 ? 'None of this project has.' : `There are: ${known.join(', ')}.`
+  return new KernelError('no_such_kernel', {
+    message: `No program has announced itself as ${JSON.stringify(name)} (looked in ${searched}). ${there}`,
+    next: like[0] === undefined ? HAVE_IT_LISTEN : `Did you mean ${like.join(', ')}?`,
+    details: { reason: 'not_announced', kernels, announced: listening, nearest: like },
+  })
+}
+
+/** How somebody gets at what is of another project. */
+const ELSEWHERE = 'A person at a terminal lists those of all projects with: imago kernels'
+
+/** They are of other projects, so that neither their processes nor what they run is told. */
+export function severalElsewhere(name: string, count: number): KernelError {
+  return new KernelError('no_such_kernel', {
+    message: `${count} programs of other projects are called ${JSON.stringify(name)}. None of them was attached.`,
+    next: 'A person at a terminal lists them with: imago kernels   and attaches the one that is meant: imago attach NAME-PID',
+    details: { reason: 'several', kernels: [], nearest: [] },
   })
 }
 
@@ -23,13 +68,19 @@ export function unknownKernel(name: string, kernels: readonly string[]): KernelE
 export function notAttachedYet(name: string, program: { attach: string; pid: number }): KernelError {
   return new KernelError('no_such_kernel', {
     message: `No kernel is named ${JSON.stringify(name)}. A program of that name (process ${program.pid}) can be attached to.`,
-    next: `imago attach ${program.attach}`,
+    next: `attach {"name": "${program.attach}"}   or at a terminal: imago attach ${program.attach}`,
     details: { kernels: [], nearest: [], announced: program.attach },
   })
 }
 
-/** Whoever wants to see what is in a kernel is not shown an empty one that was begun for that. `rows` may be named. */
-export function noneLives(where: string, rows: readonly KernelRow[]): KernelError {
+/**
+ * Whoever wants to see what is in a program is not shown an empty image that was begun for that. `name` is what was
+ * wanted, and `lost` how it has ended. `rows` may be named; `searched` is where programs announce themselves.
+ */
+export function noneLives(
+  { root, name, lost }: { root: string; name: string | undefined; lost: string | undefined },
+  { rows, searched }: { readonly rows: readonly KernelRow[]; readonly searched: string },
+): KernelError {
   const living = rows.filter(({ state }) => state !== 'ended')
   const kernels = living.map(({ name }) => name)
   const likely = living.find(({ suspended }) => suspended > 0) ?? living[0]
@@ -37,19 +88,80 @@ export function noneLives(where: string, rows: readonly KernelRow[]): KernelErro
     suspended === 0 ? name : `${name} (${suspended} suspended)`,
   )
   const besides = shown.length === 0 ? '' : ` There are: ${shown.join(', ')}.`
+  const [how = ''] = lost?.split('\n') ?? []
+  const missing =
+    name === undefined
+      ? `No program of ${root} listens (looked in ${searched}), and no kernel lives there.`
+      : lost === undefined
+        ? `No image of ${name} lives.`
+        : `The image of ${name} has ended: ${how.replace(/\.$/, '')}.`
   return new KernelError('no_such_kernel', {
-    message: `No kernel lives in ${where}, and none was started: there would be nothing to see in it.${besides}`,
-    next:
-      likely === undefined ? 'List them with: imago kernels' : `Name one, as in {"kernel": "${likely.name}"}`,
-    details: { kernels, nearest: [] },
+    message: `${missing} None was started: there would be nothing to see in it.${besides}`,
+    next: likely === undefined ? HAVE_IT_LISTEN : `Name one, as in {"kernel": "${likely.name}"}`,
+    details: { reason: 'none_lives', kernels, nearest: [] },
   })
 }
 
-export function severalLive(root: string, kernels: readonly string[]): KernelError {
+/** The ways in which a program comes to listen, for a person. */
+const HAVE_IT_LISTEN =
+  'A person starts the program with: imago run -- COMMAND   or puts into it: import imago; imago.listen()   ' +
+  'Code to run without a program, such as eval_expr, starts an empty image.'
+
+/** What stands for all that live under that name. */
+export const allOf = (group: string): string => `${group}${ALL_OF_GROUP}`
+
+export const ALL_OF_GROUP = '/*'
+
+/** The ways to say which one is meant, or that all of one name are, where the call could be for all of them. */
+function chooseOne(
+  name: string,
+  {
+    groups,
+    mayBeForAll = false,
+  }: { readonly groups: readonly string[]; readonly mayBeForAll?: boolean | undefined },
+): string {
+  const one = `Choose one: attach {"name": "${name}"}   or name it in the call: {"kernel": "${name}"}`
+  const group = groups.find((group, index) => groups.indexOf(group) !== index)
+  return group === undefined || !mayBeForAll ? one : `${one}   or ask all: {"kernel": "${allOf(group)}"}`
+}
+
+/** Whether the call could be for all of a group. */
+type ForAll = { readonly mayBeForAll?: boolean }
+
+/** Which of them a call is about, its caller has to say. */
+export function severalListen(
+  root: string,
+  programs: readonly [Program, ...Program[]],
+  { mayBeForAll }: ForAll,
+): KernelError {
+  const names = programs.map(fullName)
+  const shown = programs.map(one => `${fullName(one)}${one.program === '' ? '' : ` (${one.program})`}`)
+  return new KernelError('no_such_kernel', {
+    message: `${programs.length} programs of ${root} listen: ${shown.join(', ')}. None of them was attached.`,
+    next: chooseOne(fullName(programs[0]), { groups: programs.map(groupOf), mayBeForAll }),
+    details: { reason: 'several', kernels: [], announced: names, nearest: [] },
+  })
+}
+
+export function severalLive(
+  root: string,
+  living: readonly { readonly name: string; readonly group: string }[],
+  { mayBeForAll }: ForAll,
+): KernelError {
+  const kernels = living.map(({ name }) => name)
+  const groups = living.map(({ group }) => group)
   return new KernelError('no_such_kernel', {
     message: `Several kernels live in ${root}, and none was named: ${kernels.join(', ')}.`,
-    next: `Name one, as in {"kernel": "${kernels[0]}"}`,
-    details: { kernels, nearest: [] },
+    next: chooseOne(kernels[0] ?? '', { groups, mayBeForAll }),
+    details: { reason: 'several', kernels, nearest: [] },
+  })
+}
+
+export function tooManyMembers(group: string, o: { count: number; most: number }): KernelError {
+  return new KernelError('kernel_unavailable', {
+    message: `${o.count} live that are called ${group}; ${o.most} is the most that are asked at once. None of them was.`,
+    next: 'Name one of them; kernels lists them.',
+    details: { reason: 'too_many', ...o },
   })
 }
 
@@ -145,7 +257,14 @@ export function wayBack({
   return `Once it listens again${how}: imago attach ${target}${named}${insisted.join('')}`
 }
 
-export function attachedAlready({ name, pid, state }: KernelRow): KernelError {
+/** `within`: the only project whose kernels may be named. */
+export function attachedAlready({ name, pid, state, root }: KernelRow, within = root): KernelError {
+  if (root !== within)
+    return new KernelError('kernel_unavailable', {
+      message: 'That program is attached already, for another project.',
+      next: ELSEWHERE,
+      details: { reason: 'attached_already' },
+    })
   const who = pid === null ? 'That program' : `Process ${pid}`
   const away = state === 'away' ? ' Its link is being made again at this moment.' : ''
   return new KernelError('kernel_unavailable', {

@@ -1,4 +1,5 @@
 import type { InterruptReport, Kernel, ScriptNews } from '../../wire/kernel.ts'
+import type { TextStores } from '../text/texts.ts'
 import type { BackgroundRow } from './background.ts'
 import type { KernelError } from './kernel-error.ts'
 
@@ -17,12 +18,32 @@ export interface NewLife {
   readonly kernel: Kernel
 }
 
+/** What every kernel by name is given. */
+export interface KernelOptions {
+  /** Where background output is kept; without, it is not. */
+  readonly texts: TextStores | undefined
+  /** Milliseconds on a clock that only goes forward. */
+  now(): number
+  /** It began to live or was joined, or is no kernel any more. */
+  noted(news: KernelNews): void
+  /** It lives, from now until `ended` of its kernel. */
+  lives(life: NewLife): void
+}
+
 /** One name, and the kernel that bears it, in whatever state. */
-export interface Named {
+export interface NamedKernel {
   readonly name: string
+  /** What it is a member of, with others that are called so: `web`, for `web` and `web/2`. */
+  readonly group: string
   readonly root: string
+  /** Where it runs, without links: its root, unless a person attached it for another project. */
+  readonly folder: string
   /** It is the image of a program of the user's, in whose place an empty one is never meant. */
   readonly hasProgram: boolean
+  /** It has ended, and what takes its place is still looked for. */
+  readonly isFollowed: boolean
+  /** It has begun so lately that its program may not have loaded all of its code yet. */
+  readonly mayBeLoading: boolean
   /** Whether it lives, or is about to. */
   readonly alive: boolean
   /** The kernel while it lives, can be spoken to, and is not about to end. */
@@ -32,8 +53,8 @@ export interface Named {
   row(): KernelRow
   /** What a call is told that can only have meant the image that has ended. */
   over(): KernelError
-  /** The kernel as it lives, or can be made to. Throws `KernelError`. */
-  living(): Promise<Kernel>
+  /** The kernel as it lives, or can be made to; its link or successor is waited for so long. Throws `KernelError`. */
+  living(patienceMs?: number): Promise<Kernel>
   /** Ends it, as a person asked. Throws `KernelError` where that is not for us to do. */
   stop(): Promise<void>
   /** A new life with the same options, as a person asked. Throws like `stop`. */
@@ -77,4 +98,6 @@ interface AttachedRow {
   readonly announced: string | null
   readonly program: string | null
   readonly cwd: string | null
+  /** Whether the errors that it has by itself are noted: see `get_last_error`. */
+  readonly errors: boolean
 }

@@ -1,6 +1,6 @@
 import type { CallId, EvalEvent } from '../../wire/kernel.ts'
 import { languageNamed } from '../../wire/languages.ts'
-import type { Ears, KernelRequest, StartedKernel } from './named-kernel.ts'
+import type { KernelListener, KernelRequest, StartedKernel } from './owned-kernel.ts'
 
 /** What came of starting a kernel only to see whether it can be done. Times are milliseconds. */
 export interface Trial {
@@ -16,7 +16,7 @@ const ROUNDS = 5
 
 /** Starts a kernel that nobody else sees, asks it about its interpreter, and ends it. Throws what `launch` throws. */
 export async function tryLanguage(o: {
-  launch(request: KernelRequest, ears: Ears): Promise<StartedKernel>
+  launch(request: KernelRequest, listener: KernelListener): Promise<StartedKernel>
   readonly request: Omit<KernelRequest, 'name'>
   now?(): number
 }): Promise<Trial> {

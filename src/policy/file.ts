@@ -7,7 +7,7 @@ import { readBounded } from '../../wire/bounded-file.ts'
 import { DECISIONS, type Decision } from '../journal/entries.ts'
 import type { Registry } from '../registry/registry.ts'
 import { nearest } from '../text/nearest.ts'
-import { decide, EFFECTS, type Effect, isAboutFiles, type Rule, type Verdict } from './rules.ts'
+import { decide, EFFECTS, type Effect, isAboutFiles, nameMatches, type Rule, type Verdict } from './rules.ts'
 
 /** A policy is read before calls, so it must be short. */
 const FILE_BYTES = 256 * 1024
@@ -129,8 +129,19 @@ function firstProblem(error: z.ZodError): string {
   const [table, index, field] = issue.path
   const where = typeof index === 'number' ? `${String(table)} ${index + 1}` : String(table ?? '')
   if (issue.code === 'unrecognized_keys')
-    return `${where === '' ? 'it' : where} has ${issue.keys.map(key => JSON.stringify(key)).join(', ')}, which is not a word of a policy`
+    return `${where === '' ? 'it' : where} has ${issue.keys.map(key => JSON.stringify(key)).join(', ')}, which is not a word of a policy; ${wordsIn(table)}`
   return [where, String(field ?? ''), issue.message].filter(part => part !== '').join(', ')
+}
+
+/** What can stand there, for whoever has written something else. */
+function wordsIn(table: PropertyKey | undefined): string {
+  const known = Object.entries(POLICY_FILE.shape).find(([name]) => name === table)
+  if (known === undefined)
+    return `there are ${Object.keys(POLICY_FILE.shape)
+      .map(name => `[[${name}]]`)
+      .join(', ')}`
+  const [name, tables] = known
+  return `a [[${name}]] has ${Object.keys(tables.unwrap().element.shape).join(', ')}`
 }
 
 /** Text that can hide nothing in a file or in a preview: no control characters. */
@@ -342,7 +353,7 @@ function faultOfTool(about: AboutTool, tools: KnownTools): string | undefined {
 function warningOfTool(about: AboutTool, tools: KnownTools): string | undefined {
   const { tool, file } = about
   if (tool === undefined || !tool.endsWith('*')) return undefined
-  const matched = tools.list('full').filter(({ name }) => name.startsWith(tool.slice(0, -1)))
+  const matched = tools.list('full').filter(({ name }) => nameMatches(tool, name))
   if (matched.length === 0) return `is about ${tool}, and there is no tool whose name begins so`
   if (!isAboutFiles(about) || matched.some(({ namesFiles }) => namesFiles)) return undefined
   return `names a ${file === undefined ? 'path' : 'file'}, and no tool ${tool} names or changes files`
@@ -436,5 +447,5 @@ function resultOf({ test, number, rules, run }: OneTest): TestResult {
 }
 
 function deciderOf({ rule: { from, level } }: Verdict): string {
-  return from.type === 'default' ? `the default for what is ${level}` : `rule ${from.number}`
+  return 'number' in from ? `rule ${from.number}` : `the default for what is ${level}`
 }

@@ -111,4 +111,4 @@ function isAllowed({ tool, kernel }: ShownBy, path: string, rules: readonly Rule
 const tightens = ({ decision }: Rule): boolean => decision !== 'allow'
 
 /** The same rule, however often its file was read. */
-const keyOf = ({ from }: Rule): string => (from.type === 'default' ? '' : `${from.file} ${from.number}`)
+const keyOf = ({ from }: Rule): string => ('file' in from ? `${from.file} ${from.number}` : '')

@@ -1,6 +1,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { errnoOf } from '../../wire/errors.ts'
 import { isWithin, realOf } from '../files/roots.ts'
 import {
   judgedName,
@@ -21,7 +22,7 @@ import {
   type Records,
   settle,
 } from './records.ts'
-import { isAboutFiles, type Rule } from './rules.ts'
+import { isAboutFiles, nameMatches, type Rule } from './rules.ts'
 
 /** What holds for callers in one project. */
 export interface Rules {
@@ -36,20 +37,22 @@ export interface Rules {
 
 /**
  * What may run: the user's `policy.toml`, then the `imago.toml` of the caller's root, of every folder that it lies in,
- * and of every folder that a file of the call lies in. Those may only tighten, so that it does not matter which folder a
- * caller names as its root. A rule that tightens is in force as soon as it is written, or `freshMs` later; one that loosens, once a person has accepted it. A file that
+ * of every folder that a file of the call lies in, and of the project of its kernel. Those may only tighten, so that it
+ * does not matter which folder a caller names as its root. A rule that tightens is in force as soon as it is written, or `freshMs` later; one that loosens, once a person has accepted it. A file that
  * is missing says nothing; one that cannot be read, has anything in it that is not policy, or fails a test of its own,
  * is a problem, and a problem forbids whatever is not safe.
  */
 export interface Policy {
-  rulesFor(root: string, how?: RulesWanted): Rules
+  rulesFor(root: string, how?: RulesRequest): Rules
 }
 
-interface RulesWanted {
+interface RulesRequest {
   /** Looks at the files again, however lately that was done. */
   readonly fresh?: boolean
   /** Real paths of the call. */
   readonly paths?: readonly string[]
+  /** Real roots of other projects that the call is about: what their callers would be denied, or asked about, is too. */
+  readonly roots?: readonly string[]
 }
 
 /** The policy of a running daemon, with what a person needs to see and to accept. */
@@ -62,23 +65,45 @@ export interface OpenPolicy extends Policy {
    * A person on a seat, `by`, has accepted exactly what was shown. Says what moved, where that is not what stands there
    * any more, and then nothing is accepted. Throws where it cannot be recorded.
    */
-  accept(shown: Standing, by: string): Moved | undefined
+  accept(shown: Standing, by: string): Mismatch | undefined
 }
 
 /** All files at one moment. */
 export interface Standing {
   readonly root: string
   readonly rules: Rules
-  readonly user: Looked
+  readonly user: FileRules
   /** That of the root itself. */
-  readonly project: Looked
+  readonly project: FileRules
   /** All that concern the project: `user`, `project`, those of folders above it, and those met below it that say anything. */
-  readonly files: readonly Looked[]
+  readonly files: readonly FileRules[]
 }
 
 /** The clauses say which file is another than was shown. */
-export interface Moved {
+export interface Mismatch {
   readonly causes: readonly string[]
+}
+
+/** What holds of one file now. The same object, as long as nothing of it has changed. */
+export interface FileRules {
+  readonly place: PolicyPlace
+  readonly text: PolicyText
+  readonly held: readonly HeldRule[]
+  readonly waiting: readonly Loosening[]
+  /** Why the file, or what was accepted of it, cannot be relied on. */
+  readonly problem: string | undefined
+  /** Undefined where the record is broken, and where nobody has to accept anything. */
+  readonly acceptance: Acceptance | undefined
+  /** The root that paths of the user's file count from. Left out: that of the caller. */
+  readonly from?: string
+}
+
+/** News for the journal: what is in force has changed. */
+export interface PolicyChange {
+  readonly file: string
+  /** Of the file as it was then; empty where it was not there. */
+  readonly sha256: string
+  readonly what: string
 }
 
 interface PolicyOptions {
@@ -102,7 +127,7 @@ interface Known {
   readonly root: string
   /** The root and each folder that it lies in. */
   readonly folders: readonly string[]
-  seen: readonly Looked[]
+  seen: readonly FileRules[]
   rules: Rules
   freshUntil: number
 }
@@ -159,17 +184,18 @@ export function openPolicy(configDir: string, options: PolicyOptions = {}): Open
     return { root: one.root, rules: refresh(one), user: ofUser, project: ofProject, files }
   }
 
-  /** With the rules of the folders that the paths lie in, and that are not those of the caller already. */
-  function rulesOn(one: Known, paths: readonly string[]): Rules {
-    const folders = new Set(paths.flatMap(upwards))
+  /** With the rules of other projects, and of the folders that the paths lie in, which are not the caller's already. */
+  function rulesOn(one: Known, { paths = [], roots = [] }: RulesRequest): Rules {
+    const folders = new Set([...paths, ...roots].flatMap(upwards))
     for (const folder of one.folders) folders.delete(folder)
     const others = [...folders].map(folder => projects.look(folder)).filter(saysAnything)
-    return others.length === 0
+    const theirs = roots.flatMap(root => relativeIn(user.look(), root))
+    return others.length === 0 && theirs.length === 0
       ? one.rules
-      : rulesOf([...one.seen, ...others], { root: one.root, userFile, tools: options.tools })
+      : rulesOf([...one.seen, ...theirs, ...others], { root: one.root, userFile, tools: options.tools })
   }
 
-  function lookedAt(root: string, how?: RulesWanted): Known {
+  function lookedAt(root: string, how?: RulesRequest): Known {
     const one = known.get(root) ?? knownOf(root)
     if (now() >= one.freshUntil || how?.fresh === true) refresh(one)
     return one
@@ -178,7 +204,7 @@ export function openPolicy(configDir: string, options: PolicyOptions = {}): Open
   return {
     rulesFor(root, how) {
       const one = lookedAt(root, how)
-      return how?.paths === undefined ? one.rules : rulesOn(one, how.paths)
+      return how?.paths === undefined && how?.roots === undefined ? one.rules : rulesOn(one, how)
     },
     yesOf: (root, client) => yesOf(lookedAt(root).seen, client),
     standing,
@@ -197,7 +223,7 @@ export function openPolicy(configDir: string, options: PolicyOptions = {}): Open
 }
 
 /** Whether there is anything in the file, or in what is known of it, that a person has to accept. */
-export function needsAccepting({ waiting, text, problem }: Looked): boolean {
+export function needsAccepting({ waiting, text, problem }: FileRules): boolean {
   return waiting.length > 0 || (problem !== undefined && text.problem === undefined)
 }
 
@@ -207,13 +233,21 @@ interface Caller {
   readonly tools: KnownTools | undefined
 }
 
-function rulesOf(seen: readonly Looked[], { userFile, ...caller }: Caller): Rules {
+function rulesOf(seen: readonly FileRules[], { userFile, ...caller }: Caller): Rules {
   const problem = seen.find(looked => looked.problem !== undefined)?.problem
   const rules = followed(seen.flatMap(looked => placedRules(looked, caller)))
   // With a problem nothing is allowed by a rule; what is denied stays denied, looking included.
   const inForce = problem === undefined ? rules : rules.filter(({ decision }) => decision !== 'allow')
   return { rules: inForce, problem, userFile, waiting: seen.flatMap(({ waiting }) => waiting) }
 }
+
+/** The user's rules that tighten, and whose paths count from the root of each caller, as that other root has them. */
+function relativeIn(user: FileRules, root: string): readonly FileRules[] {
+  const held = user.held.filter(({ rule }) => rule.decision !== 'allow' && isRelative(rule.path ?? rule.file))
+  return held.length === 0 ? [] : [{ ...user, held, waiting: [], from: root }]
+}
+
+const isRelative = (path: string | undefined): boolean => path !== undefined && !/^[~/]/.test(path)
 
 /** Links may have been laid anew since. The same object, if none that matters was. */
 function followedAgain(rules: Rules): Rules {
@@ -224,10 +258,10 @@ function followedAgain(rules: Rules): Rules {
 
 /** The rules about calls of a file that hold for a caller with that root, with absolute paths and with their places. */
 function placedRules(
-  { held, place }: Looked,
+  { held, place, from }: FileRules,
   { root: caller, tools }: { readonly root: string; readonly tools: KnownTools | undefined },
 ): readonly Rule[] {
-  const root = place.type === 'project' ? place.root : caller
+  const root = place.type === 'project' ? place.root : (from ?? caller)
   const { type, file } = place
   const aboutCalls = held.filter(({ rule }) => rule.client === undefined)
   return aboutCalls.map(({ rule: { client: _, ...rule }, number, removed }) => ({
@@ -262,7 +296,7 @@ function realOfPath(path: string): string {
   try {
     return realpathSync.native(path)
   } catch (error) {
-    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    const missing = errnoOf(error) === 'ENOENT'
     const above = dirname(path)
     return missing && above !== path ? join(realOfPath(above), basename(path)) : path
   }
@@ -272,10 +306,10 @@ function realOfPath(path: string): string {
  * What the policy says of the yes of a client that calls itself by that name; undefined where it says nothing. The
  * strictest counts, and while there is a problem with a file no yes is said to count.
  */
-function yesOf(seen: readonly Looked[], name: string): Yes | undefined {
+function yesOf(seen: readonly FileRules[], name: string): Yes | undefined {
   const decisions = seen.flatMap(({ held }) =>
     held
-      .filter(({ rule: { client } }) => client !== undefined && named(client, name))
+      .filter(({ rule: { client } }) => client !== undefined && nameMatches(client, name))
       .map(({ rule }) => rule.decision),
   )
   if (decisions.length === 0) return undefined
@@ -283,8 +317,17 @@ function yesOf(seen: readonly Looked[], name: string): Yes | undefined {
   return inOrder && decisions.every(decision => decision === 'allow') ? 'counts' : 'asks_a_seat'
 }
 
-function named(pattern: string, name: string): boolean {
-  return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern
+// The files, each between what stands in it and what a person has accepted.
+
+interface FilePolicyOptions {
+  readonly place: PolicyPlace
+  /** Left out: whatever stands in the file holds. */
+  readonly records: Records | undefined
+  /** Left out: rules may be about any tool. */
+  readonly tools: KnownTools | undefined
+  changed(change: PolicyChange): void
+  /** Something went wrong that costs nobody anything now. */
+  log(sentence: string, error: unknown): void
 }
 
 /** A change within this time of the look may have left no trace in the times of the file; in milliseconds. */
@@ -305,8 +348,6 @@ export function markOf(file: string): { readonly mark: string; readonly settled:
   }
 }
 
-export type { Loosening } from './records.ts'
-
 /** Folders of which it is remembered that their file says nothing; beyond them they are looked at as if anew. */
 const MOST_FOLDERS = 4_096
 
@@ -314,7 +355,7 @@ const MOST_FOLDERS = 4_096
  * The `imago.toml` of every folder that calls were about, without links in its path. Asked again and again, a file that
  * is not there costs one look at its name.
  */
-export class Projects {
+class Projects {
   readonly #options: Omit<FilePolicyOptions, 'place'>
   readonly #files = new Map<string, FilePolicy>()
   /** Of these the same object stays, also where the file says nothing: plans are compared by it. */
@@ -329,16 +370,16 @@ export class Projects {
   }
 
   /** What holds of the file of that folder now. */
-  look(folder: string): Looked {
+  look(folder: string): FileRules {
     return this.#at(folder).look()
   }
 
   /** Reads it whatever it looks like. */
-  lookAgain(folder: string): Looked {
+  lookAgain(folder: string): FileRules {
     return this.#at(folder).lookAgain()
   }
 
-  accept(looked: Looked, by: string): void {
+  accept(looked: FileRules, by: string): void {
     this.#at(dirname(looked.place.file)).accept(looked, by)
   }
 
@@ -364,59 +405,28 @@ export class Projects {
 }
 
 /** Whether anything stands in the file, or holds of it although it does not stand there any more. */
-function saysAnything({ text, held, problem }: Looked): boolean {
+function saysAnything({ text, held, problem }: FileRules): boolean {
   return text.sha256 !== null || held.length > 0 || problem !== undefined
 }
 
 /** The folder and each one that it lies in, up to the top of the file system. */
-export function upwards(folder: string): string[] {
+function upwards(folder: string): string[] {
   const above = dirname(folder)
   return above === folder ? [folder] : [folder, ...upwards(above)]
-}
-
-/** What holds of one file now. The same object, as long as nothing of it has changed. */
-export interface Looked {
-  readonly place: PolicyPlace
-  readonly text: PolicyText
-  readonly held: readonly HeldRule[]
-  readonly waiting: readonly Loosening[]
-  /** Why the file, or what was accepted of it, cannot be relied on. */
-  readonly problem: string | undefined
-  /** Undefined where the record is broken, and where nobody has to accept anything. */
-  readonly acceptance: Acceptance | undefined
-}
-
-/** News for the journal: what is in force has changed. */
-export interface PolicyChange {
-  readonly file: string
-  /** Of the file as it was then; empty where it was not there. */
-  readonly sha256: string
-  readonly what: string
-}
-
-interface FilePolicyOptions {
-  readonly place: PolicyPlace
-  /** Left out: whatever stands in the file holds. */
-  readonly records: Records | undefined
-  /** Left out: rules may be about any tool. */
-  readonly tools: KnownTools | undefined
-  changed(change: PolicyChange): void
-  /** Something went wrong that costs nobody anything now. */
-  log(sentence: string, error: unknown): void
 }
 
 /** One file of rules, between what stands in it and what a person has accepted. */
 class FilePolicy {
   readonly #options: FilePolicyOptions
   #mark = ''
-  #looked: Looked | undefined
+  #looked: FileRules | undefined
 
   constructor(options: FilePolicyOptions) {
     this.#options = options
   }
 
   /** What holds now, from the file as it is. Reads it again only where it may have changed. */
-  look(): Looked {
+  look(): FileRules {
     const { place, tools } = this.#options
     const { mark, settled } = markOf(place.file)
     if (this.#looked !== undefined && this.#mark === mark) return this.#looked
@@ -430,13 +440,13 @@ class FilePolicy {
   }
 
   /** Reads the file whatever it looks like, and says what holds. */
-  lookAgain(): Looked {
+  lookAgain(): FileRules {
     this.#mark = ''
     return this.look()
   }
 
   /** A person has accepted what stands in the file: all of it holds, and nothing else. Throws where that cannot be kept. */
-  accept(looked: Looked, by: string): void {
+  accept(looked: FileRules, by: string): void {
     const { place, records } = this.#options
     const { text } = looked
     records?.accept(place, { acceptance: { how: 'person', by, at: now() }, rules: [...text.rules] })
@@ -444,7 +454,7 @@ class FilePolicy {
     this.#tell(text, `accepted by ${by}`)
   }
 
-  #judged(text: PolicyText): Looked {
+  #judged(text: PolicyText): FileRules {
     const { place, records } = this.#options
     if (records === undefined) {
       const { rules: held, problem } = text

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { messageOf } from '../../wire/errors.ts'
+import { errnoOf, messageOf } from '../../wire/errors.ts'
 import { sha256 } from '../sha256.ts'
 import {
   bytesOf,
@@ -78,13 +78,13 @@ export function openRecords(stateDir: string): Records {
   const folder = join(stateDir, 'policy-accepted')
   const { known, whole } = readAll(folder)
   const remember = (place: PolicyPlace, accepted: Accepted) =>
-    known.set(nameOf(place), { type: 'accepted', accepted })
+    known.set(recordName(place), { type: 'accepted', accepted })
   const save = (place: PolicyPlace, accepted: Accepted) => {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    write(folder, nameOf(place), { v: 1, file: place.file, ...accepted })
+    write(folder, recordName(place), { v: 1, file: place.file, ...accepted })
   }
   return {
-    find: place => known.get(nameOf(place)) ?? whole ?? { type: 'none' },
+    find: place => known.get(recordName(place)) ?? whole ?? { type: 'none' },
     accept(place, accepted) {
       save(place, accepted)
       remember(place, accepted)
@@ -97,7 +97,7 @@ export function openRecords(stateDir: string): Records {
 }
 
 /** The name of the record says whose it is, so that a broken one is broken for its project alone. */
-function nameOf(place: PolicyPlace): string {
+function recordName(place: PolicyPlace): string {
   if (place.type === 'user') return 'user.json'
   return `project-${sha256(place.root).slice(0, 32)}.json`
 }
@@ -108,8 +108,9 @@ function readAll(folder: string): { known: Map<string, Found>; whole?: Found } {
     const names = readdirSync(folder).filter(name => name.endsWith('.json'))
     return { known: new Map(names.map(name => [name, read(join(folder, name))])) }
   } catch (error) {
-    const absent = error instanceof Error && 'code' in error && error.code === 'ENOENT'
-    return absent ? { known: new Map() } : { known: new Map(), whole: broken(folder, error) }
+    return errnoOf(error) === 'ENOENT'
+      ? { known: new Map() }
+      : { known: new Map(), whole: broken(folder, error) }
   }
 }
 
@@ -162,7 +163,7 @@ export interface Loosening {
 }
 
 /** What holds of one file, between what it says and what was accepted of it. */
-interface Settled {
+interface RulesInForce {
   readonly held: readonly HeldRule[]
   readonly waiting: readonly Loosening[]
   /** What is accepted from now on without asking, because it only tightens; undefined where nothing is new. */
@@ -174,7 +175,7 @@ interface Settled {
  * accepted *or* stands there. So tightening holds at once, and loosening waits. Of a file that is not in order nothing
  * is taken over, and nothing that was accepted is let go of.
  */
-export function settle(text: PolicyText, found: Found): Settled {
+export function settle(text: PolicyText, found: Found): RulesInForce {
   const accepted = found.type === 'accepted' ? found.accepted.rules : []
   const before = new Set(accepted.map(({ rule }) => keyOf(rule)))
   const written = new Set(text.rules.map(({ rule }) => keyOf(rule)))

@@ -11,7 +11,7 @@ import {
   type Yes,
   yesOfRule,
 } from './file.ts'
-import type { Looked, OpenPolicy } from './policy.ts'
+import type { FileRules, OpenPolicy } from './policy.ts'
 import type { Acceptance, Loosening } from './records.ts'
 import { DEFAULTS } from './rules.ts'
 
@@ -40,15 +40,15 @@ export interface FileReport {
   readonly warnings: readonly string[]
 }
 
-export interface RuleReport extends Omit<WrittenRule, 'client'>, Standing {}
+export interface RuleReport extends Omit<WrittenRule, 'client'>, RuleState {}
 
-export interface ClientReport extends Standing {
+export interface ClientReport extends RuleState {
   /** What the client calls itself, or the beginning of it before a last `*`. */
   readonly name: string
   readonly yes: Yes
 }
 
-interface Standing {
+interface RuleState {
   /** In its file, where rules and clients are counted each by themselves, from 1. */
   readonly number: number
   /**
@@ -75,7 +75,7 @@ export function reportPolicy(policy: OpenPolicy, asked: string): PolicyReport {
   }
 }
 
-function fileReport(looked: Looked, inTrouble: boolean): FileReport {
+function fileReport(looked: FileRules, inTrouble: boolean): FileReport {
   const { place, text, held, waiting, problem, acceptance } = looked
   const loosening = new Map(waiting.map(one => [keyOf(one.rule), looseningInWords(one, place)]))
   const waits = waiting
@@ -115,7 +115,7 @@ function stateOf({ decision }: WrittenRule, inTrouble: boolean): RuleReport['sta
 }
 
 /** What a person is shown before what loosens holds: in words, and as the difference of the rules. */
-export function previewOf(files: readonly Looked[]): Preview {
+export function previewOf(files: readonly FileRules[]): Preview {
   const shown = files.map(changesOf).filter(({ words }) => words.length > 0)
   const count = shown.reduce((sum, { words }) => sum + words.length, 0)
   return {
@@ -139,7 +139,7 @@ interface Shown {
 }
 
 /** What loosens comes first; where the record is broken, what else stands in the file follows. */
-function changesOf(looked: Looked): Shown {
+function changesOf(looked: FileRules): Shown {
   const { place, waiting, text, acceptance } = looked
   const again = acceptance === undefined ? anew(looked) : []
   const ordered = [...waiting.filter(isAllowance), ...waiting.filter(one => !isAllowance(one))]
@@ -148,7 +148,8 @@ function changesOf(looked: Looked): Shown {
     words: [
       ...ordered.map(one => looseningInWords(one, place)),
       ...again.map(
-        ({ rule, number }) => `${holding(rule)}, ${wherein(rule, place)} (${nameOf(rule, number)}, written)`,
+        ({ rule, number }) =>
+          `${holding(rule)}, ${wherein(rule, place)} (${ruleLabel(rule, number)}, written)`,
       ),
     ],
     diff: [
@@ -160,7 +161,7 @@ function changesOf(looked: Looked): Shown {
   }
 }
 
-function anew({ text, waiting }: Looked): readonly NumberedRule[] {
+function anew({ text, waiting }: FileRules): readonly NumberedRule[] {
   const shown = new Set(waiting.filter(isAllowance).map(({ rule }) => keyOf(rule)))
   return text.rules.filter(({ rule }) => !shown.has(keyOf(rule)))
 }
@@ -172,9 +173,10 @@ const VERBS = { allow: 'allows', ask: 'asks before', deny: 'denies' } as const
 /** As a clause: `allows write_file that is dangerous at ~/notes without asking, in every project`. */
 export function looseningInWords({ what, rule, number }: Loosening, place: PolicyPlace): string {
   const where = wherein(rule, place)
-  if (what === 'removed') return `no longer ${holding(rule)}, ${where} (${nameOf(rule, number)}, taken out)`
+  if (what === 'removed')
+    return `no longer ${holding(rule)}, ${where} (${ruleLabel(rule, number)}, taken out)`
   const without = rule.client === undefined ? ' without asking' : ''
-  return `${holding(rule)}${without}, ${where} (${nameOf(rule, number)}, written)`
+  return `${holding(rule)}${without}, ${where} (${ruleLabel(rule, number)}, written)`
 }
 
 function holding(rule: WrittenRule): string {
@@ -184,7 +186,7 @@ function holding(rule: WrittenRule): string {
 }
 
 /** As in its file, where each kind is counted by itself. */
-const nameOf = ({ client }: WrittenRule, number: number) =>
+const ruleLabel = ({ client }: WrittenRule, number: number) =>
   `${client === undefined ? 'rule' : 'client'} ${number}`
 
 function wherein({ path, file }: WrittenRule, place: PolicyPlace): string {
@@ -194,5 +196,5 @@ function wherein({ path, file }: WrittenRule, place: PolicyPlace): string {
 
 function hunk({ rule, number }: NumberedRule, mark: '+' | '-'): readonly string[] {
   const lines = tomlOf(rule).map(line => `${mark}${line}`)
-  return [`@@ ${nameOf(rule, number)}${mark === '-' ? ', taken out' : ''} @@`, ...lines]
+  return [`@@ ${ruleLabel(rule, number)}${mark === '-' ? ', taken out' : ''} @@`, ...lines]
 }

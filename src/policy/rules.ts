@@ -31,6 +31,8 @@ export interface Rule {
 /** Where a rule was written. */
 type Source =
   | { readonly type: 'default' }
+  /** Nowhere: it holds for kernels of other projects. */
+  | { readonly type: 'elsewhere' }
   | {
       readonly type: 'user' | 'project'
       readonly file: string
@@ -47,6 +49,8 @@ export interface Asked {
   readonly kernel: string | null
   readonly paths?: readonly string[]
   readonly effects?: readonly Effect[]
+  /** The kernel is one of another project, and nobody has let the caller in. */
+  readonly elsewhere?: boolean
   readonly rules: readonly Rule[]
 }
 
@@ -63,10 +67,18 @@ export const DEFAULTS: Readonly<Record<Level, Verdict>> = {
   dangerous: fallback('ask', 'dangerous'),
 }
 
+/** What holds for a kernel of another project, whatever the call can do. */
+const ELSEWHERE: Readonly<Record<Level, Verdict>> = {
+  safe: fallback('ask', 'safe', 'elsewhere'),
+  cautious: fallback('ask', 'cautious', 'elsewhere'),
+  dangerous: fallback('ask', 'dangerous', 'elsewhere'),
+}
+
 /**
  * Whether a call may run. Pure: the same question has the same answer, and nothing but the rules and the call is
  * looked at. Of the rules that match, the strictest decides (`deny` over `ask` over `allow`), however specific the
- * others are. Each effect on each path is judged by itself, and the strictest answer holds for the call.
+ * others are. Each effect on each path is judged by itself, and the strictest answer holds for the call. A kernel of
+ * another project is asked about, unless a rule that allows the call names that kernel.
  */
 export function decide(asked: Asked): Verdict {
   const { effects = NONE, paths = NONE } = asked
@@ -78,20 +90,19 @@ export function decide(asked: Asked): Verdict {
 
 /** Whether no rule of anybody's wants a person to be asked, so that only the default does. */
 export function asksByDefault(asked: Asked): boolean {
-  return (
-    decide(asked).decision === 'ask' && explain(asked).matching.every(({ decision }) => decision !== 'ask')
-  )
+  if (asked.elsewhere === true || decide(asked).decision !== 'ask') return false
+  return explain(asked).matching.every(({ decision }) => decision !== 'ask')
 }
 
 /** How a call is decided, for a person: the verdict, that of each part by itself, and all rules that match. */
-interface Explained {
+interface Explanation {
   readonly verdict: Verdict
   readonly parts: readonly (Aspect & { readonly verdict: Verdict })[]
   readonly matching: readonly Rule[]
 }
 
 /** Says what `decide` says, and why. */
-export function explain(asked: Asked): Explained {
+export function explain(asked: Asked): Explanation {
   const aspects = aspectsOf(asked)
   return {
     verdict: decide(asked),
@@ -116,11 +127,19 @@ function aspectsOf({ effects = NONE, paths = NONE }: Asked): readonly Aspect[] {
 }
 
 function judge(asked: Asked, aspect: Aspect): Verdict {
-  const verdicts = asked.rules
-    .filter(rule => matches(rule, asked, aspect))
-    .map(rule => ({ decision: rule.decision, rule }))
+  const matching = asked.rules.filter(rule => matches(rule, asked, aspect))
+  const verdicts = matching.map(rule => ({ decision: rule.decision, rule }))
+  if (asked.elsewhere === true && !matching.some(letsIn)) verdicts.push(ELSEWHERE[asked.level])
   return verdicts.length === 0 ? DEFAULTS[asked.level] : verdicts.reduce(stricter)
 }
+
+/** The rules for what is no kernel yet, and would be attached: one that allows whatever kernel does not speak of it. */
+export const forAttaching = (rules: readonly Rule[]): readonly Rule[] =>
+  rules.filter(({ decision, kernel }) => decision !== 'allow' || kernel !== '*')
+
+/** Whether it allows calls to a kernel because it names that kernel, and not whatever the kernel is. */
+const letsIn = ({ decision, kernel }: Rule): boolean =>
+  decision === 'allow' && kernel !== undefined && kernel !== '*'
 
 function stricter(one: Verdict, other: Verdict): Verdict {
   return DECISIONS.indexOf(other.decision) > DECISIONS.indexOf(one.decision) ? other : one
@@ -128,9 +147,9 @@ function stricter(one: Verdict, other: Verdict): Verdict {
 
 function matches(rule: Rule, asked: Asked, { effect, path }: Aspect): boolean {
   return (
-    (rule.tool === undefined || named(rule.tool, asked.tool)) &&
+    (rule.tool === undefined || nameMatches(rule.tool, asked.tool)) &&
     (rule.level === undefined || rule.level === asked.level) &&
-    (rule.kernel === undefined || (asked.kernel !== null && named(rule.kernel, asked.kernel))) &&
+    (rule.kernel === undefined || (asked.kernel !== null && nameMatches(rule.kernel, asked.kernel))) &&
     (!isAboutFiles(rule) || (path !== undefined && covers(rule, path))) &&
     (rule.effect === undefined || rule.effect === effect)
   )
@@ -150,10 +169,11 @@ function covers({ path, file, real, decision }: Rule, asked: string): boolean {
 
 const isSame = (one: string, other: string) => one === other
 
-function named(pattern: string, name: string): boolean {
+/** Whether that is the name, or begins as the pattern does before a last `*`. */
+export function nameMatches(pattern: string, name: string): boolean {
   return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern
 }
 
-function fallback(decision: Decision, level: Level): Verdict {
-  return { decision, rule: { decision, level, from: { type: 'default' } } }
+function fallback(decision: Decision, level: Level, type: 'default' | 'elsewhere' = 'default'): Verdict {
+  return { decision, rule: { decision, level, from: { type } } }
 }

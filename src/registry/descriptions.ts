@@ -145,7 +145,7 @@ const GEMINI_WORDS: readonly string[] = [
  * A schema in the part of OpenAPI 3.0 that Gemini reads: types in capitals, and none of the words that it
  * refuses. What is lost is checked by our own validation all the same.
  */
-export function geminiSchema(schema: JsonSchema): JsonSchema {
+function geminiSchema(schema: JsonSchema): JsonSchema {
   const kept = Object.fromEntries(Object.entries(schema).filter(([word]) => GEMINI_WORDS.includes(word)))
   const { type, properties, items, anyOf, oneOf } = schema
   const choices = anyOf ?? oneOf

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { PROFILES, type Profile } from '../../tools/contract.ts'
-import { DefinitionError, type Tool } from '../../tools/define.ts'
+import { DefinitionError, isRecord, type Tool } from '../../tools/define.ts'
 import { failed, type Outcome } from '../../tools/outcome.ts'
 import { nearest } from '../text/nearest.ts'
 
@@ -21,19 +21,12 @@ export interface Registry {
 
 /** The arguments that every tool on a kernel takes besides its own. */
 export const RESERVED_PARAMETERS = z.strictObject({
-  kernel: z
-    .string()
-    .min(1)
-    .max(128)
-    .describe('Which kernel to use, by name. Left out: the one that lives in the project.')
-    .optional(),
+  kernel: z.string().min(1).max(128).describe('Which kernel.').optional(),
   patience: z
     .number()
     .min(0)
     .max(1_000_000)
-    .describe(
-      'Seconds to wait for running code. After them the answer is a job, and the code goes on. 0 answers at once.',
-    )
+    .describe('Seconds to wait for running code; then it goes on as a job.')
     .optional(),
 })
 
@@ -324,7 +317,3 @@ function valueAt(args: unknown, path: readonly string[]): unknown {
 }
 
 const pathText = (path: readonly string[]) => path.join('.')
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}

@@ -27,7 +27,7 @@ export interface Person {
 }
 
 /** A suspended evaluation of a kernel. `lease_ms`: how long it is kept after each look, in milliseconds. */
-interface Named {
+interface SuspensionRef {
   readonly kernel: string
   readonly suspension: string
   readonly lease_ms?: number | undefined
@@ -77,14 +77,14 @@ export class SuspensionDesk {
   }
 
   /** The person's connection owns it from now on, with all that stands on the same evaluation. */
-  async take(person: Person, named: Named): Promise<SuspendedRow> {
+  async take(person: Person, named: SuspensionRef): Promise<SuspendedRow> {
     const found = this.#suspendedNamed(named)
     this.#leases.take(found, ownerOf(person))
     return this.#kept(found, { lease_ms: named.lease_ms ?? PERSON_LEASE_MS, person })
   }
 
   /** Puts it before the agents of its project, with all that stands on the same evaluation. */
-  async hand(person: Person, named: Named): Promise<SuspendedRow> {
+  async hand(person: Person, named: SuspensionRef): Promise<SuspendedRow> {
     const found = this.#suspendedNamed(named)
     this.#leases.hand(found, ownerOf(person))
     return this.#kept(found, { lease_ms: named.lease_ms ?? LEASE_MS, person })
@@ -99,7 +99,7 @@ export class SuspensionDesk {
   /** Makes one of those a suspension, and puts it before the agents of its project. */
   async adopt(
     person: Person,
-    { kernel, id, lease_ms = LEASE_MS }: Omit<Named, 'suspension'> & { readonly id: string },
+    { kernel, id, lease_ms = LEASE_MS }: Omit<SuspensionRef, 'suspension'> & { readonly id: string },
   ): Promise<SuspendedRow> {
     const life = this.#lifeNamed(kernel)
     const looked = await lookFor(life, 'adopt', { id, lease_ms }, ADOPT_MS)
@@ -114,13 +114,10 @@ export class SuspensionDesk {
     const lives = this.#leases.all.filter(({ kernel }) => kernel.health !== 'ended')
     const life = lives.findLast(one => one.name === name)
     if (life !== undefined) return life
-    throw unknownKernel(
-      name,
-      lives.map(one => one.name),
-    )
+    throw unknownKernel(name, { kernels: lives.map(one => one.name) })
   }
 
-  #suspendedNamed({ kernel, suspension: id }: Named): Lease {
+  #suspendedNamed({ kernel, suspension: id }: SuspensionRef): Lease {
     const life = this.#lifeNamed(kernel)
     const found = life.suspended.get(id)
     if (found === undefined) throw unknownSuspension(life, id)

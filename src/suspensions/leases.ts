@@ -142,8 +142,11 @@ export class Leases {
     }
   }
 
-  /** What this caller is to be told now, each sentence once. Often nothing. */
-  noticesFor(caller: CallerIdentity): readonly string[] {
+  /**
+   * What this caller is to be told now of what is its own, each sentence once. Often nothing. What a person has put
+   * before the agents is all of theirs: each is told with an answer about `kernel`, where it waits.
+   */
+  noticesFor(caller: CallerIdentity, kernel: Kernel | undefined): readonly string[] {
     if (this.#notices.empty && this.#offered.size === 0) return NONE
     const keys = keysOf(caller)
     const [key = ''] = keys
@@ -151,6 +154,7 @@ export class Leases {
     const offers = [...this.#offered].flatMap(one => {
       const { offer, life } = one
       if (!isAgent || offer === undefined || life.root !== caller.root || offer.told.has(key)) return []
+      if (life.kernel !== kernel) return []
       this.#knows(one, key)
       return [offeredText(subjectOf(one), offer.by)]
     })
@@ -319,7 +323,7 @@ export class Leases {
     if (whom.type !== 'person' || !watches) this.#notices.add(key, { about: suspension.id, text })
   }
 
-  #note({ life, suspension, owner }: Lease, said: Noted): void {
+  #note({ life, suspension, owner }: Lease, said: LeaseChange): void {
     const { id, call, who } = suspension
     const entry: JournalEntry = {
       type: 'suspension',
@@ -355,7 +359,7 @@ export class Leases {
 }
 
 /** What happened to a suspended evaluation, and by whom, as the journal says it. */
-interface Noted {
+interface LeaseChange {
   readonly what: 'suspended' | 'taken' | 'handed' | 'adopted' | EndedHow
   readonly by: string | null
   readonly why?: string

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { z } from 'zod'
-import { isRunning } from '../../tools/job.ts'
 import type { Envelope } from '../../tools/outcome.ts'
+import { isRunning } from '../../tools/outcome.ts'
 import { isSuspendedDetails, withoutRestarts } from '../../tools/suspension-text.ts'
 import { duration, linesOf, oneLine, REPORT_MARGIN, setIn } from '../../tools/text.ts'
 import { messageOf } from '../../wire/errors.ts'
@@ -12,7 +12,7 @@ import { type CallStory, EVERYTHING, type Note, type Story, showStories } from '
 import { withoutOutput } from '../front/print.ts'
 import type { EntryRead } from '../journal/reader.ts'
 import { journalDir } from '../journal/segments.ts'
-import { highlightTraceback, languageNamed, type Spoken } from './languages.ts'
+import { highlightTraceback, type Spoken, terminalLanguage } from './languages.ts'
 import {
   afterOf,
   beforeOf,
@@ -62,6 +62,12 @@ export function openDisplay(stage: Stage, image: Image, spoken: Spoken): Display
     else await stage.page(new Pager({ title, spans, palette: stage.palette, size: stage.size }))
   }
 
+  async function show({ title, tool, envelope }: { title: string; tool: string; envelope: Envelope }) {
+    if (!envelope.ok) return stage.print(failureSpans(envelope))
+    const { text } = await image.request('show', { tool, envelope: withoutOutput(envelope) })
+    await page(title, shownSpans(tool, text, highlight))
+  }
+
   async function rest({ begun, handle }: Rest): Promise<string> {
     let text = begun
     for (let from = [...begun].length; text.length < MOST; ) {
@@ -98,21 +104,14 @@ export function openDisplay(stage: Stage, image: Image, spoken: Spoken): Display
 
     page,
 
-    async tool(tool, envelope) {
-      if (!envelope.ok) return stage.print(failureSpans(envelope))
-      const { text } = await image.request('show', { tool, envelope: withoutOutput(envelope) })
-      await page(tool, shownSpans(tool, text, highlight))
-    },
+    tool: (tool, envelope) => show({ title: tool, tool, envelope }),
 
     async describe(name, { source, call }) {
       const sought = source ? await call('symbol_definition', { symbols: [name] }) : undefined
       const definition = sought?.ok ? sought : undefined
       const tool = definition === undefined ? 'inspect' : 'symbol_definition'
       const envelope = definition ?? (await call('inspect', { expr: name }))
-      if (envelope === undefined) return
-      if (!envelope.ok) return stage.print(failureSpans(envelope))
-      const { text } = await image.request('show', { tool, envelope: withoutOutput(envelope) })
-      await page(name, shownSpans(tool, text, highlight))
+      if (envelope !== undefined) await show({ title: name, tool, envelope })
     },
 
     async kernels() {
@@ -159,7 +158,7 @@ function shownSpans(tool: string, text: string, highlight: Highlighter): Span[] 
 function markdownSpans(text: string): Span[] {
   return text.split(/^(```[\s\S]*?^```$)/m).flatMap(part => {
     const [, language = '', code] = /^```(\w*)\n([\s\S]*?)\n?```$/.exec(part) ?? []
-    if (code !== undefined) return [...languageNamed(language).highlight(code), plain('\n')]
+    if (code !== undefined) return [...terminalLanguage(language).highlight(code), plain('\n')]
     const lines = part.split('\n').filter(line => line.trim() !== '' && line !== '## Definition')
     return lines.map(line =>
       line.startsWith('#') ? looking('title', `${line.replace(/^#+ /, '')}\n`) : plain(`${line}\n`),
@@ -332,7 +331,7 @@ function lineSpans(story: CallStory, columns: number): Span[] {
   const good = outcome === 'ok' || outcome === 'under way'
   const took = elapsedMs === undefined ? '' : duration(elapsedMs)
   const kernel = began?.kernel ?? '-'
-  const caller = fitted(oneLine(began?.caller ?? '-'), CALLER).padEnd(CALLER)
+  const caller = fitted(oneLine(began?.who ?? began?.caller ?? '-'), CALLER).padEnd(CALLER)
   const head = `${clock(time)} ${tool.padEnd(14)} ${outcome.padEnd(9)} ${took.padStart(7)} ${kernel} ${caller} `
   const room = Math.max(8, columns - widthOf(head) - 1)
   return [
@@ -351,7 +350,7 @@ function shortened(args: unknown): string {
 }
 
 /** How it was called, and not what with. */
-const BESIDES = ['patience', 'kernel']
+const BESIDES = ['patience', 'kernel', 'on_error']
 
 const isAlone = (args: unknown) =>
   Object.keys(args as object).filter(name => !BESIDES.includes(name)).length === 1

@@ -2,12 +2,12 @@ import type { DebugFrame, DebugState } from '../../tools/debug-look.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import { conditionLine } from '../../tools/suspension-text.ts'
 import { duration, oneLine } from '../../tools/text.ts'
-import { WAIT_SECONDS } from '../front/image.ts'
+import { WAIT_SECONDS } from '../front/client.ts'
 import type { SuspendedRow } from '../suspensions/rows.ts'
 import type { Command, Context } from './colon.ts'
 import { fitted, plain } from './layout.ts'
 import { frameSpans, stateSpans, suspendedTable, theirLine } from './suspension-spans.ts'
-import type { Named } from './suspensions.ts'
+import type { SuspensionName } from './suspensions.ts'
 
 const NO_NUMBER = 'Which frame? :debug lists them, with their numbers.'
 
@@ -69,7 +69,7 @@ export const DEBUG_COMMANDS: readonly Command[] = [
         return context.say(
           `Nothing was run. :frame ${frame} turns to that frame; :in CODE runs code in it then.`,
         )
-      await act('debug_eval', { expr, frame: here(context) }, context)
+      await runInFrame(expr, context)
     }),
   },
   {
@@ -114,8 +114,13 @@ export const DEBUG_COMMANDS: readonly Command[] = [
   {
     name: 'hold',
     usage: 'CODE',
-    summary: 'run code; where it raises, its stack waits there (Python)',
-    run: needing('What? :hold CODE runs it.', (expr, { running }) => running.run(expr, { hold: true })),
+    summary: 'run code; where it raises, its stack waits there. :hold :in CODE, in the frame',
+    run: needing('What? :hold CODE runs it.', (expr, context) => {
+      const [, inFrame] = /^:in\s+([\s\S]+)$/.exec(expr) ?? []
+      return inFrame === undefined
+        ? context.running.run(expr, { hold: true })
+        : runInFrame(inFrame, context, { on_error: 'hold' })
+    }),
   },
   {
     name: 'suspended',
@@ -231,7 +236,8 @@ async function kernelHere({ image }: Context): Promise<string> {
   return image.kernel ?? (await image.row())?.name ?? ''
 }
 
-const currentOf = ({ suspended, image }: Context): Named | undefined => suspended.current(image.kernel)
+const currentOf = ({ suspended, image }: Context): SuspensionName | undefined =>
+  suspended.current(image.kernel)
 
 /** The frame that is looked at. */
 function here(context: Context): number {
@@ -239,8 +245,15 @@ function here(context: Context): number {
   return current === undefined ? 0 : context.suspended.frame(current)
 }
 
+/** Runs code in the frame that is looked at. */
+const runInFrame = (expr: string, context: Context, how: object = {}): Promise<void> =>
+  act('debug_eval', { expr, frame: here(context), ...how }, context)
+
 /** Where none is known here, the daemon takes the caller's newest. */
-function argumentsOf(named: Named | undefined, { image }: Context): Readonly<Record<string, unknown>> {
+function argumentsOf(
+  named: SuspensionName | undefined,
+  { image }: Context,
+): Readonly<Record<string, unknown>> {
   if (named !== undefined) return { suspension: named.id, kernel: named.kernel }
   return image.kernel === undefined ? {} : { kernel: image.kernel }
 }
@@ -263,7 +276,7 @@ async function act(tool: string, args: Readonly<Record<string, unknown>>, contex
 }
 
 /** It may be a restart that is not there, and not the suspension. */
-async function forgetGone({ id }: Named, { image, suspended }: Context): Promise<void> {
+async function forgetGone({ id }: SuspensionName, { image, suspended }: Context): Promise<void> {
   const { suspensions } = await image.request('suspensions', {})
   if (!suspensions.some(row => row.id === id)) suspended.forget(id)
 }

@@ -11,6 +11,7 @@ import {
   type CommandParts,
   type Context,
   callTool,
+  LISTED,
   openTools,
   split,
   type ToolFacts,
@@ -23,7 +24,7 @@ import { looking, plain, prose, type Span } from './layout.ts'
 import type { Edit } from './line.ts'
 
 /** Commands to the console itself: what begins with a colon. */
-interface Commands {
+export interface Commands {
   /** Does one, and says what went wrong with it. */
   run(line: string): Promise<'quit' | undefined>
   /** What is known of the command that is being written, in a line. */
@@ -38,7 +39,7 @@ export function openCommands(parts: CommandParts): Commands {
   const context: Context = {
     ...parts,
     tools,
-    commands: COMMANDS.map(({ name }) => name),
+    commands: NAMES,
     say: text => stage.print([prose('hint', `${text}\n`)]),
   }
 
@@ -48,7 +49,7 @@ export function openCommands(parts: CommandParts): Commands {
       try {
         const command =
           COMMANDS.find(one => one.name === name) ?? only(COMMANDS.filter(one => one.name.startsWith(name)))
-        if (name === '') await parts.showing.page('help', helpSpans())
+        if (name === '') await parts.showing.page('help', shortHelp())
         else if (command !== undefined) {
           if (command.seat === true && !(await parts.approvals.seated())) return undefined
           return (await command.run(operand, context)) === QUIT ? QUIT : undefined
@@ -186,9 +187,16 @@ const LINES = 20
 const COMMANDS: readonly Command[] = [
   {
     name: 'help',
-    usage: '',
-    summary: 'the keys and the commands',
-    run: (_operand, { showing }) => showing.page('help', helpSpans()),
+    usage: '[NAME | all]',
+    summary: 'the keys and the commands; one of them, or all with what they do',
+    run: (operand, { showing, say }) => {
+      const spans = helpSpans(operand)
+      return spans === undefined
+        ? Promise.resolve(
+            say(unknown({ what: 'command', name: operand, names: NAMES, sign: ':', listed: LISTED })),
+          )
+        : showing.page('help', spans)
+    },
   },
   {
     name: 'more',
@@ -341,37 +349,87 @@ const COMMANDS: readonly Command[] = [
   { name: 'quit', usage: '', summary: 'leave; the image stays', run: async () => QUIT },
 ]
 
+const NAMES = COMMANDS.map(({ name }) => name)
+
 async function kernelName(operand: string, image: Image): Promise<string> {
   return operand || image.kernel || (await image.row())?.name || ''
 }
 
 const signature = ({ name, usage }: Command) => `:${name}${usage && ` ${usage}`}`
 
-function helpSpans(): Span[] {
-  const width = Math.max(...COMMANDS.map(one => signature(one).length)) + 2
-  const rows = COMMANDS.flatMap(one => [
+/** What `:help` shows: what fits on a screen, all, or one command. Undefined for a command that there is not. */
+export function helpSpans(operand: string): Span[] | undefined {
+  if (operand === '') return shortHelp()
+  if (operand === 'all') return longHelp(COMMANDS)
+  const name = operand.replace(/^:/, '')
+  const found = COMMANDS.filter(one => one.name === name)
+  return found.length === 0 ? undefined : commandRows(found)
+}
+
+/** The names of the commands, and the keys that are used most: at most 22 lines of at most 80 columns. */
+function shortHelp(): Span[] {
+  const others = COMMANDS.filter(one => !DEBUG_COMMANDS.includes(one))
+  return [
+    looking('title', 'Commands\n'),
+    ...namesOf(others),
+    looking('title', 'What errors have suspended, and traces\n'),
+    ...namesOf(DEBUG_COMMANDS),
+    looking('title', 'Keys\n'),
+    ...KEYS.slice(0, MOST_USED).flatMap(keyRow),
+    looking('hint', ':help NAME tells of one, :help all of all with more keys, :tools of tools.\n'),
+  ]
+}
+
+const longHelp = (commands: readonly Command[]): Span[] => [
+  looking('title', 'Commands\n'),
+  ...commandRows(commands),
+  looking('title', '\nKeys\n'),
+  ...KEYS.flatMap(keyRow),
+]
+
+function commandRows(commands: readonly Command[]): Span[] {
+  const width = Math.max(...commands.map(one => signature(one).length)) + 2
+  return commands.flatMap(one => [
     looking('decorator', `  ${signature(one).padEnd(width)}`),
     plain(`${one.summary}\n`),
   ])
-  return [looking('title', 'Commands\n'), ...rows, looking('title', '\nKeys\n'), ...KEYS.flatMap(keyRow)]
 }
+
+/** Names in columns, as many in a line as are read at a terminal. */
+function namesOf(commands: readonly Command[]): Span[] {
+  const names = commands.map(({ name }) => `:${name}`.padEnd(COLUMN))
+  const lines = Array.from({ length: Math.ceil(names.length / COLUMNS) }, (_, line) =>
+    names
+      .slice(line * COLUMNS, (line + 1) * COLUMNS)
+      .join('')
+      .trimEnd(),
+  )
+  return lines.map(line => looking('decorator', `  ${line}\n`))
+}
+
+const COLUMN = 12
+
+const COLUMNS = 6
 
 const keyRow = ([keys, what]: readonly [string, string]) => [
   looking('decorator', `  ${keys.padEnd(22)}`),
   plain(`${what}\n`),
 ]
 
+/** How many of the keys are in the short help. */
+const MOST_USED = 8
+
 const KEYS: readonly (readonly [string, string])[] = [
   ['Enter', 'runs what is complete, and else begins a new line'],
-  ['Alt-Enter, Ctrl-J', 'begins a new line, whatever is complete'],
   ['Up, Down', 'a line up or down, and what was entered before'],
-  ['Right', 'takes what is offered in dim letters; Alt-F a word'],
   ['Ctrl-R', 'searches what was entered before'],
   ['Tab', 'completes; again, and the arrows, choose'],
   ['name?  name??', 'what a name stands for; its source'],
   ['Ctrl-C', 'drops what is being written; interrupts what runs'],
-  ['Ctrl-D', 'leaves; the image stays, and what errors have suspended here is given up'],
-  ['Ctrl-T', 'what waits for your approval; again, and the line is as it was'],
+  ['Ctrl-D', 'leaves; the image stays, what is suspended here ends'],
+  ['Ctrl-T', 'what waits for your approval; again goes back'],
+  ['Alt-Enter, Ctrl-J', 'begins a new line, whatever is complete'],
+  ['Right', 'takes what is offered in dim letters; Alt-F a word'],
   ['Ctrl-Z', 'suspends; fg comes back'],
   ['Ctrl-X Ctrl-E', 'goes on writing in $EDITOR'],
   ['Ctrl-_', 'undoes; Ctrl-A -E -K -U -W -Y, Alt-B -F -D -Y as in emacs'],

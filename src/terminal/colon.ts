@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { isRunning } from '../../tools/job.ts'
-import { type Image, WAIT_SECONDS } from '../front/image.ts'
+import { isRunning } from '../../tools/outcome.ts'
+import { WAIT_SECONDS } from '../front/client.ts'
+import type { Image } from '../front/image.ts'
 import { nearest } from '../text/nearest.ts'
 import type { Display } from './answers.ts'
 import type { ConsoleApprovals } from './console-seat.ts'
@@ -63,7 +64,7 @@ export async function callTool(
 const RESTARTS = 'A restart is taken by :resume NAME.'
 
 /** Where they are listed, which are too many to be listed here. */
-const LISTED = ':help lists the commands, :tools the tools.'
+export const LISTED = ':help lists the commands, :tools the tools.'
 
 interface Unknown {
   readonly what: string

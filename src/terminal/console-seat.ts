@@ -20,27 +20,6 @@ export interface ConsoleApprovalsOptions {
   readonly desktop: boolean
 }
 
-/** A seat at the console: what waits for a person is said above the line that they write, and is looked at on its own screen. */
-export interface ConsoleApprovals {
-  /** Takes a seat where nobody has one, unless that was tried before. Whoever gets none is not told here. */
-  sit(): void
-  /** Whether it sits by now, for what only those who sit may do; where it cannot, says why. */
-  seated(): Promise<boolean>
-  /** Shows what waits, until the person has seen enough; says why there is no seat where there is none. */
-  open(): Promise<void>
-  /**
-   * A call of this console waits for a person. True where what waits can be looked at here: then that is shown by itself,
-   * unless something was typed ahead.
-   */
-  asked(): boolean
-  /** It waits no more. */
-  over(): void
-  /** The key that shows what waits, as it is written. */
-  readonly key: string
-  /** Leaves the seat. */
-  close(): Promise<void>
-}
-
 /** The key that shows what waits, as the stage has it. */
 const SHORTCUT = 'ctrl-t'
 
@@ -55,11 +34,9 @@ interface SeatHere extends DeskHere {
   readonly seat: OpenSeat
 }
 
-export function openConsoleApprovals(options: ConsoleApprovalsOptions): ConsoleApprovals {
-  return new ApprovalsHere(options)
-}
-
-class ApprovalsHere implements ConsoleApprovals {
+/** A seat at the console: what waits for a person is said above the line that they write, and is looked at on its own screen. */
+export class ConsoleApprovals {
+  /** The key that shows what waits, as it is written. */
   readonly key = KEY
   readonly #image: ConsoleApprovalsOptions['image']
   readonly #stage: Stage
@@ -84,20 +61,27 @@ class ApprovalsHere implements ConsoleApprovals {
     stage.onShortcut(SHORTCUT, () => void this.open())
   }
 
+  /** Takes a seat where nobody has one, unless that was tried before. Whoever gets none is not told here. */
   sit(): void {
     if (!this.#tried) void this.#take()
   }
 
+  /** Whether it sits by now, for what only those who sit may do; where it cannot, says why. */
   async seated(): Promise<boolean> {
     const why = await this.#take()
     if (why !== undefined) this.#notices.noSeat(why)
     return why === undefined
   }
 
+  /** Shows what waits, until the person has seen enough; says why there is no seat where there is none. */
   async open(): Promise<void> {
     if (await this.seated()) await this.#show()
   }
 
+  /**
+   * A call of this console waits for a person. True where what waits can be looked at here: then that is shown by itself,
+   * unless something was typed ahead.
+   */
   asked(): boolean {
     if (this.#seated === undefined) return false
     if (this.#stage.typedAhead) return true
@@ -106,10 +90,12 @@ class ApprovalsHere implements ConsoleApprovals {
     return true
   }
 
+  /** It waits no more. */
   over(): void {
     this.#showing = false
   }
 
+  /** Leaves the seat. */
   async close(): Promise<void> {
     this.#leaving.abort()
     await this.#taking?.catch(() => {})

@@ -1,24 +1,24 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { z } from 'zod'
+import { messageOf } from '../../wire/errors.ts'
 import { readConfig } from '../config.ts'
-import { EXIT, type ExitCode, messageOf } from '../failure.ts'
-import { heading, type Image, openImage, scriptFailure, staysText } from '../front/image.ts'
+import { EXIT, type ExitCode } from '../failure.ts'
+import { heading, type Image, openImage, reachChosen, scriptFailure, staysText } from '../front/image.ts'
 import { redraft } from '../front/person-editor.ts'
 import { exitOf } from '../front/print.ts'
 import { findPaths } from '../paths.ts'
 import { failureSpans, openDisplay } from './answers.ts'
-import { openCommands } from './colon-table.ts'
-import { openConsoleApprovals } from './console-seat.ts'
+import { type Commands, openCommands } from './colon-table.ts'
+import { ConsoleApprovals } from './console-seat.ts'
 import { asStatement, type Callee, Editor, type Offers, type Wish } from './editor.ts'
 import { enteredSpans, PROMPT, paintEditor } from './editor-view.ts'
 import { type History, historyPath, openHistory } from './history.ts'
-import { openSpoken } from './languages.ts'
+import { openSpoken, type Spoken } from './languages.ts'
 import { looking, openPalette, plain, prose, type Span, wantsColour } from './layout.ts'
 import type { Edit } from './line.ts'
-import { type Exit, openBackground, openRunner } from './run.ts'
+import { type Exit, openBackground, openRunner, Show } from './run.ts'
 import { type Actor, Stage } from './screen.ts'
 import { ConsoleSuspensions, type Mine } from './suspensions.ts'
-import type { Syntax } from './syntax.ts'
 import { openTty } from './tty.ts'
 
 /** The console at a terminal: a conversation with the image, until the person leaves or the code says so. */
@@ -55,7 +55,7 @@ async function talk({ image, stage, suspended }: Conversation): Promise<ExitCode
   const history = openHistory(historyPath(findPaths().stateDir, image.root))
   const spoken = openSpoken(image)
   const showing = openDisplay(stage, image, spoken)
-  const approvals = openConsoleApprovals({ image, stage, desktop: wantsNotifications() })
+  const approvals = new ConsoleApprovals({ image, stage, desktop: wantsNotifications() })
   const running = openRunner({ image, stage, showing, spoken, approvals, suspended })
   const commands = openCommands({
     image,
@@ -71,11 +71,7 @@ async function talk({ image, stage, suspended }: Conversation): Promise<ExitCode
     stage,
     history,
     commands,
-    get syntax() {
-      return spoken.language.syntax
-    },
-    highlight: text => spoken.language.highlight(text),
-    highlightAt: (text, cursor) => spoken.language.highlightAt(text, cursor),
+    spoken,
     completing: openCompleter(image),
     get prompt() {
       const waiting = suspended.waiting(image.kernel)
@@ -146,7 +142,9 @@ function wantsNotifications(): boolean {
 
 /** Makes sure that the kernel is there, and says which one it is. */
 async function begin(image: Image, stage: Stage): Promise<ExitCode> {
-  const envelope = await image.call({ tool: 'list_globals', args: { limit: 1 }, output() {} })
+  const envelope = await reachChosen(image, prompt =>
+    new Show(stage).ask({ type: 'stdin', prompt, secret: false }, () => {}),
+  )
   if (!envelope.ok) {
     stage.print(failureSpans(envelope))
     return exitOf(envelope)
@@ -161,19 +159,11 @@ async function begin(image: Image, stage: Stage): Promise<ExitCode> {
 interface EntryParts {
   readonly stage: Stage
   readonly history: History
-  readonly syntax: Syntax
+  readonly spoken: Spoken
   readonly completing: Completer
   /** What stands before the text. */
   readonly prompt: string
-  highlight(text: string): Span[]
-  highlightAt(text: string, cursor: number): Span[]
-  readonly commands: CommandHelp
-}
-
-/** What the editor asks of the commands that begin with a colon. */
-interface CommandHelp {
-  hint(text: string): string
-  complete(edit: Edit): Promise<Offers | undefined>
+  readonly commands: Pick<Commands, 'hint' | 'complete'>
 }
 
 interface Entry {
@@ -185,12 +175,13 @@ interface Entry {
 const REST_MS = 80
 
 function openEntry(parts: EntryParts): Entry {
-  const { stage, history, completing, commands } = parts
+  const { stage, history, completing, commands, spoken } = parts
   const isCommand = (text: string) => /^\s*:/.test(text)
-  const colour = (text: string) => (isCommand(text) ? [looking('decorator', text)] : parts.highlight(text))
+  const colour = (text: string) =>
+    isCommand(text) ? [looking('decorator', text)] : spoken.language.highlight(text)
   const editor = new Editor({
     get syntax() {
-      return parts.syntax
+      return spoken.language.syntax
     },
     history: () => history.entries,
     columns: () => stage.size.columns,
@@ -219,7 +210,8 @@ function openEntry(parts: EntryParts): Entry {
         size: stage.size,
         palette: stage.palette,
         prompt: parts.prompt,
-        highlight: (text, cursor) => (isCommand(text) ? colour(text) : parts.highlightAt(text, cursor)),
+        highlight: (text, cursor) =>
+          isCommand(text) ? colour(text) : spoken.language.highlightAt(text, cursor),
         hint: text => commands.hint(text),
       }),
   }
@@ -271,7 +263,7 @@ function openEntry(parts: EntryParts): Entry {
   /** Asks about the call that the cursor stands in, once it is another one, or another argument of it. */
   function follow() {
     const { text, cursor } = editor.edit
-    const call = isCommand(text) ? '' : parts.syntax.call(text.slice(0, cursor))
+    const call = isCommand(text) ? '' : spoken.language.syntax.call(text.slice(0, cursor))
     if (call === asked) return
     asked = call
     clearTimeout(timer)
@@ -311,8 +303,6 @@ interface Completer {
 interface Known {
   readonly offers: Offers
   readonly callee: Callee | undefined
-  /** Why nothing is offered, where running code would have to tell. */
-  readonly because: string | null
 }
 
 /** How many ways to go on are asked for. */
@@ -326,7 +316,6 @@ const ANSWER = z.object({
   completions: z.array(z.object({ text: z.string(), kind: z.string(), type_name: z.string().nullable() })),
   total: z.number(),
   call: z.object({ name: z.string(), signature: z.string(), parameter: z.number().nullable() }).nullable(),
-  because: z.string().nullable(),
 })
 
 export function openCompleter(image: Pick<Image, 'call'>): Completer {
@@ -350,10 +339,7 @@ export function openCompleter(image: Pick<Image, 'call'>): Completer {
   }
 }
 
-function known(
-  text: string,
-  { from, to, completions, total, call, because }: z.output<typeof ANSWER>,
-): Known {
+function known(text: string, { from, to, completions, total, call }: z.output<typeof ANSWER>): Known {
   // Names with underscores are for those who ask for them.
   const begun = text.slice(unitsIn(text, from)).startsWith('_')
   const wanted = completions.filter(({ text }) => begun || !text.startsWith('_'))
@@ -365,7 +351,6 @@ function known(
   return {
     offers: { from: unitsIn(text, from), to: unitsIn(text, to), offers, total: total - hidden },
     callee: call ?? undefined,
-    because,
   }
 }
 

@@ -103,11 +103,9 @@ export class Items {
     this.choose((at + by + this.#items.length) % Math.max(1, this.#items.length))
   }
 
-  /** False where there are not so many. From 0. */
-  choose(at: number): boolean {
-    const item = this.#items[at]
-    if (item !== undefined) this.#here = item
-    return item !== undefined
+  /** From 0; nothing where there are not so many. */
+  choose(at: number): void {
+    this.#here = this.#items[at] ?? this.#here
   }
 }
 

@@ -13,15 +13,21 @@ import {
 import type { Scene, View } from './desk-view.ts'
 import type { Look } from './layout.ts'
 import { type Enters, LineInput } from './line.ts'
-import type { Sheet } from './sheet.ts'
 import type { Key } from './tty.ts'
 
 interface DeskKeysOptions {
   readonly items: Items
   readonly view: View
-  /** It can be left and come back to, with all that was decided. */
-  readonly page: boolean
   say(text: string, look?: Look): void
+}
+
+/** What came of a key: a wish, nothing more to be done, or that it is no answer to what is shown. */
+type KeyAnswer = Wish | undefined | 'no answer'
+
+/** A plan whose hunks are decided one by one. */
+interface Hunks {
+  readonly item: PlanItem
+  readonly deciding: Decisions
 }
 
 /** What the keys do. A key that answers is taken only where it counts; any other one is taken at once. */
@@ -29,17 +35,13 @@ export class DeskKeys {
   readonly #items: Items
   readonly #view: View
   readonly #say: (text: string, look?: Look) => void
-  readonly #answers: AnswerKeys
-  readonly #page: boolean
   #input: { readonly line: LineInput; enter(text: string): Wish | undefined } | undefined
   #sought = ''
 
-  constructor({ items, view, page, say }: DeskKeysOptions) {
-    this.#page = page
+  constructor({ items, view, say }: DeskKeysOptions) {
     this.#items = items
     this.#view = view
     this.#say = say
-    this.#answers = new AnswerKeys({ items, view, say, ask: (...asked) => this.#ask(...asked) })
   }
 
   /** The line that is being written. */
@@ -108,7 +110,7 @@ export class DeskKeys {
     if (shown.type === 'standing') return this.#inStanding(key)
     if (shown.type === 'leaving') return this.#inLeaving(key, counts)
     if (counts) {
-      const answer = this.#answers.press(shown, key)
+      const answer = this.#answer(shown, key)
       if (answer !== 'no answer') return answer
     }
     return this.#look(shown, key)
@@ -117,12 +119,13 @@ export class DeskKeys {
   #inOverlay(key: string): undefined {
     const view = this.#view
     if (['q', 'escape', '?', 'h'].includes(key)) view.over = undefined
-    else scroll(view.sheet(), key, view.page)
+    else view.sheet().scroll(key)
   }
 
   /** What is decided and not sent is not given up without a word. */
   #leave(): Wish | undefined {
-    if (this.#view.over === 'leaving' || this.#page || this.#items.unsent === 0) return { type: 'leave' }
+    if (this.#view.over === 'leaving' || this.#view.isPage || this.#items.unsent === 0)
+      return { type: 'leave' }
     this.drop()
     this.#view.over = 'leaving'
     return undefined
@@ -159,9 +162,9 @@ export class DeskKeys {
     } else if (key === '/') this.#ask('/', text => this.#search(text), 'searches')
     else if (key === 'tab' || key === 'shift-tab') this.#go(() => this.#items.go(key === 'tab' ? 1 : -1))
     else if (/^[1-9]$/.test(key) && shown.type !== 'grant')
-      this.#go(() => void this.#items.choose(Number(key) - 1))
+      this.#go(() => this.#items.choose(Number(key) - 1))
     else if ('jkJK'.includes(key)) this.#next(shown, key)
-    else scroll(view.sheet(), key, view.page)
+    else view.sheet().scroll(key)
     return undefined
   }
 
@@ -189,38 +192,11 @@ export class DeskKeys {
     const sheet = this.#view.sheet()
     this.#sought = text === '' ? this.#sought : text
     if (this.#sought === '') return
-    sheet.seek(this.#sought)
-    if (!sheet.search(this.#sought)) this.#say(`${this.#sought}: not found below`)
-  }
-}
-
-/** What the keys that answer have to do with. */
-interface AnswerContext {
-  readonly items: Items
-  readonly view: View
-  say(text: string, look?: Look): void
-  /** Lets the person write a line; `enter` is what comes of it, and `enters` how that is called. */
-  ask(prompt: string, enter: (text: string) => Wish | undefined, enters?: Enters): undefined
-}
-
-/** What came of a key: a wish, nothing more to be done, or that it is no answer to what is shown. */
-type KeyAnswer = Wish | undefined | 'no answer'
-
-/** A plan whose hunks are decided one by one. */
-interface Hunks {
-  readonly item: PlanItem
-  readonly deciding: Decisions
-}
-
-/** Answers what is shown, with the keys of `git add -p`. */
-class AnswerKeys {
-  readonly #at: AnswerContext
-
-  constructor(at: AnswerContext) {
-    this.#at = at
+    if (!sheet.find(this.#sought)) this.#say(`${this.#sought}: not found below`)
   }
 
-  press(shown: Scene, key: string): KeyAnswer {
+  /** Answers what is shown, with the keys of `git add -p`. */
+  #answer(shown: Scene, key: string): KeyAnswer {
     switch (shown.type) {
       case 'plan':
         return this.#answerPlan(shown.item, key)
@@ -234,11 +210,11 @@ class AnswerKeys {
         return this.#answerGrant(shown.item, key)
       case 'seat':
         if (key !== 'y' && key !== 'n') return 'no answer'
-        this.#at.items.remove(shown.seat.id)
+        this.#items.remove(shown.seat.id)
         return { type: 'admit', wanted: shown.seat.id, admit: key === 'y' }
       case 'trouble':
         if (key !== 'y' && key !== 'n') return 'no answer'
-        this.#at.items.remove('trouble')
+        this.#items.remove('trouble')
         return key === 'y' ? { type: 'acknowledge' } : undefined
       default:
         return 'no answer'
@@ -251,25 +227,25 @@ class AnswerKeys {
       case 'y':
         return item.seen ? send([item], [answer(item, 'approve')], DID.approve) : this.#notSeen()
       case 'n':
-        return this.#at.ask('Why not? ', reason => deny([item], reason))
+        return this.#ask('Why not? ', reason => deny([item], reason))
       case 'a':
-        return this.#askTurn(this.#at.items.turn(plan.turn))
+        return this.#askTurn(this.#items.turn(plan.turn))
       case 'd':
-        return this.#denyTurn(this.#at.items.turn(plan.turn))
+        return this.#denyTurn(this.#items.turn(plan.turn))
       case 'g':
-        if (plan.grants.length === 0) this.#at.say('Nothing of this kind can be let through without asking.')
+        if (plan.grants.length === 0) this.#say('Nothing of this kind can be let through without asking.')
         else if (!item.seen) return this.#notSeen()
-        else this.#at.view.grantFor = item
+        else this.#view.grantFor = item
         return undefined
       case 'e': {
         const text = argumentsIn(item)
         if (text !== undefined)
           return { type: 'edit', text, about: { type: 'arguments', plan: plan.id, suffix: '.json' } }
-        this.#at.say('There are no arguments to edit.')
+        this.#say('There are no arguments to edit.')
         return undefined
       }
       case 's':
-        this.#at.say('This is taken or left as a whole: it has no hunks.')
+        this.#say('This is taken or left as a whole: it has no hunks.')
         return undefined
       default:
         return 'no answer'
@@ -301,11 +277,11 @@ class AnswerKeys {
       }
       case 's': {
         const parts = deciding.split()
-        this.#at.say(parts === 1 ? 'This hunk cannot be split any further.' : `It is ${parts} parts now.`)
+        this.#say(parts === 1 ? 'This hunk cannot be split any further.' : `It is ${parts} parts now.`)
         return undefined
       }
       case 'g':
-        this.#at.say('There is no grant for a plan with hunks: it is for those that are approved as a whole.')
+        this.#say('There is no grant for a plan with hunks: it is for those that are approved as a whole.')
         return undefined
       default:
         return 'no answer'
@@ -314,17 +290,17 @@ class AnswerKeys {
 
   /** A reason that is sent with all the others, and not before. */
   #decision(prompt: string, enter: (reason: string) => void): undefined {
-    return this.#at.ask(prompt, reason => void enter(reason), 'takes it')
+    return this.#ask(prompt, reason => void enter(reason), 'takes it')
   }
 
   #answerHunks({ item, deciding }: Hunks, key: string): KeyAnswer {
     if (key === 'n') {
       deciding.go(-1, { undecided: false })
-      this.#at.say('Nothing was sent. Decide anew what you like: J and K go through all hunks.')
+      this.#say('Nothing was sent. Decide anew what you like: J and K go through all hunks.')
       return undefined
     }
     if (key !== 'y') return 'no answer'
-    if (!this.#at.view.sheet().seen) return this.#notSeen()
+    if (!this.#view.sheet().seen) return this.#notSeen()
     const { taken, pieces } = deciding.tally
     return send(
       [item],
@@ -334,15 +310,15 @@ class AnswerKeys {
   }
 
   #askTurn(items: readonly PlanItem[]): undefined {
-    if (items.length < 2) this.#at.say('It is the only plan of its turn: y approves it.')
-    else this.#at.view.turn = items
+    if (items.length < 2) this.#say('It is the only plan of its turn: y approves it.')
+    else this.#view.turn = items
   }
 
   #answerTurn(items: readonly PlanItem[], key: string): KeyAnswer {
     if (key === 'd') return this.#denyTurn(items)
     if (key !== 'y') return 'no answer'
-    if (!this.#at.view.sheet().seen) return this.#notSeen()
-    this.#at.view.leave()
+    if (!this.#view.sheet().seen) return this.#notSeen()
+    this.#view.leave()
     return send(
       items,
       items.map(item => answer(item, 'approve')),
@@ -352,8 +328,8 @@ class AnswerKeys {
 
   #denyTurn(items: readonly PlanItem[]): undefined {
     const prompt = items.length === 1 ? 'Why not? ' : `Why none of these ${items.length}? `
-    return this.#at.ask(prompt, reason => {
-      this.#at.view.leave()
+    return this.#ask(prompt, reason => {
+      this.#view.leave()
       return deny(items, reason)
     })
   }
@@ -361,12 +337,12 @@ class AnswerKeys {
   #answerGrant(item: PlanItem, key: string): KeyAnswer {
     const grant = item.plan.grants[Number(key) - 1]
     if (grant === undefined) return 'no answer'
-    this.#at.view.leave()
+    this.#view.leave()
     return send([item], [{ ...answer(item, 'approve'), grant }], DID.grant(grant))
   }
 
   #notSeen(): undefined {
-    this.#at.say('Not all of it was on the screen yet: space goes on, G goes to its end.', 'failure')
+    this.#say('Not all of it was on the screen yet: space goes on, G goes to its end.', 'failure')
   }
 }
 
@@ -423,46 +399,4 @@ function editedArguments(item: PlanItem, text: string): SeatAnswer | string {
   else delete item.draft
   const { id, hash } = item.plan
   return read.type === 'bad' ? read.why : { plan: id, hash, decision: 'edit', args: read.args }
-}
-
-/** Moves within a sheet, with the keys of less that are not those of an answer. False for any other key. */
-function scroll(sheet: Sheet, key: string, page: number): boolean {
-  switch (key) {
-    case ' ':
-    case 'f':
-    case 'page-down':
-    case 'ctrl-f':
-    case 'ctrl-v':
-      sheet.page(1)
-      return true
-    case 'b':
-    case 'page-up':
-    case 'ctrl-b':
-    case 'alt-v':
-      sheet.page(-1)
-      return true
-    case 'ctrl-u':
-      sheet.move(-Math.max(1, Math.floor(page / 2)))
-      return true
-    case 'down':
-    case 'enter':
-    case 'ctrl-n':
-      sheet.move(1)
-      return true
-    case 'up':
-    case 'ctrl-p':
-      sheet.move(-1)
-      return true
-    case 'home':
-    case '<':
-      sheet.toStart()
-      return true
-    case 'end':
-    case '>':
-    case 'G':
-      sheet.toEnd()
-      return true
-    default:
-      return false
-  }
 }

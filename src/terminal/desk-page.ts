@@ -4,9 +4,9 @@ import type { SeatWanted } from '../front/protocol.ts'
 import type { OpenSeat, SeatTold } from '../front/seat/open-seat.ts'
 import { Desk, type DeskSeat, openDeskSeat } from './desk.ts'
 import { type Past, showsUnicode, type Wish } from './desk-items.ts'
-import { openPalette, type Palette, wantsColour } from './layout.ts'
+import { openPalette, wantsColour } from './layout.ts'
 import { type Page, Stage } from './screen.ts'
-import { openTty, type Tty } from './tty.ts'
+import { openTty } from './tty.ts'
 
 interface DeskPageOptions {
   readonly desk: Desk
@@ -14,8 +14,6 @@ interface DeskPageOptions {
   readonly stage: Stage
   /** At the console: the key that shows the page also ends it, and it ends by itself once all was answered. */
   readonly key?: string
-  /** Milliseconds; left out: since this process began. */
-  now?(): number
 }
 
 /** A desk on a screen of its own, over whatever else the terminal shows. */
@@ -33,8 +31,7 @@ const ALL_ANSWERED_MS = 800
 
 const ANSWERS: ReadonlySet<Wish['type']> = new Set(['answer', 'admit', 'acknowledge'])
 
-export function openDeskPage({ desk, atDesk, stage, key: shortcut, ...o }: DeskPageOptions): DeskPage {
-  const now = () => o.now?.() ?? performance.now()
+export function openDeskPage({ desk, atDesk, stage, key: shortcut }: DeskPageOptions): DeskPage {
   let pulse: Pulse | undefined
   let ending: NodeJS.Timeout | undefined
   let answered = false
@@ -68,10 +65,10 @@ export function openDeskPage({ desk, atDesk, stage, key: shortcut, ...o }: DeskP
       return pulse !== undefined
     },
     async show() {
-      desk.tick(now())
+      desk.tick(performance.now())
       page.resize(stage.size)
       answered = false
-      pulse = openPulse({ desk, repaint: () => stage.repaint(), now })
+      pulse = openPulse({ desk, repaint: () => stage.repaint() })
       try {
         await stage.page(page)
       } finally {
@@ -91,10 +88,7 @@ export function openDeskPage({ desk, atDesk, stage, key: shortcut, ...o }: DeskP
   }
 }
 
-export interface WatchOptions {
-  readonly tty: Tty
-  readonly palette: Palette
-  readonly unicode: boolean
+interface WatchOptions {
   /** Takes the seat, which may last until somebody lets it in; rejects where it is not granted. */
   sit(o: {
     tell(told: SeatTold): void
@@ -105,8 +99,6 @@ export interface WatchOptions {
   follow?(o: { tell(text: string): void; readonly signal: AbortSignal }): void
   /** Whether a notification is shown on the desktop where something waits. */
   readonly desktop: boolean
-  /** Milliseconds; left out: since this process began. */
-  now?(): number
 }
 
 /** How a seat on a whole screen ended. */
@@ -117,21 +109,15 @@ interface WatchEnd {
   readonly past: readonly Past[]
 }
 
-/** A seat on the whole screen of the terminal of this process. */
-export function watchHere(o: Pick<WatchOptions, 'sit' | 'follow' | 'desktop'>): Promise<WatchEnd> {
-  return watchAtTerminal({
-    ...o,
-    tty: openTty(process.stdin, process.stdout),
-    palette: openPalette({ coloured: wantsColour(process.env) }),
-    unicode: showsUnicode(process.env),
-  })
-}
-
-/** Has a seat on the whole screen of a terminal, until it is left or lost. The terminal is put back in any case. */
-export async function watchAtTerminal(o: WatchOptions): Promise<WatchEnd> {
-  const { tty, palette, now = () => performance.now() } = o
-  const stage = new Stage({ tty, palette })
-  const desk = new Desk({ palette, size: stage.size, now: now(), unicode: o.unicode })
+/**
+ * Has a seat on the whole screen of the terminal of this process, until it is left or lost. The terminal is put back in
+ * any case.
+ */
+export async function watchHere(o: WatchOptions): Promise<WatchEnd> {
+  const palette = openPalette({ coloured: wantsColour(process.env) })
+  const stage = new Stage({ tty: openTty(process.stdin, process.stdout), palette })
+  const unicode = showsUnicode(process.env)
+  const desk = new Desk({ palette, size: stage.size, now: performance.now(), unicode })
   const notifier = openNotifier({
     desktop: o.desktop,
     bell: () => stage.bell(),
@@ -143,7 +129,7 @@ export async function watchAtTerminal(o: WatchOptions): Promise<WatchEnd> {
     ring: text => notifier.notify(text),
     edit: draft => stage.lend(() => redraft(draft)),
   })
-  const page = openDeskPage({ desk, atDesk, stage, now })
+  const page = openDeskPage({ desk, atDesk, stage })
   const leaving = new AbortController()
   const left = page.show().then(() => {
     leaving.abort()
@@ -176,8 +162,6 @@ const TICK_MS = 1_000
 interface PulseOptions {
   readonly desk: Desk
   repaint(): void
-  /** The clock of the desk. */
-  now(): number
 }
 
 /** Time at a desk. */
@@ -193,14 +177,14 @@ interface Pulse {
  * Lets time go on at a desk, and tells it when what it asks has stood long enough. However late this process is run, the
  * keys that lie in the terminal by then are read first: each turn of the event loop reads what is there.
  */
-function openPulse({ desk, repaint, now }: PulseOptions): Pulse {
+function openPulse({ desk, repaint }: PulseOptions): Pulse {
   let heard = 0
   let asked: string | undefined
   let resting: NodeJS.Timeout | undefined
   let open = true
 
   const beat = setInterval(() => {
-    desk.tick(now())
+    desk.tick(performance.now())
     repaint()
   }, TICK_MS)
 
@@ -223,7 +207,7 @@ function openPulse({ desk, repaint, now }: PulseOptions): Pulse {
   return {
     heard() {
       heard++
-      desk.tick(now())
+      desk.tick(performance.now())
     },
     painted() {
       // What is asked now has to stand as long as what was asked before.

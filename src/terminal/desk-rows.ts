@@ -29,7 +29,7 @@ import {
   widthOf,
 } from './layout.ts'
 import type { LineInput } from './line.ts'
-import type { Position } from './sheet.ts'
+import { type Position, positionText } from './sheet.ts'
 
 interface DeskState {
   readonly items: Items
@@ -117,18 +117,12 @@ function ruleRow({ view, palette, signs, size: { columns } }: DeskState, positio
   const warnings = item?.plan.warnings.length ?? 0
   const look = warnings === 0 ? [] : [plain(' '), looking('alarm', ` LOOK ${warnings} `), plain(' ')]
   const name = item === undefined ? [] : [looking('title', ` ${oneLine(item.id)} `)]
-  const where = position.lines === 0 ? '' : ` ${placeOf(position, signs)} `
+  const where = position.lines === 0 ? '' : ` ${positionText(position, signs.dot)} `
   const rule = (count: number) => looking('hint', signs.rule.repeat(Math.max(0, count)))
   const left = [rule(2), ...name, ...hunks, ...look]
   const between = columns - widthOf(textOf(left)) - widthOf(where) - 2
   if (between < 1) return one([...left, plain(where)], columns, palette)
   return one([...left, rule(between), plain(where), rule(2)], columns, palette)
-}
-
-function placeOf({ line, lines, percent, whole }: Position, { dot }: Signs): string {
-  const all = lines.toLocaleString('en-US')
-  if (whole) return lines === 1 ? 'the whole line' : `all ${all} lines`
-  return `${percent}% ${dot} line ${line.toLocaleString('en-US')} of ${all}`
 }
 
 /** One row of the screen, whatever it holds. */
@@ -435,27 +429,12 @@ interface Cells {
 const NOTHING: Cells = { tool: '', kernel: '', who: '', waited: '' }
 
 function cellsOf(item: Item, now: number): Cells {
-  const waited = duration(Math.max(0, Math.floor((now - item.since) / 1_000) * 1_000))
-  switch (item.type) {
-    case 'plan':
-      return {
-        tool: oneLine(item.plan.tool),
-        kernel: item.plan.kernel === null ? '-' : oneLine(item.plan.kernel),
-        who: oneLine(item.plan.who),
-        waited: waited === '0 ms' ? '0 s' : waited,
-      }
-    case 'seat':
-      return {
-        tool: 'a seat',
-        kernel: '-',
-        who: oneLine(item.wanted.terminal),
-        waited: waited === '0 ms' ? '0 s' : waited,
-      }
-    case 'trouble':
-      return { tool: 'the journal', kernel: '-', who: 'imago', waited: '' }
-    default:
-      return item satisfies never
-  }
+  const ms = now - item.since
+  const waited = ms < 1_000 ? '0 s' : duration(Math.floor(ms / 1_000) * 1_000)
+  if (item.type === 'trouble') return { tool: 'the journal', kernel: '-', who: 'imago', waited: '' }
+  if (item.type === 'seat') return { tool: 'a seat', kernel: '-', who: oneLine(item.wanted.terminal), waited }
+  const { tool, kernel, who } = item.plan
+  return { tool: oneLine(tool), kernel: kernel === null ? '-' : oneLine(kernel), who: oneLine(who), waited }
 }
 
 /** What there is no room for is left out: who asks first, then the kernel. The whole stands below the list. */

@@ -2,10 +2,11 @@ import { oneLine } from '../../tools/text.ts'
 import type { ShownPlan } from '../approvals/contract.ts'
 import type { Decisions, Piece } from '../front/hunks/decisions.ts'
 import type { Decision } from '../front/hunks/patch.ts'
+import { HOW_TO_LET_IN } from '../front/seat/asker.ts'
 import { KEY_WORDS, planEnd } from '../front/seat/plan-text.ts'
 import type { InForce, Past, PastNote, PlanItem, SeatItem, Signs, TroubleItem } from './desk-items.ts'
 import { highlight } from './languages.ts'
-import { looking, type Palette, plain, prose, type Size, type Span } from './layout.ts'
+import { type Look, looking, type Palette, plain, prose, type Size, type Span } from './layout.ts'
 import { PlanText } from './plan-text.ts'
 import { type OwnLine, OwnLines, type Part, Sheet } from './sheet.ts'
 
@@ -45,7 +46,7 @@ function allSheet(plan: ShownPlan, { pieces }: Decisions, o: SheetOptions): Shee
     ),
     diffOf(piece, o),
   ])
-  const summary = { value: [prose('title', summaryOf({ taken: taken.length, of: pieces.length }))] }
+  const summary = title(summaryOf({ taken: taken.length, of: pieces.length }))
   return new Sheet(
     [
       own(headOf(plan), o),
@@ -75,7 +76,7 @@ export function turnSheet(items: readonly PlanItem[], o: SheetOptions): Sheet {
       : [own(headOf(plan), o), bodyOf(plan, o.palette), own([BLANK], o)],
   )
   const heading = `All ${items.length} plans of this turn, to be approved together:`
-  return new Sheet([own([{ value: [prose('title', heading)] }, BLANK], o), ...parts], o.size)
+  return new Sheet([own([title(heading), BLANK], o), ...parts], o.size)
 }
 
 /** What may be let through without asking from now on. */
@@ -85,84 +86,42 @@ export function grantSheet({ plan }: PlanItem, o: SheetOptions): Sheet {
     label: looking('title', `  ${index + 1}`),
     value: [plain(oneLine(pattern))],
   }))
-  return new Sheet(
-    [own([titleLine(plan), BLANK, { value: [prose(undefined, about)] }, ...offers], o)],
-    o.size,
-  )
+  return sheetOf([titleLine(plan), BLANK, sentence(about), ...offers], o)
 }
 
 export function seatSheet({ wanted }: SeatItem, o: SheetOptions): Sheet {
-  const { who, command, terminal } = wanted
-  return new Sheet(
-    [
-      own(
-        [
-          { value: [prose('title', 'Somebody else wants to approve, too.')] },
-          field('who', oneLine(who)),
-          field('terminal', oneLine(terminal)),
-          field('started', oneLine(command)),
-          BLANK,
-          {
-            value: [
-              prose(
-                undefined,
-                'Is that you? Whoever has a seat can approve whatever you can. Silence refuses.',
-              ),
-            ],
-          },
-        ],
-        o,
-      ),
-    ],
-    o.size,
-  )
+  const lines = [
+    title('Somebody else wants to approve, too.'),
+    field('who', oneLine(wanted.who)),
+    field('terminal', oneLine(wanted.terminal)),
+    field('started', oneLine(wanted.command)),
+    BLANK,
+    sentence('Is that you? Whoever has a seat can approve whatever you can. Silence refuses.'),
+  ]
+  return sheetOf(lines, o)
 }
 
 export function troubleSheet({ trouble }: TroubleItem, o: SheetOptions): Sheet {
-  return new Sheet(
-    [
-      own(
-        [
-          { value: [prose('title', 'Dangerous calls are refused:')] },
-          { value: [prose(undefined, oneLine(trouble))], foreign: true },
-          BLANK,
-          {
-            value: [
-              prose(
-                undefined,
-                'Once you have taken note of that, which is written down, they are asked for again.',
-              ),
-            ],
-          },
-        ],
-        o,
-      ),
-    ],
-    o.size,
-  )
+  const lines = [
+    title('Dangerous calls are refused:'),
+    foreign(undefined, trouble),
+    BLANK,
+    sentence('Once you have taken note of that, which is written down, they are asked for again.'),
+  ]
+  return sheetOf(lines, o)
 }
 
 /** What was being looked at needs no answer any more. */
-export function goneSheet(
-  { id, title, why }: { id: string; title: string; why: string },
-  o: SheetOptions,
-): Sheet {
-  return new Sheet(
-    [
-      own(
-        [
-          { value: [prose('hint', oneLine(title))], foreign: true },
-          BLANK,
-          { value: [prose('title', `${id} needs no answer any more.`)] },
-          { value: [prose(undefined, oneLine(why))], foreign: true },
-          BLANK,
-          hint('No key of yours went to anything else. Enter goes on.'),
-        ],
-        o,
-      ),
-    ],
-    o.size,
-  )
+export function goneSheet(gone: { id: string; title: string; why: string }, o: SheetOptions): Sheet {
+  const lines = [
+    foreign('hint', gone.title),
+    BLANK,
+    title(`${gone.id} needs no answer any more.`),
+    foreign(undefined, gone.why),
+    BLANK,
+    hint('No key of yours went to anything else. Enter goes on.'),
+  ]
+  return sheetOf(lines, o)
 }
 
 /** What a kernel would run is code, in which nothing is a diff, whatever it looks like. */
@@ -229,10 +188,7 @@ const ruleLines = (rule: string, times: number): OwnLine[] => [
     .map(line => ({ label: plain(''), value: [plain(oneLine(line))] })),
 ]
 
-const titleLine = ({ title }: ShownPlan): OwnLine => ({
-  value: [prose('title', oneLine(title))],
-  foreign: true,
-})
+const titleLine = ({ title }: ShownPlan): OwnLine => foreign('title', title)
 
 const warningLines = ({ warnings }: ShownPlan): OwnLine[] =>
   warnings.map(warning => ({ label: looking('alarm', ' LOOK '), value: [prose('title', oneLine(warning))] }))
@@ -292,36 +248,39 @@ const field = (name: string, value: string): OwnLine => ({
   value: [prose(undefined, value)],
 })
 
-const hint = (sentence: string): OwnLine => ({ value: [prose('hint', sentence)] })
+const hint = (text: string): OwnLine => ({ value: [prose('hint', text)] })
+
+const sentence = (text: string): OwnLine => ({ value: [prose(undefined, text)] })
+
+/** Words of somebody else. */
+const foreign = (look: Look | undefined, text: string): OwnLine => ({
+  value: [prose(look, oneLine(text))],
+  foreign: true,
+})
 
 const counted = (count: number, of: string) =>
   `${count.toLocaleString('en-US')} ${of}${count === 1 ? '' : 's'}`
 
 const nth = (count: number) => (count === 3 ? 'third' : `${count}th`)
 
+interface Idle {
+  /** Who is to let this seat in, while it has to be. */
+  readonly waitingFor: readonly string[] | undefined
+  readonly who: string
+  readonly past: readonly Past[]
+  readonly standing: InForce | undefined
+  readonly now: number
+}
+
 /** What is shown while nothing waits. */
-export function idleSheet(
-  {
-    waitingFor,
-    who,
-    past,
-    standing,
-    now,
-  }: {
-    waitingFor: readonly string[] | undefined
-    who: string
-    past: readonly Past[]
-    standing: InForce | undefined
-    now: number
-  },
-  o: SheetOptions,
-): Sheet {
+export function idleSheet({ waitingFor, who, past, standing, now }: Idle, o: SheetOptions): Sheet {
   if (waitingFor !== undefined)
     return sheetOf(
       [
         title('There is a seat already.'),
-        { value: [prose(undefined, 'Waiting up to a minute to be let in by:')] },
+        sentence('Waiting up to a minute to be let in by:'),
         ...waitingFor.map((other): OwnLine => ({ value: [plain(`  ${other}`)], foreign: true })),
+        sentence(HOW_TO_LET_IN),
         BLANK,
         hint('Ctrl-C gives up.'),
       ],
@@ -333,9 +292,7 @@ export function idleSheet(
       BLANK,
       title(who === '' ? 'Taking a seat…' : 'Nothing waits for you.'),
       BLANK,
-      {
-        value: [prose(undefined, 'What needs your approval is shown here as it comes.')],
-      },
+      sentence('What needs your approval is shown here as it comes.'),
       ...(who === '' ? [] : [hint(`You are ${oneLine(who)}.`)]),
       ...(standing === undefined ? [] : standingLines(standing, now)),
       ...(last.length === 0 ? [] : [BLANK, hint('What became of the last ones:'), ...last.map(pastLine)]),
@@ -353,7 +310,7 @@ export function historySheet(
     ...past.map(one => ({ at: one.at, line: pastLine(one) })),
     ...said.map(({ at, text }) => ({
       at,
-      line: { value: [prose(undefined, text)], foreign: true } as OwnLine,
+      line: foreign(undefined, text),
     })),
   ].sort((one, other) => one.at - other.at)
   const lines = entries.length === 0 ? [hint('Nothing yet.')] : entries.reverse().map(({ line }) => line)
@@ -388,7 +345,7 @@ function standingLines({ grants, pauses, at }: InForce, now: number): OwnLine[] 
   const resting = pauses.map(({ who, refusals, left_ms }): OwnLine => {
     const whose = who === null ? 'Nothing is asked' : `Nothing of ${oneLine(who)} is asked`
     const text = `${whose} for ${left(left_ms)} more: ${refusals} were refused in a row.`
-    return { value: [prose(undefined, text)], foreign: true }
+    return foreign(undefined, text)
   })
   return [
     ...(given.length === 0
@@ -414,8 +371,8 @@ export function leavingSheet(unsent: number, o: SheetOptions): Sheet {
     [
       title(`${what}: leave?`),
       BLANK,
-      { value: [prose(undefined, 'A plan with hunks is answered once, when all of them are decided.')] },
-      { value: [prose(undefined, 'y leaves, and what was decided and typed is lost. n goes back to it.')] },
+      sentence('A plan with hunks is answered once, when all of them are decided.'),
+      sentence('y leaves, and what was decided and typed is lost. n goes back to it.'),
     ],
     o,
   )

@@ -50,7 +50,6 @@ interface ViewOptions {
   readonly signs: Signs
   readonly past: readonly Past[]
   readonly notes: Notes
-  /** See `DeskOptions.page`. */
   readonly isPage: boolean
 }
 
@@ -68,31 +67,26 @@ export class View {
   over: 'help' | 'history' | 'standing' | 'leaving' | undefined
   /** Undefined until it is known. */
   standing: InForce | undefined
-  readonly isPage: boolean
   /** The time of the desk. */
   now = 0
-  readonly #items: Items
-  readonly #palette: Palette
-  readonly #signs: Signs
-  readonly #past: readonly Past[]
-  readonly #notes: Notes
+  readonly #o: ViewOptions
   #sheet: { readonly name: string; readonly sheet: Sheet } | undefined
   #rested: string | undefined
   #size: Size = { columns: 80, rows: 10 }
 
-  constructor(o: ViewOptions) {
-    this.isPage = o.isPage
-    this.#notes = o.notes
-    this.#items = o.items
-    this.#palette = o.palette
-    this.#signs = o.signs
-    this.#past = o.past
+  constructor(options: ViewOptions) {
+    this.#o = options
+  }
+
+  /** See `DeskOptions.page`. */
+  get isPage(): boolean {
+    return this.#o.isPage
   }
 
   get shown(): Scene {
     if (this.over !== undefined) return { type: this.over }
     if (this.withdrawn !== undefined) return { type: 'withdrawn', withdrawn: this.withdrawn }
-    const { here } = this.#items
+    const { here } = this.#o.items
     if (here === undefined) return { type: 'idle' }
     if (here.type === 'seat') return { type: 'seat', seat: here }
     if (here.type === 'trouble') return { type: 'trouble', trouble: here }
@@ -124,13 +118,13 @@ export class View {
       case 'withdrawn':
         return `withdrawn ${shown.withdrawn.id}`
       case 'history':
-        return `history ${this.#past.length} ${this.#notes.count}`
+        return `history ${this.#o.past.length} ${this.#o.notes.count}`
       case 'idle':
-        return `idle ${this.#past.length} ${this.waitingFor?.join()} ${this.who} ${this.#standingName}`
+        return `idle ${this.#o.past.length} ${this.waitingFor?.join()} ${this.who} ${this.#standingName}`
       case 'standing':
         return `standing ${this.#standingName}`
       case 'leaving':
-        return `leaving ${this.#items.unsent}`
+        return `leaving ${this.#o.items.unsent}`
       case 'trouble':
       case 'help':
         return shown.type
@@ -168,7 +162,7 @@ export class View {
   concerns(id: string): boolean {
     const { shown } = this
     if (shown.type === 'turn') return shown.items.some(item => item.id === id)
-    return this.withdrawn === undefined && this.#items.here?.id === id
+    return this.withdrawn === undefined && this.#o.items.here?.id === id
   }
 
   /** The sheet that stands there; `size` of the room that it has. */
@@ -179,11 +173,6 @@ export class View {
     const { sheet } = this.#sheet
     sheet.resize(size)
     return sheet
-  }
-
-  /** The rows that it has room for. */
-  get page(): number {
-    return this.#size.rows
   }
 
   /** The end of what stands there was painted. */
@@ -200,7 +189,8 @@ export class View {
   }
 
   #made(size: Size): Sheet {
-    const o = { palette: this.#palette, signs: this.#signs, size }
+    const { palette, signs } = this.#o
+    const o = { palette, signs, size }
     const { shown } = this
     switch (shown.type) {
       case 'plan':
@@ -222,17 +212,17 @@ export class View {
       case 'help':
         return helpSheet({ isPage: this.isPage }, o)
       case 'history':
-        return historySheet({ past: this.#past, said: this.#notes.said }, o)
+        return historySheet({ past: this.#o.past, said: this.#o.notes.said }, o)
       case 'standing':
         return standingSheet({ standing: this.standing, now: this.now }, o)
       case 'leaving':
-        return leavingSheet(this.#items.unsent, o)
+        return leavingSheet(this.#o.items.unsent, o)
       case 'idle':
         return idleSheet(
           {
             waitingFor: this.waitingFor,
             who: this.who,
-            past: this.#past,
+            past: this.#o.past,
             standing: this.standing,
             now: this.now,
           },

@@ -1,10 +1,10 @@
 import { oneLine } from '../../tools/text.ts'
 import { messageOf } from '../../wire/errors.ts'
-import type { SeatAnswer, ShownPlan, Taken } from '../approvals/contract.ts'
+import type { AnswerOutcome, SeatAnswer, ShownPlan } from '../approvals/contract.ts'
 import { asksText } from '../front/notify.ts'
 import type { Draft, DraftResult } from '../front/person-editor.ts'
 import type { SeatWanted } from '../front/protocol.ts'
-import { whyNot } from '../front/seat/asker.ts'
+import { seatText, whyNot } from '../front/seat/asker.ts'
 import type { OpenSeat, SeatTold } from '../front/seat/open-seat.ts'
 import {
   type EditSubject,
@@ -80,7 +80,6 @@ export class Desk {
     this.#answering = new DeskKeys({
       items: this.#items,
       view: this.#view,
-      page,
       say: (text, look) => this.#notes.brief({ text, look }, this.#now),
     })
   }
@@ -106,7 +105,7 @@ export class Desk {
         this.say(oneLine(told.text))
         return false
       case 'asked':
-        this.#view.waitingFor = told.seats.map(({ seat, who }) => `${oneLine(seat)}, ${oneLine(who)}`)
+        this.#view.waitingFor = told.seats.map(seatText)
         return false
       default:
         return told satisfies never
@@ -119,7 +118,7 @@ export class Desk {
   }
 
   /** What became of an answer. */
-  answered(plan: string, taken: Taken): void {
+  answered(plan: string, taken: AnswerOutcome): void {
     const item = this.#items.find(plan)
     const did = item?.type === 'plan' ? item.sent : undefined
     if (taken.type === 'taken') {
@@ -311,14 +310,9 @@ export function openDeskSeat({ desk, repaint, ring, edit }: DeskSeatOptions): De
   let seat: OpenSeat | undefined
 
   async function answer(given: SeatAnswer) {
-    try {
-      desk.answered(
-        given.plan,
-        (await seat?.answer(given)) ?? { type: 'unfit', why: 'there is no seat yet.' },
-      )
-    } catch (error) {
-      desk.answered(given.plan, { type: 'unfit', why: oneLine(messageOf(error)) })
-    }
+    const lost = (error: unknown): AnswerOutcome => ({ type: 'unfit', why: oneLine(messageOf(error)) })
+    const taken = await seat?.answer(given).catch(lost)
+    desk.answered(given.plan, taken ?? { type: 'unfit', why: 'there is no seat yet.' })
     repaint()
     await look()
   }
@@ -333,37 +327,13 @@ export function openDeskSeat({ desk, repaint, ring, edit }: DeskSeatOptions): De
     repaint()
   }
 
-  async function takeBack(work: (from: OpenSeat) => Promise<void>) {
+  async function act(work: (from: OpenSeat) => Promise<void>) {
     try {
       if (seat !== undefined) await work(seat)
     } catch (error) {
       desk.say(oneLine(messageOf(error)), 'error')
     }
     await look()
-  }
-
-  const revoke = (grant: string) =>
-    takeBack(async from => {
-      if (await from.revoke(grant)) desk.revoked(grant)
-      else desk.say(`${grant} had ended.`)
-    })
-  const lift = () =>
-    takeBack(async from => {
-      const lifted = (await from.lift()) > 0
-      desk.say(
-        lifted ? 'Lifted: whoever was let be is asked about again.' : 'Nobody was let be any more.',
-        'good',
-      )
-    })
-
-  async function acknowledge() {
-    try {
-      await seat?.acknowledge()
-      desk.say('Noted, and written down.', 'good')
-    } catch (error) {
-      desk.say(oneLine(messageOf(error)), 'error')
-    }
-    repaint()
   }
 
   async function redraft({ text, about }: Extract<Wish, { type: 'edit' }>) {
@@ -388,7 +358,10 @@ export function openDeskSeat({ desk, repaint, ring, edit }: DeskSeatOptions): De
         settleAdmission(wish.wanted, wish.admit)
         return undefined
       case 'acknowledge':
-        void acknowledge()
+        void act(async from => {
+          await from.acknowledge()
+          desk.say('Noted, and written down.', 'good')
+        })
         return undefined
       case 'edit':
         void redraft(wish)
@@ -397,10 +370,16 @@ export function openDeskSeat({ desk, repaint, ring, edit }: DeskSeatOptions): De
         void look()
         return undefined
       case 'revoke':
-        void revoke(wish.grant)
+        void act(async from => {
+          if (await from.revoke(wish.grant)) desk.revoked(wish.grant)
+          else desk.say(`${wish.grant} had ended.`)
+        })
         return undefined
       case 'lift':
-        void lift()
+        void act(async from => {
+          if ((await from.lift()) > 0) desk.say('Lifted: whoever was let be is asked about again.', 'good')
+          else desk.say('Nobody was let be any more.', 'good')
+        })
         return undefined
       case 'leave':
         return wish.type

@@ -19,8 +19,7 @@ import {
 } from './layout.ts'
 import type { Edit } from './line.ts'
 import type { Region } from './screen.ts'
-
-/** What an editor looks like: the text behind its prompts, and below it whatever helps in writing it. */
+import { piecesAt } from './syntax.ts'
 
 interface EditorFrame {
   readonly size: Size
@@ -38,6 +37,7 @@ const MORE = '... '
 /** The most rows that a menu takes. */
 const MENU_ROWS = 8
 
+/** What an editor looks like: the text behind its prompts, and below it whatever helps in writing it. */
 export function paintEditor(editor: Editor, painting: EditorFrame): Region {
   const { columns, rows } = painting.size
   const { rows: text, cursor = { row: 0, column: 0 } } = layOut(textPieces(editor, painting), {
@@ -144,7 +144,8 @@ function noteOf(menu: Menu, { hidden }: { hidden: boolean }): string {
 
 /** The signature in one row, with the parameter that is being written; of a long one, the part around that. */
 function calleeSpans({ name, signature, parameter }: Callee, columns: number): Span[] {
-  const parts = [name, ...parametersOf(signature)]
+  // `(`, each parameter with the comma in front of it, and `) -> …`.
+  const parts = [name, ...piecesAt(1, signature)]
   const places: number[] = []
   parts.forEach((part, index) => {
     if (index > 0 && !/^[\s,(]*(?:[/*]|\)[\s\S]*)?$/.test(part)) places.push(index)
@@ -166,28 +167,6 @@ function cropped(spans: readonly Span[], columns: number): readonly Span[] {
   const text = textOf(spans)
   const shown = fitted(text, columns)
   return shown === text ? spans : [...beforeOf(spans, shown.length - 1), looking('hint', '…')]
-}
-
-/** `(`, each parameter with the comma in front of it, and `) -> …`. */
-function parametersOf(signature: string): string[] {
-  const parts: string[] = []
-  let depth = 0
-  let quote = ''
-  let part = ''
-  for (const unit of signature) {
-    if (quote !== '') quote = unit === quote ? '' : quote
-    else if (unit === '"' || unit === "'") quote = unit
-    else {
-      if (depth === 1 && (unit === ',' || unit === ')')) {
-        parts.push(part)
-        part = ''
-      }
-      if ('([{'.includes(unit)) depth++
-      if (')]}'.includes(unit)) depth--
-    }
-    part += unit
-  }
-  return [...parts, part]
 }
 
 /** Code that runs: the line that it has begun to print, and how long it has been running. */

@@ -105,9 +105,8 @@ export class Editor {
     else if (texts.length === 1 && shared !== begun)
       this.#writer.change(replaced(edit, { ...offers, text: shared }))
     this.#touched()
-    const { cursor } = this.#writer.edit
-    const to = Math.max(cursor, offers.to + cursor - edit.cursor)
-    this.#menu = texts.length === 1 ? undefined : Menu.open(this.#writer.edit, { ...offers, to })
+    const tail = Math.max(0, offers.to - edit.cursor)
+    this.#menu = texts.length === 1 ? undefined : new Menu(this.#writer.edit, { ...offers, tail })
   }
 
   /** What the cursor stands in the arguments of. */
@@ -211,7 +210,7 @@ export class Editor {
       this.#writer.moveTo(beside)
       return
     }
-    const entry = by === -1 ? this.#recall.older(edit) : this.#recall.newer(edit)
+    const entry = this.#recall.step(edit, by)
     if (entry === undefined) return
     this.#writer.change(entry)
     this.#whole = true
@@ -338,52 +337,37 @@ export interface Offers {
   readonly total: number
 }
 
-interface Parts {
-  readonly edit: Edit
-  readonly given: Offers
+interface MenuOffers extends Offers {
   /** Characters behind the cursor that are replaced too. */
   readonly tail: number
-  readonly offers: readonly Offer[]
-  readonly chosen: number | undefined
 }
 
 /** Offers to choose from. Each step makes another one. */
 export class Menu {
-  readonly #parts: Parts
-
-  private constructor(parts: Parts) {
-    this.#parts = parts
-  }
-
-  static open(edit: Edit, given: Offers): Menu {
-    const tail = Math.max(0, given.to - edit.cursor)
-    return new Menu({ edit, given, tail, offers: given.offers, chosen: undefined })
-  }
-
-  get offers(): readonly Offer[] {
-    return this.#parts.offers
-  }
-
-  get chosen(): number | undefined {
-    return this.#parts.chosen
-  }
-
   /** The text as it was before one was chosen. */
-  get edit(): Edit {
-    return this.#parts.edit
+  readonly edit: Edit
+  readonly offers: readonly Offer[]
+  readonly chosen: number | undefined
+  readonly #given: MenuOffers
+
+  constructor(edit: Edit, given: MenuOffers, offers = given.offers, chosen?: number) {
+    this.edit = edit
+    this.offers = offers
+    this.chosen = chosen
+    this.#given = given
   }
 
   /** How many there are that are not offered. */
   get more(): number {
-    const { given } = this.#parts
-    return Math.max(0, given.total - given.offers.length)
+    return Math.max(0, this.#given.total - this.#given.offers.length)
   }
 
   /** The text with what was chosen in it. */
   get result(): Edit {
-    const { edit, given, tail } = this.#parts
-    if (this.#offer === undefined) return edit
-    return replaced(edit, { from: given.from, to: edit.cursor + tail, text: this.#offer.text })
+    const { from, tail } = this.#given
+    return this.#offer === undefined
+      ? this.edit
+      : replaced(this.edit, { from, to: this.edit.cursor + tail, text: this.#offer.text })
   }
 
   get detail(): string {
@@ -394,23 +378,27 @@ export class Menu {
   step(by: -1 | 1): Menu {
     const count = this.offers.length
     const from = this.chosen ?? (by > 0 ? -1 : 0)
-    return new Menu({ ...this.#parts, chosen: (from + by + count) % count })
+    return this.#with((from + by + count) % count)
   }
 
   /** A row up or down; beyond the last row, the next or the one before. */
   row(by: -1 | 1, perRow: number): Menu {
     const chosen = this.chosen === undefined ? -1 : this.chosen + by * perRow
-    return this.offers[chosen] === undefined ? this.step(by) : new Menu({ ...this.#parts, chosen })
+    return this.offers[chosen] === undefined ? this.step(by) : this.#with(chosen)
   }
 
   /** What is left of it once more is typed, or less; undefined where nothing is. */
   narrowed(edit: Edit): Menu | undefined {
-    const { from, offers } = this.#parts.given
+    const { from, offers } = this.#given
     if (edit.cursor < from || edit.text.slice(0, from) !== this.edit.text.slice(0, from)) return undefined
     const begun = edit.text.slice(from, edit.cursor)
     const left = offers.filter(({ text }) => text.startsWith(begun))
     if (left.length === 0 || (left.length === 1 && left[0]?.text === begun)) return undefined
-    return new Menu({ ...this.#parts, edit, offers: left, chosen: undefined })
+    return new Menu(edit, this.#given, left)
+  }
+
+  #with(chosen: number): Menu {
+    return new Menu(this.edit, this.#given, this.offers, chosen)
   }
 
   get #offer(): Offer | undefined {
@@ -457,30 +445,21 @@ class Recall {
     this.#walk = undefined
   }
 
-  /** The entry before this one that begins as the text does before the cursor; undefined where there is none. */
-  older(edit: Edit): Edit | undefined {
+  /**
+   * The entry before this one, or after it, that begins as the text does before the cursor; after the last one, what was
+   * being written. Undefined where there is none.
+   */
+  step(edit: Edit, by: -1 | 1): Edit | undefined {
     const entries = this.#entries()
+    if (by === 1 && this.#walk === undefined) return undefined
     const walk = this.#walk ?? { draft: edit, prefix: edit.text.slice(0, edit.cursor), index: entries.length }
-    for (let index = walk.index - 1; index >= 0; index--) {
+    for (let index = walk.index + by; index >= 0 && index < entries.length; index += by) {
       const entry = entries[index] ?? ''
       if (!entry.startsWith(walk.prefix) || entry === edit.text) continue
       this.#walk = { ...walk, index }
       return atEnd(entry)
     }
-    return undefined
-  }
-
-  /** The other way, and at the end what was being written before. */
-  newer(edit: Edit): Edit | undefined {
-    const walk = this.#walk
-    if (walk === undefined) return undefined
-    const entries = this.#entries()
-    for (let index = walk.index + 1; index < entries.length; index++) {
-      const entry = entries[index] ?? ''
-      if (!entry.startsWith(walk.prefix) || entry === edit.text) continue
-      this.#walk = { ...walk, index }
-      return atEnd(entry)
-    }
+    if (by === -1) return undefined
     this.#walk = undefined
     return walk.draft
   }
@@ -590,15 +569,7 @@ function withoutPrompts(lines: readonly string[]): readonly string[] {
 }
 
 function dedented(lines: readonly string[]): readonly string[] {
-  const indents = lines.filter(line => line.trim() !== '').map(line => /^[ \t]*/.exec(line)?.[0] ?? '')
-  const [first = ''] = indents
-  let shared = first.length
-  for (const indent of indents) {
-    let same = 0
-    while (same < shared && indent[same] === first[same]) same++
-    shared = same
-  }
-  return shared === 0
-    ? lines
-    : lines.map(line => line.slice(Math.min(shared, /^[ \t]*/.exec(line)?.[0].length ?? 0)))
+  const indentOf = (line: string) => /^[ \t]*/.exec(line)?.[0] ?? ''
+  const shared = sharedStart(lines.filter(line => line.trim() !== '').map(indentOf)).length
+  return shared === 0 ? lines : lines.map(line => line.slice(Math.min(shared, indentOf(line).length)))
 }

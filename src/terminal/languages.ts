@@ -14,15 +14,39 @@ export interface Language {
   highlightAt(text: string, cursor: number): Span[]
 }
 
-const LANGUAGES: Readonly<Record<string, Language>> = {
-  python: { syntax: PYTHON, highlight, highlightAt },
-  lisp: { syntax: LISP, highlight: highlightLisp, highlightAt: highlightLispAt },
+interface Looks {
+  readonly syntax: Syntax
+  spans(text: string): Span[]
+  /** Where the bracket before or under the cursor stands, and its other half; none where there is none. */
+  brackets(text: string, cursor: number): readonly number[]
 }
 
+const languageOfLooks = ({ syntax, spans, brackets }: Looks): Language => {
+  const highlight = (text: string) => (text.length > MOST ? [plain(text)] : spans(text))
+  return {
+    syntax,
+    highlight,
+    highlightAt: (text, cursor) =>
+      (text.length > MOST ? [] : brackets(text, cursor)).reduce(
+        (done, from) => restyled(done, { from, to: from + 1, look: 'bracket' }),
+        highlight(text),
+      ),
+  }
+}
+
+const FIRST = languageOfLooks({ syntax: PYTHON, spans: pythonSpans, brackets: pythonBrackets })
+
+const LANGUAGES: Readonly<Record<string, Language>> = {
+  python: FIRST,
+  lisp: languageOfLooks({ syntax: LISP, spans: lispSpans, brackets: lispBrackets }),
+}
+
+/** Code of a kernel, coloured. */
+export const { highlight } = FIRST
+
 /** By its name, as a kernel and a fence around its code tell it; Python's for one that is not known. */
-export function languageNamed(name: string): Language {
-  const language = Object.hasOwn(LANGUAGES, name) ? LANGUAGES[name] : undefined
-  return language ?? { syntax: PYTHON, highlight, highlightAt }
+export function terminalLanguage(name: string): Language {
+  return (Object.hasOwn(LANGUAGES, name) ? LANGUAGES[name] : undefined) ?? FIRST
 }
 
 /** The language of the kernel that the console speaks to at this moment. */
@@ -33,7 +57,7 @@ export interface Spoken {
 }
 
 export function openSpoken(image: Image): Spoken {
-  let language = languageNamed(DEFAULT_LANGUAGE.name)
+  let language = terminalLanguage(DEFAULT_LANGUAGE.name)
   let kernel: string | undefined
   return {
     get language() {
@@ -44,7 +68,7 @@ export function openSpoken(image: Image): Spoken {
       const name = await languageOf(image)
       if (name === undefined) return
       kernel = image.kernel
-      language = languageNamed(name)
+      language = terminalLanguage(name)
     },
   }
 }
@@ -84,22 +108,6 @@ const BUILTINS = new Set(
 )
 const CONSTANTS = new Set(['None', 'True', 'False', 'Ellipsis', 'NotImplemented'])
 
-/** Python, coloured. */
-export function highlight(text: string): Span[] {
-  if (text.length > MOST) return [plain(text)]
-  return spansOf(text, parsed(text))
-}
-
-/** The same, and the bracket at the cursor with its other half. */
-export function highlightAt(text: string, cursor: number): Span[] {
-  if (text.length > MOST) return [plain(text)]
-  const tree = parsed(text)
-  return bracketsAt(tree, cursor).reduce(
-    (spans, from) => restyled(spans, { from, to: from + 1, look: 'bracket' }),
-    spansOf(text, tree),
-  )
-}
-
 let last: { readonly text: string; readonly tree: Tree } | undefined
 
 function parsed(text: string): Tree {
@@ -107,14 +115,14 @@ function parsed(text: string): Tree {
   return last.tree
 }
 
-function spansOf(text: string, tree: Tree): Span[] {
+function pythonSpans(text: string): Span[] {
   const spans: Span[] = []
   let at = 0
   const upTo = (to: number) => {
     if (to > at) spans.push(...words(text.slice(at, to)))
     at = to
   }
-  highlightTree(tree, HIGHLIGHTER, (from, to, name) => {
+  highlightTree(parsed(text), HIGHLIGHTER, (from, to, name) => {
     upTo(from)
     const piece = text.slice(from, to)
     spans.push(looking(lookOf(piece, name as Look), piece))
@@ -138,8 +146,8 @@ function words(text: string): Span[] {
     .map(piece => (BUILTINS.has(piece) ? looking('builtin', piece) : plain(piece)))
 }
 
-/** Where the bracket before or under the cursor stands, and its other half. */
-function bracketsAt(tree: Tree, cursor: number): number[] {
+function pythonBrackets(text: string, cursor: number): number[] {
+  const tree = parsed(text)
   for (const at of [cursor - 1, cursor]) {
     if (at < 0) continue
     const node = tree.resolveInner(at, 1)
@@ -208,8 +216,7 @@ const SPECIAL = new Set(
 )
 
 /** Common Lisp, coloured by how it looks. */
-export function highlightLisp(text: string): Span[] {
-  if (text.length > MOST) return [plain(text)]
+function lispSpans(text: string): Span[] {
   const spans: Span[] = []
   let before = ''
   let defining = false
@@ -245,18 +252,7 @@ function lispLookOf(token: string, { before, defining }: Around): Look | undefin
 
 const bareName = (token: string) => token.slice(token.lastIndexOf(':') + 1).toLowerCase()
 
-/** The same, and the bracket at the cursor with its other half. */
-export function highlightLispAt(text: string, cursor: number): Span[] {
-  const spans = highlightLisp(text)
-  if (text.length > MOST) return spans
-  return lispBracketsAt(text, cursor).reduce(
-    (done, from) => restyled(done, { from, to: from + 1, look: 'bracket' }),
-    spans,
-  )
-}
-
-/** Where the bracket before or under the cursor stands, and its other half. */
-function lispBracketsAt(text: string, cursor: number): number[] {
+function lispBrackets(text: string, cursor: number): number[] {
   const pairs = new Map<number, number>()
   const open: number[] = []
   for (const { 0: token, index } of text.matchAll(TOKEN)) {

@@ -7,11 +7,9 @@ export interface Size {
 }
 
 /**
- * The looks of things at the console. Colours are those that the terminal's own theme gives to the sixteen names, so
- * that they are readable wherever the person's own programs are.
+ * What is shown how: with colours, and without. Where a look carries meaning, it has one without colours too. Colours are
+ * those that the terminal's own theme gives to the sixteen names, so that they are readable on any background.
  */
-
-/** What is shown how: with colours, and without. Where a look carries meaning, it has one without colours too. */
 const LOOKS = {
   prompt: ['32', ''],
   more: ['2', '2'],
@@ -101,7 +99,8 @@ export const beforeOf = (spans: readonly Span[], at: number): Span[] => pieceOf(
 export const afterOf = (spans: readonly Span[], at: number): Span[] =>
   pieceOf(spans, { from: at, to: Number.POSITIVE_INFINITY })
 
-function pieceOf(spans: readonly Span[], { from, to }: { from: number; to: number }): Span[] {
+/** What stands between two places of a text. */
+export function pieceOf(spans: readonly Span[], { from, to }: { from: number; to: number }): Span[] {
   let at = 0
   return spans.flatMap(span => {
     const text = span.text.slice(Math.max(0, from - at), Math.max(0, to - at))
@@ -112,9 +111,7 @@ function pieceOf(spans: readonly Span[], { from, to }: { from: number; to: numbe
 
 export const textOf = (spans: readonly Span[]): string => spans.map(({ text }) => text).join('')
 
-// How many columns text takes at a terminal, and where what a person sees as one character begins and ends.
-
-/** What is shown as one character. */
+/** What a person sees as one character. */
 interface Grapheme {
   /** As it is in the text. */
   readonly text: string

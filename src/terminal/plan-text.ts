@@ -7,6 +7,7 @@ import {
   layOut,
   looking,
   type Palette,
+  pieceOf,
   plain,
   type Row,
   restyled,
@@ -21,26 +22,30 @@ interface TextOptions {
   readonly as: 'diff' | 'code' | 'text'
   /** Colours code, all of it at once. */
   colours?(text: string): readonly Span[]
+  /** Whether our margin stands before each row; it does, unless this says no. */
+  readonly margin?: boolean
 }
 
 /**
- * The text of a plan, line by line, each row of it with our margin in front: `| `, and `+ ` where a long line goes on.
+ * A text such as that of a plan, line by line, each row of it with our margin in front: `| `, and `+ ` where a long line goes on.
  * A line is broken and coloured when it is looked at, and never all of them, so that a text may be as long as it likes.
  */
 export class PlanText implements Part {
   readonly text: string
   readonly #palette: Palette
+  readonly #margin: boolean
   readonly #starts: number[] = [0]
   readonly #diff: DiffLines | undefined
   readonly #code: readonly (readonly Span[])[] | undefined
-  readonly #made = new Map<number, Made>()
+  readonly #made = new Map<number, LineLook>()
   #madeFor = 0
   #sought = ''
   #words: { readonly from: number; readonly words: ChangedWords; readonly added: number } | undefined
 
-  constructor(text: string, { palette, as, colours }: TextOptions) {
+  constructor(text: string, { palette, as, colours, margin = true }: TextOptions) {
     this.text = text.endsWith('\n') ? text.slice(0, -1) : text
     this.#palette = palette
+    this.#margin = margin
     for (let at = this.text.indexOf('\n'); at >= 0; at = this.text.indexOf('\n', at + 1))
       this.#starts.push(at + 1)
     const beginning = (line: number) => {
@@ -66,11 +71,10 @@ export class PlanText implements Part {
 
   line(index: number, columns: number): Line {
     if (this.#isSaidBelow(index)) return { ...NO_ROW, place: () => this.#starts[index] ?? 0 }
-    const { breaks, spans, long } = this.#madeOf(index, columns)
-    const text = long ?? textOf(spans)
+    const { breaks, spans, text } = this.#madeOf(index, columns)
     return {
       rows: breaks.rows,
-      row: row => this.#row({ text, spans: long === undefined ? spans : undefined, breaks, row, columns }),
+      row: row => this.#row({ text, spans, breaks, row, columns }),
       place: row =>
         (this.#starts[index] ?? 0) +
         Math.min(breaks.startOf(row), this.#endOf(index) - (this.#starts[index] ?? 0)),
@@ -104,21 +108,20 @@ export class PlanText implements Part {
     return this.text.slice(this.#starts[line] ?? this.text.length, this.#endOf(line))
   }
 
-  #madeOf(index: number, columns: number): Made {
+  #madeOf(index: number, columns: number): LineLook {
     if (this.#madeFor !== columns || this.#made.size > KEPT) this.#made.clear()
     this.#madeFor = columns
     const known = this.#made.get(index)
     if (known !== undefined) return known
-    const text = this.#lineText(index)
-    const width = Math.max(1, columns - MARGIN)
-    const spans = text.length > LONG ? [] : this.#spansOf(index, text)
-    const shown = text.length > LONG ? text : textOf(spans)
-    const made = { breaks: breaksOf(shown, width), spans, long: text.length > LONG ? text : undefined }
+    const spans = this.#spansOf(index, this.#lineText(index))
+    const text = textOf(spans)
+    const made = { breaks: breaksOf(text, Math.max(1, columns - (this.#margin ? MARGIN : 0))), spans, text }
     this.#made.set(index, made)
     return made
   }
 
   #spansOf(index: number, text: string): readonly Span[] {
+    if (text.length > LONG) return [plain(text)]
     const code = this.#code?.[index]
     if (code !== undefined) return code
     const role = this.#diff?.role(index) ?? 'text'
@@ -150,28 +153,23 @@ export class PlanText implements Part {
     return (line < removed.to ? words.removed[line - removed.from] : words.added[line - added.from]) ?? []
   }
 
-  #row(o: {
-    text: string
-    spans: readonly Span[] | undefined
-    breaks: Breaks
-    row: number
-    columns: number
-  }): Row {
-    const { text, breaks, row, columns } = o
+  #row({ text, breaks, row, columns, ...made }: LineLook & { row: number; columns: number }): Row {
     const [from, to] = [breaks.startOf(row), breaks.startOf(row + 1)]
-    const spans = o.spans === undefined ? [plain(text.slice(from, to))] : piece(o.spans, from, to)
-    const margin = looking('hint', row === 0 ? '| ' : '+ ')
-    const marked = withMarks(spans, { text, from, to })
+    const spans = pieceOf(made.spans, { from, to })
+    const margin = this.#margin ? [looking('hint', row === 0 ? '| ' : '+ ')] : []
+    const marked = this.#margin ? withMarks(spans, { text, from, to }) : spans
     const found = withFound(marked, this.#sought)
-    return layOut([margin, ...found], { columns, palette: this.#palette }).rows[0] ?? { text: '', columns: 0 }
+    return (
+      layOut([...margin, ...found], { columns, palette: this.#palette }).rows[0] ?? { text: '', columns: 0 }
+    )
   }
 }
 
-interface Made {
+/** A line as it is shown. */
+interface LineLook {
   readonly breaks: Breaks
   readonly spans: readonly Span[]
-  /** Of a line that is too long to be coloured, itself. */
-  readonly long: string | undefined
+  readonly text: string
 }
 
 const NO_ROW = { rows: 0, row: () => ({ text: '', columns: 0 }), rowOf: () => 0 }
@@ -204,19 +202,6 @@ function bracketed(text: string, ranges: readonly Range[], [open, close]: readon
     at = to
   }
   return [...spans, plain(text.slice(at))].filter(span => span.text !== '')
-}
-
-function piece(spans: readonly Span[], from: number, to: number): Span[] {
-  const found: Span[] = []
-  let at = 0
-  for (const span of spans) {
-    const end = at + span.text.length
-    if (end > from && at < to)
-      found.push({ ...span, text: span.text.slice(Math.max(0, from - at), Math.max(0, to - at)) })
-    at = end
-    if (at >= to) break
-  }
-  return found
 }
 
 const MARK = /⟦U\+[0-9A-F]{4,6}⟧|␍/g

@@ -1,10 +1,11 @@
-import { isRunning } from '../../tools/job.ts'
 import type { Envelope } from '../../tools/outcome.ts'
+import { isRunning } from '../../tools/outcome.ts'
 import { isSuspendedDetails } from '../../tools/suspension-text.ts'
 import { duration } from '../../tools/text.ts'
 import type { Question } from '../../wire/kernel.ts'
 import type { ExitCode } from '../failure.ts'
-import { type Image, WAIT_SECONDS } from '../front/image.ts'
+import { WAIT_SECONDS } from '../front/client.ts'
+import type { Image } from '../front/image.ts'
 import { exitAskedFor } from '../front/print.ts'
 import { type Display, evaluated } from './answers.ts'
 import type { ConsoleApprovals } from './console-seat.ts'
@@ -130,10 +131,6 @@ export function openRunner({ image, stage, showing, spoken, approvals, suspended
     showing.answer(evaluated(envelope, text => spoken.language.highlight(text)))
     const details = envelope.ok ? undefined : envelope.error.details.suspension
     if (!isSuspendedDetails(details)) return
-    if (details.how === 'post_mortem' && details.level > 1) {
-      const tried = suspended.mine.filter(({ id }) => id === details.id)
-      return void suspended.leave(image, tried).catch(() => {})
-    }
     const besides = suspended.mine.filter(one => one.kernel === image.kernel && one.id !== details.id)
     stage.print(suspendedSpans(details, besides.length))
   }
@@ -141,8 +138,9 @@ export function openRunner({ image, stage, showing, spoken, approvals, suspended
   return {
     async run(source, { hold } = { hold: false }) {
       const began = performance.now()
-      const how = hold ? { on_error: 'hold' } : {}
-      const envelope = await call('eval_expr', { expr: source, patience: WAIT_SECONDS, ...how })
+      // The person has the commands to look around, and never has to ask for it first.
+      const how = hold ? 'hold' : 'suspend'
+      const envelope = await call('eval_expr', { expr: source, patience: WAIT_SECONDS, on_error: how })
       took = { there: elapsedOf(envelope), here: performance.now() - began }
       const asked = envelope && exitAskedFor(envelope)
       if (asked === undefined) await ended(envelope)
@@ -188,7 +186,7 @@ const TICK_MS = 1_000
 const FRAME_MS = 16
 
 /** What is on the screen while something runs. */
-class Show {
+export class Show {
   readonly #stage: Stage
   readonly #live = new Live()
   #waiting = ''

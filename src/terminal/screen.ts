@@ -11,18 +11,27 @@ export interface Region {
 
 const NOTHING: Region = { rows: [], cursor: { row: 0, column: 0 } }
 
+interface ScreenOptions {
+  write(text: string): void
+  size(): Size
+  /** The region is all of the screen, from its first row: what moves in it can be moved by the terminal. */
+  readonly whole?: boolean
+}
+
 /**
- * Shows a region below everything that was printed, and writes only what differs from what is there. Whatever is
- * printed meanwhile goes above it.
+ * Shows a region below everything that was printed, or on all of the screen, and writes only what differs from what is
+ * there. Whatever is printed meanwhile goes above it.
  */
 export class Screen {
   readonly #write: (text: string) => void
   readonly #size: () => Size
+  readonly #whole: boolean
   #shown: Region = NOTHING
 
-  constructor({ write, size }: { write: (text: string) => void; size: () => Size }) {
+  constructor({ write, size, whole = false }: ScreenOptions) {
     this.#write = write
     this.#size = size
+    this.#whole = whole
   }
 
   show(region: Region): void {
@@ -62,7 +71,7 @@ export class Screen {
     this.#shown = region
   }
 
-  /** Something else has written to the terminal, and has left the cursor at the beginning of an empty line. */
+  /** Something else has written to the terminal, and has left the cursor where the region is to begin. */
   forget(): void {
     this.#shown = NOTHING
   }
@@ -85,9 +94,12 @@ export class Screen {
   #differences(region: Region): string {
     const before = this.#shown
     const { columns } = this.#size()
-    let at = before.cursor.row
-    let last = Math.max(0, before.rows.length - 1)
-    let text = ''
+    const shift = this.#whole ? shiftOf(before.rows, region.rows) : undefined
+    const rows = shift === undefined ? before.rows : shifted(before.rows, shift)
+    let text = shift === undefined ? '' : scrolled(shift)
+    // Where a part of the screen has been moved, the cursor stands in its first row.
+    let at = shift === undefined ? before.cursor.row : 0
+    let last = Math.max(0, rows.length - 1)
     const go = (row: number) => {
       if (row <= last) text += vertical(row - at)
       else {
@@ -97,11 +109,11 @@ export class Screen {
       at = row
     }
     region.rows.forEach((row, index) => {
-      if (before.rows[index]?.text === row.text) return
+      if (rows[index]?.text === row.text) return
       go(index)
       text += `\r${row.text}${row.columns < columns ? '\x1b[K' : ''}`
     })
-    if (before.rows.length > region.rows.length) {
+    if (rows.length > region.rows.length) {
       go(Math.max(0, region.rows.length))
       text += '\r\x1b[J'
     }
@@ -119,69 +131,6 @@ export class Screen {
 const SHOW_CURSOR = '\x1b[?25h'
 
 const vertical = (rows: number) => (rows === 0 ? '' : `\x1b[${Math.abs(rows)}${rows < 0 ? 'A' : 'B'}`)
-
-/** The whole screen, row by row. Writes only what differs from what is there, and nothing while a write is stuck. */
-export class Frames {
-  readonly #tty: Pick<Tty, 'write' | 'flushed'>
-  #rows: readonly Row[] = []
-  #cursor: Place | undefined
-  #stuck = false
-  #freed = () => {}
-
-  constructor(tty: Pick<Tty, 'write' | 'flushed'>) {
-    this.#tty = tty
-  }
-
-  /** The terminal has not taken the last frame yet: the next one is to wait until `freed`. */
-  get stuck(): boolean {
-    return this.#stuck
-  }
-
-  /** Called whenever a terminal that was stuck goes on. */
-  onFreed(listener: () => void): void {
-    this.#freed = listener
-  }
-
-  show(rows: readonly Row[], { columns, cursor }: { columns: number; cursor: Place | undefined }): void {
-    const moved = shiftOf(this.#rows, rows)
-    const before = moved === undefined ? this.#rows : shifted(this.#rows, moved)
-    const text = rows
-      .map((row, index) =>
-        before[index]?.text === row.text
-          ? ''
-          : `${placed(index)}${row.text}${row.columns < columns ? '\x1b[K' : ''}`,
-      )
-      .join('')
-    const changed = text !== '' || moved !== undefined
-    this.#rows = rows
-    const at = cursor === undefined ? '\x1b[?25l' : `${placed(cursor.row, cursor.column)}\x1b[?25h`
-    const still = this.#cursor?.row === cursor?.row && this.#cursor?.column === cursor?.column
-    this.#cursor = cursor
-    if (changed)
-      this.#write(`\x1b[?25l\x1b[?7l${moved === undefined ? '' : scrolled(moved)}${text}\x1b[?7h${at}`)
-    else if (!still) this.#write(at)
-  }
-
-  /** Nothing of it is on the screen any more, or the screen has another size. */
-  forget(): void {
-    this.#rows = []
-    this.#cursor = undefined
-  }
-
-  #write(text: string): void {
-    this.#tty.write(text)
-    let done = false
-    this.#tty.flushed(() => {
-      done = true
-      if (!this.#stuck) return
-      this.#stuck = false
-      this.#freed()
-    })
-    this.#stuck = !done
-  }
-}
-
-const placed = (row: number, column = 0) => `\x1b[${row + 1};${column + 1}H`
 
 /** Rows from `from` on and before `to` stand `by` rows further up than they did; further down where it is negative. */
 interface Shift {
@@ -248,7 +197,7 @@ export interface Page {
 }
 
 /** An own screen, cleared, without a cursor; and back to what was there before. */
-const ENTER = '\x1b[?1049h\x1b[?25l\x1b[2J'
+const ENTER = '\x1b[?1049h\x1b[?25l\x1b[H\x1b[2J'
 const LEAVE = '\x1b[r\x1b[?7h\x1b[?1049l\x1b[?25h'
 
 /**
@@ -262,7 +211,9 @@ export class Stage {
   readonly #ahead: Key[] = []
   #actor: Actor | undefined
   #takesAhead = false
-  readonly #frames: Frames
+  readonly #whole: Screen
+  /** The terminal has not taken yet what was shown last. */
+  #stuck = false
   #shown: { readonly page: Page; done(): void } | undefined
   #withheld = ''
   #shortcut: { readonly name: string; act(): void } | undefined
@@ -272,9 +223,9 @@ export class Stage {
   constructor({ tty, palette }: { tty: Tty; palette: Palette }) {
     this.#tty = tty
     this.palette = palette
-    this.#screen = new Screen({ write: text => tty.write(text), size: () => tty.size() })
-    this.#frames = new Frames(tty)
-    this.#frames.onFreed(() => this.repaint())
+    const at = { write: (text: string) => tty.write(text), size: () => tty.size() }
+    this.#screen = new Screen(at)
+    this.#whole = new Screen({ ...at, whole: true })
     tty.onKey(key => this.#heard(key))
     tty.onResize(() => this.#resized())
     tty.onResume(() => this.#resumed())
@@ -437,13 +388,23 @@ export class Stage {
 
   #paintPage(): void {
     const { page } = this.#shown ?? {}
-    if (page !== undefined && !this.#frames.stuck)
-      this.#frames.show(page.paint(), { columns: this.size.columns, cursor: page.cursor })
+    if (page === undefined || this.#stuck) return
+    const rows = page.paint()
+    this.#whole.show(
+      page.cursor === undefined ? { ...NOTHING, rows, hidden: true } : { rows, cursor: page.cursor },
+    )
+    let late = false
+    this.#stuck = true
+    this.#tty.flushed(() => {
+      this.#stuck = false
+      if (late) this.repaint()
+    })
+    late = true
   }
 
   #turnPage(on: boolean): void {
     this.#tty.write(on ? ENTER : LEAVE)
-    this.#frames.forget()
+    this.#whole.forget()
     if (on) this.#paintPage()
   }
 
@@ -487,8 +448,8 @@ export class Stage {
 
   /** All of a page is written again. */
   #drawAnew(): void {
-    this.#tty.write('\x1b[2J')
-    this.#frames.forget()
+    this.#tty.write('\x1b[H\x1b[2J')
+    this.#whole.forget()
     this.repaint()
   }
 

@@ -31,6 +31,13 @@ export interface Position {
   readonly whole: boolean
 }
 
+/** The same in words. */
+export function positionText({ line, lines, percent, whole }: Position, dot: string): string {
+  const all = lines.toLocaleString('en-US')
+  if (whole) return lines === 1 ? 'the whole line' : `all ${all} lines`
+  return `${percent}% ${dot} line ${line.toLocaleString('en-US')} of ${all}`
+}
+
 /** A row of a sheet: which one of which line. */
 interface Spot {
   readonly line: number
@@ -81,12 +88,8 @@ export class Sheet {
     if (isBehind(this.#top, last)) this.#top = last
   }
 
-  page(by: -1 | 1): void {
+  #page(by: -1 | 1): void {
     this.move(by * Math.max(1, this.#size.rows - 1))
-  }
-
-  toStart(): void {
-    this.#top = { line: 0, row: 0 }
   }
 
   toEnd(): void {
@@ -132,31 +135,79 @@ export class Sheet {
     return { line: before, lines, percent, whole }
   }
 
-  /** To the next place below the first row where it stands; false where there is none. */
-  search(sought: string): boolean {
-    const found = this.#below(sought.toLowerCase())
+  /** To the next place below the first row where it stands, or above it; false where there is none. */
+  find(sought: string, by: -1 | 1 = 1): boolean {
+    const small = sought.toLowerCase()
+    for (const part of this.#parts) part.seek?.(small)
+    const found = this.#beside(small, by)
     if (found === undefined) return false
     this.#top = found
     this.move(0)
     return true
   }
 
-  seek(sought: string): void {
-    for (const part of this.#parts) part.seek?.(sought.toLowerCase())
+  /** Moves with the keys of less; false for any other key. */
+  scroll(key: string): boolean {
+    const half = Math.max(1, Math.floor(this.#size.rows / 2))
+    switch (key) {
+      case ' ':
+      case 'f':
+      case 'page-down':
+      case 'ctrl-f':
+      case 'ctrl-v':
+        this.#page(1)
+        return true
+      case 'b':
+      case 'page-up':
+      case 'ctrl-b':
+      case 'alt-v':
+        this.#page(-1)
+        return true
+      case 'ctrl-u':
+        this.move(-half)
+        return true
+      case 'down':
+      case 'enter':
+      case 'ctrl-n':
+        this.move(1)
+        return true
+      case 'up':
+      case 'ctrl-p':
+        this.move(-1)
+        return true
+      case 'home':
+      case '<':
+        this.#top = { line: 0, row: 0 }
+        return true
+      case 'end':
+      case '>':
+      case 'G':
+        this.toEnd()
+        return true
+      default:
+        return false
+    }
   }
 
-  #below(sought: string): Spot | undefined {
+  #beside(sought: string, by: -1 | 1): Spot | undefined {
+    const { line, row } = this.#top
     let begin = 0
+    let found: Spot | undefined
     for (const part of this.#parts) {
-      if (part.text !== undefined && this.#top.line < begin + part.count) {
-        const inside = this.#top.line - begin
-        const from = inside < 0 ? 0 : part.line(inside, this.#size.columns).place(this.#top.row + 1)
-        const at = smallOf(part.text).indexOf(sought, from)
+      const { text, count } = part
+      const inside = line - begin
+      const placeOf = (from: number) => part.line(inside, this.#size.columns).place(from)
+      if (text !== undefined && by === 1 && inside < count) {
+        const at = smallOf(text).indexOf(sought, inside < 0 ? 0 : placeOf(row + 1))
         if (at >= 0) return this.#spotOf(part, begin, at)
+      } else if (text !== undefined && by === -1 && inside >= 0) {
+        const before = smallOf(text).slice(0, inside < count ? placeOf(row) : text.length)
+        const at = before.lastIndexOf(sought)
+        if (at >= 0) found = this.#spotOf(part, begin, at)
       }
-      begin += part.count
+      begin += count
     }
-    return undefined
+    return found
   }
 
   #spotOf(part: Part, begin: number, place: number): Spot {

@@ -16,9 +16,10 @@ import type { SuspendedRow } from '../suspensions/rows.ts'
 import type { Language } from './languages.ts'
 import { looking, plain, prose, type Span } from './layout.ts'
 
-/** Suspended evaluations as a person at the console is shown them, with the commands that can be typed. */
-
-/** Below an error that has just been suspended; `besides`: of how many others of this console. */
+/**
+ * What stands below an error that has just been suspended, with the commands that can be typed; `besides`: of how many
+ * others of this console.
+ */
 export function suspendedSpans(
   { id, how, level, within, restarts, not_held }: SuspendedDetails,
   besides = 0,

@@ -3,13 +3,13 @@ import { newsText } from '../front/suspension-news.ts'
 import type { SuspendedRow, SuspensionEvent } from '../suspensions/rows.ts'
 
 /** One suspended evaluation, by its kernel and its id. */
-export interface Named {
+export interface SuspensionName {
   readonly kernel: string
   readonly id: string
 }
 
 /** What is suspended that this console may have go on. */
-export interface Mine extends Named, Pick<SuspendedRow, 'how' | 'level' | 'within'> {
+export interface Mine extends SuspensionName, Pick<SuspendedRow, 'how' | 'level' | 'within'> {
   /** It was a call of this console, and ends with it; else a person has taken it, or was handed it. */
   readonly ours: boolean
 }
@@ -23,9 +23,6 @@ interface ConsoleSuspensionsOptions {
   changed(): void
 }
 
-/** Post mortem frames of this console that are kept besides those of its last error. */
-const KEPT = 2
-
 /** What is suspended as far as this console has to do with it: what is its own, and where the person looks now. */
 export class ConsoleSuspensions {
   readonly #options: ConsoleSuspensionsOptions
@@ -33,7 +30,7 @@ export class ConsoleSuspensions {
   readonly #mine = new Map<string, Mine>()
   /** The frame that is looked at, of each. */
   readonly #frames = new Map<string, number>()
-  #chosen: Named | undefined
+  #chosen: SuspensionName | undefined
 
   constructor(options: ConsoleSuspensionsOptions) {
     this.#options = options
@@ -75,10 +72,9 @@ export class ConsoleSuspensions {
 
   /** A call of this console was suspended. */
   #stopped(row: SuspendedRow): void {
-    const { id, kernel, how, level } = row
+    const { id, kernel } = row
     this.#keep({ ...mineOf(row), ours: true })
-    // What is tried in a frame that is only looked at does not lead away from it.
-    if (how === 'held' || level === 1) this.choose({ kernel, id })
+    this.choose({ kernel, id })
   }
 
   /** The person owns it from now on. */
@@ -103,30 +99,30 @@ export class ConsoleSuspensions {
   }
 
   /** What commands are about: what was looked at last, else the newest of this console's in that kernel. */
-  current(kernel: string | undefined): Named | undefined {
+  current(kernel: string | undefined): SuspensionName | undefined {
     if (this.#chosen !== undefined && this.#chosen.kernel === kernel) return this.#chosen
     return this.mine.findLast(one => one.kernel === kernel)
   }
 
-  choose(named: Named): void {
+  choose(named: SuspensionName): void {
     this.#chosen = named
     this.#options.changed()
   }
 
-  frame({ id }: Named): number {
+  frame({ id }: SuspensionName): number {
     return this.#frames.get(id) ?? 0
   }
 
-  lookAt({ id }: Named, frame: number): void {
+  lookAt({ id }: SuspensionName, frame: number): void {
     this.#frames.set(id, frame)
   }
 
-  /** Frames of earlier errors at the prompt that make room for those of later ones. */
+  /** Frames of earlier errors at the prompt that make room for those of the last one. */
   spare(kernel: string): readonly Mine[] {
     const kept = this.mine.filter(
       one => one.ours && one.kernel === kernel && one.how === 'post_mortem' && one.level === 1,
     )
-    return kept.slice(0, -1 - KEPT).filter(({ id }) => id !== this.#chosen?.id)
+    return kept.slice(0, -1).filter(({ id }) => id !== this.#chosen?.id)
   }
 
   /** Gives up those: the outermost alone, with which ends what stands on them. */

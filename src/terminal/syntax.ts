@@ -59,8 +59,8 @@ export const PYTHON: Syntax = {
   call(before) {
     const opener = openCall(before)
     if (opener === undefined) return ''
-    const written = argumentsOf(before.slice(opener + 1))
-    const keyword = /^\s*([\p{L}_][\p{L}\p{N}_]*)\s*=(?!=)/u.exec(written.at(-1) ?? '')?.[1] ?? ''
+    const written = piecesAt(0, before.slice(opener + 1))
+    const keyword = /^,?\s*([\p{L}_][\p{L}\p{N}_]*)\s*=(?!=)/u.exec(written.at(-1) ?? '')?.[1] ?? ''
     return `${opener}:${written.length}:${keyword}`
   },
 
@@ -91,11 +91,13 @@ const CALLED = /[\p{L}\p{N}_)\]]$/u
 const DEFINED =
   /(?:^|\s)(?:(?:def|class)\s+[\p{L}\p{N}_]+|if|while|for|in|and|or|not|return|yield|await|lambda|else|elif|assert|del|import|is|with|match|case)$/u
 
-/** The arguments that have been begun, as text. */
-function argumentsOf(text: string): string[] {
-  const found = ['']
-  let depth = 0
-  let quotes = ''
+/**
+ * The text in pieces, which begin with the commas that so many brackets stand around, and with the bracket that closes
+ * the last of them. What stands in texts does not count.
+ */
+export function piecesAt(wanted: number, text: string): string[] {
+  const pieces: string[] = []
+  let [begin, depth, quotes] = [0, 0, '']
   for (let at = 0; at < text.length; at++) {
     const unit = text[at] ?? ''
     if (quotes !== '') {
@@ -107,14 +109,16 @@ function argumentsOf(text: string): string[] {
     } else if (unit === '"' || unit === "'") {
       quotes = text.startsWith(unit.repeat(3), at) ? unit.repeat(3) : unit
       at += quotes.length - 1
-    } else if (unit === ',' && depth === 0) found.push('')
-    else {
+    } else {
+      if (depth === wanted && (unit === ',' || unit === ')')) {
+        pieces.push(text.slice(begin, at))
+        begin = at
+      }
       if ('([{'.includes(unit)) depth++
       if (')]}'.includes(unit)) depth--
-      found[found.length - 1] += unit
     }
   }
-  return found
+  return [...pieces, text.slice(begin)]
 }
 
 /** What a block ends with. */

@@ -81,7 +81,7 @@ export function escapePlan(text: string): EscapedPlan {
   const hidden = new Map<string, number>()
   const shown = text.replace(UNSEEN, found => {
     if (found === '\r\n') return `${RETURN}\n`
-    const name = nameOf(found)
+    const name = codePointName(found)
     hidden.set(name, (hidden.get(name) ?? 0) + 1)
     return `⟦${name}⟧`
   })
@@ -96,7 +96,7 @@ export function fitsEscapedPlan(text: string, most: number): boolean {
   if (text.length > most) return false
   let length = text.length
   for (const [found] of text.matchAll(UNSEEN)) {
-    if (found !== '\r\n') length += nameOf(found).length + 2 - found.length
+    if (found !== '\r\n') length += codePointName(found).length + 2 - found.length
     if (length > most) return false
   }
   return true
@@ -104,7 +104,7 @@ export function fitsEscapedPlan(text: string, most: number): boolean {
 
 /** The same for what stands in one line: newlines and tabs are marks too. */
 export function escapePlanLine(text: string): string {
-  return escapePlan(text).text.replace(/[\t\n]/g, found => `⟦${nameOf(found)}⟧`)
+  return escapePlan(text).text.replace(/[\t\n]/g, found => `⟦${codePointName(found)}⟧`)
 }
 
 /** A name that somebody gives themselves, for one line: what would not be seen as it is becomes `�`. */
@@ -183,14 +183,14 @@ function mixedWords(text: string): string[] {
 
 function mixedWarning(words: readonly string[]): string {
   const spelt = words.slice(0, NAMED).map(word => {
-    const strange = [...word].filter(letter => LOOKALIKE.test(letter)).map(nameOf)
+    const strange = [...word].filter(letter => LOOKALIKE.test(letter)).map(codePointName)
     return `${word.slice(0, 60)} (${[...new Set(strange)].slice(0, NAMED).join(', ')})`
   })
   const more = words.length > NAMED ? `, and ${words.length - NAMED} more` : ''
   return `Letters of different alphabets that look alike stand in one word: ${spelt.join('; ')}${more}.`
 }
 
-function nameOf(character: string): string {
+function codePointName(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
 }
 

@@ -1,7 +1,8 @@
 import { close, mkdirSync, openSync, readSync, unlinkSync, write } from 'node:fs'
 import { join } from 'node:path'
 import type { OutputLog, OutputSoFar, Texts } from '../../tools/contract.ts'
-import type { EvalEvent, Stream } from '../../wire/kernel.ts'
+import type { Display, EvalEvent, Stream } from '../../wire/kernel.ts'
+import { type DisplayFiles, filed, openDisplayFiles } from './display-files.ts'
 
 /** The first characters of a text, at most `count`, without the half of a surrogate pair. */
 export function beginning(text: string, count: number): string {
@@ -34,7 +35,17 @@ const MOST_CHARS = 256 * 1024 * 1024
 /** Room for a text that grows is looked for each time it has grown by so much. */
 const CHECK_CHARS = 1024 * 1024
 
-/** Long texts by handle: `@txt.N` for results that were cut, `@out.N` for output. The least recently used go first. */
+/** The long texts of all projects. The least recently used go first, whosever they are. */
+export interface TextStores {
+  /** Those of one project: to it a text of another one is as one that has made room for newer ones. */
+  of(root: string): TextStore
+  /** Pictures and pages, which any caller who knows the path may see. */
+  readonly files: DisplayFiles
+  /** Lets go of all texts and their files. */
+  close(): void
+}
+
+/** Long texts by handle: `@txt.N` for results that were cut, `@out.N` for output. */
 export interface TextStore extends Texts {
   /** Keeps a finished text, and answers its handle. */
   keep(text: string): string
@@ -44,8 +55,8 @@ export interface TextStore extends Texts {
   has(handle: string): boolean
   /** Lets go of one text and its file. */
   drop(handle: string): void
-  /** Lets go of all texts and their files. */
-  close(): void
+  /** Where pictures and pages are kept. */
+  readonly files: DisplayFiles
 }
 
 interface TextStoreOptions {
@@ -56,19 +67,20 @@ interface TextStoreOptions {
 
 const HANDLE = /^@(txt|out)\.(\d+)$/
 
-export function openTexts({ stateDir, log }: TextStoreOptions): TextStore {
+export function openTexts({ stateDir, log }: TextStoreOptions): TextStores {
   const directory = join(stateDir, 'output')
-  const texts = new Map<string, LongText>()
+  const files = openDisplayFiles({ stateDir, log })
+  const texts = new Map<string, KeptText>()
   /** How many of each kind were made: their numbers count up from 1. */
   const made = { txt: 0, out: 0 }
 
-  function keep(kind: 'txt' | 'out', whole: string): { handle: string; text: LongText } {
+  function keep(root: string, kind: 'txt' | 'out', whole: string): { handle: string; text: LongText } {
     const number = ++made[kind]
     makeDirectory()
     const handle = `@${kind}.${number}`
     const path = join(directory, `${process.pid}-${kind}-${number}`)
     const text = new LongText({ path, text: whole, log })
-    texts.set(handle, text)
+    texts.set(handle, { root, text })
     makeRoom()
     return { handle, text }
   }
@@ -84,8 +96,8 @@ export function openTexts({ stateDir, log }: TextStoreOptions): TextStore {
 
   function makeRoom(): void {
     let chars = 0
-    for (const text of texts.values()) chars += text.total
-    for (const [handle, text] of texts) {
+    for (const { text } of texts.values()) chars += text.total
+    for (const [handle, { text }] of texts) {
       if (texts.size <= 1 || (texts.size <= MOST_TEXTS && chars <= MOST_CHARS)) return
       chars -= text.total
       texts.delete(handle)
@@ -93,15 +105,15 @@ export function openTexts({ stateDir, log }: TextStoreOptions): TextStore {
     }
   }
 
-  function touch(handle: string): LongText | undefined {
-    const text = texts.get(handle)
-    if (text === undefined) return undefined
+  function touch(root: string, handle: string): LongText | undefined {
+    const kept = texts.get(handle)
+    if (kept?.root !== root) return undefined
     texts.delete(handle)
-    texts.set(handle, text)
-    return text
+    texts.set(handle, kept)
+    return kept.text
   }
 
-  return {
+  const of = (root: string): TextStore => ({
     owns: handle => HANDLE.test(handle),
     issued(handle) {
       const [, kind = '', digits = ''] = HANDLE.exec(handle) ?? []
@@ -109,37 +121,51 @@ export function openTexts({ stateDir, log }: TextStoreOptions): TextStore {
       return (kind === 'txt' || kind === 'out') && number >= 1 && number <= made[kind]
     },
     read({ handle, from, count }) {
-      const text = touch(handle)
+      const text = touch(root, handle)
       if (text === undefined) return undefined
       const part = text.read(from, count)
       const end = from + part.length
       return { text: part, total: text.total, next: part !== '' && end < text.total ? end : null }
     },
-    keep: whole => keep('txt', whole).handle,
+    keep: whole => keep(root, 'txt', whole).handle,
     open(whole) {
-      const { handle, text } = keep('out', whole)
+      const { handle, text } = keep(root, 'out', whole)
       let unchecked = 0
       const add = (more: string) => {
         unchecked += more.length
         if (unchecked > CHECK_CHARS) {
           unchecked = 0
-          touch(handle)
+          touch(root, handle)
           makeRoom()
         }
         return text.add(more)
       }
       return { handle, add }
     },
-    has: handle => texts.has(handle),
+    has: handle => texts.get(handle)?.root === root,
     drop(handle) {
-      texts.get(handle)?.dispose()
+      const kept = texts.get(handle)
+      if (kept?.root !== root) return
+      kept.text.dispose()
       texts.delete(handle)
     },
+    files,
+  })
+
+  return {
+    of,
+    files,
     close() {
-      for (const text of texts.values()) text.dispose()
+      for (const { text } of texts.values()) text.dispose()
       texts.clear()
     },
   }
+}
+
+/** A text, and the project that may read it. */
+interface KeptText {
+  readonly root: string
+  readonly text: LongText
 }
 
 /** Characters of one text; the file holds two bytes for each, so that any place in it is found without reading. */
@@ -307,10 +333,10 @@ class LongText {
 }
 
 /**
- * Characters of output that an answer shows whole; of longer output it shows the beginning and the end. Output
- * stands in an answer twice, by stream and in order, so that both together stay below the 64 Ki of a result.
+ * Characters of output that an answer shows whole; of longer output it shows the beginning and the end. Prose of that
+ * length fits into the answer that a model is given.
  */
-export const SHOWN_CHARS = 28 * 1024
+export const SHOWN_CHARS = 16 * 1024
 
 /** An empty log. `on` is told each event, after it was taken down. */
 export function openOutput(o: { readonly texts: TextStore; on(event: EvalEvent): void }): OutputLog {
@@ -322,6 +348,7 @@ class Log implements OutputLog {
   readonly #on: (event: EvalEvent) => void
   /** Undefined as long as nothing has come: of most calls nothing ever does. */
   #printed: PrintedText | undefined
+  #displays: Pick<OutputSoFar, 'displays' | 'displaysOmitted'> = {}
 
   constructor(texts: TextStore, on: (event: EvalEvent) => void) {
     this.#texts = texts
@@ -335,7 +362,14 @@ class Log implements OutputLog {
   }
 
   soFar(): OutputSoFar {
-    return this.#printed?.soFar() ?? NOTHING
+    return { ...(this.#printed?.soFar() ?? NOTHING), ...this.#displays }
+  }
+
+  display(displays: readonly Display[], omitted: number): void {
+    this.#displays = {
+      displays: displays.map(one => filed(one, this.#texts.files)),
+      ...(omitted > 0 && { displaysOmitted: omitted }),
+    }
   }
 }
 
@@ -486,7 +520,7 @@ function isPlainInside(value: object, budget: Budget, depth: number): boolean {
 }
 
 /** How much of a value is shown. */
-export interface Showing {
+export interface PlainOptions {
   readonly budget: Budget
   /** Items of one list, or entries of one object. */
   readonly items: number
@@ -497,7 +531,7 @@ export interface Showing {
 }
 
 /** All of it. */
-export const WHOLE: Showing = {
+export const WHOLE: PlainOptions = {
   budget: { left: Number.POSITIVE_INFINITY },
   items: Number.POSITIVE_INFINITY,
   text: text => text,
@@ -505,7 +539,7 @@ export const WHOLE: Showing = {
 }
 
 /** The value as data that JSON holds, as far as it is shown. What JSON cannot hold is written as text. Never throws. */
-export function plain(value: unknown, showing: Showing, above: readonly object[] = []): unknown {
+export function plain(value: unknown, showing: PlainOptions, above: readonly object[] = []): unknown {
   if (showing.budget.left < 0) return null
   const shown = attempt(() =>
     typeof value === 'object' && value !== null ? contents(value, showing, above) : scalar(value, showing),
@@ -519,7 +553,7 @@ function sizeOf(value: unknown): number {
   return typeof value === 'string' ? value.length + 2 : 8
 }
 
-function scalar(value: unknown, showing: Showing): unknown {
+function scalar(value: unknown, showing: PlainOptions): unknown {
   switch (typeof value) {
     case 'string':
       return showing.text(value)
@@ -536,7 +570,7 @@ function scalar(value: unknown, showing: Showing): unknown {
   }
 }
 
-function contents(value: object, showing: Showing, above: readonly object[]): unknown {
+function contents(value: object, showing: PlainOptions, above: readonly object[]): unknown {
   if (above.includes(value)) return '[circular]'
   if (above.length === DEPTH) return '[deeper]'
   const here = [...above, value]
@@ -548,12 +582,12 @@ function contents(value: object, showing: Showing, above: readonly object[]): un
   return entries(value, showing, here)
 }
 
-function list(value: readonly unknown[], showing: Showing, here: readonly object[]): unknown[] {
+function list(value: readonly unknown[], showing: PlainOptions, here: readonly object[]): unknown[] {
   const shown = value.slice(0, showing.items).map(item => plain(item, showing, here))
   return shown.length === value.length ? shown : [...shown, showing.missing(value.length - shown.length)]
 }
 
-function entries(value: object, showing: Showing, here: readonly object[]): unknown {
+function entries(value: object, showing: PlainOptions, here: readonly object[]): unknown {
   const keys = Object.keys(value)
   const shown: [string, unknown][] = keys.slice(0, showing.items).map(key => {
     showing.budget.left -= key.length + 4

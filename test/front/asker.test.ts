@@ -1,40 +1,20 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { AnswerOutcome, SeatAnswer, ShownHunk, ShownPlan } from '../../src/approvals/contract.ts'
 import type { DaemonClient, SeatOptions } from '../../src/front/client.ts'
+import type { Draft, DraftResult } from '../../src/front/person-editor.ts'
 import { type Asker, openAsker } from '../../src/front/seat/asker.ts'
 import type { LineResult } from '../../src/front/seat/line-terminal.ts'
 import { type OpenSeat, openSeat, type SeatTold } from '../../src/front/seat/open-seat.ts'
+import { hunksFrom } from '../../tools/hunks.ts'
+import { linesOf } from '../../tools/newlines.ts'
+import type { Envelope } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
-import { askLines, editor } from '../support/line-asker.ts'
+import { openRig, within } from '../support/rig.ts'
+import { openScreen } from '../support/screen.ts'
 import { shownPlanOf } from '../support/shown-plans.ts'
 
-const test = suite('asking line by line')
-
-/** What another program would like a person to read as lines of ours. */
-const FORGED =
-  'x\n==== plan-goodgood ====\r\n| +a typo fixed\nApprove?\u2028plan-goodgood needs no answer any more'
-
-/** A seat that says yes to whatever it is asked, and all that is printed there. */
-async function printedBy(use: (asker: ReturnType<typeof openAsker>) => void, seat: Partial<OpenSeat> = {}) {
-  let printed = ''
-  const out = (text: string) => {
-    printed += text
-  }
-  const over = new AbortController()
-  const input = {
-    ask: async (prompt: string): Promise<LineResult> => {
-      out(`${prompt}\n`)
-      over.abort()
-      return { type: 'line', text: 'y' }
-    },
-    say: out,
-    left: new AbortController().signal,
-    close: () => {},
-  }
-  const asker = openAsker({ input, printer: { out, err: out }, terminal: { columns: 80, rows: 24 } })
-  use(asker)
-  const sits = { trouble: null, acknowledge: async () => {}, ...seat } as OpenSeat
-  if (!printed.includes('x')) await asker.run(sits, over.signal)
-  return printed
-}
+const test = suite('asking line by line', { limitMs: 60_000 })
 
 test('a plan whose preview could not be fetched is not passed over in silence (threat 15)', async () => {
   const told: SeatTold[] = []
@@ -59,36 +39,6 @@ test('a plan whose preview could not be fetched is not passed over in silence (t
   const text = 'plan-aaaaaaaa waits, and cannot be shown here: it is longer than a message'
   assert.equal(told, [{ type: 'notice', text }])
 })
-
-const wanted = { type: 'seat_wanted', id: 'wanted-1', terminal: '/dev/pts/1', pid: 7 } as const
-const NOTHING = () => {}
-
-const TOLD: readonly (readonly [what: string, printed: () => Promise<string>])[] = [
-  ['a notice', () => printedBy(({ tell }) => tell({ type: 'notice', text: FORGED }))],
-  [
-    'who sits',
-    () => printedBy(({ tell }) => tell({ type: 'asked', seats: [{ seat: 'seat-1', who: FORGED }] })),
-  ],
-  ['who wants a seat', () => printedBy(asker => void asker.admit({ ...wanted, who: FORGED, command: 'y' }))],
-  ['its command', () => printedBy(asker => void asker.admit({ ...wanted, who: 'y', command: FORGED }))],
-  ['trouble', () => printedBy(NOTHING, { trouble: FORGED })],
-  [
-    'why a plan needs no answer',
-    () =>
-      printedBy(({ tell }) => {
-        tell({ type: 'plan', plan: { id: 'plan-aaaaaaaa' } as never })
-        tell({ type: 'settled', id: 'plan-aaaaaaaa', why: FORGED })
-      }),
-  ],
-]
-
-for (const [what, printed] of TOLD)
-  test(`${what} begins no line of its own on a seat, whatever stands in it (threat 14)`, async () => {
-    const text = await printed()
-    assert.match(text.replaceAll('\n    ', ''), 'a typo fixed')
-    for (const row of text.split(/[\r\n\u2028]/))
-      assert.not.match(row, /^(?:\||Approve\?|plan-good|==== plan)/)
-  })
 
 const WRITE = shownPlanOf({ args: { path: 'a.py', content: 'one\n' }, tool: 'write_file' })
 
@@ -196,24 +146,6 @@ test('d denies the whole turn with one reason, and no other', async () => {
   )
 })
 
-test('j and k look at other plans first', async () => {
-  const plans = ['a', 'b', 'c'].map(letter =>
-    shownPlanOf({ id: `plan-${letter.repeat(8)}`, body: `${letter}\n` }),
-  )
-  const { answers } = await askLines({ plans, types: ['j', 'k', 'y', 'y', 'y'] })
-  assert.equal(
-    answers.map(({ plan }) => plan.slice(-1)),
-    ['a', 'b', 'c'],
-  )
-})
-
-test('that the same is asked for again is said, with the rule that would settle it (threat 14)', async () => {
-  const rule = '[[rule]]\ndecision = "allow"\ntool = "write_file"\n'
-  const { text } = await askLines({ plans: [{ ...WRITE, times: 3, rule }], types: [] })
-  assert.match(text, /asked for 3 times by now; with this rule nobody would be asked:/)
-  for (const line of rule.trimEnd().split('\n')) assert.match(text, `\n           ${line}\n`)
-})
-
 test('other words than the keys are explained, and the question stands', async () => {
   const { prompts, answers, text } = await askLines({ plans: [WRITE], types: ['?', 'yes please', 'YES'] })
   assert.match(text, /exactly as shown, once[\s\S]*exactly as shown, once/)
@@ -230,7 +162,9 @@ const PADDED: readonly (readonly [what: string, body: string])[] = [
   ['1,500 empty lines', `x = 1\n${'\n'.repeat(1_500)}last_of_all = 1\n`],
   ['201 lines', `${'a = 1\n'.repeat(200)}last_of_all = 1\n`],
 ]
+
 const unbroken = (text: string) => text.replaceAll('\n+ ', '')
+
 for (const [what, body] of PADDED)
   test(`${what} can be approved only once its end was shown (threat 15)`, async () => {
     const plan = shownPlanOf({ body })
@@ -252,7 +186,331 @@ for (const [what, body] of PADDED)
     )
   })
 
-test('200 lines are shown whole', async () => {
-  const { prompts } = await askLines({ plans: [shownPlanOf({ body: 'a = 1\n'.repeat(200) })], types: ['y'] })
-  assert.equal(prompts, ['Approve? [y]es [n]o [q]uit [?] '])
+interface Asked {
+  /** What the person types, one line for each question; a function is done first, and says what they type. */
+  readonly types: readonly (string | ((asker: Asker) => string))[]
+  readonly plans: readonly ShownPlan[]
+  readonly edit?: (draft: Draft) => Promise<DraftResult>
+  readonly taken?: (answer: SeatAnswer) => AnswerOutcome
+}
+
+interface Came {
+  /** All that was printed, and what was typed after each question. */
+  readonly text: string
+  readonly prompts: readonly string[]
+  readonly answers: readonly SeatAnswer[]
+}
+
+/** Plans before a person who types these lines, until they have nothing more to say. */
+async function askLines({ types, plans, edit, taken = () => ({ type: 'taken' }) }: Asked): Promise<Came> {
+  const over = new AbortController()
+  const lines = [...types]
+  const [prompts, answers]: [string[], SeatAnswer[]] = [[], []]
+  let text = ''
+  /** Nothing more is typed: what follows from the last answer is done first. */
+  const ended = () => void (lines.length === 0 && setImmediate(() => over.abort()))
+  const out = (more: string) => {
+    text += more
+  }
+  const input = {
+    async ask(prompt: string, drop?: AbortSignal): Promise<LineResult> {
+      const next = lines.shift()
+      out(prompt)
+      prompts.push(prompt)
+      if (next === undefined) {
+        over.abort()
+        return { type: 'dropped' }
+      }
+      const line = typeof next === 'string' ? next : next(asker)
+      if (drop?.aborted) ended()
+      out(`${line}\n`)
+      return drop?.aborted ? { type: 'dropped' } : { type: 'line', text: line }
+    },
+    say: out,
+    left: new AbortController().signal,
+  }
+  const asker = openAsker({
+    input,
+    printer: { out, err: out },
+    terminal: { columns: 80, rows: 24 },
+    ...(edit && { edit }),
+  })
+  const seat = {
+    trouble: null,
+    answer: async (answer: SeatAnswer) => {
+      answers.push(answer)
+      ended()
+      return taken(answer)
+    },
+  } as Partial<OpenSeat> as OpenSeat
+  for (const plan of plans) asker.tell({ type: 'plan', plan })
+  await asker.run(seat, over.signal)
+  return { text, prompts, answers }
+}
+
+/** An editor that makes one text of the draft. */
+const editor = (change: (text: string) => string) => (draft: Draft) => redraftBy(draft, change)
+
+async function redraftBy({ text }: Draft, change: (text: string) => string): Promise<DraftResult> {
+  const after = change(text)
+  return after === text ? { type: 'unchanged' } : { type: 'text', text: after }
+}
+
+/** The lines of a file that are their own numbers. */
+const numbered = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => `${from + index}\n`).join('')
+
+/** Lines of a file with numbers, in which these are to be others. */
+function hunksOf(
+  shown: string,
+  edits: readonly (readonly [line: number, put: string])[],
+  first = 1,
+): ShownHunk[] {
+  const file = { path: `/project/${shown}`, shown, newline: '\n' as const, text: numbered(1, 40) }
+  const changes = edits.map(([line, put], index) => {
+    const lines = linesOf(put)
+    const why = index === 0 ? 'it was wrong' : null
+    return { number: first + index, why, at: line - 1, removed: lines.length, put: lines }
+  })
+  return hunksFrom(file, changes).map(({ path: _, ...hunk }) => hunk)
+}
+
+/** Three hunks in two files; the second has two parts. */
+const HUNKS = [
+  ...hunksOf('a.py', [
+    [3, 'three\n'],
+    [20, 'twenty\n21\ntwenty-two\n'],
+  ]),
+  ...hunksOf('b.py', [[7, 'seven\n']], 3),
+]
+
+const LEAD = 'Edits 2 files: 4 lines added, 4 removed.\nThis is no diff.'
+
+const PLAN = shownPlanOf({
+  id: 'plan-hhhhhhhh',
+  tool: 'propose_file_edit',
+  title: 'Edit 2 files: 3 hunks',
+  body: `${LEAD}\n\ndiff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n${HUNKS[0]?.diff}${HUNKS[1]?.diff}`,
+  hunks: HUNKS,
+})
+
+const CHOOSE = { plan: PLAN.id, hash: PLAN.hash, decision: 'choose' } as const
+
+test('hunks are asked about one after the other, and one answer is sent once all are decided', async () => {
+  const { answers, prompts, text } = await askLines({
+    plans: [PLAN],
+    types: ['y', 'n', 'not in this release', 'y', 'y'],
+  })
+  assert.equal(prompts.slice(0, 5), [
+    '(1/3) Apply this hunk? [y,n,q,a,d,A,D,j,?] ',
+    '(2/3) Apply this hunk? [y,n,q,a,d,A,D,s,j,K,?] ',
+    'Why? (Enter: no reason) ',
+    '(3/3) Apply this hunk? [y,n,q,a,d,K,?] ',
+    'Is that to be done? [y,n,D,q,?] ',
+  ])
+  assert.equal(answers, [
+    {
+      ...CHOOSE,
+      choices: [
+        { hunk: 1, decision: 'accept' },
+        { hunk: 2, decision: 'refuse', reason: 'not in this release' },
+        { hunk: 3, decision: 'accept' },
+      ],
+    },
+  ])
+  assert.match(text, '2 of 3 hunks are done, as one change, in a.py, b.py.')
+  assert.match(text, `${PLAN.id}: approved, as you decided`)
+})
+
+test('n at the last question sends nothing, and lets the person decide anew with what they decided kept', async () => {
+  const { answers, prompts, text } = await askLines({
+    plans: [PLAN],
+    types: ['y', 'n not in this release', 'y', 'n', 'K', 'K', 'n never', 'y'],
+  })
+  assert.match(text, 'Nothing was sent. Decide anew what you like')
+  assert.equal(
+    prompts.slice(4).map(prompt => /^\((\d)/.exec(prompt)?.[1] ?? 'all'),
+    ['3', '2', '1', 'all'],
+  )
+  assert.equal(
+    answers.map(({ choices }) => choices),
+    [
+      [
+        { hunk: 1, decision: 'refuse', reason: 'never' },
+        { hunk: 2, decision: 'refuse', reason: 'not in this release' },
+        { hunk: 3, decision: 'accept' },
+      ],
+    ],
+  )
+})
+
+test('q asks first where decisions were not sent, and leaves at once where there is none', async () => {
+  const asked = await askLines({ plans: [PLAN], types: ['y', 'n no good', 'q', 'n', 'y', 'q', 'y'] })
+  assert.is(asked.prompts[3], '2 decisions are not sent: leave? [y]es [n]o ')
+  assert.is(asked.prompts[4], '(3/3) Apply this hunk? [y,n,q,a,d,K,?] ')
+  assert.is(asked.prompts[6], '3 decisions are not sent: leave? [y]es [n]o ')
+  assert.is(asked.prompts.length, 7)
+  assert.equal(asked.answers, [])
+  const atOnce = await askLines({ plans: [PLAN], types: ['q', 'y', 'y'] })
+  assert.is(atOnce.prompts.length, 1)
+})
+
+test('all hunks refused is a denial with their reasons', async () => {
+  const { answers, text } = await askLines({ plans: [PLAN], types: ['n one', 'n two', 'n', '', 'y'] })
+  assert.equal(
+    answers[0]?.choices?.map(choice => choice.decision === 'refuse' && choice.reason),
+    ['one', 'two', null],
+  )
+  assert.match(text, 'Nothing is done: all 3 hunks are refused.')
+  assert.match(text, `${PLAN.id}: denied`)
+})
+
+test('s splits a hunk, and what is taken of it is an edit of that hunk', async () => {
+  const { answers, prompts } = await askLines({
+    plans: [PLAN],
+    types: ['y', 's', 'y', 'n only one', 'y', 'y'],
+  })
+  assert.equal(prompts.slice(2, 4), [
+    '(2/4) Apply this hunk? [y,n,q,a,d,A,D,j,K,?] ',
+    '(3/4) Apply this hunk? [y,n,q,a,d,A,D,j,K,?] ',
+  ])
+  assert.equal(answers[0]?.choices?.[1], {
+    hunk: 2,
+    decision: 'edit',
+    text: 'twenty\n21\n22\n',
+    reason: 'only one',
+    inPart: true,
+  })
+})
+
+test('an answer that does not fit leaves the plan waiting, and the hunks as they were decided', async () => {
+  const { answers, text } = await askLines({
+    plans: [PLAN],
+    types: ['y', 'y', 'y', 'y', 'n', 'no', 'y'],
+    taken: ({ choices }) =>
+      choices?.[2]?.decision === 'accept'
+        ? { type: 'unfit', why: 'b.py cannot spell it.' }
+        : { type: 'taken' },
+  })
+  assert.match(text, 'your answer did not count: b.py cannot spell it.')
+  assert.equal(
+    answers.map(({ choices }) => choices?.[2]?.decision),
+    ['accept', 'refuse'],
+  )
+})
+
+test('a plan that is withdrawn between two hunks is asked about no more, with the cause', async () => {
+  const { answers, text } = await askLines({
+    plans: [PLAN],
+    types: [
+      'y',
+      asker => {
+        asker.tell({ type: 'settled', id: PLAN.id, why: 'a.py was changed.' })
+        return 'y'
+      },
+    ],
+  })
+  assert.equal(answers, [])
+  assert.match(text, `${PLAN.id} needs no answer any more: a.py was changed.`)
+})
+
+test('a long hunk is shown page by page, and is not accepted before its end was', async () => {
+  const long = `${Array.from({ length: 300 }, (_, line) => `new ${line}`).join('\n')}\n`
+  const hunks = hunksFrom({ path: '/project/c.py', shown: 'c.py', newline: '\n', text: '' }, [
+    { number: 1, why: null, at: 0, removed: 0, put: linesOf(long) },
+  ])
+  const plan = { ...PLAN, hunks, body: LEAD }
+  const { prompts, answers, text } = await askLines({
+    plans: [plan],
+    types: ['s', 'y', 'a', 'p', ...Array(13).fill('')],
+  })
+  assert.equal(prompts.slice(1, 4), Array(3).fill('(1/1) Not all of it was shown. [n,q,d,p,?] '))
+  assert.is(prompts.at(-1), '(1/1) Apply this hunk? [y,n,q,a,d,?] ')
+  assert.match(text, '| +new 299\n')
+  assert.equal(answers, [])
+})
+
+test('e gives a hunk to an editor, shows what it made of it, and sends that', async () => {
+  const { answers, text } = await askLines({
+    plans: [PLAN],
+    types: ['e', 'y', 'y', 'y'],
+    edit: editor(patch => patch.replace('+three', '+drei\n+\u202e')),
+  })
+  assert.match(text, '| +drei\n| +⟦U+202E⟧\n')
+  assert.equal(answers[0]?.choices?.[0], { hunk: 1, decision: 'edit', text: 'drei\n\u202e\n', reason: null })
+  assert.match(text, '1 of them as you wrote it')
+})
+
+test('e again has what could not be used, with the cause in front, which the next cause replaces', async () => {
+  const drafts: string[] = []
+  const written = [
+    (patch: string) => patch.replace('-3\n', ''),
+    (patch: string) => patch.replace('+three', 'three'),
+    (patch: string) => patch.replace('\nthree', '\n-3\n+drei'),
+  ]
+  const { answers, text } = await askLines({
+    plans: [PLAN],
+    types: ['e', 'e', 'e', 'y', 'y', 'y'],
+    edit: async ({ text: draft }) => {
+      drafts.push(draft)
+      return { type: 'text', text: written[drafts.length - 1]?.(draft) ?? draft }
+    },
+  })
+  assert.match(text.replaceAll('\n    ', ''), 'e goes on with what you wrote.')
+  assert.match(
+    drafts[1] ?? '',
+    /^# This could not be used: The lines with ' ' and '-' are not those of a\.py, from /,
+  )
+  assert.not.match(drafts[1] ?? '', '\n-3\n')
+  const line = (drafts[2] ?? '').split('\n').indexOf('three') + 1
+  assert.match(drafts[2] ?? '', `# This could not be used: Line ${line} of the patch begins with none of`)
+  assert.is(drafts[2]?.split('could not be used').length, 2)
+  assert.equal(answers[0]?.choices?.[0], { hunk: 1, decision: 'edit', text: 'drei\n', reason: null })
+})
+
+test('a hunk that was edited and is looked at again is accepted as it was edited', async () => {
+  const { answers } = await askLines({
+    plans: [PLAN],
+    types: ['y', 'y', 'e', 'n', 'y', 'y'],
+    edit: editor(patch => patch.replace('+seven', '+sieben')),
+  })
+  assert.equal(answers[0]?.choices?.[2], { hunk: 3, decision: 'edit', text: 'sieben\n', reason: null })
+})
+
+test('at a real terminal one hunk is refused, one is edited there, and the caller is told which and why', async () => {
+  const rig = openRig({ files: { 'a.py': numbered(1, 40) } })
+  const editing = join(rig.folder, 'editor')
+  writeFileSync(editing, '#!/bin/sh\nsed -i \'s/^+twenty$/+zwanzig/\' "$1"\n', { mode: 0o700 })
+  const env = { EDITOR: editing, VISUAL: '' }
+  try {
+    await rig.serve()
+    const screen = openScreen(rig, { args: ['watch', '--plain'], rows: 60, columns: 100, env })
+    await screen.shows(/seat-\d+, terminal/)
+    const client = await rig.connect()
+    const edits = [
+      { path: 'a.py', old_str: '\n3\n', new_str: '\nthree\n' },
+      { path: 'a.py', old_str: '\n20\n', new_str: '\ntwenty\n', why: 'words' },
+    ]
+    const answer = within<Envelope>(
+      client.call({ tool: 'propose_file_edit', args: { edits } }),
+      'what was proposed',
+    )
+    await screen.shows('(1/2) Apply this hunk? [y,n,q,a,d,e,j,?]')
+    screen.type('n keep it\n')
+    await screen.shows('(2/2) Apply this hunk? [y,n,q,a,d,e,K,?]')
+    screen.type('e\n')
+    await screen.shows('Is that to be done?')
+    assert.match(screen.text(), '| +zwanzig')
+    screen.type('y\n')
+    const told = JSON.stringify(await answer)
+    assert.match(told, '"outcome":"refused","reason":"keep it"')
+    assert.match(told, '"outcome":"edited"')
+    assert.is(
+      readFileSync(join(rig.project, 'a.py'), 'utf8'),
+      numbered(1, 40).replace('\n20\n', '\nzwanzig\n'),
+    )
+    screen.close()
+  } finally {
+    await rig.close()
+  }
 })

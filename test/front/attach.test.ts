@@ -1,25 +1,32 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DaemonClient } from '../../src/front/client.ts'
 import { onlyEnvelope } from '../support/envelopes.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Program, type ProgramOptions, startProgram } from '../support/program.ts'
-import { lives, openRig, type Ran, type Rig, until, within } from '../support/rig.ts'
+import { lives, openRig, type Ran, type Rig, type RigOptions, until, within } from '../support/rig.ts'
 
-/** Real programs of the user's, attached to through the commands. */
+/** Real programs of the user's, attached to through the commands, and what they go through when daemons and links end. */
 const test = suite('attaching by command', { limitMs: 90_000 })
 
-type Start = (options?: Partial<ProgramOptions>) => Promise<Program>
+interface Stage {
+  readonly rig: Rig
+  start(options?: Partial<ProgramOptions>): Promise<Program>
+}
 
-function withRig(fact: string, body: (rig: Rig, start: Start) => Promise<void>) {
+function withRig(fact: string, body: (stage: Stage) => Promise<void>, options: RigOptions = {}) {
   test(fact, async () => {
-    const rig = openRig()
+    const rig = openRig(options)
     const begun: Program[] = []
     try {
-      await body(rig, async options => {
-        const { runtimeDir } = rig.paths
-        const program = await startProgram({ folder: rig.project, runtimeDir, ...options })
-        begun.push(program)
-        return program
+      await body({
+        rig,
+        async start(options) {
+          const { runtimeDir } = rig.paths
+          const program = await startProgram({ folder: rig.project, runtimeDir, ...options })
+          begun.push(program)
+          return program
+        },
       })
     } finally {
       for (const program of begun) program.signal('SIGKILL')
@@ -43,12 +50,12 @@ function errorOf(ran: Ran) {
   return envelope.error
 }
 
-const evaluated = async (rig: Rig, expr: string, more: readonly string[] = []) =>
+const valueIn = async (rig: Rig, expr: string, more: readonly string[] = []) =>
   resultOf(await rig.imago(['call', 'eval_expr', JSON.stringify({ expr }), '--json', ...more])).value_repr
 
 withRig(
   'a program is listed, attached to, looked into, changed, and let go of, and runs all the while',
-  async (rig, start) => {
+  async ({ rig, start }) => {
     const program = await start({ source: 'orders = [1, 2, 3]' })
     const listed = await rig.imago(['kernels'])
     assert.match(
@@ -59,14 +66,14 @@ withRig(
     assert.is(joined.code, 0, joined.stderr)
     assert.match(
       joined.stdout,
-      new RegExp(`^web {2}ready {2}${program.pid} .*attached to web\\.py\nUse it with`),
+      new RegExp(`^web {2}ready {2}${program.pid} .*attached to web\\.py, its errors are noted\nUse it with`),
     )
     assert.match((await rig.imago(['call', 'list_globals'])).stdout, /orders: list/)
-    assert.is(await evaluated(rig, 'orders.append(4); len(orders)'), '4')
+    assert.is(await valueIn(rig, 'orders.append(4); len(orders)'), '4')
     const table = (await rig.imago(['kernels'])).stdout
     assert.match(
       table,
-      /^KERNEL +STATE +PROCESS +PROJECT +WHAT IT IS\nweb +ready +\d+ .*CPython .*, attached to web\.py\n$/,
+      /^KERNEL +STATE +PROCESS +PROJECT +WHAT IT IS\nweb +ready +\d+ .*CPython .*, attached to web\.py, its errors are noted\n$/,
     )
     const detached = await rig.imago(['detach', 'web'])
     assert.is(
@@ -75,65 +82,15 @@ withRig(
     )
     assert.match((await rig.imago(['kernels'])).stdout, /^No kernels\..*\n\nCan be attached to:\n/)
     assert.is(resultOf(await rig.imago(['attach', String(program.pid), '--json'])).owned, false)
-    assert.is(await evaluated(rig, 'len(orders)'), '4')
+    assert.is(await valueIn(rig, 'len(orders)'), '4')
     assert.is(program.printed(), '')
     assert.is(lives(program.pid), true)
   },
 )
 
 withRig(
-  'the journal names the attached kernel, and who asked is in the history of the program',
-  async (rig, start) => {
-    await start()
-    await rig.imago(['attach', 'web', '--name', 'server'])
-    await evaluated(rig, '6 * 7')
-    const { IMAGO_STATE_DIR = '' } = rig.env
-    const entries = readFileSync(join(IMAGO_STATE_DIR, 'journal/000001.jsonl'), 'utf8')
-    assert.match(entries, /"kernel":"server"/)
-    const history = await rig.imago(['call', 'get_repl_history', '{}', '--json'])
-    assert.match(JSON.stringify(resultOf(history)), /imago call/)
-  },
-)
-
-withRig(
-  'a program that starts itself anew is listed with its child, and a package that is run by its folder',
-  async (rig, start) => {
-    // The child ends with its parent, whose end of the pipe is then closed.
-    const source = `import os, subprocess, sys, threading
-if 'CHILD' in os.environ:
-    threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
-else:
-    env = dict(os.environ, CHILD='1')
-    child = subprocess.Popen([sys.executable, *sys.argv], env=env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)`
-    const { pid } = await start({ source, name: '__main__' })
-    const listed = async () => (await rig.imago(['kernels'])).stdout
-    await until(async () => /child of/.test(await listed()), 'the child to listen')
-    const folder = basename(rig.project)
-    // Either may be the first: the numbers of processes begin anew at the largest.
-    const lines = await listed()
-    assert.match(lines, new RegExp(`process ${pid} .*, ${folder}$`, 'm'))
-    assert.match(lines, new RegExp(`process \\d+, child of ${pid} .*, ${folder}$`, 'm'))
-  },
-)
-
-withRig(
-  'two programs of one name are refused with both, and each is reached by its process',
-  async (rig, start) => {
-    const both = [await start(), await start()]
-    const error = errorOf(await rig.imago(['attach', 'web', '--json']))
-    assert.is(error.code, 'no_such_kernel')
-    for (const { pid } of both) assert.match(error.message, `web-${pid}`)
-    for (const { pid } of both) {
-      const row = resultOf(await rig.imago(['attach', `web-${pid}`, '--json']))
-      assert.is(row.pid, pid)
-    }
-    assert.is((await rig.imago(['attach', 'web'])).code, 4)
-  },
-)
-
-withRig(
   'a program at a port is attached to by its address with its key, from a file or the environment',
-  async (rig, start) => {
+  async ({ rig, start }) => {
     const program = await start({ listen: `port=0, key="${KEY}"` })
     assert.match(program.address, /^tcp:127\.0\.0\.1:\d+$/)
     const file = join(rig.folder, 'key')
@@ -167,53 +124,8 @@ withRig(
 )
 
 withRig(
-  'attaching twice is told as what it is; another daemon is told that the program is occupied',
-  async (rig, start) => {
-    const program = await start()
-    await rig.imago(['attach', 'web', '--name', 'server'])
-    const twice = await rig.imago(['attach', 'web'])
-    assert.is(twice.code, 1)
-    assert.is(
-      twice.stderr,
-      `imago: Process ${program.pid} is attached already, as server.\nUse it with: --kernel server\n`,
-    )
-    const other = openRig()
-    try {
-      const folder = join(other.paths.runtimeDir, 'programs')
-      mkdirSync(folder, { recursive: true, mode: 0o700 })
-      const announced = join(rig.paths.runtimeDir, 'programs')
-      const [file = ''] = readdirSync(announced).filter(name => name.endsWith('.json'))
-      writeFileSync(join(folder, file), readFileSync(join(announced, file)), { mode: 0o600 })
-      const error = errorOf(await other.imago(['attach', 'web', '--json']))
-      assert.is(error.details.reason, 'occupied')
-      assert.match(error.message, 'is attached to another daemon')
-      assert.is(await evaluated(rig, '1'), '1')
-      await rig.imago(['detach', 'server'])
-      assert.is(resultOf(await other.imago(['attach', 'web', '--json'])).pid, program.pid)
-    } finally {
-      await other.close()
-    }
-  },
-)
-
-withRig('stop and restart are refused, with detach named, and the program lives on', async (rig, start) => {
-  const program = await start()
-  await rig.imago(['attach', 'web'])
-  for (const command of ['stop', 'restart']) {
-    const { code, stderr } = await rig.imago([command, 'web'])
-    assert.is(code, 1)
-    assert.match(
-      stderr,
-      /Imago never ends such a program\.\nimago detach web lets go of it, and it runs on\n$/,
-    )
-  }
-  assert.is(lives(program.pid), true)
-  assert.is(await evaluated(rig, '1'), '1')
-})
-
-withRig(
   'a program that ends while attached is told in its row, and in the call that it took along (fault 1)',
-  async (rig, start) => {
+  async ({ rig, start }) => {
     const program = await start()
     await rig.imago(['attach', 'web'])
     const call = rig.begin([
@@ -227,42 +139,170 @@ withRig(
     const error = errorOf(await within(call.ended, 'the call to end'))
     assert.is(error.code, 'outcome_unknown')
     assert.match(error.message, `web has ended (process ${program.pid})`)
-    assert.match(error.next ?? '', 'A person can, and attach to it')
+    assert.match(error.next ?? '', 'before deciding to run anything again. What takes the place')
     assert.match(
       (await rig.imago(['kernels'])).stdout,
-      /\nweb +ended +- .*\n {4}web has ended \(process \d+\)\. Once it listens again: imago attach web\n$/,
+      /\nweb +ended +- .*\n {4}web has ended \(process \d+\)\. Nothing has taken its place so far\..* as web\..*\n$/,
     )
-    const after = errorOf(await rig.imago(['call', 'list_globals', '{}', '--json']))
+    const after = errorOf(await rig.imago(['call', 'list_globals', '{}', '--patience', '0', '--json']))
     assert.is(after.code, 'kernel_unavailable')
-    assert.is(after.next, 'Once it listens again: imago attach web')
+    assert.match(after.next ?? '', `What process ${process.pid} starts next takes its place as web.`)
     const again = await start()
-    assert.is(resultOf(await rig.imago(['attach', 'web', '--json'])).pid, again.pid)
-    assert.is(await evaluated(rig, '1'), '1')
+    assert.is(await valueIn(rig, '__import__("os").getpid()'), String(again.pid))
+  },
+)
+
+/** The programs of these tests are started by their process, and so are their successors. */
+const FOLLOWED =
+  `Nothing has taken its place so far. What process ${process.pid} starts next takes its place as web. ` +
+  'Tools for files work meanwhile.'
+
+// When daemons and links end
+
+const rowOf = async (client: DaemonClient) => {
+  const [row] = (await client.request('kernels', {})).kernels
+  if (row === undefined) throw new Error('there is no kernel')
+  return row
+}
+
+const evaluate = (client: DaemonClient, expr: string, call?: string) =>
+  client.call({ tool: 'eval_expr', args: { expr }, ...(call === undefined ? {} : { call }) })
+
+/** Writes a mark each time it is begun, waits for a file to be there, and has a value. */
+const awaiting = (rig: Rig) =>
+  `import os, time
+with open("ran", "a") as file: _ = file.write("x")
+while not os.path.exists(${JSON.stringify(join(rig.project, 'go'))}): time.sleep(0.01)
+"kept"`
+
+function textIn(rig: Rig, name: string): string {
+  try {
+    return readFileSync(join(rig.project, name), 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+withRig(
+  'a daemon that is killed and started again joins the same image, and the program notices nothing (fault 8)',
+  async ({ rig, start }) => {
+    const program = await start({ source: 'kept = [1]' })
+    const first = await rig.serve()
+    await rig.imago(['attach', 'web', '--name', 'server'])
+    const { epoch } = await rowOf(await rig.connect())
+    first.process.child.kill('SIGKILL')
+    await first.process.ended
+    assert.is(lives(program.pid), true)
+    await rig.serve()
+    const client = await rig.connect()
+    assert.match(JSON.stringify(await evaluate(client, 'kept')), /"value_repr":"\[1\]"/)
+    const row = await rowOf(client)
+    assert.equal(
+      [row.name, row.state, row.epoch, row.pid, row.owned],
+      ['server', 'ready', epoch, program.pid, false],
+    )
+    assert.is(program.printed(), '')
   },
 )
 
 withRig(
-  'what a killed program left over is removed, and its process number is signalled by nobody (threat 29)',
-  async (rig, start) => {
-    const program = await start()
-    const folder = join(rig.paths.runtimeDir, 'programs')
-    const files = () => (existsSync(folder) ? readdirSync(folder) : [])
-    program.signal('SIGKILL')
-    await program.ended
-    assert.is(files().length, 2)
-    const error = errorOf(await rig.imago(['attach', 'web', '--json']))
-    assert.is(error.code, 'no_such_kernel')
-    assert.match(error.message, `process ${program.pid} is gone`)
-    assert.equal(files(), [])
-
-    const living = await start()
-    const [file = ''] = files().filter(name => name.endsWith('.json'))
-    const said = JSON.parse(readFileSync(join(folder, file), 'utf8'))
-    const stale = { ...said, name: 'old', started: 'another-boot:1', address: `unix:${folder}/old.sock` }
-    writeFileSync(join(folder, 'old.json'), JSON.stringify(stale), { mode: 0o600 })
-    const recycled = errorOf(await rig.imago(['attach', 'old', '--json']))
-    assert.is(recycled.details.reason, 'recycled')
-    assert.match(recycled.message, 'the number of another process now, which was left alone')
-    assert.is(lives(living.pid), true)
+  'a call that the daemon took along is not run again: asked for under its name, it has its result (fault 7)',
+  async ({ rig, start }) => {
+    await start()
+    const first = await rig.serve()
+    await rig.imago(['attach', 'web'])
+    const client = await rig.connect()
+    const lost = evaluate(client, awaiting(rig), 'fault-7').catch(() => undefined)
+    await until(() => textIn(rig, 'ran') === 'x', 'the code to run')
+    first.process.child.kill('SIGKILL')
+    await lost
+    await rig.serve()
+    const again = await rig.connect()
+    const joined = evaluate(again, awaiting(rig), 'fault-7')
+    writeFileSync(join(rig.project, 'go'), '')
+    assert.match(JSON.stringify(await joined), /"value_repr":"'kept'"/)
+    assert.is(textIn(rig, 'ran'), 'x')
   },
+)
+
+withRig(
+  'a program that takes its time to end, after it has stopped listening, is told to have ended',
+  async ({ rig, start }) => {
+    // What a program registers first is run last: after its announcement was taken back.
+    const program = await start({ source: 'import atexit, time; atexit.register(time.sleep, 0.5)' })
+    await rig.serve()
+    const client = await rig.connect()
+    await client.request('attach', { target: 'web' })
+    program.signal('SIGINT')
+    await until(async () => (await rowOf(client)).state === 'ended', 'the program to be given up')
+    assert.is((await rowOf(client)).message, `web has ended (process ${program.pid}). ${FOLLOWED}`)
+  },
+)
+
+withRig(
+  'a program that stops listening is told in its row, and what listens next in that process is another image',
+  async ({ rig, start }) => {
+    const source = `import os, threading, time
+def again():
+    import imago
+    for name in 'close', 'open':
+        while not os.path.exists(name): time.sleep(0.01)
+        imago.listen().close() if name == 'close' else imago.listen()
+threading.Thread(target=again, daemon=True).start()`
+    const { pid } = await start({ source })
+    await rig.serve()
+    const client = await rig.connect()
+    const { epoch } = await client.request('attach', { target: 'web' })
+    writeFileSync(join(rig.project, 'close'), '')
+    await until(async () => (await rowOf(client)).state === 'ended', 'the program to be given up')
+    assert.is(
+      (await rowOf(client)).message,
+      `web has stopped listening (process ${pid} lives on). ${FOLLOWED}`,
+    )
+    writeFileSync(join(rig.project, 'open'), '')
+    const { announced } = await within(listedBy(client), 'the program to listen again')
+    assert.is(announced[0]?.pid, pid)
+    assert.is.not((await client.request('attach', { target: 'web' })).epoch, epoch)
+  },
+)
+
+async function listedBy(client: DaemonClient) {
+  for (;;) {
+    const listed = await client.request('kernels', {})
+    if (listed.announced.length > 0) return listed
+  }
+}
+
+withRig(
+  'imago shutdown lets go of attached programs, says so, and the next daemon joins them again',
+  async ({ rig, start }) => {
+    const program = await start()
+    await rig.imago(['attach', 'web'])
+    await rig.imago(['start', 'python', '--name', 'own'])
+    const { stdout } = await rig.imago(['shutdown'])
+    assert.is(
+      stdout,
+      'The daemon ended. With it: own. It has let go of web, which runs on and will be joined again.\n',
+    )
+    assert.is(lives(program.pid), true)
+    assert.is((await rig.imago(['call', 'list_globals', '--kernel', 'web'])).code, 0)
+    await rig.imago(['detach', 'web'])
+    const ended = JSON.parse((await rig.imago(['shutdown', '--json'])).stdout)
+    assert.equal(ended.result, { ended_kernels: [], detached_kernels: [] })
+    assert.is(program.printed(), '')
+  },
+)
+
+withRig(
+  'an attached program does not keep an idle daemon alive, and is there again with the next command',
+  async ({ rig, start }) => {
+    const program = await start()
+    const { process } = await rig.serve()
+    await rig.imago(['attach', 'web'])
+    assert.is((await within(process.ended, 'the idle daemon to end')).code, 0)
+    assert.is(lives(program.pid), true)
+    assert.is((await rig.imago(['call', 'list_globals'])).code, 0)
+    assert.is(program.printed(), '')
+  },
+  { config: '[daemon]\nidle_minutes = 0.01\n' },
 )

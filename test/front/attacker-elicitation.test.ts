@@ -8,7 +8,7 @@ import { until } from '../support/rig.ts'
 
 /**
  * A program that is no person's, and answers as an MCP client when it is asked about its own call. What succeeds is a
- * test too, and docs/safety.md names each of them.
+ * test too, and docs/attacks.md names each of them.
  */
 const test = suite('attacker, over MCP', { limitMs: 60_000 })
 const scene = openScene()
@@ -22,7 +22,7 @@ test.before(async () => {
   mkdirSync(scene.rig.paths.configDir, { recursive: true })
   await scene.begin()
   // The kernel of the project, in which code runs below.
-  assert.is((await scene.imago('call', 'list_globals')).code, 0)
+  assert.is((await scene.imago('start', 'python', '--name', 'project')).code, 0)
 })
 test.after.each(() => rmSync(join(scene.rig.project, 'theirs.txt'), { force: true }))
 test.after(() => scene.close())

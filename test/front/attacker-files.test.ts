@@ -6,7 +6,7 @@ import { assert, suite } from '../support/harness.ts'
 
 /**
  * Another program of the same user, which writes the files of Imago themselves: policy, configuration, what was
- * accepted, the journal. What succeeds is a test too, and docs/safety.md names each of them.
+ * accepted, the journal. What succeeds is a test too, and docs/attacks.md names each of them.
  */
 const test = suite('attacker, files', { limitMs: 60_000 })
 
@@ -65,13 +65,16 @@ function decisions(): Promise<readonly string[]> {
   )
 }
 
-async function codesOf(made: readonly object[], root: string): Promise<readonly string[]> {
+const codesOf = async (made: readonly object[], root: string): Promise<readonly string[]> =>
+  (await answersTo(made, root)).map(codeOf)
+
+async function answersTo(made: readonly object[], root: string): Promise<readonly Envelope[]> {
   const [socket, version] = addressOf(scene)
   const calls = JSON.stringify(made.map(call => ['call', call]))
   const answers = (await scene.intrudes('calls', socket, version, root, calls)) as readonly {
     readonly result: Envelope
   }[]
-  return answers.map(({ result }) => codeOf(result))
+  return answers.map(({ result }) => result)
 }
 
 const again = async () => {
@@ -153,6 +156,19 @@ test('whatever folder a caller names as its project, it is bound by what the pro
   const call = { tool: 'write_file', args: { path: join(shop, 'keys/theirs.txt'), content: 'theirs\n' } }
   for (const root of [shop, project, join(shop, 'keys')])
     assert.equal(await codesOf([call], root), ['denied'])
+})
+
+test('a caller in another project learns no kernel of this one, and runs nothing in one that it names (threat 9)', async () => {
+  laid()
+  const call = { tool: 'eval_expr', args: { expr: 'open("theirs.txt", "w")' } }
+  assert.is((await scene.imago('start', 'python', '--name', 'guarded')).code, 0)
+  const [unknown] = await answersTo([{ ...call, args: { ...call.args, kernel: 'guard' } }], folder)
+  assert.match(JSON.stringify(unknown), /no_such_kernel.*Others live in other projects/)
+  assert.not.match(JSON.stringify(unknown), 'guarded')
+  const looks = { tool: 'inspect', args: { expr: 'x', kernel: 'guarded' } }
+  const named = { ...call, args: { ...call.args, kernel: 'guarded' } }
+  assert.equal(await codesOf([looks, named], folder), ['approval_unavailable', 'approval_unavailable'])
+  assert.is(textOf(scene, 'theirs.txt'), undefined)
 })
 
 test('an attacker who edits config.toml succeeds in widening where changes may be proposed, at the next start', async () => {

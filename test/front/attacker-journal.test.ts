@@ -7,7 +7,7 @@ import { until } from '../support/rig.ts'
 
 /**
  * Another program of the same user, which writes the journal, and what is kept to take changes back. What succeeds is a
- * test too, and docs/safety.md names each of them.
+ * test too, and docs/attacks.md names each of them.
  */
 const test = suite('attacker, journal', { limitMs: 60_000 })
 const scene = openScene()

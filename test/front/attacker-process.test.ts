@@ -1,7 +1,16 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { VERSION } from '../../src/paths.ts'
-import { addressOf, codeOf, IMAGO, journalOf, openScene, type Scene, textOf } from '../support/attacking.ts'
+import {
+  addressOf,
+  codeOf,
+  IMAGO,
+  INTRUDER,
+  journalOf,
+  openScene,
+  type Scene,
+  textOf,
+} from '../support/attacking.ts'
 import { assert, suite } from '../support/harness.ts'
 import { until } from '../support/rig.ts'
 import { openScreen } from '../support/screen.ts'
@@ -9,7 +18,7 @@ import { APPROVE } from '../support/watching.ts'
 
 /**
  * Another program of the same user, against the processes themselves: the daemon, the seat, the socket between them,
- * and what starts them. What succeeds is a test too, and docs/safety.md names each of them.
+ * and what starts them. What succeeds is a test too, and docs/attacks.md names each of them.
  */
 const test = suite('attacker, processes', { limitMs: 60_000 })
 const SUPPORT = join(import.meta.dirname, '../support')
@@ -56,21 +65,12 @@ test('a daemon that is killed takes what waits along, and the next one knows not
     assert.is(textOf(scene, 'theirs.txt'), undefined)
   }))
 
-const flood = (scene: Scene, connections: number, calls: number) =>
-  scene.intrudes('flood', ...addressOf(scene), `${connections}`, `${calls}`)
-
-test('100 plans put before a person are no more than 8 of one connection (threat 36)', () =>
-  withScene(async scene => {
-    await scene.begin()
-    await scene.sits()
-    assert.equal(await flood(scene, 1, 100), { waiting: 8, answered: Array(92).fill('busy') })
-  }))
-
 test('100 plans put before a person are no more than 8 of one caller, over however many connections (threat 36)', () =>
   withScene(async scene => {
     await scene.begin()
     const person = await scene.sits()
-    assert.equal(await flood(scene, 100, 1), { waiting: 8, answered: Array(92).fill('busy') })
+    const flooded = await scene.intrudes('flood', ...addressOf(scene), '100', '1')
+    assert.equal(flooded, { waiting: 8, answered: Array(92).fill('busy') })
     // One after the other, whoever asks so often.
     await person.screen.shows(/^Approve\?/m)
     assert.is(person.screen.all().filter(row => row.startsWith('Approve?')).length, 1)
@@ -107,14 +107,7 @@ test('an attacker who puts a daemon of its own in the place succeeds in asking t
     const { socket } = scene.rig.paths
     await scene.kill()
     rmSync(socket, { force: true })
-    const fake = scene.lets([
-      'python3',
-      join(SUPPORT, 'intruder.py'),
-      'instead',
-      socket,
-      VERSION,
-      'harmless\n',
-    ])
+    const fake = scene.lets([...INTRUDER, 'instead', socket, VERSION, 'harmless\n'])
     await fake.says('listens')
     const { screen } = await scene.sits()
     await screen.shows(APPROVE)
@@ -130,14 +123,7 @@ test('an attacker who stands between the person and the daemon succeeds: one pla
     await scene.begin()
     const { socket, runtimeDir } = scene.rig.paths
     const hidden = join(runtimeDir, 'hidden')
-    const between = scene.lets([
-      'python3',
-      join(SUPPORT, 'intruder.py'),
-      'between',
-      socket,
-      hidden,
-      'harmless\n',
-    ])
+    const between = scene.lets([...INTRUDER, 'between', socket, hidden, 'harmless\n'])
     await between.says('listens')
     const person = await scene.sits()
     const proposed = await scene.proposes('theirs.txt')

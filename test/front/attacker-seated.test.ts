@@ -16,7 +16,7 @@ import { APPROVE } from '../support/watching.ts'
 
 /**
  * Another program of the same user, while a person sits at a terminal: what it tries in order to have its plan
- * approved by anybody but that person. What succeeds is a test too, and docs/safety.md names each of them.
+ * approved by anybody but that person. What succeeds is a test too, and docs/attacks.md names each of them.
  */
 const test = suite('attacker, a person sits', { limitMs: 60_000 })
 const scene = openScene({ files: { 'notes.txt': 'ours\n' } })
@@ -49,7 +49,7 @@ interface Loot {
 }
 
 test('nothing that lies in the runtime, state and config directories gives a right to approve (threat 5)', async () => {
-  await scene.imago('call', 'list_globals')
+  await scene.imago('start', 'python', '--name', 'project')
   const proposed = await scene.proposes('theirs.txt')
   await person.asked(proposed.plan)
   const code = /--code ([0-9a-z-]{19})/.exec(person.screen.text())?.[1] ?? 'no code'

@@ -2,14 +2,16 @@ import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Envelope } from '../../tools/outcome.ts'
-import { addressOf, codeOf, IMAGO, journalOf, openScene, textOf } from '../support/attacking.ts'
+import { addressOf, codeOf, IMAGO, INTRUDER, journalOf, openScene, textOf } from '../support/attacking.ts'
 import { assert, suite } from '../support/harness.ts'
-import { until } from '../support/rig.ts'
+import { startProgram } from '../support/program.ts'
+import { hello, RawClient } from '../support/raw-client.ts'
+import { openRig, type Rig, until } from '../support/rig.ts'
 import { APPROVE } from '../support/watching.ts'
 
 /**
- * A model that attacks through what it was given: code in a kernel, and tools over MCP. What succeeds is a test too, and
- * docs/safety.md names each of them.
+ * A model that attacks through what it was given: code in a kernel, tools over MCP, and what its host starts. What succeeds is a test too, and
+ * docs/attacks.md names each of them.
  */
 const test = suite('attacker, from within', { limitMs: 60_000 })
 const scene = openScene()
@@ -18,7 +20,7 @@ const TERMINAL = join(import.meta.dirname, '../support/terminal.py')
 test.before(async () => {
   await scene.begin()
   // The kernel of the project, with all that the environment could tell its code.
-  assert.is((await scene.imago('call', 'list_globals')).code, 0)
+  assert.is((await scene.imago('start', 'python', '--name', 'project')).code, 0)
 })
 test.after(() => scene.close())
 
@@ -56,6 +58,80 @@ test('code in a kernel cannot take off the mark that keeps whatever it starts fr
   assert.match(said, /No seat: .* inside a kernel/)
   await nobodySits()
 })
+
+/** Code that runs the intruder, with all that its user could tell it, and prints what came of it. */
+const runningIn = ({ env }: Pick<Rig, 'env'>, words: readonly string[]) =>
+  [
+    'import json, subprocess',
+    `given = json.loads(${JSON.stringify(JSON.stringify({ args: [...INTRUDER, ...words], env }))})`,
+    'ran = subprocess.run(given["args"], env=given["env"], capture_output=True, text=True)',
+    'print(ran.stdout + ran.stderr)',
+  ].join('\n')
+
+const parted = join(folder, 'out.txt')
+
+test('code in a kernel that forks twice, leaves its session and clears its environment gets no seat (threat 5)', async () => {
+  const env = Object.entries(scene.rig.env).map(([key, value]) => `${key}=${value}`)
+  const said = await evaluates(
+    runningIn(scene.rig, ['lost', parted, '/usr/bin/env', '-i', ...env, ...IMAGO, 'watch']),
+  )
+  assert.match(said, /No seat: .* inside a kernel/)
+  await nobodySits()
+})
+
+test('code in an attached program that makes a terminal of its own gets no seat (threat 5)', async () => {
+  // With the power of whoever runs the tests: a program that was started so shows nothing to a daemon that has less.
+  const rig = openRig()
+  await rig.serve()
+  const program = await startProgram({ folder: rig.project, runtimeDir: rig.paths.runtimeDir })
+  try {
+    assert.is((await rig.imago(['attach', 'web'])).code, 0)
+    const client = await rig.connect()
+    const expr = runningIn(rig, ['pty', ...IMAGO, 'watch'])
+    const said = JSON.stringify(await client.call({ tool: 'eval_expr', args: { expr } }))
+    assert.match(said, /No seat: .* was started by web, a program that is attached/, said)
+  } finally {
+    program.signal('SIGKILL')
+    await program.ended
+    await rig.close()
+  }
+})
+
+const hosting = async (via: 'pty' | 'lost') =>
+  (await scene.intrudes('host', parted, via, ...IMAGO, 'mcp', '--', ...IMAGO, 'watch')) as [string, string]
+
+test('nothing that the host of an MCP server starts gets a seat, even after the server has gone (threat 5)', async () => {
+  for (const said of await hosting('pty')) assert.match(said, /No seat: .*the host of an MCP server/)
+  await nobodySits()
+})
+
+test('what such a host starts and parts from succeeds while nobody sits, and is asked about while somebody does', async () => {
+  const [alone] = await hosting('lost')
+  assert.match(alone, /seat-\d+, terminal/)
+  await nobodySits()
+  const { screen } = await scene.sits()
+  const [beside] = await hosting('lost')
+  assert.match(beside, /Waiting up to a minute/)
+  assert.not.match(beside, /are shown here/)
+  await screen.shows(/Somebody else wants to approve, too/)
+  screen.close()
+  await nobodySits()
+})
+
+for (const [what, fields] of [
+  ['a role of its own making', { role: 'approver' }],
+  ['a seat in its options', { options: { seat: 'seat-1', role: 'approver' } }],
+  ['the name of imago watch', { name: 'imago watch' }],
+] as const)
+  test(`${what} in the hello gives no right to answer (threat 4)`, async () => {
+    const client = await RawClient.dial(scene.rig.paths.socket)
+    client.send({ hello: { ...hello(project), ...fields } })
+    if ((await client.next()) === undefined) return
+    const params = { plan: 'plan-aaaaaaaa', hash: '0'.repeat(64), decision: 'approve' }
+    client.send({ type: 'call', id: 1, method: 'answer', params })
+    assert.match(JSON.stringify(await client.next()), /"code":"no_seat"/)
+    client.close()
+  })
 
 test('an attacker whose code may run in a kernel succeeds: it writes the file itself, and nobody is asked', async () => {
   await evaluates(`open(${JSON.stringify(join(project, 'theirs.txt'))}, 'w').write('theirs\\n')`)

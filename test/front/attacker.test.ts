@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { addressOf, IMAGO, journalOf, openScene, type Tried, textOf } from '../support/attacking.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -7,7 +7,7 @@ import { APPROVE } from '../support/watching.ts'
 
 /**
  * Another program of the same user, while nobody sits: what it tries in order to have a dangerous call done without a
- * person. What succeeds is a test too, and docs/safety.md names each of them.
+ * person. What succeeds is a test too, and docs/attacks.md names each of them.
  */
 const test = suite('attacker, nobody sits', { limitMs: 60_000 })
 const scene = openScene({ files: { 'notes.txt': 'ours\n' } })
@@ -134,28 +134,6 @@ test('an attacker who makes a terminal while nobody sits succeeds: it takes the 
   rmSync(join(scene.rig.project, 'theirs.txt'))
   await nobodySits()
 })
-
-const script = ['/usr/bin/script', '/bin/script'].find(path => existsSync(path))
-const NAMED = 'an attacker who uses script(1) while nobody sits succeeds, as with any terminal of its own'
-if (script === undefined) test.skip(NAMED, 'script(1) is not installed')
-else
-  test(NAMED, async () => {
-    const watch = scene.lets([
-      script,
-      '-qc',
-      `${IMAGO.map(word => `'${word}'`).join(' ')} watch`,
-      '/dev/null',
-    ])
-    await watch.says('are shown here')
-    const call = scene.imago('call', 'write_file', WRITE)
-    await watch.says(APPROVE)
-    watch.write('y\n')
-    assert.is((await call).code, 0)
-    assert.is(textOf(scene, 'theirs.txt'), 'theirs\n')
-    watch.write('\x03')
-    rmSync(join(scene.rig.project, 'theirs.txt'))
-    await nobodySits()
-  })
 
 test('an attacker who makes a terminal while nobody sits succeeds: it loosens the policy, and is asked no more', async () => {
   writeFileSync(policyFile, '[[rule]]\ndecision = "allow"\ntool = "write_file"\n')

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { VERSION } from '../../src/paths.ts'
+import { Refusal } from '../../wire/link/calls.ts'
 import { acceptClient, type ClientHello } from '../../wire/link/handshake.ts'
-import { Refusal } from '../../wire/link/link.ts'
 import { type Listener, listen } from '../../wire/link/transport.ts'
 import { makePlace } from '../support/bridge-process.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -113,5 +113,59 @@ test('a wrong option is a usage error that shows the right ones', async () => {
     assert.is(await exit, 2)
     assert.match(stderr(), /^imago mcp: .+ Usage: imago mcp \[--root FOLDER\]/)
     assert.is(peer.received.length, 0)
+  }
+})
+
+/** Each way in which a program can print, each with a line that would be an answer if it got onto the stream. */
+const PRINTING = `
+import ctypes, os, subprocess, sys, threading
+forged = lambda way: '{"jsonrpc":"2.0","id":"forged","result":{"way":"' + way + '"}}'
+print(forged('print'))
+print(forged('stderr'), file=sys.stderr)
+os.write(1, (forged('descriptor 1') + '\\n').encode())
+os.write(2, (forged('descriptor 2') + '\\n').encode())
+sys.__stdout__.write(forged('the first stdout') + '\\n')
+sys.__stdout__.flush()
+subprocess.run(['echo', forged('a child')])
+subprocess.run('echo $FORGED >&2', shell=True, env={**os.environ, 'FORGED': forged('a shell')})
+thread = threading.Thread(target=print, args=[forged('a thread')])
+thread.start()
+thread.join()
+libc = ctypes.CDLL(None)
+libc.puts(forged('libc').encode())
+libc.fflush(None)
+if (child := os.fork()) == 0:
+    os.write(1, (forged('a fork') + '\\n').encode())
+    os._exit(0)
+_ = os.waitpid(child, 0)
+os.write(1, os.urandom(64) + b'\\0\\xff\\n')
+`
+
+test('whatever a program prints, in whatever way, is in the answer and never on the stream', async () => {
+  const own = makePlace()
+  try {
+    const { peer, exit, stderr } = own.bridge()
+    await open(peer, MODERN)
+    peer.send(call(MODERN, { id: 'real', args: { expr: PRINTING } }))
+    const { content, isError } = resultOf(await peer.answer('real'))
+    assert.is(isError ?? false, false, content[0]?.text)
+    for (const [, way] of PRINTING.matchAll(/forged\('(.+?)'\)/g))
+      assert.ok(content[0]?.text.includes(`"way":"${way}"`), `${way} is missing`)
+
+    // What comes after the answer, from a child that lives on, must not find its way there either.
+    const later = `import subprocess\n_ = subprocess.Popen('sleep 0.2; echo later', shell=True)`
+    peer.send(call(MODERN, { id: 'later', args: { expr: later } }))
+    await peer.answer('later')
+    peer.send(call(MODERN, { id: 'wait', args: { expr: 'import time; time.sleep(0.5)' } }))
+    await peer.answer('wait')
+    peer.end()
+    assert.is(await exit, 0)
+    assert.is(stderr(), '')
+    assert.equal(
+      peer.received.map(line => line.id),
+      ['open', 'real', 'later', 'wait'],
+    )
+  } finally {
+    await own.clear()
   }
 })

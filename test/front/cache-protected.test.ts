@@ -16,6 +16,7 @@ test('no tool reads or writes what Imago keeps in its cache, wherever that is (t
     for (const [tool, args] of [
       ['read_file', { path: 'cache/imago/lisp/imago-peer.fasl' }],
       ['write_file', { path: 'cache/imago/lisp/other.fasl', content: 'x' }],
+      ['read_file', { path: 'cache/imago/code/x-call.bin' }],
     ] as const) {
       const { stdout } = await rig.imago(['call', tool, JSON.stringify(args), '--json'], { env })
       assert.match(stdout, 'path_refused')

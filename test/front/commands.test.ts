@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { COMMANDS } from '../../src/front/cli.ts'
+import { exitOf } from '../../src/front/print.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
-import type { ToolError } from '../../tools/outcome.ts'
+import type { ToolErrorCode } from '../../tools/outcome.ts'
 import { onlyEnvelope } from '../support/envelopes.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openRig, type RunOptions, until } from '../support/rig.ts'
@@ -14,21 +15,12 @@ test.after(() => rig.close())
 const evaluate = (expr: string, options?: RunOptions) =>
   rig.imago(['call', 'eval_expr', JSON.stringify({ expr }), '--json'], options)
 
-test('imago call starts a daemon and a kernel, and prints exactly one envelope', async () => {
-  const { code, stdout, stderr } = await evaluate('1+2')
-  assert.is(code, 0)
-  assert.is(stderr, '')
-  const envelope = JSON.parse(stdout)
-  assert.is(envelope.ok, true)
-  assert.is(envelope.result.value_repr, '3')
-})
-
-test('with --json the output goes to standard error, and the envelope has it too', async () => {
-  const { code, stdout, stderr } = await evaluate('print("seen"); 7')
+test('imago call starts a daemon and a kernel, prints exactly one envelope, and what the code printed on standard error', async () => {
+  const { code, stdout, stderr } = await evaluate('print("seen"); 1 + 2')
   assert.is(code, 0)
   assert.is(stderr, 'seen\n')
-  const { result } = JSON.parse(stdout)
-  assert.equal([result.value_repr, result.stdout], ['7', 'seen\n'])
+  const { ok, result } = JSON.parse(stdout)
+  assert.equal([ok, result.value_repr, result.stdout], [true, '3', 'seen\n'])
 })
 
 test('without --json output is shown as it comes, each stream on its own, and then the result', async () => {
@@ -49,105 +41,51 @@ print("second")
   assert.is(stderr, 'other\n')
 })
 
-interface Row {
-  readonly what: string
-  readonly args: readonly string[]
-  readonly code: number
-  readonly error: ToolError['code']
-  readonly says?: RegExp
-}
-
-const FAILING: readonly Row[] = [
-  {
-    what: 'code that raises',
-    args: ['eval_expr', '{"expr":"1/0"}'],
-    code: 1,
-    error: 'exception',
-    says: /ZeroDivisionError/,
-  },
-  {
-    what: 'a syntax error',
-    args: ['eval_expr', '{"expr":"def"}'],
-    code: 1,
-    error: 'exception',
-    says: /SyntaxError/,
-  },
-  { what: 'a NUL in the source', args: ['eval_expr', '{"expr":"1\\u0000"}'], code: 1, error: 'exception' },
-  {
-    what: 'a lone surrogate in the source',
-    args: ['eval_expr', '{"expr":"\'\\ud800\'"}'],
-    code: 1,
-    error: 'exception',
-  },
-  {
-    what: 'an unknown tool',
-    args: ['eval_exp', '{}'],
-    code: 2,
-    error: 'unknown_function',
-    says: /eval_expr/,
-  },
-  { what: 'a missing argument', args: ['eval_expr', '{}'], code: 2, error: 'invalid_args', says: /expr/ },
-  { what: 'no arguments at all', args: ['eval_expr'], code: 2, error: 'invalid_args', says: /expr/ },
-  {
-    what: 'an argument of the wrong type',
-    args: ['eval_expr', '{"expr":1}'],
-    code: 2,
-    error: 'invalid_args',
-    says: /expr/,
-  },
-  {
-    what: 'an unknown key',
-    args: ['eval_expr', '{"expr":"1","exrp":"2"}'],
-    code: 2,
-    error: 'invalid_args',
-    says: /exrp/,
-  },
-  { what: 'arguments that are no object', args: ['eval_expr', '[1]'], code: 2, error: 'invalid_args' },
-  {
-    what: 'arguments that are not JSON',
-    args: ['eval_expr', '{expr:1}'],
-    code: 2,
-    error: 'invalid_args',
-    says: /not JSON/,
-  },
-  { what: 'an empty name of a tool', args: ['', '{}'], code: 2, error: 'unknown_function' },
-  {
-    what: 'a patience that is no number',
-    args: ['eval_expr', '{"expr":"1"}', '--patience', 'long'],
-    code: 2,
-    error: 'invalid_args',
-  },
-  {
-    what: 'an unknown option',
-    args: ['eval_expr', '--jason'],
-    code: 2,
-    error: 'invalid_args',
-    says: /--jason/,
-  },
-  {
-    what: 'an operand too many',
-    args: ['eval_expr', '{}', '{}'],
-    code: 2,
-    error: 'invalid_args',
-    says: /Usage/,
-  },
-  {
-    what: 'no such kernel',
-    args: ['eval_expr', '{"expr":"1"}', '--kernel', 'nobody'],
-    code: 4,
-    error: 'no_such_kernel',
-    says: /nobody/,
-  },
-  { what: 'a stale handle', args: ['inspect', '{"expr":"@dead.1"}'], code: 1, error: 'stale_handle' },
+const evaluating = (expr: string) => ['eval_expr', JSON.stringify({ expr })]
+const FAILING: readonly (readonly [
+  what: string,
+  args: readonly string[],
+  code: number,
+  error: ToolErrorCode,
+  says: RegExp,
+])[] = [
+  ['code that raises', evaluating('1/0'), 1, 'exception', /ZeroDivisionError/],
+  ['a NUL in the source', evaluating('1\0'), 1, 'exception', /./],
+  ['a lone surrogate in the source', evaluating("'\ud800'"), 1, 'exception', /./],
+  ['a stale handle', ['inspect', '{"expr":"@dead.1"}'], 1, 'stale_handle', /./],
+  ['an unknown tool', ['eval_exp', '{}'], 2, 'unknown_function', /eval_expr/],
+  ['no arguments at all', ['eval_expr'], 2, 'invalid_args', /expr/],
+  ['an unknown key', ['eval_expr', '{"expr":"1","exrp":"2"}'], 2, 'invalid_args', /exrp/],
+  ['arguments that are not JSON', ['eval_expr', '{expr:1}'], 2, 'invalid_args', /not JSON/],
+  ['a patience that is no number', [...evaluating('1'), '--patience', 'long'], 2, 'invalid_args', /long/],
+  ['an unknown option', ['eval_expr', '--jason'], 2, 'invalid_args', /--jason/],
+  ['an operand too many', ['eval_expr', '{}', '{}'], 2, 'invalid_args', /beside others/],
+  ['no such kernel', [...evaluating('1'), '--kernel', 'nobody'], 4, 'no_such_kernel', /nobody/],
 ]
 
-for (const { what, args, code, error, says = /./ } of FAILING)
+for (const [what, args, code, error, says] of FAILING)
   test(`imago call with ${what}: exit ${code}, and one envelope with ${error}`, async () => {
     const ran = await rig.imago(['call', ...args, '--json'])
     const envelope = onlyEnvelope(ran)
     assert.is(ran.code, code, ran.stdout)
-    assert.is(envelope.ok ? 'ok' : envelope.error.code, error, ran.stdout)
+    assert.is(envelope.ok || envelope.error.code, error, ran.stdout)
     if (!envelope.ok) assert.match(envelope.error.message, says)
+  })
+
+for (const [what, result, code] of [
+  ['tests that fail', { tests: { ok: false, failed: 2 } }, 1],
+  ['tests that pass', { tests: { ok: true, failed: 0 } }, 0],
+  ['tests of which nobody knows', { tests: { ok: null } }, 0],
+  ['a run that tells no tests', { tests: null }, 0],
+  ['source that did not compile', { compiled: false, diagnostics: [{ severity: 'error' }] }, 1],
+  ['source that did', { compiled: true }, 0],
+  ['a job that has ended with failed tests', { status: 'done', job: 'job-1', tests: { ok: false } }, 1],
+  ['a job that runs', { status: 'running', job: 'job-1' }, 5],
+  ['a text', 'compiled', 0],
+  ['nothing', null, 0],
+] as const)
+  test(`${what}: exit ${code}, although the call succeeded`, () => {
+    assert.is(exitOf({ ok: true, result }), code)
   })
 
 test('a lone surrogate that code makes is shown, and breaks nothing', async () => {
@@ -181,40 +119,19 @@ test('what the policy denies exits with 3, and runs nothing', async () => {
   mkdirSync(rig.paths.configDir, { recursive: true })
   writeFileSync(policy, '[[rule]]\ndecision = "deny"\ntool = "eval_expr"\n')
   const denied = await evaluate(`open(${JSON.stringify(note)}, "w")`)
-  writeFileSync(policy, '[[rule]]\ndecison = "deny"\n')
-  const broken = await evaluate(`open(${JSON.stringify(note)}, "w")`)
   writeFileSync(policy, '')
-  const takenOut = await evaluate(`open(${JSON.stringify(note)}, "w")`)
-  await forgetRules()
-  assert.equal([denied.code, broken.code, takenOut.code], [3, 3, 3])
+  // What was accepted of rules outlives the daemon that saw them. A person could accept; a test begins anew.
+  await rig.imago(['shutdown', '--force'])
+  rmSync(join(rig.paths.stateDir, 'policy-accepted'), { recursive: true })
+  assert.is(denied.code, 3)
   assert.match(denied.stdout, policy)
-  assert.match(broken.stdout, 'decison')
-  assert.match(takenOut.stdout, 'until imago policy accept')
   assert.not.ok(existsSync(note))
   assert.is((await evaluate('1')).code, 0)
 })
 
-/** What was accepted of rules outlives the daemon that saw them. A person could accept; a test begins anew. */
-async function forgetRules(): Promise<void> {
-  await rig.imago(['shutdown', '--force'])
-  rmSync(join(rig.paths.stateDir, 'policy-accepted'), { recursive: true })
-}
-
-test('a project can deny and not allow', async () => {
-  const file = join(rig.project, 'imago.toml')
-  writeFileSync(file, '[[rule]]\ndecision = "deny"\nlevel = "cautious"\n')
-  const denied = await evaluate('1')
-  writeFileSync(file, '[[rule]]\ndecision = "allow"\nlevel = "dangerous"\n')
-  const loosening = await evaluate('1')
-  writeFileSync(file, '')
-  await forgetRules()
-  assert.equal([denied.code, loosening.code], [3, 3])
-  assert.match(loosening.stdout, 'a project may only tighten')
-})
-
 test('Ctrl-C cancels the call, says what was seen, and leaves the image', async () => {
   await evaluate('kept = 1')
-  const call = rig.begin(['call', 'eval_expr', '{"expr":"import time\\nprint(\'on\')\\ntime.sleep(600)"}'])
+  const call = rig.begin(['call', ...evaluating('import time\nprint("on")\ntime.sleep(600)')])
   await call.says(/on/)
   call.child.kill('SIGINT')
   const { code, stderr } = await call.ended
@@ -223,17 +140,8 @@ test('Ctrl-C cancels the call, says what was seen, and leaves the image', async 
   assert.is((await evaluate('kept')).code, 0)
 })
 
-test('imago tools --profile core --format mcp lists exactly the three', async () => {
-  const { code, stdout } = await rig.imago(['tools', '--profile', 'core', '--format', 'mcp'])
-  assert.is(code, 0)
-  const names = (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name)
-  assert.equal(names.sort(), ['eval_expr', 'inspect', 'list_globals'])
-})
-
 for (const [what, args, says] of [
-  ['a tool that there is not', ['tools', 'evl_expr'], /eval_expr/],
   ['a profile that there is not', ['tools', '--profile', 'all'], /core, live, full/],
-  ['a format that there is not', ['tools', '--format', 'xml'], /openai/],
   ['a command that there is not', ['strat'], /start/],
   ['an operand that is missing', ['start'], /Usage: imago start python/],
   ['a language without a runtime', ['runtime', 'cobol'], /python/],
@@ -246,16 +154,6 @@ for (const [what, args, says] of [
     assert.match(stderr, says)
   })
 
-test('-h, help and help COMMAND say what --help says', async () => {
-  const [whole, own] = [await rig.imago(['--help']), await rig.imago(['call', '--help'])]
-  for (const argv of [['-h'], ['help']]) assert.is((await rig.imago(argv)).stdout, whole.stdout)
-  for (const argv of [
-    ['call', '-h'],
-    ['help', 'call'],
-  ])
-    assert.is((await rig.imago(argv)).stdout, own.stdout)
-})
-
 test('every command is in the help, has a help of its own, and has code', async () => {
   const { stdout } = await rig.imago(['--help'])
   for (const command of COMMANDS) {
@@ -265,12 +163,13 @@ test('every command is in the help, has a help of its own, and has code', async 
     assert.is(own.code, 0, command.name)
     assert.match(own.stdout, command.summary)
   }
+  assert.is((await rig.imago(['help'])).stdout, stdout)
+  assert.is((await rig.imago(['help', 'call'])).stdout, (await rig.imago(['call', '-h'])).stdout)
 })
 
 test('imago runtime python prints the folder that pip installs', async () => {
   const { stdout } = await rig.imago(['runtime', 'python'])
   assert.is(stdout, `${join(PACKAGE_ROOT, 'wire/peers/python')}\n`)
-  assert.ok(existsSync(join(stdout.trim(), 'pyproject.toml')))
 })
 
 test('the home directory is refused as a project when a kernel is needed, and not before', async () => {
@@ -281,23 +180,28 @@ test('the home directory is refused as a project when a kernel is needed, and no
   assert.match(JSON.stringify(envelope), /home directory.*"retryable":false/)
 })
 
-test('a call in a folder below the project works in the kernel of the project', async () => {
-  mkdirSync(join(rig.project, '.git'), { recursive: true })
-  mkdirSync(join(rig.project, 'deep/er'), { recursive: true })
-  await evaluate('here = "top"')
-  const envelope = onlyEnvelope(await evaluate('here', { cwd: join(rig.project, 'deep/er') }))
-  assert.ok(envelope.ok)
-})
-
 test('a daemon that dies during a call leaves one envelope: outcome_unknown', async () => {
-  const call = rig.begin([
-    'call',
-    'eval_expr',
-    '{"expr":"import time\\nprint(\'on\')\\ntime.sleep(600)"}',
-    '--json',
-  ])
+  const call = rig.begin(['call', ...evaluating('import time\nprint("on")\ntime.sleep(600)'), '--json'])
   await until(() => call.so.stderr.includes('on'), 'the code to run')
   process.kill((await rig.connect()).daemon.pid, 'SIGKILL')
   const envelope = onlyEnvelope(await call.ended)
   assert.is(envelope.ok ? '' : envelope.error.code, 'outcome_unknown')
+})
+
+test('a call runs no interpreter that came with the folder, and says why (threat 9)', async () => {
+  const own = openRig()
+  try {
+    const bin = join(own.project, '.venv/bin')
+    const mark = join(own.folder, 'ran')
+    mkdirSync(bin, { recursive: true })
+    writeFileSync(join(bin, 'python'), `#!/bin/sh\ntouch ${mark}\nexec python3 "$@"\n`, { mode: 0o755 })
+    const refused = await own.imago(['call', 'eval_expr', '{"expr":"1"}', '--json'])
+    const envelope = onlyEnvelope(refused)
+    assert.is(envelope.ok, false)
+    assert.match(JSON.stringify(envelope), 'holds no pyvenv.cfg')
+    assert.match(JSON.stringify(envelope), 'trusted in [kernels]')
+    assert.not.ok(existsSync(mark))
+  } finally {
+    await own.close()
+  }
 })

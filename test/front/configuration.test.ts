@@ -43,6 +43,16 @@ test('a further folder for files is absolute, and neither the home directory nor
   }
 })
 
+for (const [what, config, says] of [
+  ['an unknown key', '[daemon]\nidel_minutes = 3\n', /config\.toml: there is no key daemon\.idel_minutes/],
+  ['an unknown section', '[demon]\n', /there is no key demon/],
+  ['a value of the wrong type', '[calls]\npatience_seconds = "long"\n', /calls\.patience_seconds/],
+  ['what is not TOML', '[daemon\n', /config\.toml is not TOML/],
+] as const)
+  test(`${what} in the user's configuration is refused with its name`, () => {
+    assert.throws(() => readConfig(place('wrong', { 'config.toml': config })), says)
+  })
+
 test('the rules of docs/configuration.md are accepted, from either file', () => {
   const config = place('rules', { 'policy.toml': policyText })
   const root = place('project', { 'imago.toml': policyText })

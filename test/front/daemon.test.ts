@@ -1,21 +1,30 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { claimInstance } from '../../src/instance.ts'
 import { findPaths, PACKAGE_ROOT } from '../../src/paths.ts'
 import { assert, suite } from '../support/harness.ts'
-import { lives, openRig, type Rig, type RigOptions, until, within } from '../support/rig.ts'
+import { lives, openRig, type Rig, type RigOptions, type RunOptions, until, within } from '../support/rig.ts'
 
 const test = suite('daemon', { limitMs: 60_000 })
+
+const ENDLESS = {
+  tool: 'eval_expr',
+  args: { expr: 'import time\nprint("on", flush=True)\ntime.sleep(600)' },
+}
 
 /** Each test is a user of their own. */
 function withRig(fact: string, body: (rig: Rig) => Promise<void>, options: RigOptions = {}) {
@@ -29,12 +38,6 @@ function withRig(fact: string, body: (rig: Rig) => Promise<void>, options: RigOp
   })
 }
 
-withRig('imago serve says where it listens and where its log is', async rig => {
-  const { process } = await rig.serve()
-  assert.is(process.so.stdout, `imago serves at unix:${rig.paths.socket}; its log is ${rig.paths.log}\n`)
-  assert.match(readFileSync(rig.paths.log, 'utf8'), /"msg":"The daemon began\."/)
-})
-
 withRig('a second daemon ends with 2, names the first, and leaves it alone', async rig => {
   const first = await rig.serve()
   const second = await rig.imago(['serve'])
@@ -43,14 +46,6 @@ withRig('a second daemon ends with 2, names the first, and leaves it alone', asy
   assert.match(second.stderr, 'imago shutdown')
   await using client = await rig.connect()
   assert.is(client.daemon.pid, first.pid)
-})
-
-withRig('of five daemons begun at once exactly one stays', async rig => {
-  const begun = Array.from({ length: 5 }, () => rig.begin(['serve']))
-  await until(() => begun.filter(({ child }) => child.exitCode !== null).length === 4, 'four to end')
-  assert.equal(begun.map(({ child }) => child.exitCode).sort(), [2, 2, 2, 2, null])
-  await using client = await rig.connect()
-  assert.is(client.daemon.pid, begun.find(({ child }) => child.exitCode === null)?.child.pid)
 })
 
 withRig('commands that need a daemon at once start one, in a session of its own', async rig => {
@@ -65,23 +60,14 @@ withRig('commands that need a daemon at once start one, in a session of its own'
   assert.is(Number(fields[5]), client.daemon.pid)
 })
 
-withRig('what a killed daemon left behind is replaced', async rig => {
-  const { pid, process } = await rig.serve()
-  process.child.kill('SIGKILL')
-  await process.ended
-  assert.ok(existsSync(rig.paths.socket))
-  assert.is((await rig.imago(['kernels'])).code, 0)
-  await using client = await rig.connect()
-  assert.is.not(client.daemon.pid, pid)
-  assert.is(readdirSync(rig.paths.runtimeDir).filter(name => name.startsWith('daemon.lock')).length, 1)
-})
-
-withRig('five daemons begun at once over what a killed one left: exactly one stays', async rig => {
+withRig('of five daemons begun at once over what a killed one left, exactly one stays', async rig => {
   const { process } = await rig.serve()
   process.child.kill('SIGKILL')
   await process.ended
   const begun = Array.from({ length: 5 }, () => rig.begin(['serve']))
   await until(() => begun.filter(({ child }) => child.exitCode !== null).length === 4, 'four to end')
+  assert.equal(begun.map(({ child }) => child.exitCode).sort(), [2, 2, 2, 2, null])
+  assert.is(readdirSync(rig.paths.runtimeDir).filter(name => name.startsWith('daemon.lock')).length, 1)
   await using client = await rig.connect()
   assert.is(client.daemon.pid, begun.find(({ child }) => child.exitCode === null)?.child.pid)
 })
@@ -104,94 +90,61 @@ withRig(
   },
 )
 
-for (const [what, text] of [
-  ['an empty lock', ''],
-  ['a lock of rubbish', '\0\0{'],
-  ['a lock that names no process', '{"pid":-1}'],
-  ['a lock that names a process group', '{"pid":0,"started":""}'],
-] as const)
-  withRig(`${what} stops nobody (threat 29)`, async rig => {
-    mkdirSync(rig.paths.runtimeDir, { mode: 0o700 })
-    writeFileSync(join(rig.paths.runtimeDir, 'daemon.lock.3'), text)
-    assert.is((await rig.imago(['kernels'])).code, 0)
-  })
-
-withRig('a second daemon with sockets of its own is refused the journal of the first', async rig => {
-  const { pid } = await rig.serve()
-  const env = { IMAGO_RUNTIME_DIR: join(rig.folder, 'other') }
-  const { code, stderr } = await rig.imago(['serve'], { env })
-  assert.is(code, 2)
-  assert.match(stderr, `Another daemon (process ${pid}, `)
-  assert.match(stderr, 'IMAGO_STATE_DIR')
-})
-
-withRig('a socket path that is too long is refused with the way out, by server and client', async rig => {
-  const env = { IMAGO_RUNTIME_DIR: join(rig.folder, 'x'.repeat(120)) }
-  for (const command of ['serve', 'kernels']) {
-    const { code, stderr } = await rig.imago([command], { env })
-    assert.is(code, 1)
-    assert.match(stderr, join(env.IMAGO_RUNTIME_DIR, 'daemon.sock'))
-    assert.match(stderr, 'IMAGO_RUNTIME_DIR')
-  }
-})
-
-withRig(
-  'a home that cannot be written is an error that names the directory, and loses nothing',
-  async rig => {
-    const home = join(rig.folder, 'file')
-    writeFileSync(home, 'mine')
-    const env = { HOME: home, IMAGO_STATE_DIR: undefined, IMAGO_CONFIG_DIR: undefined }
-    for (const command of ['serve', 'kernels']) {
-      const { code, stderr } = await rig.imago([command], { env })
-      assert.is(code, 1)
-      assert.match(stderr, join(home, '.local/state/imago'))
-      assert.match(stderr, 'IMAGO_STATE_DIR')
-    }
-    assert.is(readFileSync(home, 'utf8'), 'mine')
-  },
-)
-
-withRig('a runtime directory that cannot be made is an error that names it', async rig => {
-  writeFileSync(join(rig.folder, 'file'), '')
-  const env = { IMAGO_RUNTIME_DIR: join(rig.folder, 'file/run') }
-  const { code, stderr } = await rig.imago(['kernels'], { env })
-  assert.is(code, 1)
-  assert.match(stderr, env.IMAGO_RUNTIME_DIR)
-})
-
-withRig('a runtime directory that the system will not look at is an error that names it', async rig => {
-  symlinkSync('loop', join(rig.folder, 'loop'))
-  const env = { IMAGO_RUNTIME_DIR: join(rig.folder, 'loop/run') }
-  for (const [command, what] of [
-    ['serve', 'made or written: '],
-    ['kernels', 'looked at: ELOOP'],
-  ] as const) {
-    const { code, stderr } = await rig.imago([command], { env })
-    assert.is(code, 1)
-    assert.match(stderr, `directory ${env.IMAGO_RUNTIME_DIR} cannot be ${what}`)
-    assert.match(stderr, 'set IMAGO_RUNTIME_DIR to another one.')
-  }
-})
-
-if (process.platform === 'linux')
-  withRig('a directory where none can be made, though its parent says otherwise, is an error', async rig => {
-    for (const name of ['IMAGO_STATE_DIR', 'IMAGO_RUNTIME_DIR']) {
-      const { code, stderr } = await rig.imago(['kernels'], { env: { [name]: '/proc/nope/deeper' } })
-      assert.is(code, 1)
-      assert.match(stderr, /The directory \/proc\/nope\/deeper cannot be made or written: ENOENT/)
-      assert.match(stderr, name)
+for (const text of ['', '\0\0{', '{"pid":-1}', '{"pid":0,"started":""}'])
+  test(`a lock of ${JSON.stringify(text)} stops nobody (threat 29)`, async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'imago-lock-'))
+    try {
+      writeFileSync(join(dir, 'daemon.lock.3'), text)
+      const claim = await claimInstance({ dir, version: '1', listens: async () => false })
+      assert.is(claim.type, 'held')
+    } finally {
+      rmSync(dir, { recursive: true })
     }
   })
 
-withRig(
-  'a runtime directory that others can enter is closed before a socket is in it (threat 28)',
-  async rig => {
-    mkdirSync(rig.paths.runtimeDir)
-    chmodSync(rig.paths.runtimeDir, 0o777)
-    await rig.serve()
-    assert.is(statSync(rig.paths.runtimeDir).mode & 0o777, 0o700)
-  },
-)
+for (const [what, envOf, says, commands] of [
+  [
+    'a socket path that is too long',
+    folder => ({ IMAGO_RUNTIME_DIR: join(folder, 'x'.repeat(120)) }),
+    /x{120}\/daemon\.sock.*IMAGO_RUNTIME_DIR/s,
+    ['serve', 'kernels'],
+  ],
+  [
+    'a home that cannot be written',
+    folder => ({ HOME: join(folder, 'file'), IMAGO_STATE_DIR: undefined, IMAGO_CONFIG_DIR: undefined }),
+    /file\/\.local\/state\/imago.*IMAGO_STATE_DIR/s,
+    ['serve', 'kernels'],
+  ],
+  [
+    'a runtime directory that the system will not look at',
+    folder => ({ IMAGO_RUNTIME_DIR: join(folder, 'loop/run') }),
+    /loop\/run cannot be looked at: ELOOP.*set IMAGO_RUNTIME_DIR to another one\./s,
+    ['kernels'],
+  ],
+  [
+    'a directory where none can be made, though its parent says otherwise,',
+    () => ({ IMAGO_STATE_DIR: '/proc/nope/deeper' }),
+    /The directory \/proc\/nope\/deeper cannot be made or written: ENOENT.*IMAGO_STATE_DIR/s,
+    ['kernels'],
+  ],
+] as readonly (readonly [string, (folder: string) => RunOptions['env'], RegExp, string[]])[])
+  withRig(`${what} is an error that names it and the way out, and loses nothing`, async rig => {
+    writeFileSync(join(rig.folder, 'file'), 'mine')
+    symlinkSync('loop', join(rig.folder, 'loop'))
+    for (const command of commands) {
+      const { code, stderr } = await rig.imago([command], { env: envOf(rig.folder) ?? {} })
+      assert.is(code, 1)
+      assert.match(stderr, says)
+    }
+    assert.is(readFileSync(join(rig.folder, 'file'), 'utf8'), 'mine')
+  })
+
+withRig('a runtime directory open to others is closed before a socket is in it (threat 28)', async rig => {
+  mkdirSync(rig.paths.runtimeDir)
+  chmodSync(rig.paths.runtimeDir, 0o777)
+  await rig.serve()
+  assert.is(statSync(rig.paths.runtimeDir).mode & 0o777, 0o700)
+})
 
 withRig('directories made under an open umask are private (threat 28)', async rig => {
   const script = 'umask 000; exec "$0" "$@"'
@@ -231,23 +184,53 @@ if (process.getuid?.() === 0)
   })
 else test.skip('a runtime directory of somebody else is refused (threat 28)', 'only root can make one')
 
-for (const [what, config, says] of [
-  ['an unknown key', '[daemon]\nidel_minutes = 3\n', /config\.toml: there is no key daemon\.idel_minutes/],
-  ['an unknown section', '[demon]\n', /there is no key demon/],
-  ['a value of the wrong type', '[calls]\npatience_seconds = "long"\n', /calls\.patience_seconds/],
-  ['what is not TOML', '[daemon\n', /config\.toml is not TOML/],
-] as const)
-  withRig(
-    `${what} in the user's configuration ends the daemon's start with its name`,
-    async rig => {
-      for (const command of ['serve', 'kernels']) {
-        const { code, stderr } = await rig.imago([command])
-        assert.is(code, 1)
-        assert.match(stderr, says)
-      }
-    },
-    { config },
-  )
+withRig(
+  'a second runtime directory over one state directory is refused at once, with its cause and what to do',
+  async rig => {
+    const { pid } = await rig.serve()
+    const env = { IMAGO_RUNTIME_DIR: join(rig.folder, 'other-run') }
+    for (const command of ['serve', 'kernels']) {
+      const { code, stderr } = await rig.imago([command], { env })
+      assert.is(code, 1)
+      assert.match(stderr, `Another daemon (process ${pid}, `)
+      assert.match(
+        stderr,
+        /keeps its journal in .*, and serves another runtime directory than .*other-run\. Set IMAGO_RUNTIME_DIR/,
+      )
+    }
+    // The command has not tried it again and again: it has begun one daemon.
+    assert.is(readFileSync(rig.paths.errorLog, 'utf8').split('keeps its journal').length - 1, 1)
+  },
+)
+
+withRig('where a program may open too few files, the limit is named, and what to do', async rig => {
+  for (const command of ['serve', 'kernels']) {
+    const main = join(PACKAGE_ROOT, 'dist/src/main.js')
+    const line = `ulimit -n 64; exec "$0" "$@"`
+    const ran = spawnSync('sh', ['-c', line, process.execPath, main, command], {
+      cwd: rig.project,
+      env: rig.env,
+      encoding: 'utf8',
+    })
+    assert.is(ran.status, 1)
+    assert.match(
+      ran.stderr,
+      /^imago: A program may open no more than 64 files at once here \(ulimit -n\), .*: ulimit -n 1024\./,
+    )
+  }
+})
+
+withRig(
+  "an unknown key in the user's configuration ends the daemon's start with its name",
+  async rig => {
+    for (const command of ['serve', 'kernels']) {
+      const { code, stderr } = await rig.imago([command])
+      assert.is(code, 1)
+      assert.match(stderr, /config\.toml: there is no key daemon\.idel_minutes/)
+    }
+  },
+  { config: '[daemon]\nidel_minutes = 3\n' },
+)
 
 withRig(
   'a daemon that nobody needs ends by itself, and one that somebody needs does not',
@@ -277,8 +260,7 @@ withRig('SIGTERM ends kernels in order, answers what runs, and leaves no socket'
     args: { expr: `import atexit\natexit.register(lambda: open(${JSON.stringify(note)}, 'w').close())` },
   })
   const running = client.call({
-    tool: 'eval_expr',
-    args: { expr: 'import time\nprint("on", flush=True)\ntime.sleep(600)' },
+    ...ENDLESS,
     on: event => event.type === 'output' && process.child.kill('SIGTERM'),
   })
   const envelope = await within(running, 'the answer of what ran')
@@ -294,8 +276,7 @@ withRig('imago shutdown is refused while something runs, says what, and goes on 
   const started = new Promise<void>(resolve => {
     void client
       .call({
-        tool: 'eval_expr',
-        args: { expr: 'import time\nprint("on", flush=True)\ntime.sleep(600)' },
+        ...ENDLESS,
         on: event => event.type === 'output' && resolve(),
       })
       .catch(() => {})

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Area, Check } from '../../src/front/commands/checks.ts'
@@ -41,17 +41,19 @@ function imago(...args: string[]) {
 }
 
 /** The checks by name, and the exit code. */
-function examined(): { code: number | null; checks: Map<string, Check> } {
-  const { code, stdout } = imago('doctor', '--json')
+function examined(...languages: string[]): { code: number | null; checks: Map<string, Check> } {
+  const { code, stdout } = imago('doctor', ...languages, '--json')
   const { result } = JSON.parse(stdout) as { result: { areas: Area[] } }
   return { code, checks: new Map(result.areas.flatMap(({ checks }) => checks).map(one => [one.name, one])) }
 }
 
 test('on a machine that is well, it says what answers and how fast, names what is missing with its line, and ends with 0', () => {
+  writeFileSync(join(folder, 'config/policy.toml'), '[[test]]\ntool = "eval_expr"\nexpect = "allow"\n')
   imago('call', 'eval_expr', '{"expr": "1"}')
   const { code, stdout } = imago('doctor')
   assert.is(code, 0, stdout)
-  assert.match(stdout, /ok {2}interpreter +CPython 3/)
+  assert.match(stdout, /ok {2}interpreter +CPython 3.*; the project has no environment of its own/)
+  assert.match(stdout, 'Common Lisp was not looked at: imago doctor lisp, or imago doctor --all.')
   assert.match(stdout, /ok {2}a kernel +starts in .*; round trip [\d.]+ ms/)
   assert.match(stdout, /ok {2}project +CPython .*, ready; round trip [\d.]+ ms/)
   assert.match(stdout, /no entry for claude-code, .*; it would give .*\n.*do: imago install CLIENT/)
@@ -61,6 +63,39 @@ test('on a machine that is well, it says what answers and how fast, names what i
     kernels.map((row: { name: string }) => row.name),
     ['project'],
   )
+})
+
+test('the interpreter that is looked at is the one of the project’s environment, and another imago in it is broken', () => {
+  const venv = join(folder, 'project/.venv')
+  const made = spawnSync('python3', ['-m', 'venv', '--without-pip', venv], { encoding: 'utf8' })
+  assert.is(made.status, 0, made.stderr)
+  const { code, checks } = examined()
+  assert.is(code, 0)
+  assert.match(checks.get('interpreter')?.found ?? '', join(venv, 'bin/python'))
+  assert.not.match(checks.get('interpreter')?.found ?? '', 'no environment')
+  assert.is(checks.get('imago-agent')?.state, 'missing')
+  const [lib = ''] = readdirSync(join(venv, 'lib'))
+  const metadata = join(venv, 'lib', lib, 'site-packages/imago-1.0.5.dist-info')
+  mkdirSync(metadata)
+  writeFileSync(
+    join(metadata, 'METADATA'),
+    'Metadata-Version: 2.1\nName: imago\nVersion: 1.0.5\nSummary: Imago is a python tool that extract digital evidences from images.\n',
+  )
+  const found = examined()
+  assert.is(found.code, 1)
+  assert.match(found.checks.get('another imago')?.found ?? '', 'imago 1.0.5 is installed there')
+  assert.match(found.checks.get('another imago')?.fix ?? '', 'pip uninstall imago')
+})
+
+test('another language is looked at where it is named, alone, and each with --all; a name that is none is refused with all of them', () => {
+  const { checks } = examined('lisp')
+  assert.is(checks.get('a lisp kernel')?.state, 'ok')
+  assert.is(checks.get('interpreter'), undefined)
+  const all = examined('--all').checks
+  assert.equal([all.get('interpreter')?.state, all.get('a lisp kernel')?.state], ['ok', 'ok'])
+  const { code, stderr } = imago('doctor', 'cobol')
+  assert.is(code, 2)
+  assert.match(stderr, 'There is no language cobol. Languages: python, lisp.')
 })
 
 test('a runtime directory that is a link is broken, once; what hangs on it is not checked, and says why', () => {
@@ -77,22 +112,6 @@ test('a runtime directory that is a link is broken, once; what hangs on it is no
   rmSync(join(folder, 'run'))
 })
 
-test('settings and policies that are wrong are told with the file and the key', () => {
-  writeFileSync(join(folder, 'config/config.toml'), '[daemon]\nidle = 3\n')
-  writeFileSync(join(folder, 'config/policy.toml'), 'rules = 1\n')
-  const { code, checks } = examined()
-  assert.is(code, 1)
-  assert.match(checks.get('config.toml')?.found ?? '', /config\.toml.*daemon\.idle/)
-  assert.match(checks.get('policy')?.found ?? '', 'policy.toml')
-})
-
-test('a policy whose tests hold at the level of a tool is in order', () => {
-  writeFileSync(join(folder, 'config/policy.toml'), '[[test]]\ntool = "eval_expr"\nexpect = "allow"\n')
-  assert.is(examined().checks.get('policy')?.state, 'ok')
-  writeFileSync(join(folder, 'config/policy.toml'), '[[test]]\ntool = "eval_expr"\nexpect = "deny"\n')
-  assert.match(examined().checks.get('policy')?.found ?? '', 'test 1 (eval_expr, cautious)')
-})
-
 test('an interpreter that is not there is broken, with what to do', () => {
   writeFileSync(join(folder, 'config/config.toml'), `[kernels]\npython = "${folder}/no-python"\n`)
   const { code, checks } = examined()
@@ -103,14 +122,16 @@ test('an interpreter that is not there is broken, with what to do', () => {
 
 test('whatever is broken has a line that mends it', () => {
   writeFileSync(join(folder, 'state'), '')
-  writeFileSync(join(folder, 'config/config.toml'), 'a = [\n')
-  writeFileSync(join(folder, 'config/policy.toml'), 'b = {')
+  writeFileSync(join(folder, 'config/config.toml'), '[daemon]\nidle = 3\n')
+  writeFileSync(join(folder, 'config/policy.toml'), '[[test]]\ntool = "eval_expr"\nexpect = "deny"\n')
   writeFileSync(join(folder, 'project/.mcp.json'), '[1')
   const broken = [...examined().checks.values()].filter(({ state }) => state === 'broken')
   assert.equal(
     broken.map(({ name }) => name),
     ['state', 'config.toml', 'policy', 'claude-code'],
   )
+  assert.match(broken[1]?.found ?? '', /config\.toml.*daemon\.idle/)
+  assert.match(broken[2]?.found ?? '', 'test 1 (eval_expr, cautious)')
   for (const { name, fix, found } of broken) {
     assert.ok(fix, name)
     assert.not.match(found, '\n')
@@ -135,7 +156,6 @@ test('an entry of an MCP client whose program is gone is broken, and installing 
 })
 
 test('a Node that package.json refuses is broken, whatever its digits look like as text', () => {
-  assert.is(checkNode('20.9.0').state, 'broken')
-  assert.is(checkNode('20.19.0').state, 'ok')
-  assert.is(checkNode('100.0.0').state, 'ok')
+  const states = ['20.9.0', '20.19.0', '100.0.0'].map(version => checkNode(version).state)
+  assert.equal(states, ['broken', 'ok', 'ok'])
 })

@@ -3,6 +3,8 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { makePlace, type Place } from '../support/bridge-process.ts'
 import { journalLines } from '../support/calls-rig.ts'
 import { APPROVES, DENIES, type Dialog, ELICITING } from '../support/eliciting.ts'
@@ -49,6 +51,32 @@ for (const kind of ELICITING)
     assert.not.ok(existsSync(pathOf(place, other)))
     await client.close()
   })
+
+test('a client named claude-code is told the line that lets its dialog count, and once it stands there, how to accept it', async () => {
+  const client = new Client({ name: 'claude-code', version: '2.1.0' }, { capabilities: { elicitation: {} } })
+  client.setRequestHandler(ElicitRequestSchema, async () => ({
+    ...APPROVES,
+    content: { ...APPROVES.content },
+  }))
+  await client.connect(transport())
+  const writes = async (path: string) => {
+    const { content } = await client.callTool({ name: 'write_file', arguments: { path, content: 'x' } })
+    return (content as { text: string }[])[0]?.text ?? ''
+  }
+  const file = join(place.folder, 'config/policy.toml')
+  const refused = await writes('asked.txt')
+  assert.match(refused, /^approval_unavailable: /)
+  const lines = '[[client]]\nname = "claude-code"\nyes = "counts"\n'
+  assert.match(
+    refused,
+    `${file} (imago install CLIENT --dialog does it), and runs imago policy accept:\n${lines}`,
+  )
+  const installed = await place.imago('install', 'claude-code', '--dialog', '--yes')
+  assert.is(installed.code, 0, installed.stderr)
+  assert.is(readFileSync(file, 'utf8'), lines)
+  assert.match(await writes('waits.txt'), 'It counts once a person runs imago policy accept.')
+  await client.close()
+})
 
 interface Called {
   readonly failed: boolean

@@ -37,6 +37,14 @@ function speaking(made: FileRig, options: Partial<McpOptions> = {}, { stream } =
 }
 
 const stateIn = (line: Line) => String(resultOf(line).requestState)
+/** A call that its client is asked about. */
+async function asked(options: Partial<McpOptions> = {}) {
+  const made = rig()
+  const send = speaking(made, options)
+  const first = await send()
+  return { made, send, first, state: stateIn(first) }
+}
+
 const textIn = (line: Line) => resultOf(line).content[0]?.text ?? ''
 const refusedFor = (line: Line, because: RegExp) => {
   assert.is(errorOf(line).code, -32602)
@@ -45,9 +53,7 @@ const refusedFor = (line: Line, because: RegExp) => {
 }
 
 test('a call that has to be asked about is answered with the question, and goes on with the answer to it', async () => {
-  const made = rig()
-  const send = speaking(made)
-  const first = await send()
+  const { made, send, first } = await asked()
   assert.is(resultOf(first).resultType, 'input_required')
   assert.match(
     JSON.stringify(resultOf(first).inputRequests),
@@ -65,9 +71,7 @@ test('a call that has to be asked about is answered with the question, and goes 
 })
 
 test('a state that was used is refused, and nothing happens a second time (threat 35)', async () => {
-  const made = rig()
-  const send = speaking(made)
-  const state = stateIn(await send())
+  const { made, send, state } = await asked()
   await send({ requestState: state, inputResponses: YES })
   made.files.put('a.txt', 'old again')
   refusedFor(await send({ requestState: state, inputResponses: YES }), /was used already/)
@@ -76,9 +80,7 @@ test('a state that was used is refused, and nothing happens a second time (threa
 })
 
 test('a state that is used twice at once answers once (threat 35)', async () => {
-  const made = rig()
-  const send = speaking(made)
-  const state = stateIn(await send())
+  const { made, send, state } = await asked()
   const [one, other] = await Promise.all([
     send({ requestState: state, inputResponses: YES }),
     send({ requestState: state, inputResponses: NO }),
@@ -89,9 +91,7 @@ test('a state that is used twice at once answers once (threat 35)', async () => 
 })
 
 test('a state that was changed in any one byte is refused, and the question stands (threat 35)', async () => {
-  const made = rig()
-  const send = speaking(made)
-  const state = stateIn(await send())
+  const { made, send, state } = await asked()
   const bytes = Buffer.from(state, 'base64url')
   for (let at = 0; at < bytes.length; at += 7) {
     const changed = Buffer.from(bytes)
@@ -108,8 +108,7 @@ test('a state that was changed in any one byte is refused, and the question stan
 })
 
 test('a state cannot be read by whoever carries it (threat 35)', async () => {
-  const made = rig()
-  const state = stateIn(await speaking(made)())
+  const { made, state } = await asked()
   const [plan] = made.approvals.waiting()
   const bytes = Buffer.from(state, 'base64url').toString('latin1')
   for (const secret of [plan?.id ?? 'plan', plan?.hash ?? 'hash', 'client-1', 'put'])
@@ -128,9 +127,7 @@ const SWAPS: readonly (readonly [what: string, retry: Retry, because: RegExp])[]
 ]
 for (const [what, retry, because] of SWAPS)
   test(`a state that is sent with ${what} is refused, and the question stands (threat 35)`, async () => {
-    const made = rig()
-    const send = speaking(made)
-    const state = stateIn(await send())
+    const { made, send, state } = await asked()
     for (const inputResponses of [YES, NO])
       refusedFor(await send({ ...retry, requestState: state, inputResponses }), because)
     assert.equal([made.files.text('a.txt'), made.approvals.waiting().length], ['old', 1])
@@ -139,8 +136,7 @@ for (const [what, retry, because] of SWAPS)
   })
 
 test('a state that was given to another connection, or in another project, is refused (threat 35)', async () => {
-  const made = rig()
-  const state = stateIn(await speaking(made)())
+  const { made, state } = await asked()
   const session = { id: 'client-2', root: made.root, env: {}, options: { profile: 'full' } }
   const elsewhere = { ...session, id: 'client-1', root: '/elsewhere' }
   for (const other of [session, elsewhere]) {
@@ -151,9 +147,7 @@ test('a state that was given to another connection, or in another project, is re
 })
 
 test('a state that has expired is refused (threat 35)', async () => {
-  const made = rig()
-  const send = speaking(made, { questionMs: 0 })
-  const state = stateIn(await send())
+  const { made, send, state } = await asked({ questionMs: 0 })
   refusedFor(await send({ requestState: state, inputResponses: YES }), /has expired/)
   assert.is(made.files.text('a.txt'), 'old')
 })
@@ -162,16 +156,10 @@ const ANSWERS: readonly (readonly [what: string, inputResponses: unknown])[] = [
   ['no answers at all', undefined],
   ['an answer to another question', { other: YES.approval }],
   ['an answer that is wrapped', { approval: { method: 'elicitation/create', result: YES.approval } }],
-  ['a yes of its own form', { approval: { approved: true } }],
-  ['an accepted form without a decision', { approval: { action: 'accept', content: {} } }],
-  ['a list as the content', { approval: { action: 'accept', content: ['approve'] } }],
-  ['an approval in other letters', { approval: { action: 'accept', content: { decision: 'APPROVE' } } }],
 ]
 for (const [what, inputResponses] of ANSWERS)
   test(`a state that comes back with ${what} has not approved`, async () => {
-    const made = rig()
-    const send = speaking(made)
-    const state = stateIn(await send())
+    const { made, send, state } = await asked()
     const answer = await send({
       requestState: state,
       ...(inputResponses !== undefined && { inputResponses }),
@@ -183,10 +171,8 @@ for (const [what, inputResponses] of ANSWERS)
   })
 
 test('an answer that comes after the seats have answered gets the end of the call, and changes nothing', async () => {
-  const made = rig()
+  const { made, send, state } = await asked()
   const person = made.seat()
-  const send = speaking(made)
-  const state = stateIn(await send())
   person.answer('deny', (await person.next()).id)
   await settled()
   const answer = await send({ requestState: state, inputResponses: YES })
@@ -195,9 +181,7 @@ test('an answer that comes after the seats have answered gets the end of the cal
 })
 
 test('a client that never comes back has denied once the time is over, and is told so if it does (fault 26)', async () => {
-  const made = rig()
-  const send = speaking(made)
-  const state = stateIn(await send())
+  const { made, send, state } = await asked()
   await made.clock.pass(30 * 60_000)
   assert.is(made.approvals.waiting().length, 0)
   const answer = await send({ requestState: state, inputResponses: YES })
@@ -232,12 +216,4 @@ test('a client that goes away before it comes back for what a seat has edited le
   await done
   while (made.approvals.waiting().length > 0) await settled()
   assert.is(made.files.text('a.txt'), 'old')
-})
-
-test('a state from nowhere is refused also where the client puts no forms', async () => {
-  const made = rig()
-  const peer = linePeer(served(made).stream)
-  const params = { name: 'put', arguments: PUT, requestState: 'approved', inputResponses: YES }
-  peer.send(request(MODERN, { id: 1, method: 'tools/call', params }))
-  refusedFor(await peer.answer(1), /was not given to this connection/)
 })

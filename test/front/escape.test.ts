@@ -39,6 +39,23 @@ test('no command prints it raw: not in a pipe, not at a terminal, not in an erro
   }
 })
 
+test('imago log --json gives the lines of the journal as they are in a pipe, and the same escaped at a terminal (threat 16)', async () => {
+  const line = [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.js'), 'log', '--json']
+  const place = { ...rig, project }
+  const piped = await ranIn(place, line)
+  const shown = await ranIn(place, [...terminal, ...line])
+  const entries = (text: string) =>
+    text
+      .trimEnd()
+      .split(/\r?\n/)
+      .map(one => JSON.parse(one))
+  assert.ok(
+    entries(piped.text).some(entry => JSON.stringify(entry).includes(JSON.stringify(HOSTILE).slice(1, -1))),
+  )
+  assert.equal(entries(shown.text), entries(piped.text))
+  assert.equal(straysIn(shown.text, OWN), [])
+})
+
 test('what code prints reaches a pipe as it is from imago alone, and its values are escaped', async () => {
   const input =
     'import sys\n_ = sys.stdout.write("a\\x1b[1m\\u202eb\\n")\nclass Odd:\n    def __repr__(self): return "\\x1b"\n\nOdd()\n'

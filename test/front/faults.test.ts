@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Daemon, openDaemon } from '../../src/daemon.ts'
@@ -114,7 +115,7 @@ withRig(
     await using client = await rig.connect()
     const envelope = await client.call({ tool: 'eval_expr', args: { expr }, call: 'fault-16' })
     assert.match(JSON.stringify(envelope), /"value_repr":"'kept'"/)
-    assert.is((await client.request('status', {})).clients, 1)
+    await until(async () => (await client.request('status', {})).clients === 1, 'the broken one to be gone')
   },
 )
 
@@ -192,3 +193,23 @@ function otherVersion(rig: Rig): string {
   writeFileSync(join(copy, 'package.json'), JSON.stringify({ ...contents, version: '99.0.0' }))
   return join(copy, 'dist/src/main.js')
 }
+
+withRig(
+  '200 who never end their hello are gone when their time is up, and keep no client and no seat out (fault 22)',
+  async rig => {
+    await rig.serve()
+    const strangers = await Promise.all(Array.from({ length: 200 }, () => rig.dial()))
+    const evicted = strangers.map(stranger => {
+      stranger.on('error', () => {})
+      // The length of a frame, and the beginning of a hello.
+      stranger.write(Buffer.concat([Buffer.from([0, 0, 0, 200]), Buffer.from('{"hello":')]))
+      return once(stranger.resume(), 'close')
+    })
+    const client = await rig.connect()
+    const called = await client.call({ tool: 'eval_expr', args: { expr: '1 + 2' } })
+    assert.ok(called.ok)
+    await within(Promise.all(evicted), 'the strangers to be gone')
+    await until(async () => (await client.request('status', {})).clients === 1, 'one client')
+    assert.ok((await client.call({ tool: 'eval_expr', args: { expr: '1 + 2' } })).ok)
+  },
+)

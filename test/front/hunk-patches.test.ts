@@ -291,20 +291,3 @@ test('the parts of a hunk at random, each taken or not, are what git makes of th
   }
   assert.ok(several > 30, `${several} with several parts`)
 })
-
-test('the parts of a long hunk are found in one piece', () => {
-  const long = Array.from({ length: 10_000 }, (_, index) => `line ${index}\n`)
-  const hunk = hunkOf({
-    before: long.join(''),
-    after: long.map((line, index) => (index % 10 === 0 ? `new ${line}` : line)).join(''),
-  })
-  const parts = split(hunk)
-  assert.is(parts.length, 1_000)
-  assert.is(
-    joined(
-      hunk,
-      parts.map(part => ({ part, text: part.after })),
-    ),
-    hunk.after,
-  )
-})

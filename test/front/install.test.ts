@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
@@ -19,6 +19,7 @@ import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('imago install')
+const MAIN = join(PACKAGE_ROOT, 'dist/src/main.js')
 
 let folder = ''
 let home = ''
@@ -35,9 +36,8 @@ const project = () => join(folder, 'project')
 const imago = (...args: string[]) => imagoIn(project(), ...args)
 
 function imagoIn(cwd: string, ...args: string[]) {
-  const main = join(PACKAGE_ROOT, 'dist/src/main.js')
   const env = { PATH: process.env.PATH, HOME: home, IMAGO_STATE_DIR: join(folder, 'state') }
-  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], {
     cwd,
     env,
     encoding: 'utf8',
@@ -46,9 +46,9 @@ function imagoIn(cwd: string, ...args: string[]) {
   return { code: status, stdout, stderr }
 }
 
-function put(path: string, text: string): string {
+function put(path: string, content: string | Uint8Array): string {
   mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(path, text)
+  writeFileSync(path, content)
   return path
 }
 
@@ -62,8 +62,9 @@ const SETTINGS = `// my settings
 `
 
 for (const host of HOSTS)
-  test(`${host.name}: the entry is written where the client looks, and undoing it leaves no file behind`, () => {
+  test(`${host.name}: the entry is written where the client looks, and undoing it leaves no file or folder behind`, () => {
     const file = host.file({ root: project(), env: { HOME: home }, platform: process.platform })
+    const before = existsSync(dirname(file))
     const done = imago('install', host.name, '--yes')
     assert.is(done.code, 0, done.stderr)
     const text = readFileSync(file, 'utf8')
@@ -73,33 +74,25 @@ for (const host of HOSTS)
     assert.is(args.includes('--root'), !host.startsInProject)
     assert.match(done.stdout, text.split('\n')[1] ?? '')
     assert.is(imago('install', host.name, '--undo', '--yes').code, 0)
-    assert.is(existsSync(file), false)
+    assert.equal([existsSync(file), existsSync(dirname(file))], [false, before])
   })
 
 test('the entry that is written starts an MCP server', () => {
   imago('install', 'cursor', '--yes')
   const { mcpServers } = JSON.parse(readFileSync(join(project(), '.cursor/mcp.json'), 'utf8'))
   const { command, args } = mcpServers.imago
-  const hello = {
-    protocolVersion: '2025-11-25',
-    capabilities: {},
-    clientInfo: { name: 'test', version: '1' },
-  }
-  const input = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: hello })}\n`
-  const dirs = {
-    IMAGO_RUNTIME_DIR: join(folder, 'r'),
-    IMAGO_STATE_DIR: join(folder, 's'),
-    IMAGO_CONFIG_DIR: join(folder, 'c'),
-  }
-  const env = { PATH: process.env.PATH, HOME: home, ...dirs }
+  const clientInfo = { name: 'test', version: '1' }
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo }
+  const input = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`
+  const [IMAGO_RUNTIME_DIR, IMAGO_STATE_DIR, IMAGO_CONFIG_DIR] = ['r', 's', 'c'].map(name =>
+    join(folder, name),
+  )
+  const env = { PATH: process.env.PATH, HOME: home, IMAGO_RUNTIME_DIR, IMAGO_STATE_DIR, IMAGO_CONFIG_DIR }
   try {
     const { stdout } = spawnSync(command, args, { cwd: '/', env, input, encoding: 'utf8', timeout: 15_000 })
     assert.match(stdout, /"serverInfo":\{"name":"imago"/)
   } finally {
-    spawnSync(process.execPath, [join(PACKAGE_ROOT, 'dist/src/main.js'), 'shutdown'], {
-      env,
-      encoding: 'utf8',
-    })
+    spawnSync(process.execPath, [MAIN, 'shutdown'], { env })
   }
 })
 
@@ -111,17 +104,13 @@ test('comments, unrelated keys, tabs and trailing commas stay, and undoing gives
   assert.match(text, '\t\t"imago": {\n')
   assert.is(imago('install', 'zed', '--undo', '--yes').code, 0)
   assert.is(readFileSync(file, 'utf8'), SETTINGS)
-})
-
-test('what is written after the installation is kept when it is undone', () => {
-  const file = put(join(home, '.config/zed/settings.json'), SETTINGS)
   imago('install', 'zed', '--yes')
   writeFileSync(file, readFileSync(file, 'utf8').replace('"dark"', '"light"'))
-  assert.is(imago('install', 'zed', '--undo', '--yes').code, 0)
-  const text = readFileSync(file, 'utf8')
-  assert.match(text, '"theme": "light", // kept')
-  assert.not.match(text, 'imago')
-  assert.match(text, '"other"')
+  imago('install', 'zed', '--undo', '--yes')
+  const kept = readFileSync(file, 'utf8')
+  assert.match(kept, '"theme": "light", // kept')
+  assert.match(kept, '"other"')
+  assert.not.match(kept, 'imago')
 })
 
 test('an entry of another kind is replaced, and put back when that is undone', () => {
@@ -139,7 +128,7 @@ test('without a terminal and without --yes the change is shown, nothing is writt
   assert.is(code, 3)
   assert.match(stdout, '+++ ')
   assert.match(stderr, '--yes')
-  assert.is(existsSync(join(project(), '.mcp.json')), false)
+  assert.not.ok(existsSync(join(project(), '.mcp.json')))
 })
 
 test('installing twice changes nothing, and undoing what was never installed neither', () => {
@@ -148,26 +137,19 @@ test('installing twice changes nothing, and undoing what was never installed nei
   assert.match(imago('install', 'gemini', '--yes').stdout, 'has it already')
 })
 
-for (const [what, text] of [
-  ['half a JSON text', '{ "mcpServers": { "a": '],
-  ['a list', '[1]'],
-  ['servers that are a text', '{ "mcpServers": "none" }'],
+for (const [what, bytes] of [
+  ['half a JSON text', Buffer.from('{ "mcpServers": { "a": ')],
+  ['a list', Buffer.from('[1]')],
+  ['servers that are a text', Buffer.from('{ "mcpServers": "none" }')],
+  ['a file that is not UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
 ] as const)
   test(`bad input: ${what} is refused with the path of the file, and stays as it was`, () => {
-    const file = put(join(project(), '.mcp.json'), text)
+    const file = put(join(project(), '.mcp.json'), bytes)
     const { code, stderr } = imago('install', 'claude-code', '--yes')
     assert.is(code, 1)
     assert.match(stderr, file)
-    assert.match(stderr, 'Nothing was changed')
-    assert.is(readFileSync(file, 'utf8'), text)
+    assert.equal(readFileSync(file), bytes)
   })
-
-test('bad input: a file that is not UTF-8 is refused and stays as it was', () => {
-  const file = put(join(project(), '.mcp.json'), '')
-  writeFileSync(file, Buffer.from([0x7b, 0xff, 0x7d]))
-  assert.is(imago('install', 'claude-code', '--yes').code, 1)
-  assert.equal([...readFileSync(file)], [0x7b, 0xff, 0x7d])
-})
 
 test('an unknown client is named with those that are known, and the exit code is 2', () => {
   const { code, stderr } = imago('install', 'emacs')
@@ -186,6 +168,193 @@ test('a link to the settings stays a link, and the mode of the file stays', () =
   assert.match(readFileSync(real, 'utf8'), 'imago')
   assert.is(statSync(real).mode & 0o777, 0o600)
   assert.equal(readdirSync(dirname(real)), ['settings.json'])
+})
+
+const policyFile = () => join(home, '.config/imago/policy.toml')
+const argsOf = () => JSON.parse(readFileSync(join(project(), '.mcp.json'), 'utf8')).mcpServers.imago.args
+
+test('--profile is what the server is started with, and an installation with another one is undone as the first', () => {
+  for (const profile of ['full', 'core'] as const) {
+    assert.is(imago('install', 'claude-code', '--profile', profile, '--yes').code, 0)
+    assert.equal(argsOf().slice(-2), ['--profile', profile])
+  }
+  assert.match(imago('install', 'claude-code', '--yes').stdout, 'has it already')
+  imago('install', 'claude-code', '--profile', 'live', '--yes')
+  assert.equal(argsOf().at(-1), 'mcp')
+  assert.is(imago('install', 'claude-code', '--undo', '--yes').code, 0)
+  assert.not.ok(existsSync(join(project(), '.mcp.json')))
+  const { code, stderr } = imago('install', 'claude-code', '--profile', 'all', '--yes')
+  assert.is(code, 2)
+  assert.match(stderr, 'core, live, full')
+})
+
+test('without a terminal the profile that is taken and the ways to choose otherwise are said', () => {
+  const { stdout } = imago('install', 'claude-code')
+  assert.match(stdout, 'Profile live: another one with imago install claude-code --profile core|live|full')
+  assert.match(stdout, 'with --dialog it does')
+})
+
+test('--dialog shows the lines of the policy beside the entry, writes both, and both are undone', () => {
+  const { code, stdout } = imago('install', 'claude-code', '--dialog', '--yes')
+  assert.is(code, 0)
+  for (const file of [join(project(), '.mcp.json'), policyFile()]) assert.match(stdout, `+++ ${file}`)
+  assert.match(stdout, '+yes = "counts"')
+  assert.match(stdout, 'imago policy accept')
+  assert.is(readFileSync(policyFile(), 'utf8'), '[[client]]\nname = "claude-code"\nyes = "counts"\n')
+  assert.match(imago('install', 'claude-code', '--dialog', '--yes').stdout, 'has it already')
+  const undone = imago('install', 'claude-code', '--undo', '--yes').stdout
+  assert.match(undone, `Undone in ${policyFile()}`)
+  assert.equal([existsSync(join(project(), '.mcp.json')), existsSync(join(home, '.config'))], [false, false])
+})
+
+test('--dialog leaves the rest of the policy as it is, also where that has changed when it is undone', () => {
+  const own = '# mine\n[[rule]]\ndecision = "deny"\ntool = "eval_*"'
+  put(policyFile(), own)
+  imago('install', 'codex', '--dialog', '--yes')
+  const text = readFileSync(policyFile(), 'utf8')
+  assert.ok(text.startsWith(`${own}\n\n[[client]]\nname = "codex-mcp-client"`), text)
+  imago('install', 'codex', '--undo', '--yes')
+  assert.is(readFileSync(policyFile(), 'utf8'), own)
+  imago('install', 'codex', '--dialog', '--yes')
+  writeFileSync(policyFile(), `${readFileSync(policyFile(), 'utf8')}\n[[rule]]\ndecision = "ask"\n`)
+  imago('install', 'codex', '--undo', '--yes')
+  assert.is(readFileSync(policyFile(), 'utf8'), `${own}\n\n[[rule]]\ndecision = "ask"\n`)
+})
+
+test('lines that another project still wants, or that a person has written, are not taken away', () => {
+  const other = join(folder, 'other')
+  mkdirSync(join(other, '.git'), { recursive: true })
+  imago('install', 'claude-code', '--dialog', '--yes')
+  imagoIn(other, 'install', 'claude-code', '--dialog', '--yes')
+  imago('install', 'claude-code', '--undo', '--yes')
+  assert.match(readFileSync(policyFile(), 'utf8'), 'claude-code')
+  imagoIn(other, 'install', 'claude-code', '--undo', '--yes')
+  assert.not.ok(existsSync(policyFile()))
+  const own = '[[client]]\nyes = "counts"\nname = "claude-*"\n'
+  put(policyFile(), own)
+  imago('install', 'claude-code', '--dialog', '--yes')
+  imago('install', 'claude-code', '--undo', '--yes')
+  assert.is(readFileSync(policyFile(), 'utf8'), own)
+})
+
+for (const [what, text, said] of [
+  ['is not TOML', '[[rule]\n', /not TOML/],
+  [
+    'has clients in one line',
+    'client = [{ name = "x", yes = "counts" }]\n',
+    /form to which no entry can be added/,
+  ],
+  ['has a seat asked for every client', '[[client]]\nname = "*"\nyes = "asks_a_seat"\n', /has a seat asked/],
+] as const)
+  test(`bad input: with a policy that ${what}, --dialog changes neither file`, () => {
+    put(policyFile(), text)
+    const { code, stderr } = imago('install', 'claude-code', '--dialog', '--yes')
+    assert.is(code, 1)
+    assert.match(stderr, said)
+    assert.match(stderr, policyFile())
+    assert.equal(
+      [existsSync(join(project(), '.mcp.json')), readFileSync(policyFile(), 'utf8')],
+      [false, text],
+    )
+  })
+
+test('bad input: where the policy cannot be written, the entry is taken back, too', () => {
+  put(join(home, '.config'), 'a file, where the folder has to be')
+  const { code } = imago('install', 'claude-code', '--dialog', '--yes')
+  assert.is(code, 1)
+  assert.not.ok(existsSync(join(project(), '.mcp.json')))
+})
+
+test('--dialog for a client that has none of these lines is a mistake in the command', () => {
+  const { code, stderr } = imago('install', 'gemini', '--dialog', '--yes')
+  assert.is(code, 2)
+  assert.match(stderr, 'Gemini CLI')
+})
+
+test('bad input: a configuration that is read-only is refused, and stays as it was', () => {
+  const file = put(join(project(), '.mcp.json'), '{}\n')
+  chmodSync(file, 0o444)
+  const { code, stderr } = imago('install', 'claude-code', '--yes')
+  assert.is(code, 1)
+  assert.match(stderr, `${file} is read-only`)
+  assert.is(readFileSync(file, 'utf8'), '{}\n')
+})
+
+test('bad input: a link to nothing is refused, and a link says what it leads to before anything is changed', () => {
+  const link = join(project(), '.mcp.json')
+  const real = join(folder, 'elsewhere.json')
+  symlinkSync(real, link)
+  const refused = imago('install', 'claude-code', '--yes')
+  assert.is(refused.code, 1)
+  assert.match(refused.stderr, 'is a link to nothing')
+  assert.not.ok(existsSync(real))
+  writeFileSync(real, '{}\n')
+  assert.match(imago('install', 'claude-code').stdout, `${link} is a link. What changes is ${real}`)
+})
+
+/** Answers at a terminal, each once its question is there; `before` is run before the answer to the last. */
+async function atTerminal(
+  args: readonly string[],
+  answers: readonly string[],
+  before: () => void = () => {},
+) {
+  const relay = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))'
+  const child = spawn('python3', ['-c', relay, process.execPath, MAIN, 'install', ...args], {
+    cwd: project(),
+    env: { PATH: process.env.PATH, HOME: home, IMAGO_STATE_DIR: join(folder, 'state'), TERM: 'dumb' },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  let [text, seen] = ['', 0]
+  const left = [...answers]
+  child.stdout.setEncoding('utf8').on('data', (data: string) => {
+    text += data
+    const at = text.indexOf('] ', seen) < 0 ? text.indexOf(']: ', seen) : text.indexOf('] ', seen)
+    if (at < 0 || left.length === 0) return
+    seen = at + 3
+    if (left.length === 1) before()
+    child.stdin.write(`${left.shift()}\n`)
+  })
+  const code = await new Promise<number | null>(resolve => child.on('close', resolve))
+  return { code, text }
+}
+
+test('a person at a terminal is asked which tools, and whether a yes at the dialog counts, and then about both changes', async () => {
+  const { code, text } = await atTerminal(['claude-code'], ['full', 'y', 'y'])
+  assert.is(code, 0, text)
+  for (const name of ['core', 'live', 'full']) assert.match(text, new RegExp(`^  ${name} `, 'm'))
+  assert.match(text, 'a hook in the settings of Claude Code')
+  assert.equal(argsOf().slice(-2), ['--profile', 'full'])
+  assert.match(readFileSync(policyFile(), 'utf8'), 'yes = "counts"')
+})
+
+test('a person who only presses Enter gets the default tools, no line in the policy, and no change without a y', async () => {
+  const { code, text } = await atTerminal(['claude-code'], ['', '', ''])
+  assert.is(code, 3, text)
+  assert.match(text, '"mcp"')
+  assert.not.match(text, '--profile')
+  assert.not.match(text, 'counts"')
+  assert.not.ok(existsSync(join(project(), '.mcp.json')))
+})
+
+test('bad input: a configuration that is changed between showing and writing is left as it is then, and so is the policy', async () => {
+  const file = put(join(project(), '.mcp.json'), '{}\n')
+  const theirs = () => writeFileSync(file, '{ "mcpServers": { "theirs": {} } }\n')
+  const { code, text } = await atTerminal(['claude-code', '--profile', 'full', '--dialog'], ['y'], theirs)
+  assert.is(code, 1, text)
+  assert.match(text, 'was changed by somebody else meanwhile')
+  assert.match(readFileSync(file, 'utf8'), 'theirs')
+  assert.not.ok(existsSync(policyFile()))
+})
+
+test('bad input: a configuration that becomes a link between showing and writing is not followed', async () => {
+  const file = put(join(project(), '.mcp.json'), '{}\n')
+  const real = put(join(folder, 'elsewhere.json'), '{}\n')
+  const { code, text } = await atTerminal(['claude-code', '--profile', 'full', '--dialog'], ['y'], () => {
+    rmSync(file)
+    symlinkSync(real, file)
+  })
+  assert.is(code, 1, text)
+  assert.is(readFileSync(real, 'utf8'), '{}\n')
 })
 
 const CODEX = { format: 'toml', place: ['mcp_servers', 'imago'] } as const
@@ -222,16 +391,6 @@ test('TOML: comments of others after the entry stay when it is replaced or taken
     '[mcp_servers.imago]\ncommand = "old" # x\n# within\nargs = []\n\n# my own server\n[b]\ny = 2\n# last\n'
   assert.is(applied(text, changeEntry(text, CODEX, undefined)), '# my own server\n[b]\ny = 2\n# last\n')
   assert.match(applied(text, changeEntry(text, CODEX, ENTRY)), /args = \[ "mcp" \]\n\n# my own server\n\[b\]/)
-})
-
-test('undoing takes away the folders that were made, and no others', () => {
-  mkdirSync(join(home, '.codex'))
-  imago('install', 'codex', '--yes')
-  imago('install', 'cursor', '--yes')
-  imago('install', 'codex', '--undo', '--yes')
-  imago('install', 'cursor', '--undo', '--yes')
-  assert.is(existsSync(join(home, '.codex')), true)
-  assert.is(existsSync(join(project(), '.cursor')), false)
 })
 
 test('where there is no project, an entry that would name one is refused', () => {

@@ -3,7 +3,17 @@ import { LINE_BYTES } from '../../src/front/mcp-transport.ts'
 import { type Envelope, toolError } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
 import type { Line } from '../support/line-peer.ts'
-import { call, connect, deferred, errorOf, open, request, resultOf, three } from '../support/mcp-by-hand.ts'
+import {
+  call,
+  connect,
+  deferred,
+  errorOf,
+  MODERN,
+  open,
+  request,
+  resultOf,
+  three,
+} from '../support/mcp-by-hand.ts'
 
 const test = suite('mcp lines')
 
@@ -30,6 +40,38 @@ test('a line that is no message is answered under its id, where it has one', asy
   const without = () => peer.received.filter(line => line.id === null)
   await peer.line(() => without().length === 2)
   assert.match(errorOf(without()[0] ?? {}).message, /^Batches/)
+})
+
+const naming = (version: unknown) => ({ 'io.modelcontextprotocol/protocolVersion': version })
+
+for (const opened of [true, false])
+  test(`a request that names a revision that is not served is answered ${opened ? 'later' : 'at first'} as the specification says, and does not run`, async () => {
+    const { peer, requests } = connect()
+    if (opened) await open(peer, MODERN)
+    for (const [id, requested] of ['2031-01-01', '2025-11-25', '1', ''].entries()) {
+      peer.send(call(MODERN, { id, meta: naming(requested) }))
+      const { code, data } = errorOf(await peer.answer(id))
+      assert.equal({ code, data }, { code: -32022, data: { supported: [MODERN], requested } })
+    }
+    for (const method of ['ping', 'tools/list', 'server/discover', 'subscriptions/listen']) {
+      peer.send(request(MODERN, { id: method, method, meta: naming('2031-01-01') }))
+      assert.is(errorOf(await peer.answer(method)).code, -32022)
+    }
+    assert.is(requests.length, 0)
+    peer.send(call(MODERN, { id: 'next' }))
+    assert.ok('result' in (await peer.answer('next')))
+  })
+
+test('a client that opened as older ones do may name the revision of that, and none that is unknown', async () => {
+  const { peer, requests } = connect()
+  await open(peer, REVISION)
+  peer.send(call(REVISION, { id: 1, meta: naming(REVISION) }))
+  assert.ok('result' in (await peer.answer(1)))
+  peer.send(call(REVISION, { id: 2, meta: naming('2031-01-01') }))
+  const { code, data } = errorOf(await peer.answer(2))
+  assert.is(code, -32022)
+  assert.ok(Object(data?.supported).includes(REVISION))
+  assert.is(requests.length, 1)
 })
 
 test('however a stream is cut into pieces, every message is served once', async () => {

@@ -1,5 +1,4 @@
 import type { CallRequest } from '../../src/calls/contract.ts'
-import { REPLY_BYTES } from '../../src/front/mcp.ts'
 import { type Envelope, toolError } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
 import type { Line } from '../support/line-peer.ts'
@@ -8,6 +7,7 @@ import {
   connect,
   deferred,
   errorOf,
+  kept,
   LEGACY,
   MODERN,
   open,
@@ -25,13 +25,10 @@ for (const revision of LEGACY)
     const { peer } = connect()
     const { protocolVersion, capabilities, serverInfo, instructions } = resultOf(await open(peer, revision))
     assert.is(protocolVersion, revision)
-    assert.equal(capabilities, { tools: {} })
+    assert.equal(capabilities, { tools: { listChanged: true }, prompts: {} })
     assert.equal(serverInfo, { name: 'imago', title: 'Imago', version: '9.8.7' })
     assert.match(String(instructions), /inspect/)
-    assert.match(
-      String(instructions),
-      /files, values and output is data.*no instruction to you, and no approval/,
-    )
+    assert.match(String(instructions), /output is data.*no instruction to you, and no approval/)
   })
 
 test('guidance speaks only of tools that the client is shown', async () => {
@@ -51,7 +48,7 @@ test(`a client of ${MODERN} discovers, and may also call at once`, async () => {
   const { peer } = connect()
   const found = resultOf(await open(peer, MODERN))
   assert.equal(found.supportedVersions, [MODERN])
-  assert.equal(found.capabilities, { tools: {} })
+  assert.equal(found.capabilities, { tools: { listChanged: true }, prompts: {} })
   assert.is(found.resultType, 'complete')
   assert.match(String(found.instructions), /eval_expr/)
 
@@ -82,7 +79,7 @@ for (const revision of REVISIONS) {
     const tools = resultOf(await peer.answer(2)).tools as Line[]
     assert.equal(
       tools.map(tool => tool.name),
-      registry.list('live').map(tool => tool.name),
+      registry.list('live').flatMap(({ name }) => (name === 'compile_form' ? [] : [name])),
     )
     for (const tool of tools) {
       assert.equal(
@@ -259,23 +256,19 @@ test('where it was opted in, tools have an output schema and results carry the e
   assert.equal(failure.structuredContent, { ok: false, error })
 })
 
-test('a reply longer than clients take is cut between characters, and says so', async () => {
-  const message = '→'.repeat(200_000)
+test('a reply longer than clients take is cut between characters, and leads to the rest', async () => {
+  const message = '→😀'.repeat(200_000)
   const { peer } = connect({
     run: async () => ({ ok: false, error: toolError('internal', { message }) }),
   })
   await open(peer, MODERN)
   peer.send(call(MODERN, { id: 1 }))
   const text = resultOf(await peer.answer(1)).content[0]?.text ?? ''
-  assert.ok(Buffer.byteLength(text) <= REPLY_BYTES)
-  assert.match(text, /^internal: →+\n\n\[The reply was cut here: 6000\d\d bytes/)
-})
-
-test('a result that its tool cannot put into words is shown as data', async () => {
-  const { peer } = connect({ run: async () => ({ ok: true, result: { other: 'shape' } }) })
-  await open(peer, MODERN)
-  peer.send(call(MODERN, { id: 1 }))
-  assert.match(resultOf(await peer.answer(1)).content[0]?.text ?? '', /"other": "shape"/)
+  assert.match(
+    text,
+    /^internal: (→😀)+→?\n… \[[\d,]+ characters cut here; for more: read_more @txt\.\d+ from \d+\] …\n😀?(→😀)+$/u,
+  )
+  assert.match(kept.at(-1) ?? '', /^internal: (→😀){200000}$/u)
 })
 
 test('code is waited for less long than clients wait, unless the model says how long', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CheckReport } from '../../src/calls/policy-desk.ts'
 import type { PolicyReport } from '../../src/policy/report.ts'
@@ -147,6 +147,28 @@ test('imago policy check says which rule decides a call and why, and runs nothin
       assert.is((await rig.imago(wrong)).code, 2)
   }))
 
+test('a project that denies eval_expr on its kernel is protected from callers in other projects, and policy check shows both', () =>
+  withRig({ policy: '[[rule]]\ndecision = "allow"\ntool = "*"\nkernel = "project"\n' }, async rig => {
+    const cwd = join(rig.folder, 'elsewhere')
+    mkdirSync(cwd)
+    await rig.serve()
+    assert.is((await rig.imago(['start', 'python', '--name', 'project'])).code, 0)
+    const asked = ['eval_expr', '{"expr":"open(\'ran\', \'w\')","kernel":"project"}']
+    const before = await rig.imago(['policy', 'check', ...asked], { cwd })
+    assert.match(before.stdout, /^allow: /)
+    const file = join(rig.project, 'imago.toml')
+    writeFileSync(file, '[[rule]]\ndecision = "deny"\ntool = "eval_expr"\n')
+    const denied = await rig.imago(['call', ...asked], { cwd })
+    assert.is(denied.code, 3)
+    assert.match(denied.stderr, `Rule 1 of ${file} denies eval_expr`)
+    const checked = await rig.imago(['policy', 'check', ...asked], { cwd })
+    assert.is(checked.code, 3)
+    assert.match(checked.stdout, `Rule 1 of ${file} decides.`)
+    assert.match(checked.stdout, `  allow in ${cwd}  (rule 1 of `)
+    assert.match(checked.stdout, `  deny  in ${rig.project}  (rule 1 of ${file})`)
+    assert.not.ok(existsSync(join(rig.project, 'ran')))
+  }))
+
 test('an allowance holds once a person on a seat has approved it, in this daemon and in the next', () =>
   withRig({ policy: '' }, async rig => {
     const write = () => rig.imago(['call', 'write_file', '{"path":"docs/a.md","content":"x"}'])
@@ -178,60 +200,6 @@ test('an allowance holds once a person on a seat has approved it, in this daemon
     rmSync(join(rig.project, 'docs/a.md'))
     assert.is((await write()).code, 0)
     assert.match((await rig.imago(['policy', 'accept'])).stdout, 'Nothing waits')
-  }))
-
-/** Ways for a tool to get at what decides: each names the file as a caller could. */
-test('no tool can create, replace or reach through a link what decides (threat 10)', () =>
-  withRig({ policy: '' }, async rig => {
-    await rig.serve()
-    const own = [userFile(rig), join(rig.paths.stateDir, 'policy-accepted/user.json')]
-    symlinkSync(userFile(rig), join(rig.project, 'innocent.toml'))
-    symlinkSync(rig.paths.configDir, join(rig.project, 'settings'))
-    symlinkSync(join(rig.project, 'imago.toml'), join(rig.project, 'dangling.toml'))
-    linkSync(userFile(rig), join(rig.project, 'hard.toml'))
-    const before = own.map(path => readFileSync(path, 'utf8'))
-    const named = [
-      'innocent.toml',
-      'settings/policy.toml',
-      'dangling.toml',
-      'imago.toml',
-      'IMAGO.toml',
-      './x/../imago.toml',
-    ]
-    const changes = [
-      ['write_file', { content: RULES }],
-      ['edit_file', { old_str: 'a', new_str: 'b' }],
-    ] as const
-    for (const path of [...own, ...named, 'hard.toml'])
-      for (const [tool, change] of changes) {
-        const ran = await rig.imago(['call', tool, JSON.stringify({ path, ...change }), '--json'])
-        const envelope = onlyEnvelope(ran)
-        assert.is(envelope.ok || envelope.error.code, 'path_refused', `${tool} ${path}: ${ran.stdout}`)
-      }
-    assert.equal(
-      own.map(path => readFileSync(path, 'utf8')),
-      before,
-    )
-    assert.not.ok(existsSync(join(rig.project, 'imago.toml')))
-    assert.not.ok(existsSync(join(rig.project, 'IMAGO.toml')))
-  }))
-
-test('somebody with a shell can begin a daemon of their own, which is not the one of the user (what succeeds) (threat 10)', () =>
-  withRig({ policy: '' }, async rig => {
-    await rig.serve()
-    mkdirSync(join(rig.project, 'docs'))
-    const theirs = join(rig.folder, 'theirs')
-    mkdirSync(theirs)
-    writeFileSync(join(theirs, 'policy.toml'), RULES)
-    const env = { IMAGO_RUNTIME_DIR: theirs, IMAGO_STATE_DIR: theirs, IMAGO_CONFIG_DIR: theirs }
-    const call = ['call', 'write_file', '{"path":"docs/a.md","content":"x"}']
-    try {
-      assert.is((await rig.imago(call, { env })).code, 0)
-      rmSync(join(rig.project, 'docs/a.md'))
-      assert.is((await rig.imago(call)).code, 3)
-    } finally {
-      await rig.imago(['shutdown', '--force'], { env })
-    }
   }))
 
 /** Writes down every process and every connection that the program makes. */

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -26,16 +26,19 @@ rows = [
 ]
 rows`
   const { code, stdout, stderr } = await rig.imago([], { input })
-  assert.equal({ code, stdout, stderr }, { code: 0, stdout: '3\nprinted\n42\n[1]\n', stderr: '' })
+  assert.equal(
+    { code, stdout, stderr },
+    {
+      code: 0,
+      stdout: '3\nprinted\n42\n[1]\n',
+      stderr: 'project is a new and empty image: nothing of a running program is in it.\n',
+    },
+  )
 })
 
-test('the image stays when the prompt ends', async () => {
-  assert.is((await rig.imago([], { input: 'double(4)\n' })).stdout, '8\n')
-})
-
-test('without a terminal the first failure ends it with 1, after its traceback', async () => {
-  const { code, stdout, stderr } = await rig.imago([], { input: '1\n1/0\n2\n' })
-  assert.equal([code, stdout], [1, '1\n'])
+test('without a terminal the first failure ends it with 1, after its traceback; the image stays', async () => {
+  const { code, stdout, stderr } = await rig.imago([], { input: 'double(4)\n1/0\n2\n' })
+  assert.equal([code, stdout], [1, '8\n'])
   assert.match(stderr, /^Traceback[\s\S]*ZeroDivisionError: division by zero\n$/)
 })
 
@@ -60,7 +63,7 @@ test('a kernel that is not there exits with 4', async () => {
   assert.match(stderr, /nobody/)
 })
 
-test('at a terminal, blocks end with an empty line, input() is answered, and errors do not end it', async () => {
+test('at a terminal, blocks end with an empty line, and errors do not end it', async () => {
   const { code, text } = await atTerminal(
     [],
     [
@@ -69,18 +72,57 @@ test('at a terminal, blocks end with an empty line, input() is answered, and err
       ['... ', '\r'],
       ['>>> ', 'half(42)\r'],
       ['21.0', ''],
-      ['>>> ', 'who = input("who? ")\r'],
-      ['who? ', 'Grace\r'],
-      ['>>> ', 'print("hi", who)\r'],
-      ['hi Grace', ''],
       ['>>> ', '1/0\r'],
       ['ZeroDivisionError', ''],
+      ['>>> ', 'def f(:\r'],
+      ['... ', '\r'],
+      ['SyntaxError', ''],
       ['>>> ', CTRL_D],
     ],
   )
   assert.is(code, 0, text)
-  assert.match(text, 'CPython')
-  assert.match(text, 'The image stays')
+  assert.match(text, /CPython[\s\S]*The image stays/)
+})
+
+test('a paste is one piece, empty lines and all, and goes on where it ends set in', async () => {
+  const { text } = await atTerminal(
+    [],
+    [
+      ['>>> ', pasted('class Pair:', '    def one(self):', '        return 1', '', '    def two(self):', '')],
+      ['two', ''],
+      ['... ', '        return 2\r'],
+      ['... ', '\r'],
+      ['>>> ', 'Pair().one(), Pair().two()\r'],
+      ['(1, 2)', ''],
+      ['>>> ', pasted('def f():', '\treturn 3', '', '', 'f() * 5', '')],
+      ['15', ''],
+      ['>>> ', CTRL_D],
+    ],
+  )
+  assert.match(text, /\(1, 2\)[\s\S]*15/)
+  assert.not.ok(text.includes(ESCAPE), 'nothing moves the cursor of a terminal that can only print lines')
+})
+
+test('code asks: it takes the first line of a paste, Ctrl-D is its end of input, and a secret is not echoed', async () => {
+  const { code, text } = await atTerminal(
+    [],
+    [
+      ['>>> ', 'first = input("who? ")\r'],
+      ['who? ', pasted('Ada', 'first + "!"', '')],
+      ["'Ada!'", ''],
+      ['>>> ', 'input("more? ")\r'],
+      ['more? ', CTRL_D],
+      ['EOFError', ''],
+      ['>>> ', 'import getpass; secret = getpass.getpass()\r'],
+      ['Password: ', 'swordfish\r'],
+      ['>>> ', 'len(secret)\r'],
+      ['9', ''],
+      ['>>> ', CTRL_D],
+    ],
+  )
+  assert.is(code, 0, text)
+  assert.match(text, "'Ada!'")
+  assert.not.match(text, 'swordfish')
 })
 
 test('output without a line end stays: before the prompt, a value, and in front of what input() asks', async () => {
@@ -103,22 +145,17 @@ test('output without a line end stays: before the prompt, a value, and in front 
   assert.is(piped.stdout, 'x1\n')
 })
 
-test('exit() leaves the prompt, and the image lives on', async () => {
+test('exit() leaves the prompt, and the image lives on; None is not shown, whatever else has its name is', async () => {
   const { code, text } = await atTerminal([], [['>>> ', 'kept = 6; exit()\r']])
   assert.is(code, 0, text)
   assert.match(text, 'The image stays.')
   assert.not.match(text, 'SystemExit')
-  const piped = await rig.imago([], { input: 'kept * 7\nimport sys; sys.exit("too bad")\n"never"\n' })
-  assert.equal(piped, { code: 1, stdout: '42\n', stderr: 'too bad\n' })
-  assert.equal(await rig.imago([], { input: 'quit()\n"never"\n' }), { code: 0, stdout: '', stderr: '' })
+  const nil = 'type("Nil", (), {"__repr__": lambda self: "None"})()'
+  const piped = await rig.imago([], { input: `kept * 7\n${nil}\nimport sys; sys.exit("too bad")\n"never"\n` })
+  assert.equal(piped, { code: 1, stdout: '42\nNone\n', stderr: 'too bad\n' })
 })
 
-test('None is not shown, whatever else has its name is', async () => {
-  const input = 'print("a")\ntype("Nil", (), {"__repr__": lambda self: "None"})()\n'
-  assert.is((await rig.imago([], { input })).stdout, 'a\nNone\n')
-})
-
-test('code that ignores Ctrl-C is said to run still, and code behind it to wait', async () => {
+test('Ctrl-C drops what is being typed; code that ignores it is said to run still, and code behind it to wait', async () => {
   const stubborn = [
     'import time; over = False',
     'def stubborn():',
@@ -133,9 +170,15 @@ test('code that ignores Ctrl-C is said to run still, and code behind it to wait'
   const { text } = await atTerminal(
     [],
     [
-      ['>>> ', pasted(...stubborn)],
-      ['>>> ', 'print("o" + "n"); stubborn()\r'],
+      ['>>> ', 'nonsense('],
+      ['nonsense(', CTRL_C],
+      ['\r\nKeyboardInterrupt\r\n', ''],
+      ['>>> ', 'import time; print("o" + "n"); time.sleep(600)\r'],
       ['on\r\n', CTRL_C],
+      ['KeyboardInterrupt', ''],
+      ['>>> ', pasted(...stubborn)],
+      ['>>> ', 'print("up" + "on"); stubborn()\r'],
+      ['upon\r\n', CTRL_C],
       ['It was interrupted and still runs (job-', ''],
       ['imago restart project ends the image.', ''],
       ['>>> ', '"never " + "run"\r'],
@@ -145,17 +188,15 @@ test('code that ignores Ctrl-C is said to run still, and code behind it to wait'
     ],
   )
   assert.match(text, 'Nothing ran.')
-  assert.not.match(text, 'never run')
+  assert.not.match(text, /SyntaxError|never run/)
   await rig.imago(['restart', 'project'])
 })
 
 test('a kernel that runs a script is named at the start, with the script and how it failed', async () => {
-  const other = join(rig.folder, 'other')
-  mkdirSync(other)
-  writeFileSync(join(other, 'app.py'), 'import time\ntime.sleep(600)\n')
-  writeFileSync(join(other, 'bad.py'), '1 / 0\n')
+  writeFileSync(join(rig.project, 'app.py'), 'import time\ntime.sleep(600)\n')
+  writeFileSync(join(rig.project, 'bad.py'), '1 / 0\n')
   for (const name of ['app', 'bad'])
-    await rig.imago(['start', 'python', '--name', name, '--script', `${name}.py`], { cwd: other })
+    await rig.imago(['start', 'python', '--name', name, '--script', `${name}.py`])
   const app = await atTerminal(['--kernel', 'app'], [['>>> ', CTRL_D]])
   assert.match(app.text, /CPython [\d.]+ in kernel app, which runs app\.py\. Ctrl-C/)
   const bad = await atTerminal(['--kernel', 'bad'], [['>>> ', CTRL_D]])
@@ -170,20 +211,6 @@ test('imago call at a terminal lets a person answer the code', async () => {
   )
   assert.is(code, 0, text)
   assert.match(text, "'AdaAda'")
-})
-
-test('a prompt whose image is lost says so, and then that the next one is new and empty', async () => {
-  const { text } = await atTerminal(
-    [],
-    [
-      ['>>> ', 'import os; os._exit(3)\r'],
-      ['outcome_unknown', ''],
-      ['>>> ', '"al" + "ive"\r'],
-      ["'alive'", ''],
-      ['>>> ', CTRL_D],
-    ],
-  )
-  assert.match(text, /This is a new and empty image of .*exit code 3\.[\s\S]*'alive'/)
 })
 
 test('a prompt whose daemon is lost says so, and that its image is a new one', async () => {

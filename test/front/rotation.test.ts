@@ -121,6 +121,8 @@ test('the key that a program announced is of one life of it: started again, it k
     await rig.imago(['shutdown', '--force'])
     program = await start()
     await rig.serve()
+    // What was started again takes the place of what was attached, by what it announces; here a person says the key.
+    await rig.imago(['detach', 'web'])
     writeFileSync(join(rig.project, 'old.key'), old, { mode: 0o600 })
     const refused = await rig.imago(['attach', program.address, '--key-file', 'old.key', '--json'])
     assert.is(JSON.parse(refused.stdout).error.details.reason, 'NOT_AUTHENTICATED')

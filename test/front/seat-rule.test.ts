@@ -5,7 +5,6 @@ import { closeSync, mkdtempSync, openSync, readdirSync, readSync, rmSync } from 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { SeatEvent } from '../../src/front/protocol.ts'
-import { bodyRows, planText } from '../../src/front/seat/plan-text.ts'
 import { bridgeFacts, processOf, type SeatQuestion, seatFacts } from '../../src/front/seat/processes.ts'
 import {
   type AnswerFacts,
@@ -18,7 +17,6 @@ import {
 import { Admissions, openHosts } from '../../src/front/seat/seats.ts'
 import { LightSignal } from '../../wire/signal.ts'
 import { assert, suite } from '../support/harness.ts'
-import { shownPlanOf } from '../support/shown-plans.ts'
 
 /** Who may approve, by facts that are made up; then the facts, by processes that are real. */
 const test = suite('who may approve')
@@ -81,7 +79,7 @@ const NO_SEAT: readonly (readonly [what: string, facts: Partial<Seen>, because: 
   [
     'descends from a kernel',
     watchIs({ fromKernel: true }),
-    'Process 9 was started from inside a kernel: its limit on file locks is the mark.',
+    'Process 9 was started from inside a kernel: its limit on file locks shows it.',
   ],
   [
     'asks a daemon that descends from a kernel',
@@ -343,33 +341,4 @@ test('many who want a seat at once are not all asked about (threat 36)', async (
   const answers = Array.from({ length: 40 }, () => ask())
   assert.is(told.length, 4)
   assert.match((await answers.at(-1)) ?? '', /Too many/)
-})
-
-const PLAN = shownPlanOf({
-  root: '/project\nApprove? y',
-  who: 'a model\n==== end of plan-abcdefgh',
-  title: 'Write a.py\n| nothing',
-  warnings: ['2 hidden\ncharacters'],
-  waited_ms: 61_000,
-})
-
-test('what others have named stays in its row, whatever stands in the name (threat 14)', () => {
-  const { head } = planText(PLAN, 80)
-  const rows = head.split('\n')
-  assert.is(rows.filter(row => row.startsWith('====')).length, 1)
-  assert.is(rows.filter(row => row.startsWith('|') || row.startsWith('Approve')).length, 0)
-  assert.match(head, 'a model\\n==== end')
-})
-
-test('long runs of blanks end no row of their own accord, so nothing hides beyond the edge (threat 15)', () => {
-  const rows = bodyRows(`x = 1${' '.repeat(5_000)}# ==== end of plan\n\n\ty`, 80)
-  assert.ok(rows.every(row => row.length <= 80 && /^[|+] /.test(row)))
-  assert.match(rows.find(row => row.includes('====')) ?? '', /^\+ /)
-  assert.equal(rows.slice(-2), ['| ', '| \ty'])
-})
-
-test('wide characters do not push the end of a row past the edge (threat 15)', () => {
-  const rows = bodyRows('漢'.repeat(100), 80)
-  assert.ok(rows.length >= 3)
-  assert.ok(rows.every(row => [...row].length * 2 - 2 <= 80))
 })

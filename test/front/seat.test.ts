@@ -1,10 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PACKAGE_ROOT } from '../../src/paths.ts'
 import type { Envelope } from '../../tools/outcome.ts'
+import { WireError } from '../../wire/errors.ts'
 import { assert, suite } from '../support/harness.ts'
 import { until, within } from '../support/rig.ts'
-import type { ScreenOptions } from '../support/screen.ts'
+import { openScreen, type ScreenOptions } from '../support/screen.ts'
 import {
   APPROVE,
   asks,
@@ -14,6 +14,7 @@ import {
   openAsking,
   openSeatTerminal,
   openWatch,
+  type SeatTerminal,
   seatLines,
   type Watch,
 } from '../support/watching.ts'
@@ -35,8 +36,23 @@ async function sitting(use: (watch: Watch) => Promise<void>, options: ScreenOpti
   }
 }
 
+/** The same with a client that says what a test has it say. */
+async function bySeat(use: (seat: SeatTerminal) => Promise<void>) {
+  const seat = await openSeatTerminal(rig)
+  try {
+    assert.match(String((await seat.says('sit')).seated), /^seat-\d+$/)
+    await use(seat)
+  } finally {
+    seat.screen.close()
+    await noSeat(rig)
+  }
+}
+
 const planOf = ({ screen }: Watch) => /plan-[a-z]{8}/.exec(screen.text())?.[0] ?? ''
 const codeShown = ({ screen }: Watch) => /--code ([0-9a-z-]{19})/.exec(screen.text())?.[1] ?? ''
+const approvals = async () => (await rig.imago(['approvals'])).stdout
+const listed = async () => JSON.parse((await rig.imago(['approvals', '--json'])).stdout).result
+const textOf = (path: string) => readFileSync(join(rig.project, path), 'utf8')
 
 test('a plan is shown whole at a terminal that can only print lines, and y approves it', () =>
   sitting(
@@ -130,23 +146,6 @@ test('Ctrl-C, Ctrl-D and q leave the seat, and what waits goes on waiting for th
   })
 })
 
-test('a very long plan can be approved only when its end was shown (threat 15)', () =>
-  sitting(
-    async ({ screen }) => {
-      const code = `${Array.from({ length: 2_500 }, (_, n) => `line_${n} = ${n}`).join('\n')}\nlast_of_all = 1`
-      const { answer } = await evaluating(rig, code)
-      for (const page of ['1099', '2198']) {
-        await screen.shows(new RegExp(`${page} of 2501; Enter goes on, s stops here\\)\\s*$`))
-        assert.not.match(screen.written, 'Approve?')
-        screen.type('\n')
-      }
-      await screen.shows(/last_of_all = 1\n==== end of plan-\w+, all 2501 lines of it\n[\s\S]*Approve\?/)
-      screen.type('y\n')
-      assert.is(codeOf(await answer), 'ok')
-    },
-    { rows: 1_100 },
-  ))
-
 test('a script answers with the code that a seat shows, once, and lists what waits without it', () =>
   sitting(async watch => {
     const { screen } = watch
@@ -167,133 +166,6 @@ test('a script answers with the code that a seat shows, once, and lists what wai
     const again = await rig.imago(['approve', plan, '--code', code])
     assert.is(again.code, 1)
     assert.match(again.stderr, /too late/)
-  }))
-
-test('a script denies with a reason', () =>
-  sitting(async watch => {
-    const { answer } = await evaluating(rig, '1')
-    await watch.screen.shows(APPROVE)
-    const args = ['deny', planOf(watch), '--code', codeShown(watch), '--reason', 'no, thanks']
-    assert.is((await rig.imago(args)).code, 0)
-    assert.match(JSON.stringify(await answer), /no, thanks/)
-  }))
-
-test('a seat says nothing of its own beside the questions, however many there are', async () => {
-  const main = join(PACKAGE_ROOT, 'dist/src/main.js')
-  const command = ['sh', '-c', `exec ${process.execPath} ${main} watch --plain 2> said.txt`]
-  await sitting(
-    async ({ screen }) => {
-      const first = await evaluating(rig, '0')
-      // Twelve times about one plan, and then about twelve plans.
-      for (let times = 1; times <= 12; times++) {
-        await asks(screen, times)
-        screen.type('?\n')
-      }
-      for (let n = 1; n <= 12; n++) {
-        await asks(screen, 12 + n)
-        screen.type('y\n')
-        if (n === 1) assert.is(codeOf(await first.answer), 'ok')
-        const { answer } = await evaluating(rig, `${n}`)
-        if (n === 12) {
-          await asks(screen, 25)
-          screen.type('n because\n')
-          assert.is(codeOf(await answer), 'denied')
-        }
-      }
-      screen.type('\x04')
-      assert.is(await screen.ended, 0)
-      assert.is(readFileSync(join(rig.project, 'said.txt'), 'utf8'), '')
-    },
-    { command, args: [] },
-  )
-})
-
-/** The same program connects anew for each call, as others would call themselves. */
-async function connectingAnew(n: number) {
-  const client = await rig.connect({ name: `client ${n}` })
-  const answer = within(client.call({ tool: 'eval_expr', args: { expr: `${n}` } }), `the answer to ${n}`)
-  return { answer, over: () => client.close() }
-}
-
-test('a program that was refused three times is not put before a person again, however it connects (threat 36)', async () => {
-  await sitting(async ({ screen }) => {
-    for (let n = 0; n < 3; n++) {
-      const { answer, over } = await connectingAnew(n)
-      await screen.shows(new RegExp(`\\| ${n}\\n[\\s\\S]*Approve\\?`))
-      screen.type('n\n')
-      await until(() => screen.written.split('Why?').length > n + 1, 'the question why')
-      screen.type('\n')
-      assert.is(codeOf(await answer), 'denied')
-      await over()
-    }
-    await screen.shows(/3 plans of client 2 were refused in a row without a reason: none of it/)
-    for (let n = 3; n < 10; n++) {
-      const { answer, over } = await connectingAnew(n)
-      const envelope = await answer
-      assert.is(codeOf(envelope), 'busy')
-      assert.match(JSON.stringify(envelope), /A person has refused 3 plans of yours in a row.*Stop here/)
-      await over()
-    }
-    assert.is(screen.written.split(APPROVE).length - 1, 3)
-  })
-  const seat = await openSeatTerminal(rig)
-  await seat.says('sit')
-  assert.equal((await seat.says('lift', {})).lift, { lifted: 1 })
-  seat.screen.close()
-  await noSeat(rig)
-  await sitting(async ({ screen }) => {
-    const { answer, over } = await connectingAnew(10)
-    await screen.shows(APPROVE)
-    screen.type('y\n')
-    assert.is(codeOf(await answer), 'ok')
-    await over()
-  })
-})
-
-test('at the third time the seat and the caller are told the rule by which nobody would be asked (threat 36)', () =>
-  sitting(
-    async ({ screen }) => {
-      const client = await rig.connect({ name: 'a model' })
-      const answers: Envelope[] = []
-      for (const n of [1, 2, 3]) {
-        const args = { path: 'notes.txt', content: `${n}\n` }
-        const answer = within<Envelope>(client.call({ tool: 'write_file', args }), `the answer to ${n}`)
-        await screen.shows(new RegExp(`\\| \\+${n}\\n[\\s\\S]*Approve\\?`))
-        if (n < 3) assert.not.match(screen.text(), 'nobody would be asked')
-        screen.type('y\n')
-        answers.push(await answer)
-      }
-      assert.match(screen.text(), 'asked for 3 times by now; with this rule nobody would be asked:')
-      const file = `file = "${join(rig.project, 'notes.txt')}"`
-      const rule = ['[[rule]]', 'decision = "allow"', 'tool = "write_file"', 'level = "dangerous"', file]
-      for (const line of rule) assert.match(screen.text(), `\n           ${line}\n`)
-      const [first, second, third] = answers.map(answer => JSON.stringify(answer))
-      assert.not.match(`${first}${second}`, 'A person was asked')
-      assert.match(third ?? '', 'A person was asked 3 times for write_file on notes.txt by now. Tell them')
-      assert.match(third ?? '', JSON.stringify(rule.join('\n')).slice(1, -1))
-      assert.is(readFileSync(join(rig.project, 'notes.txt'), 'utf8'), '3\n')
-    },
-    { columns: 120 },
-  ))
-
-test('what goes out of date goes from the terminal with the cause, and what is typed then answers nothing (fault 28)', () =>
-  sitting(async ({ screen }) => {
-    const path = join(rig.project, 'shop.py')
-    writeFileSync(path, 'def price(item):\n    return 1\n')
-    const elsewhere = 'def price(item):\n    return 7\n'
-    const client = await rig.connect({ name: 'a model' })
-    const args = { path: 'shop.py', old_str: 'return 1', new_str: 'return 2' }
-    const answer = within<Envelope>(client.call({ tool: 'edit_file', args }), 'the answer to an edit')
-    await screen.shows(APPROVE)
-    writeFileSync(path, elsewhere)
-    await screen.shows(/^plan-\w+ needs no answer any more: It is out of date: shop\.py was changed/m)
-    screen.type('y\n')
-    const envelope = await answer
-    assert.is(codeOf(envelope), 'stale_plan')
-    assert.match(JSON.stringify(envelope), 'shop.py was changed')
-    assert.is(readFileSync(path, 'utf8'), elsewhere)
-    assert.is(screen.text().split(APPROVE).length, 2)
-    await client.close()
   }))
 
 test('a connection has one seat, however often it asks for another', async () => {
@@ -342,6 +214,177 @@ test('somebody who sits is asked before another one may, and silence or no is no
     await screen.shows(/! seat-\d+, terminal .* has left/)
   }))
 
+test('a script denies with a reason', () =>
+  sitting(async watch => {
+    const { answer } = await evaluating(rig, '1')
+    await watch.screen.shows(APPROVE)
+    const args = ['deny', planOf(watch), '--code', codeShown(watch), '--reason', 'no, thanks']
+    assert.is((await rig.imago(args)).code, 0)
+    assert.match(JSON.stringify(await answer), /no, thanks/)
+  }))
+
+test('what goes out of date goes from the terminal with the cause, and what is typed then answers nothing (fault 28)', () =>
+  sitting(async ({ screen }) => {
+    writeFileSync(join(rig.project, 'shop.py'), 'return 1\n')
+    const client = await rig.connect({ name: 'a model' })
+    const args = { path: 'shop.py', old_str: 'return 1', new_str: 'return 2' }
+    const answer = within<Envelope>(client.call({ tool: 'edit_file', args }), 'the answer to an edit')
+    await screen.shows(APPROVE)
+    writeFileSync(join(rig.project, 'shop.py'), 'return 7\n')
+    await screen.shows(/^plan-\w+ needs no answer any more: It is out of date: shop\.py was changed/m)
+    screen.type('y\n')
+    const envelope = await answer
+    assert.is(codeOf(envelope), 'stale_plan')
+    assert.match(JSON.stringify(envelope), 'shop.py was changed')
+    assert.is(textOf('shop.py'), 'return 7\n')
+    assert.is(screen.text().split(APPROVE).length, 2)
+    await client.close()
+  }))
+
+const write = (path: string, content: string) =>
+  rig.imago(['call', 'write_file', JSON.stringify({ path, content })])
+
+interface PlanNews {
+  readonly plan: { readonly id: string; readonly hash: string; readonly grants: readonly string[] }
+}
+
+/** The plan that the seat is told of after so many others, as it is answered. */
+async function planAt(seat: SeatTerminal, before: number) {
+  const told = () => seat.told().filter(({ type }) => type === 'plan')
+  await until(() => told().length > before, 'a plan')
+  const { plan } = told()[before] as unknown as PlanNews
+  return { grants: plan.grants, given: { plan: plan.id, hash: plan.hash } }
+}
+
+test('a person grants a pattern with an approval, sees what it lets through, and anybody revokes it', () =>
+  bySeat(async seat => {
+    const first = write('a.txt', 'one\n')
+    const { grants, given } = await planAt(seat, 0)
+    assert.equal(grants, ['a.txt', '*.txt'])
+    const granting = { ...given, decision: 'approve', grant: '*.txt' }
+    assert.match(JSON.stringify(await seat.says('answer', { ...granting, grant: '**' })), /"unfit"/)
+    assert.equal((await seat.says('answer', granting)).answer, { type: 'taken' })
+    assert.is((await first).code, 0)
+
+    assert.is((await write('b.txt', 'two\n')).code, 0)
+    assert.is(textOf('b.txt'), 'two\n')
+    const notice = seat.told().findLast(one => one.type === 'notice')
+    assert.match(
+      String(notice?.text),
+      /^grant-1, write_file on \*\.txt .* imago undo plan-\w+.* imago revoke grant-1$/,
+    )
+    assert.match(
+      await approvals(),
+      /^GRANT .*\ngrant-1 +write_file +once +7 h 59 min +seat-\d+ +\*\.txt +imago call +\/\S+$/m,
+    )
+    assert.match((await rig.imago(['log'])).stdout, /\[plan-\w+, approved by grant-1 of seat-\d+\]/)
+
+    const revoked = await rig.imago(['revoke', 'grant-1', '--json'])
+    assert.equal([revoked.code, JSON.parse(revoked.stdout)], [0, { ok: true, result: { grant: 'grant-1' } }])
+    const again = await rig.imago(['revoke', 'grant-1'])
+    assert.is(again.code, 1)
+    assert.match(again.stderr, /There is no grant "grant-1"[\s\S]*imago approvals/)
+    assert.is((await rig.imago(['revoke'])).code, 2)
+    const asked = write('b.txt', 'three\n')
+    const { given: next } = await planAt(seat, 1)
+    await seat.says('answer', { ...next, decision: 'deny', reason: 'no' })
+    assert.is((await asked).code, 3)
+    assert.is(textOf('b.txt'), 'two\n')
+    const log = (await rig.imago(['log'])).stdout
+    const words = String.raw`grant-1, write_file on \*\.txt for imago call`
+    assert.match(log, new RegExp(`seat-\\d+, terminal .*, lets through without asking: ${words}`))
+    assert.match(log, new RegExp(`imago revoke \\(.+\\) ended what was let through: ${words}`))
+  }))
+
+test('after three refusals a caller is not put before a person, until one at a seat lifts it, and nobody else (threat 36)', () =>
+  bySeat(async seat => {
+    const refused = async (n: number) => {
+      const call = write(`${n}.md`, 'x\n')
+      await seat.says('answer', { ...(await planAt(seat, n)).given, decision: 'deny' })
+      assert.is((await call).code, 3)
+    }
+    for (const n of [0, 1, 2]) await refused(n)
+    const unasked = await write('3.md', 'x\n')
+    assert.match(unasked.stderr, /A person has refused 3 plans of yours in a row[\s\S]*Stop here/)
+    assert.match(
+      await approvals(),
+      /^NOT ASKED FOR +REFUSED IN A ROW +WHOSE PLANS\n\d.* s +3 +those of imago call$/m,
+    )
+    const { pauses, ends } = await listed()
+    assert.equal([pauses.length, pauses[0].who, pauses[0].refusals], [1, 'imago call', 3])
+    assert.is(ends.at(-1).outcome, 'denied')
+
+    const other = await rig.connect({ name: 'no seat' })
+    const failed = await other.request('lift', {}).catch((error: unknown) => error)
+    assert.ok(failed instanceof WireError && failed.remote?.code === 'no_seat', String(failed))
+    await other.close()
+
+    assert.equal((await seat.says('lift', {})).lift, { lifted: 1 })
+    assert.equal((await seat.says('lift', {})).lift, { lifted: 0 })
+    assert.not.match(await approvals(), /NOT ASKED FOR/)
+    await refused(3)
+    const log = (await rig.imago(['log'])).stdout
+    assert.match(log, /imago call is let be: 3 plans of imago call were refused in a row/)
+    assert.match(log, /no seat \(.+\).*: It tried to end a pause, and has no seat\./)
+    assert.match(log, /seat-\d+, terminal .*, wants to be asked again: all pauses have ended/)
+  }))
+
+test('imago undo asks whoever runs it at a terminal, where nobody has a seat, for as long as they take', async () => {
+  const args = JSON.stringify({ path: 'made.txt', content: 'made\n' })
+  let undo = ''
+  await sitting(async ({ screen }) => {
+    const written = rig.imago(['call', 'write_file', args, '--json'])
+    await screen.shows(APPROVE)
+    screen.type('y\n')
+    undo = JSON.parse((await written).stdout).result.undo
+  })
+  for (const keys of ['\x03', 'q\n', 'y\n']) {
+    const screen = openScreen(rig, { args: ['undo', undo], columns: 100, rows: 60 })
+    await asks(screen, 1)
+    assert.match(await approvals(), /seat-\d+ {2}terminal/)
+    screen.type(keys)
+    assert.is(await screen.ended, keys === 'y\n' ? 0 : 1)
+    assert.match(await approvals(), /No plan waits[\s\S]*Nobody has a seat/)
+    assert.is(existsSync(join(rig.project, 'made.txt')), keys !== 'y\n')
+  }
+})
+
+test('a prompt that can only print lines takes no seat: it says who answers, once, and runs when they did', async () => {
+  const prompt = openScreen(rig, { columns: 160, env: { TERM: 'dumb' } })
+  await prompt.shows(/^>>>/m)
+  prompt.type(':approvals\n')
+  await prompt.shows('Nobody has a seat. A person takes one with: imago watch')
+  prompt.type(':kernels\n')
+  await prompt.shows('has one command: :approvals')
+  prompt.type('6 * 7\n')
+  await prompt.shows(/^approval_unavailable: [\s\S]*imago watch/m)
+  await sitting(async ({ screen }) => {
+    prompt.type('6 * 7\n')
+    await prompt.shows(/^plan-\w+ is before a person; nothing ran yet\. .* with: imago watch$/m)
+    await screen.shows(APPROVE)
+    screen.type('y\n')
+    await prompt.shows(/^42$/m)
+    assert.is(prompt.text().split('is before a person').length, 2)
+    prompt.type(':ap\n')
+    await prompt.shows('A person answers in another terminal, with: imago watch')
+  })
+  prompt.close()
+})
+
+test('a seat that was left can answer nothing (threat 8)', async () => {
+  const seat = await openSeatTerminal(rig)
+  await seat.says('sit')
+  const asked = await evaluating(rig, '1')
+  const { plan } = (await seat.hears('type', 'plan')) as { plan: { id: string; hash: string; code: string } }
+  await seat.says('leave')
+  const given = { plan: plan.id, hash: plan.hash, decision: 'approve' }
+  assert.is((await seat.says('answer', given)).failed, 'no_seat')
+  assert.is((await seat.says('plan', { plan: plan.id })).failed, 'no_seat')
+  asked.answer.catch(() => {})
+  await asked.client.close()
+  seat.screen.close()
+})
+
 test('imago watch ends with exit code 1 when the daemon does, and says what to do; all of its seats are in the journal', async () => {
   const { screen } = await openWatch(rig)
   await rig.imago(['shutdown', '--force'])
@@ -349,27 +392,4 @@ test('imago watch ends with exit code 1 when the daemon does, and says what to d
   assert.match(screen.text(), /The seat is lost: [\s\S]*imago watch/)
   const [taken, left] = seatLines(rig).map(line => JSON.parse(line))
   assert.equal([taken.what, taken.seat, left.what, left.seat], ['taken', 'seat-1', 'left', 'seat-1'])
-})
-
-test('a seat that was left, and one of a daemon that has ended, can answer nothing, nor can its codes (threat 8)', async () => {
-  await rig.serve()
-  const seat = await openSeatTerminal(rig)
-  assert.is((await seat.says('sit')).seated, 'seat-1')
-  const { client, answer } = await evaluating(rig, '1')
-  const { plan } = (await seat.hears('type', 'plan')) as {
-    plan: { id: string; hash: string; code: string }
-  }
-  await seat.says('leave')
-  const given = { plan: plan.id, hash: plan.hash, decision: 'approve' }
-  assert.is((await seat.says('answer', given)).failed, 'no_seat')
-  assert.is((await seat.says('plan', { plan: plan.id })).failed, 'no_seat')
-  assert.is((await rig.imago(['shutdown', '--force'])).code, 0)
-  await answer.catch(() => {})
-  await client.close()
-  await rig.serve()
-  const { code } = await rig.imago(['approve', plan.id, '--code', plan.code])
-  assert.is(code, 1)
-  assert.match(JSON.stringify(await seat.says('answer', given)), /failed/)
-  assert.match((await rig.imago(['approvals'])).stdout, /Nobody has a seat/)
-  seat.screen.close()
 })

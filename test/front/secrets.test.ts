@@ -81,7 +81,7 @@ test('the key of a kernel and that of a program that was joined are marked, whoe
     )
     const [, kernelKey = ''] = /'([0-9a-f]{64})'/.exec(found.stdout) ?? []
     assert.is(kernelKey.length, 64, found.stdout + found.stderr)
-    await startProgram({ folder: rig.folder, runtimeDir: rig.paths.runtimeDir })
+    await startProgram({ folder: rig.project, runtimeDir: rig.paths.runtimeDir })
     await rig.imago(['attach', 'web'])
     const [, programKey = ''] = /"secret": ?"([^"]{32,})"/.exec(announcements(rig)) ?? []
     assert.ok(programKey.length >= 32, announcements(rig))

@@ -1,30 +1,22 @@
-import { readdirSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readdirSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Diagnostic } from '../../wire/kernel.ts'
+import type { Diagnostic, Raised } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
-import { type LispListener, openListener } from '../support/lisp-listener.ts'
+import { lispImage } from '../support/lisp-image.ts'
 import { openSlime, type Slime } from '../support/slime.ts'
-import { type RealSwank, startSwank } from '../support/swank.ts'
-import { makeFolder, removeFolder } from '../support/temporary.ts'
 
-const test = suite('compiling and expanding in a Lisp image')
-const folder = makeFolder()
-let swank: RealSwank
-let lisp: LispListener
+const test = suite('compiling in a Lisp image, and the places of its code', { limitMs: 100_000 })
+const lisp = lispImage(test)
+const { folder } = lisp
 let person: Slime
 
 test.before(async () => {
-  swank = await startSwank({ forms: ['(defpackage :shop (:use :cl) (:export #:total))'] })
-  lisp = await openListener(swank)
-  person = await openSlime(swank)
+  await lisp.define('(defpackage :shop (:use :cl) (:export #:total))')
+  person = await openSlime(lisp.swank)
 })
-test.after(async () => {
-  await person?.close()
-  lisp?.end()
-  swank?.kill()
-  removeFolder(folder)
-})
+test.after(() => person?.close())
 
 async function compile(source: string, more: Record<string, string | number> = {}) {
   const ended = await lisp.run(source, { work: 'compile', ...more })
@@ -84,6 +76,23 @@ test('what cannot be read is told with its place, and nothing of the text runs',
   assert.match(unknown.diagnostics[0]?.message ?? '', /NOWHERE/)
 })
 
+for (const [form, token, said] of [
+  ['(defun f () (nosuchpkg:foo 1))', 'nosuchpkg:foo', 'NOSUCHPKG does not exist'],
+  ['(defun f () (list cl:nosuch 2))', 'cl:nosuch', 'NOSUCH'],
+  ['(list #<unreadable> 3)', '#<unreadable>', 'illegal sharp macro character'],
+  ['(list #\\Nosuchchar)', '#\\Nosuchchar', 'Nosuchchar'],
+  ['(list #zz 2)', '#zz', 'no dispatch function'],
+  ['(list 1/0)', '1/0', 'ratio'],
+  ['(list a . b c)', 'c', 'More than one object'],
+] as const)
+  test(`a reader’s error is placed where ${token} begins, in the second of three forms`, async () => {
+    const { diagnostics } = await compile(`(defun e2-a () 1)\n  ${form}\n(defun e2-b () 2)`)
+    const { severity, line, column, source, message } = diagnostics[0] ?? {}
+    assert.equal([severity, line, column, source], ['read_error', 2, 3 + form.indexOf(token), token])
+    assert.match(message ?? '', said)
+    assert.equal(await lisp.values("(list (fboundp 'e2-a) (fboundp 'e2-b))"), ['(nil nil)'])
+  })
+
 test('what loading raises is raised at its line in the person’s file, after what the compiler had to say', async () => {
   const file = join(folder, 'raising.lisp')
   const ended = await lisp.run('(defun unused (x) 1)\n(warn "careful")\n(error "at load")', {
@@ -139,17 +148,6 @@ test('code without a file is compiled as what was typed in, and no file is left 
   )
 })
 
-test('what was compiled without a file is said to have been typed in, by every look', async () => {
-  await compile('(defun typed-too (x) "Twice." (* 2 x))')
-  const { definition, place } = {
-    definition: await lisp.look('definition', { name: 'typed-too' }),
-    place: await lisp.look('describe', { name: 'typed-too' }),
-  }
-  assert.equal([definition.origin, definition.file, definition.line], ['typed', null, null])
-  assert.equal(definition.source?.text, '(defun typed-too (x) "Twice." (* 2 x))')
-  assert.equal([place.file, place.line], [null, null])
-})
-
 test('what was defined is told by name, apart from what it has replaced', async () => {
   const first = await compile('(defun named-first () 1)\n(defvar *named* 2)')
   assert.equal([first.loaded?.added, first.loaded?.replaced], [['named-first', '*named*'], []])
@@ -196,22 +194,6 @@ test('a macro that is new is not said to be defined again', async () => {
   assert.equal((await compile('(defmacro brand-new () 1)')).diagnostics, [])
 })
 
-test('hostile texts are text: no argument can become a form of ours', async () => {
-  for (const hostile of [
-    '") (setf cl-user::*hit* t) ("',
-    '#.(setf cl-user::*hit* t)',
-    '|',
-    "'(",
-    ':',
-    '\\',
-  ]) {
-    await lisp.run('(defun f () 1)', { work: 'compile', file: hostile, line: 1 })
-    await lisp.run('(defun f () 1)', { work: 'compile', package: hostile })
-    await lisp.run('(f)', { work: 'expand', fully: true, package: hostile })
-  }
-  assert.equal(await lisp.values("(boundp 'cl-user::*hit*)"), ['nil'])
-})
-
 async function expand(source: string, more: Record<string, string | boolean> = {}) {
   const ended = await lisp.run(source, { work: 'expand', fully: false, ...more })
   if (ended.type !== 'done') throw new Error(JSON.stringify(ended))
@@ -252,12 +234,167 @@ test('reading a form runs what it tells the reader to run: that is why macroexpa
   assert.equal(await lisp.values('*read*'), ['1'])
 })
 
-test('a long expansion is cut, and leads to the rest', async () => {
-  const ended = await lisp.run(`(when a ${'(f) '.repeat(20_000)})`, { work: 'expand', fully: false })
-  if (ended.type !== 'done') throw new Error('it has not ended well')
-  const repr = ended.values[0]?.repr
-  assert.is(repr?.truncated, true)
-  assert.is(repr?.text.length, 20_000)
-  const piece = await lisp.look('more', { handle: repr?.handle ?? '', from: 20_000, count: 10 })
-  assert.is(piece.type, 'text')
+/** A file as a person has it in an editor; what is evaluated begins at its line 6. */
+const HEAD = ';;;; Wörter → before the code\n(in-package #:cl-user)\n\n(defvar *tax* 19)\n\n'
+const CODE = `(defun total (orders)
+  ;; (not here)
+  (let ((sum (reduce #'+ orders)))
+    (when (minusp sum)
+      (list
+        (error "total of ~a" orders)))
+    \`(sum ,(1+ sum))))
+
+(defmacro with-total ((name orders) &body body)
+  \`(let ((,name (total ,orders)))
+     (list ,@body)))
+
+(defclass order () ((lines :initarg :lines)))
+
+(defgeneric price (order))
+
+(defmethod price ((it order))
+  (let ((lines (slot-value it 'lines)))
+    #+(or) (list (total 'never)) #| (total) |#
+    (list 'quoted "((" #\\( '(total (total))
+          (total lines))))
+
+(defvar *orders* (list (list 1 2)))
+`
+const LINE = 6
+
+const file = lisp.write('placed.lisp', HEAD + CODE)
+test('a text that has a place is evaluated', async () => {
+  assert.is((await lisp.run(CODE, { file, line: LINE })).type, 'done')
+})
+
+/** Where SLIME would go for M-. */
+async function found(name: string): Promise<string> {
+  const source = `(with-output-to-string (out)
+    (loop for (nil (nil buffer position)) in (swank:find-definitions-for-emacs "${name}")
+          do (format out "~{~a ~}~{~a ~}" (rest buffer) (rest position))))`
+  return JSON.parse((await lisp.values(source))[0] ?? '""')
+}
+
+/** Where each frame stands, innermost last: the function, the line and its text. */
+const places = ({ frames }: Raised) => frames.map(({ function: name, line, source }) => [name, line, source])
+
+/** The character of the file at which that text begins, as Emacs counts. */
+const position = (text: string) => (HEAD + CODE).indexOf(text) + 1
+
+test('after an evaluation with a place, M-. leads to the definition in the file of the person', async () => {
+  for (const [name, ...texts] of [
+    ['total', '(defun total'],
+    ['with-total', '(defmacro with-total'],
+    ['order', '(defclass order'],
+    ['price', '(defgeneric price', '(defmethod price'],
+    ['*orders*', '(defvar *orders*'],
+  ] as const) {
+    const locations = await found(name)
+    for (const text of texts) assert.match(locations, ` ${file} ${position(text)} 0`)
+  }
+})
+
+test('what is no file, or a very large one, is not read for a place', async () => {
+  const pipe = join(folder, 'pipe.lisp')
+  // Nobody writes to it: whoever opens it to read waits.
+  execFileSync('mkfifo', [pipe])
+  assert.equal(await lisp.values('(+ 1 2)', { file: pipe, line: 1 }), ['3'])
+  assert.equal(await lisp.values('(+ 1 2)', { file: '/dev/zero', line: 1 }), ['3'])
+  const compiled = await lisp.run('(defun of-a-pipe () 1)', { work: 'compile', file: pipe, line: 3 })
+  assert.is(compiled.type, 'done')
+  const large = join(folder, 'large.lisp')
+  writeFileSync(large, '    (defun of-a-large-file () 1)\n')
+  truncateSync(large, 9 * 1024 * 1024)
+  await lisp.run('(defun of-a-large-file () 1)', { file: large, line: 1 })
+  assert.match(await found('of-a-large-file'), ` ${large} 1 0`)
+})
+
+test('frames of code with a place stand in its file, at the line of the very form', async () => {
+  const error = await lisp.raised("(list (price (make-instance 'order :lines '(-1 -2))))")
+  assert.equal(places(error), [
+    ['(method price (order))', 26, '(total lines))))'],
+    ['total', 11, '(error "total of ~a" orders)))'],
+  ])
+  assert.ok(error.frames.every(frame => frame.file === file))
+  assert.match(error.traceback, `1: ((method price (order))`)
+  assert.match(error.traceback, ` at ${file}:26`)
+})
+
+test('what the features of the image leave out is not counted, however they are combined', async () => {
+  for (const [features, holds] of [
+    ['(and sbcl (not nope))', true],
+    ['(or nope (and sbcl (or nope common-lisp)))', true],
+    ['(not (or nope (not sbcl)))', true],
+    ['(not (and sbcl (not nope)))', false],
+    ['(or)', false],
+  ] as const) {
+    const { frames } = await lisp.raised(
+      `(defun chosen (x)\n  #${holds ? '+' : '-'}${features} (list (list 1) (list 2))\n` +
+        `  #${holds ? '-' : '+'}${features} #+nope (list) (list (list 1) (list 2))\n` +
+        '  (list 1 (car x)))\n(list (chosen 1))',
+    )
+    assert.is(frames[0]?.line, 4, features)
+  }
+})
+
+test('what a macro expands to stands where the macro is called', async () => {
+  const error = await lisp.raised("\n(list\n (with-total (sum '(-1))\n   sum))", { file, line: 100 })
+  assert.equal(
+    error.frames.map(frame => frame.line),
+    [102, 11],
+  )
+})
+
+test('a file that is not there, or not yet, gives lines all the same', async () => {
+  const error = await lisp.raised('(defun far (x)\n  (list (car x)))\n\n(list\n  (far 1))', {
+    file: '/nowhere/app.lisp',
+    line: 40,
+  })
+  assert.equal(
+    error.frames.map(frame => [frame.function, frame.file, frame.line]),
+    [['far', '/nowhere/app.lisp', 41]],
+  )
+})
+
+test('code that was typed in keeps its text, and its frames have their lines', async () => {
+  const error = await lisp.raised('(defun typed (x)\n  (list x\n    (car x)))\n\n(list (typed 1))')
+  assert.equal(places(error), [['typed', 3, '(car x)))']])
+  assert.is(error.frames[0]?.file, null)
+  const kept = await lisp.values(
+    "(getf (sb-introspect:definition-source-plist (sb-introspect:find-definition-source #'typed)) :emacs-string)",
+  )
+  assert.equal(kept, ['"(defun typed (x)\\n  (list x\\n    (car x)))"'.replace(/\\n/g, '\n')])
+})
+
+test('lines of a file that has changed since are not guessed', async () => {
+  const changed = join(folder, 'changed.lisp')
+  writeFileSync(changed, '(defun was-here (x)\n  (list (car x)))\n')
+  await lisp.run(`(load "${changed}")`)
+  writeFileSync(changed, ';; another\n;; text\n(defun was-here (x)\n  (list (cdr x)))\n')
+  await lisp.run(`(sb-posix:utime "${changed}" 0 0)`)
+  const error = await lisp.raised('(list (was-here 1))')
+  assert.equal(
+    error.frames.map(frame => [frame.function, frame.file, frame.line, frame.source]),
+    [['was-here', changed, null, null]],
+  )
+})
+
+test('code that a person has compiled in Emacs stands in that file', async () => {
+  const text = '(defun by-hand (x)\n  (list (car x)))'
+  writeFileSync(join(folder, 'hand.lisp'), `;; one\n;; two\n${text}\n`)
+  await lisp.run(
+    `(swank/backend:swank-compile-string ${JSON.stringify(text).replace(/\\n/g, '\n')}
+       :buffer "hand.lisp" :position 15 :filename "${join(folder, 'hand.lisp')}")`,
+  )
+  const error = await lisp.raised('(list (by-hand 1))')
+  assert.equal(places(error), [['by-hand', 4, '(list (car x)))']])
+})
+
+test('taking a stack down reads no source with the reader of Lisp', async () => {
+  await lisp.run(
+    `(defun reads-once (x) (list #.(progn (incf (get :read :times 0)) 1) (car x) 'seen-only-here))`,
+  )
+  const error = await lisp.raised('(list (reads-once 1))')
+  assert.is(error.frames[0]?.line, 1)
+  assert.equal(await lisp.values('(get :read :times)'), ['1'])
 })

@@ -5,10 +5,9 @@ import type { Looked, LookName, Looks } from '../../wire/kernel.ts'
 import { parseAnswer } from '../../wire/kernels/answers.ts'
 import type { Arguments } from '../../wire/swank/peer.ts'
 import { assert, suite } from '../support/harness.ts'
-import { contents, type Inspecting, openInspecting } from '../support/lisp-inspecting.ts'
-import { type RealSwank, startSwank } from '../support/swank.ts'
+import { lispImage } from '../support/lisp-image.ts'
 
-const test = suite('looking at a Lisp program full of tripwires', { limitMs: 50_000 })
+const test = suite('looking at a Lisp program full of tripwires', { limitMs: 100_000 })
 const PEER = join(import.meta.dirname, '../../wire/peers/lisp')
 const PROGRAM = join(import.meta.dirname, '../support/tripwires.lisp')
 
@@ -28,6 +27,8 @@ const TEXTS: { readonly [Name in LookName]: readonly string[] } = {
   threads: ['filter'],
   history: [],
   last_error: [],
+  errors: [],
+  kept_text: [],
   complete: ['text'],
   suspensions: [],
   suspension: ['suspension'],
@@ -57,23 +58,16 @@ const WITH = {
 /** Calls that are no looks, and run what they are asked to. */
 const NO_LOOKS = ['resume', 'identity', 'interrupt', 'leave']
 
-let swank: RealSwank
-let at: Inspecting
+const lisp = lispImage(test, { forms: [`(load ${JSON.stringify(PROGRAM)})`] })
 let values: string[]
 
 test.before(async () => {
-  swank = await startSwank({ forms: [`(load ${JSON.stringify(PROGRAM)})`] })
-  at = await openInspecting(swank)
-  values = ((await at.lisp.values('trip::*values*'))[0] ?? '').replace(/^\(|\)$/g, '').split(' ')
-  await at.define('(setf trip::*fired* nil)')
+  values = ((await lisp.values('trip::*values*'))[0] ?? '').replace(/^\(|\)$/g, '').split(' ')
+  await lisp.define('(setf trip::*fired* nil)')
 })
-test.before.each(() => at.define('(setf trip::*fired* nil)'))
-test.after(() => {
-  at?.lisp.end()
-  swank?.kill()
-})
+test.before.each(() => lisp.define('(setf trip::*fired* nil)'))
 
-const fired = async () => contents((await at.inspect('trip::*fired*')).repr).text
+const fired = () => lisp.text('trip::*fired*')
 
 /** Asks, has the answer be of its shape, and sees to it that nothing ran. */
 async function look<Name extends LookName>(
@@ -81,7 +75,7 @@ async function look<Name extends LookName>(
   query: Arguments,
 ): Promise<Looked<Looks[Name]['found']>> {
   const asked = `${name} ${JSON.stringify(query)}`
-  const answer = await at.lisp.peer.call(name, { ...WITH, ...query }).catch(error => {
+  const answer = await lisp.peer.call(name, { ...WITH, ...query }).catch(error => {
     throw new Error(`${asked}: ${error}`)
   })
   const looked = parseAnswer(LOOKED[name], answer, asked)
@@ -105,10 +99,10 @@ test('every call of the peer is a look that is tried here, or known to be none',
 
 test('the tripwires are there: whoever prints, reads or describes runs into them', async () => {
   const ran = async (source: string) => {
-    await at.define('(setf trip::*fired* nil)')
-    await at.define(`(progn ${source} nil)`)
+    await lisp.define('(setf trip::*fired* nil)')
+    await lisp.define(`(progn ${source} nil)`)
     const text = await fired()
-    await at.define('(setf trip::*fired* nil)')
+    await lisp.define('(setf trip::*fired* nil)')
     return text
   }
   assert.match(await ran('(prin1-to-string trip::*plain*)'), 'print-object')
@@ -182,9 +176,9 @@ test('no look at a name runs anything of the program (threat 25)', async () => {
 })
 
 test('no look at packages, threads and what happened runs anything of the program (threat 25)', async () => {
-  await at.lisp.run('(error trip::*refused*)')
-  await at.lisp.run('(trip::acts trip::*plain* trip::*outdated*)')
-  await at.define('(setf trip::*fired* nil)')
+  await lisp.run('(error trip::*refused*)')
+  await lisp.run('(trip::acts trip::*plain* trip::*outdated*)')
+  await lisp.define('(setf trip::*fired* nil)')
   await look('symbols', { module: 'trip' })
   await look('globals', { module: 'trip' })
   await look('apropos', { pattern: '', module: 'trip' })
@@ -232,7 +226,7 @@ test('no text that a look is given is read, interned or run (threat 25)', async 
         await look(name, { ...needed, [text]: given, cursor: given.length })
       }
   assert.equal(
-    await at.lisp.values(
+    await lisp.values(
       '(loop for package in (list-all-packages) count (find-symbol (concatenate \'string "NEVER-THERE" "-BEFORE") package))',
     ),
     ['0'],
@@ -240,8 +234,8 @@ test('no text that a look is given is read, interned or run (threat 25)', async 
 })
 
 test('what a look is given that evaluates is the only thing that runs', async () => {
-  const looked = await at.looked('(trip::acts 1 2 :kind 3)', true)
+  const looked = await lisp.inspected('(trip::acts 1 2 :kind 3)', true)
   assert.is(looked.type, 'found')
   assert.match(await fired(), 'acts')
-  await at.define('(setf trip::*fired* nil)')
+  await lisp.define('(setf trip::*fired* nil)')
 })

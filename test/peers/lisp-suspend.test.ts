@@ -1,27 +1,18 @@
 import { assert, suite } from '../support/harness.ts'
-import { functionsOf, openSuspending, type Suspending, textsOf } from '../support/lisp-suspending.ts'
-import { type RealSwank, startSwank } from '../support/swank.ts'
+import { lispImage, textsOf } from '../support/lisp-image.ts'
 
-const test = suite('errors that suspend a Lisp evaluation', { limitMs: 50_000 })
-let swank: RealSwank
-let lisp: Suspending
-
-test.before(async () => {
-  swank = await startSwank()
-  lisp = await openSuspending(swank)
-  await lisp.run(`
+const test = suite('errors that suspend a Lisp evaluation', { limitMs: 100_000 })
+const lisp = lispImage(test, { lease: 600_000 })
+test.before(() =>
+  lisp.define(`
     (defun inner (a b)
       (let ((pair (list a b)))
         (list (restart-case (error "no ~a" pair)
                 (use-value (value) :report "Use another." value)
                 (skip () :report "Leave it out."))
               pair)))
-    (defun outer (x) (list (inner x 3)))`)
-})
-test.after(() => {
-  lisp?.end()
-  swank?.kill()
-})
+    (defun outer (x) (list (inner x 3)))`),
+)
 
 const leave = (id: string) => lisp.resume(id, { way: 'leave' })
 const live = async () => (await lisp.found('suspensions', {})).suspensions.map(({ id }) => id)
@@ -37,7 +28,10 @@ test('an error keeps its stack, and says what it was and what can be done', asyn
   )
   assert.is(suspension.message, 'no (text 3)')
   assert.ok(suspension.expires_in_ms > 0 && suspension.expires_in_ms <= 600_000)
-  assert.equal(functionsOf(exception), ['outer', 'inner'])
+  assert.equal(
+    exception.frames.map(frame => frame.function),
+    ['outer', 'inner'],
+  )
   assert.equal(
     exception.frames.at(-1)?.locals.map(({ name, repr }) => [name, repr]),
     [
@@ -74,7 +68,7 @@ test('code in a frame sees its variables, sets them, and is an evaluation of its
   ])
   assert.equal(textsOf(await lisp.inFrame(id, 1, '(values x (boundp (quote pair)))')), ['1', 'nil'])
   await lisp.inFrame(id, 0, '(progn (write-line "said") (write-line "warned" *error-output*))')
-  assert.is(lisp.printed(lisp.lastCall()), 'said\nwarned\n')
+  assert.is(lisp.printed(), 'said\nwarned\n')
   const { entries } = await lisp.found('history', { limit: 2 })
   assert.equal(
     entries.map(({ source, outcome }) => [source.slice(0, 6), outcome]),
@@ -103,7 +97,7 @@ test('an error in a frame suspends one level deeper, and handlers of the program
   const inner = await lisp.inFrame(outer.suspension.id, 0, '(car b)')
   if (inner.type !== 'suspended') throw new Error(inner.type)
   assert.equal([inner.suspension.level, inner.suspension.within], [2, outer.suspension.id])
-  assert.not.ok(functionsOf(inner.exception).includes('inner'))
+  assert.not.ok(inner.exception.frames.map(frame => frame.function).includes('inner'))
   const deepest = await lisp.inFrame(inner.suspension.id, 0, '(error "third")')
   if (deepest.type !== 'suspended') throw new Error(deepest.type)
   assert.is(deepest.suspension.level, 3)
@@ -118,16 +112,6 @@ test('an error in a frame suspends one level deeper, and handlers of the program
     [endOf(deepest.suspension.id), endOf(inner.suspension.id), endOf(outer.suspension.id)],
     [['left'], ['within'], ['resumed']],
   )
-})
-
-test('the ninth error ends its evaluation, and says why', async () => {
-  const ids: string[] = []
-  for (let count = 0; count < 8; count++) ids.push((await lisp.suspended('(outer 1)')).suspension.id)
-  const ninth = await lisp.run('(outer 1)')
-  if (ninth.type !== 'raised') throw new Error(ninth.type)
-  assert.match(ninth.exception.notes?.[0] ?? '', '8 suspended evaluations are the most')
-  for (const id of ids) await leave(id)
-  assert.equal(await live(), [])
 })
 
 /** Recurs until 200 kB are left of its stack, of which an error keeps 256 free, and raises there. */
@@ -154,13 +138,6 @@ test('where there is no room to look around, an error ends its evaluation, and s
     assert.match(raised.exception.notes?.[0] ?? '', why)
   }
   assert.equal(await lisp.values('(+ 1 2)'), ['3'])
-})
-
-test('without a lease, and where tests run, an error ends its evaluation as ever', async () => {
-  const raised = await lisp.run('(outer 1)', { suspend: null })
-  assert.is(raised.type, 'raised')
-  assert.is(raised.type === 'raised' && raised.exception.notes, undefined)
-  assert.is((await lisp.run('ignored', { work: 'tests', target: 'no-such' })).type, 'refused')
 })
 
 test('break, invoke-debugger and an error in a handler suspend; steps do not', async () => {
@@ -218,14 +195,6 @@ test('code that runs in a suspension can be interrupted, and is told to be busy 
   assert.equal(endOf(id), ['resumed'])
 })
 
-test('a suspended call is not interrupted: nothing of it runs', async () => {
-  const { suspension } = await lisp.suspended('(outer 1)')
-  const call = lisp.lastCall()
-  const seen = (await lisp.peer.call('interrupt', { call, how: 'ask' })) as { running: boolean }
-  assert.is(seen.running, false)
-  assert.equal(textsOf(await lisp.resume(suspension.id, { way: 'restart', restart: 1 })), ['((nil (1 3)))'])
-})
-
 test('the history tells what was suspended and what came of it, and the last error is that', async () => {
   const { suspension } = await lisp.suspended('(list (outer :kept))')
   const newest = async () => (await lisp.found('history', { limit: 1 })).entries[0]
@@ -235,19 +204,130 @@ test('the history tells what was suspended and what came of it, and the last err
   assert.equal([(await newest())?.outcome, (await newest())?.result], ['done', '(((nil (:kept 3))))'])
 })
 
-test('what is not there is refused by what there is', async () => {
-  const { suspension } = await lisp.suspended('(outer 1)')
-  const missing = await lisp.look('suspension', { suspension: 's0@none', from: 0, count: 5 })
-  assert.equal(missing, { type: 'not_found', what: 's0@none', nearest: [suspension.id] })
-  const refused = await lisp.inFrame('s0@none', 0, '1')
-  assert.equal(refused.type === 'refused' && [refused.reason, refused.what, refused.nearest], [
-    'not_found',
-    's0@none',
-    [suspension.id],
+const suspend = async (source: string) => (await lisp.suspended(source)).suspension.id
+const page = (suspension: string, from: number, count: number) =>
+  lisp.found('suspension', { suspension, from, count })
+const frame = (suspension: string, number: number) => lisp.found('frame', { suspension, frame: number })
+
+test('a stack of ten thousand frames is told by pages, and walked no further than somebody looks', async () => {
+  await lisp.run('(defun deep (n) (if (zerop n) (error "at the end") (list (deep (- n 1)))))')
+  const { suspension, exception } = await lisp.suspended('(list (deep 10000))')
+  assert.is(exception.frames.length, 12)
+  assert.is(exception.frames.filter(({ locals }) => locals.length > 0).length, 3)
+  assert.match(exception.traceback, /\.\.\. and more/)
+  const first = await page(suspension.id, 0, 20)
+  assert.equal(
+    first.frames.map(({ number, call }) => [number, call]),
+    Array.from({ length: 20 }, (_, number) => [number, `(deep ${number})`]),
+  )
+  assert.equal([first.next, first.frames_total], [20, null])
+  const middle = await page(suspension.id, 5_000, 3)
+  assert.equal(
+    middle.frames.map(({ call }) => call),
+    ['(deep 5000)', '(deep 5001)', '(deep 5002)'],
+  )
+  assert.equal([middle.next, middle.frames_total], [5_003, null])
+  const last = await page(suspension.id, 9_999, 20)
+  assert.equal(
+    last.frames.slice(0, 2).map(({ call }) => call),
+    ['(deep 9999)', '(deep 10000)'],
+  )
+  assert.is(last.next, null)
+  assert.is(last.frames_total, 9_999 + last.frames.length)
+  assert.is((await page(suspension.id, 0, 1)).frames_total, last.frames_total)
+  assert.equal((await page(suspension.id, 99_999, 5)).frames, [])
+  assert.equal(textsOf(await lisp.inFrame(suspension.id, 9_990, 'n')), ['9990'])
+  const back = await lisp.resume(suspension.id, { way: 'return', frame: 9_998, value: ':back' })
+  assert.equal(textsOf(back), ['(((:back)))'])
+})
+
+test('a frame has its arguments and other variables, with handles that lead to them', async () => {
+  await lisp.run(`
+    (defun place (order &optional (fee 3) &key note &allow-other-keys)
+      (declare (optimize (debug 2)))
+      (let ((sum (list order fee)))
+        (list (restart-case (error "no place") (on () 1)) sum order fee note)))`)
+  const id = await suspend('(list (place (list 1 2) 4 :note "n"))')
+  const told = await frame(id, 0)
+  assert.equal(told.locals.map(({ name, argument, value }) => [name, argument, value.repr.text]).sort(), [
+    ['fee', true, '4'],
+    ['note', true, '"n"'],
+    ['order', true, '(1 2)'],
+    ['sum', false, '((1 2) 4)'],
   ])
-  const frame = await lisp.look('frame', { suspension: suspension.id, frame: 7 })
-  assert.match(frame.type === 'malformed' ? frame.message : '', 'no frame 7: its frames are 0 to 1')
-  assert.is((await lisp.inFrame(suspension.id, -1, '1')).type, 'refused')
-  await leave(suspension.id)
-  assert.is((await leave(suspension.id)).type, 'refused')
+  const { handle } = told.locals.find(({ name }) => name === 'order')?.value ?? {}
+  const more = await lisp.found('more', { handle: handle ?? '', from: 0, count: 5 })
+  assert.equal(more.type === 'items' && more.items, ['1', '2'])
+  assert.equal(told.can, ['evaluate', 'return', 'again'])
+  assert.equal(told.notes, [])
+  await leave(id)
+})
+
+test('what a frame keeps on the stack is shown, without a handle that would outlive it', async () => {
+  await lisp.run(`
+    (defun brief (n)
+      (declare (optimize (debug 2)))
+      (let ((kept (list n 2)))
+        (declare (dynamic-extent kept))
+        (list (restart-case (error "x") (on () 1)) (first kept))))`)
+  const id = await suspend('(list (brief 1))')
+  const kept = (await frame(id, 0)).locals.find(({ name }) => name === 'kept')
+  assert.equal([kept?.value.repr.text, kept?.value.handle], ['(1 2)', undefined])
+  const given = await lisp.inFrame(id, 0, 'kept')
+  assert.is(given.type, 'done')
+  await leave(id)
+  assert.equal(await lisp.values('(progn (sb-ext:gc :full t) (atom *))'), ['t'])
+})
+
+test('a frame shows the lines around its place, as they stood where it was loaded from', async () => {
+  const lines = [
+    ...Array.from({ length: 20 }, (_, count) => `; line ${count + 1}`),
+    '(defun shop-total (order)',
+    '  (let ((sum 0))',
+    '    (dolist (item order)',
+    '      (incf sum (list (error "no price of ~a" item))))',
+    '    sum))',
+    '; the end',
+  ]
+  const file = lisp.write('shop.lisp', `${lines.join('\n')}\n`)
+  await lisp.run('', { work: 'load', file })
+  const id = await suspend("(list (shop-total '(tea)))")
+  const told = await frame(id, 0)
+  assert.equal([told.function, told.file, told.line], ['shop-total', file, 24])
+  assert.equal(told.around, { first_line: 19, lines: lines.slice(18, 26) })
+  await leave(id)
+  const typed = await suspend('(let ((a 1))\n  (setf a (list a))\n  (list (error "x") a))')
+  const { around, file: none } = await frame(typed, 0)
+  assert.is(none, null)
+  assert.equal(around, {
+    first_line: 1,
+    lines: ['(let ((a 1))', '  (setf a (list a))', '  (list (error "x") a))'],
+  })
+  await leave(typed)
+})
+
+test('code without debug information says what cannot be done there, and a frame of the implementation that it is one', async () => {
+  await lisp.run(`
+    (defun opaque (x) (declare (optimize (debug 0))) (list (error "opaque ~a" x)))
+    (defun sorting (list) (list (sort list (lambda (a b) (list (error "no order of ~a and ~a" a b))))))`)
+  const opaque = await suspend('(list (opaque 1))')
+  const told = await frame(opaque, 0)
+  assert.equal([told.function, told.can], ['opaque', ['evaluate']])
+  assert.match(told.notes.join(), 'compiled with (debug 0)')
+  assert.equal(textsOf(await lisp.inFrame(opaque, 0, '(+ 1 2)')), ['3'])
+  await leave(opaque)
+  const sorting = await suspend('(list (sorting (list 2 1)))')
+  const { frames } = await page(sorting, 0, 20)
+  assert.ok(frames.some(({ implementation }) => implementation))
+  assert.ok(frames.find(frame => frame.function === 'sorting')?.implementation === undefined)
+  await leave(sorting)
+})
+
+test('an error of what has no frame of its own is evaluated at, too', async () => {
+  const id = await suspend('no-such-variable')
+  assert.equal((await page(id, 0, 5)).frames, [])
+  const looked = await lisp.look('frame', { suspension: id, frame: 0 })
+  assert.match(looked.type === 'malformed' ? looked.message : '', 'none of the program')
+  assert.equal(textsOf(await lisp.inFrame(id, 0, '(list 1 2)')), ['(1 2)'])
+  assert.equal(textsOf(await lisp.resume(id, { way: 'restart', restart: 1, value: ':used' })), [':used'])
 })

@@ -9,6 +9,8 @@ import { openWatch, type Watch } from './watching.ts'
 
 const SUPPORT = join(PACKAGE_ROOT, 'test/support')
 const UNPRIVILEGED = ['python3', join(SUPPORT, 'unprivileged.py')]
+/** What another program of the user can do: `intruder.py`. */
+export const INTRUDER: readonly string[] = ['python3', join(SUPPORT, 'intruder.py')]
 export const IMAGO: readonly string[] = [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.js')]
 
 /**
@@ -156,7 +158,7 @@ export function openScene(options: RigOptions = {}): Scene {
     atOwnTerminal: (steps, ...args) =>
       runs(['python3', join(SUPPORT, 'terminal.py'), JSON.stringify(steps), ...IMAGO, ...args]),
     async intrudes(...args) {
-      const { text } = await runs(['python3', join(SUPPORT, 'intruder.py'), ...args])
+      const { text } = await runs([...INTRUDER, ...args])
       return JSON.parse(text)
     },
     async proposes(path, content = 'theirs\n') {

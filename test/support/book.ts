@@ -1,6 +1,11 @@
+import type { AskOptions } from '../../src/approvals/contract.ts'
+import type { Plan } from '../../src/approvals/plan.ts'
 import { type ApprovalsOptions, type OpenApprovals, openApprovals } from '../../src/approvals/queue.ts'
 import type { JournalEntry } from '../../src/journal/entries.ts'
+import { LightSignal } from '../../wire/signal.ts'
 import { HandClock } from './calls-rig.ts'
+import { somePlan } from './plans.ts'
+import { takeSeat } from './seat.ts'
 
 /** Approvals by themselves, with time that is moved by hand. */
 export interface Book {
@@ -29,4 +34,16 @@ export function book(options: Partial<ApprovalsOptions> = {}): Book {
     ...options,
   })
   return { approvals, clock, wall, journal, faults }
+}
+
+/** A signal that never aborts. */
+export const still = new LightSignal()
+
+/** Approvals with a person on a seat. */
+export function sitting(options: Partial<ApprovalsOptions> = {}) {
+  const made = book(options)
+  const person = takeSeat(made.approvals)
+  const ask = (plan: Plan = somePlan(), how: Partial<AskOptions> = {}) =>
+    made.approvals.ask(plan, { signal: still, ...how })
+  return { ...made, person, ask }
 }

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { Approvals, ShownPlan } from '../../src/approvals/contract.ts'
 import { openApprovals } from '../../src/approvals/queue.ts'
-import { type CallsOptions, openCalls } from '../../src/calls/calls.ts'
 import type { Caller, CallRequest, Calls } from '../../src/calls/contract.ts'
 import type { Clock } from '../../src/clock.ts'
 import type { Files } from '../../src/files/files.ts'
@@ -16,6 +15,7 @@ import type { Level } from '../../tools/contract.ts'
 import { defineTool, type Tool } from '../../tools/define.ts'
 import { TOOLS } from '../../tools/index.ts'
 import { type Envelope, type Outcome, ok, type ToolError } from '../../tools/outcome.ts'
+import { openTestCalls, type TestCalls } from './calls.ts'
 import { FakeKernel, type Script } from './fake-kernel.ts'
 import type { Suite } from './harness.ts'
 import { type Reply, type ScriptedSeat, takeSeat } from './seat.ts'
@@ -60,7 +60,7 @@ export interface RigOptions {
   readonly roomToUndo?: (bytes: number) => boolean
   /** What the journal does otherwise than the real one. */
   readonly journalAs?: (journal: Journal) => Partial<Journal>
-  readonly options?: Partial<CallsOptions>
+  readonly options?: TestCalls
 }
 
 /** Rigs for the tests of one suite, closed after each. */
@@ -135,7 +135,7 @@ export function openCallsRig({ script, tools = TOOLS, ...more }: RigOptions = {}
   const { roomToUndo } = more
   const room = roomToUndo === undefined ? {} : { roomToUndo }
   const approvals = openApprovals({ clock, wallClock, expiryMs: 30 * 60_000, journal, log, ...room })
-  const calls = openCalls({
+  const calls = openTestCalls({
     registry: openRegistry(tools),
     kernels: {
       async resolve({ name }) {

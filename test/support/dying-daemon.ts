@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CallId } from '../../wire/contract/values.ts'
+import { NO_SOURCES } from './no-sources.ts'
 import { firstOnly, takeSeat } from './seat.ts'
 import { changes, type Step, Steps } from './steps.ts'
 
@@ -33,6 +34,8 @@ const [
   { openPolicy },
   { openRegistry },
   { openServer, SERVER_LIMITS },
+  { Leases },
+  { openTexts },
   { TOOLS },
   { launchPython },
 ] = await Promise.all([
@@ -45,6 +48,8 @@ const [
   part('src/policy/policy.js') as Part<typeof import('../../src/policy/policy.ts')>,
   part('src/registry/registry.js') as Part<typeof import('../../src/registry/registry.ts')>,
   part('src/front/server.js') as Part<typeof import('../../src/front/server.ts')>,
+  part('src/suspensions/leases.js') as Part<typeof import('../../src/suspensions/leases.ts')>,
+  part('src/text/texts.js') as Part<typeof import('../../src/text/texts.ts')>,
   part('tools/index.js') as Part<typeof import('../../tools/index.ts')>,
   part('wire/kernels/python.js') as Part<typeof import('../../wire/kernels/python.ts')>,
 ])
@@ -94,13 +99,19 @@ async function live({ runtimeDir, stateDir, configDir, socket, diesAt }: Life): 
   })
   const files = openFiles({ protected: [runtimeDir, stateDir, configDir], stateDir, disk: steps.disk })
   const calls = openCalls({
+    version: 'test',
     registry,
     kernels,
     journal,
     approvals,
     files,
+    leases: new Leases(journal),
+    texts: openTexts({ stateDir, log }),
+    sources: NO_SOURCES,
+    clock: SYSTEM_CLOCK,
+    patienceMs: 60_000,
+    lookMs: 5_000,
     policy: openPolicy(configDir),
-    stateDir,
     log,
   })
   takeSeat(approvals, firstOnly)

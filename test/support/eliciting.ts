@@ -7,6 +7,7 @@ import { type McpOptions, serveMcp } from '../../src/front/mcp.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { TOOLS } from '../../tools/index.ts'
 import type { FileRig } from './file-rigs.ts'
+import { keptTexts } from './mcp-by-hand.ts'
 import { putTool } from './memory-files.ts'
 
 /** MCP clients that others wrote, with a person at a dialog, connected to the call path of a rig. */
@@ -136,6 +137,7 @@ export function served(
     session: { id: 'client-1', root: rig.root, env: {}, options: { profile: 'full' } },
     calls: rig.calls,
     registry: openRegistry([putTool, ...TOOLS]),
+    texts: keptTexts,
     version: '9.8.7',
     log: { info: () => {} },
     doubt: () => undefined,

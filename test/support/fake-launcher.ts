@@ -1,4 +1,5 @@
-import type { Ears, KernelRequest, StartedKernel } from '../../src/kernels/named-kernel.ts'
+import { KernelError } from '../../src/kernels/kernel-error.ts'
+import type { KernelListener, KernelRequest, StartedKernel } from '../../src/kernels/owned-kernel.ts'
 import type { Evaluated, Evaluation, ScriptNews, Watcher } from '../../wire/contract/evaluation.ts'
 import type { CallId, Epoch } from '../../wire/contract/values.ts'
 import { ABILITIES, type Health, type Kernel, type KernelEnd } from '../../wire/kernel.ts'
@@ -13,19 +14,19 @@ export class FakeLauncher {
   gate: Promise<void> = Promise.resolve()
 
   /** What was given to the start that came last, to be told. */
-  ears: Ears = { background: () => {}, scripted: () => {} }
+  listener: KernelListener = { background: () => {}, scripted: () => {} }
   /** The next kernels that are given a script tell this of it, at once; nothing if undefined. */
   news: ScriptNews | undefined = { state: 'running', message: null }
 
-  readonly launch = async (request: KernelRequest, ears: Ears): Promise<StartedKernel> => {
+  readonly launch = async (request: KernelRequest, listener: KernelListener): Promise<StartedKernel> => {
     this.requests.push(request)
-    this.ears = ears
+    this.listener = listener
     await this.gate
     const failure = this.failures.shift()
     if (failure) throw failure
     const kernel = new IdleKernel(this.kernels.length + 1)
     this.kernels.push(kernel)
-    if (request.script !== undefined && this.news) ears.scripted(this.news)
+    if (request.script !== undefined && this.news) listener.scripted(this.news)
     return {
       kernel,
       pid: kernel.identity.pid,
@@ -102,4 +103,15 @@ export class IdleKernel implements Kernel {
 
 function unforeseen(): Promise<never> {
   throw new Error('an idle kernel is not looked at')
+}
+
+/** What a call is told in place of a kernel. */
+export async function refusal(work: Promise<unknown>): Promise<KernelError> {
+  try {
+    await work
+  } catch (error) {
+    if (error instanceof KernelError) return error
+    throw error
+  }
+  throw new Error('it was not refused')
 }

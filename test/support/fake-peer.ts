@@ -2,14 +2,7 @@ import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { codecOf } from '../../wire/codec/codec.ts'
 import { type Encoding, frameDecoder, LIMITS, type Message, parseMessage } from '../../wire/codec/messages.ts'
-import {
-  parseReply,
-  parseWelcome,
-  provePeer,
-  readFrame,
-  type Side,
-  sendFrame,
-} from '../../wire/link/handshake.ts'
+import { provePeer, readFrame, type Side, sendFrame } from '../../wire/link/handshake.ts'
 
 export type Call = Extract<Message, { type: 'call' }>
 
@@ -144,8 +137,16 @@ export async function fakeKernelPeer(transport: Duplex, options: FakeKernelOptio
   transport.on('error', () => {})
   await provePeer({ transport, secret, side, limits: LIMITS })
   sendFrame(transport, { hello: { ...FAKE_HELLO, ...hello } })
-  const reply = parseReply(await readFrame(transport, LIMITS.helloFrameBytes), parseWelcome)
-  if ('refused' in reply) throw new Error(`the daemon refused: ${reply.refused.message}`)
+  return greeted(transport, script)
+}
+
+/** The peer of a daemon that has been said hello to, in the encoding that it welcomes it in. */
+export async function greeted(transport: Duplex, script: Script): Promise<FakePeer> {
+  const reply = (await readFrame(transport, LIMITS.helloFrameBytes)) as {
+    readonly refused?: { readonly message: string }
+    readonly welcome: { readonly encoding: Encoding }
+  }
+  if (reply.refused !== undefined) throw new Error(`the daemon refused: ${reply.refused.message}`)
   return fakePeer(transport, { encoding: reply.welcome.encoding, script })
 }
 

@@ -1,10 +1,10 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
 import { LIMITS } from '../../wire/codec/messages.ts'
-import { parseReply, parseWelcome, provePeer, readFrame, sendFrame } from '../../wire/link/handshake.ts'
+import { provePeer, sendFrame } from '../../wire/link/handshake.ts'
 import { type Listener, listen } from '../../wire/link/transport.ts'
 import { startOf } from '../../wire/process-start.ts'
-import { FAKE_HELLO, type FakePeer, fakePeer, type Script } from './fake-peer.ts'
+import { FAKE_HELLO, type FakePeer, greeted, type Script } from './fake-peer.ts'
 
 export interface FakeProgramOptions {
   readonly runtimeDir: string
@@ -64,9 +64,7 @@ export async function fakeProgram(options: FakeProgramOptions): Promise<FakeProg
       return
     }
     sendFrame(transport, { hello: { ...FAKE_HELLO, epoch, attached: true } })
-    const reply = parseReply(await readFrame(transport, LIMITS.helloFrameBytes), parseWelcome)
-    if ('refused' in reply) throw new Error(reply.refused.message)
-    peers.push(fakePeer(transport, { encoding: reply.welcome.encoding, script }))
+    peers.push(await greeted(transport, script))
   }
 
   const program: FakeProgram = {

@@ -1,11 +1,21 @@
 import type { WireError } from '../../wire/errors.ts'
 import type { Kernel } from '../../wire/kernel.ts'
-import type { HomeSecret, Joining, Program, ProgramProcess, Programs } from '../../wire/programs.ts'
+import type {
+  HomeSecret,
+  Joining,
+  Program,
+  ProgramEnd,
+  ProgramProcess,
+  Programs,
+} from '../../wire/programs.ts'
 import { IdleKernel } from './fake-launcher.ts'
 
 /** Programs without processes: what is announced, who answers and what joining comes to is as a test says. */
 export class FakePrograms implements Programs {
   announced: Program[] = []
+  readonly folder = '/run/programs'
+  /** What programs have left that ended by an exception. */
+  readonly ends: ProgramEnd[] = []
   readonly skipped: { file: string; reason: string }[] = []
   /** Addresses where nobody listens. */
   readonly silent = new Set<string>()
@@ -20,6 +30,8 @@ export class FakePrograms implements Programs {
   readonly kernels: IdleKernel[] = []
   /** What stands in the home directory for Swank servers. */
   secret: HomeSecret = { type: 'missing', path: '/home/user/.slime-secret' }
+  /** Processes that live no more, of those that started programs. */
+  readonly gone = new Set<number>()
   /** What joining again comes to; left out, it goes on for good. */
   readonly rejoined: (string | 'joined')[] = []
 
@@ -53,8 +65,21 @@ export class FakePrograms implements Programs {
     return kernel
   }
 
+  /** That process ends, and takes its announcement back. */
+  end(pid: number): void {
+    this.announced = this.announced.filter(one => one.pid !== pid)
+  }
+
+  lives(pid: number): boolean {
+    return !this.gone.has(pid)
+  }
+
+  version(): string {
+    return JSON.stringify([this.announced, this.ends])
+  }
+
   read() {
-    return { programs: this.announced, skipped: this.skipped }
+    return { programs: this.announced, ends: this.ends, skipped: this.skipped }
   }
 
   homeSecret(): HomeSecret {

@@ -100,3 +100,33 @@ export function cameTo(answer: { readonly type: 'committed' } | Failed): string 
   const { holds } = answer.error.details
   return holds === undefined ? answer.error.code : `${answer.error.code} ${holds}`
 }
+
+async function place(rig: FilesRig, path: string, files: Files = rig.files): Promise<SeenFile> {
+  const seen = await files.of(rig.root).lookForNew(path)
+  if (seen.type === 'failed') throw new Error(seen.error.message)
+  return seen
+}
+
+export async function moving(rig: FilesRig, [from, to]: readonly [string, string], files: Files = rig.files) {
+  return files.of(rig.root).moved(await rig.seen(from, files), await place(rig, to, files))
+}
+
+export async function making(rig: FilesRig, path: string, files: Files = rig.files): Promise<FileChange> {
+  const change = files.of(rig.root).changed(await place(rig, path, files), 'made')
+  if ('type' in change) throw new Error(change.error.message)
+  return change
+}
+
+export const deleting = async (rig: FilesRig, path: string, files: Files = rig.files) =>
+  files.of(rig.root).removed(await rig.seen(path, files))
+
+/** What takes a change back, not carried out yet. */
+export async function changesBack(
+  rig: FilesRig,
+  files: Files,
+  change: string,
+): Promise<readonly FileChange[]> {
+  const back = await files.of(rig.root).undone(change)
+  if (back.type === 'failed') throw new Error(back.error.message)
+  return back.changes
+}

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { type FramedKernel, type FramedOptions, framedKernel } from '../../wire/kernels/framed.ts'
-import { connect, listen } from '../../wire/link/transport.ts'
 import { type FakePeer, fakeKernelPeer, type Script } from './fake-peer.ts'
+import { connection } from './sockets.ts'
 
 export const SECRET = '5e'.repeat(32)
 export const DONE = { type: 'done', values: [], elapsed_ms: 1 }
@@ -32,15 +32,10 @@ export async function pair({ script, hello, ...options }: Playing = {}): Promise
 }
 
 /** Both ends of a connection. */
-export async function wires(): Promise<[Duplex, Duplex]> {
-  let near: (transport: Duplex) => void = () => {}
-  const accepted = new Promise<Duplex>(resolve => {
-    near = resolve
-  })
-  const listener = await listen('tcp:127.0.0.1:0', near)
-  const far = await connect(listener.address)
+async function wires(): Promise<[Duplex, Duplex]> {
+  const { near, far, listener } = await connection()
   await listener.close()
-  return [await accepted, far]
+  return [near, far]
 }
 
 /** The kernel's peer comes back over a new line, with this secret and hello. */

@@ -1,4 +1,4 @@
-import type { CallId, EvalEvent, Evaluated, Kernel, Watcher } from '../../wire/kernel.ts'
+import type { CallId, EvalEvent, Evaluated, Kernel, LookName, Looks, Watcher } from '../../wire/kernel.ts'
 
 let calls = 0
 /** A name that no call had before. */
@@ -31,6 +31,17 @@ export function evaluate(kernel: Kernel, source: string, watcher: Watcher & { ca
 /** Waits until an evaluation has printed this. */
 export async function printed(heard: Heard, text: string): Promise<void> {
   while (!heard.text().includes(text)) await new Promise(resolve => setTimeout(resolve, 5))
+}
+
+/** What a look finds, however busy the machine is; anything else it comes to is a failure. */
+export async function found<Name extends LookName>(
+  kernel: Kernel,
+  name: Name,
+  query: Looks[Name]['query'],
+): Promise<Looks[Name]['found']> {
+  const looked = await kernel.look(name, query, { deadlineMs: 10_000 })
+  if (looked.type !== 'found') throw new Error(`${name}: ${JSON.stringify(looked)}`)
+  return looked.value
 }
 
 /** The code of the fault that something ended with. */

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { SeatAnswer, ShownPlan, Taken } from '../../src/approvals/contract.ts'
+import type { AnswerOutcome, SeatAnswer, ShownPlan } from '../../src/approvals/contract.ts'
 import { approvalsText } from '../../src/front/commands/approvals.ts'
 import { type FollowOptions, followPlans } from '../../src/front/commands/watch.ts'
 import { questionOf } from '../../src/front/elicitation/question.ts'
@@ -59,7 +59,7 @@ const LINES: HostileAsker = {
       const seat = {
         trouble: plan.title,
         acknowledge: async () => {},
-        async answer({ decision }: SeatAnswer): Promise<Taken> {
+        async answer({ decision }: SeatAnswer): Promise<AnswerOutcome> {
           text = written()
           resolve(decision !== 'deny')
           return { type: 'taken' }
@@ -71,7 +71,7 @@ const LINES: HostileAsker = {
     const approvable = await approved
     const { who, title } = plan
     asker.tell({ type: 'notice', text: title })
-    asker.tell({ type: 'asked', seats: [{ seat: 'seat-2', who }] })
+    asker.tell({ type: 'asked', seats: [{ seat: 'seat-2', who, command: title }] })
     await asker.admit({
       type: 'seat_wanted',
       id: 'wanted-1',
@@ -157,7 +157,7 @@ const LIST: HostileAsker = {
       ends_ms: 60_000,
     }
     const pause = { who, refusals: 3, left_ms: 60_000 }
-    const seats = [{ seat: 'seat-1', who }]
+    const seats = [{ seat: 'seat-1', who, command: '' }]
     printer.out(
       `${approvalsText({ seats, approvals: [waiting], grants: [grant], pauses: [pause], ends: [] })}\n`,
     )

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { ShownPlan } from '../../src/approvals/contract.ts'
 import type { OpenSeat } from '../../src/front/seat/open-seat.ts'
-import { type ConsoleApprovalsOptions, openConsoleApprovals } from '../../src/terminal/console-seat.ts'
+import { ConsoleApprovals, type ConsoleApprovalsOptions } from '../../src/terminal/console-seat.ts'
 import { openPalette } from '../../src/terminal/layout.ts'
 import { Stage } from '../../src/terminal/screen.ts'
 import type { Key, Tty } from '../../src/terminal/tty.ts'
@@ -51,7 +51,7 @@ async function written(plan: ShownPlan) {
       return seat as unknown as OpenSeat
     },
   }
-  const approvals = openConsoleApprovals({ image, stage, desktop: false })
+  const approvals = new ConsoleApprovals({ image, stage, desktop: false })
   approvals.sit()
   await turn()
   tell({ type: 'plan', plan })

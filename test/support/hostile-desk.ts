@@ -52,7 +52,12 @@ export const DESK: HostileAsker = {
   async writes(plan) {
     const desk = new Desk({ palette: openPalette({ coloured: true }), size: DESK_SIZE, now: 0 })
     const frames = new Frames(desk)
-    desk.sits({ id: 'seat-1', who: plan.who, others: [{ seat: 'seat-2', who: plan.who }], trouble: null })
+    desk.sits({
+      id: 'seat-1',
+      who: plan.who,
+      others: [{ seat: 'seat-2', who: plan.who, command: plan.title }],
+      trouble: null,
+    })
     desk.tell({ type: 'plan', plan })
     const approvable = frames.goThrough(() => desk.press({ type: 'text', text: 'y' })?.type === 'answer')
     const text = frames.text()

@@ -10,14 +10,21 @@
 ``intruder.py instead SOCKET VERSION BODY``: is a daemon at that place, and asks whoever sits down about BODY.
 ``intruder.py between SOCKET HIDDEN BODY``: stands between clients and the daemon, which it moves to HIDDEN, and shows
 BODY in the place of every plan.
+``intruder.py pty COMMAND...``: runs the command at a terminal that it makes.
+``intruder.py lost FILE COMMAND...``: the same from a process that has parted from all that started it, by way of FILE.
+``intruder.py host FILE VIA COMMAND... -- COMMAND...``: starts the first command as an MCP host starts a server, waits
+for its first answer, and tries the second one, VIA ``pty`` or ``lost``, before and after the server has gone.
 """
 
 import fcntl
 import json
 import os
+import pty
 import re
+import select
 import socket
 import struct
+import subprocess
 import sys
 import termios
 import threading
@@ -282,6 +289,79 @@ def exactly(link, size):
     return data
 
 
+def in_pty(command):
+    """All that it writes, until it has a seat, or ends."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(command[0], command)
+    written = b''
+    deadline = time.monotonic() + DEADLINE
+    while time.monotonic() < deadline and b'are shown here' not in written and b'Waiting up to' not in written:
+        if not select.select([terminal], [], [], 0.05)[0]:
+            continue
+        try:
+            data = os.read(terminal, 65536)
+        except OSError:
+            break
+        if not data:
+            break
+        written += data
+    os.kill(child, 9)
+    os.waitpid(child, 0)
+    return written.decode()
+
+
+def lost(command, path):
+    """Forks twice and leaves the session, so that nothing tells any more who started it."""
+    middle = os.fork()
+    if middle == 0:
+        os.setsid()
+        if os.fork() > 0:
+            os._exit(0)
+        while os.getppid() == middle:
+            time.sleep(0.01)
+        text = in_pty(command)
+        with open(path + '.part', 'w') as file:
+            file.write(text)
+        os.rename(path + '.part', path)
+        os._exit(0)
+    os.waitpid(middle, 0)
+    deadline = time.monotonic() + DEADLINE
+    while not os.path.exists(path) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    with open(path) as file:
+        text = file.read()
+    os.unlink(path)
+    return text
+
+
+def host(path, via, *words):
+    split = words.index('--')
+    server, command = words[:split], words[split + 1 :]
+
+    def attempt():
+        return lost(command, path) if via == 'lost' else in_pty(command)
+
+    bridge = subprocess.Popen(server, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    question = {
+        'jsonrpc': '2.0',
+        'id': 1,
+        'method': 'initialize',
+        'params': {
+            'protocolVersion': '2025-06-18',
+            'capabilities': {},
+            'clientInfo': {'name': 'a-host', 'version': '1'},
+        },
+    }
+    bridge.stdin.write(json.dumps(question).encode() + b'\n')
+    bridge.stdin.flush()
+    bridge.stdout.readline()
+    before = attempt()
+    bridge.kill()
+    bridge.wait()
+    return before, attempt()
+
+
 DEEDS = {
     'loot': lambda *directories: loot(directories),
     'knock': lambda *paths: knock(paths),
@@ -292,6 +372,9 @@ DEEDS = {
     'draw': draw,
     'instead': instead,
     'between': between,
+    'pty': lambda *command: in_pty(command),
+    'lost': lambda path, *command: lost(command, path),
+    'host': host,
 }
 
 print(json.dumps(DEEDS[sys.argv[1]](*sys.argv[2:])))

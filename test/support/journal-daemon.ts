@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { JournalError, openJournal } from '../../src/journal/journal.ts'
+import { openJournal } from '../../src/journal/journal.ts'
 import type { JournalFiles } from '../../src/journal/segments.ts'
 import { NODE_FILES } from '../../src/journal/writer.ts'
 import type { CallId } from '../../wire/contract/values.ts'
@@ -50,31 +50,7 @@ async function daemonThatDies(stateDir: string, at: number): Promise<void> {
   await runDaemon(stateDir, files)
 }
 
-/** Writes until no file may grow any more, then goes on for as long as that holds; says what happens. */
-async function daemonWithoutRoom(stateDir: string): Promise<void> {
-  const journal = openJournal({ stateDir })
-  let written = 0
-  const wait = () => new Promise(resolve => setTimeout(resolve, 10))
-  const tried = async (call: string) => {
-    try {
-      await journal.sync(dispatched(call, { expr: 'x'.repeat(100) }))
-      return true
-    } catch (error) {
-      if (!(error instanceof JournalError)) throw error
-      return false
-    }
-  }
-  while (await tried(`call-${written}`)) written++
-  journal.later(ended('looked'))
-  process.stdout.write(`full ${written}\n`)
-  while (!(await tried('again'))) await wait()
-  await journal.close()
-  process.stdout.write('room\n')
-}
+const [stateDir, at] = process.argv.slice(2)
 
-const [mode, stateDir, at] = process.argv.slice(2)
-
-if (process.argv[1] === import.meta.filename && stateDir !== undefined) {
-  if (mode === 'dies') await daemonThatDies(stateDir, Number(at))
-  if (mode === 'full') await daemonWithoutRoom(stateDir)
-}
+if (process.argv[1] === import.meta.filename && stateDir !== undefined)
+  await daemonThatDies(stateDir, Number(at))

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openCalls } from '../../src/calls/calls.ts'
 import type { Caller, Calls } from '../../src/calls/contract.ts'
 import type { Clock } from '../../src/clock.ts'
 import type { JournalEntry } from '../../src/journal/entries.ts'
@@ -14,7 +13,8 @@ import type { SuspensionEvent } from '../../src/suspensions/rows.ts'
 import type { Tool } from '../../tools/define.ts'
 import { TOOLS } from '../../tools/index.ts'
 import type { Envelope } from '../../tools/outcome.ts'
-import type { Evaluation, Suspending, Watcher } from '../../wire/contract/evaluation.ts'
+import type { Evaluation, SuspendOptions, Watcher } from '../../wire/contract/evaluation.ts'
+import { openTestCalls } from './calls.ts'
 import { FakeKernel, type Scene, type Script } from './fake-kernel.ts'
 import { suspendedAs } from './fake-suspensions.ts'
 import type { Suite } from './harness.ts'
@@ -22,7 +22,7 @@ import { memoryJournal } from './memory-journal.ts'
 
 /** A fake kernel that remembers what errors were to do, and keeps suspensions for longer when it is asked to. */
 export class StoppingKernel extends FakeKernel {
-  readonly suspending: (Suspending | undefined)[] = []
+  readonly suspending: (SuspendOptions | undefined)[] = []
   /** What `lease` was asked for, in order. */
   readonly leases: { readonly suspension: string; readonly lease_ms: number }[]
 
@@ -133,7 +133,7 @@ export function leasesRigsOf(
     const journal = kept as Journal
     const leases = new Leases(journal, { clock })
     const kernels = new Map([['main', new StoppingKernel(script)]])
-    const calls = openCalls({
+    const calls = openTestCalls({
       registry: openRegistry(tools),
       kernels: {
         async resolve({ name = 'main' }) {
@@ -183,4 +183,10 @@ export function noticeOf(answer: Envelope): string | undefined {
   const said = answer.ok ? answer.result : answer.error.details
   const notice: unknown = typeof said === 'object' && said !== null ? Reflect.get(said, 'notice') : undefined
   return typeof notice === 'string' ? notice : undefined
+}
+
+/** The same rig, once an evaluation of Claude's is suspended in it as `S1`. */
+export async function stopped(rig: LeasesRig): Promise<LeasesRig> {
+  await rig.call(CLAUDE, 'eval_expr', { expr: 'boom' })
+  return rig
 }

@@ -1,6 +1,7 @@
 import { type Duplex, duplexPair } from 'node:stream'
 import type { CallRequest, Calls } from '../../src/calls/contract.ts'
 import { serveMcp } from '../../src/front/mcp.ts'
+import { type Living, livingOf } from '../../src/front/tool-list.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { TOOLS } from '../../tools/index.ts'
 import type { Envelope } from '../../tools/outcome.ts'
@@ -19,7 +20,7 @@ export type Revision = (typeof REVISIONS)[number]
 export const registry = openRegistry(TOOLS)
 
 /** One connection against calls that the test answers itself. */
-export function connect(o: { run?: Calls['run']; options?: Line } = {}) {
+export function connect(o: { run?: Calls['run']; options?: Line; living?: () => Living } = {}) {
   const requests: CallRequest[] = []
   const run = o.run ?? (async () => three)
   const calls: Pick<Calls, 'run'> = {
@@ -29,20 +30,31 @@ export function connect(o: { run?: Calls['run']; options?: Line } = {}) {
     },
   }
   const [ours, theirs] = duplexPair()
-  const served = serve(ours, { calls, options: o.options ?? {} })
+  const served = serve(ours, { calls, options: o.options ?? {}, living: o.living })
   return { peer: linePeer(theirs), requests, served, stream: theirs }
 }
+
+/** Long texts, kept in memory: `@txt.1` is the first. */
+export const kept: string[] = []
+
+export const keptTexts = { of: () => ({ keep: (text: string) => `@txt.${kept.push(text)}` }) }
 
 /** Serves one byte stream; without calls of the test's own, whatever is asked comes to 3. */
 export function serve(
   transport: Duplex,
-  { calls = { run: async () => three }, options = {} }: { calls?: Pick<Calls, 'run'>; options?: Line } = {},
+  {
+    calls = { run: async () => three },
+    options = {},
+    living = () => livingOf([]),
+  }: { calls?: Pick<Calls, 'run'>; options?: Line; living?: (() => Living) | undefined } = {},
 ): Promise<void> {
   return serveMcp({
     transport,
     session: { id: 'client-1', root: '/project', env: { LANG: 'C' }, options },
     calls,
     registry,
+    texts: keptTexts,
+    living,
     version: '9.8.7',
     log: { info: () => {} },
     progressMs: 5,

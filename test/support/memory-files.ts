@@ -6,7 +6,8 @@ import { openRegistry, type Registry } from '../../src/registry/registry.ts'
 import type { Evidence, FileChange, SeenFile } from '../../tools/contract.ts'
 import { defineTool, type Tool } from '../../tools/define.ts'
 import { failed, ok } from '../../tools/outcome.ts'
-import { NO_FOLDERS } from './no-folders.ts'
+
+const none = async () => failed('not_found', { message: 'These files of a test are in no folders.' })
 
 /** What was done to one file, for one plan. */
 export interface FileEffect {
@@ -53,7 +54,10 @@ export class MemoryFiles implements Files {
       after: null,
     })
     return {
-      ...NO_FOLDERS,
+      roots: none,
+      list: none,
+      walk: none,
+      info: none,
       look,
       lookForNew: look,
       removed,

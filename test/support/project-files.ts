@@ -1,149 +1,50 @@
 import { createHash } from 'node:crypto'
-import type {
-  Choice,
-  Committed,
-  FileChange,
-  Planned,
-  ProjectFiles,
-  Proposal,
-  SeenFile,
-  TextEncoding,
-  Undone,
-} from '../../tools/contract.ts'
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { openFiles } from '../../src/files/files.ts'
+import type { Choice, Committed, FileChange, Planned, ProjectFiles, Proposal } from '../../tools/contract.ts'
 import type { Tool } from '../../tools/define.ts'
-import { newlineOf } from '../../tools/newlines.ts'
 import { type Failed, failed, type Outcome, ok, type ToolError } from '../../tools/outcome.ts'
 import { context } from '../tools/context.ts'
-import { NO_FOLDERS } from './no-folders.ts'
+import { FAST_DISK } from './failing-disk.ts'
 
-/** Files that tools work on, and what became of them. */
-export interface FilesRig {
+/** A project that tools work on, and what became of its files. */
+export interface Project {
+  readonly root: string
   readonly files: ProjectFiles
   commit(changes: readonly FileChange[]): Promise<Committed | Failed>
   /** The bytes of a file by its path from the root; undefined where there is none. */
   read(path: string): Buffer | undefined
   /** As another program would write it. */
   write(path: string, bytes: string | Uint8Array): void
-  close(): void
 }
 
-/** Files in memory, in one folder and its subfolders, all of which are there. */
-export function openMemoryFiles(): FilesRig {
-  const disk = new Map<string, Buffer>()
-  const kept = new Map<string, readonly FileChange[]>()
-  const look = (path: string) => seen(path, disk)
-
-  async function commit(changes: readonly FileChange[]): Promise<Committed | Failed> {
-    const moved = changes.filter(change => !same(disk.get(change.shown), change.before))
-    if (moved.length > 0) return stale(moved)
-    for (const { shown, after } of changes)
-      if (after === null) disk.delete(shown)
-      else disk.set(shown, Buffer.from(after))
-    const undo = `change-${kept.size + 1}`
-    kept.set(undo, changes)
-    const files = changes.map(({ shown, after }) => ({
-      path: shown,
-      bytes: after?.length ?? 0,
-      sha256: after === null ? null : hash(after),
-    }))
-    return { type: 'committed', undo, files }
+/** The daemon's own files, over a folder that goes with the file of tests, with those contents. `src` is a folder in it. */
+export function openProject(contents: Readonly<Record<string, string | Uint8Array>> = {}): Project {
+  const outer = mkdtempSync(join(realpathSync(tmpdir()), 'files-'))
+  const [root, stateDir] = [join(outer, 'project'), join(outer, 'state')]
+  for (const folder of [join(root, 'src'), stateDir]) mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const files = openFiles({ protected: [stateDir], stateDir, disk: FAST_DISK })
+  let changes = 0
+  const write = (path: string, bytes: string | Uint8Array) => {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), bytes)
   }
-
-  async function undone(name: string): Promise<Undone | Failed> {
-    const changes = kept.get(name)
-    if (changes === undefined) return failed('not_found', { message: `There is no change ${name}.` })
-    const moved = changes.filter(change => !same(disk.get(change.shown), change.after))
-    if (moved.length > 0) return stale(moved)
-    return {
-      type: 'undone',
-      files: changes.map(({ shown }) => look(shown)),
-      changes: changes.map(one => ({ ...one, before: one.after, after: one.before })),
-    }
-  }
-
-  function changed(file: SeenFile, text: string): FileChange | Failed {
-    const after = encoded(text, file.encoding)
-    if (after === undefined) return failed('not_text', { message: `${file.encoding} cannot spell it.` })
-    return { path: file.path, shown: file.shown, before: disk.get(file.shown) ?? null, after }
-  }
-
-  const removed = ({ path, shown }: SeenFile) => ({
-    path,
-    shown,
-    before: disk.get(shown) ?? null,
-    after: null,
-  })
-
+  for (const [path, bytes] of Object.entries(contents)) write(path, bytes)
   return {
-    files: {
-      ...NO_FOLDERS,
-      look: async path => look(path),
-      lookForNew: async path => look(path),
-      changed,
-      removed,
-      moved(file, { path, shown }) {
-        const goes = removed(file)
-        return [{ path, shown, before: null, after: goes.before }, goes]
-      },
-      undone,
-      decoded: bytes => ({ ...decoded(Buffer.from(bytes)), sha256: hash(bytes) }),
+    root,
+    files: files.of(root),
+    commit: all => files.commit({ change: `change-${++changes}`, changes: all }),
+    read(path) {
+      try {
+        return readFileSync(join(root, path))
+      } catch {
+        return undefined
+      }
     },
-    commit,
-    read: path => disk.get(path),
-    write: (path, bytes) => void disk.set(path, Buffer.from(bytes as string)),
-    close: () => undefined,
+    write,
   }
-}
-
-function seen(shown: string, disk: ReadonlyMap<string, Buffer>): SeenFile {
-  const bytes = disk.get(shown)
-  const { text, encoding } = decoded(bytes ?? Buffer.alloc(0))
-  const now = bytes === undefined ? '' : hash(bytes)
-  return {
-    type: 'seen',
-    path: `/project/${shown}`,
-    shown,
-    exists: bytes !== undefined,
-    text,
-    encoding,
-    newline: newlineOf(text ?? ''),
-    bytes: bytes?.length ?? 0,
-    sha256: bytes === undefined ? null : now,
-    isLink: false,
-    newFolders: [],
-    remarks: [],
-    evidence: {
-      what: shown,
-      hash: hash(now),
-      moved: async () => (same(disk.get(shown), bytes ?? null) ? undefined : `${shown} was changed`),
-    },
-  }
-}
-
-function decoded(bytes: Buffer): { text: string | null; encoding: TextEncoding } {
-  if (bytes[0] === 0xff && bytes[1] === 0xfe)
-    return { text: bytes.toString('utf16le', 2), encoding: 'utf-16le' }
-  if (bytes.includes(0)) return { text: null, encoding: 'binary' }
-  const text = bytes.toString('utf8')
-  if (text.includes('\ufffd')) return { text: bytes.toString('latin1'), encoding: 'latin-1' }
-  return text.startsWith('\ufeff')
-    ? { text: text.slice(1), encoding: 'utf-8-bom' }
-    : { text, encoding: 'utf-8' }
-}
-
-function encoded(text: string, encoding: TextEncoding): Buffer | undefined {
-  if (encoding === 'utf-16le') return Buffer.from(`\ufeff${text}`, 'utf16le')
-  if (encoding === 'latin-1') return /[^\0-\xff]/.test(text) ? undefined : Buffer.from(text, 'latin1')
-  return Buffer.from(encoding === 'utf-8-bom' ? `\ufeff${text}` : text)
-}
-
-const stale = (moved: readonly FileChange[]): Failed =>
-  failed('stale_plan', { message: 'It has moved on.', details: { causes: moved.map(({ shown }) => shown) } })
-
-function same(one: Uint8Array | undefined, other: Uint8Array | null): boolean {
-  return one === undefined || other === null
-    ? one === undefined && other === null
-    : Buffer.compare(one, other) === 0
 }
 
 export const hash = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
@@ -152,7 +53,7 @@ export const hash = (bytes: string | Uint8Array): string => createHash('sha256')
 export function planned(
   tool: Tool,
   args: Readonly<Record<string, unknown>>,
-  { files }: FilesRig,
+  { files }: Project,
 ): Promise<Planned> {
   return tool.plan(checked(tool, args), { ...context(), files })
 }
@@ -160,7 +61,7 @@ export function planned(
 export async function proposalOf(
   tool: Tool,
   args: Readonly<Record<string, unknown>>,
-  rig: FilesRig,
+  rig: Project,
 ): Promise<Proposal> {
   const proposal = await planned(tool, args, rig)
   if (proposal.type !== 'proposal') throw new Error(`expected a proposal, got ${JSON.stringify(proposal)}`)
@@ -171,7 +72,7 @@ export async function proposalOf(
 export async function refusalOf(
   tool: Tool,
   args: Readonly<Record<string, unknown>>,
-  rig: FilesRig,
+  rig: Project,
 ): Promise<ToolError> {
   const plan = await planned(tool, args, rig)
   if (plan.type !== 'failed') throw new Error(`expected a failure, got ${plan.type}`)
@@ -182,7 +83,7 @@ export async function refusalOf(
 export async function approved(
   tool: Tool,
   args: Readonly<Record<string, unknown>>,
-  rig: FilesRig,
+  rig: Project,
   meanwhile?: () => void,
 ): Promise<Outcome> {
   const plan = await planned(tool, args, rig)
@@ -195,7 +96,7 @@ export async function approved(
 export async function chosen(
   tool: Tool,
   args: Readonly<Record<string, unknown>>,
-  rig: FilesRig,
+  rig: Project,
   choices: readonly Choice[],
 ): Promise<Outcome> {
   const { hunks } = await proposalOf(tool, args, rig)
@@ -204,7 +105,7 @@ export async function chosen(
   return carriedOut(plan, rig)
 }
 
-async function carriedOut({ changes, result }: Proposal, { commit }: FilesRig): Promise<Outcome> {
+async function carriedOut({ changes, result }: Proposal, { commit }: Project): Promise<Outcome> {
   const committed = await commit(changes)
   return committed.type === 'failed' ? committed : ok(result?.(committed))
 }

@@ -13,7 +13,7 @@ const NEWEST = 16
 
 /** What shows that the peer works on a version: one module of each part that depends on how the interpreter is made. */
 const SMOKE: readonly string[] = [
-  'test_calls',
+  'test_connection',
   'test_evaluation',
   'test_guest_suspending',
   'test_looking_classes',
@@ -27,7 +27,7 @@ const SMOKE: readonly string[] = [
 
 /** Modules that start processes, each of which is worth a turn of its own; all others run in one process. */
 const OF_PROCESSES =
-  /^test_(calls|connection|coroutines|evaluation|guest|held_stacks|history|interrupts|listening|looking_imports|looking_process|output|process|service|tracebacks|workers)/
+  /^test_(connection|coroutines|evaluation|guest|interrupts|listening|looking_imports|output|process|program)/
 
 /** Which of the interpreters on this machine: each is another one, or missing. */
 export type Which = 'oldest' | 'newest' | 'between'
@@ -68,6 +68,7 @@ const PACKAGED: Readonly<Record<string, string>> = {
   test_adapters_numpy: 'it shows values of numpy, and runs no code of the program for it',
   test_adapters_pandas: 'it shows values of pandas, and runs no code of the program for it',
   test_adapters_polars: 'it shows values of polars, and runs no code of the program for it',
+  test_program_errors_web: 'it takes down what requests of Django and FastAPI fail with',
   test_guest_green: 'it serves programs on gevent, eventlet and uvloop',
   test_wrapt: 'it asks no proxy of wrapt for what it stands for',
   test_adapters_models: 'it shows values of pydantic and attrs, and runs no code of the program for it',

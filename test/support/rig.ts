@@ -11,7 +11,7 @@ import { endLeft } from './temporary.ts'
 const MAIN = join(PACKAGE_ROOT, 'dist/src/main.js')
 
 /** How long anything awaited here may take before it counts as a hang, in milliseconds. */
-const HANG_MS = 30_000
+const HANG_MS = 60_000
 
 /** A user of their own, in a temporary folder: home, project, daemon. Runs the compiled program. */
 export interface Rig {
@@ -64,11 +64,18 @@ export interface Begun {
 export interface RigOptions {
   /** The user's `config.toml`. */
   readonly config?: string
+  /** The user's `policy.toml`. */
+  readonly policy?: string
   /** Files of the project, by name. */
   readonly files?: Readonly<Record<string, string>>
 }
 
-export function openRig({ config, files = {} }: RigOptions = {}): Rig {
+/** A policy by which callers in other projects may name the kernel `project` for what is not dangerous. */
+export const LETS_OTHERS_IN = ['safe', 'cautious']
+  .map(level => `[[rule]]\ndecision = "allow"\nlevel = "${level}"\nkernel = "project"\n`)
+  .join('')
+
+export function openRig({ config, policy, files = {} }: RigOptions = {}): Rig {
   if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing; run: npm run build`)
   const folder = mkdtempSync(join(tmpdir(), 'imago-rig-'))
   const project = join(folder, 'project')
@@ -77,9 +84,10 @@ export function openRig({ config, files = {} }: RigOptions = {}): Rig {
   mkdirSync(project)
   mkdirSync(env.HOME)
   for (const [name, text] of Object.entries(files)) writeFileSync(join(project, name), text)
-  if (config !== undefined) {
+  for (const [name, text] of Object.entries({ 'config.toml': config, 'policy.toml': policy })) {
+    if (text === undefined) continue
     mkdirSync(paths.configDir, { recursive: true })
-    writeFileSync(join(paths.configDir, 'config.toml'), config)
+    writeFileSync(join(paths.configDir, name), text)
   }
   const begun = new Set<Begun>()
 
@@ -110,6 +118,8 @@ export function openRig({ config, files = {} }: RigOptions = {}): Rig {
         root: project,
         env,
         paths,
+        // Also where the tests themselves run at one.
+        terminal: false,
         ...options,
       })
       clients.add(client)

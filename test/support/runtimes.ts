@@ -10,7 +10,7 @@ const runtimes = join(import.meta.dirname, '../../.test-runtimes')
  */
 export const lispCache = join(runtimes, 'lisp-cache')
 
-/** A Python with ipykernel, jupyter_client, numpy, msgpack and the Python MCP SDK in it. */
+/** A Python with ipykernel, jupyter_client, matplotlib, numpy, msgpack, Django, FastAPI and the Python MCP SDK in it. */
 export const venvPython = join(runtimes, 'python', 'bin', 'python')
 
 /** The Emacs of the tests, and the folder and the Lisp side of its SLIME. */

@@ -20,7 +20,7 @@ export interface ScreenOf {
   /** The looks of a piece of the screen: `fg:2`, `bold`, `dim`, `inverse`, `underline`. */
   looks(text: string): string[]
   /** Every cell of the screen, row by row. */
-  cells(): { readonly text: string; readonly looks: string[] }[][]
+  cells(): ReturnType<typeof cellsIn>
   /** Whether the program has asked for pastes to be marked. */
   readonly marksPastes: boolean
   type(keys: string): void
@@ -117,14 +117,7 @@ export function openScreen(rig: Rig, o: ScreenOptions = {}): ScreenOf {
       }
       return ['absent']
     },
-    cells: () =>
-      Array.from({ length: terminal.rows }, (_, row) => {
-        const at = terminal.buffer.active.getLine(terminal.buffer.active.baseY + row)
-        return Array.from({ length: terminal.cols }, (_, column) => {
-          const cell = at?.getCell(column)
-          return { text: cell?.getChars() ?? '', looks: cell === undefined ? [] : looksOf(cell) }
-        })
-      }),
+    cells: () => cellsIn(terminal),
     get marksPastes() {
       return terminal.modes.bracketedPasteMode
     },
@@ -226,6 +219,17 @@ export function openConsole(rig: Rig): ConsoleOf {
     lastAnswer: screen =>
       screen.text().split(/^>>>/m).at(-2)?.split('\n').slice(1).join('\n').trimEnd() ?? '',
   }
+}
+
+/** Every cell of the screen of a terminal, row by row. */
+export function cellsIn({ rows, cols, buffer: { active } }: xterm.Terminal) {
+  return Array.from({ length: rows }, (_, row) => {
+    const at = active.getLine(active.baseY + row)
+    return Array.from({ length: cols }, (_, column) => {
+      const cell = at?.getCell(column)
+      return { text: cell?.getChars() ?? '', looks: cell === undefined ? [] : looksOf(cell) }
+    })
+  })
 }
 
 function looksOf(cell: IBufferCell): string[] {

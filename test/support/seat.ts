@@ -1,4 +1,10 @@
-import type { Approvals, SeatAnswer, SeatNews, ShownPlan, Taken } from '../../src/approvals/contract.ts'
+import type {
+  AnswerOutcome,
+  Approvals,
+  SeatAnswer,
+  SeatNews,
+  ShownPlan,
+} from '../../src/approvals/contract.ts'
 import type { Choice } from '../../tools/contract.ts'
 
 /** What a scripted person does about a plan. */
@@ -26,9 +32,9 @@ export interface ScriptedSeat {
   /** The plans that it was shown, in order. */
   readonly plans: readonly ShownPlan[]
   /** What became of its answers, in order. */
-  readonly taken: readonly Taken[]
+  readonly taken: readonly AnswerOutcome[]
   /** Answers now: a plan by its name, or the one that was shown last. */
-  answer(reply: Reply, plan?: string): Taken
+  answer(reply: Reply, plan?: string): AnswerOutcome
   /** Resolves with the next plan that is shown, or with one that was shown and not waited for yet. */
   next(): Promise<ShownPlan>
   leave(): void
@@ -42,11 +48,11 @@ export function takeSeat(
 ): ScriptedSeat {
   const told: SeatNews[] = []
   const plans: ShownPlan[] = []
-  const taken: Taken[] = []
+  const taken: AnswerOutcome[] = []
   const unseen: ShownPlan[] = []
   const wanting: ((plan: ShownPlan) => void)[] = []
 
-  function answer(reply: Reply, id = plans.at(-1)?.id): Taken {
+  function answer(reply: Reply, id = plans.at(-1)?.id): AnswerOutcome {
     const plan = plans.findLast(one => one.id === id)
     if (reply === undefined || plan === undefined) return { type: 'unknown' }
     const named = { plan: plan.id, hash: plan.hash }

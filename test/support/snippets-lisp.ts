@@ -10,7 +10,7 @@ export const LISP: Snippets = {
   language: 'lisp',
   qualified: name => `cl-user::${name}`,
   // A file is loaded anew: there are no modules that know their own source.
-  cannot: ['reload', 'hold'],
+  cannot: ['reload', 'hold', 'kept_text'],
   expression: { source: '(+ 1 2)', repr: '3', type: 'fixnum' },
   assign: (name, expression) => `(progn (defparameter ${name} ${expression}) (values))`,
   oneMore: name => `(1+ ${name})`,
@@ -36,7 +36,6 @@ export const LISP: Snippets = {
     reprLength: length => length + 2,
   },
   call: { source: "(sort (list 3 1 2) #'<)", repr: '(1 2 3)' },
-  opened: name => `(${name} `,
   container: { source: '(loop for i below 1000 collect i)', kind: 'sequence', length: 1000 },
   world: {
     source: `
@@ -62,18 +61,14 @@ export const LISP: Snippets = {
 `,
     function: {
       name: 'suite-total',
-      parameters: ['orders', 'rate'],
-      doc: 'Adds up what orders cost.',
       text: "(values (floor (* (reduce #'+ orders) (+ 100 rate)) 100))",
     },
     user: 'suite-report',
     holder: '*suite-handlers*',
     class: {
       name: 'suite-order',
-      slot: 'cl-user::lines',
       method: 'suite-price',
       methodKind: 'generic_function',
-      below: 'suite-gift',
     },
   },
   module: {
@@ -102,8 +97,6 @@ export const LISP: Snippets = {
 (defclass parcel ()
   ((size :initform 4)))
 `,
-    broken: `${SHOP}\n(defun fee (\n`,
-    raising: `${SHOP}\n(defun fee ()\n  (+ 99 0))\n\n(error "not today")\n`,
     load: folder => `(load ${literal(`${folder}/suite-shop.lisp`)})`,
     offers: 'fee',
     internal: 'hidden',
@@ -133,7 +126,9 @@ export const ECL: Snippets = {
     'reload',
     'callers',
     'hold',
+    'errors',
     'definition',
+    'kept_text',
     'references',
     'theirs',
     'adopt',

@@ -7,7 +7,7 @@ export interface SuspendingSnippets {
   readonly world: string
   /** A value, whatever waits. */
   readonly expression: { readonly source: string; readonly repr: string }
-  /** Raises two calls deep, in `inner`, which `outer` has called with `argument`, and which holds a long `list`. */
+  /** Raises two calls deep, in `inner`, which `outer` has called with `argument`. */
   readonly fails: {
     readonly source: string
     readonly type: string
@@ -15,10 +15,7 @@ export interface SuspendingSnippets {
     readonly inner: string
     readonly outer: string
     readonly argument: { readonly name: string; readonly repr: string }
-    readonly list: string
   }
-  /** Raises as many calls deep, all of one function. */
-  deep(depth: number): { readonly source: string; readonly function: string }
   /** In the frame of `inner`: reads its argument and adds one, sets it, and raises. Left out: frames are names alone. */
   readonly frame?: {
     readonly reads: string
@@ -31,21 +28,8 @@ export interface SuspendingSnippets {
   readonly resumes: Resumes & { readonly repr: string; readonly prints: string }
   /** The same, and prints `looping` and does not end. */
   readonly loops: Resumes
-  /** A restart that takes a value. */
-  readonly value?: {
-    readonly source: string
-    readonly restart: string
-    readonly value: string
-    readonly repr: string
-    readonly unreadable: string
-    /** Code for a value that raises. */
-    readonly fails: string
-  }
-  /** What `fails` comes to where the frame of `inner` returns `value`, or is called again after `mend`. */
-  readonly returns?: { readonly value: string; readonly repr: string }
   /** Where the stack can be held on request: prints `unwound` after it has raised, once `goesOn` lets it. */
   readonly holds?: { readonly source: string; readonly goesOn: string }
-  readonly again?: { readonly mend: string; readonly repr: string; readonly unmend: string }
 }
 
 export interface Resumes {
@@ -65,16 +49,10 @@ export const SUSPENDING_PYTHON: SuspendingSnippets = {
 import time
 
 def suite_inner(count):
-    items = list(range(1000))
     raise ValueError('no stock for %d' % count)
 
 def suite_outer(count):
     return [suite_inner(count + 1)]
-
-def suite_deep(depth):
-    if depth == 0:
-        raise ValueError('deep')
-    return suite_deep(depth - 1)
 
 def suite_resumes():
     print('before')
@@ -98,9 +76,7 @@ def suite_loops():
     inner: 'suite_inner',
     outer: 'suite_outer',
     argument: { name: 'count', repr: '41' },
-    list: 'items',
   },
-  deep: depth => ({ source: `suite_deep(${depth})`, function: 'suite_deep' }),
   frame: {
     reads: 'count + 1',
     repr: '42',
@@ -119,24 +95,18 @@ export const HOLDING_PYTHON: SuspendingSnippets = {
 
 const NOTHING = { unmend: '(values)', mend: '(values)', restart: 'suite-go-on' }
 
-const INNER = `(defun suite-inner (count)
-  (declare (optimize (debug 2)))
-  (let ((items (loop for i below 1000 collect i)))
-    (cerror "Go on." "no stock for ~D" count)
-    (list (length items) count)))`
-
 export const SUSPENDING_LISP: SuspendingSnippets = {
   language: 'lisp',
   how: 'held',
   world: `
-${INNER}
+(defun suite-inner (count)
+  (declare (optimize (debug 2)))
+  (cerror "Go on." "no stock for ~D" count)
+  (list count))
 
 (defun suite-outer (count)
   (declare (optimize (debug 2)))
   (list (suite-inner (1+ count))))
-
-(defun suite-deep (depth)
-  (if (zerop depth) (error "deep") (list (suite-deep (1- depth)))))
 
 (defun suite-resumes ()
   (write-line "before")
@@ -159,9 +129,7 @@ ${INNER}
     inner: 'suite-inner',
     outer: 'suite-outer',
     argument: { name: 'count', repr: '41' },
-    list: 'items',
   },
-  deep: depth => ({ source: `(suite-deep ${depth})`, function: 'suite-deep' }),
   frame: {
     reads: '(1+ count)',
     repr: '42',
@@ -171,19 +139,7 @@ ${INNER}
   },
   resumes: { ...NOTHING, source: '(suite-resumes)', prints: 'after\n', repr: '42' },
   loops: { ...NOTHING, source: '(suite-loops)' },
-  value: {
-    source: '(restart-case (error "no value") (suite-use (value) :interactive (lambda () (list 1)) value))',
-    restart: 'suite-use',
-    value: '(+ 40 2)',
-    repr: '42',
-    unreadable: '(+ 40',
-    fails: '(error "no idea")',
-  },
-  returns: { value: '(+ 3 4)', repr: '(7)' },
-  again: { mend: '(defun suite-inner (count) (list :new count))', repr: '((:new 41))', unmend: INNER },
 }
 
 /** The same in ECL, which tells the names of frames and no more. */
-export const SUSPENDING_ECL: SuspendingSnippets = (({ frame: _f, returns: _r, again: _a, ...rest }) => rest)(
-  SUSPENDING_LISP,
-)
+export const SUSPENDING_ECL: SuspendingSnippets = (({ frame: _, ...rest }) => rest)(SUSPENDING_LISP)

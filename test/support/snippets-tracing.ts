@@ -17,8 +17,6 @@ export interface TracingSnippets {
   readonly fails: { readonly name: string; readonly type: string; readonly call: string }
   /** Is left by no error. */
   readonly leaves: { readonly name: string; readonly call: string }
-  /** Calls itself so many times. */
-  readonly countdown: { readonly name: string; call(from: number): string }
   /** Called all the while, with a whole number, by threads whose names begin with `heart`. */
   readonly beat: { readonly name: string; start(threads: number): string; readonly stop: string }
   /** Takes an object whose printers note that they ran, and returns it. */
@@ -59,8 +57,6 @@ def handles():
         return 'handled'
 def numbers(count):
     yield from range(count)
-def countdown(number):
-    return 0 if number == 0 else countdown(number - 1)
 def beat(number):
     return number
 def trapped(trap):
@@ -85,7 +81,7 @@ def crowd():
     for thread in threads:
         thread.join()
     return len(done)
-before = {one: one.__code__ for one in (area, fails, numbers, countdown, beat, trapped)}
+before = {one: one.__code__ for one in (area, fails, numbers, beat, trapped)}
 def untouched():
     tools = getattr(sys, 'monitoring', None)
     return all(one.__code__ is code for one, code in before.items()) and (
@@ -102,7 +98,6 @@ def untouched():
   },
   fails: { name: 'fails', type: 'ValueError', call: 'handles()' },
   leaves: { name: 'numbers', call: 'one = numbers(2); next(one); one.close()' },
-  countdown: { name: 'countdown', call: from => `countdown(${from})` },
   beat: { name: 'beat', start: threads => `start_beating(${threads})`, stop: 'stopped.set()' },
   trapped: { name: 'trapped', call: 'trap = Trap(); trapped(trap) is trap', type: 'Trap' },
   crowd: { source: 'crowd()', value: '8000' },
@@ -125,7 +120,6 @@ export const TRACING_LISP: TracingSnippets = {
 (defun fails (what) (error "no ~A" what))
 (defun handles () (handler-case (fails "luck") (error () :handled)))
 (defun jumps () (throw 'out :thrown))
-(defun countdown (number) (if (zerop number) 0 (1+ (countdown (1- number)))))
 (defun beat (number) number)
 (defun trapped (trap) trap)
 (defvar *stopped* nil)
@@ -142,7 +136,7 @@ export const TRACING_LISP: TracingSnippets = {
                                  (lambda () (loop for number below 2000 count (area number))))))))
 (defun functions ()
   (mapcar (lambda (name) (sb-impl::fdefn-fun (sb-int:find-fdefn name)))
-          '(area fails jumps countdown beat trapped)))
+          '(area fails jumps beat trapped)))
 (defvar *before* (functions))
 (defun untouched ()
   (and (equal (functions) *before*)
@@ -161,7 +155,6 @@ export const TRACING_LISP: TracingSnippets = {
   },
   fails: { name: 'yard::fails', type: 'simple-error', call: '(yard::handles)' },
   leaves: { name: 'yard::jumps', call: "(catch 'yard::out (yard::jumps))" },
-  countdown: { name: 'yard::countdown', call: from => `(yard::countdown ${from})` },
   beat: {
     name: 'yard::beat',
     start: threads => `(yard::start-beating ${threads})`,

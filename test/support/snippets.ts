@@ -37,8 +37,6 @@ export interface Snippets {
   readonly longText: { source(length: number): string; reprLength(length: number): number }
   /** An expression that only running code can resolve, and its value's repr. */
   readonly call: { readonly source: string; readonly repr: string }
-  /** The beginning of a call of a function, up to its first argument. */
-  opened(name: string): string
   /** An expression for a value with items, which is worth a handle. */
   readonly container: { readonly source: string; readonly kind: string; readonly length: number }
   readonly world: World
@@ -58,9 +56,7 @@ export interface World {
   readonly source: string
   readonly function: {
     readonly name: string
-    readonly parameters: readonly string[]
-    /** The first line of its documentation, and a piece of its text. */
-    readonly doc: string
+    /** A piece of its text. */
     readonly text: string
   }
   /** A function that uses the other, and a variable that holds it. */
@@ -68,11 +64,9 @@ export interface World {
   readonly holder: string
   readonly class: {
     readonly name: string
-    readonly slot: string
     readonly method: string
     /** What kind of name the method has: where methods belong to functions, it is the function's. */
     readonly methodKind: NameKind
-    readonly below: string
   }
 }
 
@@ -87,9 +81,6 @@ export interface LoadedModule {
   readonly file: string
   readonly before: string
   readonly after: string
-  /** What no longer can be read as code, and what raises after it has defined something. */
-  readonly broken: string
-  readonly raising: string
   /** Code that loads it for the first time, from this folder. */
   load(folder: string): string
   /** A function that it offers, one that it keeps to itself, and one that only comes with the edit. */
@@ -126,7 +117,6 @@ export const PYTHON: Snippets = {
   readLine: { source: prompt => `input(${JSON.stringify(prompt)})`, repr: line => `'${line}'` },
   longText: { source: length => `'x' * ${length}`, reprLength: length => length + 2 },
   call: { source: 'sorted([3, 1, 2])', repr: '[1, 2, 3]' },
-  opened: name => `${name}(`,
   container: { source: 'list(range(1000))', kind: 'sequence', length: 1000 },
   world: {
     source: `
@@ -151,18 +141,14 @@ class SuiteGift(SuiteOrder):
 `,
     function: {
       name: 'suite_total',
-      parameters: ['orders', 'rate'],
-      doc: 'Adds up what orders cost.',
       text: 'return sum(orders) * (100 + rate) // 100',
     },
     user: 'suite_report',
     holder: 'suite_handlers',
     class: {
       name: 'SuiteOrder',
-      slot: 'lines',
       method: 'SuiteOrder.price',
       methodKind: 'method',
-      below: 'SuiteGift',
     },
   },
   module: {
@@ -175,8 +161,6 @@ class SuiteGift(SuiteOrder):
       "import os\n\ndef fee():\n    '''What it costs.'''\n    return 1\n\ndef _hidden():\n    return 0\n\nclass Parcel:\n    pass\n",
     after:
       'import os\n\ndef fee():\n    return 2 + 0\n\ndef extra():\n    return 3\n\nclass Parcel:\n    size = 4\n',
-    broken: 'def fee(:\n',
-    raising: "def fee():\n    return 99 + 0\n\nraise ValueError('not today')\n",
     load: folder => `import sys\nsys.path.insert(0, ${JSON.stringify(folder)})\nimport suite_shop`,
     offers: 'fee',
     internal: '_hidden',

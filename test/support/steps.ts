@@ -1,4 +1,4 @@
-import { type Disk, NODE_DISK, type Opening } from '../../src/files/disk.ts'
+import { type Disk, NODE_DISK, type OpenMode } from '../../src/files/disk.ts'
 import type { JournalFiles } from '../../src/journal/segments.ts'
 import { NODE_FILES } from '../../src/journal/writer.ts'
 
@@ -91,7 +91,7 @@ const LATER = new Set(['sync', 'syncDirectory', 'readLater', 'remove'])
 
 /** Whether the disk is another one afterwards, or may be. */
 export function changes({ name, args }: Step): boolean {
-  return CHANGES.has(name) || (name === 'open' && (args[1] as Opening | undefined)?.for === 'making')
+  return CHANGES.has(name) || (name === 'open' && (args[1] as OpenMode | undefined)?.for === 'making')
 }
 
 /** Whether it fails on a disk that is full. */

@@ -4,7 +4,7 @@ import type {
   EvalEvent,
   Evaluated,
   Kernel,
-  Suspending,
+  SuspendOptions,
   SuspensionNews,
   WayOn,
   Work,
@@ -38,7 +38,7 @@ export class SuspendingKernel {
   }
 
   /** Does work; errors suspend it, unless `suspend` is null. */
-  do(work: Work, suspend: Suspending | null = LEASE): Doing {
+  do(work: Work, suspend: SuspendOptions | null = LEASE): Doing {
     // Several processes of a test may speak to one image, which knows a call by its name.
     const call = randomUUID() as CallId
     const texts: string[] = []
@@ -49,7 +49,7 @@ export class SuspendingKernel {
     return { call, result, text: () => texts.join('') }
   }
 
-  run(source: string, suspend: Suspending | null = LEASE): Doing {
+  run(source: string, suspend: SuspendOptions | null = LEASE): Doing {
     return this.do({ type: 'source', source }, suspend)
   }
 
@@ -61,7 +61,7 @@ export class SuspendingKernel {
     return this.do({ type: 'resume', suspension, way })
   }
 
-  async suspend(source: string, suspend: Suspending = LEASE): Promise<Suspended['suspension']> {
+  async suspend(source: string, suspend: SuspendOptions = LEASE): Promise<Suspended['suspension']> {
     return suspensionIn(await this.run(source, suspend).result)
   }
 

@@ -4,8 +4,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SwankConnection } from '../../wire/swank/connection.ts'
-import { FaslCache } from '../../wire/swank/fasl-cache.ts'
-import { SwankPeer } from '../../wire/swank/peer.ts'
+import { FaslCache, SwankPeer } from '../../wire/swank/peer.ts'
 import type { Sexp } from '../../wire/swank/sexp.ts'
 import { lispCache } from './runtimes.ts'
 
@@ -27,6 +26,8 @@ export interface SwankStart {
   readonly home?: string
   readonly style?: ':spawn' | ':fd-handler' | 'nil'
   readonly lisp?: 'sbcl' | 'ecl'
+  /** Megabytes of the heap of an SBCL. */
+  readonly heap?: number
   /** Leaves its debugger as it is; else an error that nobody handles ends it. */
   readonly debugger?: true
 }
@@ -63,6 +64,7 @@ export async function startSwank({
   style = ':spawn',
   lisp = 'sbcl',
   debugger: debugs = undefined,
+  heap = undefined,
 }: SwankStart = {}): Promise<RealSwank> {
   const { options, load } = COMMANDS[lisp]
   const listen = `(swank:create-server :port 0 :dont-close t :style ${style})`
@@ -74,6 +76,7 @@ export async function startSwank({
   const child = spawn(
     lisp,
     [
+      ...(heap === undefined ? [] : ['--dynamic-space-size', `${heap}`]),
       ...options.filter(option => !debugs || option !== '--disable-debugger'),
       ...evals.flatMap(form => ['--eval', form]),
     ],

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Approvals, ShownPlan } from '../../src/approvals/contract.ts'
 import { openApprovals } from '../../src/approvals/queue.ts'
-import { type CallsOptions, openCalls } from '../../src/calls/calls.ts'
 import type { Caller, CallRequest, Calls } from '../../src/calls/contract.ts'
 import { type FilesLimits, type OpenFiles, openFiles } from '../../src/files/files.ts'
 import { type OpenJournal, openJournal } from '../../src/journal/journal.ts'
@@ -12,6 +11,7 @@ import { openPolicy } from '../../src/policy/policy.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { TOOLS } from '../../tools/index.ts'
 import type { Envelope } from '../../tools/outcome.ts'
+import { openTestCalls, type TestCalls } from './calls.ts'
 import { HandClock, journalLines } from './calls-rig.ts'
 import { FakeKernel } from './fake-kernel.ts'
 import type { Line } from './history.ts'
@@ -79,7 +79,7 @@ export interface WholePath {
 export interface WholeOptions {
   readonly steps?: Steps
   readonly limits?: Partial<FilesLimits>
-  readonly calls?: Partial<CallsOptions>
+  readonly calls?: TestCalls
 }
 
 const CALLER: Omit<Caller, 'root'> = {
@@ -110,7 +110,7 @@ export function openWholePath(ground: Ground, given: WholeOptions = {}): WholePa
   })
   let epoch = 1
   let kernel = new FakeKernel({ epoch: 'epoch-1' })
-  const calls = openCalls({
+  const calls = openTestCalls({
     registry: openRegistry(TOOLS),
     kernels: {
       resolve: async () => ({ name: 'main', kernel }),

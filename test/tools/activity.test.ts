@@ -1,6 +1,8 @@
-import { getLastError, getReplHistory, threads } from '../../tools/activity.ts'
+import { errorSummaries, getLastError, getReplHistory, threads } from '../../tools/activity.ts'
 import type {
   LastError,
+  ProgramError,
+  ProgramErrors,
   RunHistory,
   RunHistoryEntry,
   Stack,
@@ -8,7 +10,7 @@ import type {
 } from '../../wire/contract/inspection.ts'
 import type { Frame } from '../../wire/contract/values.ts'
 import { assert, suite } from '../support/harness.ts'
-import { callId, errorOf, RAISED, resultOf, run } from './context.ts'
+import { callId, errorOf, finding, kernel, RAISED, resultOf, run } from './context.ts'
 
 const test = suite('activity')
 
@@ -20,6 +22,14 @@ const FRAME: Frame = {
   locals: [{ name: 'order', type_name: 'Order', repr: '<Order>' }],
   locals_omitted: 0,
 }
+const OUTER = {
+  ...FRAME,
+  function: '<module>',
+  line: 40,
+  source: 'checkout(order)',
+  locals: [],
+  locals_omitted: 2,
+}
 
 const MAIN: Stack = {
   names: ['MainThread'],
@@ -27,10 +37,7 @@ const MAIN: Stack = {
   state: 'waiting',
   waits_for: 'a lock',
   role: 'main',
-  frames: [
-    { ...FRAME, function: '<module>', line: 40, source: 'checkout(order)', locals: [], locals_omitted: 2 },
-    FRAME,
-  ],
+  frames: [OUTER, FRAME],
   frames_omitted: 0,
 }
 
@@ -52,11 +59,17 @@ const FOUND: Threads = {
   notes: [],
 }
 
-const answering = (value: Threads) => ({ threads: async () => ({ type: 'found', value }) as const })
+const stacksOf = async (value: Threads) =>
+  resultOf(await run(threads, {}, { kernel: { threads: finding(value).look } })) as unknown as Threads
 
 test('threads are read as a dump of threads: who, what it waits for, place, source and locals, innermost last', async () => {
-  const result = resultOf(await run(threads, {}, { kernel: answering(FOUND) }))
-  assert.equal(result, FOUND)
+  const { look, queries } = finding(FOUND)
+  const result = resultOf(await run(threads, {}, { kernel: { threads: look } }))
+  await run(threads, { filter: 'web', locals: false, limit: 3 }, { kernel: { threads: look } })
+  assert.equal(queries, [
+    { locals: true, limit: 20, frames: 40 },
+    { filter: 'web', locals: false, limit: 3, frames: 40 },
+  ])
   assert.is(
     threads.show(result),
     [
@@ -76,22 +89,6 @@ test('threads are read as a dump of threads: who, what it waits for, place, sour
       '      order = <Order>',
     ].join('\n'),
   )
-})
-
-test('threads asks for twenty stacks with locals unless told otherwise', async () => {
-  const queries: unknown[] = []
-  const kernel = {
-    threads: async (query: unknown) => {
-      queries.push(query)
-      return { type: 'found', value: FOUND } as const
-    },
-  }
-  await run(threads, {}, { kernel })
-  await run(threads, { filter: 'web', locals: false, limit: 3 }, { kernel })
-  assert.equal(queries, [
-    { locals: true, limit: 20, frames: 24 },
-    { filter: 'web', locals: false, limit: 3, frames: 24 },
-  ])
 })
 
 test('a stack says what is missing in it, and the answer what is missing of it', () => {
@@ -130,11 +127,9 @@ test('stacks too many for an answer lose the locals of outer frames first, and a
     count: 1,
     frames: wide,
   }))
-  const result = resultOf(
-    await run(threads, {}, { kernel: answering({ ...FOUND, tasks: stacks }) }),
-  ) as unknown as Threads
+  const result = await stacksOf({ ...FOUND, tasks: stacks })
   const [first] = result.tasks
-  assert.ok(result.tasks.length < 20 && result.tasks.length > 2, String(result.tasks.length))
+  assert.ok(result.tasks.length < 20 && result.tasks.length >= 2, String(result.tasks.length))
   assert.is(result.omitted, 20 - result.tasks.length)
   assert.is(result.threads.length, 1)
   assert.is(first?.frames[0]?.locals.length, 0)
@@ -144,29 +139,67 @@ test('stacks too many for an answer lose the locals of outer frames first, and a
   assert.ok(threads.show(result).length < 32_000)
 })
 
-test('Imago’s own threads are named and not shown, and are the first to be left out', async () => {
+test('Imago’s own threads are in no answer', async () => {
   const ours: Stack = { ...MAIN, names: ['imago-link'], role: 'imago' }
-  const pool: Stack = { ...ours, names: Array.from({ length: 8 }, () => 'imago-look'), count: 9 }
-  const shown = threads.show({ ...FOUND, threads: [ours, pool, MAIN] })
-  assert.match(shown, /^1 thread, 998 tasks\n\nThread "MainThread"/)
-  assert.ok(shown.endsWith('\n\nImago’s own threads, neither shown nor counted: imago-link, imago-look ×9'))
-  const long = { ...TASKS, frames: [{ ...FRAME, source: 'x'.repeat(20_000) }] }
-  const value = { ...FOUND, threads: [{ ...ours, frames: long.frames }, MAIN], tasks: [long] }
-  const result = resultOf(await run(threads, {}, { kernel: answering(value) })) as unknown as Threads
+  const { threads: kept } = await stacksOf({ ...FOUND, threads: [ours, MAIN] })
   assert.equal(
-    result.threads.map(({ names }) => names[0]),
-    ['MainThread'],
+    kept.map(({ names }) => names),
+    [['MainThread']],
   )
-  assert.is(result.tasks.length, 1)
-  assert.is(result.omitted, 1)
+  assert.not.match(threads.show({ ...FOUND, threads: kept }), 'imago')
 })
 
-test('stacks that could not be told in time are asked for in parts', async () => {
-  const kernel = { threads: async () => ({ type: 'timed_out', deadline_ms: 5_000 }) as const }
-  const error = errorOf(await run(threads, {}, { kernel }))
-  assert.is(error.code, 'internal')
-  assert.match(error.next ?? '', 'locals false')
+const OWN: Frame = { ...FRAME, own: true }
+const STARLETTE: Frame = { ...OUTER, function: 'app', own: false, library: 'starlette', locals_omitted: 0 }
+const ANYIO: Frame = { ...STARLETTE, library: 'anyio' }
+
+test('the program’s frames are whole, and a run of library frames is one line that says how to open it', () => {
+  const frames = [STARLETTE, STARLETTE, ANYIO, OWN, ANYIO]
+  const stacks = { ...FOUND, threads: [{ ...MAIN, frames }], tasks: [], tasks_total: 0 }
+  assert.is(
+    threads.show(stacks),
+    [
+      '1 thread, 0 tasks',
+      '',
+      'Thread "MainThread" (main), waiting for a lock',
+      '  … 3 frames of starlette, anyio (open: threads {"all": true})',
+      '  /srv/shop/web.py:21 in checkout',
+      '    with stock:',
+      '      order = <Order>',
+      '  … 1 frame of anyio',
+    ].join('\n'),
+  )
+  assert.is(threads.show({ ...stacks, all: true }).split(' in app\n').length, 5)
 })
+
+test('`all` asks for the locals of libraries, too, and the answer says that nothing is folded', async () => {
+  const { look, queries } = finding(FOUND)
+  const result = resultOf(await run(threads, { all: true }, { kernel: { threads: look } }))
+  assert.equal([result.all, (queries[0] as { all?: boolean }).all], [true, true])
+})
+
+test('a thread that only waits in a library is one line, after those in which the program stands', () => {
+  const idle = {
+    ...MAIN,
+    names: ['worker'],
+    role: 'user',
+    waits_for: 'an item',
+    frames: [ANYIO, ANYIO],
+  } as const
+  const shown = threads.show({ ...FOUND, threads: [idle, MAIN], tasks: [], tasks_total: 0 })
+  assert.ok(shown.endsWith('\n\nThread "worker", waiting for an item'), shown)
+  const busy = threads.show({ ...FOUND, threads: [{ ...idle, state: 'running' }] })
+  assert.match(busy, 'Thread "worker", running\n  … 2 frames of anyio')
+})
+
+/** An image that does not tell the errors of its program apart, as a Lisp is. */
+const { identity } = kernel()
+const APART = {
+  identity: {
+    ...identity,
+    abilities: new Set([...identity.abilities].filter(ability => ability !== 'errors')),
+  },
+}
 
 const LAST: LastError = {
   error: RAISED,
@@ -177,9 +210,9 @@ const LAST: LastError = {
 }
 
 test('the last error is told with its report, who caused it, and the locals of every frame', async () => {
-  const kernel = { last_error: async () => ({ type: 'found', value: LAST }) as const }
+  const kernel = { ...APART, last_error: finding(LAST).look }
   const result = resultOf(await run(getLastError, {}, { kernel }))
-  assert.equal(result, LAST)
+  assert.equal(result, { ...LAST, others: [] })
   assert.is(
     getLastError.show(result),
     [
@@ -193,30 +226,207 @@ test('the last error is told with its report, who caused it, and the locals of e
   )
 })
 
-test('the restarts that stood where an error was raised are told, where the language has such', () => {
-  const restarts = [{ name: 'use-value', description: 'Use another value.' }]
-  const shown = getLastError.show({ ...LAST, error: { ...RAISED, restarts } })
-  assert.match(shown, 'restarts that stood there, none taken:\n  use-value: Use another value.\nframes,')
+test('an image whose report says no more than its frames has each frame shown once, and what it came of before it', async () => {
+  const [outer, inner] = [RAISED.frames[0] as Frame, RAISED.frames[1] as Frame]
+  const told = { ...RAISED, beside_frames: '' }
+  const library = {
+    ...inner,
+    own: false,
+    library: 'django',
+    file: '/lib/query.py',
+    line: 635,
+    function: 'get',
+  }
+  const key = {
+    type: { name: 'KeyError', module: 'builtins', qualified: 'builtins.KeyError' },
+    message: "'n'",
+  }
+  const error = {
+    ...told,
+    notes: ['seen by the till'],
+    cause: { how: 'cause', exception: { ...told, ...key, frames: [outer, library, library] } },
+  } as const
+  const kernel = { ...APART, last_error: finding({ ...LAST, error }).look }
+  const shown = getLastError.show(resultOf(await run(getLastError, {}, { kernel })))
+  assert.is(
+    shown,
+    [
+      'ZeroDivisionError: division by zero',
+      'raised by claude-code 2.1 at 2026-10-02T09:00:00Z (call c-71)',
+      'frames, innermost last:',
+      '  app.py:9 in <module>\n    ratio(0)',
+      '  … 2 frames of django, raised at /lib/query.py:635 in get',
+      "  KeyError: 'n'",
+      'this was the direct cause of the next one:',
+      'frames, innermost last:',
+      '  app.py:9 in <module>\n    ratio(0)',
+      '  app.py:3 in ratio\n    return 1 / n\n      n = 0\n      and 2 locals more',
+      '  seen by the till',
+    ].join('\n'),
+  )
+  const misread = { ...told, frames: [], beside_frames: '  File "app.py", line 3\n    x = = 1\n' }
+  const syntax = { ...APART, last_error: finding({ ...LAST, error: misread }).look }
+  assert.match(
+    getLastError.show(resultOf(await run(getLastError, {}, { kernel: syntax }))),
+    '(call c-71)\n    File "app.py", line 3\n      x = = 1',
+  )
+})
+
+test('what the program said of its error is one line, and of a storm it is said when the one came that is shown', async () => {
+  const said = 'Task exception was never retrieved\nfuture: <Task "a">'
+  const storm = { ...NEWEST, said, shown_at: '2026-10-02T08:59:00Z' }
+  const shown = getLastError.show(await answering({}, failing({ ...ERRORS, errors: [storm] })))
+  assert.match(
+    shown,
+    '3 times since 2026-10-02T08:00:00Z (shown is the one of 2026-10-02T08:59:00Z), with "Task exception was never retrieved future: <Task "a">"\n',
+  )
 })
 
 test('where nothing was raised that is no failure, and the answer says where errors are seen', async () => {
   const value: LastError = { error: null, who: null, call: null, at: null, seen: ['evaluations', 'threads'] }
-  const kernel = { last_error: async () => ({ type: 'found', value }) as const }
-  const result = resultOf(await run(getLastError, {}, { kernel }))
-  assert.is(result.error, null)
+  const kernel = { ...APART, last_error: finding(value).look }
   assert.is(
-    getLastError.show(result),
+    getLastError.show(resultOf(await run(getLastError, {}, { kernel }))),
     'no error was raised in this image, as far as Imago could see\nwhere it looks: evaluations; threads',
   )
+})
+
+const NEWEST: ProgramError = {
+  number: 7,
+  kind: 'logged',
+  first: '2026-10-02T08:00:00Z',
+  last: '2026-10-02T09:00:01Z',
+  times: 3,
+  where: 'request GET /orders/',
+  said: 'could not ship %s',
+  error: RAISED,
+}
+const OLDER: ProgramError = {
+  ...NEWEST,
+  number: 4,
+  kind: 'uncaught',
+  first: '2026-10-02T08:30:00Z',
+  last: '2026-10-02T08:30:00Z',
+  times: 1,
+  where: 'thread till',
+  said: null,
+  error: { ...RAISED, message: 'no rate' },
+}
+const ERRORS: ProgramErrors = { errors: [NEWEST, OLDER], total: 4, watched: true }
+
+/** A program with two errors of its own, in which somebody has evaluated what failed. */
+function failing(own: ProgramErrors = ERRORS, last: LastError = LAST) {
+  const errors = finding(own)
+  const lastError = finding(last)
+  return { kernel: { errors: errors.look, last_error: lastError.look }, errors, lastError }
+}
+
+const answering = async (args: object, { kernel } = failing()) =>
+  resultOf(await run(getLastError, args, { kernel }))
+
+test('the newest error of the program comes first, with what it belonged to, how often it came, and the others', async () => {
+  const program = failing()
+  const shown = getLastError.show(await answering({}, program))
+  assert.equal(program.errors.queries, [{ count: 20 }])
+  assert.match(
+    shown,
+    /^ZeroDivisionError: division by zero\nerror 7 of the program, request GET \/orders\/: logged at 2026-10-02T09:00:01Z, 3 times since 2026-10-02T08:00:00Z \(shown is the newest\), with "could not ship %s"\n/,
+  )
+  assert.match(shown, 'app.py:3 in ratio\n    return 1 / n\n      n = 0')
+  assert.ok(
+    shown.endsWith(
+      'other errors of the program, newest first; get_last_error {"number": N} shows one:\n' +
+        '  4  ZeroDivisionError: no rate  (thread till, 2026-10-02T08:30:00Z)',
+    ),
+    shown,
+  )
+})
+
+test('an error that waits in a debugger of a person is told as such, and where nothing waits, where it was looked for', async () => {
+  const waiting = { ...OLDER, kind: 'waiting', where: 'thread "web 1", in SLIME' } as const
+  const seen = ['errors that wait in a debugger of a person now']
+  const shown = getLastError.show(await answering({}, failing({ ...ERRORS, errors: [waiting], seen })))
+  assert.match(
+    shown,
+    '\nerror 4 of the program, thread "web 1", in SLIME: waits there for a person, seen first at 2026-10-02T08:30:00Z\n',
+  )
+  const none = failing({ errors: [], total: 0, watched: true, seen }, { ...LAST, error: null, at: null })
+  assert.match(getLastError.show(await answering({ whose: 'program' }, none)), `where it looks: ${seen[0]}`)
+})
+
+test('an older error of the program is shown by its number, and one that there is not is not found', async () => {
+  const shown = getLastError.show(await answering({ number: 4 }))
+  assert.match(
+    shown,
+    /^ZeroDivisionError: no rate\nerror 4 of the program, thread till: uncaught at 2026-10-02T08:30:00Z\n/,
+  )
+  assert.match(shown, '\n  7  ZeroDivisionError: division by zero  (request GET /orders/')
+  const error = errorOf(await run(getLastError, { number: 5 }, { kernel: failing().kernel }))
+  assert.equal([error.code, error.details.nearest], ['not_found', ['7', '4']])
+})
+
+test('what was evaluated since and failed is a line beside an error of the program, and what was before it none', async () => {
+  const later = { ...LAST, at: '2026-10-02T09:00:02Z' }
+  const shown = getLastError.show(await answering({}, failing(ERRORS, later)))
+  assert.match(
+    shown,
+    /\nevaluated since, and failed: ZeroDivisionError: division by zero \(claude-code 2\.1\); get_last_error \{"whose": "callers"\} shows it$/,
+  )
+  assert.not.match(getLastError.show(await answering({})), 'evaluated since')
+})
+
+test('errors of callers are told where the program had none, or where they are asked for', async () => {
+  const none = failing({ errors: [], total: 0, watched: true })
+  assert.match(getLastError.show(await answering({}, none)), 'raised by claude-code 2.1')
+  const asked = failing()
+  assert.match(getLastError.show(await answering({ whose: 'callers' }, asked)), 'raised by claude-code 2.1')
+  assert.equal(asked.errors.queries, [])
+  const nothing = { ...LAST, error: null, who: null, call: null, at: null }
+  const own = { errors: [], total: 0, watched: true }
+  assert.match(
+    getLastError.show(await answering({}, failing(own, nothing))),
+    'where it looks: what nothing catches; what is logged with its exception; requests that fail; evaluations',
+  )
+  const alone = failing(own)
+  assert.not.match(getLastError.show(await answering({ whose: 'program' }, alone)), 'claude-code')
+  assert.equal(alone.lastError.queries, [])
+})
+
+test('where nobody looks for errors of the program, asking for them alone is told so', async () => {
+  const off = failing({ errors: [], total: 0, watched: false })
+  for (const kernel of [off.kernel, APART]) {
+    const error = errorOf(await run(getLastError, { whose: 'program' }, { kernel }))
+    assert.is(error.code, 'not_available')
+    assert.match(error.message, 'errors=False')
+  }
+})
+
+test('each error of the program is a line of the command, the newest first', async () => {
+  assert.equal(errorSummaries(await answering({ whose: 'program' })), [
+    {
+      number: 7,
+      at: '2026-10-02T09:00:01Z',
+      where: 'request GET /orders/',
+      times: 3,
+      what: 'ZeroDivisionError: division by zero',
+    },
+    {
+      number: 4,
+      at: '2026-10-02T08:30:00Z',
+      where: 'thread till',
+      times: 1,
+      what: 'ZeroDivisionError: no rate',
+    },
+  ])
 })
 
 const ENTRY: RunHistoryEntry = {
   number: 12,
   who: 'claude-code 2.1',
   call: callId('c-71'),
+  place: { file: 'notes.py', line: 3 },
   source: 'total = 6 * 7\ntotal',
   truncated: false,
-  place: { file: 'notes.py', line: 3 },
   outcome: 'done',
   result: '42',
   at: '2026-10-02T09:00:00Z',
@@ -224,24 +434,11 @@ const ENTRY: RunHistoryEntry = {
 }
 
 test('the history says who ran what, when, and what came of it, newest first', async () => {
-  const running = {
-    ...ENTRY,
-    number: 11,
-    place: null,
-    outcome: 'running',
-    elapsed_ms: null,
-    result: null,
-    truncated: true,
-  }
-  const value = { entries: [ENTRY, running], total: 12 } as RunHistory
-  const queries: unknown[] = []
-  const kernel = {
-    history: async (query: unknown) => {
-      queries.push(query)
-      return { type: 'found', value } as const
-    },
-  }
-  const result = resultOf(await run(getReplHistory, { before: 13 }, { kernel }))
+  const unknown = { place: null, elapsed_ms: null, result: null }
+  const running: RunHistoryEntry = { ...ENTRY, ...unknown, number: 11, outcome: 'running', truncated: true }
+  const value: RunHistory = { entries: [ENTRY, running], total: 12 }
+  const { look, queries } = finding(value)
+  const result = resultOf(await run(getReplHistory, { before: 13 }, { kernel: { history: look } }))
   assert.equal(queries, [{ limit: 10, before: 13 }])
   assert.is(
     getReplHistory.show(result),

@@ -100,3 +100,10 @@ test('a look that takes too long is a fourth, and a fault of the image is no ans
   const kernel = { references: () => Promise.reject(fault) }
   assert.is(await run(whoCalls, { name: 'x' }, { kernel }).catch(thrown => thrown), fault)
 })
+
+test('a macro has no callers: it is said what it is, and who tells where it is expanded', async () => {
+  const macro = { ...FOUND, qualified: 'shop::twice', references: [], total: 0, uncallable: 'macro' }
+  const shown = whoCalls.show(resultOf(await run(whoCalls, { name: 'twice' }, finding(macro))))
+  assert.match(shown, 'shop::twice · a macro: code does not call it, so it has no callers')
+  assert.match(shown, 'next: who_references {"name":"shop::twice"}')
+})

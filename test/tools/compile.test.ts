@@ -1,11 +1,12 @@
 import { compileForm } from '../../tools/compile.ts'
+import { loadSystem } from '../../tools/load.ts'
 import { showError } from '../../tools/show.ts'
-import type { Diagnostic, Evaluated } from '../../wire/kernel.ts'
+import type { Diagnostic, Evaluated, Loaded } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 import { errorOf, kernel as kernelOf, RAISED, resultOf, run } from './context.ts'
 import { ending } from './ending.ts'
 
-const test = suite('compile_form')
+const test = suite('compile_form and load_system')
 
 const UNUSED: Diagnostic = {
   severity: 'style_warning',
@@ -73,7 +74,7 @@ test('what the compiler finds wrong is a result that says so, not a failure of t
   assert.is(result.compiled, false)
   assert.match(
     compileForm.show(result),
-    /^not all of it could be compiled, 12 ms: 1 read error\nread error: end of file {2}line 2, column 5\n {2}in a list\n/,
+    /^it cannot be read, and none of it was loaded, 12 ms: 1 read error\nread error: end of file {2}line 2, column 5\n {2}in a list\n/,
   )
   const wrong = resultOf(
     await run(compileForm, { form: 'f' }, ending(done({ ...UNUSED, severity: 'error' }))),
@@ -129,4 +130,76 @@ test('compiling runs code: it is never safe, and a person approves the text and 
   assert.is(compileForm.raise({ form: 'f' }), 'cautious')
   const preview = compileForm.preview({ form: '(evil)', package: 'SHOP', file: 'a.lisp' })
   assert.equal(preview, { title: 'Compile and load this as a.lisp:1 in the package SHOP', body: '(evil)' })
+})
+
+const LOADED: Loaded = {
+  module: 'shop',
+  file: '/srv/shop/shop.asd',
+  added: ['alexandria', 'shop'],
+  replaced: [],
+  kept: [],
+  skipped: [],
+  survivors: [],
+  omitted: 0,
+  complete: true,
+}
+
+const LOADED_ALL: Evaluated = {
+  type: 'done',
+  values: [],
+  elapsed_ms: 1_200,
+  loaded: LOADED,
+  diagnostics: [
+    {
+      severity: 'style_warning',
+      message: 'unused: X',
+      file: '/srv/shop/a.lisp',
+      line: 3,
+      column: 2,
+      source: null,
+    },
+  ],
+}
+
+test('a system is asked for by name, and forced only where that was said', async () => {
+  const { kernel, works } = ending(LOADED_ALL)
+  await run(loadSystem, { system: 'shop' }, { kernel })
+  await run(loadSystem, { system: 'shop/tests', force: true }, { kernel })
+  assert.equal(works, [
+    { type: 'system', system: 'shop', force: false },
+    { type: 'system', system: 'shop/tests', force: true },
+  ])
+})
+
+test('which systems came in is said, what the compiler noted, and what was printed', async () => {
+  const events = [{ type: 'output', stream: 'stdout', text: '; loading\n' }] as const
+  const result = resultOf(await run(loadSystem, { system: 'shop' }, ending(LOADED_ALL, events)))
+  assert.equal(result.added, ['alexandria', 'shop'])
+  assert.is(
+    loadSystem.show(result),
+    [
+      'loaded shop from /srv/shop/shop.asd, 1.2 s: 1 style warning',
+      'added: alexandria, shop',
+      'style warning: unused: X  /srv/shop/a.lisp:3:2',
+      'stdout:',
+      '; loading',
+    ].join('\n'),
+  )
+  const silent = resultOf(
+    await run(loadSystem, { system: 'shop' }, ending({ type: 'done', values: [], elapsed_ms: 5 })),
+  )
+  assert.is(loadSystem.show(silent), 'loaded shop, 5 ms\nno system was added')
+})
+
+test('a component that does not load is a failure which says what stays done', async () => {
+  const error = errorOf(
+    await run(loadSystem, { system: 'shop' }, ending({ type: 'raised', exception: RAISED, elapsed_ms: 1 })),
+  )
+  assert.is(error.code, 'exception')
+  assert.match(error.next ?? '', 'stays loaded')
+})
+
+test('loading a system runs its files, and a person approves its name', () => {
+  assert.is(loadSystem.level, 'cautious')
+  assert.match(loadSystem.preview({ system: 'shop', force: true }).title, 'shop, all of it compiled anew')
 })

@@ -1,10 +1,21 @@
 import { NO_FILES } from '../../src/files/files.ts'
-import type { Job, Jobs, KernelContext, Leases, OutputLog, OutputSoFar, Texts } from '../../tools/contract.ts'
+import type {
+  CallerKernels,
+  Job,
+  Jobs,
+  KernelContext,
+  Leases,
+  OutputLog,
+  OutputSoFar,
+  Sources,
+  Texts,
+} from '../../tools/contract.ts'
 import type { Tool } from '../../tools/define.ts'
 import type { Outcome, ToolError } from '../../tools/outcome.ts'
 import type { Look, Looked, LookName, Looks } from '../../wire/contract/looks.ts'
 import type { CallId, Epoch, Raised, Shown } from '../../wire/contract/values.ts'
 import { ABILITIES, type Kernel } from '../../wire/kernel.ts'
+import { NO_SOURCES } from '../support/no-sources.ts'
 
 /** Where everybody owns all that is suspended, and nobody is shown a debugger. */
 const NO_LEASES: Leases = {
@@ -26,12 +37,15 @@ export interface Scripted {
   readonly leases?: Leases
   readonly canAsk?: boolean
   readonly others?: ReturnType<KernelContext['others']>
+  readonly kernels?: Partial<CallerKernels>
+  readonly sources?: Partial<Sources>
 }
 
 export function context(script: Scripted = {}): KernelContext {
   return {
     call: callId('call-1'),
     who: 'test',
+    caller: 'client-1',
     level: script.level ?? 'safe',
     signal: script.signal ?? new AbortController().signal,
     lookMs: 5_000,
@@ -39,6 +53,11 @@ export function context(script: Scripted = {}): KernelContext {
     texts: script.texts ?? { owns: () => false, issued: () => false, read: () => undefined },
     kernel: kernel(script.kernel),
     kernelName: 'demo',
+    kernels: {
+      list: async () => ({ kernels: [], searched: '' }),
+      choose: () => Promise.reject(new Error('there are no programs')),
+      ...script.kernels,
+    },
     others: () => script.others ?? [],
     output: script.output ?? outputLog(),
     leases: script.leases ?? NO_LEASES,
@@ -47,6 +66,7 @@ export function context(script: Scripted = {}): KernelContext {
     canAsk: script.canAsk ?? true,
     pathOf: path => (path.startsWith('/') ? path : `/project/${path}`),
     files: NO_FILES.of('/project'),
+    sources: { ...NO_SOURCES, ...script.sources },
   }
 }
 
@@ -88,6 +108,16 @@ export function kernel(answers: Answers = {}): Kernel {
   }
 }
 
+/** An answer to a look that finds this, and what it was asked. */
+export function finding<Found>(value: Found) {
+  const queries: unknown[] = []
+  const look = async (query: unknown): Promise<Looked<Found>> => {
+    queries.push(query)
+    return { type: 'found', value }
+  }
+  return { look, queries }
+}
+
 export function outputLog(soFar: Partial<OutputSoFar> = {}): OutputLog {
   let stdout = ''
   let stderr = ''
@@ -102,6 +132,7 @@ export function outputLog(soFar: Partial<OutputSoFar> = {}): OutputLog {
       output += event.text
     },
     soFar: () => ({ stdout, stderr, output, truncated: false, dropped, ...soFar }),
+    display: () => {},
   }
 }
 

@@ -107,12 +107,3 @@ test('and where it changes in the moment of the answer, nothing goes on', async 
   assert.is(errorOf(await run('debug_restart', TAKE)).code, 'stale_plan')
   assert.is(ran(kernel), 1)
 })
-
-test('nobody is asked about the suspension of another caller, who alone may have it go on', async () => {
-  const { run, seat, kernel } = await suspended()
-  const person = seat(() => 'approve')
-  const caller = { id: 'other', who: 'cursor', origin: 'cursor' }
-  const error = errorOf(await run('debug_restart', { ...TAKE, suspension: 's1@feed' }, { caller }))
-  assert.is(error.code, 'held_by_other')
-  assert.equal([person.plans.length, ran(kernel)], [0, 1])
-})

@@ -1,8 +1,7 @@
 import { debugFrame, debugState } from '../../tools/debug-look.ts'
-import { showError } from '../../tools/show.ts'
 import type { SuspendedFrame } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
-import { callId, errorOf, job, resultOf, run, shown } from './context.ts'
+import { callId, errorOf, finding, job, resultOf, run, shown } from './context.ts'
 import { lispImage, PYTHON, PYTHON_FRAMES, STOPPED, UNWOUND } from './suspended-image.ts'
 
 const test = suite('debug_state and debug_frame')
@@ -26,45 +25,17 @@ test('a suspended Lisp evaluation is told as its debugger tells it: condition, r
       '  2: (SHOP::CHECKOUT)',
     ].join('\n'),
   )
-  const { restarts, holder } = result as { restarts: { number: number }[]; holder: unknown }
-  assert.equal(
-    restarts.map(({ number }) => number),
-    [0, 1, 2, 3],
-  )
-  assert.equal(holder, { type: 'you' })
+  assert.equal(result.holder, { type: 'you' })
 })
 
 test('a Python one is told as a traceback with the numbers of its frames, in the same shape', async () => {
   const image = lispImage({ suspensions: [UNWOUND], frames: PYTHON_FRAMES, restarts: [] }, PYTHON)
-  const result = resultOf(await run(debugState, {}, image.script))
-  assert.equal(
-    Object.keys(result),
-    Object.keys(resultOf(await run(debugState, {}, lispImage().script))).filter(key => key !== 'language'),
-  )
-  assert.match(
-    debugState.show(result),
-    [
-      'no restarts',
-      'frames, innermost last:',
-      '  1: File "app.py", line 9, in <module>',
-      '    ratio(0)',
-      '  0: File "app.py", line 3, in ratio',
-      '    return 1 / n',
-    ].join('\n'),
-  )
-})
-
-test('where there are neither restarts nor frames, what is left to be done is said', async () => {
-  const image = lispImage({ restarts: [], frames: [] })
   const text = debugState.show(resultOf(await run(debugState, {}, image.script)))
-  assert.match(
-    text,
-    [
-      'no restarts; debug_eval runs code in it all the same, and ' +
-        'debug_restart {"suspension":"s3@ab12","leave":true} gives it up',
-      'no frames of the program’s',
-    ].join('\n'),
-  )
+  const frames = '1: File "app.py", line 9, in <module>\n    ratio(0)\n  0: File "app.py", line 3, in ratio'
+  assert.match(text, `no restarts\nframes, innermost last:\n  ${frames}`)
+  const bare = lispImage({ restarts: [], frames: [] })
+  const nothing = debugState.show(resultOf(await run(debugState, {}, bare.script)))
+  assert.match(nothing, 'debug_restart {"suspension":"s3@ab12","leave":true} gives it up\nno frames of the')
 })
 
 test('a deep stack comes a page at a time, and says how many there are and how to go on', async () => {
@@ -104,41 +75,32 @@ test('left out, it is the newest of the caller, and the others are named with th
   const result = resultOf(await run(debugState, {}, image.script))
   assert.is((result.suspension as { id: string }).id, STOPPED.id)
   const text = debugState.show(result)
-  assert.match(
-    text,
-    '\nalso suspended: s5@ab12, which is owned by cursor, asked for by cursor: simple-error: Cannot ship 3.\n',
-  )
+  assert.match(text, '\nalso suspended: s5@ab12, which is owned by cursor, asked for by cursor: ')
   assert.match(text, '\nalso suspended: s1@ab12, which is yours, asked for by claude-code 2.1: ')
 })
 
-test('what was put before the agents is found by whoever has none', async () => {
+test('what was put before the agents is found by whoever has none; what others own, by its name alone', async () => {
   const result = resultOf(await run(debugState, {}, lispImage({ holders: {} }).script))
   assert.equal(result.holder, { type: 'anyone' })
   assert.match(debugState.show(result), 'it is for the agents of this project')
-})
-
-test('where only others have some, they are named, and can be looked at by name', async () => {
   const image = lispImage({ holders: { [STOPPED.id]: { type: 'other', who: 'ann', person: true } } })
   const error = errorOf(await run(debugState, {}, image.script))
   assert.is(error.code, 'not_found')
-  assert.match(
-    error.message,
-    'Nothing of yours is suspended in demo. There are s3@ab12, which is owned by ann, a person.',
-  )
-  const result = resultOf(await run(debugState, { suspension: 's3@ab12' }, image.script))
-  assert.match(debugState.show(result), 'it is owned by ann, a person')
+  assert.match(error.message, 'There are s3@ab12, which is owned by ann, a person.')
+  const looked = resultOf(await run(debugState, { suspension: 's3@ab12' }, image.script))
+  assert.match(debugState.show(looked), 'it is owned by ann, a person')
 })
 
 test('a number alone is that one while it is the only one of it', async () => {
-  const twin = { ...STOPPED, id: 's3@cd34' }
+  const twins = lispImage({ suspensions: [STOPPED, { ...STOPPED, id: 's3@cd34' }] })
   resultOf(await run(debugState, { suspension: 's3' }, lispImage().script))
-  const two = errorOf(
-    await run(debugState, { suspension: 's3' }, lispImage({ suspensions: [STOPPED, twin] }).script),
-  )
+  const two = errorOf(await run(debugState, { suspension: 's3' }, twins.script))
   assert.equal([two.code, two.details], ['invalid_args', { parameter: 'suspension' }])
   assert.match(two.message, 's3@ab12, s3@cd34 begin so')
-  const none = errorOf(await run(debugState, { suspension: 's4' }, lispImage().script))
-  assert.equal([none.code, none.details.nearest], ['not_found', ['s3@ab12']])
+  for (const suspension of ['s4', 's9@ab12']) {
+    const none = errorOf(await run(debugState, { suspension }, lispImage().script))
+    assert.equal([none.code, none.details.nearest], ['not_found', ['s3@ab12']])
+  }
 })
 
 test('nothing is suspended: that is said, and what to do', async () => {
@@ -171,15 +133,6 @@ test('what is no id is told with escapes for all that is not plain ASCII', async
   }
 })
 
-test('one that has ended is told as such, with those that live', async () => {
-  const error = errorOf(await run(debugState, { suspension: 's9@ab12' }, lispImage().script))
-  assert.is(error.code, 'not_found')
-  assert.match(
-    showError(error),
-    'There is no suspended evaluation s9@ab12: it has ended, or there never was one. Nearest: s3@ab12.',
-  )
-})
-
 test('while code runs in it, it is busy with that job, which can be waited for or stopped', async () => {
   const { script } = lispImage()
   const busy = async () => ({ type: 'busy', call: callId('call-7'), elapsed_ms: 3_000 }) as const
@@ -210,28 +163,17 @@ const FRAME: SuspendedFrame = {
 }
 
 test('a frame is told with its source, its variables and their handles, and what can be done there', async () => {
-  const queries: unknown[] = []
+  const { look, queries } = finding(FRAME)
   const { script } = lispImage()
-  const kernel = {
-    ...script.kernel,
-    frame: async (query: unknown) => {
-      queries.push(query)
-      return { type: 'found', value: FRAME } as const
-    },
-  }
+  const kernel = { ...script.kernel, frame: look }
   const result = resultOf(await run(debugFrame, { frame: 1 }, { ...script, kernel }))
   assert.equal(queries, [{ suspension: 's3@ab12', frame: 1 }])
   assert.is(
     debugFrame.show(result),
     [
-      'in s3@ab12, frame',
-      '  1: (SHOP::SHIP #<ORDER 3>) at /srv/shop.lisp:12',
-      '  11 | (defun ship (order)',
-      '> 12 |   (error "Cannot ship ~S." n))',
-      'variables:',
-      '  order (argument) = #<ORDER 3>  (inspect @ab12.4)',
-      '  n = 3',
-      '  and 2 variables more',
+      'in s3@ab12, frame\n  1: (SHOP::SHIP #<ORDER 3>) at /srv/shop.lisp:12',
+      '  11 | (defun ship (order)\n> 12 |   (error "Cannot ship ~S." n))',
+      'variables:\n  order (argument) = #<ORDER 3>  (inspect @ab12.4)\n  n = 3\n  and 2 variables more',
       'debug_eval {"frame":1} runs code here; debug_restart {"restart_frame":1} calls its function again',
       'note: It was compiled without what returning from it takes.',
     ].join('\n'),

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { SYSTEM_CLOCK } from '../../src/clock.ts'
 import { TOOLS } from '../../tools/index.ts'
 import { showEnvelope } from '../../tools/show.ts'
@@ -20,9 +23,10 @@ def total(items):
     return sum
 `
 
-const BUY = { expr: "total(['tea', 'milk'])" }
+const BUY = { expr: "total(['tea', 'milk'])", on_error: 'suspend' }
 
 let rig: CallsRig
+const folder = mkdtempSync(join(tmpdir(), 'imago-debugging-'))
 
 test.before(async () => {
   const kernel = await ownedPython()
@@ -31,7 +35,10 @@ test.before(async () => {
   resultOf(await rig.run('eval_expr', { expr: PROGRAM }))
 })
 
-test.after(() => rig?.close())
+test.after(() => {
+  rig?.close()
+  rmSync(folder, { recursive: true, force: true })
+})
 
 async function said(name: string, args: object = {}): Promise<string> {
   return showEnvelope(
@@ -69,21 +76,59 @@ test('after the cause is mended, retry runs the same code again, from its beginn
   resultOf(await rig.run('eval_expr', { expr: "del PRICES['milk']" }))
 })
 
-test('wrong numbers, names, frames and values are told, and it waits on unharmed', async () => {
+const suspendedNow = async () => resultOf(await rig.run('debug_state')).suspension as { id: string }
+
+test('an error ends the evaluation, and its frames with their locals are there to be looked at', async () => {
+  const text = await said('eval_expr', { expr: BUY.expr })
+  assert.is(text.split("KeyError: 'milk'").length, 2, text)
+  assert.is(text.split('Traceback').length, 1, text)
+  assert.match(text, /\nnext: get_last_error .* shows its frames and locals; on_error: "suspend" keeps/)
+  assert.match(text, /\nlocals of price, .*:\n {2}item = 'milk'$/)
+  assert.is(errorOf(await rig.run('debug_state')).code, 'not_found')
+  const shown = await said('get_last_error', { whose: 'callers' })
+  assert.match(shown, /in total\n[\s\S]* sum = 3\n/)
+  assert.match(shown, "item = 'milk'")
+})
+
+test('a client that is shown no debugger is told of no tool that looks at the error', async () => {
+  const caller = { profile: 'core' } as const
+  const { next, details } = errorOf(await rig.run('eval_expr', { expr: '1 / 0' }, { caller }))
+  assert.equal([next, details.suspension], [null, undefined])
+})
+
+test('code that fails in a frame is answered with its error, and retry runs what was suspended', async () => {
   const { id } = await stopped()
-  for (const [tool, args, code] of [
-    ['debug_restart', { restart: '99' }, 'not_found'],
-    ['debug_restart', { restart: 'no-such' }, 'not_found'],
-    ['debug_restart', { return_from: 99_999, value: '1' }, 'invalid_args'],
-    ['debug_restart', { restart_frame: 0 }, 'invalid_args'],
-    ['debug_frame', { frame: 99_999 }, 'invalid_args'],
-    ['debug_eval', { frame: 99_999, expr: '1' }, 'invalid_args'],
-    ['debug_state', { suspension: 's99@zz' }, 'not_found'],
-  ] as const) {
-    const error = errorOf(await rig.run(tool, args))
-    assert.is(error.code, code, `${tool} ${JSON.stringify(args)}: ${error.message}`)
-    assert.ok(error.next, `${tool} ${JSON.stringify(args)} was told no next step`)
-  }
-  assert.match(await said('debug_state'), `suspended as ${id}`)
+  const { code, message, next, details } = errorOf(await rig.run('debug_eval', { expr: 'itme' }))
+  assert.equal([code, details.suspension, details.acted_on], ['exception', undefined, id])
+  assert.match(message, "name 'itme' is not defined")
+  assert.is(next, `get_last_error {"whose":"callers"} shows its frames and locals; ${id} waits as before.`)
+  assert.is((await suspendedNow()).id, id)
+  resultOf(await rig.run('eval_expr', { expr: "PRICES['milk'] = 1" }))
+  assert.is(await value('debug_restart', { restart: 0 }), '4')
+  resultOf(await rig.run('eval_expr', { expr: "del PRICES['milk']" }))
+})
+
+test('code that fails in a frame is suspended one level deeper where that is asked for', async () => {
+  const { id } = await stopped()
+  const { details } = errorOf(await rig.run('debug_eval', { expr: 'itme', on_error: 'suspend' }))
+  const inner = details.suspension as { level: number; within: string }
+  assert.equal([inner.level, inner.within], [2, id])
   await leave()
+  assert.is((await suspendedNow()).id, id)
+  await leave()
+})
+
+test('a retry that fails again is suspended again', async () => {
+  await stopped()
+  const { details } = errorOf(await rig.run('debug_restart', { restart: 'retry' }))
+  assert.is((details.suspension as { level: number }).level, 1)
+  await leave()
+})
+
+test('a file that fails to load ends as an evaluation does, and says what to do and how to look', async () => {
+  const file = join(folder, 'broken.py')
+  writeFileSync(file, 'def half(n):\n    return 10 / n\n\nhalf(0)\n')
+  const { next, details } = errorOf(await rig.run('load_file', { path: file }))
+  assert.is(details.suspension, undefined)
+  assert.match(next ?? '', 'Correct the file, and load it again. get_last_error {"whose":"callers"} shows')
 })

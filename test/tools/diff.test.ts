@@ -39,15 +39,6 @@ test('a change is shown as git shows it, with three lines of context', () => {
   })
 })
 
-test('changes whose context touches are one hunk, and others are not', () => {
-  const lines = Array.from({ length: 30 }, (_, index) => `${index}\n`)
-  const changed = (...at: number[]) =>
-    lines.map((line, index) => (at.includes(index) ? 'x\n' : line)).join('')
-  const hunks = (after: string) => diff(lines.join(''), after).text.match(/^@@/gm)?.length
-  assert.is(hunks(changed(5, 12)), 1)
-  assert.is(hunks(changed(5, 13)), 2)
-})
-
 test('a new file is all added lines with its mode, and one that goes away all removed ones', () => {
   assert.match(
     diff(null, 'a\nb\n').text,
@@ -59,14 +50,6 @@ test('a new file is all added lines with its mode, and one that goes away all re
   )
   assert.match(diff(null, '').text, /^diff --git .*\nnew file mode 100644\n$/)
   assert.is(diff('a\n', 'a\n').text, '')
-})
-
-test('a last line without a line end is marked as such', () => {
-  assert.match(
-    diff('a\nb', 'a\nc').text,
-    /-b\n\\ No newline at end of file\n\+c\n\\ No newline at end of file\n$/,
-  )
-  assert.match(diff('a\nb', 'a\nb\n').text, /-b\n\\ No newline at end of file\n\+b\n$/)
 })
 
 test('a name that looks like another, or would break the header, is written in escapes (threat 17)', () => {
@@ -208,24 +191,6 @@ function rebuilt(before: string, patch: string): string {
   }
   return made.join('') + old.slice(at).join('')
 }
-
-test('how lines end is told of every text, and CR LF is one end', () => {
-  const cases = [
-    ['', 'none'],
-    ['a', 'none'],
-    ['a\n', '\n'],
-    ['a\r\n', '\r\n'],
-    ['a\r\nb', '\r\n'],
-    ['a\r', '\r'],
-    ['a\rb\r', '\r'],
-    ['\n', '\n'],
-    ['a\r\nb\n', 'mixed'],
-    ['\n\r\n', 'mixed'],
-    ['a\r\r\n', 'mixed'],
-    ['a\rb\n', 'mixed'],
-  ] as const
-  for (const [text, newline] of cases) assert.is(newlineOf(text), newline, JSON.stringify(text))
-})
 
 test('a text of one kind of line end is the same after it was read with LF and written again', () => {
   fc.assert(

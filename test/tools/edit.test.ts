@@ -2,19 +2,15 @@ import fc from 'fast-check'
 import { editFile, lineNumbers, occurrences } from '../../tools/edit.ts'
 import { readFile } from '../../tools/files.ts'
 import { newlineOf, unspelled } from '../../tools/newlines.ts'
-import { assert, suite } from '../support/harness.ts'
-import { approved, type FilesRig, openMemoryFiles, proposalOf, refusalOf } from '../support/project-files.ts'
+import { assert, isLong, suite } from '../support/harness.ts'
+import { approved, openProject, proposalOf, refusalOf } from '../support/project-files.ts'
 import { context, errorOf, resultOf } from './context.ts'
 
 const test = suite('edit_file')
 
 const SHOP = 'def price(n):\n    return 1 / n\n\n\ndef total(n):\n    return n\n'
 
-function having(content: string | Uint8Array, path = 'shop.py'): FilesRig {
-  const rig = openMemoryFiles()
-  rig.write(path, content)
-  return rig
-}
+const having = (content: string | Uint8Array, path = 'shop.py') => openProject({ [path]: content })
 
 const edit = (old_str: string, new_str: string, more = {}) => ({ path: 'shop.py', old_str, new_str, ...more })
 
@@ -78,11 +74,6 @@ test('a text that occurs more often than was said is refused, with how often and
   assert.is(rig.read('shop.py')?.toString(), SHOP.replaceAll('return', 'yield'))
 })
 
-test('a text that occurs less often than was said is refused too', async () => {
-  const error = await refusalOf(editFile, edit('1 / n', '1', { count: 3 }), having(SHOP))
-  assert.equal(error.details, { found: 1, expected: 3, lines: [2] })
-})
-
 test('places that overlap are refused, whatever the count: which is meant cannot be told', async () => {
   for (const count of [1, 2]) {
     const error = await refusalOf(editFile, edit('aa', 'b', { count }), having('aaa'))
@@ -112,16 +103,6 @@ test('nothing in the two texts is unescaped, trimmed or taken for a pattern', as
   const rig = having('a = "x.y\\n" # $&\n')
   resultOf(await approved(editFile, edit('x.y\\n', " $& $1 $$ \\t$' "), rig))
   assert.is(rig.read('shop.py')?.toString(), `a = " $& $1 $$ \\t$' " # $&\n`)
-})
-
-test('an edit whose encoding cannot spell the new text is refused, and others keep the encoding', async () => {
-  const latin = Buffer.from('caf\xe9 = 1\n', 'latin1')
-  const rig = having(latin)
-  assert.is((await refusalOf(editFile, edit('1', '€'), rig)).code, 'not_text')
-  resultOf(await approved(editFile, edit('1', 'ü'), rig))
-  assert.equal(rig.read('shop.py'), Buffer.from('caf\xe9 = \xfc\n', 'latin1'))
-  const proposal = await proposalOf(editFile, edit('ü', 'u'), rig)
-  assert.match(proposal.preview.body, 'The file is in Latin-1, and stays so.')
 })
 
 test('LF in both texts stands for CR LF in a file of such lines, which it keeps', async () => {
@@ -204,15 +185,6 @@ test('a file that changes between the look and the write is left alone (threat 1
   assert.is(rig.read('shop.py')?.toString(), `# new\n${SHOP}`)
 })
 
-test('a file in which the text is gone meanwhile is left alone too', async () => {
-  const rig = having(SHOP)
-  const error = errorOf(
-    await approved(editFile, edit('1 / n', '2 / n'), rig, () => rig.write('shop.py', 'x')),
-  )
-  assert.is(error.code, 'stale_plan')
-  assert.is(rig.read('shop.py')?.toString(), 'x')
-})
-
 test('names of arguments that models know from elsewhere are understood', async () => {
   const rig = having(SHOP)
   const args = { file_path: 'shop.py', old_string: 'return', new_string: 'yield', expected_replacements: 2 }
@@ -236,7 +208,7 @@ test('an edit changes nothing outside its places, whatever the texts', async () 
         old_str !== new_str && occurrences(content, old_str).length === count && count > 0,
       )
     }),
-    { numRuns: 1_000 },
+    { numRuns: isLong ? 2_000 : 300 },
   )
 })
 

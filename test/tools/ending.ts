@@ -1,12 +1,14 @@
 import type { EvalEvent, Evaluated, Evaluation, Watcher } from '../../wire/kernel.ts'
 
-/** A kernel on which every evaluation prints this and ends so, and the work that it was given. */
+/** A kernel on which every evaluation prints this and ends so, and what it was given. */
 export function ending(evaluated: Evaluated, events: readonly EvalEvent[] = []) {
   const works: Evaluation['work'][] = []
-  const evaluate = async ({ work }: Evaluation, watcher: Watcher) => {
-    works.push(work)
+  const seen: { evaluation?: Evaluation; watcher?: Watcher } = {}
+  const evaluate = async (evaluation: Evaluation, watcher: Watcher) => {
+    works.push(evaluation.work)
+    Object.assign(seen, { evaluation, watcher })
     for (const event of events) watcher.on?.(event)
     return evaluated
   }
-  return { kernel: { evaluate }, works }
+  return { kernel: { evaluate }, works, seen }
 }

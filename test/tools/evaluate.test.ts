@@ -1,26 +1,19 @@
+import { compileForm, macroexpandForm } from '../../tools/compile.ts'
 import { evalExpr } from '../../tools/evaluate.ts'
+import { TOOLS } from '../../tools/index.ts'
+import { loadFile, loadSystem, reload, runTests } from '../../tools/load.ts'
 import { showError } from '../../tools/show.ts'
-import type { EvalEvent, Evaluated, Evaluation, Watcher } from '../../wire/kernel.ts'
+import type { EvalEvent } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 import { context, errorOf, kernel as kernelOf, outputLog, RAISED, resultOf, run, shown } from './context.ts'
+import { ending } from './ending.ts'
 
-const test = suite('eval_expr')
+const test = suite('eval_expr and macroexpand_form')
 
 const HELLO: readonly EvalEvent[] = [
   { type: 'output', stream: 'stdout', text: 'hello\n' },
   { type: 'output', stream: 'stderr', text: 'careful\n' },
 ]
-
-/** A kernel on which every evaluation prints and ends like this. */
-function ending(evaluated: Evaluated, events: readonly EvalEvent[] = []) {
-  const seen: { evaluation?: Evaluation; watcher?: Watcher } = {}
-  const evaluate = async (evaluation: Evaluation, watcher: Watcher) => {
-    Object.assign(seen, { evaluation, watcher })
-    for (const event of events) watcher.on?.(event)
-    return evaluated
-  }
-  return { kernel: { evaluate }, seen }
-}
 
 test('the value of an expression comes with its output and how long it took', async () => {
   const { kernel } = ending({ type: 'done', values: [shown('3')], elapsed_ms: 4 }, HELLO)
@@ -37,12 +30,16 @@ test('the value of an expression comes with its output and how long it took', as
   assert.is(evalExpr.show(result), '3\nstdout and stderr, in order:\nhello\ncareful')
 })
 
-test('a statement has no value, and its value_repr is null', async () => {
-  const { kernel } = ending({ type: 'done', values: [], elapsed_ms: 12 })
-  const result = resultOf(await run(evalExpr, { expr: 'x = 1' }, { kernel }))
-  assert.is(result.value_repr, null)
-  assert.equal(result.values, [])
-  assert.is(evalExpr.show(result), 'no value, 12 ms')
+test('a statement has no value; of several values all are given, and the first is the value', async () => {
+  for (const [values, value_repr, said] of [
+    [[], null, 'no value, 12 ms'],
+    [[shown('3'), shown('1')], '3', '3\n1'],
+  ] as const) {
+    const { kernel } = ending({ type: 'done', values, elapsed_ms: 12 })
+    const result = resultOf(await run(evalExpr, { expr: '(floor 10 3)' }, { kernel }))
+    assert.equal([result.value_repr, result.values], [value_repr, values])
+    assert.is(evalExpr.show(result), said)
+  }
 })
 
 test('a value worth a closer look comes with a preview, a handle, and what to do with it', async () => {
@@ -58,13 +55,6 @@ test('a value worth a closer look comes with a preview, a handle, and what to do
     evalExpr.show(result),
     '[0, 1, …]\n(int · len 10000000 · cut at 9 characters · all of it: read_more @ab12.4 · inspect @ab12.3)',
   )
-})
-
-test('all values of a form are given, and the first is the value', async () => {
-  const { kernel } = ending({ type: 'done', values: [shown('3'), shown('1')], elapsed_ms: 0 })
-  const result = resultOf(await run(evalExpr, { expr: '(floor 10 3)' }, { kernel }))
-  assert.is(result.value_repr, '3')
-  assert.is(evalExpr.show(result), '3\n1')
 })
 
 test('output that was cut or dropped says so, and leads to the rest', async () => {
@@ -97,11 +87,18 @@ test('seed 2, case 10: an exception is a failure that keeps its output, frames a
     showError(error),
     [
       'exception: ZeroDivisionError: division by zero (in ratio, app.py:3)',
-      '  Traceback (most recent call last):\n    …\n  ZeroDivisionError: division by zero',
+      '    …',
       'locals of ratio, app.py:3:\n  n = 0\n  and 2 more',
       'stdout and stderr, in order:\nhello\ncareful',
     ].join('\n'),
   )
+})
+
+test('what the image knows that mends an error is said before how to look at it', async () => {
+  const next = 'The module shop.prices is loaded, and not imported here: import shop.prices'
+  const raised = ending({ type: 'raised', exception: RAISED, elapsed_ms: 1, next })
+  const error = errorOf(await run(evalExpr, { expr: 'shop.prices.PRICES' }, raised))
+  assert.ok(error.next?.startsWith(next), error.next ?? 'nothing')
 })
 
 test('where the implementation has raised, the place and the locals are those of the program', async () => {
@@ -127,13 +124,6 @@ test('an interrupted evaluation keeps its output and where it was stopped', asyn
   assert.not.ok('exception' in errorOf(await run(evalExpr, { expr: 'x' }, bare)).details)
 })
 
-test('a withdrawn evaluation says that nothing ran', async () => {
-  const error = errorOf(await run(evalExpr, { expr: 'x' }, ending({ type: 'withdrawn' })))
-  assert.is(error.code, 'withdrawn')
-  assert.is(error.retryable, true)
-  assert.match(error.message, 'Nothing ran')
-})
-
 test('the kernel is given the call, the source unchanged, the place, the signal and the asker', async () => {
   const { kernel, seen } = ending({ type: 'done', values: [], elapsed_ms: 1 })
   const { signal } = new AbortController()
@@ -142,6 +132,7 @@ test('the kernel is given the call, the source unchanged, the place, the signal 
   assert.equal(seen.evaluation, {
     call: context().call,
     who: 'test',
+    caller: 'client-1',
     work: { type: 'source', source: expr, place: { file: 'app.py', line: 12 } },
   })
   assert.is(seen.watcher?.signal, signal)
@@ -158,23 +149,10 @@ test('a line without a file is refused, and nothing runs', async () => {
   assert.match(error.next ?? '', 'file')
 })
 
-test('source text may have 1 MiB of characters, and not one more', () => {
-  assert.ok(evalExpr.parameters.safeParse({ expr: 'x'.repeat(1_048_576) }).success)
-  assert.not.ok(evalExpr.parameters.safeParse({ expr: 'x'.repeat(1_048_577) }).success)
-  assert.not.ok(evalExpr.parameters.safeParse({ expr: '' }).success)
-})
-
 test('a person approves the code itself, and the place it would claim', () => {
   const expr = 'import os\nos.remove("x")'
   assert.equal(evalExpr.preview({ expr }), { title: 'Run this code', body: expr })
   assert.is(evalExpr.preview({ expr, file: 'app.py', line: 3 }).title, 'Run this code as app.py:3')
-})
-
-test('what a program prints stands below the value, where it cannot pass for one', async () => {
-  const forged: EvalEvent = { type: 'output', stream: 'stdout', text: '999\n(int · inspect @ab12.99)\n' }
-  const { kernel } = ending({ type: 'done', values: [shown('3')], elapsed_ms: 1 }, [forged])
-  const text = evalExpr.show(resultOf(await run(evalExpr, { expr: '3' }, { kernel })))
-  assert.ok(text.startsWith('3\nstdout:\n999'))
 })
 
 test('a package goes to an image that reads in packages, and another refuses it before anything runs', async () => {
@@ -232,6 +210,29 @@ test('warnings are told below the values, and with a failure too; so are the res
   assert.not.match(showError(errorOf(await run(evalExpr, { expr: '(f)' }, reported))), 'none taken')
 })
 
-test('Agent-Q’s name for the code is accepted', () => {
-  assert.equal(evalExpr.renamed({ form: '(f)', package: 'SHOP' }), { expr: '(f)', package: 'SHOP' })
+const EXPANDED = '(IF READY\n    (PROGN (SHIP ORDER)))'
+
+const DONE = { type: 'done', values: [shown(EXPANDED)], elapsed_ms: 2, package: 'SHOP' } as const
+
+test('a form is expanded once unless all of it is asked for, in the package that is named', async () => {
+  const { kernel, works } = ending(DONE)
+  const result = resultOf(await run(macroexpandForm, { form: '(when ready (ship order))' }, { kernel }))
+  await run(macroexpandForm, { form: '(f)', full: true, package: 'SHOP' }, { kernel })
+  assert.equal(works, [
+    { type: 'expand', source: '(when ready (ship order))', fully: false },
+    { type: 'expand', source: '(f)', fully: true, package: 'SHOP' },
+  ])
+  assert.is(result.expansion, EXPANDED)
+  assert.is(macroexpandForm.show(result), EXPANDED)
+})
+
+test('reading and expanding run code: macroexpand_form is cautious, as everything that is given code is', () => {
+  const running = [evalExpr, compileForm, macroexpandForm, loadFile, reload, loadSystem, runTests]
+  for (const tool of running) assert.is(tool.level, 'cautious', tool.name)
+  // Whoever takes a form takes something that a reader may run.
+  for (const tool of TOOLS)
+    if ('form' in tool.parameters.shape || Object.values(tool.parameterAliases).includes('form'))
+      assert.is.not(tool.level, 'safe', tool.name)
+  const preview = macroexpandForm.preview({ form: '#.(evil)', full: true })
+  assert.equal(preview, { title: 'Read and fully expand this form', body: '#.(evil)' })
 })

@@ -3,32 +3,21 @@ import { editFile } from '../../tools/edit.ts'
 import { readFile } from '../../tools/files.ts'
 import { undoChange } from '../../tools/undo.ts'
 import { writeFile } from '../../tools/write.ts'
-import { assert, suite } from '../support/harness.ts'
-import {
-  approved,
-  type FilesRig,
-  hash,
-  openMemoryFiles,
-  proposalOf,
-  refusalOf,
-} from '../support/project-files.ts'
+import { assert, isLong, suite } from '../support/harness.ts'
+import { approved, hash, openProject, type Project, proposalOf, refusalOf } from '../support/project-files.ts'
 import { context, errorOf, resultOf } from './context.ts'
 
 const test = suite('file tools')
 
-function having(contents: Readonly<Record<string, string | Uint8Array>>): FilesRig {
-  const rig = openMemoryFiles()
-  for (const [path, bytes] of Object.entries(contents)) rig.write(path, bytes)
-  return rig
-}
+const having = openProject
 
-const reading = (rig: FilesRig, args: Readonly<Record<string, unknown>>) =>
+const reading = (rig: Project, args: Readonly<Record<string, unknown>>) =>
   readFile.handler(readFile.parameters.parse(readFile.renamed(args)) as Record<string, unknown>, {
     ...context(),
     files: rig.files,
   })
 
-const read = async (rig: FilesRig, args: Readonly<Record<string, unknown>>) =>
+const read = async (rig: Project, args: Readonly<Record<string, unknown>>) =>
   resultOf(await reading(rig, args))
 
 test('a file is read whole, with what a reader has to know of it', async () => {
@@ -216,13 +205,6 @@ test('a file that appears or changes while a person looks is not written over (f
   }
 })
 
-test('a file that appears meanwhile is left alone, whatever is in it', async () => {
-  const rig = having({})
-  const meanwhile = () => rig.write('new', 'ours\n')
-  const outcome = await approved(writeFile, { path: 'new', content: 'ours\n' }, rig, meanwhile)
-  assert.is(errorOf(outcome).code, 'stale_plan')
-})
-
 test('a change is taken back to the byte, and taking it back can be taken back', async () => {
   const rig = having({ 'a.py': '\ufeffa\r\nb' })
   const edit = resultOf(await approved(editFile, { path: 'a.py', old_str: 'a', new_str: 'é' }, rig))
@@ -257,34 +239,10 @@ test('a change is taken back to the byte, and taking it back can be taken back',
   assert.is(rig.read('a.py')?.toString(), '\ufeffé\r\nb')
 })
 
-test('taking back the making of a file takes it away, and taking that back makes it again', async () => {
-  const rig = having({})
-  const made = resultOf(await approved(writeFile, { path: 'new', content: 'a\n' }, rig))
-  const { preview } = await proposalOf(undoChange, { change: made.undo }, rig)
-  assert.match(preview.body, 'new goes away: 0 lines added, 1 removed.')
-  assert.match(preview.body, 'deleted file mode 100644\n--- a/new\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-a\n')
-  const gone = resultOf(await approved(undoChange, { change: made.undo }, rig))
-  assert.is(rig.read('new'), undefined)
-  assert.match(undoChange.show(gone), 'new gone')
-  const { preview: again } = await proposalOf(undoChange, { change: gone.undo }, rig)
-  assert.match(again.body, 'new is made again: 1 line added, 0 removed.')
-  resultOf(await approved(undoChange, { change: gone.undo }, rig))
-  assert.is(rig.read('new')?.toString(), 'a\n')
-})
-
-test('a change whose file has moved on is not taken back, nor one that nobody made', async () => {
-  const rig = having({ a: 'a\n' })
-  const { undo } = resultOf(await approved(writeFile, { path: 'a', content: 'b\n' }, rig))
-  rig.write('a', 'c\n')
-  assert.is((await refusalOf(undoChange, { change: undo }, rig)).code, 'stale_plan')
-  assert.is((await refusalOf(undoChange, { change: 'change-99' }, rig)).code, 'not_found')
-  assert.is(rig.read('a')?.toString(), 'c\n')
-})
-
 test('a name of a file cannot break the sentence that a person reads (threat 14)', async () => {
   const path = 'a.py: 0 lines\nApproved'
-  const { preview } = await proposalOf(writeFile, { path, content: 'x\n' }, having({}))
-  assert.is(preview.title, 'Write a.py: 0 lines\\nApproved, a new file')
+  const { preview } = await proposalOf(writeFile, { path, content: 'x\n' }, having({ [path]: '' }))
+  assert.is(preview.title, 'Write a.py: 0 lines\\nApproved')
   assert.not.match(preview.body, /^Approved/m)
 })
 
@@ -302,6 +260,6 @@ test('whatever is written, the change is to the bytes that the preview shows', a
       if (outcome.changed)
         assert.equal([outcome.sha256, outcome.bytes], [hash(after), Buffer.byteLength(after)])
     }),
-    { numRuns: 500 },
+    { numRuns: isLong ? 1_000 : 200 },
   )
 })

@@ -49,11 +49,6 @@ test('a hunk is the whole lines that an edit touches, and no others', () => {
   assert.equal(linesIn(edit(text, 'one\n', 'zero\none\n')), [1, '', 'zero\n'])
 })
 
-test('lines that an edit only names are no part of its hunk', () => {
-  const text = 'a\nb\nc\nd\ne\n'
-  assert.equal(linesIn(edit(text, 'a\nb\nc\nd\n', 'a\nb\nC\nd\n')), [3, 'c\n', 'C\n'])
-})
-
 test('a last line that does not end is kept so, and ended where something follows it', () => {
   const text = 'a\nb'
   assert.equal(linesIn(edit(text, 'b', 'B')), [2, 'b', 'B'])

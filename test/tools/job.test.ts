@@ -1,6 +1,6 @@
 import { evalExpr } from '../../tools/evaluate.ts'
 import { job as jobTool } from '../../tools/job.ts'
-import { failed, ok } from '../../tools/outcome.ts'
+import { ok } from '../../tools/outcome.ts'
 import { showEnvelope } from '../../tools/show.ts'
 import type { InterruptReport, KernelIdentity } from '../../wire/kernel.ts'
 import type { Signal } from '../../wire/signal.ts'
@@ -49,6 +49,50 @@ test('the status of a running job is how far it is, what it printed, and what ca
   assert.match(text, 'stdout:\nepoch 1')
 })
 
+test('job without a name lists the jobs, how far each is, and refuses to wait for none', async () => {
+  const jobs = [
+    job(),
+    job({ name: 'job-2', tool: 'load_file', outcome: ok({}) }),
+    job({ name: 'job-3', asking: { plan: 'p1', waitedMs: 5, withdraw: () => {} } }),
+  ]
+  const result = resultOf(await run(jobTool, {}, { jobs }))
+  assert.equal(
+    (result.jobs as { job: string; status: string }[]).map(one => [one.job, one.status]),
+    [
+      ['job-1', 'running'],
+      ['job-2', 'done'],
+      ['job-3', 'waiting'],
+    ],
+  )
+  assert.match(
+    jobTool.show(result),
+    /^job-1 {2}running: eval_expr in demo, 1 min 1 s\njob-2 {2}done: load_file in demo, .*\njob-3 {2}waiting for p1: eval_expr in demo/,
+  )
+  assert.is(jobTool.show(resultOf(await run(jobTool, {}, {}))), 'no jobs')
+  assert.is(errorOf(await run(jobTool, { action: 'wait' }, { jobs })).code, 'invalid_args')
+})
+
+test('a call that has not begun says which job of its kernel it waits behind', async () => {
+  const one = kernel()
+  const jobs = [
+    job({ kernel: one }),
+    job({ name: 'job-2', kernel: one }),
+    job({ name: 'job-3', kernel: kernel() }),
+  ]
+  const list = jobTool.show(resultOf(await run(jobTool, {}, { jobs })))
+  assert.match(
+    list,
+    /^job-1 {2}running: .*\njob-2 {2}waiting for job-1: eval_expr in demo.*\njob-3 {2}running: /,
+  )
+  const told = async (name: string) => resultOf(await run(jobTool, { job: name }, { jobs }))
+  const [first, second, third] = [await told('job-1'), await told('job-2'), await told('job-3')]
+  assert.equal([first.behind, second.behind, third.behind], [undefined, 'job-1', undefined])
+  assert.match(
+    showEnvelope({ ok: true, result: second }, jobTool),
+    'eval_expr waits its turn in demo, behind job-1 (eval_expr, 1 min 1 s so far). It is job job-2.',
+  )
+})
+
 test('a running answer reads the same whichever tool gave it', () => {
   const result = {
     status: 'running',
@@ -79,24 +123,10 @@ test('waiting waits as long as was asked, half a minute by default, and can be c
   assert.is(signals[0], signal)
 })
 
-test('a job that ends while it is waited for answers with its result', async () => {
-  const one = { ...job(), outcome: undefined as ReturnType<typeof ok> | undefined }
-  one.wait = async () => {
-    one.outcome = ok(EVALUATION)
-  }
-  const result = resultOf(await run(jobTool, { job: 'job-1', action: 'wait' }, { jobs: [one] }))
-  assert.is(result.value_repr, '3')
-})
-
 test('a finished job has the result of its own tool, and reads like it', async () => {
   const result = resultOf(await run(jobTool, { job: 'job-1' }, { jobs: [job({ outcome: ok(EVALUATION) })] }))
   assert.equal(result, { ...EVALUATION, status: 'done', job: 'job-1', tool: 'eval_expr' })
   assert.is(jobTool.show(result), '3')
-})
-
-test('a failed job fails as its own tool would have', async () => {
-  const outcome = failed('exception', { message: 'ZeroDivisionError: division by zero' })
-  assert.is(await run(jobTool, { job: 'job-1' }, { jobs: [job({ outcome })] }), outcome)
 })
 
 test('the result of another tool is kept whatever its form', async () => {
@@ -132,12 +162,6 @@ for (const [outcome, next] of reports)
     assert.equal(hit, [callId('call-7')])
     assert.ok(jobTool.show(result).startsWith(`${outcome}: job job-1. As seen.`))
   })
-
-test('interrupting a job that has ended asks the kernel nothing', async () => {
-  const jobs = [job({ outcome: ok(EVALUATION) })]
-  const result = resultOf(await run(jobTool, { job: 'job-1', action: 'interrupt' }, { jobs }))
-  assert.is(result.status, 'not_running')
-})
 
 test('a kernel that cannot interrupt is not asked to', async () => {
   const identity: KernelIdentity = { ...kernel().identity, abilities: new Set(['evaluate']) }

@@ -1,16 +1,18 @@
-import { job as jobTool } from '../../tools/job.ts'
-import { loadFile, reload } from '../../tools/load.ts'
-import { ok } from '../../tools/outcome.ts'
+import { loadFile, reload, runTests } from '../../tools/load.ts'
 import { showError } from '../../tools/show.ts'
-import type { Evaluated, Evaluation, Loaded, Watcher } from '../../wire/kernel.ts'
+import type { TestReport } from '../../wire/contract/evaluation.ts'
+import type { Evaluated, Loaded } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
-import { context, errorOf, job, RAISED, resultOf, run } from './context.ts'
+import { errorOf, RAISED, resultOf, run } from './context.ts'
+import { ending } from './ending.ts'
 
-const test = suite('load')
+const test = suite('load_file, reload and run_tests')
 
 const LOADED: Loaded = {
   module: 'shop.orders',
   file: '/project/shop/orders.py',
+  omitted: 0,
+  complete: true,
   added: ['ship'],
   replaced: ['Order', 'total'],
   kept: ['old_rate'],
@@ -18,44 +20,27 @@ const LOADED: Loaded = {
   survivors: [
     { name: 'Order', kind: 'class', instances: 2, held_by: [] },
     { name: 'Gift', kind: 'class', instances: 0, held_by: ['shop.kinds (a list)'] },
-    {
-      name: 'total',
-      kind: 'function',
-      instances: null,
-      held_by: ['shop.web.handlers (a dict)', 'a closure of late'],
-    },
+    { name: 'total', kind: 'function', instances: null, held_by: ['shop.web (a dict)', 'a closure of late'] },
   ],
-  omitted: 0,
-  complete: true,
 }
 const DONE: Evaluated = { type: 'done', values: [], elapsed_ms: 3, loaded: LOADED }
 
-/** A kernel that ends whatever it is given like this, having printed a line. */
-function ending(evaluated: Evaluated) {
-  const seen: Evaluation[] = []
-  const evaluate = async (evaluation: Evaluation, watcher: Watcher) => {
-    seen.push(evaluation)
-    watcher.on?.({ type: 'output', stream: 'stdout', text: 'loading\n' })
-    return evaluated
-  }
-  return { kernel: { evaluate }, seen }
-}
+const PRINTED = [{ type: 'output', stream: 'stdout', text: 'loading\n' } as const]
 
 test('a file is sent as an absolute path, with the names that were asked for', async () => {
-  const { kernel, seen } = ending(DONE)
+  const { kernel, works } = ending(DONE)
   await run(loadFile, { path: 'shop/orders.py' }, { kernel })
   await run(loadFile, { path: '/srv/other.py', names: ['total', 'Order'] }, { kernel })
   await run(reload, { module: 'shop.orders' }, { kernel })
-  const { call } = context()
-  assert.equal(seen, [
-    { call, who: 'test', work: { type: 'load', file: '/project/shop/orders.py' } },
-    { call, who: 'test', work: { type: 'load', file: '/srv/other.py', names: ['total', 'Order'] } },
-    { call, who: 'test', work: { type: 'reload', module: 'shop.orders' } },
+  assert.equal(works, [
+    { type: 'load', file: '/project/shop/orders.py' },
+    { type: 'load', file: '/srv/other.py', names: ['total', 'Order'] },
+    { type: 'reload', module: 'shop.orders' },
   ])
 })
 
 test('what was added, replaced, left and skipped is said, and in plain words what of the old lives on', async () => {
-  const result = resultOf(await run(loadFile, { path: 'shop/orders.py' }, ending(DONE)))
+  const result = resultOf(await run(loadFile, { path: 'shop/orders.py' }, ending(DONE, PRINTED)))
   assert.equal(result.loaded, LOADED)
   assert.is(result.stdout, 'loading\n')
   assert.is(
@@ -68,10 +53,27 @@ test('what was added, replaced, left and skipped is said, and in plain words wha
       'not run: The block under if __name__ == "__main__" was not run.',
       'still alive: 2 instances of the old class Order',
       'still alive: the old class Gift is still held by shop.kinds (a list)',
-      'still alive: the old function total is still held by shop.web.handlers (a dict); a closure of late',
+      'still alive: the old function total is still held by shop.web (a dict); a closure of late',
       'stdout:',
       'loading',
     ].join('\n'),
+  )
+})
+
+test('an import that keeps what was replaced is named, with the line that rebinds it', async () => {
+  const imports = [
+    { module: 'shop.views', name: 'cost', old: 'total', rebind: 'import shop.views, shop.orders; …' },
+    { module: 'shop.web', name: 'total', old: 'total', rebind: 'import shop.web, shop.orders; …' },
+  ]
+  const ended = ending({ ...DONE, loaded: { ...LOADED, survivors: [], imports } }, PRINTED)
+  const shown = reload.show(resultOf(await run(reload, { module: 'shop.orders' }, ended)))
+  assert.match(
+    shown,
+    'still imported: shop.views has the old total, as cost; to rebind it: import shop.views,',
+  )
+  assert.match(
+    shown,
+    'still imported: shop.web has the old total; to rebind it: import shop.web, shop.orders; …\n',
   )
 })
 
@@ -81,7 +83,11 @@ test('what an earlier load has replaced, and still lives on, is said as that', a
     { name: 'total', kind: 'function', instances: null, held_by: ['shop.web.total'], loads_ago: 2 },
   ] as const
   const result = resultOf(
-    await run(reload, { module: 'shop.orders' }, ending({ ...DONE, loaded: { ...LOADED, survivors } })),
+    await run(
+      reload,
+      { module: 'shop.orders' },
+      ending({ ...DONE, loaded: { ...LOADED, survivors } }, PRINTED),
+    ),
   )
   const shown = reload.show(result)
   assert.match(shown, 'still alive: 2 instances of the old class Order of 1 load before\n')
@@ -105,39 +111,129 @@ test('what is not known is said: names left out, a search that was ended early, 
 
 test('a file that raises is a failure as of any code, and says what stays done', async () => {
   const error = errorOf(
-    await run(loadFile, { path: 'a.py' }, ending({ type: 'raised', exception: RAISED, elapsed_ms: 1 })),
+    await run(
+      loadFile,
+      { path: 'a.py' },
+      ending({ type: 'raised', exception: RAISED, elapsed_ms: 1 }, PRINTED),
+    ),
   )
   assert.is(error.code, 'exception')
   assert.match(error.message, 'ZeroDivisionError')
   assert.is(error.details.stdout, 'loading\n')
   assert.match(error.next ?? '', 'stays done')
-  const other = errorOf(
-    await run(reload, { module: 'm' }, ending({ type: 'raised', exception: RAISED, elapsed_ms: 1 })),
+  const again = await run(
+    reload,
+    { module: 'm' },
+    ending({ type: 'raised', exception: RAISED, elapsed_ms: 1 }),
   )
-  assert.match(other.next ?? '', 'reload')
-  assert.is(errorOf(await run(reload, { module: 'm' }, ending({ type: 'withdrawn' }))).code, 'withdrawn')
+  assert.match(errorOf(again).next ?? '', 'reload')
 })
 
 test('a failure before anything of the file ran does not speak of what ran, and says its one line once', async () => {
   const exception = { ...RAISED, frames: [], traceback: 'ZeroDivisionError: division by zero\n' }
   const error = errorOf(
-    await run(loadFile, { path: 'a.py' }, ending({ type: 'raised', exception, elapsed_ms: 1 })),
+    await run(loadFile, { path: 'a.py' }, ending({ type: 'raised', exception, elapsed_ms: 1 }, PRINTED)),
   )
   assert.is(error.next, null)
   assert.is(showError(error), 'exception: ZeroDivisionError: division by zero\nstdout:\nloading')
 })
 
-test('loading runs code, and a person approves the file and the names', () => {
-  for (const tool of [loadFile, reload]) assert.is(tool.level, 'cautious')
-  assert.match(reload.preview({ module: 'm' }).title, 'Runs the source of m again')
+const FAILED: TestReport = {
+  framework: 'fiveam',
+  target: 'SHOP-TESTS::TOTALS',
+  ok: false,
+  passed: 11,
+  failed: 2,
+  skipped: 1,
+  failures: [
+    {
+      test: 'SHOP-TESTS::ADDS-UP',
+      reason: 'TOTAL evaluated to\n  4\nwhich is not =\n  5',
+      expression: '(IS (= 5 (TOTAL ORDER)))',
+      file: '/srv/shop/tests.lisp',
+      line: 12,
+    },
+    { test: 'SHOP-TESTS::EMPTY', reason: 'Unexpected error', expression: null, file: null, line: null },
+  ],
+  omitted: 0,
+}
+
+const tested = (tests: TestReport) => ({ type: 'done', values: [], elapsed_ms: 340, tests }) as const
+
+test('a target is sent as it is, and a framework only where one was named', async () => {
+  const { kernel, works } = ending(tested(FAILED))
+  await run(runTests, { target: 'shop-tests:totals' }, { kernel })
+  await run(runTests, { target: 'shop', framework: 'asdf' }, { kernel })
+  assert.equal(works, [
+    { type: 'tests', target: 'shop-tests:totals' },
+    { type: 'tests', target: 'shop', framework: 'asdf' },
+  ])
 })
 
-test('a load that outlived its caller reads the same as a job', async () => {
-  const outcome = await run(loadFile, { path: 'shop/orders.py' }, ending(DONE))
-  const ended = job({ tool: 'load_file', outcome: ok(resultOf(outcome)) })
-  const result = resultOf(await run(jobTool, { job: 'job-1' }, { jobs: [ended] }))
-  assert.match(
-    jobTool.show(result),
-    /^loaded \/project\/shop\/orders\.py into shop\.orders, 3 ms\nadded: ship/,
+test('failing tests are a result: the verdict, then each failure with its place, reason and check', async () => {
+  const result = resultOf(await run(runTests, { target: 'x' }, ending(tested(FAILED))))
+  assert.equal(result.tests, FAILED)
+  assert.is(
+    runTests.show(result),
+    [
+      'FAIL SHOP-TESTS::TOTALS (fiveam), 340 ms: 11 passed, 2 failed, 1 skipped',
+      '✗ SHOP-TESTS::ADDS-UP  /srv/shop/tests.lisp:12',
+      '  TOTAL evaluated to\n    4\n  which is not =\n    5',
+      '  in: (IS (= 5 (TOTAL ORDER)))',
+      '✗ SHOP-TESTS::EMPTY',
+      '  Unexpected error',
+    ].join('\n'),
   )
+})
+
+test('tests that pass say so in a line', async () => {
+  const passed = { ...FAILED, ok: true, failed: 0, skipped: 0, failures: [] }
+  assert.is(
+    runTests.show(resultOf(await run(runTests, { target: 'x' }, ending(tested(passed))))),
+    'PASS SHOP-TESTS::TOTALS (fiveam), 340 ms: 11 passed, 0 failed',
+  )
+  const none = resultOf(
+    await run(runTests, { target: 'x' }, ending({ type: 'done', values: [], elapsed_ms: 1 })),
+  )
+  assert.is(none.tests, null)
+  assert.match(runTests.show(none), 'the image tells no results')
+})
+
+test('what nobody knows to have passed is never told as passed', async () => {
+  const told = async (tests: TestReport, output = '') => {
+    const printed = output === '' ? [] : [{ type: 'output', stream: 'stdout', text: output } as const]
+    const result = resultOf(await run(runTests, { target: 'x' }, ending(tested(tests), printed)))
+    return runTests.show(result).split('\n')[0] ?? ''
+  }
+  const uncounted: TestReport = {
+    ...FAILED,
+    framework: 'asdf',
+    ok: null,
+    passed: null,
+    failed: null,
+    skipped: null,
+    failures: [],
+  }
+  assert.is(
+    await told(uncounted, 'Fail: 1'),
+    'ran SHOP-TESTS::TOTALS (asdf), 340 ms: without an error; whether the tests passed is in the output',
+  )
+  assert.match(await told(uncounted), /^ran .*: without an error, and printed nothing: .*nothing was tested$/)
+  assert.match(
+    await told({ ...uncounted, passed: 0, failed: 0, skipped: 2 }),
+    /^ran .*: 0 passed, 0 failed, 2 skipped: no check came to anything, so nothing was tested$/,
+  )
+  assert.match(await told({ ...uncounted, ok: false, failures: FAILED.failures }), /^FAIL .*: asdf does not/)
+})
+
+test('of very many failures the first are told, and the others counted', async () => {
+  const [failure] = FAILED.failures
+  const failures = Array.from({ length: 1_000 }, () => ({ ...failure, reason: 'r'.repeat(400) }) as never)
+  const result = resultOf(
+    await run(runTests, { target: 'x' }, ending(tested({ ...FAILED, failures, omitted: 5 }))),
+  )
+  const { failures: kept, omitted } = result.tests as TestReport
+  assert.ok(kept.length > 10 && kept.length < 1_000)
+  assert.is(omitted, 1_005 - kept.length)
+  assert.match(runTests.show(result), `and ${omitted} more failures, not shown`)
 })

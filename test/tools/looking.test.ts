@@ -1,75 +1,34 @@
 import { inspect, readMore } from '../../tools/inspect.ts'
 import { listGlobals } from '../../tools/names.ts'
-import { rises } from '../../tools/outcome.ts'
+import { type Outcome, rises, type ToolErrorCode } from '../../tools/outcome.ts'
 import { showEnvelope, showError } from '../../tools/show.ts'
-import type {
-  GlobalsPage,
-  GlobalsQuery,
-  Inspected,
-  InspectQuery,
-  MoreQuery,
-} from '../../wire/contract/inspection.ts'
+import { PAGE_TOKENS, tokensAtMost } from '../../tools/tokens.ts'
+import type { GlobalsPage, Inspected } from '../../wire/contract/inspection.ts'
 import type { Looked } from '../../wire/contract/looks.ts'
 import { assert, suite } from '../support/harness.ts'
-import { callId, context, errorOf, job, RAISED, resultOf, run } from './context.ts'
+import { callId, context, errorOf, finding, job, RAISED, resultOf, run } from './context.ts'
 
 const test = suite('looking')
 
-const NUMBER: Inspected = {
-  type: { name: 'int', module: 'builtins', qualified: 'builtins.int' },
-  kind: 'number',
+const LIST: Inspected = {
+  type: { name: 'list', module: 'builtins', qualified: 'builtins.list' },
+  kind: 'sequence',
   read: 'static',
-  repr: { text: '42', truncated: false, original_len: 2 },
-  limits: { repr_max_chars: 4096 },
+  limits: {},
 }
-
-const page = { globals: [{ name: 'x', type_name: 'int' }], total: 1 }
-
-/** What a kernel is asked, in order, with the deadline of each look. */
-function asked<Query, Found>(answers: readonly Looked<Found>[]) {
-  const queries: Query[] = []
-  const deadlines: number[] = []
-  const rest = [...answers]
-  const ask = async (query: Query, look: { deadlineMs: number }): Promise<Looked<Found>> => {
-    queries.push(query)
-    deadlines.push(look.deadlineMs)
-    const answer = rest.shift()
-    if (answer === undefined) throw new Error('asked once more than expected')
-    return answer
-  }
-  return { ask, queries, deadlines }
-}
+const page: GlobalsPage = { globals: [{ name: 'x', type_name: 'int' }], total: 1 }
 
 test('list_globals asks for a hundred names without modules unless told otherwise', async () => {
-  const { ask, queries, deadlines } = asked<GlobalsQuery, typeof page>([
-    { type: 'found', value: page },
-    { type: 'found', value: page },
-  ])
-  assert.equal(resultOf(await run(listGlobals, {}, { kernel: { globals: ask } })), page)
-  await run(listGlobals, { filter: 'a', after: 'b', modules: true, limit: 7 }, { kernel: { globals: ask } })
+  const { look, queries } = finding(page)
+  const kernel = { globals: look }
+  assert.equal(resultOf(await run(listGlobals, {}, { kernel })), page)
+  await run(listGlobals, { filter: 'a', after: 'b', modules: true, limit: 7 }, { kernel })
+  await run(listGlobals, { package: 'shop.orders' }, { kernel })
   assert.equal(queries, [
     { modules: false, limit: 100 },
     { modules: true, limit: 7, filter: 'a', after: 'b' },
+    { modules: false, limit: 100, module: 'shop.orders' },
   ])
-  assert.equal(deadlines, [5_000, 5_000])
-})
-
-test('list_globals asks for the names of one module or package, and a missing one says what can be listed', async () => {
-  const { ask, queries } = asked<GlobalsQuery, typeof page>([{ type: 'found', value: page }])
-  await run(listGlobals, { package: 'shop.orders' }, { kernel: { globals: ask } })
-  assert.equal(queries, [{ modules: false, limit: 100, module: 'shop.orders' }])
-  assert.equal(listGlobals.renamed({ module: 'SHOP' }), { package: 'SHOP' })
-  const globals = async () => ({ type: 'not_found', what: 'shop.odrers', nearest: ['shop.orders'] }) as const
-  const error = errorOf(await run(listGlobals, { package: 'shop.odrers' }, { kernel: { globals } }))
-  assert.is(error.code, 'not_found')
-  assert.match(error.message, 'Nearest: shop.orders')
-  assert.match(error.next ?? '', 'Only what is loaded')
-})
-
-test('list_globals refuses a page of none, of too many, and of a fraction', () => {
-  for (const limit of [0, -1, 1_001, 1.5, Number.NaN, '10', null])
-    assert.is(listGlobals.parameters.safeParse({ limit }).success, false, String(limit))
-  assert.is(listGlobals.parameters.safeParse({ limit: 1_000 }).success, true)
 })
 
 test('a page of names is read as a count and one line per name', () => {
@@ -81,44 +40,35 @@ test('a page of names is read as a count and one line per name', () => {
   )
 })
 
-test('a page of long names ends early, and its `next` leads on from the last name shown', async () => {
+test('a page of long names ends early, and its `next` leads on from the last name shown; one name is shown whole', async () => {
   const globals = Array.from({ length: 1_000 }, (_, index) => ({
     name: `${index}`.padStart(500, 'n'),
     type_name: 'int',
   }))
-  const answer = {
-    kernel: { globals: async () => ({ type: 'found', value: { globals, total: 5_000 } }) as const },
-  }
-  const result = resultOf(await run(listGlobals, { limit: 1_000 }, answer)) as unknown as GlobalsPage
-  assert.ok(result.globals.length > 50 && result.globals.length < 100)
-  assert.is(result.next, result.globals.at(-1)?.name)
-  assert.is(result.total, 5_000)
-  assert.ok(listGlobals.parameters.safeParse({ after: result.next }).success)
-})
-
-test('a single name longer than a page is shown all the same', async () => {
-  const value = { globals: [{ name: 'n'.repeat(50_000), type_name: 'int' }], total: 1 }
-  const answer = { kernel: { globals: async () => ({ type: 'found', value }) as const } }
-  assert.equal(resultOf(await run(listGlobals, {}, answer)), value)
-})
-
-test('inspect looks without running code, and answers what was found as it was found', async () => {
-  const { ask, queries, deadlines } = asked<InspectQuery, Inspected>([{ type: 'found', value: NUMBER }])
-  assert.equal(resultOf(await run(inspect, { expr: 'x' }, { kernel: { inspect: ask } })), NUMBER)
-  assert.equal(queries, [{ expr: 'x', evaluate: false }])
-  assert.equal(deadlines, [5_000])
+  const listed = async (value: GlobalsPage) =>
+    resultOf(
+      await run(listGlobals, {}, { kernel: { globals: finding(value).look } }),
+    ) as unknown as GlobalsPage
+  const result = await listed({ globals, total: 5_000 })
+  assert.ok(result.globals.length > 20 && result.globals.length < 30)
+  assert.equal([result.next, result.total], [result.globals.at(-1)?.name, 5_000])
+  const long = { globals: [{ name: 'n'.repeat(50_000), type_name: 'int' }], total: 1 }
+  assert.equal(await listed(long), long)
 })
 
 test('inspect rises to cautious for what only running code can tell, and runs nothing before', async () => {
-  const { ask, queries } = asked<InspectQuery, Inspected>([
+  const queries: unknown[] = []
+  const answers: Looked<Inspected>[] = [
     { type: 'needs_evaluation', because: 'f() is a call' },
-    { type: 'found', value: { ...NUMBER, read: 'evaluated' } },
-  ])
-  assert.equal(
-    await run(inspect, { expr: 'f()' }, { kernel: { inspect: ask } }),
-    rises('cautious', 'f() is a call'),
-  )
-  const again = await run(inspect, { expr: 'f()' }, { kernel: { inspect: ask }, level: 'cautious' })
+    { type: 'found', value: { ...LIST, read: 'evaluated' } },
+  ]
+  const ask = async (query: unknown) => {
+    queries.push(query)
+    return answers.shift() ?? ({ type: 'timed_out', deadline_ms: 1 } as const)
+  }
+  const kernel = { inspect: ask }
+  assert.equal(await run(inspect, { expr: 'f()' }, { kernel }), rises('cautious', 'f() is a call'))
+  const again = await run(inspect, { expr: 'f()' }, { kernel, level: 'cautious' })
   assert.is(resultOf(again).read, 'evaluated')
   assert.equal(queries, [
     { expr: 'f()', evaluate: false },
@@ -126,126 +76,131 @@ test('inspect rises to cautious for what only running code can tell, and runs no
   ])
 })
 
-test('inspect at level cautious does not rise again when the kernel still declines', async () => {
-  const { ask } = asked<InspectQuery, Inspected>([{ type: 'needs_evaluation', because: 'it is a macro' }])
-  const error = errorOf(await run(inspect, { expr: 'f()' }, { kernel: { inspect: ask }, level: 'cautious' }))
-  assert.is(error.code, 'needs_evaluation')
-  assert.match(error.next ?? '', 'eval_expr')
-})
-
-test('read_more reads texts of the daemon without a kernel', async () => {
+test('read_more reads texts of the daemon without a kernel, and asks the kernel for everything else', async () => {
   const texts = {
     owns: (handle: string) => handle.startsWith('@out'),
     issued: (handle: string) => handle === '@out.3',
     read: ({ from, count }: { from: number; count: number }) =>
       from > 100 ? undefined : { text: 'abc', total: 100, next: from + count },
   }
-  const here = context({ texts })
-  const found = await readMore.withoutKernel({ handle: '@out.3', from: 20, count: 3 }, here)
-  assert.equal(found, { type: 'ok', result: { type: 'text', text: 'abc', from: 20, total: 100, next: 23 } })
-  const gone = await readMore.withoutKernel({ handle: '@out.3', from: 101, count: 3 }, here)
+  const read = (handle: string, from: number) =>
+    readMore.withoutKernel({ handle, from, count: 3 }, context({ texts }))
+  const text = { type: 'text', text: 'abc', from: 20, total: 100, next: 23 }
+  assert.equal(await read('@out.3', 20), { type: 'ok', result: text })
+  const [gone, never] = [await read('@out.3', 101), await read('@out.9', 101)]
   assert.is(gone?.type === 'failed' && gone.error.code, 'stale_handle')
-  const never = await readMore.withoutKernel({ handle: '@out.9', from: 101, count: 3 }, here)
   assert.is(never?.type === 'failed' && never.error.code, 'not_found')
-  assert.is(await readMore.withoutKernel({ handle: '@ab12.3', from: 0, count: 3 }, here), undefined)
-})
+  assert.is(await read('@ab12.3', 0), undefined)
 
-test('read_more asks the kernel for everything else', async () => {
   const piece = { type: 'items', items: ['16', '17'], from: 16, total: null, next: 18 } as const
-  const { ask, queries } = asked<MoreQuery, typeof piece>([{ type: 'found', value: piece }])
-  const outcome = await run(readMore, { handle: '@ab12.3', from: 16, count: 2 }, { kernel: { more: ask } })
-  assert.equal(resultOf(outcome), piece)
-  assert.equal(queries, [{ handle: '@ab12.3', from: 16, count: 2 }])
+  const { look, queries } = finding(piece)
+  const asked = { handle: '@ab12.3', from: 16, count: 2 }
+  assert.equal(resultOf(await run(readMore, asked, { kernel: { more: look } })), piece)
+  assert.equal(queries, [asked])
   assert.is(readMore.show(piece), 'items 16 to 18; for more: from 18\n16\n17')
-  const text = { type: 'text', text: 'a\nb', from: 0, total: 3, next: null }
-  assert.is(readMore.show(text), 'characters 0 to 3 of 3; the end\na\nb')
+  assert.is(readMore.show({ ...text, next: null }), 'characters 20 to 23 of 100; the end\nabc')
 })
 
 test('a piece with long items ends early, and its `next` leads on from the last item shown', async () => {
   const items = Array.from({ length: 30 }, () => 'x'.repeat(4_000))
-  const value = { type: 'items', items, from: 100, total: 500, next: 130 } as const
-  const answer = { kernel: { more: async () => ({ type: 'found', value }) as const } }
-  const result = resultOf(await run(readMore, { handle: '@ab12.3', from: 100, count: 30 }, answer))
-  assert.is((result.items as string[]).length, 9)
-  assert.is(result.next, 109)
+  const { look } = finding({ type: 'items', items, from: 100, total: 500, next: 130 } as const)
+  const result = resultOf(
+    await run(readMore, { handle: '@ab12.3', from: 100, count: 30 }, { kernel: { more: look } }),
+  )
+  assert.equal([(result.items as string[]).length, result.next], [3, 103])
+})
+
+test('a piece of dense text ends early, and following `next` reads all of it', async () => {
+  const whole = `${'数据库连接失败'.repeat(5_000)}${'😀'.repeat(5_000)}${'x\n'.repeat(40_000)}`
+  const texts = {
+    owns: () => true,
+    issued: () => true,
+    read({ from, count }: { from: number; count: number }) {
+      const text = whole.slice(from, from + count)
+      const end = from + text.length
+      return { text, total: whole.length, next: end < whole.length ? end : null }
+    },
+  }
+  type TextPiece = { readonly text: string; readonly from: number; readonly next: number | null }
+  let all = ''
+  let from: number | null = 0
+  while (from !== null) {
+    const read: Promise<Outcome | undefined> = readMore.withoutKernel(
+      { handle: '@txt.1', from, count: 40_000 },
+      context({ texts }),
+    )
+    const piece = resultOf(
+      (await read) ?? rises('cautious', 'the daemon did not read it'),
+    ) as unknown as TextPiece
+    assert.is(piece.from, all.length)
+    assert.ok(piece.text !== '' && tokensAtMost(piece.text) <= PAGE_TOKENS)
+    all += piece.text
+    from = piece.next
+  }
+  assert.is(all, whole)
 })
 
 test('read_more refuses what cannot be a handle', () => {
-  for (const handle of ['', 'ab12.3', '@', '@ab12', '@ab12.', '@ab12.3; import os', '@AB.1', '@../x.1', 3])
+  for (const handle of ['', 'ab12.3', '@ab12', '@ab12.', '@ab12.3; import os', '@AB.1', '@../x.1', 3])
     assert.is(readMore.parameters.safeParse({ handle }).success, false, String(handle))
 })
 
-const jobs = [job({ name: 'job-9', call: callId('call-9') })]
-
-const unfound: readonly (readonly [Looked<never>, Record<string, unknown>])[] = [
+/** What a look did not find, and what is answered: the code, the message and the next step. */
+const UNFOUND: readonly (readonly [Looked<never>, ToolErrorCode, says: RegExp, next: RegExp])[] = [
   [
     { type: 'needs_evaluation', because: 'f() is a call' },
-    { code: 'needs_evaluation', says: /f\(\) is a call.*Nothing was run/, next: /eval_expr/ },
+    'needs_evaluation',
+    /f\(\) is a call.*Nothing was run/,
+    /eval_expr/,
   ],
   [
     { type: 'not_found', what: 'nxt', nearest: ['next', 'text'] },
-    { code: 'not_found', says: /nxt\. Nearest: next, text/, next: /list_globals/ },
-  ],
-  [
-    { type: 'not_found', what: 'qqq', nearest: [] },
-    { code: 'not_found', says: /^Nothing is called qqq\.$/, next: /list_globals/ },
+    'not_found',
+    /nxt\. Nearest: next, text/,
+    /list_globals/,
   ],
   [
     { type: 'malformed', message: 'invalid syntax', line: 2, column: 5 },
-    { code: 'invalid_args', says: /invalid syntax \(line 2, column 5\)/, next: /eval_expr/ },
+    'invalid_args',
+    /invalid syntax \(line 2, column 5\)/,
+    /eval_expr/,
   ],
-  [
-    { type: 'malformed', message: 'unexpected end' },
-    { code: 'invalid_args', says: /unexpected end$/, next: /eval_expr/ },
-  ],
-  [
-    { type: 'raised', exception: RAISED },
-    { code: 'exception', says: /ZeroDivisionError: division by zero/, next: /^$/ },
-  ],
+  [{ type: 'raised', exception: RAISED }, 'exception', /ZeroDivisionError: division by zero/, /^$/],
   [
     { type: 'stale_handle', handle: '@ab12.3', because: 'the kernel was restarted' },
-    { code: 'stale_handle', says: /@ab12\.3.*the kernel was restarted/, next: /Ask again/ },
+    'stale_handle',
+    /@ab12\.3.*the kernel was restarted/,
+    /Ask again/,
   ],
   [
     { type: 'busy', call: callId('call-9'), elapsed_ms: 90_000 },
-    { code: 'busy', says: /job job-9 since 1 min 30 s.*Nothing was run/, next: /"job-9","action":"wait"/ },
+    'busy',
+    /job job-9 since 1 min 30 s.*Nothing was run/,
+    /"job-9","action":"wait"/,
   ],
-  [
-    { type: 'busy', call: callId('somebody-else'), elapsed_ms: 90_000 },
-    { code: 'busy', says: /another evaluation since 1 min 30 s/, next: /Try again later/ },
-  ],
-  [
-    { type: 'timed_out', deadline_ms: 5_000 },
-    { code: 'internal', says: /longer than 5 s.*goes on/, next: /a part of it/ },
-  ],
+  [{ type: 'timed_out', deadline_ms: 5_000 }, 'internal', /longer than 5 s.*goes on/, /a part of it/],
 ]
 
-for (const [looked, expected] of unfound)
-  test(`${looked.type} is answered with ${expected.code}: ${expected.says}`, async () => {
-    const answer = {
-      kernel: { inspect: async () => looked, globals: async () => looked, more: async () => looked },
-      jobs,
+for (const [looked, code, says, next] of UNFOUND)
+  test(`${looked.type} is answered with ${code}: ${says}`, async () => {
+    const look = async () => looked
+    const given = {
+      kernel: { inspect: look, globals: look, more: look },
+      jobs: [job({ name: 'job-9', call: callId('call-9') })],
     }
-    const outcomes = [
-      await run(inspect, { expr: 'x' }, { ...answer, level: 'cautious' }),
-      await run(listGlobals, {}, answer),
-      await run(readMore, { handle: '@ab12.3' }, answer),
-    ]
-    for (const outcome of outcomes) {
+    for (const outcome of [
+      await run(inspect, { expr: 'x' }, { ...given, level: 'cautious' }),
+      await run(listGlobals, {}, given),
+      await run(readMore, { handle: '@ab12.3' }, given),
+    ]) {
       const error = errorOf(outcome)
-      assert.is(error.code, expected.code)
-      assert.match(error.message, expected.says as RegExp)
-      assert.match(error.next ?? '', expected.next as RegExp)
-      assert.ok(showError(error).startsWith(`${error.code}: ${error.message}`))
+      assert.is(error.code, code)
+      assert.match(error.message, says)
+      assert.match(error.next ?? '', next)
+      assert.ok(showError(error).startsWith(`${code}: ${error.message}`))
+      if (code === 'internal') assert.equal(error.details, { reason: 'inspect_timeout', deadline_ms: 5_000 })
     }
   })
-
-test('seed 2, case 11: a look that takes too long is internal, with the reason inspect_timeout', async () => {
-  const kernel = { inspect: async () => ({ type: 'timed_out', deadline_ms: 5_000 }) as const }
-  const error = errorOf(await run(inspect, { expr: 'x' }, { kernel }))
-  assert.is(error.code, 'internal')
-  assert.equal(error.details, { reason: 'inspect_timeout', deadline_ms: 5_000 })
-})
 
 test('a fault of the kernel is thrown on, for the call path to name', async () => {
   const fault = new Error('link lost')
@@ -254,13 +209,168 @@ test('a fault of the kernel is thrown on, for the call path to name', async () =
 })
 
 test('a result that was cut out of its form is shown as data, and not lost', () => {
-  const cut = {
-    globals: [{ name: 'x', type_name: 'int' }, '… [998 more items] …'],
-    total: 999,
-    truncated: true,
-  }
+  const cut = { globals: [...page.globals, '… [998 more items] …'], total: 999, truncated: true }
   assert.match(showEnvelope({ ok: true, result: cut }, listGlobals), '"name": "x"')
   const text = { truncated: true, text: '{"globals": …' }
   for (const tool of [listGlobals, inspect, readMore, undefined])
     assert.match(showEnvelope({ ok: true, result: text }, tool), '"truncated": true')
 })
+
+const callable = {
+  module: null,
+  signature: null,
+  doc: 'Says hello.',
+  source_preview: null,
+  source_truncated: false,
+  file: null,
+  line: null,
+}
+const members = {
+  data: ['a'],
+  callables: ['append', 'clear'],
+  dunder_count: 3,
+  shown_per_group: 24,
+  truncated: true,
+}
+
+/** A value as inspect shows it, a line for each section. */
+const SHOWN: readonly (readonly [what: string, Partial<Inspected>, text: readonly string[]])[] = [
+  [
+    'a value of which code was run to see it',
+    { read: 'evaluated' },
+    ['list · sequence · code was run to see this'],
+  ],
+  [
+    'a container, with its size, repr and first items',
+    {
+      handle: '@ab12.3',
+      repr: { text: '[0, 1, …]', truncated: true, original_len: null },
+      size: { len: 10_000_000, shape: [10_000_000] },
+      sample: { items: ['0', '1'], shown: 2, total: 10_000_000, truncated: true, handle: '@ab12.4' },
+      members,
+    },
+    [
+      'list · sequence · len 10000000 · shape (10000000,) · @ab12.3',
+      'sample (first 2 of 10000000; more: read_more @ab12.4):\n  0\n  1',
+    ],
+  ],
+  [
+    'a short container by its text alone, which has all of it',
+    {
+      repr: { text: "{'a': 1}", truncated: false, original_len: 8 },
+      sample: { items: ["'a': 1"], shown: 1, total: 1, truncated: false },
+      size: { len: 1 },
+      members,
+    },
+    ['list · sequence · len 1', "repr: {'a': 1}"],
+  ],
+  [
+    'a table by its lines, and no item twice',
+    {
+      kind: 'object',
+      repr: {
+        text: '<DataFrame 1 rows × 1 columns: a int64>\n   a\n0  1',
+        truncated: false,
+        original_len: 50,
+      },
+      sample: { items: ["'a': <int64 [1]>"], shown: 1, total: 1, truncated: false },
+      size: { shape: [1, 1] },
+      doc: { text: 'Two-dimensional data.\n\nMore.', truncated: true, original_len: null, handle: '@ab12.9' },
+      members,
+    },
+    [
+      'list · object · shape (1, 1)',
+      'repr:\n  <DataFrame 1 rows × 1 columns: a int64>\n     a\n  0  1',
+      'doc: Two-dimensional data. (more: read_more @ab12.9)',
+    ],
+  ],
+  [
+    'an instance as a table of its fields, with its methods, and nothing twice',
+    {
+      kind: 'object',
+      repr: { text: '<shop.Order id=7, _state=<State …>>', truncated: true, original_len: null },
+      fields: {
+        rows: [
+          { name: 'id', type_name: 'int', value: '7' },
+          { name: '_state', type_name: 'State', value: `<shop.State ${'x'.repeat(60)}>` },
+        ],
+        total: 2,
+      },
+      methods: {
+        of: 'shop.Order',
+        rows: [
+          { name: 'total', kind: 'method', signature: '(rate=1)', doc: 'The sum of its lines.' },
+          { name: 'paid', kind: 'property', signature: null, doc: null },
+        ],
+        total: 2,
+      },
+      members,
+    },
+    [
+      'list · object',
+      `fields (2):\n  id = 7\n  _state = <shop.State ${'x'.repeat(27)}…`,
+      'methods of shop.Order:\n  total(rate=1): The sum of its lines.\n  paid (property)',
+    ],
+  ],
+  [
+    'a class whose whole text is there without a list of what that text has',
+    {
+      kind: 'class',
+      callable: { ...callable, doc: null, source_preview: 'class A:\n    x = 1\n' },
+      fields: { rows: [{ name: 'x', type_name: 'int', value: '1' }], total: 1 },
+    },
+    ['list · class', 'callable: no signature known', 'source:\nclass A:\n    x = 1'],
+  ],
+  [
+    'a module by the names in it',
+    { kind: 'module', members },
+    ['list · module', 'members (cut): 3 special\n  data: a\n  callables: append, clear'],
+  ],
+  [
+    'a function, with its signature, place and source as written',
+    {
+      kind: 'callable',
+      callable: {
+        ...callable,
+        doc: null,
+        module: '__main__',
+        signature: '(x)',
+        file: 'app.py',
+        line: 3,
+        source_preview: 'def next(x):\n    x + 1\n',
+      },
+    },
+    ['list · callable', 'callable: (x), in __main__, app.py:3', 'source:\ndef next(x):\n    x + 1'],
+  ],
+  [
+    'seed 2, case 8: a callable without source, signature or place',
+    { kind: 'callable', callable },
+    ['list · callable', 'callable: no signature known', 'doc:\n  Says hello.', 'source: not available'],
+  ],
+  [
+    'seed 2, case 7: sections that failed, with the reason, beside others',
+    {
+      repr: { text: '<Broken>', truncated: false, original_len: 8, error: 'RuntimeError: no repr' },
+      size: { error: 'TypeError: no len' },
+      sample: { error: 'TypeError: not iterable' },
+      members: { ...members, callables: [], truncated: false },
+    },
+    [
+      'list · sequence · size unknown: TypeError: no len',
+      'repr (its own printer was not used: RuntimeError: no repr): <Broken>',
+      'sample: failed: TypeError: not iterable',
+      'members: 3 special\n  data: a',
+    ],
+  ],
+  [
+    'seed 2, case 5: an exception, with its type, message and traceback',
+    {
+      kind: 'exception',
+      exception: { exc_type: 'ValueError', message: 'bad', traceback: 'Traceback:\n  …\n' },
+    },
+    ['list · exception', 'exception: ValueError: bad\n  Traceback:\n    …'],
+  ],
+]
+
+for (const [what, more, text] of SHOWN)
+  test(`inspect shows ${what}`, () => assert.is(inspect.show({ ...LIST, ...more }), text.join('\n')))

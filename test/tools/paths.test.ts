@@ -6,7 +6,6 @@ const test = suite('paths of tools')
 
 /** Texts that speak of files and name none that a tool opens; each with why a rule about a path leaves it alone. */
 const NO_FILE: Readonly<Record<string, string>> = {
-  'threads.filter': 'part of a name to look for',
   'eval_expr.file': 'a label for tracebacks: nothing is opened',
   'eval_expr.line': 'a number',
   'compile_form.file': 'the same',

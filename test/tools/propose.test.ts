@@ -1,15 +1,15 @@
 import type { Choice } from '../../tools/contract.ts'
 import { editFile } from '../../tools/edit.ts'
 import type { Fate } from '../../tools/hunks.ts'
-import { type Asked, proposeFileEdit } from '../../tools/propose.ts'
+import { type ProposedEdit, proposeFileEdit } from '../../tools/propose.ts'
 import { showEnvelope } from '../../tools/show.ts'
 import { writeFile } from '../../tools/write.ts'
 import { assert, suite } from '../support/harness.ts'
 import {
   approved,
   chosen,
-  type FilesRig,
-  openMemoryFiles,
+  openProject,
+  type Project,
   proposalOf,
   refusalOf,
 } from '../support/project-files.ts'
@@ -21,19 +21,20 @@ const SHOP = 'def price(n):\n    return 1 / n\n\n\ndef total(n):\n    return n\n
 
 const RATES = 'winter = 0.2\nsummer = 0.1\n'
 
-function having(
+const having = (
   files: Readonly<Record<string, string | Uint8Array>> = { 'shop.py': SHOP, 'rates.py': RATES },
-) {
-  const rig = openMemoryFiles()
-  for (const [path, content] of Object.entries(files)) rig.write(path, content)
-  return rig
-}
+) => openProject(files)
 
-const edit = (old_str: string, new_str: string, path = 'shop.py'): Asked => ({ path, old_str, new_str })
+const edit = (old_str: string, new_str: string, path = 'shop.py'): ProposedEdit => ({
+  path,
+  old_str,
+  new_str,
+})
 
-const proposing = (...edits: Asked[]) => ({ edits })
+const proposing = (...edits: ProposedEdit[]) => ({ edits })
 
-const refused = (rig: FilesRig, ...edits: Asked[]) => refusalOf(proposeFileEdit, proposing(...edits), rig)
+const refused = (rig: Project, ...edits: ProposedEdit[]) =>
+  refusalOf(proposeFileEdit, proposing(...edits), rig)
 
 const accept = (hunk: number): Choice => ({ hunk, decision: 'accept' })
 
@@ -133,17 +134,6 @@ test('the answer says in words which hunks were refused and why, and what a pers
   )
 })
 
-test('a file of which every hunk is refused is let be, and its evidence stays in the plan', async () => {
-  const { hunks } = await proposalOf(proposeFileEdit, THREE, having())
-  const plan = hunks?.choose([refuse(1), accept(2), refuse(3)])
-  assert.ok(plan?.type === 'proposal')
-  assert.equal(
-    [plan.changes.map(({ shown }) => shown), plan.evidence.map(({ what }) => what), plan.hunks],
-    [['rates.py'], ['shop.py', 'rates.py'], undefined],
-  )
-  assert.match(plan.preview.body, /^Applies 1 of 1 hunk to rates.py: 1 line added, 1 removed\.\n/)
-})
-
 test('an empty old_str makes a new file, which a person can write otherwise, or refuse', async () => {
   const edits = proposing(edit('0.1', '0.15', 'rates.py'), edit('', 'new = 1\n', 'new.py'))
   const whole = having()
@@ -170,7 +160,7 @@ test('lines end as the file has them, in what is proposed and in what a person w
   assert.is((result.hunks as Fate[])[1]?.text, 'tre\nfire\n')
 })
 
-const BAD: readonly (readonly [string, readonly Asked[], string, string])[] = [
+const BAD: readonly (readonly [string, readonly ProposedEdit[], string, string])[] = [
   [
     'is empty',
     [edit('1 / n', 'x'), edit('', 'x')],
@@ -198,7 +188,12 @@ const BAD: readonly (readonly [string, readonly Asked[], string, string])[] = [
     'invalid_args',
     'Hunk 1: new_str holds half of a character',
   ],
-  ['cannot be spelt', [edit('caf', '€', 'latin.txt')], 'not_text', 'latin-1 cannot spell it.'],
+  [
+    'cannot be spelt',
+    [edit('caf', '€', 'latin.txt')],
+    'not_text',
+    'latin.txt cannot be given that text: the file is in Latin-1, which has no U+20AC',
+  ],
   [
     'is given twice',
     [edit('1 / n', 'x'), edit('total', 'y'), edit('1 / n', 'z')],
@@ -259,12 +254,6 @@ for (const [how, edits, code, message] of BAD)
     assert.match(error.message, message)
   })
 
-test('an edit that is not there is told what is nearest to it, and where', async () => {
-  const error = await refused(having(), edit('def total(n):\n  return n', 'x'))
-  assert.equal((error.details.nearest as { line: number }).line, 5)
-  assert.is(error.details.hunk, 1)
-})
-
 test('a text of a person that cannot be written is refused, by the number of its hunk', async () => {
   const latin = Buffer.from('caf\xe9\n1\n2\n3\n4\n5\n6\n7\n8\nend\n', 'latin1')
   const rig = having({ 'latin.txt': latin })
@@ -272,7 +261,7 @@ test('a text of a person that cannot be written is refused, by the number of its
   const cases: readonly (readonly [Choice[], string])[] = [
     [
       [accept(1), write(2, '€\n')],
-      'The edited text of hunk 2 (latin.txt) cannot be used: latin-1 cannot spell it.',
+      'The edited text of hunk 2 (latin.txt) cannot be used: latin.txt cannot be given that text',
     ],
     [
       [write(1, '\ud800\n'), accept(2)],

@@ -1,6 +1,5 @@
 import type { Leases, Ownership } from '../../tools/contract.ts'
 import type { Evaluated, Evaluation } from '../../wire/contract/evaluation.ts'
-import type { Looked } from '../../wire/contract/looks.ts'
 import type { StackFrame, Suspension } from '../../wire/contract/suspensions.ts'
 import type { Restart } from '../../wire/contract/values.ts'
 import { ABILITIES, type Kernel } from '../../wire/kernel.ts'
@@ -29,16 +28,10 @@ export const RESTARTS: readonly Restart[] = [
   { name: 'abort', description: 'Return to the top level.' },
 ]
 
+const unplaced = { file: null, line: null, source: null }
+
 export const FRAMES: readonly StackFrame[] = [
-  {
-    number: 0,
-    function: 'error',
-    call: '(ERROR "Cannot ship ~S." 3)',
-    file: null,
-    line: null,
-    source: null,
-    implementation: true,
-  },
+  { number: 0, function: 'error', call: '(ERROR "Cannot ship ~S." 3)', ...unplaced, implementation: true },
   {
     number: 1,
     function: 'shop::ship',
@@ -47,14 +40,7 @@ export const FRAMES: readonly StackFrame[] = [
     line: 12,
     source: '(error "Cannot ship ~S." n)',
   },
-  {
-    number: 2,
-    function: 'shop::checkout',
-    call: '(SHOP::CHECKOUT)',
-    file: null,
-    line: null,
-    source: null,
-  },
+  { number: 2, function: 'shop::checkout', call: '(SHOP::CHECKOUT)', ...unplaced },
 ]
 
 /** What may change while somebody looks at it. */
@@ -97,6 +83,7 @@ export function lispImage(given: Partial<World> = {}, identity: Partial<Kernel['
     ...kernelOf().identity,
     language: 'lisp',
     implementation: 'SBCL 2.2.9',
+    errorsSuspend: true,
     abilities: new Set(ABILITIES.filter(ability => ability !== 'hold')),
     ...identity,
   }
@@ -109,26 +96,17 @@ export function lispImage(given: Partial<World> = {}, identity: Partial<Kernel['
     suspensions: async () => ({ type: 'found', value: { suspensions: world.suspensions } }),
     async suspension(query) {
       queries.push(query)
-      return named(world, query.suspension, suspension => {
-        const { from, count } = query
-        const frames = world.frames.slice(from, from + count)
-        const next = from + count < world.frames.length ? from + count : null
-        const frames_total = world.frames.length
-        return { suspension, restarts: world.restarts, frames, next, frames_total }
-      })
+      const { suspension: id, from, count } = query
+      const suspension = world.suspensions.find(one => one.id === id)
+      if (suspension === undefined)
+        return { type: 'not_found', what: id, nearest: world.suspensions.map(one => one.id) }
+      const { frames, restarts } = world
+      const next = from + count < frames.length ? from + count : null
+      const page = { frames: frames.slice(from, from + count), next, frames_total: frames.length }
+      return { type: 'found', value: { suspension, restarts, ...page } }
     },
   }
   return Object.assign(world, { evaluated, taken, queries, script: { kernel, leases } })
-}
-
-function named<Found>(
-  { suspensions }: World,
-  id: string,
-  found: (suspension: Suspension) => Found,
-): Looked<Found> {
-  const suspension = suspensions.find(one => one.id === id)
-  if (suspension !== undefined) return { type: 'found', value: found(suspension) }
-  return { type: 'not_found', what: id, nearest: suspensions.map(one => one.id) }
 }
 
 /** An evaluation that this suspension is the end of. */
@@ -152,6 +130,7 @@ export const PYTHON_FRAMES: readonly StackFrame[] = [
 
 export const PYTHON = {
   language: 'python',
+  errorsSuspend: false,
   implementation: 'CPython 3.11.7',
   abilities: new Set(ABILITIES),
 } as const

@@ -1,13 +1,12 @@
-import { getReplHistory } from '../../tools/activity.ts'
 import { compileForm, macroexpandForm } from '../../tools/compile.ts'
 import type { Tool } from '../../tools/define.ts'
 import { evalExpr } from '../../tools/evaluate.ts'
 import { loadFile, loadSystem, reload, runTests } from '../../tools/load.ts'
 import { showError } from '../../tools/show.ts'
 import type { Evaluated } from '../../wire/contract/evaluation.ts'
-import { ABILITIES } from '../../wire/kernel.ts'
+import { ABILITIES, type Ability } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
-import { errorOf, RAISED, resultOf, run } from './context.ts'
+import { errorOf, RAISED, run } from './context.ts'
 import { lispImage, PYTHON, RESTARTS, STOPPED, suspendedBy, UNWOUND } from './suspended-image.ts'
 
 const test = suite('errors that suspend what raised them')
@@ -21,7 +20,7 @@ const RUNNING: readonly (readonly [Tool, object])[] = [
   [loadSystem, { system: 'shop' }],
 ]
 
-test('every tool that runs code has its errors suspended, for the caller; tests do not', async () => {
+test('in Lisp every tool that runs code has its errors suspended, for the caller; tests do not', async () => {
   for (const [tool, args] of RUNNING) {
     const image = lispImage({ ends: suspendedBy(STOPPED) })
     const error = errorOf(await run(tool, args, image.script))
@@ -32,6 +31,45 @@ test('every tool that runs code has its errors suspended, for the caller; tests 
   const image = lispImage({ ends: { type: 'raised', exception: RAISED, elapsed_ms: 1 } })
   await run(runTests, { target: 'shop' }, image.script)
   assert.is(image.evaluated[0]?.suspend, undefined)
+})
+
+test('in Python an error ends what raised it, and suspends it only where on_error asks', async () => {
+  const lease = { leaseMs: 600_000 }
+  for (const [tool, args, suspend] of [
+    [evalExpr, { expr: 'x' }, undefined],
+    [evalExpr, { expr: 'x', on_error: 'end' }, undefined],
+    [evalExpr, { expr: 'x', on_error: 'suspend' }, lease],
+    [evalExpr, { expr: 'x', on_error: 'hold' }, { ...lease, hold: true }],
+    [loadFile, { path: '/srv/shop.py' }, undefined],
+    [reload, { module: 'shop' }, undefined],
+  ] as const) {
+    const image = lispImage({}, PYTHON)
+    await run(tool, args, image.script)
+    assert.equal(image.evaluated[0]?.suspend, suspend, `${tool.name} ${JSON.stringify(args)}`)
+  }
+})
+
+test('of an error that has ended what raised it, one line says how to look, as far as there is anything', async () => {
+  const look = 'get_last_error {"whose":"callers"} shows its frames and locals'
+  const without = (ability: Ability) => ({
+    ...PYTHON,
+    abilities: new Set(ABILITIES.filter(one => one !== ability)),
+  })
+  for (const [args, identity, exception, next] of [
+    [{}, PYTHON, RAISED, `${look}; on_error: "suspend" keeps such an evaluation open.`],
+    [{ on_error: 'end' }, PYTHON, RAISED, `${look}.`],
+    [{ on_error: 'suspend' }, PYTHON, RAISED, `${look}.`],
+    [{ on_error: 'end' }, {}, RAISED, `${look}.`],
+    [{}, without('suspend'), RAISED, `${look}.`],
+    [{}, without('errors'), RAISED, /^get_last_error shows its frames/],
+    [{}, without('last_error'), RAISED, ''],
+    [{}, PYTHON, { ...RAISED, frames: [] }, ''],
+  ] as const) {
+    const image = lispImage({ ends: { type: 'raised', exception, elapsed_ms: 1 } }, identity)
+    const error = errorOf(await run(evalExpr, { expr: 'x', ...args }, image.script))
+    if (typeof next === 'string') assert.is(error.next ?? '', next)
+    else assert.match(error.next ?? '', next)
+  }
 })
 
 test('nothing is suspended where nobody could go on, or the image cannot', async () => {
@@ -112,17 +150,6 @@ test('the answer has the error, the suspension with its restarts by number, and 
   assert.not.match(rest.join('\n'), /none taken|details:/)
 })
 
-test('restarts that the report of the language has are told once, with which of them take a value', async () => {
-  const traceback =
-    'Cannot ship 3.\n   [Condition of type simple-error]\n\nRestarts:\n 0: [USE-VALUE] Use another value.\n 1: [RETRY] Ship it again.\n 2: [USE-VALUE] An outer one.\n 3: [ABORT] Return to the top level.\n'
-  const ends = suspendedBy(STOPPED, { restarts: RESTARTS, frames: [], traceback })
-  const text = showError(errorOf(await run(evalExpr, { expr: 'x' }, lispImage({ ends }).script)))
-  assert.is(text.split('Ship it again.').length, 2)
-  assert.match(text, '\n  0: [USE-VALUE] Use another value. (takes a value)\n')
-  assert.not.match(text, 'Restarts:')
-  assert.not.match(text, '\n\n')
-})
-
 test('of a stack that has unwound, running it again is what a restart does', async () => {
   const image = lispImage({ ends: suspendedBy(UNWOUND) }, PYTHON)
   const error = errorOf(await run(evalExpr, { expr: 'x' }, image.script))
@@ -136,26 +163,4 @@ test('why an error was not suspended is said, as the image says it', async () =>
   const error = errorOf(await run(evalExpr, { expr: 'x' }, lispImage({ ends }).script))
   assert.is(error.details.suspension, undefined)
   assert.match(showError(error), `\nnote: ${note}\n`)
-})
-
-test('the history says of an evaluation that it is suspended, and after how long', async () => {
-  const entry = {
-    number: 4,
-    who: 'claude-code 2.1',
-    call: null,
-    source: '(ship 3)',
-    truncated: false,
-    place: null,
-    outcome: 'suspended',
-    result: 'Cannot ship 3.',
-    at: '2026-11-22T15:00:00Z',
-    elapsed_ms: 8,
-  } as const
-  const { script } = lispImage()
-  const history = async () => ({ type: 'found', value: { entries: [entry], total: 4 } }) as const
-  const result = resultOf(await run(getReplHistory, {}, { ...script, kernel: { ...script.kernel, history } }))
-  assert.match(
-    getReplHistory.show(result),
-    '#4 claude-code 2.1, 2026-11-22T15:00:00Z, suspended after 8 ms\n  (ship 3)\n  → Cannot ship 3.',
-  )
 })

@@ -189,14 +189,6 @@ test('messages in pieces are refused beyond messageBytes, all of them taken toge
   assert.is(whole.bytes, 10)
 })
 
-test('what was put together makes room for the next', () => {
-  const whole = assembler({ encoding: 'json', messageBytes: 10 })
-  for (let stream = 1; stream < 100; stream++) {
-    whole.add(chunk(stream, '12345'))
-    assert.is(whole.add(chunk(stream, '67890', true))?.toString(), '1234567890')
-  }
-})
-
 test(`more than ${STREAMS} messages at once are PROTOCOL_BROKEN`, () => {
   const whole = assembler({ encoding: 'json', messageBytes: 1_000 })
   for (let stream = 1; stream <= STREAMS; stream++) whole.add(chunk(stream, 'x'))

@@ -1,6 +1,8 @@
-import { framedKernel } from '../../wire/kernels/framed.ts'
-import { fakeKernelPeer, type Script } from '../support/fake-peer.ts'
-import { closePairs, DONE, pair, SECRET, until, wires } from '../support/framed-pair.ts'
+import type { SuspensionNews } from '../../wire/kernel.ts'
+import type { FramedKernel } from '../../wire/kernels/framed.ts'
+import { FAKE_HELLO, type FakePeer, type Script } from '../support/fake-peer.ts'
+import { suspendedAs } from '../support/fake-suspensions.ts'
+import { closePairs, comeBack, DONE, pair, until } from '../support/framed-pair.ts'
 import { assert, suite } from '../support/harness.ts'
 import { codeOf, evaluate, newCall } from '../support/heard.ts'
 
@@ -11,27 +13,23 @@ const LOOK = { deadlineMs: 300 }
 const QUICK = { quietMs: 30, pongMs: 40, againMs: 10 }
 const TYPE = { name: 'int', module: 'builtins', qualified: 'builtins.int' }
 
-const HOSTILE_ANSWERS: readonly [string, unknown][] = [
-  ['null', null],
-  ['a text', 'done'],
-  ['no type', { values: [] }],
-  ['an unknown type', { type: 'finished' }],
-  ['a value without a repr', { type: 'done', values: [{ type: TYPE }], elapsed_ms: 1 }],
-  ['a repr that is no text', { type: 'done', values: [{ repr: 'x', type: TYPE }], elapsed_ms: 1 }],
-  ['a bad exception', { type: 'raised', exception: { message: 'x' }, elapsed_ms: 1 }],
-]
-
-for (const [what, answer] of HOSTILE_ANSWERS) {
-  test(`an answer that is ${what} is MESSAGE_INVALID, and the kernel goes on`, async () => {
-    const { kernel, peer } = await pair()
-    const heard = evaluate(kernel, '1')
-    peer.answer((await peer.next('call')).id, answer)
-    assert.is(await codeOf(heard.result), 'MESSAGE_INVALID')
-    const next = evaluate(kernel, '1')
-    peer.answer((await peer.next('call')).id, DONE)
-    assert.equal(await next.result, DONE)
-  })
-}
+test('an answer of the wrong form is MESSAGE_INVALID, and the kernel goes on', async () => {
+  const { kernel, peer } = await pair()
+  const answer = async (given: unknown) => {
+    const { result } = evaluate(kernel, '1')
+    peer.answer((await peer.next('call')).id, given)
+    return result
+  }
+  for (const wrong of [
+    null,
+    { values: [] },
+    { type: 'finished' },
+    { type: 'done', values: [{ repr: 'x', type: TYPE }], elapsed_ms: 1 },
+    { type: 'raised', exception: { message: 'x' }, elapsed_ms: 1 },
+  ])
+    assert.is(await codeOf(answer(wrong)), 'MESSAGE_INVALID')
+  assert.equal(await answer(DONE), DONE)
+})
 
 test('looks with an answer of the wrong form are MESSAGE_INVALID, and what a newer peer adds is left out', async () => {
   const script: Script = {
@@ -87,17 +85,6 @@ test('a peer that answers one call twice is cut off, and everything pending is L
   assert.is(kernel.health, 'ended')
 })
 
-test('a peer that goes on about a call that it has answered is cut off', async () => {
-  const { kernel, peer } = await pair()
-  const first = evaluate(kernel, '1')
-  const second = evaluate(kernel, '2')
-  const { id } = await peer.next('call')
-  peer.answer(id, DONE).event(id, { type: 'output', stream: 'stdout', text: 'late' })
-  assert.equal(await first.result, DONE)
-  assert.is(await codeOf(second.result), 'LINK_CLOSED')
-  assert.is(first.text(), '')
-})
-
 test('a peer that freezes with something pending becomes unresponsive, and responsive when it wakes up', async () => {
   const { kernel, peer } = await pair({ pulse: QUICK })
   const seen: string[] = []
@@ -117,30 +104,6 @@ test('a peer that freezes with something pending becomes unresponsive, and respo
   assert.is(sources.length, 1)
 })
 
-test('a silent peer is asked once, and not again while it is silent', async () => {
-  const { kernel, peer } = await pair({ pulse: QUICK })
-  evaluate(kernel, '1')
-  await peer.next('call')
-  peer.freeze()
-  await until(() => kernel.health === 'unresponsive')
-  await new Promise(resolve => setTimeout(resolve, 150))
-  peer.thaw()
-  await until(() => kernel.health === 'responsive')
-  assert.is(peer.received.filter(message => message.type === 'ping').length, 1)
-})
-
-test('nothing is sent to a peer while nothing is pending', async () => {
-  const { kernel, peer } = await pair({ pulse: QUICK })
-  const heard = evaluate(kernel, '1')
-  peer.answer((await peer.next('call')).id, DONE)
-  await heard.result
-  await new Promise(resolve => setTimeout(resolve, 200))
-  const before = peer.received.length
-  await new Promise(resolve => setTimeout(resolve, 200))
-  assert.is(peer.received.length, before)
-  assert.is(kernel.health, 'responsive')
-})
-
 test('a look ends at its deadline, and the peer is told a shorter one', async () => {
   const { kernel, peer } = await pair()
   const look = kernel.look('inspect', { expr: 'x', evaluate: false }, { deadlineMs: 50 })
@@ -152,31 +115,6 @@ test('a look ends at its deadline, and the peer is told a shorter one', async ()
   const again = kernel.look('inspect', { expr: 'x', evaluate: false }, { deadlineMs: 5_000 })
   peer.answer((await peer.next('call')).id, { type: 'timed_out', deadline_ms: 4_900 })
   assert.equal(await again, { type: 'timed_out', deadline_ms: 5_000 })
-})
-
-test('a look whose code was stopped at a deadline of the peer says that one', async () => {
-  const { kernel, peer } = await pair()
-  const look = kernel.look('inspect', { expr: 'slow()', evaluate: true }, { deadlineMs: 5_000 })
-  peer.answer((await peer.next('call')).id, { type: 'timed_out', deadline_ms: 1_000 })
-  assert.equal(await look, { type: 'timed_out', deadline_ms: 1_000 })
-})
-
-test('an interrupt that a silent peer has not answered is still_running, and was asked', async () => {
-  const { kernel, peer } = await pair({ pulse: QUICK, interruptMs: 50 })
-  const heard = evaluate(kernel, '1')
-  await peer.next('call')
-  peer.freeze()
-  const report = await kernel.interrupt(heard.call)
-  assert.is(report.outcome, 'still_running')
-  assert.match(report.message, 'takes effect once it answers again')
-  peer.thaw()
-  assert.equal((await peer.next('call')).params, { call: heard.call })
-})
-
-test('the message of a look that was not answered counts whole milliseconds', async () => {
-  const { kernel } = await pair()
-  const fault = await kernel.status({ deadlineMs: 20 }).catch((error: unknown) => error)
-  assert.match(String(fault), /within \d+ ms/)
 })
 
 test('a queue that is full at the peer is BUSY too', async () => {
@@ -231,14 +169,274 @@ test('news of a script are heard, and what is not understood of them changes not
   ])
 })
 
-test('a peer with the wrong secret, or another version, is no kernel', async () => {
-  const refusal = async (options: { secret?: string; hello?: Record<string, unknown> }) => {
-    const [near, far] = await wires()
-    const kernel = codeOf(framedKernel({ name: 'python', transport: near, secret: SECRET }))
-    await fakeKernelPeer(far, { secret: SECRET, ...options }).catch(() => {})
-    return kernel
-  }
-  assert.is(await refusal({ secret: '00'.repeat(32) }), 'NOT_AUTHENTICATED')
-  assert.is(await refusal({ hello: { protocol: 2 } }), 'VERSION_MISMATCH')
-  assert.is(await refusal({ hello: { epoch: 'BAD' } }), 'MESSAGE_INVALID')
+const ofBreaks = suite('breaks of a framed link')
+ofBreaks.after.each(closePairs)
+
+ofBreaks('a peer that dies settles everything with LINK_CLOSED', async () => {
+  const { kernel, peer } = await pair()
+  const heard = [evaluate(kernel, '1'), evaluate(kernel, '2')]
+  const look = codeOf(kernel.look('globals', { modules: false, limit: 1 }, { deadlineMs: 5_000 }))
+  await peer.next('call')
+  peer.die()
+  for (const { result } of heard) assert.is(await codeOf(result), 'LINK_CLOSED')
+  assert.is(await look, 'LINK_CLOSED')
+  assert.is((await kernel.ended).reason, 'lost')
+  assert.is(await codeOf(evaluate(kernel, '3').result), 'LINK_CLOSED')
 })
+
+ofBreaks('after a break, evaluations are recalled by name and never sent again', async () => {
+  const { kernel, peer } = await pair({ rejoinMs: 5_000 })
+  const heard = evaluate(kernel, 'launch()')
+  const { id } = await peer.next('call')
+  peer.event(id, { type: 'output', stream: 'stdout', text: 'before ' })
+  await until(() => heard.text() !== '')
+  peer.die()
+  const { peer: back } = await comeBack(kernel)
+  const recall = await back.next('call')
+  assert.is(recall.method, 'recall')
+  assert.equal(recall.params, { call: heard.call })
+  back.event(recall.id, { type: 'output', stream: 'stdout', text: 'after' }).answer(recall.id, DONE)
+  assert.equal(await heard.result, DONE)
+  assert.is(heard.text(), 'before after')
+  assert.is(back.received.filter(message => message.type === 'call').length, 1)
+})
+
+ofBreaks('an evaluation that the peer does not know after a break has an unknown outcome', async () => {
+  const { kernel, peer } = await pair({ rejoinMs: 5_000 })
+  const heard = evaluate(kernel, 'launch()')
+  await peer.next('call')
+  peer.die()
+  const { peer: back } = await comeBack(kernel, {
+    script: { recall: ({ id }, one) => one.fail(id, 'unknown_call') },
+  })
+  assert.is(await codeOf(heard.result), 'LINK_CLOSED')
+  assert.is(kernel.health, 'responsive')
+  const next = evaluate(kernel, '2')
+  await until(() => back.received.some(message => message.type === 'call' && message.method === 'evaluate'))
+  back.answer(2, DONE)
+  assert.equal(await next.result, DONE)
+})
+
+ofBreaks('an abort during a break reaches the evaluation after it', async () => {
+  const { kernel, peer } = await pair({ rejoinMs: 5_000 })
+  const abort = new AbortController()
+  const heard = evaluate(kernel, 'launch()', { signal: abort.signal })
+  await peer.next('call')
+  peer.die()
+  await kernel.disconnected()
+  abort.abort()
+  const { peer: back } = await comeBack(kernel)
+  const recall = await back.next('call')
+  assert.is((await back.next('cancel')).id, recall.id)
+  back.answer(recall.id, { type: 'interrupted', elapsed_ms: 1 })
+  assert.is((await heard.result).type, 'interrupted')
+})
+
+ofBreaks('calls that are made during a break wait for its end, and looks for their deadline', async () => {
+  const { kernel, peer } = await pair({ rejoinMs: 5_000 })
+  peer.die()
+  await kernel.disconnected()
+  assert.is(await codeOf(kernel.status({ deadlineMs: 20 })), 'UNRESPONSIVE')
+  const heard = evaluate(kernel, '1')
+  const { peer: back } = await comeBack(kernel)
+  const call = await back.next('call')
+  assert.is(call.method, 'evaluate')
+  back.answer(call.id, DONE)
+  assert.equal(await heard.result, DONE)
+})
+
+ofBreaks('a peer that does not come back in time is lost, with all that is pending', async () => {
+  const { kernel, peer } = await pair({ rejoinMs: 30 })
+  const heard = evaluate(kernel, '1')
+  await peer.next('call')
+  peer.die()
+  assert.is(await codeOf(heard.result), 'LINK_CLOSED')
+  const end = await kernel.ended
+  assert.is(end.reason, 'lost')
+  assert.match(end.message, 'did not come back')
+})
+
+ofBreaks('another image, or another secret, does not take the place of the peer', async () => {
+  const { kernel, peer } = await pair({ rejoinMs: 5_000 })
+  const stranger = await comeBack(kernel, { hello: { epoch: 'deadbeef' } })
+  await stranger.rejoining
+  await stranger.peer.ended
+  await comeBack(kernel, { secret: '00'.repeat(32) }).then(
+    () => assert.unreachable('it was let in'),
+    () => {},
+  )
+  const heard = evaluate(kernel, '1')
+  peer.answer((await peer.next('call')).id, DONE)
+  assert.equal(await heard.result, DONE)
+})
+
+ofBreaks('a peer that comes back before its old line is known to be broken takes it over', async () => {
+  const { kernel, peer } = await pair({ rejoinMs: 5_000 })
+  const heard = evaluate(kernel, '1')
+  await peer.next('call')
+  const { peer: back } = await comeBack(kernel, { script: { recall: ({ id }, one) => one.answer(id, DONE) } })
+  assert.equal(await heard.result, DONE)
+  await peer.ended
+  assert.is(back.received.length > 0, true)
+})
+
+const ofSuspensions = suite('suspensions over a framed link')
+ofSuspensions.after.each(closePairs)
+
+const IN_TIME = { deadlineMs: 5_000 }
+const hello = { abilities: [...FAKE_HELLO.abilities, 'suspend', 'hold', 'suspensions'] }
+const note = (id: string, how = 'resumed') => ({
+  type: 'note',
+  name: 'suspension',
+  params: { id, how, message: 'It has ended.' },
+})
+
+function newsOf(kernel: FramedKernel): string[] {
+  const told: string[] = []
+  const as = (news: SuspensionNews) =>
+    news.type === 'suspended' ? `suspended ${news.suspension.id}` : `${news.id} ${news.how}`
+  kernel.watchSuspensions(news => told.push(as(news)))
+  return told
+}
+
+async function suspend({ kernel, peer }: { kernel: FramedKernel; peer: FakePeer }, id: string) {
+  const heard = evaluate(kernel, 'ship()')
+  peer.answer((await peer.next('call')).id, suspendedAs(id))
+  assert.is((await heard.result).type, 'suspended')
+  return heard
+}
+
+/** Waits until all that the peer has sent has been taken in: an answer comes after it. */
+async function takenIn({ kernel, peer }: { kernel: FramedKernel; peer: FakePeer }): Promise<void> {
+  const asked = kernel.status(IN_TIME)
+  peer.answer((await peer.next('call')).id, { running: null, queued: 0 })
+  await asked
+}
+
+ofSuspensions(
+  'work is sent under the names of docs/wire.md, and only a peer that can is asked to suspend',
+  async () => {
+    const { kernel, peer } = await pair({ hello })
+    const plain = await pair()
+    const suspending = { leaseMs: 900_000, hold: true }
+    const sent = async (one: { kernel: FramedKernel; peer: FakePeer }, work: object) => {
+      const asked = one.kernel.evaluate(
+        { call: newCall(), who: 'test', work: work as never, suspend: suspending },
+        {},
+      )
+      const { id, params } = await one.peer.next('call')
+      one.peer.answer(id, DONE)
+      await asked
+      const { call: _call, who: _who, ...rest } = params as Record<string, unknown>
+      return rest
+    }
+    const suspendedFor = { suspend: { lease_ms: 900_000, hold: true } }
+    assert.equal(await sent({ kernel, peer }, { type: 'source', source: '1' }), {
+      source: '1',
+      ...suspendedFor,
+    })
+    assert.equal(
+      await sent({ kernel, peer }, { type: 'frame', suspension: 's1@ab', frame: 2, source: 'x' }),
+      {
+        suspension: 's1@ab',
+        frame: 2,
+        source: 'x',
+        ...suspendedFor,
+      },
+    )
+    const way = { type: 'restart', restart: 1, value: '42' }
+    assert.equal(await sent({ kernel, peer }, { type: 'resume', suspension: 's1@ab', way }), {
+      resume: 's1@ab',
+      way: 'restart',
+      restart: 1,
+      value: '42',
+      ...suspendedFor,
+    })
+    assert.equal(await sent(plain, { type: 'source', source: '1' }), { source: '1' })
+  },
+)
+
+ofSuspensions('a suspension is told of once, and its end once, in whatever order they come', async () => {
+  const one = await pair({ hello })
+  const { kernel, peer } = one
+  const news = newsOf(kernel)
+  const heard = await suspend(one, 's1@ab')
+  assert.is((await kernel.interrupt(heard.call)).outcome, 'not_running')
+  peer.send(note('s1@ab'), note('s1@ab', 'lost'), { ...note('s9@ab'), params: { id: 7 } })
+  // Both in one piece: the end is read before whoever asked has gone on.
+  const second = evaluate(kernel, 'ship()')
+  const { id } = await peer.next('call')
+  peer.send({ type: 'return', id, result: suspendedAs('s2@ab') }, note('s2@ab', 'expired'))
+  await second.result
+  await takenIn(one)
+  assert.equal(news, ['suspended s1@ab', 's1@ab resumed', 'suspended s2@ab', 's2@ab expired'])
+})
+
+ofSuspensions('all that is suspended is lost with its image, and told so once', async () => {
+  const one = await pair({ hello })
+  const news = newsOf(one.kernel)
+  await suspend(one, 's1@ab')
+  await suspend(one, 's2@ab')
+  one.peer.die()
+  await one.kernel.ended
+  await one.kernel.close()
+  assert.equal(news.slice(2), ['s1@ab lost', 's2@ab lost'])
+})
+
+ofSuspensions(
+  'after a break, what the peer does not list any more is lost, and the rest is as it was (fault 16)',
+  async () => {
+    const one = await pair({ hello, rejoinMs: 5_000 })
+    const { kernel } = one
+    const news = newsOf(kernel)
+    await suspend(one, 's1@ab')
+    await suspend(one, 's2@ab')
+    one.peer.die()
+    const listed = { type: 'found', value: { suspensions: [suspendedAs('s2@ab').suspension] } }
+    const { peer } = await comeBack(kernel, {
+      hello,
+      script: { suspensions: ({ id }, back) => back.answer(id, listed) },
+    })
+    await until(() => news.length > 2)
+    assert.equal(news.slice(2), ['s1@ab lost'])
+    peer.send(note('s1@ab', 'expired'), note('s2@ab', 'left'))
+    await until(() => news.length > 3)
+    assert.equal(news.slice(2), ['s1@ab lost', 's2@ab left'])
+  },
+)
+
+ofSuspensions(
+  'what is recalled as suspended and is there no more begins and ends for whoever watches',
+  async () => {
+    const { kernel, peer } = await pair({
+      hello,
+      script: { suspensions: ({ id }, one) => one.answer(id, { type: 'found', value: { suspensions: [] } }) },
+    })
+    const news = newsOf(kernel)
+    const source = { type: 'source', source: 'ship()' } as const
+    const recalled = kernel.evaluate({ call: newCall(), who: 'test', work: source, again: true }, {})
+    const asked = await peer.next('call')
+    assert.is(asked.method, 'recall')
+    peer.answer(asked.id, suspendedAs('s1@ab'))
+    assert.is((await recalled).type, 'suspended')
+    await until(() => news.length > 1)
+    assert.equal(news, ['suspended s1@ab', 's1@ab lost'])
+  },
+)
+
+ofSuspensions(
+  'one that is adopted is told of, too, and a suspension that is none is MESSAGE_INVALID',
+  async () => {
+    const { kernel, peer } = await pair({ hello })
+    const news = newsOf(kernel)
+    const adopting = kernel.look('adopt', { id: 'sys.last_exc', lease_ms: 1_000 }, IN_TIME)
+    peer.answer((await peer.next('call')).id, { type: 'found', value: suspendedAs('s4@ab').suspension })
+    assert.is((await adopting).type, 'found')
+    const heard = evaluate(kernel, 'ship()')
+    peer.answer((await peer.next('call')).id, { type: 'suspended', elapsed_ms: 1 })
+    assert.is(await codeOf(heard.result), 'MESSAGE_INVALID')
+    peer.send(note('s4@ab', 'left'))
+    await until(() => news.length > 1)
+    assert.equal(news, ['suspended s4@ab', 's4@ab left'])
+  },
+)

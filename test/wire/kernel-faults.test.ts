@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync, watch } from 'node:fs'
+import { watch } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { openKernels } from '../../src/kernels/kernels.ts'
 import { connect } from '../../wire/link/transport.ts'
 import { assert, suite } from '../support/harness.ts'
 import { codeOf, evaluate, printed } from '../support/heard.ts'
@@ -26,39 +25,6 @@ const until = async (met: () => boolean) => {
   while (!met()) await new Promise(resolve => setTimeout(resolve, 10))
 }
 
-test('a kernel that is killed in mid-evaluation is LINK_CLOSED, and says what killed it (fault 1)', async () => {
-  const { kernel, pid } = await ground.launch()
-  const heard = evaluate(kernel, 'print("on its way")\nimport time\nwhile True: time.sleep(0.01)')
-  const waiting = evaluate(kernel, '1')
-  await printed(heard, 'on its way')
-  process.kill(pid, 'SIGKILL')
-  assert.is(await codeOf(heard.result), 'LINK_CLOSED')
-  assert.is(await codeOf(waiting.result), 'LINK_CLOSED')
-  const end = await kernel.ended
-  assert.is(end.reason, 'killed')
-  assert.match(end.message, 'was killed by SIGKILL')
-})
-
-test('the next call after a death finds a new epoch, in which nothing was run again (fault 1)', async () => {
-  const launch = ({ name }: { name: string }) => ground.launch({ name })
-  const kernels = openKernels({ launch, home: '/nowhere' })
-  const wanted = { root: ground.folder, env: {} }
-  const { kernel, name } = await kernels.resolve(wanted)
-  const heard = evaluate(kernel, 'open("ran", "a").write("x")\nimport time\nprint("wrote")\ntime.sleep(600)')
-  await printed(heard, 'wrote')
-  process.kill(kernel.identity.pid, 'SIGKILL')
-  assert.is(await codeOf(heard.result), 'LINK_CLOSED')
-  await kernel.ended
-  assert.match(kernels.list()[0]?.message ?? '', 'SIGKILL')
-  const next = await kernels.resolve(wanted)
-  assert.is(next.name, name)
-  assert.is.not(next.kernel.identity.epoch, kernel.identity.epoch)
-  const known = await next.kernel.look('inspect', { expr: 'time', evaluate: false }, { deadlineMs: 5_000 })
-  assert.is(known.type, 'not_found')
-  assert.is(readFileSync(join(ground.folder, 'ran'), 'utf8'), 'x')
-  await kernels.close()
-})
-
 test('a forked child that keeps the link open does not keep a dead kernel alive (fault 1)', async () => {
   const { kernel, pid } = await ground.launch()
   const source =
@@ -67,33 +33,6 @@ test('a forked child that keeps the link open does not keep a dead kernel alive 
   await printed(heard, 'forked')
   process.kill(pid, 'SIGKILL')
   assert.is(await codeOf(heard.result), 'LINK_CLOSED')
-})
-
-test('a frozen kernel is unresponsive, others are not, and it recovers without running anything twice (fault 2)', async () => {
-  const [frozen, other] = await Promise.all([
-    ground.launch({ pulse: PULSE }),
-    ground.launch({ pulse: PULSE }),
-  ])
-  const seen: string[] = []
-  frozen.kernel.watchHealth(health => seen.push(health))
-  await evaluate(frozen.kernel, 'runs = []').result
-  const heard = evaluate(frozen.kernel, 'print("before"); import time; time.sleep(0.3); runs.append(1)')
-  await printed(heard, 'before')
-  process.kill(frozen.pid, 'SIGSTOP')
-  try {
-    await until(() => frozen.kernel.health === 'unresponsive')
-    assert.is(await codeOf(evaluate(frozen.kernel, 'runs.append(2)').result), 'UNRESPONSIVE')
-    assert.is(await codeOf(frozen.kernel.status({ deadlineMs: 200 })), 'UNRESPONSIVE')
-    assert.is((await evaluate(other.kernel, '1 + 1').result).type, 'done')
-    assert.is(other.kernel.health, 'responsive')
-  } finally {
-    process.kill(frozen.pid, 'SIGCONT')
-  }
-  assert.is((await heard.result).type, 'done')
-  await until(() => frozen.kernel.health === 'responsive')
-  const runs = await evaluate(frozen.kernel, 'runs').result
-  assert.is(runs.type === 'done' && runs.values[0]?.repr.text, '[1]')
-  assert.equal(seen, ['unresponsive', 'responsive'])
 })
 
 test('an interrupt reaches code in C that holds the interpreter but looks at signals', async () => {
@@ -113,18 +52,6 @@ test('an interrupt reaches code in C that holds the interpreter but looks at sig
   await printed(again, 'go')
   setTimeout(() => abort.abort(), 400)
   assert.is((await again.result).type, 'interrupted')
-})
-
-test('a signal that comes too late for its call hits no other (fault 30)', async () => {
-  const { kernel, pid } = await ground.launch()
-  const first = evaluate(kernel, '1')
-  await first.result
-  const next = evaluate(kernel, 'import time; print("go")\nfor _ in range(150): time.sleep(0.01)')
-  await printed(next, 'go')
-  const report = kernel.interrupt(first.call)
-  process.kill(pid, 'SIGINT')
-  assert.is((await report).outcome, 'not_running')
-  assert.is((await next.result).type, 'done')
 })
 
 test('a link that breaks under a living kernel is made anew, and its evaluation is neither lost nor run twice', async () => {

@@ -1,6 +1,6 @@
-import { ABILITIES, type Kernel, type Watcher } from '../../wire/kernel.ts'
+import { ABILITIES, type Inspected, type Kernel, type Watcher } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
-import { codeOf, evaluate, newCall, printed } from '../support/heard.ts'
+import { codeOf, evaluate, found, newCall, printed } from '../support/heard.ts'
 import type { Snippets } from '../support/snippets.ts'
 import { lookFacts } from './kernel-looks.ts'
 
@@ -16,18 +16,31 @@ export interface SuiteOptions {
 const LOOK = { deadlineMs: 5_000 }
 
 /** What every kernel must satisfy, whatever its language; proved on the real runtime, and on a fresh one where it ends. */
-export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: SuiteOptions): void {
-  const test = suite(title)
+export const kernelSuite = (options: SuiteOptions): void => facts(options, { inShort: false })
+
+/**
+ * The same roads once more, for a kernel that differs from one of the whole suite in its transport, its encoding or by
+ * whom it was begun: each kind of message goes there and back, large ones in pieces.
+ */
+export const kernelSmoke = (options: SuiteOptions): void => facts(options, { inShort: true })
+
+function facts(
+  { title, snippets, open, descriptors = 'ours' }: SuiteOptions,
+  { inShort }: { readonly inShort: boolean },
+): void {
+  const short = suite(inShort ? `${title}, in short` : title)
+  /** A fact of the whole suite alone. */
+  const test = (name: string, prove: () => unknown) => inShort || short(name, prove as () => void)
   let kernel: Kernel
 
-  test.before(async () => {
+  short.before(async () => {
     kernel = await open()
   })
-  test.after(async () => {
+  short.after(async () => {
     await kernel?.close()
   })
   // What a fact that failed has left running would have all others wait.
-  test.after.each(async () => {
+  short.after.each(async () => {
     const running = (await kernel?.status(LOOK))?.running
     if (running) await kernel.interrupt(running.call)
   })
@@ -59,13 +72,7 @@ export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: Sui
     assert.ok(evaluated.elapsed_ms >= 0)
   })
 
-  test('a statement has no value, and what it did is there for the next evaluation', async () => {
-    const evaluated = await run(snippets.assign('kept', snippets.expression.source))
-    assert.equal(evaluated.type === 'done' && evaluated.values, [])
-    assert.equal(await valuesOf('kept'), [snippets.expression.repr])
-  })
-
-  test('output of both streams comes in order, and all of it before the result', async () => {
+  short('output of both streams comes in order, and all of it before the result', async () => {
     const { print, inOrder } = snippets
     const heard = evaluate(
       kernel,
@@ -92,7 +99,14 @@ export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: Sui
     },
   )
 
-  test('an exception keeps its message, its frames and the output before it', async () => {
+  short('what is larger than one piece arrives whole, both ways', async () => {
+    const long = 'y'.repeat(200_000)
+    const heard = evaluate(kernel, snippets.print('stdout', long))
+    assert.is((await heard.result).type, 'done')
+    assert.is(heard.text(), `${long}\n`)
+  })
+
+  short('an exception keeps its message, its frames and the output before it', async () => {
     const { raises, print, inOrder } = snippets
     const heard = evaluate(kernel, inOrder(print('stdout', 'before'), raises.source('boom')))
     const evaluated = await heard.result
@@ -108,27 +122,6 @@ export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: Sui
     assert.is(heard.text(), 'before\n')
   })
 
-  test('an exception in code with a place points to the lines of that file', async () => {
-    const source = snippets.raises.source('placed')
-    const place = { file: '/nowhere/app.file', line: 40 }
-    const evaluated = await kernel.evaluate(
-      { call: newCall(), who: 'test', work: { type: 'source', source, place } },
-      {},
-    )
-    if (evaluated.type !== 'raised') throw new Error(evaluated.type)
-    for (const frame of evaluated.exception.frames) {
-      assert.is(frame.file, snippets.raises.unplaced ? null : place.file)
-      if (snippets.raises.unplaced) continue
-      assert.ok((frame.line ?? 0) >= 40 && (frame.line ?? 0) < 40 + source.split('\n').length)
-    }
-  })
-
-  test('code that is not code is an exception of the language, and nothing of it runs', async () => {
-    const heard = evaluate(kernel, snippets.inOrder(snippets.print('stdout', 'ran'), snippets.malformed))
-    assert.is((await heard.result).type, 'raised')
-    assert.is(heard.text(), '')
-  })
-
   test('a long text is cut, and the rest of it can be read', async () => {
     const evaluated = await run(snippets.longText.source(20_000))
     const repr = evaluated.type === 'done' ? evaluated.values[0]?.repr : undefined
@@ -136,14 +129,11 @@ export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: Sui
     assert.is(repr.truncated, true)
     const total = snippets.longText.reprLength(20_000)
     assert.is(repr.original_len, total)
-    const piece = await kernel.look('more', { handle: repr.handle, from: repr.text.length, count: 100 }, LOOK)
-    if (piece.type !== 'found' || piece.value.type !== 'text') throw new Error(piece.type)
-    assert.is(piece.value.text, 'x'.repeat(100))
-    assert.is(piece.value.total, total)
-    const last = await kernel.look('more', { handle: repr.handle, from: total - 10, count: 100 }, LOOK)
-    if (last.type !== 'found' || last.value.type !== 'text') throw new Error(last.type)
-    assert.is(last.value.text.length, 10)
-    assert.is(last.value.next, null)
+    const { handle } = repr
+    const piece = await found(kernel, 'more', { handle, from: repr.text.length, count: 100 })
+    assert.equal(piece.type === 'text' && [piece.text, piece.total], ['x'.repeat(100), total])
+    const last = await found(kernel, 'more', { handle, from: total - 10, count: 100 })
+    assert.equal(last.type === 'text' && [last.text.length, last.next], [10, null])
   })
 
   test('a value worth it has a handle that leads to its inspection', async () => {
@@ -151,19 +141,8 @@ export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: Sui
     const evaluated = await run(source)
     const handle = evaluated.type === 'done' ? evaluated.values[0]?.handle : undefined
     if (!handle) throw new Error('it has no handle')
-    const found = await kernel.look('inspect', { expr: handle, evaluate: false }, LOOK)
-    if (found.type !== 'found') throw new Error(found.type)
-    assert.is(found.value.kind, kind)
-    assert.is(found.value.read, 'static')
-    const { size } = found.value
-    assert.is(size && 'len' in size && size.len, length)
-  })
-
-  test('a handle of another life is stale, and says so', async () => {
-    for (const handle of ['@ffff.1', '@ffff.99999']) {
-      assert.is((await kernel.look('inspect', { expr: handle, evaluate: false }, LOOK)).type, 'stale_handle')
-      assert.is((await kernel.look('more', { handle, from: 0, count: 10 }, LOOK)).type, 'stale_handle')
-    }
+    const { kind: its, read, size } = await found(kernel, 'inspect', { expr: handle, evaluate: false })
+    assert.equal([its, read, size && 'len' in size && size.len], [kind, 'static', length])
   })
 
   test('globals are sorted, filtered and paged, and none of them is ours', async () => {
@@ -171,22 +150,13 @@ export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: Sui
     const names = ['zz_page_1', 'zz_page_2', 'zz_page_3']
     await run(inOrder(...names.map(name => assign(name, expression.source))))
     const query = { filter: 'ZZ_page', modules: false, limit: 2 }
-    const first = await kernel.look('globals', query, LOOK)
-    if (first.type !== 'found') throw new Error(first.type)
-    assert.equal(
-      first.value.globals,
-      names.slice(0, 2).map(name => ({ name, type_name: expression.type })),
-    )
-    assert.is(first.value.total, 3)
-    const rest = await kernel.look('globals', { ...query, after: first.value.next ?? '' }, LOOK)
-    if (rest.type !== 'found') throw new Error(rest.type)
-    assert.equal(
-      rest.value.globals.map(({ name }) => name),
-      names.slice(2),
-    )
-    assert.is(rest.value.next, undefined)
-    const ours = await kernel.look('globals', { filter: 'imago', modules: true, limit: 10 }, LOOK)
-    assert.is(ours.type === 'found' && ours.value.total, 0)
+    const [one, two, three] = names.map(name => ({ name, type_name: expression.type }))
+    const first = await found(kernel, 'globals', query)
+    assert.equal([first.globals, first.total], [[one, two], 3])
+    const rest = await found(kernel, 'globals', { ...query, after: first.next ?? '' })
+    assert.equal([rest.globals, rest.next], [[three], undefined])
+    const ours = await found(kernel, 'globals', { filter: 'imago', modules: true, limit: 10 })
+    assert.is(ours.total, 0)
   })
 
   test('inspection tells what is static, what must be evaluated, what is not there and what is no expression', async () => {
@@ -194,18 +164,12 @@ export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: Sui
     await run(assign('seen_value', expression.source))
     const inspect = (expr: string, evaluate = false) => kernel.look('inspect', { expr, evaluate }, LOOK)
 
-    const stored = await inspect('seen_value')
-    if (stored.type !== 'found') throw new Error(stored.type)
-    assert.is(stored.value.read, 'static')
-    assert.is(stored.value.type.name, expression.type)
-    assert.is(stored.value.repr && 'text' in stored.value.repr && stored.value.repr.text, expression.repr)
-
+    const shown = ({ read, type, repr }: Inspected) => [read, type.name, repr && 'text' in repr && repr.text]
+    const stored = await found(kernel, 'inspect', { expr: 'seen_value', evaluate: false })
+    assert.equal(shown(stored), ['static', expression.type, expression.repr])
     assert.is((await inspect(call.source)).type, 'needs_evaluation')
-    const evaluated = await inspect(call.source, true)
-    if (evaluated.type !== 'found') throw new Error(evaluated.type)
-    assert.is(evaluated.value.read, 'evaluated')
-    assert.is(evaluated.value.repr && 'text' in evaluated.value.repr && evaluated.value.repr.text, call.repr)
-
+    const evaluated = await found(kernel, 'inspect', { expr: call.source, evaluate: true })
+    assert.equal([evaluated.read, shown(evaluated)[2]], ['evaluated', call.repr])
     const missing = await inspect('seen_valeu')
     if (missing.type !== 'not_found') throw new Error(missing.type)
     assert.ok(missing.nearest.includes(snippets.qualified('seen_value')))
@@ -213,22 +177,26 @@ export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: Sui
     assert.is((await inspect(snippets.malformed, true)).type, 'malformed')
   })
 
-  test('looking works while an evaluation runs; what would have to run waits its turn or is busy', async () => {
-    const { print, forever, inOrder, call } = snippets
-    const heard = evaluate(kernel, inOrder(print('stdout', 'started'), forever))
-    await printed(heard, 'started')
-    assert.is((await kernel.look('globals', { modules: false, limit: 5 }, LOOK)).type, 'found')
-    assert.is((await kernel.look('inspect', { expr: 'seen_value', evaluate: false }, LOOK)).type, 'found')
-    const busy = await kernel.look('inspect', { expr: call.source, evaluate: true }, LOOK)
-    assert.is(busy.type, 'busy')
-    assert.is(busy.type === 'busy' && busy.call, heard.call)
-    const status = await kernel.status(LOOK)
-    assert.is(status.running?.call, heard.call)
-    assert.is(status.queued, 0)
-    assert.is((await kernel.interrupt(heard.call)).outcome, 'stopped')
-    assert.is((await heard.result).type, 'interrupted')
-    assert.equal(await kernel.status(LOOK), { running: null, queued: 0 })
-  })
+  short(
+    'looking works while an evaluation runs; what would have to run waits its turn or is busy',
+    async () => {
+      const { print, forever, inOrder, call } = snippets
+      await run(snippets.assign('seen_value', snippets.expression.source))
+      const heard = evaluate(kernel, inOrder(print('stdout', 'started'), forever))
+      await printed(heard, 'started')
+      assert.is((await kernel.look('globals', { modules: false, limit: 5 }, LOOK)).type, 'found')
+      assert.is((await kernel.look('inspect', { expr: 'seen_value', evaluate: false }, LOOK)).type, 'found')
+      const busy = await kernel.look('inspect', { expr: call.source, evaluate: true }, LOOK)
+      assert.is(busy.type, 'busy')
+      assert.is(busy.type === 'busy' && busy.call, heard.call)
+      const status = await kernel.status(LOOK)
+      assert.is(status.running?.call, heard.call)
+      assert.is(status.queued, 0)
+      assert.is((await kernel.interrupt(heard.call)).outcome, 'stopped')
+      assert.is((await heard.result).type, 'interrupted')
+      assert.equal(await kernel.status(LOOK), { running: null, queued: 0 })
+    },
+  )
 
   test('an interrupt hits only the call that it names', async () => {
     const { print, forever, inOrder, expression } = snippets
@@ -247,22 +215,6 @@ export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: Sui
     assert.is(third.text(), '')
   })
 
-  test('aborting the signal interrupts what runs, withdraws what waits, and sends nothing that is late', async () => {
-    const { print, forever, inOrder } = snippets
-    const [running, waiting] = [new AbortController(), new AbortController()]
-    const first = evaluate(kernel, inOrder(print('stdout', 'started'), forever), { signal: running.signal })
-    const second = evaluate(kernel, print('stdout', 'second'), { signal: waiting.signal })
-    await printed(first, 'started')
-    waiting.abort()
-    assert.is((await second.result).type, 'withdrawn')
-    running.abort()
-    assert.is((await first.result).type, 'interrupted')
-    const late = evaluate(kernel, print('stdout', 'late'), { signal: running.signal })
-    assert.is((await late.result).type, 'withdrawn')
-    await run(snippets.expression.source)
-    assert.is(second.text() + late.text(), '')
-  })
-
   test('a cancel at the moment of completion ends each call once, and never hits the next one (fault 30)', async () => {
     for (let round = 0; round < 100; round++) {
       const abort = new AbortController()
@@ -276,7 +228,7 @@ export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: Sui
     }
   })
 
-  test('code that reads a line gets the answer of whoever asked for it', async () => {
+  short('code that reads a line gets the answer of whoever asked for it', async () => {
     const { readLine } = snippets
     const questions: unknown[] = []
     const ask = async (question: unknown) => {
@@ -326,9 +278,9 @@ export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: Sui
     assert.equal(await valuesOf('turn'), ['63'])
   })
 
-  lookFacts(test, { snippets, kernel: () => kernel })
+  if (!inShort) lookFacts(short, { snippets, kernel: () => kernel })
 
-  test('close settles what is pending with LINK_CLOSED, and everything afterwards', async () => {
+  short('close settles what is pending with LINK_CLOSED, and everything afterwards', async () => {
     const other = await open()
     const health: string[] = []
     other.watchHealth(now => health.push(now))
@@ -345,57 +297,5 @@ export function kernelSuite({ title, snippets, open, descriptors = 'ours' }: Sui
     assert.is(await codeOf(other.look('globals', { modules: false, limit: 1 }, LOOK)), 'LINK_CLOSED')
     assert.is(await codeOf(other.interrupt(first.call)), 'LINK_CLOSED')
     await other.close()
-  })
-}
-
-/**
- * The same roads once more, for a kernel that differs from one of the whole suite in its transport, its encoding or by
- * whom it was begun: each kind of message goes there and back, large ones in pieces.
- */
-export function kernelSmoke({ title, snippets, open }: Omit<SuiteOptions, 'descriptors'>): void {
-  const test = suite(`${title}, in short`)
-  let kernel: Kernel
-
-  test.before(async () => {
-    kernel = await open()
-  })
-  test.after(async () => {
-    await kernel?.close()
-  })
-
-  test('it says who it is; a value, output in order, an error and an answer come over', async () => {
-    const { expression, inOrder, print, raises, readLine } = snippets
-    assert.is(kernel.identity.language, snippets.language)
-    const heard = evaluate(kernel, inOrder(print('stdout', 'one'), print('stderr', 'two'), expression.source))
-    const ended = await heard.result
-    assert.is(ended.type === 'done' && ended.values[0]?.repr.text, expression.repr)
-    assert.is(heard.text(), 'one\ntwo\n')
-    const raised = await evaluate(kernel, raises.source('boom')).result
-    assert.is(raised.type === 'raised' && raised.exception.type.name, raises.type)
-    const asked = await evaluate(kernel, readLine.source('who? '), { ask: async () => 'a line' }).result
-    assert.is(asked.type === 'done' && asked.values[0]?.repr.text, readLine.repr('a line'))
-  })
-
-  test('what is larger than one piece arrives whole, both ways', async () => {
-    const long = 'y'.repeat(200_000)
-    const heard = evaluate(kernel, snippets.print('stdout', long))
-    assert.is((await heard.result).type, 'done')
-    assert.is(heard.text(), `${long}\n`)
-  })
-
-  test('a look is answered while code runs, which an interrupt stops', async () => {
-    const { print, forever, inOrder } = snippets
-    const heard = evaluate(kernel, inOrder(print('stdout', 'started'), forever))
-    await printed(heard, 'started')
-    assert.is((await kernel.look('globals', { modules: false, limit: 5 }, LOOK)).type, 'found')
-    assert.is((await kernel.status(LOOK)).running?.call, heard.call)
-    assert.is((await kernel.interrupt(heard.call)).outcome, 'stopped')
-    assert.is((await heard.result).type, 'interrupted')
-  })
-
-  test('close ends it, and what is asked afterwards is LINK_CLOSED', async () => {
-    await kernel.close()
-    assert.is((await kernel.ended).reason, 'closed')
-    assert.is(await codeOf(evaluate(kernel, snippets.expression.source).result), 'LINK_CLOSED')
   })
 }

@@ -1,9 +1,8 @@
 import type { Kernel } from '../../wire/kernel.ts'
 import { assert, type Suite, suite } from '../support/harness.ts'
 import { codeOf } from '../support/heard.ts'
-import type { SuspendingSnippets } from '../support/snippets-suspending.ts'
-import { LOOK, SuspendingKernel, shownIn, suspensionIn } from '../support/suspended.ts'
-import { resumeFacts } from './kernel-resumes.ts'
+import type { Resumes, SuspendingSnippets } from '../support/snippets-suspending.ts'
+import { type Doing, LOOK, SuspendingKernel, shownIn, suspensionIn } from '../support/suspended.ts'
 
 export interface SuspensionOptions {
   readonly title: string
@@ -41,7 +40,7 @@ export function suspensionSuite(options: SuspensionOptions): void {
 
 type On = () => SuspendingKernel
 
-function lookFacts(test: Suite, on: On, { fails, how, expression, deep, frame }: SuspendingSnippets): void {
+function lookFacts(test: Suite, on: On, { fails, how, expression, frame }: SuspendingSnippets): void {
   test('an error suspends an evaluation that asks for it, and no other', async () => {
     assert.is((await on().run(fails.source, null).result).type, 'raised')
     const before = on().news.length
@@ -89,48 +88,6 @@ function lookFacts(test: Suite, on: On, { fails, how, expression, deep, frame }:
     if (frame !== undefined) assert.match(frames[inner]?.call ?? '', fails.argument.repr)
   })
 
-  test('a deep stack is told page by page, and each frame of it once', async () => {
-    const { source, function: name } = deep(400)
-    const { id } = await on().suspend(source)
-    const numbers: number[] = []
-    let deepest = 0
-    for (let from: number | null = 0; from !== null; ) {
-      const page: Awaited<ReturnType<SuspendingKernel['state']>> = await on().state(id, from, 100)
-      assert.ok(page.frames.length <= 100)
-      numbers.push(...page.frames.map(frame => frame.number))
-      deepest += page.frames.filter(frame => frame.function === name).length
-      from = page.next
-      if (page.frames_total !== null && from === null) assert.is(page.frames_total, numbers.length)
-    }
-    assert.equal(
-      numbers,
-      numbers.map((_, number) => number),
-    )
-    assert.ok(deepest >= 400, `${deepest} frames`)
-    assert.equal(
-      (await on().state(id, 5, 1)).frames.map(frame => frame.number),
-      [5],
-    )
-    assert.equal((await on().state(id, 100_000, 5)).frames, [])
-  })
-
-  test('a frame shows its locals, and one worth it has a handle that leads on', async () => {
-    const { id } = await on().suspend(fails.source)
-    const number = await on().frameOf(id, fails.inner)
-    const found = await on().kernel.look('frame', { suspension: id, frame: number }, LOOK)
-    if (found.type !== 'found') throw new Error(found.type)
-    const { locals, can, around } = found.value
-    assert.is(can.includes('evaluate'), frame !== undefined)
-    assert.ok(around === null || around.lines.length > 0)
-    if (frame === undefined) return
-    const argument = locals.find(one => one.name === fails.argument.name)
-    assert.equal([argument?.argument, argument?.value.repr.text], [true, fails.argument.repr])
-    const handle = locals.find(one => one.name === fails.list)?.value.handle
-    if (handle === undefined) throw new Error(`no handle among ${JSON.stringify(locals)}`)
-    const inspected = await on().kernel.look('inspect', { expr: handle, evaluate: false }, LOOK)
-    assert.is(inspected.type, 'found')
-  })
-
   test('what is not there is not found, and what lives is named beside it', async () => {
     const { id } = await on().suspend(fails.source)
     const wrong = id.replace(/^s\d+/, 's99999')
@@ -151,7 +108,7 @@ function lookFacts(test: Suite, on: On, { fails, how, expression, deep, frame }:
   })
 }
 
-function leaseFacts(test: Suite, on: On, { fails, frame }: SuspendingSnippets): void {
+function leaseFacts(test: Suite, on: On, { fails }: SuspendingSnippets): void {
   test('a lease that nobody renews is ended by the image itself, and told so once', async () => {
     const { id } = await on().suspend(fails.source, { leaseMs: 60 })
     assert.equal(await on().end(id), ['expired'])
@@ -170,24 +127,6 @@ function leaseFacts(test: Suite, on: On, { fails, frame }: SuspendingSnippets): 
     const found = await on().kernel.look('suspensions', {}, LOOK)
     return found.type === 'found' ? (found.value.suspensions[0]?.expires_in_ms ?? 0) : 0
   }
-
-  test('whoever looks to renew one, or works with it, has its time begin anew', async () => {
-    const { id } = await on().suspend(fails.source)
-    const look = { suspension: id, renew: true } as const
-    const comers: readonly (() => Promise<unknown>)[] = [
-      () => on().kernel.look('suspension', { ...look, from: 0, count: 5 }, LOOK),
-      () => on().kernel.look('frame', { ...look, frame: 0 }, LOOK),
-      ...(frame ? [() => on().inFrame(id, 0, fails.argument.name).result] : []),
-    ]
-    for (const come of comers) {
-      const before = await left()
-      let low = before
-      while (low > before - 1_000) low = await left()
-      // However slow the machine, at some time it is asked soon enough after somebody came.
-      do await come()
-      while ((await left()) <= low)
-    }
-  })
 
   test('a look that does not renew, and whatever is refused or not found, leaves one the time that it has', async () => {
     const { id } = await on().suspend(fails.source)
@@ -209,19 +148,6 @@ function leaseFacts(test: Suite, on: On, { fails, frame }: SuspendingSnippets): 
       assert.ok(now <= low, `${come}: ${low} ms, then ${now} ms`)
     }
   })
-
-  test('the ninth error at a time ends its evaluation, and says why', async () => {
-    const ids: string[] = []
-    for (let number = 0; number < 8; number++) ids.push((await on().suspend(fails.source)).id)
-    assert.is(new Set(ids).size, 8)
-    assert.equal(await on().live(), ids.toReversed())
-    const ninth = await on().run(fails.source).result
-    if (ninth.type !== 'raised') throw new Error(ninth.type)
-    assert.match((ninth.exception.notes ?? []).join('\n'), '8')
-    assert.is((await on().leave(ids[3] ?? '')).type, 'left')
-    const next = await on().suspend(fails.source)
-    assert.is(ids.includes(next.id), false)
-  })
 }
 
 function endFacts(test: Suite, { snippets, open }: SuspensionOptions): void {
@@ -239,5 +165,143 @@ function endFacts(test: Suite, { snippets, open }: SuspensionOptions): void {
       ids.map(() => ['lost']),
     )
     assert.is(await codeOf(other.leave(ids[0] ?? '')), 'LINK_CLOSED')
+  })
+}
+
+/** How suspended evaluations go on, in every kernel that declares `suspend`. */
+function resumeFacts(test: Suite, on: On, snippets: SuspendingSnippets): void {
+  const { fails, frame, holds, expression } = snippets
+  if (frame !== undefined) {
+    frameFacts(test, on, { fails, frame })
+    nestedFacts(test, on, { fails, frame })
+  }
+  restartFacts(test, on, snippets)
+  if (frame !== undefined && holds !== undefined) holdFacts(test, on, { fails, frame, holds, expression })
+}
+
+async function printed({ text }: Doing, what: string): Promise<void> {
+  while (!text().includes(what)) await new Promise(resolve => setTimeout(resolve, 5))
+}
+
+/** What is suspended once nothing has been mended, and has been mended since. */
+async function mended(on: On, { source, mend, unmend }: Resumes) {
+  await on().run(unmend, null).result
+  const doing = on().run(source)
+  const { id } = suspensionIn(await doing.result)
+  await on().run(mend, null).result
+  return { ...doing, id }
+}
+
+type InFrames = Pick<Required<SuspendingSnippets>, 'fails' | 'frame'>
+
+function frameFacts(test: Suite, on: On, { fails, frame }: InFrames): void {
+  test('code in a frame sees its variables, and what it sets is seen there afterwards', async () => {
+    const { id } = await on().suspend(fails.source)
+    const number = await on().frameOf(id, fails.inner)
+    assert.equal(shownIn(await on().inFrame(id, number, frame.reads).result), [frame.repr])
+    assert.is((await on().inFrame(id, number, frame.sets).result).type, 'done')
+    assert.equal(shownIn(await on().inFrame(id, number, frame.reads).result), [frame.reprAfter])
+    const refused = await on().inFrame(id, 99_999, frame.reads).result
+    assert.is(refused.type === 'refused' && refused.reason, 'malformed')
+    assert.equal(await on().live(), [id])
+  })
+}
+
+function nestedFacts(test: Suite, on: On, { fails, frame }: InFrames): void {
+  const nest = async () => {
+    const outer = await on().suspend(fails.source)
+    const number = await on().frameOf(outer.id, fails.inner)
+    const doing = on().inFrame(outer.id, number, frame.fails)
+    return { outer, inner: suspensionIn(await doing.result), call: doing.call }
+  }
+
+  test('an error of code in a frame suspends one level deeper, and ends by itself', async () => {
+    const { outer, inner, call } = await nest()
+    assert.equal([inner.level, inner.within, inner.call], [2, outer.id, call])
+    assert.equal(await on().live(), [inner.id, outer.id])
+    assert.is((await on().leave(inner.id)).type, 'left')
+    assert.equal(await on().live(), [outer.id])
+    const number = await on().frameOf(outer.id, fails.inner)
+    assert.equal(shownIn(await on().inFrame(outer.id, number, frame.reads).result), [frame.repr])
+    assert.equal([on().endsOf(inner.id), on().endsOf(outer.id)], [['left'], []])
+  })
+
+  test('the outer one can be looked at while another stands on it, and takes that with it when it ends', async () => {
+    const { outer, inner } = await nest()
+    assert.is((await on().state(outer.id)).suspension.id, outer.id)
+    assert.is((await on().leave(outer.id)).type, 'left')
+    assert.equal(await on().live(), [])
+    assert.equal(await on().end(inner.id), ['within'])
+    assert.equal(await on().end(outer.id), ['left'])
+  })
+}
+
+function restartFacts(test: Suite, on: On, { fails, resumes, loops, expression }: SuspendingSnippets): void {
+  test('a restart goes on with what was mended, and whoever took it has the output and the value', async () => {
+    const first = await mended(on, resumes)
+    const going = await on().restart(first.id, resumes.restart)
+    assert.equal(shownIn(await going.result), [resumes.repr])
+    assert.equal([first.text(), going.text()], ['before\n', resumes.prints])
+    assert.equal(await on().end(first.id), ['resumed'])
+    assert.equal(await on().live(), [])
+  })
+
+  test('what is left has no value, and is there no more', async () => {
+    const { id } = await on().suspend(fails.source)
+    assert.is((await on().leave(id)).type, 'left')
+    assert.equal(await on().end(id), ['left'])
+    const missing = await on().kernel.look('suspension', { suspension: id, from: 0, count: 5 }, LOOK)
+    assert.is(missing.type, 'not_found')
+    const refused = await on().resume(id, { type: 'restart', restart: 0 }).result
+    assert.is(refused.type === 'refused' && refused.reason, 'not_found')
+    assert.equal(on().endsOf(id), ['left'])
+  })
+
+  test('what was resumed is interrupted by the call that resumed it, and by no other', async () => {
+    const first = await mended(on, loops)
+    const going = await on().restart(first.id, loops.restart)
+    await printed(going, 'looping')
+    assert.is((await on().kernel.status(LOOK)).running?.call, going.call)
+    assert.is((await on().kernel.interrupt(first.call)).outcome, 'not_running')
+    assert.is((await on().kernel.interrupt(going.call)).outcome, 'stopped')
+    assert.is((await going.result).type, 'interrupted')
+    assert.equal(shownIn(await on().run(expression.source).result), [expression.repr])
+    assert.equal(await on().live(), [])
+  })
+}
+
+type Holding = InFrames & Pick<Required<SuspendingSnippets>, 'holds' | 'expression'>
+
+function holdFacts(test: Suite, on: On, { fails, holds, frame, expression }: Holding): void {
+  const hold = { leaseMs: 600_000, hold: true }
+
+  test('a stack that is held has not unwound, and does so when its error is let go on', async () => {
+    const doing = on().run(holds.source, hold)
+    const suspension = suspensionIn(await doing.result)
+    assert.is(suspension.how, 'held')
+    assert.is(doing.text(), '')
+    assert.equal(shownIn(await on().run(expression.source).result), [expression.repr])
+    const number = await on().frameOf(suspension.id, fails.inner)
+    assert.equal(shownIn(await on().inFrame(suspension.id, number, frame.reads).result), [frame.repr])
+    const going = await on().restart(suspension.id, holds.goesOn)
+    const ended = await going.result
+    assert.is(ended.type === 'raised' && ended.exception.message, fails.message)
+    assert.equal([doing.text(), going.text()], ['', 'unwound\n'])
+    assert.equal(await on().end(suspension.id), ['resumed'])
+  })
+
+  test('of stacks that are held the newest goes on, is left or expires, and then the one before it', async () => {
+    const ids: string[] = []
+    for (let number = 0; number < 3; number++) ids.push((await on().suspend(holds.source, hold)).id)
+    const [first = '', second = '', third = ''] = ids
+    assert.is((await on().leave(third)).type, 'left')
+    assert.is((await on().kernel.look('lease', { suspension: second, lease_ms: 60 }, LOOK)).type, 'found')
+    assert.equal(await on().end(second), ['expired'])
+    assert.is((await (await on().restart(first, holds.goesOn)).result).type, 'raised')
+    assert.equal(
+      ids.map(id => on().endsOf(id)),
+      [['resumed'], ['expired'], ['left']],
+    )
+    assert.equal(shownIn(await on().run(expression.source).result), [expression.repr])
   })
 }

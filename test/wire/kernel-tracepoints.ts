@@ -1,6 +1,6 @@
 import type { Kernel, Looked, LookName, Looks, TracedCall, Tracepoint } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
-import { evaluate } from '../support/heard.ts'
+import { evaluate, found } from '../support/heard.ts'
 import { until } from '../support/rig.ts'
 import type { TracingSnippets } from '../support/snippets-tracing.ts'
 
@@ -17,7 +17,7 @@ const LONG_MS = 600_000
 /** What every kernel must keep that can trace functions, proved on the real runtime. */
 export function tracepointFacts({ title, snippets, open }: TracingOptions): void {
   const test = suite(`${title}: tracepoints`)
-  const { area, beat, countdown } = snippets
+  const { area, beat } = snippets
   let kernel: Kernel
 
   test.before(async () => {
@@ -29,7 +29,7 @@ export function tracepointFacts({ title, snippets, open }: TracingOptions): void
     await kernel.close()
   })
   test.after.each(async () => {
-    for (const { id } of (await traces()).tracepoints) await found('untrace', { tracepoint: id })
+    for (const { id } of (await traces()).tracepoints) await found(kernel, 'untrace', { tracepoint: id })
   })
 
   async function resultOf(source: string): Promise<string | undefined> {
@@ -41,18 +41,10 @@ export function tracepointFacts({ title, snippets, open }: TracingOptions): void
     name: Name,
     query: Looks[Name]['query'],
   ): Promise<Looked<Looks[Name]['found']>> => kernel.look(name, query, LOOK)
-  async function found<Name extends LookName>(
-    name: Name,
-    query: Looks[Name]['query'],
-  ): Promise<Looks[Name]['found']> {
-    const looked = await look(name, query)
-    if (looked.type !== 'found') throw new Error(`${name}: ${JSON.stringify(looked)}`)
-    return looked.value
-  }
   const trace = (name: string, calls = 10, expires_ms = LONG_MS, who = 'test'): Promise<Tracepoint> =>
-    found('trace', { name, calls, expires_ms, who })
+    found(kernel, 'trace', { name, calls, expires_ms, who })
   const traces = (tracepoint?: Tracepoint, from = 1, count = 100) =>
-    found('traces', { ...(tracepoint && { tracepoint: tracepoint.id }), from, count })
+    found(kernel, 'traces', { ...(tracepoint && { tracepoint: tracepoint.id }), from, count })
   const callsOf = async (tracepoint: Tracepoint) => (await traces(tracepoint)).calls
   const stateOf = async (tracepoint: Tracepoint) => (await traces(tracepoint)).tracepoints[0]?.state
   const { source: asked, value: answer } = snippets.untouched
@@ -102,11 +94,11 @@ export function tracepointFacts({ title, snippets, open }: TracingOptions): void
   test('it ends when it is told to, and what it has taken down is kept', async () => {
     const on = await trace(area.name)
     await resultOf(area.call(4))
-    assert.is((await found('untrace', { tracepoint: on.id })).state, 'removed')
+    assert.is((await found(kernel, 'untrace', { tracepoint: on.id })).state, 'removed')
     await untilUntouched()
     await resultOf(area.call(5))
     assert.equal((await callsOf(on)).map(textsOf), [['4', '2']])
-    assert.is((await found('untrace', { tracepoint: on.id })).state, 'removed')
+    assert.is((await found(kernel, 'untrace', { tracepoint: on.id })).state, 'removed')
   })
 
   test('a call that fails is told with its error, and one that is left otherwise as left', async () => {
@@ -119,40 +111,6 @@ export function tracepointFacts({ title, snippets, open }: TracingOptions): void
     assert.is(failed.outcome.exception.type.name, snippets.fails.type)
     assert.is(failed.outcome.exception.message, 'no luck')
     assert.is((await callsOf(leaving))[0]?.outcome.type, 'left')
-  })
-
-  test('calls within calls are told how deep they stand, and those past the wanted ones are counted', async () => {
-    const on = await trace(countdown.name, 3)
-    await resultOf(countdown.call(20))
-    const { tracepoints, calls } = await traces(on)
-    assert.equal(
-      calls.map(call => call.depth),
-      [0, 1, 2],
-    )
-    assert.equal(calls.map(textsOf), [['20'], ['19'], ['18']])
-    assert.is(tracepoints[0]?.seen, 21)
-    assert.is(await stateOf(on), 'full')
-  })
-
-  test('calls of threads that run all the while are told with the names of those', async () => {
-    await resultOf(beat.start(3))
-    const on = await trace(beat.name, 200)
-    await until(async () => (await stateOf(on)) === 'full', '200 beats')
-    const { calls, next } = await traces(on, 1, 100)
-    assert.is(next, 101)
-    const rest = await traces(on, 101, 100)
-    assert.is(rest.next, null)
-    const all = [...calls, ...rest.calls]
-    assert.equal(
-      all.map(call => call.number),
-      Array.from({ length: 200 }, (_, index) => index + 1),
-    )
-    assert.ok(all.every(call => /^heart-\d$/.test(call.thread) && call.depth === 0))
-    for (const call of all) {
-      if (call.outcome.type !== 'returned') throw new Error(JSON.stringify(call))
-      assert.is(call.outcome.values[0]?.repr.text, textsOf(call)?.[0])
-    }
-    await untilUntouched()
   })
 
   test('threads at once lose no call, and take none twice', async () => {
@@ -174,7 +132,7 @@ export function tracepointFacts({ title, snippets, open }: TracingOptions): void
     })
     do {
       const on = await trace(area.name, 1000)
-      await found('untrace', { tracepoint: on.id })
+      await found(kernel, 'untrace', { tracepoint: on.id })
       rounds++
     } while (!over)
     const evaluated = await running
@@ -191,7 +149,7 @@ export function tracepointFacts({ title, snippets, open }: TracingOptions): void
     const passed = made?.arguments[0]?.value
     assert.is(passed?.type.name, type)
     assert.match(passed?.repr.text ?? '', /kept.*7/)
-    const inspected = await found('inspect', { expr: passed?.handle ?? '', evaluate: false })
+    const inspected = await found(kernel, 'inspect', { expr: passed?.handle ?? '', evaluate: false })
     assert.is(inspected.type.name, type)
     assert.is(await resultOf(snippets.fired), '0')
   })
@@ -213,17 +171,6 @@ export function tracepointFacts({ title, snippets, open }: TracingOptions): void
     ] as const)
       assert.is((await look('trace', { ...query, name: area.name, calls, expires_ms })).type, 'malformed')
     await untilUntouched()
-  })
-
-  test('a tracepoint that was never there is not found, and those that are there are named', async () => {
-    const on = await trace(area.name)
-    for (const looked of [
-      await look('untrace', { tracepoint: 't9999@none' }),
-      await look('traces', { tracepoint: 't9999@none', from: 1, count: 10 }),
-    ]) {
-      if (looked.type !== 'not_found') throw new Error(looked.type)
-      assert.ok(looked.nearest.includes(on.id))
-    }
   })
 
   test('names are never used twice, and no more than 16 are on', async () => {

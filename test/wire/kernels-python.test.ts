@@ -10,36 +10,21 @@ import { suspensionSuite } from './kernel-suspensions.ts'
 import { tracepointFacts } from './kernel-tracepoints.ts'
 
 /**
- * Real Python: one that Imago starts, and a program that was there before. Each has all facts once, the one in JSON over a
- * Unix socket and the other, where msgpack is installed, in msgpack over TCP; the other transports and encodings in short.
+ * Real Python. All facts once, on one that Imago starts; in short over every other transport and encoding, and in a
+ * program that was there before.
  */
-const attached = {
-  snippets: { ...PYTHON, cannot: [...PYTHON.cannot, 'hold'] },
-  descriptors: "the program's",
-} as const
+const python = existsSync(venvPython) ? venvPython : undefined
 
 kernelSuite({ title: 'Python, JSON, Unix socket', snippets: PYTHON, open: ownedPython })
 kernelSmoke({ title: 'Python, JSON, TCP', snippets: PYTHON, open: () => ownedPython({ address: 'tcp' }) })
-kernelSmoke({ ...attached, title: 'Python, attached, JSON, Unix socket', open: attachedPython })
-if (existsSync(venvPython)) {
-  const python = venvPython
-  kernelSuite({
-    ...attached,
-    title: 'Python, attached, msgpack, TCP',
-    open: () => attachedPython({ python, address: 'tcp' }),
-  })
-  kernelSmoke({
-    title: 'Python, msgpack, Unix socket',
-    snippets: PYTHON,
-    open: () => ownedPython({ python }),
-  })
-} else {
-  suite('Python, attached, msgpack, TCP').skip(
-    'the whole suite',
-    'no Python with msgpack; run node test/setup.mjs',
-  )
+if (python === undefined)
+  suite('Python, msgpack').skip('both of them', 'no Python with msgpack; run node test/setup.mjs')
+else {
+  const title = 'Python, msgpack, Unix socket'
+  kernelSmoke({ title, snippets: PYTHON, open: () => ownedPython({ python }) })
+  const open = () => attachedPython({ python, address: 'tcp' })
+  kernelSmoke({ title: 'Python, attached, msgpack, TCP', snippets: PYTHON, open })
 }
-
 suspensionSuite({ title: 'Python', snippets: HOLDING_PYTHON, open: ownedPython })
 suspensionSuite({ title: 'Python, attached', snippets: SUSPENDING_PYTHON, open: attachedPython })
 tracepointFacts({ title: 'Python, attached', snippets: TRACING_PYTHON, open: () => attachedPython() })

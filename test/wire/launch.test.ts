@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { WireError } from '../../wire/errors.ts'
 import { kernelEnvironment, lastWords } from '../../wire/kernels/process.ts'
-import { findPython, type PythonRequest } from '../../wire/kernels/python.ts'
+import { findPython } from '../../wire/kernels/python.ts'
+import { faultOf } from '../support/faults.ts'
 import { assert, suite } from '../support/harness.ts'
 import { evaluate, printed } from '../support/heard.ts'
 import { lives, Playground } from '../support/owned.ts'
@@ -16,27 +16,6 @@ test.before.each(() => {
 test.after.each(() => ground.clear())
 
 const LOOK = { deadlineMs: 5_000 }
-
-async function faultOf(work: Promise<unknown>): Promise<WireError> {
-  try {
-    await work
-  } catch (error) {
-    if (error instanceof WireError) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
-}
-
-/** The text of an expression's value. */
-async function lastValueOf(launch: Partial<PythonRequest>, ...sources: string[]): Promise<string> {
-  const { kernel } = await ground.launch(launch)
-  const last = { text: '' }
-  for (const source of sources) {
-    const evaluated = await evaluate(kernel, source).result
-    last.text = evaluated.type === 'done' ? (evaluated.values[0]?.repr.text ?? '') : JSON.stringify(evaluated)
-  }
-  return last.text
-}
 
 const until = async (met: () => boolean) => {
   while (!met()) await new Promise(resolve => setTimeout(resolve, 10))
@@ -87,18 +66,6 @@ test('an interpreter that is too old or broken is said to be, and a chosen one i
 
   const named = await faultOf(findPython({ root: folder, env, python: '/nowhere/python' }))
   assert.match(named.message, '/nowhere/python is not there')
-})
-
-test('the kernel runs in the root, with the program that it was started with', async () => {
-  ground.write('app.py', 'import sys\nloaded = sys.argv[1:]\ndef double(x):\n    return 2 * x\n')
-  const { kernel } = await ground.launch({ script: 'app.py', args: ['-v', 'x y'] })
-  const value = async (source: string) => {
-    const evaluated = await evaluate(kernel, source).result
-    return evaluated.type === 'done' ? evaluated.values[0]?.repr.text : JSON.stringify(evaluated)
-  }
-  assert.is(await value('__import__("os").getcwd()'), `'${ground.folder}'`)
-  assert.is(await value('loaded'), "['-v', 'x y']")
-  assert.is(await value('double(21)'), '42')
 })
 
 test('stop ends the kernel in order: what it registered for its exit runs', async () => {
@@ -163,12 +130,9 @@ test('the end of a kernel that crashed in C is told by its fault and the frames 
 
 test('a kernel that exits at boot is KERNEL_START_FAILED, with its last words (fault 6)', async () => {
   const python = ground.interpreter('dies', { body: 'echo no disk, no kernel >&2; exit 3' })
-  for (let round = 0; round < 10; round++) {
-    const error = await faultOf(ground.launch({ python }))
-    assert.is(error.code, 'KERNEL_START_FAILED')
-    assert.match(error.message, 'exit code 3')
-    assert.match(error.message, 'no disk, no kernel')
-  }
+  const error = await faultOf(ground.launch({ python }))
+  assert.is(error.code, 'KERNEL_START_FAILED')
+  assert.match(error.message, /exit code 3.*no disk, no kernel/s)
 })
 
 test('a kernel that never says hello is given up in time, and ended (fault 6)', async () => {
@@ -188,11 +152,17 @@ test('a root that is not there is KERNEL_START_FAILED, and named', async () => {
 test('the runtime directory is made private, whatever the umask (threat 28)', async () => {
   const mask = process.umask(0)
   try {
-    assert.is(await lastValueOf({}, '6 * 7'), '42')
+    await ground.launch()
   } finally {
     process.umask(mask)
   }
   assert.is(statSync(ground.runtimeDir).mode & 0o777, 0o700)
+})
+
+test('a runtime directory too long for a socket is no hindrance: the kernel connects over TCP', async () => {
+  const runtimeDir = join(ground.folder, 'x'.repeat(100))
+  assert.is((await ground.launch({ runtimeDir })).kernel.health, 'responsive')
+  assert.match((await faultOf(ground.launch({ runtimeDir, address: 'unix' }))).message, '103')
 })
 
 test('a runtime directory that is a link, or open to others, is refused (threat 28)', async () => {
@@ -202,12 +172,6 @@ test('a runtime directory that is a link, or open to others, is refused (threat 
   assert.match((await faultOf(ground.launch())).message, 'is a link, or no directory')
   chmodSync(elsewhere, 0o755)
   assert.match((await faultOf(ground.launch({ runtimeDir: elsewhere }))).message, 'can be entered by others')
-})
-
-test('a runtime directory too long for a socket is no hindrance: the kernel connects over TCP', async () => {
-  const runtimeDir = join(ground.folder, 'x'.repeat(100))
-  assert.is(await lastValueOf({ runtimeDir }, '6 * 7'), '42')
-  assert.match((await faultOf(ground.launch({ runtimeDir, address: 'unix' }))).message, '103')
 })
 
 test('a kernel gets the environment of its caller, but nothing named like a secret and nothing of ours', () => {
@@ -301,16 +265,6 @@ aboutWords(
     )
   },
 )
-
-aboutWords('of a crash in a deep recursion the first frames are told, and how many more there were', () => {
-  const deep = frames(
-    ...Array.from({ length: 100 }, (_, number) => `"/home/shop/app.py", line ${number} in f`),
-  )
-  const lines = lastWords(`Fatal Python error: Aborted\n\nCurrent thread 0x1:\n${deep}\n`, OWN).split('\n')
-  assert.is(lines.length, 25)
-  assert.is(lines[2], '  File "/home/shop/app.py", line 0 in f')
-  assert.is(lines.at(-1), '… and 78 more lines')
-})
 
 aboutWords('of anything else the last lines are told, and a line without an end is cut', () => {
   assert.is(lastWords('', OWN), '')

@@ -51,7 +51,9 @@ function faultsOf(shape: string, answer: unknown): string[] {
 
 const PYTHON: Words = {
   world:
-    'class Shop:\n    """Sells."""\n    rate: int = 2\n    def total(self, order): return order * self.rate\nmine = Shop()\ndef price(order, *, rate=2): return order * rate\n',
+    'class Shop:\n    """Sells."""\n    rate: int = 2\n    def total(self, order): return order * self.rate\nmine = Shop()\ndef price(order, *, rate=2): return order * rate\n' +
+    // What a thread ends with is an error of the program.
+    'import threading\nended = threading.Thread(target=price, args=(None,))\nended.start()\nended.join()\n',
   function: 'price',
   class: 'Shop',
   value: 'mine',
@@ -105,6 +107,7 @@ for (const [title, words, open] of [
     for (const name of [words.function, words.class]) {
       await found('definition', { name, max_length: 40, contexts: true })
       await found('describe', { name })
+      if (peer.abilities.includes('kept_text')) await found('kept_text', { file: name })
       await found('references', { name, limit: 10 })
     }
     await found('arglist', { name: words.function })
@@ -128,6 +131,7 @@ for (const [title, words, open] of [
     const raised = await peer.evaluate(words.raises)
     assert.equal(faultsOf('evaluated', raised), [], JSON.stringify(raised))
     await found('last_error')
+    if (peer.abilities.includes('errors')) await found('errors', { count: 5 })
     await found('history', { limit: 10 })
     const ended = (await peer.evaluate(words.raises, true)) as { type: string; suspension: { id: string } }
     assert.equal(faultsOf('evaluated', ended), [])
@@ -163,6 +167,7 @@ async function python(): Promise<Peer> {
   const { pid, runtimeDir } = await pythonProgram()
   const program = readAnnouncements(runtimeDir).programs.find(one => one.pid === pid)
   if (program === undefined) throw new Error('it has not announced itself')
+  assert.is(program.parent, process.pid)
   const { hello, link } = await openKernel({
     transport: await connect(program.address),
     secret: secretOf(program),

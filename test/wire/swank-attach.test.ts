@@ -1,20 +1,27 @@
 import { chmodSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { WireError } from '../../wire/errors.ts'
+import fc from 'fast-check'
 import type { Kernel } from '../../wire/kernel.ts'
 import { openPrograms } from '../../wire/kernels/programs.ts'
 import { homeSecret } from '../../wire/kernels/swank-secret.ts'
 import { startOf } from '../../wire/process-start.ts'
 import type { Joining, ProgramProcess } from '../../wire/programs.ts'
+import { connectSwank } from '../../wire/swank/connect.ts'
+import { SwankConnection } from '../../wire/swank/connection.ts'
+import { frame } from '../../wire/swank/frames.ts'
+import { quote, type Sexp, symbol } from '../../wire/swank/sexp.ts'
+import { faultOf } from '../support/faults.ts'
 import { assert, suite } from '../support/harness.ts'
 import { evaluate } from '../support/heard.ts'
 import { lives } from '../support/owned.ts'
 import { lispCache } from '../support/runtimes.ts'
-import { type RealSwank, startSwank } from '../support/swank.ts'
+import { type RealSwank, type SwankStart, startSwank } from '../support/swank.ts'
+import { makeFolder } from '../support/temporary.ts'
 
 /** Lisps as a person has started them. */
-const test = suite('attaching to a Lisp')
+const test = suite('attaching to a Lisp', { limitMs: 50_000 })
 
 process.env.XDG_CACHE_HOME = lispCache
 const SECRET = 'correct horse battery staple'
@@ -80,16 +87,6 @@ async function attach(told: Told): Promise<Kernel> {
   const kernel = await programs.attach(told.joining)
   joined.push(kernel)
   return kernel
-}
-
-async function faultOf(work: Promise<unknown>): Promise<WireError> {
-  try {
-    await work
-  } catch (error) {
-    if (error instanceof WireError) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
 }
 
 async function said(kernel: Kernel, source: string): Promise<string> {
@@ -221,3 +218,141 @@ test('the next daemon joins the same image again, once it can be reached', async
     `lisp has ended (process ${swank.pid}).`,
   )
 })
+
+const host = '127.0.0.1'
+const ODD_SECRET = 'correct horse (battery) "staple" é'
+/** Long enough for a Lisp on a busy machine. */
+const PATIENT = 30_000
+
+/* Secrets, and a person who is connected already. */
+
+interface Scene {
+  readonly swank: RealSwank
+  readonly person: SwankConnection
+  /** What the person's editor was told. */
+  readonly heard: readonly Sexp[]
+}
+
+async function scene(
+  options: SwankStart & { readonly secret: string | null },
+  body: (scene: Scene) => Promise<void>,
+): Promise<void> {
+  const { secret, ...start } = options
+  const home = makeFolder()
+  if (secret !== null) writeFileSync(join(home, '.slime-secret'), `${secret}\nmore\n`, { mode: 0o600 })
+  const swank = await startSwank({ home, ...start })
+  try {
+    // As SLIME does it. Our own connections step behind that of a person.
+    const socket = connect({ host, port: swank.port, noDelay: true })
+    if (secret !== null) socket.write(frame(secret))
+    const heard: Sexp[] = []
+    const person = new SwankConnection({ socket, heard: message => heard.push(message) })
+    await person.rex([symbol('swank:connection-info')])
+    await body({ swank, person, heard })
+    person.end()
+  } finally {
+    swank.kill()
+  }
+}
+
+const PING = [symbol('swank:ping'), 'still here'] as const
+const serves = async (person: SwankConnection) =>
+  assert.equal(await person.rex(PING), { ok: { text: 'still here' } })
+
+/** Waits until the person's editor is told of a debugger, and gives what it is about. */
+async function debugged(heard: readonly Sexp[]): Promise<string> {
+  for (;;) {
+    const found = heard.find(message => JSON.stringify(message, plain).startsWith('[{"atom":":debug"}'))
+    if (found !== undefined) return JSON.stringify(found, plain)
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+}
+const plain = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value)
+
+test('the right secret is taken by a real Swank, whatever characters it has (threat 26)', () =>
+  scene({ secret: ODD_SECRET }, async ({ swank, person }) => {
+    const { connection, info, asksSecret } = await connectSwank({
+      host,
+      port: swank.port,
+      secret: ODD_SECRET,
+      timeoutMs: PATIENT,
+    })
+    assert.equal([info.pid, info.style, asksSecret], [swank.pid, 'spawn', true])
+    assert.equal([info.implementation.name, info.package], ['SBCL', 'COMMON-LISP-USER'])
+    assert.ok(info.features.includes('sb-thread'))
+    connection.end()
+    await serves(person)
+  }))
+
+for (const [name, secret] of [
+  ['a wrong secret', 'wrong'],
+  ['no secret', null],
+] as const)
+  test(`${name} leaves a real Swank in its debugger before the person, and their connection whole (threat 26)`, () =>
+    scene({ secret: ODD_SECRET }, async ({ swank, person, heard }) => {
+      const fault = await faultOf(connectSwank({ host, port: swank.port, secret, timeoutMs: 1_000 }))
+      assert.is(fault.code, secret === null ? 'NOT_AUTHENTICATED' : 'HANDSHAKE_TIMEOUT')
+      assert.match(await debugged(heard), /Incoming connection doesn't know the password/)
+      await serves(person)
+    }))
+
+for (const [style, secret, said] of [
+  [':spawn', 'readable', /A Swank that asks for none does so/],
+  [':spawn', 'no:package', /asks for no secret/],
+  [':fd-handler', 'readable', /asks for no secret/],
+  [':fd-handler', 'no:package', /asks for no secret/],
+] as const)
+  test(`the secret "${secret}" where a real Swank (${style}) asks for none is refused, and the person not disturbed (threat 26)`, () =>
+    scene({ secret: null, style }, async ({ swank, person, heard }) => {
+      const fault = await faultOf(connectSwank({ host, port: swank.port, secret, timeoutMs: PATIENT }))
+      assert.is(fault.code, 'NOT_AUTHENTICATED')
+      assert.match(fault.message, said)
+      await serves(person)
+      assert.not.match(JSON.stringify(heard, plain), /:debug/)
+      // And whoever comes next is served as well.
+      const next = await connectSwank({ host, port: swank.port, secret: null, timeoutMs: PATIENT })
+      assert.equal([next.info.pid, next.asksSecret], [swank.pid, false])
+      next.connection.end()
+    }))
+
+// What is written, as a real Lisp reads it
+
+const HOSTILE = [
+  '") (cl:setf cl-user::hit t) ("',
+  '\\") #.(cl:setf cl-user::hit t)',
+  '#.(cl:setf cl-user::hit t)',
+  '|#"; \\',
+  "'`,@#'#\\a#<x>",
+  '\0\x01\x1b[31m\x7f\x85\ufeff\u2028',
+  'line\nline\r\nline\rtab\t',
+  'é漢💥\u{10ffff}\uffff',
+  '\ud800 and \udc00',
+  '',
+]
+
+test('any text that is written is the same text in a real Lisp, and none of it is run (threat 25)', () =>
+  scene({ secret: null }, async ({ person }) => {
+    const units = fc.integer({ min: 0, max: 0xffff }).map(code => String.fromCharCode(code))
+    const texts = [
+      ...HOSTILE,
+      ...fc.sample(fc.string({ unit: 'binary', maxLength: 30 }), 300),
+      ...fc.sample(fc.string({ unit: units, maxLength: 30 }), 300),
+      ...fc.sample(
+        fc.string({ unit: fc.constantFrom('"', '\\', '(', ')', '#', '.', "'", '|', '\0', '\n') }),
+        300,
+      ),
+    ]
+    // UTF-8 has no half of a surrogate pair: U+FFFD stands for it.
+    const whole = texts.map(text => Buffer.from(text).toString())
+    assert.equal(await person.rex([symbol('cl:list'), ...texts]), { ok: whole.map(text => ({ text })) })
+    const joined = [symbol('cl:concatenate'), quote(symbol('cl:string')), ...texts]
+    const codes = await person.rex([
+      symbol('cl:map'),
+      quote(symbol('cl:list')),
+      quote(symbol('cl:char-code')),
+      joined,
+    ])
+    assert.equal(codes, { ok: [...whole.join('')].map(char => char.codePointAt(0) ?? 0) })
+    const hit = await person.rex([symbol('cl:find-symbol'), 'HIT', 'COMMON-LISP-USER'])
+    assert.equal(hit, { ok: null })
+  }))

@@ -66,18 +66,6 @@ for (const [what, source] of Object.entries(STOPPED))
     assert.is((await heard.result).type, 'interrupted')
   })
 
-test('what was interrupted tells where it stood, with its stack', async () => {
-  await evaluate(kernel, '(defun rests (seconds) (list (sleep seconds)))').result
-  const heard = await begun('(list (rests 600))')
-  await kernel.interrupt(heard.call)
-  const ended = await heard.result
-  if (ended.type !== 'interrupted') throw new Error(ended.type)
-  assert.ok(
-    ended.exception?.frames.some(frame => frame.function === 'rests'),
-    JSON.stringify(ended.exception),
-  )
-})
-
 test('code that waits for a line is stopped, and its question is withdrawn', async () => {
   let answer: (line: string) => void = () => {}
   let asked: () => void = () => {}

@@ -1,15 +1,17 @@
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { ScriptNews } from '../../wire/contract/evaluation.ts'
 import { WireError } from '../../wire/errors.ts'
-import type { Kernel } from '../../wire/kernel.ts'
+import type { Evaluated, Kernel } from '../../wire/kernel.ts'
 import { findLisp, swankFolders } from '../../wire/kernels/lisp.ts'
 import { StartNewsReader } from '../../wire/kernels/swank-launch.ts'
 import { assert, suite } from '../support/harness.ts'
-import { evaluate } from '../support/heard.ts'
+import { evaluate, printed } from '../support/heard.ts'
 import { lives } from '../support/owned.ts'
 import { LispGround } from '../support/owned-lisp.ts'
+import { startSwank } from '../support/swank.ts'
+import { openSwankKernel } from '../support/swank-kernel.ts'
 
 const test = suite('launching a Lisp', { limitMs: 60_000 })
 
@@ -186,6 +188,14 @@ test('one that ends by itself says how, with its last words, and what ran is not
   assert.match(end.message, 'out of cheese')
 })
 
+test('one that ends by itself without a word has none of its start, nor of ours, for its last words', async () => {
+  ground.write('.sbclrc', '(format *error-output* "~&said at the start~%") (finish-output *error-output*)\n')
+  const { kernel } = await ground.lisp()
+  await evaluate(kernel, '(sb-ext:exit :code 3 :abort t)').result.catch(() => {})
+  const { message } = await kernel.ended
+  assert.is(message, 'lisp ended by itself with exit code 3.')
+})
+
 test('a program is loaded in the main thread with its arguments, and its image lives on', async () => {
   ground.write(
     'app.lisp',
@@ -236,13 +246,6 @@ test('an init file that fails is named, with the error and its frames', async ()
   assert.match(fault.message, 'UNLUCKY')
 })
 
-test('one that takes too long says what it was doing', async () => {
-  ground.write('.sbclrc', '(sleep 1000)\n')
-  const fault = await faultOf(ground.lisp({ limits: { startMs: 1_500 } }))
-  assert.is(fault.code, 'KERNEL_START_FAILED')
-  assert.match(fault.message, `It was loading ${ground.folder}/.sbclrc.`)
-})
-
 test('a Swank that was named has to be one, and of those that a person has put somewhere the newest comes first', async () => {
   const fault = await faultOf(ground.lisp({ swank: join(ground.folder, 'slime') }))
   assert.is(fault.code, 'KERNEL_START_FAILED')
@@ -257,27 +260,6 @@ test('a Swank that was named has to be one, and of those that a person has put s
     writeFileSync(join(folder, 'swank-loader.lisp'), '')
   }
   assert.equal(swankFolders(ground.folder).slice(0, 3), folders)
-})
-
-test('Swank may be named, or be loaded by the init file', async () => {
-  const named = await ground.lisp({ swank: '/usr/share/common-lisp/source/slime' })
-  assert.is(await said(named.kernel, '(princ 1)'), '1')
-  ground.write(
-    '.sbclrc',
-    '(require :asdf)\n(asdf:load-system :swank)\n(defvar cl-user::*swank* (symbol-function (find-symbol "CREATE-SERVER" "SWANK")))\n',
-  )
-  const own = await ground.lisp()
-  assert.is(await said(own.kernel, "(princ (eq *swank* #'swank:create-server))"), 'T')
-})
-
-test('an image whose connection is cut while it lives is joined again, and keeps its state', async () => {
-  const { kernel, pid } = await ground.lisp()
-  await said(kernel, '(defvar *kept* 42)')
-  const cut = evaluate(kernel, `(progn ${CUT} (loop (sleep 1)))`)
-  assert.is((await faultOf(cut.result)).code, 'LINK_CLOSED')
-  await until(() => kernel.health === 'responsive')
-  assert.is(await said(kernel, '(princ *kept*)'), '42')
-  assert.is(kernel.identity.pid, pid)
 })
 
 test('its news are told from what it prints, however both are cut', () => {
@@ -301,10 +283,128 @@ test('its news are told from what it prints, however both are cut', () => {
   }
 })
 
-/** Has the image find our own connection at its end. */
-const CUT =
-  '(sb-alien:alien-funcall (sb-alien:extern-alien "shutdown" (function sb-alien:int sb-alien:int sb-alien:int))' +
-  ' (sb-sys:fd-stream-fd (swank::connection.socket-io swank::*emacs-connection*)) 0)'
+async function number(kernel: Kernel, source: string): Promise<number> {
+  const evaluated = await evaluate(kernel, source).result
+  if (evaluated.type !== 'done') throw new Error(JSON.stringify(evaluated))
+  return Number(evaluated.values[0]?.repr.text)
+}
+
+test('strangers who announce long messages take up no memory, and keep nobody out (threat 25)', async () => {
+  const { kernel, pid } = await ground.lisp()
+  const port = portOf(pid)
+  const before = await number(kernel, '(sb-ext:get-bytes-consed)')
+  const strangers: Socket[] = []
+  for (let count = 0; count < 30; count++) {
+    const socket = connect(port, '127.0.0.1').on('error', () => {})
+    // Sixteen megabytes, and the length of the secret with another.
+    socket.write(count % 2 === 0 ? `ffffff${'a'.repeat(100)}` : `000040${'a'.repeat(64)}`)
+    strangers.push(socket)
+  }
+  await until(() => strangers.every(socket => socket.closed))
+  const taken = (await number(kernel, '(sb-ext:get-bytes-consed)')) - before
+  assert.ok(taken < 100_000_000, `${taken} bytes were taken`)
+})
+
+test('code that ends all other threads does not cut the lifeline: its image still ends in order', async () => {
+  const { kernel, stop } = await ground.lisp()
+  const left = join(ground.folder, 'left')
+  const hook = `(with-open-file (s ${JSON.stringify(left)} :direction :output) (princ "bye" s))`
+  await number(kernel, `(progn (push (lambda () ${hook}) sb-ext:*exit-hooks*) 1)`)
+  const lifeline =
+    '(find "imago: lifeline" (sb-thread:list-all-threads) :key (function sb-thread:thread-name) :test (function equal))'
+  for (let time = 0; time < 40; time++)
+    assert.is(
+      await number(
+        kernel,
+        `(let ((it ${lifeline})) (sb-thread:terminate-thread it) (sb-thread:join-thread it :default nil) 1)`,
+      ),
+      1,
+    )
+  await stop()
+  assert.is(readFileSync(left, 'utf8'), 'bye')
+})
+
+test('the threads by which Imago holds it are told as its own', async () => {
+  const { kernel } = await ground.lisp()
+  const look = await kernel.look('threads', { limit: 50, frames: 0, locals: false }, { deadlineMs: 10_000 })
+  if (look.type !== 'found') throw new Error(look.type)
+  const ours = look.value.threads.filter(({ names }) => names[0]?.startsWith('imago: '))
+  assert.ok(ours.length >= 2)
+  assert.ok(ours.every(({ role }) => role === 'imago'))
+})
+
+/** What an evaluation came to, or the fault that it ended with. */
+const outcomeOf = (result: Promise<Evaluated>): Promise<object> => result.catch(error => error)
+
+for (const [source, how] of [
+  ['(sb-ext:exit :code 3)', 'exit code 3'],
+  ['(unwind-protect (sb-ext:exit :code 5) (print 1))', 'exit code 5'],
+  ['(sb-ext:exit :code 4 :abort t)', 'exit code 4'],
+  ['(progn (sb-thread:make-thread (lambda () (sb-ext:exit :code 6))) (loop (sleep 0.01)))', 'exit code 6'],
+] as const) {
+  test(`an image of ours that ends by ${source} leaves its outcome unknown, and says how it ended`, async () => {
+    const { kernel } = await ground.lisp()
+    const fault = await outcomeOf(evaluate(kernel, source).result)
+    const end = await kernel.ended
+    assert.equal([Reflect.get(fault, 'code'), Reflect.get(fault, 'message')], ['LINK_CLOSED', end.message])
+    assert.match(end.message, how)
+  })
+}
+
+test('what an image says of its end is heard although the thread that reads from us has ended first', async () => {
+  const { kernel } = await ground.lisp()
+  const source = `(let ((reader (swank::mconn.reader-thread swank::*emacs-connection*)))
+    (sb-thread:terminate-thread reader)
+    (sb-thread:join-thread reader :default nil)
+    (sb-ext:exit :code 7))`
+  const fault = await outcomeOf(evaluate(kernel, source).result)
+  assert.equal([Reflect.get(fault, 'code'), Reflect.get(fault, 'type')], ['LINK_CLOSED', undefined])
+  assert.match((await kernel.ended).message, 'exit code 7')
+})
+
+test('an image of ours that is killed while code runs leaves its outcome unknown (fault 3)', async () => {
+  const { kernel, pid } = await ground.lisp()
+  const heard = evaluate(kernel, '(progn (print :on) (finish-output) (loop (sleep 0.01)))')
+  await printed(heard, 'ON')
+  process.kill(pid, 'SIGKILL')
+  const fault = await outcomeOf(heard.result)
+  assert.equal([Reflect.get(fault, 'code'), (await kernel.ended).reason], ['LINK_CLOSED', 'killed'])
+})
+
+test('an image that we are attached to says that it was told to end, and ends when that was heard', async () => {
+  const kernel = await openSwankKernel(await startSwank())
+  const fault = await outcomeOf(evaluate(kernel, '(sb-ext:exit :code 3)').result)
+  assert.equal(Reflect.get(fault, 'code'), 'LINK_CLOSED')
+  assert.match(Reflect.get(fault, 'message'), /told lisp to end with exit code 3/)
+})
+
+test('code that leaves by ABORT or with its thread has left, and is no error', async () => {
+  const image = await startSwank()
+  const kernel: Kernel = await openSwankKernel(image)
+  for (const [source, how] of [
+    ['(progn (print 1) (abort))', 'restart ABORT'],
+    ['(handler-case (error "mine") (error () (abort)))', 'restart ABORT'],
+    ['(sb-thread:abort-thread)', 'ended that thread'],
+    ['(sb-thread:terminate-thread sb-thread:*current-thread*)', 'ended that thread'],
+  ] as const) {
+    const evaluated = await evaluate(kernel, source).result
+    if (evaluated.type !== 'left') throw new Error(`${source}: ${JSON.stringify(evaluated)}`)
+    assert.match(evaluated.message, how)
+    const next = await evaluate(kernel, '(+ 1 2)').result
+    assert.is(next.type === 'done' && next.values[0]?.repr.text, '3')
+  }
+  const look = { deadlineMs: 5_000 }
+  const error = await kernel.look('last_error', {}, look)
+  assert.is(error.type === 'found' && error.value.error, null)
+  const history = await kernel.look('history', { limit: 20 }, look)
+  const outcomes = history.type === 'found' ? history.value.entries.map(({ outcome }) => outcome) : []
+  assert.equal(
+    outcomes.filter(outcome => outcome === 'left').length +
+      outcomes.filter(outcome => outcome === 'done').length,
+    8,
+  )
+  image.kill()
+})
 
 /** What a server says to somebody who says that, until it ends the connection. */
 function knock(port: number, text: string): Promise<string> {

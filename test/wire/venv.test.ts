@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import {
   chmodSync,
   existsSync,
@@ -11,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { WireError } from '../../wire/errors.ts'
 import { isTracked } from '../../wire/kernels/git-index.ts'
 import { findPython } from '../../wire/kernels/python.ts'
@@ -74,6 +75,41 @@ async function found({ env = {}, trusted }: Asked = {}): Promise<string> {
 
 const own = () => join(root, '.venv/bin/python')
 
+test('the environment that uv is told of, a venv in the root, and the one that Poetry made for the folder are the project’s', async () => {
+  writeFileSync(join(root, 'pyproject.toml'), '[tool.poetry]\nname = "shop"\n')
+  const cache = join(folder, 'cache')
+  const hash = createHash('sha256')
+    .update(root)
+    .digest('base64')
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .slice(0, 8)
+  const kept = join(cache, 'pypoetry/virtualenvs')
+  makeVenv(join(kept, 'other-AAAAAAAA-py3.12'))
+  assert.is(dirname(await found({ env: { HOME: folder, XDG_CACHE_HOME: cache } })), '/usr/bin')
+  makeVenv(join(kept, `shop-${hash}-py3.12`))
+  const poetry = join(kept, `shop-${hash}-py3.12/bin/python`)
+  assert.is(await found({ env: { HOME: folder, XDG_CACHE_HOME: cache } }), poetry)
+  assert.is(await found({ env: { POETRY_VIRTUALENVS_PATH: kept } }), poetry)
+  mkdirSync(join(root, 'venv'))
+  assert.is(await found({ env: { POETRY_VIRTUALENVS_PATH: kept } }), poetry)
+  makeVenv(join(root, 'venv'))
+  assert.is(await found({ env: { POETRY_VIRTUALENVS_PATH: kept } }), join(root, 'venv/bin/python'))
+  makeVenv()
+  assert.is(await found(), own())
+  makeVenv(join(folder, 'uv'))
+  assert.is(await found({ env: { UV_PROJECT_ENVIRONMENT: '../uv' } }), join(folder, 'uv/bin/python'))
+})
+
+test('a venv that came with a repository is not started, whatever names it but the shell that has activated it (threat 9)', async () => {
+  makeVenv(join(root, 'venv'))
+  track()
+  assert.match(await found(), `${join(root, 'venv')} came with the repository`)
+  assert.match(await found({ env: { UV_PROJECT_ENVIRONMENT: 'venv' } }), 'came with the repository')
+  assert.is(ran(), false)
+  assert.is(await found({ env: { VIRTUAL_ENV: join(root, 'venv') } }), join(root, 'venv/bin/python'))
+})
+
 test('a .venv that was made here is started, in a repository that does not track it and without one', async () => {
   makeVenv()
   assert.is(await found(), own())
@@ -85,86 +121,50 @@ test('a .venv that was made here is started, in a repository that does not track
   assert.is(await found(), own())
 })
 
+/** A file in the project, and the folders that it is in. */
+const put = (path: string) => () => {
+  mkdirSync(dirname(join(root, path)), { recursive: true })
+  writeFileSync(join(root, path), '')
+}
+/** An interpreter in place of the link to one. */
+const replaced = () => {
+  rmSync(own())
+  interpreter(own())
+}
+const linkedWithin = () => {
+  rmSync(own())
+  interpreter(join(root, 'evil'))
+  symlinkSync('../../evil', own())
+}
+const bare = () => {
+  mkdirSync(join(root, '.venv/bin'), { recursive: true })
+  interpreter(own())
+}
+const linkTo = (place: string) => () => symlinkSync(place, join(root, '.venv'))
+const venvAt = (place: string) => () => makeVenv(join(root, place))
+
 /** Ways in which a .venv comes with a project. */
-const HOSTILE: readonly (readonly [string, () => void, RegExp])[] = [
-  [
-    'a program in its place, and no more',
-    () => {
-      mkdirSync(join(root, '.venv/bin'), { recursive: true })
-      interpreter(own())
-    },
-    /holds no pyvenv\.cfg/,
-  ],
-  [
-    'a program of its own, dressed up',
-    () => {
-      makeVenv()
-      rmSync(own())
-      interpreter(own())
-    },
-    /holds an interpreter of its own/,
-  ],
+const HOSTILE: readonly (readonly [string, readonly (() => void)[], RegExp])[] = [
+  ['a program in its place, and no more', [bare], /holds no pyvenv\.cfg/],
+  ['a program of its own, dressed up', [venvAt('.venv'), replaced], /holds an interpreter of its own/],
   [
     'a link to a program elsewhere in the project',
-    () => {
-      makeVenv()
-      rmSync(own())
-      interpreter(join(root, 'evil'))
-      symlinkSync('../../evil', own())
-    },
+    [venvAt('.venv'), linkedWithin],
     /holds an interpreter of its own/,
   ],
-  [
-    'all of it, tracked',
-    () => {
-      makeVenv()
-      track()
-    },
-    /git tracks it/,
-  ],
+  ['all of it, tracked', [venvAt('.venv'), track], /git tracks it/],
   [
     'one module in it, tracked',
-    () => {
-      const packages = join(root, '.venv/lib/python3.12/site-packages')
-      mkdirSync(packages, { recursive: true })
-      writeFileSync(join(packages, 'sitecustomize.py'), '')
-      track()
-      makeVenv()
-    },
+    [put('.venv/lib/python3.12/site-packages/sitecustomize.py'), track, venvAt('.venv')],
     /git tracks it/,
   ],
-  [
-    'one module, in other letters',
-    () => {
-      mkdirSync(join(root, '.VENV/lib'), { recursive: true })
-      writeFileSync(join(root, '.VENV/lib/x.pth'), '')
-      track()
-      makeVenv()
-    },
-    /git tracks it/,
-  ],
-  [
-    'a link to a folder that is tracked',
-    () => {
-      makeVenv(join(root, 'tools/env'))
-      track()
-      symlinkSync('tools/env', join(root, '.venv'))
-    },
-    /git tracks it/,
-  ],
-  [
-    'a tracked link to a folder elsewhere',
-    () => {
-      makeVenv(join(folder, 'env'))
-      symlinkSync(join(folder, 'env'), join(root, '.venv'))
-      track()
-    },
-    /git tracks it/,
-  ],
+  ['one module, in other letters', [put('.VENV/lib/x.pth'), track, venvAt('.venv')], /git tracks it/],
+  ['a link to a folder that is tracked', [venvAt('tools/env'), track, linkTo('tools/env')], /git tracks it/],
+  ['a tracked link to a folder elsewhere', [venvAt('../env'), linkTo('../env'), track], /git tracks it/],
 ]
 for (const [what, make, why] of HOSTILE)
   test(`${what}: it is not run, nothing else is in its place, and the answer says how a person allows it (threat 9)`, async () => {
-    make()
+    for (const step of make) step()
     const answer = await found({ env: { VIRTUAL_ENV: folder } })
     assert.match(answer, /^KERNEL_NOT_FOUND: /)
     assert.match(answer, why)

@@ -1,3 +1,4 @@
+import { duplexPair } from 'node:stream'
 import { z } from 'zod'
 import { codecOf } from '../../wire/codec/codec.ts'
 import {
@@ -15,13 +16,14 @@ import { suspensionEnded } from '../../wire/contract/suspensions.ts'
 import { WIRE_ERRORS } from '../../wire/errors.ts'
 import { ABILITIES } from '../../wire/kernel.ts'
 import {
-  parseClientHello,
-  parseClientWelcome,
-  parseKernelHello,
-  parseReply,
-  parseWelcome,
+  acceptClient,
+  acceptKernel,
+  openClient,
   proofOf,
+  readFrame,
+  sendFrame,
 } from '../../wire/link/handshake.ts'
+import { fakeKernelPeer } from '../support/fake-peer.ts'
 import { assert, suite } from '../support/harness.ts'
 import { filesIn, textOf } from '../support/imports.ts'
 
@@ -35,7 +37,10 @@ interface Block {
   readonly text: string
 }
 
-const blocks: readonly Block[] = [...page.matchAll(/^```(\S.*)\n([\s\S]*?)^```$/gm)].map(
+/** The bytes of messages stand on a page of their own. */
+const both = page + textOf('docs/wire-bytes.md')
+
+const blocks: readonly Block[] = [...both.matchAll(/^```(\S.*)\n([\s\S]*?)^```$/gm)].map(
   ([, words = '', text = '']) => ({
     words,
     text,
@@ -140,37 +145,40 @@ test('the proofs of the table are those that the code makes', () => {
   }
 })
 
-test('the bytes of the handshake are the four steps with the first row of the table', () => {
-  const [, opener, acceptor, openerProof, acceptorProof] = VECTORS[0] ?? []
-  const steps = blocks
-    .filter(one => /^hex (opener|acceptor)$/.test(one.words))
-    .map(one => bodiesOf(bytesOf(one.text)).map(body => codecOf('json').decode(body, LIMITS)))
-  assert.equal(steps, [
-    [{ imago: 1, nonce: opener }],
-    [{ imago: 1, nonce: acceptor }],
-    [{ proof: openerProof }],
-    [{ proof: acceptorProof }],
-  ])
-})
+test('the hellos are ones that the code takes, the welcomes are what it says, and the limits those that it keeps', async () => {
+  const only = <Frame>(words: string): Frame => {
+    const [frame, ...others] = jsonBlocks(`json ${words}`)
+    assert.equal(others, [])
+    return frame as Frame
+  }
+  const { creditBytes: credit, chunkBytes: chunk, frameBytes, messageBytes } = LIMITS
+  const limits = { credit, chunk, frame: frameBytes, message: messageBytes }
+  assert.equal(only('welcome kernel'), { welcome: { encoding: 'msgpack', ...limits } })
 
-test('the hellos and welcomes are ones that the code takes, and the welcomes grant the limits', () => {
-  for (const frame of jsonBlocks('json hello kernel')) {
-    assert.equal({ hello: parseKernelHello(frame) }, frame)
-    const { abilities } = parseKernelHello(frame)
-    assert.ok(abilities.length > 0 && abilities.every(one => ABILITIES.some(known => known === one)))
+  const [daemon, far] = duplexPair()
+  const { hello } = only<{ hello: Record<string, unknown> }>('hello kernel')
+  const accepted = acceptKernel({ transport: daemon, secret: 'secret' })
+  await fakeKernelPeer(far, { secret: 'secret', hello })
+  assert.equal((await accepted).hello, hello)
+  const abilities = hello.abilities as readonly string[]
+  assert.ok(abilities.length > 0 && abilities.every(one => ABILITIES.some(known => known === one)))
+
+  const [server, client] = duplexPair()
+  const welcoming = acceptClient({ transport: server, welcome: {}, judge: () => undefined })
+  sendFrame(client, only('hello client'))
+  assert.equal({ hello: (await welcoming).hello }, only('hello client'))
+  for (const words of ['welcome client', 'refused']) {
+    const [near, end] = duplexPair()
+    const opening = openClient({ transport: near, hello: (await welcoming).hello })
+    await readFrame(end, LIMITS.helloFrameBytes)
+    const said = only<{ welcome?: unknown; refused?: { code: string; message: string } }>(words)
+    sendFrame(end, said)
+    const outcome = await opening.then(
+      ({ welcome }) => welcome,
+      ({ code, message }) => ({ code, message }),
+    )
+    assert.equal(outcome, said.welcome ?? said.refused)
   }
-  for (const frame of jsonBlocks('json hello client')) assert.equal({ hello: parseClientHello(frame) }, frame)
-  for (const frame of jsonBlocks('json welcome client'))
-    assert.equal(parseReply(frame, parseClientWelcome), frame)
-  for (const frame of jsonBlocks('json welcome kernel')) {
-    assert.equal(parseReply(frame, parseWelcome), frame)
-    const { creditBytes: credit, chunkBytes: chunk, frameBytes, messageBytes } = LIMITS
-    assert.equal(frame, {
-      welcome: { encoding: 'msgpack', credit, chunk, frame: frameBytes, message: messageBytes },
-    })
-  }
-  for (const frame of jsonBlocks('json refused')) assert.equal(parseReply(frame, parseWelcome), frame)
-  assert.is(blocks.filter(one => /^json (hello|welcome|refused)/.test(one.words)).length, 5)
 })
 
 // Methods
@@ -196,34 +204,11 @@ for (const [words, shape] of Object.entries(EXAMPLES))
     for (const example of examples) assert.equal(shape.parse(example), example)
   })
 
-test('every outcome of looking and of evaluating has an example, or is named', () => {
-  const types = [
-    ...jsonBlocks('json result evaluate'),
-    ...named('json result').map(one => JSON.parse(one.text)),
-  ]
-    .map(one => (one as { type?: string }).type)
-    .filter(type => type !== undefined)
-  const looked = [
-    'found',
-    'needs_evaluation',
-    'not_found',
-    'malformed',
-    'stale_handle',
-    'busy',
-    'timed_out',
-    'raised',
-  ]
-  assert.equal(
-    [...new Set(types)].sort(),
-    [...looked, 'done', 'interrupted', 'left', 'refused', 'suspended', 'withdrawn'].sort(),
-  )
-})
-
 test('the table of methods names their abilities, and the params in the examples are those of the table', () => {
   const methods = table('Method', 'Ability', 'Params')
   assert.equal(
     methods.map(([method]) => method),
-    ['evaluate', ...Array(8).fill(''), 'recall', ...LOOK_NAMES, 'interrupt', 'status', 'stop'],
+    ['evaluate', ...Array(8).fill(''), 'recall', ...LOOK_NAMES, 'interrupt', 'status', 'detach', 'stop'],
   )
   const abilities = methods.map(([, ability]) => ability).filter(ability => ability !== '')
   // A row without a method is another way to call the one above it.

@@ -221,10 +221,10 @@ export interface Assembler {
 }
 
 export function assembler(o: { encoding: Encoding; messageBytes: number }): Assembler {
-  return new Assembling(o)
+  return new ChunkAssembler(o)
 }
 
-class Assembling implements Assembler {
+class ChunkAssembler implements Assembler {
   bytes = 0
   readonly #encoding: Encoding
   readonly #messageBytes: number

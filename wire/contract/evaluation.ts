@@ -10,17 +10,19 @@ export interface Evaluation {
   readonly work: Work
   /** Who asked, as the image's history names them: `imago call`, `claude-code 2.1`. */
   readonly who: string
+  /** The connection that it came over: where many wait for a kernel, connections take turns. Left out: `who`. */
+  readonly caller?: string
   /**
    * This image was given it before, by a daemon that is no more: it is asked what became of it, and nothing is begun.
    * Rejects with a fault (`REMOTE_FAULT`, or what stands for an unknown outcome) where the image does not know it.
    */
   readonly again?: boolean
   /** An error suspends it, where it can, instead of ending it. Left out: errors end it. Only with `suspend`. */
-  readonly suspend?: Suspending
+  readonly suspend?: SuspendOptions
 }
 
 /** What an error in an evaluation is to do. */
-export interface Suspending {
+export interface SuspendOptions {
   /** For how long the suspension is kept after it was last looked at or worked with, in ms. */
   readonly leaseMs: number
   /** The stack is to be held alive where the error is raised. Only with the ability `hold`. */
@@ -173,6 +175,10 @@ export const survivor = z.object({
 })
 export type Survivor = Of<typeof survivor>
 
+/** A module that still has the old object under a name, by an import, and the statement that gives it the new one. */
+export const oldImport = z.object({ module: text, name: text, old: text, rebind: text })
+export type OldImport = Of<typeof oldImport>
+
 /** What loading a file or a module has changed, and what of the old still lives on. */
 export const loaded = z.object({
   /** The module whose names were set; null for the top level. */
@@ -185,6 +191,8 @@ export const loaded = z.object({
   /** What of the file was not run, and why, a sentence each. */
   skipped: texts,
   survivors: z.array(survivor),
+  /** Absent where there are none. */
+  imports: z.array(oldImport).exactOptional(),
   /** How many names the lists above leave out, and whether the search for survivors was ended early. */
   omitted: count,
   complete: z.boolean(),
@@ -193,6 +201,28 @@ export type Loaded = Of<typeof loaded>
 
 const diagnostics = z.array(diagnostic).exactOptional()
 
+/** Something that running code has drawn or displayed, or that its value looks like. */
+export const display = z.object({
+  /** `figure 1`, or the type of what was displayed. */
+  what: text,
+  /** A value that the code has asked to be shown. */
+  shown: shown.exactOptional(),
+  text: text.exactOptional(),
+  /** A PNG, in base64. */
+  png: text.exactOptional(),
+  html: text.exactOptional(),
+  /** Why there is less of it than there could be: a sentence. */
+  note: text.exactOptional(),
+})
+export type Display = Of<typeof display>
+
+const displayed = {
+  /** The first few; absent where there was nothing. */
+  displays: z.array(display).exactOptional(),
+  /** How many there were besides; absent for none. */
+  displays_omitted: count.exactOptional(),
+}
+
 /** An error happened, and it waits there: `exception` has the innermost frames alone. Nothing of it is lost yet. */
 export const suspended = z.object({
   type: z.literal('suspended'),
@@ -200,6 +230,7 @@ export const suspended = z.object({
   exception: raised,
   elapsed_ms: count,
   diagnostics,
+  ...displayed,
 })
 
 /**
@@ -217,7 +248,7 @@ export const refused = z.object({
   /** What can be done now. */
   next: text.exactOptional(),
 })
-export type Refused = Of<typeof refused>
+export type WorkRefusal = Of<typeof refused>
 
 /** How an evaluation ended. There is exactly one of these per evaluation. */
 export const evaluated = z.discriminatedUnion('type', [
@@ -234,11 +265,25 @@ export const evaluated = z.discriminatedUnion('type', [
     readtable: text.exactOptional(),
     /** Which of the two is not what it was when this began. */
     changed: z.array(z.enum(['package', 'readtable'])).exactOptional(),
+    ...displayed,
   }),
-  z.object({ type: z.literal('raised'), exception: raised, elapsed_ms: count, diagnostics }),
+  z.object({
+    type: z.literal('raised'),
+    exception: raised,
+    elapsed_ms: count,
+    diagnostics,
+    /** What the image knows that can be done now, a sentence. */
+    next: text.exactOptional(),
+    ...displayed,
+  }),
   suspended,
   /** It was seen to stop because it was asked to. What it did before that is done. */
-  z.object({ type: z.literal('interrupted'), exception: raised.exactOptional(), elapsed_ms: count }),
+  z.object({
+    type: z.literal('interrupted'),
+    exception: raised.exactOptional(),
+    elapsed_ms: count,
+    ...displayed,
+  }),
   /** It left before it had a value, by no error: in Lisp by the restart ABORT, or with the thread that it ran on. */
   z.object({ type: z.literal('left'), message: text, elapsed_ms: count }),
   /** It was withdrawn while it still waited its turn, and never ran. */

@@ -9,7 +9,9 @@ import {
   type Of,
   orNull,
   place,
+  proof,
   raised,
+  running,
   section,
   text,
   texts,
@@ -69,6 +71,31 @@ export const members = z.object({
 })
 export type Members = Of<typeof members>
 
+/** What an instance stores, or what a class holds itself besides methods: what begins with `_` comes last. */
+export const fields = z.object({
+  rows: z.array(z.object({ name: text, type_name: text, value: text })),
+  total: count,
+})
+export type Fields = Of<typeof fields>
+
+/** The public methods and properties that one class has itself, in the order of its text. */
+export const methods = z.object({
+  /** The class: of an instance its own. */
+  of: text,
+  rows: z.array(
+    z.object({
+      name: text,
+      kind: z.enum(['method', 'property']),
+      /** As it is called, without what it is bound to. */
+      signature: orNull(text),
+      /** The first line of its documentation. */
+      doc: orNull(text),
+    }),
+  ),
+  total: count,
+})
+export type Methods = Of<typeof methods>
+
 export const callable = z.object({
   module: orNull(text),
   signature: orNull(text),
@@ -77,10 +104,25 @@ export const callable = z.object({
   source_truncated: bool,
   file: orNull(text),
   line: orNull(count),
+  /** What it stands around, as what a decorator made does. */
+  wraps: z.object({ ...place.shape, name: text }).exactOptional(),
+  /** Where there is code to compare a text with, or the image has; as in `Definition`. */
+  running: running.exactOptional(),
+  proof: proof.exactOptional(),
+  /** What a reader has to know of it, as a sentence. */
+  proof_note: text.exactOptional(),
 })
 export type Callable = Of<typeof callable>
 
-export const exceptionFacts = z.object({ exc_type: text, message: orNull(text), traceback: orNull(text) })
+export const exceptionFacts = z.object({
+  exc_type: text,
+  message: orNull(text),
+  traceback: orNull(text),
+  /** The frames of the traceback whose line may be another by now than the one that runs. */
+  frames: z
+    .array(frame.pick({ function: true, file: true, line: true, source: true, running: true }))
+    .exactOptional(),
+})
 export type ExceptionFacts = Of<typeof exceptionFacts>
 
 /**
@@ -101,6 +143,8 @@ export const inspected = z.object({
     ])
     .exactOptional(),
   sample: section(sample).exactOptional(),
+  fields: section(fields).exactOptional(),
+  methods: section(methods).exactOptional(),
   members: section(members).exactOptional(),
   doc: section(cutText).exactOptional(),
   callable: section(callable).exactOptional(),
@@ -133,6 +177,8 @@ export const threadsQuery = z.object({
   /** Frames of one stack at most, of which several in a row at one line count as one; the middle is left out. */
   frames: count,
   locals: bool,
+  /** Also the locals of frames of installed libraries. */
+  all: bool.exactOptional(),
 })
 export type ThreadsQuery = Of<typeof threadsQuery>
 
@@ -207,6 +253,47 @@ export const lastError = z.object({
 })
 export type LastError = Of<typeof lastError>
 
+export const programErrorsQuery = z.object({
+  count,
+  /** Only errors before this number. */
+  before: count.exactOptional(),
+})
+export type ProgramErrorsQuery = Of<typeof programErrorsQuery>
+
+/** An error that the program had by itself, as it was when it last came. */
+export const programError = z.object({
+  /** Larger for newer ones; another one each time it comes. */
+  number: count,
+  /**
+   * No code caught it; it was logged with its exception; a request of a web framework failed with it; or it waits in a
+   * debugger of a person.
+   */
+  kind: z.enum(['uncaught', 'logged', 'request', 'waiting']),
+  /** When it came first and last, or was seen first where it waits: RFC 3339, in UTC. */
+  first: text,
+  last: text,
+  /** How often it came: of its class, at the same lines, in that request, task function or kind of thread. */
+  times: count,
+  /** When the one came that is shown, where those since were so many that they were only counted. */
+  shown_at: text.exactOptional(),
+  /** `request GET /orders/`, `task Task-4`, `thread MainThread`. */
+  where: orNull(text),
+  /** What the program logged beside it, before its arguments are put in. */
+  said: orNull(text),
+  error: raised,
+})
+export type ProgramError = Of<typeof programError>
+
+/** Newest first. `total` counts all that there were; `watched` is false where nobody looks for them. */
+export const programErrors = z.object({
+  errors: z.array(programError),
+  total: count,
+  watched: bool,
+  /** Where they are looked for; left out: what nothing caught, what is logged with its exception, and requests. */
+  seen: texts.exactOptional(),
+})
+export type ProgramErrors = Of<typeof programErrors>
+
 export const INSPECTION_LOOKS = {
   /** Names and types at the top level, sorted by name, a page at a time. */
   globals: { query: globalsQuery, found: globalsPage },
@@ -224,4 +311,6 @@ export const INSPECTION_LOOKS = {
   history: { query: runHistoryQuery, found: runHistory },
   /** The error that was raised last, with its frames and locals as they were. */
   last_error: { query: z.object({}), found: lastError },
+  /** The errors that the program had by itself, apart from those of what callers evaluated. */
+  errors: { query: programErrorsQuery, found: programErrors },
 }

@@ -1,6 +1,18 @@
 /** Looking at what a name stands for: its source, its facts, how it is called, how it might go on, and who uses it. */
 import { z } from 'zod'
-import { count, cutText, NAME_KINDS, type Of, orNull, place, text, texts, typeName } from './values.ts'
+import {
+  count,
+  cutText,
+  NAME_KINDS,
+  type Of,
+  orNull,
+  place,
+  proof,
+  running,
+  text,
+  texts,
+  typeName,
+} from './values.ts'
 
 const bool = z.boolean()
 const kind = z.enum(NAME_KINDS)
@@ -11,7 +23,7 @@ export const naming = z.object({
   /** The package that it is read in; left out: the one in force. Only with the ability `packages`. */
   package: text.exactOptional(),
 })
-export type Naming = Of<typeof naming>
+export type NameQuery = Of<typeof naming>
 
 export const definitionQuery = z.object({
   ...naming.shape,
@@ -30,6 +42,14 @@ export const definitionPart = z.object({
   source: orNull(cutText),
   /** Why there is no source. */
   because: orNull(text),
+  /** As of the definition itself; left out where nobody has looked. */
+  current: orNull(bool).exactOptional(),
+  proof: proof.exactOptional(),
+  notes: texts.exactOptional(),
+  /** It stands around what the name was defined as, and runs in its place. */
+  wraps: z.literal(true).exactOptional(),
+  /** As in `Definition`. */
+  running: running.exactOptional(),
 })
 export type DefinitionPart = Of<typeof definitionPart>
 
@@ -48,11 +68,12 @@ export const definition = z.object({
   end_line: orNull(count),
   /** `file` as it is on the disk; `typed` at a prompt or by a call, without a place; `built_in` compiled, without source. */
   origin: z.enum(['file', 'typed', 'built_in', 'unknown']),
-  /**
-   * Whether the text is what the image runs: false where the file has changed since it was loaded, null where that
-   * cannot be told.
-   */
+  /** Whether the text is what the image runs: true where that is proved, null where it cannot be told. */
   current: orNull(bool),
+  /** Where there is code to compare a text with, which the image leaves to the daemon. */
+  running: running.exactOptional(),
+  /** Where the image itself has compared the text with what it recorded when it compiled. */
+  proof: proof.exactOptional(),
   /** What stands around it and was seen through, outermost first: decorators, partial applications. */
   wrappers: z.array(z.object({ ...place.shape, name: text })),
   /** What a reader must know besides, a sentence each. */
@@ -66,6 +87,13 @@ export const definition = z.object({
   contexts: z.record(text, texts).exactOptional(),
 })
 export type Definition = Of<typeof definition>
+
+export const keptTextQuery = z.object({ file: text })
+export type KeptTextQuery = Of<typeof keptTextQuery>
+
+/** Null where none was kept, or it is too long. */
+export const keptText = z.object({ text: orNull(text) })
+export type KeptText = Of<typeof keptText>
 
 export const description = z.object({
   ...place.shape,
@@ -118,6 +146,8 @@ export const completionsQuery = z.object({
   /** Where the cursor is: characters (code points) before it. */
   cursor: count,
   limit: count,
+  /** The package that names in it are read in; left out: the one in force. Only with the ability `packages`. */
+  package: text.exactOptional(),
 })
 export type CompletionsQuery = Of<typeof completionsQuery>
 
@@ -286,12 +316,16 @@ export const references = z.object({
   searched: texts,
   /** False where the look was ended early. */
   complete: bool,
+  /** Only of a name that code cannot call: what it is, such as `macro`; its other uses were not asked for. */
+  uncallable: text.exactOptional(),
 })
 export type References = Of<typeof references>
 
 export const NAME_LOOKS = {
   /** The source of one name, and where it stands. */
   definition: { query: definitionQuery, found: definition },
+  /** The text that the image keeps of a file besides the file itself: as it was first read, or as an archive has it. */
+  kept_text: { query: keptTextQuery, found: keptText },
   /** What one name is, in a few facts. */
   describe: { query: naming, found: description },
   /** How one function is called. */

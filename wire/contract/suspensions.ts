@@ -3,7 +3,20 @@
  * tracepoints: the next calls of one function, taken down as they happen.
  */
 import { z } from 'zod'
-import { callId, count, type Of, orNull, place, restart, shown, text, texts, typeName } from './values.ts'
+import {
+  callId,
+  count,
+  type Of,
+  orNull,
+  place,
+  restart,
+  running,
+  shown,
+  text,
+  texts,
+  typeName,
+  whose,
+} from './values.ts'
 
 const bool = z.boolean()
 
@@ -82,6 +95,9 @@ export const stackFrame = z.object({
   source: orNull(text),
   /** It is code of the language's own implementation; left out: it is the program's. */
   implementation: z.literal(true).exactOptional(),
+  ...whose.shape,
+  /** As in `Frame`. */
+  running: running.exactOptional(),
 })
 export type StackFrame = Of<typeof stackFrame>
 

@@ -57,8 +57,58 @@ export const shown = z.object({
 })
 export type Shown = Of<typeof shown>
 
+/** What a parameter is that is not given: its digest, where a literal can give it. Without a name, it is known by its place. */
+export const parameterDefault = z.object({ name: orNull(text), value: orNull(text) })
+
+/**
+ * What is known of code that runs, for a text to be compared with: texts are compiled beside the daemon, by the same
+ * interpreter, and never in the image.
+ */
+export const running = z.object({
+  /** Of a class or module: the functions that it got from its own text. */
+  what: z.enum(['function', 'class', 'module']),
+  functions: z.array(
+    z.object({
+      name: text,
+      qualified: text,
+      /** Where it began when it was compiled. */
+      line: count,
+      /** A digest of the code and all code in it, without places. */
+      fingerprint: text,
+      /** A digest of the lines that its instructions stand on, counted from its first. */
+      lines: text.exactOptional(),
+      /** Of the parameters that need not be given; null where they are not known. */
+      defaults: orNull(z.array(parameterDefault)),
+    }),
+  ),
+  /** What the code says that its file is, and the absolute path of that. */
+  file: orNull(text),
+  path: orNull(text),
+  /** The program that has compiled it, and what that says of its version. */
+  interpreter: text,
+  version: text,
+  optimize: count,
+  /** The future statements that it was compiled with, as bits of the interpreter's. */
+  futures: count,
+  /** What loaded its module, where that is not the language's own way from a file: it may rewrite what it loads. */
+  loader: orNull(text),
+  /** Whether the file is older than the process. */
+  older: z.boolean(),
+  /** Why no text can be compared with it; null where one can. */
+  because: orNull(text),
+})
+export type Running = Of<typeof running>
+
 export const local = z.object({ name: text, type_name: text, repr: text })
 export type Local = Of<typeof local>
+
+/** Whose the code of a frame is, where the image tells that. */
+export const whose = z.object({
+  /** It is the program's: neither installed nor a part of the language. */
+  own: z.boolean().exactOptional(),
+  /** What it came with, where it is not: `starlette`, `asyncio`. */
+  library: text.exactOptional(),
+})
 
 /** One frame of a stack. */
 export const frame = z.object({
@@ -73,8 +123,25 @@ export const frame = z.object({
   repeated: count.exactOptional(),
   /** It is code of the language's own implementation, which the program has called; left out: it is the program's. */
   implementation: z.literal(true).exactOptional(),
+  ...whose.shape,
+  /** Where the file is newer than the process, so that `source` may be another line than the one that runs. */
+  running: running.exactOptional(),
 })
 export type Frame = Of<typeof frame>
+
+/** Whether a text is what runs. */
+export const proof = z.object({
+  /**
+   * Whose text it is: `file`, `as first read`, `before CHANGE`, `commit HASH`; in Lisp `as compiled`, or `form` where it
+   * is written from the form that was kept. Null: not known.
+   */
+  from: orNull(text),
+  /** Where the file has something of that name now, if the text is not the file's. */
+  line: orNull(count),
+  /** Why it is not known to run, as a sentence. */
+  because: orNull(text),
+})
+export type Proof = Of<typeof proof>
 
 /** A way to go on that stands where an error happened. */
 export const restart = z.object({
@@ -94,6 +161,11 @@ export const raised = z.object({
   frames_omitted: count,
   /** The whole report as the language itself would print it, bounded. */
   traceback: text,
+  /**
+   * What that says beside frames, message, notes and causes, as where a text could not be read. Left out where the other
+   * fields do not tell all the rest of it.
+   */
+  beside_frames: text.exactOptional(),
   notes: texts.exactOptional(),
   /** The ways to go on that stood there, innermost first, where the language has such (a Lisp's restarts). */
   restarts: z.array(restart).exactOptional(),
@@ -129,13 +201,15 @@ export const KINDS = [
 ] as const
 export type Kind = (typeof KINDS)[number]
 
-/** What kind of thing a name stands for; a Lisp package is a `module`, a condition a `class`. */
+/** What kind of thing a name stands for; a Lisp package is a `module`, a condition a `class`, what `deftype` defines a `type`. */
 export const NAME_KINDS = [
   'function',
   'method',
   'generic_function',
   'macro',
   'class',
+  'type',
+  'method_combination',
   'module',
   'property',
   'variable',

@@ -1,6 +1,6 @@
 /** What comes back from a peer: parsed once, under the deadline that was asked for, or the fault that it is. */
 import type { z } from 'zod'
-import type { InterruptReport, Suspending, WayOn, Work } from '../contract/evaluation.ts'
+import type { InterruptReport, SuspendOptions, WayOn, Work } from '../contract/evaluation.ts'
 import type { Looked } from '../contract/looks.ts'
 import type { Epoch } from '../contract/values.ts'
 import { WireError } from '../errors.ts'
@@ -134,7 +134,7 @@ export function asSent(work: Work): object {
 }
 
 /** What an error is to do, as docs/wire.md has it. */
-export const suspendingAsSent = ({ leaseMs: lease_ms, hold }: Suspending) => ({
+export const suspendAsSent = ({ leaseMs: lease_ms, hold }: SuspendOptions) => ({
   suspend: { lease_ms, ...(hold !== undefined && { hold }) },
 })
 

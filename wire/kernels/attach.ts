@@ -95,7 +95,7 @@ export async function rejoinKernel(
   return awaitImage({ ...request, attach: () => attachKernel(request) })
 }
 
-interface Awaiting<Joined extends Kernel> {
+interface AwaitImageOptions<Joined extends Kernel> {
   readonly name: string
   /** The life of the image that is meant. */
   readonly epoch: string
@@ -111,7 +111,7 @@ interface Awaiting<Joined extends Kernel> {
  * ended, or `signal` aborts. Resolves with the kernel, or with why there will be none, as a sentence.
  */
 export async function awaitImage<Joined extends Kernel>(
-  awaiting: Awaiting<Joined>,
+  awaiting: AwaitImageOptions<Joined>,
 ): Promise<Joined | string> {
   const { name, epoch, signal } = awaiting
   for (const wait of waits({ ...ATTACH, ...awaiting.limits })) {
@@ -135,7 +135,7 @@ export async function awaitImage<Joined extends Kernel>(
 /** What no later try changes. */
 export const LASTING: ReadonlySet<string> = new Set(['NOT_AUTHENTICATED', 'VERSION_MISMATCH'])
 
-interface Joining {
+interface BrokenLink {
   readonly kernel: FramedKernel
   readonly request: AttachRequest
   readonly limits: AttachLimits
@@ -143,7 +143,7 @@ interface Joining {
 }
 
 /** Where the kernel was joined again; undefined once it has ended. */
-async function joinAgain({ kernel, request, limits, why }: Joining): Promise<string | undefined> {
+async function joinAgain({ kernel, request, limits, why }: BrokenLink): Promise<string | undefined> {
   const over = new AbortController()
   void kernel.ended.then(() => over.abort())
   for (const wait of waits(limits)) {

@@ -35,12 +35,12 @@ import {
   parseAnswer,
   QUEUE,
   shortened,
-  suspendingAsSent,
+  suspendAsSent,
   underDeadline,
   unheard,
   unresponsive,
 } from './answers.ts'
-import { Line, type Rejoining } from './line.ts'
+import { Line, type PeerConnection } from './line.ts'
 import { Listeners } from './listeners.ts'
 import { PULSE, Pulse, type PulseTimes } from './pulse.ts'
 import { Suspensions } from './suspensions.ts'
@@ -104,6 +104,9 @@ function hearNote(options: NoteListeners, { name, params }: { name: string; para
 
 /** How long an image may take to report on an interrupt, in ms, unless told otherwise. It tries for 5 s. */
 const INTERRUPT_MS = 6_000
+
+/** How long a program may take to put back its hooks before it is let go of, in ms. */
+const DETACH_MS = 1_000
 
 /** How long a peer may be silent after an interrupt before its process is signalled, in ms. */
 const NUDGE_MS = 300
@@ -220,6 +223,11 @@ export class FramedKernel implements Kernel {
     }
   }
 
+  async detach(): Promise<void> {
+    // One that does not answer, or is of another version, is let go of as it is.
+    await this.#line.here?.call('detach', {}, { deadlineMs: DETACH_MS }).catch(() => {})
+  }
+
   async close(): Promise<void> {
     this.#closing ??= this.#letGo()
     await this.#closing
@@ -237,7 +245,7 @@ export class FramedKernel implements Kernel {
   }
 
   /** The peer came back over a new transport; see `Line.rejoin`. */
-  async rejoin(rejoining: Rejoining): Promise<'joined' | 'other_image'> {
+  async rejoin(rejoining: PeerConnection): Promise<'joined' | 'other_image'> {
     const how = await this.#line.rejoin(rejoining)
     if (how === 'joined') void this.#suspensions.listAgain(this)
     return how
@@ -295,7 +303,7 @@ export class FramedKernel implements Kernel {
   }
 
   /** Sends an evaluation, and sees it through breaks of the link: after one, it is recalled by name. */
-  async #carryThrough(pending: Pending, first: Asked): Promise<Evaluated> {
+  async #carryThrough(pending: PendingEvaluation, first: LinkCall): Promise<Evaluated> {
     const { name, piped, awaitLinkMs } = this.#options
     let link = this.#line.here ?? (await this.#line.present(awaitLinkMs))
     if (pending.watcher.signal?.aborted) return { type: 'withdrawn' }
@@ -319,17 +327,17 @@ export class FramedKernel implements Kernel {
     }
   }
 
-  #asked({ call, who, work, suspend }: Evaluation): Asked {
-    const suspending = suspend && this.identity.abilities.has('suspend') ? suspendingAsSent(suspend) : {}
+  #asked({ call, who, work, suspend }: Evaluation): LinkCall {
+    const suspending = suspend && this.identity.abilities.has('suspend') ? suspendAsSent(suspend) : {}
     return { method: 'evaluate', params: { call, who, ...asSent(work), ...suspending } }
   }
 
-  async #look<Found>(asking: Asking<Looked<Found>>, look: Look): Promise<Looked<Found>> {
+  async #look<Found>(asking: LinkRequest<Looked<Found>>, look: Look): Promise<Looked<Found>> {
     const query = { ...asking.query, deadline_ms: shortened(look.deadlineMs) }
     return underDeadline(await this.#ask({ ...asking, query }, look), look.deadlineMs)
   }
 
-  async #ask<Answer>({ method, query, shape }: Asking<Answer>, look: Look): Promise<Answer> {
+  async #ask<Answer>({ method, query, shape }: LinkRequest<Answer>, look: Look): Promise<Answer> {
     const { deadlineMs, signal } = look
     const asked = performance.now()
     this.#pulse.begin()
@@ -367,14 +375,14 @@ interface Parts {
   readonly line: Line
 }
 
-interface Asking<Answer> {
+interface LinkRequest<Answer> {
   readonly method: string
   readonly query: object
   readonly shape: z.ZodType<Answer>
 }
 
 /** One evaluation that has been asked for and has not settled. */
-export interface Pending {
+interface PendingEvaluation {
   readonly call: CallId
   readonly watcher: Watcher
   /** Takes an event as the peer sent it. One that is not an event is kept as the fault of the evaluation. */
@@ -383,16 +391,16 @@ export interface Pending {
   fault: unknown
 }
 
-export interface Asked {
+interface LinkCall {
   readonly method: string
   readonly params: object
 }
 
 /** Asks for what became of a call that the peer was given; nothing is begun. */
-const recallOf = (call: CallId): Asked => ({ method: 'recall', params: { call } })
+const recallOf = (call: CallId): LinkCall => ({ method: 'recall', params: { call } })
 
 /** An abort that came while the link was broken is sent after the call; the link itself would send neither. */
-export function send(link: Link, { method, params, pending }: Asked & { readonly pending: Pending }) {
+function send(link: Link, { method, params, pending }: LinkCall & { readonly pending: PendingEvaluation }) {
   const { signal } = pending.watcher
   if (!signal?.aborted) return link.call(method, params, { on: pending.hear, signal })
   const late = new LightSignal()
@@ -402,8 +410,8 @@ export function send(link: Link, { method, params, pending }: Asked & { readonly
 }
 
 /** The evaluations of one kernel, in the order in which they were asked for: the first is the one that runs. */
-export class Evaluations {
-  readonly #pending = new Set<Pending>()
+class Evaluations {
+  readonly #pending = new Set<PendingEvaluation>()
   readonly #kernel: string
 
   constructor(kernel: string) {
@@ -420,8 +428,8 @@ export class Evaluations {
     return running?.call
   }
 
-  add(call: CallId, watcher: Watcher): Pending {
-    const pending: Pending = {
+  add(call: CallId, watcher: Watcher): PendingEvaluation {
+    const pending: PendingEvaluation = {
       call,
       watcher,
       fault: undefined,
@@ -437,7 +445,7 @@ export class Evaluations {
     return pending
   }
 
-  remove(pending: Pending): void {
+  remove(pending: PendingEvaluation): void {
     this.#pending.delete(pending)
   }
 

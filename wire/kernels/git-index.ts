@@ -19,12 +19,13 @@ export function isTracked(path: string): boolean {
   })
 }
 
-interface Repository {
+export interface Repository {
   readonly top: string
   readonly gitDir: string
 }
 
-function repositoryOf(path: string): Repository | undefined {
+/** The repository that a path lies in. */
+export function repositoryOf(path: string): Repository | undefined {
   for (let top = dirname(path); ; top = dirname(top)) {
     const git = join(top, '.git')
     const stat = statSync(git, { throwIfNoEntry: false })

@@ -1,6 +1,9 @@
+import type { Kernel } from '../kernel.ts'
 import { languageAt } from '../languages.ts'
+import type { Joining } from '../programs.ts'
+import type { AttachLimits } from './attach.ts'
 import type { Launched, LaunchRequest } from './launch.ts'
-import { launchPython } from './python.ts'
+import { compilerCommand, launchPython } from './python.ts'
 import { attachSwank, rejoinSwank } from './swank-attach.ts'
 import { launchLisp } from './swank-launch.ts'
 
@@ -9,10 +12,29 @@ interface Adapter {
   /** Starts an image of ours. Throws `KERNEL_NOT_FOUND` or `KERNEL_START_FAILED`. */
   launch(request: LaunchRequest, settings: KernelSettings): Promise<Launched>
   /** Left out: its programs announce themselves, and speak the framed protocol. */
-  readonly server?: {
-    readonly attach: typeof attachSwank
-    readonly rejoin: typeof rejoinSwank
-  }
+  readonly server?: Server
+  /**
+   * The command that compiles texts as that process of the language would (`compile_texts.py` says how), or why there is
+   * none, as a clause. Left out: texts of the language are not compared with what runs.
+   */
+  compiler?(of: { readonly interpreter: string; readonly pid: number }): readonly string[] | string
+}
+
+/** How the images of a language are joined that listen by a server of their own. */
+interface Server {
+  /** Joins an image, and joins it again as long as it lives. Rejects with a `WireError`. */
+  attach(request: ServerRequest): Promise<Kernel>
+  /** Joins one again that a daemon before this one was attached to; a sentence where it is there no more. */
+  rejoin(
+    request: ServerRequest & { readonly epoch: string; readonly signal: AbortSignal },
+  ): Promise<Kernel | string>
+}
+
+interface ServerRequest {
+  readonly joining: Joining
+  readonly limits?: Partial<AttachLimits>
+  /** Told the secret that is sent, so that it is kept out of what is written. */
+  secret?(value: string): void
 }
 
 /** What a person has configured: see `[kernels]` of config.toml. */
@@ -26,6 +48,7 @@ interface KernelSettings {
 const ADAPTERS: Readonly<Record<string, Adapter>> = {
   python: {
     launch: (request, { python, trusted }) => launchPython({ ...request, python, trusted }),
+    compiler: compilerCommand,
   },
   lisp: {
     launch: (request, { lisp, swank }) =>

@@ -165,7 +165,7 @@ async function admit({ request, limits, door, child, secret, command }: Parts): 
   return { kernel, pid: child.pid, command, stop, kill: () => child.kill() }
 }
 
-interface Proving {
+interface FirstPeerOptions {
   readonly door: Door
   readonly child: OwnedProcess
   readonly startMs: number
@@ -173,7 +173,7 @@ interface Proving {
 }
 
 /** The first connection that proves itself is the kernel; until then, whoever else knocks is turned away. */
-function firstToProve({ door, child, startMs, framing }: Proving): Promise<FramedKernel> {
+function firstToProve({ door, child, startMs, framing }: FirstPeerOptions): Promise<FramedKernel> {
   return new Promise((resolve, reject) => {
     let turnedAway: unknown
     const fail = (why: string) => {

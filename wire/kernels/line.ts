@@ -78,7 +78,10 @@ export class Line {
   }
 
   /** Takes back a peer over a new transport. Whoever else comes is turned away, and nothing changes. */
-  async rejoin({ transport, secret = this.#options.secret }: Rejoining): Promise<'joined' | 'other_image'> {
+  async rejoin({
+    transport,
+    secret = this.#options.secret,
+  }: PeerConnection): Promise<'joined' | 'other_image'> {
     const { hello, link } = await shakeHands(this.#options, { transport, secret })
     if (this.#end || hello.epoch !== this.hello.epoch) {
       await link.close({ code: 'other_image', message: 'This line belongs to another image.' })
@@ -141,7 +144,7 @@ export class Line {
 }
 
 /** A new connection to the peer; its secret, where it has another one than before. */
-export interface Rejoining {
+export interface PeerConnection {
   readonly transport: Duplex
   readonly secret?: string
 }

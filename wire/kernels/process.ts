@@ -75,6 +75,11 @@ export class OwnedProcess {
     this.#lastWords = (this.#lastWords + text.slice(-REMEMBERED)).slice(-REMEMBERED)
   }
 
+  /** What it has printed so far explains no end that comes later. */
+  forget(): void {
+    this.#lastWords = ''
+  }
+
   /** The last of what it printed, as a clause for a message; empty if it printed nothing. */
   get lastWords(): string {
     const words = lastWords(this.#lastWords, this.#own)

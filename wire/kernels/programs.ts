@@ -1,11 +1,11 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, rmSync } from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { readMost } from '../bounded-file.ts'
 import { WireError } from '../errors.ts'
 import { connect } from '../link/transport.ts'
 import { startOf } from '../process-start.ts'
-import type { Joining, Program, Programs, SkippedFile } from '../programs.ts'
+import type { Joining, Program, ProgramEnd, Programs, SkippedFile } from '../programs.ts'
 import { type AttachLimits, type AttachRequest, attachKernel, type Reach, rejoinKernel } from './attach.ts'
 import { serverAt } from './languages.ts'
 import type { SwankRequest } from './swank-attach.ts'
@@ -41,6 +41,9 @@ export function openPrograms({ runtimeDir, limits, secret }: ProgramsOptions): P
   })
   return {
     read: () => readAnnouncements(runtimeDir),
+    folder: programsFolder(runtimeDir),
+    version: () => versionOf(programsFolder(runtimeDir)),
+    lives: pid => startOf(pid) !== undefined,
     isReachable,
     homeSecret: () => homeSecret(),
     attach: joining => {
@@ -100,6 +103,8 @@ function watchFor(joining: Joining, runtimeDir: string): () => string | undefine
 interface Announcements {
   /** Sorted by name and process. */
   readonly programs: readonly Program[]
+  /** Oldest first. */
+  readonly ends: readonly ProgramEnd[]
   readonly skipped: readonly SkippedFile[]
 }
 
@@ -107,7 +112,7 @@ interface Announcements {
 const MOST_BYTES = 16 * 1024
 
 /**
- * Reads what programs have announced in the runtime directory. Asks none of them, and changes nothing.
+ * Reads what programs have announced in the runtime directory, and asks none of them.
  *
  * An announcement leads the daemon to an address, and holds the secret of it: one that others could have written, or
  * can read, is skipped, as is whatever is malformed. A runtime directory that is not closed to others has none at all.
@@ -115,19 +120,30 @@ const MOST_BYTES = 16 * 1024
 export function readAnnouncements(runtimeDir: string): Announcements {
   const folder = programsFolder(runtimeDir)
   const programs: Program[] = []
+  const ends: ProgramEnd[] = []
   const skipped: SkippedFile[] = []
   const wrong = flawOf(folder, 'directory')
-  if (wrong === 'is not there') return { programs, skipped }
-  if (wrong !== undefined) return { programs, skipped: [{ file: folder, reason: wrong }] }
+  if (wrong === 'is not there') return { programs, ends, skipped }
+  if (wrong !== undefined) return { programs, ends, skipped: [{ file: folder, reason: wrong }] }
   for (const name of readdirSync(folder).sort()) {
     if (!name.endsWith('.json')) continue
     const read = readOne(join(folder, name))
     if (read === undefined) continue
     if ('reason' in read) skipped.push(read)
-    else programs.push(read.announcement)
+    else if (read.ended === undefined) programs.push(read.announcement)
+    else ends.push({ program: read.announcement, ended: read.ended })
   }
   programs.sort((a, b) => (a.name === b.name ? a.pid - b.pid : a.name < b.name ? -1 : 1))
-  return { programs, skipped }
+  ends.sort(({ program: a }, { program: b }) => (a.announced_at < b.announced_at ? -1 : 1))
+  for (const { program } of ends.slice(0, -ENDS_KEPT)) remove(program)
+  return { programs, ends: ends.slice(-ENDS_KEPT), skipped }
+}
+
+/** Words of programs that have ended, which nobody may ever ask for. */
+const ENDS_KEPT = 20
+
+function versionOf(folder: string): string {
+  return String(statSync(folder, { bigint: true, throwIfNoEntry: false })?.mtimeNs)
 }
 
 /**
@@ -204,9 +220,12 @@ const SHAPE = z.object({
   cwd: TEXT,
   program: TEXT,
   announced_at: z.string().max(64),
+  ended: z.string().max(4_096).optional(),
 })
 
-type Read = { readonly announcement: Program; readonly secret: string | null } | SkippedFile
+type Read =
+  | { readonly announcement: Program; readonly secret: string | null; readonly ended: string | undefined }
+  | SkippedFile
 
 /** `undefined` for a file that has just gone. */
 function readOne(file: string): Read | undefined {
@@ -231,9 +250,9 @@ function readOne(file: string): Read | undefined {
     const [issue] = shaped.error.issues
     return skip(`is no announcement: ${issue?.path.join('.') || 'it'}: ${issue?.message ?? 'is wrong'}`)
   }
-  const { imago: _, secret = null, ...said } = shaped.data
+  const { imago: _, secret = null, ended, ...said } = shaped.data
   const keyed = secret === null
-  return { announcement: { ...said, keyed, file, process: processOf(said) }, secret }
+  return { announcement: { ...said, keyed, file, process: processOf(said) }, secret, ended }
 }
 
 function processOf({ pid, started }: { pid: number; started: string }): Program['process'] {

@@ -13,7 +13,7 @@ export interface PulseTimes {
 export const PULSE: PulseTimes = { quietMs: 1_000, pongMs: 2_000, againMs: 250 }
 
 /** What is watched: the present link to a peer. */
-interface Beating {
+interface WatchedLink {
   /** When anything was heard last, in milliseconds of this process's clock. */
   readonly lastHeard: number
   /** Throws `UNRESPONSIVE` where no answer comes in time. */
@@ -25,7 +25,7 @@ interface Beating {
  * no timer and no traffic. Any frame counts as a sign of life, so a working one is hardly ever pinged.
  */
 export class Pulse {
-  readonly #link: () => Beating
+  readonly #link: () => WatchedLink
   readonly #changed: (health: Health) => void
   readonly #times: PulseTimes
   #pending = 0
@@ -35,7 +35,7 @@ export class Pulse {
   #silentSince: number | undefined
   #stopped = false
 
-  constructor(options: { link(): Beating; changed(health: Health): void; times: PulseTimes }) {
+  constructor(options: { link(): WatchedLink; changed(health: Health): void; times: PulseTimes }) {
     this.#link = options.link
     this.#changed = options.changed
     this.#times = options.times

@@ -35,6 +35,7 @@ export function identityOf(
     epoch: createHash('sha256').update(told.epoch_token).digest('hex').slice(0, 8) as Epoch,
     abilities,
     attached,
+    errorsSuspend: true,
   }
 }
 

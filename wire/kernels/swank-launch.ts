@@ -129,6 +129,7 @@ class StartingImage {
   /** It can be spoken to: what it prints from now on belongs to no start. */
   begin(): void {
     this.#ready = true
+    this.#child.forget()
   }
 
   /** What it was doing, as a clause. */

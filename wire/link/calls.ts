@@ -22,11 +22,11 @@ export interface CallOptions {
 }
 
 /** The calls that this end has asked and that are not answered yet. */
-export class Asking {
+export class OutgoingCalls {
   readonly #name: string
   readonly #outbox: Outbox
   readonly #limits: Limits
-  readonly #pending = new Map<number, Pending>()
+  readonly #pending = new Map<number, OutgoingCall>()
   readonly #pings = new Map<number, { pong(): void; lost(error: WireError): void }>()
   #lastId = 0
   #lastPing = 0
@@ -47,7 +47,7 @@ export class Asking {
       const message: Message = { type: 'call', id, method, params }
       const frame = this.#outbox.encode(message)
       this.#lastId = id
-      const pending: Pending = {
+      const pending: OutgoingCall = {
         method,
         resolve,
         reject,
@@ -116,7 +116,7 @@ export class Asking {
     for (const ping of [...this.#pings.values()]) ping.lost(this.#lost('a ping', why))
   }
 
-  #tell(id: number, pending: Pending, event: unknown) {
+  #tell(id: number, pending: OutgoingCall, event: unknown) {
     try {
       pending.on?.(event)
     } catch (error) {
@@ -124,19 +124,19 @@ export class Asking {
     }
   }
 
-  #heed(id: number, pending: Pending, signal: Signal) {
+  #heed(id: number, pending: OutgoingCall, signal: Signal) {
     pending.signal = signal
     pending.stop = () => this.#outbox.send({ type: 'cancel', id })
     signal.addEventListener('abort', pending.stop, { once: true })
   }
 
-  #limit(id: number, pending: Pending, deadlineMs: number) {
+  #limit(id: number, pending: OutgoingCall, deadlineMs: number) {
     const late = () => this.#abandon(id, pending, this.#late(pending.method, deadlineMs))
     pending.timer = setTimeout(late, deadlineMs)
   }
 
   /** Ends a call for this end. It stays known until its answer comes, which is expected, and ignored. */
-  #abandon(id: number, pending: Pending, error: unknown) {
+  #abandon(id: number, pending: OutgoingCall, error: unknown) {
     const cancelled = pending.signal?.aborted === true
     release(pending)
     pending.abandoned = true
@@ -145,7 +145,7 @@ export class Asking {
     if (!cancelled) this.#outbox.send({ type: 'cancel', id })
   }
 
-  #find(id: number, what: string): Pending {
+  #find(id: number, what: string): OutgoingCall {
     const pending = this.#pending.get(id)
     if (pending !== undefined) return pending
     const why = id > this.#lastId ? 'was never asked' : 'had its answer already'
@@ -176,7 +176,7 @@ export class Asking {
   }
 }
 
-interface Pending {
+interface OutgoingCall {
   readonly method: string
   readonly resolve: (result: unknown) => void
   readonly reject: (error: unknown) => void
@@ -189,7 +189,7 @@ interface Pending {
   timer: NodeJS.Timeout | undefined
 }
 
-function release(pending: Pending) {
+function release(pending: OutgoingCall) {
   if (pending.timer !== undefined) clearTimeout(pending.timer)
   if (pending.stop !== undefined) pending.signal?.removeEventListener('abort', pending.stop)
   pending.timer = undefined
@@ -224,15 +224,15 @@ export class Refusal extends Error {
 }
 
 /** The calls that the other end has asked and that this end has not answered yet. */
-export class Serving {
+export class IncomingCalls {
   /** Bytes of events that are held back for want of credit or of room. */
   heldBytes = 0
   readonly outbox: Outbox
   readonly limits: Limits
   readonly #name: string
   readonly #serve: Serve
-  readonly #calls = new Map<number, Served>()
-  readonly #holding = new Set<Served>()
+  readonly #calls = new Map<number, IncomingCall>()
+  readonly #holding = new Set<IncomingCall>()
   #highest = 0
 
   constructor(options: { name: string; outbox: Outbox; limits: Limits; serve: Serve | undefined }) {
@@ -245,7 +245,7 @@ export class Serving {
   /** Throws `PROTOCOL_BROKEN` for a number that is not above all that came before. */
   call(id: number, method: string, params: unknown) {
     this.#admit(id)
-    const call = new Served(id, this)
+    const call = new IncomingCall(id, this)
     const busy = this.#calls.size >= this.limits.pendingCalls
     this.#calls.set(id, call)
     if (busy) call.fail({ code: 'busy', message: `${this.#calls.size - 1} calls wait already.` })
@@ -280,18 +280,18 @@ export class Serving {
     for (const call of calls) call.drop()
   }
 
-  /** For `Served`: a call that holds events, or its answer behind them. */
-  hold(call: Served) {
+  /** For `IncomingCall`: a call that holds events, or its answer behind them. */
+  hold(call: IncomingCall) {
     this.#holding.add(call)
   }
 
-  /** For `Served`: its answer is sent. */
-  done(call: Served) {
+  /** For `IncomingCall`: its answer is sent. */
+  done(call: IncomingCall) {
     this.#calls.delete(call.id)
     this.#holding.delete(call)
   }
 
-  async #run(call: Served, method: string, params: unknown) {
+  async #run(call: IncomingCall, method: string, params: unknown) {
     try {
       call.return(await this.#serve(method, params, call))
     } catch (error) {
@@ -299,7 +299,7 @@ export class Serving {
     }
   }
 
-  #release(call: Served) {
+  #release(call: IncomingCall) {
     if (call.release() === 'empty') this.#holding.delete(call)
   }
 
@@ -309,7 +309,7 @@ export class Serving {
   }
 
   /** The call, or undefined if it was answered already: cancel and credit may come late. */
-  #known(id: number): Served | undefined {
+  #known(id: number): IncomingCall | undefined {
     if (id > this.#highest) throw this.#broken(`spoke of call ${id}, which it never asked`)
     return this.#calls.get(id)
   }
@@ -319,25 +319,25 @@ export class Serving {
   }
 }
 
-class Served implements ServedCall {
+class IncomingCall implements ServedCall {
   readonly id: number
   readonly signal = new LightSignal()
   credit: number
-  readonly #serving: Serving
+  readonly #all: IncomingCalls
   #held: { message: Message; frame: Buffer }[] = []
   #heldBytes = 0
   #answer: { message: Message; frame: Buffer } | undefined
   #state: 'open' | 'answered' | 'dropped' = 'open'
 
-  constructor(id: number, serving: Serving) {
+  constructor(id: number, all: IncomingCalls) {
     this.id = id
-    this.credit = serving.limits.creditBytes
-    this.#serving = serving
+    this.credit = all.limits.creditBytes
+    this.#all = all
   }
 
   event(event: unknown): 'sent' | 'dropped' {
     if (this.#state !== 'open') return 'dropped'
-    const { outbox, limits } = this.#serving
+    const { outbox, limits } = this.#all
     const message: Message = { type: 'event', id: this.id, event }
     const frame = encoded(outbox, message)
     if (frame === undefined) return 'dropped'
@@ -350,8 +350,8 @@ class Served implements ServedCall {
     if (this.#heldBytes + size > limits.creditBytes) return 'dropped'
     this.#held.push({ message, frame })
     this.#heldBytes += size
-    this.#serving.heldBytes += size
-    this.#serving.hold(this)
+    this.#all.heldBytes += size
+    this.#all.hold(this)
     return 'sent'
   }
 
@@ -373,14 +373,14 @@ class Served implements ServedCall {
 
   /** Sends what is held for as long as there is credit and room, then the answer, if it waits. */
   release(): 'empty' | 'holding' {
-    const { outbox } = this.#serving
+    const { outbox } = this.#all
     let sent = 0
     for (const { message, frame } of this.#held) {
       if (this.credit <= 0 || outbox.congested || this.#state === 'dropped') break
       const size = frame.length - HEADER_BYTES
       this.credit -= size
       this.#heldBytes -= size
-      this.#serving.heldBytes -= size
+      this.#all.heldBytes -= size
       outbox.send(message, frame)
       sent++
     }
@@ -399,7 +399,7 @@ class Served implements ServedCall {
 
   /** The answer, or the failure to encode it: a call never stays without one. */
   #encodeAnswer(message: Message): { message: Message; frame: Buffer } {
-    const { outbox } = this.#serving
+    const { outbox } = this.#all
     try {
       return { message, frame: outbox.encode(message) }
     } catch (error) {
@@ -414,8 +414,8 @@ class Served implements ServedCall {
     if (this.#answer === undefined) return
     const { message, frame } = this.#answer
     this.#answer = undefined
-    this.#serving.done(this)
-    this.#serving.outbox.send(message, frame)
+    this.#all.done(this)
+    this.#all.outbox.send(message, frame)
   }
 }
 
@@ -450,7 +450,7 @@ export class Outbox {
   readonly #transport: Duplex
   readonly #limits: Limits
   readonly #watch: OutboxWatcher
-  readonly #waiting: Waiting[] = []
+  readonly #waiting: QueuedMessage[] = []
   #waitingBytes = 0
   #streams = 0
   #corked = false
@@ -548,7 +548,7 @@ interface OutboxWatcher {
   overflowed(queuedBytes: number): void
 }
 
-interface Waiting {
+interface QueuedMessage {
   readonly outline: Outline
   readonly frame: Buffer
   /** Absent for a message that is small, and waits only because it may not pass. */

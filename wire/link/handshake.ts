@@ -1,3 +1,9 @@
+/**
+ * The handshakes of docs/wire.md#handshake: the daemon's end of a kernel's link, and both ends of a client's. All of them
+ * reject with a `WireError`, having closed the transport: `HANDSHAKE_TIMEOUT`, `NOT_AUTHENTICATED`, `VERSION_MISMATCH`,
+ * `FRAME_*`, `MESSAGE_INVALID`, or `LINK_CLOSED` when the other end went away. An end that has not proved itself is told
+ * nothing, except which versions there are.
+ */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { codecOf } from '../codec/codec.ts'
@@ -17,17 +23,11 @@ import { finish } from './transport.ts'
 /** What a link is opened with once its handshake is done. */
 type Listeners = Pick<LinkOptions, 'serve' | 'note'>
 
-type Opening = { readonly transport: Duplex; readonly limits?: Partial<Limits> | undefined }
-
-/**
- * The handshakes of docs/wire.md#handshake. All of them reject with a `WireError`, having closed the transport:
- * `HANDSHAKE_TIMEOUT`, `NOT_AUTHENTICATED`, `VERSION_MISMATCH`, `FRAME_*`, `MESSAGE_INVALID`, or `LINK_CLOSED` when
- * the other end went away. An end that has not proved itself is told nothing, except which versions there are.
- */
+type HandshakeOptions = { readonly transport: Duplex; readonly limits?: Partial<Limits> | undefined }
 
 /** The daemon's end of a link that a kernel's peer has opened. */
 export function acceptKernel(
-  options: Opening & Listeners & { readonly secret: string },
+  options: HandshakeOptions & Listeners & { readonly secret: string },
 ): Promise<{ hello: KernelHello; link: Link }> {
   return greetKernel(options, 'acceptor')
 }
@@ -37,23 +37,9 @@ export function acceptKernel(
  * has proved itself, such as because it serves another one: `REMOTE_FAULT`, with the peer's word as `remote.code`.
  */
 export function openKernel(
-  options: Opening & Listeners & { readonly secret: string },
+  options: HandshakeOptions & Listeners & { readonly secret: string },
 ): Promise<{ hello: KernelHello; link: Link }> {
   return greetKernel(options, 'opener')
-}
-
-/** A peer's end of a kernel link, whichever end has opened it. What Python peers do, done here. */
-export function joinAsKernel(
-  options: Opening &
-    Listeners & { readonly secret: string; readonly side: Side; readonly hello: KernelHello },
-): Promise<{ welcome: Welcome; link: Link }> {
-  const { transport, secret, side, hello } = options
-  return within(options, async limits => {
-    await provePeer({ transport, secret, side, limits })
-    sendFrame(transport, { hello })
-    const welcome = readReply(await readFrame(transport, limits.helloFrameBytes), parseWelcome)
-    return { welcome, link: linked(options, { welcome, limits, name: 'the daemon' }) }
-  })
 }
 
 export type AcceptedClient =
@@ -66,10 +52,10 @@ export type AcceptedClient =
  * `welcome` is what the daemon says of itself beside the encoding and the limits.
  */
 export function acceptClient(
-  options: Opening &
+  options: HandshakeOptions &
     Listeners & {
       readonly welcome: Readonly<Record<string, unknown>>
-      judge(hello: ClientHello): { readonly refused: Refused } | undefined
+      judge(hello: ClientHello): { readonly refused: HandshakeRefusal } | undefined
     },
 ): Promise<AcceptedClient> {
   const { transport } = options
@@ -86,7 +72,7 @@ export function acceptClient(
 
 /** A client's end of a link. What the daemon refuses with is the error's code, or `remote.code` of `REMOTE_FAULT`. */
 export function openClient(
-  options: Opening & Listeners & { readonly hello: ClientHello },
+  options: HandshakeOptions & Listeners & { readonly hello: ClientHello },
 ): Promise<{ welcome: ClientWelcome; link: Link }> {
   return within(options, async limits => {
     sendFrame(options.transport, { hello: options.hello })
@@ -96,22 +82,8 @@ export function openClient(
   })
 }
 
-/** A client's end of a link with the role `mcp`: after the welcome, the transport carries MCP and no frames. */
-export function openBytes(
-  options: Opening & { readonly hello: ClientHello },
-): Promise<{ welcome: ClientWelcome; transport: Duplex }> {
-  const { transport, hello } = options
-  return within(options, async limits => {
-    sendFrame(transport, { hello })
-    return {
-      welcome: readReply(await readFrame(transport, limits.helloFrameBytes), parseClientWelcome),
-      transport,
-    }
-  })
-}
-
 function greetKernel(
-  options: Opening & Listeners & { readonly secret: string },
+  options: HandshakeOptions & Listeners & { readonly secret: string },
   side: Side,
 ): Promise<{ hello: KernelHello; link: Link }> {
   const { transport, secret } = options
@@ -126,7 +98,7 @@ function greetKernel(
 }
 
 function linked(
-  { transport, serve, note }: Opening & Listeners,
+  { transport, serve, note }: HandshakeOptions & Listeners,
   { welcome, limits, name }: { welcome: Welcome; limits: Limits; name: string },
 ): Link {
   const agreed: Limits = {
@@ -139,10 +111,11 @@ function linked(
   return openLink({ transport, encoding: welcome.encoding, name, limits: agreed, serve, note })
 }
 
+/** What answers a hello. `parse` is how the welcome itself is read. */
 function readReply<ParsedWelcome>(frame: unknown, parse: (fields: Fields) => ParsedWelcome): ParsedWelcome {
-  const reply = parseReply(frame, parse)
-  if ('welcome' in reply) return reply.welcome
-  throw refusalOf(reply.refused)
+  const refused = refusalIn(frame)
+  if (refused !== undefined) throw refusalOf(refused)
+  return parse(new Fields(isRecord(frame) ? frame.welcome : undefined, 'welcome'))
 }
 
 /** The frame of a hello, if it is none of a refusal. One of another protocol is refused before the rest is looked at. */
@@ -157,13 +130,13 @@ async function readHello(transport: Duplex, limits: Limits): Promise<unknown> {
 }
 
 /** Tells the other end why it is refused, closes once that is said, and gives the error for this end. */
-async function refuse(transport: Duplex, refused: Refused): Promise<WireError> {
+async function refuse(transport: Duplex, refused: HandshakeRefusal): Promise<WireError> {
   await finish(transport, frameOf({ refused }))
   return refusalOf(refused)
 }
 
 /** A refusal as an error: of its own code where that is one of this layer. */
-function refusalOf({ code, message }: Refused): WireError {
+function refusalOf({ code, message }: HandshakeRefusal): WireError {
   if (Object.hasOwn(WIRE_ERRORS, code)) return new WireError(code as WireErrorCode, message)
   return new WireError('REMOTE_FAULT', message, { remote: { code, message, data: undefined } })
 }
@@ -298,7 +271,7 @@ interface ClientWelcome extends Welcome {
   readonly pid: number
 }
 
-export interface Refused {
+interface HandshakeRefusal {
   readonly code: string
   readonly message: string
 }
@@ -320,7 +293,7 @@ function protocolOf(frame: unknown): number {
 }
 
 /** Throws `MESSAGE_INVALID`, as do the other parsers here. */
-export function parseKernelHello(frame: unknown): KernelHello {
+function parseKernelHello(frame: unknown): KernelHello {
   const hello = new Fields(isRecord(frame) ? frame.hello : undefined, 'hello')
   return {
     role: hello.word('role', ['kernel']),
@@ -335,7 +308,7 @@ export function parseKernelHello(frame: unknown): KernelHello {
   }
 }
 
-export function parseClientHello(frame: unknown): ClientHello {
+function parseClientHello(frame: unknown): ClientHello {
   const given = isRecord(frame) && isRecord(frame.hello) ? frame.hello : undefined
   const hello = new Fields(given, 'hello')
   return {
@@ -350,24 +323,14 @@ export function parseClientHello(frame: unknown): ClientHello {
   }
 }
 
-/** What answers a hello. `ParsedWelcome` is how the welcome itself is read: `parseWelcome`, or `parseClientWelcome`. */
-export function parseReply<ParsedWelcome>(
-  frame: unknown,
-  parse: (fields: Fields) => ParsedWelcome,
-): { welcome: ParsedWelcome } | { refused: Refused } {
-  const refused = refusalIn(frame)
-  if (refused !== undefined) return { refused }
-  return { welcome: parse(new Fields(isRecord(frame) ? frame.welcome : undefined, 'welcome')) }
-}
-
 /** What an end says in place of its hello or its welcome, where it will not have the other; else undefined. */
-function refusalIn(frame: unknown): Refused | undefined {
+function refusalIn(frame: unknown): HandshakeRefusal | undefined {
   if (!isRecord(frame) || frame.refused === undefined) return undefined
   const refused = new Fields(frame.refused, 'refusal')
   return { code: refused.text('code'), message: refused.text('message') }
 }
 
-export function parseWelcome(welcome: Fields): Welcome {
+function parseWelcome(welcome: Fields): Welcome {
   return {
     encoding: welcome.word('encoding', ['json', 'msgpack']),
     credit: welcome.count('credit'),
@@ -377,7 +340,7 @@ export function parseWelcome(welcome: Fields): Welcome {
   }
 }
 
-export function parseClientWelcome(welcome: Fields): ClientWelcome {
+function parseClientWelcome(welcome: Fields): ClientWelcome {
   return {
     ...parseWelcome(welcome),
     instance: welcome.text('instance'),
@@ -387,7 +350,7 @@ export function parseClientWelcome(welcome: Fields): ClientWelcome {
 }
 
 /** Typed fields of something that came from outside. */
-export class Fields {
+class Fields {
   readonly #fields: Readonly<Record<string, unknown>>
   readonly #what: string
 
@@ -444,7 +407,7 @@ const json = codecOf('json')
  * Runs the steps of a handshake under its one deadline, and closes the transport if they fail. A step that has
  * already said its last words has begun to close it, and is not cut short.
  */
-export async function within<Outcome>(
+async function within<Outcome>(
   options: { readonly transport: Duplex; readonly limits?: Partial<Limits> | undefined },
   steps: (limits: Limits) => Promise<Outcome>,
 ): Promise<Outcome> {

@@ -13,12 +13,8 @@ import {
   parseMessage,
 } from '../codec/messages.ts'
 import { WireError } from '../errors.ts'
-import { Asking, type CallOptions, Outbox, type Serve, Serving } from './calls.ts'
+import { type CallOptions, IncomingCalls, Outbox, OutgoingCalls, type Serve } from './calls.ts'
 import { finish } from './transport.ts'
-
-export type { CallOptions } from './calls.ts'
-
-export { Refusal, type Serve, type ServedCall } from './calls.ts'
 
 export interface LinkOptions {
   readonly transport: Duplex
@@ -78,8 +74,8 @@ class OpenLink implements Link {
   readonly #frames: FrameDecoder
   readonly #chunks: Assembler
   readonly #outbox: Outbox
-  readonly #asking: Asking
-  readonly #serving: Serving
+  readonly #outgoing: OutgoingCalls
+  readonly #incoming: IncomingCalls
   readonly #note: LinkOptions['note']
   #settleClosed: (error: WireError | undefined) => void = () => {}
   #gone: Promise<void> | undefined
@@ -92,12 +88,12 @@ class OpenLink implements Link {
     this.#frames = frameDecoder({ limit: this.#limits.frameBytes, take: body => this.#take(body) })
     this.#chunks = assembler({ encoding, messageBytes: this.#limits.messageBytes })
     const watch = {
-      hasRoom: () => this.#serving.hasRoom(),
+      hasRoom: () => this.#incoming.hasRoom(),
       overflowed: (bytes: number) => this.#overflowed(bytes),
     }
     this.#outbox = new Outbox({ transport, codec: this.#codec, limits: this.#limits, watch })
-    this.#asking = new Asking({ name, outbox: this.#outbox, limits: this.#limits })
-    this.#serving = new Serving({ name, outbox: this.#outbox, limits: this.#limits, serve })
+    this.#outgoing = new OutgoingCalls({ name, outbox: this.#outbox, limits: this.#limits })
+    this.#incoming = new IncomingCalls({ name, outbox: this.#outbox, limits: this.#limits, serve })
     this.#note = note
     this.closed = new Promise(resolve => {
       this.#settleClosed = resolve
@@ -106,11 +102,11 @@ class OpenLink implements Link {
   }
 
   get queuedBytes() {
-    return this.#outbox.queuedBytes + this.#serving.heldBytes
+    return this.#outbox.queuedBytes + this.#incoming.heldBytes
   }
 
   call(method: string, params: unknown, options: CallOptions = {}) {
-    return this.#asking.call(method, params, options)
+    return this.#outgoing.call(method, params, options)
   }
 
   note(name: string, params: unknown) {
@@ -118,7 +114,7 @@ class OpenLink implements Link {
   }
 
   ping(deadlineMs: number) {
-    return this.#asking.ping(deadlineMs)
+    return this.#outgoing.ping(deadlineMs)
   }
 
   close(reason = { code: 'closed', message: 'It was no longer needed.' }) {
@@ -158,22 +154,22 @@ class OpenLink implements Link {
   #receive(message: Message, bytes: number) {
     switch (message.type) {
       case 'call':
-        return this.#serving.call(message.id, message.method, message.params ?? null)
+        return this.#incoming.call(message.id, message.method, message.params ?? null)
       case 'return':
       case 'fail':
-        return this.#asking.answered(message)
+        return this.#outgoing.answered(message)
       case 'event':
-        return this.#asking.event(message.id, message.event ?? null, bytes)
+        return this.#outgoing.event(message.id, message.event ?? null, bytes)
       case 'cancel':
-        return this.#serving.cancel(message.id)
+        return this.#incoming.cancel(message.id)
       case 'credit':
-        return this.#serving.credit(message.id, message.bytes)
+        return this.#incoming.credit(message.id, message.bytes)
       case 'note':
         return this.#note?.(message.name, message.params ?? null)
       case 'ping':
         return this.#outbox.send({ type: 'pong', n: message.n })
       case 'pong':
-        return this.#asking.pong(message.n)
+        return this.#outgoing.pong(message.n)
       case 'chunk':
         throw new WireError(
           'PROTOCOL_BROKEN',
@@ -227,8 +223,8 @@ class OpenLink implements Link {
     if (this.#gone !== undefined) return
     const bye = how.bye && this.#codec.frame({ type: 'bye', ...how.bye }, this.#limits)
     this.#gone = finish(this.#transport, bye)
-    this.#asking.end(why)
-    this.#serving.end()
+    this.#outgoing.end(why)
+    this.#incoming.end()
     this.#settleClosed(how.closed)
   }
 }

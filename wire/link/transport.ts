@@ -15,6 +15,9 @@ export interface Listener {
   close(): Promise<void>
 }
 
+/** Connections that may wait to be accepted: one more is turned away by the system, and a crowd comes all at once. */
+const BACKLOG = 1_024
+
 /**
  * Waits for connections at `unix:/path` or `tcp:127.0.0.1:PORT`; port 0 lets the system choose. Every connection
  * is handed to `onTransport`, paused; it is the caller's to close. Throws `LINK_REFUSED` for an address that
@@ -25,7 +28,7 @@ export async function listen(address: string, onTransport: (transport: Duplex) =
   const server = createServer({ pauseOnConnect: false, noDelay: true }, onTransport)
   await new Promise<void>((resolve, reject) => {
     server.once('error', cause => reject(refused(address, 'cannot be listened at', cause)))
-    server.listen(place, resolve)
+    server.listen({ ...place, backlog: BACKLOG }, resolve)
   })
   // A failed accept concerns one connection that nobody has yet.
   server.on('error', () => {})

@@ -18,6 +18,9 @@ const LINGER_MS = 600_000
 /** Bytes of one message until a server has said what it is. What one says of itself takes a few thousand. */
 const FIRST_BYTES = 1024 * 1024
 
+/** Bytes that a server may say besides before it has answered; more is a flood. */
+const MOST_UNASKED = 64 * 1024
+
 export interface SwankPlace {
   readonly host: string
   readonly port: number
@@ -39,7 +42,7 @@ interface SwankConnected {
  *
  * - `LINK_REFUSED`: nothing listens there, or it cannot be reached in time;
  * - `NOT_AUTHENTICATED`: it ended the connection on the secret or asks for none, or wants one and was given none;
- * - `HANDSHAKE_TIMEOUT`: it took the secret and said nothing;
+ * - `HANDSHAKE_TIMEOUT`: it took the secret and said nothing, or says much and no answer;
  * - `FRAME_MALFORMED`, `FRAME_TOO_LARGE`: it is no Swank;
  * - `REMOTE_FAULT`: it speaks as Swank does, and does not know what every Swank knows.
  *
@@ -105,7 +108,8 @@ class Opening {
     const answer = await within(ms, asked)
     if (answer === undefined) {
       this.#linger(asked)
-      throw silent(this.#place, this.#place.timeoutMs ?? TIMEOUT_MS)
+      const late = this.#socket.bytesRead > MOST_UNASKED ? flooding : silent
+      throw late(this.#place, this.#place.timeoutMs ?? TIMEOUT_MS, this.#socket.bytesRead)
     }
     const info = !(answer instanceof WireError) && 'ok' in answer ? swankInfo(answer.ok) : undefined
     // With threads, a server that reads a secret as a message ends the connection: what entered is something else.
@@ -277,6 +281,14 @@ function silent(place: SwankPlace, ms: number): WireError {
     `${within} of the secret. If that Lisp is at work or was stopped, try again when it goes on. If the secret was ` +
       `wrong, that Swank ${stuck}.`,
   )
+}
+
+/** It speaks as Swank does, and not of what it was asked. */
+function flooding(place: SwankPlace, ms: number, bytes: number): WireError {
+  const message =
+    `${nameOf(place)} sent ${bytes} bytes within ${ms} ms, and no answer among them. If it is Swank, something there ` +
+    'prints without end: stop that, and try again.'
+  return new WireError('HANDSHAKE_TIMEOUT', message)
 }
 
 /** What the connection failed of, in words for whoever wanted to attach. */

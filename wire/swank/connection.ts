@@ -75,7 +75,7 @@ export class SwankConnection {
   /**
    * Evaluates `form` there: on a new thread, or on the one of that number. Rejects with `REMOTE_FAULT` where the
    * server could not read the request or has no such thread, with `MESSAGE_TOO_LARGE` for what was not sent, with
-   * `FRAME_MALFORMED` for an answer that is no Lisp, and with what ended the connection.
+   * `FRAME_MALFORMED` for an answer that is neither a value nor an end, or for an answer that is no Lisp, and with what ended the connection.
    */
   async rex(form: Form, thread: true | number = true): Promise<Returned> {
     if (this.#closed) throw this.#closed
@@ -171,8 +171,13 @@ export class SwankConnection {
   /** An answer for nobody is dropped: the request was answered before, or failed. */
   #returned([result, id]: readonly Sexp[]): void {
     const [tag, value] = listOf(result)
-    const answer = isAtom(tag) && tag.atom === ':ok' ? { ok: value ?? null } : { abort: textOf(value) }
-    this.#settle(id, pending => pending.resolve(answer))
+    const name = isAtom(tag) ? tag.atom : ''
+    if (name === ':ok') this.#settle(id, pending => pending.resolve({ ok: value ?? null }))
+    else if (name === ':abort') this.#settle(id, pending => pending.resolve({ abort: textOf(value) }))
+    else {
+      const shape = 'Swank answered a request with neither :ok nor :abort: it is no Swank of today'
+      this.#settle(id, pending => pending.reject(new WireError('FRAME_MALFORMED', `${shape}.`)))
+    }
   }
 
   #invalid([id, why]: readonly Sexp[]): void {

@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { createHash, randomBytes } from 'node:crypto'
+import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { cacheFolder, openCache } from '../cache-folder.ts'
 import { WireError } from '../errors.ts'
 import { peerIn } from '../peer-folder.ts'
 import { isAtom, quote, type Returned, type SwankConnection, textOf } from './connection.ts'
-import { FaslCache } from './fasl-cache.ts'
 import { type Form, type Sexp, symbol } from './sexp.ts'
 import { inShort } from './short.ts'
 
@@ -63,7 +63,7 @@ export class SwankPeer {
       const how = await this.#runLoader(system, {
         fasl: fasl ?? null,
         build: build?.folder ?? null,
-        files: files.map(file => join(folder, `${file}.lisp`)),
+        files: files.map(({ name }) => join(folder, `${name}.lisp`)),
       })
       if (how === ':compiled' && fasl !== undefined) build?.keep(fasl, files.length)
       if (how === ':texts') await this.#runLoader(system, { texts: textsOf(folder, files) })
@@ -128,7 +128,8 @@ const begun = new WeakSet<SwankConnection>()
  */
 export async function beginConnection(connection: SwankConnection, folder = peerIn('lisp')): Promise<void> {
   if (begun.has(connection)) return
-  const load = runLoader(folder, null, { begin: true, texts: textsOf(folder, FIRST_FILES) })
+  const firstFiles = systemIn(folder).files.filter(({ name }) => FIRST_FILES.test(name))
+  const load = runLoader(folder, null, { begin: true, texts: textsOf(folder, firstFiles) })
   // It aborts itself, so that Swank's own work for editors is left out. A value is the text of an error.
   const answer = await connection.rex(ifOurs(ifThere('BEGIN-CONNECTION', load)))
   if ('ok' in answer ? textOf(answer.ok) !== '' : answer.abort !== 'NIL')
@@ -161,7 +162,7 @@ interface SystemFile {
 }
 
 /** What a connection needs before our system is there. */
-const FIRST_FILES = ['packages', 'connection']
+const FIRST_FILES = /^(packages|(\w+-)?connection)$/
 
 export function systemIn(folder: string): System {
   const definition = readFileSync(join(folder, 'imago-peer.asd'), 'utf8')
@@ -172,13 +173,14 @@ export function systemIn(folder: string): System {
   return { folder, version: `imago ${digest.digest('hex').slice(0, 32)}`, files }
 }
 
-const filesFor = ({ files }: System, lisp = ''): readonly string[] =>
-  files.filter(file => file.lisp === undefined || file.lisp === lisp.toLowerCase()).map(({ name }) => name)
+const filesFor = ({ files }: System, lisp = ''): readonly SystemFile[] =>
+  files.filter(file => file.lisp === undefined || file.lisp === lisp.toLowerCase())
 
 const textOfFile = (folder: string, file: string) => readFileSync(join(folder, `${file}.lisp`), 'utf8')
 
-const textsOf = (folder: string, files: readonly string[]): readonly string[] =>
-  files.flatMap(file => [`${file}.lisp`, textOfFile(folder, file)])
+/** As the loader takes them: names, texts and features in turn. */
+const textsOf = (folder: string, files: readonly SystemFile[]): readonly Form[] =>
+  files.flatMap(({ name, lisp }) => [`${name}.lisp`, textOfFile(folder, name), lisp ?? null])
 
 // All forms below are made of calls with constant arguments and of `cl:if`, which SBCL evaluates without compiling.
 
@@ -293,4 +295,55 @@ function parsed(text: string, name: string): unknown {
     const message = `The image answered ${name} with what is no JSON: ${inShort(text, 100) || 'no text'}`
     throw new WireError('MESSAGE_INVALID', message, { cause })
   }
+}
+
+/**
+ * Where the compiled form of our Lisp system is kept, one file for each Lisp, Swank and version of the system. Whoever
+ * can write there can run code in every Lisp that is attached to: so the folder is ours and closed to others, or it is
+ * not used.
+ */
+export class FaslCache {
+  readonly #folder: string
+
+  private constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  /** Makes the folder. Undefined where it cannot be made, or is not safe: then nothing is kept. */
+  static open(folder: string = join(cacheFolder(), 'lisp')): FaslCache | undefined {
+    const made = openCache(folder)
+    return made === undefined ? undefined : new FaslCache(made)
+  }
+
+  /** The file that has what is named by these texts. */
+  path(...names: readonly string[]): string {
+    return join(this.#folder, `${names.join('-').replace(/[^\w.-]+/g, '_')}.fasl`)
+  }
+
+  /** A new folder of a name that nobody can guess, for the files of one build: `0.fasl`, `1.fasl` and so on. */
+  beginBuild(): Build {
+    const folder = join(this.#folder, `build-${randomBytes(16).toString('hex')}`)
+    mkdirSync(folder, { mode: 0o700 })
+    return {
+      folder,
+      keep(path, count) {
+        const whole = join(folder, 'whole.fasl')
+        writeFileSync(whole, '', { mode: 0o600, flag: 'wx' })
+        for (let number = 0; number < count; number++)
+          appendFileSync(whole, readFileSync(join(folder, `${number}.fasl`)))
+        renameSync(whole, path)
+      },
+      end() {
+        rmSync(folder, { recursive: true, force: true })
+      },
+    }
+  }
+}
+
+interface Build {
+  readonly folder: string
+  /** Puts the first so many files together as the file `path`, all at once. Throws what the system throws. */
+  keep(path: string, count: number): void
+  /** Removes the folder. */
+  end(): void
 }

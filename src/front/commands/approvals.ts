@@ -1,6 +1,6 @@
 import { type ToolError, toolError } from '../../../tools/outcome.ts'
 import { duration, oneLine } from '../../../tools/text.ts'
-import type { Grant, Pause, Taken, WaitingPlan } from '../../approvals/contract.ts'
+import type { AnswerOutcome, Grant, Pause, WaitingPlan } from '../../approvals/contract.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { request } from '../client.ts'
 import type { CommandInput } from '../command.ts'
@@ -54,7 +54,7 @@ function givenIn({ operands: [plan = ''], options: { code } }: CommandInput): { 
 interface GivenAnswer {
   readonly plan: string
   readonly decision: 'approve' | 'deny'
-  readonly taken: Taken
+  readonly taken: AnswerOutcome
 }
 
 function said(input: CommandInput, { plan, decision, taken }: GivenAnswer): ExitCode {
@@ -72,7 +72,7 @@ function refused(input: CommandInput, error: ToolError): ExitCode {
   return exitOf({ ok: false, error })
 }
 
-function errorOf(plan: string, taken: Exclude<Taken, { type: 'taken' }>): ToolError {
+function errorOf(plan: string, taken: Exclude<AnswerOutcome, { type: 'taken' }>): ToolError {
   const message = `${plan} was not answered: ${whyNot(taken)}`
   const details = { plan, reason: taken.type }
   if (taken.type === 'wrong_code') return toolError('denied', { message, details })

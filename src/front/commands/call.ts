@@ -1,14 +1,15 @@
 import { text as readAll } from 'node:stream/consumers'
 import { PROFILES } from '../../../tools/contract.ts'
+import { isRunning } from '../../../tools/outcome.ts'
 import { messageOf } from '../../../wire/errors.ts'
 import type { Question } from '../../../wire/kernel.ts'
 import type { CallEvent } from '../../calls/contract.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findRoot } from '../../paths.ts'
-import { connectDaemon } from '../client.ts'
-import type { CommandInput } from '../command.ts'
+import { connectDaemon, type DaemonClient, WAIT_SECONDS } from '../client.ts'
+import type { CommandInput, ToolCommand } from '../command.ts'
 import { askPerson, type Lines, openLines } from '../lines.ts'
-import { exitOf, printEnvelope, printError, withoutOutput } from '../print.ts'
+import { exitOf, printEnvelope, printError, printEvaluated, withoutOutput } from '../print.ts'
 import { askHere, untilAnswered } from '../seat/at-terminal.ts'
 
 /**
@@ -16,13 +17,46 @@ import { askHere, untilAnswered } from '../seat/at-terminal.ts'
  * The first Ctrl-C cancels the call and reports what came of that; the second leaves it to itself.
  */
 export async function call(input: CommandInput): Promise<ExitCode> {
-  const { operands, options } = input
-  const [tool = '', given = '{}'] = operands
-  const args = withReserved(parseArguments(given === '-' ? await readAll(process.stdin) : given), {
-    ...(options.kernel === undefined ? {} : { kernel: options.kernel }),
-    ...(options.patience === undefined ? {} : { patience: seconds(options.patience) }),
-  })
-  return callTool({ as: 'imago call', tool, args, answers: given !== '-' }, input)
+  const [tool = '', ...words] = input.operands
+  const isRead = words.length === 1 && words[0] === '-'
+  const given = isRead ? [await readAll(process.stdin)] : words
+  const reserved = reservedOf(input)
+  const args = async (client: DaemonClient) => ({ ...(await typed(given, { tool, client })), ...reserved })
+  return callTool({ as: 'imago call', tool, args, answers: !isRead }, input)
+}
+
+/** `imago eval` and its like: a call of one tool, whose first argument is typed without its name. */
+export async function callAs(command: ToolCommand, input: CommandInput): Promise<ExitCode> {
+  const { name, tool, runs = false } = command
+  return callTool({ as: `imago ${name}`, tool, values: runs, ...(await argumentsOf(command, input)) }, input)
+}
+
+/** What such a command was given. Where it is code, `-` reads it from standard input. */
+export async function argumentsOf(
+  { name, tool, first, runs = false, optional = false }: ToolCommand,
+  input: CommandInput,
+): Promise<Pick<CommandCall, 'args' | 'answers'>> {
+  const { operands } = input
+  const [operand, ...rest] = operands
+  // Where it may be left out, it is told from the others by its form.
+  const isFirst = operand !== undefined && !(optional && NAMED.test(operand))
+  const words = isFirst ? rest : operands
+  const stray = words.find(word => !NAMED.test(word))
+  if (stray !== undefined)
+    throw new Failure(
+      `${JSON.stringify(stray)} is not name=value. Quote what has blanks in it: imago ${name} ${shellWord(operands.join(' '))}`,
+      { exit: EXIT.usage },
+    )
+  const isRead = runs && operand === '-'
+  const fixed = {
+    ...(runs && { on_error: 'end', patience: WAIT_SECONDS }),
+    ...(isFirst && { [first]: isRead ? await readAll(process.stdin) : operand }),
+  }
+  const reserved = reservedOf(input)
+  return {
+    args: async client => ({ ...fixed, ...(await named(words, { tool, client })), ...reserved }),
+    answers: !isRead,
+  }
 }
 
 /** One call, as a command makes it. */
@@ -30,9 +64,11 @@ interface CommandCall {
   /** The name of the client, for people. */
   readonly as: string
   readonly tool: string
-  readonly args: unknown
+  args(client: DaemonClient): Promise<Arguments>
   /** Whether somebody at the terminal may answer what the code asks. */
   readonly answers: boolean
+  /** Whether the answer is shown as a prompt shows that of code: the values alone, and the language's own report. */
+  readonly values?: boolean
   /**
    * Whether it is a person's own doing: they are asked for approval here, where nobody has a seat, and what went wrong is
    * told to them as by any other command, and not as to a model.
@@ -42,7 +78,7 @@ interface CommandCall {
 
 /** Makes the call, prints its answer, and says what that means for the exit code. */
 async function callTool(
-  { as, tool, args, answers, approves = false }: CommandCall,
+  { as, tool, args, answers, values = false, approves = false }: CommandCall,
   { options, printer }: Pick<CommandInput, 'options' | 'printer'>,
 ): Promise<ExitCode> {
   await using client = await connectDaemon({
@@ -66,12 +102,13 @@ async function callTool(
     if (options.json || event.stream === 'stderr') printer.err(event.text)
     else printer.out(event.text)
   }
+  const checked = await args(client)
   const cancel = onInterrupt(() => printer.err('\nimago: cancelling; once more leaves it running\n'))
   const lines = answers ? person() : undefined
   const made = (left?: AbortSignal) =>
     client.call({
       tool,
-      args,
+      args: checked,
       signal: left === undefined ? cancel : AbortSignal.any([cancel, left]),
       on: live,
       ...(lines && { ask: (question: Question) => askPerson(lines(), question) }),
@@ -86,6 +123,8 @@ async function callTool(
   if (open) printer[envelope.ok && !options.json ? 'out' : 'err']('\n')
   if (options.json) printEnvelope(printer, envelope)
   else if (approves && !envelope.ok) printError(printer, envelope.error)
+  else if (values && !(envelope.ok && isRunning(envelope.result)))
+    return printEvaluated(printer, envelope).exit
   else {
     const shown = printed ? withoutOutput(envelope) : envelope
     const { text } = await client.request('show', { tool, envelope: shown })
@@ -106,18 +145,113 @@ function person(): (() => Lines) | undefined {
   }
 }
 
-function parseArguments(text: string): unknown {
+/** A parameter and its value. No JSON looks like that. */
+const NAMED = /^([A-Za-z_]\w*)=([\s\S]*)$/
+
+/** Arguments as a person types them: one object of JSON, or each as `name=value`. */
+async function typed(words: readonly string[], asked: ToolAsked): Promise<Arguments> {
+  const stray = words.find(word => !NAMED.test(word))
+  if (stray === undefined) return named(words, asked)
+  const object = words.length === 1 ? objectIn(stray) : 'it stands beside others'
+  if (typeof object !== 'string') return object
+  throw new Failure(await bothWays(stray, { ...asked, why: object }), { exit: EXIT.usage })
+}
+
+/** The object, or why that is none. */
+function objectIn(text: string): Arguments | string {
   try {
-    return JSON.parse(text)
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Arguments)
+      : 'it is no object'
   } catch (error) {
-    throw new Failure(`The arguments are not JSON: ${messageOf(error)}`, { exit: EXIT.usage, cause: error })
+    return messageOf(error)
   }
 }
 
-/** What is not an object is left as it is: the call path says what is wrong with it. */
-function withReserved(args: unknown, reserved: Readonly<Record<string, unknown>>): unknown {
-  return typeof args === 'object' && args !== null && !Array.isArray(args) ? { ...args, ...reserved } : args
+type Arguments = Readonly<Record<string, unknown>>
+
+interface ToolAsked {
+  readonly tool: string
+  readonly client: Pick<DaemonClient, 'request'>
 }
+
+/** What is wrong with the word, and the two ways to write it. */
+async function bothWays(word: string, { why, ...asked }: ToolAsked & { readonly why: string }) {
+  const [parameter = 'name'] = (await parametersOf(asked)).keys()
+  const value = /^[{["]/.test(word) ? 'value' : word
+  const call = `imago call ${asked.tool}`
+  return (
+    `The arguments are not JSON, and not name=value: ${why}. Write\n` +
+    `  ${call} ${shellWord(`${parameter}=${value}`)}\n` +
+    `  ${call} ${shellWord(JSON.stringify({ [parameter]: value }))}`
+  )
+}
+
+/** A part of a JSON Schema, as far as it says what a value may be. */
+interface ValueSchema {
+  readonly type?: string | readonly string[]
+  readonly anyOf?: readonly ValueSchema[]
+  readonly enum?: readonly unknown[]
+}
+
+/** The parameters of a tool by name, those that are needed first. Empty for a tool that there is not: its call says so. */
+async function parametersOf({ tool, client }: ToolAsked): Promise<ReadonlyMap<string, ValueSchema>> {
+  const listed = await client.request('tools', { name: tool, format: 'json' }).catch(() => ({ text: '[]' }))
+  const [found] = JSON.parse(listed.text) as readonly [
+    { parameters: { properties?: Record<string, ValueSchema>; required?: readonly string[] } }?,
+  ]
+  const { properties = {}, required = [] } = found?.parameters ?? {}
+  const isNeeded = (name: string) => (required.includes(name) ? 0 : 1)
+  return new Map(Object.entries(properties).sort(([one], [other]) => isNeeded(one) - isNeeded(other)))
+}
+
+/** The arguments that are given as `name=value`; only for them the daemon is asked what the tool takes. */
+async function named(words: readonly string[], asked: ToolAsked): Promise<Arguments> {
+  const args: Record<string, unknown> = {}
+  if (words.length === 0) return args
+  const parameters = await parametersOf(asked)
+  for (const word of words) {
+    const [, name = '', text = ''] = NAMED.exec(word) ?? []
+    if (Object.hasOwn(args, name)) throw new Failure(`${name} is given twice.`, { exit: EXIT.usage })
+    args[name] = valueFrom(text, typesOf(parameters.get(name)))
+  }
+  return args
+}
+
+/** JSON where the parameter takes what that is; else the text itself. What fits in neither way is told by the call. */
+function valueFrom(text: string, types: ReadonlySet<string>): unknown {
+  const value = jsonOf(text)
+  if (value === undefined) return text
+  if (types.size === 0 || !types.has('string')) return value
+  const type = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+  const fits = types.has(type) || (type === 'number' && types.has('integer'))
+  return type !== 'string' && fits ? value : text
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The types that a value may have. Empty where nothing is known. */
+function typesOf(schema: ValueSchema | undefined): ReadonlySet<string> {
+  const { type = [], anyOf = [], enum: choices = [] } = schema ?? {}
+  return new Set([type, anyOf.flatMap(one => [...typesOf(one)]), choices.map(one => typeof one)].flat())
+}
+
+/** One word as a POSIX shell takes it. */
+const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+
+/** The arguments that every tool has, as options say them. */
+const reservedOf = ({ options: { kernel, patience } }: CommandInput) => ({
+  ...(kernel !== undefined && { kernel }),
+  ...(patience !== undefined && { patience: seconds(patience) }),
+})
 
 function seconds(text: string): number {
   const number = Number(text)
@@ -139,7 +273,7 @@ function onInterrupt(said: () => void): AbortSignal {
 export async function undo(input: CommandInput): Promise<ExitCode> {
   const [change = ''] = input.operands
   return callTool(
-    { as: 'imago undo', tool: 'undo_change', args: { change }, answers: false, approves: true },
+    { as: 'imago undo', tool: 'undo_change', args: async () => ({ change }), answers: false, approves: true },
     input,
   )
 }

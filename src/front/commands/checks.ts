@@ -28,6 +28,10 @@ export interface Area {
 
 const FACTS = z.object({
   executable: z.string(),
+  /** Whether it is that of an environment, and not of the whole machine. */
+  environment: z.boolean(),
+  /** The version of the distribution on PyPI that has our module's name. */
+  another_imago: z.string().nullable(),
   packages: z.record(z.string(), z.string().nullable()),
 })
 
@@ -35,15 +39,17 @@ const FACTS = z.object({
 export async function checkPython(client: DaemonClient, { name, title }: Language): Promise<Area> {
   try {
     const trial = await client.request('trial', { language: name })
-    const { executable, packages } = FACTS.parse(JSON.parse(trial.facts))
+    const facts = FACTS.parse(JSON.parse(trial.facts))
+    const { executable, packages } = facts
     const start = `starts in ${duration(trial.start_ms)}; round trip ${milliseconds(trial.round_trip_ms)}`
-    const interpreter = `${trial.implementation} at ${executable}`
+    const interpreter = `${trial.implementation} at ${executable}${facts.environment ? '' : `; ${NO_ENVIRONMENT}`}`
     return {
       title,
       checks: [
         { name: 'interpreter', state: 'ok', found: interpreter },
         { name: 'a kernel', state: 'ok', found: start },
         ...OPTIONAL.map(wanted => checkPackage({ ...wanted, version: packages[wanted.name], executable })),
+        ...(facts.another_imago === null ? [] : [anotherImago(facts.another_imago, executable)]),
       ],
     }
   } catch (error) {
@@ -57,6 +63,17 @@ export async function checkPython(client: DaemonClient, { name, title }: Languag
   }
 }
 
+const NO_ENVIRONMENT =
+  'the project has no environment of its own: no .venv or venv, none of Poetry’s, and none is activated'
+
+/** What a program that imports `imago` gets there, or gets parts of, is not ours. */
+const anotherImago = (version: string, executable: string): Check => ({
+  name: 'another imago',
+  state: 'broken',
+  found: `imago ${version} is installed there, a forensics tool of PyPI whose module has the same name: import imago is not Imago’s, or is parts of both`,
+  fix: `${executable} -m pip uninstall imago, then ${executable} -m pip install --force-reinstall "$(imago runtime python)"`,
+})
+
 const OPTIONAL = [
   {
     name: 'msgpack',
@@ -64,7 +81,7 @@ const OPTIONAL = [
     install: 'msgpack',
   },
   {
-    name: 'imago',
+    name: 'imago-agent',
     gives: '`import imago; imago.listen()` in programs that this interpreter runs, and `%load_ext imago`',
     install: '"$(imago runtime python)"',
   },

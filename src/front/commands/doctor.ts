@@ -3,7 +3,13 @@ import { delimiter, join } from 'node:path'
 import { TOOLS } from '../../../tools/index.ts'
 import { duration } from '../../../tools/text.ts'
 import { messageOf } from '../../../wire/errors.ts'
-import { LANGUAGES } from '../../../wire/languages.ts'
+import {
+  DEFAULT_LANGUAGE,
+  LANGUAGES,
+  type Language,
+  languageNamed,
+  namesOf,
+} from '../../../wire/languages.ts'
 import { readConfig } from '../../config.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import type { KernelRow } from '../../kernels/rows.ts'
@@ -26,11 +32,13 @@ import { type Area, type Check, milliseconds } from './checks.ts'
 import { HOSTS, type Host, readEntry, readIfThere, type Where } from './mcp-clients.ts'
 
 /**
- * `imago doctor`: what is there, what is missing and what that would give, and what does not work, each with the line
- * that mends it. It starts the daemon, as every command does, and a kernel of its own that ends again. Exit code 1 if
- * something is broken; nothing is changed.
+ * `imago doctor [LANGUAGE]`: what is there, what is missing and what that would give, and what does not work, each with
+ * the line that mends it. It starts the daemon, as every command does, and a kernel of its own that ends again: of
+ * Python, unless another language is named, or with `--all` of each. Exit code 1 if something is broken; nothing is
+ * changed.
  */
-export async function doctor({ options, printer }: CommandInput): Promise<ExitCode> {
+export async function doctor({ operands, options, printer }: CommandInput): Promise<ExitCode> {
+  const languages = languagesAsked(operands[0], options.all)
   const root = findRoot(process.cwd())
   const [paths, env] = [findPaths(), process.env]
   const folders = checkFolders(paths, root)
@@ -38,34 +46,50 @@ export async function doctor({ options, printer }: CommandInput): Promise<ExitCo
     checkProgram(env),
     folders,
     ...(folders.checks.some(isBroken)
-      ? await withoutDaemon('the folders and settings above do not work')
-      : await checkLive(root)),
+      ? await withoutDaemon(languages, 'the folders and settings above do not work')
+      : await checkLive(languages, root)),
     checkClients({ root, env, platform: process.platform }),
   ]
   if (options.json) printEnvelope(printer, { ok: true, result: { areas } })
-  else printer.out(showAreas(areas))
+  else printer.out(showAreas(areas, languages))
   return areas.some(({ checks }) => checks.some(isBroken)) ? EXIT.failed : EXIT.done
 }
 
-async function checkLive(root: string): Promise<readonly Area[]> {
+/** Those whose kernels are tried: what takes long is only done for who wants it. */
+function languagesAsked(named: string | undefined, all = false): readonly Language[] {
+  if (all) return LANGUAGES
+  if (named === undefined) return [DEFAULT_LANGUAGE]
+  const language = languageNamed(named)
+  if (language !== undefined) return [language]
+  throw new Failure(`There is no language ${named}. Languages: ${namesOf().join(', ')}.`, {
+    exit: EXIT.usage,
+  })
+}
+
+async function checkLive(languages: readonly Language[], root: string): Promise<readonly Area[]> {
   try {
     await using client = await connectDaemon({ name: 'imago doctor', start: 'if-needed', root })
-    return [await checkDaemon(client), ...(await checkLanguages(client)), await checkKernels(client)]
+    const daemon = await checkDaemon(client)
+    const [areas, kernels] = await Promise.all([checkLanguages(client, languages), checkKernels(client)])
+    return [daemon, ...areas, kernels]
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     const fix = 'imago serve   (shows why it does not start)'
     const daemon: Check = { name: 'answers', state: 'broken', found: messageOf(error), fix }
     return [
       { title: 'Daemon', checks: [daemon] },
-      ...(await withoutDaemon('the daemon does not answer')).slice(1),
+      ...(await withoutDaemon(languages, 'the daemon does not answer')).slice(1),
     ]
   }
 }
 
 /** One after the other, as each starts a kernel. */
-async function checkLanguages(client: DaemonClient): Promise<readonly Area[]> {
+async function checkLanguages(
+  client: DaemonClient,
+  languages: readonly Language[],
+): Promise<readonly Area[]> {
   const areas: Area[] = []
-  for (const language of LANGUAGES) {
+  for (const language of languages) {
     const area = await frontLanguage(language.name)?.check(client, language)
     if (area !== undefined) areas.push(area)
   }
@@ -75,10 +99,10 @@ async function checkLanguages(client: DaemonClient): Promise<readonly Area[]> {
 const isBroken = ({ state }: Check) => state === 'broken'
 
 /** What can be told when there is no daemon to ask. */
-async function withoutDaemon(why: string): Promise<readonly Area[]> {
+async function withoutDaemon(wanted: readonly Language[], why: string): Promise<readonly Area[]> {
   const unknown = (name: string): Check => ({ name, state: 'unknown', found: `not checked, because ${why}` })
   const languages = await Promise.all(
-    LANGUAGES.map(async ({ name, title }) => ({
+    wanted.map(async ({ name, title }) => ({
       title,
       checks: (await frontLanguage(name)?.unchecked(unknown)) ?? [],
     })),
@@ -93,7 +117,7 @@ async function withoutDaemon(why: string): Promise<readonly Area[]> {
 const MARK = { ok: 'ok', missing: '--', broken: '!!', unknown: '??' } as const
 
 /** All areas as text: what is well takes one line, and only the rest more. */
-function showAreas(areas: readonly Area[]): string {
+function showAreas(areas: readonly Area[], languages: readonly Language[]): string {
   const width = Math.max(0, ...areas.flatMap(({ checks }) => checks.map(({ name }) => name.length)))
   const lines = areas.flatMap(({ title, checks }) => [
     title,
@@ -105,7 +129,10 @@ function showAreas(areas: readonly Area[]): string {
     broken.length === 0
       ? 'Everything that Imago needs works.'
       : `${broken.length === 1 ? 'One thing does' : `${broken.length} things do`} not work: ${broken.map(({ name }) => name).join(', ')}.`
-  return `${[...lines, verdict].join('\n')}\n`
+  const left = LANGUAGES.filter(one => !languages.includes(one)).map(
+    ({ name, title }) => `${title} was not looked at: imago doctor ${name}, or imago doctor --all.`,
+  )
+  return `${[...lines, ...left, verdict].join('\n')}\n`
 }
 
 function showCheck({ name, state, found, gives, fix }: Check, width: number): string[] {
@@ -139,7 +166,7 @@ async function checkKernels(client: DaemonClient): Promise<Area> {
   const none: Check = {
     name: 'kernels',
     state: 'ok',
-    found: 'none lives now; the first call in a project starts one',
+    found: 'none lives now; the first code that is run in a project starts one',
   }
   return { title: 'Kernels', checks: checks.length === 0 ? [none] : checks }
 }

@@ -1,62 +1,54 @@
-import { createHash } from 'node:crypto'
-import { accessSync, constants, mkdirSync, readFileSync, realpathSync } from 'node:fs'
+import { accessSync, constants, lstatSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
-import { isDeepStrictEqual } from 'node:util'
 import { createTwoFilesPatch } from 'diff'
-import { z } from 'zod'
-import { messageOf } from '../../../wire/errors.ts'
+import { PROFILES, type Profile } from '../../../tools/contract.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { isProject, realOf } from '../../files/roots.ts'
 import { findPaths, findRoot, PACKAGE_ROOT } from '../../paths.ts'
 import { escapeText } from '../../text/escape.ts'
-import type { CommandInput } from '../command.ts'
-import {
-  applied,
-  type Change,
-  changeEntry,
-  type Entry,
-  entryFor,
-  HOSTS,
-  type Host,
-  inverse,
-  readEntry,
-  readIfThere,
-  removeFile,
-  replaceFile,
-  type Server,
-  type Where,
-} from './mcp-clients.ts'
+import type { CommandInput, Options } from '../command.ts'
+import { answersByItself } from '../seat/rule.ts'
+import { carryOut, type FilePlan, planInstall, planUndo, readRecords, type Site } from './installations.ts'
+import { addYes, HOSTS, type Host, readEntry, readIfThere, type Server } from './mcp-clients.ts'
 
 /**
- * `imago install CLIENT`: shows how the client's configuration would change, and changes it if a person says yes at
- * the terminal, or `--yes` was given. `--undo` takes it back in the same manner. Exit code 3 if it was not wanted.
+ * `imago install CLIENT`: shows how the client's configuration would change, and the policy where a yes at the client's
+ * dialog is to count. Changes them if a person says yes at the terminal, or `--yes` was given. `--undo` takes both back
+ * in the same manner. Exit code 3 if it was not wanted.
  */
 export async function install({ operands: [name], options, printer }: CommandInput): Promise<ExitCode> {
   if (name === undefined) return list(printer)
   const host = HOSTS.find(one => one.name === name)
   if (host === undefined)
-    throw new Failure(`There is no client ${name} here. Known: ${HOSTS.map(one => one.name).join(', ')}.`, {
-      exit: EXIT.usage,
-    })
-  const where: Where = { root: findRoot(process.cwd()), env: process.env, platform: process.platform }
-  if (!options.undo) refuseNoProject(host, where.root)
-  const records = openRecords(findPaths().stateDir)
-  const file = host.file(where)
-  const plan = options.undo
-    ? planUndo({ host, where, record: records.find(file) })
-    : planInstall({ host, where, server: serverFor(host) })
-  if (plan === undefined) {
+    throw misused(`There is no client ${name} here. Known: ${HOSTS.map(one => one.name).join(', ')}.`)
+  const root = findRoot(process.cwd())
+  if (!options.undo) refuseNoProject(host, root)
+  const { stateDir, configDir } = findPaths()
+  const site: Site = {
+    host,
+    root,
+    file: host.file({ root, env: process.env, platform: process.platform }),
+    policyFile: join(configDir, 'policy.toml'),
+    records: readRecords(stateDir),
+  }
+  const wish = options.undo ? undefined : await wished(site, options)
+  const work =
+    wish === undefined ? planUndo(site) : planInstall(site, { ...wish, server: serverFor(host, wish) })
+  const { plans } = work
+  if (plans.length === 0) {
+    if (work.records !== site.records) carryOut(work, stateDir)
     printer.out(
-      options.undo
-        ? `${host.label} has no entry of Imago in ${file}.\n`
-        : `${host.label} has it already: ${file}\n`,
+      wish === undefined
+        ? `${host.label} has no entry of Imago in ${site.file}.\n`
+        : `${host.label} has it already: ${site.file}\n`,
     )
     return EXIT.done
   }
-  printer.out(showPlan(plan))
-  if (!options.yes && !(await agreed(plan))) {
+  printer.out(plans.map(showPlan).join('\n'))
+  if (wish !== undefined && !isAsked(options)) printer.out(otherChoices(host, wish, options))
+  if (!options.yes && !(await agreed(plans))) {
     printer.err(
       process.stdin.isTTY
         ? 'Nothing was changed.\n'
@@ -64,16 +56,12 @@ export async function install({ operands: [name], options, printer }: CommandInp
     )
     return EXIT.denied
   }
-  const folder = carryOut(plan, records.find(file)?.folder)
-  if (options.undo) records.forget(file)
-  else records.keep(file, recordOf(plan, folder))
-  printer.out(
-    options.undo
-      ? `Undone in ${file}.\n`
-      : `Written to ${file}. Restart ${host.label}, or have it read its servers again. To undo it: imago install ${host.name} --undo\n`,
-  )
+  carryOut(work, stateDir)
+  printer.out(wish === undefined ? undoneText(plans) : doneText(plans, site))
   return EXIT.done
 }
+
+const misused = (sentence: string) => new Failure(sentence, { exit: EXIT.usage })
 
 function list({ out }: CommandInput['printer']): ExitCode {
   const rows = HOSTS.map(
@@ -84,13 +72,109 @@ function list({ out }: CommandInput['printer']): ExitCode {
   return EXIT.done
 }
 
-/** Nobody at a terminal has not agreed. */
-async function agreed({ file }: InstallPlan): Promise<boolean> {
-  if (!process.stdin.isTTY || !process.stdout.isTTY) return false
+/** What a person wants of an installation. */
+interface Wish {
+  readonly profile: Profile
+  /** A yes at the client's own dialog is to count. */
+  readonly dialog: boolean
+}
+
+const DEFAULT: Profile = 'live'
+
+const MEANS: Readonly<Record<Profile, string>> = {
+  core: 'look at values, and run code',
+  live: 'and see threads and errors, load changed files, wait for long runs',
+  full: 'and change files, once you have approved the change; trace functions, run tests',
+}
+
+const isAsked = ({ yes }: Options) => !yes && process.stdin.isTTY && process.stdout.isTTY
+
+/** As the options say, and else as a person at the terminal does, who is offered what stands there already. */
+async function wished(site: Site, options: Options): Promise<Wish> {
+  const { profile, dialog } = options
+  const { host } = site
+  if (profile !== undefined && !isProfile(profile))
+    throw misused(`There is no profile ${profile}. Profiles: ${PROFILES.join(', ')}.`)
+  if (dialog && host.client === undefined)
+    throw misused(
+      `No line of the policy is known for a dialog of ${host.label}. docs/mcp.md says whose yes counts.`,
+    )
+  const before = profileIn(site)
+  if (!isAsked(options)) return { profile: profile ?? before, dialog: dialog ?? false }
   const lines = createInterface({ input: process.stdin, output: process.stdout })
   try {
-    const answer = await lines.question(escapeText(`Change ${file} so? [y/N] `))
-    return /^y(es)?$/i.test(answer.trim())
+    const ask = (question: string) => lines.question(escapeText(question))
+    return {
+      profile: profile ?? (await askProfile(ask, { label: host.label, before })),
+      dialog: dialog ?? (mayOfferDialog(site) && (await askDialog(ask, host))),
+    }
+  } catch {
+    // Ctrl-C, or the end of input.
+    throw new Failure('Nothing was changed.', { exit: EXIT.denied })
+  } finally {
+    lines.close()
+  }
+}
+
+const isProfile = (name: string): name is Profile => PROFILES.some(one => one === name)
+
+/** That of the entry which stands there, or the default. A file that cannot be read is told of with its plan. */
+function profileIn({ host, file }: Site): Profile {
+  try {
+    const { args } = readEntry(readIfThere(file) ?? '', host) ?? {}
+    const words: readonly unknown[] = Array.isArray(args) ? args : []
+    const at = words.indexOf('--profile')
+    return PROFILES.find(one => at >= 0 && one === words[at + 1]) ?? DEFAULT
+  } catch {
+    return DEFAULT
+  }
+}
+
+type Ask = (question: string) => Promise<string>
+
+async function askProfile(ask: Ask, o: { label: string; before: Profile }): Promise<Profile> {
+  const rows = PROFILES.map(name => `  ${name.padEnd(6)}${MEANS[name]}\n`).join('')
+  for (;;) {
+    const answer = await ask(`Which tools is ${o.label} to have?\n${rows}core, live or full [${o.before}]: `)
+    const named = answer.trim() || o.before
+    if (isProfile(named)) return named
+  }
+}
+
+/** Nothing is offered where the policy says something of this client, or is not understood: that is to be mended first. */
+function mayOfferDialog({ host: { client }, policyFile }: Site): boolean {
+  try {
+    return client !== undefined && addYes(readIfThere(policyFile) ?? '', client) !== undefined
+  } catch {
+    return false
+  }
+}
+
+async function askDialog(ask: Ask, { label, client = '' }: Host): Promise<boolean> {
+  const question = [
+    `What needs approval is asked at imago watch, in a terminal, and at a dialog of ${label}.`,
+    `A yes at that dialog does not count by itself: ${answersByItself(client)}.`,
+    'Is it to count? [y/N] ',
+  ]
+  return isYes(await ask(question.join('\n')))
+}
+
+const isYes = (answer: string) => /^y(es)?$/i.test(answer.trim())
+
+/** What was not asked, and how to choose otherwise. */
+function otherChoices({ name, label, client }: Host, wish: Wish, options: Options): string {
+  const profile = `Profile ${wish.profile}: another one with imago install ${name} --profile ${PROFILES.join('|')}; full can change files.\n`
+  const dialog = `A yes at a dialog of ${label} does not count by itself; with --dialog it does.\n`
+  return (options.profile === undefined ? profile : '') + (client !== undefined && !wish.dialog ? dialog : '')
+}
+
+/** Nobody at a terminal has not agreed. */
+async function agreed(plans: readonly FilePlan[]): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stdout.isTTY) return false
+  const lines = createInterface({ input: process.stdin, output: process.stdout })
+  const what = plans.map(({ file }) => file).join(' and ')
+  try {
+    return isYes(await lines.question(escapeText(`Change ${what} so? [y/N] `)))
   } catch {
     // Ctrl-C, or the end of input.
     return false
@@ -99,27 +183,19 @@ async function agreed({ file }: InstallPlan): Promise<boolean> {
   }
 }
 
-/** The file must still be what was shown. Returns the folder that was made for it, if one was. */
-function carryOut({ file, text, result }: InstallPlan, folder: string | undefined): string | undefined {
-  if (readIfThere(file) !== text)
-    throw new Failure(`${file} was changed by somebody else meanwhile. Nothing was written; try again.`)
-  if (result !== undefined) return replaceFile(file, result)
-  removeFile(file, folder)
-  return undefined
-}
-
 /** Where an entry belongs to a project, or names one, there must be one: no kernel lives in the home directory or in `/`. */
 function refuseNoProject({ scope, startsInProject, label }: Host, root: string): void {
   if ((scope === 'user' && startsInProject) || isProject(root, realOf(homedir()))) return
   const what = `The entry for ${label} is that of a project, and ${root} is none: no image lives there.`
-  throw new Failure(`${what} Run it in the folder of your project.`, { exit: EXIT.usage })
+  throw misused(`${what} Run it in the folder of your project.`)
 }
 
 /** `imago` where a shell would find this very program; else this Node and this file, which needs no PATH. */
-function serverFor(host: Host): Server {
+function serverFor(host: Host, { profile }: Wish): Server {
   const main = join(PACKAGE_ROOT, 'dist/src/main.js')
   const onPath = host.startsInProject && foundOnPath('imago') === realpathSync(main)
-  return onPath ? { command: 'imago', args: ['mcp'] } : { command: process.execPath, args: [main, 'mcp'] }
+  const args = ['mcp', ...(profile === DEFAULT ? [] : ['--profile', profile])]
+  return onPath ? { command: 'imago', args } : { command: process.execPath, args: [main, ...args] }
 }
 
 function foundOnPath(program: string): string | undefined {
@@ -135,124 +211,25 @@ function foundOnPath(program: string): string | undefined {
   return undefined
 }
 
-/** A change of one configuration file, worked out and not yet made. */
-interface InstallPlan {
-  readonly host: Host
-  readonly file: string
-  /** What stands in the file now; `undefined` where there is none. */
-  readonly text: string | undefined
-  /** What it is to be; `undefined` where the file is to go. */
-  readonly result: string | undefined
-  readonly change: Change
-  readonly before: Entry
-}
-
-/** What `imago install` would change, or `undefined` where the entry stands there already. */
-function planInstall(o: { host: Host; where: Where; server: Server }): InstallPlan | undefined {
-  const { host, where, server } = o
-  const file = host.file(where)
-  const entry = JSON.parse(JSON.stringify(entryFor(host, { root: where.root, server })))
-  const text = readIfThere(file)
-  return within(file, () => {
-    const before = readEntry(text ?? '', host)
-    if (isDeepStrictEqual(JSON.parse(JSON.stringify(before ?? null)), entry)) return undefined
-    const change = changeEntry(text ?? '', host, entry)
-    return { host, file, text, result: applied(text ?? '', change), change, before }
-  })
-}
-
-/**
- * What undoing it would change: to the byte where nobody has changed the file since; otherwise our entry is taken
- * away, or the one before it put back, and all else is left. `undefined` where there is no entry to take away.
- */
-function planUndo(o: {
-  host: Host
-  where: Where
-  record: InstallRecord | undefined
-}): InstallPlan | undefined {
-  const { host, where, record } = o
-  const file = host.file(where)
-  const text = readIfThere(file)
-  if (text === undefined) return undefined
-  return within(file, () => {
-    const before = readEntry(text, host)
-    if (record && hashOf(text) === record.written) {
-      const { undo: change } = record
-      const result = record.made ? undefined : applied(text, change)
-      return { host, file, text, result, change, before }
-    }
-    if (before === undefined) return undefined
-    const change = changeEntry(text, host, record?.before)
-    return { host, file, text, result: applied(text, change), change, before }
-  })
-}
-
-/** What is kept of an installation, so that it can be undone; `folder` is what was made for the file. */
-function recordOf({ text, result = '', change, before }: InstallPlan, folder?: string): InstallRecord {
-  const made = { made: text === undefined, ...(folder !== undefined && { folder }) }
-  const kept = { written: hashOf(result), undo: inverse(change), ...made }
-  return before === undefined ? kept : { ...kept, before }
-}
-
-/** The change as a unified diff, which names the file. */
-function showPlan({ file, text, result }: InstallPlan): string {
+/** The change as a unified diff, which names the file, and where it leads to. */
+function showPlan({ file, target, text, result }: FilePlan): string {
   const [from, to] = [text === undefined ? '/dev/null' : file, result === undefined ? '/dev/null' : file]
   const patch = createTwoFilesPatch(from, to, text ?? '', result ?? '', undefined, undefined, { context: 3 })
-  return patch.replace(/^=+\n/, '')
+  const link = lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink()
+  return `${link ? `${file} is a link. What changes is ${target}\n` : ''}${patch.replace(/^=+\n/, '')}`
 }
 
-function within<Result>(file: string, work: () => Result): Result {
-  try {
-    return work()
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    throw new Failure(
-      `${file}: ${messageOf(error)}. Nothing was changed. Mend the file, or add the entry by hand as docs/mcp.md shows it.`,
-      { exit: EXIT.failed, cause: error },
-    )
-  }
+function doneText(plans: readonly FilePlan[], { host, policyFile }: Site): string {
+  const [policy, others] = [true, false].map(is => plans.some(({ file }) => (file === policyFile) === is))
+  return [
+    ...plans.map(({ file }) => `Written to ${file}.`),
+    ...(policy
+      ? [`A yes at a dialog of ${host.label} counts once you have accepted that line: imago policy accept`]
+      : []),
+    ...(others ? [`Restart ${host.label}, or have it read its servers again.`] : []),
+    `To undo it: imago install ${host.name} --undo`,
+    '',
+  ].join('\n')
 }
 
-const RECORD = z.object({
-  /** The hash of the text that was written: where it still stands, the change is taken back to the byte. */
-  written: z.string(),
-  undo: z.object({ offset: z.number(), was: z.string(), is: z.string() }),
-  /** The file was made for the entry alone. */
-  made: z.boolean(),
-  /** The outermost folder that was made for it. */
-  folder: z.string().optional(),
-  /** The entry that stood there before, if there was one. */
-  before: z.record(z.string(), z.unknown()).optional(),
-})
-
-const RECORDS = z.record(z.string(), RECORD)
-
-/** What `imago install` did to one file, kept to be undone. Of the file itself nothing is kept but our own entry. */
-type InstallRecord = z.output<typeof RECORD>
-
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
-
-/** The records of all installations of this user, by the path of the file. */
-function openRecords(stateDir: string) {
-  const path = join(stateDir, 'installed.json')
-  const read = (): Record<string, InstallRecord> => {
-    try {
-      return RECORDS.parse(JSON.parse(readFileSync(path, 'utf8')))
-    } catch {
-      // Without a record, undoing takes our entry away and leaves everything else.
-      return {}
-    }
-  }
-  const write = (records: Record<string, InstallRecord>) => {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    replaceFile(path, `${JSON.stringify(records, null, 2)}\n`)
-  }
-  return {
-    find: (file: string): InstallRecord | undefined => read()[file],
-    keep: (file: string, record: InstallRecord) => write({ ...read(), [file]: record }),
-    forget(file: string) {
-      const { [file]: _, ...others } = read()
-      write(others)
-    },
-  }
-}
+const undoneText = (plans: readonly FilePlan[]) => plans.map(({ file }) => `Undone in ${file}.\n`).join('')

@@ -8,10 +8,12 @@ import { readSecretFile } from '../../../wire/secret-file.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import type { AnnouncedRow } from '../../kernels/attach.ts'
 import type { KernelRow } from '../../kernels/rows.ts'
-import { request } from '../client.ts'
+import { findPaths, findRoot } from '../../paths.ts'
+import { connectDaemon, request } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { exitOf, type Line, print, printEnvelope, printError, table } from '../print.ts'
-import type { Methods } from '../protocol.ts'
+import type { Methods, ShutdownResult, ShutdownWhen } from '../protocol.ts'
+import { NoDaemon } from '../reach.ts'
 import { lostText } from '../suspension-news.ts'
 
 /** `imago kernels`: a table of them, and one of the programs that can be attached to. */
@@ -47,6 +49,9 @@ export async function restart(input: CommandInput): Promise<ExitCode> {
 }
 
 async function tellWaiting({ operands: [name], printer }: CommandInput): Promise<void> {
+  const { kernels } = await request('kernels', {})
+  // What is attached is not ended by us: that is refused, and nothing is lost.
+  if (kernels.find(row => row.name === name)?.owned === false) return
   const { suspensions } = await request('suspensions', {})
   printer.err(lostText(suspensions, name))
 }
@@ -105,7 +110,7 @@ const named = ({ operands: [name = ''] }: CommandInput) => ({ name })
 
 /** What `imago kernels` prints: the kernels, what can be attached to, and what was passed over. */
 export function kernelsText(
-  { kernels, announced, skipped }: Methods['kernels']['result'],
+  { kernels, announced, skipped, others }: Methods['kernels']['result'],
   home: string,
 ): string {
   const passed = skipped.map(({ file, reason }) => `Passed over: ${shortened(file, home)} ${reason}.`)
@@ -113,6 +118,7 @@ export function kernelsText(
     kernels.length === 0 ? NONE : table([HEAD, ...kernels.map(row => kernelCells(row, home))]),
     ...(announced.length === 0 ? [] : [`Can be attached to:\n${programs(announced, home)}`]),
     ...(passed.length === 0 ? [] : [passed.join('\n')]),
+    ...(others ? ['Others live in other projects: imago kernels lists them at a terminal.'] : []),
   ]
   return blocks.join('\n\n')
 }
@@ -147,7 +153,8 @@ function whatItIs({ implementation, language, script, script_state, attached }: 
   const fate = script_state === null ? '' : ` (${script_state})`
   const ran = script === null ? [] : [`${basename(script)}${fate}`]
   const program = attached === null ? [] : [`attached to ${programOf(attached)}`]
-  return [implementation ?? language, ...ran, ...program].map(oneLine).join(', ')
+  const noted = attached?.errors ? ['its errors are noted'] : []
+  return [implementation ?? language, ...ran, ...program, ...noted].map(oneLine).join(', ')
 }
 
 type Attached = NonNullable<KernelRow['attached']>
@@ -162,12 +169,15 @@ const calledOf = (program: string) =>
 /** Ready to be typed. */
 function programs(announced: readonly AnnouncedRow[], home: string): string {
   return table(
-    announced.map(({ attach, pid, parent, cwd, implementation, program, name }) => ({
+    announced.map(({ attach, supervisor, pid, parent, cwd, implementation, program, name }) => ({
       cells: [
         `  imago attach ${oneLine(/^[\w.:/-]+$/.test(attach) ? attach : String(pid))}`,
         parent === null ? `process ${pid}` : `process ${pid}, child of ${parent}`,
         oneLine(shortened(cwd, home)),
-        oneLine([implementation, program === '' ? name : calledOf(program)].join(', ')),
+        [
+          oneLine([implementation, program === '' ? name : calledOf(program)].join(', ')),
+          ...(supervisor ? ['only starts the program anew'] : []),
+        ].join(', '),
       ],
       below: [],
     })),
@@ -191,7 +201,10 @@ export async function attach(input: CommandInput): Promise<ExitCode> {
     ...(open && { no_secret: open }),
   })
   const how = `Use it with --kernel ${result.name}; imago detach ${result.name} lets go of it, and nothing ends it.`
-  return print(input, { result, text: `${kernelLine(result, homedir())}\n${how}` })
+  const noted = result.attached?.errors
+    ? `\nimago errors --kernel ${result.name} has the errors that it has by itself.`
+    : ''
+  return print(input, { result, text: `${kernelLine(result, homedir())}\n${how}${noted}` })
 }
 
 /** `imago detach NAME`: the program runs on. */
@@ -219,5 +232,61 @@ function keyFrom(file: string | undefined): { key?: string; key_file?: string } 
     return { key: readSecretFile(path).trim(), key_file: path }
   } catch (error) {
     throw new Failure(`The key file cannot be read: ${messageOf(error)}`, { exit: EXIT.usage, cause: error })
+  }
+}
+
+/** `imago serve`: the daemon, until it is asked to end or has had nothing to do for long. */
+export async function serve({ printer, openDaemon }: CommandInput): Promise<ExitCode> {
+  const paths = findPaths()
+  const daemon = await openDaemon(paths)
+  printer.out(`imago serves at ${daemon.address}; its log is ${paths.log}\n`)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void daemon.close())
+  await daemon.ended
+  return EXIT.done
+}
+
+/**
+ * `imago shutdown`: waits until the daemon has ended in order, and says first what is suspended in images that end with
+ * it. None there is done too.
+ */
+export async function shutdown({ options, printer }: CommandInput): Promise<ExitCode> {
+  const when = options.force ? 'always' : 'nothing_runs'
+  const ended = await end(when, printer)
+  if (options.json) printEnvelope(printer, { ok: true, result: ended ?? NOTHING })
+  else printer.out(ended === undefined ? 'No daemon runs.\n' : `${endText(ended)}\n`)
+  return EXIT.done
+}
+
+const NOTHING: ShutdownResult = { ended_kernels: [], detached_kernels: [] }
+
+function endText({ ended_kernels: ended, detached_kernels: detached }: ShutdownResult): string {
+  const runOn = `, which ${detached.length === 1 ? 'runs' : 'run'} on and will be joined again`
+  return [
+    'The daemon ended.',
+    ...(ended.length > 0 ? [`With it: ${ended.join(', ')}.`] : []),
+    ...(detached.length > 0 ? [`It has let go of ${detached.join(', ')}${runOn}.`] : []),
+  ].join(' ')
+}
+
+/** What became of the kernels; `undefined` if there was no daemon. */
+async function end(
+  when: ShutdownWhen,
+  printer: CommandInput['printer'],
+): Promise<ShutdownResult | undefined> {
+  try {
+    const client = await connectDaemon({
+      name: 'imago shutdown',
+      start: 'never',
+      root: findRoot(process.cwd()),
+    })
+    const waiting = await client.request('suspensions', {}).catch(() => ({ suspensions: [] }))
+    const ended = await client.request('shutdown', { when })
+    const lost = waiting.suspensions.filter(({ kernel }) => ended.ended_kernels.includes(kernel))
+    printer.err(lostText(lost))
+    await client.ended
+    return ended
+  } catch (error) {
+    if (error instanceof NoDaemon) return undefined
+    throw error
   }
 }

@@ -4,7 +4,7 @@ import { messageOf, WireError } from '../../../wire/errors.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { type EntryRead, type LineRead, readEntries } from '../../journal/reader.ts'
 import { journalDir, segmentsIn } from '../../journal/segments.ts'
-import { sentence, type Verified, verifyJournal } from '../../journal/verify.ts'
+import { sentence, type Verification, verifyJournal } from '../../journal/verify.ts'
 import { NODE_FILES } from '../../journal/writer.ts'
 import { findPaths, findRoot } from '../../paths.ts'
 import { escapeJson, escapeText } from '../../text/escape.ts'
@@ -298,10 +298,10 @@ async function verify(dir: string, { options, printer }: CommandInput): Promise<
   return sound ? EXIT.done : EXIT.failed
 }
 
-const whole = (found: Verified, dir: string) =>
+const whole = (found: Verification, dir: string) =>
   `The journal is what was written: ${extent(found)}, in ${dir}.`
 
-function broken(found: Verified, dir: string): string {
+function broken(found: Verification, dir: string): string {
   const { problem } = found
   if (problem === undefined) return ''
   const { file, line } = problem
@@ -314,9 +314,9 @@ What to do:
   Then let dangerous calls be asked for again: imago log acknowledge`
 }
 
-const notesOf = ({ notes }: Verified) => notes.map(note => `Note: ${note}\n`).join('')
+const notesOf = ({ notes }: Verification) => notes.map(note => `Note: ${note}\n`).join('')
 
-function extent({ segments, entries, bytes }: Verified): string {
+function extent({ segments, entries, bytes }: Verification): string {
   const files = segments === 1 ? '1 file' : `${segments} files`
   return `${entries} lines, ${(bytes / 1024 / 1024).toFixed(1)} MiB in ${files}`
 }

@@ -3,6 +3,7 @@ import {
   closeSync,
   fchmodSync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -28,7 +29,11 @@ import {
   printParseErrorCode,
 } from 'jsonc-parser'
 import { parse, stringify } from 'smol-toml'
-import { Failure, messageOf } from '../../failure.ts'
+import { z } from 'zod'
+import { messageOf } from '../../../wire/errors.ts'
+import { Failure } from '../../failure.ts'
+import { tomlOf } from '../../policy/file.ts'
+import { nameMatches } from '../../policy/rules.ts'
 
 /** One way of starting the MCP server: a program and its arguments. */
 export interface Server {
@@ -47,6 +52,11 @@ export interface Host {
   readonly place: readonly string[]
   /** Whether the client starts its servers in the project; where it does not, the entry names the project. */
   readonly startsInProject: boolean
+  /**
+   * What it calls itself over MCP, where it has a dialog for questions of servers whose yes counts only if the policy
+   * says so.
+   */
+  readonly client?: string
   file(where: Where): string
   entry(server: Server): Readonly<Record<string, unknown>>
 }
@@ -70,6 +80,7 @@ export const HOSTS: readonly Host[] = [
     scope: 'project',
     place: ['mcpServers', 'imago'],
     startsInProject: true,
+    client: 'claude-code',
     file: ({ root }) => join(root, '.mcp.json'),
     entry: plain,
   },
@@ -93,6 +104,7 @@ export const HOSTS: readonly Host[] = [
     scope: 'user',
     place: ['mcp_servers', 'imago'],
     startsInProject: true,
+    client: 'codex-mcp-client',
     file: where => join(where.env.CODEX_HOME || join(home(where), '.codex'), 'config.toml'),
     entry: plain,
   },
@@ -182,11 +194,26 @@ export function replaceFile(path: string, text: string): string | undefined {
   }
 }
 
-function targetOf(path: string): string {
+/**
+ * The file that a change of `path` would reach: where it leads, for a link. Throws a `Failure` where nothing may be
+ * written there: the owner has made it read-only, or it leads to nothing.
+ */
+export function targetOf(path: string): string {
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return path
+  const target = followed(path)
+  // Replacing it by another file would succeed all the same.
+  if ((statSync(target).mode & 0o200) === 0)
+    throw new Failure(`${target} is read-only. Nothing was changed. To let it be changed: chmod u+w`)
+  return target
+}
+
+function followed(path: string): string {
   try {
     return realpathSync(path)
-  } catch {
-    return path
+  } catch (error) {
+    throw new Failure(`${path} is a link to nothing. Nothing was changed: ${messageOf(error)}`, {
+      cause: error,
+    })
   }
 }
 
@@ -324,6 +351,47 @@ function changeToml(text: string, { place }: Shape, entry: Entry): Change {
   return { offset: text.length, was: '', is: `${before}${table}` }
 }
 
+/** What has to be added to the text of a policy so that the yes of this client counts; undefined where it stands there. */
+export function addYes(text: string, client: string): Change | undefined {
+  const said = clientsIn(text).filter(({ name }) => nameMatches(name, client))
+  const asking = said.find(({ yes }) => yes === 'asks_a_seat')
+  if (asking !== undefined)
+    throw new Failure(`it has a seat asked whatever ${asking.name} answers; take that out first`)
+  if (said.length > 0) return undefined
+  const before = text === '' ? '' : text.endsWith('\n') ? '\n' : '\n\n'
+  return onlyClients(text, { offset: text.length, was: '', is: `${before}${yesLines(client)}` })
+}
+
+/** What has to go from the text of a policy, for the lines of `addYes`; undefined where they do not stand there. */
+export function takeYes(text: string, client: string): Change | undefined {
+  const lines = yesLines(client)
+  const start = text.lastIndexOf(lines)
+  if (start < 0 || (start > 0 && text[start - 1] !== '\n')) return undefined
+  // The empty line before them came with them.
+  const offset = text.slice(0, start).endsWith('\n\n') ? start - 1 : start
+  return onlyClients(text, { offset, was: text.slice(offset, start + lines.length), is: '' })
+}
+
+const yesLines = (client: string) => `${tomlOf({ decision: 'allow', client }).join('\n')}\n`
+
+/** Refuses a change after which anything but clients is another. */
+function onlyClients(text: string, change: Change): Change {
+  const rest = (whole: string) => asText(without(readToml(whole), ['client']))
+  const group = { read: readToml, place: ['client', ''] }
+  readAgain(applied(text, change), group)
+  if (rest(text) !== rest(applied(text, change)))
+    throw new Failure('the lines for the client cannot be changed there without touching something else')
+  return change
+}
+
+const CLIENTS = z.object({ client: z.array(z.object({ name: z.string(), yes: z.string() })).default([]) })
+
+function clientsIn(text: string): z.output<typeof CLIENTS>['client'] {
+  const read = CLIENTS.safeParse(readToml(text))
+  if (!read.success) throw new Failure('what it says of clients is not understood')
+  return read.data.client
+}
+
 interface Stretch {
   readonly start: number
   readonly end: number
@@ -363,7 +431,7 @@ function at(whole: unknown, place: readonly string[]): Entry {
 }
 
 /** Reads the changed text again: the entry is what it should be, and nothing else is different. */
-function checkOnly({ text, changed, shape, entry }: Checked): void {
+function checkOnly({ text, changed, shape, entry }: Edited): void {
   const read = shape.format === 'json' ? readJson : readToml
   const before = read(text)
   const after = readAgain(changed, { read, place: shape.place })
@@ -387,7 +455,7 @@ function readAgain(
   }
 }
 
-interface Checked {
+interface Edited {
   readonly text: string
   readonly changed: string
   readonly shape: Shape

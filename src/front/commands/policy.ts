@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
 import { LEVELS } from '../../../tools/contract.ts'
 import { messageOf } from '../../../wire/errors.ts'
-import type { Accepted } from '../../calls/policy-acceptance.ts'
+import type { AcceptResult } from '../../calls/policy-acceptance.ts'
 import type { CheckReport } from '../../calls/policy-desk.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findRoot } from '../../paths.ts'
@@ -95,7 +95,7 @@ async function accept(input: CommandInput): Promise<ExitCode> {
     ? await asked()
     : await askHere({ client, printer }, left => unless(left, asked()))
   if (!envelope.ok) return printFailed(input, envelope)
-  const result = envelope.result as Accepted
+  const result = envelope.result as AcceptResult
   return print(input, { result, text: result.message })
 }
 
@@ -195,7 +195,7 @@ function testLine({ number, call, expected, got, by, problem }: TestResult): str
 
 /** `imago policy check TOOL`: which rule decides, why, and which others speak about the call. */
 function checkText(report: CheckReport): string {
-  const { tool, level, kernel, paths, effects, decision, by, why, matching, parts, notes } = report
+  const { tool, level, kernel, paths, effects, decision, by, why, matching, parts, projects, notes } = report
   const call = [`${tool} (${level})`, kernel && `in ${kernel}`, ...paths, ...effects].filter(Boolean)
   return [
     `${decision}: ${call.join(', ')}`,
@@ -211,6 +211,8 @@ function checkText(report: CheckReport): string {
           part =>
             `  ${part.decision.padEnd(5)} ${[part.effect, part.path].filter(Boolean).join(' ')}  (${part.by})`,
         )),
+    ...(projects.length === 0 ? [] : ['The policies of these folders hold, and the strictest decides:']),
+    ...projects.map(one => `  ${one.decision.padEnd(5)} in ${one.root}  (${one.by})`),
     ...notes,
   ].join('\n')
 }

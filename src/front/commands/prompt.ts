@@ -1,30 +1,29 @@
-import { isRunning } from '../../../tools/job.ts'
+import { isRunning } from '../../../tools/outcome.ts'
 import { messageOf } from '../../../wire/errors.ts'
 import { EXIT, type ExitCode } from '../../failure.ts'
 import { type Blocks, openBlocks } from '../blocks.ts'
+import { WAIT_SECONDS } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import {
   heading,
   type Image,
   languageOf,
   openImage,
+  reachChosen,
   scriptFailure,
   staysText,
-  WAIT_SECONDS,
 } from '../image.ts'
 import { frontLanguage } from '../languages.ts'
 import { askPerson, type Lines, openLines } from '../lines.ts'
 import {
-  exitAskedFor,
   exitOf,
   isCapable,
   keepMargin,
   type Margin,
   openPrinter,
   type Printer,
+  printEvaluated,
   printFailure,
-  printNotice,
-  printValues,
 } from '../print.ts'
 import { approvalsText } from './approvals.ts'
 
@@ -62,7 +61,7 @@ interface Plain {
 /** For a person: goes on after errors. */
 async function converse({ kernel, lines, printer }: Plain): Promise<ExitCode> {
   const image = await openImage({ kernel, said: printer.err })
-  const ready = await begin(image, printer)
+  const ready = await begin(image, { lines, printer })
   if (ready !== EXIT.done) return ready
   const runner = openRunner(image, { lines, printer, program: printer })
   const blocks = await blocksFor(image, { emptyLineEnds: true })
@@ -138,8 +137,10 @@ async function runInput({ kernel, lines, printer }: Plain): Promise<ExitCode> {
 }
 
 /** Makes sure that the kernel is there, and says which one it is. */
-async function begin(image: Image, printer: Printer): Promise<ExitCode> {
-  const envelope = await image.call({ tool: 'list_globals', args: { limit: 1 }, output() {} })
+async function begin(image: Image, { lines, printer }: Pick<Plain, 'lines' | 'printer'>): Promise<ExitCode> {
+  const envelope = await reachChosen(image, prompt =>
+    askPerson(lines, { type: 'stdin', prompt, secret: false }),
+  )
   if (!envelope.ok) {
     printFailure(printer, envelope)
     return exitOf(envelope)
@@ -210,20 +211,14 @@ function openRunner(image: Image, { lines, printer, program }: RunnerOptions): R
   return {
     async run(expr) {
       const envelope = await evaluate(expr)
-      printNotice(printer, envelope)
-      const asked = exitAskedFor(envelope)
-      if (asked !== undefined) {
-        if (asked.message !== undefined) printer.err(`${asked.message}\n`)
-        return { exit: asked.exit, left: true }
-      }
-      if (!envelope.ok) printFailure(printer, envelope)
-      else if (isRunning(envelope.result)) {
+      const ran = printEvaluated(printer, envelope)
+      if (envelope.ok && isRunning(envelope.result)) {
         const { job, kernel } = envelope.result
         printer.err(
           `It was interrupted and still runs (${job}); imago restart ${kernel ?? 'NAME'} ends the image.\n`,
         )
-      } else printValues(printer, envelope.result)
-      return { exit: exitOf(envelope), left: false }
+      }
+      return ran
     },
     interrupt() {
       running?.abort()

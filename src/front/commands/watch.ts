@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { duration, oneLine } from '../../../tools/text.ts'
-import type { Ended, WaitingPlan } from '../../approvals/contract.ts'
+import type { PlanEnd, WaitingPlan } from '../../approvals/contract.ts'
 import { readConfig } from '../../config.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findPaths, findRoot } from '../../paths.ts'
@@ -150,7 +150,7 @@ export async function followPlans({ client, printer, signal }: FollowOptions): P
   }
 }
 
-function endLine(end: Pick<Ended, 'id' | 'tool' | 'title' | 'why'> & { readonly outcome: string }): string {
+function endLine(end: Pick<PlanEnd, 'id' | 'tool' | 'title' | 'why'> & { readonly outcome: string }): string {
   const { id, tool, title, outcome, why } = end
   const cells = ['settled', id, outcome.replaceAll('_', ' '), oneLine(tool), oneLine(title), oneLine(why)]
   return cells.filter(cell => cell !== '').join('  ')

@@ -16,6 +16,7 @@ import type { Envelope } from '../../../tools/outcome.ts'
 import type { CallId } from '../../../wire/kernel.ts'
 import type { Signal } from '../../../wire/signal.ts'
 import type { ClientAnswer, ClientAsker, ShownPlan } from '../../approvals/contract.ts'
+import { MODERN } from '../mcp-transport.ts'
 import { answerFrom, failedWith, type Question, questionOf } from './question.ts'
 
 /**
@@ -24,10 +25,7 @@ import { answerFrom, failedWith, type Question, questionOf } from './question.ts
  * again with the answer (`Exchanges`).
  */
 
-/** The first revision that asks by answering a request. */
-const MODERN = '2026-07-28'
-
-/** Whether a connection speaks a revision in which the server makes no requests of its own. */
+/** Whether a connection speaks a revision in which the server makes no requests of its own, but asks by answering. */
 export function isModern(server: Server): boolean {
   return (server.getNegotiatedProtocolVersion() ?? '') >= MODERN
 }
@@ -57,15 +55,23 @@ interface RequestingOptions {
   readonly context: ServerContext
   readonly who: string
   doubt(): string | undefined
+  mayCount(): boolean
   /** How long an answer is waited for, in milliseconds; past that it is silence. */
   readonly questionMs: number
 }
 
 /** Asks with a request of the server's own. Taking the question back cancels it, so that the client closes its dialog. */
-export function requestingAsker({ context, who, doubt, questionMs }: RequestingOptions): ClientAsker {
+export function requestingAsker({
+  context,
+  who,
+  doubt,
+  mayCount,
+  questionMs,
+}: RequestingOptions): ClientAsker {
   return {
     who,
     doubt,
+    mayCount,
     async ask(plan: ShownPlan, signal: Signal): Promise<ClientAnswer> {
       const question = questionOf(plan)
       const takenBack = new AbortController()
@@ -130,6 +136,7 @@ interface Leg {
 interface ExchangeOptions {
   readonly request: Request
   doubt(): string | undefined
+  mayCount(): boolean
   /** How the call ended, once it has; it is under way. Never rejects. */
   ended(leg: Leg): Promise<Envelope>
 }
@@ -146,7 +153,8 @@ interface StateEntry {
  * Questions of one connection, as the revision 2026-07-28 asks them: a request is answered with the question and a
  * state, and is made again with the answer and that state. It joins the call that it is about, which waits meanwhile.
  *
- * A state is a random name. All that it stands for is kept here, so that nothing can be read from one, or forged.
+ * A state is 32 random bytes that only this connection knows, once: a sealed one (AEAD) could keep no more from being
+ * read, forged, or used again.
  */
 export class Exchanges {
   readonly #questionMs: number
@@ -214,7 +222,7 @@ function unusable(because: string): ProtocolError {
 }
 
 /** What a call needs of the connection that it belongs to. */
-interface Asking {
+interface ExchangeConnection {
   readonly asking: Set<Exchange>
   give(exchange: Exchange, open: Open): string
   closed(): boolean
@@ -229,13 +237,13 @@ interface Open {
 class Exchange implements ClientAsker {
   readonly call = randomUUID() as CallId
   readonly #options: ExchangeOptions
-  readonly #connection: Asking
+  readonly #connection: ExchangeConnection
   #open: Open | undefined
   #end: Envelope | undefined
   #followed = false
   readonly #waiting = new Set<() => void>()
 
-  constructor(options: ExchangeOptions, connection: Asking) {
+  constructor(options: ExchangeOptions, connection: ExchangeConnection) {
     this.#options = options
     this.#connection = connection
   }
@@ -254,6 +262,10 @@ class Exchange implements ClientAsker {
 
   doubt(): string | undefined {
     return this.#options.doubt()
+  }
+
+  mayCount(): boolean {
+    return this.#options.mayCount()
   }
 
   ask(plan: ShownPlan, signal: Signal): Promise<ClientAnswer> {

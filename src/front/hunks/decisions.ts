@@ -3,8 +3,6 @@ import type { ShownHunk } from '../../approvals/contract.ts'
 import { refusedDraft } from '../person-editor.ts'
 import { choiceOf, type Decision, fromPatch, type Part, patchOf, split } from './patch.ts'
 
-export type { Decision } from './patch.ts'
-
 /** What is decided at once: a hunk, or a part of one that was split. */
 export interface Piece {
   /** As it would be done: with the person's own lines once it was edited. */

@@ -7,7 +7,7 @@ import { escapePlan } from '../../text/escape.ts'
 /** A hunk as text: as the patch that a person edits, and as the separate changes that it can be split into. */
 
 /** What came of a patch that a person edited. */
-type Patched =
+type PatchResult =
   /** What is to stand there instead, spelt as the file spells it; for a `Choice`. Whole lines, or empty. */
   | { readonly type: 'text'; readonly text: string }
   /** Nothing of it was left: the hunk is as undecided as before. */
@@ -64,7 +64,7 @@ function ownLines({ before, after }: Pick<RawHunk, 'before' | 'after'>): string[
  * What a person made of that patch. As in git, its head counts for nothing, the lines with ' ' and '-' have to be those
  * that stand in the file, all of them, and those with ' ' and '+' are what is to stand there.
  */
-export function fromPatch(hunk: ShownHunk, text: string): Patched {
+export function fromPatch(hunk: ShownHunk, text: string): PatchResult {
   const { before, after, spell } = rawOf(hunk)
   const read = linesOfPatch(text)
   if (typeof read === 'string') return bad(read)
@@ -90,7 +90,7 @@ export function fromPatch(hunk: ShownHunk, text: string): Patched {
 
 const ended = (line: string) => (line.endsWith('\n') ? line : `${line}\n`)
 
-const bad = (why: string): Patched => ({ type: 'bad', why })
+const bad = (why: string): PatchResult => ({ type: 'bad', why })
 
 const lost = ({ shown, line }: ShownHunk, at: number) =>
   bad(

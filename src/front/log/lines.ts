@@ -117,17 +117,17 @@ const DECIDED: ReadonlyMap<string, string> = new Map([
 function whatOf({ plan, began }: CallStory): string {
   if (plan?.title !== undefined) return oneLine(plan.title)
   if (began === undefined) return 'began before what was read here'
-  const { kernel: _, patience: __, ...args } = objectOf(began.args)
+  const { kernel: _, patience: __, on_error: ___, ...args } = objectOf(began.args)
   const [only, ...others] = Object.values(args)
   const text = typeof only === 'string' && others.length === 0 ? only : JSON.stringify(began.args)
   return oneLine((text ?? '').slice(0, MOST_CHARS * 4))
 }
 
 function detailsOf({ began, call, plan, decided }: CallStory): string {
-  const { epoch, decision } = began ?? {}
+  const { epoch, members, decision, caller } = began ?? {}
   const { choices = [], ...answer } = decided ?? {}
   const hunks = choices.length === 0 ? undefined : choicesInWords(choices)
-  const facts = { call, epoch, gate: decision, plan, decided: decided && answer, hunks }
+  const facts = { call, caller, epoch, members, gate: decision, plan, decided: decided && answer, hunks }
   const known = Object.entries(facts).filter(([, value]) => value !== undefined && value !== null)
   const lines = [...known, ...Object.entries(objectOf(began?.args))].map(([name, value]) => {
     const text = typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '')
@@ -222,7 +222,7 @@ function unreadablePieces({ file, line, text }: Unreadable): Piece[] {
   return [piece(`! ${file}, line ${line} cannot be read: ${cut(oneLine(text.slice(0, 400)), 80)}`, 'bad')]
 }
 
-const callerOf = ({ began }: CallStory) => cut(oneLine(began?.caller ?? '-'), 24)
+const callerOf = ({ began }: CallStory) => cut(oneLine(began?.who ?? began?.caller ?? '-'), 24)
 
 const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -235,7 +235,7 @@ const cut = (text: string, most: number) =>
   text.length <= most ? text : `${text.slice(0, Math.max(0, most - 1))}…`
 
 /** Day and time, in the person's own zone. */
-function clock(time: string): string {
+export function clock(time: string): string {
   const date = new Date(time)
   if (Number.isNaN(date.getTime())) return oneLine(time)
   const two = (value: number) => String(value).padStart(2, '0')

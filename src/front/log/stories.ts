@@ -333,10 +333,11 @@ function isWanted(story: Story, filter: Filter): boolean {
   if (story.type === 'note') return isWantedNote(story.entry, filter)
   // What began before the part that is read has no name here.
   if (story.began === undefined) return filter.since === undefined && !isFiltered(filter)
-  const { tool = '', kernel, level } = story.began
+  const { tool = '', kernel, members = [], level } = story.began
+  const kernels = [kernel, ...members.map(one => one.kernel)]
   return (
     matches(filter.tool, tool) &&
-    matches(filter.kernel, kernel) &&
+    kernels.some(one => matches(filter.kernel, one)) &&
     matches(filter.level, level) &&
     matchesOutcome(filter.outcome, story.outcome)
   )

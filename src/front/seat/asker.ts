@@ -1,8 +1,8 @@
 import { oneLine } from '../../../tools/text.ts'
-import type { SeatAnswer, ShownPlan, Taken } from '../../approvals/contract.ts'
+import type { AnswerOutcome, SeatAnswer, ShownPlan } from '../../approvals/contract.ts'
 import { argumentsDraft, readArguments } from '../person-editor.ts'
 import type { Printer } from '../print.ts'
-import type { SeatWanted } from '../protocol.ts'
+import type { SeatRow, SeatWanted } from '../protocol.ts'
 import { askHunks } from './hunk-asker.ts'
 import {
   columnsOf,
@@ -71,8 +71,8 @@ class LineAsker implements Asker {
     else if (told.type === 'settled') this.#settled(told.id, told.why)
     else if (told.type === 'notice') this.#say(`! ${oneLine(told.text)}`)
     else {
-      const names = told.seats.map(({ seat, who }) => `${seat}, ${who}`).join('; ')
-      this.#say(`There is a seat already. Waiting up to a minute to be let in by: ${oneLine(names)}`)
+      const names = told.seats.map(seatText).join('; ')
+      this.#say(`There is a seat already. Waiting up to a minute to be let in by: ${names}. ${HOW_TO_LET_IN}`)
     }
   }
 
@@ -167,6 +167,14 @@ class LineAsker implements Asker {
   }
 }
 
+/** `seat-1, terminal /dev/pts/3 (process 4711), started with: imago` */
+export const seatText = ({ seat, who, command }: SeatRow): string =>
+  oneLine(`${seat}, ${who}${command === '' ? '' : `, started with: ${command}`}`)
+
+/** What the person does there to let another seat in. */
+export const HOW_TO_LET_IN =
+  'In that terminal press y (at the console Ctrl-T first). Or leave that seat, and run this again.'
+
 const overText = (id: string, why: string) => `${id} needs no answer any more: ${oneLine(why)}`
 
 /** One question, and what else waits. */
@@ -224,7 +232,7 @@ async function give(
 }
 
 /** Why an answer did not count, as a sentence. */
-export function whyNot(taken: Exclude<Taken, { type: 'taken' }>): string {
+export function whyNot(taken: Exclude<AnswerOutcome, { type: 'taken' }>): string {
   switch (taken.type) {
     case 'late':
       return `it came too late. ${taken.why}`

@@ -1,5 +1,5 @@
-import { isRunning } from '../../../tools/job.ts'
 import type { Envelope } from '../../../tools/outcome.ts'
+import { isRunning } from '../../../tools/outcome.ts'
 import { WireError } from '../../../wire/errors.ts'
 import type { DaemonClient } from '../client.ts'
 import { asksText } from '../notify.ts'

@@ -1,10 +1,8 @@
-import { closeSync, openSync, readSync } from 'node:fs'
-import { basename } from 'node:path'
 import { messageOf, WireError } from '../../../wire/errors.ts'
-import type { SeatAnswer, ShownPlan, Taken } from '../../approvals/contract.ts'
+import type { AnswerOutcome, SeatAnswer, ShownPlan } from '../../approvals/contract.ts'
 import { refuseDebugger } from '../../debugger.ts'
 import type { DaemonClient } from '../client.ts'
-import type { Methods, SeatEvent, SeatRow, SeatWanted, TerminalChallenge } from '../protocol.ts'
+import type { Methods, SeatEvent, SeatRow, SeatWanted } from '../protocol.ts'
 
 /** What somebody who sits is told, in order. */
 export type SeatTold =
@@ -32,7 +30,7 @@ export interface OpenSeat extends AsyncDisposable {
   readonly others: readonly SeatRow[]
   /** Why dangerous calls are refused until somebody has acknowledged it; null while the journal is in order. */
   readonly trouble: string | null
-  answer(answer: SeatAnswer): Promise<Taken>
+  answer(answer: SeatAnswer): Promise<AnswerOutcome>
   acknowledge(): Promise<void>
   /** What is let through without asking, and who is not asked about for a while. */
   standing(): Promise<Pick<Methods['approvals']['result'], 'grants' | 'pauses'>>
@@ -54,20 +52,15 @@ export async function openSeat(client: DaemonClient, options: SeatOptions): Prom
   refuseDebugger()
   const leaving = new AbortController()
   options.signal?.addEventListener('abort', () => leaving.abort())
-  const shown = new ShownTerminal()
   return new Promise((resolve, reject) => {
-    const over = client
-      .sit({
-        alone: options.alone ?? false,
-        signal: leaving.signal,
-        prove: challenge => shown.open(challenge),
-        heard(event) {
-          if (event.type !== 'seated') return hear(event)
-          shown.close()
-          resolve(seatOf(event))
-        },
-      })
-      .finally(() => shown.close())
+    const over = client.sit({
+      alone: options.alone ?? false,
+      signal: leaving.signal,
+      heard(event) {
+        if (event.type === 'seated') resolve(seatOf(event))
+        else hear(event)
+      },
+    })
     const ended = over.then(
       () => undefined,
       (error: unknown) => messageOf(error),
@@ -126,25 +119,5 @@ function queue(): (work: () => void | Promise<void>) => void {
   let last = Promise.resolve()
   return work => {
     last = last.then(work).catch(() => {})
-  }
-}
-
-/** The file by which the daemon sees that it is this very process that asks. */
-class ShownTerminal {
-  #file: number | undefined
-
-  open({ file, position }: TerminalChallenge): { pid: number } {
-    if (!process.stdin.isTTY || !process.stdout.isTTY)
-      throw new Error('It has no terminal that it reads from and writes to.')
-    if (!/^seat\.[0-9a-f]+\.proof$/.test(basename(file))) throw new Error(`${file} is no file of a proof.`)
-    this.close()
-    this.#file = openSync(file, 'r+')
-    readSync(this.#file, Buffer.alloc(position))
-    return { pid: process.pid }
-  }
-
-  close() {
-    if (this.#file !== undefined) closeSync(this.#file)
-    this.#file = undefined
   }
 }

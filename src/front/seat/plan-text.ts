@@ -16,7 +16,7 @@ export interface PlanText {
 export function planText(plan: ShownPlan, columns: number): PlanText {
   const { id, hash, tool, level, kernel, root, who, bytes, lines, warnings, notes, waited_ms, code } = plan
   const head = [
-    `==== ${id} ${'='.repeat(Math.max(4, Math.min(columns, 80) - id.length - 6))}`,
+    `==== ${id} ${'='.repeat(Math.max(4, Math.min(ownWidth(columns), 80) - id.length - 6))}`,
     oneLine(plan.title),
     `  tool     ${oneLine(tool)} (${level})`,
     `  for      ${oneLine(who)}${waited_ms < 1_000 ? '' : `, who has waited ${duration(waited_ms)}`}`,
@@ -50,11 +50,13 @@ function againLines({ times, rule }: ShownPlan): string[] {
 
 /** A line of ours in which others have named something goes on set in, so that no row begins with a name of theirs. */
 export function ownRows(line: string, columns: number): string[] {
-  const width = Math.max(20, columns - SET_IN.length - 1)
+  const width = ownWidth(columns)
   return pieces(line, width).map((piece, index) => (index === 0 ? piece : `${SET_IN}${piece}`))
 }
 
 const SET_IN = '    '
+
+const ownWidth = (columns: number) => Math.max(20, columns - SET_IN.length - 1)
 
 /** Each row of the preview begins with `| `, and each that goes on with a long line with `+ `. */
 export function bodyRows(body: string, columns: number): string[] {

@@ -11,8 +11,8 @@ import {
   writeSync,
 } from 'node:fs'
 import { basename, join } from 'node:path'
-import { messageOf } from '../../failure.ts'
-import { startOf } from '../../instance.ts'
+import { messageOf } from '../../../wire/errors.ts'
+import { startOf } from '../../../wire/process-start.ts'
 import type { TerminalChallenge } from '../protocol.ts'
 import type { AnswerFacts, DaemonFacts, Line, Process, SeatFacts } from './rule.ts'
 

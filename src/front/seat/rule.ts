@@ -155,10 +155,7 @@ function descentFault(
       'End it with imago shutdown, and start it from a terminal: imago kernels',
     ]
   if (fromKernel)
-    return [
-      `Process ${pid} was started from inside a kernel: its limit on file locks is the mark.`,
-      ELSEWHERE,
-    ]
+    return [`Process ${pid} was started from inside a kernel: its limit on file locks shows it.`, ELSEWHERE]
   const found = barredIn(line, barred)
   if (found === undefined) return undefined
   const is = found.pid === pid ? 'is' : 'was started by'
@@ -220,6 +217,11 @@ export function answerDoubt(facts: AnswerFacts): string | undefined {
   if (yes === 'asks_a_seat') return 'the policy has a seat asked all the same'
   if (yes === 'counts') return undefined
   if (bridge === 'unseen') return 'this system does not tell which program answers'
+  return answersByItself(client)
+}
+
+/** Why a client of that name may answer without a person, as a clause; undefined where that is not known of it. */
+export function answersByItself(client: string): string | undefined {
   return BY_THEMSELVES.find(([name]) => client.startsWith(name))?.[1]
 }
 

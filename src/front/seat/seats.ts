@@ -2,7 +2,7 @@ import { Refusal } from '../../../wire/link/calls.ts'
 import type { Link } from '../../../wire/link/link.ts'
 import { startOf } from '../../../wire/process-start.ts'
 import type { Signal } from '../../../wire/signal.ts'
-import type { Approvals, CodedAnswer, Seat, Taken } from '../../approvals/contract.ts'
+import type { AnswerOutcome, Approvals, CodedAnswer, Seat } from '../../approvals/contract.ts'
 import { type Clock, SYSTEM_CLOCK } from '../../clock.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { KernelRow } from '../../kernels/rows.ts'
@@ -27,12 +27,17 @@ interface Seats {
   seatOf(what: string, context: ServeContext): HeldSeat
   /** Undefined where nobody has a seat on that connection. */
   whoSits(link: Link): string | undefined
+  /** Whether a person is at the client: somebody sits there, or its process shows a person's terminal, as for a seat. */
+  isPerson(context: Pick<ServeContext, 'link' | 'session'>): Promise<boolean>
+  /** Whether that has been seen already. */
+  wasSeen(link: Link): boolean
 }
 
 /** A seat and the process behind the connection that it belongs to. */
 export interface HeldSeat {
   readonly seat: Seat
   readonly who: string
+  readonly command: string
   readonly process: { readonly pid: number; readonly started: string }
   tell(event: SeatEvent): void
 }
@@ -69,7 +74,11 @@ export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: S
   /** Connections that are taking a seat, and those that were found to do without one. */
   const [sitting, told] = [new Set<Link>(), new WeakSet<Link>()]
 
-  const rows = (): SeatRow[] => [...held.values()].map(({ seat, who }) => ({ seat: seat.id, who }))
+  /** The processes that have shown a terminal without a seat. It lets them name what is of other projects, and no more. */
+  const seen = new WeakMap<Link, Person>()
+
+  const rows = (): SeatRow[] =>
+    [...held.values()].map(({ seat, who, command }) => ({ seat: seat.id, who, command }))
   const tellAll = (event: SeatEvent) => {
     for (const one of held.values()) one.tell(event)
   }
@@ -94,7 +103,21 @@ export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: S
     throw refusal('no_seat', `Only a seat may ${what}, and this connection has none.`)
   }
 
-  function withCode(given: CodedAnswer, { session }: ServeContext): Taken {
+  function wasSeen(link: Link): boolean {
+    const person = seen.get(link)
+    return heldBy(link) !== undefined || (person !== undefined && startOf(person.pid) === person.started)
+  }
+
+  async function isPerson({ link, session }: Pick<ServeContext, 'link' | 'session'>): Promise<boolean> {
+    if (wasSeen(link)) return true
+    // Whoever does not say so is not asked, so that no client has to know the question.
+    if (session.options.terminal !== true) return false
+    const judged = await prove(challenge => challenged(link, challenge))
+    if (judged.type === 'proved') seen.set(link, judged)
+    return judged.type === 'proved'
+  }
+
+  function withCode(given: CodedAnswer, { session }: ServeContext): AnswerOutcome {
     const answer = approvals.answerWithCode(given)
     if (answer.type !== 'wrong_code') return answer
     const [who, why] = [`${session.name} (${session.id})`, `It gave a wrong code for ${given.plan}.`]
@@ -127,7 +150,7 @@ export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: S
   }
 
   /** Until the client cancels it, goes away, or does not read what it is told. */
-  function seated({ who, pid, started }: Person, { link, served }: ServeContext) {
+  function seated({ who, command, pid, started }: Person, { link, served }: ServeContext) {
     return new Promise<Methods['sit']['result']>((resolve, reject) => {
       let seat: Seat | undefined
       const early: SeatEvent[] = []
@@ -147,7 +170,7 @@ export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: S
       const granted = approvals.sit({ who, tell: news => tell(eventOf(news)) })
       notice(`${granted.id} was taken by ${who}.`)
       const others = rows()
-      held.set(link, { seat: granted, who, process: { pid, started }, tell })
+      held.set(link, { seat: granted, who, command, process: { pid, started }, tell })
       seat = granted
       tell({ type: 'seated', seat: granted.id, who, others, trouble: journal.trouble ?? null })
       for (const event of early) tell(event)
@@ -179,13 +202,16 @@ export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: S
       const { body = null, hunks = [], args = null } = approvals.previewOf(plan) ?? {}
       return { body, hunks, args }
     },
-    approvals: () => ({
-      seats: rows(),
-      approvals: approvals.waiting(),
-      grants: approvals.grants(),
-      pauses: approvals.pauses(),
-      ends: approvals.ends(),
-    }),
+    async approvals(_, context) {
+      const { root } = context.session
+      const [waiting, grants, ends] = [approvals.waiting(), approvals.grants(), approvals.ends()]
+      const isOwn = (one: { readonly root: string }) => one.root === root
+      const isAll = [waiting, grants, ends].every(some => some.every(isOwn)) || (await isPerson(context))
+      const told = <One extends { readonly root: string }>(some: readonly One[]) =>
+        isAll ? some : some.filter(isOwn)
+      const now = { seats: rows(), pauses: approvals.pauses() }
+      return { ...now, approvals: told(waiting), grants: told(grants), ends: told(ends) }
+    },
     revoke: ({ grant }, { session }) => ({
       revoked: approvals.revoke(grant, `${session.name} (${session.id})`),
     }),
@@ -202,6 +228,8 @@ export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: S
   return {
     methods,
     seatOf,
+    isPerson,
+    wasSeen,
     whoSits(link) {
       const found = heldBy(link)
       return found && `${found.seat.id}, ${found.who}`

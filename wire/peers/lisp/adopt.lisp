@@ -12,15 +12,21 @@
   (let ((symbol (find-symbol name "SWANK")))
     (and symbol (ignore-errors (sb-thread:symbol-value-in-thread symbol thread)))))
 
+(defun in-slime-p (thread)
+  "Whether THREAD waits in Swank's debugger."
+  (let ((level (swank-value-in "*SLDB-LEVEL*" thread)))
+    (and (integerp level)
+         (plusp level)
+         (swank-value-in "*SWANK-DEBUGGER-CONDITION*" thread)
+         t)))
+
+(defun suspended-thread-p (thread)
+  (find thread *suspensions* :key (lambda (it) (post-thread (suspension-post it)))))
+
 (defun their-threads ()
   "Those that wait in Swank's debugger, none of which is ours: ours never enter it."
-    (remove-if-not (lambda (thread)
-                   (let ((level (swank-value-in "*SLDB-LEVEL*" thread)))
-                     (and (integerp level)
-                          (plusp level)
-                          (swank-value-in "*SWANK-DEBUGGER-CONDITION*" thread)
-                          (not (find thread *suspensions*
-                                     :key (lambda (it) (post-thread (suspension-post it))))))))
+  (remove-if-not (lambda (thread)
+                   (and (in-slime-p thread) (not (suspended-thread-p thread))))
                  (swank/backend:all-threads)))
 
 (defun their-id (thread)
@@ -37,6 +43,120 @@
 
 (define-call "theirs" ()
   (found (object "errors" (array-of (mapcar #'their-error-tree (their-threads))))))
+
+;;; The same as errors of the program. All that is known of one stands in variables of its thread,
+;;; and in what Swank has told its owner: to see its stack, the thread would have to be stopped.
+
+(define-session-variable *waiting-errors* '()
+  "Lists of a weak pointer to a condition, its number, when a look has seen it first, and what Swank
+told its owner of it, if a look has met that before Swank forgot it.")
+(define-session-variable *waiting-count* 0)
+(define-session-variable *waiting-lock* (swank/backend:make-lock :name "waiting errors"))
+
+(defun entry-of-error (condition)
+  "What `*waiting-errors*' has of CONDITION."
+  (flet ((noted (entry) (weak-pointer-value (first entry))))
+    (with-lock-uninterrupted (*waiting-lock*)
+      (or (find condition *waiting-errors* :key #'noted :test #'eq)
+          (let ((entry (list (make-weak-pointer condition) (incf *waiting-count*) (now) nil)))
+            (setf *waiting-errors* (cons entry (remove nil *waiting-errors* :key #'noted)))
+            entry)))))
+
+(defun waiting-condition (thread)
+  "The condition for which THREAD waits in a debugger that is not ours, or NIL; and which that is."
+  (let ((condition (ignore-errors
+                    (sb-thread:symbol-value-in-thread 'sb-debug:*debug-condition* thread))))
+    (cond ((suspended-thread-p thread) nil)
+          ((in-slime-p thread)
+           (values (swank-value-in "*SWANK-DEBUGGER-CONDITION*" thread) "in SLIME"))
+          ((typep condition 'condition) (values condition "in the debugger at the terminal")))))
+
+(defun debugger-event (thread)
+  "What Swank told the owner of THREAD as its debugger was opened, as words; NIL where Swank has
+forgotten that."
+  (let ((place (format nil "~D ~D " (swank/backend:thread-id thread)
+                       (swank-value-in "*SLDB-LEVEL*" thread))))
+    (flet ((is (event what)
+             (event-of-p event (concatenate 'string "dispatch-event: (" what " " place))))
+      (dolist (event (reverse (events)))
+        (check-deadline)
+        (cond ((is event ":DEBUG-RETURN") (return nil))
+              ((is event ":DEBUG")
+               (return (first (words-of (subseq event (position #\( event)))))))))))
+
+(defun noted-error (condition thread)
+  "What `*waiting-errors*' has of CONDITION, for which THREAD waits."
+  (let ((entry (entry-of-error condition)))
+    (unless (fourth entry)
+      (setf (fourth entry) (and (in-slime-p thread) (debugger-event thread))))
+    entry))
+
+(defun written-string (word)
+  "What WORD stands for, if it is a string as it is written."
+  (if (and (stringp word) (> (length word) 1) (char= (char word 0) #\"))
+      (string-value word 0 (length word))
+      ""))
+
+(defun printed-frame-tree (call)
+  "`Frame' of wire/contract/values.ts for one of which only the text of its CALL is known."
+  (let ((words (first (words-of call))))
+    (object "function" (one-line (if (and (consp words) (stringp (first words)))
+                                     (first words)
+                                     call))
+            "file" nil "line" nil "source" nil
+            "locals" (array-of '()) "locals_omitted" 0)))
+
+(defun waiting-raised-tree (condition event)
+  "`Raised' of wire/contract/values.ts. No code of the user's tells what CONDITION reports: it is as
+its owner was told it by EVENT, or what is stored."
+  (let* ((report (written-string (first (fourth event))))
+         (message (if (string= report "")
+                      (values (static-text condition 400))
+                      (cut report *message-limit*)))
+         (calls (loop for frame in (sixth event)
+                      repeat *innermost-frames*
+                      when (consp frame)
+                        collect (one-line (written-string (second frame))))))
+    (object "type" (type-tree (class-of condition))
+            "message" message
+            "frames" (array-of (reverse (mapcar #'printed-frame-tree calls)))
+            "frames_omitted" 0
+            "traceback" (format nil "~A~%   [Condition of type ~A]~%~:[~;~%Backtrace:~%~]~
+                                     ~:{  ~D: ~A~%~}"
+                                message (condition-type-text condition) calls
+                                (loop for call in calls for number from 0
+                                      collect (list number call))))))
+
+(defun waiting-error-trees ()
+  "`ProgramError' of wire/contract/inspection.ts for each error that waits, the newest first."
+  (let ((found '()))
+    (dolist (thread (swank/backend:all-threads))
+      (check-deadline)
+      (multiple-value-bind (condition where) (waiting-condition thread)
+        (when condition
+          (destructuring-bind (number seen event) (rest (noted-error condition thread))
+            (push (cons number
+                        (object "number" number
+                                "kind" "waiting"
+                                "first" seen "last" seen "times" 1
+                                "where" (format nil "thread ~S, ~A" (one-line (thread-text thread))
+                                                where)
+                                "said" nil
+                                "error" (waiting-raised-tree condition event)))
+                  found)))))
+    (mapcar #'cdr (sort found #'> :key #'car))))
+
+(define-call "errors" (count before)
+  (let ((trees (remove-if (lambda (tree) (and before (>= (part tree "number") before)))
+                          (waiting-error-trees))))
+    (found (object "errors" (array-of (subseq trees 0 (min (length trees) (or count 20))))
+                   "total" *waiting-count*
+                   "watched" t
+                   "seen" (array-of
+                           (list (format nil "errors that wait in a debugger of a person now, in ~
+                                              SLIME or at the terminal; those that have ended ~
+                                              their thread, or were left, leave nothing that ~
+                                              could be seen")))))))
 
 ;;; Handing over
 

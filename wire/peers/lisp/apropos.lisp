@@ -2,7 +2,7 @@
 
 (in-package #:imago-peer)
 
-;;;; The variables and functions of a package, a page at a time.
+;;; The variables and functions of a package, a page at a time.
 
 (defun global-type (symbol)
   "What `globals' says of SYMBOL: the type of its value, or what kind of function it is."
@@ -85,7 +85,7 @@ editor's and have variables or functions: 20 at most."
                                        :absent)
                        "next" (if more (written (first (last page))) :absent)))))))
 
-;;;; Names in the whole image, and those of one package.
+;;; Names in the whole image, and those of one package.
 
 (defun known-p (symbol)
   "Whether SYMBOL stands for something that is worth a line of its own."

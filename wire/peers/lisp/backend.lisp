@@ -120,6 +120,18 @@ back to ORIGIN."
 
 ;;; What is stored
 
+(define-interface heap-exhausted-p (condition)
+  "Whether CONDITION says that the memory is used up, rather than the stack."
+  nil)
+
+(define-interface closed-over-names (function)
+  "The names of the variables that FUNCTION, a closure, closes over, as texts in no order; NIL where
+they are not known."
+  '())
+
+(define-interface method-combination-p (symbol)
+  "Whether SYMBOL names a method combination.")
+
 (define-interface bound-or-not (value)
   "VALUE, or *UNBOUND* where it is the mark that the implementation puts into a slot that has
 none.")
@@ -412,6 +424,9 @@ FUNCTION may have kept the form that it was made of."
 
 (define-interface source-of-method (method)
   "Where METHOD was defined, or NIL.")
+
+(define-interface function-made-for (method)
+  "The function with the code of METHOD, or NIL.")
 
 (define-interface source-of-package (package)
   "Where PACKAGE was defined, or NIL.")

@@ -2,7 +2,7 @@
 
 (in-package #:imago-peer)
 
-;;;; Code compiled as a file would be, with what the compiler says of it.
+;;; Code compiled as a file would be, with what the compiler says of it.
 
 ;;; Swank's hooks tell what any of its compilers says as `compiler-condition', with a place in the
 ;;; file that is compiled. Source text is compiled as a file of its own, so a place in that is one
@@ -48,9 +48,34 @@
   (let ((newline (position #\Newline text :end position :from-end t)))
     (- position (or newline -1))))
 
+(defun token-around (text position)
+  "Where the token of TEXT begins that POSITION is in or behind; POSITION where there is none. A
+reader tells how far it has read, which is the end of what it could not."
+  (let ((text (simple-text text)) (index (or (enclosing-form-start text position) 0)))
+    (loop
+      (multiple-value-bind (kind start end) (next-token text index)
+        (cond ((or (null kind) (> start position)) (return position))
+              ((< position end) (return start))
+              ;; Right behind it: a name has been read to its end, a parenthesis has not begun.
+              ((and (= position end)
+                    (or (member kind '(:sharp :close))
+                        (and (not (member kind '(:open :line-comment :block-comment)))
+                             (not (eql (nth-value 1 (next-token text end)) end)))))
+               (return start)))
+        (setf index end)))))
+
+(defun enclosing-form-start (text position)
+  "Where the top-level form of TEXT begins that POSITION is in."
+  (loop with start = nil
+        for next = (form-start text 0) then (form-start text (form-end text next))
+        while (and next (<= next position))
+        do (setf start next)
+        finally (return start)))
+
 (defun diagnostic-at (severity message text position &key file (line 1))
   "A `Diagnostic' about POSITION of TEXT, whose first line is LINE of FILE."
-  (let ((position (min position (length text))))
+  (let* ((position (min position (length text)))
+         (position (if (string= severity "read_error") (token-around text position) position)))
     (object "severity" severity
             "message" message
             "file" file
@@ -70,7 +95,7 @@
                                      (subseq text (or (search (format nil "~%~%") text) 0)))
                    text))
          (end (if (eq body text) nil (search (format nil "~%~%") body)))
-         (said (subseq body 0 end)))
+         (said (reader-said (subseq body 0 end))))
     (subseq said 0 (min *note-limit* (or (search " on #<" said) (length said))))))
 
 (defun note-diagnosed (note place)
@@ -153,14 +178,17 @@ where its place is known; where QUIETLY, nowhere."
 ;;; Text
 
 (defun unreadable-form (source)
-  "The condition that reading SOURCE ends with, and where the form begins that cannot be read; NIL
-where all can be, as far as can be told without interning or running anything."
+  "The condition that reading SOURCE ends with, where the form begins that cannot be read, and what
+in it: how far the reader had come. NIL where all can be, as far as can be told without interning or
+running anything."
   (with-input-from-string (stream source)
     (let ((start 0))
       (loop (setf start (next-form-start source (file-position stream)))
             (when (>= start (length source)) (return nil))
             (handler-case (let ((*read-suppress* t)) (read stream))
-              ((or reader-error end-of-file) (condition) (return (values condition start)))
+              (end-of-file (condition) (return (values condition start start)))
+              (reader-error (condition)
+                (return (values condition start (file-position stream))))
               ;; A reader macro of the user's that was not made for this.
               (error () (return nil)))))))
 
@@ -195,30 +223,31 @@ where all can be, as far as can be told without interning or running anything."
         (ignore-errors (delete-file name))
         (ignore-errors (delete-file (or compiled (compile-file-pathname name))))))))
 
-(defun unreadable-text (condition source start origin)
-  "A diagnostic of what CONDITION of the reader says of the form at START of SOURCE."
+(defun unreadable-text (condition source position origin)
+  "A diagnostic of what CONDITION of the reader says of what stands at POSITION of SOURCE."
   (diagnostic-at "read_error"
                  (if (typep condition 'end-of-file)
                      "The text ends within the form that begins here."
                      (syntax-text condition))
-                 source start :file (origin-file origin) :line (origin-line origin)))
+                 source position :file (origin-file origin) :line (origin-line origin)))
 
 (define-work "compile" (source file line)
   (let ((origin (origin-of source file line)))
-    (multiple-value-bind (condition start) (unreadable-form source)
+    (multiple-value-bind (condition start position) (unreadable-form source)
+      (declare (ignore start))
       (if condition
-          (progn (note-diagnostic (unreadable-text condition source start origin))
+          (progn (note-diagnostic (unreadable-text condition source position origin))
                  (values '() '()))
           (let ((seen (call-seeing-definitions (lambda () (compile-and-load source origin)))))
             (values '() (list "loaded" (loaded-tree (origin-file origin) seen))))))))
 
 (defun syntax-text (condition)
   "What is wrong with a text by CONDITION of the reader, without the stream it was read from."
-  (let ((text (condition-message condition)))
+  (let ((text (reader-said (condition-message condition))))
     (one-line (subseq text 0 (or (search (format nil "~%~%") text) (search " on #<" text)))
               *note-limit*)))
 
-;;;; Macro forms, expanded and not run. Reading and expanding them run code all the same.
+;;; Macro forms, expanded and not run. Reading and expanding them run code all the same.
 
 (defparameter *expansion-limit* 20000
   "Characters of an expansion that are told at once.")

@@ -31,6 +31,23 @@ the end stands in a string or a comment."
   (let ((length (length prefix)))
     (and (<= length (length name)) (string-equal prefix name :end2 length))))
 
+(defun words-between-hyphens (name)
+  "The parts of NAME between its hyphens."
+  (loop for start = 0 then (1+ end)
+        for end = (position #\- name :start start)
+        collect (subseq name start end)
+        while end))
+
+(defun abbreviates-p (short name)
+  "Whether SHORT stands for NAME as SLIME reads abbreviations: m-v-b, or mvb."
+  (let ((words (words-between-hyphens name)) (parts (words-between-hyphens short)))
+    (if (rest parts)
+        (and (<= (length parts) (length words))
+             (every #'begins-p parts words))
+        (and (> (length short) 1)
+             (begins-p short (map 'string (lambda (word) (if (string= word "") #\- (char word 0)))
+                                  words))))))
+
 (defun plain-case (name)
   "NAME, letters in the case in which they would be written, as a prefix to compare with whatever
 its case."
@@ -40,12 +57,19 @@ its case."
   (destructuring-bind (kind . type) (first-role symbol)
     (object "text" text "kind" kind "type_name" type)))
 
-(defun symbols-beginning (prefix package statuses)
-  "The symbols of PACKAGE that begin with PREFIX and are there as one of STATUSES."
+(defun symbols-meant (prefix package statuses)
+  "The symbols of PACKAGE that begin with PREFIX and are there as one of STATUSES; where there is
+none, those that PREFIX abbreviates."
+  (or (symbols-among prefix package statuses #'begins-p)
+      (symbols-among prefix package statuses #'abbreviates-p)))
+
+(defun symbols-among (prefix package statuses meant-p)
+  "The symbols of PACKAGE for whose names and PREFIX the function MEANT-P holds, and that are there
+as one of STATUSES."
   (let ((found '()) (count 0))
     (flet ((take (symbol status)
              (when (zerop (mod (incf count) 1000)) (check-deadline))
-             (when (and (begins-p prefix (symbol-name symbol))
+             (when (and (funcall meant-p prefix (symbol-name symbol))
                         (member status statuses)
                         (or (eq status :external) (known-p symbol)))
                (push symbol found))))
@@ -56,9 +80,9 @@ its case."
     (remove-duplicates-of found)))
 
 (defun completions-in (written package statuses prefix)
-  "Conses of text and symbol for the names in PACKAGE that begin with PREFIX, each after WRITTEN,
+  "Conses of text and symbol for the names in PACKAGE that PREFIX may go on to, each after WRITTEN,
 its package as it was written."
-  (loop for symbol in (symbols-beginning prefix package statuses)
+  (loop for symbol in (symbols-meant prefix package statuses)
         for count from 1
         when (zerop (mod count 1000)) do (check-deadline)
         collect (cons (concatenate 'string written (bare-text symbol)) symbol)))
@@ -71,12 +95,12 @@ its package as it was written."
                        collect (cons (format nil "~A:" (string-downcase name)) package))))
 
 (defun completions-of (text)
-  "Conses of text and what it names, for all names that begin with TEXT."
+  "Conses of text and what it names, for all names that TEXT may go on to."
   (let ((colon (position #\: text)))
     (cond ((null colon)
            (let ((prefix (plain-case text)))
-             (append (loop for symbol in (symbols-beginning prefix (reading-package)
-                                                     '(:external :internal :inherited))
+             (append (loop for symbol in (symbols-meant prefix (reading-package)
+                                                        '(:external :internal :inherited))
                            collect (cons (symbol-text symbol (reading-package)) symbol))
                      (package-completions prefix))))
           ((zerop colon)
@@ -190,8 +214,9 @@ is not known."
 
 ;;; The answer
 
-(define-call "complete" (text cursor limit)
-  (let ((before (coerce (subseq text 0 (min cursor (length text))) 'simple-string)))
+(define-call "complete" (text cursor limit package)
+  (let ((*look-package* (and package (package-named package)))
+        (before (coerce (subseq text 0 (min cursor (length text))) 'simple-string)))
     (multiple-value-bind (open quoted) (open-forms before)
       (let* ((start (prefix-start before))
              (all (if (or quoted (= start (length before)))

@@ -2,8 +2,8 @@
 
 (in-package #:imago-peer)
 
-;;;; Time limits: what takes too long in one thread is interrupted there, by one thread that sees to
-;;;; all of them.
+;;; Time limits: what takes too long in one thread is interrupted there, by one thread that sees to
+;;; all of them.
 
 ;;; Bells
 
@@ -88,7 +88,7 @@ until `end-limit'. A watcher that sleeps is only woken for what comes earlier th
             thread (lambda () (unless (limit-over limit) (funcall act)))))
           (end-limit limit)))))
 
-;;;; A condition as it stood: its restarts, and its frames with their locals.
+;;; A condition as it stood: its restarts, and its frames with their locals.
 
 (defparameter *message-limit* 4096
   "Characters of a condition's report.")
@@ -264,7 +264,7 @@ before, where this came of leaving it."
             "restarts" (array-of restarts)
             "cause" (if cause (object "how" "context" "exception" cause) :absent))))
 
-;;;; What a compiler, or running code by `warn', has said of the code that is evaluated.
+;;; What a compiler, or running code by `warn', has said of the code that is evaluated.
 
 (defvar *diagnostics* '()
   "What was said so far, the newest first.")

@@ -2,7 +2,7 @@
 
 (in-package #:imago-peer)
 
-;;;; What a form of a text defines, told without the reader.
+;;; What a form of a text defines, told without the reader.
 
 (defun operator-and-name (text start end)
   "The first word of the form of TEXT from START to END, and where the second of it begins and
@@ -64,11 +64,12 @@ OPERATORS rather than with another; or NIL."
                        (unless other (setf other index)))))))
     (and other (values other (form-end text other)))))
 
-;;;; The text of a definition: from the file it was read from, as far as that still is what it was,
-;;;; or as it was typed.
+;;; The text of a definition: from the file it was read from, as far as that still is what it was,
+;;; or as it was typed.
 
 ;;; What is known of one definition: lists (KEY VALUE ...) with the keys FILE, LINE, END-LINE, TEXT,
-;;; BECAUSE, ORIGIN, CURRENT (T, :FALSE or NIL) and NOTES, for `getf'.
+;;; BECAUSE, ORIGIN, CURRENT (T, :FALSE or NIL) and NOTES, for `getf'; and FROM, whose text it is
+;;; that runs, NOW, the line of another text of that name, and WHY it is not known to run.
 
 (defun located-text (text start end &rest more)
   "What stands in TEXT from START to END, with its lines."
@@ -85,7 +86,9 @@ OPERATORS rather than with another; or NIL."
     ("generic_function" "defgeneric")
     ("method" "defmethod")
     ("macro" "defmacro" "define-setf-expander" "defsetf" "define-compiler-macro")
-    ("class" "defclass" "defstruct" "define-condition" "deftype")
+    ("class" "defclass" "defstruct" "define-condition")
+    ("type" "deftype")
+    ("method_combination" "define-method-combination")
     ("variable" "defvar" "defparameter" "defglobal" "define-symbol-macro")
     ("constant" "defconstant")
     ("module" "defpackage" "define-package"))
@@ -113,8 +116,6 @@ by a string."
 (defparameter *gone-text*
   "the file has changed since it was loaded, and does not define it any more")
 
-;;;; The source of a name and where it stands, of each thing that the name is.
-
 ;;; An entry is one definition, before its text is looked for: a list with the keys NAME (as text),
 ;;; KIND, DEFINES (what its source names: a symbol, a list such as (SETF AREA), a string, or a
 ;;; method), SOURCE and FUNCTION, for `getf'.
@@ -131,7 +132,8 @@ by a string."
   "Methods of one generic function that are told.")
 
 (defun method-entry (method)
-  (entry (method-text method) "method" method (source-of-method method)))
+  (entry (method-text method) "method" method (source-of-method method)
+         (function-made-for method)))
 
 (defun generic-entries (name function)
   (let ((methods (methods-of function)))
@@ -158,7 +160,7 @@ by a string."
                (and source (list (entry label kind symbol source))))))
       (append (if class
                   (list (entry text "class" symbol (class-source class)))
-                  (named text "class" :type))
+                  (named text "type" :type))
               (named text "constant" :constant)
               (named text "variable" :variable)
               (named text "variable" :symbol-macro)
@@ -166,7 +168,8 @@ by a string."
                    (list (entry (format nil "(compiler-macro ~A)" text) "macro" symbol
                                 (first (named-sources symbol :compiler-macro)))))
               (and (fboundp `(setf ,symbol)) (function-entries `(setf ,symbol)))
-              (named (format nil "(setf ~A)" text) "macro" :setf-expander)))))
+              (named (format nil "(setf ~A)" text) "macro" :setf-expander)
+              (named text "method_combination" :method-combination)))))
 
 (defun package-entry (package)
   (entry (package-name package) "module" (package-name package) (source-of-package package)))
@@ -213,6 +216,19 @@ by a string."
        (list (object "file" nil "line" nil
                      "name" (if (traced-p name) "trace" "an encapsulation")))))
 
+(defun closure-notes (function)
+  "What FUNCTION closes over. A compiler may keep the names apart from the values."
+  (let* ((values (and (functionp function) (not (generic-p function)) (closed-over function)))
+         (names (and values (closed-over-names function)))
+         (texts (loop for value in values repeat 8 collect (static-text value 80)))
+         (more (- (length values) (length texts))))
+    (cond ((null values) '())
+          ((and names (null (rest names)))
+           (list (format nil "It closes over ~A = ~A." (first names) (first texts))))
+          (t (list (format nil "It closes over ~:[~D values~*~;~*~{~A~^, ~}; in some order~]: ~
+                                ~{~A~^, ~}~@[ and ~D more~]."
+                           names (length values) names texts (and (plusp more) more)))))))
+
 (defun inline-notes (name)
   (and (eq (info-of :function :inlinep name) 'inline)
        (list (format nil "It is declared inline: what was compiled before may hold a copy of an ~
@@ -222,6 +238,10 @@ by a string."
 
 (defun source-tree (located limit)
   (let ((text (getf located 'text))) (and text (text-tree text :limit limit))))
+
+(defun proof-tree (located)
+  "`Proof' of wire/contract/values.ts."
+  (object "from" (getf located 'from) "line" (getf located 'now) "because" (getf located 'why)))
 
 (defun part-tree (entry room)
   "ENTRY as `DefinitionPart' of wire/contract/names.ts, with ROOM characters of source at most."
@@ -233,7 +253,10 @@ by a string."
             "source" (and text (plusp room) (text-tree text :limit room))
             "because" (cond ((null text) (getf located 'because))
                             ((plusp room) nil)
-                            (t "the answer is long enough: ask for this one by its name")))))
+                            (t "the answer is long enough: ask for this one by its name"))
+            "current" (if text (getf located 'current) :absent)
+            "proof" (if text (proof-tree located) :absent)
+            "notes" (if (getf located 'notes) (array-of (getf located 'notes)) :absent))))
 
 (defun part-trees (entries limit)
   "The trees of ENTRIES, with three times LIMIT characters of source at most in all."
@@ -267,9 +290,11 @@ by a string."
             "end_line" (getf located 'end-line)
             "origin" (getf located 'origin)
             "current" (getf located 'current)
+            "proof" (proof-tree located)
             "wrappers" (array-of (and callable (traced-wrappers defines)))
             "notes" (array-of (append (getf located 'notes)
-                                      (and callable (inline-notes defines))
+                                      (closure-notes (getf first 'function))
+                              (and callable (inline-notes defines))
                                       (and callable (methods-note defines))))
             "parts" (if parts (array-of parts) :absent)
             "contexts" (if contexts (used-names (getf first 'function)) :absent))))

@@ -2,8 +2,6 @@
 
 (in-package #:imago-peer)
 
-;;;; What one name is, in a few facts, and how one function is called.
-
 (defun named-kind-p (kind &rest kinds)
   (member kind kinds :test #'string=))
 
@@ -58,16 +56,13 @@
     (nreverse facts)))
 
 (defun class-facts (symbol)
-  (let ((class (find-class symbol nil)))
-    (if (null class)
-        (list "a type, defined by deftype")
-        (let ((word (type-word (class-of class))))
-          (append (cond ((string= word "structure-class") (list "structure"))
-                        ((string= word "condition-class") (list "condition"))
-                        ((string= word "built-in-class") (list "built-in class")))
-                  (let ((subclasses (length (subclasses-of class))))
-                    (unless (zerop subclasses)
-                      (list (counted subclasses "subclass" "subclasses")))))))))
+  (let* ((class (find-class symbol)) (word (type-word (class-of class))))
+    (append (cond ((string= word "structure-class") (list "structure"))
+                  ((string= word "condition-class") (list "condition"))
+                  ((string= word "built-in-class") (list "built-in class")))
+            (let ((subclasses (length (subclasses-of class))))
+              (unless (zerop subclasses)
+                (list (counted subclasses "subclass" "subclasses")))))))
 
 (defun variable-facts (symbol)
   (let ((kind (info-of :variable :kind symbol)))
@@ -88,11 +83,12 @@
     (append (unless (keywordp symbol) (list (exported-fact symbol)))
             (when (callable-kind-p kind) (function-facts symbol))
             (when (string= kind "class") (class-facts symbol))
+            (when (string= kind "type") (list "a type, defined by deftype"))
             (when (named-kind-p kind "variable" "constant") (variable-facts symbol))
             (when (and (locked-p package) (not (keywordp symbol)))
               (list (format nil "its package ~A is locked" (package-name package))))
             (loop for (other) in (rest roles)
-                  collect (format nil "also names a ~A" other))
+                  collect (format nil "also names a ~A" (substitute #\Space #\_ other)))
             (when (and (find-package (symbol-name symbol)) (not (keywordp symbol)))
               (list "also names a package")))))
 
@@ -131,11 +127,10 @@ known; the others are null or empty."
 (defun symbol-type-tree (symbol kind)
   (cond ((callable-kind-p kind)
          (type-tree (class-of (or (function-of symbol) (function-of `(setf ,symbol)) #'car))))
-        ((string= kind "class")
-         (let ((class (find-class symbol nil)))
-           (if class
-               (type-tree (class-of class))
-               (object "name" "type-specifier" "module" nil "qualified" "type-specifier"))))
+        ((string= kind "class") (type-tree (class-of (find-class symbol))))
+        ((named-kind-p kind "type" "method_combination")
+         (let ((type (cdr (first (roles symbol)))))
+           (object "name" type "module" nil "qualified" type)))
         (t (multiple-value-bind (value bound) (value-of symbol)
              (type-tree (class-of (if bound value symbol)))))))
 
@@ -152,7 +147,7 @@ known; the others are null or empty."
                         (value-tree symbol)
                         :absent)
             "doc" (or (doc-of symbol (cond ((callable-kind-p kind) "function")
-                                           ((string= kind "class") "class")
+                                           ((named-kind-p kind "class" "type") "class")
                                            (t "variable")))
                       (loop for (other) in (rest roles)
                               thereis (doc-of symbol other)))
@@ -207,7 +202,9 @@ known; the others are null or empty."
     (description
      name
      (list* "qualified" (function-name-text function-name)
-            "kind" (if (generic-p function) "generic_function" "function")
+            "kind" (cond ((null function) "macro")
+                         ((generic-p function) "generic_function")
+                         (t "function"))
             "type" (type-tree (class-of (or function #'car)))
             "doc" (doc-of function-name "function")
             "signature" (and function (signature-of function-name))
@@ -215,8 +212,9 @@ known; the others are null or empty."
             "facts" (append
                      (if function (function-facts function-name) (list "a setf expander"))
                      (when (only-setf-p (second function-name))
-                       (list (format nil "only (setf ~A) is a function, and not ~:*~A"
-                                     (symbol-text (second function-name))))))
+                       (list (format nil "only (setf ~A) is ~:[defined~;a function~], and ~
+                                             not ~2:*~A"
+                                     (symbol-text (second function-name)) function))))
             (place-keys (first (definition-entries (list 'function function-name))))))))
 
 (defun described-value (name value)
@@ -255,7 +253,7 @@ known; the others are null or empty."
                (package (describe-package name thing))
                (value (described-value name thing)))))))
 
-;;;; What instances of a class hold, and what it inherits from.
+;;; What instances of a class hold, and what it inherits from.
 
 (defun class-or-class-of (value)
   (if (is-a-p value 'class) value (class-of value)))

@@ -187,6 +187,16 @@
 (define-implementation asdf-file ()
   (ignore-errors (probe-file "sys:asdf.fas")))
 
+;;; The connection
+
+(define-implementation send-at-once ()
+  (let ((stream (swank::connection.socket-io swank::*emacs-connection*)))
+    (setf (sb-bsd-sockets:sockopt-tcp-nodelay
+           (make-instance 'sb-bsd-sockets:inet-socket
+                          :type :stream :protocol :tcp
+                          :descriptor (si:file-stream-fd (two-way-stream-input-stream stream))))
+          t)))
+
 ;;; Handles
 
 (define-implementation make-weak-pointer (value)

@@ -3,8 +3,8 @@
 
 (in-package #:imago-peer)
 
-;;;; What is in force for the next evaluation: the package, the readtable, and what a listener
-;;;; keeps.
+;;; What is in force for the next evaluation: the package, the readtable, and what a listener
+;;; keeps.
 
 (defparameter *listener-variables* '(* ** *** + ++ +++ / // /// -))
 
@@ -97,9 +97,6 @@ have come to since."
                         unless (equal value (argument key before)) collect key)))
     (append now (list "changed" (if changed (array-of changed) :absent)))))
 
-;;;; What is evaluated here: with streams, package, readtable and history of its own, and without a
-;;;; debugger.
-
 (defparameter *works* (make-hash-table :test 'equal)
   "By its name, what is done for each kind of `Work' of wire/kernel.ts.")
 
@@ -176,8 +173,20 @@ in the cleanup forms comes here again."
                                (if may
                                    (suspend condition)
                                    (leave-evaluation "raised" condition (user-restarts condition)
-                                                     :notes (list why-not)))))
-        (t (leave-evaluation "raised" condition (user-restarts condition)))))
+                                                     :notes (cons why-not
+                                                                  (memory-notes condition))))))
+        (t (leave-evaluation "raised" condition (user-restarts condition)
+                             :notes (memory-notes condition)))))
+
+(defun memory-notes (condition)
+  "What has to be known where CONDITION says that the heap is used up. Collecting all of it copies
+what lives, and ends an image that has no room for that: a person's image is not put to that risk
+unasked."
+  (and (heap-exhausted-p condition)
+       (list (format nil "What this code had allocated stays in memory until all of it is ~
+                          collected, which nobody does by itself: evaluate (sb-ext:gc :full t). ~
+                          Where most of the heap is in use, let go of some of it first: without ~
+                          room to copy what lives, a collection ends the image."))))
 
 (defun aborted (&rest arguments)
   "In place of the way to a listener's top level."
@@ -359,18 +368,23 @@ not interrupted."
 
 (setf (gethash "evaluate" *calls*) #'evaluate)
 
-;;;; Source text, read and evaluated form by form, as a person types it into a listener.
+;;; Source text, read and evaluated form by form, as a person types it into a listener.
 
 (defun form-place (source start)
   "The line and column in SOURCE of what begins at START, as text."
   (let ((newline (position #\Newline source :end start :from-end t)))
     (format nil "line ~D, column ~D" (line-of source start) (- start (or newline -1)))))
 
+(defun reader-said (text)
+  "TEXT, what a condition says, without the stream that SBCL's reader begins with."
+  (let ((end (and (eql 0 (search "READER-ERROR" text)) (search (format nil ">:~%") text))))
+    (if end (substitute #\Space #\Newline (subseq text (+ end 3))) text)))
+
 (defun syntax-message (condition source start)
   "What is wrong with the form at START of SOURCE."
   (if (typep condition 'end-of-file)
       (format nil "The text ends within the form that begins at ~A." (form-place source start))
-      (let* ((text (condition-message condition))
+      (let* ((text (reader-said (condition-message condition)))
              (end (or (search (format nil "~%~%") text) (search (format nil "~%  Stream") text))))
         (format nil "The form that begins at ~A cannot be read: ~A"
                 (form-place source start)
@@ -434,12 +448,12 @@ interning or evaluating; what that cannot tell is found out form by form."
 (define-work "source" (source file line)
   (evaluate-source source (origin-of source file line)))
 
-;;;; Bringing one call to a stop, and no other.
-;;;;
-;;;; Swank's own :emacs-interrupt names a thread. Where that has ended in the meantime, SBCL signals
-;;;; an error in the thread that serves the connection, and the connection ends. So the call is
-;;;; named instead, the thread is found while it cannot end, and what then runs in it looks once
-;;;; more whether that call is still the one that runs.
+;;; Bringing one call to a stop, and no other.
+;;;
+;;; Swank's own :emacs-interrupt names a thread. Where that has ended in the meantime, SBCL signals
+;;; an error in the thread that serves the connection, and the connection ends. So the call is
+;;; named instead, the thread is found while it cannot end, and what then runs in it looks once
+;;; more whether that call is still the one that runs.
 
 (define-record entry
   call thread

@@ -3,9 +3,9 @@
 
 (in-package #:imago-peer)
 
-;;;; The expressions of a look, read without the Lisp's reader: nothing is interned, nothing runs,
-;;;; and no readtable of the program's is asked. What only the reader could make out would have to
-;;;; be evaluated.
+;;; The expressions of a look, read without the Lisp's reader: nothing is interned, nothing runs,
+;;; and no readtable of the program's is asked. What only the reader could make out would have to
+;;; be evaluated.
 
 ;;; An expression is one of the lists (HANDLE text), (NAME text), (LITERAL value), (QUOTE
 ;;; expression), (FUNCTION expression) and (LIST expression ...). A cursor is a cons of a text and a
@@ -167,8 +167,8 @@ that."
                  (if (and (zerop float) (char= (char token 0) #\-)) (- float) float))
              (arithmetic-error () nil))))))
 
-;;;; Whether two values are the same, as `equal' and `equalp' have it. Those recurse over what they
-;;;; compare, go round in circles, and call what the program has made the test of a hash table.
+;;; Whether two values are the same, as `equal' and `equalp' have it. Those recurse over what they
+;;; compare, go round in circles, and call what the program has made the test of a hash table.
 
 (defparameter *most-compared* 2000000
   "Pairs of parts that are compared for one pair of values.")
@@ -265,9 +265,9 @@ atom."
         do (check-deadline)
            (when (eq (car tail) indicator) (return (cadr tail)))))
 
-;;;; What an expression stands for, found by following stored places alone, in Lisp's own words:
-;;;; (car x), (gethash "a" y), (slot-value z 'b). Nothing is called that the program could have
-;;;; made.
+;;; What an expression stands for, found by following stored places alone, in Lisp's own words:
+;;; (car x), (gethash "a" y), (slot-value z 'b). Nothing is called that the program could have
+;;; made.
 
 (defun resolve (text)
   "The value that TEXT stands for. Ends the look where it stands for none, or has to be evaluated."
@@ -444,7 +444,7 @@ the symbol."
                      (symbol-label operator) (item-text index 40) (item-text value 80))
              '()))
 
-;;;; The places that can be read: operators of Lisp's own that only fetch what is stored.
+;;; The places that can be read: operators of Lisp's own that only fetch what is stored.
 
 ;;; Lists
 

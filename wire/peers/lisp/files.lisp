@@ -2,7 +2,7 @@
 
 (in-package #:imago-peer)
 
-;;;; Source files, read without being held by what is no file: a caller may name anything.
+;;; Source files, read without being held by what is no file: a caller may name anything.
 
 (defparameter *longest-file* (* 8 1024 1024)
   "Bytes of a source file that is read.")
@@ -47,7 +47,7 @@ NIL and why there is none: only plain files are read, up to `*longest-file*'."
         (when *file-texts* (push known (rest *file-texts*)))))
     (values (second known) (third known))))
 
-;;;; Where code came from: what is compiled here keeps its text, and its place in the person's file.
+;;; Where code came from: what is compiled here keeps its text, and its place in the person's file.
 
 ;;; An origin is what is said of a text when it is compiled: where it stands.
 

@@ -2,7 +2,7 @@
 
 (in-package #:imago-peer)
 
-;;;; What was evaluated in this image, and the error that was signalled last.
+;;; What was evaluated in this image, and the error that was signalled last.
 
 (defparameter *most-records* 200
   "Evaluations that are remembered.")
@@ -115,12 +115,11 @@
                            (list (format nil "Errors of what was evaluated through Imago, over ~
                                               this connection, with their frames as they stood. ~
                                               Errors of other threads, and of a person's own ~
-                                              listener, go to their debugger and are not ~
-                                              seen.")))))))
+                                              listener, go to their debugger.")))))))
 
-;;;; What others evaluate in this image: people in their editors, over connections of their own.
-;;;; Swank keeps its last 40 events as texts. They are only read: whenever an evaluation of ours
-;;;; begins, and when somebody asks for the history. What was forgotten between is not known.
+;;; What others evaluate in this image: people in their editors, over connections of their own.
+;;; Swank keeps its last 40 events as texts. They are only read: whenever an evaluation of ours
+;;; begins, and when somebody asks for the history. What was forgotten between is not known.
 
 (defparameter *evaluating-requests*
   '("LISTENER-EVAL" "INTERACTIVE-EVAL" "INTERACTIVE-EVAL-REGION" "EVAL-AND-GRAB-OUTPUT"

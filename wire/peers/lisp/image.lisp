@@ -2,7 +2,7 @@
 
 (in-package #:imago-peer)
 
-;;;; The threads of the image.
+;;; The threads of the image.
 
 (defun thread-role (thread)
   "What THREAD is there for: main, evaluating, imago or user."
@@ -54,7 +54,7 @@
                                                look at one, a Lisp has to stop it, and a look ~
                                                stops nothing.")))))))
 
-;;;; Which image this is, and what can be done in it: by what is there, never by a version.
+;;; Which image this is, and what can be done in it: by what is there, never by a version.
 
 (defun implementation-text ()
   "For people: SBCL 2.2.9, ECL 21.2.1."
@@ -110,13 +110,14 @@
           ((is "trace" "untrace" "traces") (threads-p))
           ;; On the one thread of another style, nothing reads the request while something runs.
           ;; A suspended evaluation would keep the only thread.
-          ((is "interrupt" "suspend" "suspensions" "suspension" "frame" "lease" "theirs" "adopt")
+          ((is "interrupt" "suspend" "suspensions" "suspension" "frame" "lease" "theirs" "adopt"
+               "errors")
            (equal (style-text) "spawn"))
           (t t))))
 
 (defparameter *asked-by-name*
   '("evaluate" "globals" "inspect" "more" "definition" "describe" "arglist" "apropos" "slots"
-    "hierarchy" "symbols" "references" "threads" "history" "last_error" "complete"
+    "hierarchy" "symbols" "references" "threads" "history" "last_error" "errors" "complete"
     "suspensions" "suspension" "frame" "lease" "theirs" "adopt" "trace" "untrace" "traces")
   "Abilities that are calls of this peer.")
 

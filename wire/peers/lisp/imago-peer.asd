@@ -8,6 +8,8 @@
   :components
   ((:file "packages")
    (:file "connection")
+   (:file "sbcl-connection" :if-feature :sbcl)
+   (:file "ecl-connection" :if-feature :ecl)
    (:file "session")
    (:file "backend")
    (:file "protocol")
@@ -40,6 +42,7 @@
    (:file "image")
    (:file "attach")
    (:file "adopt" :if-feature :sbcl)
+   (:file "recorded" :if-feature :sbcl)
    (:file "sbcl-sources" :if-feature :sbcl)
    (:file "sbcl" :if-feature :sbcl)
    (:file "ecl" :if-feature :ecl)))

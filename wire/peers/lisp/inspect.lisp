@@ -2,7 +2,7 @@
 
 (in-package #:imago-peer)
 
-;;;; What values hold, by position: elements, entries, fields; and how many there are.
+;;; What values hold, by position: elements, entries, fields; and how many there are.
 
 (defparameter *counted-length* 20000
   "Conses of a list that are counted. Counting more would cost more than looking at what is shown.")
@@ -81,7 +81,22 @@ what its last conses end in: NIL, an atom, CIRCULAR or UNKNOWN."
     (cons t)
     (array t)
     (hash-table t)
+    (package t)
     (t (or (held-list value) (fields-shown-p value)))))
+
+(defun exported-symbols (package)
+  (let ((symbols '()))
+    (when (package-name package)
+      (do-external-symbols (symbol package)
+        (check-deadline)
+        (push symbol symbols)))
+    symbols))
+
+(defun exported-line (symbol)
+  "The name of SYMBOL, and what it stands for, where that is anything."
+  (let ((role (first (roles symbol))))
+    (format nil "~A~@[  ~A~]" (token-text (symbol-name symbol))
+            (and role (substitute #\Space #\_ (car role))))))
 
 (defun held-list (value)
   "What VALUE, a function, keeps apart from fields: the values of a closure, the methods of a
@@ -107,6 +122,7 @@ generic function."
         ((vectorp value) (length value))
         ((arrayp value) (array-total-size value))
         ((hash-table-p value) (hash-table-count value))
+        ((packagep value) (length (exported-symbols value)))
         ((held-list value) (length (held-list value)))
         ((fields-shown-p value) (length (fields value)))
         (t 0)))
@@ -129,6 +145,10 @@ table; `slot = value' of what has slots."
                                            (aref value index)
                                            (row-major-aref value index))))))
             ((hash-table-p value) (map-entry-items #'take value start count))
+            ((packagep value)
+             (loop for symbol in (nthcdr start (first-in-order (exported-symbols value)
+                                                               (+ start count) #'symbol<))
+                   do (take (exported-line symbol))))
             ((held-list value)
              (map-list-items #'take (held-list value) start count))
             ((fields-shown-p value)
@@ -137,9 +157,9 @@ table; `slot = value' of what has slots."
                    do (take (pair-text (token-text (field-name name)) held " = "))))))
     (nreverse texts)))
 
-;;;; Values as their own printers show them, for what an evaluation came to: the `print-object'
-;;;; methods of the program run, for a bounded time and text. Everything else is written as
-;;;; `print.lisp' does.
+;;; Values as their own printers show them, for what an evaluation came to: the `print-object'
+;;; methods of the program run, for a bounded time and text. Everything else is written as
+;;; `printer.lisp' does.
 
 (defparameter *printing-patience* 2
   "Seconds that the printers of all values of one evaluation may take.")
@@ -280,7 +300,7 @@ list of all that are left."
                           (format nil "a list of the ~D values that are left"
                                   (length left)))))))))
 
-;;;; One value in sections, each of which fails on its own.
+;;; One value in sections, each of which fails on its own.
 
 (defparameter *limits*
   (object "repr_max_chars" *text-limit*
@@ -322,10 +342,15 @@ by them is not to be seen. Symbols, characters and pathnames are of no kind of t
     (hash-table (object "len" (hash-table-count value)))
     (t :absent)))
 
+(defparameter *sampled-names* 50
+  "Names of a package that are shown at first.")
+
 (defun sample-section (value)
   (if (holds-items-p value)
       (let* ((total (item-count value))
-             (items (item-texts value 0 (limit "sample_max_items")))
+             (items (item-texts value 0 (if (packagep value)
+                                            *sampled-names*
+                                            (limit "sample_max_items"))))
              (shown (length items))
              (more (or (null total) (< shown total))))
         (object "items" (array-of items)
@@ -337,35 +362,20 @@ by them is not to be seen. Symbols, characters and pathnames are of no kind of t
 
 ;;; Members: names under which there is something more to be looked at
 
-(defun members-tree (data callables)
-  "DATA and CALLABLES, lists of strings, as `Members' of wire/contract/inspection.ts."
+(defun members-tree (names)
+  "NAMES, a list of strings, as `Members' of wire/contract/inspection.ts."
   (let ((most (limit "member_max_per_group")))
-    (flet ((group (names)
-             (array-of (mapcar (lambda (name) (cut name *item-limit*))
-                               (first-in-order names most #'string<)))))
-      (object "data" (group data)
-              "callables" (group callables)
-              "dunder_count" 0
-              "shown_per_group" most
-              "truncated" (truth (or (> (length data) most) (> (length callables) most)))))))
-
-(defun members-of-package (package)
-  (let ((data '()) (callables '()))
-    (do-external-symbols (symbol package)
-      (check-deadline)
-      (let ((name (symbol-name symbol)))
-        (if (fboundp symbol) (push name callables) (push name data))))
-    (flet ((tokens (names)
-             ;; One more than is shown tells that there are more.
-             (mapcar #'token-text
-                     (first-in-order names (1+ (limit "member_max_per_group")) #'string<))))
-      (members-tree (tokens data) (tokens callables)))))
+    (object "data" (array-of (mapcar (lambda (name) (cut name *item-limit*))
+                                     (first-in-order names most #'string<)))
+            "callables" (array-of '())
+            "dunder_count" 0
+            "shown_per_group" most
+            "truncated" (truth (> (length names) most)))))
 
 (defun members-section (value)
   (flet ((names (symbols)
-           (members-tree (mapcar (lambda (name) (token-text (field-name name))) symbols) '())))
-    (cond ((packagep value) (if (package-name value) (members-of-package value) :absent))
-          ((member (kind value) '("object" "exception") :test #'string=)
+           (members-tree (mapcar (lambda (name) (token-text (field-name name))) symbols))))
+    (cond ((member (kind value) '("object" "exception") :test #'string=)
            (names (mapcar #'car (fields value))))
           ((string= (kind value) "class") (names (slot-names-of-class value)))
           (t :absent))))
@@ -405,7 +415,7 @@ of; a string or NIL."
 
 (defun callable-section (value)
   (if (functionp value)
-      (destructuring-bind (&optional file line source cut) (place-of-function value)
+      (destructuring-bind (&optional file line source cut proof note) (place-of-function value)
         (let ((doc (documentation-of value)))
           (object "module" (home-of-function value)
                   "signature" (signature-of value)
@@ -413,22 +423,27 @@ of; a string or NIL."
                   "source_preview" source
                   "source_truncated" (truth cut)
                   "file" file
-                  "line" line)))
+                  "line" line
+                  "proof" (or proof :absent)
+                  "proof_note" (or note :absent))))
       :absent))
 
 (defun place-of-function (function)
-  "The file and line of FUNCTION, the beginning of its source, and whether that goes on; as a list
-of what of it is known."
+  "The file and line of FUNCTION, the beginning of its source where that may be what runs, and
+whether that goes on; whether it is what runs, and a sentence about that; as a list of what of it is
+known."
   (with-file-texts
     (let* ((entry (first (value-entries function)))
            ;; A function without a name of its own may stand nowhere by itself.
            (located (and entry (ignore-errors (locate entry))))
-           (text (getf located 'text))
+           (text (and (not (eq (getf located 'current) :false)) (getf located 'text)))
            (most (limit "source_preview_max_chars")))
       (list (getf located 'file)
             (getf located 'line)
             (and text (subseq text 0 (min most (length text))))
-            (> (length text) most)))))
+            (> (length text) most)
+            (and (getf located 'text) (proof-tree located))
+            (or (getf located 'why) (first (getf located 'notes)))))))
 
 ;;; Conditions
 
@@ -486,7 +501,7 @@ that; else NIL."
 
 (defun inspected-tree (value)
   "VALUE as `Inspected' of wire/contract/inspection.ts, from what is stored."
-  (object "type" (type-tree (class-of value))
+  (object "type" (if (large-array-p value) (array-type-tree value) (type-tree (class-of value)))
           "kind" (kind value)
           "read" "static"
           "repr" (section #'repr-section value)
@@ -499,17 +514,38 @@ that; else NIL."
           "limits" *limits*
           "handle" (if (worth-a-handle-p value) (handle-for value) :absent)))
 
+(defun large-array-p (value)
+  "Whether VALUE is an array whose elements say less than their type and a sample of them."
+  (and (arrayp value)
+       (not (stringp value))
+       (or (/= (array-rank value) 1) (not (eq (array-element-type value) t)))
+       (> (array-total-size value) (limit "sample_max_items"))))
+
+(defun array-label (array)
+  "The type of ARRAY, with its elements' and its dimensions."
+  (format nil "(~A ~A (~{~D~^ ~}))"
+          (if (typep array 'simple-array) "simple-array" "array")
+          (form-line (array-element-type array) 100)
+          (array-dimensions array)))
+
+(defun array-type-tree (array)
+  "`TypeName' of wire/contract/values.ts."
+  (let ((name (array-label array)))
+    (object "name" name "module" "COMMON-LISP" "qualified" name)))
+
 (defun repr-section (value)
   "The static text of VALUE, and what there is to be said of how it is stored."
-  (let ((tree (static-tree value))
+  (let ((tree (if (large-array-p value)
+                  (object "text" (format nil "#<~A>" (array-label value))
+                          "truncated" t
+                          "original_len" nil)
+                  (static-tree value)))
         (remark (nth-value 1 (and (shape value) (fields value)))))
     (if remark
         (append (object "text" (concatenate 'string (argument "text" (rest tree)) " ; " remark))
                 (list "truncated" (argument "truncated" (rest tree))
                       "original_len" nil))
         tree)))
-
-;;;; Looking at one value, and at the rest of what was cut.
 
 (defun remaining-seconds ()
   "Until the deadline; a minute where there is none."

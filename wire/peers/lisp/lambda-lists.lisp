@@ -2,7 +2,7 @@
 
 (in-package #:imago-peer)
 
-;;;; Forms and lambda lists as text, and what a function takes.
+;;; Forms and lambda lists as text, and what a function takes.
 
 ;;; Forms, as text without line breaks
 
@@ -196,7 +196,7 @@ not give is left out."
             (*print-readably* nil))
         (prin1-to-string copy)))))
 
-;;;; How one function, macro or class is called.
+;;; How one function, macro or class is called.
 
 (defun call-line (operator list package)
   "How a call of OPERATOR, a text, is written whose arguments are those of LIST, a lambda list that

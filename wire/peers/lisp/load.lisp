@@ -2,7 +2,7 @@
 
 (in-package #:imago-peer)
 
-;;;; Some definitions of a file, found by their names in its text, and loaded each at its place.
+;;; Some definitions of a file, found by their names in its text, and loaded each at its place.
 
 ;;; The file is gone through without being read: a symbol of another package,
 ;;; or code for the reader in what is not asked for, is nobody's business.
@@ -14,81 +14,127 @@ ends; NIL where there is no list."
     (let* ((from (or (form-start text (1+ start)) (length text))) (end (token-end text from)))
       (values (bare-word (string-upcase (subseq text from end))) end))))
 
-(defun named-text (text start)
-  "The second element of the list at START of TEXT as its parts of a name: a list of tokens,
-(\"setf\" \"area\") or (\"area\")."
+;;; A name is read as the reader would read it, without interning anything. It is a list of the name
+;;; of a symbol, where it is at home, and whether it is that of a `setf' function. Its home is a
+;;; package, the name of one that is not there yet, or :ANY where a string, a keyword or an
+;;; uninterned symbol names it.
+
+(defun quiet-parts (token)
+  "As `split-name', or NIL where TOKEN is no name."
+  (let ((parts nil))
+    (catch 'answer
+      (setf parts (split-name token)))
+    parts))
+
+(defun read-name (token package)
+  "The symbol that TOKEN names, read in PACKAGE, as a list of its name and its home; or NIL."
+  (cond ((= (length token) 0) nil)
+        ((char= (char token 0) #\") (list (string-value token 0 (length token)) :any))
+        ((begins-p "#:" token) (list (first (quiet-parts (subseq token 2))) :any))
+        (t (destructuring-bind (&optional name prefix internal) (quiet-parts token)
+             (declare (ignore internal))
+             (cond ((null name) nil)
+                   ((equal prefix "") (list name :any))
+                   (t (list name (name-home name (or prefix package)))))))))
+
+(defun name-home (name package)
+  "The package at which a symbol of that NAME is at home that is read in PACKAGE, the name of one;
+that name where it is not there."
+  (let ((there (package-or-nil package)))
+    (if there
+        (let ((symbol (find-normal-symbol name there)))
+          (or (and symbol (symbol-package symbol)) there))
+        package)))
+
+(defun definition-name (text start package)
+  "The name that the definition at START of TEXT gives, read in PACKAGE, the name of one, and how it
+is written; NIL where it gives none."
   (multiple-value-bind (head at) (form-head text start)
     (let* ((from (and head (form-start text at)))
            (tree (and from (first (words-of (subseq text from (form-end text from))))))
            (first (if (consp tree) (first tree) tree)))
       (when (stringp first)
-        (if (and (consp tree) (string-equal (bare-word first) "SETF"))
-            (list "SETF" (plain-token (if (stringp (second tree)) (second tree) "")))
-            (list (plain-token first)))))))
+        (if (and (consp tree) (string-equal (bare-word first) "SETF") (stringp (second tree)))
+            (values (append (read-name (second tree) package) '(setf))
+                    (format nil "(setf ~A)" (second tree)))
+            (values (read-name first package) first))))))
 
-(defun plain-token (token)
-  "TOKEN, a symbol as it is written, without package, bars and sharp sign, in upper case."
-  (string-upcase (remove #\| (string-left-trim "#" (bare-word token)))))
+(defun asked-name (written package)
+  "WRITTEN, a name of a caller, as `definition-name' has it."
+  (if (begins-p "(" written)
+      (values (definition-name (concatenate 'string "(def " written ")") 0 package))
+      (read-name written package)))
 
-(defun shown-name (name)
-  "NAME in the form of `named-text' as people write it."
-  (format nil "~:[~{~(~A~)~}~;(~{~(~A~)~^ ~})~]" (rest name) name))
+(defun same-name-p (asked name)
+  "Whether ASKED, the name of a caller, is NAME, that of a definition. A string, a keyword or an
+uninterned symbol is asked for by its letters."
+  (and asked
+       name
+       (string= (first asked) (first name))
+       (equal (cddr asked) (cddr name))
+       (or (member :any (list (second asked) (second name))) (equal (second asked) (second name)))))
 
-(defun requested-name (name)
-  "NAME of a caller in the form of `named-text'."
-  (if (and (plusp (length name)) (char= (char name 0) #\())
-      (named-text (concatenate 'string "(def " name ")") 0)
-      (list (plain-token name))))
+(define-record file-definition
+  name written                          ; see `definition-name'
+  package                               ; the name of that which it is read in
+  start end                             ; in the text
+  setting)                              ; where the package was set before it, the last first
 
 (defun file-definitions (text)
-  "What TEXT defines at its top level: lists of name, start, end, and where the package was set
-last, a position or NIL."
-  (let ((setting '()) (found '()) (end 0))
+  "What TEXT defines at its top level."
+  (let ((package (package-name (reading-package))) (setting '()) (found '()) (end 0))
     (loop for start = (form-start text end)
           while start
           do (setf end (form-end text start))
              (let ((head (form-head text start)))
                (cond ((null head))
                      ((member head '("IN-PACKAGE" "IN-READTABLE") :test #'string=)
-                      (push start setting))
+                      (push start setting)
+                      (when (string= head "IN-PACKAGE")
+                        (setf package (or (first (definition-name text start package)) package))))
                      ((eql 0 (search "DEF" head))
-                      (push (list (named-text text start) start end setting) found)))))
+                      (multiple-value-bind (name written) (definition-name text start package)
+                        (push (make-file-definition name written package start end setting)
+                              found))))))
     (nreverse found)))
+
+(defun defined-by-p (written definition)
+  "Whether WRITTEN, a name of a caller, means DEFINITION. A name without a package is read as it
+would be in its place in the file."
+  (same-name-p (asked-name written (file-definition-package definition))
+               (file-definition-name definition)))
 
 (defun requested-definitions (file text names)
   "Those of TEXT that NAMES name, in the order of the text. The work is refused where one of NAMES
 is not defined there."
   (let* ((all (file-definitions text))
-         (asked (mapcar #'requested-name names))
          (missing (loop for name in names
-                        for wanted in asked
-                        unless (assoc wanted all :test #'equal) collect name)))
+                        unless (find-if (lambda (one) (defined-by-p name one)) all) collect name)))
     (when missing
       (refuse "not_found"
               (format nil "~A does not define ~{~A~^, ~} at its top level." file missing)
               :what (format nil "~{~A~^, ~}" missing)
               :nearest (let ((known (remove-duplicates
-                                     (mapcar (lambda (one) (shown-name (first one))) all)
+                                     (remove nil (mapcar #'file-definition-written all))
                                      :test #'string=)))
                          (or (nearest (first missing) known)
                              (subseq known 0 (min 10 (length known)))))
               :next "Give names as the file defines them, or leave names out to load all of it."))
-    (remove-if-not (lambda (one) (member (first one) asked :test #'equal)) all)))
+    (remove-if-not (lambda (one) (some (lambda (name) (defined-by-p name one)) names)) all)))
 
 (defun load-definitions (file text names)
   "Compiles and loads the definitions of FILE that NAMES name, in its package, each at its place."
   (let ((*package* *package*) (*readtable* *readtable*) (done '()))
     (dolist (definition (requested-definitions file text names))
-      (destructuring-bind (name start end setting) definition
-        (declare (ignore name))
+      (let ((start (file-definition-start definition)) (end (file-definition-end definition)))
         ;; What sets the package before it is obeyed, once.
-        (dolist (position (reverse (set-difference setting done)))
+        (dolist (position (reverse (set-difference (file-definition-setting definition) done)))
           (push position done)
           (eval (read-from-string text t nil :start position)))
         (compile-and-load (subseq text start end)
                           (make-origin file (line-of text start) (1+ start)))))))
 
-;;;; Files, loaded whole or by some of their definitions, with what that has changed.
+;;; Files, loaded whole or by some of their definitions, with what that has changed.
 
 ;;; What a file defines is seen as its definitions are expanded: it is read once, by the
 ;;; implementation's own `load'.
@@ -299,7 +345,7 @@ replaced is no news, as it is none to SBCL where it loads the whole file."
                                         (load-some file path names)
                                         (load-whole path)))))))
 
-;;;; Systems of definitions, loaded by ASDF where the image has it.
+;;; Systems of definitions, loaded by ASDF where the image has it.
 
 (defun call-named (name package &rest arguments)
   "What the function NAME of PACKAGE, both strings, makes of ARGUMENTS; an error where the library

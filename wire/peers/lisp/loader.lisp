@@ -8,7 +8,8 @@
 ;;;; 2. else FILES, a list of pathnames as the system writes them. They are compiled to 0.fasl,
 ;;;;    1.fasl and so on in the folder BUILD. BUILD is new and has a random name: an image that sees
 ;;;;    it has the same files as whoever sends this;
-;;;; 3. else TEXTS, a list of names and texts in turn.
+;;;; 3. else TEXTS, a list of names, texts and features in turn; where this Lisp has not the feature,
+;;;;    a text is not read.
 ;;;;
 ;;;; All of it goes by standard bindings, and prints nothing. With BEGIN, `begin-connection' is
 ;;;; called then. The value is a keyword: :LOADED, :COMPILED, or :TEXTS where the texts are wanted;
@@ -92,7 +93,10 @@
                                do (compile-one file number))
                          :compiled)
                         (texts
-                         (loop for (name text) on texts by #'cddr do (load-text name text))
+                         (loop for (name text feature) on texts by #'cdddr
+                               when (or (null feature)
+                                        (member feature *features* :test #'string-equal))
+                                 do (load-text name text))
                          :loaded)
                         (t :texts)))))
              (load-once ()

@@ -2,8 +2,8 @@
 
 (in-package #:imago-peer)
 
-;;;; Names as a caller writes them: read without the reader, so that nothing is interned and nothing
-;;;; runs.
+;;; Names as a caller writes them: read without the reader, so that nothing is interned and nothing
+;;; runs.
 
 (define-session-variable *own-listener-package* (find-package "COMMON-LISP-USER")
   "The package in force for what we evaluate: `in-package' there changes it.")
@@ -290,8 +290,8 @@ that TEXT names come first; where it names none, those of that very name in othe
            (same (subseq same 0 (min 3 (length same)))))
       (mapcar #'symbol-text (if named (append like same) (append same like))))))
 
-;;;; What the name of a query stands for: a symbol, a function that is named by a list, a method, a
-;;;; package, or the value that a handle leads to.
+;;; What the name of a query stands for: a symbol, a function that is named by a list, a method, a
+;;; package, or the value that a handle leads to.
 
 ;;; A subject is a list (KIND THING): `symbol' and the symbol; `function' and a list such as (SETF
 ;;; AREA); `method' and the method; `package' and the package; `value' and any object.

@@ -2,8 +2,8 @@
 
 (in-package #:imago-peer)
 
-;;;; Texts of symbols, numbers and characters. The Lisp's own printer asks `print-object' even for
-;;;; these, where a program can put methods in its way.
+;;; Texts of symbols, numbers and characters. The Lisp's own printer asks `print-object' even for
+;;; these, where a program can put methods in its way.
 
 ;;; Symbols, as they are written in a package and read by a standard readtable in the case in force.
 
@@ -151,8 +151,8 @@ escaped. UPPER and LOWER are whether it has letters of that case."
   (let ((name (and (or (not (graphic-char-p char)) (char= char #\Space)) (char-name char))))
     (concatenate 'string "#\\" (or name (string char)))))
 
-;;;; Values as text, from what is stored in them: no `print-object', no `describe-object', no pretty
-;;;; printer's table. Never longer than asked for, and never more work than what is shown.
+;;; Values as text, from what is stored in them: no `print-object', no `describe-object', no pretty
+;;; printer's table. Never longer than asked for, and never more work than what is shown.
 
 (defparameter *most-items* 100
   "Items that are written of one list, array or instance.")
@@ -356,7 +356,7 @@ is called with such a value, and returns whether it has put it onto the page."
                     (put-dimensions array (rest dimensions) (+ start (* index size))))
            (put-char #\)))))
 
-;;;; What has fields or a name, as text: written as #<...>, or as #S(...) where it can be read back.
+;;; What has fields or a name, as text: written as #<...>, or as #S(...) where it can be read back.
 
 (defun put-hash-table (table)
   (put "#<hash-table :test ")
@@ -490,7 +490,7 @@ data."
          (put ">"))
         (t (put "#<" (type-label (class-of value)) ">"))))
 
-;;;; Values as answers have them: their types, their text, and a handle that leads back to them.
+;;; Values as answers have them: their types, their text, and a handle that leads back to them.
 
 (defun type-label (class)
   "The name of CLASS as it is written in the package in force."

@@ -2,7 +2,7 @@
 
 (in-package #:imago-peer)
 
-;;;; Answers as JSON (RFC 8259). Only what this peer itself has made is ever written.
+;;; Answers as JSON (RFC 8259). Only what this peer itself has made is ever written.
 
 ;;; A tree to be written is NIL for null, T for true, :FALSE, a real number, a string, (:OBJECT key
 ;;; value ...) with strings for keys, or (:ARRAY item ...).
@@ -84,7 +84,7 @@ have as characters, become U+FFFD."
   (with-standard-io-syntax
     (with-output-to-string (stream) (write-json tree stream))))
 
-;;;; What the daemon can ask of this image, by name, and how an answer ends early.
+;;; What the daemon can ask of this image, by name, and how an answer ends early.
 
 (defparameter *calls* (make-hash-table :test 'equal)
   "Functions by the name under which they are asked for; each takes a property list with strings for
@@ -257,29 +257,6 @@ is entered by what goes wrong in it."
 was made at the same moment can have brought this one back, after itself."
   (remove-from-list swank::*emacs-connection*))
 
-;;; What Swank keeps of a connection although it is closed
-
-(defun mailboxes-variable ()
-  "Swank's variable that holds the mailboxes of all threads, or NIL, and its lock."
-  (flet ((there (name package)
-           (let ((symbol (and (find-package package) (find-symbol name package))))
-             (and symbol (boundp symbol) symbol))))
-    (dolist (package '("SWANK/SBCL" "SWANK/ECL"))
-      (let ((variable (there "*MAILBOXES*" package)) (lock (there "*MAILBOX-LOCK*" package)))
-        (when (and variable lock)
-          (return (values variable (symbol-value lock) (find-symbol "MAILBOX.THREAD" package))))))))
-
-(defun forget-mailboxes (threads)
-  "Drops the mailboxes of THREADS. Swank never does, and searches all there are at each message."
-  (multiple-value-bind (variable lock thread) (mailboxes-variable)
-    (when variable
-      (swank/backend:call-with-lock-held
-       lock
-       (lambda ()
-         (setf (symbol-value variable)
-               (remove-if (lambda (other) (member other threads)) (symbol-value variable)
-                          :key thread)))))))
-
 (defun leave-no-mailbox ()
   "Drops the mailbox of this thread, if it serves one call of ours and no more."
   (let ((thread (swank/backend:current-thread)))
@@ -352,7 +329,7 @@ was made at the same moment can have brought this one back, after itself."
                            :name "worker")
       t)))
 
-;;;; Bounded text: what is made is never longer than it may be, and says how much there was.
+;;; Bounded text: what is made is never longer than it may be, and says how much there was.
 
 (defparameter *text-limit* 4096
   "Characters of one text in an answer.")

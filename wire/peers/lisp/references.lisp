@@ -60,11 +60,16 @@ is a list of a count of the objects that may still be looked at."
           ((and (shape value) (not (packagep value)) (not (is-a-p value 'class)))
            (loop for (nil . held) in (fields value) thereis (in held))))))
 
+(defun swank-package-p (package)
+  "Whether PACKAGE is one of Swank's own, whose caches hold whatever has a name."
+  (let ((name (package-name package)))
+    (or (string= name "SWANK") (begins-p "SWANK/" name) (begins-p "SWANK-" name))))
+
 (defun holders (wanted besides)
   "The trees of all global variables but BESIDES from whose values one of WANTED can be reached."
   (let ((trees '()) (seen (make-hash-table :test 'eq)))
     (dolist (package (list-all-packages))
-      (unless (or (system-package-p package) (own-package-p package))
+      (unless (or (system-package-p package) (own-package-p package) (swank-package-p package))
         (with-package-iterator (next package :internal :external)
           (loop
             (multiple-value-bind (more symbol) (next)
@@ -142,8 +147,9 @@ they can be called by."
    (and (intersection asked *relations* :test #'string=)
         (searched-code name))
    (and (member "holds" asked :test #'string=)
-        (list (format nil "the global variables of all packages but the implementation's, ~D steps ~
-                           into lists, vectors, hash tables, instances, structures and closures"
+        (list (format nil "the global variables of all packages but the implementation's and ~
+                           Swank's, ~D steps into lists, vectors, hash tables, instances, ~
+                           structures and closures"
                       *held-depth*)
               "not seen: what only a thread's stack holds, and what is further away"))))
 
@@ -167,4 +173,9 @@ they can be called by."
                      "references" (array-of (subseq trees 0 (min limit (length trees))))
                      "total" (length trees)
                      "searched" (array-of (searched-lines asked thing))
-                     "complete" t)))))
+                     "complete" t
+                     "uncallable" (if (and (equal asked '("calls")) (symbolp thing))
+                                      (cond ((macro-function thing) "macro")
+                                            ((special-operator-p thing) "special operator")
+                                            (t :absent))
+                                      :absent))))))

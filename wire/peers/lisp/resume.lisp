@@ -2,8 +2,8 @@
 
 (in-package #:imago-peer)
 
-;;;; Suspended evaluations that are given up: each is told as ended when its stack has been left,
-;;;; with its cleanup forms. Until then it is listed, and busy.
+;;; Suspended evaluations that are given up: each is told as ended when its stack has been left,
+;;; with its cleanup forms. Until then it is listed, and busy.
 
 (defparameter *cleanup-patience* 5
   "Seconds for which cleanup forms may run before they are interrupted, where somebody waits.")
@@ -146,8 +146,8 @@ just before."
             (leaving-message leaving) seconds interrupts
             (or (leaving-patience leaving) *cleanup-patience*) interrupts)))
 
-;;;; What can be done in a frame of a suspended evaluation: code is evaluated there, and it returns,
-;;;; or begins again.
+;;; What can be done in a frame of a suspended evaluation: code is evaluated there, and it returns,
+;;; or begins again.
 
 (defun frame-ways (frame)
   "The names of what can be done in FRAME, and why the rest cannot, a sentence each."
@@ -288,8 +288,8 @@ it would leave that, which only `resume' does: nobody would be told of what it c
                                (lambda () (perform-interruptibly work arguments))
                                (lambda () (left-tree *kept-text*))))))))))
 
-;;;; How a suspended evaluation goes on: by a restart, by a frame that returns or begins again, or
-;;;; to its end.
+;;; How a suspended evaluation goes on: by a restart, by a frame that returns or begins again, or
+;;; to its end.
 
 ;;; Each way is a function of the suspension and the arguments of the call. Its values are `Refused'
 ;;; or another tree of what has come in the way, and what is to be done when that was answered: a

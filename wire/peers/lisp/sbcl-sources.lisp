@@ -57,15 +57,16 @@ SOURCE may know of the file."
                       (place-in-file whole piece (and (integerp position) (+ position start -1)))))
              (notes (and (eq how 'made) (list *made-note*))))
         (cond ((and file (integerp line))
-               (list 'text piece 'file file 'origin "file" 'current t
+               (list 'text piece 'file file 'origin "file" 'current t 'from "as compiled"
                      'notes (if (and whole (not at)) (cons *other-note* notes) notes)
                      'line (+ line (count #\Newline text :end start))
                      'end-line (+ line (count #\Newline text :end (max start (1- end))))))
               (at (located-text whole at (+ at (length piece)) 'file file 'origin "file" 'current t
-                                'notes notes))
-              (whole (list 'text piece 'file file 'origin "file" 'current t
+                                'from "file" 'notes notes))
+              (whole (list 'text piece 'file file 'origin "file" 'current t 'from "as compiled"
                            'notes (cons *other-note* notes)))
-              (t (list 'text piece 'origin "typed" 'current t 'notes notes)))))))
+              (t (list 'text piece 'origin "typed" 'current t 'from "as compiled"
+                       'notes notes)))))))
 
 (defun place-in-file (whole piece expected)
   "Where PIECE stands in WHOLE: where it is EXPECTED, or wherever it is."
@@ -75,31 +76,128 @@ SOURCE may know of the file."
       expected
       (search piece whole)))
 
+(defun kept-form (function)
+  "The lambda expression that FUNCTION was made of, where that was kept."
+  (and (functionp function)
+       (not (generic-p function))
+       (handler-case (function-lambda-expression function)
+         (error () nil))))
+
 (defun form-definition (function)
   "The definition of FUNCTION from the form that was evaluated, where that was kept."
-  (let ((form (handler-case (function-lambda-expression function)
-                (error () nil))))
+  (let ((form (kept-form function)))
     (if form
-        (list 'text (pretty-text form) 'origin "typed" 'current t
+        (list 'text (pretty-text form) 'origin "typed" 'current t 'from "form"
               'notes (list *written-note*))
         (unlocated "typed" "it was evaluated without a file, and the image keeps no text of it"))))
 
-(defun known-date (source name)
-  "When the file of SOURCE was written as it was read: from SOURCE, or from a function of the same
-package that came of the same file."
-  (or (sb-introspect:definition-source-file-write-date source)
-      (let* ((symbol (symbol-in-name name))
-             (package (if (stringp symbol) (find-package symbol) (symbol-package symbol)))
-             (pathname (sb-introspect:definition-source-pathname source)))
-        (when package
-          (do-symbols (symbol package)
-            (check-deadline)
-            (when (and (eq (symbol-package symbol) package) (fboundp symbol))
-              (let ((other (source-of-function (function-of symbol))))
-                (when (and other
-                           (equal (sb-introspect:definition-source-pathname other) pathname)
-                           (sb-introspect:definition-source-file-write-date other))
-                  (return (sb-introspect:definition-source-file-write-date other))))))))))
+;;; What was recorded
+
+(defun block-in (forms)
+  "The declarations and documentation before the last of FORMS, a BLOCK, and what stands in that; or
+UNKNOWN where it is none."
+  (let ((last (first (last forms))))
+    (if (and (consp last) (eq (first last) 'block))
+        (append (butlast forms) (cddr last))
+        'unknown)))
+
+(defun has-keyword-p (list keywords)
+  "Whether one of KEYWORDS stands in LIST, a lambda list, which may end with a dot."
+  (loop for (item) on list thereis (member item keywords)))
+
+(defun recorded-macro (function form)
+  "What was recorded of the macro FUNCTION, made of FORM; or NIL."
+  (let ((bind (find-if (lambda (part)
+                         (and (consp part)
+                              (eq (first part) (native-symbol "SB-INT" "NAMED-DS-BIND"))))
+                       form))
+        (doc (function-doc function)))
+    (when (and bind (nthcdr 4 bind))
+      (let ((forms (block-in
+                    (remove-if (lambda (part)
+                                 (and (consp part)
+                                      (eq (first part) 'declare)
+                                      (consp (second part))
+                                      (eq (first (second part))
+                                          (native-symbol "SB-C" "CONSTANT-VALUE"))))
+                               (nthcdr 4 bind)))))
+        ;; Where it has names for its form or environment, these stand elsewhere in it.
+        (unless (or (eq forms 'unknown)
+                    (has-keyword-p (third bind) '(&environment &whole))
+                    (some (lambda (item) (or (consp item) (symbol-package item))) (second form)))
+          (make-recorded (third bind) (if (stringp doc) (cons doc forms) forms)))))))
+
+(defun recorded-of (function kind)
+  "What the image recorded of the text of FUNCTION, of that KIND; or NIL."
+  (let* ((form (kept-form function))
+         (lambda-p (and (eq (first form) 'lambda) (listp (second form)))))
+    (cond ((not (functionp function)) nil)
+          ((and lambda-p (string= kind "method"))
+           (make-recorded (second form) (cddr form)))
+          ((and lambda-p (string= kind "macro")) (recorded-macro function form))
+          ((not (member kind '("function" "macro") :test #'string=)) nil)
+          ((and lambda-p (listp (block-in (cddr form))))
+           (make-recorded (second form) (block-in (cddr form))))
+          ((not (generic-p function))
+           (multiple-value-bind (list known) (stored-lambda-list function)
+             (and known
+                  (listp list)
+                  (not (has-keyword-p list '(&environment &whole &aux)))
+                  (make-recorded list 'unknown)))))))
+
+(defun specialized-parameters (method list)
+  "LIST, the parameters of METHOD, with the classes that it is for."
+  (let ((specializers (specializers-of method)))
+    (loop for item in list
+          for specializer = (pop specializers)
+          collect (cond ((or (null specializer) (not (symbolp item))) item)
+                        ((not (is-a-p specializer 'class))
+                         `(,item (eql ,(stored-slot specializer "OBJECT"))))
+                        ((eq (class-label specializer) t) item)
+                        (t `(,item ,(class-label specializer)))))))
+
+(defun recorded-text (recorded name kind)
+  "What was RECORDED of NAME, written as a definition."
+  (let ((list (recorded-lambda-list recorded)) (body (recorded-body recorded)))
+    (pretty-text
+     (cond ((string= kind "macro") `(defmacro ,name ,list ,@body))
+           ((string= kind "method")
+            (append (list 'defmethod (name-of-generic (function-of-method name)))
+                    (qualifiers-of name)
+                    (cons (specialized-parameters name list) body)))
+           (t `(defun ,name ,list ,@body))))))
+
+;;; Dates
+
+(defun date-of-file (source name)
+  "When the file of SOURCE was written as it was read, as all functions of the same package say that
+came of the same file; NIL where they do not agree."
+  (let* ((symbol (symbol-in-name name))
+         (package (if (stringp symbol) (find-package symbol) (symbol-package symbol)))
+         (pathname (sb-introspect:definition-source-pathname source))
+         (known nil))
+    (when package
+      (do-symbols (symbol package known)
+        (check-deadline)
+        (when (and (eq (symbol-package symbol) package) (fboundp symbol))
+          (let* ((other (source-of-function (function-of symbol)))
+                 (date (and other
+                            ;; What was compiled as a piece has the date of another file.
+                            (not (property (sb-introspect:definition-source-plist other)
+                                           :emacs-string))
+                            (equal (sb-introspect:definition-source-pathname other) pathname)
+                            (sb-introspect:definition-source-file-write-date other))))
+            (cond ((null date))
+                  ((null known) (setf known date))
+                  ((/= known date) (return nil)))))))))
+
+(defun known-date (source name function)
+  "When the file of SOURCE was written as it was read: from SOURCE, from FUNCTION that was defined
+there, or from what else came of that file."
+  (let ((own (and function (source-of-function function))))
+    (or (sb-introspect:definition-source-file-write-date source)
+        (and own (sb-introspect:definition-source-file-write-date own))
+        (date-of-file source name))))
 
 (define-implementation source-of-function (function)
   (handler-case
@@ -112,35 +210,122 @@ package that came of the same file."
 (defun source-at (location)
   (and location (ignore-errors (native ("SB-INTROSPECT" "TRANSLATE-SOURCE-LOCATION") location))))
 
-(defun filed-definition (source file name kind)
-  (multiple-value-bind (text why-not) (file-text file)
-    (if (null text)
-        (unlocated (if (system-file-p source) "built_in" "file")
-                   (if (system-file-p source)
-                       "it is part of SBCL, whose source is not installed here"
-                       why-not)
-                   'file file)
-        (let* ((known (known-date source name))
-               (same (and known (eql known (file-date file))))
-               (current (cond (same t) (known :false))))
-          (multiple-value-bind (start end how) (form-of text source name kind)
-            (case how
-              (definition (located-text text start end 'file file 'origin "file" 'current current))
-              (made (located-text text start end 'file file 'origin "file" 'current current
-                                  'notes (list *made-note*)))
-              (t (let ((start (and (or same (not known)) start)))
-                   (or (and (not same) (moved-definition text file name kind))
-                       (if start
-                           (located-text text start end 'file file 'origin "file" 'current current
-                                         'notes (list *made-note*))
-                           (unlocated "file" *gone-text* 'file file 'current :false)))))))))))
+(defun placed-definition (source text name kind)
+  "The definition of NAME where SOURCE says that it is in TEXT: keys and values, or NIL."
+  (multiple-value-bind (start end how) (form-of text source name kind)
+    (when (member how '(definition made))
+      (list* 'start start 'end end
+             (located-text text start end 'notes (and (eq how 'made) (list *made-note*)))))))
 
-(defun moved-definition (text file name kind)
-  "The definition of NAME where it is in TEXT although the image says that it was elsewhere; or
-NIL."
+(defun searched-definition (text name kind)
+  "The same, wherever it is in TEXT."
   (multiple-value-bind (start end)
       (definition-within text 0 (length text) name (operators-for kind))
-    (and start (located-text text start end 'file file 'origin "file" 'current :false))))
+    (and start (list* 'start start 'end end (located-text text start end)))))
+
+(defun verdict-on (located text name recorded)
+  "The verdict on LOCATED, which was found in TEXT, as what was RECORDED of NAME, and whether it is
+the lambda list that differs."
+  (if (and located recorded)
+      (compare-definition text (getf located 'start) (getf located 'end) name recorded)
+      'unknown))
+
+(defparameter *form-note*
+  " Shown is what runs, written from the form that the image keeps; its own layout was not kept.")
+
+(defparameter *newer-file*
+  "the file was written after this was loaded from it, and the image keeps no text of it")
+
+(defun cannot-tell (because)
+  (format nil "Whether this is what runs cannot be told: ~A." because))
+
+(defun line-now (here)
+  "What is said of a text that is not the one of HERE, where the file has that name now."
+  (format nil "The file has changed since~@[; another text of that name is on line ~D now~]."
+          (getf here 'line)))
+
+(defun filed-definition (source file name kind function)
+  (multiple-value-bind (text why-not) (file-text file)
+    (let* ((date (and (not (system-file-p source)) (known-date source name function)))
+           (recorded (recorded-of function kind))
+           (whole (and recorded (listp (recorded-body recorded)) recorded))
+           (same (and text date (eql date (file-date file))))
+           (placed (and same (placed-definition source text name kind))))
+      (append
+       (cond ((and same (not (eq (verdict-on placed text name whole) 'other)))
+              (keep-text file date text)
+              (if placed
+                  (list* 'current t 'from "file" placed)
+                  (made-elsewhere source text)))
+             ((system-file-p source) (system-definition source text name kind))
+             (t (changed-definition source file text why-not name kind
+                                    (and (not same) date) recorded whole)))
+       (list 'file file 'origin "file")))))
+
+(defun made-elsewhere (source text)
+  "For a definition of which its form in TEXT, which is the one that was read, says nothing."
+  (multiple-value-bind (start end) (nth-form text (or (form-number-of source) 0))
+    (if start
+        (located-text text start end 'current t 'from "file" 'notes (list *made-note*))
+        (list 'because *gone-text* 'current :false))))
+
+(defun system-definition (source text name kind)
+  "For one of SBCL's own, whose files have the dates of the day they were installed."
+  (let ((found (and text
+                    (or (placed-definition source text name kind)
+                        (searched-definition text name kind)))))
+    (if found
+        (list* 'why (cannot-tell "the dates of SBCL's own files say nothing") found)
+        (list 'origin "built_in"
+              'because "it is part of SBCL, whose source is not installed here"))))
+
+(defun changed-definition (source file text why-not name kind date recorded whole)
+  "For a definition whose file is not, or cannot be shown to be, as it was on DATE, when it was
+read. RECORDED is what the image knows of it, and WHOLE the same where that is all of it."
+  (let* ((here (and text
+                    (or (searched-definition text name kind)
+                        (and (null date) (placed-definition source text name kind)))))
+         (older (text-as-compiled file date))
+         (then (and older (placed-definition source older name kind))))
+    (multiple-value-bind (verdict by-parameters) (verdict-on here text name recorded)
+      (cond ((and then here (string= (getf then 'text) (getf here 'text)))
+             (moved here (getf then 'line)))
+            (then
+             (list 'text (getf then 'text) 'current t 'from "as compiled" 'now (getf here 'line)
+                   'notes (list* (concatenate 'string (line-now here)
+                                              " Shown is the text that runs, as compiled.")
+                                 (getf then 'notes))))
+            ((and here whole (eq verdict 'same)) (moved here nil))
+            (whole
+             (list 'text (recorded-text whole name kind)
+                   'current t 'from "form" 'now (getf here 'line)
+                   'notes (list (concatenate 'string
+                                             (if text (line-now here) "The file cannot be read.")
+                                             *form-note*))))
+            ((null text) (list 'because why-not))
+            ((null here) (list 'because *gone-text* 'current :false))
+            ((eq verdict 'other)
+             (list* 'current :false
+                    'why (if by-parameters
+                             (format nil "The image runs one that takes ~A."
+                                     (form-line (recorded-lambda-list recorded)))
+                             "The image runs another.")
+                    here))
+            (t (list* 'why (cannot-tell
+                            (if date
+                                *newer-file*
+                                "the image has not kept when its file was written"))
+                      here))))))
+
+(defun moved (here line)
+  "For a definition whose text HERE is what runs, and stood on LINE, if that is known."
+  (list* 'current t 'from "file"
+         'notes (cond ((null line)
+                       (list "The file has changed since it was loaded, and this has not."))
+                      ((/= line (getf here 'line))
+                       (list (format nil "The file has changed since: this began on line ~D when ~
+                                          it was loaded, and has only moved." line))))
+         here))
 
 (defun system-file-p (source)
   (let ((pathname (sb-introspect:definition-source-pathname source)))
@@ -152,7 +337,7 @@ NIL."
                                       :emacs-string)))
          (file (and pathname (native-name pathname))))
     (cond ((stringp typed) (typed-definition source typed name kind))
-          (file (filed-definition source file name kind))
+          (file (filed-definition source file name kind function))
           (pathname (unlocated "built_in" (format nil "its file ~A cannot be told" pathname)))
           (function (form-definition function))
           (t (unlocated "unknown" "the image does not know where it was defined")))))
@@ -189,8 +374,10 @@ NIL."
 
 (define-implementation source-of-method (method)
   (or (source-at (stored method "SOURCE" (constantly nil)))
-      (source-of-function
-       (ignore-errors (native ("SB-PCL" "SAFE-METHOD-FAST-FUNCTION") method)))))
+      (source-of-function (function-made-for method))))
+
+(define-implementation function-made-for (method)
+  (ignore-errors (native ("SB-PCL" "SAFE-METHOD-FAST-FUNCTION") method)))
 
 (define-implementation source-of-package (package)
   (handler-case (sb-introspect:find-definition-source package)
@@ -199,6 +386,29 @@ NIL."
 (define-implementation traced-p (name)
   (handler-case (sb-int:encapsulated-p name 'trace)
     (error () nil)))
+
+;;; Closures
+
+(define-implementation closed-over-names (function)
+  (let* ((names (if-known
+                 (map 'list #'sb-di:debug-var-symbol
+                      (sb-di::debug-fun-debug-vars (sb-di:fun-debug-fun function)))))
+         (arguments (if-known (sb-kernel:%fun-lambda-list (sb-kernel:%fun-fun function))))
+         (free (remove-if (lambda (name)
+                            (or (null (symbol-package name))
+                                (occurs-p name arguments)))
+                          (remove-duplicates names))))
+    ;; Other variables of it may be among them: only where all are accounted for is it known which.
+    (and (= (length free) (length (closed-over function)))
+         (mapcar #'bare-text free))))
+
+(defun occurs-p (symbol tree)
+  "Whether SYMBOL stands in TREE, a lambda list."
+  (loop for rest = tree then (cdr rest)
+        while (consp rest)
+          thereis (or (eq (car rest) symbol)
+                      (and (consp (car rest)) (occurs-p symbol (car rest))))
+        finally (return (eq rest symbol))))
 
 ;;; References
 
@@ -214,7 +424,11 @@ NIL."
          (file (and pathname (native-name pathname)))
          (typed (property (sb-introspect:definition-source-plist source) :emacs-string))
          (number (form-number-of source))
-         (text (and file number (not typed) (file-text file)))
+         (date (sb-introspect:definition-source-file-write-date source))
+         ;; In a file that has changed since, the number may be that of another form.
+         (text (and file number (not typed)
+                    (or (null date) (system-file-p source) (eql date (file-date file)))
+                    (file-text file)))
          (start (and text (nth-form text number))))
     (cond ((stringp typed)
            (let ((located (typed-definition source typed "" "function")))

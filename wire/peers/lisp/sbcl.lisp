@@ -189,10 +189,20 @@ writer."
       (fboundp symbol)
       (find-class symbol nil)
       (and (sb-int:info :type :kind symbol) t)
-      (eq (sb-int:info :variable :kind symbol) :macro)))
+      (eq (sb-int:info :variable :kind symbol) :macro)
+      (and (info-of :setf :expander symbol) t)
+      (method-combination-p symbol)))
 
 (define-implementation local-nicknames (package)
   (mapcar #'car (sb-ext:package-local-nicknames package)))
+
+(define-implementation heap-exhausted-p (condition)
+  (let ((type (native-symbol "SB-KERNEL" "HEAP-EXHAUSTED-ERROR")))
+    (and type (typep condition type))))
+
+(define-implementation method-combination-p (symbol)
+  (let ((table (native-symbol "SB-PCL" "**METHOD-COMBINATIONS**")))
+    (and table (nth-value 1 (gethash symbol (symbol-value table))))))
 
 (define-implementation normalized-name (name)
   (sb-unicode:normalize-string name :nfkc))

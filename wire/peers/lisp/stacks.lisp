@@ -2,7 +2,7 @@
 
 (in-package #:imago-peer)
 
-;;;; The stack of a thread as it stands: frames with their places and their locals.
+;;; The stack of a thread as it stands: frames with their places and their locals.
 
 (defparameter *innermost-frames* 40
   "Frames that are told of the inner end of a stack.")
@@ -49,8 +49,8 @@ have given it; and the text, with the position in it."
             text position)))
 
 (defun place-in-source-file (file written starts form number)
-  "The same, of a part of a file, which has been changed since where WRITTEN, a universal time, is
-not its date."
+  "The same, of a part of a file as it was when it was WRITTEN, a universal time; nothing of its
+text where the file has changed since."
   (let ((text (and form
                    (eql written (ignore-errors (file-write-date file)))
                    (file-text file))))
@@ -110,8 +110,8 @@ were installed."
   (let ((type (native-symbol "SB-DEBUG" "UNPRINTABLE-OBJECT")))
     (and type (if-known (typep value type)))))
 
-;;;; The stack of a thread: the way into the debugger and the evaluator are left out of it, and that
-;;;; of a suspended evaluation is walked as far as somebody looks.
+;;; The stack of a thread: the way into the debugger and the evaluator are left out of it, and that
+;;; of a suspended evaluation is walked as far as somebody looks.
 
 (defun evaluator-frame-p (name)
   "Whether a frame of that NAME belongs to whatever evaluates a top-level form, and not to the
@@ -285,7 +285,7 @@ into the debugger."
   "How many there are, where that is known."
   (and (walk-outer walk) (length (walk-frames walk))))
 
-;;;; Leaving a stack, whatever its cleanup forms do.
+;;; Leaving a stack, whatever its cleanup forms do.
 
 (defparameter *most-leavings* 10
   "How often the user's cleanup forms may come in the way of leaving them.")

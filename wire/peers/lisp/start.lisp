@@ -142,6 +142,8 @@ what the main thread does; before the image is ready, the image."
 
 ;;; The lifeline
 
+(declaim (ftype function replace-lifeline))
+
 (defun watch-lifeline (&optional (begun (constantly nil)))
   "Code that ends all threads but its own ends this one, too: another then takes its place. Calls
 BEGUN as soon as that is so."
@@ -213,8 +215,13 @@ BEGUN as soon as that is so."
   (require-asdf)
   (and (find-package "ASDF") (ignore-errors (asdf "FIND-SYSTEM" "swank" nil))))
 
+(defparameter *first-time*
+  #+ecl "the first time, it is compiled by the C compiler, which takes a minute or two"
+  #-ecl "the first time, it is compiled, which takes half a minute at most"
+  "What is said of how long it takes.")
+
 (defun load-from (folder)
-  (begin (format nil "loading Swank from ~A (the first time, it is compiled)" folder))
+  (begin (format nil "loading Swank from ~A (~A)" folder *first-time*))
   (require-asdf)
   (load-as-user (concatenate 'string (string-right-trim "/" folder) "/swank-loader.lisp"))
   (funcall (find-symbol "INIT" "SWANK-LOADER")))
@@ -224,7 +231,7 @@ BEGUN as soon as that is so."
   (cond (given (load-from given))
         ((loaded-p))
         ((known-to-asdf-p)
-         (begin "loading Swank with ASDF (the first time, it is compiled)")
+         (begin (format nil "loading Swank with ASDF (~A)" *first-time*))
          (let ((*package* (find-package "COMMON-LISP-USER"))) (asdf "LOAD-SYSTEM" "swank")))
         (others (load-from (first others)))
         (t (tell "no-swank")

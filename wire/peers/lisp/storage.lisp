@@ -3,9 +3,6 @@
 
 (in-package #:imago-peer)
 
-;;;; What values store, read from where they store it: no accessor, no metaclass and no method is
-;;;; asked.
-
 (defvar *unbound* (list "unbound")
   "Stands for the value of a slot that has none.")
 
@@ -112,8 +109,8 @@ a property list."
         (native ("SB-KERNEL" "VALUE-CELL-REF") value)
         value)))
 
-;;;; What is stored of a name, a class or a function: read where it lies, and not through generic
-;;;; functions that the program may have methods of.
+;;; What is stored of a name, a class or a function: read where it lies, and not through generic
+;;; functions that the program may have methods of.
 
 ;;; Metaobjects
 
@@ -201,15 +198,17 @@ is one of `NAME_KINDS' in wire/contract/names.ts."
                  (role "generic_function" (type-word (class-of (fdefinition symbol))))
                  (role "function" "function"))))
       (cond (class (role "class" (type-word (class-of class))))
-            ((info-of :type :kind symbol) (role "class" "type-specifier")))
+            ((info-of :type :kind symbol) (role "type" "type-specifier")))
       (cond ((keywordp symbol) (role "keyword" "keyword"))
             ((symbol-macro-p symbol) (role "variable" "symbol-macro"))
             ((constantp symbol) (role "constant" (value-type-word symbol)))
             ((boundp symbol) (role "variable" (value-type-word symbol)))
             ((member (info-of :variable :kind symbol) '(:special :global))
              (role "variable" "unbound")))
-      (when (and (null roles) (fboundp `(setf ,symbol)))
-        (role "function" "setf-function")))
+      (when (null roles)
+        (cond ((fboundp `(setf ,symbol)) (role "function" "setf-function"))
+              ((info-of :setf :expander symbol) (role "macro" "setf-expander"))))
+      (when (method-combination-p symbol) (role "method_combination" "method-combination")))
     (nreverse roles)))
 
 (defun type-word (class)
@@ -226,7 +225,7 @@ is one of `NAME_KINDS' in wire/contract/names.ts."
   (first-line (doc-of symbol (cond ((member kind '("macro" "function" "generic_function")
                                             :test #'string=)
                                     "function")
-                                   ((string= kind "class") "class")
+                                   ((member kind '("class" "type") :test #'string=) "class")
                                    (t "variable")))))
 
 (defun first-role (symbol)
@@ -237,8 +236,8 @@ is one of `NAME_KINDS' in wire/contract/names.ts."
           '("variable" . "symbol"))))
 
 (defun only-setf-p (symbol)
-  "Whether all that SYMBOL stands for is the function (SETF symbol)."
-  (equal (first (roles symbol)) '("function" . "setf-function")))
+  "Whether SYMBOL is no function, and stands for (SETF symbol)."
+  (member (cdr (first (roles symbol))) '("setf-function" "setf-expander") :test #'string=))
 
 (defun thing-tree (symbol name)
   "SYMBOL as `NamedThing' of wire/contract/names.ts under NAME, as a list of keys and values."

@@ -2,8 +2,8 @@
 
 (in-package #:imago-peer)
 
-;;;; A thread that waits where an error has stopped its evaluation, and does there what others ask
-;;;; of it: only the thread itself can walk its stack, and go on.
+;;; A thread that waits where an error has stopped its evaluation, and does there what others ask
+;;; of it: only the thread itself can walk its stack, and go on.
 
 ;;; A post is what others reach such a thread by. Whatever waits on it, at whatever depth, is served
 ;;; by the innermost wait.
@@ -173,8 +173,8 @@ before; a little while at most."
                    (not (eq asker (swank/backend:current-thread))))
         do (sleep 0.001)))
 
-;;;; Evaluations that an error has stopped where it happened: each keeps its stack, its thread and a
-;;;; lease, and goes on, or is left, by what somebody decides.
+;;; Evaluations that an error has stopped where it happened: each keeps its stack, its thread and a
+;;; lease, and goes on, or is left, by what somebody decides.
 
 (defparameter *most-suspensions* 8
   "Suspensions at a time, those within others counted.")
@@ -436,7 +436,7 @@ it, and those do that still serve a request."
                            (forget-mailboxes (list* maker (post-thread post) threads)))
                          :name "worker")))
 
-;;;; Whether an error suspends the evaluation that it happened in, and why it does not.
+;;; Whether an error suspends the evaluation that it happened in, and why it does not.
 
 (defun stays-suspended-p ()
   "Whether what is signalled now is to suspend the evaluation of this thread."

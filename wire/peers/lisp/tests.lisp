@@ -2,7 +2,7 @@
 
 (in-package #:imago-peer)
 
-;;;; What a run of tests came to, whoever has run them.
+;;; What a run of tests came to, whoever has run them.
 
 (defparameter *most-failures* 100
   "Failures that one answer tells.")
@@ -64,7 +64,7 @@ Without a check that passed or failed, nobody can say that the tests have passed
     (catch 'answer (setf found (list (find-named text))))
     (first found)))
 
-;;;; Tests of FiveAM. Its own `run' makes result objects, which are read here.
+;;; Tests of FiveAM. Its own `run' makes result objects, which are read here.
 
 (defun fiveam-tests ()
   "The names of all tests and suites that FiveAM knows."
@@ -207,7 +207,7 @@ of `watched's. Of a test that ran twice the last run counts."
                  collect (rest (watched-mark watched))
                  collect (fiveam-counts (watched-results watched))))))
 
-;;;; Tests of Parachute. Its report holds the result of each check.
+;;; Tests of Parachute. Its report holds the result of each check.
 
 (defun parachute (name &rest arguments)
   (apply #'call-named name "PARACHUTE" arguments))
@@ -304,7 +304,7 @@ that is made is put into the one in whose extent that is."
     (remove-if-not (lambda (result) (parachute-type-p result "REPORT"))
                    (coerce (parachute "RESULTS" all) 'list))))
 
-;;;; Tests, run by the framework that knows them: FiveAM, Parachute, or the test operation of ASDF.
+;;; Tests, run by the framework that knows them: FiveAM, Parachute, or the test operation of ASDF.
 
 ;;; ASDF: the operation is the system's own code, and most often says nothing but what it prints.
 ;;; What FiveAM and Parachute count in it is seen without anything of theirs being changed.

@@ -2,11 +2,11 @@
 
 (in-package #:imago-peer)
 
-;;;; Calls as they are taken down: at their begin and at their end, on the thread that makes them.
-;;;;
-;;;; Nothing here runs code of the program, leaves into it, or is taken down itself. What a value
-;;;; was is text; a handle, made when somebody asks, leads to what it is now: by a weak pointer, so
-;;;; that what the program lets go of goes, but for the last few values that were met.
+;;; Calls as they are taken down: at their begin and at their end, on the thread that makes them.
+;;;
+;;; Nothing here runs code of the program, leaves into it, or is taken down itself. What a value
+;;; was is text; a handle, made when somebody asks, leads to what it is now: by a weak pointer, so
+;;; that what the program lets go of goes, but for the last few values that were met.
 
 (define-record tracepoint
   session id name who
@@ -258,7 +258,7 @@ beside it."
              (lambda ()
                (end-traced tracepoint traced (outcome-of values condition) elapsed))))))))
 
-;;;; The function that a tracepoint is asked for, and what is not seen of its calls.
+;;; The function that a tracepoint is asked for, and what is not seen of its calls.
 
 (defun named-function (subject text)
   "The name of the function that SUBJECT stands for, and a note where it is more than that. Ends the
@@ -337,11 +337,11 @@ look where it is none."
       (when (and (not (generic-p function)) (block-compiled-p function))
         "It was compiled in one block with other functions: calls among these go past it.")))))
 
-;;;; Tracepoints: the next calls of a function, taken down as they happen.
-;;;;
-;;;; Each is an encapsulation of SBCL's, whose type is a symbol of its own: not among those of
-;;;; TRACE, of SLIME's trace dialog, or of a profiler. While any is in the program a thread of ours
-;;;; waits for the first end of one, and for the end of the connection, with which all end.
+;;; Tracepoints: the next calls of a function, taken down as they happen.
+;;;
+;;; Each is an encapsulation of SBCL's, whose type is a symbol of its own: not among those of
+;;; TRACE, of SLIME's trace dialog, or of a profiler. While any is in the program a thread of ours
+;;; waits for the first end of one, and for the end of the connection, with which all end.
 
 (defparameter *most-tracepoints-on* 16)
 

@@ -15,6 +15,8 @@ import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SUMMARY = 'The far end of Imago in a Python process: lets it be looked at, and evaluates, over a framed link.'
+#: The module is ``imago``. A distribution of that name is somebody else's: a forensics tool on PyPI.
+DISTRIBUTION = 'imago-agent'
 VERSIONS = ['3.9', '3.10', '3.11', '3.12', '3.13']
 
 _WHEEL = 'Wheel-Version: 1.0\nGenerator: imago_build\nRoot-Is-Purelib: true\nTag: py3-none-any\n'
@@ -34,7 +36,7 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
 
 def build_sdist(sdist_directory, config_settings=None):
     """Writes the sources, and returns the name of the archive."""
-    stem = 'imago-%s' % _version()
+    stem = '%s-%s' % (_file_name(), _version())
     files = {name: _read(name) for name in [*_sources(), 'imago_build.py', 'pyproject.toml', 'README.md']}
     files['PKG-INFO'] = _metadata()
     with tarfile.open(os.path.join(sdist_directory, stem + '.tar.gz'), 'w:gz', format=tarfile.PAX_FORMAT) as archive:
@@ -46,11 +48,11 @@ def build_sdist(sdist_directory, config_settings=None):
 
 
 def _write_wheel(directory, files):
-    folder = 'imago-%s.dist-info' % _version()
+    folder = '%s-%s.dist-info' % (_file_name(), _version())
     files = {**files, folder + '/METADATA': _metadata(), folder + '/WHEEL': _WHEEL.encode()}
     record = ''.join('%s,sha256=%s,%d\n' % (name, _hash(data), len(data)) for name, data in sorted(files.items()))
     files[folder + '/RECORD'] = ('%s%s/RECORD,,\n' % (record, folder)).encode()
-    wheel = 'imago-%s-py3-none-any.whl' % _version()
+    wheel = '%s-%s-py3-none-any.whl' % (_file_name(), _version())
     with zipfile.ZipFile(os.path.join(directory, wheel), 'w', zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
             info = zipfile.ZipInfo(name, _MOMENT)
@@ -72,7 +74,7 @@ def _sources():
 def _metadata():
     lines = [
         'Metadata-Version: 2.1',
-        'Name: imago',
+        'Name: %s' % DISTRIBUTION,
         'Version: %s' % _version(),
         'Summary: %s' % SUMMARY,
         'License: MIT',
@@ -81,6 +83,11 @@ def _metadata():
         'Description-Content-Type: text/markdown',
     ]
     return '\n'.join(lines).encode() + b'\n\n' + _read('README.md')
+
+
+def _file_name():
+    """The name as files have it."""
+    return DISTRIBUTION.replace('-', '_')
 
 
 def _version():

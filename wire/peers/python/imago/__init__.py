@@ -9,14 +9,14 @@ A program that the daemon itself starts needs neither: there it is ``python imag
 Everything here is standard library; nothing of it is visible in the namespace that user code sees.
 """
 
-__all__ = ['listen']
+__all__ = ['listen', 'show']
 __version__ = '0.1.0'
 
 #: The version of ``docs/wire.md`` that this package speaks.
 PROTOCOL = 1
 
 
-def listen(name=None, *, evaluate='thread', namespace=None, port=None, key=None):
+def listen(name=None, *, evaluate='thread', namespace=None, port=None, key=None, errors=True):
     """Lets the user's Imago attach to this program. Returns a ``Listener``: ``.name``, ``.address``, ``.close()``.
 
     ``name`` is what the program is called there; without it, what its script is called. Names need not differ.
@@ -32,6 +32,9 @@ def listen(name=None, *, evaluate='thread', namespace=None, port=None, key=None)
     directory. Whoever knows ``key``, or the environment's ``IMAGO_KEY``, of at least 32 characters, may attach there;
     without either, a key is made, which is found where the program announces itself.
 
+    The last errors that the program has by itself are noted, by hooks that call what stood there before. With
+    ``errors=False`` they are not, and none of its hooks is touched.
+
     Raises ``OSError`` where there is no place to listen, and ``RuntimeError`` where this program already listens in
     another way; called again in the same way, it returns the same listener. A forked child does not listen until it
     calls this itself. A worker of ``multiprocessing`` that only imports the program's modules gets a listener that is
@@ -42,7 +45,18 @@ def listen(name=None, *, evaluate='thread', namespace=None, port=None, key=None)
     from imago import listening
 
     caller = sys._getframe(1).f_globals
-    return listening.listen(name, evaluate=evaluate, namespace=namespace, port=port, key=key, caller=caller)
+    return listening.listen(name, evaluate=evaluate, namespace=namespace, port=port, key=key, errors=errors, caller=caller)
+
+
+def show(value):
+    """Shows a value to whoever has the present code evaluated, and to the person whose notebook it runs in.
+
+    Returns whether anybody is there: in code that the program runs by itself, nothing happens.
+    """
+    from imago.calls import CURRENT, Evaluation, latest
+
+    evaluation = CURRENT.get()
+    return isinstance(evaluation, Evaluation) and latest(evaluation).show(value)
 
 
 def load_ipython_extension(shell):

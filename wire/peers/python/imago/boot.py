@@ -11,6 +11,7 @@ from imago.connection import Connecting, Refused
 from imago.held_stacks import Holder
 from imago.history import LastValues
 from imago.kernel import Kernel
+from imago.program_errors import ProgramErrors
 from imago.scripts import Fate, Script
 from imago.streams import Streams
 
@@ -77,6 +78,7 @@ class Owned:
         self._interrupts = kernel.interrupts
         self._evaluator = kernel.evaluator
         self._evaluator.last_values = LastValues(namespace)
+        self._errors = self._evaluator.errors.of_program = ProgramErrors()
         self._evaluator.holder = Holder(kernel.evaluator, kernel.interrupts)
         self._connecting = Connecting(kernel.session, invitation, self._ending)
         self._script = None
@@ -90,7 +92,7 @@ class Owned:
         self._streams.install()
         os.register_at_fork(after_in_child=self._become_child)
         sys.addaudithook(self._before_children)
-        self._evaluator.errors.watch_threads()
+        self._errors.begin()
         native.start(self._connect, 'imago-link')
         if self._script is not None:
             self._session.connected.wait(FIRST_LINK)
@@ -139,6 +141,7 @@ class Owned:
     def _become_child(self):
         """A forked child has its parent's descriptors, but neither its threads nor any right to its link."""
         self._ending.set()
+        self._errors.end()
         self._streams.leave_link()
         self._session.drop()
         self._evaluator.suspensions.become_child()

@@ -37,6 +37,7 @@ class Evaluation:
         'loop',
         'awaited',
         'on_end',
+        'displayed',
         'outflow',
         'entry',
         'suspend',
@@ -61,6 +62,7 @@ class Evaluation:
         self.awaited = None
         self.on_end = None
         self.entry = None
+        self.displayed = None
         self.suspend = suspend
         self.within = self.again = self.heir = None
         self.is_taken_up = False
@@ -72,6 +74,10 @@ class Evaluation:
 
     def elapsed_ms(self):
         return 0 if self.began is None else round((time.perf_counter() - self.began) * 1000, 3)
+
+    def show(self, value):
+        """Adds a value to what it displays; false where it has ended."""
+        return self._evaluator.displays.show(value)
 
     # What becomes of the calls that follow it, told by the link on the reader's thread.
 

@@ -36,12 +36,23 @@ class Compiler:
     def __init__(self):
         self._futures = 0
         self._kept = Kept()
+        #: Makes Python of what is none, such as magics, where the image has something that does.
+        self.transform = None
 
     def compile(self, source, file=None, line=None):
         """Returns ``(statements, expression)``, code objects or ``None``; run them in this order.
 
         Raises what Python's compiler raises: ``SyntaxError``, ``ValueError``, ``RecursionError``, ``MemoryError`` …
         """
+        try:
+            return self._python(source, file, line)
+        except SyntaxError:
+            python = None if self.transform is None or file == LOOKED_AT else _transformed(self.transform, source)
+            if python is None:
+                raise
+        return self._python(python, file, line)
+
+    def _python(self, source, file, line):
         if file is None:
             return self._compile(source, self._kept.named(source))
         first = line or 1
@@ -103,6 +114,15 @@ class Compiler:
 def awaits(code):
     """Whether running the code makes a coroutine."""
     return bool(code.co_flags & inspect.CO_COROUTINE)
+
+
+def _transformed(transform, source):
+    """What ``source`` stands for; ``None`` where that is nothing else, or cannot be told."""
+    try:
+        python = transform(source)
+    except Exception:
+        return None
+    return python if isinstance(python, str) and python.strip() != source.strip() else None
 
 
 def _say_line(error, source, first):

@@ -6,8 +6,10 @@ Where it runs is the place's to say (``places.py``), and how it is carried from 
 Results are remembered by call, so that a reconnecting daemon can ask again without anything being run again.
 """
 
+import builtins
 import collections
 import os
+import re
 import sys
 
 from imago import exceptions, looking, native
@@ -15,12 +17,14 @@ from imago.calls import CURRENT, Calls, Evaluation, Look, latest
 from imago.children import Children, end_child
 from imago.compiling import LOOKED_AT, Compiler, awaits
 from imago.coroutines import Driver
+from imago.displays import Displays
 from imago.exceptions import still
 from imago.history import Errors, History
 from imago.interrupts import Ladder, said
 from imago.link import Fail
 from imago.places import Here
 from imago.suspensions import Suspensions, ended_with, is_stopped
+from imago.work import Source
 
 #: Evaluations that may wait.
 WAITING = 1024
@@ -40,6 +44,7 @@ class Evaluator:
         self.history = History()
         self.errors = Errors()
         self.children = Children()
+        self.displays = Displays(handles, interrupts.guard)
         self.suspensions = Suspensions(handles, clock, self.place, note)
         self.running = None
         self.on_begin = self.on_end = _unwatched
@@ -176,6 +181,7 @@ class Evaluator:
             return
         self.running = self._output.current = evaluation
         CURRENT.set(evaluation)
+        self.displays.begin(evaluation)
         self.on_begin(evaluation)
         if not evaluation.is_taken_up:
             self._driver.begin(evaluation, self._evaluate(evaluation))
@@ -225,6 +231,10 @@ class Evaluator:
                     evaluation.outcome = {'type': 'interrupted', 'exception': raised, 'elapsed_ms': elapsed}
                 else:
                     evaluation.outcome = ended_with(self, evaluation, error, raised, elapsed)
+                    module = _not_imported(error, evaluation.work, self.namespace)
+                    if module is not None and evaluation.outcome['type'] == 'raised':
+                        evaluation.outcome['next'] = _IMPORT % (module, module)
+            self.displays.take(evaluation, evaluation.outcome)
             return
         evaluation = latest(evaluation)
         if evaluation.state == 'ended':
@@ -241,13 +251,21 @@ class Evaluator:
         if ran.loaded is not None:
             outcome['loaded'] = ran.loaded
         evaluation.outcome = outcome
+        self.displays.take(evaluation, outcome, ran.values)
 
     def value(self, source):
         """The value of an expression, for looking at it. On the evaluating thread, exposed."""
         statements, expression = self.compiler.compile(source, LOOKED_AT)
         if statements is not None or expression is None:
             raise SyntaxError('not an expression')
-        result = eval(expression, self.namespace)
+        # Where nobody has imported a module here, its name is found as other looks find it.
+        loaded = {
+            name: module
+            for name in expression.co_names
+            for module in (sys.modules.get(name),)
+            if module is not None and name not in self.namespace and not hasattr(builtins, name)
+        }
+        result = eval(expression, self.namespace, loaded) if loaded else eval(expression, self.namespace)
         if not awaits(expression):
             return result
         waiting = self.place.wait(result)
@@ -286,6 +304,7 @@ class Evaluator:
         self._interrupts.forget(evaluation)
         self.children.forget(evaluation)
         self.suspensions.leave(evaluation)
+        self.displays.end(evaluation)
         self.on_end(evaluation)
         CURRENT.set(None)
         self.running = self._output.current = None
@@ -337,3 +356,22 @@ class Evaluator:
 
 def _unwatched(_):
     """Where nobody has asked to be told."""
+
+
+_IMPORT = 'The module %s is loaded, and not imported here: import %s'
+_NOT_DEFINED = re.compile(r"name '(\w+)' is not defined")
+
+
+def _not_imported(error, work, namespace):
+    """The loaded module that code at the top level has named without an import: its longest name that stands there."""
+    if type(error) is not NameError or type(work) is not Source or [type(one) for one in error.args] != [str]:
+        return None
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    missing = _NOT_DEFINED.match(error.args[0])
+    if missing is None or trace is None or trace.tb_frame.f_globals is not namespace:
+        return None
+    spelled = [one.split('.') for one in re.findall(r'(?<![\w.])%s(?:\.\w+)*' % missing.group(1), work.text)]
+    named = {'.'.join(parts[:end]) for parts in spelled for end in range(1, len(parts) + 1)}
+    return max((name for name in named if name in sys.modules), key=len, default=None)

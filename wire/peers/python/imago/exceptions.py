@@ -1,23 +1,30 @@
 """Exceptions as they are reported: the text of their traceback, their frames, and copies that keep nothing alive."""
 
+import builtins
 import linecache
 import os
+import textwrap
 import traceback
 import types
 
 from imago import sources
-from imago.looking.fields import ABSENT, instance_dict, stored, type_facts
+from imago.looking.fields import ABSENT, clean, instance_dict, stored, type_facts
 from imago.looking.frames import (
     SOURCE_CHARS,
+    folded_line,
+    foreign_runs,
     function_name,
     is_ours,
+    is_own,
     line_of,
     shown_locals,
     stored_message,
     suspended_variables,
     variables,
+    whose,
 )
 from imago.looking.limits import DeadlineExceeded
+from imago.looking.running import doubted, is_doubted
 from imago.looking.source import file_of, shown_file
 
 
@@ -38,16 +45,15 @@ def traceback_text(error, trace, left_out=None):
     ``left_out`` is ``(index, count)`` where frames of the stack are not in ``trace``: before which one, and how many.
     """
     whole = traceback.TracebackException(type(error), error, trace)
-    for part, told, stack in _parts(whole, error, trace):
-        part.stack[:] = [
-            _shown(summary, frame)
+    for part, told, stack, is_member in _parts(whole, error, trace):
+        frames = [
+            (_shown(summary, frame, is_member), whose(frame))
             for summary, frame in zip(part.stack, _frames(stack))
             if not summary.filename.startswith(OURS)
         ]
+        part.stack = _Folded(frames, left_out if part is whole else None)
         if issubclass(type(told), SyntaxError):
             _bound_line(part)
-    if left_out is not None:
-        whole.stack = _Gapped(whole.stack, *left_out)
     pieces = [cut(piece, MESSAGE_CHARS) for piece in whole.format()]
     alone = whole.__cause__ is None and (whole.__context__ is None or whole.__suppress_context__)
     if trace is None and alone and pieces[0].startswith('Traceback'):
@@ -65,34 +71,51 @@ def cut(text, limit):
     return '%s\n… %d characters left out …\n%s' % (text[:head], len(text) - limit, text[-tail:])
 
 
-class _Gapped(traceback.StackSummary):
-    """A stack with a line that stands for the frames left out."""
+class _Folded(traceback.StackSummary):
+    """A stack in which a line stands for each run of library frames, but for the innermost, and for those left out."""
 
-    def __init__(self, frames, index, count):
-        super().__init__(frames)
-        self._index = index
-        self._count = count
+    def __init__(self, frames, left_out):
+        index, count = left_out or (None, 0)
+        self._gaps = _folds([told for _, told in frames], index)
+        gone = {at for first, end, _ in self._gaps for at in range(first, end)}
+        if index is not None:
+            self._gaps = sorted([*self._gaps, (index, index, '... %d frames left out ...' % count)])
+        super().__init__(summary for at, (summary, _) in enumerate(frames) if at not in gone)
 
     def format(self, **options):
-        outer = traceback.StackSummary.from_list(self[: self._index])
-        inner = traceback.StackSummary.from_list(self[self._index :])
-        return [
-            *outer.format(**options),
-            '  ... %d frames left out ...\n' % self._count,
-            *inner.format(**options),
+        lines, done, folded = [], 0, 0
+        for first, end, text in self._gaps:
+            lines += traceback.StackSummary.from_list(self[done : first - folded]).format(**options)
+            lines.append('  %s\n' % text)
+            done, folded = first - folded, folded + end - first
+        return [*lines, *traceback.StackSummary.from_list(self[done:]).format(**options)]
+
+
+def _folds(told, index):
+    """``(first, end, line)`` of each run of library frames that is shown as one line; none goes over ``index``."""
+    own = [one['own'] for one in told]
+    own[-1:] = [True] * bool(own)
+    folds = []
+    for first, end in foreign_runs(own):
+        parts = [(first, end)] if index is None or not first < index < end else [(first, index), (index, end)]
+        folds += [
+            (start, stop, folded_line([one['library'] for one in told[start:stop]]))
+            for start, stop in parts
+            if stop - start >= FOLDED
         ]
+    return folds
 
 
 def _parts(whole, error, trace):
-    """Each exception that is told of: what is made of it, itself, and its stack."""
-    waiting = [(whole, error, trace)]
+    """Each exception that is told of: what is made of it, itself, its stack, and whether it belongs to a group."""
+    waiting = [(whole, error, trace, False)]
     while waiting:
-        part, error, trace = waiting.pop()
-        yield part, error, trace
-        pairs = [(part.__cause__, error.__cause__), (part.__context__, error.__context__)]
+        part, error, trace, is_member = waiting.pop()
+        yield part, error, trace, is_member
+        pairs = [(part.__cause__, error.__cause__, is_member), (part.__context__, error.__context__, is_member)]
         if getattr(part, 'exceptions', None):
-            pairs.extend(zip(part.exceptions, error.exceptions))
-        waiting.extend((part, error, error.__traceback__) for part, error in pairs if part is not None)
+            pairs += [(one, other, True) for one, other in zip(part.exceptions, error.exceptions)]
+        waiting += [(one, other, other.__traceback__, within) for one, other, within in pairs if one is not None]
 
 
 def _frames(trace):
@@ -101,11 +124,16 @@ def _frames(trace):
         trace = trace.tb_next
 
 
-def _shown(summary, frame):
-    """The frame with the source that it was compiled from, of which long lines are cut."""
+def _shown(summary, frame, is_member):
+    """The frame with the source that it was compiled from, of which long lines are cut.
+
+    The members of a group are not told frame by frame, so nobody can compare their files with what runs.
+    """
     first, last = summary.lineno, getattr(summary, 'end_lineno', None)
     lines = sources.lines_of(frame.f_code, first, last) if first else None
     if lines is None:
+        if is_member and is_doubted(frame.f_code):
+            return traceback.FrameSummary(summary.filename, first, summary.name, lookup_line=False, line='')
         if len(summary.line or '') <= LINE_CHARS:
             return summary
         lines = [summary.line]
@@ -148,6 +176,8 @@ def _bound_line(part):
 OUTER_FRAMES = 10
 INNER_FRAMES = 30
 FRAMES_WITH_LOCALS = 8
+#: Frames of libraries in a row that a traceback shows as one line.
+FOLDED = 2
 NOTES = 10
 CAUSES = 5
 CHAIN = 20
@@ -164,6 +194,7 @@ def report(error, guard, causes=CAUSES):
         'frames': _reported_frames(stack, omitted),
         'frames_omitted': omitted,
         'traceback': _text(error, stack, omitted, guard),
+        'beside_frames': _beside_frames(error, _copied_members(error, causes)),
     }
     notes = _notes(error)
     if notes:
@@ -178,7 +209,8 @@ def bare(error):
     """The least that can be said of an exception, where reporting it has failed."""
     kind = type_facts(error)
     said = '%s (its report could not be made)' % kind['qualified']
-    return {'type': kind, 'message': said, 'frames': [], 'frames_omitted': 0, 'traceback': said + '\n'}
+    frames = {'frames': [], 'frames_omitted': 0, 'beside_frames': ''}
+    return {'type': kind, 'message': said, **frames, 'traceback': said + '\n'}
 
 
 def text(error, guard):
@@ -221,11 +253,11 @@ def stack_of(trace):
 
 
 def _reported_frames(stack, omitted):
-    shown = []
+    shown, wanted = [], _with_locals(stack)
     for at, (frame, _, line) in enumerate(stack):
         code = frame.f_code
         source = _source_line(frame, line).strip() if line else ''
-        local, left = shown_locals(variables(frame)) if at >= len(stack) - FRAMES_WITH_LOCALS else ([], 0)
+        local, left = shown_locals(variables(frame)) if at in wanted else ([], 0)
         shown.append(
             {
                 'function': getattr(code, 'co_qualname', code.co_name),
@@ -234,9 +266,17 @@ def _reported_frames(stack, omitted):
                 'source': source[:SOURCE_CHARS] or None,
                 'locals': local,
                 'locals_omitted': left,
+                **whose(frame),
+                **doubted(code, frame.f_globals),
             }
         )
     return shown
+
+
+def _with_locals(stack):
+    """Which frames show their locals: the innermost of the program's own, and where it was raised."""
+    own = [at for at, (frame, _, _) in enumerate(stack) if is_own(frame)]
+    return {*own[1 - FRAMES_WITH_LOCALS :], len(stack) - 1}
 
 
 def _source_line(frame, line):
@@ -312,6 +352,9 @@ _traceback_of = BaseException.__dict__['__traceback__'].__get__
 _cause_of = BaseException.__dict__['__cause__'].__get__
 _context_of = BaseException.__dict__['__context__'].__get__
 _suppressed = BaseException.__dict__['__suppress_context__'].__get__
+_GROUP = getattr(builtins, 'BaseExceptionGroup', None)
+_members_of = None if _GROUP is None else _GROUP.__dict__['exceptions'].__get__
+_misread = [SyntaxError.__dict__[name].__get__ for name in ('filename', 'lineno', 'text')]
 
 
 def still(error, causes=CAUSES, shell=None):
@@ -322,13 +365,17 @@ def still(error, causes=CAUSES, shell=None):
     stack, omitted = stack_of(_inside(_traceback_of(error), shell))
     kind = type_facts(error)
     message = stored_message(error)
-    frames = [_frame(frame, line, at >= len(stack) - FRAMES_WITH_LOCALS) for at, (frame, _, line) in enumerate(stack)]
+    wanted = _with_locals(stack)
+    frames = [_frame(frame, line, at in wanted) for at, (frame, _, line) in enumerate(stack)]
+    lines = [*_frame_lines(frames, omitted), *_misread_lines(error)]
+    members = _copied_members(error, causes)
     raised = {
         'type': kind,
         'message': message,
         'frames': frames,
         'frames_omitted': omitted,
-        'traceback': cut(_copied_text(kind, message, frames, omitted), TRACEBACK_CHARS),
+        'traceback': cut(_copied_text(kind, message, lines) + members, TRACEBACK_CHARS),
+        'beside_frames': _beside_frames(error, members),
     }
     notes = _copied_notes(error)
     if notes:
@@ -337,6 +384,15 @@ def still(error, causes=CAUSES, shell=None):
     if other is not None and causes > 0:
         raised['cause'] = {'how': how, 'exception': still(other, causes - 1)}
     return raised
+
+
+def causes(error):
+    """What it was raised from, and what that was, as far as a report follows them."""
+    for _ in range(CAUSES):
+        error = _cause_of(error)
+        if error is None:
+            return
+        yield error
 
 
 def moment_of(error):
@@ -354,19 +410,62 @@ def _frame(frame, line, with_locals):
         'source': source.strip() or None if source else None,
         'locals': shown,
         'locals_omitted': left,
+        **whose(frame),
+        **doubted(frame.f_code, frame.f_globals),
     }
 
 
-def _copied_text(kind, message, frames, omitted):
+def _copied_text(kind, message, lines):
+    name = kind['name'] if kind['module'] == 'builtins' else kind['qualified']
+    return '\n'.join([*lines, name + ': ' + message if message else name, ''])
+
+
+def _copied_members(error, causes):
+    """What a group of exceptions holds, such as one of ``asyncio.TaskGroup``, each with its own traceback."""
+    if causes == 0 or _GROUP is None or not issubclass(type(error), _GROUP):
+        return ''
+    members = _members_of(error)
+    pieces = []
+    for number, one in enumerate(members[:CAUSES], 1):
+        # Of a group in it the members are told, too, and of a group in that one none.
+        told = still(one, min(causes, 2) - 1)['traceback']
+        pieces.append('  --- %d of %d ---\n%s' % (number, len(members), textwrap.indent(told, '  ')))
+    return ''.join(pieces)
+
+
+def _frame_lines(frames, omitted):
     lines = ['Traceback (most recent call last):'] if frames else []
+    folds = {first: (end, text) for first, end, text in _folds(frames, OUTER_FRAMES if omitted else None)}
+    hidden = 0
     for at, frame in enumerate(frames):
         if omitted and at == OUTER_FRAMES:
             lines.append('  ... %d frames left out ...' % omitted)
+        if at in folds:
+            hidden, text = folds[at]
+            lines.append('  ' + text)
+        if at < hidden:
+            continue
         lines.append('  File "%s", line %s, in %s' % (frame['file'], frame['line'], frame['function']))
         if frame['source']:
             lines.append('    ' + frame['source'])
-    name = kind['name'] if kind['module'] == 'builtins' else kind['qualified']
-    return '\n'.join([*lines, name + ': ' + message if message else name, ''])
+    return lines
+
+
+def _beside_frames(error, members):
+    return cut('\n'.join([*_misread_lines(error), members]), TRACEBACK_CHARS)
+
+
+def _misread_lines(error):
+    """Where a source could not be compiled: no frame stands there."""
+    if not issubclass(type(error), SyntaxError):
+        return []
+    file, line, source = (read(error) for read in _misread)
+    if type(file) is not str or type(line) is not int:
+        return []
+    lines = ['  File "%s", line %d' % (clean(file[:MESSAGE_CHARS]), line)]
+    if type(source) is str and source.strip():
+        lines.append('    ' + clean(source.strip()[:LINE_CHARS]))
+    return lines
 
 
 def _inside(trace, shell):

@@ -9,7 +9,8 @@ import os
 from imago import native
 from imago.connection import Handshake, NotTrusted, Refused
 from imago.kernel import Kernel, implementation
-from imago.listener import Announcement, Door, program, started
+from imago.listener import Acceptor, Announcement, program, started
+from imago.program_errors import ProgramErrors
 from imago.streams import Borrowed
 
 #: Seconds that a daemon which holds the link has to say that it is there, once another one wants it.
@@ -21,19 +22,26 @@ _guests = []
 class Guest:
     """One life of a listening program, from ``open`` to ``close``: one epoch, however often daemons come and go."""
 
-    def __init__(self, name, namespace, place, port=None, key=None):
-        """``place`` is one of ``places.py``. ``port`` makes it loopback TCP; with a ``key`` the secret is not told."""
+    def __init__(self, name, namespace, place, port=None, key=None, errors=True):
+        """``place`` is one of ``places.py``. ``port`` makes it loopback TCP; with a ``key`` the secret is not told.
+
+        ``errors`` says whether the program's own errors are taken down.
+        """
         self.name = name
-        self.kernel = kernel = Kernel(namespace, place=place)
+        self._errors = ProgramErrors()
+        self._takes_errors = errors
+        self.kernel = kernel = Kernel(namespace, place=place, detach=self._errors.end)
         self._secret = key or os.urandom(32).hex()
         self._is_told = key is None
         self._announcement = Announcement()
         self._address = 'unix:' + self._announcement.socket if port is None else 'tcp:127.0.0.1:%d' % port
-        self._door = None
+        self._acceptor = None
         self._entering = native.Lock()
         self._borrowed = Borrowed(kernel.output, kernel.session.note, kernel.interrupts.shield, kernel.ask)
         kernel.evaluator.on_begin = self._borrowed.begin
         kernel.evaluator.on_end = self._give_back
+        if errors:
+            kernel.evaluator.errors.of_program = self._errors
         suspensions = kernel.evaluator.suspensions
         suspensions.heard = lambda: kernel.session.link
         kernel.session.at_end.append(lambda link: suspensions.lose(link, 'The link to the daemon was lost.'))
@@ -45,37 +53,54 @@ class Guest:
     def open(self):
         """Listens, and then makes it known. Raises ``OSError`` saying what is in the way."""
         self._announcement.prepare()
-        self._door = Door(self._address, self._admit, self._announce)
+        self._acceptor = Acceptor(self._address, self._admit, self._announce)
         try:
-            self._announce(self._door.address)
-            self._door.open()
+            self._announce(self._acceptor.address)
+            self._acceptor.open()
         except BaseException:
-            self._door.close()
+            self._acceptor.close()
             self._announcement.remove()
             raise
+        self._take_errors()
         _guests.append(self)
 
     def close(self):
         """Takes it all back. What is being evaluated goes on to its end, and nobody hears of it."""
         if self in _guests:
             _guests.remove(self)
+            self._errors.end()
             self._announcement.remove()
-            self._door.close()
+            self._acceptor.close()
             self.kernel.close()
 
     def leave(self):
         """The program ends. There is nothing to wait for."""
-        self._announcement.remove()
-        self._door.close()
+        self._say_why()
+        self._acceptor.close()
         self.kernel.session.hang_up()
+
+    def _say_why(self):
+        try:
+            ended = self._errors.last_words
+            if ended is not None:
+                self._announcement.leave_word(ended)
+                return
+        except Exception:
+            native.report_fault('saying why the program ends')
+        self._announcement.remove()
 
     def become_child(self):
         """In a forked child, which has its parent's descriptors but neither its threads nor any right to its link."""
         self._borrowed.end(None)
+        self._errors.end()
         self.kernel.session.drop()
         self.kernel.evaluator.suspensions.become_child()
-        self._door.drop()
+        self._acceptor.drop()
         self.kernel.interrupts.become_child()
+
+    def _take_errors(self):
+        if self._takes_errors:
+            self._errors.begin()
 
     def _give_back(self, evaluation):
         self._borrowed.end(evaluation)
@@ -85,18 +110,7 @@ class Guest:
     def _announce(self, address):
         self._address = address
         self._announcement.prepare()
-        fields = {
-            'name': self.name,
-            'language': 'python',
-            'implementation': implementation(),
-            'pid': os.getpid(),
-            'started': started(os.getpid()),
-            'parent': os.getppid(),
-            'address': address,
-            'epoch': self.kernel.epoch,
-            'cwd': _cwd(),
-            'program': program(),
-        }
+        fields = _facts(self.name, address, self.kernel.epoch)
         if self._is_told:
             fields['secret'] = self._secret
         self._announcement.write(fields)
@@ -129,16 +143,41 @@ class Guest:
                 return None
             if held is not None:
                 held.hang_up()
+            # The daemon before may have taken the hooks out as it detached.
+            self._take_errors()
             return session.begin(channel, handshake, self.kernel.hello(attached=True), self.kernel.serve)
         finally:
             if is_free:
                 self._entering.release()
 
 
+def leave_word(name, ended):
+    """Says what has ended a program that had no time to listen."""
+    announcement = Announcement()
+    announcement.prepare()
+    announcement.write({**_facts(name, 'unix:' + announcement.socket, os.urandom(4).hex()), 'ended': ended})
+
+
+def _facts(name, address, epoch):
+    """What an announcement says, but for the secret."""
+    return {
+        'name': name,
+        'language': 'python',
+        'implementation': implementation(),
+        'pid': os.getpid(),
+        'started': started(os.getpid()),
+        'parent': os.getppid(),
+        'address': address,
+        'epoch': epoch,
+        'cwd': _cwd(),
+        'program': program(),
+    }
+
+
 def leave_all():
-    """The program ends, in order."""
-    for guest in _guests:
-        guest.leave()
+    """The program ends, in order. A worker of ``multiprocessing`` comes here twice."""
+    while _guests:
+        _guests.pop().leave()
 
 
 def _become_child():

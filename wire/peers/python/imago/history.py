@@ -9,7 +9,6 @@ import time
 from imago import native
 from imago.exceptions import cut, moment_of, still
 from imago.looking.fields import ABSENT, stored
-from imago.looking.waiting import thread_name
 
 
 # What has been evaluated in this image, by whom, and what came of it; and the error that was raised last.
@@ -96,6 +95,8 @@ class Errors:
         self._last = None
         self._known = left_error()[1]
         self._seen = ['evaluations']
+        #: The ``ProgramErrors``, unless a program listens without them.
+        self.of_program = None
 
     def watch(self, what):
         """From here on, ``what`` is looked at too: a phrase for whoever asks where errors are seen."""
@@ -106,20 +107,11 @@ class Errors:
         self._known = left_error()[1]
         self._last = {'error': raised, 'who': who, 'call': call, 'at': rfc3339(time.time())}
 
-    def watch_threads(self):
-        """Takes down what threads of this process end with. Only for a process that is ours."""
-        import threading
-
-        before = threading.excepthook
-
-        def excepthook(args):
-            if args.exc_value is not None and not issubclass(args.exc_type, SystemExit):
-                name = thread_name(args.thread)
-                self.note(still(args.exc_value), who='a thread' if name is None else 'thread %s' % name)
-            before(args)
-
-        threading.excepthook = excepthook
-        self.watch('threads that end with an exception')
+    def page_of_program(self, query):
+        """``ProgramErrors`` of the contract: none where nobody looks for them."""
+        if self.of_program is None:
+            return {'errors': [], 'total': 0, 'watched': False}
+        return {**self.of_program.page(query), 'watched': self.of_program.watched}
 
     def last(self):
         """A ``LastError``."""

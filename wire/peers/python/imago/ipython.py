@@ -3,6 +3,9 @@
 Code is evaluated in the main thread, among the person's own names, while no cell runs there: in a notebook between
 the callbacks of the kernel's event loop, in a terminal while the prompt waits for a key. What the person runs is in
 the history as theirs; numbers, ``_``, ``In`` and ``Out`` stay the person's alone.
+
+What an agent's code displays goes to the agent. The notebook shows what the code gives to ``imago.show``, below the cell
+that the person ran last.
 """
 
 import os
@@ -11,7 +14,7 @@ import sys
 import threading
 import time
 
-from imago import native
+from imago import displays, native
 from imago.coroutines import running_loop
 from imago.exceptions import still
 from imago.history import RESULT_CHARS
@@ -21,6 +24,8 @@ from imago.places import Through, over
 
 #: How soon it is looked again whether the prompt waits, in seconds; only while there is something to evaluate.
 AGAIN = 0.05
+
+_FIGURE = ('matplotlib.figure', 'Figure')
 
 _loaded = {}
 
@@ -32,18 +37,20 @@ def load(shell):
     place = 'loop' if notebook else AtPrompt()
     listener = listen(_name(shell, notebook), evaluate=place, namespace=shell.user_ns)
     cells = Cells(listener.history, listener.errors)
+    shown = Shown(shell, listener.evaluator)
     shell.events.register('pre_run_cell', cells.begin)
     shell.events.register('post_run_cell', cells.end)
-    _loaded[id(shell)] = listener, cells
+    _loaded[id(shell)] = listener, cells, shown
     print('Imago listens as %s. In a shell of yours: imago attach %s' % (listener.name, listener.name))
 
 
 def unload(shell):
     loaded = _loaded.pop(id(shell), None)
     if loaded is not None:
-        listener, cells = loaded
+        listener, cells, shown = loaded
         shell.events.unregister('pre_run_cell', cells.begin)
         shell.events.unregister('post_run_cell', cells.end)
+        shown.close()
         listener.close()
 
 
@@ -78,6 +85,59 @@ class Cells:
             entry.result = static_text(result.result, RESULT_CHARS)
         stopped = error is not None and type(error) is KeyboardInterrupt
         entry.outcome = 'interrupted' if stopped else 'done' if error is None else 'raised'
+
+
+class Shown:
+    """What evaluated code displays in this shell, which is for whoever evaluates, and its magics.
+
+    The kernel of a notebook asks hooks of the thread about each display. Cells of the person and evaluations share the
+    main thread, and where one awaits, the other goes on: whose a display is, its context says.
+    """
+
+    def __init__(self, shell, evaluator):
+        self._shell = shell
+        self._evaluator = evaluator
+        self._publisher = shell.display_pub if hasattr(shell.display_pub, 'register_hook') else None
+        evaluator.compiler.transform = shell.transform_cell
+        if self._publisher is not None:
+            self._publisher.register_hook(self._hook)
+            shell.display_formatter.ipython_display_formatter.for_type_by_name(*_FIGURE, self._figure)
+            evaluator.displays.front = self._front
+
+    def close(self):
+        self._evaluator.compiler.transform = self._evaluator.displays.front = None
+        if self._publisher is not None:
+            self._publisher.unregister_hook(self._hook)
+            self._shell.display_formatter.ipython_display_formatter.pop('.'.join(_FIGURE), None)
+
+    def _hook(self, message):
+        displayed = displays.present()
+        if displayed is None or displayed.to_front:
+            return message
+        if message.get('msg_type') == 'display_data':
+            self._evaluator.displays.bundle(displayed, message['content']['data'], _displayed_object())
+        return None
+
+    def _figure(self, figure):
+        """In the place of the shell's own drawing, which knows no bound. Elsewhere the shell goes on without."""
+        displayed = displays.present()
+        if displayed is None or displayed.to_front:
+            raise NotImplementedError
+        self._evaluator.displays.figure(displayed, figure)
+
+    def _front(self, value):
+        sys.modules['IPython.core.display_functions'].display(value)
+
+
+def _displayed_object():
+    """What ``display`` was given, as a tuple, where it is on the stack; else ``None``."""
+    code = getattr(getattr(sys.modules.get('IPython.core.display_functions'), 'display', None), '__code__', None)
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code is code:
+            return (frame.f_locals['obj'],) if 'obj' in frame.f_locals else None
+        frame = frame.f_back
+    return None
 
 
 class AtPrompt(Through):

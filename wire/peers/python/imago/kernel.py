@@ -104,8 +104,11 @@ class Session:
 class Kernel:
     """One life of an image: an epoch, what is remembered in it, and what can be asked of it."""
 
-    def __init__(self, namespace, stop=None, place=None):
-        """``stop`` ends the process when the daemon says so; without it, that is refused. ``place``: ``places.py``."""
+    def __init__(self, namespace, stop=None, place=None, detach=None):
+        """``stop`` ends the process when the daemon says so; without it, that is refused. ``place``: ``places.py``.
+
+        ``detach`` takes out of a program what is only there for the daemon that lets go of it.
+        """
         self.epoch = os.urandom(4).hex()
         self.clock = Clock()
         self.session = Session()
@@ -118,7 +121,7 @@ class Kernel:
         self._tracing = Tracing(handles, self.clock, self.session)
         self.session.at_end.append(self._tracing.lost)
         self._service = Service(
-            self.evaluator, self.interrupts, self._workers, self.clock, namespace, handles, self._tracing, stop
+            self.evaluator, self.interrupts, self._workers, self.clock, namespace, handles, self._tracing, stop, detach
         )
         self.serve = self._service.serve
 
@@ -151,10 +154,15 @@ class Kernel:
             'version': __version__,
             'pid': os.getpid(),
             'epoch': self.epoch,
-            'abilities': ABILITIES if self.evaluator.holder is None else [*ABILITIES, 'hold'],
+            'abilities': self._abilities(),
             'encodings': list(encodings()),
             **more,
         }
+
+    def _abilities(self):
+        without = set() if self.evaluator.errors.of_program else {'errors'}
+        more = [] if self.evaluator.holder is None else ['hold']
+        return [*(name for name in ABILITIES if name not in without), *more]
 
 
 def implementation():

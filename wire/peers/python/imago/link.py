@@ -71,8 +71,8 @@ class Link:
         number = next(self._ids)
         self._asked[number] = answer
         self._send({'type': 'call', 'id': number, 'method': method, 'params': params})
-        if not self.open and self._asked.pop(number, None):
-            answer(None, {'code': 'closed', 'message': 'the link to the daemon was lost'})
+        if not self.open:
+            self._lose(number)
 
         def give_up():
             if self._asked.pop(number, None):
@@ -195,15 +195,18 @@ class Link:
         else:
             raise Broken('PROTOCOL_BROKEN', 'an answer belongs to no pending call')
 
+    def _lose(self, number):
+        answer = self._asked.pop(number, None)
+        if answer is not None:
+            answer(None, {'code': 'closed', 'message': 'the link to the daemon was lost'})
+
     def _end(self):
         self.open = False
         self._outbox.finish()
         for pong in list(self._pongs.values()):
             pong.set()
         for number in list(self._asked):
-            answer = self._asked.pop(number, None)
-            if answer is not None:
-                answer(None, {'code': 'closed', 'message': 'the link to the daemon was lost'})
+            self._lose(number)
         for served in list(self.served.values()):
             if served.owner is not None:
                 served.owner.lost(served)

@@ -30,6 +30,7 @@ class Announcement:
         self._directory = directory
         self._path = stem + '.json'
         self._pid = os.getpid()
+        self._fields = {}
         #: Where the socket may stand.
         self.socket = stem + '.sock'
 
@@ -49,6 +50,7 @@ class Announcement:
 
     def write(self, fields):
         """Makes it known, whole or not at all, in the place of what was known before."""
+        self._fields = fields
         announced_at = datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%S.%fZ')
         text = json.dumps({'imago': 1, **fields, 'announced_at': announced_at}).encode()
         path = os.path.join(self._directory, '.new-%s' % os.urandom(8).hex())
@@ -60,6 +62,13 @@ class Announcement:
         except BaseException:
             _remove(path)
             raise
+
+    def leave_word(self, ended):
+        """Says in its place what has ended the program. Whoever follows that reads it, and removes it."""
+        if os.getpid() == self._pid:
+            fields = {name: value for name, value in self._fields.items() if name != 'secret'}
+            self.write({**fields, 'ended': ended})
+            _remove(self.socket)
 
     def remove(self):
         """Takes it back, and the socket with it. A forked child leaves its parent's alone."""
@@ -139,22 +148,22 @@ def _remove(path):
         pass
 
 
-# Where a program that listens is knocked at.
+# Who connects to a program that listens.
 #
 # One thread waits for connections, and does nothing else. Each is let in, or not, on a thread of its own: one that is
-# slow keeps nobody out. A door whose descriptor was closed by the program is made anew when somebody next knocks.
+# slow keeps nobody out. A socket whose descriptor was closed by the program is made anew with the next connection.
 
 #: Connections that may be undecided at once; one more is closed right away.
 UNDECIDED = 16
-#: Seconds until a door is tried again when the system has no room for a connection, and at the longest.
+#: Seconds until the socket is tried again when the system has no room for a connection, and at the longest.
 AGAIN = 0.5
 LONGEST_AGAIN = 30.0
 
 _NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
-class Door:
-    """``admit(channel, decided)`` is run for each connection; ``moved(address)`` says where the door now is."""
+class Acceptor:
+    """``admit(channel, decided)`` is run for each connection; ``moved(address)`` says where it listens now."""
 
     def __init__(self, address, admit, moved):
         self._admit = admit
@@ -237,16 +246,9 @@ class Door:
         try:
             self._channel.close()
             if self.address.startswith('unix:'):
-                _remove_socket(self.address[len('unix:') :])
+                _remove(self.address[len('unix:') :])
             self._channel, self.address = listen_at(self.address)
             self._moved(self.address)
         except OSError:
             return False
         return True
-
-
-def _remove_socket(path):
-    try:
-        os.unlink(path)
-    except OSError:
-        pass

@@ -15,7 +15,12 @@ SHORTEST_KEY = 32
 #: Where the modules of the interpreter itself are.
 _LIBRARY = os.path.dirname(os.__file__) + os.sep
 
+_ANOTHER = re.compile(r'imago-(\d[^-]*)(?:-py[\d.]+)?\.(?:dist|egg)-info\Z')
+
 _NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z')
+
+#: What ``imago run`` has asked for: it makes room for what the program asks for by itself.
+_FOR_RUN = object()
 
 _listening = None
 _asked = None
@@ -48,6 +53,11 @@ class Listener:
         """The error that was seen last; ``None`` if this one does not listen."""
         return None if self._guest is None else self._guest.kernel.evaluator.errors
 
+    @property
+    def evaluator(self):
+        """What runs code here; ``None`` if this one does not listen."""
+        return None if self._guest is None else self._guest.kernel.evaluator
+
     def close(self):
         """Stops listening and takes the announcement back. In a forked child it does nothing."""
         global _listening
@@ -70,28 +80,79 @@ class Listener:
         return '<imago.Listener %s at %s>' % (self.name, self.address)
 
 
-def listen(name=None, *, evaluate='thread', namespace=None, port=None, key=None, caller=None):
+def listen(name=None, *, evaluate='thread', namespace=None, port=None, key=None, errors=True, caller=None):
     """See ``imago.listen``, which has the same parameters. ``caller`` is the namespace of whoever has called that."""
-    global _listening, _asked
-    asked = (name, evaluate, None if namespace is None else id(namespace), port, key)
+    asked = (name, evaluate, None if namespace is None else id(namespace), port, key, errors)
     with _changing:
         if _listening is not None:
-            if asked in (_asked, (None, 'thread', None, None, None)):
+            if asked in (_asked, (None, 'thread', None, None, None, True)):
                 return _listening
-            raise RuntimeError('this program listens already, as %s; close that first' % _listening.name)
+            if _asked is not _FOR_RUN:
+                raise RuntimeError('this program listens already, as %s; close that first' % _listening.name)
         if _is_starting_as_a_worker():
             return Listener(None)
+        _warn_of_another_distribution()
         guest = Guest(
             _name(name),
             _namespace(namespace, caller),
             place_for(evaluate, running_loop()),
             port=_port(port),
             key=_key(key, port),
+            errors=_errors(errors),
         )
-        guest.open()
-        _leave_with_a_worker()
-        _listening, _asked = Listener(guest), asked
-        return _listening
+        if _listening is not None:
+            _listening.close()
+        return _open(guest, asked)
+
+
+def _warn_of_another_distribution():
+    """The ``imago`` of PyPI is somebody else's. Installed beside this package it has put its files among these."""
+    import warnings
+
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    try:
+        found = [_ANOTHER.match(name) for name in os.listdir(folder)]
+        others = [one for one in found if one is not None and not _is_ours(os.path.join(folder, one.group()))]
+    except OSError:
+        return
+    for other in others:
+        warnings.warn(
+            'another distribution called imago (%s) is installed here, whose files are called like those of Imago. '
+            'pip uninstall imago, then install imago-agent again: pip install "$(imago runtime python)"' % other.group(1),
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+
+def _is_ours(metadata):
+    """Whether it is of this package, under the name that its distribution had before."""
+    for name in ('METADATA', 'PKG-INFO'):
+        try:
+            with open(os.path.join(metadata, name), encoding='utf-8', errors='replace') as file:
+                return 'Summary: The far end of Imago' in file.read(4096)
+        except OSError:
+            pass
+    return True
+
+
+def listen_for_run(name):
+    """Listens as ``name``, unless the program listens by itself already; see ``run.py``."""
+    with _changing:
+        if _listening is None:
+            _open(Guest(name, _main(), place_for('thread', None)), _FOR_RUN)
+
+
+def listens():
+    """Whether this program listens now."""
+    return _listening is not None
+
+
+def _open(guest, asked):
+    global _listening, _asked
+    guest.open()
+    _leave_with_a_worker()
+    _listening, _asked = Listener(guest), asked
+    return _listening
 
 
 def _leave_with_a_worker():
@@ -166,6 +227,12 @@ def _key(key, port):
     if len(key) < SHORTEST_KEY:
         raise ValueError('key must have at least %d characters; this one has %d' % (SHORTEST_KEY, len(key)))
     return key
+
+
+def _errors(errors):
+    if type(errors) is not bool:
+        raise TypeError('errors must be True or False, not %s' % type(errors).__name__)
+    return errors
 
 
 def _forget():

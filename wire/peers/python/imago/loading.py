@@ -16,6 +16,7 @@ import types
 import weakref
 
 from imago.looking.fields import (
+    ABSENT,
     class_entries,
     entries,
     inherits,
@@ -27,7 +28,7 @@ from imago.looking.fields import (
     stored,
 )
 from imago.looking.holders import Search, namespaces
-from imago.looking.loaded import is_imago, nearest_modules
+from imago.looking.loaded import is_imago, modules, nearest_modules, programs_first
 from imago.looking.outcomes import nearest
 
 
@@ -106,6 +107,8 @@ def _lines(statement):
 
 #: Objects that are told of, and holders of each; seconds that the search may take.
 SURVIVORS = 20
+#: Modules with an import of something old that are told of.
+IMPORTS = 20
 HELD_BY = 6
 SECONDS = 1.0
 #: Objects of earlier loads that are remembered of one module, and modules of which they are.
@@ -182,6 +185,31 @@ def find_survivors(old, top_level):
     return rows[:SURVIVORS], max(0, len(rows) - SURVIVORS), search.complete
 
 
+def old_imports(old, module, namespace):
+    """``OldImport`` of each module that has one of the old functions or classes under a name, by an import."""
+    if module is None:
+        return []
+    was = {}
+    for name, kind, reference, _ in old:
+        value = reference() if kind in ('function', 'class') else None
+        if value is not None and stored(namespace, name) is not ABSENT:
+            was[id(value)] = (name, value)
+    found = []
+    for other, _, own in programs_first(modules()):
+        if own is namespace or is_imago(other):
+            continue
+        for name, value in entries(own):
+            known = was.get(id(value))
+            if known is not None and type(name) is str:
+                found.append(_old_import(other, name, known[0], module))
+    return found
+
+
+def _old_import(module, name, old, source):
+    rebind = 'import %s, %s; %s.%s = %s.%s' % (module, source, module, name, source, old)
+    return {'module': module, 'name': name, 'old': old, 'rebind': rebind}
+
+
 def _row(name, kind, instances, holders):
     told = [held_by(holder) for holder in holders[:HELD_BY]]
     if len(holders) > HELD_BY:
@@ -254,6 +282,7 @@ def loaded(before, top_level, report, old=()):
     # From here on nothing of ours holds what was replaced.
     before.entries = None
     old = Generations.of(report['module']).with_earlier(gone, before.namespace)
+    imports = old_imports(old, report['module'], before.namespace)
     survivors, left_out, complete = find_survivors(old, top_level)
     lists = {'added': added, 'replaced': replaced, 'kept': report['kept'], 'skipped': report['skipped']}
     return {
@@ -261,7 +290,8 @@ def loaded(before, top_level, report, old=()):
         'file': report['file'],
         **{name: names[:NAMES] for name, names in lists.items()},
         'survivors': survivors,
-        'omitted': sum(max(0, len(names) - NAMES) for names in lists.values()) + left_out,
+        **({'imports': imports[:IMPORTS]} if imports else {}),
+        'omitted': max(0, len(imports) - IMPORTS) + sum(max(0, len(names) - NAMES) for names in lists.values()) + left_out,
         'complete': complete,
     }
 

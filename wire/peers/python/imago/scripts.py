@@ -33,7 +33,6 @@ class Script:
         aside = native.Event()
         threading.Thread(target=self._serve_aside, args=(evaluator, aside), name='imago-eval', daemon=True).start()
         parent = os.getpid()
-        evaluator.errors.watch('the script')
         try:
             interrupts.script = True
             with io.open_code(self._path) as file:
@@ -84,7 +83,7 @@ class Script:
         message = type(error).__name__
         try:
             message = exceptions.one_line(error, self._path, guard)
-            errors.note(exceptions.report(error, guard), who=os.path.basename(self._path))
+            errors.of_program.uncaught(error)
             if isinstance(error, SystemExit):
                 name = os.path.basename(self._path)
                 sys.stderr.write('imago: %s ended with %r; its image stays live\n' % (name, error.code))

@@ -10,6 +10,7 @@ from imago.looking.definitions import definition
 from imago.looking.description import arglist, describe
 from imago.looking.names import apropos, globals_of, symbols
 from imago.looking.references import references
+from imago.looking.running import kept_text
 from imago.looking.threads import threads
 from imago.native import report_fault
 from imago.params import count, flag, optional, query, suspending, text
@@ -57,8 +58,13 @@ LOOKS = {
         {'limit': count, 'before': optional(count)},
         lambda image, query: outcomes.found(image.history.page(query)),
     ),
+    'errors': (
+        {'count': count, 'before': optional(count)},
+        lambda image, query: outcomes.found(image.errors.page_of_program(query)),
+    ),
     'last_error': ({}, lambda image, _: outcomes.found(image.errors.last())),
     'definition': ({'name': text, 'max_length': count, 'contexts': optional(flag)}, definition),
+    'kept_text': ({'file': text}, kept_text),
     'describe': ({'name': text}, describe),
     'arglist': ({'name': text}, arglist),
     'complete': ({'text': text, 'cursor': count, 'limit': count}, complete),
@@ -96,13 +102,14 @@ ABILITIES = ['evaluate', 'load', 'reload', 'interrupt', 'ask', 'inspect', 'suspe
 class Service:
     """The table of methods of one kernel. ``serve`` is what a link is given to call."""
 
-    def __init__(self, evaluator, interrupts, workers, clock, namespace, handles, tracing, stop):
+    def __init__(self, evaluator, interrupts, workers, clock, namespace, handles, tracing, stop, detach=None):
         self._evaluator = evaluator
         self._interrupts = interrupts
         self._workers = workers
         self._clock = clock
         self._image = Image(namespace, handles, evaluator, tracing)
         self._stop = stop
+        self._detach = detach
         self._methods = {
             'evaluate': self._evaluate,
             'recall': self._recall,
@@ -110,6 +117,7 @@ class Service:
             **{name: self._looker(*look) for name, look in LOOKS.items()},
             'interrupt': self._interrupt,
             'status': self._status,
+            'detach': self._detach_program,
             'stop': self._stop_kernel,
         }
 
@@ -145,6 +153,11 @@ class Service:
             raise Fail('not_owned', 'this program is not the daemon\'s to end; it only listens to it')
         served.result(None)
         self._stop()
+
+    def _detach_program(self, served, params):
+        if self._detach is not None:
+            self._detach()
+        served.result(None)
 
     def _looker(self, readers, answer):
         def look(served, params):

@@ -22,6 +22,18 @@ _placed = {}
 _keepers = weakref.WeakSet()
 
 
+class Exchanged:
+    """Stands among the constants of code that Imago has put in the place of other code: ``code`` is that other one."""
+
+
+def compiled_code(code):
+    """The code that a function was compiled to, where ``code`` may stand in its place."""
+    for constant in tuple.__iter__(code.co_consts):
+        if issubclass(type(constant), Exchanged):
+            return constant.code
+    return code
+
+
 class Placed:
     """The text of one evaluation with a place. ``lines`` is empty once it has been given up."""
 
@@ -97,8 +109,12 @@ def placed_text(code):
 
 def is_evaluated(code):
     """Whether ``code`` was compiled from what was evaluated in this image."""
-    file = code.co_filename
-    return placed_text(code) is not None or (type(file) is str and file.startswith(_TYPED))
+    return placed_text(code) is not None or is_typed(code.co_filename)
+
+
+def is_typed(file):
+    """Whether that is the name of a text that was evaluated in this image, and has no place."""
+    return type(file) is str and file.startswith(_TYPED)
 
 
 def evaluated():

@@ -19,13 +19,16 @@ from imago.looking.fields import ABSENT, clean, type_facts
 from imago.looking.frames import function_name, is_ours, stored_message
 from imago.looking.source import shown_file
 from imago.looking.rendering import preview_of, static_repr
+from imago.looking.sizes import bytes_of
 from imago.looking.waiting import thread_name
 
 #: Arguments of one call that are taken down, and the characters of each value's text.
 ARGUMENTS = 20
 VALUE_CHARS = 300
-#: Values without weak references that are kept for their handles' sake, in all.
+#: Values without weak references that are kept for their handles' sake, in all, and the bytes of them; one that alone
+#: has more is not kept.
 KEPT = 128
+KEPT_BYTES = 16 * 1024 * 1024
 #: Frames that are searched, inner ones first, for the traced call around a call.
 AROUND = 200
 
@@ -96,6 +99,7 @@ class Recorder:
         self._busy = _Busy()
         self._open = {}  # The number of a frame -> what has begun there: `(hook, calls, when)`.
         self._kept = collections.deque()
+        self._kept_bytes = 0
 
     def begin(self, hook, frame, values=None):
         """The call that ``frame`` has begun; its arguments are ``values``, or else what the frame has for their names.
@@ -206,19 +210,25 @@ class Recorder:
         return taken
 
     def _keep(self, value):
+        size = bytes_of(value)
+        if size > KEPT_BYTES:
+            return None
         cell = [value]
-        self._kept.append(cell)
-        if len(self._kept) > KEPT:
+        self._kept.append((cell, size))
+        self._kept_bytes += size
+        while len(self._kept) > KEPT or self._kept_bytes > KEPT_BYTES:
             self._let_go()
         return lambda: cell[0] if cell else ABSENT
 
     def _let_go(self):
         try:
-            cell = self._kept.popleft()
+            cell, size = self._kept.popleft()
         except IndexError:
+            self._kept_bytes = 0
             return
+        self._kept_bytes -= size
         # Its last reference may be this one, and code of the program may run when that goes.
-        self._handles.retire(cell.pop())
+        self._handles.retire(cell.pop(), size)
 
 
 def _quick(value):

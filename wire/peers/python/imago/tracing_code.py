@@ -9,6 +9,7 @@ import ast
 import sys
 from types import CodeType, FunctionType
 
+from imago.sources import Exchanged
 from imago.tracing_calls import argument_names
 
 BY = 'a changed code object'
@@ -41,7 +42,7 @@ def can_change(function):
     return None
 
 
-class Changed:
+class Changed(Exchanged):
     """A function with other code, for its ``points``. Its methods ``begin`` and ``end`` are called by that code."""
 
     by = BY

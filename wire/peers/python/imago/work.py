@@ -207,7 +207,7 @@ class Scope:
 
 
 class InFrame:
-    """Source, evaluated in frame ``number`` of a suspension. An error in it suspends one level deeper."""
+    """Source, evaluated in frame ``number`` of a suspension. An error that suspends it does so one level deeper."""
 
     __slots__ = ('text', 'place', '_name', '_number', '_suspension')
 

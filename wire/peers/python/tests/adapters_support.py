@@ -11,6 +11,7 @@ from imago import looking
 from imago.exceptions import report
 from imago.handles import Handles
 from imago.looking.rendering import preview_of
+from tests.looking_samples import values
 from tests.looking_support import FIRED, guard
 
 
@@ -63,6 +64,15 @@ class Adapters(unittest.TestCase):
         texts.append(json.dumps(in_a_frame(value)))
         self.assert_quiet(type(value))
         return "\n".join(texts)
+
+    def look_at_all(self, hold, shown=""):
+        """Looks at what `hold(value)` makes of every value that must not be disturbed: one thing, or several."""
+        for name, value in values().items():
+            made = hold(value)
+            FIRED.clear()
+            for one in made if type(made) is list else [made]:
+                self.assertIn(shown, self.look_everywhere(one))
+                self.assert_quiet(name)
 
     def cost(self, look):
         """`(calls, bytes)`: how many functions a look calls, and how much memory it takes at most."""

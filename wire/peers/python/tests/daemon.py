@@ -6,6 +6,7 @@ import json
 import os
 import queue
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -15,7 +16,8 @@ import threading
 import time
 import unittest
 
-MAIN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), 'imago', '__main__.py')
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+MAIN = os.path.join(PACKAGE, 'imago', '__main__.py')
 WELCOME = {'encoding': 'json', 'credit': 1024 * 1024, 'chunk': 262144, 'frame': 8388608, 'message': 67108864}
 #: How long a test waits for what must come, in seconds. Reaching it is a failure, never a measurement.
 WAIT = 60.0
@@ -25,89 +27,87 @@ LONG = os.environ.get('IMAGO_TEST_LONG') == '1'
 _names = itertools.count(1)
 
 
-class Kernel:
-    """A kernel process and the links it makes. Use it in a ``with``: what it started is gone afterwards."""
+class Process:
+    """A process, what it prints, and a folder of its own. Use it in a ``with``: all of it is gone afterwards."""
 
-    #: Given as the script: the path of a file that is not there.
-    MISSING = object()
-
-    def __init__(self, script=None, args=(), address=None, env=None, welcome=None):
-        self.folder = tempfile.mkdtemp(prefix='imago-peer-')
-        if address == 'tcp':
-            self.listener = socket.create_server(('127.0.0.1', 0))
-            self.address = 'tcp:127.0.0.1:%d' % self.listener.getsockname()[1]
-        else:
-            self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            path = os.path.join(self.folder, 'kernel.sock')
-            self.listener.bind(path)
-            self.listener.listen()
-            self.address = 'unix:' + path
-        self.listener.settimeout(WAIT)
-        self.secret = os.urandom(32).hex()
-        self.welcome = dict(WELCOME, **(welcome or {}))
-        if script is self.MISSING:
-            script = os.path.join(self.folder, 'missing.py')
-        elif script is not None:
-            path = os.path.join(self.folder, 'app.py')
-            with open(path, 'w', encoding='utf-8') as file:
-                file.write(script)
-            script = path
-        self.script = script
+    def __init__(self, command, folder, env):
+        self.folder = folder
         self.process = subprocess.Popen(
-            [sys.executable, MAIN],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            cwd=self.folder,
-            env=dict(os.environ, **(env or {})),
+            cwd=folder,
+            env=dict(os.environ, **env),
             start_new_session=True,
         )
-        invitation = {'address': self.address, 'secret': self.secret, 'script': script, 'args': list(args)}
-        self.process.stdin.write(json.dumps(invitation).encode() + b'\n')
-        self.process.stdin.flush()
         self.printed = {1: bytearray(), 2: bytearray()}
         self._readers = [self._gather(1, self.process.stdout), self._gather(2, self.process.stderr)]
-        self._raws = []
-        self.link = None
+        self._opened = []
 
     def __enter__(self):
-        self.link = self.accept()
         return self
 
     def __exit__(self, *_):
-        if self.link is not None:
-            self.link.close()
-        for raw in self._raws:
-            raw.close()
-        self.listener.close()
-        self.process.stdin.close()
+        # A link before its connection, which it would not be woken from.
+        for opened in reversed(self._opened):
+            opened.close()
         try:
+            self.process.stdin.close()
             self.process.wait(WAIT)
         except subprocess.TimeoutExpired:
-            self.process.kill()
+            self._kill()
             self.process.wait()
-            raise
+            raise AssertionError('the process did not end:\n%s' % self.said()) from None
         finally:
+            # Children may have outlived it, and would keep its streams open.
+            self._kill()
             for reader in self._readers:
                 reader.join(WAIT)
             self.process.stdout.close()
             self.process.stderr.close()
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def connection(self):
-        """The kernel's next connection, with nothing said on it yet."""
-        raw, _ = self.listener.accept()
-        raw.settimeout(WAIT)
-        raw = Raw(raw)
-        self._raws.append(raw)
-        return raw
+    def tell(self, line):
+        """Writes a line to its standard input."""
+        self.process.stdin.write(line.encode() + b'\n')
+        self.process.stdin.flush()
 
-    def accept(self):
-        """Shakes hands with the kernel's next connection; returns the link."""
-        raw = self.connection()
-        hello = raw.shake_hands(self.secret)
-        raw.send({'welcome': self.welcome})
-        return Link(raw, hello, self.welcome)
+    def said(self):
+        """All that it has printed: standard output, a line end, and standard error."""
+        return '%s\n%s' % (bytes(self.printed[1]).decode(), bytes(self.printed[2]).decode())
+
+    def until_printed(self, text, descriptor=1):
+        def is_printed():
+            # Asked first, so that what it printed before its end counts.
+            has_ended = self.process.poll() is not None
+            if has_ended:
+                self._readers[descriptor - 1].join(WAIT)
+            if text.encode() in self.printed[descriptor]:
+                return True
+            if has_ended:
+                raise AssertionError('it ended with %d:\n%s' % (self.process.returncode, self.said()))
+            return False
+
+        until(is_printed)
+
+    def end(self):
+        """Closes its standard input, and returns the exit code."""
+        self.process.stdin.close()
+        return self.wait()
+
+    def wait(self):
+        """Its exit code, once it has ended and all that it printed has been read."""
+        code = self.process.wait(WAIT)
+        for reader in self._readers:
+            reader.join(WAIT)
+        return code
+
+    def _kill(self):
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
 
     def _gather(self, descriptor, stream):
         def read():
@@ -120,6 +120,76 @@ class Kernel:
         thread = threading.Thread(target=read, daemon=True)
         thread.start()
         return thread
+
+
+class Kernel(Process):
+    """A kernel process and the links it makes; in a ``with`` it has one."""
+
+    #: Given as the script: the path of a file that is not there.
+    MISSING = object()
+
+    def __init__(self, script=None, args=(), address=None, env=None, welcome=None):
+        folder = tempfile.mkdtemp(prefix='imago-peer-')
+        if address == 'tcp':
+            self.listener = socket.create_server(('127.0.0.1', 0))
+            self.address = 'tcp:127.0.0.1:%d' % self.listener.getsockname()[1]
+        else:
+            self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            path = os.path.join(folder, 'kernel.sock')
+            self.listener.bind(path)
+            self.listener.listen()
+            self.address = 'unix:' + path
+        self.listener.settimeout(WAIT)
+        self.secret = os.urandom(32).hex()
+        self.welcome = dict(WELCOME, **(welcome or {}))
+        if script is self.MISSING:
+            script = os.path.join(folder, 'missing.py')
+        elif script is not None:
+            path = os.path.join(folder, 'app.py')
+            with open(path, 'w', encoding='utf-8') as file:
+                file.write(script)
+            script = path
+        self.script = script
+        self.link = None
+        super().__init__([sys.executable, MAIN], folder, env or {})
+        self._opened.append(self.listener)
+        invitation = {'address': self.address, 'secret': self.secret, 'script': script, 'args': list(args)}
+        self.tell(json.dumps(invitation))
+
+    def __enter__(self):
+        self.link = self.accept()
+        return self
+
+    def put(self, name):
+        """Makes an empty file in the folder of the kernel."""
+        open(os.path.join(self.folder, name), 'w', encoding='utf-8').close()
+
+    def has(self, name):
+        return os.path.exists(os.path.join(self.folder, name))
+
+    def connection(self):
+        """The kernel's next connection, with nothing said on it yet."""
+        raw, _ = self.listener.accept()
+        raw.settimeout(WAIT)
+        raw = Raw(raw)
+        self._opened.append(raw)
+        return raw
+
+    def accept(self, before=lambda: None):
+        """Shakes hands with the kernel's next connection; returns the link. ``before`` is done once it is connected."""
+        raw = self.connection()
+        before()
+        hello = raw.shake_hands(self.secret)
+        raw.send({'welcome': self.welcome})
+        link = Link(raw, hello, self.welcome)
+        self._opened.append(link)
+        return link
+
+    def reconnect(self, before=lambda: None):
+        """Loses the link, and shakes hands again; returns the new one. ``before`` is done while there is none."""
+        self.link.close()
+        self.link = self.accept(before)
+        return self.link
 
 
 class Raw:
@@ -202,8 +272,7 @@ class Link:
         text = json.dumps(message)
         size = self.limits['chunk']
         if len(text) <= size:
-            self.send(message)
-            return
+            return self.send(message)
         for start in range(0, len(text), size):
             last = start + size >= len(text)
             self.send({'type': 'chunk', 'stream': self._last, 'last': last, 'data': text[start : start + size]})

@@ -1,80 +1,37 @@
 """Programs that listen, in processes of their own, and a daemon that attaches to them."""
 
+import glob
 import json
 import os
-import shutil
-import signal
 import socket
-import subprocess
 import sys
 import tempfile
-import threading
-import time
 import unittest
 
-from tests.daemon import WAIT, WELCOME, Link, Raw, proof, until
+from tests.daemon import PACKAGE, WAIT, WELCOME, Link, Process, Raw, proof, until
 
-PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PLAIN = 'import imago, io, sys, threading, time\nkept = 0\nimago.listen()\nwait_for_end()'
 
 
-class Program:
+class Program(Process):
     """A program of somebody's, that calls ``imago.listen()``. Use it in a ``with``: it is gone afterwards.
 
     Its standard input is a pipe. ``source`` may use ``wait_for_end()``, which returns when that is closed.
     """
 
-    def __init__(self, source, name='app.py', env=None, python=sys.executable, options=(), path=PACKAGE):
-        self.folder = tempfile.mkdtemp(prefix='imago-guest-')
-        self.runtime = os.path.join(self.folder, 'run')
-        self.script = os.path.join(self.folder, name)
+    def __init__(self, source=PLAIN, name='app.py', env=None, python=sys.executable, options=(), path=PACKAGE):
+        folder = tempfile.mkdtemp(prefix='imago-guest-')
+        self.runtime = os.path.join(folder, 'run')
+        self.script = os.path.join(folder, name)
         with open(self.script, 'w', encoding='utf-8') as file:
             file.write(source.replace('wait_for_end()', '__import__("sys").__stdin__.read()'))
-        self.process = subprocess.Popen(
-            [python, *options, self.script],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=self.folder,
-            env=dict(os.environ, IMAGO_RUNTIME_DIR=self.runtime, PYTHONPATH=path, **(env or {})),
-            start_new_session=True,
-        )
-        self.printed = {1: bytearray(), 2: bytearray()}
-        self._readers = [self._gather(1, self.process.stdout), self._gather(2, self.process.stderr)]
-        self._opened = []
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        # A link before its connection, which it would not be woken from.
-        for opened in reversed(self._opened):
-            opened.close()
-        try:
-            if self.process.poll() is None:
-                self.process.stdin.close()
-                self.process.wait(WAIT)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-            raise AssertionError('the program did not end:\n%s' % self.printed[2].decode()) from None
-        finally:
-            self._kill_children()
-            for reader in self._readers:
-                reader.join(WAIT)
-            for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
-                stream.close()
-            shutil.rmtree(self.folder, ignore_errors=True)
+        given = {'IMAGO_RUNTIME_DIR': self.runtime, 'PYTHONPATH': path, **(env or {})}
+        super().__init__([python, *options, self.script], folder, given)
 
     def announcements(self):
         """What has been announced, oldest first; ``(path, contents)``."""
-        folder = os.path.join(self.runtime, 'programs')
-        try:
-            names = sorted(name for name in os.listdir(folder) if name.endswith('.json'))
-        except FileNotFoundError:
-            return []
         found = []
-        for name in names:
-            path = os.path.join(folder, name)
+        for path in sorted(glob.glob(os.path.join(self.runtime, 'programs', '*.json'))):
             try:
                 with open(path, encoding='utf-8') as file:
                     found.append((path, json.load(file)))
@@ -113,54 +70,6 @@ class Program:
         self._opened.append(link)
         return link
 
-    def until_printed(self, text, descriptor=1):
-        def is_printed():
-            if text.encode() in self.printed[descriptor]:
-                return True
-            if self.process.poll() is not None:
-                time.sleep(0.2)
-                if text.encode() not in self.printed[descriptor]:
-                    raise AssertionError('it ended with %d:\n%s' % (self.process.returncode, self.said()))
-            return False
-
-        until(is_printed)
-
-    def said(self):
-        return '%s\n%s' % (bytes(self.printed[1]).decode(), bytes(self.printed[2]).decode())
-
-    def end(self):
-        """Closes its standard input, and returns the exit code."""
-        self.process.stdin.close()
-        return self.wait()
-
-    def wait(self):
-        """Its exit code, once it has ended and all that it printed has been read."""
-        code = self.process.wait(WAIT)
-        for reader in self._readers:
-            reader.join(WAIT)
-        return code
-
-    def _kill_children(self):
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            pass
-
-    def _gather(self, descriptor, stream):
-        def read():
-            while True:
-                try:
-                    data = os.read(stream.fileno(), 65536)
-                except (OSError, ValueError):
-                    return
-                if not data:
-                    return
-                self.printed[descriptor] += data
-
-        thread = threading.Thread(target=read, daemon=True)
-        thread.start()
-        return thread
-
 
 class Refused(Exception):
     """The program refuses a daemon that has proved itself: the refusal itself."""
@@ -169,10 +78,22 @@ class Refused(Exception):
 class ProgramCase(unittest.TestCase):
     maxDiff = None
 
-    def program(self, source, **settings):
+    def program(self, source=PLAIN, **settings):
         program = Program(source, **settings)
         self.addCleanup(program.__exit__)
         return program
+
+
+class PlainCase(ProgramCase):
+    """Tests on one program that only listens, started and attached to once for all of them."""
+
+    source = PLAIN
+
+    @classmethod
+    def setUpClass(cls):
+        cls.guest = Program(cls.source)
+        cls.addClassCleanup(cls.guest.__exit__)
+        cls.link = cls.guest.attach()
 
 
 def connected(address):

@@ -1,4 +1,4 @@
-"""What the tests of looks about names share: an image to look at, modules written for it, and the contract's shapes."""
+"""An image to look at, with modules written for it; each answer is held to the contract."""
 
 import importlib.util
 import json
@@ -10,60 +10,34 @@ import textwrap
 import types
 import unittest
 
+from imago import looking
 from imago.compiling import Compiler
 from imago.handles import Handles
-from imago.looking.completion import complete
-from imago.looking.definitions import definition
-from imago.looking.description import arglist, describe
-from imago.looking.names import apropos, globals_of, symbols
-
-TEXT = {"text", "truncated", "original_len"}
-SHAPES = {
-    definition: {
-        "name",
-        "qualified",
-        "kind",
-        "language",
-        "source",
-        "because",
-        "file",
-        "line",
-        "end_line",
-        "origin",
-        "current",
-        "wrappers",
-        "notes",
-    },
-    describe: {"name", "qualified", "kind", "type", "doc", "signature", "module", "also", "facts", "file", "line"},
-    arglist: {"name", "qualified", "signature", "because", "parameters", "returns", "doc", "file", "line"},
-    complete: {"from", "to", "completions", "total", "call", "because"},
-    apropos: {"matches", "total", "searched"},
-    symbols: {"module", "file", "doc", "symbols", "total"},
-    globals_of: {"globals", "total"},
-}
-OPTIONAL = {describe: {"value", "handle"}, apropos: {"next"}, symbols: {"next"}, globals_of: {"next"}, definition: {"contexts"}}
-KINDS = (
-    "function method generic_function macro class module property variable constant keyword parameter".split()
-)
+from imago.service import LOOKS
+from tests.looking_support import fault_of
 
 
 class ImageCase(unittest.TestCase):
-    """Looks at `self.image`, whose namespace is empty at first, and holds each answer to the contract."""
+    """Looks at `self.image`, whose namespace is empty at first."""
+
+    maxDiff = None
 
     def setUp(self):
         self.namespace = {"__name__": "__main__"}
-        self.image = types.SimpleNamespace(namespace=self.namespace, handles=Handles("abcd1234"))
+        self.handles = Handles("abcd1234")
+        self.image = types.SimpleNamespace(namespace=self.namespace, handles=self.handles)
         self.compiler = Compiler()
         self.addCleanup(_forget_evaluations)
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = os.path.realpath(folder.name)
+
+    # Answers, by the names that looks have on the wire.
 
     def ask(self, look, **query):
-        looked = look(self.image, query)
+        if look == "inspect":
+            looked = looking.inspect_static(self.namespace, query["expr"], self.handles)
+        else:
+            looked = LOOKS[look][1](self.image, query)
         json.dumps(looked, allow_nan=False, ensure_ascii=False).encode("utf-8")
-        if looked["type"] == "found":
-            self.check(look, looked["value"])
+        self.assertIsNone(fault_of(look, looked), query)
         return looked
 
     def found(self, look, **query):
@@ -71,19 +45,33 @@ class ImageCase(unittest.TestCase):
         self.assertEqual("found", looked["type"], looked)
         return looked["value"]
 
-    def check(self, look, value):
-        self.assertEqual(set(), SHAPES[look] - set(value))
-        self.assertEqual(set(), set(value) - SHAPES[look] - OPTIONAL.get(look, set()))
-        for name in ("line", "end_line"):
-            self.assertIn(type(value.get(name)), (int, type(None)), name)
-        for part in [value, *value.get("completions", ()), *value.get("matches", ()), *value.get("symbols", ())]:
-            self.assertIn(part.get("kind", "class"), KINDS)
+    def assert_not_found(self, look, nearest=None, **query):
+        looked = self.ask(look, **query)
+        self.assertEqual("not_found", looked["type"], looked)
+        if nearest is not None:
+            self.assertEqual(nearest, looked["nearest"][0])
+
+    def seen(self, value):
+        """The sections of a look at one value, which are the same when it is looked at again."""
+        self.namespace["x"] = value
+        seen = self.found("inspect", expr="x")
+        self.assertEqual(seen, self.found("inspect", expr="x"), "looking twice differs")
+        return seen
+
+    def text(self, value):
+        return self.seen(value)["repr"]["text"]
+
+    def more(self, handle, start, count):
+        looked = self.ask("more", handle=handle, **{"from": start, "count": count})
+        return looked.get("value", looked)
 
     def define(self, name, **query):
-        return self.found(definition, name=name, **{"max_length": 1_000_000, **query})
+        return self.found("definition", name=name, **{"max_length": 1_000_000, **query})
 
     def source(self, name):
         return self.define(name)["source"]["text"]
+
+    # What there is to look at.
 
     def evaluate(self, source, file=None, line=None):
         """Runs code at the top level, as an evaluation does; returns what the line cache calls its text."""
@@ -92,6 +80,21 @@ class ImageCase(unittest.TestCase):
             if code is not None:
                 eval(code, self.namespace)
         return (statements or expression).co_filename
+
+    def keep_lines(self, file, source):
+        """Puts a text into the line cache, and runs it at the top level."""
+        linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+        self.addCleanup(linecache.cache.pop, file)
+        exec(compile(source, file, "exec"), self.namespace)
+
+    @property
+    def folder(self):
+        """A folder of this test."""
+        if not hasattr(self, "_folder"):
+            folder = tempfile.TemporaryDirectory()
+            self.addCleanup(folder.cleanup)
+            self._folder = os.path.realpath(folder.name)
+        return self._folder
 
     def write(self, name, text):
         """A file in the folder of this test; returns its path."""
@@ -106,8 +109,7 @@ class ImageCase(unittest.TestCase):
         """A module that is loaded from a file of this test, and is in `sys.modules`."""
         path = self.write(file or name.replace(".", "/") + ".py", text)
         search = [os.path.dirname(path)] if path.endswith("__init__.py") else None
-        spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=search)
-        return self.load_spec(spec)
+        return self.load_spec(importlib.util.spec_from_file_location(name, path, submodule_search_locations=search))
 
     def load_spec(self, spec):
         module = importlib.util.module_from_spec(spec)

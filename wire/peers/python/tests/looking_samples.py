@@ -13,12 +13,13 @@ import typing
 import warnings
 import weakref
 
-from tests.looking_support import FIRED, TRAPS, Keyed, Quiet, hook, make
+from tests.looking_support import FIRED, TRAPS, Keyed, Quiet, hook, hooks, make
 
 
-class Descriptor:
-    __get__ = hook("__get__", lambda: 1)
-    __set__ = hook("__set__")
+Descriptor = type("Descriptor", (), hooks("__get__", "__set__"))
+Lazy = type("Lazy", (), hooks("__get__"))
+Zone = type("Zone", (datetime.tzinfo,), hooks("utcoffset", "tzname", "dst", "__repr__", result=datetime.timedelta))
+Delta = type("Delta", (datetime.timedelta,), hooks("__repr__", "__str__", result=lambda: "lie"))
 
 
 class Pair(tuple):
@@ -27,10 +28,6 @@ class Pair(tuple):
     insisting = property(hook("property"))
     lazy = Descriptor()
     __slots__ = ()
-
-
-class Lazy:
-    __get__ = hook("__get__", lambda: 1)
 
 
 class Holder:
@@ -69,49 +66,6 @@ class Local(threading.local):
         FIRED.append("Local.__init__")
 
 
-class Zone(datetime.tzinfo):
-    utcoffset = hook("utcoffset", lambda: datetime.timedelta(0))
-    tzname = hook("tzname", lambda: "lie")
-    dst = hook("dst", lambda: None)
-    __repr__ = hook("__repr__", lambda: "lie")
-
-
-class Delta(datetime.timedelta):
-    __repr__ = hook("__repr__", lambda: "lie")
-    __str__ = hook("__str__", lambda: "lie")
-
-
-class Whole(int):
-    __repr__ = hook("__repr__", lambda: "lie")
-    __add__ = hook("__add__", lambda: 1)
-    __radd__ = hook("__radd__", lambda: 1)
-    __mul__ = hook("__mul__", lambda: 1)
-    __rmul__ = hook("__rmul__", lambda: 1)
-    __sub__ = hook("__sub__", lambda: 1)
-    __neg__ = hook("__neg__", lambda: 1)
-    __lt__ = hook("__lt__", lambda: True)
-    __eq__ = hook("__eq__", lambda: True)
-    __hash__ = hook("__hash__", lambda: 1)
-
-
-class Text(str):
-    __str__ = hook("__str__", lambda: "lie")
-    __repr__ = hook("__repr__", lambda: "lie")
-    __eq__ = hook("__eq__", lambda: True)
-    __hash__ = hook("__hash__", lambda: hash("key"))
-    __len__ = hook("__len__", lambda: 1)
-    __getitem__ = hook("__getitem__", lambda: "x")
-    __add__ = hook("__add__", lambda: "x")
-    __radd__ = hook("__radd__", lambda: "x")
-    __format__ = hook("__format__", lambda: "x")
-    isascii = hook("isascii", lambda: True)
-    encode = hook("encode", lambda: b"")
-    startswith = hook("startswith", lambda: True)
-    lstrip = hook("lstrip", lambda: "")
-    splitlines = hook("splitlines", lambda: [])
-    expandtabs = hook("expandtabs", lambda: "")
-
-
 class Colour(enum.Enum):
     RED = 1
     value = property(hook("value"))
@@ -124,20 +78,56 @@ class Level(enum.IntEnum):
     __str__ = hook("__str__", lambda: "lie")
 
 
-class Odd(collections.UserDict):
-    __repr__ = hook("__repr__", lambda: "lie")
-    __getitem__ = hook("__getitem__")
-    __iter__ = hook("__iter__", lambda: iter(()))
-    __len__ = hook("__len__", lambda: 1)
+# Subclasses of built-in classes in which every method tells that it ran, and what else a program can put anywhere.
+
+_MADE_BY_THE_INTERPRETER = (
+    "__new__ __init__ __class__ __doc__ __dict__ __getattribute__ __hash__ __init_subclass__ __subclasshook__".split()
+)
 
 
-class Mapping(dict):
-    """A dict whose every public way in is guarded."""
+def _armed(base, result=None, **more):
+    body = hooks(*(name for name in dir(base) if name not in _MADE_BY_THE_INTERPRETER), result=result)
+    return type(f"Armed_{base.__name__}", (base,), {**body, "__hash__": hook("__hash__", lambda: hash("key")), **more})
 
-    items = hook("items", lambda: ())
-    keys = hook("keys", lambda: ())
-    __iter__ = hook("__iter__", lambda: iter(()))
-    __len__ = hook("__len__", lambda: 1)
+
+_OF_ROWS = {"__len__": hook("__len__", lambda: 0), "__iter__": hook("__iter__", lambda: iter(()))}
+Text = _armed(
+    str,
+    __getattribute__=hook("str.__getattribute__", lambda: lambda *_: ""),
+    __eq__=hook("str.__eq__", lambda: True),
+    __repr__=hook("str.__repr__", lambda: "lie"),
+    __str__=hook("str.__str__", lambda: "lie"),
+)
+Whole = _armed(int, lambda: 1, __repr__=hook("int.__repr__", lambda: "lie"), __eq__=hook("int.__eq__", lambda: True))
+Row = _armed(tuple, **_OF_ROWS)
+Paths = _armed(list, **_OF_ROWS)
+Mapping = _armed(dict)
+Odd = type(
+    "Odd",
+    (collections.UserDict,),
+    {**hooks("__getitem__"), **_OF_ROWS, "__repr__": hook("__repr__", lambda: "lie")},
+)
+
+
+def table(**pairs):
+    made = Mapping()
+    dict.update(made, pairs)
+    return made
+
+
+def key_like(text):
+    """A key that is no text, of the hash of one, and equal to everything: any lookup of that text would ask it."""
+    return type("Key", (), {"__hash__": hook("__hash__", lambda: hash(text)), "__eq__": hook("__eq__", lambda: True)})()
+
+
+def recoded(function, **changes):
+    """A function like another one, whose code object differs from its own in what is named."""
+    made = types.FunctionType(function.__code__, function.__globals__, "recoded", None, function.__closure__)
+    made.__code__ = function.__code__.replace(**changes)
+    return made
+
+
+# The values of the tripwires.
 
 
 def loaded():
@@ -190,8 +180,8 @@ def values():
     made["colours"] = Colour
     made["level"] = Level.LOW
     made["user_dict"] = Odd()
-    made["mapping"] = Mapping(key=make())
-    made["proxy_of_trap"] = types.MappingProxyType(Mapping(key=1))
+    made["mapping"] = table(key=make())
+    made["proxy_of_trap"] = types.MappingProxyType(table(key=1))
     made["proxy_of_user"] = types.MappingProxyType(Odd())
     made["weak"] = weakref.proxy(quiet)
     made["kept_alive"] = quiet
@@ -254,8 +244,8 @@ def _function():
     function.__name__ = Text("n")
     function.__signature__ = make()
     function.__wrapped__ = make()
-    function.__kwdefaults__ = Mapping(key=make())
-    function.__annotations__ = Mapping(a=make(), key=TRAPS[object])
+    function.__kwdefaults__ = table(key=make())
+    function.__annotations__ = table(a=make(), key=TRAPS[object])
     function.__defaults__ = tuple.__new__(TRAPS[tuple], (1,))
     code = function.__code__.replace(co_filename="lazily_loaded.py")
     linecache.cache["lazily_loaded.py"] = (loaded,)

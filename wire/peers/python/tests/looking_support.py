@@ -1,6 +1,8 @@
-"""What the tests of looking share: a guard that really interrupts, and values that tell when they are asked."""
+"""What the tests of looking share: a guard that interrupts, values that tell when they are asked, and the contract."""
 
 import contextlib
+import json
+import os
 import signal
 import time
 import types
@@ -30,6 +32,9 @@ def guard(seconds):
             signal.setitimer(signal.ITIMER_REAL, max(0.001, outer - (time.monotonic() - began)))
 
 
+# Traps: everything that one may be asked records that it was.
+
+
 def hook(name, result=None):
     """A method that records that it ran."""
 
@@ -40,106 +45,51 @@ def hook(name, result=None):
     return method
 
 
-HOOKS = {
-    "__repr__": lambda: "lie",
-    "__str__": lambda: "lie",
-    "__format__": lambda: "lie",
-    "__bytes__": lambda: b"lie",
-    "__len__": lambda: 3,
-    "__length_hint__": lambda: 3,
-    "__iter__": lambda: iter(()),
-    "__next__": lambda: 1,
-    "__reversed__": lambda: iter(()),
-    "__contains__": lambda: True,
-    "__getitem__": lambda: 1,
-    "__missing__": lambda: 1,
-    "__getattr__": lambda: 1,
-    "__eq__": lambda: True,
-    "__ne__": lambda: True,
-    "__lt__": lambda: True,
-    "__le__": lambda: True,
-    "__gt__": lambda: True,
-    "__ge__": lambda: True,
-    "__bool__": lambda: True,
-    "__dir__": lambda: [],
-    "__call__": lambda: 1,
-    "__int__": lambda: 1,
-    "__index__": lambda: 1,
-    "__float__": lambda: 1.0,
-    "__complex__": lambda: 1j,
-    "__trunc__": lambda: 1,
-    "__round__": lambda: 1,
-    "__neg__": lambda: 1,
-    "__abs__": lambda: 1,
-    "__add__": lambda: 1,
-    "__radd__": lambda: 1,
-    "__mul__": lambda: 1,
-    "__rmul__": lambda: 1,
-    "__sub__": lambda: 1,
-    "__or__": lambda: 1,
-    "__ror__": lambda: 1,
-    "__get__": lambda: 1,
-    "__set__": lambda: None,
-    "__delete__": lambda: None,
-    "__enter__": lambda: 1,
-    "__exit__": lambda: None,
-    "__await__": lambda: iter(()),
-    "__aiter__": lambda: 1,
-    "__anext__": lambda: 1,
-    "__copy__": lambda: 1,
-    "__deepcopy__": lambda: 1,
-    "__reduce__": lambda: "lie",
-    "__reduce_ex__": lambda: "lie",
-    "__getstate__": lambda: {},
-    "__sizeof__": lambda: 1,
-    "__fspath__": lambda: "lie",
-    "__instancecheck__": lambda: True,
-    "__subclasscheck__": lambda: True,
-    "__class_getitem__": lambda: 1,
-    "__buffer__": lambda: memoryview(b""),
-    "__array__": lambda: 1,
-    "__rich_repr__": lambda: (),
-    "_repr_html_": lambda: "lie",
-    "_repr_pretty_": lambda: None,
-    "total": lambda: 1,
-}
+def hooks(*names, result=None):
+    """A body of a class with hooks of some names."""
+    return {name: hook(name, result) for name in names}
 
-ATTRIBUTES = {
-    "__class__": int,
-    "__dict__": {"lie": 1},
-    "__doc__": "lie",
-    "__module__": "lie",
-    "__name__": "lie",
-    "__signature__": None,
-    "__text_signature__": None,
-    "__wrapped__": None,
-    "__annotations__": {},
-    "__mro__": (),
-    "__bases__": (),
-    "__code__": None,
-    "__self__": None,
-    "__func__": None,
-    "__origin__": None,
-    "__args__": (),
-    "__abstractmethods__": frozenset(),
-    "__objclass__": None,
-    "__traceback__": None,
-    "__cause__": None,
-    "__context__": None,
-    "__notes__": (),
-    "__all__": (),
-    "__path__": (),
-    "__spec__": None,
-    "__loader__": None,
-    "__file__": "lie",
-    "_fields": ("lie",),
-    "_name_": "lie",
-    "_value_": 1,
-    "args": (),
-    "value": 1,
-    "shape": (1,),
-    "dtype": 1,
-}
+
+def asked(*names, result=None):
+    """A body of a class with properties of some names."""
+    return {name: property(hook(name, result)) for name in names}
+
+
+def _by_name(*groups):
+    return {name: result for names, result in groups for name in names.split()}
+
+
+HOOKS = _by_name(
+    ("__repr__ __str__ __format__ __fspath__ __reduce__ __reduce_ex__ _repr_html_", lambda: "lie"),
+    ("__eq__ __ne__ __lt__ __le__ __gt__ __ge__ __bool__ __contains__", lambda: True),
+    ("__instancecheck__ __subclasscheck__", lambda: True),
+    ("__getitem__ __missing__ __getattr__ __get__ __call__ __next__ __enter__ __anext__ __aiter__", lambda: 1),
+    ("__int__ __index__ __trunc__ __round__ __neg__ __abs__ __sizeof__ __copy__ __deepcopy__", lambda: 1),
+    ("__add__ __radd__ __mul__ __rmul__ __sub__ __or__ __ror__ __array__ __class_getitem__ total", lambda: 1),
+    ("__len__ __length_hint__", lambda: 3),
+    ("__iter__ __reversed__ __await__ __rich_repr__", lambda: iter(())),
+    ("__set__ __delete__ __exit__ _repr_pretty_", lambda: None),
+    ("__bytes__", lambda: b"lie"),
+    ("__dir__", lambda: []),
+    ("__float__", lambda: 1.0),
+    ("__complex__", lambda: 1j),
+    ("__getstate__", lambda: {}),
+    ("__buffer__", lambda: memoryview(b"")),
+)
+
+ATTRIBUTES = _by_name(
+    ("__class__", int),
+    ("__dict__", {"lie": 1}),
+    ("__doc__ __module__ __name__ __file__ _name_", "lie"),
+    ("__signature__ __text_signature__ __wrapped__ __code__ __self__ __func__ __origin__ __objclass__", None),
+    ("__traceback__ __cause__ __context__ __spec__ __loader__", None),
+    ("__annotations__", {}),
+    ("__mro__ __bases__ __args__ __notes__ __all__ __path__ args", ()),
+    ("__abstractmethods__", frozenset()),
+    ("_fields", ("lie",)),
+    ("_value_ value dtype", 1),
+    ("shape", (1,)),
+)
 
 
 def trap_body(base, *, lying_dict=True):
@@ -157,40 +107,21 @@ def trap_body(base, *, lying_dict=True):
     return body
 
 
-def _class_hook(name, result):
-    return hook(f"metaclass {name}", result)
-
-
 def _meta_body():
-    body = {name: _class_hook(name, result) for name, result in HOOKS.items() if name != "__class_getitem__"}
-    body["__hash__"] = _class_hook("__hash__", lambda: 7)
-    body["__getattribute__"] = _class_hook("__getattribute__", lambda: "lie")
+    body = {name: hook(f"metaclass {name}", result) for name, result in HOOKS.items() if name != "__class_getitem__"}
+    body["__hash__"] = hook("metaclass __hash__", lambda: 7)
+    body["__getattribute__"] = hook("metaclass __getattribute__", lambda: "lie")
     for name, result in ATTRIBUTES.items():
-        body[name] = property(_class_hook(name, lambda result=result: result))
+        body[name] = property(hook(f"metaclass {name}", lambda result=result: result))
     return body
 
 
 Meta = type("Meta", (type,), _meta_body())
 """The metaclass of the traps, which is a trap itself."""
 
-TRAPS = {}
-for _base in (
-    object,
-    list,
-    tuple,
-    dict,
-    set,
-    frozenset,
-    str,
-    int,
-    float,
-    complex,
-    bytes,
-    bytearray,
-    Exception,
-    OSError,
-):
-    TRAPS[_base] = Meta(f"Trap_{_base.__name__}", (_base,), trap_body(_base))
+_BASES = (object, list, tuple, dict, set, frozenset, str, int, float, complex, bytes, bytearray, Exception, OSError)
+
+TRAPS = {base: Meta(f"Trap_{base.__name__}", (base,), trap_body(base)) for base in _BASES}
 """Built-in base -> a trap that derives from it."""
 
 Quiet = Meta("TrapWithFields", (object,), trap_body(object, lying_dict=False))
@@ -207,3 +138,58 @@ class Keyed:
 def make(base=object, *args):
     """An instance of the trap that derives from `base`, made without asking it."""
     return base.__new__(TRAPS[base], *args)
+
+
+# The contract: what a look may answer.
+
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
+_TYPES = {
+    "object": (dict,),
+    "array": (list, tuple),
+    "string": (str,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+    "null": (type(None),),
+}
+with open(os.path.join(_FOLDER, "../../../../docs/wire-schema.json"), encoding="utf-8") as _stream:
+    _SHAPES = json.load(_stream)["$defs"]
+
+
+def fault_of(look, answer):
+    """What is wrong with an answer of a look, by the contract's shape of it; None if nothing is."""
+    return _fault(_SHAPES[f"{look}.result"], answer, look)
+
+
+def _fault(shape, value, place):
+    if "$ref" in shape:
+        return _fault(_SHAPES[shape["$ref"].rpartition("/")[2]], value, place)
+    for either in ("anyOf", "oneOf"):
+        if either in shape:
+            faults = [_fault(one, value, place) for one in shape[either]]
+            return None if None in faults else " or ".join(faults)
+    kinds = shape.get("type", ())
+    kinds = (kinds,) if isinstance(kinds, str) else kinds
+    if kinds and not any(type(value) is kind for name in kinds for kind in _TYPES[name]):
+        return f"{place} is {type(value).__name__}"
+    if value not in shape.get("enum", (value,)) or value != shape.get("const", value):
+        return f"{place} is {value!r}"
+    if type(value) in (list, tuple):
+        faults = (_fault(shape.get("items", {}), one, f"{place}[]") for one in value)
+    elif type(value) is dict:
+        faults = _faults_of_fields(shape, value, place)
+    else:
+        return None
+    return next((fault for fault in faults if fault is not None), None)
+
+
+def _faults_of_fields(shape, value, place):
+    fields, others = shape.get("properties", {}), shape.get("additionalProperties")
+    yield from (f"{place}.{name} is missing" for name in shape.get("required", ()) if name not in value)
+    for name, one in value.items():
+        if name in fields:
+            yield _fault(fields[name], one, f"{place}.{name}")
+        elif isinstance(others, dict):
+            yield _fault(others, one, f"{place}.{name}")
+        elif fields:
+            yield f"{place}.{name} is not of the contract"

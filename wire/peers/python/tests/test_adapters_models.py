@@ -3,8 +3,7 @@
 import unittest
 
 from tests.adapters_support import Adapters
-from tests.looking_samples import values
-from tests.looking_support import FIRED, hook, make
+from tests.looking_support import FIRED, hook, hooks, make
 
 try:
     import attr
@@ -29,7 +28,9 @@ class Models(Adapters):
         self.assertNotIn("hunter2", self.look_everywhere(order))
 
     def test_what_a_model_computes_is_not_asked(self):
-        class Order(pydantic.BaseModel):
+        lies = hooks("__repr__", "__str__", "__rich_repr__", "__repr_args__", "__eq__", "__iter__", "__getattr__")
+
+        class Order(type("Liar", (), lies), pydantic.BaseModel):
             model_config = {"arbitrary_types_allowed": True}
             held: object = None
 
@@ -43,18 +44,12 @@ class Models(Adapters):
             def write(self, held):
                 FIRED.append("serializer")
 
-            __repr__ = __str__ = __rich_repr__ = hook("__repr__", lambda: "lie")
-            __repr_args__ = hook("__repr_args__", lambda: [])
-            __eq__ = hook("__eq__", lambda: True)
-            __iter__ = hook("__iter__", lambda: iter(()))
-            __getattr__ = hook("__getattr__")
-
-        for name, value in values().items():
+        def hold(value):
             order = Order.model_construct()
             order.__dict__["held"] = value
-            FIRED.clear()
-            self.look_everywhere(order)
-            self.assert_quiet(name)
+            return order
+
+        self.look_at_all(hold)
 
     def test_a_class_of_attrs_is_shown_by_its_fields(self):
         @attr.s(slots=True, auto_attribs=True)
@@ -71,12 +66,13 @@ class Models(Adapters):
             __repr__ = hook("__repr__", lambda: "lie")
 
         self.assertTrue(self.text(Slotted()).endswith("Slotted b=1, a='x', key=…>"), self.text(Slotted()))
-        for name, value in values().items():
+
+        def hold(value):
             one = Open(value, make())
             one.late = value
-            FIRED.clear()
-            self.look_everywhere(one)
-            self.assert_quiet(name)
+            return one
+
+        self.look_at_all(hold)
 
     def test_what_is_called_a_model_and_is_not_is_shown_like_any_object(self):
         fake = type("BaseModel", (), {"__module__": "pydantic.main", "__pydantic_fields__": {"a": make()}})

@@ -5,8 +5,8 @@ import sys
 import unittest
 
 from tests.adapters_support import Adapters
-from tests.looking_samples import Zone, values
-from tests.looking_support import FIRED, hook, make
+from tests.looking_samples import Zone
+from tests.looking_support import FIRED, asked, hook, hooks, make
 
 try:
     import numpy
@@ -57,6 +57,12 @@ class Pandas(Adapters):
         self.assertEqual(["16 bytes, what cells refer to left out", "missing cells: 1 in all"], card[1:3])
         self.assertEqual(["x", "'a' 1.5", "'b' nan"], [" ".join(line.split()) for line in card[3:]])
         self.assertEqual({"shape": [2]}, self.seen(series)["size"])
+
+    def test_a_long_series_shows_each_of_its_first_values_once(self):
+        seen = self.seen(pandas.Series(numpy.arange(1000, 1100) / 7, name="x"))["repr"]
+        self.assertEqual((1, 0), (seen["text"].count("144.28571428571428"), seen["text"].count("145.71428571428572")))
+        self.assertEqual("<pandas.Series 'x', length 100, dtype float64>", seen["text"].split("\n")[0])
+        self.assertEqual((False, 24), (seen["truncated"], len(seen["text"].split("\n"))))
 
     def test_indexes_and_arrays_are_shown_by_their_labels(self):
         moments = pandas.DatetimeIndex(["2020-01-01"], tz=datetime.timezone.utc)
@@ -129,23 +135,18 @@ class Pandas(Adapters):
             self.assertEqual(text, self.text(value), value)
 
     def test_cells_of_any_sort_are_not_disturbed(self):
-        for name, value in values().items():
+        def hold(value):
             array = numpy.empty(2, object)
             array[0] = value
             frame = pandas.DataFrame({"a": [1, 2]})
             frame["b"] = pandas.Series(array, dtype=object)
-            FIRED.clear()
-            self.look_everywhere(frame)
-            self.assert_quiet(name)
-            self.look_everywhere(frame["b"])
-            self.assert_quiet(name)
+            return [frame, frame["b"]]
+
+        self.look_at_all(hold)
 
     def test_labels_of_any_sort_are_not_disturbed(self):
-        class Key:
-            __hash__ = hook("__hash__", lambda: 7)
-            __eq__ = hook("__eq__", lambda: False)
-            __repr__ = __str__ = hook("__repr__", lambda: "lie")
-
+        body = {"__hash__": hook("__hash__", lambda: 7), "__eq__": hook("__eq__", lambda: False)}
+        Key = type("Key", (), {**body, **hooks("__repr__", "__str__")})
         labels = numpy.empty(2, object)
         labels[0], labels[1] = Key(), "plain\n"
         frame = pandas.DataFrame(numpy.zeros((2, 2)), columns=pandas.Index(labels), index=pandas.Index(labels))
@@ -169,35 +170,17 @@ class Pandas(Adapters):
         self.assertIn("tz=<tests.looking_samples.Zone>", self.look_everywhere(stamp))
 
     def test_accessors_and_subclasses_of_the_users_are_not_met(self):
-        made = []
-
-        @pandas.api.extensions.register_dataframe_accessor("fired")
-        class Accessor:
-            def __init__(self, frame):
-                FIRED.append("accessor")
-
-        made.append("fired")
-        try:
-
-            class Mine(pandas.DataFrame):
-                _metadata = ["more"]
-                shape = property(hook("shape", lambda: (1, 1)))
-                columns = property(hook("columns", lambda: []))
-                _constructor = property(hook("_constructor"))
-                head = hook("head")
-                __repr__ = __str__ = hook("__repr__", lambda: "lie")
-                __len__ = hook("__len__", lambda: 1)
-
-            mine = Mine.__new__(Mine)
-            mine.__dict__.update(pandas.DataFrame({"a": [1]}).__dict__)
-            frame = self.frame()
-            FIRED.clear()
-            self.assertIn("Mine", self.look_everywhere(mine))
-            self.look_everywhere(frame)
-        finally:
-            for name in made:
-                delattr(pandas.DataFrame, name)
-                pandas.DataFrame._accessors.discard(name)
+        pandas.api.extensions.register_dataframe_accessor("fired")(lambda _: FIRED.append("accessor"))
+        self.addCleanup(pandas.DataFrame._accessors.discard, "fired")
+        self.addCleanup(delattr, pandas.DataFrame, "fired")
+        body = {**asked("shape", "columns", "_constructor"), **hooks("head", "__repr__", "__str__", "__len__")}
+        Mine = type("Mine", (pandas.DataFrame,), {**body, "_metadata": ["more"]})
+        mine = Mine.__new__(Mine)
+        mine.__dict__.update(pandas.DataFrame({"a": [1]}).__dict__)
+        frame = self.frame()
+        FIRED.clear()
+        self.assertIn("Mine", self.look_everywhere(mine))
+        self.look_everywhere(frame)
 
     def test_a_method_that_the_program_has_put_into_pandas_is_not_met(self):
         frame = self.frame()

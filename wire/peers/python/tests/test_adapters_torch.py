@@ -126,6 +126,13 @@ class Torch(Adapters):
             self.assertIn("shape (", self.look_everywhere(tensor))
         self.assertIn("device cuda:0>", self.text(Tensor([1.0], "cuda:0")))
 
+    def test_a_small_tensor_is_summed_up_and_of_a_large_one_it_is_said_what_that_takes(self):
+        card = self.card(Tensor([[1.0, float("nan")], [3.0, 5.0]]))
+        self.assertIn("min 1, max 5, mean 3, 1 nan", card)
+        self.assertIn("all 1 nan", self.card(Tensor([float("nan")])))
+        self.assertIn("take a pass over 10,001 cells", self.card(Tensor([0.0] * 10_001))[2])
+        self.assertEqual(1, len(self.card(Tensor([]))[1:]))
+
     def test_while_a_mode_is_on_a_tensor_is_only_named(self):
         sys.modules['torch._C']._len_torch_function_stack = (1).bit_length
         self.assertIn("not read while a mode of torch is on", self.look_everywhere(Tensor([1.0])))

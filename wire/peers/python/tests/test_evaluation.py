@@ -1,62 +1,62 @@
+"""What is evaluated, what comes of it, and how an error is reported."""
+
 import sys
+import traceback
 import unittest
 
-from tests.daemon import Kernel, KernelCase
+from imago.exceptions import LINE_CHARS, traceback_text
+from tests.daemon import LONG, Kernel, KernelCase
 
 
-class Evaluating(KernelCase):
-    def test_an_expression_gives_its_value(self):
-        outcome = self.link.evaluate('1+2')
-        self.assertEqual(outcome['type'], 'done')
-        self.assertEqual([value['repr']['text'] for value in outcome['values']], ['3'])
-        self.assertIsInstance(outcome['elapsed_ms'], float)
+#: What is evaluated in turn in one image, and the value that it has, if any.
+VALUES = (
+    ('1+2', '3'),
+    ('None', 'None'),
+    ('x = 1', None),
+    ('a = 20\nfor i in range(2):\n    a += 1\na', '22'),
+    ('1\nb = 2', None),
+    ('', None),
+    ('   ', None),
+    ('\n\n', None),
+    ('# nothing', None),
+    ('def double(n):\n    return 2 * n', None),
+    ('double(21)', '42'),
+    ('__name__', "'__main__'"),
+    ('sorted(n for n in globals() if not n.startswith("__"))', "['a', 'b', 'double', 'i', 'x']"),
+    ('import sys; sys.modules["__main__"].__dict__ is globals()', 'True'),
+    ('sys.argv, sys.path[0]', "([''], '')"),
+    ('import threading; threading.current_thread() is threading.main_thread()', 'True'),
+    ('import inspect; inspect.getsource(double)', repr('def double(n):\n    return 2 * n\n')),
+)
 
-    def test_a_statement_has_no_values(self):
-        self.assertEqual(self.link.evaluate('x = 1')['values'], [])
 
-    def test_an_expression_that_is_none_has_the_value_none(self):
-        self.assertEqual(self.link.value('None'), 'None')
-
-    def test_the_last_expression_of_several_statements_is_the_value(self):
-        self.assertEqual(self.link.value('a = 20\nfor i in range(2):\n    a += 1\na'), '22')
-
-    def test_a_last_statement_after_an_expression_has_no_value(self):
-        self.assertEqual(self.link.evaluate('1\nb = 2')['values'], [])
-
-    def test_empty_source_does_nothing(self):
-        for source in ('', '   ', '\n\n', '# nothing'):
-            self.assertEqual(self.link.evaluate(source)['values'], [], source)
-
-    def test_definitions_last_from_one_evaluation_to_the_next(self):
-        self.link.evaluate('def double(n):\n    return 2 * n')
-        self.assertEqual(self.link.value('double(21)'), '42')
-
-    def test_the_namespace_is_main_with_nothing_of_imago_in_it(self):
-        self.assertEqual(self.link.value('__name__'), "'__main__'")
-        names = self.link.value('sorted(n for n in globals() if not n.startswith("__"))')
-        self.assertNotIn('imago', names)
-        self.assertEqual(self.link.value('import sys; sys.modules["__main__"].__dict__ is globals()'), 'True')
-        self.assertEqual(self.link.value('sys.argv, sys.path[0]'), "([''], '')")
-
-    def test_future_statements_stay_in_force(self):
+class Evaluating(unittest.TestCase):
+    def test_the_value_is_that_of_a_last_expression_and_names_last_in_main(self):
         with Kernel() as kernel:
+            for source, value in VALUES:
+                with self.subTest(source):
+                    self.assertEqual(kernel.link.value(source), value)
             kernel.link.evaluate('from __future__ import annotations')
             self.assertEqual(kernel.link.value('def f(x: Undefined): pass\nf.__annotations__'), "{'x': 'Undefined'}")
 
-    def test_typed_in_code_has_retrievable_source(self):
-        self.link.evaluate('def first(n):\n    return n + 1')
-        self.link.evaluate('def second():\n    pass')
-        source = self.link.value('import inspect; inspect.getsource(first)')
-        self.assertEqual(source, repr('def first(n):\n    return n + 1\n'))
 
+class Running(KernelCase):
     def test_code_of_a_file_keeps_its_place(self):
         self.link.evaluate('def placed():\n    return 1 / 0', file='/project/app.py', line=40)
         frame = self.raised('placed()')['frames'][-1]
         self.assertEqual((frame['file'], frame['line'], frame['function']), ('/project/app.py', 41, 'placed'))
-
-    def test_a_syntax_error_of_a_file_keeps_its_place(self):
         traceback = self.raised('def broken(:\n    pass', file='/project/app.py', line=40)['traceback']
         self.assertIn('File "/project/app.py", line 40', traceback)
+
+    def test_a_loaded_module_that_nobody_imported_is_named_with_its_import(self):
+        sources = 'len(xml.dom.minidom.Nothing)', 'def look():\n    return xml.dom.minidom\nlook()'
+        for source in sources:
+            self.assertNotIn('next', self.link.evaluate('import sys\nsys.modules.pop("xml", None)\n' + source))
+        self.link.evaluate('__import__("xml.dom.minidom")')
+        for source in sources:
+            outcome = self.link.evaluate(source)
+            said = 'The module xml.dom.minidom is loaded, and not imported here: import xml.dom.minidom'
+            self.assertEqual(('raised', said), (outcome['type'], outcome.get('next')), outcome)
 
     def test_system_exit_does_not_end_the_kernel(self):
         for source in ('raise SystemExit(3)', 'exit()', 'import sys; sys.exit("no")'):
@@ -69,10 +69,6 @@ class Evaluating(KernelCase):
         for call in calls:
             call.answer()
         self.assertEqual(self.link.value('order == list(range(200))'), 'True')
-
-    def test_an_evaluation_runs_on_the_main_thread(self):
-        source = 'import threading; threading.current_thread() is threading.main_thread()'
-        self.assertEqual(self.link.value(source), 'True')
 
     def test_a_value_whose_printer_raises_or_exits_is_shown_all_the_same(self):
         for what in ('raise ValueError("no")', 'raise SystemExit', 'raise KeyboardInterrupt', 'return 3'):
@@ -89,10 +85,6 @@ class Evaluating(KernelCase):
 
 
 class BadSource(KernelCase):
-    def assert_raised(self, source, *names):
-        self.assertIn(self.raised(source)['type']['name'], names)
-        self.assertEqual(self.link.value('"alive"'), "'alive'")
-
     def test_source_that_is_no_python_is_a_syntax_error_with_a_caret(self):
         exception = self.raised('x = (1,\ny = 2')
         self.assertEqual(exception['type']['name'], 'SyntaxError')
@@ -100,36 +92,26 @@ class BadSource(KernelCase):
         self.assertNotIn('evaluator.py', exception['traceback'])
         self.assertEqual(self.raised('  x = 1\n y = 2')['type']['name'], 'IndentationError')
 
-    def test_a_nul_byte_is_refused_by_the_compiler(self):
-        self.assert_raised('a = "\0"', 'ValueError', 'SyntaxError')
-
-    def test_a_lone_surrogate_is_refused_by_the_compiler(self):
-        self.assert_raised('a = "\ud800"', 'UnicodeEncodeError', 'SyntaxError')
-
-    def test_source_that_nests_too_deep_for_the_compiler_is_refused(self):
-        for source in ('(' * 5000 + ')' * 5000, '-' * 100000 + '1', 'a' + '.b' * 100000, 'not ' * 100000 + '1'):
-            self.assert_raised(source, 'SyntaxError', 'RecursionError', 'MemoryError')
-
-    def test_a_chain_of_a_million_operators_does_not_exhaust_the_stack(self):
-        for source in ('+'.join(['1'] * 1000000), 'a' + '()' * 1000000):
-            self.assert_raised(source, 'RecursionError', 'MemoryError')
+    def test_source_that_the_compiler_refuses_is_reported_as_it_refuses_it(self):
+        nested = ('SyntaxError', 'RecursionError', 'MemoryError')
+        many = 1_000_000 if LONG else 150_000
+        for source, names in (
+            ('a = "\0"', ('ValueError', 'SyntaxError')),
+            ('a = "\ud800"', ('UnicodeEncodeError', 'SyntaxError')),
+            ('(' * 5000 + ')' * 5000, nested),
+            ('-' * 100000 + '1', nested),
+            ('a' + '.b' * 100000, nested),
+            ('not ' * 100000 + '1', nested),
+            ('+'.join(['1'] * many), nested),
+            ('a' + '()' * many, nested),
+        ):
+            with self.subTest(source[:10]):
+                self.assertIn(self.raised(source)['type']['name'], names)
+                self.assertEqual(self.link.value('"alive"'), "'alive'")
 
     def test_ten_megabytes_of_source_are_run(self):
         source = 'big = """%s"""\nlen(big)' % ('x' * (10 * 1024 * 1024))
         self.assertEqual(self.link.value(source), str(10 * 1024 * 1024))
-
-    def test_ten_megabytes_of_broken_source_are_a_short_report(self):
-        exception = self.raised('x = (' + '1 ' * (5 * 1024 * 1024))
-        self.assertIn(exception['type']['name'], ('SyntaxError', 'MemoryError'))
-        self.assertLess(len(exception['traceback']), 64 * 1024)
-
-    def test_recursion_without_end_is_reported_with_its_middle_left_out(self):
-        exception = self.raised('def down(n):\n    return down(n + 1)\ndown(0)')
-        self.assertEqual(exception['type']['name'], 'RecursionError')
-        self.assertGreater(exception['frames_omitted'], 500)
-        self.assertLessEqual(len(exception['frames']), 50)
-        self.assertLess(len(exception['traceback']), 64 * 1024)
-        self.assertEqual(self.link.value('1'), '1')
 
 
 class Exceptions(KernelCase):
@@ -169,8 +151,7 @@ class Exceptions(KernelCase):
         self.assertEqual(during['cause']['how'], 'context')
         alone = self.raised('try:\n    {}["a"]\nexcept KeyError:\n    raise ValueError("v") from None')
         self.assertNotIn('cause', alone)
-
-    def test_a_long_or_circular_chain_is_bounded(self):
+        # Chains that are long or circular come to an end.
         self.raised('e = None\nfor n in range(5000):\n    f = ValueError(n)\n    f.__cause__ = e\n    e = f\nraise e')
         self.raised('a = ValueError(); b = ValueError(); a.__cause__ = b; b.__cause__ = a\nraise a')
 
@@ -179,12 +160,6 @@ class Exceptions(KernelCase):
         exception = self.raised('e = ValueError("v"); e.add_note("look here"); raise e')
         self.assertEqual(exception['notes'], ['look here'])
         self.assertIn('look here', exception['traceback'])
-
-    @unittest.skipIf(sys.version_info < (3, 11), 'groups came with 3.11')
-    def test_a_group_is_reported_with_its_members(self):
-        traceback = self.raised('raise ExceptionGroup("all", [ValueError("one"), KeyError("two")])')['traceback']
-        self.assertIn('ValueError: one', traceback)
-        self.assertIn("KeyError: 'two'", traceback)
 
     def test_an_exception_whose_text_cannot_be_made_is_reported(self):
         for body in ('raise ValueError', 'return 3', 'raise SystemExit'):
@@ -197,10 +172,101 @@ class Exceptions(KernelCase):
         exception = self.raised('raise Slow')
         self.assertIn('took longer', exception['message'])
 
-    def test_a_huge_message_is_cut(self):
-        self.assertLess(len(self.raised('raise ValueError("x" * 10_000_000)')['message']), 10_000)
-
     def test_text_that_is_no_unicode_reaches_the_daemon_as_it_is(self):
         call = self.link.start('print("\\ud800 and \\udcff")')
         call.answer()
         self.assertEqual(call.output(), '\ud800 and \udcff\n')
+
+    def test_a_deep_recursion_says_how_many_frames_were_left_out_on_a_line_of_its_own(self):
+        exception = self.raised('def even(n):\n    return odd(n + 1)\ndef odd(n):\n    return even(n + 1)\neven(0)')
+        self.assertGreater(exception['frames_omitted'], 500)
+        self.assertLessEqual(len(exception['frames']), 50)
+        self.assertLess(len(exception['traceback']), 64 * 1024)
+        mark = '  ... %d frames left out ...' % exception['frames_omitted']
+        lines = exception['traceback'].splitlines()
+        self.assertEqual(lines.count(mark), 1)
+        self.assertNotIn('File "<%d' % exception['frames_omitted'], exception['traceback'])
+        self.assertIn('in odd', ''.join(lines[lines.index(mark) + 1 :]))
+        self.assertIn('in even', ''.join(lines[: lines.index(mark)]))
+
+    def test_a_huge_message_is_cut_in_the_report_and_in_the_traceback(self):
+        exception = self.raised('raise ValueError("a" * 1_000_000 + "z")')
+        for text in (exception['message'], exception['traceback']):
+            self.assertIn('characters left out', text)
+            self.assertLess(len(text), 4500)
+            self.assertIn('z', text)
+
+
+# That a traceback is bounded in every part, and shows what Python would.
+
+#: The longest line of source with its indentation and the marks of a cut.
+WIDEST = LINE_CHARS + 10
+
+
+def caught(source, file='<test>'):
+    try:
+        exec(compile(source, file, 'exec'), {})
+    except BaseException as error:
+        return error
+    raise AssertionError('nothing was raised')
+
+
+class Tracebacks(unittest.TestCase):
+    def test_what_is_short_reads_as_python_prints_it(self):
+        for source in (
+            '1/0',
+            'raise ValueError',
+            'raise ValueError("one\\ntwo")',
+            'try:\n    1/0\nexcept ZeroDivisionError as e:\n    raise KeyError(3) from e',
+            'try:\n    1/0\nexcept ZeroDivisionError:\n    {}["a"]',
+            'def broken(:',
+            'x = (1,\ny = 2',
+            '  x = 1\n y = 2',
+        ):
+            error = caught(source)
+            trace = error.__traceback__
+            self.assertEqual(traceback_text(error, trace), ''.join(traceback.format_exception(type(error), error, trace)))
+
+    def test_frames_of_a_library_in_a_row_are_one_line_but_for_where_it_was_raised(self):
+        error = caught('import json\njson.loads("{")')
+        lines = traceback_text(error, error.__traceback__.tb_next).splitlines()
+        self.assertEqual(['  File "<test>", line 2, in <module>', '  … 2 frames of json'], lines[1:3])
+        self.assertRegex(lines[3], r'decoder\.py", line \d+, in raw_decode$')
+        self.assertEqual(1, sum('decoder.py' in line for line in lines))
+
+    @unittest.skipIf(sys.version_info < (3, 11), 'groups came with 3.11')
+    def test_a_group_reads_as_python_prints_it(self):
+        error = caught('raise ExceptionGroup("all", [ValueError("one"), ExceptionGroup("b", [KeyError("two")])])')
+        self.assertEqual(traceback_text(error, error.__traceback__), ''.join(traceback.format_exception(error)))
+
+    def test_a_long_line_that_is_no_python_is_cut_around_its_caret(self):
+        for before, after in ((100_000, 100_000), (0, 200_000), (200_000, 0), (100, 100_000)):
+            error = caught('x = [' + '1, ' * (before // 3) + '1 $ 2, ' + '1, ' * (after // 3) + ']')
+            lines = traceback_text(error, None).splitlines()
+            self.assertTrue(all(len(line) <= WIDEST for line in lines), [len(line) for line in lines])
+            shown, carets = lines[1:3]
+            self.assertEqual(set(carets.strip()), {'^'})
+            # Older parsers point at the character, newer ones at what begins there.
+            self.assertEqual(shown[carets.index('^')], '$', (shown, carets))
+
+    def test_a_syntax_error_with_any_fields_has_a_text(self):
+        for fields in (
+            ('f.py', 1, 5_000_000, 'x' * 300_000),
+            ('f.py', 1, None, 'x' * 300_000),
+            ('f.py', 1, 0, 'x' * 300_000),
+            ('f.py', None, None, None),
+            (None, 1, 5, 'short'),
+        ):
+            text = traceback_text(SyntaxError('odd', fields), None)
+            self.assertIn('SyntaxError: odd', text)
+            self.assertLess(len(text), 4 * LINE_CHARS)
+        if sys.version_info >= (3, 10):
+            error = SyntaxError('odd', ('f.py', 1, 1, 'short', 1, 1_000_000))
+            self.assertLess(len(traceback_text(error, None)), 4 * LINE_CHARS)
+
+    def test_a_name_as_long_as_the_line_is_not_underlined_as_a_whole_and_a_line_that_raised_is_cut_too(self):
+        error = caught('x = ' + 'a' * 200_000 + ' b')
+        lines = traceback_text(error, None).splitlines()
+        self.assertTrue(all(len(line) <= WIDEST for line in lines), [len(line) for line in lines])
+        error = caught('x = [' + '1, ' * 50_000 + '1 / 0]')
+        self.assertLess(len(traceback_text(error, error.__traceback__)), 4 * LINE_CHARS + 1000)

@@ -3,11 +3,10 @@
 import unittest
 
 from tests.daemon import WAIT, until
-from tests.guests import ProgramCase
+from tests.guests import PlainCase, ProgramCase
 
 PLAIN = """
-import imago, io, sys, threading, time
-%s
+import imago, io, subprocess, sys, threading, time
 before = sys.stdin, sys.stdout, sys.stderr
 imago.listen()
 wait_for_end()
@@ -108,36 +107,6 @@ class Output(ProgramCase):
         self.assertEqual(call.output(), 'on time\n')
         self.assertTrue(link.notes.empty())
 
-    def test_what_evaluated_code_keeps_of_the_streams_writes_to_the_programs_own_afterwards(self):
-        program = self.program(PLAIN % '')
-        link = program.attach()
-        call = link.start(
-            'import logging\n'
-            'log = logging.getLogger("x"); log.addHandler(logging.StreamHandler())\n'
-            'out, write = sys.stdout, sys.stdout.write\n'
-            'log.warning("captured"); out.write("too\\n"); write("and this\\n")'
-        )
-        call.answer()
-        self.assertEqual(call.output('stderr'), 'captured\n')
-        self.assertEqual(call.output('stdout'), 'too\nand this\n')
-        link.evaluate(
-            'def later():\n'
-            '    log.warning("not captured"); out.write("nor this\\n"); write("nor that\\n"); out.flush()\n'
-            'threading.Timer(0.1, later).start()'
-        )
-        program.until_printed('nor that')
-        program.until_printed('not captured', 2)
-        self.assertIn(b'nor this', bytes(program.printed[1]))
-        self.assertTrue(link.notes.empty())
-
-    def test_children_of_evaluated_code_print_where_the_program_does(self):
-        program = self.program(PLAIN % 'import subprocess')
-        link = program.attach()
-        call = link.start('subprocess.run(["echo", "child"], stdout=sys.stdout).returncode')
-        self.assertEqual(call.answer()['values'][0]['repr']['text'], '0')
-        program.until_printed('child')
-        self.assertEqual(call.output(), '')
-
     def test_what_an_evaluated_look_prints_is_told_to_the_daemon_and_not_by_the_program(self):
         for place in ('', 'evaluate="loop"'):
             with self.subTest(place):
@@ -166,26 +135,6 @@ class Output(ProgramCase):
                 self.assertEqual(set(bytes(program.printed[1]).decode().splitlines()), {'theirs'})
                 self.assertEqual(bytes(program.printed[2]), b'')
 
-    def test_a_flood_of_an_evaluated_look_is_cut_and_counted(self):
-        program = self.program(PLAIN % '')
-        link = program.attach()
-        self.assertEqual(self.look(link, 'print("x" * 100000)')['type'], 'found')
-        told = [link.notes.get(timeout=WAIT)['params'] for _ in range(3)]
-        self.assertEqual(''.join(one['text'] for one in told[:2]), 'x' * 65536)
-        self.assertEqual(told[2]['text'], '\n[imago: 34465 characters of output were dropped]\n')
-        self.assertEqual(program.end(), 0)
-        self.assertEqual(program.said(), '\n')
-
-    def test_the_programs_streams_are_back_when_an_evaluated_look_is_answered(self):
-        program = self.program(PLAIN % '')
-        link = program.attach()
-        for expr in ('1 / 0', 'sys.stdout'):
-            self.look(link, expr)
-            found = link.call('inspect', expr='sys.stdout', evaluate=False, deadline_ms=10000).answer()
-            self.assertEqual(found['value']['type']['name'], 'TextIOWrapper', expr)
-        self.assertEqual(program.end(), 0)
-        self.assertEqual(program.said(), '\n')
-
     def look(self, link, expr):
         return link.call('inspect', expr=expr, evaluate=True, deadline_ms=10000).answer()
 
@@ -205,36 +154,6 @@ class Output(ProgramCase):
 
 
 class Streams(ProgramCase):
-    def test_the_programs_streams_are_its_own_before_and_after_each_evaluation(self):
-        program = self.program(PLAIN % '')
-        link = program.attach()
-        for _ in range(3):
-            link.evaluate('print(1)')
-            link.evaluate('1/0')
-            looked = link.call('inspect', expr='before[1]', evaluate=False, deadline_ms=5000).answer()
-            self.assertEqual(looked['value']['type']['name'], 'TextIOWrapper')
-        # Seen from a thread of the program's, when nothing is evaluated.
-        link.evaluate(
-            'def look():\n    global seen\n    seen = (sys.stdin, sys.stdout, sys.stderr) == before\n'
-            'threading.Timer(0.2, look).start()'
-        )
-        until(lambda: link.value('"seen" in globals()') == 'True')
-        self.assertEqual(link.value('seen'), 'True')
-
-    def test_other_threads_find_the_programs_stream_in_its_place_down_to_its_type(self):
-        program = self.program(PLAIN % '')
-        link = program.attach()
-        found = link.value(
-            'def look():\n'
-            '    global seen\n'
-            '    out = sys.stdout\n'
-            '    seen = (isinstance(out, io.TextIOWrapper), out.encoding, out.fileno(),\n'
-            '        out.buffer is before[1].buffer, out.name, repr(out) == repr(before[1]),\n'
-            '        hasattr(out, "no_such_thing"), sys.stdin.fileno())\n'
-            'thread = threading.Thread(target=look); thread.start(); thread.join(); seen'
-        )
-        self.assertEqual(found, "(True, 'utf-8', 1, True, '<stdout>', True, False, 0)")
-
     def test_a_program_that_has_replaced_its_streams_keeps_what_it_has_put_there(self):
         # Python itself ends with 120 where it cannot flush what stands there.
         for made, code in (
@@ -257,26 +176,108 @@ class Streams(ProgramCase):
                 call = link.start('print("mine")\nprint("mine too", file=sys.stderr)\n7')
                 self.assertEqual(call.answer()['values'][0]['repr']['text'], '7')
                 self.assertEqual(call.output(), 'mine\nmine too\n')
-                link.evaluate('def look():\n    global seen\n    seen = same()\nthreading.Timer(0.2, look).start()')
+                link.evaluate('def look():\n    global seen\n    seen = same()\nthreading.Timer(0.05, look).start()')
                 until(lambda: link.value('"seen" in globals()') == 'True')
                 self.assertEqual(link.value('seen'), 'True')
                 self.assertEqual(program.end(), code)
                 self.assertEqual(bytes(program.printed[1]), b'')
                 self.assertNotIn('imago/', program.said())
 
+
+class Plain(PlainCase):
+    """A program that only listens: each test leaves it with the streams that it has had."""
+
+    source = PLAIN
+
+    def tearDown(self):
+        self.assertTrue(self.link.notes.empty())
+
+    def look(self, link, expr):
+        return link.call('inspect', expr=expr, evaluate=True, deadline_ms=10000).answer()
+
+    def test_what_evaluated_code_keeps_of_the_streams_writes_to_the_programs_own_afterwards(self):
+        program, link = self.guest, self.link
+        call = link.start(
+            'import logging\n'
+            'log = logging.getLogger("x"); log.addHandler(logging.StreamHandler())\n'
+            'out, write = sys.stdout, sys.stdout.write\n'
+            'log.warning("captured"); out.write("too\\n"); write("and this\\n")'
+        )
+        call.answer()
+        self.assertEqual(call.output('stderr'), 'captured\n')
+        self.assertEqual(call.output('stdout'), 'too\nand this\n')
+        link.evaluate(
+            'def later():\n'
+            '    log.warning("not captured"); out.write("nor this\\n"); write("nor that\\n"); out.flush()\n'
+            'threading.Timer(0.1, later).start()'
+        )
+        program.until_printed('nor that')
+        program.until_printed('not captured', 2)
+        self.assertIn(b'nor this', bytes(program.printed[1]))
+        self.assertTrue(link.notes.empty())
+
+    def test_children_of_evaluated_code_print_where_the_program_does(self):
+        program, link = self.guest, self.link
+        call = link.start('subprocess.run(["echo", "child"], stdout=sys.stdout).returncode')
+        self.assertEqual(call.answer()['values'][0]['repr']['text'], '0')
+        program.until_printed('child')
+        self.assertEqual(call.output(), '')
+
+    def test_a_flood_of_an_evaluated_look_is_cut_and_counted(self):
+        program, link, before = self.guest, self.link, self.guest.said()
+        self.assertEqual(self.look(link, 'print("x" * 100000)')['type'], 'found')
+        told = [link.notes.get(timeout=WAIT)['params'] for _ in range(3)]
+        self.assertEqual(''.join(one['text'] for one in told[:2]), 'x' * 65536)
+        self.assertEqual(told[2]['text'], '\n[imago: 34465 characters of output were dropped]\n')
+        self.assertEqual(program.said(), before)
+
+    def test_the_programs_streams_are_back_when_an_evaluated_look_is_answered(self):
+        program, link, before = self.guest, self.link, self.guest.said()
+        for expr in ('1 / 0', 'sys.stdout'):
+            self.look(link, expr)
+            found = link.call('inspect', expr='sys.stdout', evaluate=False, deadline_ms=10000).answer()
+            self.assertEqual(found['value']['type']['name'], 'TextIOWrapper', expr)
+        self.assertEqual(program.said(), before)
+
+    def test_the_programs_streams_are_its_own_before_and_after_each_evaluation(self):
+        link = self.link
+        for _ in range(3):
+            link.evaluate('print(1)')
+            link.evaluate('1/0')
+            looked = link.call('inspect', expr='before[1]', evaluate=False, deadline_ms=5000).answer()
+            self.assertEqual(looked['value']['type']['name'], 'TextIOWrapper')
+        # Seen from a thread of the program's, when nothing is evaluated.
+        link.evaluate(
+            'def look():\n    global same\n    same = (sys.stdin, sys.stdout, sys.stderr) == before\n'
+            'threading.Timer(0.1, look).start()'
+        )
+        until(lambda: link.value('"same" in globals()') == 'True')
+        self.assertEqual(link.value('same'), 'True')
+
+    def test_other_threads_find_the_programs_stream_in_its_place_down_to_its_type(self):
+        link = self.link
+        found = link.value(
+            'def look():\n'
+            '    global seen\n'
+            '    out = sys.stdout\n'
+            '    seen = (isinstance(out, io.TextIOWrapper), out.encoding, out.fileno(),\n'
+            '        out.buffer is before[1].buffer, out.name, repr(out) == repr(before[1]),\n'
+            '        hasattr(out, "no_such_thing"), sys.stdin.fileno())\n'
+            'thread = threading.Thread(target=look); thread.start(); thread.join(); seen'
+        )
+        self.assertEqual(found, "(True, 'utf-8', 1, True, '<stdout>', True, False, 0)")
+
     def test_what_evaluated_code_puts_in_their_place_stays_there(self):
-        program = self.program(PLAIN % '')
-        link = program.attach()
+        program, link = self.guest, self.link
         link.evaluate('mine = sys.stdout = io.StringIO()')
         link.evaluate('threading.Timer(0, print, ["to mine"]).start()')
         until(lambda: link.value('mine.getvalue()') == "'to mine\\n'")
         link.evaluate('sys.stdout = before[1]')
-        link.evaluate('threading.Timer(0.2, print, ["to the program"], {"flush": True}).start()')
+        link.evaluate('threading.Timer(0.1, print, ["to the program"], {"flush": True}).start()')
         program.until_printed('to the program')
 
     def test_a_redirection_that_another_thread_ends_after_the_evaluation_does_no_harm(self):
-        program = self.program(PLAIN % '')
-        link = program.attach()
+        program, link = self.guest, self.link
         link.evaluate(
             'import contextlib\n'
             'inside, over = threading.Event(), threading.Event()\n'
@@ -284,9 +285,9 @@ class Streams(ProgramCase):
             '    with contextlib.redirect_stdout(io.StringIO()): inside.set(); over.wait(20)\n'
             'thread = threading.Thread(target=redirect); thread.start(); inside.wait(20)'
         )
-        link.evaluate('threading.Timer(0.2, over.set).start()')
+        link.evaluate('threading.Timer(0.1, over.set).start()')
         until(lambda: link.value('thread.is_alive()') == 'False')
-        link.evaluate('threading.Timer(0.2, print, ["afterwards"], {"flush": True}).start()')
+        link.evaluate('threading.Timer(0.1, print, ["afterwards"], {"flush": True}).start()')
         program.until_printed('afterwards')
         call = link.start('print("mine")')
         call.answer()
@@ -294,16 +295,18 @@ class Streams(ProgramCase):
 
 
 class Input(ProgramCase):
-    def test_evaluated_code_asks_whoever_asked_for_it_and_the_programs_own_input_is_left_alone(self):
-        program = self.program(PLAIN.replace('wait_for_end()', 'line = sys.stdin.readline()\nwait_for_end()') % '')
-        link = program.attach()
-        call = link.start('answer = input("who? ")\nanswer')
-        question = link.asked.get(timeout=20)
+    def assert_asks(self, link):
+        call = link.start('input("who? ")')
+        question = link.asked.get(timeout=WAIT)
         self.assertEqual(question['params']['question'], {'type': 'stdin', 'prompt': 'who? ', 'secret': False})
         link.send({'type': 'return', 'id': question['id'], 'result': {'answer': 'Ada'}})
         self.assertEqual(call.answer()['values'][0]['repr']['text'], "'Ada'")
-        program.process.stdin.write(b'for the program\n')
-        program.process.stdin.flush()
+
+    def test_evaluated_code_asks_whoever_asked_for_it_and_the_programs_own_input_is_left_alone(self):
+        program = self.program(PLAIN.replace('wait_for_end()', 'line = sys.stdin.readline()\nwait_for_end()'))
+        link = program.attach()
+        self.assert_asks(link)
+        program.tell('for the program')
         until(lambda: link.value('globals().get("line")') == "'for the program\\n'")
 
     @unittest.skipUnless(hasattr(__import__('os'), 'openpty'), 'needs a terminal')
@@ -316,8 +319,4 @@ class Input(ProgramCase):
             'imago.listen()\n'
             'os.read(kept, 1)'
         )
-        link = program.attach()
-        call = link.start('input("who? ")')
-        question = link.asked.get(timeout=20)
-        link.send({'type': 'return', 'id': question['id'], 'result': {'answer': 'Ada'}})
-        self.assertEqual(call.answer()['values'][0]['repr']['text'], "'Ada'")
+        self.assert_asks(program.attach())

@@ -1,3 +1,5 @@
+"""Suspended evaluations in a program that listens."""
+
 import unittest
 
 from tests.daemon import WAIT, until
@@ -59,8 +61,7 @@ class Attached(unittest.TestCase):
                 return answer['value']
 
             self.assertEqual(look('theirs'), {'errors': []})
-            program.process.stdin.write(b'mine(5)\n')
-            program.process.stdin.flush()
+            program.tell('mine(5)')
             until(lambda: look('theirs')['errors'])
             (told,) = look('theirs')['errors']
             self.assertEqual((told['type']['name'], told['message']), ('ZeroDivisionError', 'division by zero'))

@@ -58,6 +58,10 @@ class HoldingCase(KernelCase):
         number = [one['name'] for one in restarts].index(restart)
         return self.begin(resume=name, way='restart', restart=number, **more)
 
+    def assert_stopped(self, call):
+        self.assertEqual(self.link.call('interrupt', call=call.name).answer()['outcome'], 'stopped')
+        self.assertEqual(call.answer()['type'], 'interrupted')
+
     def ended(self, count):
         """How as many suspensions have ended."""
         found = []
@@ -84,47 +88,6 @@ class Holding(HoldingCase):
         inner = self.begin(suspension=name, frame=0, source='order.id * tax').answer()
         self.assertEqual(inner['values'][0]['repr']['text'], '14')
         self.assertEqual(self.link.call('status').answer(), {'running': None, 'queued': 0})
-
-    def test_an_error_that_is_caught_holds_nothing(self):
-        for source in (
-            'def f():\n    try: go()\n    except AttributeError: return 1\nf()',
-            'def f():\n    try: go()\n    except (KeyError, LookupError, Exception): return 1\nf()',
-            'def f():\n    try: go()\n    except: return 1\nf()',
-            'import builtins\ndef f():\n    try: go()\n    except builtins.Exception: return 1\nf()',
-            'def f():\n    try: go()\n    finally: return 1\nf()',
-            'import contextlib\ndef f():\n    with contextlib.suppress(Exception): go()\n    return 1\nf()',
-            'list(iter([1]))[next(iter([0]))]',
-            'class P:\n    @property\n    def p(self): return self.q\n1 if not hasattr(P(), "p") else 0',
-            'class Q:\n    def __getattr__(self, name): raise AttributeError(name)\ngetattr(Q(), "q", 1)',
-            'def numbers():\n    yield 1\nfor last in numbers(): pass\nlast',
-        ):
-            outcome = self.link.evaluate(source, suspend=HOLD)
-            self.assertEqual(outcome['type'], 'done', source)
-            self.assertEqual(outcome['values'][0]['repr']['text'], '1', source)
-
-    def test_an_error_that_no_clause_names_holds(self):
-        for source in (
-            'def f():\n    try: go()\n    except (KeyError, OSError): return 1\nf()',
-            'def f():\n    try: return 1\n    finally: go()\nf()',
-            'def f():\n    try: 1 / 0\n    except ZeroDivisionError: go()\nf()',
-            'def f():\n    try: 1 / 0\n    except ZeroDivisionError: raise\nf()',
-            'sum(1 / n for n in [0])',
-            'sorted([2, 1], key=lambda n: n.missing)',
-            'class Loud:\n    def __init__(self): raise ValueError(5)\nLoud()',
-            'for n in [0]:\n    1 / n',
-        ):
-            self.resume(self.held(source), 'abort')
-
-    def test_where_it_cannot_be_told_who_catches_it_is_kept_post_mortem(self):
-        for source in (
-            'exec(compile("1 / 0", "<nowhere>", "exec"))',
-            'kinds = [KeyError]\ndef f():\n    try: go()\n    except kinds[0]: return 1\nf()',
-            'import threading\ndef f():\n    with threading.Condition(): go()\nf()',
-            'import asyncio\nasync def f(): go()\nawait f()',
-            'def endless(): return endless()\nendless()',
-        ):
-            outcome = self.link.evaluate(source, suspend=HOLD)
-            self.assertEqual((outcome['type'], outcome['suspension']['how']), ('suspended', 'post_mortem'), source)
 
     def test_it_goes_on_as_python_does(self):
         name = self.held()
@@ -189,14 +152,12 @@ class Holding(HoldingCase):
         name = self.held('def f():\n    if not mended: 1 / 0\n    print("looping")\n    while True: pass\nf()')
         above = self.link.start('print("above")\nwhile True: pass')
         above.until_printed('above')
-        self.assertEqual(self.link.call('interrupt', call=above.name).answer()['outcome'], 'stopped')
-        self.assertEqual(above.answer()['type'], 'interrupted')
+        self.assert_stopped(above)
         self.link.evaluate('mended = True')
         going = self.begin_restart(name, 'retry', suspend=HOLD)
         going.until_printed('looping')
         self.assertEqual(self.link.call('status').answer()['running']['call'], going.name)
-        self.assertEqual(self.link.call('interrupt', call=going.name).answer()['outcome'], 'stopped')
-        self.assertEqual(going.answer()['type'], 'interrupted')
+        self.assert_stopped(going)
         self.assertEqual(self.link.value('1'), '1')
 
     def test_what_unwinds_can_be_interrupted(self):
@@ -204,8 +165,7 @@ class Holding(HoldingCase):
         name = self.held('def f():\n    try: 1 / 0\n    finally:\n        %s\nf()' % cleans)
         leaving = self.begin(resume=name, way='leave')
         leaving.until_printed('cleaning')
-        self.assertEqual(self.link.call('interrupt', call=leaving.name).answer()['outcome'], 'stopped')
-        self.assertEqual(leaving.answer()['type'], 'interrupted')
+        self.assert_stopped(leaving)
 
     def test_nothing_is_watched_once_it_has_ended_and_nothing_of_it_is_kept(self):
         self.link.evaluate(
@@ -285,7 +245,18 @@ class Swallows(contextlib.ContextDecorator):
 def swallowed(): bad()
 '''
 
+#: Caught by the program, and by Python itself, with the value that it goes on with.
 VALUES = (
+    ('def f():\n    try: go()\n    except AttributeError: return 1\nf()', '1'),
+    ('def f():\n    try: go()\n    except (KeyError, LookupError, Exception): return 1\nf()', '1'),
+    ('def f():\n    try: go()\n    except: return 1\nf()', '1'),
+    ('import builtins\ndef f():\n    try: go()\n    except builtins.Exception: return 1\nf()', '1'),
+    ('def f():\n    try: go()\n    finally: return 1\nf()', '1'),
+    ('import contextlib\ndef f():\n    with contextlib.suppress(Exception): go()\n    return 1\nf()', '1'),
+    ('list(iter([1]))[next(iter([0]))]', '1'),
+    ('class P:\n    @property\n    def p(self): return self.q\n1 if not hasattr(P(), "p") else 0', '1'),
+    ('class Q:\n    def __getattr__(self, name): raise AttributeError(name)\ngetattr(Q(), "q", 1)', '1'),
+    ('def numbers():\n    yield 1\nfor last in numbers(): pass\nlast', '1'),
     ('list(Seq())', '[0, 1, 2]'),
     ('[one for one in Seq()]', '[0, 1, 2]'),
     ('found = []\nfor one in Seq(): found.append(one)\nfound', '[0, 1, 2]'),
@@ -311,6 +282,14 @@ VALUES = (
 )
 
 HELD = (
+    'def f():\n    try: go()\n    except (KeyError, OSError): return 1\nf()',
+    'def f():\n    try: return 1\n    finally: go()\nf()',
+    'def f():\n    try: 1 / 0\n    except ZeroDivisionError: go()\nf()',
+    'def f():\n    try: 1 / 0\n    except ZeroDivisionError: raise\nf()',
+    'sum(1 / n for n in [0])',
+    'sorted([2, 1], key=lambda n: n.missing)',
+    'class Loud:\n    def __init__(self): raise ValueError(5)\nLoud()',
+    'for n in [0]:\n    1 / n',
     'bad()',
     'bad(\n    1,\n    2)',
     'class Deep:\n    def go(self): return self.on()\n    def on(self): bad()\nDeep().go()',
@@ -342,20 +321,29 @@ class Entering(HoldingCase):
         super().setUp()
         self.link.evaluate(PROGRAM)
 
-    def test_what_python_itself_catches_is_not_held(self):
+    def test_what_is_caught_by_the_program_or_by_python_itself_is_not_held(self):
         for source, value in VALUES:
             with self.subTest(source):
                 outcome = self.link.evaluate(source, suspend=HOLD)
                 self.assertEqual(outcome['type'], 'done', source)
                 self.assertEqual(outcome['values'][0]['repr']['text'], value)
 
-    def test_what_goes_through_calls_of_the_program_alone_is_held(self):
+    def test_what_no_clause_names_and_goes_through_calls_of_the_program_alone_is_held(self):
         for source in HELD:
             with self.subTest(source):
                 self.resume(self.held(source), 'abort')
 
-    def test_what_python_could_have_caught_and_has_not_is_kept_post_mortem(self):
-        for source in ('[getattr][0](Lacks(), "p")', 'look_up(Lacks(), "p")', 'functools.lru_cache()(bad)(1)'):
+    def test_where_it_cannot_be_told_who_catches_it_is_kept_post_mortem(self):
+        for source in (
+            'exec(compile("1 / 0", "<nowhere>", "exec"))',
+            'kinds = [KeyError]\ndef f():\n    try: go()\n    except kinds[0]: return 1\nf()',
+            'import threading\ndef f():\n    with threading.Condition(): go()\nf()',
+            'import asyncio\nasync def f(): go()\nawait f()',
+            'def endless(): return endless()\nendless()',
+            '[getattr][0](Lacks(), "p")',
+            'look_up(Lacks(), "p")',
+            'functools.lru_cache()(bad)(1)',
+        ):
             outcome = self.link.evaluate(source, suspend=HOLD)
             self.assertEqual((outcome['type'], outcome['suspension']['how']), ('suspended', 'post_mortem'), source)
 

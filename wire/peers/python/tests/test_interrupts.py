@@ -15,40 +15,59 @@ from tests.daemon import LONG, Kernel, KernelCase, until
 
 # interrupting
 
+#: The steps of the ladder, in less time.
+QUICK = 'import sys\nladder = sys.modules["imago.interrupts"]\nladder.REPEAT, ladder.TERMINATE, ladder.GIVE_UP = 0.4, 0.8, 1.6'
 LOOP = 'print("on")\nwhile True: len("")'
 # A plain `while True` would not do here: some versions of CPython raise an interrupt at its jump outside of `try`.
 CATCHING = 'print("on")\ntry:\n    for i in range(10**12): n = i\nexcept KeyboardInterrupt: '
 
 
+class InterruptCase(KernelCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.link.evaluate(QUICK)
 
-class Interrupting(KernelCase):
-    def running(self, source):
-        call = self.link.start(source)
+    def running(self, source, **more):
+        call = self.link.start(source, **more)
         call.until_printed('on')
         return call
 
+    def interrupt(self, call):
+        return self.link.call('interrupt', call=call.name).answer()
+
+    def assert_stopped(self, call):
+        self.assertEqual(self.interrupt(call)['outcome'], 'stopped')
+        self.assertEqual(call.answer()['type'], 'interrupted')
+
     def assert_alive(self):
         self.assertEqual(self.link.value('"alive"'), "'alive'")
+
+
+class Interrupting(InterruptCase):
 
     def test_cancel_stops_a_loop_and_what_it_did_is_done(self):
         call = self.running('done = 1\n' + LOOP)
         call.cancel()
         outcome = call.answer()
-        self.assertEqual(outcome['type'], 'interrupted')
-        self.assertEqual(outcome['exception']['type']['name'], 'KeyboardInterrupt')
+        self.assertEqual((outcome['type'], outcome['exception']['type']['name']), ('interrupted', 'KeyboardInterrupt'))
         self.assertEqual(self.link.value('done'), '1')
 
-    def test_interrupt_reports_what_was_seen(self):
-        call = self.running(LOOP)
-        report = self.link.call('interrupt', call=call.name).answer()
-        self.assertEqual(report['outcome'], 'stopped')
-        self.assertEqual(call.answer()['type'], 'interrupted')
-
-    def test_sleeping_reading_and_waiting_code_is_stopped(self):
-        for wait in ('time.sleep(3600)', 'os.read(os.pipe()[0], 1)', 'threading.Event().wait()', 'queue.Queue().get()'):
-            call = self.running('import os, queue, threading, time\nprint("on")\n' + wait)
-            self.assertEqual(self.link.call('interrupt', call=call.name).answer()['outcome'], 'stopped', wait)
-            self.assertEqual(call.answer()['type'], 'interrupted')
+    def test_what_loops_sleeps_reads_or_waits_is_stopped(self):
+        for source in (
+            'while True: pass',
+            'time.sleep(3600)',
+            'os.read(os.pipe()[0], 1)',
+            'threading.Event().wait()',
+            'queue.Queue().get()',
+            'near, far = socket.socketpair()\nnear.recv(1)',
+            'subprocess.run([sys.executable, "-c", "import time; time.sleep(600)"])',
+            'class A:\n    def __eq__(self, other):\n        while True: pass\nA() == 1',
+        ):
+            with self.subTest(source):
+                imports = 'import os, queue, socket, subprocess, sys, threading, time\n'
+                self.assert_stopped(self.running(imports + 'print("on", flush=True)\n' + source))
+                self.assert_alive()
 
     def test_fault_4_code_that_swallows_one_interrupt_is_stopped_by_the_next(self):
         call = self.running(CATCHING + 'print("caught")\nwhile True: len("")')
@@ -59,9 +78,7 @@ class Interrupting(KernelCase):
         self.assertEqual(call.answer()['type'], 'interrupted')
 
     def test_fault_4_an_interrupt_that_was_swallowed_is_repeated(self):
-        call = self.running(CATCHING + 'caught = 1\nwhile True: len("")')
-        self.assertEqual(self.link.call('interrupt', call=call.name).answer()['outcome'], 'stopped')
-        self.assertEqual(call.answer()['type'], 'interrupted')
+        self.assert_stopped(self.running(CATCHING + 'caught = 1\nwhile True: len("")'))
         self.assertEqual(self.link.value('caught'), '1')
 
     def test_code_that_ends_well_in_spite_of_an_interrupt_is_done(self):
@@ -140,8 +157,7 @@ class Interrupting(KernelCase):
 
     def test_a_flood_can_be_interrupted_and_nothing_is_torn(self):
         for _ in range(20 if LONG else 3):
-            call = self.link.start('import time\nprint("on")\nwhile True: print("line of text")')
-            call.until_printed('on')
+            call = self.running('import time\nprint("on")\nwhile True: print("line of text")')
             call.cancel()
             self.assertEqual(call.answer()['type'], 'interrupted')
         self.assert_alive()
@@ -182,13 +198,12 @@ class Races(unittest.TestCase):
         self.race('await', 2_000)
 
 
-class Signals(KernelCase):
+class Signals(InterruptCase):
     def kill(self):
         os.kill(self.kernel.process.pid, signal.SIGINT)
 
     def test_fault_3_c_code_that_looks_at_signals_is_stopped_by_the_daemons_sigint(self):
-        call = self.link.start('import re\nprint("on", flush=True)\nre.match("(a+)+$", "a" * 40 + "b")')
-        call.until_printed('on')
+        call = self.running('import re\nprint("on", flush=True)\nre.match("(a+)+$", "a" * 40 + "b")')
         report = self.link.call('interrupt', call=call.name)
         time.sleep(0.05)
         self.kill()
@@ -235,55 +250,48 @@ class Signals(KernelCase):
             self.assertEqual(kernel.link.value('1'), '1')
 
 
-class Beside(unittest.TestCase):
+class Beside(InterruptCase):
     """Evaluations that run beside a script which holds the main thread."""
 
+    settings = {'script': 'import time\nbeats = 0\nwhile True:\n    beats += 1\n    time.sleep(0.001)\n'}
+
     def test_they_are_interrupted_as_well_and_the_script_is_not(self):
-        with Kernel(script='import time\nbeats = 0\nwhile True:\n    beats += 1\n    time.sleep(0.001)\n') as kernel:
-            link = kernel.link
-            chance = random.Random(3)
-            for _ in range(20 if LONG else 4):
-                call = link.start(LOOP)
-                call.until_printed('on')
-                call.cancel()
-                self.assertEqual(call.answer()['type'], 'interrupted')
-            for _ in range(80 if LONG else 20):
-                first = link.start('n = 0\nfor i in range(%d): n += i' % chance.randrange(1, 4000))
-                second = link.start('print("x")\nm = 0\nfor i in range(2000): m += i\nm')
-                first.cancel()
-                first.answer()
-                self.assertEqual(second.answer()['type'], 'done')
-            before = int(link.value('beats'))
-            until(lambda: int(link.value('beats')) > before)
+        chance = random.Random(3)
+        for _ in range(20 if LONG else 4):
+            call = self.running(LOOP)
+            call.cancel()
+            self.assertEqual(call.answer()['type'], 'interrupted')
+        for _ in range(80 if LONG else 20):
+            first = self.link.start('n = 0\nfor i in range(%d): n += i' % chance.randrange(1, 4000))
+            second = self.link.start('print("x")\nm = 0\nfor i in range(2000): m += i\nm')
+            first.cancel()
+            first.answer()
+            self.assertEqual(second.answer()['type'], 'done')
+        before = int(self.link.value('beats'))
+        until(lambda: int(self.link.value('beats')) > before)
 
     def test_one_that_was_caught_there_is_repeated(self):
-        with Kernel(script='import time\nwhile True: time.sleep(0.01)') as kernel:
-            for _ in range(2):
-                call = kernel.link.start(CATCHING + 'caught = 1\nfor i in range(10**12): n = i')
-                call.until_printed('on')
-                self.assertEqual(kernel.link.call('interrupt', call=call.name).answer()['outcome'], 'stopped')
-                self.assertEqual(call.answer()['type'], 'interrupted')
-                self.assertEqual(kernel.link.value('caught'), '1')
+        for _ in range(2):
+            self.assert_stopped(self.running(CATCHING + 'caught = 1\nfor i in range(10**12): n = i'))
+            self.assertEqual(self.link.value('caught'), '1')
 
     def test_a_blocking_call_there_is_reported_as_going_on(self):
-        with Kernel(script='import time\nwhile True: time.sleep(0.01)') as kernel:
-            gate = os.path.join(kernel.folder, 'gate')
-            os.mkfifo(gate)
-            for _ in range(10):
-                call = kernel.link.start('import os\nprint("on", flush=True)\nos.open("gate", os.O_RDONLY)\nlater = 1')
-                call.until_printed('on')
-                report = kernel.link.call('interrupt', call=call.name).answer()
-                if report['outcome'] != 'stopped':
-                    break
-                # It was hit before it came to the call.
-                call.answer()
-            self.assertEqual(report['outcome'], 'still_running')
-            self.assertIn('takes effect when that call returns', report['message'])
-            self.assertNotIn('never signals', report['message'])
-            # Or it had still not come to the call, and never does.
-            until(lambda: opens(gate) or not call.answers.empty())
-            self.assertEqual(call.answer()['type'], 'interrupted')
-            self.assertEqual(kernel.link.value('1'), '1')
+        gate = os.path.join(self.kernel.folder, 'gate')
+        os.mkfifo(gate)
+        for _ in range(10):
+            call = self.running('import os\nprint("on", flush=True)\nos.open("gate", os.O_RDONLY)\nlater = 1')
+            report = self.interrupt(call)
+            if report['outcome'] != 'stopped':
+                break
+            # It was hit before it came to the call.
+            call.answer()
+        self.assertEqual(report['outcome'], 'still_running')
+        self.assertIn('takes effect when that call returns', report['message'])
+        self.assertNotIn('never signals', report['message'])
+        # Or it had still not come to the call, and never does.
+        until(lambda: opens(gate) or not call.answers.empty())
+        self.assertEqual(call.answer()['type'], 'interrupted')
+        self.assert_alive()
 
 
 def opens(gate):
@@ -305,29 +313,20 @@ DEAF = (
 )
 
 
-#: The same steps, in less time.
-QUICK = 'import sys\nladder = sys.modules["imago.interrupts"]\nladder.REPEAT, ladder.TERMINATE, ladder.GIVE_UP = 0.4, 0.8, 1.6'
+class Ladder(InterruptCase):
+    def pid_in(self, name):
+        """The process that has written its number into this file."""
+        path = os.path.join(self.kernel.folder, name)
+        until(lambda: os.path.exists(path) and os.path.getsize(path) > 0)
+        with open(path, encoding='utf-8') as file:
+            return file.read().strip()
 
-
-class Ladder(KernelCase):
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.link.evaluate(QUICK)
-
-    def running(self, source):
-        call = self.link.start(source)
-        call.until_printed('on')
-        return call
-
-    def interrupt(self, call):
-        return self.link.call('interrupt', call=call.name).answer()
-
-    def assert_stopped(self, source):
-        call = self.running(source)
-        self.assertEqual(self.interrupt(call)['outcome'], 'stopped', source)
-        self.assertEqual(call.answer()['type'], 'interrupted')
-        self.assertEqual(self.link.value('"alive"'), "'alive'")
+    def let_hear(self, call):
+        """Lets ``DEAF`` come to its end."""
+        path = os.path.join(self.kernel.folder, 'hear')
+        open(path, 'w').close()
+        self.assertEqual(call.answer()['values'][0]['repr']['text'], "'heard'")
+        os.unlink(path)
 
     def is_alive(self, pid):
         try:
@@ -336,16 +335,6 @@ class Ladder(KernelCase):
         except OSError:
             return False
 
-    def test_loops_waits_and_reads_are_stopped(self):
-        read = 'import socket\na, b = socket.socketpair()\nprint("on", flush=True)\na.recv(1)'
-        for source in (
-            'print("on")\nwhile True: pass',
-            'import time\nprint("on")\ntime.sleep(600)',
-            read,
-            'import sys\nprint("on")\nclass A:\n    def __eq__(self, other):\n        while True: pass\nA() == 1',
-        ):
-            self.assert_stopped(source)
-
     def test_the_report_says_how_long_it_took_to_stop_apart_from_how_long_the_call_had_run(self):
         call = self.running('import time\ntime.sleep(1.2)\nprint("on", flush=True)\nwhile True: pass')
         message = self.interrupt(call)['message']
@@ -353,23 +342,11 @@ class Ladder(KernelCase):
         ran = call.answer()['elapsed_ms'] / 1000
         self.assertTrue(message.endswith('it had run for %.1f s' % ran), (message, ran))
 
-    def test_a_wait_for_a_child_process_is_stopped_and_the_child_with_it(self):
-        call = self.running(
-            'import subprocess, sys\nprint("on", flush=True)\nsubprocess.run([%r, "-c", "import time; time.sleep(600)"])'
-            % sys.executable
-        )
-        self.assertEqual(self.interrupt(call)['outcome'], 'stopped')
-        self.assertEqual(call.answer()['type'], 'interrupted')
-
     def test_fault_3_c_code_that_waits_for_a_child_is_stopped_by_way_of_the_child(self):
         # While `system` waits, it has the whole process ignore SIGINT.
         call = self.running('import os\nprint("on", flush=True)\nos.system("echo $$ > child; exec sleep 600")\nlater = 1')
-        path = os.path.join(self.kernel.folder, 'child')
-        until(lambda: os.path.exists(path) and os.path.getsize(path) > 0)
-        with open(path, encoding='utf-8') as file:
-            pid = file.read().strip()
-        self.assertEqual(self.interrupt(call)['outcome'], 'stopped')
-        self.assertEqual(call.answer()['type'], 'interrupted')
+        pid = self.pid_in('child')
+        self.assert_stopped(call)
         self.assertFalse(self.is_alive(pid))
         self.assertEqual(self.link.value('"later" in globals()'), 'False')
 
@@ -378,13 +355,9 @@ class Ladder(KernelCase):
             'import os\nprint("on", flush=True)\n'
             'os.system("trap \'\' INT; echo $$ > stubborn; while true; do sleep 0.1; done")'
         )
-        path = os.path.join(self.kernel.folder, 'stubborn')
-        until(lambda: os.path.exists(path) and os.path.getsize(path) > 0)
-        with open(path, encoding='utf-8') as file:
-            pid = file.read().strip()
-        self.assertEqual(self.interrupt(call)['outcome'], 'stopped')
+        pid = self.pid_in('stubborn')
+        self.assert_stopped(call)
         self.assertFalse(self.is_alive(pid))
-        self.assertEqual(call.answer()['type'], 'interrupted')
 
     def test_children_of_earlier_calls_and_in_sessions_of_their_own_are_left_alone(self):
         sleep = '[%r, "-c", "import time; time.sleep(600)"]' % sys.executable
@@ -394,9 +367,7 @@ class Ladder(KernelCase):
         )
         report = self.interrupt(call)
         self.assertEqual(report['outcome'], 'still_running')
-        open(os.path.join(self.kernel.folder, 'hear'), 'w').close()
-        self.assertEqual(call.answer()['type'], 'done')
-        os.unlink(os.path.join(self.kernel.folder, 'hear'))
+        self.let_hear(call)
         self.assertNotEqual(self.link.value('mine.wait(10)'), '0')
         self.assertEqual(self.link.value('(before.poll(), apart.poll())'), '(None, None)')
         self.link.evaluate('for one in (before, apart): one.kill(); one.wait()')
@@ -410,23 +381,18 @@ class Ladder(KernelCase):
         )
         call = self.running('own = subprocess.Popen(%s)\ngo.set(); done.wait()\n' % sleep + DEAF)
         self.assertEqual(self.interrupt(call)['outcome'], 'still_running')
-        open(os.path.join(self.kernel.folder, 'hear'), 'w').close()
-        self.assertEqual(call.answer()['type'], 'done')
-        os.unlink(os.path.join(self.kernel.folder, 'hear'))
+        self.let_hear(call)
         self.assertEqual(self.link.value('others.poll()'), 'None')
         self.link.evaluate('for one in (own, others): one.kill(); one.wait()')
 
     def test_fault_4_code_that_swallows_every_interrupt_is_told_of_with_its_place_and_how_often_it_was_asked(self):
-        call = self.link.start(DEAF, file='/app/deaf.py', line=10)
-        call.until_printed('on')
+        call = self.running(DEAF, file='/app/deaf.py', line=10)
         report = self.interrupt(call)
         self.assertEqual((report['outcome'], report['offer']), ('still_running', 'restart'))
         self.assertIn('/app/deaf.py:14 in <module>', report['message'])
         self.assertIn('raised in it twice', report['message'])
         self.assertIn('raised in it 4 times', self.interrupt(call)['message'])
-        open(os.path.join(self.kernel.folder, 'hear'), 'w').close()
-        self.assertEqual(call.answer()['values'][0]['repr']['text'], "'heard'")
-        os.unlink(os.path.join(self.kernel.folder, 'hear'))
+        self.let_hear(call)
         self.assertEqual(self.link.value('1'), '1')
 
 
@@ -434,16 +400,3 @@ class Lasting(unittest.TestCase):
     def test_it_is_said_as_exactly_as_it_matters(self):
         said = [lasted(seconds) for seconds in (0, 0.0004, 0.0854, 0.9996, 7.40455, 59.96, 185.2)]
         self.assertEqual(said, ['0 ms', '0 ms', '85 ms', '1.0 s', '7.4 s', '1 min 0 s', '3 min 5 s'])
-
-
-class Ending(unittest.TestCase):
-    def test_a_script_that_leaves_because_the_image_ends_has_not_returned(self):
-        with Kernel(script='import time\nwhile True: time.sleep(0.01)') as kernel:
-            told = [kernel.link.notes.get(timeout=20)]
-            kernel.link.call('stop').answer()
-            kernel.process.wait(20)
-            kernel.link.ended.wait(20)
-            while not kernel.link.notes.empty():
-                told.append(kernel.link.notes.get())
-            states = [note['params']['state'] for note in told if note['name'] == 'script']
-            self.assertEqual(states, ['running'])

@@ -1,6 +1,7 @@
 """The package installed with pip, without network, into an environment that has nothing else."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -46,9 +47,38 @@ class Installed(ProgramCase):
         self.check()
         made = {name for name in files(PACKAGE) - before if not name.endswith('.py')}
         self.assertEqual(made, set())
-        listed = run(self.python, '-m', 'pip', 'show', 'imago')
+        listed = run(self.python, '-m', 'pip', 'show', 'imago-agent')
         self.assertIn('Version: %s' % imago.__version__, listed)
         self.assertEqual(run(self.python, '-m', 'pip', 'check').strip(), 'No broken requirements found.')
+
+
+class BesideAnother(ProgramCase):
+    """The package where pip has put the ``imago`` of PyPI, a forensics tool, into the same folder."""
+
+    def beside(self, metadata, summary):
+        folder = tempfile.mkdtemp(prefix='imago-site-')
+        self.addCleanup(shutil.rmtree, folder)
+        os.symlink(os.path.join(PACKAGE, 'imago'), os.path.join(folder, 'imago'))
+        os.makedirs(os.path.dirname(os.path.join(folder, metadata)))
+        with open(os.path.join(folder, metadata), 'w') as file:
+            file.write('Metadata-Version: 2.1\nName: imago\nSummary: %s\n' % summary)
+        program = self.program('import imago\nimago.listen()\nimago.listen()\nwait_for_end()', path=folder)
+        program.announcement()
+        self.assertEqual(program.end(), 0)
+        return bytes(program.printed[2]).decode()
+
+    def test_listening_warns_once_of_another_distribution_whose_files_are_called_the_same(self):
+        theirs = 'Imago is a python tool that extract digital evidences from images.'
+        for metadata in ('imago-1.0.5.dist-info/METADATA', 'imago-1.0.5-py3.11.egg-info/PKG-INFO'):
+            said = self.beside(metadata, theirs)
+            self.assertEqual(said.count('RuntimeWarning'), 1, said)
+            self.assertIn('another distribution called imago (1.0.5)', said)
+            self.assertIn('pip uninstall imago', said)
+
+    def test_our_own_distribution_is_none_of_another_under_the_name_that_it_had_before(self):
+        self.assertEqual(self.beside('imago-0.1.0.dist-info/METADATA', imago_build.SUMMARY), '')
+        self.assertEqual(self.beside('imago_agent-0.1.0.dist-info/METADATA', imago_build.SUMMARY), '')
+        self.assertEqual(self.beside('imago-notes/METADATA', 'notes'), '')
 
 
 class Built(unittest.TestCase):
@@ -59,10 +89,10 @@ class Built(unittest.TestCase):
 
     def test_a_wheel_holds_every_module_and_is_the_same_each_time(self):
         name = imago_build.build_wheel(self.folder)
-        self.assertEqual(name, 'imago-%s-py3-none-any.whl' % imago.__version__)
+        self.assertEqual(name, 'imago_agent-%s-py3-none-any.whl' % imago.__version__)
         with zipfile.ZipFile(os.path.join(self.folder, name)) as wheel:
             held = {name for name in wheel.namelist() if name.startswith('imago/')}
-            record = wheel.read('imago-%s.dist-info/RECORD' % imago.__version__).decode()
+            record = wheel.read('imago_agent-%s.dist-info/RECORD' % imago.__version__).decode()
             self.assertEqual({line.split(',')[0] for line in record.splitlines()}, set(wheel.namelist()))
         modules = {name for name in files(os.path.join(PACKAGE, 'imago')) if name.endswith('.py')}
         self.assertEqual(held, {'imago/' + name for name in modules})
@@ -95,7 +125,9 @@ def files(folder):
 def run(*command):
     """What a command prints; with a PATH that has Python's own directory and the system's tools, but no Node."""
     env = {name: value for name, value in os.environ.items() if name not in ('PYTHONPATH', 'PIP_FIND_LINKS')}
-    done = subprocess.run(command, env=dict(env, PATH='/usr/bin:/bin'), capture_output=True, text=True, timeout=LONG)
+    # What pip compiles of itself is used but a few times.
+    env.update(PATH='/usr/bin:/bin', PYTHONDONTWRITEBYTECODE='1')
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=LONG)
     if done.returncode:
         raise AssertionError('%s\n%s\n%s' % (' '.join(command), done.stdout, done.stderr))
     return done.stdout

@@ -6,17 +6,11 @@ import ctypes
 import dataclasses
 import enum
 import functools
-import json
-import sys
-import types
 import typing
 import unittest
 
-from imago.handles import Handles
-from imago.looking.classes import hierarchy, slots
-from tests.looking_program import Program
-from tests.looking_support import FIRED, TRAPS, Meta, hook, make
-
+from tests.looking_image import ImageCase
+from tests.looking_support import FIRED, hooks
 
 try:
     import attrs
@@ -25,20 +19,15 @@ except ImportError:
     attrs = pydantic = None
 
 
-class Classes(unittest.TestCase):
-    maxDiff = None
-
-    def look(self, answer, value, name="x", limit=100):
-        image = types.SimpleNamespace(namespace={"x": value}, handles=Handles("abcd1234"))
-        looked = answer(image, {"name": name, "limit": limit})
-        json.dumps(looked, ensure_ascii=False, allow_nan=False).encode("utf-8")
-        self.assertEqual("found", looked["type"], looked)
-        return looked["value"]
+class Classes(ImageCase):
+    def look(self, look, value, limit=100):
+        self.namespace["x"] = value
+        return self.found(look, name="x", limit=limit)
 
     def rows(self, value):
         """`kind name: annotation = default` of each slot, with the bare name of the class it is from."""
         lines = []
-        for row in self.look(slots, value)["slots"]:
+        for row in self.look("slots", value)["slots"]:
             note = "" if row["annotation"] is None else f": {row['annotation']}"
             default = "" if row["default"] is None else f" = {row['default']}"
             lines.append(f"{row['kind']} {row['name']}{note}{default} ({row['from'].rpartition('.')[2]})")
@@ -99,13 +88,10 @@ class Slots(Classes):
         self.assertEqual(["slot usual (Plain)", "slot odd (this instance)"], self.rows(one))
 
     def test_slots_properties_and_descriptors_are_told_apart(self):
-        class Described:
-            __get__ = hook("__get__")
-
         class Slotted:
             __slots__ = ("bare", "noted")
             noted: int
-            described = Described()
+            described = type("Described", (), hooks("__get__"))()
 
             @property
             def computed(self) -> str:
@@ -195,7 +181,7 @@ class Slots(Classes):
 
     def test_a_limit_is_kept_and_the_total_told(self):
         many = type("Many", (), {f"a{number:03}": number for number in range(300)})
-        seen = self.look(slots, many, limit=10)
+        seen = self.look("slots", many, limit=10)
         self.assertEqual((10, 300), (len(seen["slots"]), seen["total"]))
 
 
@@ -213,56 +199,33 @@ class Standing(Classes):
         class Both(Left, Right):
             pass
 
-        seen = self.look(hierarchy, Top)
+        seen = self.look("hierarchy", Top)
         self.assertEqual("ABCMeta", seen["metaclass"]["name"])
         below = [(row["type"]["name"], row["depth"]) for row in seen["subclasses"]]
         self.assertEqual([("Left", 1), ("Both", 2), ("Right", 1)], below)
         self.assertEqual(3, seen["total"])
         self.assertEqual((__file__, True), (seen["file"], type(seen["line"]) is int))
-        seen = self.look(hierarchy, Both())
+        seen = self.look("hierarchy", Both())
         self.assertEqual(["Left", "Right"], [base["name"] for base in seen["bases"]])
         self.assertEqual(["Left", "Right", "Top", "ABC", "object"], [one["name"] for one in seen["ancestors"]])
 
     def test_the_root_of_all_classes_is_counted_and_cut(self):
-        below = self.look(hierarchy, Exception, limit=1000)["subclasses"]
+        below = self.look("hierarchy", Exception, limit=1000)["subclasses"]
         self.assertEqual([], [row for row in below if (row["type"]["module"] or "").startswith("imago")])
-        seen = self.look(hierarchy, object, limit=5)
+        seen = self.look("hierarchy", object, limit=5)
         self.assertEqual((None, [], []), (seen["metaclass"], seen["bases"], seen["ancestors"]))
         self.assertEqual(5, len(seen["subclasses"]))
         self.assertGreater(seen["total"], 300)
-        self.assertIn("ABCMeta", [row["type"]["name"] for row in self.look(hierarchy, type)["subclasses"]])
+        self.assertIn("ABCMeta", [row["type"]["name"] for row in self.look("hierarchy", type)["subclasses"]])
 
 
-class InFiles(Program):
     def test_a_class_of_a_loaded_module_is_found_by_its_dotted_name(self):
-        self.load("orders", "class Order:\n    size: int = 1\n")
-        place = hierarchy(self.image, {"name": "shop.orders.Order", "limit": 5})["value"]
-        self.assertEqual((self.path("orders"), 1), (place["file"], place["line"]))
-        row = slots(self.image, {"name": "shop.orders.Order", "limit": 5})["value"]["slots"][0]
-        self.assertEqual(("class", "size", "shop.orders.Order"), (row["kind"], row["name"], row["from"]))
-        self.assertEqual("not_found", slots(self.image, {"name": "shop.orders.Ordr", "limit": 5})["type"])
-
-
-class Quiet(Classes):
-    def test_no_hook_of_a_class_or_its_metaclass_is_run(self):
-        class Below(TRAPS[object], metaclass=Meta):
-            field: make() if sys.version_info < (3, 14) else int = make()
-            _fields = make(tuple)
-
-        FIRED.clear()
-        for value in [*TRAPS.values(), Meta, Below, make(), make(list), make(dict)]:
-            for answer in (slots, hierarchy):
-                self.look(answer, value)
-        self.assertEqual([], FIRED)
-
-    def test_fields_that_lie_about_what_they_are_run_nothing(self):
-        lies = {"__dataclass_fields__": make(dict), "__attrs_attrs__": make(tuple), "__pydantic_fields__": make(dict)}
-        liar = type("Liar", (), {**lies, "__annotations__": make(dict), "_member_map_": make(dict)})
-        FIRED.clear()
-        self.look(slots, liar)
-        odd = {"__dataclass_fields__": {"x": make()}, "__annotations__": {"y": make()}}
-        self.look(slots, type("Odd", (), odd))
-        self.assertEqual([], FIRED)
+        module = self.load("orders", "class Order:\n    size: int = 1\n")
+        place = self.found("hierarchy", name="orders.Order", limit=5)
+        self.assertEqual((module.__file__, 1), (place["file"], place["line"]))
+        row = self.found("slots", name="orders.Order", limit=5)["slots"][0]
+        self.assertEqual(("class", "size", "orders.Order"), (row["kind"], row["name"], row["from"]))
+        self.assert_not_found("slots", name="orders.Ordr", limit=5)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""Definitions: the source of a name, where it stands, and whether it is what runs."""
+"""Definitions: the source of a name, where it stands, whether it is what runs, and what is seen through on the way."""
 
+import sys
 import unittest
 
-from imago import looking
-from imago.looking.definitions import definition
 from tests.looking_image import ImageCase
 
 SHOP = '''
@@ -64,92 +63,196 @@ SHOP = '''
     )
 '''
 
+WRAPPING = '''
+    import contextlib
+    import functools
+
+
+    def logged(function):
+        @functools.wraps(function)
+        def inner(*args, **kwargs):
+            return function(*args, **kwargs)
+        return inner
+
+
+    def copied(function):
+        def inner(*args):
+            return function(*args)
+        inner.__name__ = function.__name__
+        inner.__qualname__ = function.__qualname__
+        return inner
+
+
+    def replaced(function):
+        def instead():
+            return 1
+        return instead
+
+
+    class Counted:
+        def __init__(self, function):
+            functools.update_wrapper(self, function)
+
+        def __call__(self):
+            return 1
+
+
+    @logged
+    @functools.lru_cache(maxsize=None)
+    def cached(x):
+        return x
+
+
+    @contextlib.contextmanager
+    def opened(x):
+        yield x
+
+
+    @copied
+    def quiet(x):
+        return x
+
+
+    @replaced
+    def gone(x):
+        return x
+
+
+    @Counted
+    def counted():
+        return 2
+
+
+    def add(a, b, c=3):
+        return a + b
+
+
+    three = functools.partial(add, 1, c=4)
+
+
+    class Holder:
+        @functools.cached_property
+        def slow(self):
+            return 1
+
+        half = functools.partialmethod(add, 2)
+
+        @property
+        def plain(self):
+            return 1
+
+        @staticmethod
+        def load(path):
+            return path
+
+
+    @functools.singledispatch
+    def show(x):
+        return x
+'''
+
+MADE = '''
+    import dataclasses
+    import enum
+    import typing
+    from collections import namedtuple
+
+
+    @dataclasses.dataclass
+    class Item:
+        name: str
+        price: int = 1
+
+
+    class Pair(namedtuple("Pair", "a b")):
+        pass
+
+
+    class Colour(enum.Enum):
+        RED = 1
+        BLUE = 2
+
+
+    @typing.overload
+    def size(x: int) -> int: ...
+    @typing.overload
+    def size(x: str) -> str: ...
+    def size(x):
+        return x
+
+
+    space = {}
+    exec("def hidden(): pass", space)
+    hidden = space["hidden"]
+'''
+
 
 class Places(ImageCase):
     def setUp(self):
         super().setUp()
         self.shop = self.load("shop", SHOP)
-        self.namespace["shop"] = self.shop
-
-    def place(self, name):
-        value = self.define(name)
-        self.assertEqual((self.shop.__file__, "file", None), (value["file"], value["origin"], value["because"]), value)
-        self.assertEqual([], value["wrappers"] if value["kind"] != "property" else [])
-        return value["kind"], value["qualified"], value["line"], value["end_line"]
-
-    def test_functions_methods_and_classes_have_lines(self):
-        self.assertEqual(("function", "shop.checkout", 46, 50), self.place("shop.checkout"))
-        self.assertEqual(("method", "shop.Order.total", 22, 23), self.place("shop.Order.total"))
-        self.assertEqual(("class", "shop.Order", 12, 43), self.place("shop.Order"))
-        self.assertEqual(("method", "shop.Order.Line.cost", 42, 43), self.place("shop.Order.Line.cost"))
-        self.assertEqual(("class", "shop.Order.Line", 41, 43), self.place("shop.Order.Line"))
-        self.assertTrue(self.source("shop.Order.total").startswith("    def total(self):"))
-
-    def test_a_name_of_a_loaded_module_needs_no_import(self):
-        del self.namespace["shop"]
-        self.assertEqual(("method", "shop.Order.total", 22, 23), self.place("shop.Order.total"))
-        self.assertEqual(("module", "shop", 1, 56), self.place("shop"))
-
-    def test_a_method_is_found_from_an_instance_from_itself_and_from_a_handle(self):
         self.namespace["order"] = self.shop.Order([1])
         self.namespace["bound"] = self.namespace["order"].total
-        handle = self.image.handles.keep_value(self.namespace["bound"])
-        for name in ("order.total", "bound", handle):
-            self.assertEqual(("method", "shop.Order.total", 22, 23), self.place(name))
-
-    def test_nested_functions_and_lambdas(self):
         self.namespace["pay"] = self.shop.checkout(None)
-        self.assertEqual(("function", "shop.checkout.<locals>.pay", 47, 48), self.place("pay"))
-        kind, qualified, line, end = self.place("shop.double")
-        self.assertEqual(("function", "shop.<lambda>", 54, 56), (kind, qualified, line, end))
-        self.assertEqual("double = lambda x: (\n    x * 2\n)", self.source("shop.double"))
 
-    def test_variables_and_constants_have_their_assignment(self):
-        self.assertEqual(("constant", "shop.LIMIT", 7, 7), self.place("shop.LIMIT"))
-        self.assertEqual(("variable", "shop.limits", 8, 9), self.place("shop.limits"))
-        self.assertEqual("LIMIT = 3", self.source("shop.LIMIT"))
-        self.assertIn("It holds an instance of int.", self.define("shop.LIMIT")["notes"])
-        self.assertEqual(("variable", "shop.Order.currency", 15, 15), self.place("shop.Order.currency"))
+    def test_each_sort_of_name_has_its_place(self):
+        handle = self.handles.keep_value(self.namespace["bound"])
+        for name, place in {
+            "shop": ("module", "shop", 1, 56),
+            "shop.checkout": ("function", "shop.checkout", 46, 50),
+            "shop.Order.total": ("method", "shop.Order.total", 22, 23),
+            "shop.Order": ("class", "shop.Order", 12, 43),
+            "shop.Order.Line.cost": ("method", "shop.Order.Line.cost", 42, 43),
+            "shop.Order.Line": ("class", "shop.Order.Line", 41, 43),
+            "shop.Order.load": ("method", "shop.Order.load", 33, 35),
+            "shop.Order.empty": ("method", "shop.Order.empty", 37, 39),
+            "order.total": ("method", "shop.Order.total", 22, 23),
+            "bound": ("method", "shop.Order.total", 22, 23),
+            handle: ("method", "shop.Order.total", 22, 23),
+            "pay": ("function", "shop.checkout.<locals>.pay", 47, 48),
+            "shop.double": ("function", "shop.<lambda>", 54, 56),
+            "shop.LIMIT": ("constant", "shop.LIMIT", 7, 7),
+            "shop.limits": ("variable", "shop.limits", 8, 9),
+            "shop.Order.currency": ("variable", "shop.Order.currency", 15, 15),
+            "order.paid": ("variable", "shop.Order.paid", 19, 19),
+            "shop.Order.size": ("property", "shop.Order.size", 25, 27),
+            "order.size": ("property", "shop.Order.size", 25, 27),
+        }.items():
+            with self.subTest(name):
+                value = self.define(name)
+                self.assertEqual(place, (value["kind"], value["qualified"], value["line"], value["end_line"]))
+                self.assertEqual((self.shop.__file__, "file", None), (value["file"], value["origin"], value["because"]))
 
-    def test_an_attribute_of_an_instance_is_found_where_a_method_assigns_it(self):
-        self.namespace["order"] = self.shop.Order([1])
-        self.assertEqual(("variable", "shop.Order.paid", 19, 19), self.place("order.paid"))
-        self.assertIn("It is also assigned on line 31.", self.define("order.items")["notes"])
+    def test_the_source_of_a_name_is_that_of_its_statement(self):
+        self.assertTrue(self.source("shop.Order.total").startswith("    def total(self):"))
+        for name, source in {
+            "shop.LIMIT": "LIMIT = 3",
+            "shop.double": "double = lambda x: (\n    x * 2\n)",
+            "shop.Point": 'Point = namedtuple("Point", "x y")',
+        }.items():
+            self.assertEqual(source, self.source(name))
 
-    def test_a_property_shows_its_getter_and_says_where_the_setter_stands(self):
-        for name in ("shop.Order.size", "order.size"):
-            self.namespace["order"] = self.shop.Order([1])
-            self.assertEqual(("property", "shop.Order.size", 25, 27), self.place(name))
-        value = self.define("shop.Order.size")
-        self.assertEqual([{"name": "property", "file": None, "line": None}], value["wrappers"])
-        self.assertEqual([f"It has a setter, on line 29 of {self.shop.__file__}."], value["notes"])
-
-    def test_static_and_class_methods_say_so(self):
-        for name, line in (("load", 33), ("empty", 37)):
-            value = self.define(f"shop.Order.{name}")
-            self.assertEqual(("method", line), (value["kind"], value["line"]))
-            self.assertEqual(1, len(value["wrappers"]))
-
-    def test_a_class_that_a_call_made_stands_where_it_is_assigned(self):
-        value = self.define("shop.Point")
-        self.assertEqual('Point = namedtuple("Point", "x y")', value["source"]["text"])
-        self.assertIn("It was made by a call, not by a class statement.", value["notes"])
+    def test_what_else_there_is_to_know_stands_in_the_notes(self):
+        for name, note in {
+            "shop.LIMIT": "It holds an instance of int.",
+            "order.items": "It is also assigned on line 31.",
+            "shop.Order.size": f"It has a setter, on line 29 of {self.shop.__file__}.",
+            "shop.Point": "It was made by a call, not by a class statement.",
+        }.items():
+            self.assertIn(note, self.define(name)["notes"])
 
     def test_a_long_source_is_cut_and_can_be_read_on(self):
-        value = self.define("shop.Order", max_length=20)
-        source = value["source"]
+        source = self.define("shop.Order", max_length=20)["source"]
         self.assertEqual((20, True), (len(source["text"]), source["truncated"]))
-        piece = looking.more(self.image.handles, {"handle": source["handle"], "from": 20, "count": 10_000})
-        self.assertEqual(self.source("shop.Order"), source["text"] + piece["value"]["text"])
+        piece = self.more(source["handle"], 20, 10_000)
+        self.assertEqual(self.source("shop.Order"), source["text"] + piece["text"])
         self.assertEqual(source["original_len"], len(self.source("shop.Order")))
 
     def test_contexts_tell_whose_names_a_definition_uses(self):
-        module = self.load("uses", "import os.path\nimport shop\nfrom shop import checkout\n\n\n"
-                           "def run():\n    return os.getcwd(), checkout(shop.Order), len(LIMIT)\n\n\nLIMIT = []\n")
-        self.namespace["uses"] = module
-        contexts = self.define("uses.run", contexts=True)["contexts"]
+        source = "import os.path\nimport shop\nfrom shop import checkout\n\n\ndef run():\n"
+        self.load("uses", source + "    return os.getcwd(), checkout(shop.Order), len(LIMIT)\n\n\nLIMIT = []\n")
         expected = {"builtins": ["len"], "os": ["getcwd"], "shop": ["Order", "checkout"], "uses": ["LIMIT"]}
-        self.assertEqual(expected, contexts)
+        self.assertEqual(expected, self.define("uses.run", contexts=True)["contexts"])
         self.assertNotIn("contexts", self.define("uses.run"))
 
     def test_an_imported_name_is_followed_to_where_it_is_assigned(self):
@@ -164,31 +267,121 @@ class Places(ImageCase):
         self.assertEqual("constant", self.define("größe.ÄRA")["kind"])
 
 
+class Wrappers(ImageCase):
+    def setUp(self):
+        super().setUp()
+        self.module = self.load("wrapping", WRAPPING)
+
+    def names(self, name):
+        return [wrapper["name"] for wrapper in self.define(name)["wrappers"]]
+
+    def test_wrappers_are_seen_through_outermost_first_and_said(self):
+        for name, wrappers in {
+            "cached": ["wrapping.logged", "functools.lru_cache"],
+            "opened": ["contextlib.contextmanager"],
+            "quiet": ["wrapping.copied"],
+            "counted": ["wrapping.Counted"],
+            "three": ["functools.partial"],
+            "Holder.slow": ["functools.cached_property"],
+            "Holder.half": ["functools.partialmethod"],
+            "Holder.plain": ["property"],
+            "Holder.load": ["staticmethod"],
+            "show": ["functools.singledispatch"],
+        }.items():
+            self.assertEqual(wrappers, self.names(f"wrapping.{name}"), name)
+            value = self.define(f"wrapping.{name}")
+            self.assertIn("def", value["source"]["text"])
+            self.assertEqual(self.module.__file__, value["file"])
+        value = self.define("wrapping.cached")
+        self.assertTrue(value["source"]["text"].startswith("@logged\n@functools.lru_cache(maxsize=None)\ndef cached"))
+        place = (value["wrappers"][0]["file"], value["wrappers"][0]["line"], value["kind"])
+        self.assertEqual((self.module.__file__, 7, "function"), place)
+
+    def test_a_partial_application_says_what_it_gives(self):
+        value = self.define("wrapping.three")
+        self.assertEqual(("wrapping.add", "function"), (value["qualified"], value["kind"]))
+        self.assertIn("The partial application gives it (1, c=4).", value["notes"])
+
+    def test_a_function_that_was_put_in_the_place_of_another_says_so(self):
+        value = self.define("wrapping.gone")
+        self.assertEqual("wrapping.replaced.<locals>.instead", value["qualified"])
+        self.assertIn("defines `gone` under replaced", value["notes"][0])
+
+    def test_a_circle_of_wrappers_ends(self):
+        self.evaluate("def one(): pass\ndef two(): pass\none.__wrapped__, two.__wrapped__ = two, one\n")
+        self.assertEqual(1, len(self.names("one")))
+
+
+class Generated(ImageCase):
+    def setUp(self):
+        super().setUp()
+        self.load("made", MADE)
+
+    def test_a_generated_method_shows_its_class_and_says_so(self):
+        value = self.define("made.Item.__init__")
+        self.assertTrue(value["source"]["text"].startswith("@dataclasses.dataclass\nclass Item:"))
+        self.assertIn("`__init__` has no text of its own: dataclasses generated it", value["notes"][0])
+
+    def test_fields_and_members_have_their_lines(self):
+        self.namespace["item"] = sys.modules["made"].Item("a")
+        self.assertEqual("    name: str", self.source("item.name"))
+        value = self.define("made.Colour.BLUE")
+        self.assertEqual(("constant", "    BLUE = 2"), (value["kind"], value["source"]["text"]))
+
+    def test_an_overloaded_function_shows_what_runs_and_where_the_declarations_are(self):
+        value = self.define("made.size")
+        self.assertEqual("def size(x):\n    return x", value["source"]["text"])
+        self.assertIn("It is overloaded: the declarations stand on lines 23, 25.", value["notes"])
+
+    def test_code_whose_text_nobody_kept_says_why_there_is_no_source(self):
+        value = self.define("made.hidden")
+        self.assertEqual((None, "unknown", None), (value["source"], value["origin"], value["current"]))
+        self.assertIn("<string>", value["because"])
+
+    def test_what_is_compiled_is_built_in(self):
+        for name in ("len", "list.append", "dict", "sys", "int.real", "object.__repr__", "None", "functools.partial"):
+            value = self.define(name)
+            self.assertEqual((None, "built_in"), (value["source"], value["origin"]), name)
+            self.assertTrue(value["because"], name)
+
+    def test_what_a_library_generates_in_the_line_cache_is_shown(self):
+        source = "def __init__(self):\n    self.x = 1\n"
+        self.keep_lines("<made generated init>", source)
+        value = self.define("__init__")
+        self.assertEqual((source.rstrip(), "unknown"), (value["source"]["text"], value["origin"]))
+
+
 class Nearest(ImageCase):
-    def test_a_name_that_is_not_found_brings_the_dotted_names_that_are_like_it(self):
-        self.load("shop", SHOP)
-        self.assertEqual("shop.Order", self.nearest("Ordr")[0])
-        self.assertEqual("shop.Order", self.nearest("Order")[0])
-        self.assertEqual("shop.checkout", self.nearest("shop.chekout")[0])
-        self.assertEqual("shop.Order.total", self.nearest("shop.Order.totl")[0])
-        self.assertIn("shop", self.nearest("shpo"))
-
-    def test_no_name_is_one_of_imago_s_own_and_the_program_s_come_before_those_of_libraries(self):
-        for name in ("prise", "nope", "StaleHandel", "imago_handles", "resolv"):
-            self.assertEqual([], [near for near in self.nearest(name) if near.startswith("imago")], name)
-        self.load("shop", SHOP + "    def dumpr(): pass\n")
-        self.assertEqual("shop.dumpr", self.nearest("dumpz")[0])
-
     def nearest(self, name):
-        looked = self.ask(definition, name=name, max_length=100)
+        looked = self.ask("definition", name=name, max_length=100)
         self.assertEqual("not_found", looked["type"])
         return looked["nearest"]
 
+    def test_a_name_that_is_not_found_brings_the_dotted_names_that_are_like_it(self):
+        self.load("shop", SHOP + "    def dumpr(): pass\n")
+        for name, near in {
+            "Ordr": "shop.Order",
+            "Order": "shop.Order",
+            "shop.chekout": "shop.checkout",
+            "shop.Order.totl": "shop.Order.total",
+            # The program's names come before those of libraries.
+            "dumpz": "shop.dumpr",
+        }.items():
+            self.assertEqual(near, self.nearest(name)[0])
+        self.assertIn("shop", self.nearest("shpo"))
+
+    def test_no_name_is_one_of_imago_s_own(self):
+        for name in ("prise", "nope", "StaleHandel", "imago_handles", "resolv"):
+            self.assertEqual([], [near for near in self.nearest(name) if near.startswith("imago")], name)
+
     def test_what_is_no_name_is_told_apart(self):
-        self.assertEqual("malformed", self.ask(definition, name="for", max_length=9)["type"])
-        self.assertEqual("malformed", self.ask(definition, name="a b", max_length=9)["type"])
-        self.assertEqual("needs_evaluation", self.ask(definition, name="len()", max_length=9)["type"])
-        self.assertEqual("stale_handle", self.ask(definition, name="@abcd.9", max_length=9)["type"])
+        for name, told in {
+            "for": "malformed",
+            "a b": "malformed",
+            "len()": "needs_evaluation",
+            "@abcd.9": "stale_handle",
+        }.items():
+            self.assertEqual(told, self.ask("definition", name=name, max_length=9)["type"])
 
 
 if __name__ == "__main__":

@@ -1,10 +1,16 @@
-"""Looking imports nothing: the import of a program may be code of its own, and so may the finders that it asks."""
+"""Looks asked of a real process: they answer beside what runs there, and import nothing.
+
+The import of a program may be code of its own, and so may the finders that it asks.
+"""
 
 import os
+import subprocess
+import sys
 import unittest
 import zipfile
 
 from tests.daemon import WAIT, Kernel
+from tests.looking_support import fault_of
 from tests.tripwires_support import ENDINGS, OF_A_NAME, OF_THE_IMAGE
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -58,13 +64,19 @@ threading.Thread(target=wait, daemon=True).start()
 class Imports(unittest.TestCase):
     maxDiff = None
 
-    def test_the_first_source_that_is_read_imports_nothing(self):
+    def test_the_first_source_that_is_read_imports_nothing_and_looks_answer_while_code_runs(self):
         with Kernel() as kernel:
             kernel.link.evaluate("import textwrap\n" + ARMED)
             for name in ("textwrap", "textwrap.dedent"):
                 query = {"name": name, "max_length": 500, "contexts": True, "deadline_ms": int(WAIT * 1000)}
                 self.assertEqual("found", kernel.link.call("definition", **query).answer()["type"])
             self.assertEqual("[]", kernel.link.value("[*{*imports}]"))
+            running = kernel.link.start("import time\nprint('on', flush=True)\nwhile True: time.sleep(0.01)")
+            running.until_printed("on")
+            described = kernel.link.call("describe", name="textwrap.dedent", deadline_ms=int(WAIT * 1000)).answer()
+            self.assertEqual("textwrap.dedent", described["value"]["qualified"])
+            kernel.link.call("interrupt", call=running.name).answer()
+            running.answer()
 
     def test_no_look_imports_anything(self):
         with Kernel() as kernel:
@@ -83,19 +95,22 @@ class Imports(unittest.TestCase):
             def look(which, **query):
                 answer = link.call(which, deadline_ms=int(WAIT * 1000), **query).answer()
                 self.assertNotEqual("timed_out", answer["type"])
+                self.assertIsNone(fault_of(which, answer))
                 return answer
 
-            names = ["plain", "latin", "marked", "other", "add", "Order", "caf\u00e9", "marked.caf\u00e9", "other.price", "packed.unpack",
-                     "Order()", "Order.total", "wait"]
+            names = ["plain", "latin", "marked", "other", "add", "Order", "caf\u00e9", "marked.caf\u00e9", "other.price"]
+            names += ["packed.unpack", "Order()", "Order.total", "wait"]
             names += [name for name in link.value("' '.join(held)").strip("'").split() if name.isidentifier()]
-            self.assertIn("return 'packed'", str(look("definition", name="packed.unpack", max_length=50, contexts=False)))
+            unpack = look("definition", name="packed.unpack", max_length=50, contexts=False)
+            self.assertIn("return 'packed'", str(unpack))
             for name in names:
                 look("inspect", expr=name, evaluate=False)
                 for which, query in OF_A_NAME.items():
                     look(which, name=name, **query)
-                look("references", name=name, limit=20)
                 for ending in ENDINGS[:2]:
                     look("complete", text=name + ending, cursor=len(name + ending), limit=20)
+            for name in ("add", "Order", "Order.total", "packed.unpack", "object", "holder"):
+                look("references", name=name, limit=20)
             for module in ("plain", "latin", "marked", "other"):
                 look("symbols", module=module, internal=True, limit=50)
             for which, query in OF_THE_IMAGE:
@@ -107,6 +122,14 @@ class Imports(unittest.TestCase):
             look("last_error")
             look("history", limit=50)
             self.assertEqual("[]", link.value("[*{*imports}]"))
+
+    def test_the_looks_themselves_bring_in_no_large_library(self):
+        script = (
+            "import sys; from imago import looking\n"
+            "print([name for name in ('numpy', 'pandas', 'torch', 'asyncio', 'socket', 'sqlite3') if name in sys.modules])"
+        )
+        done = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, universal_newlines=True, check=True)
+        self.assertEqual("[]\n", done.stdout)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,10 @@
 """Who uses a name, and who holds what it stands for."""
 
-import json
+import gc
 import sys
-import types
 import unittest
 
-from imago.handles import Handles
-from imago.looking.references import references
-from tests.looking_program import Program
+from tests.looking_image import ImageCase
 from tests.looking_support import FIRED, Keyed, Meta, make
 
 ORDERS = """
@@ -60,100 +57,89 @@ def default(how=count): pass
 """
 
 
-class References(Program):
+class References(ImageCase):
     def setUp(self):
         super().setUp()
-        self.load("orders", ORDERS)
-        self.load("web", WEB)
+        gc.collect()
+        self.load("shop", "", file="shop/__init__.py")
+        self.load("shop.orders", ORDERS)
+        self.web = self.load("shop.web", WEB)
 
     def look(self, name, limit=100):
-        looked = references(self.image, {"name": name, "limit": limit})
-        json.dumps(looked, ensure_ascii=False, allow_nan=False).encode("utf-8")
-        self.assertEqual("found", looked["type"], looked)
-        return looked["value"]
+        return self.found("references", name=name, limit=limit)
 
     def froms(self, name, kind):
         return sorted(row["from"] for row in self.look(name)["references"] if row["kind"] == kind)
 
-    def test_code_that_leads_to_a_function_is_found_however_it_names_it(self):
+    def test_code_that_leads_to_a_thing_and_what_holds_it_are_told_by_name(self):
         ways = ("alias", "coroutine", "import", "module", "nested.<locals>.deep", "path")
-        expected = [*(f"shop.web.by_{way}" for way in ways), "shop.orders.inside"]
-        self.assertEqual(sorted(expected), self.froms("shop.orders.total", "uses"))
+        orders, web = "shop.orders.", "shop.web."
+        for name, uses, holds in (
+            (
+                "total",
+                [*(f"{web}by_{way}" for way in ways), orders + "inside"],
+                [
+                    "a dict in shop.web.handlers",
+                    "a list in an instance of shop.web.Registry (its how)",
+                    "shop.web.count",
+                    "the function shop.web.default",
+                ],
+            ),
+            (
+                "Order",
+                [orders + "Order.made", web + "by_relative_import"],
+                ["shop.orders.Special, which inherits from it", "shop.web.Order"],
+            ),
+            ("Order.total", [orders + "Order.twice", orders + "Special.mine"], []),
+            # That others hold the same number says nothing.
+            ("RATE", [orders + "raise_it", orders + "rate", web + "by_module"], []),
+        ):
+            with self.subTest(name):
+                self.assertEqual(sorted(uses), self.froms(orders + name, "uses"))
+                self.assertEqual(holds, self.froms(orders + name, "holds"))
+        handle = self.handles.keep_value(self.web.handlers)
+        self.assertIn("shop.web.handlers", self.froms(handle, "holds"))
 
     def test_a_use_has_the_file_and_line_where_it_is(self):
         rows = {row["from"]: row for row in self.look("shop.orders.total")["references"]}
         place = rows["shop.web.by_import"]
         line = WEB.split("\n").index("    from shop.orders import total") + 1
-        self.assertEqual((self.path("web"), line), (place["file"], place["line"]))
-
-    def test_who_holds_a_function_is_told_by_name(self):
-        self.assertEqual(
-            [
-                "a dict in shop.web.handlers",
-                "a list in an instance of shop.web.Registry (its how)",
-                "shop.web.count",
-                "the function shop.web.default",
-            ],
-            self.froms("shop.orders.total", "holds"),
-        )
+        self.assertEqual((self.web.__file__, line), (place["file"], place["line"]))
 
     def test_imago_holds_nothing_that_is_told(self):
         listening = sys.modules["imago"]
         listening.held = self.namespace["held"] = {}
-        try:
-            held = self.look("held")["references"]
-        finally:
-            del listening.held
-        self.assertEqual([], [row for row in held if row["from"].startswith("imago")])
+        self.addCleanup(listening.__dict__.pop, "held")
+        self.assertEqual([], [row for row in self.look("held")["references"] if row["from"].startswith("imago")])
 
-    def test_a_class_is_found_where_it_is_called_inherited_and_held(self):
-        uses = ["shop.orders.Order.made", "shop.web.by_relative_import"]
-        self.assertEqual(uses, self.froms("shop.orders.Order", "uses"))
-        holds = self.froms("shop.orders.Order", "holds")
-        self.assertEqual(["shop.orders.Special, which inherits from it", "shop.web.Order"], holds)
-
-    def test_a_method_is_found_on_its_own_class_and_below_and_others_that_may_mean_it_are_said(self):
-        seen = self.look("shop.orders.Order.total")
-        uses = ["shop.orders.Order.twice", "shop.orders.Special.mine"]
-        self.assertEqual(uses, self.froms("shop.orders.Order.total", "uses"))
-        self.assertTrue([line for line in seen["searched"] if "shop.web.unknown" in line])
-
-    def test_a_number_is_only_its_variable(self):
-        uses = ["shop.orders.raise_it", "shop.orders.rate", "shop.web.by_module"]
-        self.assertEqual(uses, self.froms("shop.orders.RATE", "uses"))
-        self.assertEqual([], self.froms("shop.orders.RATE", "holds"))
-
-    def test_a_value_behind_a_handle_has_holders(self):
-        handle = self.image.handles.keep_value(sys.modules["shop.web"].handlers)
-        self.assertIn("shop.web.handlers", self.froms(handle, "holds"))
-
-    def test_what_could_not_be_searched_is_said(self):
-        seen = self.look("shop.orders.total")
-        self.assertTrue(seen["complete"])
-        self.assertTrue([line for line in seen["searched"] if "getattr" in line])
-        self.assertTrue([line for line in seen["searched"] if "class bodies" in line])
-
-    def test_a_limit_is_kept_and_the_total_told(self):
+    def test_what_could_not_be_searched_is_said_and_a_limit_is_kept(self):
+        for name, hidden in (
+            ("total", "getattr"),
+            ("total", "class bodies"),
+            ("Order.total", "shop.web.unknown"),
+        ):
+            seen = self.look(f"shop.orders.{name}")
+            self.assertTrue(seen["complete"])
+            self.assertTrue([line for line in seen["searched"] if hidden in line], hidden)
         seen = self.look("shop.orders.total", limit=3)
         self.assertEqual((3, 11), (len(seen["references"]), seen["total"]))
+        self.assert_not_found("references", name="shop.orders.totl", limit=5)
 
-    def test_a_name_that_is_nothing_is_not_found(self):
-        self.assertEqual("not_found", references(self.image, {"name": "shop.orders.totl", "limit": 5})["type"])
+    def test_living_instances_of_a_class_are_counted_in_words_that_fit_their_number(self):
+        orders = sys.modules["shop.orders"]
+        self.namespace["kept"] = [orders.Order()]
+        self.assertIn("It has 1 living instance, not listed.", self.look("shop.orders.Order")["searched"])
+        self.namespace["kept"].append(orders.Order())
+        self.assertIn("It has 2 living instances, not listed.", self.look("shop.orders.Order")["searched"])
 
-
-class Quiet(unittest.TestCase):
     def test_no_hook_of_what_is_looked_for_or_met_is_run(self):
-        class Holder(metaclass=Meta):
-            pass
-
         value = []
-        names = {"x": value, "trap": make(), "keyed": {Keyed(): value}, "list": make(list)}
-        list.append(names["list"], value)
-        names["holder"] = object.__new__(Holder)
-        image = types.SimpleNamespace(namespace=names, handles=Handles("abcd1234"))
+        self.namespace.update({"x": value, "trap": make(), "keyed": {Keyed(): value}, "list": make(list)})
+        list.append(self.namespace["list"], value)
+        self.namespace["holder"] = object.__new__(Meta("Holder", (), {}))
         FIRED.clear()
         for name in ("x", "trap", "list", "holder"):
-            references(image, {"name": name, "limit": 50})
+            self.look(name)
         self.assertEqual([], FIRED)
 
 

@@ -1,6 +1,8 @@
-"""Stacks of threads: where they stand, what they wait for, and that looking disturbs nothing."""
+"""Stacks of threads and tasks: where they stand, what they wait for, and that looking disturbs nothing."""
 
+import asyncio
 import contextlib
+import gc
 import json
 import os
 import queue
@@ -9,15 +11,19 @@ import sys
 import threading
 import time
 import unittest
+import weakref
 
 from imago import native
+from imago.looking import tasks as looking_tasks
 from imago.looking.threads import threads
 from tests.daemon import Kernel, KernelCase, until
-from tests.looking_support import FIRED, hook, make
+from tests.looking_support import FIRED, asked, fault_of, hook, hooks
 
 
 def look(**query):
     looked = threads(None, {"limit": 100, "frames": 30, "locals": True, **query})
+    if fault_of("threads", looked) is not None:
+        raise AssertionError(fault_of("threads", looked))
     json.dumps(looked, ensure_ascii=False, allow_nan=False).encode("utf-8")
     return looked["value"]
 
@@ -77,49 +83,30 @@ class Threads(unittest.TestCase):
     def test_what_a_thread_waits_for_is_told(self):
         lock, reentrant, items = threading.Lock(), threading.RLock(), queue.Queue()
 
-        def of_lock(free):
-            with lock:
+        def enters(held):
+            with held:
                 pass
 
-        def of_reentrant(free):
-            with reentrant:
-                pass
-
-        def of_sleep(free):
+        def sleeps(free):
             while not free.is_set():
                 time.sleep(0.5)
 
-        with lock:
-            waiting_lock = threading.Thread(target=of_lock, args=(None,), name="locked-1")
-            waiting_lock.start()
-            until(lambda: named(look()["threads"], "locked-1")["waits_for"] == "a lock")
-        waiting_lock.join()
-        with reentrant:
-            owned = threading.Thread(target=of_reentrant, args=(None,), name="owned-1")
-            owned.start()
-            wanted = f"a reentrant lock that {threading.main_thread().name} holds"
-            until(lambda: named(look()["threads"], "owned-1")["waits_for"] == wanted)
-        owned.join()
-        with standing("other", lambda free: free.wait()) as (other,):
-            joining = threading.Thread(target=other.join, name="joining-1")
-            joining.start()
-            until(lambda: named(look()["threads"], "joining-1")["waits_for"] == "the end of other-1")
-        joining.join()
-        waiting("sleeping", of_sleep, "time.sleep")
-        getter = threading.Thread(target=items.get, name="getting-1")
-        getter.start()
-        until(lambda: named(look()["threads"], "getting-1")["waits_for"] == "queue.Queue.get")
-        items.put(None)
-        getter.join()
-
-    def test_a_busy_thread_is_running(self):
-        def work(free):
-            while not free.is_set():
-                pass
-
-        with standing("busy", work):
-            stack = named(look()["threads"], "busy-1")
-        self.assertEqual(("running", None), (stack["state"], stack["waits_for"]))
+        with standing("other", lambda free: free.wait()) as (other,), lock, reentrant:
+            waits = {
+                "locked": (lambda: enters(lock), "a lock"),
+                "owned": (lambda: enters(reentrant), f"a reentrant lock that {threading.main_thread().name} holds"),
+                "joining": (other.join, "the end of other-1"),
+                "getting": (items.get, "queue.Queue.get"),
+            }
+            started = [threading.Thread(target=work, name=f"{name}-1") for name, (work, _) in waits.items()]
+            for thread in started:
+                thread.start()
+            for name, (_, wanted) in waits.items():
+                until(lambda: named(look()["threads"], f"{name}-1")["waits_for"] == wanted)
+            items.put(None)
+        for thread in started:
+            thread.join()
+        waiting("sleeping", sleeps, "time.sleep")
 
     def test_stacks_at_the_same_lines_are_told_once(self):
         with standing("pool", lambda free: free.wait(), count=30):
@@ -128,6 +115,51 @@ class Threads(unittest.TestCase):
         stack = seen["threads"][0]
         self.assertEqual((30, 8, 30), (stack["count"], len(stack["names"]), seen["threads_total"]))
         self.assertEqual(["pool-1", "pool-2", "pool-3"], stack["names"][:3])
+
+    def test_each_frame_says_whether_it_is_the_program_s_or_of_which_library(self):
+        stack = waiting("whose", lambda free: free.wait(), "threading.Event.wait")
+        told = [(frame["function"].rpartition(".")[2], frame["own"], frame.get("library")) for frame in stack["frames"]]
+        self.assertIn(("<lambda>", True, None), told)
+        self.assertEqual(("wait", False, "threading"), told[-1])
+
+    def test_the_program_s_own_frames_have_locals_and_those_of_libraries_only_on_request(self):
+        code = compile("def held(work, free):\n    mine = 1\n    work(free)\n", "/x/site-packages/lib/a.py", "exec")
+        names = {}
+        exec(code, names)
+
+        def work(free):
+            owned = 7
+            free.wait(owned * 100)
+
+        with standing("locals", lambda free: names["held"](work, free)):
+            until(lambda: named(look()["threads"], "locals-1")["state"] == "waiting")
+            for query, expected in (({}, []), ({"all": True}, ["work", "free", "mine"])):
+                frames = named(look(filter="locals", **query)["threads"], "locals-1")["frames"]
+                (held,) = [frame for frame in frames if frame["function"] == "held"]
+                self.assertEqual((False, "lib"), (held["own"], held["library"]))
+                self.assertEqual(expected, [local["name"] for local in held["locals"]])
+                (own,) = [frame for frame in frames if frame["function"].endswith("work")]
+                self.assertIn("owned", [local["name"] for local in own["locals"]])
+
+    def test_a_long_stack_loses_frames_of_libraries_first(self):
+        code = compile("def down(n, work):\n    down(n - 1, work) if n else work()\n", "/x/site-packages/a.py", "exec")
+        others = compile("def side(n, work):\n    down(n, work)\n", "/x/site-packages/b.py", "exec")
+        names = {}
+        exec(code, names)
+        exec(others, names)
+
+        def nested(depth, free):
+            if depth == 0:
+                free.wait()
+            else:
+                names["side"](0, lambda: nested(depth - 1, free))
+
+        with standing("long", lambda free: nested(6, free)):
+            until(lambda: named(look()["threads"], "long-1")["state"] == "waiting")
+            stack = named(look(filter="long", frames=18)["threads"], "long-1")
+        own = [frame["function"].rpartition(".")[2] for frame in stack["frames"] if frame["own"]]
+        self.assertGreater(stack["frames_omitted"], 0)
+        self.assertEqual(7, own.count("nested"))
 
     def test_a_filter_is_for_names_functions_and_files(self):
         def needle(free):
@@ -200,49 +232,6 @@ class Threads(unittest.TestCase):
         finally:
             free.set()
 
-    def test_no_code_of_a_thread_or_of_its_locals_is_run(self):
-        class Odd(threading.Thread):
-            name = property(hook("name", lambda: "lie"), lambda self, value: None)
-            ident = property(hook("ident", lambda: 1))
-            __hash__ = hook("__hash__", lambda: 1)
-            __eq__ = hook("__eq__", lambda: True)
-
-            def run(self):
-                trap, field = make(), [make(dict)]  # noqa: F841
-                free.wait()
-
-        free = threading.Event()
-        thread = Odd.__new__(Odd)
-        threading.Thread.__init__(thread, name="honest")
-        thread.start()
-        try:
-            until(lambda: "free.wait()" in json.dumps(look()))
-            FIRED.clear()
-            look()
-            self.assertEqual([], FIRED)
-        finally:
-            free.set()
-            thread.join()
-
-    def test_threads_that_come_and_go_do_not_stop_a_look(self):
-        stop = threading.Event()
-
-        def churn():
-            while not stop.is_set():
-                started = [threading.Thread(target=time.sleep, args=(0.0001,)) for _ in range(5)]
-                for thread in started:
-                    thread.start()
-                for thread in started:
-                    thread.join()
-
-        with standing("churn", lambda free: churn()):
-            try:
-                for _ in range(30):
-                    look()
-            finally:
-                stop.set()
-
-
     def test_the_main_thread_is_known_by_its_first_frame_where_threading_counts_otherwise(self):
         # As gevent does, once it has put greenlets in the place of threads.
         script = (
@@ -254,6 +243,184 @@ class Threads(unittest.TestCase):
         here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         said = subprocess.run([sys.executable, "-c", script], cwd=here, stdout=subprocess.PIPE, check=True, timeout=60)
         self.assertEqual("[(['MainThread'], 'main')]", said.stdout.decode().strip())
+
+
+class Tasks(unittest.TestCase):
+    def seen(self, main, **query):
+        """What a look from another thread finds while the coroutine `main(ready)` waits on its loop."""
+        found = []
+
+        async def run():
+            ready = asyncio.Event()
+            task = asyncio.ensure_future(main(ready))
+            await asyncio.wait([asyncio.ensure_future(ready.wait())], timeout=10)
+            await asyncio.sleep(0)
+            found.append(await asyncio.get_running_loop().run_in_executor(None, lambda: look(**query)))
+            task.cancel()
+            await asyncio.wait([task])
+
+        asyncio.run(run())
+        return found[0]["tasks"]
+
+    def test_a_task_is_followed_through_all_that_it_awaits(self):
+        async def numbers():
+            yield 1
+            await asyncio.sleep(1000)
+
+        async def inner(depth):
+            async for number in numbers():
+                depth += number
+
+        async def main(ready):
+            asyncio.current_task().set_name("outer")
+            ready.set()
+            await inner(3)
+
+        stack = named(self.seen(main), "outer")
+        functions = [frame["function"].rpartition(".")[2] for frame in stack["frames"]]
+        self.assertEqual(["main", "inner", "numbers", "sleep"], functions)
+        self.assertEqual(("waiting", "asyncio.sleep(1000)"), (stack["state"], stack["waits_for"]))
+        local = {row["name"]: row["repr"] for row in stack["frames"][1]["locals"]}
+        self.assertEqual("4", local["depth"])
+
+    def test_what_a_task_waits_for_is_told(self):
+        async def main(ready):
+            # Each at a line of its own: those at the same one would be told together.
+            async def await_task(one):
+                await one
+
+            async def await_gather(one):
+                await one
+
+            async def await_it(one):
+                await one
+
+            loop = asyncio.get_running_loop()
+            lock, items = asyncio.Lock(), asyncio.Queue()
+            await lock.acquire()
+            sleeper = loop.create_task(asyncio.sleep(1000), name="sleeper")
+            both = asyncio.gather(sleeper, loop.create_future())
+            waits = {
+                "of lock": lock.acquire(),
+                "of queue": items.get(),
+                "of task": await_task(sleeper),
+                "of gather": await_gather(both),
+                "of future": await_it(loop.create_future()),
+                "of event": asyncio.Event().wait(),
+            }
+            started = [loop.create_task(one, name=name) for name, one in waits.items()]
+            await asyncio.sleep(0.01)
+            ready.set()
+            try:
+                await asyncio.sleep(1000)
+            finally:
+                for one in [*started, sleeper]:
+                    one.cancel()
+                await asyncio.wait(started)
+
+        seen = self.seen(main)
+        self.assertEqual(
+            {
+                "of lock": "asyncio.Lock.acquire",
+                "of queue": "asyncio.Queue.get",
+                "of task": "the task 'sleeper'",
+                "of gather": "asyncio.gather of 2, of which 2 have not ended: sleeper, a future",
+                "of future": "a future",
+                "of event": "asyncio.Event.wait",
+            },
+            {name: stack["waits_for"] for stack in seen for name in stack["names"] if name.startswith("of ")},
+        )
+
+    def test_a_thousand_tasks_at_one_place_are_one_stack(self):
+        async def work(number):
+            await asyncio.sleep(1000)
+
+        async def main(ready):
+            started = [asyncio.ensure_future(work(number)) for number in range(1000)]
+            await asyncio.sleep(0.01)
+            ready.set()
+            try:
+                await asyncio.sleep(1000)
+            finally:
+                for task in started:
+                    task.cancel()
+
+        (stack,) = [one for one in self.seen(main, filter="work") if one["count"] > 1]
+        self.assertEqual((1000, 8), (stack["count"], len(stack["names"])))
+
+    def test_tasks_are_seen_while_the_loop_is_blocked_and_the_blocking_one_runs(self):
+        found = []
+
+        async def idle():
+            await asyncio.sleep(1000)
+
+        async def main():
+            other = asyncio.ensure_future(idle())
+            await asyncio.sleep(0)
+            worker = threading.Thread(target=lambda: found.append(look()))
+            worker.start()
+            while worker.is_alive():
+                time.sleep(0.001)
+            other.cancel()
+
+        asyncio.run(main())
+        stacks = {stack["frames"][0]["function"].rpartition(".")[2]: stack for stack in found[0]["tasks"]}
+        self.assertEqual(("running", "waiting"), (stacks["main"]["state"], stacks["idle"]["state"]))
+
+    def test_tasks_written_in_python_and_tasks_of_subclasses_are_seen(self):
+        body = {**hooks("__repr__", "get_name"), **asked("_coro"), "__hash__": hook("__hash__", lambda: 5)}
+        own_class = type("Own", (asyncio.Task,), body)
+
+        async def main(ready):
+            loop = asyncio.get_running_loop()
+            pure = asyncio.tasks._PyTask(asyncio.sleep(1000), loop=loop, name="pure")
+            own = own_class(asyncio.sleep(1000), loop=loop, name="own")
+            await asyncio.sleep(0.01)
+            FIRED.clear()
+            ready.set()
+            try:
+                await asyncio.sleep(1000)
+            finally:
+                pure.cancel()
+                own.cancel()
+
+        # asyncio itself asks these for their hashes as it goes on; what counts is that their names were not asked.
+        seen = sum((stack["names"] for stack in self.seen(main)), [])
+        self.assertLessEqual({"pure", "own"}, set(seen))
+        self.assertFalse({"get_name", "_coro", "__repr__"} & set(FIRED))
+
+    def test_looking_keeps_nothing_alive_that_a_task_lets_go_of(self):
+        Thing = type("Thing", (), {})
+        references = []
+
+        async def main():
+            step = asyncio.Event()
+
+            async def work():
+                thing = Thing()
+                references.append(weakref.ref(thing))
+                await asyncio.sleep(0)
+                del thing
+                await step.wait()
+
+            task = asyncio.ensure_future(work())
+            await asyncio.sleep(0)
+            await asyncio.get_running_loop().run_in_executor(None, look)
+            await asyncio.sleep(0.01)
+            gc.collect()
+            self.assertIsNone(references[0]())
+            step.set()
+            await task
+
+        asyncio.run(main())
+
+    def test_where_asyncio_is_not_loaded_there_are_no_tasks(self):
+        asyncio_tasks = sys.modules.pop("asyncio.tasks")
+        try:
+            self.assertIsNone(looking_tasks.Asyncio.loaded())
+            self.assertEqual([], look()["tasks"])
+        finally:
+            sys.modules["asyncio.tasks"] = asyncio_tasks
 
 
 class InAKernel(KernelCase):

@@ -34,7 +34,7 @@ class Placed(KernelCase):
         call = self.link.call('inspect', expr=expr, evaluate=False, deadline_ms=10_000)
         return call.answer()['value']['callable']['source_preview']
 
-    def test_a_traceback_shows_the_lines_that_were_sent(self):
+    def test_a_traceback_and_a_look_show_the_lines_that_were_sent(self):
         for file in (self.file, self.missing):
             exception = self.raised(TYPED, file=file, line=1)
             self.assertEqual([frame['source'] for frame in exception['frames']], ['g()', 'return 1/0'])
@@ -42,16 +42,15 @@ class Placed(KernelCase):
             self.assertIn('in <module>\n    g()\n', exception['traceback'])
             self.assertNotIn('stale', exception['traceback'])
             self.assertNotIn('REAL_OTHER_LINE', exception['traceback'])
+            self.assertEqual(self.preview('g'), 'def g():\n    return 1/0')
 
     def test_the_lines_are_those_of_the_place_and_not_of_the_text(self):
-        exception = self.raised('\n' + TYPED, file=self.missing, line=40)
-        places = [(frame['line'], frame['source']) for frame in exception['frames']]
-        self.assertEqual(places, [(43, 'g()'), (42, 'return 1/0')])
-
-    def test_a_look_shows_the_source_that_was_sent(self):
-        for file in (self.file, self.missing):
-            self.raised(TYPED, file=file, line=1)
-            self.assertEqual(self.preview('g'), 'def g():\n    return 1/0')
+        # Characters that end lines of a text only do not move lines of code.
+        odd = 's = "a\u2028b\x0cc\x1dd"\r\ndef g():\r\n    return 1/0\r\ng()'
+        for source, line, lines in (('\n' + TYPED, 40, (43, 42)), (odd, 3, (6, 5))):
+            frames = self.raised(source, file=self.missing, line=line)['frames']
+            places = [(frame['line'], frame['source']) for frame in frames]
+            self.assertEqual(places, [(lines[0], 'g()'), (lines[1], 'return 1/0')])
 
     def test_functions_and_classes_within_show_theirs(self):
         self.link.evaluate(
@@ -101,12 +100,6 @@ class Placed(KernelCase):
             traceback = self.raised(source, file=self.file, line=1)['traceback']
             self.assertIn('    %s\n' % source.split('\n')[1], traceback)
             self.assertNotIn('stale', traceback)
-
-    def test_characters_that_end_lines_of_text_only_do_not_move_lines_of_code(self):
-        source = 's = "a\u2028b\x0cc\x1dd"\r\ndef g():\r\n    return 1/0\r\ng()'
-        exception = self.raised(source, file=self.missing, line=3)
-        places = [(frame['line'], frame['source']) for frame in exception['frames']]
-        self.assertEqual(places, [(6, 'g()'), (5, 'return 1/0')])
 
 
 class Bounds(unittest.TestCase):

@@ -1,3 +1,5 @@
+"""Where code is evaluated in a program that listens: on a thread of ours, on its loop, or wherever it says."""
+
 import asyncio
 import queue
 import signal
@@ -46,8 +48,15 @@ def tearDownModule():
     interrupts.REPEAT, interrupts.GIVE_UP = 2.0, 5.0
 
 
+def started(guest, source, **place):
+    """An evaluation that has come to `started.set()`."""
+    guest.namespace.pop('started', None)
+    call = guest.start(source, **place)
+    until(lambda: 'started' in guest.namespace and guest.namespace['started'].is_set())
+    return call
+
+
 WHERE = 'threading.get_ident()'
-NAME = 'threading.current_thread().name'
 SLEEP = 'import asyncio, threading\nstarted = threading.Event()\nasync def wait():\n    started.set()\n'
 
 
@@ -75,10 +84,10 @@ class OwnThread(unittest.TestCase):
     def test_the_thread_is_free_to_be_interrupted_while_code_awaits_and_the_task_is_cancelled(self):
         with Program() as program:
             guest = Guest(place_for('thread', program.loop))
-            call = guest.start(
-                SLEEP + '    try: await asyncio.sleep(3600)\n    finally: tidied.append(1)\ntidied = []\nawait wait()'
+            call = started(
+                guest,
+                SLEEP + '    try: await asyncio.sleep(3600)\n    finally: tidied.append(1)\ntidied = []\nawait wait()',
             )
-            until(lambda: 'started' in guest.namespace and guest.namespace['started'].is_set())
             self.assertEqual(guest.interrupt(call)()['outcome'], 'stopped')
             outcome = call.answer()
             self.assertEqual(outcome['type'], 'interrupted')
@@ -87,14 +96,6 @@ class OwnThread(unittest.TestCase):
             self.assertTrue(program.beats())
             self.assertEqual(guest.value('await asyncio.sleep(0, 8)'), '8')
 
-    def test_without_a_loop_awaits_run_on_one_of_the_thread_and_can_be_interrupted(self):
-        guest = Guest(place_for('thread'))
-        call = guest.start(SLEEP + '    await asyncio.sleep(3600)\nawait wait()')
-        until(lambda: 'started' in guest.namespace and guest.namespace['started'].is_set())
-        self.assertEqual(guest.interrupt(call)()['outcome'], 'stopped')
-        self.assertEqual(call.answer()['type'], 'interrupted')
-        self.assertEqual(guest.value('await asyncio.sleep(0, 9)'), '9')
-
     def test_without_a_loop_busy_coroutines_are_interrupted_and_tasks_of_earlier_calls_are_not(self):
         guest = Guest(place_for('thread'))
         guest.evaluate(
@@ -102,10 +103,8 @@ class OwnThread(unittest.TestCase):
             '        while time.perf_counter() - began < 0.01: pass\n        await asyncio.sleep(0)\n'
             'async def begin():\n    return asyncio.create_task(toil())\ntask = await begin()'
         )
-        for body in ('    await asyncio.sleep(3600)\n', '    while True: pass\n') * 5:
-            guest.namespace.pop('started', None)
-            call = guest.start(SLEEP + body + 'await wait()')
-            until(lambda: 'started' in guest.namespace and guest.namespace['started'].is_set())
+        for body in ('    await asyncio.sleep(3600)\n', '    while True: pass\n') * 2:
+            call = started(guest, SLEEP + body + 'await wait()')
             self.assertEqual(guest.interrupt(call)()['outcome'], 'stopped', body)
             self.assertEqual(call.answer()['type'], 'interrupted')
             self.assertFalse(guest.namespace['task'].done())
@@ -132,8 +131,7 @@ class OwnThread(unittest.TestCase):
     def test_a_loop_that_is_closed_while_code_awaits_holds_nothing_up(self):
         with Program() as program:
             guest = Guest(place_for('thread', program.loop))
-            call = guest.start(SLEEP + '    await asyncio.sleep(3600)\nawait wait()')
-            until(lambda: 'started' in guest.namespace and guest.namespace['started'].is_set())
+            call = started(guest, SLEEP + '    await asyncio.sleep(3600)\nawait wait()')
         self.assertEqual(guest.interrupt(call)()['outcome'], 'stopped')
         self.assertEqual(call.answer()['type'], 'interrupted')
         self.assertEqual(guest.value('6 * 7'), '42')
@@ -147,7 +145,8 @@ class OnLoop(unittest.TestCase):
 
     def test_everything_runs_on_the_loop(self):
         self.assertEqual(self.guest.value(WHERE), str(self.program.thread.ident))
-        self.assertEqual(self.guest.value('import asyncio\nawait asyncio.sleep(0, %s)' % WHERE), str(self.program.thread.ident))
+        awaited = self.guest.value('import asyncio\nawait asyncio.sleep(0, %s)' % WHERE)
+        self.assertEqual(awaited, str(self.program.thread.ident))
 
     def test_the_loop_goes_on_while_an_evaluation_awaits_and_others_wait_their_turn(self):
         call = self.guest.start(
@@ -163,9 +162,7 @@ class OnLoop(unittest.TestCase):
 
     def test_a_task_that_waits_is_cancelled_and_one_that_is_busy_is_interrupted(self):
         for body in ('    await asyncio.sleep(3600)\n', '    while True: pass\n'):
-            self.guest.namespace.pop('started', None)
-            call = self.guest.start(SLEEP + body + 'await wait()')
-            until(lambda: 'started' in self.guest.namespace and self.guest.namespace['started'].is_set())
+            call = started(self.guest, SLEEP + body + 'await wait()')
             self.assertEqual(self.guest.interrupt(call)()['outcome'], 'stopped', body)
             self.assertEqual(call.answer()['type'], 'interrupted')
             self.assertTrue(self.program.beats())
@@ -183,12 +180,12 @@ class OnLoop(unittest.TestCase):
             self.assertTrue(self.program.beats())
 
     def test_a_task_that_catches_its_cancellation_is_told_of_with_its_place(self):
-        call = self.guest.start(
+        call = started(
+            self.guest,
             SLEEP + '    while not free:\n        try: await asyncio.sleep(3600)\n        except asyncio.CancelledError: pass\n'
             'free = []\nawait wait()',
             file='/app/tough.py',
         )
-        until(lambda: 'started' in self.guest.namespace and self.guest.namespace['started'].is_set())
         report = self.guest.interrupt(call)()
         self.assertEqual(report['outcome'], 'still_running')
         self.assertNotIn('offer', report)
@@ -242,7 +239,8 @@ class Through(unittest.TestCase):
     def test_awaits_are_tasks_on_the_loop_that_runs_there(self):
         with Program() as program:
             guest = Guest(place_for(program.loop.call_soon_threadsafe))
-            self.assertEqual(guest.value('import asyncio\nawait asyncio.sleep(0.001, %s)' % WHERE), str(program.thread.ident))
+            awaited = guest.value('import asyncio\nawait asyncio.sleep(0.001, %s)' % WHERE)
+            self.assertEqual(awaited, str(program.thread.ident))
             self.assertTrue(program.beats())
 
 

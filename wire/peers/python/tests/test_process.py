@@ -1,3 +1,5 @@
+"""The process of a kernel: its secret, its children, its end, and the script that it runs."""
+
 import os
 import signal
 import sys
@@ -6,33 +8,31 @@ import unittest
 from tests.daemon import WAIT, Kernel, KernelCase, until
 
 
-class Secrets(unittest.TestCase):
+class Secrets(KernelCase):
     def test_threat_30_the_secret_is_not_in_arguments_environment_files_or_descriptors(self):
-        with Kernel() as kernel:
-            secret = kernel.secret
-            seen = kernel.link.value(
-                'import os, sys, subprocess\n'
-                'shown = [repr(sys.argv), repr(dict(os.environ)), repr(list(globals().items()))]\n'
-                'for name in ("cmdline", "environ"):\n'
-                '    try: shown.append(open("/proc/self/" + name, "rb").read().decode("latin-1"))\n'
-                '    except OSError: pass\n'
-                'shown.append(repr(os.read(0, 65536)))\n'
-                '"".join(shown)[:100000]'
-            )
-            self.assertNotIn(secret, seen)
-            self.assertNotIn(secret[:16], seen)
+        secret = self.kernel.secret
+        seen = self.link.value(
+            'import os, sys, subprocess\n'
+            'shown = [repr(sys.argv), repr(dict(os.environ)), repr(list(globals().items()))]\n'
+            'for name in ("cmdline", "environ"):\n'
+            '    try: shown.append(open("/proc/self/" + name, "rb").read().decode("latin-1"))\n'
+            '    except OSError: pass\n'
+            'shown.append(repr(os.read(0, 65536)))\n'
+            '"".join(shown)[:100000]'
+        )
+        self.assertNotIn(secret, seen)
+        self.assertNotIn(secret[:16], seen)
 
     def test_threat_30_standard_input_is_empty_and_children_inherit_no_descriptor_of_ours(self):
-        with Kernel() as kernel:
-            self.assertEqual(kernel.link.value('import os; os.read(0, 100)'), "b''")
-            code = 'import os; print([n for n in range(3, 64) if os.path.exists("/proc/self/fd/%d" % n)])'
-            source = (
-                'import subprocess, sys\n'
-                'subprocess.run([sys.executable, "-c", %r], capture_output=True, close_fds=False).stdout'
-            )
-            listed = kernel.link.value(source % code)
-            # What is there is what listing the directory itself opened.
-            self.assertIn(listed, ("b'[]\\n'", "b'[3]\\n'"))
+        self.assertEqual(self.link.value('import os; os.read(0, 100)'), "b''")
+        code = 'import os; print([n for n in range(3, 64) if os.path.exists("/proc/self/fd/%d" % n)])'
+        source = (
+            'import subprocess, sys\n'
+            'subprocess.run([sys.executable, "-c", %r], capture_output=True, close_fds=False).stdout'
+        )
+        listed = self.link.value(source % code)
+        # What is there is what listing the directory itself opened.
+        self.assertIn(listed, ("b'[]\\n'", "b'[3]\\n'"))
 
 
 class Forking(KernelCase):
@@ -51,31 +51,17 @@ class Forking(KernelCase):
         for last, status in (('pass', 0), ('raise SystemExit(7)', 7), ('1/0', 1), ('import sys; sys.exit("no")', 1)):
             source = (
                 'import os\npid = os.fork()\nif pid == 0:\n    %s\nelse:\n    status = os.waitpid(pid, 0)[1] >> 8\n'
-                ''
             ) % last
             self.assertEqual(self.link.evaluate(source)['type'], 'done')
             self.assertEqual(self.link.value('status'), str(status), last)
 
-    def test_a_child_may_outlive_many_evaluations(self):
-        self.link.evaluate('import os, time\npid = os.fork()\nif pid == 0:\n    time.sleep(0.5)\n    os._exit(3)')
-        for n in range(50):
-            self.assertEqual(self.link.value(str(n)), str(n))
-        self.assertEqual(self.link.value('os.waitpid(pid, 0)[1] >> 8'), '3')
-
-    @unittest.skipUnless(sys.platform.startswith('linux'), 'forking workers are the way of Linux')
-    def test_worker_processes_of_multiprocessing_work(self):
-        source = (
-            'import multiprocessing\nwith multiprocessing.get_context("fork").Pool(2) as pool:\n'
-            '    answer = pool.map(len, ["a", "bb", "ccc"])\nanswer'
-        )
-        self.assertEqual(self.link.value(source), '[1, 2, 3]')
-
-    def test_spawned_workers_do_not_run_a_second_kernel(self):
-        source = (
-            'import multiprocessing\nwith multiprocessing.get_context("spawn").Pool(1) as pool:\n'
-            '    answer = pool.map(len, ["a", "bb"])\nanswer'
-        )
-        self.assertEqual(self.link.value(source), '[1, 2]')
+    def test_workers_of_multiprocessing_work_and_run_no_second_kernel(self):
+        for method in ('fork', 'spawn'):
+            source = (
+                'import multiprocessing\nwith multiprocessing.get_context(%r).Pool(1) as pool:\n'
+                '    answer = pool.map(len, ["a", "bb", "ccc"])\nanswer' % method
+            )
+            self.assertEqual(self.link.value(source), '[1, 2, 3]')
 
     def test_an_interrupt_of_the_parent_is_not_the_childs(self):
         call = self.link.start(
@@ -88,37 +74,33 @@ class Forking(KernelCase):
         self.assertEqual(self.link.value('os.waitpid(pid, 0)[1]'), '0')
 
 
+#: Leaves a file where it is ended in order.
+LEAVES = 'open("ended", "w").close()'
+
+AT_EXIT = 'import atexit; atexit.register(lambda: %s)' % LEAVES
+LOOPS = 'print("on")\ntry:\n    for i in range(10**12): n = i\nfinally: %s' % LEAVES
+TASK = (
+    'import asyncio\nasync def work():\n    try: await asyncio.sleep(600)\n    finally: %s\n'
+    'async def begin(): return asyncio.create_task(work())\n'
+    'task = await begin()\nawait asyncio.sleep(0)\nprint("on")' % LEAVES
+)
+
+
 class Ending(unittest.TestCase):
     def assert_ends(self, kernel, code=0):
         self.assertEqual(kernel.process.wait(WAIT), code)
 
-    def test_stop_ends_the_process_in_order(self):
-        with Kernel() as kernel:
-            path = kernel.folder + '/exited'
-            kernel.link.evaluate('import atexit; atexit.register(lambda: open(%r, "w").close())' % path)
-            self.assertIsNone(kernel.link.call('stop').answer())
-            self.assert_ends(kernel)
-            self.assertTrue(os.path.exists(path))
-
-    def test_fault_8_a_daemon_that_is_gone_ends_the_kernel_in_order(self):
-        with Kernel() as kernel:
-            path = kernel.folder + '/exited'
-            kernel.link.evaluate('import atexit; atexit.register(lambda: open(%r, "w").close())' % path)
-            kernel.process.stdin.close()
-            self.assert_ends(kernel)
-            self.assertTrue(os.path.exists(path))
-
-    def test_fault_8_code_that_runs_is_ended_with_its_finally_blocks(self):
-        with Kernel() as kernel:
-            path = kernel.folder + '/finally'
-            call = kernel.link.start(
-                'print("on")\ntry:\n    for i in range(10**12): n = i\n'
-                'finally: open(%r, "w").close()' % path
-            )
-            call.until_printed('on')
-            kernel.process.stdin.close()
-            self.assert_ends(kernel)
-            self.assertTrue(os.path.exists(path))
+    def test_fault_8_a_kernel_is_ended_in_order_by_the_daemons_word_or_its_end(self):
+        for source in (AT_EXIT + '\nprint("on")', LOOPS, TASK):
+            for by_word in (True, False):
+                with self.subTest(source, by_word=by_word), Kernel() as kernel:
+                    kernel.link.start(source).until_printed('on')
+                    if by_word:
+                        self.assertIsNone(kernel.link.call('stop').answer())
+                    else:
+                        kernel.process.stdin.close()
+                    self.assert_ends(kernel)
+                    self.assertTrue(os.path.exists(kernel.folder + '/ended'))
 
     def test_fault_8_code_that_will_not_end_is_ended_all_the_same(self):
         with Kernel() as kernel:
@@ -136,19 +118,6 @@ class Ending(unittest.TestCase):
             kernel.link.call('stop').answer()
             self.assert_ends(kernel, 1)
 
-    def test_tasks_of_the_event_loop_are_cancelled_at_the_end(self):
-        with Kernel() as kernel:
-            path = kernel.folder + '/finally'
-            kernel.link.evaluate(
-                'import asyncio\nasync def work():\n    try:\n        await asyncio.sleep(600)\n'
-                '    finally:\n        open(%r, "w").close()\n'
-                'async def begin():\n    return asyncio.create_task(work())\n'
-                'task = await begin()\nawait asyncio.sleep(0)' % path
-            )
-            kernel.link.call('stop').answer()
-            self.assert_ends(kernel)
-            self.assertTrue(os.path.exists(path))
-
     def test_a_crash_leaves_its_stack_on_standard_error(self):
         with Kernel() as kernel:
             kernel.link.start('import ctypes; ctypes.string_at(0)')
@@ -161,44 +130,25 @@ class Scripts(unittest.TestCase):
         source = (
             'import sys\nanswer = 42\nseen = (__name__, __file__, sys.argv, sys.path[0])\n'
             'if __name__ == "__main__": ran = 1\n'
+            'try:\n    import codec\nexcept ImportError: found = None\n'
         )
         with Kernel(script=source, args=['--fast', 'x y']) as kernel:
-            self.assertEqual(kernel.link.value('answer, ran'), '(42, 1)')
+            # It imports its neighbours, and none of our modules.
+            self.assertEqual(kernel.link.value('answer, ran, found'), '(42, 1, None)')
             folder = os.path.realpath(kernel.folder)
             expected = ('__main__', kernel.script, [kernel.script, '--fast', 'x y'], folder)
             self.assertEqual(kernel.link.value('seen'), repr(expected))
 
-    def test_a_script_imports_its_neighbours_and_not_the_modules_of_imago(self):
-        with Kernel(script='import sys\ntry:\n    import codec\nexcept ImportError: found = None\n') as kernel:
-            self.assertEqual(kernel.link.value('found'), 'None')
-
     def test_a_script_that_never_returns_is_reachable_in_its_own_namespace(self):
-        with Kernel(
-            script='import time\nstate = {"hits": 0}\nwhile not state.get("stop"): time.sleep(0.001)\nleft = 1\n'
-            ''
-        ) as kernel:
+        script = 'import threading, time\nstate = {"hits": 0}\nwhile not state.get("stop"): time.sleep(0.001)\nleft = 1\n'
+        with Kernel(script=script) as kernel:
             self.assertEqual(kernel.link.value('state["hits"]'), '0')
-            thread = kernel.link.value('import threading; threading.current_thread().name')
-            self.assertEqual(thread, "'imago-eval'")
+            self.assertEqual(kernel.link.value('threading.current_thread().name'), "'imago-eval'")
+            self.assertEqual(kernel.link.value('import asyncio\nawait asyncio.sleep(0, 1)'), '1')
             kernel.link.evaluate('state["stop"] = True')
             until(lambda: kernel.link.value('"left" in globals()') == 'True')
             until(lambda: kernel.link.value('threading.current_thread() is threading.main_thread()') == 'True')
-
-    def test_top_level_await_works_beside_a_script_and_after_it(self):
-        source = 'import time\nend = False\nwhile not end: time.sleep(0.001)\n'
-        with Kernel(script=source) as kernel:
-            self.assertEqual(kernel.link.value('import asyncio\nawait asyncio.sleep(0, 1)'), '1')
-            kernel.link.evaluate('end = True')
-            main = 'import threading; threading.current_thread() is threading.main_thread()'
-            until(lambda: kernel.link.value(main) == 'True')
             self.assertEqual(kernel.link.value('await asyncio.sleep(0, 2)'), '2')
-
-    def notes(self, kernel, text):
-        seen = ''
-        while text not in seen:
-            note = kernel.link.notes.get(timeout=WAIT)
-            seen += note['params']['text'] if note['name'] == 'output' else ''
-        return seen
 
     def fate(self, kernel, said=None):
         """The next that is told of the script itself; what it printed before is added to ``said``."""
@@ -211,7 +161,7 @@ class Scripts(unittest.TestCase):
                 said.append(note['params']['text'])
 
     def test_a_script_that_reached_its_end_is_told_to_have_returned(self):
-        for source in ('x = 1\n', 'import sys\nsys.exit()\n', 'raise SystemExit(0)\n'):
+        for source in ('x = 1\n', 'import sys\nsys.exit()\n'):
             with Kernel(script=source) as kernel:
                 self.assertEqual(self.fate(kernel), ('returned', None), source)
 
@@ -233,15 +183,15 @@ class Scripts(unittest.TestCase):
                 self.assertEqual(kernel.link.value('1'), '1')
 
     def test_a_script_that_is_no_python_or_not_there_is_told_to_have_failed(self):
-        with Kernel(script='x = 1\ndef broken(:\n') as kernel:
-            state, message = self.fate(kernel)
-            self.assertEqual(state, 'failed')
-            self.assertRegex(message, r'^SyntaxError: [^(]* \(app\.py:2\)$')
-        with Kernel(script=Kernel.MISSING) as kernel:
-            state, message = self.fate(kernel)
-            self.assertEqual(state, 'failed')
-            self.assertTrue(message.startswith('FileNotFoundError: '), message)
-            self.assertIn('missing.py', message)
+        for script, message in (
+            ('x = 1\ndef broken(:\n', r'^SyntaxError: [^(]* \(app\.py:2\)$'),
+            (Kernel.MISSING, r'^FileNotFoundError: .*missing\.py'),
+        ):
+            with Kernel(script=script) as kernel:
+                state, told = self.fate(kernel)
+                self.assertEqual(state, 'failed')
+                self.assertRegex(told, message)
+                self.assertEqual(kernel.link.value('1'), '1')
 
     def test_a_script_that_goes_on_is_told_to_run_and_later_how_it_ended(self):
         source = 'import time\nend = False\nwhile not end: time.sleep(0.001)\nraise ValueError("late")\n'
@@ -250,36 +200,29 @@ class Scripts(unittest.TestCase):
             kernel.link.evaluate('end = True')
             self.assertEqual(self.fate(kernel), ('failed', 'ValueError: late (app.py:4)'))
 
-    def test_a_script_that_raises_leaves_its_traceback_and_its_image(self):
-        with Kernel(script='x = 1\ndef fail():\n    return 1 / 0\nfail()\n') as kernel:
-            told = self.notes(kernel, 'ZeroDivisionError')
-            self.assertIn('line 3, in fail', told)
-            self.assertNotIn('scripts.py', told)
-            self.assertEqual(kernel.link.value('x'), '1')
-
-    def test_a_script_that_exits_is_said_to_have_and_stays_live(self):
-        with Kernel(script='import sys\nx = 1\nsys.exit(3)\n') as kernel:
-            self.assertIn('3', self.notes(kernel, 'ended with'))
-            self.assertEqual(kernel.link.value('x'), '1')
-
-    def test_a_script_that_is_not_there_or_no_python_leaves_a_kernel_that_says_so(self):
-        with Kernel(script='def broken(:\n') as kernel:
-            self.assertIn('^', self.notes(kernel, 'SyntaxError'))
-            self.assertEqual(kernel.link.value('1'), '1')
-
-    def test_what_a_script_prints_is_background_output(self):
-        with Kernel(script='print("hello from the script")\n') as kernel:
-            self.notes(kernel, 'hello from the script\n')
+    def test_what_a_script_prints_and_its_last_words_are_background_output_and_its_image_stays(self):
+        for script, words in (
+            ('x = 1\nprint("hello from the script")\n', ['hello from the script\n']),
+            ('x = 1\ndef fail():\n    return 1 / 0\nfail()\n', ['line 3, in fail', 'ZeroDivisionError']),
+            ('import sys\nx = 1\nsys.exit(3)\n', ['ended with', '3']),
+        ):
+            with Kernel(script=script) as kernel:
+                told = ''
+                while not all(word in told for word in words):
+                    told += kernel.link.notes.get(timeout=WAIT)['params'].get('text', '')
+                self.assertNotIn('scripts.py', told)
+                self.assertEqual(kernel.link.value('x'), '1')
 
     def test_a_script_is_stopped_by_stop(self):
-        with Kernel(
-            script='import time\ntry:\n    while True: time.sleep(60)\nfinally: open("finally", "w").close()\n'
-            ''
-        ) as kernel:
-            self.assertEqual(kernel.link.value('1'), '1')
+        with Kernel(script='import time\ntry:\n    while True: time.sleep(60)\nfinally: %s\n' % LEAVES) as kernel:
+            self.assertEqual(self.fate(kernel), ('running', None))
             kernel.link.call('stop').answer()
             kernel.process.wait(WAIT)
-            self.assertTrue(os.path.exists(kernel.folder + '/finally'))
+            self.assertTrue(os.path.exists(kernel.folder + '/ended'))
+            self.assertTrue(kernel.link.ended.wait(WAIT))
+            # It left because the image ends: it has not returned.
+            states = [note['params'].get('state') for note in kernel.link.notes.queue if note['name'] == 'script']
+            self.assertEqual(states, [])
 
     def test_future_statements_of_a_script_hold_for_evaluations(self):
         with Kernel(script='from __future__ import annotations\n') as kernel:

@@ -2,13 +2,66 @@
 
 import gc
 import sys
+import unittest
 import weakref
 
+from imago.places import place_for
 from tests.daemon import WAIT, until
-from tests.suspending_support import LEASE, SuspendingCase
+from tests.evaluating import Guest
+
+LEASE = {'lease_ms': 600_000}
+SHOP = (
+    'class Order:\n    def __init__(self): self.id = 7\n'
+    'def total(order, *rest, tax=2, **more):\n    lines = list(range(1000))\n    return order.price * tax\n'
+    'def go():\n    order = Order()\n    return total(order)\n'
+)
 
 
-# suspending
+class SuspendingCase(unittest.TestCase):
+    """An image in the test's own process, in which errors are kept post mortem."""
+
+    maxDiff = None
+
+    def setUp(self):
+        self.guest = Guest(place_for('thread'))
+        self.guest.evaluate(SHOP)
+        self.addCleanup(self.guest.evaluator.stop)
+        self.addCleanup(self.guest.evaluator.suspensions.lose, True, 'The test is over.')
+
+    def suspend(self, source='go()', lease_ms=600_000, **more):
+        outcome = self.guest.evaluate(source, suspend={'lease_ms': lease_ms}, **more)
+        self.assertEqual(outcome['type'], 'suspended', outcome)
+        return outcome['suspension']['id']
+
+    def state(self, name, start=0, count=50):
+        answer = self.guest.look('suspension', suspension=name, **{'from': start, 'count': count})
+        self.assertEqual(answer['type'], 'found', answer)
+        return answer['value']
+
+    def frame(self, name, number=0):
+        answer = self.guest.look('frame', suspension=name, frame=number)
+        self.assertEqual(answer['type'], 'found', answer)
+        return answer['value']
+
+    def in_frame(self, name, source, number=0, **more):
+        return self.guest.do(suspension=name, frame=number, source=source, **more).answer()
+
+    def value_in(self, name, source, number=0):
+        outcome = self.in_frame(name, source, number)
+        self.assertEqual(outcome['type'], 'done', outcome)
+        return outcome['values'][0]['repr']['text']
+
+    def resume(self, name, way='leave', **more):
+        return self.guest.do(resume=name, way=way, **more).answer()
+
+    def live(self):
+        return [one['id'] for one in self.guest.look('suspensions')['value']['suspensions']]
+
+    def ended(self):
+        """How the next suspension has ended; waits for it."""
+        end = self.guest.ends.get(timeout=WAIT)
+        return end['id'], end['how']
+
 
 class Suspending(SuspendingCase):
     def test_an_error_suspends_only_where_that_was_asked_for(self):
@@ -33,14 +86,11 @@ class Suspending(SuspendingCase):
                 'busy': False,
             },
         )
-        self.assertEqual(self.guest.value('1 + 1'), '2')
-
-    def test_it_is_in_the_history_and_is_the_last_error(self):
-        self.suspend()
         (entry,) = self.guest.look('history', limit=1)['value']['entries']
         self.assertEqual(entry['outcome'], 'suspended')
         self.assertIn('AttributeError', entry['result'])
         self.assertIn('price', self.guest.look('last_error')['value']['error']['message'])
+        self.assertEqual(self.guest.value('1 + 1'), '2')
 
     def test_the_stack_is_told_from_where_the_error_happened(self):
         state = self.state(self.suspend())
@@ -68,18 +118,18 @@ class Suspending(SuspendingCase):
         top = self.frame(name, 2)
         self.assertEqual(top['locals'], [])
         self.assertIn('globals', top['notes'][0])
-
-    def test_code_with_a_place_shows_its_own_lines(self):
         source = 'def placed():\n    one = 1\n    return one / 0\nplaced()'
         around = self.frame(self.suspend(source, file='/project/app.py', line=40))['around']
         self.assertEqual(around, {'first_line': 40, 'lines': source.split('\n')})
+        chained = 'def f():\n    try: 1 / 0\n    except ZeroDivisionError as e: raise KeyError(1) from e\nf()'
+        self.assertIn('ZeroDivisionError', self.frame(self.suspend(chained))['notes'][0])
 
-    def test_library_frames_are_told_from_the_programs(self):
+    def test_a_deep_stack_is_told_by_pages_and_frames_of_libraries_are_told_from_the_programs(self):
         state = self.state(self.suspend('import json; json.loads("{")'))
         self.assertTrue(state['frames'][0]['implementation'])
         self.assertNotIn('implementation', state['frames'][-1])
-
-    def test_a_deep_stack_is_told_by_pages(self):
+        endless = self.suspend('def endless(n): return endless(n + 1)\nendless(0)')
+        self.assertGreater(self.state(endless)['frames_total'], 500)
         limit = 'import sys\nsys.setrecursionlimit(12000)\n'
         deep = limit + 'def deep(n):\n    return deep(n - 1) if n else 1 / 0\ndeep(%d)'
         self.addCleanup(sys.setrecursionlimit, sys.getrecursionlimit())
@@ -92,10 +142,6 @@ class Suspending(SuspendingCase):
         self.assertEqual(self.state(name, 9000, 5)['frames'], [])
         self.assertEqual(len(self.state(name, 0, 100_000)['frames']), 200)
 
-    def test_endless_recursion_suspends(self):
-        name = self.suspend('def endless(n): return endless(n + 1)\nendless(0)')
-        self.assertGreater(self.state(name)['frames_total'], 500)
-
     def test_what_has_no_frames_or_ends_a_program_is_raised_as_ever(self):
         for source in ('1 +', 'raise SystemExit', 'raise KeyboardInterrupt', 'exit()'):
             outcome = self.guest.evaluate(source, suspend=LEASE)
@@ -103,11 +149,6 @@ class Suspending(SuspendingCase):
         full = self.guest.evaluate('def much(): raise MemoryError\nmuch()', suspend=LEASE)
         self.assertIn('memory', full['exception']['notes'][-1])
         self.assertEqual(self.live(), [])
-
-    def test_a_cause_is_told_of_in_the_frames(self):
-        chained = 'def f():\n    try: 1 / 0\n    except ZeroDivisionError as e: raise KeyError(1) from e\nf()'
-        notes = self.frame(self.suspend(chained))['notes']
-        self.assertIn('ZeroDivisionError', notes[0])
 
     def test_the_ninth_is_raised_and_says_why(self):
         names = [self.suspend() for _ in range(8)]
@@ -165,6 +206,8 @@ class InFrames(SuspendingCase):
         self.assertEqual(self.ended(), (inner['id'], 'resumed'))
         self.assertEqual(self.in_frame(outer, 'tax / 0')['type'], 'raised')
         self.assertEqual(self.resume(outer)['type'], 'left')
+        (entry,) = self.guest.look('history', limit=1)['value']['entries']
+        self.assertEqual((entry['outcome'], entry['source']), ('left', 'resume %s: leave' % outer))
         self.assertEqual([self.ended(), self.ended()], [(again['id'], 'within'), (outer, 'left')])
         self.assertEqual(self.live(), [])
 
@@ -209,14 +252,6 @@ class Ending(SuspendingCase):
         self.assertEqual(self.resume(name, 'restart', restart=0)['values'][0]['repr']['text'], '6')
         self.assertEqual(self.ended(), (name, 'resumed'))
         self.assertEqual(self.resume(name)['reason'], 'not_found')
-
-    def test_what_is_left_has_no_value(self):
-        first, second = self.suspend(), self.suspend()
-        self.assertEqual(self.resume(first, 'restart', restart=1)['type'], 'left')
-        self.assertEqual(self.resume(second)['type'], 'left')
-        self.assertEqual([self.ended(), self.ended()], [(first, 'left'), (second, 'left')])
-        (entry,) = self.guest.look('history', limit=1)['value']['entries']
-        self.assertEqual((entry['outcome'], entry['source']), ('left', 'resume %s: leave' % second))
 
     def test_a_lease_is_ended_by_the_image_and_whoever_comes_begins_it_anew(self):
         kept = self.suspend()
@@ -276,8 +311,6 @@ class Ending(SuspendingCase):
         self.assertEqual(outcome['type'], 'raised')
         self.assertIn('nobody was attached', outcome['exception']['notes'][-1])
 
-
-# suspending theirs
 
 class Theirs(SuspendingCase):
     def tearDown(self):

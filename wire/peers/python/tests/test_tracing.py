@@ -14,9 +14,81 @@ import unittest
 import weakref
 from unittest import mock
 
+from imago import tracing_monitoring
+from imago.clock import Clock
+from imago.handles import Handles
+from imago.tracing import Tracing
 from tests.daemon import until
 from tests.looking_support import FIRED, hook
-from tests.tracing_support import HAS_MONITORING, Traced, WithCodeGivenBack, outcome, texts
+
+HAS_MONITORING = hasattr(sys, 'monitoring')
+
+
+class Traced(unittest.TestCase):
+    """A namespace with functions, and the tracepoints of a kernel that has nothing else."""
+
+
+    def setUp(self):
+        self.clock = Clock()
+        self.session = types.SimpleNamespace(link=object())
+        self.handles = Handles('abcd1234')
+        self.tracing = Tracing(self.handles, self.clock, self.session)
+        self.image = types.SimpleNamespace(namespace={'__name__': 'app'})
+        self.addCleanup(self.clock.stop)
+        self.addCleanup(self.tracing.close)
+
+    def define(self, **names):
+        self.image.namespace.update(names)
+
+    def defined(self, source):
+        """The function that a line of source defines."""
+        exec(source, self.image.namespace)
+        return self.image.namespace[source.split('(')[0].split()[-1]]
+
+    def looked(self, name, calls=10, expires_ms=600_000):
+        query = {'name': name, 'calls': calls, 'expires_ms': expires_ms, 'who': 'test'}
+        return self.tracing.trace(self.image, query)
+
+    def trace(self, name, **more):
+        looked = self.looked(name, **more)
+        self.assertEqual('found', looked['type'], looked)
+        return looked['value']['id']
+
+    def untrace(self, name):
+        return self.tracing.untrace(self.image, {'tracepoint': name})['value']
+
+    def page(self, name):
+        return self.tracing.traces(self.image, {'tracepoint': name, 'from': 1, 'count': 100})['value']
+
+    def calls(self, name):
+        return self.page(name)['calls']
+
+    def state(self, name):
+        return self.page(name)['tracepoints'][0]['state']
+
+    def assertIsOut(self):
+        """Nothing of ours is in the program."""
+        if HAS_MONITORING:
+            self.assertEqual([None] * 6, [sys.monitoring.get_tool(tool) for tool in range(6)])
+
+
+def texts(call):
+    return {one['name']: one['value']['repr']['text'] for one in call['arguments']}
+
+
+def outcome(call):
+    one = call['outcome']
+    return [value['repr']['text'] for value in one['values']] if one['type'] == 'returned' else one['type']
+
+
+class WithCodeGivenBack:
+    """The same, as it is done before 3.12, or where all tool ids are taken."""
+
+    def setUp(self):
+        patch = mock.patch.object(tracing_monitoring, '_TOOLS', ())
+        patch.start()
+        self.addCleanup(patch.stop)
+        super().setUp()
 
 
 # Tracepoints: what is taken down of each kind of function.
@@ -27,6 +99,9 @@ class Kinds(Traced):
     def test_every_kind_of_parameter_has_its_name_and_value(self):
         def area(w, h=2, *rest, scale=1, **more):
             return w * h * scale
+
+        def placed(a, b=[1], /, c=3, *, d, e=5):
+            return [a, b, c, d, e]
 
         before = inspect.signature(area)
         self.define(area=area)
@@ -41,19 +116,11 @@ class Kinds(Traced):
         self.assertEqual(given, texts(first))
         self.assertEqual({'w': '3', 'h': '2', 'scale': '1', '*rest': '()', '**more': '{}'}, texts(second))
         self.assertEqual([['24'], ['6']], [outcome(first), outcome(second)])
-
-    def test_parameters_by_place_alone_and_defaults_stay_what_they_are(self):
-        def placed(a, b=[1], /, c=3, *, d, e=5):
-            return [a, b, c, d, e]
-
         self.define(placed=placed)
-        one = self.trace('placed')
-        self.assertEqual([0, [1], 3, 4, 5], placed(0, d=4))
-        with self.assertRaises(TypeError):
-            placed(a=1, d=2)
+        other = self.trace('placed')
         placed.__defaults__ = (8, 9)
         self.assertEqual([0, 8, 9, 4, 5], placed(0, d=4))
-        self.assertEqual(['0', '8', '9', '4', '5'], list(texts(self.calls(one)[1]).values()))
+        self.assertEqual(['0', '8', '9', '4', '5'], list(texts(self.calls(other)[0]).values()))
 
     def test_methods_of_all_kinds_are_seen_on_all_their_objects(self):
         class Older:
@@ -136,29 +203,21 @@ class Kinds(Traced):
             await asyncio.sleep(0)
             return x
 
-        async def both():
-            return await asyncio.gather(waits(1), waits(2))
-
-        self.define(waits=waits)
-        one = self.trace('waits')
-        self.assertTrue(asyncio.iscoroutinefunction(waits))
-        self.assertEqual([1, 2], asyncio.run(both()))
-        self.assertEqual([['1'], ['2']], [outcome(call) for call in self.calls(one)])
-        self.assertEqual([0, 0], [call['depth'] for call in self.calls(one)])
-
-    def test_a_coroutine_of_a_generator_stays_one(self):
         @types.coroutine
         def old(x):
             yield from asyncio.sleep(0).__await__()
             return x
 
-        async def main():
-            return await old(3)
+        async def both():
+            return await asyncio.gather(waits(1), waits(2)) + [await old(3)]
 
-        self.define(old=old)
-        one = self.trace('old')
-        self.assertEqual(3, asyncio.run(main()))
-        self.assertEqual(['3'], outcome(self.calls(one)[0]))
+        self.define(waits=waits, old=old)
+        one, other = self.trace('waits'), self.trace('old')
+        self.assertTrue(asyncio.iscoroutinefunction(waits))
+        self.assertEqual([1, 2, 3], asyncio.run(both()))
+        self.assertEqual(['3'], outcome(self.calls(other)[0]))
+        self.assertEqual([['1'], ['2']], [outcome(call) for call in self.calls(one)])
+        self.assertEqual([0, 0], [call['depth'] for call in self.calls(one)])
 
     def test_what_a_function_raises_is_the_same_object_on_its_way_from_the_same_line(self):
         wrong = ValueError('wrong')
@@ -180,27 +239,13 @@ class Kinds(Traced):
         (call,) = self.calls(one)
         self.assertEqual('wrong', call['outcome']['exception']['message'])
 
-    def test_closures_keep_their_cells(self):
-        def counter():
-            count = 0
-
-            def step(by):
-                nonlocal count
-                count += by
-                return count
-
-            return step
-
-        step = counter()
-        self.define(step=step)
-        one = self.trace('step')
-        self.assertEqual([1, 3], [step(1), step(2)])
-        self.untrace(one)
-        self.assertEqual(6, step(3))
-        self.assertEqual([['1'], ['3']], [outcome(call) for call in self.calls(one)])
-
     def test_calls_within_calls_are_told_as_such_across_functions(self):
+        count = 0
+
         def inner(x):
+            # A cell, which stays what it is.
+            nonlocal count
+            count += 1
             return x
 
         def outer(x):
@@ -210,6 +255,7 @@ class Kinds(Traced):
         one, other = self.trace('outer'), self.trace('inner')
         outer(1)
         inner(9)
+        self.assertEqual(3, count)
         self.assertEqual([0], [call['depth'] for call in self.calls(one)])
         self.assertEqual([1, 1, 0], [call['depth'] for call in self.calls(other)])
         self.assertTrue(self.calls(other)[0]['caller']['function'].endswith('outer'))
@@ -267,38 +313,26 @@ class Monitoring(Traced):
         self.assertTrue(lets_go(Thing()))
         self.assertEqual(1, len(self.calls(one)))
 
-    def test_a_tool_of_the_program_stays_and_another_id_is_taken(self):
-        def area():
-            return 1
+    def test_tools_of_the_program_stay_another_id_is_taken_and_where_none_is_left_the_code_is_changed(self):
+        area = self.defined('def area(): return 1')
+        for taken, ours, by in (([3], 4, None), ([3, 4, 5], None, 'a changed code object')):
+            for tool in taken:
+                sys.monitoring.use_tool_id(tool, 'theirs')
+            try:
+                one = self.trace('area')
+                area()
+                self.assertEqual(1, len(self.calls(one)))
+                if by is not None:
+                    self.assertEqual(by, self.page(one)['tracepoints'][0]['by'])
+                found = [sys.monitoring.get_tool(tool) for tool in taken + [ours or 2]]
+                self.assertEqual(['theirs'] * len(taken) + ['imago' if ours else None], found)
+                self.untrace(one)
+                self.assertEqual('theirs', sys.monitoring.get_tool(3))
+                self.assertIsNone(sys.monitoring.get_tool(ours or 2))
+            finally:
+                for tool in taken:
+                    sys.monitoring.free_tool_id(tool)
 
-        self.define(area=area)
-        sys.monitoring.use_tool_id(3, 'theirs')
-        try:
-            one = self.trace('area')
-            self.assertEqual(['theirs', 'imago'], [sys.monitoring.get_tool(tool) for tool in (3, 4)])
-            area()
-            self.untrace(one)
-            self.assertEqual(['theirs', None], [sys.monitoring.get_tool(tool) for tool in (3, 4)])
-            self.assertEqual(1, len(self.calls(one)))
-        finally:
-            sys.monitoring.free_tool_id(3)
-
-    def test_where_all_ids_are_taken_the_code_is_changed(self):
-        def area():
-            return 1
-
-        self.define(area=area)
-        tools = [3, 4, 5]
-        for tool in tools:
-            sys.monitoring.use_tool_id(tool, 'theirs')
-        try:
-            one = self.trace('area')
-            area()
-            self.assertEqual('a changed code object', self.page(one)['tracepoints'][0]['by'])
-            self.assertEqual(1, len(self.calls(one)))
-        finally:
-            for tool in tools:
-                sys.monitoring.free_tool_id(tool)
 
 
 # Tracepoints: each leaves nothing behind, however it ends.
@@ -308,12 +342,8 @@ class Ends(Traced):
 
     def setUp(self):
         super().setUp()
-
-        def area(w):
-            return w
-
-        self.area, self.code = area, area.__code__
-        self.define(area=area)
+        self.area = self.defined('def area(w): return w')
+        self.code = self.area.__code__
 
     def assertIsBack(self):
         self.assertIs(self.code, self.area.__code__)
@@ -336,8 +366,7 @@ class Ends(Traced):
         self.assertEqual(['removed', 'on'], [self.state(one), self.state(other)])
         self.tracing.lost(self.session.link)
         self.assertIsBack()
-
-    def test_with_a_link_that_ends_while_it_is_set(self):
+        # Or while it is set.
         set_it = self.tracing._set
 
         def and_lose(*given):
@@ -442,10 +471,8 @@ class Undisturbed(Traced):
         class Thing:
             pass
 
-        def uses(thing):
-            return Thing()
-
-        self.define(uses=uses)
+        self.define(Thing=Thing)
+        uses = self.defined('def uses(thing): return Thing()')
         one = self.trace('uses')
         thing = Thing()
         watched = weakref.ref(thing)
@@ -503,10 +530,7 @@ class Undisturbed(Traced):
         self.assertEqual([{'x': '5'}], [texts(call) for call in self.calls(one)])
 
     def test_a_failure_of_ours_never_reaches_the_program(self):
-        def area(w):
-            return w
-
-        self.define(area=area)
+        area = self.defined('def area(w): return w')
         one = self.trace('area', calls=2)
         with mock.patch('imago.tracing_calls.static_repr', side_effect=ValueError('ours')):
             self.assertEqual(1, area(1))
@@ -535,20 +559,14 @@ class Undisturbed(Traced):
         self.assertGreaterEqual(len(heard), 100)
 
     def test_recursion_to_its_end_ends_as_without(self):
-        def deep(n):
-            return deep(n + 1)
-
-        self.define(deep=deep)
+        deep = self.defined('def deep(n): return deep(n + 1)')
         one = self.trace('deep', calls=3)
         with self.assertRaises(RecursionError):
             deep(0)
         self.assertEqual(['raised'] * 3, [outcome(call) for call in self.calls(one)])
 
     def test_many_threads_are_taken_down_call_by_call(self):
-        def echo(x):
-            return x
-
-        self.define(echo=echo)
+        echo = self.defined('def echo(x): return x')
         one = self.trace('echo', calls=1000)
         wrong = []
 

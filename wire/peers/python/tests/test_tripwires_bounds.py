@@ -5,7 +5,6 @@ import gc
 import os
 import random
 import sys
-import tempfile
 import threading
 import types
 import unittest
@@ -13,9 +12,9 @@ import weakref
 
 from imago import native
 from imago.handles import Handles
-from tests.looking_support import FIRED, hook, make
-from tests.tripwires_hostile import Text
-from tests.tripwires_support import ENDINGS, OF_A_NAME, OF_THE_IMAGE, TripwireCase
+from tests.looking_support import FIRED, asked, hooks, make
+from tests.looking_samples import Text
+from tests.tripwires_support import TripwireCase
 
 DEEP = {
     "sum": "x = " + "1+" * 190_000 + "1",
@@ -38,24 +37,17 @@ class Plain:
 
 
 class Bounds(TripwireCase):
-    def module(self, name, **fields):
-        module = types.ModuleType(name)
-        module.__dict__.update(fields)
-        sys.modules[name] = module
-        self.addCleanup(sys.modules.pop, name, None)
-        return module
-
     def test_sources_that_nest_deeper_than_the_stack_are_not_followed(self):
-        with tempfile.TemporaryDirectory() as folder:
-            for name, text in DEEP.items():
-                path = f"{folder}/{name}.py"
-                with open(path, "w") as stream:
-                    stream.write(text + "\ndef f(): pass\ny = 2\n")
-                module = self.module(f"deep_{name}", __file__=path, x=3, y=4)
-                exec(compile("\ndef f(): pass\n", path, "exec"), module.__dict__)
-                module.K = type("K", (), {"__module__": f"deep_{name}"})
-                for last in ("f", "x", "y", "K"):
-                    self.look("definition", name=f"deep_{name}.{last}", max_length=500)
+        folder = self.folder()
+        for name, text in DEEP.items():
+            path = f"{folder}/{name}.py"
+            with open(path, "w") as stream:
+                stream.write(text + "\ndef f(): pass\n")
+            module = self.module(f"deep_{name}", __file__=path, x=3)
+            exec(compile("\ndef f(): pass\n", path, "exec"), module.__dict__)
+            module.K = type("K", (), {"__module__": f"deep_{name}"})
+            for last in ("f", "x", "K"):
+                self.look("definition", name=f"deep_{name}.{last}", max_length=500)
 
     def test_code_at_a_cursor_and_expressions_may_be_of_any_shape(self):
         for piece in ("(\n", "(#\n", "f(", "a.", "x[", "x()", "f'{", "lambda ", "a(b)(c)", "d['x", "1if ", "\\\n", ";"):
@@ -70,11 +62,10 @@ class Bounds(TripwireCase):
 
     def test_names_that_are_alike_are_compared_for_a_while_only(self):
         dice = random.Random(1)
-        words = ["a" + "".join(dice.choice("ab") for _ in range(190)) for _ in range(1000)]
+        words = ["a" + "".join(dice.choice("ab") for _ in range(190)) for _ in range(500)]
         self.namespace.update(dict.fromkeys(words, 1), table=dict.fromkeys(words, 1))
         missing = words[0][::-1] + "a"
-        for look, query in OF_A_NAME.items():
-            self.look(look, name=missing, **query)
+        self.look("describe", name=missing)
         self.look("inspect", expr=f"table[{missing!r}]")
         self.look("symbols", module=missing, internal=True, limit=5)
 
@@ -86,7 +77,7 @@ class Bounds(TripwireCase):
         self.look("references", name=names[-1], limit=10)
 
     def test_what_is_imported_from_one_of_many_modules_is_told_in_one_walk(self):
-        functions = {f"fn_{at}": types.FunctionType(Bounds.module.__code__, {}, f"fn_{at}") for at in range(3000)}
+        functions = {f"fn_{at}": types.FunctionType(Bounds.setUp.__code__, {}, f"fn_{at}") for at in range(3000)}
         for function in functions.values():
             function.__module__ = "holds_all"
         self.module("holds_all", **functions)
@@ -126,14 +117,9 @@ class Bounds(TripwireCase):
             self.addCleanup(gc.enable)
             self.namespace["x"] = make_one()
             died = weakref.ref(self.namespace["x"])
-            self.look("inspect", expr="x")
-            for look, query in OF_A_NAME.items():
-                self.look(look, name="x", **query)
+            self.look_at("x")
             self.look("references", name="x", limit=10)
-            for ending in ENDINGS:
-                self.complete("x" + ending)
-            for look, query in OF_THE_IMAGE:
-                self.look(look, **query)
+            self.look_around()
             self.image.handles = Handles("abcd1234")
             del self.namespace["x"]
             self.assertIsNone(died(), name)
@@ -155,12 +141,12 @@ class Bounds(TripwireCase):
 class Running(TripwireCase):
     def test_tasks_and_threads_that_lie_are_told_by_what_they_store(self):
         done, ready = threading.Event(), threading.Event()
-        body = {name: hook(name) for name in ("get_name", "get_coro", "get_stack")}
-        fields = {name: property(hook(name)) for name in ("_state", "_coro", "_fut_waiter", "_children")}
+        body = hooks("get_name", "get_coro", "get_stack")
+        fields = asked("_state", "_coro", "_fut_waiter", "_children")
         compiled = type("Compiled", (asyncio.Task,), {**body, **fields, "__hash__": object.__hash__})
         written = type("Written", (asyncio.tasks._PyTask,), dict(body))
         future = type("Odd", (asyncio.Future,), fields)
-        thread = type("Odd", (threading.Thread,), {name: property(hook(name)) for name in ("ident", "native_id")})
+        thread = type("Odd", (threading.Thread,), asked("ident", "native_id", "name"))
 
         async def waits(what):
             self = make()
@@ -198,11 +184,9 @@ class Running(TripwireCase):
         threading._active[10**9] = make()
         self.addCleanup(threading._active.pop, 10**9)
         self.namespace["other"] = other
-        asked = ("task0", "task1", "task2", "task3", "task4", "task5", "other")
         FIRED.clear()
-        for look, query in OF_THE_IMAGE:
-            self.look(look, **query)
-        for name in asked:
+        self.look_around()
+        for name in ("task0", "task1", "task2", "task3", "task4", "task5", "other"):
             self.look("inspect", expr=name)
             self.look("describe", name=name)
 
@@ -225,9 +209,7 @@ class Running(TripwireCase):
 
     def test_an_image_that_changes_all_the_time_is_looked_at_all_the_same(self):
         stopped = threading.Event()
-        module = types.ModuleType("changing")
-        sys.modules["changing"] = module
-        self.addCleanup(sys.modules.pop, "changing", None)
+        module = self.module("changing")
         self.namespace.update(module=module, kind=type("Kind", (), {}), table={})
         self.namespace.update({f"n{at}": at for at in range(2500)})
         self.namespace["one"] = self.namespace["kind"]()
@@ -252,14 +234,9 @@ class Running(TripwireCase):
         self.addCleanup(lambda: [sys.modules.pop(f"changing.m{at}", None) for at in range(99)])
         self.addCleanup(changing.join, 10)
         self.addCleanup(stopped.set)
-        for _ in range(2):
-            for name in ("module", "kind", "one", "table", "v5", "module.v5"):
-                self.look("inspect", expr=name)
-                for look, query in OF_A_NAME.items():
-                    self.look(look, name=name, **query)
-                self.complete(name + ".")
-            for look, query in OF_THE_IMAGE:
-                self.look(look, **query)
+        for name in ("module", "kind", "one", "table", "v5", "module.v5"):
+            self.look_at(name, ["."])
+        self.look_around()
 
 
 if __name__ == "__main__":

@@ -4,14 +4,13 @@ import functools
 import linecache
 import os
 import sys
-import tempfile
 import threading
 import types
 import typing
 import unittest
 
-from tests.looking_support import FIRED, make
-from tests.tripwires_hostile import Row, Text, key_like, recoded, table
+from tests.looking_support import FIRED, asked, make
+from tests.looking_samples import Row, Text, key_like, recoded, table
 from tests.tripwires_support import TripwireCase
 
 
@@ -27,11 +26,6 @@ def plain(a, b=1, *c, d=2, **e):
 
 
 class Code(TripwireCase):
-    def folder(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        return folder.name
-
     def test_code_objects_of_odd_parts_are_read_as_what_they_are(self):
         constants, names = plain.__code__.co_consts, plain.__code__.co_names
         odd = {
@@ -129,9 +123,7 @@ class Code(TripwireCase):
             key = make()
             raise Odd(key, Text("x"))
 
-        asked = ("args", "__cause__", "__context__", "__traceback__", "__notes__")
-        odd = {name: property(hooked(name)) for name in asked}
-        Odd = type("Odd", (Exception,), odd)
+        Odd = type("Odd", (Exception,), asked("args", "__cause__", "__context__", "__traceback__", "__notes__"))
         stored, other = None, Odd(1)
         try:
             recoded(raising, co_filename=Text("/r.py"), co_name=Text("r"))()
@@ -173,10 +165,6 @@ class Code(TripwireCase):
         ready.wait(5)
         FIRED.clear()
         self.look_around()
-
-
-def hooked(name):
-    return lambda _: FIRED.append(name)
 
 
 if __name__ == "__main__":

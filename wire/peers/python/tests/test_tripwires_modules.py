@@ -7,15 +7,14 @@ import enum
 import importlib.util
 import os
 import sys
-import tempfile
 import time
 import types
 import unittest
 import warnings
 
 from imago.looking.adapters.registry import _SUBJECTS
-from tests.looking_support import FIRED, TRAPS, hook, make, trap_body
-from tests.tripwires_hostile import Paths, Row, Text, key_like, table
+from tests.looking_support import FIRED, TRAPS, asked, hook, hooks, make, trap_body
+from tests.looking_samples import Paths, Row, Text, key_like, table
 from tests.tripwires_support import TripwireCase
 
 _OWN_DICT = types.ModuleType.__dict__["__dict__"].__get__
@@ -23,26 +22,20 @@ _OWN_DICT = types.ModuleType.__dict__["__dict__"].__get__
 
 class Modules(TripwireCase):
     def module(self, name, module=None, **fields):
-        module = types.ModuleType(name) if module is None else module
-        _OWN_DICT(module).update(fields)
-        sys.modules[name] = module
-        self.addCleanup(sys.modules.pop, name, None)
-        self.namespace[name] = module
-        return module
+        self.namespace[name] = super().module(name, module, **fields)
+        return self.namespace[name]
 
     def test_modules_that_lie_are_listed_and_searched_quietly(self):
-        body = {name: hook(name) for name in ("__getattribute__", "__getattr__", "__dir__", "__repr__")}
-        for name in ("__dict__", "__class__", "__name__", "__file__", "__path__", "__all__"):
-            body[name] = property(hook(name))
+        body = hooks("__getattribute__", "__getattr__", "__dir__", "__repr__")
+        body.update(asked("__dict__", "__class__", "__name__", "__file__", "__path__", "__all__"))
         odd = type("Odd", (types.ModuleType,), body)("trapped")
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
+        folder = self.folder()
         facts = {name: make() for name in ("__spec__", "__loader__", "__doc__")}
-        self.module("trapped", odd, __path__=[Text("a"), make(), folder.name], __all__=[Text("a"), "key"], **facts)
+        self.module("trapped", odd, __path__=[Text("a"), make(), folder], __all__=[Text("a"), "key"], **facts)
         _OWN_DICT(odd).update(key=make(), cls=TRAPS[object], __name__=Text("trapped"), __package__=Text("p"))
         _OWN_DICT(odd)[key_like("key")] = 1
-        self.module("listed", __path__=Paths([folder.name]), __all__=Paths(["a"]), __getattr__=hook("__getattr__"))
-        spaced = types.SimpleNamespace(_path=[Text("a"), folder.name, "a\0b", "\udc80"])
+        self.module("listed", __path__=Paths([folder]), __all__=Paths(["a"]), __getattr__=hook("__getattr__"))
+        spaced = types.SimpleNamespace(_path=[Text("a"), folder, "a\0b", "\udc80"])
         self.module("spaced", __path__=spaced, __all__=Row(("a",)), __name__=None, __dir__=hook("__dir__"))
         others = {"trapped.sub": make(), "trapped.none": None, "trapped.text": "x", key_like("trapped.x"): 1}
         for name, other in others.items():
@@ -74,9 +67,9 @@ class Modules(TripwireCase):
         self.assertNotIn("this", sys.modules)
 
     def test_metaclasses_are_not_asked_what_their_classes_are(self):
-        asked = ("__mro__", "__name__", "__bases__", "__doc__", "__module__", "__annotations__", "__text_signature__")
-        body = {name: property(hook(name)) for name in asked}
-        body.update({name: hook(name, list) for name in ("__subclasses__", "__call__", "__dir__")})
+        body = asked("__mro__", "__name__", "__bases__", "__doc__", "__module__", "__annotations__")
+        body.update(asked("__text_signature__"))
+        body.update(hooks("__subclasses__", "__call__", "__dir__", result=list))
         meta = type("Meta", (type,), body)
         above = meta("Above", (), {"__init__": lambda self, a: None})
         bare = type("Bare", (type,), {"mro": lambda cls: [cls]})("Bare", (), {})
@@ -125,9 +118,8 @@ class Modules(TripwireCase):
         body = trap_body(object, lying_dict=False)
         for left in ("__class_getitem__", "__getattribute__", "__module__", "__name__", "__doc__"):
             body.pop(left)
-        asked_for = "locked span flags pattern typecode tolist ndim str fileno tell get_name total_changes item"
-        for asked in asked_for.split():
-            body[asked] = property(hook(asked))
+        names = "locked span flags pattern typecode tolist ndim str fileno tell get_name total_changes item"
+        body.update(asked(*names.split()))
         try:
             held.__dict__[name] = cls = type(name, (), {**body, "__module__": module})
             self.namespace["fake"] = cls()
@@ -163,14 +155,12 @@ class Modules(TripwireCase):
         self.complete("import ")
 
     def test_nothing_is_warned_of_and_nothing_imported(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
         text = (
             'def a():\n    return ~True, "\\d", 1if 2else 3, x is 5, (1)(2), [1][1,2], b"\\q", f"\\w{1}", "\\777"\n'
             'def b(x=~False):\n    assert (x, "a")\n'
             "X = ~True\nclass K:\n    y = ~True\n    def m(self):\n        return {1:2}(3)\n"
         )
-        path = os.path.join(folder.name, "warned.py")
+        path = os.path.join(self.folder(), "warned.py")
         with open(path, "w") as stream:
             stream.write(text)
         module = self.module("warned", __file__=path)

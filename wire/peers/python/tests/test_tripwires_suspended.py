@@ -2,6 +2,7 @@
 
 import gc
 import json
+import sys
 import types
 import unittest
 
@@ -9,7 +10,7 @@ from imago.places import place_for
 from tests.evaluating import Guest
 from tests.looking_samples import values
 from tests.looking_support import FIRED, hook
-from tests.tripwires_hostile import Row, Text, recoded
+from tests.looking_samples import Row, Text, recoded
 from tests.tripwires_support import unplain
 
 HOSTILE = (
@@ -86,8 +87,6 @@ class Tripwires(unittest.TestCase):
             self.look_at(self.suspended(source))
 
     def test_the_error_of_the_person_is_told_of_and_adopted_without_asking_it(self):
-        import sys
-
         # As a prompt leaves it, whose code is not evaluated by us.
         scope = dict(self.guest.namespace)
         try:

@@ -1,9 +1,9 @@
 """Threads of ours: what starts them, and those that look."""
 
+import ast
 import os
 import re
 import threading
-import time
 import unittest
 from unittest import mock
 
@@ -12,8 +12,6 @@ from imago.workers import MOST, Task, Workers
 from tests.daemon import WAIT, until
 from tests.guests import PACKAGE, ProgramCase
 
-
-# native
 
 class Events(unittest.TestCase):
     def test_whoever_waits_for_an_event_is_woken_and_nobody_waits_for_one_that_is_set(self):
@@ -68,10 +66,7 @@ class Threads(unittest.TestCase):
         self.assertIn('at-work', native.names().values())
         self.assertEqual(threading.active_count(), before)
         end.set()
-        deadline = time.monotonic() + WAIT
-        while 'at-work' in native.names().values() and time.monotonic() < deadline:
-            time.sleep(0.001)
-        self.assertNotIn('at-work', native.names().values())
+        until(lambda: 'at-work' not in native.names().values())
 
 
 class Sources(unittest.TestCase):
@@ -92,8 +87,17 @@ class Sources(unittest.TestCase):
                             wrong.append('%s:%d %s' % (name, number, line.strip()))
         self.assertEqual(wrong, [])
 
+    def test_every_module_and_every_public_class_of_the_peer_has_one(self):
+        without = []
+        for name in sorted(os.listdir(os.path.join(PACKAGE, 'imago'))):
+            if not name.endswith('.py'):
+                continue
+            with open(os.path.join(os.path.join(PACKAGE, 'imago'), name), encoding='utf-8') as file:
+                tree = ast.parse(file.read())
+            classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name[0] != '_']
+            without += [(name, getattr(node, 'name', None)) for node in [tree, *classes] if not ast.get_docstring(node)]
+        self.assertEqual(without, [])
 
-# workers
 
 class Tracing(unittest.TestCase):
     def seen_while_looking(self, hook_into):
@@ -114,11 +118,9 @@ class Tracing(unittest.TestCase):
             hook_into(None)
         return [name for name in seen if name in ('look', 'set', 'notify_all')]
 
-    def test_a_trace_of_all_threads_does_not_run_inside_looks(self):
-        self.assertEqual(self.seen_while_looking(threading.settrace), [])
-
-    def test_a_profile_of_all_threads_does_not_run_inside_looks(self):
-        self.assertEqual(self.seen_while_looking(threading.setprofile), [])
+    def test_what_the_program_traces_and_profiles_in_all_threads_does_not_run_inside_looks(self):
+        for hook_into in (threading.settrace, threading.setprofile):
+            self.assertEqual(self.seen_while_looking(hook_into), [])
 
 
 class LookThreads(unittest.TestCase):

@@ -5,7 +5,6 @@ import unittest
 
 from tests.adapters_support import Adapters
 from tests.daemon import WAIT, Kernel
-from tests.guests import ProgramCase
 from tests.looking_support import FIRED, hook
 from tests.tripwires_support import TripwireCase
 
@@ -95,7 +94,7 @@ class Nested(Adapters):
 
 
 @unittest.skipIf(wrapt is None, "wrapt is not installed")
-class Kernels(ProgramCase):
+class Kernels(unittest.TestCase):
     def look_around(self, link):
         def look(which, **query):
             answer = link.call(which, deadline_ms=int(WAIT * 1000), **query).answer()
@@ -124,11 +123,6 @@ class Kernels(ProgramCase):
         with Kernel() as kernel:
             kernel.link.evaluate(LAZY)
             self.look_around(kernel.link)
-
-    def test_an_attached_program_makes_none(self):
-        program = self.program(LAZY + "import imago\nimago.listen()\nwait_for_end()\n")
-        self.look_around(program.attach())
-
 
 if __name__ == "__main__":
     unittest.main()

@@ -6,6 +6,8 @@ nothing that was looked at is held on to but by the handles that were given out.
 
 import gc
 import json
+import sys
+import tempfile
 import types
 import unittest
 
@@ -13,7 +15,7 @@ from imago import looking
 from imago.handles import Handles
 from imago.history import Errors, History
 from imago.service import LOOKS
-from tests.looking_support import FIRED
+from tests.looking_support import FIRED, fault_of
 
 #: Characters of JSON that one answer may have, whatever was looked at.
 ANSWER_MAX_CHARS = 1_500_000
@@ -38,20 +40,8 @@ OF_THE_IMAGE = (
     ("threads", {"limit": 500, "frames": 50, "locals": False, "filter": "e"}),
     ("history", {"limit": 50}),
     ("last_error", {}),
+    ("errors", {"count": 20}),
 )
-
-
-def image(namespace):
-    return types.SimpleNamespace(
-        namespace=namespace, handles=Handles("abcd1234"), history=History(), errors=Errors()
-    )
-
-
-def ask(of, look, **query):
-    """The answer of one look, by its name on the wire."""
-    if look == "inspect":
-        return looking.inspect_static(of.namespace, query["expr"], of.handles)
-    return LOOKS[look][1](of, query)
 
 
 def unplain(answer):
@@ -73,11 +63,26 @@ class TripwireCase(unittest.TestCase):
 
     def setUp(self):
         self.namespace = {"__name__": "__main__"}
-        self.image = image(self.namespace)
+        self.image = types.SimpleNamespace(
+            namespace=self.namespace, handles=Handles("abcd1234"), history=History(), errors=Errors()
+        )
         self.addCleanup(self.namespace.clear)
         # What other tests have left may tell that it is being let go of.
         gc.collect()
         FIRED.clear()
+
+    def folder(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        return folder.name
+
+    def module(self, name, module=None, **fields):
+        """A loaded module; the dict of one that lies is reached past it."""
+        module = types.ModuleType(name) if module is None else module
+        types.ModuleType.__dict__["__dict__"].__get__(module).update(fields)
+        sys.modules[name] = module
+        self.addCleanup(sys.modules.pop, name, None)
+        return module
 
     def quiet(self, what):
         fired, FIRED[:] = list(FIRED), []
@@ -85,7 +90,10 @@ class TripwireCase(unittest.TestCase):
 
     def look(self, look, **query):
         """One answer, which ran nothing, and can be sent."""
-        looked = ask(self.image, look, **query)
+        if look == "inspect":
+            looked = looking.inspect_static(self.namespace, query["expr"], self.image.handles)
+        else:
+            looked = LOOKS[look][1](self.image, query)
         what = f"{look} {str(query)[:200]}"
         self.quiet(what)
         self.assertIsNone(unplain(looked), what)
@@ -93,20 +101,27 @@ class TripwireCase(unittest.TestCase):
         if look != "complete":
             sent.encode("utf-8")
         self.assertLess(len(sent), ANSWER_MAX_CHARS, what)
+        self.assertIsNone(fault_of(look, looked), what)
         for section in (looked.get("value") or {}).values() if look == "inspect" else ():
             if type(section) is dict:
                 self.assertNotIn("error", section, what)
         return looked
 
-    def look_at(self, name):
-        """All that can be asked about one name, its handle included."""
+    def look_at(self, name, endings=ENDINGS, looks=tuple(OF_A_NAME)):
+        """All that can be asked about one name, its handle included; or some of it."""
         inspected = self.look("inspect", expr=name)
-        for look, query in OF_A_NAME.items():
-            self.look(look, name=name, **query)
+        described = self.look("describe", name=name)
+        if inspected["type"] == described["type"] == "not_found":
+            # The other looks would come as far.
+            self.complete(name + endings[0])
+            return
+        for look in looks:
+            if look != "describe":
+                self.look(look, name=name, **OF_A_NAME[look])
         handle = inspected.get("value", {}).get("handle")
         if handle is not None:
             self.look("more", handle=handle, **{"from": 0, "count": 50})
-        for ending in ENDINGS:
+        for ending in endings:
             self.complete(name + ending)
 
     def complete(self, text):

@@ -31,7 +31,7 @@ from imago.looking.fields import (
     stored,
 )
 from imago.looking.source import typed_texts, unchanged_since_start, written_in
-from imago.looking.statements import in_class, on_self, outline
+from imago.looking.statements import imported, in_class, on_self, outline
 from imago.looking.rendering import builtin_label, function_label, module_name
 
 # Where a variable gets its value: the assignment in the text of its module, of its class, or of an evaluation.
@@ -56,7 +56,7 @@ def locate_global(namespace, name, value, top=False):
         place = _last_assignment(texts, name)
         origin = None
         if place is not None and place.assignment.kind == "imported":
-            origin = _imported_from(place.assignment.node, name, namespace, value)
+            origin = _imported_from(place.assignment.statement, name, namespace, value)
         if origin is None:
             break
         notes.append(f"{qualified} is imported, on line {place.first} of {place.file}.")
@@ -73,7 +73,7 @@ def locate_in_class(cls, name):
     place = locate_class(cls)
     if type(place) is Nowhere:
         return place
-    found = _at(place.written, in_class(place.definition, name), place.current, place.definition)
+    found = _at(place.written, in_class(place.definition, name), _as_loaded(place.written), place.definition)
     if found is not None:
         return found
     because = f"The statement of {class_qualified(cls)} does not assign `{name}`."
@@ -89,7 +89,7 @@ def locate_on_instance(cls, name):
         if type(place) is Nowhere:
             continue
         assigned = on_self(place.definition, name) or in_class(place.definition, name)
-        found = _at(place.written, assigned[:1], place.current, place.definition)
+        found = _at(place.written, assigned[:1], _as_loaded(place.written), place.definition)
         if found is not None:
             _say_others(found, assigned[1:], place.written)
             return found
@@ -117,10 +117,14 @@ def _last_assignment(texts, name):
             return None
         found = _at(written, outline(written.text).assignments(name), None, None)
         if found is not None:
-            if written.sure or unchanged_since_start(written.file):
-                found.current = True
+            found.current = _as_loaded(written)
             return found
     return None
+
+
+def _as_loaded(written):
+    """True where a text is the one that ran; None where it may have changed since."""
+    return written.ours or unchanged_since_start(written.file) or None
 
 
 def _at(written, assignments, current, definition):
@@ -145,20 +149,18 @@ def _say_others(found, others, written):
         found.notes.append(f"It is also assigned on line{'s' if len(lines) > 1 else ''} {shown}{more}.")
 
 
-def _imported_from(node, name, namespace, value):
+def _imported_from(statement, name, namespace, value):
     """`(namespace, name)` that `from x import name` leads to, where that is loaded and holds the same object."""
-    module = getattr(node, "module", None) or ""
-    level = getattr(node, "level", None)
+    module, level, names = imported(statement)
     if level is None:
         return None
     if level:
         package = (plain(stored(namespace, "__package__")) or "").split(".")
         module = ".".join([*package[: len(package) - level + 1], *([module] if module else [])])
     target = module_dict(module)
-    for alias in node.names:
-        if (alias.asname or alias.name) == name and inherits(target, dict):
-            if stored(target, alias.name) is value:
-                return target, alias.name
+    for there, here in names:
+        if here == name and inherits(target, dict) and stored(target, there) is value:
+            return target, there
     return None
 
 

@@ -10,7 +10,6 @@ from collections import namedtuple
 from enum import Enum, EnumMeta
 from types import (
     BuiltinFunctionType,
-    ClassMethodDescriptorType,
     CodeType,
     CoroutineType,
     FrameType,
@@ -18,7 +17,6 @@ from types import (
     GeneratorType,
     GetSetDescriptorType,
     MemberDescriptorType,
-    MethodDescriptorType,
     MethodType,
     ModuleType,
     TracebackType,
@@ -27,6 +25,8 @@ from types import (
 
 from imago.looking.fields import (
     ABSENT,
+    FIELD_DESCRIPTORS,
+    METHOD_DESCRIPTORS,
     ThreadLocal,
     class_entries,
     class_entry,
@@ -40,10 +40,11 @@ from imago.looking.fields import (
     is_class,
     made_by_statement,
     mro,
+    own_field,
     read_member,
     stored,
 )
-from imago.looking.outcomes import Unresolved, nearest, needs_evaluation, not_found
+from imago.looking.outcomes import NeedsEvaluation, NotFound, nearest
 
 TupleField = type(namedtuple("Example", "field").field)
 
@@ -83,7 +84,7 @@ def _of_instance(obj, name, text):
         return _from_class(in_class, text)
     _refuse_hook(cls, own if inherits(obj, ModuleType) else None, text)
     fields = [field for field, _ in instance_fields(obj)]
-    raise Unresolved(not_found(f"`{text}`", nearest(name, fields + _class_names(cls))))
+    raise NotFound(f"`{text}`", nearest(name, fields + _class_names(cls)))
 
 
 def _of_class(cls, name, text):
@@ -97,7 +98,7 @@ def _of_class(cls, name, text):
     if name == "__class__" and in_meta is not None and in_meta[0] is object:
         return Attribute(meta)
     if in_meta is not None and _insists(in_meta[1]):
-        raise Unresolved(_would_run(text, in_meta))
+        raise _would_run(text, in_meta)
     if meta is EnumMeta:
         members = class_entry(cls, "_member_map_")
         member = stored(members, name) if inherits(members, dict) else ABSENT
@@ -111,7 +112,7 @@ def _of_class(cls, name, text):
     if in_meta is not None:
         return _from_class(in_meta, text)
     _refuse_hook(meta, None, text)
-    raise Unresolved(not_found(f"`{text}`", nearest(name, _class_names(cls))))
+    raise NotFound(f"`{text}`", nearest(name, _class_names(cls)))
 
 
 def _own_entry(cls, name, text):
@@ -120,7 +121,7 @@ def _own_entry(cls, name, text):
         return type.__dict__[name].__get__(cls)
     value = class_entry(cls, name)
     if value is ABSENT or class_lookup(type(value), "__get__") is not None:
-        raise Unresolved(needs_evaluation(f"Python itself computes `{text}`."))
+        raise NeedsEvaluation(f"Python itself computes `{text}`.")
     return value
 
 
@@ -132,12 +133,11 @@ def _read_descriptor(obj, in_class, name, text):
     if kind is MemberDescriptorType:
         value = read_member(descriptor, obj)
         if value is ABSENT:
-            raise Unresolved(not_found(f"`{text}`, whose slot is empty"))
+            raise NotFound(f"`{text}`, whose slot is empty")
     elif kind is TupleField and inherits(obj, tuple):
         value = read_member(descriptor, obj)
     elif owner is Enum and name in ("name", "value"):
-        own = instance_dict(obj)
-        value = ABSENT if own is None else stored(own, f"_{name}_")
+        value = own_field(obj, f"_{name}_")
     elif kind is GetSetDescriptorType and descriptor.__objclass__ is owner:
         if name == "__dict__":
             own = instance_dict(obj)
@@ -147,7 +147,7 @@ def _read_descriptor(obj, in_class, name, text):
         elif _reads_a_field(owner, name):
             value = read_member(descriptor, obj)
     if value is ABSENT:
-        raise Unresolved(_would_run(text, in_class))
+        raise _would_run(text, in_class)
     return value
 
 
@@ -160,7 +160,7 @@ def _from_class(in_class, text):
         return Attribute(kind.__dict__["__func__"].__get__(value), f"the {kind.__name__} {remark}")
     if exactly(value, _SHOWN_AS_STORED) or class_lookup(kind, "__get__") is None:
         return Attribute(value, remark)
-    raise Unresolved(_would_run(text, in_class))
+    raise _would_run(text, in_class)
 
 
 def _insists(value):
@@ -172,7 +172,7 @@ def _insists(value):
 def _would_run(text, in_class):
     owner, descriptor = in_class
     kind = "property" if type(descriptor) is property else class_label(type(descriptor))
-    return needs_evaluation(f"`{text}` is a {kind} of {class_label(owner)}, and reading it would run code.")
+    return NeedsEvaluation(f"`{text}` is a {kind} of {class_label(owner)}, and reading it would run code.")
 
 
 def _refuse_own_lookup(cls, text):
@@ -186,9 +186,7 @@ def _refuse_own_lookup(cls, text):
         if compiled and class_module(owner) in _PLAIN_MODULES and not any(owner is one for one in _OWN_LOOKUP):
             return
     label = class_label(cls if place is None else place[0])
-    raise Unresolved(
-        needs_evaluation(f"{label} looks attributes up itself (`__getattribute__`), so `{text}` would run code.")
-    )
+    raise NeedsEvaluation(f"{label} looks attributes up itself (`__getattribute__`), so `{text}` would run code.")
 
 
 def _refuse_hook(cls, module_dict, text):
@@ -196,18 +194,16 @@ def _refuse_hook(cls, module_dict, text):
     place = class_lookup(cls, "__getattr__")
     if place is not None:
         label = class_label(place[0])
-        raise Unresolved(
-            needs_evaluation(f"`{text}` is not stored, and {label} has a `__getattr__` that may compute it.")
-        )
+        raise NeedsEvaluation(f"`{text}` is not stored, and {label} has a `__getattr__` that may compute it.")
     if module_dict is not None and stored(module_dict, "__getattr__") is not ABSENT:
-        raise Unresolved(needs_evaluation(f"`{text}` is not stored, and the module has a `__getattr__` for it."))
+        raise NeedsEvaluation(f"`{text}` is not stored, and the module has a `__getattr__` for it.")
 
 
 def _refuse_hidden_fields(cls, text):
     place = class_lookup(cls, "__dict__")
     if place is not None:
         label = class_label(place[0])
-        raise Unresolved(needs_evaluation(f"{label} hides the fields of its instances, so `{text}` runs code."))
+        raise NeedsEvaluation(f"{label} hides the fields of its instances, so `{text}` runs code.")
 
 
 def _reads_a_field(owner, name):
@@ -223,16 +219,10 @@ def _class_names(cls):
 
 _TYPE_SLOTS = ("__name__", "__qualname__", "__mro__", "__bases__", "__base__", "__dict__")
 
-_SHOWN_AS_STORED = (
-    FunctionType,
-    MethodDescriptorType,
-    WrapperDescriptorType,
-    ClassMethodDescriptorType,
-    MethodType,
-)
+_SHOWN_AS_STORED = (FunctionType, MethodType, *METHOD_DESCRIPTORS)
 
 # Descriptors that answer a class with themselves.
-_SAME_ON_A_CLASS = (property, MemberDescriptorType, GetSetDescriptorType, TupleField)
+_SAME_ON_A_CLASS = (property, TupleField, *FIELD_DESCRIPTORS)
 
 # Modules whose compiled classes look attributes up in the usual way, and the exceptions to that.
 _PLAIN_MODULES = ("builtins", "types", "collections", "datetime", "decimal", "functools", "array", "itertools", "re")

@@ -24,13 +24,14 @@ from imago.looking.fields import (
     is_class,
     is_dunder,
     mro,
+    own_field,
     plain,
     slot_fields,
     steadily,
     stored,
     type_name,
 )
-from imago.looking.loaded import loaded_module
+from imago.looking.loaded import loaded_module, module_dict
 from imago.looking.name_lookup import kind_of_name
 
 # What could be imported: modules that are loaded, and files and folders on the path, which are only listed.
@@ -84,20 +85,18 @@ def _folders(package):
     if not package:
         paths = sys.path
     else:
-        module = loaded_module(package)
-        own = None if module is ABSENT else instance_dict(module)
+        own = module_dict(package)
         paths = _plain_paths(stored(own, "__path__")) if inherits(own, dict) else None
         if paths is None:
             outer, _, last = package.rpartition(".")
             paths = [os.path.join(folder, last) for folder in _folders(outer)]
-    return [path for path in _plain_paths(paths) or []][:_PATHS_MOST]
+    return (_plain_paths(paths) or [])[:_PATHS_MOST]
 
 
 def _plain_paths(paths):
     """The texts of an exact list, or of the list that a namespace package keeps; None for anything else."""
     if type(paths) is not list:
-        own = None if paths is ABSENT else instance_dict(paths)
-        paths = stored(own, "_path") if inherits(own, dict) else None
+        paths = own_field(paths, "_path")
     return [path or os.curdir for path in paths if type(path) is str] if type(paths) is list else None
 
 
@@ -373,10 +372,7 @@ def computes_attributes(value):
     """Whether code of its class, or of a module, makes up attributes that are not stored."""
     if class_lookup(type(value), "__getattr__") is not None or class_lookup(type(value), "__dir__") is None:
         return True
-    if inherits(value, ModuleType):
-        own = instance_dict(value)
-        return own is not None and stored(own, "__getattr__") is not ABSENT
-    return False
+    return inherits(value, ModuleType) and own_field(value, "__getattr__") is not ABSENT
 
 
 def keys_of(value):

@@ -5,26 +5,20 @@ import sys
 from enum import EnumMeta
 from functools import cached_property, partial
 from itertools import islice
-from types import (
-    BuiltinFunctionType,
-    ClassMethodDescriptorType,
-    FunctionType,
-    GetSetDescriptorType,
-    MemberDescriptorType,
-    MethodDescriptorType,
-    WrapperDescriptorType,
-)
+from types import BuiltinFunctionType, FunctionType
 
 from imago.looking.definition_places import is_from_text, locate_class
 from imago.looking.fields import (
     ABSENT,
+    FIELD_DESCRIPTORS,
+    METHOD_DESCRIPTORS,
+    class_bases,
     class_entries,
     class_entry,
+    class_facts,
     class_label,
     class_lookup,
     class_module,
-    class_name,
-    class_qualified,
     clean,
     cut,
     entries,
@@ -35,14 +29,16 @@ from imago.looking.fields import (
     is_dunder,
     made_by_statement,
     mro,
+    own_field,
     slot_fields,
     stored,
+    subclasses_of,
     type_name,
 )
 from imago.looking.limits import NAME_MAX_CHARS
 from imago.looking.loaded import is_imago
 from imago.looking.name_lookup import named
-from imago.looking.outcomes import Unresolved, found
+from imago.looking.outcomes import found, look
 from imago.looking.parameters import annotation_text
 from imago.looking.source import exact, instructions, name_of
 from imago.looking.rendering import function_label, static_text
@@ -210,19 +206,14 @@ _MOST = 1000
 #: Subclasses that are counted at most.
 _COUNTED = 50_000
 
-_bases_of = type.__dict__["__bases__"].__get__
-_subclasses_of = type.__dict__["__subclasses__"]
 
-
+@look
 def hierarchy(image, query):
     """`Looked<Hierarchy>`; `query` has `name` and `limit` of the contract.
 
     Classes that an abstract one has been told to count as its own are not among the subclasses: they inherit nothing.
     """
-    try:
-        cls, _ = class_named(image, query["name"])
-    except Unresolved as unresolved:
-        return unresolved.looked
+    cls, _ = class_named(image, query["name"])
     limit = max(1, min(query["limit"], _MOST))
     shown, total = _below(cls, limit)
     place = locate_class(cls) if is_from_text(cls) else None
@@ -230,7 +221,7 @@ def hierarchy(image, query):
         {
             "class": class_facts(cls),
             "metaclass": None if type(cls) is type else class_facts(type(cls)),
-            "bases": [class_facts(one) for one in _bases_of(cls)[:_MOST]],
+            "bases": [class_facts(one) for one in class_bases(cls)[:_MOST]],
             "ancestors": [class_facts(one) for one in mro(cls)[: _MOST + 1] if one is not cls],
             "subclasses": [{"type": class_facts(one), "depth": depth} for one, depth in shown],
             "total": total,
@@ -247,11 +238,6 @@ def class_named(image, name):
     """
     value = named(image.namespace, name, image.handles).value
     return (value, ABSENT) if is_class(value) else (type(value), value)
-
-
-def class_facts(cls):
-    """The contract's `TypeName` of a class itself."""
-    return {"name": class_name(cls), "module": class_module(cls), "qualified": class_qualified(cls)}
 
 
 def _below(cls, limit):
@@ -274,11 +260,6 @@ def _below(cls, limit):
     return shown, len(seen) - 1 - ours
 
 
-def subclasses_of(cls):
-    """The direct subclasses that are alive, whatever the metaclass would say."""
-    return _subclasses_of(cls)
-
-
 # What the instances of a class hold and what the class declares, class by class, nearest first.
 
 _MOST_SLOTS = 1000
@@ -286,24 +267,13 @@ _METHODS = 500
 _CODE_MAX_BYTES = 500_000
 _HELD = 10_000
 _STORE = dis.opmap["STORE_ATTR"]
-_CALLED = (
-    FunctionType,
-    BuiltinFunctionType,
-    MethodDescriptorType,
-    WrapperDescriptorType,
-    ClassMethodDescriptorType,
-    staticmethod,
-    classmethod,
-)
-_COMPILED = (MemberDescriptorType, GetSetDescriptorType)
+_CALLED = (FunctionType, BuiltinFunctionType, staticmethod, classmethod, *METHOD_DESCRIPTORS)
 
 
+@look
 def slots(image, query):
     """`Looked<Slots>`; `query` has `name` and `limit` of the contract. A value tells also what it alone holds."""
-    try:
-        cls, instance = class_named(image, query["name"])
-    except Unresolved as unresolved:
-        return unresolved.looked
+    cls, instance = class_named(image, query["name"])
     limit = max(1, min(query["limit"], _MOST_SLOTS))
     held = _declared([owner for owner in mro(cls) if owner is not object and class_module(owner) != "_ctypes"])
     if instance is not ABSENT:
@@ -364,7 +334,7 @@ def _shared(cls, notes):
         if type(name) is not str or is_dunder(name) or exactly(value, _CALLED) or _is_machinery(name):
             continue
         note = note_text(notes[name]) if name in notes else None
-        if exactly(value, _COMPILED):
+        if exactly(value, FIELD_DESCRIPTORS):
             yield name, Declared(name, "field" if note is not None else "slot", note)
         elif type(value) is property or type(value) is cached_property:
             yield name, Declared(name, "property", _returned(value))
@@ -393,7 +363,7 @@ def _is_shared(note):
 
 def _returned(prop):
     """What a property's function says that it returns, where it stores that."""
-    function = prop.fget if type(prop) is property else stored(instance_dict(prop) or {}, "func")
+    function = prop.fget if type(prop) is property else own_field(prop, "func")
     if type(function) is not FunctionType:
         return None
     # Since 3.14 annotations are computed by code when they are asked for.
@@ -403,8 +373,7 @@ def _returned(prop):
 
 
 def _member_text(member):
-    own = instance_dict(member)
-    value = ABSENT if own is None else stored(own, "_value_")
+    value = own_field(member, "_value_")
     return value_text(member if value is ABSENT else value)
 
 

@@ -20,7 +20,7 @@ from imago.looking.fields import ABSENT, class_label, clean, cut, is_class, stor
 from imago.looking.limits import NAME_MAX_CHARS
 from imago.looking.loaded import is_imago, loaded_module
 from imago.looking.name_lookup import named_here
-from imago.looking.outcomes import Unresolved, found, needs_evaluation
+from imago.looking.outcomes import NeedsEvaluation, Unresolved, found
 from imago.looking.parameters import called_with
 
 _MOST = 1000
@@ -95,7 +95,7 @@ def _attributes(image, cursor, limit):
     offers = _in_any_case(cursor, limit, lambda wanted: attributes_of(value, wanted))
     if not len(offers) and computes_attributes(value):
         label = class_label(value if is_class(value) else type(value))
-        raise Unresolved(needs_evaluation(f"Nothing stored begins so; {label} computes other attributes, by code."))
+        raise NeedsEvaluation(f"Nothing stored begins so; {label} computes other attributes, by code.")
     return offers
 
 
@@ -115,7 +115,7 @@ def _keys(image, cursor, after):
     if keys is None:
         if cursor.opening is not None:
             label = class_label(type(value))
-            raise Unresolved(needs_evaluation(f"What can stand in the brackets after a {label} is told by its code."))
+            raise NeedsEvaluation(f"What can stand in the brackets after a {label} is told by its code.")
         return []
     offers = []
     for at, key in enumerate(keys):
@@ -254,7 +254,7 @@ def _names_of_module(cursor, name, limit):
     inner = _modules(cursor, name)
     if module is ABSENT:
         if not len(inner):
-            raise Unresolved(needs_evaluation(f"`{name}` is not loaded, and completing imports nothing."))
+            raise NeedsEvaluation(f"`{name}` is not loaded, and completing imports nothing.")
         return inner
     offers = attributes_of(module, Wanted(cursor.prefix, limit))
     known = {offer.text for offer in offers}

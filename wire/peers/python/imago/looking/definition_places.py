@@ -1,24 +1,21 @@
-"""Where functions, classes and modules are defined."""
+"""Where functions, classes and modules are defined.
 
-import ast
+Told from texts alone, without compiling any: whether a text is what runs is for the daemon to prove (`running.py`).
+"""
+
 import sys
 from time import monotonic
-from types import (
-    BuiltinFunctionType,
-    ClassMethodDescriptorType,
-    FunctionType,
-    GetSetDescriptorType,
-    MethodDescriptorType,
-    ModuleType,
-    WrapperDescriptorType,
-)
+from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType
 
+from imago.sources import is_evaluated
 from imago.looking.fields import (
     ABSENT,
+    METHOD_DESCRIPTORS,
     class_entries,
     class_entry,
     class_module,
     class_name,
+    class_path,
     clean,
     cut,
     entries,
@@ -31,6 +28,7 @@ from imago.looking.fields import (
     stored,
     type_name,
 )
+from imago.looking.loaded import module_dict
 from imago.looking.source import (
     FILE_MAX_CHARS,
     block,
@@ -38,16 +36,14 @@ from imago.looking.source import (
     loader_name,
     name_of,
     qualified_of,
-    runs_as,
     shown_file,
     typed_texts,
-    unchanged_since_start,
     written_for,
     written_in,
 )
-from imago.looking.statements import OUTLINED_MAX_CHARS, outline
+from imago.looking.statements import OUTLINED_MAX_CHARS, documentation, literal, outline, targets
 from imago.looking.rendering import module_name
-from imago.looking.syntax import docstring, walk
+from imago.looking.syntax import NAME, OPERATOR
 from imago.looking.unwrapping import unwrapped
 
 # Where the definition of a function stands, and whether its text is what runs.
@@ -55,7 +51,6 @@ from imago.looking.unwrapping import unwrapped
 _LAMBDA = "<lambda>"
 _BLOCK_MAX_LINES = 2000
 _BLOCK_MAX_CHARS = 200_000
-_COMPARED = 8
 _SENTENCE_MAX_CHARS = 1000
 
 
@@ -101,9 +96,6 @@ class Nowhere:
         self.current = current
 
 
-CHANGED = "The file has changed since this was loaded: shown is what it says now, and not what runs."
-
-
 def locate_function(function):
     """The `Located` of a Python function, or `Nowhere`."""
     qualified = plain(function.__qualname__)
@@ -115,42 +107,28 @@ def locate_code(code, namespace, qualified=None):
     texts = written_for(code, namespace)
     if not texts:
         return _no_text(code, namespace)
-    stale = None
     for written in texts:
-        found, current = _definition(written, code, namespace, qualified)
-        if found is None:
-            continue
-        here = located(written, found, current)
-        if current is None and unchanged_since_start(here.file):
-            here.current = True
-        if current is not False:
-            return changed_on_disk(here, texts)
-        stale = stale or here
-    if stale is not None:
-        return doubted(stale, namespace)
+        found = _definition(written, code, qualified)
+        if found is not None:
+            return located(written, found, is_evaluated(code) or None)
     return _block(texts[0], code, namespace)
 
 
-def _definition(written, code, namespace, qualified):
-    """`(definition, current)` of the code in one text, where it is there."""
+def _definition(written, code, qualified):
+    """The definition of the code in one text, where it is there: by its name, and by its line."""
     whole = outline(written.text)
     moved = written.first - 1
     name = name_of(code)
     here = whole.at(code.co_firstlineno - moved, name)
     if written.sure and len(here) == 1:
-        return here[0], True
+        return here[0]
     known = qualified_of(code) or qualified
-    candidates = [one for one in here if one.qualified == known] or here
+    same = [one for one in here if one.qualified == known] or here
     if known is not None and name != _LAMBDA and not written.sure:
         # It may have moved, and something of its name may stand in its place.
         near = sorted(whole.called(known), key=lambda one: abs(one.first + moved - code.co_firstlineno))
-        candidates = near + [one for one in candidates if one not in near]
-    if not candidates:
-        return None, None
-    verdicts = [runs_as(one, code, whole.prelude) for one in candidates[:_COMPARED]]
-    if True in verdicts:
-        return candidates[verdicts.index(True)], True
-    return candidates[0], True if written.sure else verdicts[0]
+        same = near + same
+    return same[0] if same else None
 
 
 def located(written, definition, current):
@@ -159,23 +137,17 @@ def located(written, definition, current):
     first, last = definition.first, definition.last
     if definition.name == _LAMBDA:
         first, last = _statement_around(definition)
-    elif definition.node.body[0].lineno > definition.node.lineno:
-        last += _comments_after(written.lines[last:], definition.node.body[0].col_offset)
+    elif definition.statement.is_block and definition.statement.body:
+        last += _comments_after(written.lines[last:], definition.statement.body[0].column)
     return Located(written, first + moved, last + moved, current, definition)
 
 
 def _statement_around(definition):
     """The lines of the innermost simple statement that a lambda is a part of, or else its own."""
-    moved = definition.chunk.first - 1
-    best = (definition.first, definition.last)
-    for statement in definition.chunk.body:
-        for node in walk(statement):
-            if not isinstance(node, ast.stmt) or hasattr(node, "body"):
-                continue
-            first, last = node.lineno + moved, node.end_lineno + moved
-            if first <= definition.first and definition.last <= last:
-                best = (first, last)
-    return best
+    statement = definition.statement
+    if statement.body or statement.is_block or statement.word == "@":
+        return definition.first, definition.last
+    return statement.first, statement.last
 
 
 def _comments_after(lines, margin):
@@ -183,47 +155,24 @@ def _comments_after(lines, margin):
     count = 0
     for at, line in enumerate(lines, 1):
         bare = line.lstrip()
-        if bare and not (bare.startswith("#") and len(line) - len(bare) >= margin):
+        if bare and not (bare.startswith("#") and len(line[: -len(bare)].expandtabs()) >= margin):
             break
         count = at if bare else count
     return count
 
 
-def changed_on_disk(here, texts):
-    """Says so where what runs is not what the first of `texts`, the file itself, has by now."""
-    if here.written is not texts[0]:
-        here.notes.append("The file has changed since: shown is the text that runs, as it was when it was loaded.")
-    return here
-
-
-def doubted(here, namespace):
-    """A text that compiles to something else: because it has changed, unless a loader may have rewritten it."""
-    loader = loader_name(namespace)
-    if loader is not None:
-        here.current = None
-        here.notes.append(f"What runs differs from what this compiles to; {loader} loaded it, and may rewrite it.")
-    elif unchanged_since_start(here.file):
-        here.current = None
-        here.notes.append("What runs differs from what this compiles to, though the file is older than the process.")
-    else:
-        here.notes.append(CHANGED)
-    return here
-
-
 def _block(written, code, namespace):
-    """What stands on the line of the code, in a text that is too long or too wrong to be parsed there."""
+    """What stands on the line of the code, in a text that is too long to be cut into statements."""
     first = code.co_firstlineno
-    if not written.sure:
-        chunk = outline(written.text).chunk_at(first)
-        if len(written.text) <= OUTLINED_MAX_CHARS and chunk is not None and chunk.body:
-            return _gone(written, code)
+    if not written.sure and len(written.text) <= OUTLINED_MAX_CHARS:
+        return _gone(written, code)
     lines = written.lines[first - written.first :][:_BLOCK_MAX_LINES]
     text = block(["".join(lines)[:_BLOCK_MAX_CHARS]]) if lines else ""
     if not text.strip():
         return _gone(written, code)
-    here = Located(written, first, first + text.rstrip("\n").count("\n"), True if written.sure else None)
+    here = Located(written, first, first + text.rstrip("\n").count("\n"), is_evaluated(code) or None)
     if not written.sure:
-        here.notes.append("The text around it is not valid Python, or too long to be parsed: told by its line alone.")
+        here.notes.append("The text around it is too long to be read through: told by its line alone.")
     return here
 
 
@@ -249,43 +198,33 @@ def _no_text(code, namespace):
 
 # Where the statement of a class stands: told by the functions in its body, by its line, or by its name.
 
-_qualname_of = type.__dict__["__qualname__"].__get__
-_COMPILED = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType)
 _OF_EVERY_CLASS = ("__dict__", "__weakref__")
 _DEEPEST = 8
 _SECONDS = 0.8
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def locate_class(cls):
     """The `Located` of a class statement, or `Nowhere`."""
     name, module = class_name(cls), class_module(cls)
-    qualified = plain(_qualname_of(cls)) or name
+    qualified = class_path(cls)
     namespace = module_dict(module)
     functions = class_functions(cls)
     texts = _texts(functions, module, namespace)
-    stale = None
     word, until = qualified.rpartition(".")[2], monotonic() + _SECONDS
     for written in texts:
         if monotonic() > until:
             break
         if word not in written.text:
             continue
-        whole = outline(written.text)
-        candidates = [one for one in whole.called(qualified) if isinstance(one.node, ast.ClassDef)]
+        candidates = [one for one in outline(written.text).called(qualified) if one.is_class]
         chosen, known = _right_one(candidates, cls, functions, written)
         if chosen is None:
             continue
-        current = True if written.sure else _runs(chosen, functions, cls, whole)
-        if current is None and unchanged_since_start(written.file):
-            current = True
-        here = located(written, chosen, current)
+        here = located(written, chosen, True if written.ours else None)
         if not known:
             here.notes.append(f"The text has {len(candidates)} classes of this name; shown is the last of them.")
-        if current is not False:
-            return changed_on_disk(here, texts) if functions else here
-        stale = stale or here
-    return _no_statement(name, texts, namespace, module) if stale is None else doubted(stale, namespace)
+        return here
+    return _no_statement(name, texts, namespace, module)
 
 
 def is_from_text(cls):
@@ -293,7 +232,7 @@ def is_from_text(cls):
     if not made_by_statement(cls):
         return False
     for _, entry in class_entries(cls):
-        if exactly(entry, _COMPILED) and entry.__objclass__ is cls:
+        if exactly(entry, METHOD_DESCRIPTORS) and entry.__objclass__ is cls:
             return False
         if type(entry) is GetSetDescriptorType and entry.__objclass__ is cls:
             if plain(entry.__name__) not in _OF_EVERY_CLASS:
@@ -305,7 +244,7 @@ def is_from_text(cls):
 
 def class_functions(cls):
     """Name -> Python function, of those that stand in the statement of a class, decorators seen through."""
-    prefix = (plain(_qualname_of(cls)) or class_name(cls)) + "."
+    prefix = class_path(cls) + "."
     found = {}
     for name, entry in class_entries(cls):
         if type(name) is not str:
@@ -316,12 +255,6 @@ def class_functions(cls):
         if plain(function.__qualname__) == prefix + name_of(function.__code__):
             found[name] = function
     return found
-
-
-def module_dict(name):
-    """The dict of a loaded module, or None."""
-    module = ABSENT if name is None else stored(sys.modules, name)
-    return instance_dict(module) if inherits(module, ModuleType) else None
 
 
 def _texts(functions, module, namespace):
@@ -375,48 +308,32 @@ def _right_one(candidates, cls, functions, written):
             return one, True
     if not candidates:
         return None, False
-    ranked = [(_differences(one.node, cls), -at, one) for at, one in enumerate(candidates)]
+    ranked = [(_differences(one.statement, cls), -at, one) for at, one in enumerate(candidates)]
     ranked.sort(key=lambda one: one[:2])
     return ranked[0][2], len(ranked) == 1 or ranked[0][0] < ranked[1][0]
 
 
-def _differences(node, cls, depth=0):
+def _differences(statement, cls, depth=0):
     """How many statements in the body of a class did not leave in it what they say."""
     kept = {name: entry for name, entry in class_entries(cls) if type(name) is str}
-    doc = plain(kept.get("__doc__"))
-    count = int("".join((docstring(node) or "").split()) != "".join((doc or "").split()))
-    for one in node.body:
-        if isinstance(one, _FUNCTIONS):
-            count += _private(one.name, node.name) not in kept
-        elif isinstance(one, ast.ClassDef):
+    doc, said = plain(kept.get("__doc__")), documentation(statement)
+    count = int(said is not None and "".join(said.split()) != "".join((doc or "").split()))
+    for one in statement.body:
+        if one.word == "def":
+            count += _private(one.name, statement.name) not in kept
+        elif one.word == "class":
             inner = kept.get(one.name)
             count += _differences(one, inner, depth + 1) if is_class(inner) and depth < _DEEPEST else 1
-        elif isinstance(one, ast.Assign) and type(one.targets[0]) is ast.Name:
-            value = kept.get(_private(one.targets[0].id, node.name), ABSENT)
+        else:
+            assigned, is_declared = targets(one)
+            if is_declared or not assigned or len(assigned[0]) != 1 or assigned[0][0][0] != NAME:
+                continue
+            value = kept.get(_private(assigned[0][0][1], statement.name), ABSENT)
             count += value is ABSENT
-            if type(one.value) is ast.Constant and type(one.value.value) in (int, str, bool) and value is not ABSENT:
-                count += type(value) is not type(one.value.value) or value != one.value.value
+            written = literal(one.words[len(assigned[0]) + 1 :]) if one.words[1] == (OPERATOR, "=") else None
+            if written is not None and value is not ABSENT:
+                count += type(value) is not type(written) or value != written
     return count
-
-
-def _runs(definition, functions, cls, whole):
-    """Whether the functions of a class statement are those that the class has; None if there are none to compare."""
-    written = {}
-    for one in definition.chunk.definitions:
-        if one.within and one.within[-1] is definition and isinstance(one.node, _FUNCTIONS):
-            written.setdefault(one.name, []).append(one)
-    kept = {name for name, _ in class_entries(cls) if type(name) is str}
-    always = [node.name for node in definition.node.body if isinstance(node, _FUNCTIONS)]
-    if not all(_private(name, definition.name) in kept for name in always):
-        return False
-    verdicts = []
-    for function in functions.values():
-        code = function.__code__
-        ours = [runs_as(one, code, whole.prelude) for one in written.get(name_of(code), ())]
-        if True not in ours and None not in ours:
-            return False
-        verdicts.append(True in ours)
-    return True if verdicts and all(verdicts) else None
 
 
 def _private(name, owner):
@@ -442,7 +359,6 @@ def _no_statement(name, texts, namespace, module):
 # Where a module stands: its whole file.
 
 _COMPARED_IN_MODULE = 40
-_COMPARED_MAX_CHARS = 500_000
 
 
 def locate_module(module):
@@ -455,34 +371,23 @@ def locate_module(module):
     if not texts:
         return _no_module_text(namespace, module_name(module))
     written = texts[0]
-    here = Located(written, 1, max(1, len(written.lines)), _is_current(written, namespace))
-    if here.current is False:
-        here.notes.append(CHANGED)
-    return here
+    return Located(written, 1, max(1, len(written.lines)), True if written.ours else None)
 
 
-def _is_current(written, namespace):
-    """False where a function of the module is not what the file says; what else it ran cannot be compared."""
-    if written.sure or unchanged_since_start(written.file):
-        return True
-    if len(written.text) > _COMPARED_MAX_CHARS:
-        return None
+def module_functions(module, written):
+    """The functions that a module has from its own text, as many as are compared."""
+    namespace = instance_dict(module)
     functions = [
         value
         for _, value in entries(namespace)
         if type(value) is FunctionType and value.__globals__ is namespace and _is_from(value, written.file)
     ]
-    return False if any(_is_stale(function) for function in functions[:_COMPARED_IN_MODULE]) else None
+    return functions[:_COMPARED_IN_MODULE]
 
 
 def _is_from(function, file):
     name = plain(function.__code__.co_filename)
     return name is not None and clean(name) == file
-
-
-def _is_stale(function):
-    place = locate_function(function)
-    return place.current is False or (type(place) is Located and any("has changed" in note for note in place.notes))
 
 
 def _no_module_text(namespace, name):

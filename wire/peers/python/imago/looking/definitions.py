@@ -1,16 +1,23 @@
 """The source of a name, and what its code refers to."""
 
-import ast
 import builtins
 from functools import partial
 from types import FunctionType, ModuleType
 
 from imago.looking.assignments import place_of
-from imago.looking.definition_places import Located, class_functions, locate_function, module_file
+from imago.looking.definition_places import (
+    Located,
+    class_functions,
+    locate_code,
+    locate_function,
+    module_file,
+    module_functions,
+)
 from imago.looking.fields import (
     ABSENT,
     Lookups,
     class_label,
+    class_module,
     clean,
     inherits,
     instance_dict,
@@ -19,13 +26,14 @@ from imago.looking.fields import (
     read_member,
 )
 from imago.looking.limits import KEPT_MAX_CHARS, SIGNATURE_MAX_CHARS
-from imago.looking.loaded import home_of
+from imago.looking.loaded import home_of, module_dict
 from imago.looking.name_lookup import kind_of_name, named
-from imago.looking.outcomes import Unresolved, found
+from imago.looking.outcomes import found, look
+from imago.looking.running import running
 from imago.looking.source import inner_codes, instructions, name_of, written_in
-from imago.looking.statements import outline
+from imago.looking.statements import decorator_text, outline
 from imago.looking.rendering import module_name, static_text
-from imago.looking.unwrapping import partial_parts, unwrapped
+from imago.looking.unwrapping import code_label, partial_parts, unwrapped, wrapping_functions
 
 # Which modules the names belong to that a definition uses, as its code objects and its module tell.
 
@@ -72,17 +80,16 @@ def _used(code, namespace, lookups):
                 yield home_of(value) or plain(lookups.stored(namespace, "__name__")) or "?", name
 
 
-# The look `definition`: the source of one name, where it stands, and whether it is what runs.
+# The look `definition`: the source of one name, where it stands, and what is known of the code that runs.
 
 _LONGEST = 1_000_000
+_MOST_WRAPPING = 4
 
 
+@look
 def definition(image, query):
     """A `Looked<Definition>`. Runs no user code, and imports nothing."""
-    try:
-        name = named(image.namespace, query["name"], image.handles)
-    except Unresolved as unresolved:
-        return unresolved.looked
+    name = named(image.namespace, query["name"], image.handles)
     inside, wrappers = unwrapped(name.value)
     place, qualified = place_of(image.namespace, name, inside)
     answer = {
@@ -100,14 +107,55 @@ def definition(image, query):
         "wrappers": wrappers,
         "notes": _notes(name, inside, place),
     }
+    limit = max(1, min(query.get("max_length", 10_000), _LONGEST))
     if isinstance(place, Located):
-        limit = max(1, min(query.get("max_length", 10_000), _LONGEST))
         answer.update(source=_cut(place.text.rstrip("\n"), limit, image.handles), end_line=place.last)
     else:
         answer["because"] = clean(place.because)
+    runs = _running(inside, place)
+    if runs is not None:
+        answer["running"] = runs
+    around = [_wrapping(one, limit, image.handles) for one in wrapping_functions(name.value)[:_MOST_WRAPPING]]
+    if around:
+        answer["parts"] = around
     if query.get("contexts"):
         answer["contexts"] = contexts_of(inside)
     return found(answer)
+
+
+def _running(inside, place):
+    """The contract's `Running` of what has code of its own; None where there is none, or its text is known for sure."""
+    if place.current is True or place.origin == "built_in":
+        return None
+    if type(inside) is FunctionType:
+        return running("function", [inside], inside.__globals__, place.file)
+    if not isinstance(place, Located):
+        return None
+    if is_class(inside):
+        return running("class", list(class_functions(inside).values()), module_dict(class_module(inside)), place.file)
+    if inherits(inside, ModuleType):
+        return running("module", module_functions(inside, place.written), instance_dict(inside), place.file)
+    return None
+
+
+def _wrapping(function, limit, handles):
+    """The contract's `DefinitionPart` of a function that stands around another one."""
+    place = locate_code(function.__code__, function.__globals__)
+    part = {
+        "name": code_label(function.__code__, function.__globals__),
+        "kind": "function",
+        "wraps": True,
+        "source": None,
+        "because": None,
+        "file": place.file,
+        "line": place.first,
+    }
+    if isinstance(place, Located):
+        part["source"] = _cut(place.text.rstrip("\n"), limit, handles)
+    else:
+        part["because"] = clean(place.because)
+    runs = _running(function, place)
+    return part if runs is None else {**part, "running": runs}
 
 
 def _cut(text, limit, handles):
@@ -161,16 +209,13 @@ def _overloads(place):
     if place.definition is None:
         return
     same = outline(place.written.text).called(place.definition.qualified)
-    lines = [one.first + place.written.first - 1 for one in same if _is_overload(one.node)]
+    lines = [one.first + place.written.first - 1 for one in same if _is_overload(one.statement)]
     if lines:
         yield f"It is overloaded: the declarations stand on line{'s' if len(lines) > 1 else ''} {_listed(lines)}."
 
 
-def _is_overload(node):
-    for decorator in getattr(node, "decorator_list", ()):
-        if getattr(decorator, "id", getattr(decorator, "attr", None)) == "overload":
-            return True
-    return False
+def _is_overload(statement):
+    return any(decorator_text(one).rpartition(".")[2] == "overload" for one in statement.decorators)
 
 
 def _replaced(name, function):
@@ -181,7 +226,7 @@ def _replaced(name, function):
     file = module_file(namespace)
     for written in [] if file is None else written_in(file)[:1]:
         for one in outline(written.text).called(name.name)[-1:]:
-            decorators = [ast.unparse(node)[:100] for node in getattr(one.node, "decorator_list", ())]
+            decorators = [decorator_text(each)[:100] for each in one.statement.decorators]
             if decorators:
                 yield (
                     f"Line {one.first} of {written.file} defines `{name.name}` under {', '.join(decorators)}; "

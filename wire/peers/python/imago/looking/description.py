@@ -8,6 +8,7 @@ from imago.looking.assignments import place_of
 from imago.looking.display import is_worth_a_handle
 from imago.looking.fields import (
     ABSENT,
+    class_bases,
     class_entries,
     class_entry,
     class_label,
@@ -21,16 +22,17 @@ from imago.looking.fields import (
     plain,
     read_member,
     stored,
+    subclasses_of,
     type_facts,
 )
-from imago.looking.limits import NAME_MAX_CHARS, REPR_MAX_CHARS
+from imago.looking.limits import NAME_MAX_CHARS
 from imago.looking.loaded import home_of, modules, programs_first
 from imago.looking.name_lookup import is_callable, kind_of_name, named, summary
-from imago.looking.outcomes import Unresolved, found
+from imago.looking.outcomes import found, look
 from imago.looking.parameters import called_with
-from imago.looking.sections import doc_text, stored_doc
+from imago.looking.sections import repr_section, shown_doc, stored_doc
 from imago.looking.source import exact
-from imago.looking.rendering import measure_of, static_card
+from imago.looking.rendering import measure_of
 from imago.looking.unwrapping import unwrapped
 
 # The look `arglist`: how one function, method or class is called.
@@ -38,12 +40,10 @@ from imago.looking.unwrapping import unwrapped
 _MOST = 300
 
 
+@look
 def arglist(image, query):
     """A `Looked<Arglist>`. What wrappers only pass on is told of what is inside of them."""
-    try:
-        name = named(image.namespace, query["name"], image.handles)
-    except Unresolved as unresolved:
-        return unresolved.looked
+    name = named(image.namespace, query["name"], image.handles)
     inside, _ = unwrapped(name.value)
     place, qualified = place_of(image.namespace, name, inside)
     parameters = called_with(name.value, 1 if name.bound else 0)
@@ -86,16 +86,12 @@ _ALSO_SECONDS = 0.15
 _ALSO_MOST = 8
 _MEMBERS_SHOWN = 6
 _FACT_MAX_CHARS = 1000
-_subclasses_of = type.__dict__["__subclasses__"]
-_bases_of = type.__dict__["__bases__"].__get__
 
 
+@look
 def describe(image, query):
     """A `Looked<Description>`. Runs no user code."""
-    try:
-        name = named(image.namespace, query["name"], image.handles)
-    except Unresolved as unresolved:
-        return unresolved.looked
+    name = named(image.namespace, query["name"], image.handles)
     value = name.value
     inside, wrappers = unwrapped(value)
     place, qualified = place_of(image.namespace, name, inside)
@@ -115,7 +111,7 @@ def describe(image, query):
         "line": place.first,
     }
     if kind in ("variable", "constant"):
-        answer["value"] = _text(value, image.handles)
+        answer["value"] = repr_section(value, None, image.handles)
     if kind in ("variable", "constant") and is_worth_a_handle(value):
         answer["handle"] = image.handles.keep_value(value)
     return found(answer)
@@ -126,20 +122,7 @@ def _doc(value, inside, kind, handles):
     if kind in ("variable", "constant") and type(value) is not FunctionType:
         owner = value if instance_dict(value) is not None else None
     doc = None if owner is None else stored_doc(owner)
-    if doc is None:
-        return None
-    text = doc_text(doc)
-    if text["truncated"]:
-        text["handle"] = handles.keep_doc(owner)
-    return text
-
-
-def _text(value, handles):
-    text, truncated = static_card(value, REPR_MAX_CHARS)
-    answer = {"text": text, "truncated": truncated, "original_len": None if truncated else len(text)}
-    if truncated and len(text) >= REPR_MAX_CHARS:
-        answer["handle"] = handles.keep_repr(value)
-    return answer
+    return None if doc is None else shown_doc(owner, doc, handles)
 
 
 def _module(name, inside, qualified):
@@ -215,7 +198,7 @@ def _function_facts(function):
 
 
 def _class_facts(cls):
-    bases = [class_label(base) for base in _bases_of(cls) if base is not object]
+    bases = [class_label(base) for base in class_bases(cls) if base is not object]
     if bases:
         yield f"inherits from {_listed(bases)}"
     meta = type(cls)
@@ -236,7 +219,7 @@ def _class_facts(cls):
     methods = sum(1 for _, entry in class_entries(cls) if is_callable(entry) and not is_class(entry))
     if methods:
         yield f"{methods} method{'s' if methods > 1 else ''}"
-    below = _subclasses_of(cls) if meta is type or class_lookup(meta, "__subclasses__")[0] is type else []
+    below = subclasses_of(cls) if meta is type or class_lookup(meta, "__subclasses__")[0] is type else []
     if below:
         yield f"{len(below)} direct subclass{'es' if len(below) > 1 else ''}"
 

@@ -21,7 +21,7 @@ from imago.looking.fields import (
 )
 from imago.looking.frames import describe_error
 from imago.looking.limits import KEPT_MAX_CHARS, REPR_MAX_CHARS, SHOWN_SECONDS, DeadlineExceeded
-from imago.looking.rendering import preview_of, static_repr, static_text
+from imago.looking.rendering import preview_of, shown_text, static_repr, static_text
 
 # What sort of thing a value is, in the words of the contract, judged by its real class alone.
 
@@ -92,11 +92,19 @@ def show(value, handles, guard):
     handles.let_go()
     quick = _quick(value)
     if quick is not None and len(quick) <= _LONG_TEXT:
-        return {"repr": _whole(quick), "type": _SCALAR_FACTS[type(value)]}
+        return {"repr": shown_text(quick, False), "type": _SCALAR_FACTS[type(value)]}
     text = printed(value, handles, guard, SHOWN_SECONDS)
+    shown = shown_value(value, text, handles.keep_value)
+    # A large value may have taken the room of others: here their finalizers may run.
+    handles.let_go()
+    return shown
+
+
+def shown_value(value, text, keep):
+    """The contract's `Shown` of a value and its text; `keep` makes a handle of what is worth one."""
     shown = {"repr": text, "type": type_facts(value)}
     if is_worth_a_handle(value):
-        shown["handle"] = handles.keep_value(value)
+        shown["handle"] = keep(value)
         preview = preview_of(value)
         if preview is not None:
             shown["preview"] = preview
@@ -118,7 +126,7 @@ def printed(value, handles, guard, seconds):
     """The contract's `Text` of what the value's own printer says, with a handle for what did not fit."""
     quick = _quick(value)
     if quick is not None:
-        return _whole(quick)
+        return shown_text(quick, False)
     page = _Printout(KEPT_MAX_CHARS)
     try:
         with guard(seconds):
@@ -144,16 +152,7 @@ def printed(value, handles, guard, seconds):
 def fallback(value, error):
     """What is stored, for a value whose printer failed; `error` says how it did."""
     text, truncated = static_repr(value, REPR_MAX_CHARS)
-    return {
-        "text": text,
-        "truncated": truncated,
-        "original_len": None if truncated else len(text),
-        "error": error,
-    }
-
-
-def _whole(text):
-    return {"text": text, "truncated": False, "original_len": len(text)}
+    return {**shown_text(text, truncated), "error": error}
 
 
 def _quick(value):

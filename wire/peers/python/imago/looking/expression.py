@@ -5,12 +5,20 @@ import builtins
 import re
 from itertools import islice
 
-from imago.handles import StaleHandle
 from imago.looking.attributes import Attribute, read_attribute
 from imago.looking.contents import length_of, range_parts
 from imago.looking.fields import ABSENT, class_label, exactly, steadily, stored
 from imago.looking.limits import EXPRESSION_MAX_CHARS, EXPRESSION_MAX_DEPTH, KEY_SCAN_MAX_ENTRIES, SLICE_MAX_ITEMS
-from imago.looking.outcomes import Unresolved, malformed, nearest, needs_evaluation, not_found, stale_handle
+from imago.looking.loaded import loaded_module
+from imago.looking.outcomes import (
+    Malformed,
+    NeedsEvaluation,
+    NotFound,
+    StaleHandle,
+    Unresolved,
+    nearest,
+    stale_handle,
+)
 from imago.looking.rendering import static_text
 from imago.looking.syntax import is_too_deep, parsed_expression
 
@@ -88,15 +96,15 @@ def check_syntax(source):
     try:
         compile(source, "<expression>", "eval", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     except SyntaxError as error:
-        raise Unresolved(malformed(f"This is no expression: {error.msg}.", error.lineno, error.offset)) from None
+        raise Malformed(f"This is no expression: {error.msg}.", error.lineno, error.offset) from None
     except (UnicodeError, ValueError, OverflowError, RecursionError, MemoryError) as error:
-        raise Unresolved(malformed(f"This is no expression: {error}.")) from None
+        raise Malformed(f"This is no expression: {error}.") from None
 
 
 def _split_handle(source):
     """`(handle, rest)`; the handle is None where the source does not begin with one."""
     if type(source) is not str:
-        raise Unresolved(malformed("An expression is a text."))
+        raise Malformed("An expression is a text.")
     match = _HANDLE.match(source)
     if match is None:
         return None, source.strip()
@@ -105,29 +113,29 @@ def _split_handle(source):
 
 def _parse(text, moved):
     if not text:
-        raise Unresolved(malformed("The expression is empty."))
+        raise Malformed("The expression is empty.")
     if len(text) > EXPRESSION_MAX_CHARS:
-        raise Unresolved(malformed(f"The expression is longer than {EXPRESSION_MAX_CHARS} characters."))
+        raise Malformed(f"The expression is longer than {EXPRESSION_MAX_CHARS} characters.")
     if "\0" in text:
-        raise Unresolved(malformed("The expression holds a NUL character.", 1, text.index("\0") + 1 + moved))
+        raise Malformed("The expression holds a NUL character.", 1, text.index("\0") + 1 + moved)
     _refuse_depth(text)
     if is_too_deep(text):
-        raise Unresolved(malformed("The expression is nested too deeply."))
+        raise Malformed("The expression is nested too deeply.")
     if "\\" in _ESCAPES.sub("", text):
-        raise Unresolved(needs_evaluation("The expression holds a backslash that may escape nothing."))
+        raise NeedsEvaluation("The expression holds a backslash that may escape nothing.")
     if _NUMBER_INTO_WORD.search(text):
-        raise Unresolved(needs_evaluation("The expression holds a number that runs into a word."))
+        raise NeedsEvaluation("The expression holds a number that runs into a word.")
     try:
         return parsed_expression(text).body
     except SyntaxError as error:
         column = None if error.offset is None else error.offset + (moved if error.lineno == 1 else 0)
-        raise Unresolved(malformed(f"This is no expression: {error.msg}.", error.lineno, column)) from None
+        raise Malformed(f"This is no expression: {error.msg}.", error.lineno, column) from None
     except UnicodeError:
-        raise Unresolved(malformed("The expression holds half of a surrogate pair.")) from None
+        raise Malformed("The expression holds half of a surrogate pair.") from None
     except (ValueError, OverflowError) as error:
-        raise Unresolved(malformed(f"This is no expression: {error}.")) from None
+        raise Malformed(f"This is no expression: {error}.") from None
     except (RecursionError, MemoryError):
-        raise Unresolved(malformed("The expression is nested too deeply.")) from None
+        raise Malformed("The expression is nested too deeply.") from None
 
 
 def _refuse_depth(text):
@@ -137,7 +145,7 @@ def _refuse_depth(text):
         if character in "([{":
             depth += 1
             if depth > EXPRESSION_MAX_DEPTH:
-                raise Unresolved(malformed("The expression is nested too deeply."))
+                raise Malformed("The expression is nested too deeply.")
         elif character in ")]}":
             depth -= 1
 
@@ -146,11 +154,11 @@ def _root(node, handle):
     if type(node) is ast.Name:
         return ("handle", handle) if handle is not None else ("name", node.id)
     if handle is not None:
-        raise Unresolved(needs_evaluation(f"{_named(node)} follows the handle, and only running it could tell."))
+        raise NeedsEvaluation(f"{_named(node)} follows the handle, and only running it could tell.")
     try:
         return "literal", _literal(node)
     except TypeError as error:
-        raise Unresolved(needs_evaluation(f"Building this literal raises TypeError: {error}.")) from None
+        raise NeedsEvaluation(f"Building this literal raises TypeError: {error}.") from None
 
 
 def _step(node):
@@ -162,12 +170,11 @@ def _step(node):
             bounds = [None if part is None else _literal(part) for part in (index.lower, index.upper, index.step)]
             if all(bound is None or type(bound) in (int, bool) for bound in bounds):
                 return "slice", slice(*bounds)
-            raise Unresolved(needs_evaluation("A slice has bounds that are no whole numbers."))
+            raise NeedsEvaluation("A slice has bounds that are no whole numbers.")
         return "item", _literal(index)
     except (Unresolved, TypeError):
-        raise Unresolved(
-            needs_evaluation("An index is no constant, and only running the expression could tell its value.")
-        ) from None
+        because = "An index is no constant, and only running the expression could tell its value."
+        raise NeedsEvaluation(because) from None
 
 
 def _literal(node):
@@ -192,9 +199,9 @@ def _literal(node):
         return {_literal(item) for item in node.elts}
     if kind is ast.Dict:
         if None in node.keys:
-            raise Unresolved(needs_evaluation("The expression holds an unpacking, and only running it could tell."))
+            raise NeedsEvaluation("The expression holds an unpacking, and only running it could tell.")
         return {_literal(key): _literal(value) for key, value in zip(node.keys, node.values)}
-    raise Unresolved(needs_evaluation(f"The expression holds {_named(node)}, and only running it could tell."))
+    raise NeedsEvaluation(f"The expression holds {_named(node)}, and only running it could tell.")
 
 
 def _is_real(node):
@@ -218,10 +225,41 @@ def resolve(namespace, source, handles):
     Raises `Unresolved`, which carries the answer, if there is no such value or only running code could find it.
     """
     path = parse(source)
-    here, text = rooted(namespace, path, handles)
-    for step in path.steps:
+    try:
+        return _along(*rooted(namespace, path, handles), path.steps)
+    except NotFound:
+        begun = rooted_in_loaded(namespace, path)
+        if begun is None:
+            raise
+    return _along(*begun)
+
+
+def _along(here, text, steps):
+    for step in steps:
         here, text = stepped(here, text, step)
     return here
+
+
+def rooted_in_loaded(namespace, path):
+    """`(Attribute, text, steps left)` of the longest loaded module that a dotted name begins with; None without one.
+
+    Nobody may have imported it where the name is asked for: what is loaded by `shop.models` is known as that. Where
+    the top level has something called `shop`, that is not taken for the module `shop`.
+    """
+    if path.root[0] != "name":
+        return None
+    names = [path.root[1]]
+    for what, step in path.steps:
+        if what != "attribute":
+            break
+        names.append(step)
+    shadowed = stored(namespace, names[0]) is not ABSENT or stored(builtins.__dict__, names[0]) is not ABSENT
+    for length in range(len(names), int(shadowed), -1):
+        text = ".".join(names[:length])
+        module = loaded_module(text)
+        if module is not ABSENT:
+            return Attribute(module), text, path.steps[length - 1 :]
+    return None
 
 
 def rooted(namespace, path, handles):
@@ -230,7 +268,7 @@ def rooted(namespace, path, handles):
     if kind == "name":
         return Attribute(_global(namespace, root)), root
     if kind == "handle":
-        return Attribute(kept(handles, root)), root
+        return Attribute(kept(handles, root).value), root
     return Attribute(root), static_text(root, _TEXT)
 
 
@@ -258,14 +296,14 @@ def _global(namespace, name):
         value = stored(builtins.__dict__, name)
     if value is ABSENT:
         names = list(dict.keys(namespace)) + list(builtins.__dict__)
-        raise Unresolved(not_found(f"`{name}`", nearest(name, names)))
+        raise NotFound(f"`{name}`", nearest(name, names))
     return value
 
 
 def kept(handles, handle):
-    """The value behind a handle. Raises `Unresolved` if it leads nowhere any more."""
+    """What is kept under a handle. Raises `Unresolved` if it leads nowhere any more."""
     try:
-        return handles.find(handle).value
+        return handles.find(handle)
     except StaleHandle as stale:
         raise Unresolved(stale_handle(stale)) from None
 
@@ -275,16 +313,14 @@ def _item(value, key, whole, text):
     if type(value) is dict:
         return _under_key(value, key, whole, text)
     if not exactly(value, (list, tuple, str, bytes, bytearray, range)):
-        raise Unresolved(
-            needs_evaluation(f"Indexing {_article(value)} calls its `__getitem__`, so `{text}` runs code.")
-        )
+        raise NeedsEvaluation(f"Indexing {_article(value)} calls its `__getitem__`, so `{text}` runs code.")
     if type(key) not in (int, bool):
-        raise Unresolved(not_found(f"`{text}`: {_article(value)} is indexed by whole numbers"))
+        raise NotFound(f"`{text}`: {_article(value)} is indexed by whole numbers")
     length = length_of(value)
     if length is None:
-        raise Unresolved(needs_evaluation(f"The bounds of this range are no plain numbers, so `{text}` runs code."))
+        raise NeedsEvaluation(f"The bounds of this range are no plain numbers, so `{text}` runs code.")
     if not -length <= key < length:
-        raise Unresolved(not_found(f"`{text}`: `{whole}` has {length} items"))
+        raise NotFound(f"`{text}`: `{whole}` has {length} items")
     return value[key]
 
 
@@ -294,29 +330,23 @@ def _article(value):
 
 def _sliced(value, bounds, text):
     if not exactly(value, (list, tuple, str, bytes, bytearray, range)):
-        raise Unresolved(
-            needs_evaluation(f"Slicing {_article(value)} calls its `__getitem__`, so `{text}` runs code.")
-        )
+        raise NeedsEvaluation(f"Slicing {_article(value)} calls its `__getitem__`, so `{text}` runs code.")
     if bounds.step == 0:
-        raise Unresolved(not_found(f"`{text}`: the step of a slice is not zero"))
+        raise NotFound(f"`{text}`: the step of a slice is not zero")
     if type(value) is range:
         if range_parts(value) is None:
-            raise Unresolved(
-                needs_evaluation(f"The bounds of this range are no plain numbers, so `{text}` runs code.")
-            )
+            raise NeedsEvaluation(f"The bounds of this range are no plain numbers, so `{text}` runs code.")
         return value[bounds]
     count = len(range(*bounds.indices(len(value))))
     if count > SLICE_MAX_ITEMS:
-        raise Unresolved(
-            needs_evaluation(f"`{text}` would copy {count} items; looking copies {SLICE_MAX_ITEMS} at most.")
-        )
+        raise NeedsEvaluation(f"`{text}` would copy {count} items; looking copies {SLICE_MAX_ITEMS} at most.")
     return value[bounds]
 
 
 def _under_key(mapping, key, whole, text):
     """The value under a key that is equal to `key`, found by comparing built-in keys and no others."""
     if not _is_hashable(key):
-        raise Unresolved(not_found(f"`{text}`: a key of this kind is never in a dict"))
+        raise NotFound(f"`{text}`: a key of this kind is never in a dict")
     unknown = None
     taken = _first_entries(mapping)
     for other, value in taken:
@@ -327,12 +357,12 @@ def _under_key(mapping, key, whole, text):
             unknown = other
     if len(taken) > KEY_SCAN_MAX_ENTRIES:
         because = f"`{whole}` has more than {KEY_SCAN_MAX_ENTRIES} entries; only the dict itself finds a key in time."
-        raise Unresolved(needs_evaluation(because))
+        raise NeedsEvaluation(because)
     if unknown is not None:
         label = class_label(type(unknown))
-        raise Unresolved(needs_evaluation(f"A key of {label} in `{whole}` decides itself what it is equal to."))
+        raise NeedsEvaluation(f"A key of {label} in `{whole}` decides itself what it is equal to.")
     keys = [other for other, _ in taken if type(other) is str] if type(key) is str else []
-    raise Unresolved(not_found(f"`{text}`", nearest(key, keys) if keys else ()))
+    raise NotFound(f"`{text}`", nearest(key, keys) if keys else ())
 
 
 def _first_entries(mapping):

@@ -31,6 +31,8 @@ ABSENT = object()
 
 _name_of = type.__dict__["__name__"].__get__
 _qualname_of = type.__dict__["__qualname__"].__get__
+_bases_of = type.__dict__["__bases__"].__get__
+_subclasses_of = type.__dict__["__subclasses__"]
 _module_of = type.__dict__["__module__"].__get__
 _mro_of = type.__dict__["__mro__"].__get__
 _dict_of = type.__dict__["__dict__"].__get__
@@ -62,6 +64,11 @@ _BUILT_IN_GETTERS = tuple(
     )
     if "__dict__" in cls.__dict__
 )
+
+#: What a compiled class stores for its methods, and for the fields of its instances.
+METHOD_DESCRIPTORS = (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType)
+FIELD_DESCRIPTORS = (GetSetDescriptorType, MemberDescriptorType)
+
 _ATTEMPTS = 8
 _GETTER_DOC = type("_Made", (), {}).__dict__["__dict__"].__doc__
 # Of what is read in one go, and only disturbed where the collector of garbage steps in.
@@ -119,20 +126,18 @@ def entries(mapping):
 def stored(mapping, name):
     """What a dict stores under an exact `str`, found by walking it: a lookup could ask a hostile key. Or `ABSENT`."""
 
-    def walk():
-        for key, value in dict.items(mapping):
-            if type(key) is str and key == name:
-                return value
-        return ABSENT
-
     try:
-        return steadily(walk)
+        return steadily(lambda: _under(name, dict.items(mapping)))
     except RuntimeError:
         # Changed too often to be walked. Taking all of it at once is dear, but nothing comes between.
-        for key, value in entries(mapping):
-            if type(key) is str and key == name:
-                return value
-        return ABSENT
+        return _under(name, entries(mapping))
+
+
+def _under(name, pairs):
+    for key, value in pairs:
+        if type(key) is str and key == name:
+            return value
+    return ABSENT
 
 
 class Lookups:
@@ -174,10 +179,7 @@ def class_entries(cls):
 
 def class_entry(cls, name):
     """What one class stores itself under `name`, as stored, or `ABSENT`."""
-    for key, value in class_entries(cls):
-        if type(key) is str and key == name:
-            return value
-    return ABSENT
+    return _under(name, class_entries(cls))
 
 
 def class_lookup(cls, name):
@@ -214,8 +216,28 @@ def class_module(cls):
 def class_qualified(cls):
     """`module.Outer.Inner`; the module is left out where it is unknown."""
     module = class_module(cls)
-    name = cut(plain(_qualname_of(cls)) or "?", 400)
+    name = cut(class_path(cls), 400)
     return name if module is None else f"{module}.{name}"
+
+
+def class_path(cls):
+    """`Outer.Inner`: what the class is called within its module."""
+    return plain(_qualname_of(cls)) or class_name(cls)
+
+
+def class_facts(cls):
+    """`{name, module, qualified}` of a class, as the contract spells it."""
+    return {"name": class_name(cls), "module": class_module(cls), "qualified": class_qualified(cls)}
+
+
+def class_bases(cls):
+    """The classes that it derives from directly."""
+    return _bases_of(cls)
+
+
+def subclasses_of(cls):
+    """The direct subclasses that are alive, whatever the metaclass would say."""
+    return _subclasses_of(cls)
 
 
 def class_label(cls):
@@ -230,9 +252,8 @@ def type_name(obj):
 
 
 def type_facts(obj):
-    """`{name, module, qualified}` of the real type of `obj`, as the contract spells it."""
-    cls = type(obj)
-    return {"name": class_name(cls), "module": class_module(cls), "qualified": class_qualified(cls)}
+    """`{name, module, qualified}` of the real type of `obj`."""
+    return class_facts(type(obj))
 
 
 # Instances
@@ -248,11 +269,7 @@ def instance_dict(obj):
         return None  # A thread-local has one dict per thread, and getting this thread's may run `__init__`.
     for cls in mro(type(obj)):
         own = class_entries(cls)
-        entry = ABSENT
-        for name, value in own:
-            if type(name) is str and name == "__dict__":
-                entry = value
-                break
+        entry = _under("__dict__", own)
         kind = type(entry)
         if kind is GetSetDescriptorType:
             if _is_made_by_type(cls, entry, own):
@@ -266,6 +283,12 @@ def instance_dict(obj):
             found = read_member(entry, obj)
             return found if inherits(found, dict) else None
     return None
+
+
+def own_field(obj, name):
+    """What one instance stores in its dict under a name, or `ABSENT`."""
+    own = instance_dict(obj)
+    return ABSENT if own is None else stored(own, name)
 
 
 def _is_built_in(getter):

@@ -5,20 +5,27 @@ import sys
 from types import TracebackType
 from weakref import ref
 
+from imago.looking.contents import exactly_built_in
 from imago.looking.fields import (
     ABSENT,
+    class_label,
     class_lookup,
+    class_module,
+    class_name,
     class_qualified,
     clean,
     cut,
     entries,
     is_class,
+    own_field,
     plain,
     read_member,
+    stored,
     type_name,
 )
 from imago.looking.limits import MESSAGE_MAX_CHARS, NAME_MAX_CHARS, TRACEBACK_MAX_FRAMES
-from imago.looking.source import file_of, name_of, qualified_of, source_line
+from imago.looking.running import doubted
+from imago.looking.source import file_of, is_generated, name_of, qualified_of, source_line
 from imago.looking.rendering import static_text
 
 # Frames as the contract has them: function, place, line of source, and a few locals shown from stored fields.
@@ -29,6 +36,12 @@ SOURCE_CHARS = 400
 
 OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _LIBRARY = os.path.dirname(os.__file__) + os.sep
+_INSTALLED = ("/site-packages/", "/dist-packages/")
+_SCRIPTS = tuple(
+    f"{prefix}/{folder}/".replace("\\", "/")
+    for prefix in (sys.prefix, sys.exec_prefix, sys.base_prefix)
+    for folder in ("bin", "Scripts")
+)
 _LINES_KEPT = 4096
 _OPTIMIZED = 0x01
 _ONLY_THE_FRAME = 3  # The references to a snapshot of locals: the frame's, ours, and that of who counts them.
@@ -36,6 +49,9 @@ _ONLY_THE_FRAME = 3  # The references to a snapshot of locals: the frame's, ours
 # By the id of a code object and a line: a weak reference to the code, and the text. What the code was compiled from
 # does not change, whatever becomes of its file.
 _lines = {}
+
+# By file: the library that it is a part of, or an empty text.
+_libraries = {}
 
 
 def is_ours(code):
@@ -49,6 +65,68 @@ def library_file(code):
         inner = file[len(_LIBRARY) :].replace(os.sep, "/")
         return None if inner.startswith("site-packages/") else inner
     return file[8:-1].replace(".", "/") + ".py" if file.startswith("<frozen ") else None
+
+
+def whose(frame):
+    """`own` and `library` of the contract's frames: whether the code is the program's, or else what it came with."""
+    library = _library_of(frame)
+    return {"own": False, "library": library} if library else {"own": True}
+
+
+def is_own(frame):
+    """Whether the code of a frame is the program's, and neither installed nor a part of Python."""
+    return not _library_of(frame)
+
+
+def _library_of(frame):
+    file = file_of(frame.f_code)
+    if file.startswith("<") and is_generated(frame.f_code):
+        # Made of a text by code: it belongs to the module whose names it uses.
+        file = plain(stored(frame.f_globals, "__file__")) or ""
+    known = _libraries.get(file)
+    if known is None:
+        if len(_libraries) >= _LINES_KEPT:
+            _libraries.clear()
+        known = _libraries[file] = cut(_library_with(file), NAME_MAX_CHARS)
+    return known
+
+
+def _library_with(file):
+    """`starlette`, `asyncio`, or the name of a script that a library has installed; empty for all other files."""
+    path = file.replace("\\", "/")
+    if file.startswith("<frozen "):
+        return _top(path[8:-1].replace(".", "/"))
+    for folder in _INSTALLED:
+        if folder in path:
+            return _top(path.rpartition(folder)[2])
+    for folder in (_LIBRARY.replace("\\", "/"), *_SCRIPTS):
+        if path.startswith(folder):
+            return _top(path[len(folder) :])
+    return ""
+
+
+def _top(path):
+    first = path.partition("/")[0]
+    return first[:-3] if first.endswith(".py") else first
+
+
+def foreign_runs(own):
+    """`(first, end)` of each run of frames that are not the program's, in a list that says of each whether it is."""
+    runs = []
+    for at, one in enumerate(own):
+        if one:
+            continue
+        if runs and runs[-1][1] == at:
+            runs[-1] = (runs[-1][0], at + 1)
+        else:
+            runs.append((at, at + 1))
+    return runs
+
+
+def folded_line(libraries):
+    """`… 6 frames of starlette, anyio`"""
+    names = list(dict.fromkeys(libraries))
+    return f"… {len(libraries)} frames of {', '.join(names)}"
 
 
 def line_of(code, line):
@@ -110,11 +188,21 @@ def shown_locals(names, most=LOCALS):
         if len(shown) == most:
             break
         try:
-            row = {"type_name": type_name(value), "repr": static_text(value, LOCAL_CHARS)}
+            row = {"type_name": type_name(value), "repr": _local_text(value)}
         except Exception as error:
             row = {"type_name": "object", "repr": f"<cannot be shown: {type_name(error)}>"}
         shown.append({"name": cut(name, NAME_MAX_CHARS), **row})
     return shown, len(names) - len(shown)
+
+
+def _local_text(value):
+    """What a variable holds. An object of a library that does not fit is told by its class alone."""
+    text = static_text(value, LOCAL_CHARS)
+    if len(text) < LOCAL_CHARS or exactly_built_in(value) or not text.startswith("<"):
+        return text
+    module = stored(sys.modules, class_module(type(value)))
+    file = None if module is ABSENT else plain(own_field(module, "__file__"))
+    return f"<{class_name(type(value))} …>" if file is not None and _library_with(file) else text
 
 
 # What an exception stores about itself: its arguments, and where it was raised.
@@ -127,16 +215,20 @@ def exception_section(value):
     """Facts of an exception, or of an exception class, which has neither message nor traceback."""
     if is_class(value):
         return {"exc_type": class_qualified(value), "message": None, "traceback": None}
-    kind = class_qualified(type(value))
     message = stored_message(value)
-    return {"exc_type": kind, "message": message, "traceback": _traceback(value, kind, message)}
+    told = {"exc_type": class_qualified(type(value)), "message": message, "traceback": None}
+    entry = _traceback_of(value)
+    if type(entry) is TracebackType:
+        told["traceback"], frames = _traceback(entry, value, message)
+        if frames:
+            told["frames"] = frames
+    return told
 
 
 def describe_error(error):
     """`ValueError: the message`, in one short line, without asking the exception."""
     message = stored_message(error)
-    name = class_qualified(type(error))
-    name = name[9:] if name.startswith("builtins.") else name
+    name = class_label(type(error))
     return cut(f"{name}: {message}" if message else name, 300)
 
 
@@ -165,28 +257,29 @@ def _member(error, cls, name):
     return None if value is ABSENT else value
 
 
-def _traceback(error, kind, message):
-    """The innermost frames, oldest first, as Python prints them; None for an exception that was never raised."""
-    entry = _traceback_of(error)
-    if type(entry) is not TracebackType:
-        return None
+def _traceback(entry, error, message):
+    """The innermost frames, oldest first, as Python prints them; and those whose line may be another by now."""
     places, seen = [], 0
     while entry is not None and seen < 10_000:
-        places.append((entry.tb_frame.f_code, entry.tb_lineno))
+        places.append((entry.tb_frame, entry.tb_lineno))
         seen += 1
         entry = entry.tb_next
         if len(places) > TRACEBACK_MAX_FRAMES:
             del places[0]
-    lines = ["Traceback (most recent call last):"]
+    lines, frames = ["Traceback (most recent call last):"], []
     if seen > len(places):
         lines.append(f"  … {seen - len(places)} outer frames")
-    for code, number in places:
+    for frame, number in places:
+        code = frame.f_code
         file = cut(file_of(code), NAME_MAX_CHARS)
         name = cut(name_of(code), NAME_MAX_CHARS)
         lines.append(f'  File "{file}", line {number}, in {name}')
         source = source_line(code, number)
         if source is not None:
             lines.append(f"    {cut(source, NAME_MAX_CHARS)}")
-    short = kind[9:] if kind.startswith("builtins.") else kind
+        doubt = doubted(code, frame.f_globals)
+        if doubt:
+            frames.append({"function": name, "file": file, "line": number, "source": source, **doubt})
+    short = class_label(type(error))
     lines.append(clean(f"{short}: {message}" if message else short))
-    return "\n".join(lines)
+    return "\n".join(lines), frames

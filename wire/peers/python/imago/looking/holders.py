@@ -7,7 +7,6 @@ milliseconds for a million objects, during which the program stands still.
 """
 
 import gc
-import sys
 import weakref
 from collections import deque
 from functools import partial
@@ -20,24 +19,21 @@ from types import (
     FrameType,
     FunctionType,
     GeneratorType,
-    GetSetDescriptorType,
     MappingProxyType,
-    MemberDescriptorType,
-    MethodDescriptorType,
     MethodType,
     ModuleType,
     TracebackType,
-    WrapperDescriptorType,
 )
 
 from imago.looking.fields import (
+    FIELD_DESCRIPTORS,
+    METHOD_DESCRIPTORS,
     class_entries,
     class_label,
     class_module,
     cut,
     entries,
     exactly,
-    inherits,
     instance_dict,
     instance_fields,
     is_class,
@@ -46,7 +42,7 @@ from imago.looking.fields import (
     type_name,
 )
 from imago.looking.frames import function_name, is_ours
-from imago.looking.loaded import is_imago
+from imago.looking.loaded import is_imago, modules
 from imago.looking.source import code_place
 from imago.looking.rendering import function_label, module_name, own_name
 
@@ -76,14 +72,7 @@ _CONTAINERS = (
     (CellType, None),
     (MappingProxyType, None),
 )
-_OF_CLASSES = (
-    GetSetDescriptorType,
-    MemberDescriptorType,
-    MethodDescriptorType,
-    WrapperDescriptorType,
-    TracebackType,
-    weakref.ref,
-)
+_OF_CLASSES = (*METHOD_DESCRIPTORS, *FIELD_DESCRIPTORS, TracebackType, weakref.ref)
 _RUNNING = (
     (FrameType, "f_code", "a running call of"),
     (CoroutineType, "cr_code", "a coroutine of"),
@@ -279,10 +268,8 @@ class _Held:
 def namespaces(top_level):
     """The names of modules by the id of their namespaces; the top level has its own, or else `__main__`."""
     found = {id(top_level): own_name(top_level)}
-    for name, module in entries(sys.modules):
-        own = instance_dict(module) if type(name) is str and inherits(module, ModuleType) else None
-        if own is not None:
-            found.setdefault(id(own), name)
+    for name, _, own in modules():
+        found.setdefault(id(own), name)
     return found
 
 

@@ -4,7 +4,6 @@ import inspect
 import time
 from types import FunctionType
 
-from imago.handles import StaleHandle
 from imago.looking.contents import countable, exactly_built_in
 from imago.looking.display import fallback, is_worth_a_handle, kind_of, printed
 from imago.looking.expression import check_syntax, kept, path_from_handle, resolve
@@ -32,15 +31,17 @@ from imago.looking.limits import (
     TOTAL_SECONDS,
     DeadlineExceeded,
 )
-from imago.looking.outcomes import Unresolved, found, stale_handle, timed_out
+from imago.looking.outcomes import Unresolved, found, look, timed_out
 from imago.looking.sections import (
     callable_names,
     callable_section,
     doc_section,
     doc_text,
+    fields_section,
     group_members,
     item_texts,
     members_section,
+    methods_section,
     repr_section,
     sample_section,
     whole_doc,
@@ -50,16 +51,14 @@ from imago.looking.rendering import items_of, measure_of, static_card, static_re
 # The next part of something that was cut, by its handle. Runs no user code.
 
 
+@look
 def more(handles, query):
     """A `Looked<Piece>`: `count` characters or items from `from` on, fewer if one answer cannot carry them all.
 
     A handle of a text or of a printed value is read by characters, one of a sample or of a container by items. A
     string that is kept as a value is read as the characters it holds, anything else as its static text.
     """
-    try:
-        entry = handles.find(query["handle"])
-    except StaleHandle as stale:
-        return stale_handle(stale)
+    entry = kept(handles, query["handle"])
     start, count = max(0, query["from"]), max(1, query["count"])
     if entry.kind == "text":
         return found(_text(entry.value, start, count, whole=True))
@@ -79,26 +78,19 @@ def more(handles, query):
 
 def _text(text, start, count, *, whole):
     end = start + min(count, PIECE_MAX_CHARS)
-    return {
-        "type": "text",
-        "text": text[start:end],
-        "from": start,
-        "total": len(text) if whole else None,
-        "next": end if end < len(text) else None,
-    }
+    return _piece("text", text[start:end], start, end, len(text), len(text) if whole else None)
+
+
+def _piece(kind, part, start, end, length, total):
+    return {"type": kind, "from": start, kind: part, "total": total, "next": end if end < length else None}
 
 
 def _characters(value, start, count):
     """Part of a string of any length, or of an instance of a subclass."""
     length = str.__len__(value)
     end = start + min(count, PIECE_MAX_CHARS)
-    return {
-        "type": "text",
-        "text": clean(plain(str.__getitem__(value, slice(start, end)))),
-        "from": start,
-        "total": length,
-        "next": end if end < length else None,
-    }
+    part = clean(plain(str.__getitem__(value, slice(start, end))))
+    return _piece("text", part, start, end, length, length)
 
 
 def _items(value, storage, start, count):
@@ -109,14 +101,7 @@ def _items(value, storage, start, count):
         if room < 0:
             break
         texts.append(text)
-    end = start + len(texts)
-    return {
-        "type": "items",
-        "items": texts,
-        "from": start,
-        "total": countable(total),
-        "next": end if end < total else None,
-    }
+    return _piece("items", texts, start, start + len(texts), total, countable(total))
 
 
 # The parts of a look that run user code: the expression, the value's own printer, and what it says of itself.
@@ -136,7 +121,7 @@ def evaluated_value(namespace, expr, handles, evaluate):
     if path is None:
         check_syntax(expr)
         return evaluate(expr)
-    value = kept(handles, path.root[1])
+    value = kept(handles, path.root[1]).value
     for what, step in path.steps:
         value = getattr(value, step) if what == "attribute" else value[step]
     return value
@@ -238,12 +223,10 @@ def _signature(value):
 _SCALARS = ("none", "bool", "number", "string", "bytes")
 
 
+@look
 def inspect_static(namespace, expr, handles):
     """A `Looked<Inspected>` of what `expr` leads to through stored fields. Runs no user code."""
-    try:
-        attribute = resolve(namespace, expr, handles)
-    except Unresolved as unresolved:
-        return unresolved.looked
+    attribute = resolve(namespace, expr, handles)
     return found(static_sections(attribute.value, attribute.remark, handles))
 
 
@@ -278,6 +261,8 @@ def static_sections(value, remark, handles):
         ("repr", lambda: repr_section(value, remark, handles)),
         ("size", lambda: measure_of(value)),
         ("sample", lambda: sample_section(value, handles)),
+        ("fields", lambda: fields_section(value, kind)),
+        ("methods", lambda: methods_section(value, kind)),
         ("members", lambda: None if kind in _SCALARS else members_section(value)),
         ("doc", lambda: doc_section(value, kind, handles)),
         ("callable", lambda: callable_section(value)),

@@ -1,8 +1,5 @@
 """How much a look shows at most, and the end of its time."""
 
-
-
-
 # How much of a value one look may show, and how long looking may take.
 #
 # Lengths are characters of the text that is sent, counts are items. Every answer of `inspect` repeats the ones that
@@ -15,6 +12,9 @@ SAMPLE_MAX_ITEMS = 16
 SAMPLE_ITEM_MAX_CHARS = 200
 MEMBER_MAX_PER_GROUP = 24
 MEMBER_NAME_MAX_CHARS = 200
+FIELDS_MAX = 40
+METHODS_MAX = 40
+METHOD_SIGNATURE_MAX_CHARS = 160
 PREVIEW_MAX_CHARS = 300
 SOURCE_PREVIEW_MAX_CHARS = 1200
 SIGNATURE_MAX_CHARS = 1200

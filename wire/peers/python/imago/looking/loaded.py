@@ -45,6 +45,12 @@ def loaded_module(name):
     return found if inherits(found, ModuleType) else ABSENT
 
 
+def module_dict(name):
+    """The dict of a loaded module; None where nothing is loaded by that name, or it hides what it holds."""
+    module = ABSENT if name is None else loaded_module(name)
+    return None if module is ABSENT else instance_dict(module)
+
+
 def is_library(name, namespace):
     """Whether a module came with Python or was installed, rather than being the program's own."""
     file = plain(stored(namespace, "__file__"))

@@ -5,37 +5,36 @@ import functools
 import keyword
 from types import (
     BuiltinFunctionType,
-    ClassMethodDescriptorType,
     FunctionType,
     GetSetDescriptorType,
     MemberDescriptorType,
-    MethodDescriptorType,
     MethodType,
     MethodWrapperType,
     ModuleType,
-    WrapperDescriptorType,
 )
 
 from imago.looking.attributes import Attribute, TupleField
-from imago.looking.expression import parse, rooted, stepped
+from imago.looking.expression import parse, rooted, rooted_in_loaded, stepped
 from imago.looking.fields import (
     ABSENT,
+    FIELD_DESCRIPTORS,
+    METHOD_DESCRIPTORS,
     class_lookup,
     class_qualified,
     clean,
     exactly,
     inherits,
-    instance_dict,
     is_class,
     is_dunder,
+    own_field,
     plain,
     stored,
     type_name,
 )
 from imago.looking.limits import NEAREST_MAX_NAMES
 from imago.looking.loaded import elsewhere, loaded_module
-from imago.looking.outcomes import Unresolved, malformed, not_found
-from imago.looking.sections import dedented, stored_doc
+from imago.looking.outcomes import Malformed, NeedsEvaluation, NotFound
+from imago.looking.sections import first_line, stored_doc
 from imago.looking.rendering import module_name
 from imago.looking.unwrapping import is_wrapper, unwrapped
 
@@ -82,16 +81,16 @@ def named(namespace, source, handles):
     """The `Named` that `source` spells: from the top level, or from a loaded module on. Raises `Unresolved`."""
     word = source.strip() if type(source) is str else ""
     if keyword.iskeyword(word) and word not in _CONSTANTS:
-        raise Unresolved(malformed(f"`{word}` is a word of Python's grammar, and stands for nothing."))
+        raise Malformed(f"`{word}` is a word of Python's grammar, and stands for nothing.")
     path = parse(source)
     try:
         return _followed(namespace, path, handles, word)
-    except Unresolved as unresolved:
-        if unresolved.looked["type"] != "not_found" or path.root[0] != "name":
+    except NotFound as unresolved:
+        if path.root[0] != "name":
             raise
-        found = _from_loaded(path, word)
+        found = _from_loaded(namespace, path, word)
         if found is None:
-            raise Unresolved(_with_dotted_names(unresolved.looked, path)) from None
+            raise _with_dotted_names(unresolved, path) from None
         return found
 
 
@@ -119,9 +118,9 @@ def _stepped(here, text, steps, word):
     held, holder, entry = _holder(owner, name)
     try:
         attribute = _asked(here, text, steps[-1])[0]
-    except Unresolved as unresolved:
-        # Reading it would run code. What stands in the class is the definition of it all the same.
-        if unresolved.looked["type"] != "needs_evaluation" or entry is ABSENT:
+    except NeedsEvaluation:
+        # What stands in the class is the definition of it all the same.
+        if entry is ABSENT:
             raise
         attribute = Attribute(entry)
     value = entry if is_wrapper(entry) else attribute.value
@@ -132,11 +131,11 @@ def _stepped(here, text, steps, word):
 def _asked(here, text, step):
     try:
         return stepped(here, text, step)
-    except Unresolved as unresolved:
-        looked = unresolved.looked
-        if looked["type"] == "not_found" and step[0] == "attribute":
-            looked = {**looked, "nearest": [f"{text}.{name}" for name in looked["nearest"]]}
-        raise Unresolved(looked) from None
+    except NotFound as unresolved:
+        if step[0] != "attribute":
+            raise
+        nearest = [f"{text}.{name}" for name in unresolved.looked["nearest"]]
+        raise NotFound(unresolved.looked["what"], nearest) from None
 
 
 def _holder(owner, name):
@@ -149,43 +148,34 @@ def _holder(owner, name):
     found = class_lookup(type(owner), name)
     if found is not None and (is_wrapper(found[1]) or type(found[1]) is GetSetDescriptorType):
         return ("class", *found)
-    own = instance_dict(owner)
-    if own is not None and stored(own, name) is not ABSENT:
+    if own_field(owner, name) is not ABSENT:
         return "instance", owner, ABSENT
     if found is None or type(found[1]) is MemberDescriptorType:
         return "instance", owner, ABSENT
     return ("class", *found)
 
 
-def _from_loaded(path, word):
+def _from_loaded(namespace, path, word):
     """What a dotted name stands for that begins with a loaded module, which nobody may have imported here."""
-    names = [path.root[1]]
-    for what, step in path.steps:
-        if what != "attribute":
-            break
-        names.append(step)
-    for length in range(len(names), 0, -1):
-        module = loaded_module(".".join(names[:length]))
-        if module is not ABSENT:
-            steps = path.steps[length - 1 :]
-            text = ".".join(names[:length])
-            return _stepped(Attribute(module), text, steps, word) if steps else Named(word, module)
-    return None
+    begun = rooted_in_loaded(namespace, path)
+    if begun is None:
+        return None
+    here, text, steps = begun
+    return _stepped(here, text, steps, word) if steps else Named(word, here.value)
 
 
-def _with_dotted_names(looked, path):
-    """The answer that nothing has the name, with the names here and elsewhere that end in something like it."""
-    root = path.root[1]
+def _with_dotted_names(unresolved, path):
+    """That nothing has the name, with the names here and elsewhere that end in something like it."""
+    looked, root = unresolved.looked, path.root[1]
     if looked["what"] != f"`{root}`" and (looked["nearest"] or loaded_module(root) is ABSENT):
-        return looked
+        return unresolved
     last = path.steps[-1][1] if path.steps and path.steps[-1][0] == "attribute" else root
     near = {**dict.fromkeys(looked["nearest"], False), **elsewhere(last)}
 
     def unlike(name):
         return (_OF_A_LIBRARY if near[name] else 0) - _likeness(last, name.rpartition(".")[2])
 
-    liked = sorted(near, key=unlike)
-    return not_found(looked["what"], liked[:NEAREST_MAX_NAMES])
+    return NotFound(looked["what"], sorted(near, key=unlike)[:NEAREST_MAX_NAMES])
 
 
 def _likeness(one, other):
@@ -194,19 +184,16 @@ def _likeness(one, other):
 
 # What kind of thing a name stands for, in the contract's words, and the line that says what it is.
 
-_PROPERTIES = (property, functools.cached_property, GetSetDescriptorType, MemberDescriptorType, TupleField)
+_PROPERTIES = (property, functools.cached_property, TupleField, *FIELD_DESCRIPTORS)
 _METHODS = (
     MethodType,
-    MethodDescriptorType,
-    ClassMethodDescriptorType,
-    WrapperDescriptorType,
     MethodWrapperType,
+    *METHOD_DESCRIPTORS,
     staticmethod,
     classmethod,
     functools.partialmethod,
     functools.singledispatchmethod,
 )
-_SUMMARY = 200
 
 
 def kind_of_name(value, name, in_class):
@@ -239,8 +226,7 @@ def is_constant_name(name, value):
 
 
 def _kind_of_function(function, in_class):
-    own = instance_dict(function)
-    if own is not None and stored(own, "registry") is not ABSENT and stored(own, "dispatch") is not ABSENT:
+    if own_field(function, "registry") is not ABSENT and own_field(function, "dispatch") is not ABSENT:
         return "method" if in_class else "generic_function"
     if in_class:
         return "method"
@@ -249,8 +235,7 @@ def _kind_of_function(function, in_class):
 
 
 def _passes_for_a_function(value):
-    own = instance_dict(value) if callable(value) else None
-    if own is None or stored(own, "__wrapped__") is ABSENT:
+    if not callable(value) or own_field(value, "__wrapped__") is ABSENT:
         return False
     return exactly(unwrapped(value)[0], (FunctionType, BuiltinFunctionType))
 
@@ -262,10 +247,6 @@ def summary(value):
         inside = unwrapped(value)[0]
         doc = None if inside is value else stored_doc(inside)
     return None if doc is None else first_line(doc)
-
-
-def first_line(doc):
-    return clean(dedented(doc[:2000])).strip().partition("\n")[0].strip()[:_SUMMARY] or None
 
 
 def named_thing(name, value, plain_name, in_class=False):

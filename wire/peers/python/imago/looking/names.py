@@ -1,7 +1,6 @@
 """Lists of names: at the top level, of a module, and those that match a pattern."""
 
 import builtins
-import sys
 from heapq import nsmallest
 from operator import itemgetter
 from time import monotonic
@@ -29,12 +28,13 @@ from imago.looking.loaded import (
     is_imago,
     is_library,
     loaded_module,
+    module_dict,
     modules,
     nearest_modules,
     programs_first,
 )
 from imago.looking.name_lookup import named, named_thing
-from imago.looking.outcomes import Unresolved, found, not_found
+from imago.looking.outcomes import NotFound, found, look
 from imago.looking.sections import dedented
 from imago.looking.source import FILE_MAX_CHARS
 from imago.looking.rendering import module_name, own_name
@@ -43,15 +43,13 @@ from imago.looking.rendering import module_name, own_name
 
 _MOST = 1000
 _DOC_MAX_CHARS = 1000
-_name = itemgetter(0)
+_first = itemgetter(0)
 
 
+@look
 def symbols(image, query):
     """A `Looked<ModulePage>`, sorted by name."""
-    try:
-        module, namespace = module_named(image, query["module"])
-    except Unresolved as unresolved:
-        return unresolved.looked
+    module, namespace = module_named(image, query["module"])
     offered, own = _offered(namespace), plain(stored(namespace, "__name__")) or module
     wanted, internal, after = (query.get("filter") or "").casefold(), query.get("internal", False), query.get("after")
     listed = []
@@ -62,7 +60,7 @@ def symbols(image, query):
         if exported or internal:
             listed.append((name, value, exported))
     left = [one for one in listed if after is None or one[0] > after]
-    page = nsmallest(max(1, min(query.get("limit", 100), _MOST)), left, key=_name)
+    page = nsmallest(max(1, min(query.get("limit", 100), _MOST)), left, key=_first)
     file = plain(stored(namespace, "__file__"))
     answer = {
         "module": clean(module),
@@ -86,13 +84,11 @@ def module_named(image, name):
     if module is ABSENT:
         try:
             module = named(image.namespace, name, image.handles).value
-        except Unresolved as unresolved:
-            if unresolved.looked["type"] != "not_found":
-                raise
+        except NotFound:
             what = f"`{name}`, as a module that is loaded"
-            raise Unresolved(not_found(what, nearest_modules(name))) from None
+            raise NotFound(what, nearest_modules(name)) from None
         if not inherits(module, ModuleType):
-            raise Unresolved(not_found(f"`{name}` as a module: it is an instance of {class_label(type(module))}"))
+            raise NotFound(f"`{name}` as a module: it is an instance of {class_label(type(module))}")
         name = module_name(module)
     return name, instance_dict(module) or {}
 
@@ -123,18 +119,15 @@ def _doc(namespace):
 # The names at the top level, or of one module, a page at a time.
 
 _PAGE_MAX_NAMES = 1000
-_name_of_pair = itemgetter(0)
 
 
+@look
 def globals_of(image, query):
     """A `Looked<GlobalsPage>`: of the top level, or of the loaded module that `query` names. Nothing is imported."""
     module = query.get("module")
     if module is None:
         return globals_page(image.namespace, query)
-    try:
-        _, namespace = module_named(image, module)
-    except Unresolved as unresolved:
-        return unresolved.looked
+    _, namespace = module_named(image, module)
     return globals_page(namespace, query)
 
 
@@ -190,10 +183,10 @@ def _select(pairs, limit, after, modules):
         if name < bound and name > after:
             kept.append((name, value))
             if len(kept) >= 2 * limit:
-                kept.sort(key=_name_of_pair)
+                kept.sort(key=_first)
                 del kept[limit:]
                 bound = kept[-1][0]
-    kept.sort(key=_name_of_pair)
+    kept.sort(key=_first)
     more = type(bound) is str or len(kept) > limit
     return kept[:limit], len(pairs) - left_out, more
 
@@ -210,9 +203,9 @@ class _Top:
 _MOST_FOUND = 1000
 _SECONDS = 0.8
 _TOP, _PROGRAM, _LIBRARY = range(3)
-_place = itemgetter(0)
 
 
+@look
 def apropos(image, query):
     """A `Looked<Apropos>`: first the names at the top level, then those of the program, then those of libraries.
 
@@ -220,7 +213,7 @@ def apropos(image, query):
     """
     within = query.get("module")
     if within is not None and within != own_name(image.namespace) and loaded_module(within) is ABSENT:
-        return not_found(f"`{within}`, as a module that is loaded", nearest_modules(within))
+        raise NotFound(f"`{within}`, as a module that is loaded", nearest_modules(within))
     search = _Search(query["pattern"])
     searched, complete = search.run(list(_spaces(image.namespace, within)))
     after = query.get("after")
@@ -230,7 +223,7 @@ def apropos(image, query):
         place = (_rank_of(after, image.namespace), after)
         matches = [match for match in matches if match[0] > place]
     limit = max(1, min(query.get("limit", 50), _MOST_FOUND))
-    page = nsmallest(limit, matches, key=_place)
+    page = nsmallest(limit, matches, key=_first)
     answer = {
         "matches": [named_thing(name, value, last, in_class) for (_, name), value, last, in_class in page],
         "total": total if complete else None,
@@ -314,7 +307,6 @@ def _rank_of(name, namespace):
         return _TOP
     for length in range(len(parts), 0, -1):
         module = ".".join(parts[:length])
-        own = stored(sys.modules, module)
-        if inherits(own, ModuleType):
-            return _LIBRARY if is_library(module, instance_dict(own) or {}) else _PROGRAM
+        if loaded_module(module) is not ABSENT:
+            return _LIBRARY if is_library(module, module_dict(module) or {}) else _PROGRAM
     return _LIBRARY

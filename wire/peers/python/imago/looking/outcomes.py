@@ -1,6 +1,7 @@
 """What a look can end with, and the names that are nearest to one that was not found."""
 
 import difflib
+from functools import wraps
 from heapq import nlargest
 from itertools import islice
 from operator import itemgetter
@@ -72,13 +73,42 @@ class Unresolved(Exception):
         self.looked = looked
 
 
+class NeedsEvaluation(Unresolved):
+    """Only running code could tell; `because` is a whole sentence that names the code."""
+
+    def __init__(self, because):
+        super().__init__({"type": "needs_evaluation", "because": cut(because, _LONGEST)})
+
+
+class NotFound(Unresolved):
+    """There is no `what`; `nearest` are names that are like it."""
+
+    def __init__(self, what, nearest=()):
+        super().__init__(not_found(what, nearest))
+
+
+class Malformed(Unresolved):
+    """It spells nothing that could be looked for; `line` and `column` count from 1, as far as they are known."""
+
+    def __init__(self, message, line=None, column=None):
+        super().__init__(malformed(message, line, column))
+
+
+def look(answer):
+    """A look whose way may end in `Unresolved`, which then has its answer."""
+
+    @wraps(answer)
+    def looked(*given):
+        try:
+            return answer(*given)
+        except Unresolved as unresolved:
+            return unresolved.looked
+
+    return looked
+
+
 def found(value):
     return {"type": "found", "value": value}
-
-
-def needs_evaluation(because):
-    """Only running code could tell; `because` is a whole sentence that names the code."""
-    return {"type": "needs_evaluation", "because": cut(because, _LONGEST)}
 
 
 def not_found(what, nearest=()):
@@ -93,6 +123,15 @@ def malformed(message, line=None, column=None):
     if column is not None and column > 0:
         answer["column"] = column
     return answer
+
+
+class StaleHandle(LookupError):
+    """The handle leads nowhere any more. `because` says why, as the end of a sentence about it."""
+
+    def __init__(self, handle, because):
+        super().__init__(f"{handle}: {because}")
+        self.handle = handle
+        self.because = because
 
 
 def stale_handle(stale):

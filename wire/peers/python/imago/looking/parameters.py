@@ -1,12 +1,10 @@
 """The parameters of callables and the annotations of classes."""
 
-import ast
 import functools
 import re
 import sys
 from types import (
     BuiltinFunctionType,
-    ClassMethodDescriptorType,
     FunctionType,
     GenericAlias,
     MethodDescriptorType,
@@ -17,6 +15,7 @@ from types import (
 
 from imago.looking.fields import (
     ABSENT,
+    METHOD_DESCRIPTORS,
     class_label,
     class_lookup,
     class_module,
@@ -27,15 +26,13 @@ from imago.looking.fields import (
     instance_dict,
     is_class,
     plain,
-    read_member,
     slot_fields,
     stored,
-    type_facts,
 )
 from imago.looking.limits import NAME_MAX_CHARS, SIGNATURE_MAX_CHARS
 from imago.looking.source import exact
 from imago.looking.rendering import static_text
-from imago.looking.syntax import parsed
+from imago.looking.syntax import CLOSE, OPEN, tokens
 from imago.looking.unwrapping import inside_of, is_wrapper, partial_parts
 
 # Annotations as text, much as they were written, as far as stored fields tell.
@@ -64,6 +61,9 @@ def annotation_text(note):
     return cut(_Note().text(note, 0), NAME_MAX_CHARS)
 
 
+_UNION = type(eval("int | str")) if sys.version_info >= (3, 10) else None
+
+
 class _Note:
     """One annotation that is being written, of so many parts at most: what is within it may stand there many times."""
 
@@ -74,64 +74,46 @@ class _Note:
         self._left -= 1
         if depth > _DEEPEST or self._left < 0:
             return "…"
-        return _text(note, depth, self)
+        if type(note) is str:
+            return cut(note, NAME_MAX_CHARS)
+        if note is None or note is type(None):
+            return "None"
+        if note is ...:
+            return "..."
+        if type(note) is GenericAlias:
+            origin, args = (GenericAlias.__dict__[name].__get__(note) for name in ("__origin__", "__args__"))
+            return self._subscripted(self.text(origin, depth + 1), args, depth)
+        if is_class(note):
+            return class_label(note)
+        if class_module(type(note)) == "typing":
+            return self._of_typing(note, depth)
+        if _UNION is not None and type(note) is _UNION:
+            return self._union(_UNION.__dict__["__args__"].__get__(note), depth)
+        return static_text(note, _ROOM)
 
+    def _of_typing(self, note, depth):
+        """Forms of `typing`: instances that store their name, their origin and their arguments."""
+        own = instance_dict(note)
+        if own is None:
+            own = dict(slot_fields(note))
+        name, origin, args = (stored(own, key) for key in ("_name", "__origin__", "__args__"))
+        if type(args) is tuple:
+            if type(name) is str and name != "Optional":
+                return self._subscripted(name, args, depth)
+            if class_name(type(note)) == "_UnionGenericAlias":
+                return self._union(args, depth)
+            return self._subscripted(self.text(origin, depth + 1), args, depth)
+        name = name if type(name) is str else stored(own, "__name__")
+        return cut(name, NAME_MAX_CHARS) if type(name) is str else static_text(note, _ROOM)
 
-def _text(note, depth, whole):
-    if type(note) is str:
-        return cut(note, NAME_MAX_CHARS)
-    if note is None or note is type(None):
-        return "None"
-    if note is ...:
-        return "..."
-    if type(note) is GenericAlias:
-        members = GenericAlias.__dict__
-        return _subscripted(members["__origin__"].__get__(note), members["__args__"].__get__(note), depth, whole)
-    if is_class(note):
-        return class_label(note)
-    if type_facts(note)["module"] == "typing":
-        return _typing_text(note, depth, whole)
-    if type(note) is type(_UNION) and _UNION is not None:
-        return _union_text(type(note).__dict__["__args__"].__get__(note), depth, whole)
-    return static_text(note, _ROOM)
+    def _subscripted(self, name, args, depth):
+        return cut(f"{name}[{', '.join(self._parts(args, depth))}]", NAME_MAX_CHARS)
 
+    def _union(self, args, depth):
+        return cut(" | ".join(self._parts(args, depth)), NAME_MAX_CHARS)
 
-_UNION = eval("int | str") if sys.version_info >= (3, 10) else None
-
-
-def _typing_text(note, depth, whole):
-    """Forms of `typing`: instances that store their name, their origin and their arguments."""
-    own = instance_dict(note)
-    if own is None:
-        own = dict(slot_fields(note))
-    name, origin, args = (stored(own, key) for key in ("_name", "__origin__", "__args__"))
-    if type(args) is tuple:
-        if type(name) is str and name != "Optional":
-            return _subscripted_text(name, args, depth, whole)
-        if type_facts(note)["name"] == "_UnionGenericAlias":
-            return _union_text(args, depth, whole)
-        return _subscripted(origin, args, depth, whole)
-    if type(name) is str:
-        return cut(name, NAME_MAX_CHARS)
-    name = stored(own, "__name__")
-    return cut(name, NAME_MAX_CHARS) if type(name) is str else static_text(note, _ROOM)
-
-
-def _subscripted(origin, args, depth, whole):
-    return _subscripted_text(whole.text(origin, depth + 1), args, depth, whole)
-
-
-def _subscripted_text(name, args, depth, whole):
-    return cut(f"{name}[{', '.join(_parts(args, depth, whole))}]", NAME_MAX_CHARS)
-
-
-def _union_text(args, depth, whole):
-    return cut(" | ".join(_parts(args, depth, whole)), NAME_MAX_CHARS)
-
-
-def _parts(args, depth, whole):
-    args = args if type(args) is tuple else ()
-    return [whole.text(part, depth + 1) for part in args[:_EACH]]
+    def _parts(self, args, depth):
+        return [self.text(part, depth + 1) for part in (args[:_EACH] if type(args) is tuple else ())]
 
 
 # What a call gives to a function: its parameters, from its code object, its defaults and its annotations.
@@ -141,7 +123,7 @@ _VAR_KEYWORD = 0x08
 _DEFAULT_ROOM = 60
 _DEEPEST_CALL = 16
 _UNBOUND = (MethodDescriptorType, WrapperDescriptorType)
-COMPILED = (BuiltinFunctionType, MethodWrapperType, ClassMethodDescriptorType, *_UNBOUND)
+COMPILED = (BuiltinFunctionType, MethodWrapperType, *METHOD_DESCRIPTORS)
 
 
 class Parameter:
@@ -258,18 +240,24 @@ def _of_function(function, bound, depth):
     return own
 
 
-def _of_class(cls, depth):
+def made_by(cls):
+    """`(owner, function)` of the `__init__` or `__new__` that a call of a class ends in; None if it has neither."""
     for name in ("__init__", "__new__"):
         found = class_lookup(cls, name)
-        if found is None or found[0] is object:
-            continue
-        function = found[1]
-        if type(function) is staticmethod:
-            function = read_member(staticmethod.__dict__["__func__"], function)
-        if type(function) is FunctionType:
-            return called_with(function, 1, depth + 1)
-        return _of_text(_class_text(cls) or _class_text(found[0]))
-    return Parameters([])
+        if found is not None and found[0] is not object:
+            owner, function = found
+            return owner, inside_of(function) if type(function) is staticmethod else function
+    return None
+
+
+def _of_class(cls, depth):
+    found = made_by(cls)
+    if found is None:
+        return Parameters([])
+    owner, function = found
+    if type(function) is FunctionType:
+        return called_with(function, 1, depth + 1)
+    return _of_text(_class_text(cls) or _class_text(owner))
 
 
 def _class_text(cls):
@@ -302,31 +290,45 @@ def _partly_given(parameters, count, keywords):
     return Parameters(left, parameters.returns)
 
 
+_SPELLED = re.compile(r"(\*{0,2})([^\W\d]\w*)\s*(?::[^=]*)?(?:=\s*([\s\S]+))?")
+
+
 def _of_text(text):
     """The parameters that a signature spells, of a compiled function; none where it is not valid Python."""
     if text is None:
         return None
-    readable = re.sub(r"<[^<>()]*>", "...", text)
-    tree = parsed(f"def f{readable}: ...")
-    found = []
-    if tree and tree.body:
-        given = tree.body[0].args
-        plain_ones = given.posonlyargs + given.args
-        first = len(plain_ones) - len(given.defaults)
-        for at, one in enumerate(plain_ones):
-            kind = "positional" if at < len(given.posonlyargs) else "positional_or_keyword"
-            found.append(Parameter(one.arg, kind, _spelled(given.defaults[at - first]) if at >= first else None))
-        if given.vararg:
-            found.append(Parameter(given.vararg.arg, "rest"))
-        for one, default in zip(given.kwonlyargs, given.kw_defaults):
-            found.append(Parameter(one.arg, "keyword", None if default is None else _spelled(default)))
-        if given.kwarg:
-            found.append(Parameter(given.kwarg.arg, "keyword_rest"))
+    found, kind = [], "positional_or_keyword"
+    for piece in _pieces(re.sub(r"<[^<>()]*>", "...", text)):
+        spelled = _SPELLED.fullmatch(piece)
+        if piece == "/":
+            found = [Parameter(one.name, "positional", one.default) for one in found]
+        elif piece == "*":
+            kind = "keyword"
+        elif spelled is None:
+            found = []
+            break
+        elif spelled[1]:
+            found.append(Parameter(spelled[2], "rest" if spelled[1] == "*" else "keyword_rest"))
+            kind = "keyword"
+        else:
+            default = spelled[3]
+            found.append(Parameter(spelled[2], kind, None if default is None else cut(default, _DEFAULT_ROOM)))
     return Parameters(found, None, text)
 
 
-def _spelled(node):
-    return cut(ast.unparse(node), _DEFAULT_ROOM)
+def _pieces(text):
+    """What stands between the commas of a signature; nothing where its brackets do not close."""
+    pieces, begins, depth = [], 0, 0
+    for kind, start, end in tokens(text):
+        depth += (kind == OPEN) - (kind == CLOSE)
+        if depth == 1 and kind == OPEN:
+            begins = end
+        elif (depth == 1 and text[start] == ",") or (depth == 0 and kind == CLOSE):
+            pieces.append(text[begins:start].strip())
+            begins = end
+            if depth == 0:
+                return [piece for piece in pieces if piece]
+    return []
 
 
 def _default_texts(defaults, positional):

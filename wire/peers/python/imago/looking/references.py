@@ -26,8 +26,9 @@ from imago.looking.fields import (
 from imago.looking.frames import function_name, is_ours, library_file
 from imago.looking.holders import Search, is_partly_frozen, namespaces
 from imago.looking.limits import NAME_MAX_CHARS
+from imago.looking.loaded import modules
 from imago.looking.name_lookup import named
-from imago.looking.outcomes import Unresolved, found
+from imago.looking.outcomes import found, look
 from imago.looking.source import code_place, constants, exact, instructions, name_of, names_in
 from imago.looking.rendering import function_label
 from imago.looking.unwrapping import unwrapped
@@ -98,11 +99,8 @@ class Uses:
         target = self.target
         names = {target.key} if target.key is not None else set()
         if not target.shared:
-            for module in [one for _, one in entries(sys.modules)]:
-                own = instance_dict(module) if inherits(module, ModuleType) else None
-                for key, value in entries(own) if own is not None else ():
-                    if value is target.value and type(key) is str:
-                        names.add(key)
+            for _, _, own in modules():
+                names.update(key for key, value in entries(own) if value is target.value and type(key) is str)
         return names
 
     def _own_methods(self):
@@ -250,12 +248,10 @@ _UNSURE = 6
 _BY_CHANCE = (type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented))
 
 
+@look
 def references(image, query):
     """`Looked<References>`; `query` has `name` and `limit` of the contract."""
-    try:
-        name = named(image.namespace, query["name"], image.handles)
-    except Unresolved as unresolved:
-        return unresolved.looked
+    name = named(image.namespace, query["name"], image.handles)
     limit = max(1, min(query["limit"], _MOST))
     value = unwrapped(name.value)[0]
     shared = exactly(value, _BY_CHANCE) or (exactly_built_in(value) and not gc.is_tracked(value))
@@ -322,7 +318,8 @@ def _searched(uses, search):
     else:
         told.append("For who holds it: all objects that the garbage collector knows, and these are not all.")
         if search.instances[0]:
-            told.append(f"It has {search.instances[0]} living instances, which are not listed.")
+            count = search.instances[0]
+            told.append(f"It has {count} living instance{'' if count == 1 else 's'}, not listed.")
     if is_partly_frozen():
         told.append("The program has frozen objects (gc.freeze), which nobody can look through.")
     return told

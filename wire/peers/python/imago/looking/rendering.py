@@ -34,9 +34,9 @@ from imago.looking.fields import (
     cut,
     exactly,
     inherits,
-    instance_dict,
     instance_fields,
     is_class,
+    own_field,
     plain,
     stored,
     type_name,
@@ -110,9 +110,7 @@ def own_name(namespace):
 
 
 def module_name(module):
-    own = instance_dict(module)
-    name = ABSENT if own is None else stored(own, "__name__")
-    return cut(plain(name) or "?", NAME_MAX_CHARS)
+    return cut(plain(own_field(module, "__name__")) or "?", NAME_MAX_CHARS)
 
 
 def function_label(function):
@@ -154,9 +152,7 @@ def _range_text(value, room):
 
 
 def _enum_text(value):
-    own = instance_dict(value)
-    name = ABSENT if own is None else stored(own, "_name_")
-    number = ABSENT if own is None else stored(own, "_value_")
+    name, number = own_field(value, "_name_"), own_field(value, "_value_")
     label = class_label(type(value))
     if type(name) is str:
         label = f"{label}.{cut(name, NAME_MAX_CHARS)}"
@@ -318,6 +314,11 @@ def static_repr(value, limit):
     except _Full:
         pass
     return "".join(page.parts), page.truncated
+
+
+def shown_text(text, truncated):
+    """The contract's `Text` of what is shown."""
+    return {"text": text, "truncated": truncated, "original_len": None if truncated else len(text)}
 
 
 class _Full(Exception):
@@ -544,10 +545,15 @@ def static_card(value, limit):
     if adapted is None or adapted.card is None:
         return static_repr(value, limit)
     try:
-        lines = _lines(adapted.card())
+        card = adapted.card()
+        lines = _lines(card)
     except Exception:
         return static_repr(value, limit)  # The facts cannot be had; what the value is can still be said.
-    text, truncated = static_repr(value, _FIRST_LINE_MAX_CHARS)
+    if card.rows and adapted.storage is not None:
+        # The table has its items.
+        text, truncated = f"<{adapted.label} {adapted.head}>", False
+    else:
+        text, truncated = static_repr(value, _FIRST_LINE_MAX_CHARS)
     whole = clean("\n".join([text + ("…" if truncated else ""), *lines]))
     return whole[:limit], truncated or len(whole) > limit
 

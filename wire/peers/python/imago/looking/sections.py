@@ -1,26 +1,22 @@
 """The sections of an inspected value, each on its own."""
 
+from functools import cached_property
 from heapq import nsmallest
-from types import (
-    BuiltinFunctionType,
-    ClassMethodDescriptorType,
-    FunctionType,
-    GetSetDescriptorType,
-    MemberDescriptorType,
-    MethodDescriptorType,
-    MethodType,
-    ModuleType,
-    WrapperDescriptorType,
-)
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
+from imago.looking.adapters import seen
 from imago.looking.contents import countable
 from imago.looking.fields import (
     ABSENT,
+    FIELD_DESCRIPTORS,
+    METHOD_DESCRIPTORS,
     class_entries,
     class_entry,
+    class_label,
     class_lookup,
     class_module,
     class_name,
+    class_path,
     clean,
     cut,
     entries,
@@ -32,21 +28,29 @@ from imago.looking.fields import (
     is_dunder,
     made_by_statement,
     mro,
+    own_field,
     plain,
     stored,
+    type_name,
 )
 from imago.looking.limits import (
     DOC_MAX_CHARS,
+    FIELDS_MAX,
     KEPT_MAX_CHARS,
     MEMBER_MAX_PER_GROUP,
     MEMBER_NAME_MAX_CHARS,
+    METHOD_SIGNATURE_MAX_CHARS,
+    METHODS_MAX,
+    NAME_MAX_CHARS,
     REPR_MAX_CHARS,
     SAMPLE_ITEM_MAX_CHARS,
     SAMPLE_MAX_ITEMS,
 )
-from imago.looking.parameters import COMPILED, compiled_signature, function_parameters
+from imago.looking.parameters import COMPILED, compiled_signature, function_parameters, made_by
+from imago.looking.running import is_proved, running
 from imago.looking.source import class_line, code_place, file_of, preview_at, preview_of_code
-from imago.looking.rendering import items_of, static_card, static_text
+from imago.looking.rendering import function_label, items_of, shown_text, static_card, static_text
+from imago.looking.unwrapping import unwrapped
 
 # Signatures as one text, from what a function stores; no wrapper is seen through.
 
@@ -55,56 +59,39 @@ def signature_of(value):
     """`(a, /, b: int = 3, *, c) -> str`, or None where no signature is stored."""
     kind = type(value)
     if kind is FunctionType:
-        return function_signature(value)
-    if kind is MethodType:
-        function = value.__func__
-        return function_signature(function, bound=1) if type(function) is FunctionType else None
+        return function_parameters(value).text
     if exactly(value, COMPILED):
         return compiled_signature(value)
-    function = called_function(value)
-    return None if function is None else function_signature(function, bound=1)
+    function = value.__func__ if kind is MethodType else called_function(value)
+    return function_parameters(function, bound=1).text if type(function) is FunctionType else None
 
 
 def called_function(value):
     """The Python function that a call of a class or of an instance ends in, as stored, or None."""
-    if is_class(value):
-        if class_lookup(type(value), "__call__")[0] is not type:
-            return None
-        for name in ("__init__", "__new__"):
-            found = class_lookup(value, name)
-            if found is not None and found[0] is not object:
-                function = found[1]
-                if type(function) is staticmethod:
-                    function = staticmethod.__dict__["__func__"].__get__(function)
-                return function if type(function) is FunctionType else None
-        return None
     found = class_lookup(type(value), "__call__")
+    if is_class(value):
+        found = made_by(value) if found[0] is type else None
     return found[1] if found is not None and type(found[1]) is FunctionType else None
-
-
-def function_signature(function, bound=0):
-    """The signature of a Python function; the first `bound` positional parameters are taken already."""
-    return function_parameters(function, bound).text
 
 
 # The sections of a look that are read from stored fields. Each is computed alone, and fails alone.
 
-_qualname_of = type.__dict__["__qualname__"].__get__
 _WRITTEN_BY_A_PROGRAM = ("<string>", "<attrs generated")
 _METHODS_DEEP = 32
+_SUMMARY = 200
 _SCALARS = ("none", "bool", "number", "string", "bytes")
-_BUILT_IN_FUNCTIONS = (BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType)
-_DOCUMENTED = (*_BUILT_IN_FUNCTIONS, ClassMethodDescriptorType, GetSetDescriptorType, MemberDescriptorType, property)
+_FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, *METHOD_DESCRIPTORS)
+_METHODS = (FunctionType, staticmethod, classmethod, property, cached_property)
+# Besides what nobody wrote into it: `abc` and `dataclasses` leave these in a class.
+_MADE_BY_A_STATEMENT = ("_abc_impl",)
+_DOCUMENTED = (BuiltinFunctionType, property, *METHOD_DESCRIPTORS, *FIELD_DESCRIPTORS)
 
 
 def repr_section(value, remark, handles):
     """The static text, followed by where the value is stored if that is not where it was looked for."""
     text, truncated = static_card(value, REPR_MAX_CHARS)
-    section = {"text": text, "truncated": truncated, "original_len": None if truncated else len(text)}
-    if remark is not None:
-        section["text"] = cut(f"{text} {remark}", REPR_MAX_CHARS + 400)
-        section["original_len"] = None if truncated else len(section["text"])
-    elif truncated and len(text) >= REPR_MAX_CHARS:
+    section = shown_text(text if remark is None else cut(f"{text} {remark}", REPR_MAX_CHARS + 400), truncated)
+    if remark is None and truncated and len(text) >= REPR_MAX_CHARS:
         section["handle"] = handles.keep_repr(value)
     return section
 
@@ -158,11 +145,109 @@ def group_members(data, able, dunders):
     """The contract's `Members` of names that may be too many to show."""
     shown = MEMBER_MAX_PER_GROUP
     return {
-        "data": [cut(name, MEMBER_NAME_MAX_CHARS) for name in nsmallest(shown, data)],
-        "callables": [cut(name, MEMBER_NAME_MAX_CHARS) for name in nsmallest(shown, able)],
+        "data": [cut(name, MEMBER_NAME_MAX_CHARS) for name in nsmallest(shown, data, _public_first)],
+        "callables": [cut(name, MEMBER_NAME_MAX_CHARS) for name in nsmallest(shown, able, _public_first)],
         "dunder_count": dunders,
         "shown_per_group": shown,
         "truncated": len(data) > shown or len(able) > shown,
+    }
+
+
+def _public_first(name):
+    return name[:1] == "_", name
+
+
+def fields_section(value, kind):
+    """The contract's `Fields`: what one instance stores, or what a class holds itself; None for all else.
+
+    Names that begin with an underscore come last.
+    """
+    pairs = _class_data(value) if kind == "class" else _stored_fields(value, kind)
+    if not pairs:
+        return None
+    pairs.sort(key=lambda pair: pair[0][:1] == "_")
+    rows = [
+        {
+            "name": cut(name, MEMBER_NAME_MAX_CHARS),
+            "type_name": type_name(held),
+            "value": static_text(held, SAMPLE_ITEM_MAX_CHARS),
+        }
+        for name, held in pairs[:FIELDS_MAX]
+    ]
+    return {"rows": rows, "total": len(pairs)}
+
+
+def _stored_fields(value, kind):
+    if kind in _SCALARS or kind == "module" or exactly(value, _FUNCTIONS) or not _is_told_by_fields(value):
+        return []
+    known = seen(value)
+    if known is not None:
+        return list(known.fields)
+    held = {}
+    for name, one in instance_fields(value):
+        held.setdefault(name, one)
+    return list(held.items())
+
+
+def _is_told_by_fields(value):
+    """Whether its fields say what a value is; what an adapter says of a library's own stands in its text already."""
+    known = seen(value)
+    return known is None or (known.text is None and not known.head and known.storage is None)
+
+
+def _class_data(cls):
+    """What a class holds that is neither a method nor the place of a field."""
+    return [
+        (name, held)
+        for name, held in class_entries(cls)
+        if type(name) is str
+        and not is_dunder(name)
+        and not _is_method(held)
+        and not exactly(held, FIELD_DESCRIPTORS)
+        and name not in _MADE_BY_A_STATEMENT
+    ]
+
+
+def methods_section(value, kind):
+    """The contract's `Methods`: those that the class of a value, or a class, has itself, in the order of its text."""
+    cls = value if kind == "class" else type(value)
+    if kind in _SCALARS or kind == "module" or not made_by_statement(cls):
+        return None
+    if kind != "class" and not _is_told_by_fields(value):
+        return None
+    able = [(name, held) for name, held in class_entries(cls) if type(name) is str and _is_method(held)]
+    public = [pair for pair in able if pair[0][:1] != "_"]
+    if not public:
+        return None
+    return {
+        "of": class_label(cls),
+        "rows": [_method(name, held) for name, held in public[:METHODS_MAX]],
+        "total": len(public),
+    }
+
+
+def _is_method(held):
+    """Whether it is a method, a property, or something that is called in the place of one."""
+    wraps = _is_callable(held) and not is_class(held) and own_field(held, "__wrapped__") is not ABSENT
+    return wraps or exactly(held, _METHODS)
+
+
+def _method(name, held):
+    kind = type(held)
+    function = kind.__dict__["__func__"].__get__(held) if kind is staticmethod or kind is classmethod else held
+    if kind is property:
+        function = held.fget
+    elif kind is cached_property:
+        function = own_field(held, "func")
+    doc = stored_doc(held) if kind is property else stored_doc(function)
+    signature = None
+    if type(function) is FunctionType and kind is not property and kind is not cached_property:
+        signature = cut(function_parameters(function, bound=kind is not staticmethod).text, METHOD_SIGNATURE_MAX_CHARS)
+    return {
+        "name": cut(name, MEMBER_NAME_MAX_CHARS),
+        "kind": "property" if kind is property or kind is cached_property else "method",
+        "signature": signature,
+        "doc": None if doc is None else first_line(doc),
     }
 
 
@@ -190,6 +275,11 @@ def doc_section(value, kind, handles):
         owner, text = type(value), stored_doc(type(value))
     if text is None:
         return None
+    return shown_doc(owner, text, handles)
+
+
+def shown_doc(owner, text, handles):
+    """The contract's `Text` of the doc string of `owner`, with a handle for what was cut."""
     section = doc_text(text)
     if section["truncated"]:
         section["handle"] = handles.keep_doc(owner)
@@ -208,8 +298,7 @@ def stored_doc(value):
         return plain(type.__dict__["__doc__"].__get__(value))
     if type(value) is FunctionType or exactly(value, _DOCUMENTED):
         return plain(value.__doc__)
-    own = instance_dict(value)
-    return None if own is None else plain(stored(own, "__doc__"))
+    return plain(own_field(value, "__doc__"))
 
 
 def whole_doc(value):
@@ -229,6 +318,11 @@ def doc_text(text):
     }
 
 
+def first_line(doc):
+    """What a doc string says first, or None."""
+    return clean(dedented(doc[:2000])).strip().partition("\n")[0].strip()[:_SUMMARY] or None
+
+
 def dedented(text):
     lines = text.expandtabs().splitlines()
     margins = [len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()]
@@ -236,25 +330,35 @@ def dedented(text):
     return "\n".join(line.strip() if not at else line[margin:].rstrip() for at, line in enumerate(lines)).strip("\n")
 
 
+_NOWHERE = (None, None, None, False)
+
+
 def callable_section(value):
     """How to call a value, and where it comes from; None for what is not called."""
     if not callable(value):
         return None
     function = value.__func__ if type(value) is MethodType else value
+    told = {}
     if is_class(value):
-        place = _class_place(value)
-    elif type(function) is FunctionType:
-        place = _code_place(function.__code__)
+        place, functions = _class_place(value)
+        if functions and not is_proved(functions[0].__code__):
+            told["running"] = running("class", functions, functions[0].__globals__, place[0])
     else:
-        called = called_function(value)
-        place = (None, None, None, False) if called is None else _code_place(called.__code__)
+        called = function if type(function) is FunctionType else called_function(value)
+        place = _NOWHERE if called is None else _code_place(called.__code__)
+        if called is not None and not is_proved(called.__code__):
+            told["running"] = running("function", [called], called.__globals__)
+    inside = unwrapped(value)[0]
+    if inside is not function and type(inside) is FunctionType:
+        file, line = code_place(inside.__code__)
+        told["wraps"] = {"name": cut(function_label(inside), NAME_MAX_CHARS), "file": file, "line": line}
     file, line, preview, truncated = place
     doc = stored_doc(function)
-    summary = None if doc is None else clean(dedented(doc[:2000])).partition("\n")[0][:200]
     return {
+        **told,
         "module": _module_of(function),
         "signature": signature_of(value),
-        "doc": summary or None,
+        "doc": None if doc is None else first_line(doc),
         "source_preview": preview,
         "source_truncated": truncated,
         "file": file,
@@ -268,9 +372,7 @@ def _module_of(value):
     if type(value) is FunctionType or type(value) is BuiltinFunctionType:
         module = plain(value.__module__)
         return None if module is None else clean(module)
-    if exactly(value, _BUILT_IN_FUNCTIONS):
-        return class_module(value.__objclass__) if type(value) is not BuiltinFunctionType else None
-    return class_module(type(value))
+    return class_module(value.__objclass__ if exactly(value, METHOD_DESCRIPTORS) else type(value))
 
 
 def _code_place(code):
@@ -280,26 +382,26 @@ def _code_place(code):
 
 
 def _class_place(cls):
-    """Where a class statement stands, told by the functions in its body: `(file, line, preview, truncated)`."""
+    """`((file, line, preview, truncated), functions)` of a class statement, told by the functions in its body."""
     if not made_by_statement(cls):
-        return None, None, None, False
-    prefix = (plain(_qualname_of(cls)) or class_name(cls)) + "."
-    codes = [
-        item.__code__
+        return _NOWHERE, []
+    prefix = class_path(cls) + "."
+    functions = [
+        item
         for _, item in class_entries(cls)
         if type(item) is FunctionType
         and (plain(item.__qualname__) or "").startswith(prefix)
         and _is_of_module(item, class_module(cls))
     ]
-    if not codes:
-        return None, None, None, False
-    code = min(codes, key=lambda one: one.co_firstlineno)
+    if not functions:
+        return _NOWHERE, []
+    code = min((one.__code__ for one in functions), key=lambda one: one.co_firstlineno)
     file = plain(code.co_filename)
     line = class_line(code, class_name(cls))
     if line is None:
-        return (None if file is None else clean(file)), None, None, False
+        return ((None if file is None else clean(file)), None, None, False), functions
     preview, truncated = preview_at(code, line)
-    return clean(file), line, preview, truncated
+    return (clean(file), line, preview, truncated), functions
 
 
 def _is_of_module(function, module):

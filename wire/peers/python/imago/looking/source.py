@@ -61,18 +61,19 @@ _zip_files = zipimport._zip_directory_cache
 class Written:
     """Lines, the first of which is number `first` of `file`.
 
-    `origin` is as the contract has it. `sure` says that they are what the code was compiled from; else they may have
-    been written since.
+    `origin` is as the contract has it. `sure` says that no file of that name can have changed since; `ours`, that it is
+    what was evaluated here, and so what runs.
     """
 
-    __slots__ = ("file", "first", "lines", "origin", "sure")
+    __slots__ = ("file", "first", "lines", "origin", "ours", "sure")
 
-    def __init__(self, file, first, lines, origin, sure):
+    def __init__(self, file, first, lines, origin, sure, ours=False):
         self.file = file
         self.first = first
         self.lines = lines
         self.origin = origin
         self.sure = sure
+        self.ours = ours
 
     @property
     def text(self):
@@ -90,7 +91,7 @@ def written_for(code, namespace=None):
     """
     placed = sources.placed_text(code)
     if placed is not None:
-        return [Written(clean(placed[0]), placed[1], placed[2], "file", True)]
+        return [Written(clean(placed[0]), placed[1], placed[2], "file", True, True)]
     file = plain(code.co_filename)
     if file is None:
         return []
@@ -113,10 +114,11 @@ def written_in(file):
     found = []
     cached = cached_lines(file)
     if cached is not None and cached[0] is None:
-        return [Written(clean(file), 1, cached[1], "typed" if _TYPED.match(file) else "unknown", True)]
+        origin = "typed" if _TYPED.match(file) else "unknown"
+        return [Written(clean(file), 1, cached[1], origin, True, sources.is_typed(file))]
     lines = file_lines(file)
     if lines is None:
-        lines = _archived(file)
+        lines = archived_lines(file)
     if lines is not None:
         found.append(Written(clean(file), 1, lines, "file", False))
     if cached is not None and cached[1] != lines:
@@ -138,7 +140,7 @@ def cached_lines(file):
 def typed_texts():
     """Every text that was evaluated or typed and is still kept, newest first as far as that is known."""
     texts = [
-        Written(clean(file), first, lines, "typed" if file.startswith("<") else "file", True)
+        Written(clean(file), first, lines, "typed" if file.startswith("<") else "file", True, True)
         for file, first, lines in sources.evaluated()
         if lines
     ]
@@ -181,7 +183,7 @@ def _encoding(head):
     return "latin-1" if declared is not None and declared.group(1).lower() in _LATIN else "utf-8-sig"
 
 
-def _archived(file):
+def archived_lines(file):
     """The lines of a file in an archive that Python has loaded from, or None."""
     archive = dirname(file)
     for _ in range(_ARCHIVE_DEEPEST):
@@ -297,48 +299,7 @@ def instructions(code):
     return dis.get_instructions(code.replace(co_consts=(None,) * tuple.__len__(code.co_consts), **replaced))
 
 
-# Whether a text is what the image runs: code compiled anew, never run, beside the code that is there.
-
-_FIELDS = (
-    "co_argcount",
-    "co_posonlyargcount",
-    "co_kwonlyargcount",
-    "co_code",
-    "co_names",
-    "co_varnames",
-    "co_freevars",
-    "co_cellvars",
-    "co_exceptiontable",
-)
-_SIMPLE = (int, bool, float, complex, str, bytes, type(None), type(...))
-_DEEPEST = 40
-_now = time.time
-
-
-def runs_as(definition, code, prelude):
-    """Whether a `Definition` of a text compiles to `code`; None where that cannot be told.
-
-    `prelude` are the imports of the text, which change how it is compiled.
-    """
-    fresh = definition.chunk.code(prelude)
-    if fresh is None:
-        return None
-    line = definition.first - definition.chunk.first + 1
-    found = [one for one in inner_codes(fresh) if one.co_firstlineno == line and one.co_name == definition.name]
-    return any(same_code(code, one) for one in found) if found else None
-
-
-def same_code(one, other, depth=0):
-    """Whether two code objects do the same, wherever they stand: since 3.13 the body of a class stores its line."""
-    for field in _FIELDS:
-        if exact(getattr(one, field, None)) != exact(getattr(other, field, None)):
-            return False
-    lines = (one.co_firstlineno, other.co_firstlineno)
-    pairs = constants(one), constants(other)
-    return len(pairs[0]) == len(pairs[1]) and all(
-        _same_constant(*pair, depth) or (type(pair[0]) is type(pair[1]) is int and pair == lines)
-        for pair in zip(*pairs)
-    )
+# Whether a file is as it was when this process began.
 
 
 def unchanged_since_start(file):
@@ -347,8 +308,7 @@ def unchanged_since_start(file):
         facts = stat(file)
     except (OSError, ValueError):
         return False
-    started = _started()
-    return started is not None and max(facts.st_mtime, facts.st_ctime) < started
+    return _STARTED is not None and max(facts.st_mtime, facts.st_ctime) < _STARTED
 
 
 def _started():
@@ -359,29 +319,11 @@ def _started():
         age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError, AttributeError):
         return None
-    return _now() - age
+    return time.time() - age
 
 
-def _same_constant(one, other, depth):
-    kind = type(one)
-    if kind is not type(other) or depth > _DEEPEST:
-        return False
-    if kind is CodeType:
-        return same_code(one, other, depth + 1)
-    if kind is tuple:
-        return len(one) == len(other) and all(_same_constant(*pair, depth + 1) for pair in zip(one, other))
-    if kind is float:
-        return one.hex() == other.hex()
-    if kind is frozenset:
-        return _is_simple(one, depth) and _is_simple(other, depth) and one == other
-    return one is other or (_is_simple(one, depth) and one == other)
-
-
-def _is_simple(value, depth):
-    """Whether a constant and all within it are of exact built-in types, and so decide nothing themselves."""
-    if type(value) is tuple or type(value) is frozenset:
-        return depth < _DEEPEST and all(_is_simple(part, depth + 1) for part in value)
-    return any(type(value) is known for known in _SIMPLE)
+# Once: what a forked child runs was loaded by the process that it was forked from, perhaps.
+_STARTED = _started()
 
 
 # The first lines of a piece of code, for a preview, and single lines for tracebacks.

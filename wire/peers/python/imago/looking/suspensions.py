@@ -1,12 +1,13 @@
 """Suspended evaluations as they are looked at: which there are, their ways to go on, their frames. Runs no user code."""
 
-from imago.looking.display import is_worth_a_handle
-from imago.looking.fields import cut, plain, type_facts, type_name
-from imago.looking.frames import function_name, has_own_names, library_file, line_of, suspended_variables
+from imago.looking.display import shown_value
+from imago.looking.fields import cut, plain, type_name
+from imago.looking.frames import function_name, has_own_names, library_file, line_of, suspended_variables, whose
 from imago.looking.limits import NAME_MAX_CHARS
-from imago.looking.outcomes import found, malformed, not_found
+from imago.looking.outcomes import NotFound, found, look, malformed
+from imago.looking.running import doubted
 from imago.looking.source import lines_around, name_of, shown_file
-from imago.looking.rendering import preview_of, static_repr
+from imago.looking.rendering import shown_text, static_repr
 from imago.work import CANNOT, Scope, no_frame, restarts
 
 FRAMES_MAX = 200
@@ -29,39 +30,50 @@ def suspensions(image, query):
     return found({"suspensions": [one.told() for one in image.suspensions.live()]})
 
 
+@look
 def suspension(image, query):
     """A `Looked<SuspendedState>`: a page of its frames, innermost first."""
     return _looked_at(image, query, lambda one: _state(_renewed(image, one, query), query["from"], query["count"]))
 
 
+@look
 def frame(image, query):
     """A `Looked<SuspendedFrame>`."""
     return _looked_at(image, query, lambda one: _whole_frame(image, one, query))
 
 
+@look
 def lease(image, query):
     """A `Looked<Lease>`."""
-    one = image.suspensions.find(query["suspension"])
-    if one is None:
-        return _not_there(image, query["suspension"])
+    one = _suspended(image, query)
     image.suspensions.lease(one, query["lease_ms"])
     return found({"expires_in_ms": query["lease_ms"]})
 
 
-def _looked_at(image, query, look):
-    """What `look(suspension)` answers; `busy` while code runs in it."""
-    name = query["suspension"]
-    one = image.suspensions.find(name)
-    if one is None:
-        return _not_there(image, name)
+def _looked_at(image, query, read):
+    """What `read(suspension)` answers; `busy` while code runs in it."""
+    one = _suspended(image, query)
     running = one.running
     if running is not None:
         return {"type": "busy", "call": running.call, "elapsed_ms": running.elapsed_ms()}
 
     def safely():
-        return _not_there(image, name) if one.frames is None else look(one)
+        if one.frames is None:
+            raise _not_there(image, query)
+        return read(one)
 
     return image.suspensions.look(one, safely)
+
+
+def _suspended(image, query):
+    one = image.suspensions.find(query["suspension"])
+    if one is None:
+        raise _not_there(image, query)
+    return one
+
+
+def _not_there(image, query):
+    return NotFound(query["suspension"], image.suspensions.nearest(query["suspension"]))
 
 
 def _renewed(image, one, query):
@@ -69,10 +81,6 @@ def _renewed(image, one, query):
     if query.get("renew"):
         image.suspensions.renew(one)
     return one
-
-
-def _not_there(image, name):
-    return not_found(name, image.suspensions.nearest(name))
 
 
 def _state(one, start, count):
@@ -100,6 +108,8 @@ def _stack_frame(one, number):
         "file": shown_file(code),
         "line": line or None,
         "source": line_of(code, line),
+        **whose(frame),
+        **doubted(code, frame.f_globals),
     }
     if library_file(code) is not None:
         told["implementation"] = True
@@ -169,15 +179,8 @@ def _call(code, names):
 
 def _shown(image, one, value):
     """The contract's `Shown` of what is stored. Its handle is good as long as the suspension."""
-    text, truncated = _text(value, LOCAL_MAX_CHARS)
-    repr_ = {"text": text, "truncated": truncated, "original_len": None if truncated else len(text)}
-    shown = {"repr": repr_, "type": type_facts(value)}
-    if is_worth_a_handle(value):
-        shown["handle"] = image.handles.lend_value(value, one.id)
-        preview = preview_of(value)
-        if preview is not None:
-            shown["preview"] = preview
-    return shown
+    text = shown_text(*_text(value, LOCAL_MAX_CHARS))
+    return shown_value(value, text, lambda value: image.handles.lend_value(value, one.id))
 
 
 def _text(value, limit):

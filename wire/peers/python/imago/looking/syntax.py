@@ -5,7 +5,6 @@ import builtins
 import re
 import sys
 import unicodedata
-from collections import deque
 
 
 # The words of a Python text, which may be unfinished or wrong.
@@ -222,34 +221,6 @@ def parsed_expression(text):
     return _compile(text, "<expression>", "eval", ast.PyCF_ONLY_AST, True)
 
 
-def compiled(statements):
-    """The code object of some statements of a text, or None where compiling them fails or might warn."""
-    try:
-        if any(_would_warn(node) for statement in statements for node in walk(statement)):
-            return None
-        module = ast.Module(body=list(statements), type_ignores=[])
-        return _compile(module, "<looking>", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True)
-    except _FAULTS:
-        return None
-
-
-def walk(node):
-    """Every node of a tree, as `ast.walk` yields them, which imports something at each call."""
-    waiting = deque([node])
-    while waiting:
-        node = waiting.popleft()
-        waiting.extend(ast.iter_child_nodes(node))
-        yield node
-
-
-def docstring(node):
-    """The documentation that a class or function statement begins with, as it is written there; or None."""
-    first = node.body[0] if node.body else None
-    if type(first) is ast.Expr and type(first.value) is ast.Constant and type(first.value.value) is str:
-        return first.value.value
-    return None
-
-
 def is_too_deep(text):
     """Whether what the parser makes of a text may nest deeper than `DEEPEST`, judged by its words.
 
@@ -319,40 +290,3 @@ def _spelled(piece, kind):
         return "\\" + escape.group()
 
     return _ESCAPE.sub(spell, piece)
-
-
-_DISPLAYS = (
-    ast.Constant,
-    ast.Tuple,
-    ast.List,
-    ast.Set,
-    ast.Dict,
-    ast.ListComp,
-    ast.SetComp,
-    ast.DictComp,
-    ast.GeneratorExp,
-    ast.JoinedStr,
-    ast.Lambda,
-)
-
-
-def _would_warn(node):
-    """Whether the compiler might say a word to this: an odd call, index, comparison or assertion."""
-    kind = type(node)
-    if kind is ast.Call:
-        return isinstance(node.func, _DISPLAYS) and type(node.func) is not ast.Lambda
-    if kind is ast.Subscript:
-        return isinstance(node.value, _DISPLAYS)
-    if kind is ast.Compare:
-        if not any(type(operator) in (ast.Is, ast.IsNot) for operator in node.ops):
-            return False
-        return any(_is_odd(operand) for operand in (node.left, *node.comparators))
-    if kind is ast.Assert:
-        return type(node.test) is ast.Tuple
-    return kind is ast.Try and sys.version_info >= (3, 14) and bool(node.finalbody)
-
-
-def _is_odd(operand):
-    if type(operand) is ast.Constant:
-        return not any(operand.value is one for one in (None, True, False, ...))
-    return isinstance(operand, _DISPLAYS)

@@ -17,11 +17,13 @@ from imago.looking.fields import (
     exactly,
     inherits,
     instance_dict,
+    own_field,
     plain,
     steadily,
     stored,
     type_name,
 )
+from imago.looking.loaded import module_dict
 
 #: Awaited things that are followed from one task on; what is awaited deeper is not shown.
 DEEPEST = 2000
@@ -52,7 +54,7 @@ class Asyncio:
     """The classes of asyncio as they are loaded. `Asyncio.loaded()` is None where they are not."""
 
     def __init__(self, module):
-        compiled, futures = _module_dict("_asyncio") or {}, _module_dict("asyncio.futures") or {}
+        compiled, futures = module_dict("_asyncio") or {}, module_dict("asyncio.futures") or {}
         self._module = module
         # Each with whether it is compiled, and so has slots instead of fields.
         self._tasks = _classes((compiled, "Task", True), (module, "_PyTask", False))
@@ -62,7 +64,7 @@ class Asyncio:
 
     @classmethod
     def loaded(cls):
-        module = _module_dict("asyncio.tasks")
+        module = module_dict("asyncio.tasks")
         return None if module is None else cls(module)
 
     def tasks(self):
@@ -148,7 +150,7 @@ def _members(collection):
         return steadily(lambda: list(collection))
     if type(collection) is not weakref.WeakSet:
         return []
-    data = stored(instance_dict(collection) or {}, "data")
+    data = own_field(collection, "data")
     if type(data) is not set:
         return []
     members = [one() for one in steadily(lambda: list(data)) if type(one) is weakref.ref]
@@ -182,15 +184,9 @@ def _behind(awaited):
     return None
 
 
-def _module_dict(name):
-    module = stored(sys.modules, name)
-    return None if module is ABSENT else instance_dict(module)
-
-
 def _stored_field(kind, obj, name):
     """A field of a class that is written in Python; one that was never set has its default in the class."""
-    own = instance_dict(obj)
-    value = ABSENT if own is None else stored(own, name)
+    value = own_field(obj, name)
     default = class_lookup(kind, name) if value is ABSENT else None
     return default[1] if default is not None and exactly(default[1], (str, type(None))) else value
 

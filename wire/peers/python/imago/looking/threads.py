@@ -9,13 +9,16 @@ from imago.looking.fields import ABSENT, class_label, clean, cut, entries, store
 from imago.looking.frames import (
     function_name,
     is_ours,
+    is_own,
     library_file,
     line_of,
     shown_locals,
     suspended_variables,
     variables,
+    whose,
 )
 from imago.looking.outcomes import found
+from imago.looking.running import doubted
 from imago.looking.source import file_of, name_of, shown_file
 from imago.looking.rendering import static_text
 from imago.looking.tasks import MOST, Asyncio
@@ -87,7 +90,7 @@ def _of_gather(asyncio, children):
 _DEEPEST = 20_000
 _NAMES = 8
 _FRAMES_WITH_LOCALS = 8
-_NOT_ALL_LOCALS = f"Locals are shown of the innermost {_FRAMES_WITH_LOCALS} frames of a stack, the library's left out."
+_NOT_ALL_LOCALS = f"Locals are shown of the innermost {_FRAMES_WITH_LOCALS} frames of a stack"
 # How many of a group are asked what they wait for, and how many different answers are told.
 _ASKED = 20
 _TOLD = 3
@@ -173,11 +176,15 @@ def _starts(code):
 
 
 class Shower:
-    """Shows stacks for one look: `most` frames of each, with or without their locals. `notes` say what is left out."""
+    """Shows stacks for one look: `most` frames of each, with or without their locals. `notes` say what is left out.
 
-    def __init__(self, most, with_locals):
+    Locals are those of the program's own frames; with `of_all`, of those of installed libraries too.
+    """
+
+    def __init__(self, most, with_locals, of_all=False):
         self._most = most
         self._with_locals = with_locals
+        self._of_all = of_all
         self.notes = []
 
     def stack(self, group, state_of):
@@ -196,23 +203,33 @@ class Shower:
         }
 
     def _middle_left_out(self, runs):
-        """The runs that are shown, and how many frames are not: of a long stack, the inner end tells more."""
+        """The runs that are shown, and how many frames are not: of a long stack, the program's own and the inner end."""
         left = max(0, len(runs) - self._most)
-        outer = self._most // 3 if left else 0
-        omitted = sum(count for _, _, count in runs[outer : outer + left])
-        return runs[:outer] + runs[outer + left :], omitted
+        if not left:
+            return runs, 0
+        outer = self._most // 3
+        foreign = [at for at, (frame, _, _) in enumerate(runs) if at >= outer and not is_own(frame)]
+        gone = set(foreign[: min(left, len(foreign) - (len(runs) - 1 in foreign))])
+        gone.update([at for at in range(outer, len(runs) - 1) if at not in gone][: left - len(gone)])
+        shown = [run for at, run in enumerate(runs) if at not in gone]
+        return shown, sum(runs[at][2] for at in gone)
 
     def _frames(self, one, runs):
         wanted = set()
         if self._with_locals and one.role != "imago":
-            own = [at for at, (frame, _, _) in enumerate(runs) if library_file(frame.f_code) is None]
-            wanted = set(own[-_FRAMES_WITH_LOCALS:])
-            self.notes = self.notes or ([_NOT_ALL_LOCALS] if len(own) > len(wanted) else [])
+            able = [at for at, (frame, _, _) in enumerate(runs) if self._has_locals(frame)]
+            wanted = set(able[-_FRAMES_WITH_LOCALS:])
+            whose_frames = "Python's" if self._of_all else "libraries'"
+            said = f"{_NOT_ALL_LOCALS}, {whose_frames} left out."
+            self.notes = self.notes or ([said] if len(able) > len(wanted) else [])
         suspended = one.task is not None and not one.task.running
         read = suspended_variables if suspended else variables
         return [
             self._frame(run, shown_locals(read(run[0])) if at in wanted else ([], 0)) for at, run in enumerate(runs)
         ]
+
+    def _has_locals(self, frame):
+        return library_file(frame.f_code) is None if self._of_all else is_own(frame)
 
     def _frame(self, run, local):
         frame, line, count = run
@@ -224,6 +241,8 @@ class Shower:
             "source": line_of(code, line),
             "locals": local[0],
             "locals_omitted": local[1],
+            **whose(frame),
+            **doubted(code, frame.f_globals),
         }
         return shown if count == 1 else {**shown, "repeated": count}
 
@@ -262,7 +281,7 @@ _NOT_SHOWN = (
 
 
 def threads(_image, query):
-    """`Looked<Threads>`; `query` has `filter`, `limit`, `frames` and `locals` of the contract."""
+    """`Looked<Threads>`; `query` has `filter`, `limit`, `frames`, `locals` and `all` of the contract."""
     limit = max(1, min(query["limit"], _MOST_STACKS))
     notes = [note for module, note in _NOT_SHOWN if stored(sys.modules, module) is not ABSENT]
     names = _names()
@@ -288,7 +307,7 @@ def threads(_image, query):
     def task_state(one):
         return ("running", None) if one.task.running else ("waiting", what_task_waits_for(asyncio, one.task))
 
-    show = Shower(max(1, min(query["frames"], _MOST_FRAMES)), query["locals"])
+    show = Shower(max(1, min(query["frames"], _MOST_FRAMES)), query["locals"], query.get("all", False))
     groups, task_groups = grouped(standing), grouped(tasks)
     shown = groups[: max(limit - len(task_groups), limit // 2, 1)]
     shown_tasks = task_groups[: limit - len(shown)]
@@ -300,7 +319,9 @@ def threads(_image, query):
             "tasks": task_stacks,
             "threads_total": _programs(standing),
             "tasks_total": len(tasks),
-            "omitted": len(groups) + len(task_groups) - len(shown) - len(shown_tasks),
+            "omitted": sum(group[0].role != "imago" for group in groups[len(shown) :])
+            + len(task_groups)
+            - len(shown_tasks),
             "notes": notes + show.notes,
         }
     )
@@ -346,8 +367,6 @@ def _role(stack, name, is_main):
                 return "evaluating"
         elif ours is not None and not file_of(ours).endswith(_SCRIPTS) and library_file(code) is None:
             return "evaluating"
-    if name == "imago-eval":
-        return "evaluating"
     if is_main:
         return "main"
     return "imago" if name is not None and name.startswith("imago-") else "user"

@@ -9,12 +9,13 @@ from types import BuiltinFunctionType, CellType, FunctionType, MethodType
 
 from imago.looking.fields import (
     ABSENT,
+    class_lookup,
     class_qualified,
     clean,
     exactly,
     inherits,
-    instance_dict,
     is_class,
+    own_field,
     plain,
     read_member,
     stored,
@@ -49,7 +50,28 @@ def is_wrapper(value):
 
 def unwrapped(value):
     """`(inside, wrappers)`: the innermost thing, and `{name, file, line}` of each wrapper, outermost first."""
-    wrappers, seen = [], [value]
+    wrappers = []
+    for _, inside, wrapper in _steps(value):
+        if wrapper is not None:
+            wrappers.append(wrapper)
+        value = inside
+    return value, wrappers
+
+
+def wrapping_functions(value):
+    """The functions of a text that run in the place of the innermost one, outermost first."""
+    found = []
+    for outer, _, _ in _steps(value):
+        if not is_wrapper(outer) and type(outer) is not FunctionType:
+            outer = (class_lookup(type(outer), "__call__") or (None, None))[1]
+        if type(outer) is FunctionType:
+            found.append(outer)
+    return found
+
+
+def _steps(value):
+    """`(outer, inside, wrapper)` of each step inwards."""
+    seen = [value]
     while len(seen) < _MOST:
         found = _inside(value)
         if found is None:
@@ -57,11 +79,9 @@ def unwrapped(value):
         inside, wrapper = found
         if any(inside is one for one in seen) or not _leads_on(inside):
             break
-        if wrapper is not None:
-            wrappers.append(wrapper)
+        yield value, inside, wrapper
         seen.append(inside)
         value = inside
-    return value, wrappers
 
 
 def inside_of(value):
@@ -70,8 +90,14 @@ def inside_of(value):
     return found[0] if found is not None and _leads_on(found[0]) else ABSENT
 
 
-def code_qualified(code, namespace=None):
-    """`outer.<locals>.inner` as the text has it that the code is from; None where that is not known."""
+def code_label(code, namespace):
+    """`module.outer.<locals>.inner` as the text has it that the code is from, as far as that is known."""
+    name = _code_qualified(code, namespace) or name_of(code)
+    module = plain(stored(namespace, "__name__")) if inherits(namespace, dict) else None
+    return clean(name if module is None else f"{module}.{name}")
+
+
+def _code_qualified(code, namespace):
     known = qualified_of(code)
     if known is not None:
         return known
@@ -90,12 +116,10 @@ def _inside(value):
             return read_member(slot, value), None if name is None else _wrapper(name)
     for known, field, name in _BY_FIELD:
         if kind is known:
-            own = instance_dict(value)
-            return (ABSENT if own is None else stored(own, field)), _wrapper(name)
+            return own_field(value, field), _wrapper(name)
     if is_class(value) or not callable(value):
         return None
-    own = instance_dict(value)
-    inside = ABSENT if own is None else stored(own, "__wrapped__")
+    inside = own_field(value, "__wrapped__")
     if kind is FunctionType:
         inside = _enclosed(value) if inside is ABSENT else inside
         return None if inside is ABSENT else (inside, _function_wrapper(value))
@@ -134,10 +158,8 @@ def _function_wrapper(function):
     """The decorator that made `function`: the outermost function around its code."""
     code = function.__code__
     namespace = function.__globals__
-    name = (code_qualified(code, namespace) or name_of(code)).partition(".<locals>")[0]
-    module = plain(stored(namespace, "__name__")) if inherits(namespace, dict) else None
-    label = name if module is None else f"{module}.{name}"
-    return {"name": clean(label), "file": shown_file(code), "line": code.co_firstlineno}
+    label = code_label(code, namespace).partition(".<locals>")[0]
+    return {"name": label, "file": shown_file(code), "line": code.co_firstlineno}
 
 
 def _wrapper(name):

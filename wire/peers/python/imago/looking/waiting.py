@@ -8,17 +8,7 @@ from threading import Thread
 from types import BuiltinFunctionType, MethodDescriptorType, MethodType, ModuleType
 
 from imago.looking.attributes import read_attribute
-from imago.looking.fields import (
-    ABSENT,
-    class_label,
-    class_lookup,
-    clean,
-    cut,
-    inherits,
-    instance_dict,
-    plain,
-    stored,
-)
+from imago.looking.fields import ABSENT, class_label, class_lookup, clean, cut, inherits, own_field, plain, stored
 from imago.looking.frames import function_name, is_ours, library_file, variables
 from imago.looking.outcomes import Unresolved
 from imago.looking.source import exact, instructions, name_of
@@ -64,12 +54,8 @@ def called(frame):
 def _labelled(here, name):
     if name is None:
         return _label(here, ABSENT)
-    if inherits(here, ModuleType):
-        own = instance_dict(here)
-        return _label(ABSENT if own is None else stored(own, name), here)
-    own = instance_dict(here)
-    value = ABSENT if own is None else stored(own, name)
-    if value is ABSENT:
+    value = own_field(here, name)
+    if value is ABSENT and not inherits(here, ModuleType):
         found = class_lookup(type(here), name)
         value = ABSENT if found is None else found[1]
     return _label(value, here)
@@ -287,13 +273,11 @@ def _public(label):
 
 def thread_ident(thread):
     """The number that a thread object stores; None where there is none."""
-    own = instance_dict(thread)
-    ident = None if own is None else stored(own, "_ident")
+    ident = own_field(thread, "_ident")
     return ident if type(ident) is int else None
 
 
 def thread_name(thread):
     """The name that a thread object stores; None where there is none."""
-    own = instance_dict(thread)
-    name = ABSENT if own is None else plain(stored(own, "_name"))
-    return None if name is ABSENT or name is None else cut(clean(name), 200)
+    name = plain(own_field(thread, "_name"))
+    return None if name is None else cut(clean(name), 200)

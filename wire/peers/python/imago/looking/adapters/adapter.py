@@ -1,7 +1,6 @@
 """What all adapters share: the classes of loaded libraries, and what is shown of a value."""
 
-import sys
-from types import GetSetDescriptorType, MemberDescriptorType, MethodDescriptorType, ModuleType
+from types import GetSetDescriptorType, MemberDescriptorType, MethodDescriptorType
 
 from imago.looking.contents import Storage
 from imago.looking.fields import (
@@ -10,18 +9,17 @@ from imago.looking.fields import (
     class_name,
     clean,
     exactly,
-    inherits,
-    instance_dict,
     is_compiled,
+    own_field,
     read_member,
     stored,
 )
 from imago.looking.limits import NAME_MAX_CHARS
+from imago.looking.loaded import module_dict
 
 
 # Classes of libraries that are loaded. Nothing is imported, and no module is asked for anything.
 
-_LOADED = sys.modules
 _ARRAYS = ("numpy", "pandas", "pandas.arrays", "pandas.core.arrays.string_", "pandas.core.arrays.string_arrow")
 
 # By the id of a class, which is kept alive with it: the name under which its library holds it.
@@ -30,8 +28,7 @@ _known = {}
 
 def held_at(module, name):
     """What a loaded module holds under a name, or `ABSENT`."""
-    found = stored(_LOADED, module)
-    own = instance_dict(found) if inherits(found, ModuleType) else None
+    own = module_dict(module)
     return ABSENT if own is None else stored(own, name)
 
 
@@ -133,8 +130,7 @@ def listed(length, take, brackets=("[", "]")):
 
 def field(obj, name):
     """What `obj` stores under `name`: in its dict, or where its compiled class keeps it. Raises `Unreadable`."""
-    own = instance_dict(obj)
-    value = ABSENT if own is None else stored(own, name)
+    value = own_field(obj, name)
     if value is ABSENT:
         value = compiled_field(obj, name)
     if value is ABSENT:

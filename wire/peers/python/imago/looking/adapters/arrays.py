@@ -2,7 +2,7 @@
 
 from imago.looking.adapters.adapter import Card, Seen, in_bytes, listed
 from imago.looking.adapters.cells import array_storage, dtype_text, is_mapped, is_readable, single
-from imago.looking.fields import ABSENT, class_name, instance_dict, is_compiled, mro, stored
+from imago.looking.fields import ABSENT, class_name, is_compiled, mro, own_field
 
 COUNTED_MAX_CELLS = 50_000
 """Arrays of more cells are not searched for their smallest and largest."""
@@ -23,8 +23,7 @@ def _see_derived(label):
 
 def _see_masked(value):
     array = as_plain(value)
-    own = instance_dict(value) or {}
-    mask = stored(own, "_mask")
+    mask = own_field(value, "_mask")
     if type(mask) is not type(array):
         mask = None
     elif mask.shape != array.shape or mask.dtype.kind != "b":
@@ -38,9 +37,7 @@ def _see_masked(value):
 
 def _see_mapped(value):
     """A mapped file: described, not read."""
-    own = instance_dict(value) or {}
-    names = ("filename", "mode", "offset")
-    fields = [(name, stored(own, name)) for name in names]
+    fields = [(name, own_field(value, name)) for name in ("filename", "mode", "offset")]
     array = as_plain(value)
     return Seen(
         "numpy.memmap",

@@ -4,11 +4,10 @@ None of pandas' Python code runs. An array of a class that is not pandas' own is
 come from code of whoever wrote it.
 """
 
-from imago.looking.adapters import arrow
-from imago.looking.adapters.adapter import Said, Unreadable, array_name, compiled_field, field, listed
+from imago.looking.adapters.adapter import Said, Unreadable, array_name, compiled_field, field, held_at, listed
 from imago.looking.adapters.cells import dtype_text, is_mapped, is_readable, take
 from imago.looking.adapters.moments import zone_text
-from imago.looking.fields import ABSENT, class_label, clean, plain
+from imago.looking.fields import ABSENT, class_label, class_module, clean, made_by_statement, plain
 
 NULL = Said("<NA>")
 NOT_A_NUMBER = Said("nan")
@@ -126,10 +125,10 @@ def _arrow_texts(values, _row):
 
 
 def _of_arrow(values, dtype, missing):
-    chunks = arrow.chunks_of(field(values, "_pa_array"))
+    chunks = _chunks_of(field(values, "_pa_array"))
 
     def cells(start, count):
-        return [missing if cell is None else cell for cell in arrow.cells_of(chunks, start, count)]
+        return [missing if cell is None else cell for cell in chunks.slice(start, count).to_pylist()]
 
     return Column(dtype, len(chunks), cells, compiled_field(chunks, "nbytes"))
 
@@ -142,10 +141,58 @@ def _text_dtype(values):
 
 def _arrow(values, _row):
     held = field(field(values, "_dtype"), "pyarrow_dtype")
-    column = _of_arrow(values, f"{arrow.type_text(held)}[pyarrow]", NULL)
-    if not arrow.is_readable(held):
+    column = _of_arrow(values, f"{_arrow_type(held)}[pyarrow]", NULL)
+    if not _arrow_is_readable(held):
         column.take = None
     return column
+
+
+# Columns that pyarrow stores. Only cells that pyarrow itself makes into Python values are read: a type that a program
+# has registered with it comes with a class of its own for its cells.
+#
+# Arrow's numbers of its types, which are part of its format: null, bool, whole and floating numbers, texts and bytes.
+_ARROW_TYPES = {
+    0: "null",
+    1: "bool",
+    2: "uint8",
+    3: "int8",
+    4: "uint16",
+    5: "int16",
+    6: "uint32",
+    7: "int32",
+    8: "uint64",
+    9: "int64",
+    10: "halffloat",
+    11: "float",
+    12: "double",
+    13: "string",
+    14: "binary",
+    34: "large_string",
+    35: "large_binary",
+    39: "string_view",
+}
+_OTHER = "arrow type"
+
+
+def _arrow_is_readable(dtype):
+    """Whether cells of an arrow type, as the program has it in Python, are made by pyarrow alone.
+
+    Chunks are never asked for their type: for one that the program has registered, pyarrow calls the program back.
+    """
+    return _arrow_type(dtype) != _OTHER
+
+
+def _arrow_type(dtype):
+    if class_module(type(dtype)) != "pyarrow.lib" or made_by_statement(type(dtype)):
+        return _OTHER
+    return _ARROW_TYPES.get(compiled_field(dtype, "id"), _OTHER)
+
+
+def _chunks_of(held):
+    """A `pyarrow.ChunkedArray`. Raises `Unreadable` for anything else."""
+    if held_at("pyarrow.lib", "ChunkedArray") is not type(held) or made_by_statement(type(held)):
+        raise Unreadable("chunks")
+    return held
 
 
 def _unread(word, length_from):

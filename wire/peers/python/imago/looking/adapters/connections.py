@@ -3,7 +3,7 @@
 import _socket
 
 from imago.looking.adapters.adapter import Seen, compiled_field, counted, field, held_at
-from imago.looking.fields import ABSENT, class_label, instance_dict, is_compiled, mro, plain, stored
+from imago.looking.fields import ABSENT, class_label, is_compiled, mro, own_field, plain
 
 _BUFFERS = ("_io.BufferedReader", "_io.BufferedWriter", "_io.BufferedRandom")
 _LEVELS = {0: "NOTSET", 10: "DEBUG", 20: "INFO", 30: "WARNING", 40: "ERROR", 50: "CRITICAL"}
@@ -21,8 +21,7 @@ def _see_file(value):
     if held_at("_io", "FileIO") is not type(raw):
         what = "detached" if raw is ABSENT else f"on <{class_label(type(raw))}>"
         return Seen(label, ", ".join([what, *facts]))
-    own = instance_dict(raw)
-    name = ABSENT if own is None else stored(own, "name")
+    name = own_field(raw, "name")
     if compiled_field(raw, "closed") is True:
         facts.insert(0, "closed")
     else:
@@ -32,8 +31,7 @@ def _see_file(value):
 
 def _mode(value, raw):
     """How it was opened: `open` leaves that with a file of text, others only know the mode of their bytes."""
-    own = instance_dict(value)
-    mode = ABSENT if own is None else stored(own, "mode")
+    mode = own_field(value, "mode")
     return mode if type(mode) is str and len(mode) < 10 else compiled_field(raw, "mode")
 
 

@@ -20,6 +20,7 @@ from imago.looking.contents import Storage
 
 _HEAD_COLUMNS = 12
 _TABLE_ROWS = 6
+_SERIES_ROWS = 20
 _MOST_BLOCKS = 2000
 _COUNTED_MAX_CELLS = 50_000
 _MISSING = ("<NA>", "NaT", "nan")
@@ -116,7 +117,7 @@ def _see_series(value):
     name = name_of(value)
 
     def card():
-        rows = zip(_cells(index, _TABLE_ROWS), _cells(column, _TABLE_ROWS))
+        rows = zip(_cells(index, _SERIES_ROWS), _cells(column, _SERIES_ROWS))
         return Card([_memory(column.size), *_nulls([("all", column)], index.length)], ["", name or ""], list(rows))
 
     return Seen(

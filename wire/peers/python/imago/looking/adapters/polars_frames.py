@@ -92,6 +92,13 @@ def _compiled(inner, name):
     return inner
 
 
+def frame_bytes(inner):
+    """The memory of what a frame or a series of polars holds it in, or None for an object of any other class."""
+    if not any(_held(name) is type(inner) for name in ("PyDataFrame", "PySeries")):
+        return None
+    return method(inner, "estimated_size")()
+
+
 def _see_frame(value):
     inner = _compiled(field(value, "_df"), "PyDataFrame")
     rows, width = method(inner, "shape")()

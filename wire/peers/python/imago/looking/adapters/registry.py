@@ -1,4 +1,7 @@
-"""Which adapter a value has: chosen by its real type, which has to be the class that a loaded module holds."""
+"""Which adapter a value has: chosen by its real type, which has to be the class that a loaded module holds.
+
+What is built on no such class, and declares its fields, is shown by these.
+"""
 
 from types import ModuleType
 
@@ -8,14 +11,26 @@ from imago.looking.adapters import (
     frames,
     moments,
     polars_frames,
-    records,
     running,
     scalars,
     standard,
     tensors,
 )
-from imago.looking.adapters.adapter import Part, Said, Seen, held_at
-from imago.looking.fields import class_name, inherits, is_class, is_compiled, made_by_statement, mro
+from imago.looking.adapters.adapter import Part, Said, Seen, field, held_at
+from imago.looking.fields import (
+    ABSENT,
+    class_label,
+    class_lookup,
+    class_name,
+    entries,
+    inherits,
+    instance_fields,
+    is_class,
+    is_compiled,
+    made_by_statement,
+    mro,
+    plain,
+)
 
 _SUBJECTS = (arrays, connections, frames, moments, polars_frames, running, scalars, standard, tensors)
 
@@ -36,11 +51,6 @@ _COMPILED = {
     or (place[0] == "numpy" and name not in _WRITTEN_IN_PYTHON)
     or name == "defaultdict"
 }
-
-_FAMILIES = {}
-for _subject in (records, running, tensors):
-    for _module, _name, _see in _subject.FAMILIES:
-        _FAMILIES.setdefault(_name, []).append(((_module, _name), _see))
 
 # By the id of a class, which is kept alive with it: library classes that were found in their modules.
 _known = {
@@ -110,7 +120,7 @@ def _seen_in_family(value):
         see = _family(base)
         if see is not None:
             return see(value)
-    return records.seen_as_record(value)
+    return _seen_as_record(value)
 
 
 def _family(base):
@@ -122,3 +132,71 @@ def _family(base):
             _known_bases[id(base)] = (base, see)
             return see
     return None
+
+
+# Classes of the user's that declare their fields: dataclasses, attrs classes, pydantic models.
+#
+# The declaration is read from where the library has stored it in the class, and the values from the instance: no
+# property and no printer runs. A field that is declared with `repr=False` is named, and its value is not shown.
+
+_HELD_BACK = Said("…")
+_DECLARATIONS = ("__dataclass_fields__", "__attrs_attrs__")
+_MOST_FIELDS = 200
+
+
+def _seen_as_record(value):
+    """What to say of an instance of a dataclass or an attrs class; None for any other object."""
+    for name in _DECLARATIONS:
+        place = class_lookup(type(value), name)
+        declared = None if place is None else _declared(place[1])
+        if declared:
+            return Seen(class_label(type(value)), fields=_ordered(value, declared))
+    return None
+
+
+def _see_model(value):
+    """An instance of a class that is built on `pydantic.BaseModel`."""
+    place = class_lookup(type(value), "__pydantic_fields__") or class_lookup(type(value), "__fields__")
+    declared = (place and _declared(place[1])) or []
+    fields = _ordered(value, declared)
+    extra = _flag(value, "__pydantic_extra__")
+    if inherits(extra, dict):
+        fields += [(name, held) for name, held in entries(extra) if type(name) is str]
+    return Seen(class_label(type(value)), fields=fields)
+
+
+def _declared(found):
+    """`(name, is shown)` of declared fields: of a dict by name, or of a tuple of what knows its name."""
+    if inherits(found, dict):
+        pairs = [(plain(name), one) for name, one in entries(found)]
+    elif inherits(found, tuple):
+        pairs = [(plain(_flag(one, "name")), one) for one in tuple.__iter__(found)]
+    else:
+        return []
+    return [(name, _flag(one, "repr") is not False) for name, one in pairs if name is not None]
+
+
+def _ordered(value, declared):
+    """The stored fields, those that are declared first; a field without a value is left out."""
+    held = {}
+    for name, one in instance_fields(value, _MOST_FIELDS):
+        held.setdefault(plain(name), one)
+    fields = []
+    for name, is_shown in declared:
+        one = held.pop(name, ABSENT)
+        if one is not ABSENT:
+            fields.append((name, one if is_shown else _HELD_BACK))
+    return fields + list(held.items())
+
+
+def _flag(one, name):
+    """A field of what describes a field, or `ABSENT`."""
+    try:
+        return field(one, name)
+    except Exception:
+        return ABSENT
+
+
+_FAMILIES = {}
+for _module, _name, _see in (*running.FAMILIES, *tensors.FAMILIES, ("pydantic.main", "BaseModel", _see_model)):
+    _FAMILIES.setdefault(_name, []).append(((_module, _name), _see))

@@ -5,7 +5,7 @@ from types import CodeType, CoroutineType, FrameType
 
 from imago.looking.adapters.adapter import Said, Seen, counted, field, held_at, listed
 from imago.looking.contents import storage_of
-from imago.looking.fields import class_label, class_name, clean, cut, instance_dict, instance_fields, plain, stored
+from imago.looking.fields import class_label, class_name, clean, cut, instance_fields, own_field, plain
 from imago.looking.limits import NAME_MAX_CHARS
 
 _MOST_FIELDS = 200
@@ -32,7 +32,7 @@ def see_thread(thread):
 def _progress(fields):
     """`alive` or `ended`. Until 3.12 a thread that has ended is told by a lock of its own, which is let go then."""
     started = fields.get("_started")
-    if started is None or stored(instance_dict(started) or {}, "_flag") is not True:
+    if started is None or own_field(started, "_flag") is not True:
         return "not started"
     lock, handle = fields.get("_tstate_lock"), fields.get("_handle")
     if handle is not None and held_at("_thread", "_ThreadHandle") is type(handle):

@@ -39,13 +39,51 @@ def _see_tensor(value):
     made_by = read("grad_fn")
     if made_by is not None:
         facts.append(f"made by {class_name(type(made_by))}")
-    layout, cells = str(read("layout")), None
+    layout, cells, figures = str(read("layout")), None, list
     if layout != "torch.strided":
         facts.append(layout.replace("torch.", ""))
     elif device.type == "cpu" and _product(shape) <= _MOST_CELLS:
         cells = listed(shape[0] if shape else 1, lambda *some: _cells(read, *some))
+        figures = lambda: _figures_of(read("tolist")())
+    elif _product(shape) > 0:
+        figures = lambda: [_NO_PASS.format(_product(shape))]
     size = _product(shape) * read("dtype").itemsize
-    return Seen(label, ", ".join(facts), shape=list(shape), storage=cells, card=lambda: Card([in_bytes(size)]))
+    return Seen(
+        label, ", ".join(facts), shape=list(shape), storage=cells, card=lambda: Card([in_bytes(size), *figures()])
+    )
+
+
+_NO_PASS = (
+    "min, max, mean and nan take a pass over {:,} cells, which a look does not make; "
+    "run (x.min(), x.max(), x.mean(), x.isnan().sum()) for them"
+)
+
+
+def _figures_of(held):
+    """A line with the smallest and the largest number, their mean, and how many are none."""
+    cells, waiting = [], [held]
+    while waiting:
+        one = waiting.pop()
+        if type(one) is list:
+            waiting += one
+        elif type(one) in (int, float):
+            cells.append(one)
+        else:
+            return []
+    numbers = [cell for cell in cells if cell == cell]
+    if not numbers:
+        return [f"all {len(cells)} nan"] if cells else []
+    mean = sum(numbers) / len(numbers)
+    return [f"min {min(numbers):.6g}, max {max(numbers):.6g}, mean {mean:.6g}, {len(cells) - len(numbers)} nan"]
+
+
+def tensor_bytes(value):
+    """The memory of the cells of an exact tensor or parameter, or None where it is not to be had."""
+    exact = any(held_at(module, name) is type(value) for module, name, _, _ in TYPES)
+    if not exact or _modes_are_on():
+        return None
+    read = _reader(value)
+    return _product(tuple(read("shape"))) * read("dtype").itemsize
 
 
 def _cells(read, start, count):

@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ErrorSummary, errorSummaries, getLastError } from '../../../tools/activity.ts'
+import type { Envelope } from '../../../tools/outcome.ts'
+import { oneLine } from '../../../tools/text.ts'
+import { EXIT, type ExitCode, Failure } from '../../failure.ts'
+import { findRoot } from '../../paths.ts'
+import { escapeJson } from '../../text/escape.ts'
+import { connectDaemon, type DaemonClient } from '../client.ts'
+import type { CommandInput } from '../command.ts'
+import { clock } from '../log/lines.ts'
+import { exitOf, print, printEnvelope, printError } from '../print.ts'
+
+/** How often `--follow` asks, in milliseconds. */
+const AGAIN_MS = 1_000
+
+const NONE = 'No error of the program has been noted.'
+
+/**
+ * `imago errors`: the errors that the program had by itself, a line each, oldest first; `imago errors 3`: that one, with
+ * its traceback and locals. With `--follow`, those that come, until Ctrl-C.
+ */
+export async function errors(input: CommandInput): Promise<ExitCode> {
+  const number = numberOf(input)
+  await using client = await connectDaemon({
+    name: 'imago errors',
+    start: 'if-needed',
+    root: findRoot(process.cwd()),
+  })
+  if (input.options.follow) return await follow(input, client)
+  const envelope = await asked(client, input, { number })
+  if (!envelope.ok) return printFailed(input, envelope)
+  if (number !== undefined) return printOne(input, envelope.result)
+  const found = errorSummaries(envelope.result).toReversed()
+  const text = found.length === 0 ? NONE : found.map(errorLine).join('\n')
+  return print(input, { result: { errors: found }, text })
+}
+
+/** `3`, or `#3` as the list has it. */
+function numberOf({ operands: [given], options: { follow } }: CommandInput): number | undefined {
+  if (given === undefined) return undefined
+  const number = Number(/^#?([1-9]\d*)$/.exec(given)?.[1])
+  if (!Number.isSafeInteger(number))
+    throw new Failure(`${oneLine(given)} is not the number of an error.`, { exit: EXIT.usage })
+  if (follow) throw new Failure('--follow goes without a number.', { exit: EXIT.usage })
+  return number
+}
+
+async function follow(input: CommandInput, client: DaemonClient): Promise<ExitCode> {
+  const { json = false } = input.options
+  const ended = untilEnded()
+  let shown = new Set<string>()
+  while (!ended.aborted) {
+    const envelope = await asked(client, input, { signal: ended })
+    if (ended.aborted) break
+    if (!envelope.ok) return printFailed(input, envelope)
+    const found = errorSummaries(envelope.result).toReversed()
+    for (const one of found.filter(one => !shown.has(keyOf(one))))
+      input.printer.out(`${json ? escapeJson(JSON.stringify(one)) : errorLine(one)}\n`)
+    shown = new Set(found.map(keyOf))
+    await sleep(AGAIN_MS, undefined, { signal: ended }).catch(() => {})
+  }
+  return EXIT.done
+}
+
+function asked(
+  client: DaemonClient,
+  { options: { kernel } }: CommandInput,
+  { number, signal }: { readonly number?: number | undefined; readonly signal?: AbortSignal },
+): Promise<Envelope> {
+  const which = { ...(number !== undefined && { number }), ...(kernel !== undefined && { kernel }) }
+  return client.call({
+    tool: 'get_last_error',
+    args: { whose: 'program', ...which },
+    ...(signal && { signal }),
+  })
+}
+
+/** The one error, without the others that a model is told of beside it. */
+function printOne(input: CommandInput, result: unknown): ExitCode {
+  const one = { ...(result as object), others: [] }
+  return print(input, { result: one, text: getLastError.show(one) })
+}
+
+function printFailed(
+  { options, printer }: CommandInput,
+  envelope: Extract<Envelope, { ok: false }>,
+): ExitCode {
+  if (options.json) printEnvelope(printer, envelope)
+  else printError(printer, envelope.error)
+  return exitOf(envelope)
+}
+
+/** One that comes again has another number; a program that was started again counts anew. */
+const keyOf = ({ number, at }: ErrorSummary) => `${number} ${at}`
+
+/** `#3  2026-11-23 13:22:05  request GET /orders/  KeyError: 'tea'  (12 times)` */
+function errorLine({ number, at, where, what, times }: ErrorSummary): string {
+  const often = times === 1 ? [] : [`(${times} times)`]
+  return [`#${number}`, clock(at), oneLine(where ?? '-'), what, ...often].join('  ')
+}
+
+/** Aborted when nobody wants more: Ctrl-C, or the reader has gone. */
+function untilEnded(): AbortSignal {
+  const ended = new AbortController()
+  process.once('SIGINT', () => ended.abort())
+  process.stdout.on('error', () => ended.abort())
+  return ended.signal
+}

@@ -1,0 +1,254 @@
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import { messageOf } from '../../../wire/errors.ts'
+import { EXIT, Failure } from '../../failure.ts'
+import {
+  addYes,
+  applied,
+  type Change,
+  changeEntry,
+  entryFor,
+  type Host,
+  inverse,
+  readEntry,
+  readIfThere,
+  removeFile,
+  replaceFile,
+  type Server,
+  takeYes,
+  targetOf,
+} from './mcp-clients.ts'
+
+/** Which client in which project, and what is known of earlier installations. */
+export interface Site {
+  readonly host: Host
+  readonly root: string
+  /** The configuration of the client. */
+  readonly file: string
+  readonly policyFile: string
+  readonly records: InstallRecords
+}
+
+/** A change of one file, worked out and not yet made. */
+export interface FilePlan {
+  readonly file: string
+  /** Where it leads, for a link; else the file itself. */
+  readonly target: string
+  /** What stands in the file now; `undefined` where there is none. */
+  readonly text: string | undefined
+  /** What it is to be; `undefined` where the file is to go. */
+  readonly result: string | undefined
+  /** The outermost folder that is made for the file, and goes with it. */
+  readonly folder: string | undefined
+}
+
+/** The files to be changed, and what is kept of it. */
+export interface Work {
+  readonly plans: readonly FilePlan[]
+  readonly records: InstallRecords
+}
+
+/** What has to be changed so that the client starts this server, and that its yes counts where `dialog` says so. */
+export function planInstall(site: Site, wish: { readonly server: Server; readonly dialog: boolean }): Work {
+  const entry = within(site.file, () => planEntry(site, wish.server))
+  if (!wish.dialog) return entry
+  return followedBy(
+    entry,
+    within(site.policyFile, () => planYes({ ...site, records: entry.records })),
+  )
+}
+
+/**
+ * What undoing it would change: to the byte where nobody has changed a file since; otherwise what is ours is taken away,
+ * or what stood there before put back, and all else is left.
+ */
+export function planUndo(site: Site): Work {
+  const entry = within(site.file, () => planEntryUndo(site))
+  return followedBy(
+    entry,
+    within(site.policyFile, () => planYesUndo({ ...site, records: entry.records })),
+  )
+}
+
+const followedBy = (first: Work, second: Work): Work => ({
+  plans: [...first.plans, ...second.plans],
+  records: second.records,
+})
+
+function planEntry({ host, root, file, records }: Site, server: Server): Work {
+  const entry = plainly(entryFor(host, { root, server }))
+  const text = readIfThere(file)
+  if (isDeepStrictEqual(plainly(readEntry(text ?? '', host) ?? null), entry)) return { plans: [], records }
+  const earlier = records[file]
+  // One installation over another is one over what stood there first, and is undone to that.
+  const origin = earlier && isUntouched(text, earlier) ? restored(text, earlier) : text
+  const before = origin === text && earlier ? earlier.before : readEntry(origin ?? '', host)
+  const change = changeEntry(origin ?? '', host, entry)
+  const plan = filePlan({ file, text, result: applied(origin ?? '', change) })
+  const record = {
+    ...recordOf({ ...plan, text: origin }, change),
+    ...(earlier?.folder !== undefined && { folder: earlier.folder }),
+    ...(before !== undefined && { before }),
+  }
+  return { plans: [plan], records: { ...records, [file]: record } }
+}
+
+function planEntryUndo({ host, file, records }: Site): Work {
+  const { [file]: record, ...others } = records
+  const text = readIfThere(file)
+  if (text === undefined) return { plans: [], records: others }
+  if (record && isUntouched(text, record))
+    return { plans: [filePlan({ file, text, result: restored(text, record), record })], records: others }
+  if (readEntry(text, host) === undefined) return { plans: [], records: others }
+  const change = changeEntry(text, host, record?.before)
+  return { plans: [filePlan({ file, text, result: applied(text, change) })], records: others }
+}
+
+/** The lines that let the yes of a client count stand there once, for every installation that wants them. */
+function planYes({ host: { client = '' }, file, policyFile, records }: Site): Work {
+  const key = yesKey(policyFile, client)
+  const known = records[key]
+  const wanted = [...new Set([...(known?.wanted ?? []), file])]
+  const text = readIfThere(policyFile)
+  const change = addYes(text ?? '', client)
+  if (change !== undefined) {
+    const plan = filePlan({ file: policyFile, text, result: applied(text ?? '', change) })
+    return { plans: [plan], records: { ...records, [key]: { ...recordOf(plan, change), wanted } } }
+  }
+  // Without a record a person has written them, and they are that person's.
+  return { plans: [], records: known === undefined ? records : { ...records, [key]: { ...known, wanted } } }
+}
+
+function planYesUndo({ host: { client = '' }, file, policyFile, records }: Site): Work {
+  const { [yesKey(policyFile, client)]: record, ...others } = records
+  if (record === undefined || !record.wanted?.includes(file)) return { plans: [], records }
+  const wanted = record.wanted.filter(one => one !== file)
+  if (wanted.length > 0)
+    return { plans: [], records: { ...records, [yesKey(policyFile, client)]: { ...record, wanted } } }
+  const text = readIfThere(policyFile)
+  if (text === undefined) return { plans: [], records: others }
+  if (isUntouched(text, record))
+    return {
+      plans: [filePlan({ file: policyFile, text, result: restored(text, record), record })],
+      records: others,
+    }
+  const change = takeYes(text, client)
+  if (change === undefined) return { plans: [], records: others }
+  return { plans: [filePlan({ file: policyFile, text, result: applied(text, change) })], records: others }
+}
+
+const yesKey = (policyFile: string, client: string) => `${policyFile} ${client}`
+
+const plainly = (value: unknown): Record<string, unknown> => JSON.parse(JSON.stringify(value))
+
+function filePlan(o: {
+  readonly file: string
+  readonly text: string | undefined
+  readonly result: string | undefined
+  readonly record?: InstallRecord
+}): FilePlan {
+  const { file, text, result, record } = o
+  const folder = record === undefined ? missingFolder(file) : record.folder
+  return { file, target: targetOf(file), text, result, folder }
+}
+
+/** The outermost folder that has to be made for a file. */
+function missingFolder(file: string): string | undefined {
+  let missing: string | undefined
+  for (let folder = dirname(file); !existsSync(folder); folder = dirname(folder)) missing = folder
+  return missing
+}
+
+/** Changes all files, and writes the records, or leaves all as it was. Each file must still be what was planned with. */
+export function carryOut({ plans, records }: Work, stateDir: string): void {
+  for (const { file, target, text } of plans)
+    if (readIfThere(file) !== text || targetOf(file) !== target)
+      throw new Failure(`${file} was changed by somebody else meanwhile. Nothing was written; try again.`)
+  const done: FilePlan[] = []
+  try {
+    for (const plan of plans) {
+      put(plan, plan.result)
+      done.push(plan)
+    }
+    writeRecords(stateDir, records)
+  } catch (error) {
+    for (const plan of done) put(plan, plan.text)
+    throw error
+  }
+}
+
+function put({ file, folder }: FilePlan, text: string | undefined): void {
+  if (text === undefined) removeFile(file, folder)
+  else replaceFile(file, text)
+}
+
+function within(file: string, work: () => Work): Work {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    throw new Failure(
+      `${file}: ${messageOf(error)}. Nothing was changed. Mend the file, or change it by hand as docs/mcp.md shows it.`,
+      { exit: EXIT.failed, cause: error },
+    )
+  }
+}
+
+const RECORD = z.object({
+  /** The hash of the text that was written: where it still stands, the change is taken back to the byte. */
+  written: z.string(),
+  undo: z.object({ offset: z.number(), was: z.string(), is: z.string() }),
+  /** The file was made for the entry alone. */
+  made: z.boolean(),
+  /** The outermost folder that was made for it. */
+  folder: z.string().optional(),
+  /** The entry that stood there before, if there was one. */
+  before: z.record(z.string(), z.unknown()).optional(),
+  /** Of lines in the policy: the configurations of the installations that want them. */
+  wanted: z.array(z.string()).optional(),
+})
+
+const RECORDS = z.record(z.string(), RECORD)
+
+/** What `imago install` did to one file, kept to be undone. Of the file itself nothing is kept but what is ours. */
+type InstallRecord = z.output<typeof RECORD>
+
+/** By the path of the file; with the client behind it for the lines of a client in the policy. */
+export type InstallRecords = Readonly<Record<string, InstallRecord>>
+
+function recordOf({ text, result = '', folder }: FilePlan, change: Change): InstallRecord {
+  return {
+    written: hashOf(result),
+    undo: inverse(change),
+    made: text === undefined,
+    ...(folder !== undefined && { folder }),
+  }
+}
+
+const isUntouched = (text: string | undefined, { written }: InstallRecord): text is string =>
+  text !== undefined && hashOf(text) === written
+
+const restored = (text: string, { made, undo }: InstallRecord): string | undefined =>
+  made ? undefined : applied(text, undo)
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+const recordsIn = (stateDir: string) => join(stateDir, 'installed.json')
+
+/** The records of all installations of this user. */
+export function readRecords(stateDir: string): InstallRecords {
+  try {
+    return RECORDS.parse(JSON.parse(readFileSync(recordsIn(stateDir), 'utf8')))
+  } catch {
+    // Without a record, undoing takes our entry away and leaves everything else.
+    return {}
+  }
+}
+
+function writeRecords(stateDir: string, records: InstallRecords): void {
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 })
+  replaceFile(recordsIn(stateDir), `${JSON.stringify(records, null, 2)}\n`)
+}

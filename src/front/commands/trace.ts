@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Told } from '../../../tools/languages.ts'
+import { type Envelope, isRunning } from '../../../tools/outcome.ts'
+import { counted } from '../../../tools/text.ts'
+import { tracedLines } from '../../../tools/tracing.ts'
+import type { TracedCall, Tracepoint, Traces } from '../../../wire/kernel.ts'
+import { EXIT, type ExitCode } from '../../failure.ts'
+import { findRoot } from '../../paths.ts'
+import { escapeJson } from '../../text/escape.ts'
+import { connectDaemon, type DaemonClient } from '../client.ts'
+import type { CommandInput, ToolCommand } from '../command.ts'
+import { exitOf, printEnvelope, printError } from '../print.ts'
+import { argumentsOf, callAs } from './call.ts'
+
+const TRACE: ToolCommand = { name: 'trace', tool: 'trace_function', first: 'name' }
+
+/** As much as one tracepoint takes down, unless less was asked for. */
+const ALL = { calls: 1_000, seconds: 86_400 }
+
+/** How often it is asked for new calls, in milliseconds. */
+const AGAIN_MS = 500
+
+/**
+ * `imago trace FUNCTION`: sets a tracepoint, and answers as the tool does. With `--follow`, prints each call once it has
+ * ended; Ctrl-C takes the tracepoint out and prints those that still run.
+ */
+export async function trace(input: CommandInput): Promise<ExitCode> {
+  if (!input.options.follow) return callAs(TRACE, input)
+  const { args } = await argumentsOf(TRACE, input)
+  const left = untilLeft()
+  await using client = await connectDaemon({
+    name: 'imago trace',
+    start: 'if-needed',
+    root: findRoot(process.cwd()),
+  })
+  const set = await client.call({
+    tool: 'trace_function',
+    args: { ...ALL, ...(await args(client)) },
+    signal: left,
+  })
+  if (!set.ok || isRunning(set.result)) return await printInstead(set, { client, input })
+  const { id } = (set.result as { readonly tracepoint: Tracepoint }).tracepoint
+  return await new Follower({ client, input, tracepoint: id }).follow(left)
+}
+
+/** What it was answered with in place of a tracepoint: an error, or that a person is asked. */
+async function printInstead(
+  envelope: Envelope,
+  { client, input: { options, printer } }: { client: DaemonClient; input: CommandInput },
+): Promise<ExitCode> {
+  if (options.json) printEnvelope(printer, envelope)
+  else if (!envelope.ok) printError(printer, envelope.error)
+  else printer.err(`${(await client.request('show', { tool: 'trace_function', envelope })).text}\n`)
+  return exitOf(envelope)
+}
+
+interface Followed {
+  readonly client: DaemonClient
+  readonly input: CommandInput
+  readonly tracepoint: string
+}
+
+class Follower {
+  readonly #followed: Followed
+  /** Those that were printed, from the first on which was not. */
+  readonly #printed = new Set<number>()
+  #from = 1
+
+  constructor(followed: Followed) {
+    this.#followed = followed
+  }
+
+  async follow(left: AbortSignal): Promise<ExitCode> {
+    const { tracepoint, input } = this.#followed
+    const { printer } = input
+    printer.err(`${tracepoint}: calls are printed as they end. Ctrl-C takes it out of the program.\n`)
+    for (;;) {
+      // It is taken out first: what was taken down by then is whole.
+      const removed = left.aborted ? await this.#ask('untrace_function', {}) : undefined
+      if (removed?.ok === false) return this.#fail(removed)
+      const news = await this.#print({ last: left.aborted })
+      if ('ok' in news) return this.#fail(news)
+      if (news.state !== 'on') {
+        printer.err(`${tracepoint} is out of the program; ${counted(news.seen, 'call')} taken down.\n`)
+        return EXIT.done
+      }
+      await sleep(AGAIN_MS, undefined, { signal: left }).catch(() => {})
+    }
+  }
+
+  /** Prints the calls that have ended since, and at the `last` time all. The tracepoint as it is now, or why it is not told. */
+  async #print({ last }: { readonly last: boolean }): Promise<Tracepoint | Failed> {
+    let now: Tracepoint | undefined
+    for (let from: number | null = this.#from; from !== null; ) {
+      const envelope = await this.#ask('trace_calls', { from, count: 200 })
+      if (!envelope.ok) return envelope
+      const traces = envelope.result as Traces & Told
+      for (const call of traces.calls)
+        if (!this.#printed.has(call.number) && (last || call.outcome.type !== 'running'))
+          this.#show(call, traces)
+      now = traces.tracepoints[0]
+      from = traces.next
+    }
+    if (now === undefined) throw new Error('a tracepoint is not told by its name')
+    // What ended between two looks is printed as well, once it is out of the program.
+    return last || now.state === 'on' ? now : this.#print({ last: true })
+  }
+
+  #show(call: TracedCall, traces: Traces & Told): void {
+    const { options, printer } = this.#followed.input
+    const text = options.json ? escapeJson(JSON.stringify(call)) : tracedLines(call, traces).join('\n')
+    printer.out(`${text}\n`)
+    this.#printed.add(call.number)
+    for (; this.#printed.delete(this.#from); ) this.#from++
+  }
+
+  #ask(tool: string, args: Readonly<Record<string, unknown>>): Promise<Envelope> {
+    const { client, tracepoint, input } = this.#followed
+    const { kernel } = input.options
+    return client.call({ tool, args: { tracepoint, ...args, ...(kernel !== undefined && { kernel }) } })
+  }
+
+  #fail(envelope: Failed): ExitCode {
+    const { options, printer } = this.#followed.input
+    if (options.json) printEnvelope(printer, envelope)
+    else printError(printer, envelope.error)
+    return exitOf(envelope)
+  }
+}
+
+type Failed = Extract<Envelope, { ok: false }>
+
+/** Aborted when nobody wants more: Ctrl-C, or the reader has gone. */
+function untilLeft(): AbortSignal {
+  const left = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => left.abort())
+  process.stdout.on('error', () => left.abort())
+  return left.signal
+}

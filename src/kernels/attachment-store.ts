@@ -1,0 +1,81 @@
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+import { readBounded } from '../../wire/bounded-file.ts'
+
+/** What is known of a program that we are attached to, as much as is kept over lives of the daemon: no secret. */
+const ATTACHMENT = z.object({
+  /** What it is called here. */
+  name: z.string(),
+  /** The project of whoever attached it. */
+  root: z.string(),
+  address: z.string(),
+  /** The life of the image: another one is not joined by itself. */
+  epoch: z.string(),
+  language: z.string(),
+  implementation: z.string(),
+  pid: z.number(),
+  /** The process that announced itself; null where none has. */
+  process: z.object({ pid: z.number(), started: z.string(), seen: z.boolean() }).nullable(),
+  announced: z.string().nullable(),
+  program: z.string().nullable(),
+  cwd: z.string().nullable(),
+  /** The process that started it, and when it announced itself; left out by older daemons. */
+  parent: z.number().optional(),
+  announced_at: z.string().optional(),
+  /**
+   * Where its secret comes from: its announcement, a file that a person named, or that person's hands; of a Swank
+   * server, the file in the home directory, or there is none, as a person has insisted.
+   */
+  secret: z.discriminatedUnion('from', [
+    z.object({ from: z.literal('announcement') }),
+    z.object({ from: z.literal('file'), path: z.string() }),
+    z.object({ from: z.literal('person') }),
+    z.object({ from: z.literal('home') }),
+    z.object({ from: z.literal('none') }),
+  ]),
+})
+
+export type Attachment = z.output<typeof ATTACHMENT>
+
+/** The programs that the next daemon has to join again. */
+export interface AttachmentStore {
+  /** What the daemon before has left; nothing, if it cannot be read. */
+  read(): readonly Attachment[]
+  /** Replaces all of it. */
+  write(attachments: readonly Attachment[]): void
+}
+
+const MOST_BYTES = 4 * 1024 * 1024
+
+const FILE = z.object({ attached: z.array(ATTACHMENT) })
+
+/** `attached.json` in the state directory. Losing it costs an `imago attach`, so its faults are logged and no more. */
+export function openAttachmentStore(options: {
+  readonly stateDir: string
+  log(sentence: string, error: unknown): void
+}): AttachmentStore {
+  const path = join(options.stateDir, 'attached.json')
+  return {
+    read() {
+      try {
+        return FILE.parse(JSON.parse(readBounded(path, { most: MOST_BYTES }).toString('utf8'))).attached
+      } catch (error) {
+        const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+        if (!missing) options.log('What was attached before cannot be read, and is not joined again.', error)
+        return []
+      }
+    },
+    write(attached) {
+      try {
+        mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+        writeFileSync(`${path}.new`, `${JSON.stringify({ attached }, undefined, 2)}\n`, { mode: 0o600 })
+        renameSync(`${path}.new`, path)
+      } catch (error) {
+        options.log('What is attached cannot be written down, and will not be joined again.', error)
+      }
+    },
+  }
+}
+
+export const NO_ATTACHMENTS: AttachmentStore = { read: () => [], write: () => {} }

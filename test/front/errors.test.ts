@@ -1,0 +1,206 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { onlyEnvelope } from '../support/envelopes.ts'
+import { assert, suite } from '../support/harness.ts'
+import { type Program, startProgram } from '../support/program.ts'
+import { openRig, type Rig, until } from '../support/rig.ts'
+
+/** `imago errors`, and what a model is told, of a real program that fails while it runs. */
+const test = suite('errors of a program', { limitMs: 60_000 })
+
+/** Its thread fails with each word of a file, in a logger that does not propagate or uncaught, and tells of its hooks. */
+const SHOP = `
+import logging, os, sys, threading, time
+quiet = logging.getLogger('quiet')
+quiet.addHandler(logging.NullHandler())
+quiet.propagate = False
+
+def price(item):
+    return {'tea': 2}[item]
+
+def weigh(item):
+    return {'tea': 100}[item]
+
+def sell(item):
+    try:
+        price(item)
+    except KeyError:
+        quiet.exception('could not sell %s', item)
+
+def watch():
+    done = 0
+    while True:
+        if not os.path.exists('hooks'):
+            with open('told', 'w') as file:
+                file.write(str([sys.excepthook is sys.__excepthook__, logging.getLogRecordFactory() is logging.LogRecord]))
+            os.replace('told', 'hooks')
+        orders = open('orders').read().split() if os.path.exists('orders') else []
+        for item in orders[done:]:
+            if item == 'cake':
+                failed = threading.Thread(target=weigh, args=(item,), name='till')
+                failed.start()
+                failed.join()
+            else:
+                sell(item)
+        done = len(orders)
+        time.sleep(0.01)
+
+threading.Thread(target=watch, daemon=True, name='orders').start()
+`
+
+let rig: Rig
+let program: Program
+
+test.before(async () => {
+  rig = openRig()
+  program = await startProgram({
+    folder: rig.project,
+    runtimeDir: rig.paths.runtimeDir,
+    name: 'shop',
+    source: SHOP,
+  })
+  assert.is((await rig.imago(['attach', 'shop'])).code, 0)
+})
+test.after(async () => {
+  program?.signal('SIGKILL')
+  await program?.ended
+  await rig.close()
+})
+
+/** Has it fail so, and waits until Imago has seen as many errors. */
+async function fail(orders: string, lines: number): Promise<void> {
+  writeFileSync(join(rig.project, 'orders'), orders)
+  await until(
+    async () => (await rig.imago(['errors'])).stdout.split('#').length - 1 === lines,
+    'the errors to be seen',
+  )
+}
+
+const TIME = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`
+
+test('a program without errors is told as one', async () => {
+  const { code, stdout } = await rig.imago(['errors'])
+  assert.equal([code, stdout], [0, 'No error of the program has been noted.\n'])
+  const envelope = onlyEnvelope(await rig.imago(['errors', '--json']))
+  assert.equal(envelope.ok && envelope.result, { errors: [] })
+})
+
+test('the lists of kernels say that the errors of the program are noted', async () => {
+  for (const command of [['kernels'], ['call', 'kernels']])
+    assert.match((await rig.imago(command)).stdout, /shop .*, its errors are noted\n/)
+})
+
+test('each error is a line with number, time, where, what and how often, oldest first, and what callers evaluate is none', async () => {
+  await fail('cake ', 1)
+  await fail('cake pie pie ', 2)
+  await rig.imago(['call', 'eval_expr', '{"expr":"price(1)"}'])
+  await until(async () => (await rig.imago(['errors'])).stdout.includes('(2 times)'), 'both pies')
+  const { code, stdout } = await rig.imago(['errors', '--kernel', 'shop'])
+  assert.is(code, 0)
+  assert.match(
+    stdout,
+    new RegExp(
+      `^#1 {2}${TIME} {2}thread till {2}KeyError: 'cake'\n#3 {2}${TIME} {2}thread orders {2}KeyError: 'pie' {2}\\(2 times\\)\n$`,
+    ),
+  )
+  const envelope = onlyEnvelope(await rig.imago(['errors', '--json']))
+  const { errors } = (envelope.ok && envelope.result) as { errors: { number: number; what: string }[] }
+  assert.equal(
+    errors.map(({ number, what }) => [number, what]),
+    [
+      [1, "KeyError: 'cake'"],
+      [3, "KeyError: 'pie'"],
+    ],
+  )
+})
+
+test('get_last_error has the error of the program with the locals of its frames, and not what the caller did wrong', async () => {
+  const { stdout } = await rig.imago(['call', 'get_last_error'])
+  assert.match(stdout, /error 3 of the program, thread orders: logged at .*, with "could not sell %s"/)
+  assert.match(stdout, /in price\n.*\n +item = 'pie'/)
+  assert.match(stdout, /evaluated since, and failed: KeyError: 1 \(imago call/)
+})
+
+test('a number shows that error whole, with its traceback and locals and without the others', async () => {
+  for (const number of ['1', '#1']) {
+    const { code, stdout } = await rig.imago(['errors', number])
+    assert.is(code, 0)
+    assert.match(stdout, /^KeyError: 'cake'\nerror 1 of the program, thread till: uncaught at /)
+    assert.match(stdout, /frames, innermost last:\n[\s\S]*in weigh\n.*\n +item = 'cake'/)
+    assert.not.match(stdout, 'pie')
+  }
+  const envelope = onlyEnvelope(await rig.imago(['errors', '1', '--json']))
+  const { program } = (envelope.ok && envelope.result) as { program: { number: number } }
+  assert.is(program.number, 1)
+})
+
+test('a number that there is not ends it with 1 and names those that there are; what is no number is misuse', async () => {
+  const unknown = await rig.imago(['errors', '99'])
+  assert.is(unknown.code, 1)
+  assert.match(unknown.stderr, 'The program has no error number 99. Known: 3, 1.')
+  for (const wrong of [['tea'], ['0'], ['-1'], ['1', '--follow'], ['1', '2']])
+    assert.is((await rig.imago(['errors', ...wrong])).code, 2, wrong.join(' '))
+})
+
+test('--follow tells what is there and then what comes, until Ctrl-C, and --json a line of each', async () => {
+  const [plain, json] = [rig.begin(['errors', '--follow']), rig.begin(['errors', '--follow', '--json'])]
+  await plain.says(/#1 .*\n#3 .*\n/)
+  await json.says(/"number":1,.*\n.*"number":3,.*\n/)
+  writeFileSync(join(rig.project, 'orders'), 'cake pie pie cake ')
+  await plain.says(/\n#4 .*thread till {2}KeyError: 'cake' {2}\(2 times\)\n/)
+  await json.says(/\n\{"number":4,.*"times":2.*\}\n/)
+  for (const one of [plain, json]) one.child.kill('SIGINT')
+  assert.equal([(await plain.ended).code, (await json.ended).code], [0, 0])
+})
+
+test('a kernel that there is not ends it with 4, and one that looks for no errors of its program with 1', async () => {
+  assert.is((await rig.imago(['errors', '--kernel', 'nobody'])).code, 4)
+  const deaf = await startProgram({
+    folder: rig.project,
+    runtimeDir: rig.paths.runtimeDir,
+    name: 'deaf',
+    listen: 'errors=False',
+  })
+  const attached = await rig.imago(['attach', 'deaf', '--name', 'plain'])
+  assert.not.match(attached.stdout, 'errors')
+  for (const more of [[], ['--follow'], ['1']]) {
+    const { code, stderr } = await rig.imago(['errors', '--kernel', 'plain', ...more])
+    assert.is(code, 1, stderr)
+    assert.match(stderr, 'errors=False')
+  }
+  deaf.signal('SIGKILL')
+  await deaf.ended
+})
+
+test('an image that Imago started has the errors of its threads, apart from what is evaluated', async () => {
+  await rig.imago(['start', 'python', '--name', 'own'])
+  const work = 'import threading; failed = threading.Thread(target=lambda: [][1], name="till")'
+  await rig.imago([
+    'call',
+    'eval_expr',
+    JSON.stringify({ kernel: 'own', expr: `${work}; failed.start(); failed.join()` }),
+  ])
+  await rig.imago(['call', 'eval_expr', '{"kernel":"own","expr":"1 / 0"}'])
+  const { stdout } = await rig.imago(['errors', '--kernel', 'own'])
+  assert.match(stdout, new RegExp(`^#1 {2}${TIME} {2}thread till {2}IndexError: list index out of range\n$`))
+})
+
+/** Whether each hook of the program is what it was before it listened, as it tells by itself. */
+async function hooksAreTheirOwn(): Promise<string> {
+  const file = join(rig.project, 'hooks')
+  rmSync(file, { force: true })
+  await until(() => existsSync(file), 'the program to tell of its hooks')
+  return readFileSync(file, 'utf8')
+}
+
+test('detaching puts the hooks of the program back, and attaching notes errors again beside those that there were', async () => {
+  assert.is(await hooksAreTheirOwn(), '[False, False]')
+  const before = (await rig.imago(['errors', '--kernel', 'shop'])).stdout
+  await rig.imago(['detach', 'shop'])
+  assert.is(await hooksAreTheirOwn(), '[True, True]')
+  writeFileSync(join(rig.project, 'orders'), 'cake pie pie cake bread ')
+  await hooksAreTheirOwn()
+  await rig.imago(['attach', 'shop'])
+  assert.is(await hooksAreTheirOwn(), '[False, False]')
+  assert.is((await rig.imago(['errors', '--kernel', 'shop'])).stdout, before)
+})

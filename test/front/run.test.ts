@@ -1,0 +1,158 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { readAnnouncements } from '../../wire/kernels/programs.ts'
+import { assert, suite } from '../support/harness.ts'
+import { openRig, type Rig, until } from '../support/rig.ts'
+
+const test = suite('imago run', { limitMs: 60_000 })
+
+let rig: Rig
+test.before.each(() => {
+  rig = openRig()
+})
+test.after.each(async () => {
+  for (const { pid } of listening()) process.kill(pid, 'SIGKILL')
+  await rig.close()
+})
+
+const run = (words: readonly string[], options = {}) => rig.imago(['run', '--', ...words], options)
+const write = (name: string, source: string) => writeFileSync(join(rig.project, name), source)
+
+/** The programs that listen, by what they have announced. */
+function listening() {
+  const { programs } = readAnnouncements(rig.paths.runtimeDir)
+  return programs.filter(one => one.process === 'lives')
+}
+
+const names = () =>
+  listening()
+    .map(({ name }) => name)
+    .sort()
+
+test('a Python that it starts listens under the name of the folder, or the one that is given', async () => {
+  write('serve.py', 'import time\nprint("there", flush=True)\ntime.sleep(60)\n')
+  rig.begin(['run', '--', 'python3', 'serve.py'])
+  rig.begin(['run', '--name', 'shop', '--', 'python3', 'serve.py'])
+  await until(() => names().length === 2, 'both to listen')
+  assert.equal(names(), ['project', 'shop'])
+})
+
+test('what it prints and its exit code are the command’s own', async () => {
+  const ran = await run([
+    'python3',
+    '-c',
+    'import sys; print("out"); print("err", file=sys.stderr); sys.exit(7)',
+  ])
+  assert.equal(ran, { code: 7, stdout: 'out\n', stderr: 'err\n' })
+  assert.is((await run(['sh', '-c', 'kill -TERM $$'])).code, 143)
+})
+
+test('a signal that it is sent reaches the command', async () => {
+  write(
+    'waits.py',
+    [
+      'import signal, sys, time',
+      'signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))',
+      'print("there", flush=True)',
+      'time.sleep(60)',
+    ].join('\n'),
+  )
+  const begun = rig.begin(['run', '--', 'python3', 'waits.py'])
+  await begun.says(/there/)
+  begun.child.kill('SIGTERM')
+  assert.equal(await begun.ended, { code: 3, stdout: 'there\n', stderr: '' })
+})
+
+test('a reloader’s child and a forked worker bear its name; another program that it starts has its own', async () => {
+  write('other.py', 'import time\ntime.sleep(60)\n')
+  write(
+    'serve.py',
+    [
+      'import os, subprocess, sys, time',
+      'if "child" not in os.environ:',
+      '    subprocess.Popen([sys.executable, "serve.py"], env={**os.environ, "child": "yes"})',
+      '    subprocess.Popen([sys.executable, "other.py"])',
+      '    if os.fork() == 0:',
+      '        time.sleep(60)',
+      'time.sleep(60)',
+    ].join('\n'),
+  )
+  rig.begin(['run', '--', 'python3', 'serve.py'])
+  await until(() => names().length === 4, 'all four to listen')
+  assert.equal(names(), ['project', 'project', 'project', 'project-other'])
+  const [first] = listening().filter(one => listening().every(({ pid }) => pid !== one.parent))
+  assert.equal(
+    listening().map(({ pid, parent }) => pid === first?.pid || parent === first?.pid),
+    [true, true, true, true],
+  )
+})
+
+for (const method of ['spawn', 'fork', 'forkserver'])
+  test(`the workers of a pool (${method}) are told apart from the program`, async () => {
+    write(
+      'pool.py',
+      [
+        'import concurrent.futures, multiprocessing, time',
+        'if __name__ == "__main__":',
+        `    multiprocessing.set_start_method("${method}")`,
+        '    with concurrent.futures.ProcessPoolExecutor(1) as pool:',
+        '        pool.submit(time.sleep, 60).result()',
+      ].join('\n'),
+    )
+    rig.begin(['run', '--', 'python3', 'pool.py'])
+    await until(() => names().length === 2, 'the program and its worker to listen')
+    assert.equal(names(), ['project', 'project-worker'])
+  })
+
+test('a program that listens by itself has the name it asks for', async () => {
+  write('serve.py', 'import imago, time\nprint(imago.listen("mine").name, flush=True)\ntime.sleep(60)\n')
+  await rig.begin(['run', '--', 'python3', 'serve.py']).says(/mine/)
+  assert.equal(names(), ['mine'])
+})
+
+test('the sitecustomize that it hides runs, and the program finds the path that it would find', async () => {
+  const site = join(rig.folder, 'site')
+  mkdirSync(site)
+  writeFileSync(join(site, 'sitecustomize.py'), 'print("the own one ran")\n')
+  const words = ['python3', '-c', 'import sitecustomize, sys; print(sitecustomize.__file__, sys.path)']
+  const { stdout } = await run(words, { env: { PYTHONPATH: site } })
+  assert.match(stdout, /^the own one ran\n/)
+  assert.match(stdout, join(site, 'sitecustomize.py'))
+  assert.not.match(stdout, 'wire/peers')
+})
+
+test('a sitecustomize that fails does so as without Imago, and the program listens', async () => {
+  const site = join(rig.folder, 'site')
+  mkdirSync(site)
+  writeFileSync(join(site, 'sitecustomize.py'), 'import nothing_of_that_name\n')
+  const words = ['python3', '-c', 'import sys; print("imago" in sys.modules)']
+  const { stdout, stderr } = await run(words, { env: { PYTHONPATH: site } })
+  assert.is(stdout, 'True\n')
+  assert.match(stderr, 'nothing_of_that_name')
+})
+
+test('a Python that ignores its environment is told of, and runs', async () => {
+  for (const option of ['-I', '-E', '-S', '-IB']) {
+    const { stdout, stderr } = await run(['python3', option, '-c', 'print("ran")'])
+    assert.is(stdout, 'ran\n')
+    const why = option === '-S' ? 'does not run sitecustomize' : 'does not read PYTHONPATH'
+    assert.match(stderr, `python3 ${option} ${why}, so`)
+  }
+})
+
+test('a command that is not there is exit code 127 and one that may not be run 126, as in a shell', async () => {
+  writeFileSync(join(rig.project, 'notes.txt'), 'not a program\n', { mode: 0o600 })
+  for (const [command, code, why] of [
+    ['no-such-program', 127, 'there is no such program'],
+    ['./notes.txt', 126, 'it may not be run'],
+  ] as const) {
+    const ended = await run([command])
+    assert.is(ended.code, code)
+    assert.match(ended.stderr, `imago run: ${command} cannot be run: ${why}.`)
+  }
+})
+
+test('without a command it says what to do', async () => {
+  assert.match((await rig.imago(['run'])).stderr, 'imago run -- python manage.py runserver')
+  assert.is((await rig.imago(['run', '--name', '12', '--', 'true'])).code, 2)
+})

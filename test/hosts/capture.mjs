@@ -1,0 +1,154 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inShort } from './answers.ts'
+import { HOSTS, runHost } from './hosts.mjs'
+
+/**
+ * `node --import tsx test/hosts/capture.mjs BIN [HOST…]`: runs the hosts whose programs are in that folder, and writes what each
+ * showed its model to `captured/HOST.json`: of the answers of `probe.mjs`, and of a session with a program that has
+ * failed. Needs `npm run build`. It asks nothing of any network.
+ */
+const [bin = '', ...names] = process.argv.slice(2)
+const ROOT = join(import.meta.dirname, '../..')
+const IMAGO = join(ROOT, 'dist/src/main.js')
+
+const PROBES = [
+  { tool: 'image' },
+  { tool: 'blocks' },
+  { tool: 'error' },
+  { tool: 'both' },
+  { tool: 'long', args: { lines: 860 } },
+  { tool: 'long', args: { lines: 5_000 } },
+  { tool: 'grow' },
+  { tool: 'blocks' },
+  { tool: 'grown' },
+].map(call => ({ args: {}, ...call }))
+
+const PRINTS = "for at in range(5_000): print(f'line {at:05} of an answer that is long')"
+
+/** What a model does that is asked what failed: it finds the program by itself. */
+const SESSION = [
+  { tool: 'kernels', args: {} },
+  { tool: 'get_last_error', args: {} },
+  { tool: 'eval_expr', args: { expr: PRINTS } },
+  { tool: 'inspect', args: { expr: 'no_such_name' } },
+]
+
+const PROGRAM = `import threading, time
+
+DISCOUNTS = {'spring': 10}
+
+def total(order):
+    return order['price'] - DISCOUNTS[order['discount']]
+
+threading.Thread(target=total, args=({'price': 500, 'discount': None},), name='order-8').start()
+while True:
+    time.sleep(0.1)
+`
+
+for (const host of HOSTS.filter(({ name }) => names.length === 0 || names.includes(name))) {
+  const version = execFileSync(join(bin, host.program), ['--version'], { encoding: 'utf8' }).match(
+    /\d+(\.\d+)+/,
+  )?.[0]
+  const probe = await probed(host)
+  const session = await sessionOf(host)
+  const captured = { host: host.name, version, ...probe, session }
+  writeFileSync(
+    join(import.meta.dirname, 'captured', `${host.name}.json`),
+    `${JSON.stringify(captured, null, 2)}\n`,
+  )
+}
+
+async function probed(host) {
+  const place = placeOf()
+  const noted = join(place.home, 'noted')
+  const args = ['--import', import.meta.resolve('tsx'), join(import.meta.dirname, 'probe.mjs'), noted]
+  const ran = await runHost(host, {
+    ...place,
+    bin,
+    server: 'probe',
+    command: process.execPath,
+    args,
+    calls: PROBES,
+  })
+  const introduced = JSON.parse(readFileSync(noted, 'utf8').split('\n')[0])
+  const answers = PROBES.map((call, at) => ({ call, shown: told(ran.shown[at], place) }))
+  place.clear()
+  return { introduced, tools: [ran.tools.at(0), ran.tools.at(-1)], answers }
+}
+
+async function sessionOf(host) {
+  const place = placeOf()
+  const dirs = Object.fromEntries(
+    ['RUNTIME', 'STATE', 'CONFIG'].map(one => [`IMAGO_${one}_DIR`, join(place.home, one)]),
+  )
+  mkdirSync(dirs.IMAGO_RUNTIME_DIR, { mode: 0o700 })
+  const env = { PATH: process.env.PATH, HOME: place.home, ...dirs }
+  writeFileSync(join(place.project, 'shop.py'), PROGRAM)
+  const program = spawn(process.execPath, [IMAGO, 'run', '--', 'python3', 'shop.py'], {
+    cwd: place.project,
+    env,
+    stdio: 'ignore',
+  })
+  const errors = () =>
+    execFileSync(process.execPath, [IMAGO, 'errors'], {
+      cwd: place.project,
+      env,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    })
+  await until(() => errors().includes('KeyError'))
+  // Codex hands on neither its folder nor its environment to servers, but for what is configured.
+  const set = Object.entries(dirs).map(([name, value]) => `${name}=${value}`)
+  const args = [...set, process.execPath, IMAGO, 'mcp', '--root', place.project]
+  const ran = await runHost(host, {
+    ...place,
+    bin,
+    server: 'imago',
+    command: '/usr/bin/env',
+    args,
+    calls: SESSION,
+    search: 'what failed last in the running program',
+  })
+  const shown = SESSION.map((call, at) => ({ call, shown: told(ran.shown[at], place) }))
+  execFileSync(process.execPath, [IMAGO, 'shutdown', '--force'], { cwd: place.project, env })
+  const ended = new Promise(done => program.on('close', done))
+  program.kill()
+  await ended
+  place.clear()
+  return { tools: ran.tools[0], answers: shown }
+}
+
+function placeOf() {
+  const home = realpathSync(mkdtempSync(join(tmpdir(), 'imago-host-')))
+  const project = join(home, 'project')
+  mkdirSync(project)
+  return {
+    home,
+    project,
+    clear: () => rmSync(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }),
+  }
+}
+
+async function until(holds) {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    try {
+      if (holds()) return
+    } catch {
+      // Not yet.
+    }
+    await new Promise(done => setTimeout(done, 200))
+  }
+  throw new Error('The program did not begin.')
+}
+
+/** Without what is another in every run, and with runs of numbered lines in short. */
+function told(shown, { home }) {
+  const text = JSON.stringify(shown ?? null)
+    .replaceAll(home, '/home/ada')
+    .replaceAll(/(saved to|output see): [^\s"\\]+/g, '$1: FILE')
+    .replaceAll(/Wall time: [\d.]+ seconds/g, 'Wall time: 0.0000 seconds')
+  return JSON.parse(text, (_, value) => (typeof value === 'string' ? inShort(value) : value))
+}

@@ -1,0 +1,271 @@
+import fc from 'fast-check'
+import type { JournalEntry } from '../../src/journal/entries.ts'
+import { keepSecret, redacted, redactedValue, secretsOf } from '../../src/journal/redaction.ts'
+import type { CallId } from '../../wire/contract/values.ts'
+import { assert, suite } from '../support/harness.ts'
+
+const test = suite('redaction')
+
+const redactedText = (text: string) => String(redactedValue(text))
+
+/** Put together here, so that nobody takes this file for a leak. */
+const made = (...parts: readonly string[]) => parts.join('')
+
+const LETTERS = 'aB3dE6gH1jK2mN4pQ7rS8tU9vW5xY0zAbCdEfGhIjKlMnOpQrStUvWxYz123456789'
+
+const letters = (count: number) => LETTERS.repeat(4).slice(0, count)
+
+const FORMS: readonly (readonly [kind: string, secret: string])[] = [
+  ['aws key', made('AKIA', 'Z7QHX2PLM4RTW9BC')],
+  ['aws key', made('ASIA', 'Z7QHX2PLM4RTW9BC')],
+  ['github token', made('ghp_', letters(36))],
+  ['github token', made('ghs_', letters(36))],
+  ['github token', made('github_pat_', letters(22), '_', letters(59))],
+  ['gitlab token', made('glpat-', letters(20))],
+  ['slack token', made('xoxb-', '123456789012-', letters(24))],
+  ['slack token', made('xapp-', '1-', letters(30))],
+  ['stripe key', made('sk_live_', letters(24))],
+  ['api key', made('sk-', 'ant-api03-', letters(80))],
+  ['api key', made('sk-', 'proj-', letters(48))],
+  ['google key', made('AIza', letters(35))],
+  ['npm token', made('npm_', letters(36))],
+  ['pypi token', made('pypi-', letters(60))],
+  ['hugging face token', made('hf_', letters(34))],
+  ['web token', made('eyJ', letters(30), '.eyJ', letters(60), '.', letters(43))],
+  [
+    'private key',
+    made('-----BEGIN RSA PRIV', 'ATE KEY-----\n', letters(64), '\n', '-----END RSA PRIV', 'ATE KEY-----'),
+  ],
+]
+
+for (const [kind, secret] of FORMS)
+  test(`a ${kind} such as ${secret.slice(0, 12).trim()}… is marked wherever it stands, with its length (threat 7)`, () => {
+    const mark = `[redacted: ${kind}, ${secret.length} characters]`
+    for (const [before, after] of [
+      ['', ''],
+      ["x = f('", "')  # call"],
+      ['say ', ' twice'],
+      ['{"note": "', '"}'],
+    ])
+      assert.is(redactedText(before + secret + after), before + mark + after)
+    assert.is(redactedText(`${secret} ${secret}`), `${mark} ${mark}`)
+  })
+
+/** `~` stands for the secret in the middle. */
+const GIVEN: readonly (readonly [text: string, secret: string, kind: string])[] = [
+  ['password = "~"', 'hunter2', 'password'],
+  ["self.db_password: str = '~'", "it\\'s", 'password'],
+  ['connect(host="a", password="~", port=1)', 'hunter2', 'password'],
+  ["{'user': 'a', 'passwd': '~'}", 'x', 'password'],
+  ['{"api_key": "~", "n": 1}', 'abc', 'api key'],
+  ['"{\\"password\\": \\"~\\"}"', 'hunter2', 'password'],
+  ['os.environ["GITHUB_TOKEN"] = "~"', 'abcdefgh1', 'token'],
+  ['dbPassword := "~"', 'hunter2', 'password'],
+  ['apiKey: `~`', 'abc', 'api key'],
+  ['"Password" -> "~"', 'hunter2', 'password'],
+  ['(connect :user "a" :password "~")', 'hunter2', 'password'],
+  ['(defvar *password* "~")', 'hunter2', 'password'],
+  ["CREATE USER a PASSWORD '~'", 'hunter2', 'password'],
+  ['PASSWORD=~ ./run', 'hunter', 'password'],
+  ['export AWS_SECRET_ACCESS_KEY=~\nnext', 'abc/def+ghi', 'access key'],
+  ['mysql --password ~ db', 'hunter2', 'password'],
+  ['mysql --password=~ db', 'hunter', 'password'],
+  ['run(["login", "--token", "~"])', 'abc-def2', 'token'],
+  ['get("http://h/p?token=~&x=1")', 'abc', 'token'],
+  ['dsn = "host=db password=~ dbname=x"', 'hunter2', 'password'],
+  ['db:\n  password: ~\n  port: 1', 'hunter2', 'password'],
+  ['Authorization: ~', 'Basic YTpi', 'authorization'],
+  ['curl -H "Authorization: ~" u', 'Bearer abcdefgh', 'authorization'],
+  ['headers = {"Authorization": "~"}', 'token abcdef', 'authorization'],
+  ['curl -H "X-Api-Key: ~" u', 'abc123', 'api key'],
+  ['Cookie: ~\nHost: a', 'sid=abc; theme=dark', 'cookie'],
+  ['postgres://me:~@db/x', 'hunter2', 'password in a URL'],
+  ['redis://:~@db', 'hunter2', 'password in a URL'],
+  ['private_key = """~"""', 'two\nlines', 'private key'],
+]
+
+for (const [text, secret, kind] of GIVEN)
+  test(`in ${JSON.stringify(text)} what stands at ~ is marked (threat 7)`, () => {
+    const mark = `[redacted: ${kind}, ${secret.length} characters]`
+    assert.is(redactedText(text.replace('~', secret)), text.replace('~', mark))
+    assert.is(redactedText(text.replace('~', mark)), text.replace('~', mark))
+  })
+
+const CODE = [
+  'token = next(tokens)',
+  'password = getpass()',
+  'password = getpass("Password: ")\nx = f("a")',
+  'login(user, password=pw)',
+  'def f(a, *, password=None, token: str | None = None): ...',
+  'token=self.token',
+  'TOKEN=settings.TOKEN',
+  'max_tokens = "100 and more"',
+  'tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")',
+  'if token == "(": depth += 1',
+  'secret = rng.choice("abcdef")',
+  'token_type = "identifier"',
+  'AWS_ACCESS_KEY_ID_NAME = "x"',
+  'password_field = "username"',
+  'password = ""',
+  'headers = {"Authorization": f"Bearer {token}"}',
+  'headers = {"Authorization": "Bearer " + token}',
+  'url = "https://h/p?a=1&token=" + token + "&b=2"',
+  'f"postgres://{user}:{password}@{host}/db"',
+  'PASSWORD=$SECRET ./run',
+  'raise SyntaxError("unexpected token \'foo\' in line")',
+  'class Token: kind: str; text: str',
+  'cookies = session.cookies',
+  'see https://example.org:8080/path and user@example.org',
+  'key = ("sk-learn", "task-oriented-programming-in-python")',
+  'hashlib.sha256(b"x").hexdigest() == "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"',
+]
+
+for (const text of CODE)
+  test(`ordinary code stays: ${JSON.stringify(text)}`, () => assert.is(redactedText(text), text))
+
+test('values under names that say secret are marked in arguments, however deep, and the rest stays (threat 7)', () => {
+  const args = {
+    expr: '1 + 2',
+    apiKey: 'abc',
+    'x-auth-token': 12345,
+    nested: [{ Password: 'p', user: 'u' }, { credentials: { id: 'i', list: ['l'] } }],
+    max_tokens: 5,
+    password: null,
+    has_secret: true,
+  }
+  assert.equal(redactedValue(args), {
+    expr: '1 + 2',
+    apiKey: '[redacted: api key, 3 characters]',
+    'x-auth-token': '[redacted: token, 5 characters]',
+    nested: [
+      { Password: '[redacted: password, 1 characters]', user: 'u' },
+      {
+        credentials: {
+          id: '[redacted: credential, 1 characters]',
+          list: ['[redacted: credential, 1 characters]'],
+        },
+      },
+    ],
+    max_tokens: 5,
+    password: null,
+    has_secret: true,
+  })
+})
+
+test('an entry is cleaned in every text of it, and is the same object where there is nothing', () => {
+  const secret = made('ghp_', letters(36))
+  const entry: JournalEntry = {
+    type: 'requested',
+    call: 'c' as CallId,
+    tool: 't',
+    level: 'dangerous',
+    kernel: null,
+    epoch: null,
+    caller: 'c',
+    args: { path: 'a', content: `x ${secret}` },
+    plan: {
+      id: 'plan-a',
+      hash: 'h',
+      title: `write ${secret}`,
+      preview_sha256: 's',
+      preview_bytes: 1,
+      paths: ['/p/api_key=Zk39fKq01mmVxW.py'],
+    },
+  }
+  assert.is(JSON.stringify(redacted(entry)).includes(secret), false)
+  // Which file it is must be told, though its name looks like a secret.
+  assert.match(JSON.stringify(redacted(entry)), '"paths":["/p/api_key=Zk39fKq01mmVxW.py"]')
+  const decided: JournalEntry = {
+    type: 'decided',
+    call: 'c' as CallId,
+    plan: 'plan-a',
+    answer: 'denied',
+    by: 's',
+    reason: `not with ${secret}`,
+  }
+  assert.is(JSON.stringify(redacted(decided)).includes(secret), false)
+  const clean: JournalEntry = {
+    ...entry,
+    args: { path: 'a', list: [1, { b: 'c' }] },
+    plan: { ...entry.plan, title: 't', paths: [] },
+  }
+  assert.is(redacted(clean), clean)
+})
+
+test('a secret that was kept is marked wherever it stands, until it is forgotten (threat 7)', () => {
+  const forgetCode = keepSecret('kx83174625', 'key')
+  const forgetKey = keepSecret('kx83174625-and-more.*')
+  const again = keepSecret('kx83174625', 'key')
+  assert.is(redactedText('answer(kx83174625)'), 'answer([redacted: key, 10 characters])')
+  assert.is(redactedText('kx83174625-and-more.*'), '[redacted: secret, 21 characters]')
+  assert.equal(redactedValue({ 'a kx83174625': ['kx83174625'] }), {
+    'a [redacted: key, 10 characters]': ['[redacted: key, 10 characters]'],
+  })
+  forgetCode()
+  forgetCode()
+  assert.is(redactedText('kx83174625'), '[redacted: key, 10 characters]')
+  again()
+  forgetKey()
+  assert.is(redactedText('kx83174625-and-more.*'), 'kx83174625-and-more.*')
+})
+
+test('what can be guessed is not kept, since its mark would tell the guess that was right (threat 5)', () => {
+  const guessable = 'short 83174625 123456789012345678901234 ab3dE6g swordfish abababababababab12'.split(' ')
+  const forget = guessable.map(value => keepSecret(value))
+  for (const value of guessable) assert.is(redactedText(`is it ${value}?`), `is it ${value}?`)
+  for (const forgetOne of forget) forgetOne()
+  const environment = {
+    PIN_TOKEN: '8317462503174',
+    DB_PASSWORD: 'abc123',
+    API_TOKEN: 'aB3dE6gH1jK2',
+    // A word and a path are found in too much that is none.
+    OTHER_PASSWORD: 'postgres',
+    GOOGLE_APPLICATION_CREDENTIALS: '/home/me/key.json',
+    TOKEN_COUNT: '1234567890',
+  }
+  assert.equal(secretsOf(environment), ['aB3dE6gH1jK2'])
+})
+
+/** Pieces of which hostile texts are made: all that is looked for, and what goes on from there without an end. */
+const PIECES = [
+  ...'password token secret api_key private-key authorization cookie x-api-key --token'.split(' '),
+  ...'= " \' ` \\" \\ """ ]( { } a 1 eyJ eyJaaaaaaaaaa. sk- sk-a1 ghp_ AKIA :// ://a: @ . - _'.split(' '),
+  ...[': ', ' = ', ' -> ', ': str = ', '\n', ' ', 'bearer ', '[redacted: '],
+  ...['-----BEGIN PRIVATE KEY-----', '-----END PRIVATE KEY-----', '-----BEGIN '],
+]
+
+test('whatever the text, what is left of it is the text, but for whole marks', () => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...PIECES), { maxLength: 60 }), pieces => {
+      const text = pieces.join('')
+      const clean = redactedText(text)
+      const kept = clean.split(/\[redacted: [a-zA-Z ]+, \d+ characters\]/)
+      let at = 0
+      for (const part of kept) {
+        const found = text.indexOf(part, at)
+        if (found === -1) return false
+        at = found + part.length
+      }
+      return true
+    }),
+    { numRuns: 3_000 },
+  )
+})
+
+test('no text of two pieces over and over takes more than its length allows', () => {
+  // A quadratic one would take hours here, and the limit of the test is 20 seconds: no clock is read.
+  for (const first of PIECES)
+    for (const second of ['', 'a', ' ', '"', ':', '=']) {
+      const piece = first + second
+      redactedText(piece.repeat(Math.ceil(60_000 / piece.length)))
+    }
+  for (const piece of ['eyJ', 'password="', 'sk-', '://', 'token=\'a b token=" '])
+    redactedText(piece.repeat(Math.ceil(4_000_000 / piece.length)))
+})
+
+test('arguments that are nested without an end, or are bytes, are cut and not followed', () => {
+  let deep: unknown = made('ghp_', letters(36))
+  for (let depth = 0; depth < 20_000; depth++) deep = [deep]
+  assert.is(JSON.stringify(redactedValue({ deep, token: deep })).includes('ghp_'), false)
+  assert.equal(redactedValue({ bytes: new Uint8Array(5) }), { bytes: '[5 bytes]' })
+})

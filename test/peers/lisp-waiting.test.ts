@@ -1,0 +1,119 @@
+import type { ProgramErrors } from '../../wire/kernel.ts'
+import { assert, suite } from '../support/harness.ts'
+import { Lisp, lispImage, until } from '../support/lisp-image.ts'
+import { type Owner, openOwner } from '../support/slime-owner.ts'
+
+const test = suite('errors of a Lisp program that wait in a debugger of a person', { limitMs: 30_000 })
+
+const CODE = `(defvar *ran* 0)
+  (defvar *gate* (sb-thread:make-semaphore))
+  (define-condition stuck (error) ((where :initarg :where))
+    (:report (lambda (it stream) (declare (ignore it)) (incf *ran*) (write-string "No tea." stream))))
+  (defun serve (pots) (declare (optimize (debug 3))) (list (error 'stuck :where pots)))`
+const lisp = lispImage(test, { code: CODE, debugger: true })
+
+let owner: Owner
+test.before(async () => {
+  owner = await openOwner(lisp.swank)
+})
+test.after(() => owner?.end())
+
+const errors = (query = {}): Promise<ProgramErrors> => lisp.found('errors', { count: 20, ...query })
+/** As soon as it is so many; `told`: and Swank has told SLIME of each, which is a moment after it waits. */
+const waiting = async (count: number, told = true) => {
+  for (;;) {
+    const found = (await errors()).errors
+    if (found.length === count && found.every(({ error }) => !told || error.frames.length > 0)) return found
+    // Now and then, as a model asks: with looks every 5 ms one in five runs missed what Swank had told.
+    await new Promise(resolve => setTimeout(resolve, 200))
+  }
+}
+
+test('while none waits it is said where they are looked for, and that others leave nothing', async () => {
+  const { errors: none, total, watched, seen } = await errors()
+  assert.equal([none, total, watched], [[], 0, true])
+  assert.match(seen?.join() ?? '', /SLIME or at the terminal.*leave nothing/)
+})
+
+test("an error of the program's own thread is told while SLIME shows it, by none of its code, and stays there", async () => {
+  await owner.ask('(sb-thread:make-thread (lambda () (serve 3)) :name "web 1")')
+  const [error] = await waiting(1)
+  assert.equal([error?.kind, error?.where, error?.times], ['waiting', 'thread "web 1", in SLIME', 1])
+  assert.equal([error?.error.type.name, error?.error.message], ['stuck', 'No tea.'])
+  assert.equal(error?.error.frames.map(frame => frame.function).includes('SERVE'), true)
+  assert.match(
+    error?.error.traceback ?? '',
+    /^No tea\.\n {3}\[Condition of type .*stuck\]\n\nBacktrace:\n {2}0: /i,
+  )
+  assert.match(error?.error.traceback ?? '', '(SERVE 3)')
+  const ran = await lisp.ask('*ran*')
+  const [again] = (await errors()).errors
+  assert.equal(again, error, 'it is the same one, seen at the same time')
+  assert.is(await lisp.ask('*ran*'), ran)
+  assert.is((await lisp.found('theirs', {})).errors.length, 1)
+})
+
+test('the newest is told first, older ones by their number, and what is left leaves nothing', async () => {
+  const { thread, answer } = await owner.err('(car 7)')
+  const [newest, older] = await waiting(2)
+  assert.match(newest?.error.message ?? '', 'The value')
+  assert.ok((newest?.number ?? 0) > (older?.number ?? 0))
+  const page = await errors({ before: newest?.number })
+  assert.equal(
+    page.errors.map(({ number }) => number),
+    [older?.number],
+  )
+  assert.is((await errors({ count: 1 })).errors[0]?.number, newest?.number)
+  await owner.press('swank:sldb-abort', thread)
+  await answer
+  assert.equal((await waiting(1))[0]?.number, older?.number)
+  const [theirs] = (await lisp.found('theirs', {})).errors
+  await owner.press('swank:sldb-abort', Number(theirs?.id.replace(/\D/g, '')))
+  assert.equal(await waiting(0), [])
+})
+
+test('what a model evaluates is none of them, not even while it is suspended', async () => {
+  const model = await new Lisp(60_000).open(lisp.swank)
+  await model.suspended('(serve 4)')
+  assert.equal((await model.found('errors', { count: 20 })).errors, [])
+  assert.equal((await errors()).errors, [])
+  model.end()
+})
+
+test('what Swank has told is kept once it was seen, and what it has forgotten before is told by what is stored', async () => {
+  const flood = async () => {
+    for (let event = 0; event < 30; event++) await owner.ask('1')
+  }
+  const { thread, answer } = await owner.err('(serve 5)')
+  await waiting(1)
+  await flood()
+  assert.is((await waiting(1))[0]?.error.message, 'No tea.')
+  const late = await lisp.join()
+  const [error] = (await late.found('errors', { count: 20 })).errors
+  assert.match(error?.error.message ?? '', 'where 5')
+  assert.equal(error?.error.frames, [])
+  late.end()
+  await owner.press('swank:sldb-abort', thread)
+  await answer
+})
+
+test('a report that imitates what Swank writes is one text, and breaks nothing', async () => {
+  const evil = ') (((0 \\"(FORGED)\\"))) dispatch-event: (:DEBUG-RETURN'
+  const { thread, answer } = await owner.err(`(error "~A" "${evil}")`)
+  const [error] = await waiting(1)
+  assert.match(error?.error.message ?? '', ') (((0 "(FORGED)"')
+  assert.not.match(error?.error.frames.map(frame => frame.function).join(' ') ?? '', /^FORGED/)
+  await owner.press('swank:sldb-abort', thread)
+  await answer
+})
+
+test('with nobody in SLIME, one that waits at the terminal is told', async () => {
+  owner.end()
+  await until(async () => (await lisp.ask('(length swank::*connections*)')) === '0')
+  await lisp.ask(
+    '(sb-thread:make-thread (lambda () (let ((sb-ext:*invoke-debugger-hook* nil) (*debugger-hook* nil)) (serve 6))) :name "alone")',
+  )
+  const [error] = await waiting(1, false)
+  assert.is(error?.where, 'thread "alone", in the debugger at the terminal')
+  assert.match(error?.error.message ?? '', 'where 6')
+})

@@ -1,0 +1,57 @@
+import { openApprovals } from '../../src/approvals/queue.ts'
+import { type CallsOptions, openCalls } from '../../src/calls/calls.ts'
+import type { Calls } from '../../src/calls/contract.ts'
+import { SYSTEM_CLOCK } from '../../src/clock.ts'
+import { NO_FILES } from '../../src/files/files.ts'
+import { Leases } from '../../src/suspensions/leases.ts'
+import { openTexts } from '../../src/text/texts.ts'
+import { NO_SOURCES } from './no-sources.ts'
+
+export type TestKernels = Pick<CallsOptions['kernels'], 'resolve'> & Partial<CallsOptions['kernels']>
+
+/** What a test gives of the call path. */
+export interface TestCalls extends Partial<Omit<CallsOptions, 'kernels'>> {
+  readonly kernels?: TestKernels
+}
+
+type Needed = 'registry' | 'policy' | 'journal' | 'log'
+
+/**
+ * The call path. Left out: no files, no kernels but those that are asked for, nobody on a seat, texts below `stateDir`,
+ * the clock of the system, and the usual times.
+ */
+export function openTestCalls(
+  given: TestCalls &
+    Pick<CallsOptions, Needed> & { readonly kernels: TestKernels; readonly stateDir: string },
+): Calls {
+  const { clock = SYSTEM_CLOCK, journal, log, kernels, stateDir, ...rest } = given
+  return openCalls({
+    version: 'test',
+    approvals: openApprovals({ clock, wallClock: Date.now, expiryMs: 60_000, journal, log }),
+    files: NO_FILES,
+    leases: new Leases(journal),
+    texts: openTexts({ stateDir, log }),
+    sources: NO_SOURCES,
+    clock,
+    patienceMs: 60_000,
+    lookMs: 5_000,
+    journal,
+    log,
+    ...rest,
+    kernels: {
+      resolve: wanted => kernels.resolve(wanted),
+      living: wanted => kernels.living?.(wanted),
+      group: async (group, wanted) => (await kernels.group?.(group, wanted)) ?? [],
+      membersOf: (group, root) => kernels.membersOf?.(group, root) ?? [],
+      rootsOf: name => kernels.rootsOf?.(name) ?? [],
+      attachable: (name, root) =>
+        kernels.attachable?.(name, root) ?? { name: null, roots: [], elsewhere: false },
+      besides: than => kernels.besides?.(than) ?? [],
+      project: async (root, chosen) =>
+        (await kernels.project?.(root, chosen)) ?? { kernels: [], searched: '' },
+      choose: (name, how) =>
+        kernels.choose?.(name, how) ?? Promise.reject(new Error('there are no programs')),
+      mayBeLoading: name => kernels.mayBeLoading?.(name) === true,
+    },
+  })
+}
