@@ -197,13 +197,11 @@ its owner was told it by EVENT, or what is stored."
   "Waits as a suspended evaluation does. TOLD is called with the suspension first."
   (let ((suspension (adopted-suspension condition walk)))
     (unwind-protect
-         (progn
-           (funcall told suspension)
-           (loop
-             (let ((next (wait-at suspension)))
-               (begin-doing *post* "handed over")
-               (funcall next)
-               (end-doing *post*))))
+         (loop for tell = (lambda () (funcall told suspension)) then (constantly nil)
+               do (let ((next (wait-at suspension tell)))
+                    (begin-doing *post* "handed over")
+                    (funcall next)
+                    (end-doing *post*)))
       (end-as-seen suspension nil)
       ;; There is nothing of the user's between here and its debugger.
       (end-those-left nil))))

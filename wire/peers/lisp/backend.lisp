@@ -352,6 +352,25 @@ shared libraries.")
   "The values of FUNCTION, while this thread is called NAME, where threads can be given names."
   (funcall function))
 
+;;; Interrupts
+
+(define-interface call-holding-interrupts (function)
+  "Calls FUNCTION with a function that calls another as the thread is now. For the rest of FUNCTION
+interrupts wait, where there is such a thing."
+  (funcall function #'funcall))
+
+(defvar *let-interrupts-in* #'funcall
+  "Calls a function with interrupts as they were before they were held.")
+
+(defmacro holding-interrupts (&body body)
+  "BODY, in which interrupts wait until it ends, or comes to `letting-interrupts-in'."
+  `(call-holding-interrupts (lambda (*let-interrupts-in*) ,@body)))
+
+(defun letting-interrupts-in (function)
+  "The values of FUNCTION, in which interrupts come as they did before they were held."
+  (let ((let-in *let-interrupts-in*) (*let-interrupts-in* #'funcall))
+    (funcall let-in function)))
+
 ;;; Going on
 
 (define-interface why-not-evaluate (frame)

@@ -115,7 +115,7 @@ until `end-limit'. A watcher that sleeps is only woken for what comes earlier th
              (unwind-protect (progn
                                ;; Cleanup forms may never end, either: it is left again and again.
                                (setf limit (begin-limit seconds #'leave))
-                               (funcall function))
+                               (letting-interrupts-in function))
                (setf done t)))
         (setf done t)
         (when limit (end-limit limit))))))

@@ -630,6 +630,10 @@ of its name."
       (let ((inhibit (native-symbol "SB-KERNEL" "*GC-INHIBIT*")))
         (and inhibit (symbol-value inhibit)))))
 
+(define-implementation call-holding-interrupts (function)
+  (sb-sys:without-interrupts
+    (funcall function (lambda (interruptible) (sb-sys:with-local-interrupts (funcall interruptible))))))
+
 (define-implementation call-with-thread-name (name function)
   (let ((own (sb-thread:thread-name sb-thread:*current-thread*)))
     (setf (sb-thread:thread-name sb-thread:*current-thread*) name)

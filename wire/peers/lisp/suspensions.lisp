@@ -106,7 +106,8 @@ busy. CALL is that of the user's code that it runs."
                    (setf (post-doing post) (list (job-call job) (microseconds)))))
                job))))
     (or (take)
-        (progn (wait-for-bell (post-bell post) seconds)
+        ;; What comes to this thread ends the wait alone: no job is taken and then left.
+        (progn (call-waiting (lambda () (wait-for-bell (post-bell post) seconds)))
                (take)))))
 
 (defun begin-doing (post call)
@@ -154,7 +155,9 @@ answered."
             (lambda ()
               (setf result (answer-caught "What was asked of a suspended evaluation"
                                           (if (job-call job)
-                                              (lambda () (call-unless-owner-waits #'do-it))
+                                              (lambda ()
+                                                (letting-interrupts-in
+                                                 (lambda () (call-unless-owner-waits #'do-it))))
                                               #'do-it)))
               ;; Who has the answer may ask for more at once.
               (unless next (end-doing post))))
@@ -345,12 +348,13 @@ here when somebody has decided how it goes on."
          (noticed nil))
     (unwind-protect
          (loop
-           (tell-suspended suspension)
-           (let ((next (handler-bind ((serious-condition
-                                        (lambda (condition) (setf noticed condition))))
-                         (with-thread-name ((format nil "imago: ~A is suspended"
-                                                    (suspension-id suspension)))
-                           (wait-at suspension)))))
+           (let* ((tree (prepare-to-wait suspension))
+                  (next (handler-bind ((serious-condition
+                                         (lambda (condition) (setf noticed condition))))
+                          (with-thread-name ((format nil "imago: ~A is suspended"
+                                                     (suspension-id suspension)))
+                            (wait-at suspension
+                                     (lambda () (tell-suspended suspension tree)))))))
              (setf noticed nil)
              (begin-doing post (sink-call (evaluation-sink evaluation)))
              (funcall next))
@@ -361,35 +365,40 @@ here when somebody has decided how it goes on."
            (add-suspension suspension))
       (end-as-seen suspension noticed))))
 
-(defun tell-suspended (suspension)
-  "Says that the evaluation of this thread waits, which nothing interrupts until it goes on."
+(defun prepare-to-wait (suspension)
+  "What the evaluation of this thread has come to, a tree, when its output is sent."
   (let* ((evaluation (suspension-evaluation suspension))
-         (sink (evaluation-sink evaluation))
          (tree (progn (end-doing (suspension-post suspension))
                       (suspended-tree suspension))))
+    (keep-outcome (evaluation-record evaluation) "suspended" tree)
+    (send-what-waits (evaluation-sink evaluation))
+    tree))
+
+(defun tell-suspended (suspension tree)
+  "Says TREE: that the evaluation of this thread waits, which nothing interrupts until it goes on."
+  (let ((evaluation (suspension-evaluation suspension)))
     (setf (entry-call (evaluation-entry evaluation)) nil
           *interrupted* nil
           *diagnostics* '())
-    (keep-outcome (evaluation-record evaluation) "suspended" tree)
-    (send-what-waits sink)
     (touch suspension)
-    (send-message sink (object "suspended" tree))))
+    (send-message (evaluation-sink evaluation) (object "suspended" tree))))
 
-(defun wait-at (suspension)
-  "Does what others ask for, until it is decided how SUSPENSION, or one that it stands on, goes on:
-a function that does it."
-  (loop with post = (suspension-post suspension)
-        do (let* ((job (call-waiting (lambda ()
-                                       ;; Its owner's keys are not to wait.
-                                       (next-job post (if *owner-waits* 1/50 1/2)))))
-                  (next (if job (do-job post job) (out-of-time suspension))))
-             (when next (return next))
-             (when (and job (job-call job) (not (refused-p (job-result job))))
-               (touch suspension)))))
+(defun wait-at (suspension tell)
+  "Calls TELL, which says that this thread waits. Does what others ask for, until it is decided how
+SUSPENSION, or one that it stands on, goes on: a function that does it."
+  ;; From the moment that others know of it, a break here finds the wait, or is held until then.
+  (holding-interrupts
+    (funcall tell)
+    (loop with post = (suspension-post suspension)
+          do (let* ((job (next-job post (if *owner-waits* 1/50 1/2))) ; its owner's keys do not wait
+                    (next (if job (do-job post job) (out-of-time suspension))))
+               (when next (return next))
+               (when (and job (job-call job) (not (refused-p (job-result job))))
+                 (touch suspension))))))
 
 (defun call-waiting (function)
-  "The value of FUNCTION, which waits; NIL where a condition comes to this thread meanwhile that
-nobody handles, such as that a time limit is over: it changes nothing."
+  "The value of FUNCTION, which waits, with interrupts let in; NIL where a condition comes to this
+thread meanwhile that nobody handles, such as that a time limit is over: it changes nothing."
   (catch 'waiting
     (swank/backend:call-with-debugger-hook
      (lambda (condition hook)
@@ -400,7 +409,7 @@ nobody handles, such as that a time limit is over: it changes nothing."
        ;; are, and this one leaves from there.
        (restart-bind ((waiting #'identity :test-function #'leave-swank-debugger))
          ;; It is not ours what is signalled then.
-         (let ((*running-user-code* :waiting)) (funcall function)))))))
+         (let ((*running-user-code* :waiting)) (letting-interrupts-in function)))))))
 
 (defun leave-swank-debugger (condition)
   "Has this thread wait on where Swank's debugger is about to wait in it; else NIL."
