@@ -12,6 +12,7 @@ export interface Slime {
   /** Names and conditions of all debuggers that were opened in this editor. */
   readonly debugged: readonly string[]
   readonly heard: readonly Sexp[]
+  /** Ends the connection and waits for its end. */
   close(): Promise<void>
 }
 
@@ -46,9 +47,11 @@ export async function openSlime(swank: RealSwank): Promise<Slime> {
     async request(form) {
       await connection.rex(form)
     },
+    // Where the client goes first, Swank can kill its own writer while that makes a backtrace of it and asks the dynamic
+    // loader for a name: the loader's lock stays taken, and the image hangs. So Swank is asked to close.
     async close() {
-      connection.end()
-      await connection.closed
+      const close = [symbol('swank::close-connection'), symbol('swank::*emacs-connection*'), null, null]
+      await Promise.all([connection.closed, connection.rex(close).catch(() => {})])
     },
   }
 }
