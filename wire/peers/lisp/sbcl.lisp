@@ -632,7 +632,8 @@ of its name."
 
 (define-implementation call-holding-interrupts (function)
   (sb-sys:without-interrupts
-    (funcall function (lambda (interruptible) (sb-sys:with-local-interrupts (funcall interruptible))))))
+    (funcall function (lambda (interruptible)
+                        (sb-sys:with-local-interrupts (funcall interruptible))))))
 
 (define-implementation call-with-thread-name (name function)
   (let ((own (sb-thread:thread-name sb-thread:*current-thread*)))
