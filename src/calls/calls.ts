@@ -11,7 +11,7 @@ import { ALL_OF_GROUP } from '../kernels/refusals.ts'
 import { type Checked, type Registry, validate } from '../registry/registry.ts'
 import type { Leases } from '../suspensions/leases.ts'
 import { bounded, codeOf, enveloped, noticed } from './answer.ts'
-import { forgetChoices } from './caller-kernels.ts'
+import { Choices } from './caller-kernels.ts'
 import type { CallRequest, Calls } from './contract.ts'
 import { faultOf } from './faults.ts'
 import { GroupRun } from './group-run.ts'
@@ -20,7 +20,7 @@ import { plannedCall } from './planned-call.ts'
 import * as refusals from './refusals.ts'
 import { type Place, Run, type RunOptions } from './run.ts'
 
-export type CallsOptions = Omit<RunOptions, 'planned' | 'jobs' | 'chosen' | 'lately' | 'admitted'>
+export type CallsOptions = Omit<RunOptions, 'planned' | 'jobs' | 'choices'>
 
 /** Calls of one caller that may be under way, jobs included. */
 const MOST_PENDING = 32
@@ -37,12 +37,11 @@ export function openCalls(options: CallsOptions): Calls {
   /** Callers whose connections have ended, while calls of theirs go on. */
   const gone = new Set<string>()
   const lives = openLives(clock)
+  const choices = new Choices()
   const all: RunOptions = {
     ...options,
     jobs,
-    chosen: new Map(),
-    lately: new Map(),
-    admitted: new Set(),
+    choices,
     planned: plannedCall,
   }
   const withNoticesFor = openNotices(registry, leases)
@@ -61,7 +60,7 @@ export function openCalls(options: CallsOptions): Calls {
       if (left > 0) pending.set(id, left)
       else {
         pending.delete(id)
-        if (gone.delete(id)) forgetChoices(all, id)
+        if (gone.delete(id)) choices.forget(id)
       }
       once.end(run)
     })
@@ -128,7 +127,7 @@ export function openCalls(options: CallsOptions): Calls {
       }
     },
     left(connection) {
-      forgetChoices(all, connection)
+      choices.forget(connection)
       for (const id of pending.keys()) if (id === connection || id.startsWith(`${connection} `)) gone.add(id)
     },
     busy: () => [...pending.values()].reduce((sum, count) => sum + count, 0),
