@@ -16,7 +16,7 @@ import {
 } from '../../tools/contract.ts'
 import type { Tool } from '../../tools/define.ts'
 import type { Envelope, Outcome } from '../../tools/outcome.ts'
-import type { CallId, Kernel, Question } from '../../wire/kernel.ts'
+import type { Ability, CallId, Kernel, Question } from '../../wire/kernel.ts'
 import { LightSignal, type Signal, unlessAborted } from '../../wire/signal.ts'
 import type { Approvals } from '../approvals/contract.ts'
 import type { Arguments } from '../approvals/plan.ts'
@@ -675,10 +675,15 @@ export class Run {
     for (;;) {
       const outcome = await this.#attempt(run, place)
       const isMissing = outcome.type === 'failed' && outcome.error.code === 'not_found'
-      if (!isMissing || this.cancelled || place === undefined) return outcome
+      if (!isMissing || !this.#isOfCode || this.cancelled || place === undefined) return outcome
       if (!this.options.kernels.mayBeLoading(place.name)) return outcome
       await new Promise(resolve => setTimeout(resolve, LOADING_MS))
     }
+  }
+
+  /** It asks for what loading code can bring. */
+  get #isOfCode(): boolean {
+    return !this.tool.needs.some(need => OF_A_PROCESS.includes(need))
   }
 
   async #attempt(run: Attempt, place: Place | undefined): Promise<Outcome> {
@@ -777,6 +782,9 @@ export class Run {
 }
 
 const NO_PATHS: readonly string[] = []
+
+/** What a process comes to have while it runs: what has just begun has none. */
+const OF_A_PROCESS: readonly Ability[] = ['suspensions', 'traces', 'last_error']
 
 /** How often a program that has just begun is looked into again, in ms. */
 const LOADING_MS = 100
