@@ -71,7 +71,9 @@ async function comesToShow(expected: RegExp, tool: string, args: Readonly<Record
   await until(async () => {
     last = (await asked(tool, args)).text
     return expected.test(last)
-  }, `${tool} to show ${expected}`)
+  }, `${tool} to show ${expected}`).catch(({ message }) => {
+    throw new Error(`${message}; it showed: ${last}; the server said: ${server?.so.stderr}`)
+  })
   return last
 }
 
