@@ -173,10 +173,7 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
     serveMcp: connection =>
       hosts.whileBridged(connection.session.options, async ({ origin, doubt }) => {
         // The package of MCP takes more memory than all the rest of an idle daemon's code.
-        const [{ serveMcp }, { livingOf }] = await Promise.all([
-          import('./front/mcp.ts'),
-          import('./front/tool-list.ts'),
-        ])
+        const { livingOf, serveMcp } = await import('./front/mcp.ts')
         const { id, root } = connection.session
         const gone = leases.came({ id, root, kind: 'mcp', origin })
         await serveMcp({

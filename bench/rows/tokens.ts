@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { toldWithin } from '../../src/calls/answer.ts'
-import { listedFor, livingOf } from '../../src/front/tool-list.ts'
+import { listedFor, livingOf } from '../../src/front/mcp.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { startProgram } from '../../test/support/program.ts'
 import { venvPython } from '../../test/support/runtimes.ts'

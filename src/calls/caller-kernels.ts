@@ -1,37 +1,62 @@
 import type { CallerKernels } from '../../tools/contract.ts'
-import type { Kernels } from '../kernels/kernels.ts'
+import type { Tool } from '../../tools/define.ts'
+import { mayBeForAll } from '../../tools/group.ts'
+import type { Attachable, Kernels, Wanted } from '../kernels/kernels.ts'
+import type { Checked } from '../registry/registry.ts'
 import type { Caller } from './contract.ts'
 import { kernelFault } from './faults.ts'
 
-/** What callers have chosen, for as long as they are connected. */
-export interface Choices {
-  /** By caller: the kernel that it has chosen for its calls without a name. */
-  readonly chosen: Map<string, string>
-  /** By caller: where its last call went that named no kernel. */
-  readonly lately: Map<string, string>
-  /** Kernels of other projects that a person or a rule let a caller attach to: see `admission`. */
-  readonly admitted: Set<string>
+/** What a caller has chosen. */
+interface Choice {
+  /** The kernel for its calls without a name. */
+  readonly chosen?: string
+  /** Where its last call went that named no kernel. */
+  readonly lately?: string
+  /** Kernels of other projects that a person or a rule let it attach to: see `admission`. */
+  readonly admitted?: readonly string[]
 }
 
-interface CallerKernelsOptions extends Choices {
+type WhoChooses = Pick<Caller, 'id'>
+
+/** What callers have chosen, for as long as they are connected. */
+export class Choices {
+  readonly #byCaller = new Map<string, Choice>()
+
+  of({ id }: WhoChooses): Choice {
+    return this.#byCaller.get(id) ?? {}
+  }
+
+  set({ id }: WhoChooses, choice: Choice): void {
+    this.#byCaller.set(id, { ...this.#byCaller.get(id), ...choice })
+  }
+
+  /** What was chosen over a connection ends with it. Clients of one connection bear its name, and may add their own. */
+  forget(connection: string): void {
+    for (const id of this.#byCaller.keys())
+      if (id === connection || id.startsWith(`${connection} `)) this.#byCaller.delete(id)
+  }
+}
+
+/** That kernel of that project may be named; one that bears its name later, in another project, is not meant. */
+const admission = (kernel: string, root: string): string => `${kernel} ${root}`
+
+interface CallerKernelsOptions {
+  readonly choices: Choices
   readonly kernels: Pick<Kernels, 'project' | 'choose' | 'rootsOf'>
   readonly caller: Caller
 }
 
 /** The kernels of the caller's project, for tools that are about them. */
-export function callerKernels({
-  kernels,
-  chosen,
-  lately,
-  admitted,
-  caller,
-}: CallerKernelsOptions): CallerKernels {
+export function callerKernels({ kernels, choices, caller }: CallerKernelsOptions): CallerKernels {
   return {
-    list: () => kernels.project(caller.root, chosen.get(caller.id) ?? lately.get(caller.id)),
+    list: () => {
+      const { chosen, lately } = choices.of(caller)
+      return kernels.project(caller.root, chosen ?? lately)
+    },
     choose: async (name, { elsewhere }) => {
       try {
         const choice = await kernels.choose(name, { root: caller.root, elsewhere })
-        if (choice.type === 'chosen') chosen.set(caller.id, choice.kernel.name)
+        if (choice.type === 'chosen') choices.set(caller, { chosen: choice.kernel.name })
         if (choice.type === 'chosen' && elsewhere) admit(choice.kernel.name)
         return choice
       } catch (error) {
@@ -45,18 +70,59 @@ export function callerKernels({
   /** A person, or a rule, has let the caller attach to a kernel wherever it is. */
   function admit(kernel: string): void {
     const [root] = kernels.rootsOf(kernel)
-    if (root !== undefined && root !== caller.root) admitted.add(admission(caller, kernel, root))
+    if (root === undefined || root === caller.root) return
+    const { admitted = [] } = choices.of(caller)
+    choices.set(caller, { admitted: [...new Set([...admitted, admission(kernel, root)])] })
   }
 }
 
-/** That caller may name that kernel of that project; one that bears its name later, in another project, is not meant. */
-export const admission = ({ id }: Pick<Caller, 'id'>, kernel: string, root: string): string =>
-  `${id} ${kernel} ${root}`
-
-/** What was chosen over a connection ends with it. Clients of one connection bear its name, and may add their own. */
-export function forgetChoices({ chosen, lately, admitted }: Choices, connection: string): void {
-  const isOf = (key: string) => key === connection || key.startsWith(`${connection} `)
-  for (const names of [chosen, lately])
-    for (const caller of names.keys()) if (isOf(caller)) names.delete(caller)
-  for (const admission of admitted) if (isOf(admission)) admitted.delete(admission)
+/** A call, as far as it says which kernel it is for. */
+interface Addressed {
+  readonly options: {
+    readonly choices: Choices
+    readonly kernels: Pick<Kernels, 'rootsOf' | 'attachable'>
+  }
+  readonly caller: Caller
+  readonly tool: Tool
+  readonly checked: Checked
+  readonly patienceMs: number
+  /** Whether the call could look into that kernel, if it named it. */
+  mayLook(kernel: string): boolean
 }
+
+/** Which kernel a call is for. */
+export function wantedBy(call: Addressed): Wanted {
+  const { caller, options, patienceMs, tool, checked } = call
+  const { root, env } = caller
+  const { chosen, lately } = options.choices.of(caller)
+  const byPerson = isByPerson(caller)
+  const wanted = { name: checked.kernel, root, env, chosen, lately, patienceMs, byPerson }
+  if (tool.starts) return wanted
+  const forAll = mayBeForAll(tool, tool.level)
+  return { ...wanted, onlyLiving: true, mayName: name => call.mayLook(name), mayBeForAll: forAll }
+}
+
+/** What a call would attach to. */
+export function targetOf({ tool, checked, caller, options }: Addressed): Attachable | undefined {
+  const name = tool.attaches === undefined ? undefined : checked.args[tool.attaches]
+  return typeof name === 'string' ? options.kernels.attachable(name, caller.root) : undefined
+}
+
+/** The projects besides the caller's own that the kernel belongs to, or what the call would attach to. */
+export function rootsBeside(call: Addressed, kernel: string | null): readonly string[] {
+  const { caller, options } = call
+  const roots = kernel === null ? (targetOf(call)?.roots ?? []) : options.kernels.rootsOf(kernel)
+  return roots.filter(root => root !== caller.root)
+}
+
+/**
+ * The project whose kernel it is, where that is another one, the caller is no person who sits or was seen at a terminal,
+ * and nobody has let it in.
+ */
+export function elsewhereOf({ caller, options }: Addressed, kernel: string | null): string | undefined {
+  const [root] = kernel === null ? [] : options.kernels.rootsOf(kernel)
+  if (kernel === null || root === undefined || root === caller.root || isByPerson(caller)) return undefined
+  return options.choices.of(caller).admitted?.includes(admission(kernel, root)) ? undefined : root
+}
+
+const isByPerson = ({ seat, isPerson }: Caller) => seat?.() !== undefined || isPerson?.() === true

@@ -11,7 +11,7 @@ import { ALL_OF_GROUP } from '../kernels/refusals.ts'
 import { type Checked, type Registry, validate } from '../registry/registry.ts'
 import type { Leases } from '../suspensions/leases.ts'
 import { bounded, codeOf, enveloped, noticed } from './answer.ts'
-import { forgetChoices } from './caller-kernels.ts'
+import { Choices } from './caller-kernels.ts'
 import type { CallRequest, Calls } from './contract.ts'
 import { faultOf } from './faults.ts'
 import { GroupRun } from './group-run.ts'
@@ -20,7 +20,7 @@ import { plannedCall } from './planned-call.ts'
 import * as refusals from './refusals.ts'
 import { type Place, Run, type RunOptions } from './run.ts'
 
-export type CallsOptions = Omit<RunOptions, 'planned' | 'jobs' | 'chosen' | 'lately' | 'admitted'>
+export type CallsOptions = Omit<RunOptions, 'planned' | 'jobs' | 'choices'>
 
 /** Calls of one caller that may be under way, jobs included. */
 const MOST_PENDING = 32
@@ -36,13 +36,12 @@ export function openCalls(options: CallsOptions): Calls {
   const pending = new Map<string, number>()
   /** Callers whose connections have ended, while calls of theirs go on. */
   const gone = new Set<string>()
-  const lives = openLives(clock)
+  const lives = openLives()
+  const choices = new Choices()
   const all: RunOptions = {
     ...options,
     jobs,
-    chosen: new Map(),
-    lately: new Map(),
-    admitted: new Set(),
+    choices,
     planned: plannedCall,
   }
   const withNoticesFor = openNotices(registry, leases)
@@ -61,7 +60,7 @@ export function openCalls(options: CallsOptions): Calls {
       if (left > 0) pending.set(id, left)
       else {
         pending.delete(id)
-        if (gone.delete(id)) forgetChoices(all, id)
+        if (gone.delete(id)) choices.forget(id)
       }
       once.end(run)
     })
@@ -128,7 +127,7 @@ export function openCalls(options: CallsOptions): Calls {
       }
     },
     left(connection) {
-      forgetChoices(all, connection)
+      choices.forget(connection)
       for (const id of pending.keys()) if (id === connection || id.startsWith(`${connection} `)) gone.add(id)
     },
     busy: () => [...pending.values()].reduce((sum, count) => sum + count, 0),
@@ -309,7 +308,7 @@ function openNotices(
 const CALLERS = 1_000
 
 /** Which life of which program each caller has met last. */
-function openLives(clock: Pick<Clock, 'now'>) {
+function openLives() {
   const met = new Map<string, Map<string, Met>>()
 
   /** What to tell the caller once, where it comes to a program, or another process has taken the place of the one it knows. */
@@ -318,13 +317,7 @@ function openLives(clock: Pick<Clock, 'now'>) {
     const known = met.get(caller.id) ?? new Map<string, Met>()
     const before = known.get(place.name)
     if (before?.epoch === epoch) return undefined
-    known.set(place.name, {
-      epoch,
-      pid,
-      since: clock.now(),
-      isSuccessor: before !== undefined,
-      isTold: false,
-    })
+    known.set(place.name, { epoch, pid, isTold: false })
     met.set(caller.id, known)
     const [oldest = caller.id] = met.keys()
     if (met.size > CALLERS) met.delete(oldest)
@@ -337,12 +330,10 @@ function openLives(clock: Pick<Clock, 'now'>) {
     return isSaid ? undefined : `Calls without a kernel go to ${place.name} (process ${pid}).`
   }
 
-  /** What lives may have failed to begin all the same: a reloader keeps the process of a program that does not load. */
-  async function broken({ caller, tool }: Run, { name, kernel }: Place, ok: boolean) {
+  /** Why a call may have failed in what lives: a reloader keeps the process of a program that does not load. */
+  async function broken({ caller, tool }: Run, { name, kernel }: Place) {
     const known = met.get(caller.id)?.get(name)
     if (known === undefined || known.isTold || !kernel.identity.abilities.has('errors')) return undefined
-    const begins = known.isSuccessor && clock.now() - known.since < BEGINS_MS
-    if (ok && !begins) return undefined
     const looked = await kernel
       .look('errors', { count: PROGRAM_ERRORS }, { deadlineMs: LOOK_MS })
       .catch(() => undefined)
@@ -358,7 +349,8 @@ function openLives(clock: Pick<Clock, 'now'>) {
   return {
     async told(run: Run, place: Place, ok: boolean): Promise<readonly string[]> {
       if (place.kernel.identity.attached !== true) return []
-      return [changed(run, place), await broken(run, place, ok)].filter(one => one !== undefined)
+      const notices = [changed(run, place), ok ? undefined : await broken(run, place)]
+      return notices.filter(one => one !== undefined)
     },
   }
 }
@@ -367,15 +359,9 @@ function openLives(clock: Pick<Clock, 'now'>) {
 interface Met {
   readonly epoch: string
   readonly pid: number | undefined
-  readonly since: number
-  /** It has taken the place of another process. */
-  readonly isSuccessor: boolean
   /** An error of the program that nothing caught has been told of. */
   isTold: boolean
 }
-
-/** How long a successor is asked whether it failed to begin, in ms. */
-const BEGINS_MS = 10_000
 
 const PROGRAM_ERRORS = 5
 

@@ -15,9 +15,8 @@ import {
   type ToolContext,
 } from '../../tools/contract.ts'
 import type { Tool } from '../../tools/define.ts'
-import { mayBeForAll } from '../../tools/group.ts'
 import type { Envelope, Outcome } from '../../tools/outcome.ts'
-import type { CallId, Kernel, Question } from '../../wire/kernel.ts'
+import type { Ability, CallId, Kernel, Question } from '../../wire/kernel.ts'
 import { LightSignal, type Signal, unlessAborted } from '../../wire/signal.ts'
 import type { Approvals } from '../approvals/contract.ts'
 import type { Arguments } from '../approvals/plan.ts'
@@ -34,7 +33,14 @@ import type { Checked, Registry } from '../registry/registry.ts'
 import type { Leases } from '../suspensions/leases.ts'
 import { openOutput, type TextStore, type TextStores } from '../text/texts.ts'
 import { bounded, codeOf, enveloped, type FinalOutcome, noticed, noticeOf } from './answer.ts'
-import { admission, type Choices, callerKernels } from './caller-kernels.ts'
+import {
+  type Choices,
+  callerKernels,
+  elsewhereOf,
+  rootsBeside,
+  targetOf,
+  wantedBy,
+} from './caller-kernels.ts'
 import type { CallEvent, Caller, CallRequest } from './contract.ts'
 import { faultOf, kernelFault, withdrawn } from './faults.ts'
 import type { JobBook, TrackedJob } from './jobs.ts'
@@ -144,7 +150,8 @@ export class ContextOnKernel extends Context implements KernelContext {
 }
 
 /** What all calls of a daemon have in common. */
-export interface RunOptions extends Choices {
+export interface RunOptions {
+  readonly choices: Choices
   readonly registry: Registry
   /** Of the package: the tools of another build are other tools. */
   readonly version: string
@@ -401,7 +408,7 @@ export class Run {
   async #rounds(): Promise<Outcome> {
     const { tool, checked } = this
     let level = stricter(tool.level, tool.raise(checked.args))
-    if (this.#target?.elsewhere === true) level = 'dangerous'
+    if (targetOf(this)?.elsewhere === true) level = 'dangerous'
     let because = 'its arguments ask for more than a look'
     for (;;) {
       const outcome = await this.#round(level, because)
@@ -453,7 +460,7 @@ export class Run {
     const found = this.#place
     const missing = this.placed() ? undefined : await this.findPlace()
     if (missing !== undefined) return this.noted(missing, passed)
-    if (found === undefined && this.#rootsBeside().length > 0) {
+    if (found === undefined && rootsBeside(this, this.kernelName).length > 0) {
       // Only now it is known whose kernel it is.
       const again = this.judge({ level, paths })
       if (again.decision === 'deny') return this.noted(again.refusal, { level, decision: 'deny' })
@@ -550,7 +557,7 @@ export class Run {
     how: { readonly fresh?: boolean; readonly kernel?: string | null } = {},
   ): Rules {
     const { fresh = false, kernel = this.kernelName } = how
-    const roots = this.#rootsBeside(kernel)
+    const roots = rootsBeside(this, kernel)
     return this.options.policy.rulesFor(this.caller.root, {
       fresh,
       paths,
@@ -558,37 +565,21 @@ export class Run {
     })
   }
 
-  /** What the call would attach to. */
-  get #target() {
-    const { tool, checked, caller, options } = this
-    const name = tool.attaches === undefined ? undefined : checked.args[tool.attaches]
-    return typeof name === 'string' ? options.kernels.attachable(name, caller.root) : undefined
-  }
-
-  /** The projects besides the caller's own that the kernel belongs to, or what the call would attach to. */
-  #rootsBeside(kernel: string | null = this.kernelName): readonly string[] {
-    const { caller, options } = this
-    const roots = kernel === null ? (this.#target?.roots ?? NO_PATHS) : options.kernels.rootsOf(kernel)
-    return roots.filter(root => root !== caller.root)
-  }
-
-  /**
-   * The project whose kernel it is, where that is another one, the caller is no person who sits or was seen at a terminal,
-   * and nobody has let it in.
-   */
+  /** The project whose kernel it is, where the caller is not at home there and was not let in. */
   get elsewhere(): string | undefined {
-    const { caller, kernelName, options } = this
-    const [root] = kernelName === null ? [] : options.kernels.rootsOf(kernelName)
-    if (kernelName === null || root === undefined || root === caller.root) return undefined
-    if (isByPerson(caller)) return undefined
-    return options.admitted.has(admission(caller, kernelName, root)) ? undefined : root
+    return elsewhereOf(this, this.kernelName)
+  }
+
+  /** As a rule can name it: the kernel that it is for, or what it would attach to. */
+  get #ruledKernel(): string | null {
+    return this.kernelName ?? targetOf(this)?.name ?? null
   }
 
   /** What the gate says, by the rules that hold now. A policy that cannot be relied on denies all but looking. */
   judge(
     { level, paths, effects }: CallFacts,
     policy: Rules = this.policyOn(paths),
-    kernel: string | null = this.kernelName ?? this.#target?.name ?? null,
+    kernel: string | null = this.#ruledKernel,
   ): Judgement {
     const { tool } = this
     if (policy.problem !== undefined && level !== 'safe')
@@ -607,7 +598,7 @@ export class Run {
   /** That somebody would have to be asked, and nobody can be. `paths` are real ones, as far as they are known. */
   unavailable(judged: CallFacts & Pick<refusals.JudgedCall, 'verdict' | 'policy'>): Refusal {
     const { tool, caller, options } = this
-    const kernel = this.kernelName ?? this.#target?.name ?? null
+    const kernel = this.#ruledKernel
     const { level, verdict, policy, paths = tool.paths } = judged
     const root = options.files.realPath({ root: caller.root, path: caller.root })
     const inside = paths.length > 0 && tool.paths.every(({ confined }) => confined)
@@ -636,7 +627,7 @@ export class Run {
 
   /** Further calls of this caller that name no kernel go there too, whatever begins to listen besides. */
   #went({ name }: Place): void {
-    if (this.checked.kernel === undefined) this.options.lately.set(this.caller.id, name)
+    if (this.checked.kernel === undefined) this.options.choices.set(this.caller, { lately: name })
   }
 
   /** Finds the kernel, or has it started unless only a living one will do. Answers why there is none. */
@@ -664,14 +655,7 @@ export class Run {
 
   /** Which kernel it is for. */
   wanted(): Wanted {
-    const { caller, options, patienceMs, tool, checked } = this
-    const { root, env } = caller
-    const [chosen, lately] = [options.chosen.get(caller.id), options.lately.get(caller.id)]
-    const byPerson = isByPerson(caller)
-    const wanted = { name: checked.kernel, root, env, chosen, lately, patienceMs, byPerson }
-    if (tool.starts) return wanted
-    const forAll = mayBeForAll(tool, tool.level)
-    return { ...wanted, onlyLiving: true, mayName: name => this.mayLook(name), mayBeForAll: forAll }
+    return wantedBy(this)
   }
 
   /** The kernels of the project besides, as far as the call could have looked into them by their names. */
@@ -691,10 +675,15 @@ export class Run {
     for (;;) {
       const outcome = await this.#attempt(run, place)
       const isMissing = outcome.type === 'failed' && outcome.error.code === 'not_found'
-      if (!isMissing || this.cancelled || place === undefined) return outcome
+      if (!isMissing || !this.#isOfCode || this.cancelled || place === undefined) return outcome
       if (!this.options.kernels.mayBeLoading(place.name)) return outcome
       await new Promise(resolve => setTimeout(resolve, LOADING_MS))
     }
+  }
+
+  /** It asks for what loading code can bring. */
+  get #isOfCode(): boolean {
+    return !this.tool.needs.some(need => OF_A_PROCESS.includes(need))
   }
 
   async #attempt(run: Attempt, place: Place | undefined): Promise<Outcome> {
@@ -794,7 +783,8 @@ export class Run {
 
 const NO_PATHS: readonly string[] = []
 
+/** What a process comes to have while it runs: what has just begun has none. */
+const OF_A_PROCESS: readonly Ability[] = ['suspensions', 'traces', 'last_error']
+
 /** How often a program that has just begun is looked into again, in ms. */
 const LOADING_MS = 100
-
-const isByPerson = ({ seat, isPerson }: Caller) => seat?.() !== undefined || isPerson?.() === true

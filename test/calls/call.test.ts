@@ -248,6 +248,25 @@ test('what a person put in place of the arguments does not begin again with thos
   assert.match(error.message, 'more than it was approved for: it runs code. Nothing ran.')
 })
 
+test('a name that is missing in a program that has just begun is asked for again, and a suspended evaluation is not', async () => {
+  const kernel = new FakeKernel()
+  let times = 0
+  const kernels = {
+    resolve: async () => ({ name: 'main', kernel }),
+    mayBeLoading: () => times++ < 2,
+  }
+  const { run } = rig({ options: { kernels } })
+  assert.is(errorOf(await run('inspect', { expr: 'unheard_of' })).code, 'not_found')
+  assert.equal([kernel.asked.length, times], [3, 3])
+  times = 0
+  for (const [tool, args] of [
+    ['debug_state', { suspension: 's1' }],
+    ['untrace_function', { tracepoint: 't1' }],
+  ] as const)
+    assert.is(errorOf(await run(tool, args)).code, 'not_found')
+  assert.is(times, 0)
+})
+
 test('a call that rises goes through gate and journal again, and is told its level', async () => {
   let asked = 0
   const { tool, ran } = toolAt('safe', {

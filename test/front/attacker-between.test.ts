@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Envelope } from '../../tools/outcome.ts'
-import { IMAGO, openScene } from '../support/attacking.ts'
+import { asMcpClient, openScene } from '../support/attacking.ts'
 import { assert, suite } from '../support/harness.ts'
 
 /**
@@ -74,16 +74,7 @@ test('by the client protocol, kernels, jobs and handles of another project are n
 })
 
 test('over MCP, kernels, jobs and handles of another project are not told, read or interrupted (threat 9)', async () => {
-  const server = scene.lets([...IMAGO, 'mcp', '--profile', 'full'], { cwd: elsewhere })
-  let id = 0
-  const asks = async (method: string, params: unknown) => {
-    server.write(`${JSON.stringify({ jsonrpc: '2.0', id: ++id, method, params })}\n`)
-    await server.says(new RegExp(`"id":${id}\\b.*\n|.*"jsonrpc":"2.0","id":${id}}\n`))
-    return server.so.text.split('\n').find(line => JSON.parse(line || '{}').id === id) ?? ''
-  }
-  const clientInfo = { name: 'a-host', version: '1' }
-  await asks('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo })
-  server.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+  const asks = await asMcpClient(scene, { cwd: elsewhere })
   for (const [tool, args, code] of GUESSES) {
     const said = await asks('tools/call', { name: tool, arguments: args })
     if (code === 'ok') assert.not.match(said, '"isError":true')

@@ -2,7 +2,16 @@ import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Envelope } from '../../tools/outcome.ts'
-import { addressOf, codeOf, IMAGO, INTRUDER, journalOf, openScene, textOf } from '../support/attacking.ts'
+import {
+  addressOf,
+  asMcpClient,
+  codeOf,
+  IMAGO,
+  INTRUDER,
+  journalOf,
+  openScene,
+  textOf,
+} from '../support/attacking.ts'
 import { assert, suite } from '../support/harness.ts'
 import { startProgram } from '../support/program.ts'
 import { hello, RawClient } from '../support/raw-client.ts'
@@ -165,20 +174,7 @@ test('an attacker in a kernel that has another program start things succeeds whi
 const ARGS = { path: 'theirs.txt', content: 'theirs\n' }
 
 test('over MCP, approval-like arguments, tools and methods approve nothing (threat 6)', async () => {
-  const server = scene.lets([...IMAGO, 'mcp', '--profile', 'full'])
-  let id = 0
-  const asks = async (method: string, params: unknown) => {
-    server.write(`${JSON.stringify({ jsonrpc: '2.0', id: ++id, method, params })}\n`)
-    await server.says(new RegExp(`"id":${id}\\b.*\n|.*"jsonrpc":"2.0","id":${id}}\n`))
-    return server.so.text.split('\n').find(line => JSON.parse(line || '{}').id === id) ?? ''
-  }
-  const clientInfo = { name: 'a-host', version: '1' }
-  await asks('initialize', {
-    protocolVersion: '2025-11-25',
-    capabilities: {},
-    clientInfo,
-  })
-  server.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+  const asks = await asMcpClient(scene)
   const tool = (more: object) => asks('tools/call', { name: 'write_file', arguments: ARGS, ...more })
   assert.match(await tool({ _meta: { approved: true, role: 'approver' } }), 'approval_unavailable')
   assert.match(await tool({ approved: true, requestState: 'approved' }), 'approval_unavailable')

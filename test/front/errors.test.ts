@@ -1,16 +1,17 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { onlyEnvelope } from '../support/envelopes.ts'
 import { assert, suite } from '../support/harness.ts'
-import { type Program, startProgram } from '../support/program.ts'
+import { startProgram } from '../support/program.ts'
 import { openRig, type Rig, until } from '../support/rig.ts'
+import { openShop, type Shop } from '../support/shop.ts'
 
 /** `imago errors`, and what a model is told, of a real program that fails while it runs. */
 const test = suite('errors of a program', { limitMs: 60_000 })
 
-/** Its thread fails with each word of a file, in a logger that does not propagate or uncaught, and tells of its hooks. */
+/** It fails with each order, in a logger that does not propagate or uncaught, and tells of its hooks. */
 const SHOP = `
-import logging, os, sys, threading, time
+import logging, sys
 quiet = logging.getLogger('quiet')
 quiet.addHandler(logging.NullHandler())
 quiet.propagate = False
@@ -22,54 +23,39 @@ def weigh(item):
     return {'tea': 100}[item]
 
 def sell(item):
+    if item == 'cake':
+        failed = threading.Thread(target=weigh, args=(item,), name='till')
+        failed.start()
+        failed.join()
+        return
     try:
         price(item)
     except KeyError:
         quiet.exception('could not sell %s', item)
 
-def watch():
-    done = 0
-    while True:
-        if not os.path.exists('hooks'):
-            with open('told', 'w') as file:
-                file.write(str([sys.excepthook is sys.__excepthook__, logging.getLogRecordFactory() is logging.LogRecord]))
-            os.replace('told', 'hooks')
-        orders = open('orders').read().split() if os.path.exists('orders') else []
-        for item in orders[done:]:
-            if item == 'cake':
-                failed = threading.Thread(target=weigh, args=(item,), name='till')
-                failed.start()
-                failed.join()
-            else:
-                sell(item)
-        done = len(orders)
-        time.sleep(0.01)
-
-threading.Thread(target=watch, daemon=True, name='orders').start()
+def rest():
+    if not os.path.exists('hooks'):
+        with open('told', 'w') as file:
+            file.write(str([sys.excepthook is sys.__excepthook__, logging.getLogRecordFactory() is logging.LogRecord]))
+        os.replace('told', 'hooks')
 `
 
 let rig: Rig
-let program: Program
+let shop: Shop
 
 test.before(async () => {
   rig = openRig()
-  program = await startProgram({
-    folder: rig.project,
-    runtimeDir: rig.paths.runtimeDir,
-    name: 'shop',
-    source: SHOP,
-  })
+  shop = await openShop(rig, SHOP)
   assert.is((await rig.imago(['attach', 'shop'])).code, 0)
 })
 test.after(async () => {
-  program?.signal('SIGKILL')
-  await program?.ended
+  await shop?.close()
   await rig.close()
 })
 
 /** Has it fail so, and waits until Imago has seen as many errors. */
 async function fail(orders: string, lines: number): Promise<void> {
-  writeFileSync(join(rig.project, 'orders'), orders)
+  await shop.order(orders)
   await until(
     async () => (await rig.imago(['errors'])).stdout.split('#').length - 1 === lines,
     'the errors to be seen',
@@ -91,8 +77,8 @@ test('the lists of kernels say that the errors of the program are noted', async 
 })
 
 test('each error is a line with number, time, where, what and how often, oldest first, and what callers evaluate is none', async () => {
-  await fail('cake ', 1)
-  await fail('cake pie pie ', 2)
+  await fail('cake', 1)
+  await fail('cake pie pie', 2)
   await rig.imago(['call', 'eval_expr', '{"expr":"price(1)"}'])
   await until(async () => (await rig.imago(['errors'])).stdout.includes('(2 times)'), 'both pies')
   const { code, stdout } = await rig.imago(['errors', '--kernel', 'shop'])
@@ -146,7 +132,7 @@ test('--follow tells what is there and then what comes, until Ctrl-C, and --json
   const [plain, json] = [rig.begin(['errors', '--follow']), rig.begin(['errors', '--follow', '--json'])]
   await plain.says(/#1 .*\n#3 .*\n/)
   await json.says(/"number":1,.*\n.*"number":3,.*\n/)
-  writeFileSync(join(rig.project, 'orders'), 'cake pie pie cake ')
+  await shop.order('cake pie pie cake')
   await plain.says(/\n#4 .*thread till {2}KeyError: 'cake' {2}\(2 times\)\n/)
   await json.says(/\n\{"number":4,.*"times":2.*\}\n/)
   for (const one of [plain, json]) one.child.kill('SIGINT')
@@ -198,8 +184,7 @@ test('detaching puts the hooks of the program back, and attaching notes errors a
   const before = (await rig.imago(['errors', '--kernel', 'shop'])).stdout
   await rig.imago(['detach', 'shop'])
   assert.is(await hooksAreTheirOwn(), '[True, True]')
-  writeFileSync(join(rig.project, 'orders'), 'cake pie pie cake bread ')
-  await hooksAreTheirOwn()
+  await shop.order('cake pie pie cake bread')
   await rig.imago(['attach', 'shop'])
   assert.is(await hooksAreTheirOwn(), '[False, False]')
   assert.is((await rig.imago(['errors', '--kernel', 'shop'])).stdout, before)

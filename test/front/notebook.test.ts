@@ -88,13 +88,21 @@ test('awaits on the loop of the notebook itself', async () => {
 })
 
 test('is busy while a cell of the person runs: an evaluation waits its turn, and looking works all the while', async () => {
-  await notebook.begin('import time\nfor n in range(20): time.sleep(0.1)')
+  await notebook.begin('import os, time\nn = 1\nwhile not os.path.exists("go"): time.sleep(0.1)\nn = 2')
   await until(
     async () => (await call('threads', { filter: 'MainThread' })).includes('time.sleep(0.1)'),
     'the cell to run',
   )
   assert.match(await call('list_globals', { filter: 'n' }), /^n: int/m)
-  assert.match(await call('eval_expr', { expr: 'n' }), /^19$/m)
+  const client = await rig.connect()
+  const waiting = await client.call({
+    tool: 'eval_expr',
+    args: { expr: 'n', kernel: 'my-orders', patience: 0 },
+  })
+  const { job } = (waiting.ok && waiting.result) as { job: string }
+  writeFileSync(join(rig.project, 'go'), '')
+  const ended = await client.call({ tool: 'job', args: { job, action: 'wait', seconds: 60 } })
+  assert.match(JSON.stringify(ended), '"text":"2"')
 })
 
 test('lets go with %unload_ext, and can be attached again', async () => {

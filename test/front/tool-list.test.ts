@@ -1,6 +1,6 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import type { CallRequest } from '../../src/calls/contract.ts'
-import { listedFor, livingOf } from '../../src/front/tool-list.ts'
+import { listedFor, livingOf } from '../../src/front/mcp.ts'
 import { validate } from '../../src/registry/registry.ts'
 import { PROFILES, type Profile } from '../../tools/contract.ts'
 import { toolError } from '../../tools/outcome.ts'

@@ -1,16 +1,12 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { onlyEnvelope } from '../support/envelopes.ts'
 import { assert, suite } from '../support/harness.ts'
-import { type Program, startProgram } from '../support/program.ts'
 import { openRig, type Rig, until } from '../support/rig.ts'
+import { openShop, type Shop } from '../support/shop.ts'
 
 /** What a person types instead of JSON: commands that are a call of one tool, and `name=value`. */
 const test = suite('typed calls', { limitMs: 60_000 })
 
-/** It sells what stands in a file, each line once. */
 const SHOP = `
-import os, threading, time
 prices = {'tea': 2, 'cake': 5}
 
 def total(item, count):
@@ -19,36 +15,22 @@ def total(item, count):
 def cycle(item):
     return total(item, 3)
 
-def watch():
-    done = 0
-    while True:
-        orders = open('orders').read().split() if os.path.exists('orders') else []
-        for item in orders[done:]:
-            try:
-                total(item, 3)
-            except KeyError:
-                pass
-        done = len(orders)
-        time.sleep(0.01)
-
-threading.Thread(target=watch, daemon=True, name='orders').start()
+def sell(item):
+    try:
+        total(item, 3)
+    except KeyError:
+        pass
 `
 
 let rig: Rig
-let program: Program
+let shop: Shop
 
 test.before(async () => {
   rig = openRig()
-  program = await startProgram({
-    folder: rig.project,
-    runtimeDir: rig.paths.runtimeDir,
-    name: 'shop',
-    source: SHOP,
-  })
+  shop = await openShop(rig, SHOP)
 })
 test.after(async () => {
-  program?.signal('SIGKILL')
-  await program?.ended
+  await shop?.close()
   await rig.close()
 })
 
@@ -158,11 +140,11 @@ test('imago trace answers as the tool does, and --follow prints calls as they en
     rig.begin(['trace', 'total', '--follow', '--json']),
   ]
   await until(() => [plain, json].every(one => one.so.stderr.includes('Ctrl-C')), 'both tracepoints')
-  writeFileSync(join(rig.project, 'orders'), 'tea cake ')
+  await shop.order('tea cake')
   await plain.says(
     /#1 __main__.total\(item='tea', count=3\) → 6, [\s\S]*#2 __main__.total\(item='cake', count=3\) → 15, /,
   )
-  writeFileSync(join(rig.project, 'orders'), 'tea cake pie ')
+  await shop.order('tea cake pie')
   await plain.says(/#3 __main__.total\(item='pie', count=3\) raised KeyError: 'pie'/)
   await json.says(/^\{"number":1,.*\n\{"number":2,.*\n\{"number":3,.*\n$/)
   for (const one of [plain, json]) one.child.kill('SIGINT')
@@ -179,7 +161,7 @@ test('imago trace answers as the tool does, and --follow prints calls as they en
 test('imago trace --follow ends by itself after the calls that were asked for, and says why it cannot trace', async () => {
   const followed = rig.begin(['trace', 'total', 'calls=1', '--follow'])
   await until(() => followed.so.stderr.includes('Ctrl-C'), 'the tracepoint')
-  writeFileSync(join(rig.project, 'orders'), 'tea cake pie cake ')
+  await shop.order('tea cake pie cake')
   const { code, stdout, stderr } = await followed.ended
   assert.is(code, 0)
   assert.match(stdout, /^#1 __main__.total\(item='cake'/)

@@ -1,7 +1,5 @@
-import { once } from 'node:events'
 import { cpSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { DaemonClient } from '../../src/front/client.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
@@ -35,11 +33,18 @@ async function asked(tool: string, args: Readonly<Record<string, unknown>> = {})
 
 const write = (name: string, source: string) => writeFileSync(join(rig.project, name), source)
 
-/** Has such a server run, and waits until it answers; what asks it for a path. */
-async function served(words: (port: number) => readonly string[], path: string) {
-  const port = await freePort()
-  server = rig.begin(['run', '--', venvPython, ...words(port)])
-  const ask = (path: string) => answerOf(port, path)
+/**
+ * Has such a server run at a port of the system's choice, and waits until it answers; what asks it for a path, where it
+ * has said last that it is.
+ */
+async function served(words: readonly string[], path: string) {
+  const begun = rig.begin(['run', '--', venvPython, ...words], { env: { PYTHONUNBUFFERED: '1' } })
+  server = begun
+  const ask = async (path: string) => {
+    const said = [...`${begun.so.stdout}${begun.so.stderr}`.matchAll(/http:\/\/127\.0\.0\.1:(\d+)/g)]
+    const port = said.at(-1)?.[1]
+    return port === undefined ? undefined : answerOf(Number(port), path)
+  }
   await until(async () => (await ask(path)) !== undefined, 'the server to answer')
   return ask
 }
@@ -60,23 +65,15 @@ function answerOf(port: number, path: string): Promise<string | undefined> {
   })
 }
 
-/** A port that nobody has at this moment. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
-
 /** Calls until that is what is shown. */
 async function comesToShow(expected: RegExp, tool: string, args: Readonly<Record<string, unknown>> = {}) {
   let last = ''
   await until(async () => {
     last = (await asked(tool, args)).text
     return expected.test(last)
-  }, `${tool} to show ${expected}`)
+  }, `${tool} to show ${expected}`).catch(({ message }) => {
+    throw new Error(`${message}; it showed: ${last}; the server said: ${server?.so.stderr}`)
+  })
   return last
 }
 
@@ -99,7 +96,7 @@ test('uvicorn --reload: the child that serves is the program, and is followed; a
     ].join('\n')
   write('app.py', app('n * 2'))
   const ask = await served(
-    port => ['-m', 'uvicorn', 'app:app', '--reload', '--reload-delay', '0.1', '--port', String(port)],
+    ['-m', 'uvicorn', 'app:app', '--reload', '--reload-delay', '0.1', '--port', '0'],
     '/total?n=2',
   )
   const listed = await asked('kernels')
@@ -136,7 +133,7 @@ test('of two gunicorn workers the one that was chosen is followed when it is rec
       '',
     ].join('\n'),
   )
-  await served(port => ['-m', 'gunicorn', 'app:app', '-w', '2', '-b', `127.0.0.1:${port}`], '/')
+  await served(['-m', 'gunicorn', 'app:app', '-w', '2', '-b', '127.0.0.1:0'], '/')
   const workers = await comesToShow(/listens[\s\S]*listens/, 'kernels')
   const [first = '', second = ''] = [...workers.matchAll(/^ +(project-\d+) +listens/gm)].map(
     ([, name]) => name,
@@ -194,7 +191,7 @@ test('two gunicorn workers are asked and traced at once; one that is recycled is
     ].join('\n'),
   )
   const words = ['-m', 'gunicorn', 'app:app', '-w', '2', '--max-requests', '1']
-  const ask = await served(port => [...words, '-b', `127.0.0.1:${port}`], '/')
+  const ask = await served([...words, '-b', '127.0.0.1:0'], '/')
   // Its first answer has recycled one of them.
   await until(async () => Object.keys(await pids()).length === 2, 'both to listen')
   assert.match((await asked('threads')).text, 'ask all: {"kernel": "project/*"}')
@@ -252,7 +249,7 @@ test('two gunicorn workers are asked and traced at once; one that is recycled is
 
 test('Django’s runserver: a request that fails is told, and a reload that fails as the error of its thread', async () => {
   cpSync(join(PACKAGE_ROOT, 'examples/demos/web'), rig.project, { recursive: true })
-  const ask = await served(port => ['manage.py', 'runserver', `127.0.0.1:${port}`], '/orders/7')
+  const ask = await served(['manage.py', 'runserver', '127.0.0.1:0'], '/orders/7')
   assert.match((await ask('/orders/8')) ?? '', /^500 /)
   const error = await asked('get_last_error')
   assert.match(error.text, /KeyError: None/)

@@ -249,3 +249,24 @@ function end(pid: number) {
     // It has ended already.
   }
 }
+
+/**
+ * An MCP server of the attacker's, with all tools, told who its client is. What it answers sends it one request, and
+ * resolves with the line that comes back.
+ */
+export async function asMcpClient(
+  scene: Scene,
+  running?: Running,
+): Promise<(method: string, params: unknown) => Promise<string>> {
+  const server = scene.lets([...IMAGO, 'mcp', '--profile', 'full'], running)
+  let id = 0
+  const asks = async (method: string, params: unknown) => {
+    server.write(`${JSON.stringify({ jsonrpc: '2.0', id: ++id, method, params })}\n`)
+    await server.says(new RegExp(`"id":${id}\\b.*\n|.*"jsonrpc":"2.0","id":${id}}\n`))
+    return server.so.text.split('\n').find(line => JSON.parse(line || '{}').id === id) ?? ''
+  }
+  const clientInfo = { name: 'a-host', version: '1' }
+  await asks('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo })
+  server.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+  return asks
+}

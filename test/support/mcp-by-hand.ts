@@ -1,7 +1,6 @@
 import { type Duplex, duplexPair } from 'node:stream'
 import type { CallRequest, Calls } from '../../src/calls/contract.ts'
-import { serveMcp } from '../../src/front/mcp.ts'
-import { type Living, livingOf } from '../../src/front/tool-list.ts'
+import { type Living, livingOf, serveMcp } from '../../src/front/mcp.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { TOOLS } from '../../tools/index.ts'
 import type { Envelope } from '../../tools/outcome.ts'

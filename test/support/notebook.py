@@ -24,7 +24,7 @@ def run(code):
         elif message['msg_type'] in ('execute_result', 'display_data'):
             shown.append(content['data']['text/plain'])
 
-    client.execute_interactive(code, output_hook=show, timeout=15)
+    client.execute_interactive(code, output_hook=show, timeout=60)
     return ''.join(shown)
 
 

@@ -162,15 +162,18 @@ class WithoutCredit(unittest.TestCase):
     def test_background_output_is_dropped_and_counted_when_the_daemon_falls_behind(self):
         with Kernel() as kernel:
             link = kernel.link
-            gate = self.unread(link)
-            link.start(
-                'import threading, time\ndef flood():\n    time.sleep(0.2)\n    for n in range(100000): print("x" * 99)\n'
-                '    open("done", "w").close()\nthreading.Thread(target=flood).start()'
+            link.evaluate(
+                'import os, threading, time\ndef wait_for(name):\n    while not os.path.exists(name): time.sleep(0.01)\n'
+                'def flood():\n    wait_for("nobody_reads")\n    for n in range(100000): print("x" * 99)\n'
+                '    open("done", "w").close()\n    wait_for("all_is_read")\n    print("last")\n'
+                'threading.Thread(target=flood).start()'
             )
-            until(lambda: os.path.exists(kernel.folder + '/done'))
+            gate = self.unread(link)
+            kernel.put('nobody_reads')
+            until(lambda: kernel.has('done'))
             gate.set()
             self.assertEqual(link.value('1'), '1')
-            link.evaluate('threading.Timer(0.1, print, ["last"]).start()')
+            kernel.put('all_is_read')
             seen = ''
             while 'last' not in seen:
                 seen += link.notes.get(timeout=WAIT)['params']['text']
