@@ -52,6 +52,10 @@ const spoilt: readonly (readonly [string, (file: string) => void])[] = [
   ['is empty', file => writeFileSync(file, '')],
   ['is of another V8', file => writeFileSync(file, Buffer.alloc(500_000, 7))],
   ['others may have written', file => chmodSync(file, 0o666)],
+  // Only root can give a file away.
+  ...(process.getuid?.() === 0
+    ? [['another user has written', (file: string) => chownSync(file, 1, 1)] as const]
+    : []),
 ]
 for (const [what, spoil] of spoilt)
   test(`what ${what} is not used, and made again`, async () => {
