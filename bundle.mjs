@@ -1,25 +1,57 @@
-// Makes the one file that holds all commands but the daemon: see src/code-cache.ts.
+// Makes the files that start at once: the entry, the commands that are one call, and all commands (src/code-cache.ts).
 import { createHash } from 'node:crypto'
-import { appendFileSync, readFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { build } from 'esbuild'
 
-const file = 'dist/src/front/cli.cjs'
-
-await build({
-  entryPoints: ['src/front/cli.ts'],
-  outfile: file,
+const common = {
   bundle: true,
   platform: 'node',
   format: 'cjs',
   target: 'node20',
+  // Each stands where its source stands, so paths beside it are as they were.
+  define: { 'import.meta.dirname': '__dirname', 'import.meta.filename': '__filename' },
+  logLevel: 'warning',
+}
+
+// A CommonJS entry: Node need not load what loads modules, unless this is the daemon or the bridge.
+const program = 'dist/src/main.cjs'
+await build({
+  ...common,
+  entryPoints: ['dist/src/main.js'],
+  outfile: program,
+  external: ['./daemon.js', './front/*'],
+})
+chmodSync(program, 0o755)
+
+const commands = {
+  ...common,
+  entryPoints: ['dist/src/front/cli.js'],
   // A package's CommonJS form may look for its own files at run time, which one file does not have.
   mainFields: ['module', 'main'],
-  // The file stands where its entry stands, so paths beside it are as they were.
-  define: { 'import.meta.dirname': '__dirname', 'import.meta.filename': '__filename' },
+  // Half of the file: in this form it is one function, which V8 passes over where a command does not need it.
+  alias: { zod: createRequire(import.meta.url).resolve('zod') },
   // Both look for files of their own beside them, and no command that has to start at once needs them.
   external: ['pino', 'msgpackr'],
-  logLevel: 'warning',
-})
+}
 
-// The name of this build, for what is kept of it: its last 16 bytes.
-appendFileSync(file, `//${createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 16)}`)
+/** Leaves out what other commands load. */
+const callsAlone = {
+  name: 'calls alone',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\// }, ({ kind, path }) =>
+      kind === 'dynamic-import' && path !== './commands/call.js' ? { path, external: true } : undefined,
+    )
+  },
+}
+
+const files = ['dist/src/front/cli.cjs', 'dist/src/front/call.cjs']
+const [all, calls] = files
+await build({ ...commands, outfile: all })
+await build({ ...commands, outfile: calls, plugins: [callsAlone] })
+
+// The name of this build, for what is kept of it: the last 16 bytes of both.
+const name = createHash('sha256')
+for (const file of files) name.update(readFileSync(file))
+const end = `//${name.digest('hex').slice(0, 16)}`
+for (const file of files) appendFileSync(file, end)

@@ -7,7 +7,7 @@ import { openClient } from '../wire/link/handshake.ts'
 import type { Link } from '../wire/link/link.ts'
 import { connect } from '../wire/link/transport.ts'
 
-const main = join(import.meta.dirname, '../dist/src/main.js')
+const main = join(import.meta.dirname, '../dist/src/main.cjs')
 
 /** A compiled daemon in a folder of its own, as a user would run it, and a client of it. */
 export interface BenchDaemon {

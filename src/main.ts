@@ -7,34 +7,42 @@ import { join } from 'node:path'
 // or in a seat, also where the system lets no process look into another.
 process.on('SIGUSR1', () => {})
 
-// A signal that came before that line has opened it already.
-const { refuseDebugger } = await import('./debugger.ts')
-try {
-  refuseDebugger()
-} catch (error) {
-  process.stderr.write(`imago: ${error instanceof Error ? error.message : error}\n`)
-  process.exit(2)
-}
+void main()
 
-const [first, ...rest] = process.argv.slice(2)
+async function main() {
+  // A signal that came before that line has opened it already.
+  const { refuseDebugger } = await import('./debugger.ts')
+  try {
+    refuseDebugger()
+  } catch (error) {
+    process.stderr.write(`imago: ${error instanceof Error ? error.message : error}\n`)
+    process.exit(2)
+  }
 
-if (first === 'mcp' && !rest.includes('--help') && !rest.includes('-h')) {
-  const { bridge } = await import('./front/bridge.ts')
-  process.exitCode = await bridge(rest)
-} else {
+  const argv = process.argv.slice(2)
+  const [first, ...rest] = argv
+  if (first === 'mcp' && !rest.includes('--help') && !rest.includes('-h')) {
+    const { bridge } = await import('./front/bridge.ts')
+    process.exitCode = await bridge(rest)
+    return
+  }
   const bundle = first === 'serve' ? undefined : await bundleFor(first)
   const { runCommandLine } = bundle?.exports ?? (await import('./front/cli.ts'))
   const exit = await runCommandLine({
-    argv: process.argv.slice(2),
+    argv,
     openDaemon: async paths => (await import('./daemon.ts')).openDaemon({ paths }),
   })
   if (exit !== 2) bundle?.keep()
   process.exit(exit)
 }
 
-/** All commands in one file, as a build makes it; the daemon is not in it. Undefined where this runs from source. */
+/** Commands that are one call of a tool. They have a smaller file, for V8 takes the longer the more is in it. */
+const CALLS: readonly string[] = ['call', 'eval', 'inspect', 'threads', 'undo', 'tools']
+
+/** The commands in one file, as a build makes it; the daemon is not in it. Undefined where this runs from source. */
 async function bundleFor(command = '') {
   const { loadCached } = await import('./code-cache.ts')
+  const file = CALLS.includes(command) ? 'front/call.cjs' : 'front/cli.cjs'
   const use = /^[a-z]+$/.test(command) ? command : 'prompt'
-  return loadCached<typeof import('./front/cli.ts')>(join(import.meta.dirname, 'front/cli.cjs'), use)
+  return loadCached<typeof import('./front/cli.ts')>(join(import.meta.dirname, file), use)
 }

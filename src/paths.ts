@@ -156,6 +156,9 @@ export function findRoot(from: string, home: string = homedir()): string {
 /** The folder that holds this package: `package.json`, and the peers in other languages under `wire/peers`. */
 export const PACKAGE_ROOT = findPackage(import.meta.dirname)
 
+/** The entry of this program, as a build makes it. */
+export const PROGRAM = join(PACKAGE_ROOT, 'dist/src/main.cjs')
+
 /** The version of this package, as clients and daemon tell it to each other. */
 export const VERSION = readVersion()
 

@@ -80,7 +80,7 @@ const TABLE: readonly Row[] = [
   { layer: 'wire/kernel.ts', may: ['wire/contract', 'wire/signal.ts'], packages: [] },
   { layer: 'wire/programs.ts', may: ['wire/kernel.ts'], packages: [] },
   { layer: 'wire/contract', may: ['wire/signal.ts'], packages: ['zod'] },
-  { layer: 'wire/codec', may: ['wire/errors.ts'], packages: ['msgpackr', 'node:buffer'] },
+  { layer: 'wire/codec', may: ['wire/errors.ts'], packages: ['msgpackr', 'node:buffer', 'node:module'] },
   { layer: 'wire/link', may: ['wire/codec', 'wire/errors.ts', 'wire/signal.ts'], packages: ['node:'] },
   {
     layer: 'wire/swank',

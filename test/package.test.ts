@@ -45,7 +45,7 @@ test('what is published has both far ends, without what Python compiled and with
   try {
     const python = 'wire/peers/python'
     const shipped = [
-      'dist/src/main.js',
+      'dist/src/main.cjs',
       'docs/index.md',
       'package.json',
       'wire/peers/lisp/imago-peer.asd',

@@ -7,7 +7,7 @@ import { type BenchDaemon, benchDaemon, pause, residentBytes } from '../daemon.t
 import { sharedGround } from '../ground.ts'
 import { interleaved, median, type Row, ratio } from '../row.ts'
 
-const main = join(import.meta.dirname, '../../dist/src/main.js')
+const main = join(import.meta.dirname, '../../dist/src/main.cjs')
 const INITIALIZE = `${JSON.stringify({
   jsonrpc: '2.0',
   id: 1,

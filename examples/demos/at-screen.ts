@@ -23,7 +23,7 @@ const SIZE = { columns: 100, rows: 30 }
 
 /** Takes a seat in that project; `editor` is what they edit with. */
 export function seatAtScreen(project: string, { editor }: { readonly editor: string }): PersonAtScreen {
-  const imago = [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.js')]
+  const imago = [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.cjs')]
   const relay = join(PACKAGE_ROOT, 'examples/demos/terminal.py')
   const size = { COLUMNS: String(SIZE.columns), LINES: String(SIZE.rows) }
   const child = spawn('python3', [relay, ...imago, 'watch'], {

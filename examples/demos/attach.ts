@@ -152,6 +152,6 @@ async function startServer(project: string): Promise<Server> {
 }
 
 function imago(cwd: string, ...args: string[]): string {
-  const main = join(PACKAGE_ROOT, 'dist/src/main.js')
+  const main = join(PACKAGE_ROOT, 'dist/src/main.cjs')
   return execFileSync(process.execPath, [main, ...args], { cwd, encoding: 'utf8' })
 }

@@ -47,6 +47,6 @@ export async function withDaemon(root: string, work: (client: DaemonClient) => P
 }
 
 export function imago(cwd: string, ...args: string[]): string {
-  const main = join(PACKAGE_ROOT, 'dist/src/main.js')
+  const main = join(PACKAGE_ROOT, 'dist/src/main.cjs')
   return execFileSync(process.execPath, [main, ...args], { cwd, encoding: 'utf8' })
 }

@@ -16,7 +16,7 @@ const PATIENCE_MS = 30_000
 
 /** Takes a seat in that project. Throws `Differs` from `sees` where what is expected does not come. */
 export function seatPerson(project: string): Person {
-  const imago = [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.js')]
+  const imago = [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.cjs')]
   const relay = join(PACKAGE_ROOT, 'examples/demos/terminal.py')
   const terminal = spawn('python3', [relay, ...imago, 'watch'], {
     cwd: project,

@@ -187,7 +187,7 @@ interface Model {
 
 function openModel(project: string): Model {
   const dist = join(PACKAGE_ROOT, 'dist')
-  const server = [process.execPath, join(dist, 'src/main.js'), 'mcp', '--profile', 'full']
+  const server = [process.execPath, join(dist, 'src/main.cjs'), 'mcp', '--profile', 'full']
   const child = spawn(process.execPath, [join(dist, 'examples/demos/mcp-host.js'), ...server], {
     cwd: project,
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -234,7 +234,7 @@ async function openSite(project: string, python: string): Promise<Site> {
   const port = await freePort()
   const command = [python, 'manage.py', 'runserver', `127.0.0.1:${port}`]
   out(`$ imago run -- python manage.py runserver ${port}\n`)
-  const main = join(PACKAGE_ROOT, 'dist/src/main.js')
+  const main = join(PACKAGE_ROOT, 'dist/src/main.cjs')
   const child: ChildProcess = spawn(process.execPath, [main, 'run', '--', ...command], {
     cwd: project,
     stdio: 'ignore',

@@ -430,9 +430,10 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'policy',
-    usage: '[check [TOOL [JSON|-]] | accept] [--kernel NAME] [--path FILE] [--level LEVEL] [--json]',
+    usage:
+      '[check [TOOL [NAME=VALUE...|JSON|-]] | accept] [--kernel NAME] [--path FILE] [--level LEVEL] [--json]',
     summary: 'what may run, and from which file; check what a call would come to; accept what loosens',
-    operands: [0, 3],
+    operands: [0, MANY],
     options: ['kernel', 'path', 'level', 'json'],
     of: [['check', 'accept'], 'tool', 'parameters'],
     load: async () => (await import('./commands/policy.ts')).policy,

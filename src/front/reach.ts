@@ -5,7 +5,7 @@ import { extname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { daemonEnvironment } from '../environment.ts'
 import { EXIT, Failure } from '../failure.ts'
-import { checkRuntimeDir, PACKAGE_ROOT, type Paths, preparePaths } from '../paths.ts'
+import { checkRuntimeDir, PACKAGE_ROOT, type Paths, PROGRAM, preparePaths } from '../paths.ts'
 
 /** Whether a command may start a daemon that is not there. */
 export type Start = 'if-needed' | 'never'
@@ -105,9 +105,8 @@ function startDaemon(paths: Paths): DaemonChild {
 
 /** The entry of this program: compiled as it is installed, or its source, with what loads that in this process. */
 function mainProgram(): string[] {
-  const extension = extname(import.meta.filename) === '.ts' ? '.ts' : '.js'
-  const main = join(import.meta.dirname, `../main${extension}`)
-  return extension === '.ts' ? [...loadersIn(process.execArgv), main] : [main]
+  if (extname(import.meta.filename) !== '.ts') return [PROGRAM]
+  return [...loadersIn(process.execArgv), join(import.meta.dirname, '../main.ts')]
 }
 
 /** Of the options that Node was started with, those that say how modules are loaded: no inspector's, no test runner's. */

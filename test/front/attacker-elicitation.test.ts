@@ -15,7 +15,7 @@ const scene = openScene()
 const CLIENT = join(import.meta.dirname, '../support/self_approving.py')
 /** Imago in a folder of its name, so that its words stand on the command line of whatever starts it, too. */
 const FOLDER = join(scene.rig.folder, 'imago')
-const SERVER = [process.execPath, join(FOLDER, 'dist/src/main.js'), 'mcp', '--profile', 'full']
+const SERVER = [process.execPath, join(FOLDER, 'dist/src/main.cjs'), 'mcp', '--profile', 'full']
 const policyFile = join(scene.rig.paths.configDir, 'policy.toml')
 test.before(async () => {
   symlinkSync(PACKAGE_ROOT, FOLDER)

@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { builtinModules } from 'node:module'
 import { join } from 'node:path'
+import { COMMANDS } from '../../src/front/cli.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openRig } from '../support/rig.ts'
@@ -51,6 +52,10 @@ const spoilt: readonly (readonly [string, (file: string) => void])[] = [
   ['is empty', file => writeFileSync(file, '')],
   ['is of another V8', file => writeFileSync(file, Buffer.alloc(500_000, 7))],
   ['others may have written', file => chmodSync(file, 0o666)],
+  // Only root can give a file away.
+  ...(process.getuid?.() === 0
+    ? [['another user has written', (file: string) => chownSync(file, 1, 1)] as const]
+    : []),
 ]
 for (const [what, spoil] of spoilt)
   test(`what ${what} is not used, and made again`, async () => {
@@ -87,9 +92,49 @@ test('a folder of another user is left alone', async () => {
   assert.equal(existsSync(folder) && readdirSync(folder), [])
 })
 
-test('the one file asks for no other file but Node’s own and two packages', () => {
-  const text = readFileSync(join(PACKAGE_ROOT, 'dist/src/front/cli.cjs'), 'latin1')
+/** What a file of the build asks for, besides what Node itself has. */
+function askedBy(file: string): readonly string[] {
+  const text = readFileSync(join(PACKAGE_ROOT, 'dist/src', file), 'latin1')
   const wanted = new Set([...text.matchAll(/\brequire\d*\("([^"]+)"\)/g)].map(([, name = '']) => name))
-  const own = [...wanted].filter(name => !name.startsWith('node:') && !builtinModules.includes(name))
-  assert.equal(own.sort(), ['msgpackr', 'pino'])
+  return [...wanted].filter(name => !name.startsWith('node:') && !builtinModules.includes(name)).sort()
+}
+
+test('no file of the commands asks for another file but Node’s own and two packages', () => {
+  assert.equal(askedBy('front/cli.cjs'), ['msgpackr', 'pino'])
+  assert.equal(askedBy('front/call.cjs'), ['msgpackr'])
+  assert.equal(askedBy('main.cjs'), [])
+})
+
+test('the commands of the smaller file are those that are one call, and it has all that they load', () => {
+  const [, list = ''] =
+    /const CALLS\b.*= \[(.*)\]/.exec(readFileSync(join(PACKAGE_ROOT, 'src/main.ts'), 'utf8')) ?? []
+  const calls = COMMANDS.filter(({ load }) => String(load).includes('commands/call.'))
+  assert.equal([...list.matchAll(/\w+/g)].map(String).sort(), calls.map(({ name }) => name).sort())
+  const text = readFileSync(join(PACKAGE_ROOT, 'dist/src/front/call.cjs'), 'latin1')
+  const left = [...text.matchAll(/\bimport\("([^"]+)"\)/g)].map(([, name = '']) => name)
+  assert.ok(left.includes('./commands/policy.js'))
+  // Those are beside it, if they should be wanted all the same.
+  for (const name of left) assert.ok(existsSync(join(PACKAGE_ROOT, 'dist/src/front', name)), name)
+  assert.equal(left.includes('./commands/call.js'), false)
+})
+
+test('a command that is a call loads nothing of msgpack, and no loader of modules', async () => {
+  const list = join(rig.project, 'loaded.cjs')
+  writeFileSync(
+    list,
+    `process.on('exit', () => {
+      const loaded = [...process.moduleLoadList, ...Object.keys(require.cache)]
+      require('node:fs').writeFileSync(${JSON.stringify(join(rig.project, 'loaded.json'))}, JSON.stringify(loaded))
+    })`,
+  )
+  const { code } = await rig.imago(['tools', 'inspect'], {
+    env: { ...env, NODE_OPTIONS: `--require=${list}` },
+  })
+  assert.is(code, 0)
+  const loaded: readonly string[] = JSON.parse(readFileSync(join(rig.project, 'loaded.json'), 'utf8'))
+  assert.ok(loaded.includes('NativeModule net'))
+  assert.equal(
+    loaded.filter(name => /msgpackr|esm\/load$/.test(name)),
+    [],
+  )
 })

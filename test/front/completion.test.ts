@@ -65,7 +65,7 @@ test('to complete a word starts no daemon, and fails in silence', async () => {
 function environment(): Record<string, string> {
   const bin = join(rig.folder, 'bin')
   mkdirSync(bin, { recursive: true })
-  const main = join(PACKAGE_ROOT, 'dist/src/main.js')
+  const main = join(PACKAGE_ROOT, 'dist/src/main.cjs')
   writeFileSync(join(bin, 'imago'), `#!/bin/sh\nexec ${process.execPath} ${main} "$@"\n`, { mode: 0o755 })
   return { ...rig.env, PATH: `${bin}:${rig.env.PATH}` }
 }

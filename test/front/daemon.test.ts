@@ -148,7 +148,7 @@ withRig('a runtime directory open to others is closed before a socket is in it (
 
 withRig('directories made under an open umask are private (threat 28)', async rig => {
   const script = 'umask 000; exec "$0" "$@"'
-  const main = join(PACKAGE_ROOT, 'dist/src/main.js')
+  const main = join(PACKAGE_ROOT, 'dist/src/main.cjs')
   const child = spawn('/bin/sh', ['-c', script, process.execPath, main, 'kernels'], {
     env: rig.env,
     stdio: 'ignore',
@@ -205,7 +205,7 @@ withRig(
 
 withRig('where a program may open too few files, the limit is named, and what to do', async rig => {
   for (const command of ['serve', 'kernels']) {
-    const main = join(PACKAGE_ROOT, 'dist/src/main.js')
+    const main = join(PACKAGE_ROOT, 'dist/src/main.cjs')
     const line = `ulimit -n 64; exec "$0" "$@"`
     const ran = spawnSync('sh', ['-c', line, process.execPath, main, command], {
       cwd: rig.project,

@@ -29,7 +29,7 @@ function imago(...args: string[]) {
     IMAGO_RUNTIME_DIR: join(folder, 'run'),
     IMAGO_CONFIG_DIR: join(folder, 'config'),
   }
-  const main = join(PACKAGE_ROOT, 'dist/src/main.js')
+  const main = join(PACKAGE_ROOT, 'dist/src/main.cjs')
   const cwd = join(folder, 'project')
   const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
     cwd,

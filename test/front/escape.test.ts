@@ -40,7 +40,7 @@ test('no command prints it raw: not in a pipe, not at a terminal, not in an erro
 })
 
 test('imago log --json gives the lines of the journal as they are in a pipe, and the same escaped at a terminal (threat 16)', async () => {
-  const line = [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.js'), 'log', '--json']
+  const line = [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.cjs'), 'log', '--json']
   const place = { ...rig, project }
   const piped = await ranIn(place, line)
   const shown = await ranIn(place, [...terminal, ...line])

@@ -191,7 +191,7 @@ function otherVersion(rig: Rig): string {
   for (const name of ['node_modules', 'wire']) symlinkSync(join(PACKAGE_ROOT, name), join(copy, name))
   const contents = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8'))
   writeFileSync(join(copy, 'package.json'), JSON.stringify({ ...contents, version: '99.0.0' }))
-  return join(copy, 'dist/src/main.js')
+  return join(copy, 'dist/src/main.cjs')
 }
 
 withRig(

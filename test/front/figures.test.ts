@@ -47,7 +47,7 @@ function pictureIn(answer: string, what: string): string {
 /** What an MCP client gets from one call. */
 async function overMcp(args: Record<string, unknown>) {
   const client = new Client({ name: 'test', version: '1' })
-  const words = [join(PACKAGE_ROOT, 'dist/src/main.js'), 'mcp']
+  const words = [join(PACKAGE_ROOT, 'dist/src/main.cjs'), 'mcp']
   const [command, env, cwd] = [process.execPath, { ...rig.env }, rig.project]
   await client.connect(new StdioClientTransport({ command, args: words, env, cwd }))
   try {

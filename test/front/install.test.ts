@@ -19,7 +19,7 @@ import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('imago install')
-const MAIN = join(PACKAGE_ROOT, 'dist/src/main.js')
+const MAIN = join(PACKAGE_ROOT, 'dist/src/main.cjs')
 
 let folder = ''
 let home = ''

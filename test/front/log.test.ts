@@ -260,7 +260,7 @@ test('what would steer a terminal is a mark wherever it goes, colours are for te
 
 const COLOURS = new RegExp(`${ESCAPE}\\[[0-9;]*m`, 'g')
 
-const imago = [process.execPath, join(import.meta.dirname, '../../dist/src/main.js')]
+const imago = [process.execPath, join(import.meta.dirname, '../../dist/src/main.cjs')]
 
 test('what is asked for in a wrong way is refused with exit code 2, in words or as an envelope', async () => {
   const { log } = await journalWith(ENTRIES.slice(0, 1))

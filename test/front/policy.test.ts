@@ -124,7 +124,14 @@ const CHECKS: readonly CheckRow[] = [
   { args: ['write_file', '{"path":"imago.toml","content":"x"}'], code: 1, says: /imago\.toml/ },
   { args: ['write_file', '{"content":7}'], code: 2, says: /"path" is required/ },
   { args: ['write_fil'], code: 2, says: /Nearest: write_file/ },
-  { args: ['eval_expr', '{'], code: 2, says: /not JSON/ },
+  { args: ['write_file', 'path=docs/a.md', 'content=x'], code: 0, says: /^allow: .*docs\/a\.md/ },
+  { args: ['write_file', 'content=x', 'content=y'], code: 2, says: /content is given twice/ },
+  { args: ['write_file', 'content=7'], code: 2, says: /"path" is required/ },
+  {
+    args: ['eval_expr', '{'],
+    code: 2,
+    says: /not JSON, and not name=value: .*\n {2}imago policy check eval_expr expr=value\n/,
+  },
   { args: ['eval_expr', '--level', 'harmless'], code: 2, says: /no level harmless/ },
 ]
 
@@ -139,6 +146,9 @@ test('imago policy check says which rule decides a call and why, and runs nothin
     }
     const json = await rig.imago(['policy', 'check', 'eval_expr', '--kernel', 'live', '--json'])
     assert.is(resultOf<CheckReport>(json).decision, 'deny')
+    const input = '{"path":"docs/a.md","content":"x"}'
+    const read = await rig.imago(['policy', 'check', 'write_file', '-'], { input })
+    assert.match(read.stdout, /^allow: .*docs\/a\.md/)
     assert.not.ok(existsSync(join(rig.project, 'docs/a.md')))
     for (const wrong of [
       ['policy', 'loosen'],

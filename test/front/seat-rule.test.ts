@@ -259,7 +259,7 @@ with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as
 `
 
 test('a host is the program that speaks with the bridge, whatever stands on its command line', async () => {
-  const { right, why } = await bridgeBelow('alone', 'node', '/src/imago/dist/src/main.js', 'mcp')
+  const { right, why } = await bridgeBelow('alone', 'node', '/src/imago/dist/src/main.cjs', 'mcp')
   assert.equal([right, why], [true, undefined])
 })
 

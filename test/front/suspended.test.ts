@@ -12,7 +12,7 @@ import { openScreen, type ScreenOf } from '../support/screen.ts'
 /** What becomes of what processes owned that are there no more: real ones, a real daemon, and a real Python. */
 const test = suite('owners of suspended evaluations that are killed', { limitMs: 60_000 })
 
-const MAIN = join(PACKAGE_ROOT, 'dist/src/main.js')
+const MAIN = join(PACKAGE_ROOT, 'dist/src/main.cjs')
 const DAEMON = join(PACKAGE_ROOT, 'test/support/hasty-daemon.mjs')
 
 let rig: Rig

@@ -11,7 +11,7 @@ const SUPPORT = join(PACKAGE_ROOT, 'test/support')
 const UNPRIVILEGED = ['python3', join(SUPPORT, 'unprivileged.py')]
 /** What another program of the user can do: `intruder.py`. */
 export const INTRUDER: readonly string[] = ['python3', join(SUPPORT, 'intruder.py')]
-export const IMAGO: readonly string[] = [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.js')]
+export const IMAGO: readonly string[] = [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.cjs')]
 
 /**
  * A user with a daemon, and an attacker: programs of the same user, started outside any kernel, in sessions of their

@@ -50,7 +50,7 @@ export interface ScreenOptions {
 /** Runs `imago` in the project, at a terminal of the given size. */
 export function openScreen(rig: Rig, o: ScreenOptions = {}): ScreenOf {
   const { columns = 80, rows = 24, env = {}, args = [] } = o
-  const command = o.command ?? [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.js'), ...args]
+  const command = o.command ?? [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.cjs'), ...args]
   const relay = join(PACKAGE_ROOT, 'test/support/pty_relay.py')
   const child = spawn('python3', [relay, String(columns), String(rows), ...command], {
     cwd: rig.project,

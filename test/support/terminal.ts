@@ -25,7 +25,7 @@ export interface Seen {
  */
 export function openTerminal(rig: Rig): (args: readonly string[], steps: Steps) => Promise<Seen> {
   const script = join(PACKAGE_ROOT, 'test/support/terminal.py')
-  const imago = [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.js')]
+  const imago = [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.cjs')]
   return (args, steps) => ranIn(rig, ['python3', script, JSON.stringify(steps), ...imago, ...args])
 }
 

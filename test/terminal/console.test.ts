@@ -350,7 +350,7 @@ const shell = suite('console terminal', { limitMs: 60_000 })
 shell.after(() => rig.close())
 
 const CTRL_Z = '\x1a'
-const MAIN = join(PACKAGE_ROOT, 'dist/src/main.js')
+const MAIN = join(PACKAGE_ROOT, 'dist/src/main.cjs')
 
 interface Below extends ScreenOf {
   /** The process of the console. */

@@ -126,7 +126,7 @@ test('a terminal that is closed with a plan open ends the seat and leaves the pl
 test('Ctrl-Z gives the shell its terminal, and fg brings the plan back, which has to stand again', async () => {
   const rig = openAsking()
   await rig.serve()
-  const main = join(import.meta.dirname, '../../dist/src/main.js')
+  const main = join(import.meta.dirname, '../../dist/src/main.cjs')
   const screen = openScreen(rig, { command: ['bash', '--norc', '--noprofile', '-i'] })
   await screen.shows(/^bash-.*[$#]$/m)
   screen.type(`${process.execPath} ${main} watch\r`)

@@ -54,7 +54,7 @@ test('what is suspended is a note on the whole screen, and a line at a terminal 
   const rig = openRig()
   try {
     await rig.serve()
-    const main = join(PACKAGE_ROOT, 'dist/src/main.js')
+    const main = join(PACKAGE_ROOT, 'dist/src/main.cjs')
     const piped = openScreen(rig, {
       command: ['sh', '-c', `${process.execPath} ${main} watch | cat`],
       columns: 120,

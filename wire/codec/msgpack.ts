@@ -1,4 +1,5 @@
-import { type Options, Packr, RESERVE_START_SPACE } from 'msgpackr'
+import { createRequire } from 'node:module'
+import type { Options, Packr } from 'msgpackr'
 import { WireError } from '../errors.ts'
 import { type Codec, type DataLimits, HEADER_BYTES, tooDeep, tooMany } from './messages.ts'
 
@@ -18,7 +19,19 @@ const options: AllOptions = {
   int64AsType: 'auto',
 }
 
-const packr = new Packr(options as unknown as Options)
+let loaded: { readonly packr: Packr; readonly reserve: number } | undefined
+
+/** Loaded when a link first speaks it: no command does, and the native part of msgpackr is slow to load. */
+function load() {
+  const require = createRequire(import.meta.filename)
+  const { Packr, RESERVE_START_SPACE } = require('msgpackr') as typeof import('msgpackr')
+  return { packr: new Packr(options as unknown as Options), reserve: RESERVE_START_SPACE }
+}
+
+function msgpackr() {
+  loaded ??= load()
+  return loaded
+}
 
 /** The buffer that msgpackr writes into, and the size above which it is not kept. */
 const SLAB_BYTES = 8 * 1024
@@ -36,6 +49,7 @@ export const msgpack: Codec = {
 
   decode(body, limits) {
     check(body, 0, limits)
+    const { packr } = msgpackr()
     try {
       return packr.unpack(body)
     } catch (cause) {
@@ -46,8 +60,9 @@ export const msgpack: Codec = {
 
 /** Room for the length field, then the body. */
 function packed(value: unknown): Buffer {
+  const { packr, reserve } = msgpackr()
   try {
-    const frame = packr.pack(value, RESERVE_START_SPACE | HEADER_BYTES)
+    const frame = packr.pack(value, reserve | HEADER_BYTES)
     // One large message would otherwise hold its memory for as long as the process lives.
     if (frame.buffer.byteLength > KEPT_BYTES) packr.useBuffer(Buffer.allocUnsafeSlow(SLAB_BYTES))
     return frame

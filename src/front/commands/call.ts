@@ -18,11 +18,14 @@ import { askHere, untilAnswered } from '../seat/at-terminal.ts'
  */
 export async function call(input: CommandInput): Promise<ExitCode> {
   const [tool = '', ...words] = input.operands
-  const isRead = words.length === 1 && words[0] === '-'
-  const given = isRead ? [await readAll(process.stdin)] : words
+  const given = await wordsOf(words)
   const reserved = reservedOf(input)
-  const args = async (client: DaemonClient) => ({ ...(await typed(given, { tool, client })), ...reserved })
-  return callTool({ as: 'imago call', tool, args, answers: !isRead }, input)
+  const as = 'imago call'
+  const args = async (client: DaemonClient) => ({
+    ...(await typed(given, { as, tool, client })),
+    ...reserved,
+  })
+  return callTool({ as, tool, args, answers: given === words }, input)
 }
 
 /** `imago eval` and its like: a call of one tool, whose first argument is typed without its name. */
@@ -148,8 +151,16 @@ function person(): (() => Lines) | undefined {
 /** A parameter and its value. No JSON looks like that. */
 const NAMED = /^([A-Za-z_]\w*)=([\s\S]*)$/
 
-/** Arguments as a person types them: one object of JSON, or each as `name=value`. */
-async function typed(words: readonly string[], asked: ToolAsked): Promise<Arguments> {
+/** The words that arguments are given in. A single `-` is what standard input holds; else they are the same list. */
+export async function wordsOf(words: readonly string[]): Promise<readonly string[]> {
+  return words.length === 1 && words[0] === '-' ? [await readAll(process.stdin)] : words
+}
+
+/** Arguments as a person types them: one object of JSON, or each as `name=value`. `as`: the command, for what is wrong. */
+export async function typed(
+  words: readonly string[],
+  asked: ToolAsked & { readonly as: string },
+): Promise<Arguments> {
   const stray = words.find(word => !NAMED.test(word))
   if (stray === undefined) return named(words, asked)
   const object = words.length === 1 ? objectIn(stray) : 'it stands beside others'
@@ -177,10 +188,13 @@ interface ToolAsked {
 }
 
 /** What is wrong with the word, and the two ways to write it. */
-async function bothWays(word: string, { why, ...asked }: ToolAsked & { readonly why: string }) {
+async function bothWays(
+  word: string,
+  { as, why, ...asked }: ToolAsked & { readonly as: string; readonly why: string },
+) {
   const [parameter = 'name'] = (await parametersOf(asked)).keys()
   const value = /^[{["]/.test(word) ? 'value' : word
-  const call = `imago call ${asked.tool}`
+  const call = `${as} ${asked.tool}`
   return (
     `The arguments are not JSON, and not name=value: ${why}. Write\n` +
     `  ${call} ${shellWord(`${parameter}=${value}`)}\n` +

@@ -18,6 +18,7 @@ import {
   findRoot,
   PACKAGE_ROOT,
   type Paths,
+  PROGRAM,
   prepareRuntimeDir,
   prepareStateDir,
   VERSION,
@@ -197,7 +198,6 @@ const count = (number: number, what: string) => `${number} ${what}${number === 1
 
 /** This program itself: its version, its Node, and whether a shell finds it. */
 function checkProgram(env: Where['env']): Area {
-  const main = join(PACKAGE_ROOT, 'dist/src/main.js')
   const found = (env.PATH ?? '')
     .split(delimiter)
     .map(folder => join(folder, 'imago'))
@@ -211,12 +211,12 @@ function checkProgram(env: Where['env']): Area {
           gives: '`imago` in every shell and in MCP clients',
           fix: `npm link   (in ${PACKAGE_ROOT})`,
         }
-      : realpathSync(found) === realpathSync(main)
+      : realpathSync(found) === realpathSync(PROGRAM)
         ? { name: 'on the PATH', state: 'ok', found }
         : {
             name: 'on the PATH',
             state: 'broken',
-            found: `${found} is another one than this (${main})`,
+            found: `${found} is another one than this (${PROGRAM})`,
             fix: `npm link   (in ${PACKAGE_ROOT})`,
           }
   return {

@@ -6,7 +6,7 @@ import { createTwoFilesPatch } from 'diff'
 import { PROFILES, type Profile } from '../../../tools/contract.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { isProject, realOf } from '../../files/roots.ts'
-import { findPaths, findRoot, PACKAGE_ROOT } from '../../paths.ts'
+import { findPaths, findRoot, PROGRAM } from '../../paths.ts'
 import { escapeText } from '../../text/escape.ts'
 import type { CommandInput, Options } from '../command.ts'
 import { answersByItself } from '../seat/rule.ts'
@@ -192,10 +192,9 @@ function refuseNoProject({ scope, startsInProject, label }: Host, root: string):
 
 /** `imago` where a shell would find this very program; else this Node and this file, which needs no PATH. */
 function serverFor(host: Host, { profile }: Wish): Server {
-  const main = join(PACKAGE_ROOT, 'dist/src/main.js')
-  const onPath = host.startsInProject && foundOnPath('imago') === realpathSync(main)
+  const onPath = host.startsInProject && foundOnPath('imago') === realpathSync(PROGRAM)
   const args = ['mcp', ...(profile === DEFAULT ? [] : ['--profile', profile])]
-  return onPath ? { command: 'imago', args } : { command: process.execPath, args: [main, ...args] }
+  return onPath ? { command: 'imago', args } : { command: process.execPath, args: [PROGRAM, ...args] }
 }
 
 function foundOnPath(program: string): string | undefined {

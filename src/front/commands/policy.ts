@@ -1,7 +1,5 @@
 import { resolve } from 'node:path'
-import { text as readAll } from 'node:stream/consumers'
 import { LEVELS } from '../../../tools/contract.ts'
-import { messageOf } from '../../../wire/errors.ts'
 import type { AcceptResult } from '../../calls/policy-acceptance.ts'
 import type { CheckReport } from '../../calls/policy-desk.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
@@ -13,6 +11,7 @@ import type { CommandInput } from '../command.ts'
 import { exitOf, print, printEnvelope, printError } from '../print.ts'
 import type { Methods } from '../protocol.ts'
 import { askHere } from '../seat/at-terminal.ts'
+import { typed, wordsOf } from './call.ts'
 
 /** `imago policy`: what is in force. Exit code 1 where something in it is not in order. */
 export async function policy(input: CommandInput): Promise<ExitCode> {
@@ -60,25 +59,18 @@ async function check(input: CommandInput): Promise<ExitCode> {
 }
 
 async function askedOf({ operands, options }: CommandInput): Promise<Methods['check_policy']['params']> {
-  const [, tool = '', given] = operands
+  const [, tool = '', ...words] = operands
   const { kernel, path } = options
   const level = LEVELS.find(known => known === options.level)
   if (options.level !== undefined && level === undefined)
     return misused(`There is no level ${options.level}. Levels: ${LEVELS.join(', ')}.`)
+  const asked = { as: 'imago policy check', tool, client: { request } }
   return {
     tool,
-    ...(given !== undefined && { args: parsed(given === '-' ? await readAll(process.stdin) : given) }),
+    ...(words.length > 0 && { args: await typed(await wordsOf(words), asked) }),
     ...(kernel !== undefined && { kernel }),
     ...(path !== undefined && { path: resolve(path) }),
     ...(level !== undefined && { level }),
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw new Failure(`The arguments are not JSON: ${messageOf(error)}`, { exit: EXIT.usage, cause: error })
   }
 }
 
