@@ -196,9 +196,12 @@ export class AttachedKernel implements NamedKernel {
     if (why !== undefined) this.#wake()
   }
 
-  /** What such a program has said of its own end, if it came after this one. */
+  /** What one that could take its place has said of its own end, or it itself: it can be joined just before it fails. */
   lastWordsAmong(ends: readonly ProgramEnd[]): string | undefined {
-    return ends.findLast(({ program }) => this.#isSuccessor(program))?.ended
+    const { address, announced_at } = this.#known
+    const isOwn = ({ program }: ProgramEnd) =>
+      program.address === address && program.announced_at === announced_at
+    return (ends.findLast(({ program }) => this.#isSuccessor(program)) ?? ends.find(isOwn))?.ended
   }
 
   /** Joins the program that takes its place. Throws what `Programs.attach` throws; the place is free then as before. */

@@ -286,6 +286,18 @@ test('one that did not come back is told with the words of what ended it, and st
   assert.is(row()?.message, null)
 })
 
+test('one that was joined just before it failed is told with its own last words', async () => {
+  const program = listens({ pid: 500 })
+  await kernels.resolve(here())
+  programs.ends.push({ program, ended: 'SyntaxError: invalid syntax (views.py:9)' })
+  await ended(500)
+  const { message } = await refusal(kernels.resolve(here()))
+  assert.is(
+    message,
+    'web has ended (process 500). It did not come back: SyntaxError: invalid syntax (views.py:9).',
+  )
+})
+
 test('words of an earlier life, or of another program, are not those of what did not come back', async () => {
   listens({ pid: 500, announced_at: at(5) })
   await kernels.resolve(here())
