@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Answer } from './replay.ts'
 
 /** A red pixel. */
@@ -12,8 +13,47 @@ const lined = (lines: number): string =>
     (_, at) => `line ${String(at).padStart(5, '0')} of an answer that is long`,
   ).join('\n')
 
-/** Such lines one below another in short: `{lines 0 to 41}`. */
+/** Text of which a character costs most tokens, by its kind: so many characters, or so many lines. */
+const DENSE: Readonly<Record<string, (size: number) => string>> = {
+  hex: size =>
+    Array.from({ length: Math.ceil(size / 64) }, (_, at) =>
+      createHash('sha256').update(String(at)).digest('hex'),
+    )
+      .join('')
+      .slice(0, size),
+  cjk: size =>
+    Array.from({ length: size }, (_, at) => String.fromCharCode(0x4e00 + ((at * 7919) % 20902))).join(''),
+  lines: size => Array.from({ length: size }, (_, at) => `${at % 7}\n`).join(''),
+}
+
+/** Python that prints such text without an end that any host would show. */
+export const PRINTS: Readonly<Record<string, string>> = {
+  hex: "import hashlib; print(''.join(hashlib.sha256(str(at).encode()).hexdigest() for at in range(4_000)))",
+  cjk: "print(''.join(chr(0x4e00 + at * 7919 % 20902) for at in range(100_000)))",
+  lines: 'for at in range(10**6): print(at % 7)',
+}
+
+const RUNS = [
+  [/[0-9a-f]{100,}/g, 'of hex'],
+  [/[\u4e00-\u9fff]{100,}/g, 'of CJK'],
+  [/(?:[0-6](?:\n|\\n)){50,}/g, 'of short lines'],
+] as const
+
+/**
+ * What is long in short, such that two that differ do so in short, too: numbered lines one below another as
+ * `{lines 0 to 41}`, dense text by its length and its hash.
+ */
 export function inShort(words: string): string {
+  const numbered = linesInShort(words)
+  return RUNS.reduce(
+    (text, [run, kind]) => text.replaceAll(run, all => `{${all.length} characters ${kind}, ${hashed(all)}}`),
+    numbered,
+  )
+}
+
+const hashed = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 12)
+
+function linesInShort(words: string): string {
   return words.replaceAll(
     /line \d{5} of an answer that is long(?:(?:\n|\\n)line \d{5} of an answer that is long)+/g,
     run => {
@@ -30,6 +70,7 @@ const ANSWERS: Readonly<Record<string, (args: Readonly<Record<string, unknown>>)
   error: () => ({ content: [text('denied: a person refused it.\nNext: stop here.')], isError: true }),
   both: () => ({ content: [text('as text')], structuredContent: { as: 'data' } }),
   long: ({ lines }) => ({ content: [text(lined(Number(lines)))] }),
+  dense: ({ kind, size }) => ({ content: [text(DENSE[String(kind)]?.(Number(size)) ?? '')] }),
   grow: () => ({ content: [text('there is one tool more')] }),
   grown: () => ({ content: [text('the tool that came later')] }),
 }

@@ -1,8 +1,18 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { inShort } from './answers.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { venvPython } from '../support/runtimes.ts'
+import { inShort, PRINTS } from './answers.ts'
 import { HOSTS, runHost } from './hosts.mjs'
 
 /**
@@ -20,21 +30,37 @@ const PROBES = [
   { tool: 'error' },
   { tool: 'both' },
   { tool: 'long', args: { lines: 860 } },
+  // Between what is shown and 25,000 tokens.
+  { tool: 'long', args: { lines: 1_600 } },
   { tool: 'long', args: { lines: 5_000 } },
+  { tool: 'dense', args: { kind: 'hex', size: 30_000 } },
+  { tool: 'dense', args: { kind: 'hex', size: 60_000 } },
+  { tool: 'dense', args: { kind: 'cjk', size: 12_000 } },
+  { tool: 'dense', args: { kind: 'cjk', size: 30_000 } },
+  { tool: 'dense', args: { kind: 'lines', size: 10_000 } },
+  { tool: 'dense', args: { kind: 'lines', size: 1_000_000 } },
   { tool: 'grow' },
   { tool: 'blocks' },
   { tool: 'grown' },
 ].map(call => ({ args: {}, ...call }))
 
-const PRINTS = "for at in range(5_000): print(f'line {at:05} of an answer that is long')"
+const NUMBERED = "for at in range(5_000): print(f'line {at:05} of an answer that is long')"
 
 /** What a model does that is asked what failed: it finds the program by itself. */
 const SESSION = [
   { tool: 'kernels', args: {} },
   { tool: 'get_last_error', args: {} },
-  { tool: 'eval_expr', args: { expr: PRINTS } },
+  { tool: 'eval_expr', args: { expr: NUMBERED } },
   { tool: 'inspect', args: { expr: 'no_such_name' } },
+  ...Object.values(PRINTS).map(expr => ({ tool: 'eval_expr', args: { expr } })),
+  { tool: 'eval_expr', args: { expr: drawing('figsize=(3, 2)') } },
+  // Of as many pixels as are drawn at all.
+  { tool: 'eval_expr', args: { expr: drawing('figsize=(40, 25)') } },
 ]
+
+function drawing(size) {
+  return `import matplotlib.pyplot as plt\nplt.figure(${size}, dpi=100)\nplt.plot([1, 4, 9])\nplt.show()`
+}
 
 const PROGRAM = `import threading, time
 
@@ -74,7 +100,7 @@ async function probed(host) {
     calls: PROBES,
   })
   const introduced = JSON.parse(readFileSync(noted, 'utf8').split('\n')[0])
-  const answers = PROBES.map((call, at) => ({ call, shown: told(ran.shown[at], place) }))
+  const answers = PROBES.map((call, at) => answered({ call, at, ran, place }))
   place.clear()
   return { introduced, tools: [ran.tools.at(0), ran.tools.at(-1)], answers }
 }
@@ -87,7 +113,7 @@ async function sessionOf(host) {
   mkdirSync(dirs.IMAGO_RUNTIME_DIR, { mode: 0o700 })
   const env = { PATH: process.env.PATH, HOME: place.home, ...dirs }
   writeFileSync(join(place.project, 'shop.py'), PROGRAM)
-  const program = spawn(process.execPath, [IMAGO, 'run', '--', 'python3', 'shop.py'], {
+  const program = spawn(process.execPath, [IMAGO, 'run', '--', venvPython, 'shop.py'], {
     cwd: place.project,
     env,
     stdio: 'ignore',
@@ -112,13 +138,16 @@ async function sessionOf(host) {
     calls: SESSION,
     search: 'what failed last in the running program',
   })
-  const shown = SESSION.map((call, at) => ({ call, shown: told(ran.shown[at], place) }))
+  const drawn = readdirSync(dirs.IMAGO_STATE_DIR, { recursive: true, withFileTypes: true })
+    .filter(({ name }) => name.endsWith('.png'))
+    .map(({ parentPath, name }) => readFileSync(join(parentPath, name)))
+  const answers = SESSION.map((call, at) => answered({ call, at, ran, place, drawn }))
   execFileSync(process.execPath, [IMAGO, 'shutdown', '--force'], { cwd: place.project, env })
   const ended = new Promise(done => program.on('close', done))
   program.kill()
   await ended
   place.clear()
-  return { tools: ran.tools[0], answers: shown }
+  return { tools: ran.tools[0], answers }
 }
 
 function placeOf() {
@@ -144,11 +173,34 @@ async function until(holds) {
   throw new Error('The program did not begin.')
 }
 
-/** Without what is another in every run, and with runs of numbered lines in short. */
-function told(shown, { home }) {
+/** With what is shown of it `later`, where that is something else. */
+function answered({ call, at, ran, place, drawn }) {
+  const [shown, later] = [ran.shown[at], ran.later[at]].map(one => told(one, place, drawn))
+  return { call, shown, ...(isDeepStrictEqual(shown, later) ? {} : { later }) }
+}
+
+/** Without what is another in every run, and with what is long in short. */
+function told(shown, { home }, drawn = []) {
   const text = JSON.stringify(shown ?? null)
     .replaceAll(home, '/home/ada')
-    .replaceAll(/(saved to|output see): [^\s"\\]+/g, '$1: FILE')
+    .replaceAll(
+      /(saved to:?|output see:|available at:|file at) \/home\/ada\/[^\s"\\]+?(?=\.?[\s"\\])/g,
+      '$1 FILE',
+    )
     .replaceAll(/Wall time: [\d.]+ seconds/g, 'Wall time: 0.0000 seconds')
-  return JSON.parse(text, (_, value) => (typeof value === 'string' ? inShort(value) : value))
+  return JSON.parse(text, (_, value) =>
+    typeof value === 'string' ? (pictureInShort(value, drawn) ?? inShort(value)) : value,
+  )
+}
+
+/** A large picture by its size, and by whether it is byte for byte one that was drawn; else undefined. */
+function pictureInShort(value, drawn) {
+  const [, head = '', base64] = /^(data:[\w/]+;base64,)?([\w+/]{400,}={0,2})$/.exec(value) ?? []
+  const bytes = Buffer.from(base64 ?? '', 'base64')
+  if (bytes.toString('latin1', 1, 4) !== 'PNG') return undefined
+  const size = `${bytes.readUInt32BE(16)} × ${bytes.readUInt32BE(20)}`
+  const same = drawn.some(file => file.equals(bytes))
+    ? 'the bytes of its file'
+    : 'other bytes than in any file'
+  return `${head}{PNG, ${size}, ${same}}`
 }

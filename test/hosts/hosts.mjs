@@ -94,7 +94,7 @@ function codex({ name, model }) {
 
 /**
  * Runs one host to its end, with a server and the calls that its model makes. Answers with what the model was shown of
- * each, in order, and with the tools that it was shown in each request.
+ * each, in order: `shown` at once, `later` at the end; and with the tools that it was shown in each request.
  */
 export async function runHost(
   host,
@@ -117,11 +117,13 @@ export async function runHost(
   clearTimeout(timer)
   model.close()
   const asked = model.requests.filter(request => host.tools(request).some(name => name.includes(server)))
+  const all = asked.map(host.shown)
   return {
     code,
     said,
     requests: model.requests,
-    shown: asked.map(host.shown).findLast(all => all.length > 0) ?? [],
+    shown: calls.map((_, at) => all.find(shown => shown.length > at)?.[at]),
+    later: all.at(-1) ?? [],
     tools: asked.map(request => host.tools(request).filter(name => name.includes(server))),
   }
 }

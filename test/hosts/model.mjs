@@ -1,4 +1,5 @@
 import { createServer } from 'node:http'
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 
 /**
  * A model that thinks nothing: it makes the calls that it is given, one a turn, and then says that it is done. It answers
@@ -40,12 +41,18 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 const STREAM = { 'content-type': 'text/event-stream' }
 
 const PROVIDERS = [
-  { path: /\/messages\/count_tokens/, answer: ({ response }) => json(response, { input_tokens: 100 }) },
+  {
+    path: /\/messages\/count_tokens/,
+    answer: ({ body, response }) => json(response, { input_tokens: tokensOf(body) }),
+  },
   { path: /\/messages/, answer: anthropic },
   { path: /\/responses/, answer: openai },
-  { path: /countTokens/, answer: ({ response }) => json(response, { totalTokens: 100 }) },
+  { path: /countTokens/, answer: ({ body, response }) => json(response, { totalTokens: tokensOf(body) }) },
   { path: /generateContent/i, answer: gemini },
 ]
+
+/** Hosts ask how much a long answer is before they cut it. */
+const tokensOf = body => countTokens(JSON.stringify(body))
 
 const json = (response, body) => response.writeHead(200, JSON_TYPE).end(JSON.stringify(body))
 
@@ -141,13 +148,17 @@ function itemOf({ call, space, server, number }) {
   return { type: 'function_call', ...ids, ...called, arguments: JSON.stringify(call.args) }
 }
 
+/** What it asks first, to choose between its models; without an answer it asks again for minutes. */
+const EASY = JSON.stringify({ complexity_reasoning: 'Simple.', complexity_score: 10 })
+
 function gemini({ body, response, server, next, url }) {
   const declared = (body.tools ?? []).flatMap(tool => tool.functionDeclarations ?? [])
   const ours = declared.filter(({ name }) => name.includes(server))
   const call = next(ours)
+  const isRouting = body.generationConfig?.responseMimeType === 'application/json'
   const part =
     call === undefined
-      ? { text: 'done' }
+      ? { text: isRouting ? EASY : 'done' }
       : {
           functionCall: {
             name: ours.find(({ name }) => name.endsWith(`_${call.tool}`))?.name ?? call.tool,

@@ -12,7 +12,10 @@ const [noted] = process.argv.slice(2)
 const tool = name => ({
   name,
   description: `Answers with ${name}.`,
-  inputSchema: { type: 'object', properties: { lines: { type: 'integer' } } },
+  inputSchema: {
+    type: 'object',
+    properties: { lines: { type: 'integer' }, kind: { type: 'string' }, size: { type: 'integer' } },
+  },
   annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false },
 })
 

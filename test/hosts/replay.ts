@@ -66,6 +66,11 @@ export const TOLD: readonly Host[] = [
 const dataOr = ({ structuredContent }: Answer, text: string) =>
   structuredContent === undefined ? text : JSON.stringify(structuredContent)
 
+/** What Claude Code shows of an answer above 50,000 characters, which it keeps as a file: none of it above 25,000 tokens. */
+function previewOf({ content }: Answer, text: string): string {
+  return countTokens(text) > 25_000 ? '' : `${JSON.stringify(content, null, 2).slice(0, 2_000)}\n...`
+}
+
 /** How much was left out is another number there: it cuts twice, and counts the second time. */
 function cutInside(text: string, half: number): string {
   const bytes = Buffer.from(text)
@@ -73,6 +78,7 @@ function cutInside(text: string, half: number): string {
   return `${bytes.subarray(0, half)}…N tokens truncated…${bytes.subarray(-half)}`
 }
 
+const wrapped = (answer: Answer) => `<untrusted_context>\n${textsOf(answer).join('\n')}\n</untrusted_context>`
 const unwrapped = (text: string) => text.replaceAll(/<untrusted_context>\n|\n<\/untrusted_context>/g, '')
 
 const BLOCK = z.looseObject({ type: z.string(), text: z.string().optional() })
@@ -98,14 +104,17 @@ export const CAPTURED: readonly CapturedHost[] = [
       const text = dataOr(answer, textsOf(answer).join('\n'))
       const marked = answer.isError === true
       if (text.length <= 50_000) return { text, images: imagesOf(answer), marked, whole: true }
-      const blocks = JSON.stringify(answer.content, null, 2)
-      return { text: `${blocks.slice(0, 2_000)}\n...`, images: 0, marked, whole: false }
+      return { text: previewOf(answer, text), images: 0, marked, whole: false }
     },
     read: shown => {
       const { content, is_error } = CLAUDE.parse(shown)
       const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content
       const preview = /Preview \(first 2KB\):\n(.*)\n<\/persisted-output>/s
-      const texts = blocks.flatMap(({ text = '' }) => (text === '' ? [] : [preview.exec(text)?.[1] ?? text]))
+      const texts = blocks.flatMap(({ text = '' }) =>
+        text === '' || /^Error: result .* exceeds maximum allowed tokens\./.test(text)
+          ? []
+          : [preview.exec(text)?.[1] ?? text],
+      )
       const images = blocks.filter(({ type }) => type === 'image').length
       return { text: texts.join('\n'), images, marked: is_error }
     },
@@ -116,14 +125,14 @@ export const CAPTURED: readonly CapturedHost[] = [
     name: 'gemini',
     replay: answer => {
       const text = textsOf(answer).join('\n')
-      const wrapped = `<untrusted_context>\n${text}\n</untrusted_context>`
-      const left = wrapped.length - 40_000
+      const all = wrapped(answer)
+      const left = all.length - 40_000
       const marked = answer.isError === true
       if (left <= 0) return { text, images: imagesOf(answer), marked, whole: true }
       const kept = [
-        wrapped.slice(0, 8_000),
+        all.slice(0, 8_000),
         `... [${left.toLocaleString('en')} characters omitted] ...`,
-        wrapped.slice(-32_000),
+        all.slice(-32_000),
       ]
       return { text: unwrapped(kept.join('\n\n')), images: 0, marked, whole: false }
     },
@@ -137,6 +146,24 @@ export const CAPTURED: readonly CapturedHost[] = [
     },
   },
 ]
+
+const MASK = /^<tool_output_masked>\n|\n\nOutput too large\. Full output available at: FILE\n<.*$/gs
+const AS_JSON = /^\{\n {2}"output": "<untrusted_context>\\n|\\n<\/untrusted_context>"\n\}$/g
+
+/** What Gemini CLI leaves, still as JSON, of an answer that it has shown whole and that many others have followed. */
+export const GEMINI_LATER: CapturedHost = {
+  name: 'gemini, later',
+  replay: answer => {
+    const json = JSON.stringify({ output: wrapped(answer) }, null, 2)
+    if (json.length <= 500) return { text: textsOf(answer).join('\n'), images: 0, marked: false, whole: true }
+    const kept = `${json.slice(0, 250)}\n... [TRUNCATED] ...\n${json.slice(-250)}`
+    return { text: kept.replaceAll(AS_JSON, ''), images: 0, marked: false, whole: false }
+  },
+  read: shown => {
+    const [{ output = '' }] = GEMINI.parse(shown)
+    return { text: output.replaceAll(MASK, '').replaceAll(AS_JSON, ''), images: 0, marked: false }
+  },
+}
 
 /** `half`: the bytes that it keeps of the beginning of a text, and of its end. */
 function codex({ name, half }: { readonly name: string; readonly half: number }): CapturedHost {
