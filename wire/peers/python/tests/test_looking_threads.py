@@ -82,6 +82,7 @@ class Threads(unittest.TestCase):
 
     def test_what_a_thread_waits_for_is_told(self):
         lock, reentrant, items = threading.Lock(), threading.RLock(), queue.Queue()
+        warm = threading.Event()
 
         def enters(held):
             with held:
@@ -90,6 +91,15 @@ class Threads(unittest.TestCase):
         def sleeps(free):
             while not free.is_set():
                 time.sleep(0.5)
+
+        def sleeps_warm(free):
+            # In CPython 3.11 a call that has become warm stands at another instruction.
+            for seconds in [0] * 100 + [0.5] * 100:
+                if seconds:
+                    warm.set()
+                if free.is_set():
+                    break
+                time.sleep(seconds)
 
         with standing("other", lambda free: free.wait()) as (other,), lock, reentrant:
             waits = {
@@ -107,6 +117,9 @@ class Threads(unittest.TestCase):
         for thread in started:
             thread.join()
         waiting("sleeping", sleeps, "time.sleep")
+        with standing("warm", sleeps_warm):
+            warm.wait()
+            until(lambda: named(look()["threads"], "warm-1")["waits_for"] == "time.sleep")
 
     def test_stacks_at_the_same_lines_are_told_once(self):
         with standing("pool", lambda free: free.wait(), count=30):

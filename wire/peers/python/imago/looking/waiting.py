@@ -19,8 +19,9 @@ from imago.looking.rendering import builtin_label
 # The loads that put the callee on the stack are found by walking back from the call over what pushes its arguments.
 # Where that is not plain (a conditional among the arguments, an opcode that is not known) nothing is said.
 
-# Opcode -> how many values lie above the callee, besides the arguments that its number counts.
-_CALLS = {"CALL_FUNCTION": 0, "CALL_METHOD": 0, "CALL": 0, "CALL_FUNCTION_KW": 1, "CALL_KW": 1}
+# Opcode -> how many values lie above the callee, besides the arguments that its number counts. In CPython 3.11 a call that
+# has become warm stands at its PRECALL.
+_CALLS = {"CALL_FUNCTION": 0, "CALL_METHOD": 0, "CALL": 0, "PRECALL": 0, "CALL_FUNCTION_KW": 1, "CALL_KW": 1}
 _WITHS = ("SETUP_WITH", "BEFORE_WITH")
 _LOCALS = ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_NAME")
 # Two in one; what is loaded last lies on top.
