@@ -42,10 +42,10 @@ const LONGEST = 86_400
 export const traceFunction = defineTool({
   name: 'trace_function',
   description:
-    'Take down the next calls of one function as the running program makes them: arguments, result or error, time, ' +
+    'Record the next calls of one function as the running program makes them: arguments, result or error, time, ' +
     'thread and caller. The function does what it did before; the tracepoint is out of the program by itself after ' +
     'that many calls or seconds. Use it to see what a function is really given, instead of adding prints to its ' +
-    'file. trace_calls shows what was taken down; untrace_function ends it early. To see where the program stands ' +
+    'file. trace_calls shows what was recorded; untrace_function ends it early. To see where the program stands ' +
     'now use threads.',
   parameters: {
     name: z
@@ -54,7 +54,7 @@ export const traceFunction = defineTool({
       .max(NAME_LENGTH)
       .describe('The function, such as `shop.orders.total` or `shop:total`.'),
     package: NAMED_IN,
-    calls: z.int().min(1).max(1_000).default(10).describe('How many calls are taken down.'),
+    calls: z.int().min(1).max(1_000).default(10).describe('How many calls are recorded.'),
     seconds: z
       .int()
       .min(1)
@@ -75,7 +75,7 @@ export const traceFunction = defineTool({
     title: `Trace ${oneLine(name)}`,
     body:
       `Arguments and results of the next ${counted(calls, 'call')} of ${name}` +
-      `${inside === undefined ? '' : `, read in the package ${inside},`} are taken down, ` +
+      `${inside === undefined ? '' : `, read in the package ${inside},`} are recorded, ` +
       `for ${counted(seconds, 'second')} at most.`,
   }),
 
@@ -92,7 +92,7 @@ export const traceFunction = defineTool({
     if (set.type === 'failed') return set
     const where = context.others().length === 0 ? {} : { kernel: context.kernelName }
     const asking = JSON.stringify({ tracepoint: set.result.id, ...where })
-    const next = `trace_calls ${asking} shows what was taken down by then.`
+    const next = `trace_calls ${asking} shows what was recorded by then.`
     return ok<TracepointAnswer>({ tracepoint: set.result, next })
   },
 
@@ -108,7 +108,7 @@ export const untraceFunction = defineTool({
   name: 'untrace_function',
   description:
     'Take a tracepoint out of the running program before its calls or its time are over. The function is as it was ' +
-    'before, and the calls that were taken down are kept: trace_calls shows them. To set one use trace_function.',
+    'before, and the calls that were recorded are kept: trace_calls shows them. To set one use trace_function.',
   parameters: { tracepoint: TRACEPOINT },
   level: 'cautious',
   profile: 'full',
@@ -171,7 +171,7 @@ function showTracing({ tracepoint, next }: TracepointAnswer): string {
 export const traceCalls = defineTool({
   name: 'trace_calls',
   description:
-    'Show the calls that a tracepoint has taken down: arguments, result or error, time, thread and caller of each, ' +
+    'Show the calls that a tracepoint has recorded: arguments, result or error, time, thread and caller of each, ' +
     'in the order in which they began, with handles that inspect accepts. Values are shown as they were then. ' +
     'Without a tracepoint: all there are, with how many calls each has seen. Runs no code. trace_function sets one.',
   parameters: {

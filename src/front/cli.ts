@@ -265,7 +265,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'trace',
     usage: 'FUNCTION [NAME=VALUE...] [--follow] [--kernel NAME] [--json]',
-    summary: 'take down the next calls of a function: arguments, result, time, and who called',
+    summary: 'record the next calls of a function: arguments, result, time, and who called',
     operands: [1, MANY],
     options: ['follow', 'kernel', 'json'],
     tool: 'trace_function',

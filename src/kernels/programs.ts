@@ -133,19 +133,19 @@ function unknown(
 ): KernelError {
   const names = [...new Set(read.map(one => handleOf(one, read)))]
   const like = nearest(wanted, [...new Set([...read.map(({ name }) => name), ...names])])
-  const there = names.length === 0 ? 'None has, at present.' : `There are: ${names.join(', ')}.`
   const passed = skipped.map(({ file, reason }) => ` ${file} ${reason}, and is not looked at.`).join('')
   const how =
     'Start it with: imago run -- COMMAND   or put into it: import imago; imago.listen()   ' +
     'For a Lisp with Swank: imago attach swank://4005'
   const deaf = !isElsewhere && /^\d+$/.test(wanted) && programs.lives(Number(wanted))
+  const there = names.length > 0 ? ` There are: ${names.join(', ')}.` : deaf ? '' : ' None has, at present.'
   const missing = deaf
     ? `Process ${wanted} lives and does not listen`
     : isElsewhere
       ? `Only a person at a terminal attaches to what runs in another project, as ${JSON.stringify(wanted)} does`
       : `No program has announced itself as ${JSON.stringify(wanted)}`
   return new KernelError('no_such_kernel', {
-    message: `${missing} (looked in ${programs.folder}). ${there}${passed}`,
+    message: `${missing} (looked in ${programs.folder}).${there}${passed}`,
     next: like[0] === undefined ? how : `Did you mean ${like.join(', ')}?`,
     details: { reason: 'not_announced', announced: names, nearest: like },
   })

@@ -194,7 +194,7 @@ export const DEBUG_COMMANDS: readonly Command[] = [
   {
     name: 'trace',
     usage: 'NAME [COUNT]',
-    summary: 'take down the next calls of a function',
+    summary: 'record the next calls of a function',
     run: needing('Of which function? :trace NAME [COUNT]', async (operand, context) => {
       const [name = '', count = ''] = words(operand)
       const set = await show(
@@ -202,7 +202,7 @@ export const DEBUG_COMMANDS: readonly Command[] = [
         { name, ...(count !== '' && { calls: Number(count) }) },
         context,
       )
-      if (set?.ok) context.say(':calls ID shows what was taken down by then.')
+      if (set?.ok) context.say(':calls ID shows what was recorded by then.')
     }),
   },
   {
@@ -217,7 +217,7 @@ export const DEBUG_COMMANDS: readonly Command[] = [
   {
     name: 'calls',
     usage: '[ID]',
-    summary: 'what was taken down; without an ID, the tracepoints',
+    summary: 'what was recorded; without an ID, the tracepoints',
     of: 'tracepoint',
     run: (id, context) => show('trace_calls', id === '' ? {} : { tracepoint: id }, context),
   },

@@ -136,6 +136,19 @@ test('magics and ! work in a notebook, and are no Python elsewhere', async () =>
   assert.match(await call({ kernel: 'plain', expr: '%timeit 1' }), 'SyntaxError')
 })
 
+test('an error that the shell catches in a call is told to the caller, and not to the notebook', async () => {
+  await notebook.run(
+    'told = []\nshell = get_ipython()\nsend = shell.displayhook.session.send\n' +
+      'shell.displayhook.session.send = lambda *all, **more: (told.append(all[1]), send(*all, **more))[1]',
+  )
+  const answer = await inNotebook(
+    'class Broken:\n  def _repr_html_(self): return self.nothing\ndisplay(Broken())\n"after"',
+  )
+  assert.match(answer, /AttributeError: .*nothing/)
+  assert.match(answer, "'after'")
+  assert.is(await notebook.run('shell.displayhook.session.send = send\n"error" in told'), 'False')
+})
+
 test('hooks that print, raise or never end fail no call', async () => {
   const expr = [
     'class Odd:',

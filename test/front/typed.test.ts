@@ -103,6 +103,12 @@ const REFUSED: readonly (readonly [what: string, words: readonly string[], says:
     /not JSON.*\n {2}imago call inspect expr=o\n {2}imago call inspect '\{"expr":"o"\}'/,
   ],
   ['broken JSON', ['call', 'inspect', '{expr: 1}'], /not JSON[\s\S]*expr=value/],
+  ['blanks about the =', ['call', 'inspect', 'expr = a b'], /Write\n {2}imago call inspect 'expr=a b'\n/],
+  [
+    'a name without its value',
+    ['call', 'inspect', 'package'],
+    /Write\n {2}imago call inspect package=value\n/,
+  ],
   ['a number alone', ['call', 'inspect', '5'], /it is no object[\s\S]*expr=5/],
   ['JSON beside a name', ['call', 'inspect', '{"expr":"o"}', 'package=x'], /it stands beside others/],
   ['a name twice', ['call', 'inspect', 'expr=a', 'expr=b'], /expr is given twice/],
@@ -150,7 +156,7 @@ test('imago trace answers as the tool does, and --follow prints calls as they en
   for (const one of [plain, json]) one.child.kill('SIGINT')
   const [told] = await Promise.all([plain.ended, json.ended])
   assert.equal([told.code, (await json.ended).code], [0, 0])
-  assert.match(told.stderr, /is out of the program; 3 calls taken down/)
+  assert.match(told.stderr, /is out of the program; 3 calls recorded/)
   const left = await rig.imago(['call', 'trace_calls'])
   assert.equal(
     [...left.stdout.matchAll(/ __main__.total: (\w+)/g)].map(([, state]) => state),
@@ -165,7 +171,7 @@ test('imago trace --follow ends by itself after the calls that were asked for, a
   const { code, stdout, stderr } = await followed.ended
   assert.is(code, 0)
   assert.match(stdout, /^#1 __main__.total\(item='cake'/)
-  assert.match(stderr, /is out of the program; 1 call taken/)
+  assert.match(stderr, /is out of the program; 1 call recorded/)
   const unknown = await rig.imago(['trace', 'nothing_there', '--follow'])
   assert.is(unknown.code, 1)
   assert.match(unknown.stderr, 'nothing_there')

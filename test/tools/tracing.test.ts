@@ -66,7 +66,7 @@ test('a tracepoint is set for whoever asks, with its bounds, and says where its 
     [
       't1@ab12 shop.total: on, 2 calls of 10 so far; ends in 4 min 50 s at the latest (by sys.monitoring, for claude-code 2.1)',
       '  note: Calls of copies made before are not seen.',
-      'next: trace_calls {"tracepoint":"t1@ab12"} shows what was taken down by then.',
+      'next: trace_calls {"tracepoint":"t1@ab12"} shows what was recorded by then.',
     ].join('\n'),
   )
 })

@@ -192,8 +192,12 @@ async function bothWays(
   word: string,
   { as, why, ...asked }: ToolAsked & { readonly as: string; readonly why: string },
 ) {
-  const [parameter = 'name'] = (await parametersOf(asked)).keys()
-  const value = /^[{["]/.test(word) ? 'value' : word
+  const names = [...(await parametersOf(asked)).keys()]
+  // `expr = o`: a blank beside the =, or a name alone.
+  const [, typed = '', behind = ''] = /^\s*(\w+)\s*(?:=\s*(.*))?$/s.exec(word) ?? []
+  const isName = names.includes(typed)
+  const parameter = isName ? typed : (names[0] ?? 'name')
+  const value = (isName ? behind : /^[{["]/.test(word) ? '' : word.replace(/^=/, '')) || 'value'
   const call = `${as} ${asked.tool}`
   return (
     `The arguments are not JSON, and not name=value: ${why}. Write\n` +

@@ -44,7 +44,7 @@ export async function completed(
   commands: readonly Command[],
 ): Promise<readonly Completed[]> {
   const [before, current] = [words.slice(0, -1), words.at(-1) ?? '']
-  const [name, ...typed] = before
+  const [name, ...typed] = before[0]?.startsWith('-') ? ['', ...before] : before
   const command = commands.find(one => one.name === (name ?? ''))
   if (name === 'help' || (name === undefined && !current.startsWith('-')))
     return beginning(
@@ -68,7 +68,20 @@ export async function completed(
   const kind = command.of?.[Math.min(operands.length, command.of.length - 1)]
   return kind === undefined || operands.length >= command.operands[1]
     ? []
-    : beginning(current, await wordsOf(kind, { command, operands }))
+    : kind === 'parameters'
+      ? valuesOrNames(current, { command, operands })
+      : beginning(current, await wordsOf(kind, { command, operands }))
+}
+
+/** Behind its `=` the values of a parameter that has a few; before, its name. */
+async function valuesOrNames(current: string, at: Operands): Promise<readonly Completed[]> {
+  const [, name] = /^(\w+)=/.exec(current) ?? []
+  if (name === undefined) return beginning(current, await parameters(at))
+  const values = await valuesIn((await shapeOf(at))[name])
+  return beginning(
+    current,
+    values.map(value => ({ word: `${name}=${value}`, means: '' })),
+  )
 }
 
 const beginning = (current: string, found: readonly Completed[]) =>
@@ -129,12 +142,24 @@ async function wordsOf(kind: OperandKind, at: Operands): Promise<readonly Comple
 
 /** Those of the tool that were not given yet, each with the `=` that follows it. */
 async function parameters({ command, operands }: Operands): Promise<readonly Completed[]> {
-  const { TOOLS } = await import('../../../tools/index.ts')
-  const tool = TOOLS.find(({ name }) => name === command.tool || operands.includes(name))
   const given = operands.map(word => word.split('=', 1)[0])
-  return Object.entries(tool?.parameters.shape ?? {})
+  return Object.entries(await shapeOf({ command, operands }))
     .filter(([name]) => !given.includes(name))
     .map(([name, schema]) => ({ word: `${name}=`, means: firstSentence(descriptionOf(schema)) }))
+}
+
+/** The parameters of the tool that the command calls. */
+async function shapeOf({ command, operands }: Operands): Promise<Readonly<Record<string, unknown>>> {
+  const { TOOLS } = await import('../../../tools/index.ts')
+  return TOOLS.find(({ name }) => name === command.tool || operands.includes(name))?.parameters.shape ?? {}
+}
+
+/** The values that a parameter can have, where they are a few words. */
+async function valuesIn(schema: unknown): Promise<readonly string[]> {
+  const z = await import('zod')
+  if (!(schema instanceof z.ZodType)) return []
+  const { type, enum: words } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+  return type === 'boolean' ? ['true', 'false'] : (words ?? []).map(String)
 }
 
 const descriptionOf = (schema: unknown) =>

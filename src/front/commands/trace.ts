@@ -81,7 +81,7 @@ class Follower {
       const news = await this.#print({ last: left.aborted })
       if ('ok' in news) return this.#fail(news)
       if (news.state !== 'on') {
-        printer.err(`${tracepoint} is out of the program; ${counted(news.seen, 'call')} taken down.\n`)
+        printer.err(`${tracepoint} is out of the program; ${counted(news.seen, 'call')} recorded.\n`)
         return EXIT.done
       }
       await sleep(AGAIN_MS, undefined, { signal: left }).catch(() => {})

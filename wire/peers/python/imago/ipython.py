@@ -26,6 +26,7 @@ from imago.places import Through, over
 AGAIN = 0.05
 
 _FIGURE = ('matplotlib.figure', 'Figure')
+_COLOURS = re.compile(r'\x1b\[[0-9;]*m')
 
 _loaded = {}
 
@@ -103,12 +104,16 @@ class Shown:
             self._publisher.register_hook(self._hook)
             shell.display_formatter.ipython_display_formatter.for_type_by_name(*_FIGURE, self._figure)
             evaluator.displays.front = self._front
+            self._shown = shell._showtraceback
+            shell._showtraceback = self._traceback
 
     def close(self):
         self._evaluator.compiler.transform = self._evaluator.displays.front = None
         if self._publisher is not None:
             self._publisher.unregister_hook(self._hook)
             self._shell.display_formatter.ipython_display_formatter.pop('.'.join(_FIGURE), None)
+            if self._shell.__dict__.get('_showtraceback') == self._traceback:
+                del self._shell._showtraceback
 
     def _hook(self, message):
         displayed = displays.present()
@@ -124,6 +129,14 @@ class Shown:
         if displayed is None or displayed.to_front:
             raise NotImplementedError
         self._evaluator.displays.figure(displayed, figure)
+
+    def _traceback(self, kind, error, lines):
+        """The shell shows an error that it has caught, such as one of a display hook, beside the cells and not by the hooks."""
+        displayed = displays.present()
+        if displayed is None or displayed.to_front:
+            self._shown(kind, error, lines)
+        else:
+            sys.stderr.write(_COLOURS.sub('', '\n'.join(lines)) + '\n')
 
     def _front(self, value):
         sys.modules['IPython.core.display_functions'].display(value)
