@@ -105,9 +105,9 @@ interface DirectoryEntry {
 export const listDirectory = defineTool({
   name: 'list_directory',
   description:
-    'List the names in one folder of the project, a page at a time, with kind, size and time of the last change. ' +
-    'What ignore files leave out is not shown, but counted. Links are shown and not followed. Runs no code. For a ' +
-    'folder with what is below it use directory_tree, to find a file or a text search_files.',
+    'List the names in one folder of the project, a page at a time, with kind, size and time of the last ' +
+    'change. What ignore files leave out is counted, not shown. Links are not followed. Runs no code. For ' +
+    'what is below use directory_tree, to find a file or a text search_files.',
   parameters: {
     path: FOLDER,
     show_hidden: z.boolean().default(true).describe('Whether to show names that begin with a dot.'),
@@ -124,7 +124,6 @@ export const listDirectory = defineTool({
       .describe('Only names after this one: the `next` of the page before.'),
     limit: z.int().min(1).max(1_000).default(200).describe('How many names to show at most.'),
   },
-  parameterAliases: { directory: 'path', dir: 'path', folder: 'path' },
   level: 'safe',
   profile: 'full',
   categories: ['files'],
@@ -259,9 +258,9 @@ interface TreeNode {
 export const directoryTree = defineTool({
   name: 'directory_tree',
   description:
-    'Draw a folder of the project with what is below it, near things before deep ones: folders that do not fit are ' +
-    'shown and not opened. What ignore files leave out is not shown, but counted. Links are shown and not followed. ' +
-    'Runs no code. For all names of one folder use list_directory, to find a file or a text search_files.',
+    'Draw a folder of the project with what is below it, near things before deep ones; folders that do not ' +
+    'fit are not opened. What ignore files leave out is counted, not shown. Links are not followed. Runs no ' +
+    'code. For all names of one folder use list_directory, to find a file or a text search_files.',
   parameters: {
     path: FOLDER,
     depth: z.int().min(1).max(16).default(3).describe('How many levels to draw at most.'),
@@ -269,7 +268,7 @@ export const directoryTree = defineTool({
     exclude_patterns: EXCLUDE,
     include_ignored: INCLUDE_IGNORED,
   },
-  parameterAliases: { directory: 'path', dir: 'path', folder: 'path', max_depth: 'depth' },
+  parameterAliases: { max_depth: 'depth' },
   level: 'safe',
   profile: 'full',
   categories: ['files'],

@@ -198,6 +198,8 @@ interface Stage {
 /** What is known of a call when the gate is asked. */
 interface CallFacts {
   readonly level: Level
+  /** Left out: those that the caller gave. */
+  readonly args?: Arguments
   /** Real paths. */
   readonly paths?: readonly string[]
   readonly effects?: readonly Effect[]
@@ -584,9 +586,14 @@ export class Run {
     return options.admitted.has(admission(caller, kernelName, root)) ? undefined : root
   }
 
+  /** By which names rules may speak about the call. */
+  named(args: Arguments = this.checked.args) {
+    return { tool: this.tool.name, as: this.tool.judgedAs(args) }
+  }
+
   /** What the gate says, by the rules that hold now. A policy that cannot be relied on denies all but looking. */
   judge(
-    { level, paths, effects }: CallFacts,
+    { level, args, paths, effects }: CallFacts,
     policy: Rules = this.policyOn(paths),
     kernel: string | null = this.kernelName ?? this.#target?.name ?? null,
   ): Judgement {
@@ -596,24 +603,25 @@ export class Run {
     const about = { ...(paths && { paths }), ...(effects && { effects }) }
     const elsewhere = this.elsewhere !== undefined
     const rules = tool.attaches === undefined ? policy.rules : forAttaching(policy.rules)
-    const asked = { tool: tool.name, level, kernel, elsewhere, rules, ...about }
+    const asked = { ...this.named(args), level, kernel, elsewhere, rules, ...about }
     const verdict = decide(asked)
     const { decision } = verdict
     if (decision !== 'deny')
       return { decision, verdict, policy, byDefault: decision === 'ask' && asksByDefault(asked) }
-    return { decision, refusal: refusals.denied({ tool, level, kernel, verdict, policy }) }
+    return { decision, refusal: refusals.denied({ tool, as: asked.as, level, kernel, verdict, policy }) }
   }
 
   /** That somebody would have to be asked, and nobody can be. `paths` are real ones, as far as they are known. */
   unavailable(judged: CallFacts & Pick<refusals.JudgedCall, 'verdict' | 'policy'>): Refusal {
     const { tool, caller, options } = this
     const kernel = this.kernelName ?? this.#target?.name ?? null
-    const { level, verdict, policy, paths = tool.paths } = judged
+    const { level, args, verdict, policy, paths = tool.paths } = judged
+    const { as } = this.named(args)
     const root = options.files.realPath({ root: caller.root, path: caller.root })
     const inside = paths.length > 0 && tool.paths.every(({ confined }) => confined)
     const within = inside && typeof root === 'string' ? { within: root } : {}
     const client = caller.client?.mayCount?.() ? { client: caller.client } : {}
-    return refusals.unavailable({ tool, level, kernel, verdict, policy, ...within, ...client })
+    return refusals.unavailable({ tool, as, level, kernel, verdict, policy, ...within, ...client })
   }
 
   /** The real paths of the arguments that name files, for the gate; or why one of them may not be touched. */
@@ -683,7 +691,7 @@ export class Run {
   /** Nobody is asked about a kernel that the call does not name. */
   mayLook(kernel: string): boolean {
     const { rules } = this.policyOn([], { kernel })
-    return decide({ tool: this.tool.name, level: 'safe', kernel, rules }).decision === 'allow'
+    return decide({ ...this.named(), level: 'safe', kernel, rules }).decision === 'allow'
   }
 
   /** Runs the handler, and never rejects. A name that is not there yet in a program that has just begun is waited for. */
@@ -732,13 +740,13 @@ export class Run {
 
   /** What an answer may show of files that the call does not name. */
   #shows(): Shows {
-    const { tool, kernelName: kernel, checked } = this
+    const { kernelName: kernel, checked } = this
     const rulesOn = (paths: readonly string[]) => this.policyOn(paths).rules
     const rules = () => {
       const named = this.realPaths(checked.args)
       return rulesOn('type' in named ? [] : named)
     }
-    return shownPaths({ tool: tool.name, kernel, rules, rulesOn: folder => rulesOn([folder]) })
+    return shownPaths({ ...this.named(), kernel, rules, rulesOn: folder => rulesOn([folder]) })
   }
 
   #printed(): OutputLog {

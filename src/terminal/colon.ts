@@ -55,7 +55,7 @@ export async function callTool(
   const args = argumentsFor(tool, rest)
   if (typeof args === 'string') return say(args)
   const patience = tool.needs.includes('evaluate') ? { patience: WAIT_SECONDS } : {}
-  const envelope = await running.call(tool.name, { ...patience, ...args })
+  const envelope = await running.call(name, { ...patience, ...args })
   if (envelope?.ok && !isRunning(envelope.result)) await showing.tool(tool.name, envelope)
   else if (envelope !== undefined) await running.ended(envelope)
 }
