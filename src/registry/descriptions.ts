@@ -72,7 +72,7 @@ const FORMS: Readonly<Record<Form, (tools: readonly Described[]) => unknown[]>> 
 }
 
 function asJson({ tool, description, schema }: Described) {
-  const { name, aliases, presets, level, profile, categories, needs, examples } = tool
+  const { name, aliases, presets, parameterAliases, level, profile, categories, needs, examples } = tool
   return {
     name,
     aliases,
@@ -83,6 +83,7 @@ function asJson({ tool, description, schema }: Described) {
     categories,
     needs,
     parameters: schema,
+    parameter_aliases: parameterAliases,
     examples,
   }
 }

@@ -95,6 +95,7 @@ export interface ToolFacts {
   readonly summary: string
   readonly needs: readonly string[]
   readonly parameters: readonly ToolParameter[]
+  readonly parameter_aliases: Readonly<Record<string, string>>
 }
 
 interface ToolParameter {
@@ -122,6 +123,7 @@ const LISTING = z.array(
     description: z.string(),
     needs: z.array(z.string()),
     parameters: SCHEMA,
+    parameter_aliases: z.record(z.string(), z.string()),
   }),
 )
 
@@ -171,9 +173,12 @@ export function argumentsFor(tool: ToolFacts, line: string): Record<string, unkn
   const rest = text.replace(
     /(^|\s)([a-z_]+)=("(?:[^"\\]|\\.)*"|\S+)(?=\s|$)/g,
     (whole, blank, name, value) => {
-      const parameter = tool.parameters.find(one => one.name === name)
+      const stands = tool.parameter_aliases[name]
+      // What looks so in code is an assignment.
+      const meant = stands === undefined || stands === 'expr' ? name : stands
+      const parameter = tool.parameters.find(one => one.name === meant)
       if (parameter === undefined) return whole
-      args[name] = asValue(value, parameter)
+      args[parameter.name] = asValue(value, parameter)
       return blank
     },
   )

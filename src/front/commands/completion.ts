@@ -130,7 +130,9 @@ async function wordsOf(kind: OperandKind, at: Operands): Promise<readonly Comple
 /** Those of the tool that were not given yet, each with the `=` that follows it. */
 async function parameters({ command, operands }: Operands): Promise<readonly Completed[]> {
   const { TOOLS } = await import('../../../tools/index.ts')
-  const tool = TOOLS.find(({ name }) => name === command.tool || operands.includes(name))
+  const tool = TOOLS.find(
+    ({ name, aliases }) => name === command.tool || [name, ...aliases].some(one => operands.includes(one)),
+  )
   const given = operands.map(word => word.split('=', 1)[0])
   return Object.entries(tool?.parameters.shape ?? {})
     .filter(([name]) => !given.includes(name))
