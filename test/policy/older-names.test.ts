@@ -147,6 +147,18 @@ test('a call that a person edits is judged by what they made of it', async () =>
   assert.equal([code, plans.length, textOf(rig, 'a')], ['denied', 1, undefined])
 })
 
+test('what a person made of a call is judged as that once more when it happens', async () => {
+  const rig = project()
+  const { plans } = rig.seat(plan => {
+    if (plan.body.includes('ours')) return { edit: { path: 'a', content: 'mine\n', new: true } }
+    writeFileSync(join(rig.root, '../policy.toml'), rule('deny', 'create_file'))
+    return 'approve'
+  })
+  const { code } = errorOf(await rig.run('write_file', { path: 'a', content: 'ours\n' }))
+  assert.equal([code, plans.map(({ tool }) => tool)], ['denied', ['write_file', 'create_file']])
+  assert.is(textOf(rig, 'a'), undefined)
+})
+
 test('an older name says its arguments whatever the call says, and one that says another is refused', async () => {
   const rig = project(rule('allow', '*'))
   const error = errorOf(await rig.run('create_file', { path: 'there', content: 'ours\n', new: false }))
