@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Cut, Entry, EntryKind, LeftOut, Listed, ToolContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type Failed, type Outcome, ok } from './outcome.ts'
-import { EXCLUDE, FOLDER, INCLUDE_IGNORED, OF_LOOK } from './parameters.ts'
+import { EXCLUDE, FOLDER, INCLUDE_IGNORED, OF_LOOK, PAGED } from './parameters.ts'
 import { counted, oneLine } from './text.ts'
 
 /** How an answer about many names says what is not in it: only what is not zero. */
@@ -116,12 +116,7 @@ export const listDirectory = defineTool({
       .default('name')
       .describe('By size or time the largest or latest come first; then there is one page only.'),
     include_ignored: INCLUDE_IGNORED,
-    after: z
-      .string()
-      .min(1)
-      .max(1_024)
-      .optional()
-      .describe('Only names after this one: the `next` of the page before.'),
+    after: PAGED.after,
     limit: z.int().min(1).max(1_000).default(200).describe('How many names to show at most.'),
   },
   level: 'safe',

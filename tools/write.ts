@@ -50,27 +50,37 @@ export const writeFile = defineTool({
     title: `${isNew ? 'Create' : 'Write'} ${oneLine(path)}`,
     body: content,
   }),
-  plan: async (args, context) => proposed(await (args.new ? newWork : writeWork)(args, context)),
+  plan: async (args, context) => proposed(await writeWork(args, context)),
   show: result => showWritten('wrote', result as Written),
 })
 
 interface WholeFile {
   readonly path: string
   readonly content: string
+  readonly new: boolean
 }
 
-async function writeWork({ path, content }: WholeFile, { files }: PlanContext): Promise<Work> {
-  const half = halfCharacter('content', content)
-  if (half !== undefined) return half
-  const file = await files.look(path)
+async function writeWork({ path, content, new: isNew }: WholeFile, { files }: PlanContext): Promise<Work> {
+  const fault = halfCharacter('content', content) ?? (isNew ? folderNamed(path) : undefined)
+  if (fault !== undefined) return fault
+  const file = await (isNew ? files.lookForNew(path) : files.look(path))
   if (file.type === 'failed') return file
+  const there = isNew ? somethingThere(file, TO_OVERWRITE) : undefined
+  if (there !== undefined) return there
   if (file.exists && !isText(file)) return notText(file)
   const { text, notes } = asTheFile(file, content)
   const shown = oneLine(file.shown)
-  const does = file.exists ? `Replaces the whole content of ${shown}` : `Makes the new file ${shown}`
-  const title = file.exists ? `Write ${shown}` : `Write ${shown}, a new file`
-  return rewritten({ file, text, files, notes, does, title })
+  return rewritten({
+    file,
+    text,
+    files,
+    notes: [...notes, ...madeFolders(file.newFolders)],
+    does: file.exists ? `Replaces the whole content of ${shown}` : `Makes the new file ${shown}`,
+    title: `${isNew ? 'Create' : 'Write'} ${shown}${isNew || file.exists ? '' : ', a new file'}`,
+  })
 }
+
+const TO_OVERWRITE = 'To give it another content leave new out, or use edit_file for a part of it.'
 
 /** What stands for itself in the file need not be said again: its byte order mark, and how its lines end. */
 function asTheFile({ encoding, newline }: SeenFile, content: string): { text: string; notes: string[] } {
@@ -81,27 +91,6 @@ function asTheFile({ encoding, newline }: SeenFile, content: string): { text: st
     text,
     notes: [`The line ends of the text were written as ${newlineWord(newline)}, as the file has them.`],
   }
-}
-
-async function newWork({ path, content }: WholeFile, { files }: PlanContext): Promise<Work> {
-  const fault = halfCharacter('content', content) ?? folderNamed(path)
-  if (fault !== undefined) return fault
-  const file = await files.lookForNew(path)
-  if (file.type === 'failed') return file
-  const there = somethingThere(
-    file,
-    'To give it another content leave new out, or use edit_file for a part of it.',
-  )
-  if (there !== undefined) return there
-  const shown = oneLine(file.shown)
-  return rewritten({
-    file,
-    text: content,
-    files,
-    notes: madeFolders(file.newFolders),
-    does: `Makes the new file ${shown}`,
-    title: `Create ${shown}`,
-  })
 }
 
 export const insertAtLine = defineTool({

@@ -186,17 +186,10 @@ export function validate(
 ): Checked | { readonly type: 'invalid'; readonly refusal: Outcome<never> } {
   if (!isRecord(args)) return refuse(tool, [notAnObject(tool, args)], 1)
   const called = tool.renamed(args)
-  const preset = Object.hasOwn(tool.presets, as) ? tool.presets[as] : undefined
-  const other = Object.entries(preset ?? {}).filter(
-    ([name, value]) => Object.hasOwn(called, name) && called[name] !== value,
-  )
-  if (other.length > 0)
-    return refuse(
-      tool,
-      other.map(([name, value]) => presetProblem(as, name, value)),
-      other.length,
-    )
-  const named = { ...called, ...preset }
+  const preset = Object.entries(tool.presets[as] ?? {})
+  const other = preset.find(([name, value]) => Object.hasOwn(called, name) && called[name] !== value)
+  if (other !== undefined) return refuse(tool, [presetProblem(as, other)], 1)
+  const named = { ...called, ...Object.fromEntries(preset) }
   const { own, reserved } = split(tool, named)
   const checked = tool.parameters.safeParse(own)
   const beside = reserved === undefined ? NONE : RESERVED_PARAMETERS.safeParse(reserved)
@@ -213,7 +206,7 @@ export function validate(
   return refuse(tool, problems, issues.length)
 }
 
-const presetProblem = (as: string, name: string, value: unknown): Problem => ({
+const presetProblem = (as: string, [name, value]: readonly [string, unknown]): Problem => ({
   path: name,
   problem: `"${name}" is ${JSON.stringify(value)} in ${as}`,
 })
