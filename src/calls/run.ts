@@ -29,13 +29,13 @@ import type { Journal } from '../journal/journal.ts'
 import type { Kernels, ResolvedKernel, Wanted } from '../kernels/kernels.ts'
 import { judgedPaths, shownPaths } from '../policy/judged-paths.ts'
 import type { Policy, Rules } from '../policy/policy.ts'
-import { asksByDefault, decide, type Effect, forAttaching, type Verdict } from '../policy/rules.ts'
+import { asksByDefault, decide, forAttaching } from '../policy/rules.ts'
 import type { Checked, Registry } from '../registry/registry.ts'
 import type { Leases } from '../suspensions/leases.ts'
 import { openOutput, type TextStore, type TextStores } from '../text/texts.ts'
 import { bounded, codeOf, enveloped, type FinalOutcome, noticed, noticeOf } from './answer.ts'
 import { admission, type Choices, callerKernels } from './caller-kernels.ts'
-import type { CallEvent, Caller, CallRequest } from './contract.ts'
+import type { CallEvent, Caller, CallFacts, CallRequest, Judgement, Ruling } from './contract.ts'
 import { faultOf, kernelFault, withdrawn } from './faults.ts'
 import type { JobBook, TrackedJob } from './jobs.ts'
 import * as refusals from './refusals.ts'
@@ -195,29 +195,7 @@ interface Stage {
   readonly decision: Decision | null
 }
 
-/** What is known of a call when the gate is asked. */
-interface CallFacts {
-  readonly level: Level
-  /** Left out: those that the caller gave. */
-  readonly args?: Arguments
-  /** Real paths. */
-  readonly paths?: readonly string[]
-  readonly effects?: readonly Effect[]
-}
-
 export type Refusal = Outcome<never>
-
-/** What the gate says of a call. */
-type Judgement = Ruling | { readonly decision: 'deny'; readonly refusal: Refusal }
-
-/** A call that is let through, or that a person is asked about. */
-export interface Ruling {
-  readonly decision: 'allow' | 'ask'
-  readonly verdict: Verdict
-  readonly policy: Rules
-  /** A person is to be asked, and no rule says so: a grant of theirs may stand for their answer. */
-  readonly byDefault: boolean
-}
 
 /** How the handler of a call is run. */
 export interface Attempt {
