@@ -33,8 +33,16 @@ async function main() {
     openDaemon: async paths => (await import('./daemon.ts')).openDaemon({ paths }),
   })
   if (exit !== 2) bundle?.keep()
+  await Promise.all([process.stdout, process.stderr].map(sent))
   process.exit(exit)
 }
+
+/** A pipe takes 64 KiB at once; the rest is sent as its reader takes it, and an exit would drop it. */
+const sent = (stream: NodeJS.WriteStream) =>
+  new Promise<void>(resolve => {
+    if (stream.writableLength === 0) resolve()
+    else stream.write('', () => resolve())
+  })
 
 /** Commands that are one call of a tool. They have a smaller file, for V8 takes the longer the more is in it. */
 const CALLS: readonly string[] = ['call', 'eval', 'inspect', 'threads', 'undo', 'tools']

@@ -83,7 +83,7 @@ test('every change of a file needs an approval of its difference', async () => {
   const changing = ({ level, categories }: Tool) => level !== 'safe' && categories.includes('files')
   assert.equal(
     TOOLS.filter(changing)
-      .map(({ name }) => name)
+      .flatMap(({ name, presets }) => [name, ...Object.keys(presets)])
       .sort(),
     Object.keys(CHANGES).sort(),
   )

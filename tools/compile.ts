@@ -34,39 +34,38 @@ export const compileForm = defineTool({
   description:
     'Compile forms with the compiler of the image and load them. Answers with every note of the compiler: its ' +
     'severity, its place, and the form it is about. Prefer it over eval_expr for definitions, with the file and line ' +
-    'where they stand. To look at an expansion only use macroexpand_form.',
+    'where they stand.',
   parameters: {
-    form: z.string().min(1).max(SOURCE_LENGTH).describe('Source text, in the language of the image.'),
+    expr: z.string().min(1).max(SOURCE_LENGTH).describe('Source text, in the language of the image.'),
     ...PLACED,
     package: IN_PACKAGE,
   },
-  parameterAliases: { expr: 'form' },
   level: 'cautious',
   profile: 'live',
   categories: ['execution'],
   needs: ['compile'],
   starts: true,
   examples: [
-    { args: { form: '(defun area (r) (* pi r r))' }, shows: 'a new definition, with what the compiler says' },
+    { args: { expr: '(defun area (r) (* pi r r))' }, shows: 'a new definition, with what the compiler says' },
     {
-      args: { form: '(defmethod total ((order gift)) 0)', package: 'SHOP', file: 'src/shop.lisp', line: 40 },
+      args: { expr: '(defmethod total ((order gift)) 0)', package: 'SHOP', file: 'src/shop.lisp', line: 40 },
       shows: 'a method of a file, which keeps its place there',
     },
   ],
 
   // A person approves the code itself, never a summary of it.
-  preview: ({ form, file, line = 1, package: inside }) => ({
+  preview: ({ expr, file, line = 1, package: inside }) => ({
     title: `Compile and load this${file === undefined ? '' : ` as ${file}:${line}`}${insideWord(inside)}`,
-    body: form,
+    body: expr,
   }),
 
-  async handler({ form, file, line, package: inside }, context) {
+  async handler({ expr, file, line, package: inside }, context) {
     const place = placeGiven({ file: file === undefined ? undefined : context.pathOf(file), line })
     if ('type' in place) return place
     const refused = packageRefused(inside, context.kernel)
     if (refused !== undefined) return refused
     const read = inside === undefined ? {} : { package: inside }
-    const evaluated = await runWork({ type: 'compile', source: form, ...place, ...read }, context)
+    const evaluated = await runWork({ type: 'compile', source: expr, ...place, ...read }, context)
     const raised = 'It was raised while the code was compiled or loaded; what ran before it stays done.'
     return workOutcome(evaluated, { output: context.output, done: compilation, raised })
   },
@@ -114,40 +113,38 @@ interface Expansion extends PrintedOutput, Diagnostics, InForce {
 export const macroexpandForm = defineTool({
   name: 'macroexpand_form',
   description:
-    'Expand a macro form of the image’s language (Lisp) once, or with `full` all macro forms in it, and show the ' +
-    'expansion, indented. What the expansion would do is not done, but reading and expanding the form run code: ' +
-    'the macros themselves, and whatever the form tells the reader to run (`#.`). For the source of a macro use ' +
-    'symbol_definition.',
+    'Expand a macro form (Lisp) once, or with `full` all macro forms in it, and show the expansion. The ' +
+    'expansion is not run; reading and expanding do run code: the macros, and what the form tells the reader ' +
+    'to run (`#.`). For the source of a macro use symbol_definition.',
   parameters: {
-    form: z.string().min(1).max(SOURCE_LENGTH).describe('One form, such as `(when ready (ship order))`.'),
+    expr: z.string().min(1).max(SOURCE_LENGTH).describe('One form, such as `(when ready (ship order))`.'),
     full: z
       .boolean()
       .default(false)
       .describe('Expand again until nothing is a macro form any more, in all places of the form.'),
     package: IN_PACKAGE,
   },
-  parameterAliases: { expr: 'form' },
   level: 'cautious',
   profile: 'full',
   categories: ['introspection', 'execution'],
   needs: ['expand'],
   starts: true,
   examples: [
-    { args: { form: '(when ready (ship order))' }, shows: 'what one macro makes of a form' },
-    { args: { form: '(loop for x in xs sum x)', full: true, package: 'SHOP' }, shows: 'all of it expanded' },
+    { args: { expr: '(when ready (ship order))' }, shows: 'what one macro makes of a form' },
+    { args: { expr: '(loop for x in xs sum x)', full: true, package: 'SHOP' }, shows: 'all of it expanded' },
   ],
 
   // Reading it runs code: a person approves the text.
-  preview: ({ form, full, package: inside }) => ({
+  preview: ({ expr, full, package: inside }) => ({
     title: `Read and ${full ? 'fully expand' : 'expand'} this form${insideWord(inside)}`,
-    body: form,
+    body: expr,
   }),
 
-  async handler({ form, full, package: inside }, context) {
+  async handler({ expr, full, package: inside }, context) {
     const refused = packageRefused(inside, context.kernel)
     if (refused !== undefined) return refused
     const read = inside === undefined ? {} : { package: inside }
-    const evaluated = await runWork({ type: 'expand', source: form, fully: full, ...read }, context)
+    const evaluated = await runWork({ type: 'expand', source: expr, fully: full, ...read }, context)
     return workOutcome(evaluated, { output: context.output, done: expansion })
   },
 

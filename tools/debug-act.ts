@@ -38,9 +38,8 @@ import { duration, oneLine } from './text.ts'
 export const debugEval = defineTool({
   name: 'debug_eval',
   description:
-    'Run code in a frame of a suspended evaluation, where it sees that frame’s variables and, where the language ' +
-    'lets it, sets them. The evaluation stays suspended. Use it to find out why the error happened, or to mend ' +
-    'data before debug_restart.',
+    'Run code in a frame of a suspended evaluation: it sees the variables of the frame and, where the language lets ' +
+    'it, sets them. The evaluation stays suspended. Use it to find the cause, or to mend data before debug_restart.',
   parameters: {
     suspension: SUSPENSION,
     frame: FRAME.default(0),
@@ -52,7 +51,6 @@ export const debugEval = defineTool({
         'What an error in this code does: `suspend` and `hold` suspend it in turn, one level deeper.',
       ),
   },
-  parameterAliases: { form: 'expr' },
   level: 'cautious',
   profile: 'live',
   categories: ['debugging', 'execution'],

@@ -55,7 +55,7 @@ export const debugState = defineTool({
   parameters: {
     suspension: SUSPENSION,
     from: z.int().min(0).max(1_000_000).default(0).describe('The first frame that is shown.'),
-    count: z.int().min(1).max(200).default(20).describe('How many frames are shown at most.'),
+    limit: z.int().min(1).max(200).default(20).describe('How many frames are shown at most.'),
     all: z
       .boolean()
       .default(false)
@@ -70,7 +70,7 @@ export const debugState = defineTool({
     { args: { suspension: 's3', from: 20 }, shows: 'the next frames of a deep stack' },
   ],
 
-  async handler({ suspension: given, from, count, all }, context) {
+  async handler({ suspension: given, from, limit: count, all }, context) {
     const meant = await suspensionMeant(given, context, 'look')
     const state = meant.type === 'failed' ? meant : await stateOf(meant, { from, count }, context)
     const opened = all && state.type === 'ok' ? ok({ ...state.result, all }) : state

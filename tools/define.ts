@@ -14,6 +14,7 @@ import {
   type ToolContext,
 } from './contract.ts'
 import type { Outcome } from './outcome.ts'
+import { usualAliases } from './parameters.ts'
 
 export type {
   Choice,
@@ -38,6 +39,8 @@ export const INVARIANTS = {
   name: 'The name is in snake_case: lower-case letters, digits and single underscores, at most 64.',
   aliases:
     'Aliases are in snake_case, differ from the name and from each other; those of parameters stand for one of them.',
+  presets:
+    'What an older name presets are values of parameters, other than what stands without it, and no call fits two such names.',
   description: 'The description is fixed text, not empty, at most 2,000 characters.',
   plain_text: 'No text that a model reads holds control, bidirectional or zero-width characters.',
   parameters: 'Parameters are a zod shape, named in snake_case, that JSON Schema can express.',
@@ -108,6 +111,7 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
 ): Tool {
   const parameters = checkDefinition({
     aliases: undefined,
+    presets: undefined,
     level: undefined,
     parameterAliases: undefined,
     paths: undefined,
@@ -118,7 +122,11 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
   const { name, level = 'dangerous', raise, preview, plan, show, finalizeDocumentation } = definition
   const { withoutKernel, handler } = definition
   const typed: readonly string[] = definition.typed ?? []
-  const parameterAliases: Readonly<Record<string, string>> = definition.parameterAliases ?? {}
+  const parameterAliases: Readonly<Record<string, string>> = {
+    ...usualAliases(parameters.shape),
+    ...definition.parameterAliases,
+  }
+  const presets: Readonly<Record<string, Preset>> = definition.presets ?? {}
   type Checked = z.output<z.ZodObject<Shape>>
   type Context = Parameters<NonNullable<typeof definition.handler>>[1]
   const shown = (args: Arguments) => preview?.(args as Checked) ?? { title: name, body: indented(args) }
@@ -126,7 +134,9 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
 
   return Object.freeze({
     name,
-    aliases: Object.freeze([...(definition.aliases ?? [])]),
+    aliases: Object.freeze([...(definition.aliases ?? []), ...Object.keys(presets)]),
+    presets: Object.freeze({ ...presets }),
+    judgedAs: args => Object.keys(presets).find(alias => fits(args, presets[alias] ?? {})) ?? name,
     description: definition.description,
     parameters,
     level,
@@ -162,6 +172,12 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
       finalizeDocumentation?.(documentation, facts) ?? documentation,
   } satisfies Tool)
 }
+
+/** What an older name says of the arguments, by parameter. */
+type Preset = Readonly<Record<string, string | number | boolean>>
+
+const fits = (args: Arguments, preset: Preset): boolean =>
+  Object.keys(preset).every(name => args[name] === preset[name])
 
 /** A parameter by its name alone is confined. */
 const pathOf = (path: string | NamedPath): NamedPath =>
@@ -200,6 +216,11 @@ interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends readonly Abi
   readonly name: string
   /** Older names: accepted, never listed. */
   readonly aliases?: readonly string[]
+  /**
+   * Older names of what the tool does with certain arguments: `create_file` is `write_file` with `new: true`. Accepted,
+   * never listed. A rule about such a name is about the calls with those arguments, whatever name they were made by.
+   */
+  readonly presets?: Readonly<Record<string, Preset>>
   /** Written for a model: what it is for, when to use it, and what to use instead. */
   readonly description: string
   readonly parameters: Shape
@@ -259,7 +280,12 @@ interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends readonly Abi
 /** A finished tool: the definition with its types erased, and its invariants checked. */
 export interface Tool {
   readonly name: string
+  /** All older names. */
   readonly aliases: readonly string[]
+  /** What some of them say of the arguments. */
+  readonly presets: Readonly<Record<string, Preset>>
+  /** The name that says most about a call with these checked arguments: the older one whose preset they fit, or its own. */
+  judgedAs(args: Readonly<Record<string, unknown>>): string
   readonly description: string
   /** Strict: unknown keys are refused. Without the reserved arguments, which the registry adds. */
   readonly parameters: z.ZodObject
@@ -306,6 +332,7 @@ const PARAMETER_DESCRIPTION_LENGTH = 1_000
 interface UncheckedDefinition {
   readonly name: unknown
   readonly aliases: unknown
+  readonly presets: unknown
   readonly description: unknown
   readonly parameters: unknown
   readonly parameterAliases: unknown
@@ -328,7 +355,8 @@ function checkDefinition(definition: UncheckedDefinition): z.ZodObject {
   const plansAll = definition.handler === undefined && typeof definition.plan === 'function'
   if (!plansAll && typeof definition.handler !== 'function') refuse('handler', 'handler is not a function')
   const parameters = checkParameters(definition.parameters, refuse)
-  checkParameterAliases(definition.parameterAliases, parameters, refuse)
+  checkParameterAliases(definition, parameters, refuse)
+  checkPresets(definition, parameters, refuse)
   checkPaths(definition.paths, parameters, refuse)
   checkPlan(definition, refuse)
   checkExamples(definition.examples, parameters, refuse)
@@ -379,18 +407,48 @@ function checkParameters(shape: unknown, refuse: Refuse): z.ZodObject {
   return parameters
 }
 
-function checkParameterAliases(aliases: unknown, { shape }: z.ZodObject, refuse: Refuse): void {
+function checkParameterAliases(
+  { parameterAliases: aliases, needs }: UncheckedDefinition,
+  { shape }: z.ZodObject,
+  refuse: Refuse,
+): void {
   if (aliases === undefined) return
+  const takesReserved = !Array.isArray(needs) || needs.length > 0
   if (!isRecord(aliases)) refuse('aliases', 'parameterAliases is not an object')
   for (const [alias, name] of Object.entries(aliases)) {
     if (!/^[A-Za-z]\w{0,63}$/.test(alias))
       refuse('aliases', `${JSON.stringify(alias)} is no name of a parameter`)
-    if (Object.hasOwn(shape, alias) || among(RESERVED, alias))
+    if (Object.hasOwn(shape, alias) || (takesReserved && among(RESERVED, alias)))
       refuse('aliases', `${alias} is a parameter itself`)
     if (typeof name !== 'string' || !Object.hasOwn(shape, name))
       refuse('aliases', `${alias} stands for no parameter`)
   }
 }
+
+function checkPresets(definition: UncheckedDefinition, { shape }: z.ZodObject, refuse: Refuse): void {
+  const { name, aliases = [], presets } = definition
+  if (presets === undefined) return
+  if (!isRecord(presets)) refuse('presets', 'presets is not an object')
+  const older = Object.keys(presets)
+  checkNames({ ...definition, aliases: [...(Array.isArray(aliases) ? aliases : []), ...older] }, refuse)
+  const defaults = defaultsOf(shape)
+  for (const [alias, preset] of Object.entries(presets)) {
+    if (!isRecord(preset)) refuse('presets', `${alias} is not an object of parameters`)
+    for (const [parameter, value] of Object.entries(preset)) {
+      const schema = Object.hasOwn(shape, parameter) ? shape[parameter] : undefined
+      if (schema === undefined || !z.safeParse(schema, value).success)
+        refuse('presets', `${alias} presets ${parameter} to what it cannot be`)
+    }
+    const says = Object.entries(preset).some(([one, value]) => defaults.get(one) !== JSON.stringify(value))
+    if (!says) refuse('presets', `${alias} presets nothing, so that it is an alias of ${String(name)}`)
+    const other = older.find(one => one !== alias && agree(preset, presets[one]))
+    if (other !== undefined) refuse('presets', `a call could fit both ${alias} and ${other}`)
+  }
+}
+
+/** Whether one call can fit both. */
+const agree = (preset: Readonly<Record<string, unknown>>, other: unknown): boolean =>
+  !isRecord(other) || Object.keys(preset).every(name => !(name in other) || other[name] === preset[name])
 
 function checkPaths(paths: unknown, parameters: z.ZodObject, refuse: Refuse): void {
   if (paths === undefined) return

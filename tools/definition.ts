@@ -60,7 +60,7 @@ export const symbolDefinition = defineTool({
       .describe('Characters of source per symbol before it is cut; read_more has the rest.'),
   },
   // As issues and other tools of the kind write it.
-  parameterAliases: { maxLength: 'max_length' },
+  parameterAliases: { maxLength: 'max_length', includeContextDetails: 'include_context_details' },
   level: 'safe',
   profile: 'live',
   categories: ['introspection'],

@@ -19,12 +19,12 @@ import { beginning, counted, oneLine } from './text.ts'
 export const editFile = defineTool({
   name: 'edit_file',
   description:
-    'Replace a piece of text in a file of the project. old_str must stand in the file exactly as you give it, ' +
-    'blanks and indentation included, and exactly once, or as often as count says; otherwise nothing is changed, ' +
-    'and you are told where it occurs or what is nearest. Line ends are the exception: LF in old_str and new_str ' +
-    'stands for the kind of line end that the file has. A person is shown the exact difference and asked first; ' +
-    'a refusal means stop, and not to try another way. The answer has a name with which undo_change takes the ' +
-    'change back. After editing code that is loaded, use load_file or reload so that the program runs it.',
+    'Replace a piece of text in a file of the project. old_str has to stand in the file exactly as you give ' +
+    'it, blanks included, and once, or as often as count says; otherwise nothing is changed, and you are ' +
+    'told where it occurs or what is nearest. Only line ends may differ: LF stands for the kind that the ' +
+    'file has. A person is shown the difference and asked first; a refusal means stop, and not to try ' +
+    'another way. undo_change takes the change back. After editing code that is loaded, use load_file or ' +
+    'reload.',
   parameters: {
     path: PATH,
     old_str: z
@@ -39,7 +39,6 @@ export const editFile = defineTool({
       .describe('How often old_str occurs. All of them are replaced; any other number of them fails.'),
   },
   parameterAliases: {
-    file_path: 'path',
     old_string: 'old_str',
     new_string: 'new_str',
     old_text: 'old_str',

@@ -57,7 +57,6 @@ export const evalExpr = defineTool({
       ),
   },
   // As Agent-Q writes it.
-  parameterAliases: { form: 'expr' },
   level: 'cautious',
   profile: 'core',
   categories: ['execution'],

@@ -32,19 +32,19 @@ interface ReadFile {
 
 /** Both counted from 1. `column` is there where a line was cut. */
 interface Place {
-  readonly first_line: number
+  readonly from: number
   readonly column?: number
 }
 
 export const readFile = defineTool({
   name: 'read_file',
   description:
-    'Read a text file of the project, or a part of one. The answer says where it was cut, and how to read on. ' +
-    'What you read can be passed to edit_file as it is. The file is what is on the disk; for what the running ' +
-    'program has loaded use symbol_definition. Runs no code.',
+    'Read a text file of the project, or a part of one. The answer says where it was cut and how to read on; ' +
+    'its text can be passed to edit_file as it is. For what the running program has loaded use ' +
+    'symbol_definition. Runs no code.',
   parameters: {
     path: PATH,
-    first_line: z.int().min(1).default(1).describe('The line to begin at, counted from 1.'),
+    from: z.int().min(1).default(1).describe('The line to begin at, counted from 1.'),
     limit: z.int().min(1).max(MOST_LINES).default(MOST_LINES).describe('How many lines to read at most.'),
     column: z
       .int()
@@ -52,7 +52,7 @@ export const readFile = defineTool({
       .default(1)
       .describe('Where in that line to begin, counted from 1: to read on in a line that was cut.'),
   },
-  parameterAliases: { file_path: 'path', offset: 'first_line', line: 'first_line' },
+  parameterAliases: { line: 'from' },
   level: 'safe',
   profile: 'full',
   categories: ['files'],
@@ -60,7 +60,7 @@ export const readFile = defineTool({
   paths: ['path'],
   examples: [
     { args: { path: 'shop/orders.py' }, shows: 'a whole file' },
-    { args: { path: 'shop/orders.py', first_line: 120, limit: 40 }, shows: 'forty lines of it' },
+    { args: { path: 'shop/orders.py', from: 120, limit: 40 }, shows: 'forty lines of it' },
   ],
 
   async handler({ path, ...part }, { files }) {
@@ -75,7 +75,7 @@ export const readFile = defineTool({
 })
 
 interface Part {
-  readonly first_line: number
+  readonly from: number
   readonly limit: number
   readonly column: number
 }
@@ -83,7 +83,7 @@ interface Part {
 function read(file: SeenFile & { readonly text: string }, part: Part) {
   const { newline } = file
   const lines = linesOf(unspelled(file.text, newline))
-  const { first_line } = part
+  const { from: first_line } = part
   if (first_line > Math.max(1, lines.length)) return pastTheEnd(file, lines.length)
   const { text, next } = taken(lines, part)
   return ok<ReadFile>({
@@ -102,28 +102,28 @@ function read(file: SeenFile & { readonly text: string }, part: Part) {
 /** As many whole lines as fit; of a line that is longer than an answer, as much as fits. */
 function taken(
   lines: readonly string[],
-  { first_line, limit, column }: Part,
+  { from, limit, column }: Part,
 ): { text: string; next: Place | null } {
-  const first = (lines[first_line - 1] ?? '').slice(column - 1)
+  const first = (lines[from - 1] ?? '').slice(column - 1)
   const fits = beginningWithin(first, PAGE_TOKENS)
-  if (fits.length < first.length) return { text: fits, next: { first_line, column: column + fits.length } }
+  if (fits.length < first.length) return { text: fits, next: { from, column: column + fits.length } }
   let text = first
   let left = PAGE_TOKENS - tokensAtMost(first)
-  let at = first_line
-  for (; at < lines.length && at < first_line - 1 + limit; at++) {
+  let at = from
+  for (; at < lines.length && at < from - 1 + limit; at++) {
     const line = lines[at] ?? ''
     left -= tokensAtMost(line, left)
     if (left < 0) break
     text += line
   }
-  return { text, next: at < lines.length ? { first_line: at + 1 } : null }
+  return { text, next: at < lines.length ? { from: at + 1 } : null }
 }
 
 function pastTheEnd({ shown }: SeenFile, lines: number): Failed {
   return failed('invalid_args', {
     message: `${oneLine(shown)} has ${lines} lines, so that there is nothing to read after them.`,
-    details: { parameter: 'first_line', lines },
-    next: `Give a first_line of ${Math.max(1, lines)} at most.`,
+    details: { parameter: 'from', lines },
+    next: `Give a from of ${Math.max(1, lines)} at most.`,
   })
 }
 
@@ -146,8 +146,8 @@ function unended(text: string, next: Place | null): string | null {
   return next === null && text !== '' && !text.endsWith('\n') ? 'no line end after the last line' : null
 }
 
-function argumentsOf({ first_line, column }: Place): string {
-  return column === undefined ? `first_line ${first_line}` : `first_line ${first_line}, column ${column}`
+function argumentsOf({ from, column }: Place): string {
+  return column === undefined ? `from ${from}` : `from ${from}, column ${column}`
 }
 
 /** What `get_file_info` answers with. */
@@ -181,13 +181,12 @@ interface FileFacts {
 export const getFileInfo = defineTool({
   name: 'get_file_info',
   description:
-    'Tell all about one file or folder of the project without showing its content: kind, size, permissions, time of ' +
-    'the last change, encoding, line ends, number of lines, whether an ignore file leaves it out, and whether tools ' +
-    'can edit it. Pipes, sockets and devices are not opened. Runs no code.',
+    'Tell about one file or folder of the project without its content: kind, size, permissions, time of the ' +
+    'last change, encoding, line ends, number of lines, whether an ignore file leaves it out, and whether ' +
+    'tools can edit it. Pipes, sockets and devices are not opened. Runs no code.',
   parameters: {
     path: PATH.describe('The file or folder; a relative path is one from the root of the project.'),
   },
-  parameterAliases: { file_path: 'path' },
   level: 'safe',
   profile: 'full',
   categories: ['files'],
@@ -261,8 +260,8 @@ interface ProjectRoot {
 export const getProjectRoot = defineTool({
   name: 'get_project_root',
   description:
-    'Tell the folder from which relative paths count, and the folders besides it that file tools may work in. Runs ' +
-    'no code. For what is in it use directory_tree.',
+    'Tell the folder from which relative paths count, and the other folders that file tools may work in. ' +
+    'Runs no code.',
   parameters: {},
   level: 'safe',
   profile: 'full',

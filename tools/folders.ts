@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Cut, Entry, EntryKind, LeftOut, Listed, ToolContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type Failed, type Outcome, ok } from './outcome.ts'
-import { EXCLUDE, FOLDER, INCLUDE_IGNORED, OF_LOOK } from './parameters.ts'
+import { EXCLUDE, FOLDER, INCLUDE_IGNORED, OF_LOOK, PAGED } from './parameters.ts'
 import { counted, oneLine } from './text.ts'
 
 /** How an answer about many names says what is not in it: only what is not zero. */
@@ -105,9 +105,9 @@ interface DirectoryEntry {
 export const listDirectory = defineTool({
   name: 'list_directory',
   description:
-    'List the names in one folder of the project, a page at a time, with kind, size and time of the last change. ' +
-    'What ignore files leave out is not shown, but counted. Links are shown and not followed. Runs no code. For a ' +
-    'folder with what is below it use directory_tree, to find a file or a text search_files.',
+    'List the names in one folder of the project, a page at a time, with kind, size and time of the last ' +
+    'change. What ignore files leave out is counted, not shown. Links are not followed. Runs no code. For ' +
+    'what is below use directory_tree, to find a file or a text search_files.',
   parameters: {
     path: FOLDER,
     show_hidden: z.boolean().default(true).describe('Whether to show names that begin with a dot.'),
@@ -116,15 +116,9 @@ export const listDirectory = defineTool({
       .default('name')
       .describe('By size or time the largest or latest come first; then there is one page only.'),
     include_ignored: INCLUDE_IGNORED,
-    after: z
-      .string()
-      .min(1)
-      .max(1_024)
-      .optional()
-      .describe('Only names after this one: the `next` of the page before.'),
+    after: PAGED.after,
     limit: z.int().min(1).max(1_000).default(200).describe('How many names to show at most.'),
   },
-  parameterAliases: { directory: 'path', dir: 'path', folder: 'path' },
   level: 'safe',
   profile: 'full',
   categories: ['files'],
@@ -259,9 +253,9 @@ interface TreeNode {
 export const directoryTree = defineTool({
   name: 'directory_tree',
   description:
-    'Draw a folder of the project with what is below it, near things before deep ones: folders that do not fit are ' +
-    'shown and not opened. What ignore files leave out is not shown, but counted. Links are shown and not followed. ' +
-    'Runs no code. For all names of one folder use list_directory, to find a file or a text search_files.',
+    'Draw a folder of the project with what is below it, near things before deep ones; folders that do not ' +
+    'fit are not opened. What ignore files leave out is counted, not shown. Links are not followed. Runs no ' +
+    'code. For all names of one folder use list_directory, to find a file or a text search_files.',
   parameters: {
     path: FOLDER,
     depth: z.int().min(1).max(16).default(3).describe('How many levels to draw at most.'),
@@ -269,7 +263,7 @@ export const directoryTree = defineTool({
     exclude_patterns: EXCLUDE,
     include_ignored: INCLUDE_IGNORED,
   },
-  parameterAliases: { directory: 'path', dir: 'path', folder: 'path', max_depth: 'depth' },
+  parameterAliases: { max_depth: 'depth' },
   level: 'safe',
   profile: 'full',
   categories: ['files'],

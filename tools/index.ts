@@ -13,20 +13,13 @@ import { job } from './job.ts'
 import { attach, kernels } from './kernels.ts'
 import { loadFile, loadSystem, reload, runTests } from './load.ts'
 import { deleteFile, moveFile } from './move.ts'
-import {
-  aproposSearch,
-  complete,
-  describeSymbol,
-  functionArglist,
-  listGlobals,
-  listPackageSymbols,
-} from './names.ts'
+import { aproposSearch, complete, listGlobals } from './names.ts'
 import { proposeFileEdit } from './propose.ts'
 import { whoCalls, whoReferences } from './references.ts'
 import { searchFiles } from './search-files.ts'
 import { traceCalls, traceFunction, untraceFunction } from './tracing.ts'
 import { undoChange } from './undo.ts'
-import { createFile, insertAtLine, writeFile } from './write.ts'
+import { insertAtLine, writeFile } from './write.ts'
 
 /** Every tool, in the order in which models read them: look at values and names, at what runs; then run; errors; files. */
 export const TOOLS: readonly Tool[] = [
@@ -35,10 +28,7 @@ export const TOOLS: readonly Tool[] = [
   listGlobals,
   inspect,
   symbolDefinition,
-  describeSymbol,
-  functionArglist,
   aproposSearch,
-  listPackageSymbols,
   classSlots,
   classHierarchy,
   whoCalls,
@@ -72,7 +62,6 @@ export const TOOLS: readonly Tool[] = [
   editFile,
   proposeFileEdit,
   insertAtLine,
-  createFile,
   writeFile,
   moveFile,
   deleteFile,

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import type {
+  Arglist,
   Callable,
+  Description,
   ExceptionFacts,
   Fields,
   Hierarchy,
@@ -8,6 +10,7 @@ import type {
   Inspected,
   Members,
   Methods,
+  NameQuery,
   Piece,
   Sample,
   Section,
@@ -17,11 +20,12 @@ import type {
   Text,
   TypeName,
 } from '../wire/kernel.ts'
+import type { KernelContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type Told, termsOf, told } from './languages.ts'
-import { anExpression, lookUpName, stale, unfound } from './look.ts'
+import { aName, anExpression, lookUpName, stale, unfound } from './look.ts'
 import { failed, type Outcome, ok, rises } from './outcome.ts'
-import { NAMED_IN, named, SOURCE_LENGTH } from './parameters.ts'
+import { NAMED_IN, named, parameterFor, SOURCE_LENGTH } from './parameters.ts'
 import { inspectedProved, previewLines, raisedProved } from './proof.ts'
 import { insideWord, packageRefused } from './source.ts'
 import {
@@ -47,13 +51,17 @@ export const inspect = defineTool({
     'name, a path such as `orders[0].customer.name`, a literal or a handle such as `@ab12.3` is read from stored ' +
     'fields and runs no code; any other expression is treated like eval_expr, or you are told to use that.',
   parameters: {
-    expr: z
-      .string()
-      .min(1)
-      .max(SOURCE_LENGTH)
-      .describe('A name, a path of attributes, indexes and keys, a handle, or any other expression.'),
+    expr: z.string().min(1).max(SOURCE_LENGTH).describe('A name, a path, a handle, or any other expression.'),
     package: NAMED_IN,
+    detail: parameterFor(
+      'describe',
+      z
+        .enum(['full', 'brief', 'signature'])
+        .default('full')
+        .describe('brief: a few lines on a name. signature: how it is called.'),
+    ),
   },
+  presets: { describe_symbol: { detail: 'brief' }, function_arglist: { detail: 'signature' } },
   level: 'safe',
   profile: 'core',
   categories: ['introspection'],
@@ -62,6 +70,7 @@ export const inspect = defineTool({
     { args: { expr: 'next' }, shows: 'a function, with its signature and source' },
     { args: { expr: 'orders[0].customer' }, shows: 'a value within another, read without running code' },
     { args: { expr: '@ab12.3' }, shows: 'the value behind a handle' },
+    { args: { expr: 'shop.Order.total', detail: 'signature' }, shows: 'how a method is called' },
   ],
 
   preview: ({ expr, package: inside }) => ({
@@ -69,7 +78,8 @@ export const inspect = defineTool({
     body: expr,
   }),
 
-  async handler({ expr, package: inside }, context) {
+  async handler({ expr, package: inside, detail }, context) {
+    if (detail !== 'full') return outlined({ name: expr, package: inside }, detail, context)
     const { kernel, level, lookMs, signal, jobs } = context
     const refused = packageRefused(inside, kernel, 'package says in what names are read')
     if (refused !== undefined) return refused
@@ -84,8 +94,65 @@ export const inspect = defineTool({
     return unfound({ ...looked, exception: await raisedProved(looked.exception, context) }, { jobs, words })
   },
 
-  show: result => showInspected(result as Inspected & Told),
+  show: result => showLooked(result as Inspected | Description | Arglist),
 })
+
+/** What a name stands for, or how it is called, of stored facts alone. */
+function outlined(
+  asked: { readonly name: string; readonly package: string | undefined },
+  detail: 'brief' | 'signature',
+  context: KernelContext,
+): Promise<Outcome> {
+  const query = given<NameQuery>(asked)
+  const words = { ...aName(context.kernel), parameter: 'expr' }
+  return detail === 'brief'
+    ? lookUpName({ look: 'describe', query, words }, context)
+    : lookUpName({ look: 'arglist', query, words }, context)
+}
+
+function showLooked(result: (Inspected | Description | Arglist) & Told): string {
+  if ('parameters' in result) return showArglist(result)
+  return 'qualified' in result ? showDescription(result) : showInspected(result)
+}
+
+function showDescription(found: Description & Told): string {
+  const terms = termsOf(found)
+  const { name, qualified, kind, type, signature, module, also, facts, doc, value, handle } = found
+  const valued = kind === 'variable' || kind === 'constant' || kind === 'property'
+  const words = [oneLine(qualified === '' ? name : qualified), terms.kind(kind)]
+  if (valued) words.push(typeWord(type))
+  const place = placeOf(found)
+  if (place !== '') words.push(place)
+  if (handle !== undefined) words.push(handle)
+  const lines = [words.join(' · ')]
+  if (qualified !== '' && qualified !== name) lines.push(`asked for as ${oneLine(name)}`)
+  if (signature !== null) lines.push(`signature: ${oneLine(signature)}`)
+  if (module !== null) lines.push(`${terms.module[0]}: ${oneLine(module)}`)
+  if (facts.length > 0) lines.push(`facts: ${facts.map(oneLine).join('; ')}`)
+  const others = also.filter(one => one !== name && one !== qualified)
+  if (others.length > 0) lines.push(`also known as: ${others.map(oneLine).join(', ')}`)
+  if (value !== undefined) lines.push(...textLines('value', value))
+  if (doc !== null) lines.push(...textLines('doc', doc))
+  return lines.join('\n')
+}
+
+function showArglist(found: Arglist): string {
+  const { name, qualified, signature, because, parameters, returns, doc, call } = found
+  const whose = oneLine(qualified === '' ? name : qualified)
+  const lines = [
+    call === undefined ? `${whose}${signature === null ? '' : oneLine(signature)}` : oneLine(call),
+  ]
+  if (signature === null) {
+    lines.push(`its signature is not known: ${oneLine(because ?? 'the image does not tell')}`)
+    if (parameters.length > 0)
+      lines.push(`parameters: ${parameters.map(one => oneLine(one.name)).join(', ')}`)
+    if (returns !== null) lines.push(`returns: ${oneLine(returns)}`)
+  }
+  if (doc !== null && doc !== '') lines.push(oneLine(doc))
+  const place = placeOf(found)
+  if (place !== '') lines.push(place)
+  return lines.join('\n')
+}
 
 /** A value in sections as text: what it is first, then what it holds, then what is said about it. No text comes twice. */
 function showInspected(value: Inspected & Told): string {
@@ -288,7 +355,6 @@ const OF_A_CLASS = {
     name: named('A class, or a value whose class is meant: a name, a path, or a handle.'),
     package: NAMED_IN,
   },
-  parameterAliases: { symbol: 'name' },
   level: 'safe',
   profile: 'full',
   categories: ['introspection', 'classes'],
@@ -297,10 +363,9 @@ const OF_A_CLASS = {
 export const classSlots = defineTool({
   name: 'class_slots',
   description:
-    'List what the instances of a class hold and what the class declares: fields, slots, class variables and ' +
-    'properties, each with its annotation, default and the class it comes from, in Lisp with initargs, readers, ' +
-    'writers and documentation. Runs no code. For the methods and ' +
-    'the source of a class use inspect and symbol_definition.',
+    'List the fields, slots, class variables and properties of a class, each with its annotation, default ' +
+    'and the class it comes from; in Lisp with initargs, readers, writers and documentation. Runs no code. ' +
+    'For methods use inspect, for the source symbol_definition.',
   ...OF_A_CLASS,
   needs: ['slots'],
   examples: [{ args: { name: 'shop.Order' }, shows: 'the fields of a class, those it inherits included' }],
@@ -356,9 +421,9 @@ function slotOptions(slot: Slot): string {
 export const classHierarchy = defineTool({
   name: 'class_hierarchy',
   description:
-    'Show where a class stands: its bases, all classes it inherits from in the order in which they are asked, and ' +
-    'every loaded subclass as a tree. Runs no code. Use it to learn whom a change of a class would reach; for ' +
-    'what its instances hold use class_slots.',
+    'Show where a class stands: its bases, the order in which classes are asked, and every loaded subclass ' +
+    'as a tree. Runs no code. Use it to learn what a change of a class would reach; for the fields use ' +
+    'class_slots.',
   ...OF_A_CLASS,
   needs: ['hierarchy'],
   examples: [
@@ -407,7 +472,7 @@ export const readMore = defineTool({
       .regex(/^@[0-9a-z]+\.[0-9]+$/)
       .describe('Such as `@ab12.3` or `@out.7`.'),
     from: z.int().min(0).default(0).describe('Where to begin.'),
-    count: z.int().min(1).max(40_000).default(4_000).describe('How much to read at most.'),
+    limit: z.int().min(1).max(40_000).default(4_000).describe('How much to read at most.'),
   },
   level: 'safe',
   profile: 'live',
@@ -415,11 +480,11 @@ export const readMore = defineTool({
   needs: ['more'],
   examples: [
     { args: { handle: '@out.7', from: 4_000 }, shows: 'the second part of a long output' },
-    { args: { handle: '@ab12.4', from: 16, count: 100 }, shows: 'the next hundred items of a sample' },
+    { args: { handle: '@ab12.4', from: 16, limit: 100 }, shows: 'the next hundred items of a sample' },
   ],
 
   // Output outlives the kernel that printed it, and is then most wanted.
-  withoutKernel({ handle, from, count }, { texts }) {
+  withoutKernel({ handle, from, limit: count }, { texts }) {
     if (!texts.owns(handle)) return undefined
     const part = texts.read({ handle, from, count })
     if (part === undefined) return texts.issued(handle) ? stale(handle, GONE) : unknown(handle)
@@ -427,7 +492,7 @@ export const readMore = defineTool({
     return ok(fitted({ type: 'text', text, from, total, next }))
   },
 
-  async handler({ handle, from, count }, { kernel, lookMs, signal, jobs }) {
+  async handler({ handle, from, limit: count }, { kernel, lookMs, signal, jobs }) {
     const looked = await kernel.look('more', { handle, from, count }, { deadlineMs: lookMs, signal })
     return looked.type === 'found' ? ok(fitted(looked.value)) : unfound(looked, { jobs })
   },

@@ -30,12 +30,7 @@ export const job = defineTool({
     'has printed, `wait` waits for its end, `interrupt` stops it, or withdraws what waits for a person. `status` ' +
     'and `wait` give the result once there is one. Without `job` it lists the jobs.',
   parameters: {
-    job: z
-      .string()
-      .min(1)
-      .max(100)
-      .optional()
-      .describe('The name of the job, from the answer that said it runs. Left out: all of them are listed.'),
+    job: z.string().min(1).max(100).optional().describe('The name of the job, as an answer gave it.'),
     action: z.enum(['status', 'wait', 'interrupt']).default('status').describe('What to do.'),
     seconds: z
       .number()

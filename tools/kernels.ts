@@ -44,6 +44,7 @@ export const attach = defineTool({
       .max(NAME_LENGTH)
       .describe('The program, as `kernels` names it: `web`, `web-4711`, or its process number.'),
   },
+  parameterAliases: { kernel: 'name' },
   level: 'cautious',
   profile: 'live',
   categories: ['kernels'],

@@ -44,10 +44,7 @@ export const loadFile = defineTool({
       .min(1)
       .max(100)
       .optional()
-      .describe(
-        'Only these top-level functions, classes or variables of the file; a Lisp name means its methods, too. ' +
-          'Left out: all of it.',
-      ),
+      .describe('Only these top-level functions, classes or variables; a Lisp name means its methods, too.'),
   },
   level: 'cautious',
   profile: 'live',
@@ -89,20 +86,20 @@ export const reload = defineTool({
     'Run the source of a loaded module again, in place. Says what was replaced, which old objects live on, and ' +
     'which modules have imported them, with the line that rebinds each. For one definition only use load_file.',
   parameters: {
-    module: z.string().min(1).max(NAME_LENGTH).describe('A loaded module, such as `shop.orders`.'),
+    package: z.string().min(1).max(NAME_LENGTH).describe('A loaded module, such as `shop.orders`.'),
   },
   level: 'cautious',
   profile: 'live',
   categories: ['execution'],
   needs: ['reload'],
-  examples: [{ args: { module: 'shop.orders' }, shows: 'a module after its file was edited' }],
+  examples: [{ args: { package: 'shop.orders' }, shows: 'a module after its file was edited' }],
 
-  preview: ({ module }) => ({
+  preview: ({ package: module }) => ({
     title: `Runs the source of ${module} again`,
     body: 'Its file is not shown, and may hold another text by the time it runs.',
   }),
 
-  handler: ({ module }, context) => {
+  handler: ({ package: module }, context) => {
     const raised = 'Correct the module’s file, and reload it again.'
     return load({ work: { type: 'reload', module }, raised }, context)
   },
@@ -182,9 +179,9 @@ interface SystemLoading extends PrintedOutput, Diagnostics {
 export const loadSystem = defineTool({
   name: 'load_system',
   description:
-    'Load a system of definitions by its name, with everything it depends on, as the language’s own build tool does ' +
-    '(ASDF in Lisp): what is new or was changed since is compiled and loaded. Says which systems came in, what the ' +
-    'compiler said, and what was printed. For a single file use load_file, for one definition compile_form.',
+    'Load a system by its name, with everything it depends on, as the build tool of the language does (ASDF ' +
+    'in Lisp): what is new or has changed is compiled and loaded. Says which systems came in, what the ' +
+    'compiler said, and what was printed. For one file use load_file, for one definition compile_form.',
   parameters: {
     system: z
       .string()
@@ -262,11 +259,11 @@ interface TestRun extends PrintedOutput, Diagnostics {
 export const runTests = defineTool({
   name: 'run_tests',
   description:
-    'Run tests in the live image, and get every failure as data: the test, what was expected, and the check. In ' +
-    'Lisp: suites and tests of FiveAM or Parachute that are loaded, or the `test-op` of an ASDF system, which is ' +
-    'loaded first: what FiveAM and Parachute check in it is counted, and without that only its output tells ' +
-    'whether the tests passed. Failing tests are a result, not an error. Load what you changed before: the tests ' +
-    'run what the image has, not what the files say.',
+    'Run tests in the live image, and get every failure as data: the test, what was expected, and the check. ' +
+    'In Lisp: loaded suites and tests of FiveAM or Parachute, or the `test-op` of an ASDF system, which is ' +
+    'loaded first; without FiveAM or Parachute only its output tells whether the tests passed. Failing tests ' +
+    'are a result, not an error. The tests run what the image has, not what the files say: load what you ' +
+    'changed before.',
   parameters: {
     target: z
       .string()

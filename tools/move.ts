@@ -23,10 +23,9 @@ interface MoveResult {
 export const moveFile = defineTool({
   name: 'move_file',
   description:
-    'Give a file of the project another path, text or not: move it, or rename it. The folders that it needs are ' +
-    'made. Nothing is ever overwritten: where something has the new path already, it is refused. Folders and links ' +
-    'are not moved, and what refers to the file by its old path is not changed. A person is asked first; a refusal ' +
-    'means stop, and not to try another way. The answer has a name with which undo_change moves it back.',
+    'Give a file of the project another path, text or not. The folders that it needs are made, and nothing ' +
+    'is overwritten. Folders and links are not moved, and what names the old path is not changed. A person ' +
+    'is asked first; a refusal means stop, and not to try another way. undo_change moves it back.',
   parameters: {
     source: PATH.describe('The file; a relative path is one from the root of the project.'),
     destination: PATH.describe('Its new path, name included; nothing may be there.'),
@@ -156,11 +155,10 @@ interface DeleteResult {
 export const deleteFile = defineTool({
   name: 'delete_file',
   description:
-    'Take a file of the project away, text or not; folders and links stay. A person is shown the whole text of it, ' +
-    'or its size and hash where it is no text, and asked first; a refusal means stop, and not to try another way. ' +
-    'What it holds is kept, and the answer has a name with which undo_change brings it back.',
+    'Take a file of the project away, text or not; folders and links stay. A person is shown its text, or ' +
+    'its size and hash where it is no text, and asked first; a refusal means stop, and not to try another ' +
+    'way. undo_change brings it back.',
   parameters: { path: PATH },
-  parameterAliases: { file_path: 'path' },
   ...CHANGES_ONE_FILE,
   examples: [{ args: { path: 'shop/old_orders.py' }, shows: 'a file that nothing needs any more' }],
 

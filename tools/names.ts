@@ -2,138 +2,24 @@ import { z } from 'zod'
 import type {
   Apropos,
   AproposQuery,
-  Arglist,
   Completion,
   Completions,
   CompletionsQuery,
-  Description,
   GlobalsPage,
   GlobalsQuery,
   ModulePage,
   ModuleQuery,
-  NameQuery,
-  Text,
 } from '../wire/kernel.ts'
+import type { KernelContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { characters } from './definition.ts'
 import { type Terms, type Told, termsOf } from './languages.ts'
-import { aName, anExpression, lookUp, lookUpName } from './look.ts'
-import { failed, ok } from './outcome.ts'
-import { NAME_LENGTH, NAMED_IN, named, PAGED, SOURCE_LENGTH } from './parameters.ts'
+import { aName, anExpression, lookUp } from './look.ts'
+import { failed, type Outcome, ok } from './outcome.ts'
+import { NAME_LENGTH, NAMED_IN, PAGED, parameterFor, SOURCE_LENGTH } from './parameters.ts'
 import { packageRefused } from './source.ts'
-import {
-  counted,
-  cutNote,
-  fittingNames,
-  given,
-  indent,
-  nameLine,
-  nameSize,
-  oneLine,
-  pageLine,
-  placeOf,
-  typeWord,
-} from './text.ts'
+import { counted, fittingNames, given, indent, nameLine, nameSize, oneLine, pageLine } from './text.ts'
 import { tokensAtMost } from './tokens.ts'
-
-export const describeSymbol = defineTool({
-  name: 'describe_symbol',
-  description:
-    'Tell in a few lines what a name stands for: its kind and type, value or signature, documentation, where it ' +
-    'was defined, and under which other names it is known. Runs no code. Shorter than inspect, which also shows ' +
-    'members and contents; for the source use symbol_definition.',
-  parameters: {
-    name: named('A name, a path such as `shop.Order.total` or `shop:total`, or a handle.'),
-    package: NAMED_IN,
-  },
-  // As Agent-Q's contract writes it; its code says `name`.
-  parameterAliases: { symbol: 'name' },
-  level: 'safe',
-  profile: 'full',
-  categories: ['introspection'],
-  needs: ['describe'],
-  examples: [
-    { args: { name: 'shop.Order.total' }, shows: 'what a method is' },
-    { args: { name: 'config' }, shows: 'what a variable holds' },
-  ],
-
-  handler({ name, package: inside }, context) {
-    const query = given<NameQuery>({ name, package: inside })
-    return lookUpName({ look: 'describe', query }, context)
-  },
-
-  show: result => showDescription(result as Description & Told),
-})
-
-function showDescription(found: Description & Told): string {
-  const terms = termsOf(found)
-  const { name, qualified, kind, type, signature, module, also, facts, doc, value, handle } = found
-  const valued = kind === 'variable' || kind === 'constant' || kind === 'property'
-  const words = [oneLine(qualified === '' ? name : qualified), terms.kind(kind)]
-  if (valued) words.push(typeWord(type))
-  const place = placeOf(found)
-  if (place !== '') words.push(place)
-  if (handle !== undefined) words.push(handle)
-  const lines = [words.join(' · ')]
-  if (qualified !== '' && qualified !== name) lines.push(`asked for as ${oneLine(name)}`)
-  if (signature !== null) lines.push(`signature: ${oneLine(signature)}`)
-  if (module !== null) lines.push(`${terms.module[0]}: ${oneLine(module)}`)
-  if (facts.length > 0) lines.push(`facts: ${facts.map(oneLine).join('; ')}`)
-  const others = also.filter(one => one !== name && one !== qualified)
-  if (others.length > 0) lines.push(`also known as: ${others.map(oneLine).join(', ')}`)
-  if (value !== undefined) lines.push(...textLines('value', value))
-  if (doc !== null) lines.push(...textLines('doc', doc))
-  return lines.join('\n')
-}
-
-function textLines(title: string, text: Text): string[] {
-  const more = text.handle === undefined ? '' : `; more: read_more ${text.handle}`
-  const cut = text.truncated ? ` (${cutNote(text)}${more})` : ''
-  return text.text.includes('\n') ? [`${title}${cut}:`, indent(text.text)] : [`${title}${cut}: ${text.text}`]
-}
-
-export const functionArglist = defineTool({
-  name: 'function_arglist',
-  description:
-    'Tell how a function, method or class is called: its signature, with defaults and annotations, and the first ' +
-    'line of its documentation. Runs no code. Use it before writing a call; for what the function does use ' +
-    'symbol_definition.',
-  parameters: {
-    name: named('A function, method or class: a name, a path such as `shop:total`, or a handle.'),
-    package: NAMED_IN,
-  },
-  parameterAliases: { symbol: 'name' },
-  level: 'safe',
-  profile: 'full',
-  categories: ['introspection'],
-  needs: ['arglist'],
-  examples: [{ args: { name: 'shop.Order.total' }, shows: 'the parameters of a method' }],
-
-  handler({ name, package: inside }, context) {
-    const query = given<NameQuery>({ name, package: inside })
-    return lookUpName({ look: 'arglist', query }, context)
-  },
-
-  show: result => showArglist(result as Arglist),
-})
-
-function showArglist(found: Arglist): string {
-  const { name, qualified, signature, because, parameters, returns, doc, call } = found
-  const whose = oneLine(qualified === '' ? name : qualified)
-  const lines = [
-    call === undefined ? `${whose}${signature === null ? '' : oneLine(signature)}` : oneLine(call),
-  ]
-  if (signature === null) {
-    lines.push(`its signature is not known: ${oneLine(because ?? 'the image does not tell')}`)
-    if (parameters.length > 0)
-      lines.push(`parameters: ${parameters.map(one => oneLine(one.name)).join(', ')}`)
-    if (returns !== null) lines.push(`returns: ${oneLine(returns)}`)
-  }
-  if (doc !== null && doc !== '') lines.push(oneLine(doc))
-  const place = placeOf(found)
-  if (place !== '') lines.push(place)
-  return lines.join('\n')
-}
 
 const NAMES = ['name', 'names'] as const
 
@@ -146,11 +32,11 @@ const unread = (after: string | undefined) =>
 export const aproposSearch = defineTool({
   name: 'apropos_search',
   description:
-    'Find names in the whole image, its loaded modules or packages included, that contain a text: one line each, ' +
-    'with kind and first line of documentation. Runs no code, loads nothing. Use it when you know a part of a ' +
-    'name but not where it lives; for the names of one module use list_package_symbols.',
+    'Find names that contain a text, in all loaded modules or packages: one line each, with kind and first ' +
+    'line of documentation. Runs no code, loads nothing. Use it when you know a part of a name but not where ' +
+    'it lives; for the names of one module use list_globals.',
   parameters: {
-    pattern: z
+    filter: z
       .string()
       .max(200)
       .describe('Part of a name, in upper or lower case; an empty text is a part of every name.'),
@@ -167,16 +53,16 @@ export const aproposSearch = defineTool({
   categories: ['introspection', 'search'],
   needs: ['apropos'],
   examples: [
-    { args: { pattern: 'checkout' }, shows: 'every name that contains “checkout”' },
-    { args: { pattern: 'connect', package: 'shop' }, shows: 'the same within one package' },
+    { args: { filter: 'checkout' }, shows: 'every name that contains “checkout”' },
+    { args: { filter: 'connect', package: 'shop' }, shows: 'the same within one package' },
   ],
 
-  async handler({ pattern, package: module, after, limit }, context) {
+  async handler({ filter: pattern, package: module, after, limit }, context) {
     const words = {
       ...aName(context.kernel),
       ...unread(after),
       search: 'Leave package out to search everything that is loaded.',
-      narrow: 'Give a longer pattern, or a package.',
+      narrow: 'Give a longer filter, or a package.',
     }
     const query = given<AproposQuery>({ pattern, module, after, limit })
     const outcome = await lookUp({ look: 'apropos', query, words }, context)
@@ -199,56 +85,6 @@ function showApropos(found: Apropos & Told): string {
   return [`${heading}; ${where}${ended}`, ...matches.map(one => nameLine(one, terms))].join('\n')
 }
 
-export const listPackageSymbols = defineTool({
-  name: 'list_package_symbols',
-  description:
-    'List the names that a loaded module or package offers, a page at a time: one line each, with kind and first ' +
-    'line of documentation. Runs no code, loads nothing. For the names at the top level use list_globals; to find ' +
-    'a name anywhere use apropos_search.',
-  parameters: {
-    package: named('A loaded module or package, such as `shop.orders`.'),
-    include_internal: z
-      .boolean()
-      .default(false)
-      .describe('Also list private names, and what the module has imported from others.'),
-    filter: z
-      .string()
-      .min(1)
-      .max(200)
-      .optional()
-      .describe('Only names that contain this text, in upper or lower case.'),
-    ...PAGED,
-  },
-  level: 'safe',
-  profile: 'full',
-  categories: ['introspection'],
-  needs: ['symbols'],
-  examples: [
-    { args: { package: 'shop.orders' }, shows: 'what a module offers' },
-    {
-      args: { package: 'json', include_internal: true, filter: 'scan' },
-      shows: 'also what is private to it',
-    },
-  ],
-
-  async handler({ package: module, include_internal: internal, filter, after, limit }, context) {
-    const words = {
-      ...aName(context.kernel),
-      ...unread(after),
-      search:
-        'Only what is loaded can be listed: list_globals with modules, or apropos_search, shows what is.',
-    }
-    const query = given<ModuleQuery>({ module, internal, filter, after, limit })
-    const outcome = await lookUp({ look: 'symbols', query, words }, context)
-    if (outcome.type !== 'ok') return outcome
-    const { symbols, next: following, ...rest } = outcome.result
-    const { items, next } = fittingNames({ items: symbols, next: following }, nameSize)
-    return ok<ModulePage & Told>({ ...rest, symbols: items, ...next })
-  },
-
-  show: result => showModule(result as ModulePage & Told),
-})
-
 function showModule(page: ModulePage & Told): string {
   const { module, file, doc, symbols, total, next } = page
   const terms = termsOf(page)
@@ -270,31 +106,29 @@ export const listGlobals = defineTool({
     'List the names at the top level of the live image with their types, or with `package` those of one loaded ' +
     'module. Runs no code. When you know a name, go straight to inspect.',
   parameters: {
-    filter: z
-      .string()
-      .min(1)
-      .max(200)
-      .optional()
-      .describe('Only names that contain this text, in upper or lower case.'),
-    after: z
-      .string()
-      .min(1)
-      .max(SOURCE_LENGTH)
-      .optional()
-      .describe('Only names after this one: the `next` of the page before.'),
+    filter: z.string().min(1).max(200).optional().describe('Only names that contain this text, in any case.'),
+    after: PAGED.after,
     package: z
       .string()
       .min(1)
       .max(NAME_LENGTH)
       .optional()
-      .describe(
-        'The loaded module or package whose variables and functions are listed, such as `shop.orders` or `SHOP`; ' +
-          'left out: those of the top level.',
-      ),
+      .describe('A loaded module or package, such as `shop.orders` or `SHOP`.'),
+    detail: parameterFor(
+      'symbols',
+      z
+        .enum(['types', 'docs'])
+        .default('types')
+        .describe('docs: what the package offers, with kind and documentation.'),
+    ),
+    include_internal: parameterFor(
+      'symbols',
+      z.boolean().default(false).describe('With docs: also private and imported names.'),
+    ),
     modules: z.boolean().default(false).describe('Also list names that stand for modules or packages.'),
     limit: z.int().min(1).max(1_000).default(100).describe('How many names a page has at most.'),
   },
-  parameterAliases: { module: 'package' },
+  presets: { list_package_symbols: { detail: 'docs' } },
   level: 'safe',
   profile: 'core',
   categories: ['introspection'],
@@ -303,23 +137,49 @@ export const listGlobals = defineTool({
     { args: {}, shows: 'the first hundred names' },
     { args: { filter: 'config', modules: true }, shows: 'names that contain “config”, modules included' },
     { args: { package: 'shop.orders' }, shows: 'the names of a module, private ones too' },
+    { args: { package: 'shop.orders', detail: 'docs' }, shows: 'what a module offers' },
   ],
 
-  async handler({ filter, after, package: module, modules, limit }, context) {
+  async handler({ package: module, detail, include_internal: internal, modules, ...page }, context) {
+    if (detail === 'docs') return offered({ module, internal, ...page }, context)
     const words = {
       ...anExpression(context.kernel),
       parameter: module === undefined ? 'after' : 'package',
       wanted: module === undefined ? 'a name' : 'a module or package',
-      search:
-        'Only what is loaded can be listed: apropos_search, or list_globals with modules, shows what is.',
+      search: LOADED,
     }
-    const query = given<GlobalsQuery>({ modules, limit, module, filter, after })
+    const query = given<GlobalsQuery>({ modules, module, ...page })
     const outcome = await lookUp({ look: 'globals', query, words }, context)
     return outcome.type === 'ok' ? ok(fitted(outcome.result)) : outcome
   },
 
-  show: result => showGlobals(result as GlobalsPage),
+  show: result =>
+    'symbols' in (result as object)
+      ? showModule(result as ModulePage & Told)
+      : showGlobals(result as GlobalsPage),
 })
+
+const LOADED =
+  'Only what is loaded can be listed: apropos_search, or list_globals with modules, shows what is.'
+
+async function offered(
+  { module, ...page }: { readonly [Key in keyof ModuleQuery]: ModuleQuery[Key] | undefined },
+  context: KernelContext,
+): Promise<Outcome<ModulePage & Told>> {
+  if (module === undefined)
+    return failed('invalid_args', {
+      message: 'detail "docs" is about one package, and none is named.',
+      details: { parameter: 'package' },
+      next: 'Name a package, or leave detail out to list the top level.',
+    })
+  const words = { ...aName(context.kernel), ...unread(page.after), search: LOADED }
+  const query = given<ModuleQuery>({ module, ...page })
+  const outcome = await lookUp({ look: 'symbols', query, words }, context)
+  if (outcome.type !== 'ok') return outcome
+  const { symbols, next: following, ...rest } = outcome.result
+  const { items, next } = fittingNames({ items: symbols, next: following }, nameSize)
+  return ok<ModulePage & Told>({ ...rest, symbols: items, ...next })
+}
 
 /** The page, ended earlier where its names are long. */
 function fitted({ globals, next: after, ...rest }: GlobalsPage & Told): GlobalsPage & Told {
@@ -353,9 +213,9 @@ function noNames(inside: string | undefined, elsewhere: readonly string[] | unde
 export const complete = defineTool({
   name: 'complete',
   description:
-    'Tell how a piece of code might go on at the cursor, from the names that the live image really has, and which ' +
-    'parameter of a call comes next; in Lisp also from abbreviations, as `m-v-b`. Runs no code, so what only running it could tell is not offered. Meant for ' +
-    'editors and consoles; to understand a value use inspect.',
+    'Tell how a piece of code might go on at the cursor, from the names of the live image, and which ' +
+    'parameter of a call comes next; in Lisp also from abbreviations such as `m-v-b`. Runs no code. Meant ' +
+    'for editors and consoles; to understand a value use inspect.',
   parameters: {
     text: z.string().max(SOURCE_LENGTH).describe('The code so far, and what stands after the cursor.'),
     cursor: z

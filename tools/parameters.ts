@@ -8,6 +8,37 @@ export const SOURCE_LENGTH = 1_048_576
 /** How long one name or path may be. */
 export const NAME_LENGTH = 4_096
 
+/**
+ * What a parameter is called in every tool, and how else callers call it: those other names are accepted, and never listed,
+ * wherever a tool has the parameter and none of that other name.
+ */
+export const USUAL_NAMES: Readonly<Record<string, readonly string[]>> = {
+  /** Code, or what may be an expression. */
+  expr: ['name', 'symbol', 'form', 'code', 'expression'],
+  /** A name, a path or a handle, and nothing that would have to run. */
+  name: ['symbol', 'expr'],
+  symbols: ['symbol', 'name', 'names', 'expr'],
+  /** A module or package. */
+  package: ['module'],
+  path: ['file_path', 'file', 'filename', 'folder', 'directory', 'dir'],
+  content: ['text', 'contents'],
+  /** A text that a name or a line has to hold; a glob is a `pattern`. */
+  filter: ['pattern'],
+  /** How much is answered at most. What comes next begins at `from`, a number, or `after`, a name. */
+  limit: ['count'],
+  from: ['first_line', 'offset'],
+}
+
+/** The other names of the parameters of that shape. */
+export function usualAliases(shape: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  const other = Object.entries(USUAL_NAMES).filter(([name]) => Object.hasOwn(shape, name))
+  return Object.fromEntries(
+    other.flatMap(([name, names]) =>
+      names.filter(one => !Object.hasOwn(shape, one)).map(one => [one, name] as const),
+    ),
+  )
+}
+
 /** The parameter of a tool that looks at one name; `what` says which names make sense. */
 export function named(what: string): z.ZodString {
   return z.string().min(1).max(NAME_LENGTH).describe(what)
@@ -53,12 +84,10 @@ export const PATH = z
   .max(NAME_LENGTH)
   .describe('The file; a relative path is one from the root of the project.')
 
-/** All of a text file, and how else callers may call it. */
+/** All of a text file. */
 export const CONTENT = z
   .string()
   .describe('The whole content, exactly as it is to be; nothing in it is unescaped or trimmed.')
-
-export const CONTENT_ALIASES = { file_path: 'path', text: 'content', contents: 'content' } as const
 
 /** Half of a surrogate pair has no spelling in any file. */
 export function halfCharacter(parameter: string, text: string): Failed | undefined {

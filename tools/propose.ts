@@ -254,12 +254,12 @@ interface ProposeResult {
 export const proposeFileEdit = defineTool({
   name: 'propose_file_edit',
   description:
-    'Propose several edits as one change, in one file or in several: each edit is a hunk that a person is shown, and ' +
-    'can accept, refuse with a reason, or write otherwise. The answer says for each hunk what became of it. What is ' +
-    'accepted is done together, all files or none, and undo_change takes all of it back at once. Each old_str must ' +
-    'stand in its file exactly once, as the file is before any of these edits; two edits may not touch the same ' +
-    'line. An empty old_str makes a new file. Where all of it is wanted or nothing, edit_file and write_file will ' +
-    'do. A refusal means stop, and not to try another way.',
+    'Propose several edits as one change of one or more files: each is a hunk that a person can accept, ' +
+    'refuse with a reason, or write otherwise. The answer says what became of each. What is accepted is done ' +
+    'together, all files or none, and undo_change takes it back at once. Each old_str has to stand in its ' +
+    'file exactly once, as the file is before these edits; two edits may not touch the same line. An empty ' +
+    'old_str makes a new file. Where all of it is wanted or nothing, use edit_file or write_file. A refusal ' +
+    'means stop, and not to try another way.',
   parameters: {
     edits: z
       .array(

@@ -16,10 +16,10 @@ import { counted, dataTokens, fitting, given, oneLine, placeOf } from './text.ts
 export const whoReferences = defineTool({
   name: 'who_references',
   description:
-    'Find who uses a function, class or value in the live image: code that names it, and variables, containers and ' +
-    'objects that hold it, which a search through files cannot see. Runs no code. Says what was looked through and ' +
-    'where a reference could still hide. Use it before changing or removing something. In Lisp each use says what it ' +
-    'is: a call, a reference, a binding, an assignment, an expansion, or a specialized method.',
+    'Find who uses a function, class or value in the live image: code that names it, and variables, ' +
+    'containers and objects that hold it, which no search through files finds. Runs no code. Says where a ' +
+    'reference could still hide. Use it before you change or remove something. In Lisp each use says what it ' +
+    'is, such as a call, a binding or a specialized method.',
   parameters: {
     name: named('A name such as `shop.Order.total` or `shop:total`, or a handle.'),
     relation: z
@@ -31,7 +31,6 @@ export const whoReferences = defineTool({
     package: NAMED_IN,
     limit: z.int().min(1).max(500).default(50).describe('How many references are shown at most.'),
   },
-  parameterAliases: { symbol: 'name' },
   level: 'safe',
   profile: 'full',
   categories: ['introspection', 'xref'],
@@ -126,16 +125,14 @@ const listed = (title: string, lines: readonly string[]): string[] =>
 export const whoCalls = defineTool({
   name: 'who_calls',
   description:
-    'Find the functions and methods of the live image that call a function, each with its place in a file. Runs no ' +
-    'code. Says what was looked through: code that was never compiled, and calls through a variable, cannot be ' +
-    'seen. For every other use of a name (who binds, sets or expands it, who specializes on a class) use ' +
-    'who_references.',
+    'Find the functions and methods of the live image that call a function, each with its place in a file. ' +
+    'Runs no code. Calls from code that was never compiled, and through a variable, cannot be seen; the ' +
+    'answer says what was looked through. For every other use of a name use who_references.',
   parameters: {
     name: named('A function, such as `shop::total`, or a handle.'),
     package: NAMED_IN,
     limit: z.int().min(1).max(500).default(50).describe('How many callers are shown at most.'),
   },
-  parameterAliases: { symbol: 'name' },
   level: 'safe',
   profile: 'full',
   categories: ['introspection', 'xref'],

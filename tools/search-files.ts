@@ -19,10 +19,10 @@ const ANSWER_SIZE = PAGE_TOKENS * 0.8
 export const searchFiles = defineTool({
   name: 'search_files',
   description:
-    'Find files of the project by name, by a text in them, or both. The text is taken literally and within one line; ' +
-    'the answer has the lines, with their numbers. What ignore files leave out, binary files and files over 2 MiB ' +
-    'are not searched, but counted. Links are not followed. Runs no code. For names in the running image use ' +
-    'apropos_search.',
+    'Find files of the project by name, by a text in them, or both. The text is taken literally and within ' +
+    'one line; the answer has the lines with their numbers. What ignore files leave out, binary files and ' +
+    'files over 2 MiB are counted, not searched. Links are not followed. Runs no code. For names in the ' +
+    'running image use apropos_search.',
   parameters: {
     pattern: z
       .string()
@@ -56,8 +56,6 @@ export const searchFiles = defineTool({
   parameterAliases: {
     glob: 'pattern',
     query: 'text',
-    directory: 'path',
-    folder: 'path',
     context_lines: 'context',
   },
   level: 'safe',

@@ -11,7 +11,7 @@ export const PLACED = {
     .min(1)
     .max(10_000_000)
     .optional()
-    .describe('The line of that file on which the code begins; 1 if left out.'),
+    .describe('The line on which the code begins there; 1 if left out.'),
 }
 
 /** The parameter that names the package in which source text is read, for languages that have such. */

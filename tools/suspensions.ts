@@ -21,14 +21,14 @@ export const SUSPENSION = z
   .min(1)
   .max(200)
   .optional()
-  .describe('The suspended evaluation, such as `s3`; left out: your newest.')
+  .describe('Such as `s3`; left out: your newest.')
 
 /** The parameter that says in which frame. */
 export const FRAME = z
   .int()
   .min(0)
   .max(1_000_000)
-  .describe('The number of a frame: 0 is where the error happened, 1 is its caller.')
+  .describe('Its number: 0 is where the error happened, 1 its caller.')
 
 /** What it takes to find one. */
 export type SuspensionContext = LookContext & Pick<KernelContext, 'kernelName' | 'leases' | 'others'>

@@ -42,11 +42,10 @@ const LONGEST = 86_400
 export const traceFunction = defineTool({
   name: 'trace_function',
   description:
-    'Record the next calls of one function as the running program makes them: arguments, result or error, time, ' +
-    'thread and caller. The function does what it did before; the tracepoint is out of the program by itself after ' +
-    'that many calls or seconds. Use it to see what a function is really given, instead of adding prints to its ' +
-    'file. trace_calls shows what was recorded; untrace_function ends it early. To see where the program stands ' +
-    'now use threads.',
+    'Record the next calls of one function in the running program: arguments, result or error, time, ' +
+    'thread and caller. The function works as before, and the tracepoint ends by itself after that many ' +
+    'calls or seconds. Use it to see what a function is really given, instead of adding prints to its file. ' +
+    'trace_calls shows the calls; untrace_function ends it early.',
   parameters: {
     name: z
       .string()
@@ -54,7 +53,7 @@ export const traceFunction = defineTool({
       .max(NAME_LENGTH)
       .describe('The function, such as `shop.orders.total` or `shop:total`.'),
     package: NAMED_IN,
-    calls: z.int().min(1).max(1_000).default(10).describe('How many calls are recorded.'),
+    limit: z.int().min(1).max(1_000).default(10).describe('How many calls are recorded at most.'),
     seconds: z
       .int()
       .min(1)
@@ -62,16 +61,17 @@ export const traceFunction = defineTool({
       .default(300)
       .describe('For how long at most, however few calls there were.'),
   },
+  parameterAliases: { calls: 'limit' },
   level: 'cautious',
   profile: 'full',
   categories: ['debugging'],
   needs: ['trace'],
   examples: [
     { args: { name: 'shop.orders.total' }, shows: 'the next ten calls of a Python function' },
-    { args: { name: 'total', package: 'SHOP', calls: 3, seconds: 60 }, shows: 'three of a Lisp function' },
+    { args: { name: 'total', package: 'SHOP', limit: 3, seconds: 60 }, shows: 'three of a Lisp function' },
   ],
 
-  preview: ({ name, package: inside, calls, seconds }) => ({
+  preview: ({ name, package: inside, limit: calls, seconds }) => ({
     title: `Trace ${oneLine(name)}`,
     body:
       `Arguments and results of the next ${counted(calls, 'call')} of ${name}` +
@@ -79,7 +79,7 @@ export const traceFunction = defineTool({
       `for ${counted(seconds, 'second')} at most.`,
   }),
 
-  async handler({ name, package: inside, calls, seconds }, context) {
+  async handler({ name, package: inside, limit: calls, seconds }, context) {
     const query = given<TraceQuery>({
       name,
       package: inside,
@@ -107,8 +107,8 @@ const A_FUNCTION = {
 export const untraceFunction = defineTool({
   name: 'untrace_function',
   description:
-    'Take a tracepoint out of the running program before its calls or its time are over. The function is as it was ' +
-    'before, and the calls that were recorded are kept: trace_calls shows them. To set one use trace_function.',
+    'Take a tracepoint out of the running program before its calls or its time are over. The calls that it ' +
+    'has recorded are kept: trace_calls shows them.',
   parameters: { tracepoint: TRACEPOINT },
   level: 'cautious',
   profile: 'full',
@@ -171,15 +171,15 @@ function showTracing({ tracepoint, next }: TracepointAnswer): string {
 export const traceCalls = defineTool({
   name: 'trace_calls',
   description:
-    'Show the calls that a tracepoint has recorded: arguments, result or error, time, thread and caller of each, ' +
-    'in the order in which they began, with handles that inspect accepts. Values are shown as they were then. ' +
-    'Without a tracepoint: all there are, with how many calls each has seen. Runs no code. trace_function sets one.',
+    'Show the calls that a tracepoint has recorded, in the order in which they began: arguments, result or ' +
+    'error, time, thread and caller, with handles that inspect accepts. Values are shown as they were then. ' +
+    'Without a tracepoint it lists all there are. Runs no code. trace_function sets one.',
   parameters: {
     tracepoint: TRACEPOINT.optional().describe(
       'Which one, such as `t1@ab12`, or `t1`. Left out: a list of all, without their calls.',
     ),
     from: z.int().min(1).max(1_000_000).default(1).describe('The first call that is shown.'),
-    count: z.int().min(1).max(200).default(20).describe('How many calls are shown at most.'),
+    limit: z.int().min(1).max(200).default(20).describe('How many calls are shown at most.'),
   },
   level: 'safe',
   profile: 'full',
@@ -191,7 +191,7 @@ export const traceCalls = defineTool({
     { args: { tracepoint: 't1@ab12', from: 21 }, shows: 'the page after' },
   ],
 
-  async handler({ tracepoint: named, from, count }, context) {
+  async handler({ tracepoint: named, from, limit: count }, context) {
     const meant = named === undefined ? undefined : await tracepointMeant(named, context)
     const query = (tracepoint?: string) => given<TracesQuery>({ tracepoint, from, count })
     const found = meant?.type === 'failed' ? meant : await tracesOf(query(meant?.id), context)

@@ -32,10 +32,10 @@ interface UndoneFile {
 export const undoChange = defineTool({
   name: 'undo_change',
   description:
-    'Take back a change of files that a tool made, or one that undo_change made: its files get the content they had ' +
-    'before it, a file that it made goes away, one that it deleted comes back, and one that it moved is moved back. ' +
-    'Refused with stale_plan where a file has changed since. A person is shown the exact difference and asked ' +
-    'first; a refusal means stop, and not to try another way.',
+    'Take back a change of files that a tool has made, undo_change included: its files get the content they ' +
+    'had before, a file that it made goes away, one that it deleted or moved comes back. Refused with ' +
+    'stale_plan where a file has changed since. A person is shown the difference and asked first; a refusal ' +
+    'means stop, and not to try another way.',
   parameters: {
     change: z.string().min(1).max(128).describe('The name of the change: `undo` in the answer that made it.'),
   },

@@ -3,7 +3,7 @@ import type { PlanContext, SeenFile } from './contract.ts'
 import { defineTool } from './define.ts'
 import { linesOf, type Newline, newlineOf, newlineWord, spelled, unspelled } from './newlines.ts'
 import { type Failed, failed } from './outcome.ts'
-import { CHANGES_ONE_FILE, CONTENT, CONTENT_ALIASES, halfCharacter, PATH } from './parameters.ts'
+import { CHANGES_ONE_FILE, CONTENT, halfCharacter, PATH } from './parameters.ts'
 import {
   encodingWord,
   isText,
@@ -20,22 +20,36 @@ import { beginning, counted, oneLine } from './text.ts'
 export const writeFile = defineTool({
   name: 'write_file',
   description:
-    'Write a whole text file of the project: a new one, or another content for one that is there. Use it to make ' +
-    'files; to change a part of one, use edit_file. A person is shown the exact difference and asked first; a ' +
-    'refusal means stop, and not to try another way. An existing file keeps its encoding, its byte order mark and ' +
-    'its kind of line ends, and the answer has a name with which undo_change takes the change back. The folder ' +
-    'must be there. If you have file tools of your own, go on using them: this one need not replace them.',
+    'Write a whole text file of the project: a new one, or another content for one that is there. To change ' +
+    'a part of a file use edit_file. An existing file keeps its encoding, its byte order mark and its line ' +
+    'ends. A person is shown the difference and asked first; a refusal means stop, and not to try another ' +
+    'way. undo_change takes the change back. If you have file tools of your own, go on using them: this one ' +
+    'need not replace them.',
   parameters: {
     path: PATH,
     content: CONTENT,
+    new: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Only make a new file, and the folders that it needs: refused where something has that path. Without it ' +
+          'the folder must be there.',
+      ),
   },
-  parameterAliases: CONTENT_ALIASES,
+  presets: { create_file: { new: true } },
   ...CHANGES_ONE_FILE,
   examples: [
-    { args: { path: 'shop/discounts.py', content: 'RATES = {"winter": 0.2}\n' }, shows: 'a new file' },
+    { args: { path: 'shop/discounts.py', content: 'RATES = {"winter": 0.2}\n' }, shows: 'a file as a whole' },
+    {
+      args: { path: 'shop/rates/winter.py', content: 'RATE = 0.2\n', new: true },
+      shows: 'a new file in a new folder',
+    },
   ],
 
-  preview: ({ path, content }) => ({ title: `Write ${oneLine(path)}`, body: content }),
+  preview: ({ path, content, new: isNew }) => ({
+    title: `${isNew ? 'Create' : 'Write'} ${oneLine(path)}`,
+    body: content,
+  }),
   plan: async (args, context) => proposed(await writeWork(args, context)),
   show: result => showWritten('wrote', result as Written),
 })
@@ -43,20 +57,30 @@ export const writeFile = defineTool({
 interface WholeFile {
   readonly path: string
   readonly content: string
+  readonly new: boolean
 }
 
-async function writeWork({ path, content }: WholeFile, { files }: PlanContext): Promise<Work> {
-  const half = halfCharacter('content', content)
-  if (half !== undefined) return half
-  const file = await files.look(path)
+async function writeWork({ path, content, new: isNew }: WholeFile, { files }: PlanContext): Promise<Work> {
+  const fault = halfCharacter('content', content) ?? (isNew ? folderNamed(path) : undefined)
+  if (fault !== undefined) return fault
+  const file = await (isNew ? files.lookForNew(path) : files.look(path))
   if (file.type === 'failed') return file
+  const there = isNew ? somethingThere(file, TO_OVERWRITE) : undefined
+  if (there !== undefined) return there
   if (file.exists && !isText(file)) return notText(file)
   const { text, notes } = asTheFile(file, content)
   const shown = oneLine(file.shown)
-  const does = file.exists ? `Replaces the whole content of ${shown}` : `Makes the new file ${shown}`
-  const title = file.exists ? `Write ${shown}` : `Write ${shown}, a new file`
-  return rewritten({ file, text, files, notes, does, title })
+  return rewritten({
+    file,
+    text,
+    files,
+    notes: [...notes, ...madeFolders(file.newFolders)],
+    does: file.exists ? `Replaces the whole content of ${shown}` : `Makes the new file ${shown}`,
+    title: `${isNew ? 'Create' : 'Write'} ${shown}${isNew || file.exists ? '' : ', a new file'}`,
+  })
 }
+
+const TO_OVERWRITE = 'To give it another content leave new out, or use edit_file for a part of it.'
 
 /** What stands for itself in the file need not be said again: its byte order mark, and how its lines end. */
 function asTheFile({ encoding, newline }: SeenFile, content: string): { text: string; notes: string[] } {
@@ -69,61 +93,13 @@ function asTheFile({ encoding, newline }: SeenFile, content: string): { text: st
   }
 }
 
-export const createFile = defineTool({
-  name: 'create_file',
-  description:
-    'Make a new text file of the project, and the folders that it needs. Refused where something has that path ' +
-    'already: to give a file another content use write_file, to change a part of one edit_file. A person is shown ' +
-    'the whole text and asked first; a refusal means stop, and not to try another way. The answer has a name with ' +
-    'which undo_change takes the file away again, and the folders that were made for it if nothing else is in them.',
-  parameters: {
-    path: PATH,
-    content: CONTENT,
-  },
-  parameterAliases: CONTENT_ALIASES,
-  ...CHANGES_ONE_FILE,
-  examples: [
-    {
-      args: { path: 'shop/rates/winter.py', content: 'RATE = 0.2\n' },
-      shows: 'a new file in a new folder',
-    },
-  ],
-
-  preview: ({ path, content }) => ({ title: `Create ${oneLine(path)}`, body: content }),
-  plan: async (args, context) => proposed(await createWork(args, context)),
-  show: result => showWritten('created', result as Written),
-})
-
-async function createWork({ path, content }: WholeFile, { files }: PlanContext): Promise<Work> {
-  const half = halfCharacter('content', content)
-  const fault = half ?? folderNamed(path)
-  if (fault !== undefined) return fault
-  const file = await files.lookForNew(path)
-  if (file.type === 'failed') return file
-  const there = somethingThere(
-    file,
-    'To give it another content use write_file, or edit_file for a part of it.',
-  )
-  if (there !== undefined) return there
-  const shown = oneLine(file.shown)
-  return rewritten({
-    file,
-    text: content,
-    files,
-    notes: madeFolders(file.newFolders),
-    does: `Makes the new file ${shown}`,
-    title: `Create ${shown}`,
-  })
-}
-
 export const insertAtLine = defineTool({
   name: 'insert_at_line',
   description:
-    'Insert whole lines into a text file of the project, before the line of that number. The lines of the file keep ' +
-    'what they are, and those that are inserted end as the others do. Give expected, the line that stands there, ' +
-    'if it was read a while ago: then nothing is inserted at the wrong place. A person is shown the exact ' +
-    'difference and asked first; a refusal means stop, and not to try another way. The answer has a name with ' +
-    'which undo_change takes the change back.',
+    'Insert whole lines into a text file of the project, before the line of that number. They end as the ' +
+    'other lines do. If the file was read a while ago, give expected, the line that stands there: then ' +
+    'nothing is inserted at the wrong place. A person is shown the difference and asked first; a refusal ' +
+    'means stop, and not to try another way. undo_change takes the change back.',
   parameters: {
     path: PATH,
     line: z
@@ -142,7 +118,7 @@ export const insertAtLine = defineTool({
         'The line that stands there now, without its line end; at the end of the file, the last line.',
       ),
   },
-  parameterAliases: { file_path: 'path', line_number: 'line', text: 'content' },
+  parameterAliases: { line_number: 'line' },
   ...CHANGES_ONE_FILE,
   examples: [
     { args: { path: 'shop/orders.py', line: 1, content: 'import math\n' }, shows: 'at the beginning' },

@@ -91,7 +91,7 @@ export const framesPaged: Row = {
     const { daemon } = ground
     const [deep, shallow] = [await suspended(daemon, DEPTH), await suspended(daemon, 30)]
     const page = async (suspension: string, from = 0) =>
-      (await timed(() => ask(daemon, 'debug_state', { suspension, from, count: 20 })))[0]
+      (await timed(() => ask(daemon, 'debug_state', { suspension, from, limit: 20 })))[0]
     const times = { deep: [] as number[], shallow: [] as number[], middle: [] as number[] }
     for (let look = 0; look < 20; look++) {
       times.deep.push(await page(deep))

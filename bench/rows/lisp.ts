@@ -57,11 +57,11 @@ export const lispEvaluation: Row = {
 /** What a large look costs beside the request of Swank's that is nearest to it. */
 const LARGE = [
   // Swank's own fails at "" where a package has a symbol without a home, as one of ASDF's has.
-  ['apropos', 'apropos_search', { pattern: 'e' }, '(swank:apropos-list-for-emacs "e" nil nil nil)'],
+  ['apropos', 'apropos_search', { filter: 'e' }, '(swank:apropos-list-for-emacs "e" nil nil nil)'],
   [
     'symbols',
-    'list_package_symbols',
-    { package: 'COMMON-LISP' },
+    'list_globals',
+    { package: 'COMMON-LISP', detail: 'docs' },
     '(swank:simple-completions "" "COMMON-LISP")',
   ],
   [
@@ -74,7 +74,7 @@ const LARGE = [
 
 export const lispLooks: Row = {
   what: 'large looks into a Lisp image: the slowest of them beside Swank’s own request for the same',
-  how: 'through the daemon: `apropos_search` of "e", `list_package_symbols` of COMMON-LISP, `inspect` of a list of 10,000; through the bare client: `apropos-list-for-emacs` of "e", all completions in COMMON-LISP, `init-inspector` of the same list; 6 times each in turn, medians. Ours answer a page and say how many there are; Swank’s answer all, or the first 500',
+  how: 'through the daemon: `apropos_search` of "e", `list_globals` with docs of COMMON-LISP, `inspect` of a list of 10,000; through the bare client: `apropos-list-for-emacs` of "e", all completions in COMMON-LISP, `init-inspector` of the same list; 6 times each in turn, medians. Ours answer a page and say how many there are; Swank’s answer all, or the first 500',
   bar: { relation: '≤', limit: 2, unit: '×' },
   setUp: ground.setUp,
   tearDown: ground.tearDown,

@@ -14,7 +14,7 @@ const KEYS = {
 } as const
 const LOOKS = [
   ['inspect', { expr: '*features*' }],
-  ['list_package_symbols', { package: 'SWANK' }],
+  ['list_globals', { package: 'SWANK', detail: 'docs' }],
   ['threads', {}],
   ['eval_expr', { expr: '(+ 1 2)' }],
 ] as const
@@ -110,7 +110,7 @@ export const slimeIdle: Row = {
 
 export const slimeLooking: Row = {
   what: 'the same while Imago looks and evaluates there 20 times a second',
-  how: 'in the same rounds: `inspect`, `list_package_symbols`, `threads` and `eval_expr` in turn, through the daemon',
+  how: 'in the same rounds: `inspect`, `list_globals` with docs, `threads` and `eval_expr` in turn, through the daemon',
   bar: { relation: '≤', limit: 1.25, unit: '×' },
   setUp: ground.setUp,
   tearDown: ground.tearDown,

@@ -2,11 +2,13 @@ import {
   annotations,
   type Described,
   describeTool,
+  olderNames,
   parametersWithin,
 } from '../../src/registry/descriptions.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { PROFILES } from '../../tools/contract.ts'
 import { TOOLS } from '../../tools/index.ts'
+import { USUAL_NAMES } from '../../tools/parameters.ts'
 import { GENERATED, table } from './markdown.ts'
 
 /** `docs/tools.md`: every tool, from its definition. */
@@ -28,17 +30,24 @@ export function toolsPage(): string {
     'A *safe* tool runs no code of the program and no code of its libraries, printers included. A *cautious* one can ' +
       'run code; it runs without asking and is journalled. A *dangerous* one asks first.',
     table(['Profile', 'Shows'], profiles),
+    'An argument has one name in every tool. Other names are accepted where a tool has no argument of that name:',
+    table(
+      ['Argument', 'Also accepted as'],
+      Object.entries(USUAL_NAMES).map(([name, others]) => [name, others.join(', ')]),
+    ),
     ...sections,
   ].join('\n\n')}\n`
 }
 
 function section({ tool, description, schema }: Described): string {
-  const { name, aliases, level, profile, categories, examples } = tool
-  const also =
-    aliases.length === 0 ? '' : ` Also accepted as ${aliases.map(alias => `\`${alias}\``).join(', ')}.`
+  const { level, profile, categories, examples } = tool
+  const older = olderNames(tool).map(
+    ({ name, says }) => `\`${name}\`${says === undefined ? '' : ` (\`${says}\`)`}`,
+  )
+  const also = older.length === 0 ? '' : ` Also accepted as ${older.join(', ')}.`
   const hints = Object.entries(annotations(level)).map(([hint, value]) => `${hint} ${value}`)
   return [
-    `## \`${name}\``,
+    `## \`${tool.name}\``,
     description,
     `Level *${level}*, profile \`${profile}\`, categories ${categories.join(', ')}.${also} MCP: ${hints.join(', ')}.`,
     table(

@@ -34,7 +34,7 @@ const MEND: readonly Step[] = [
   {
     says: 'An item that is not sold raises before the release. The file is mended (as any editor would); now the image:',
     tool: 'reload',
-    args: { module: 'pricing' },
+    args: { package: 'pricing' },
     expects: [/quote/, /__main__/],
   },
   {

@@ -159,7 +159,7 @@ async function seesIt(path: string, { site, model }: { site: Site; model: Model 
   const set = await model.asks({
     says: 'Django has reloaded. The model goes on, and takes down the next call of the function:',
     tool: 'trace_function',
-    args: { name: 'shop.orders.total', calls: 1 },
+    args: { name: 'shop.orders.total', limit: 1 },
     expects: [/another process since your last call/],
   })
   const answer = await visits(site, path, 200)

@@ -129,10 +129,12 @@ export function isIntact(plan: Plan): boolean {
  * build, makes the same tool of another build another tool.
  */
 export function toolHash(tool: Tool, version: string): string {
-  const { name, description, level, profile, needs, categories, paths, parameterAliases, typed, code } = tool
+  const { name, presets, description, level, profile, needs, categories, paths } = tool
+  const { parameterAliases, typed, code } = tool
   const schema = schemaOf(tool.parameters)
   const data = {
     name,
+    presets,
     description,
     schema,
     level,

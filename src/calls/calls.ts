@@ -101,7 +101,7 @@ export function openCalls(options: CallsOptions): Calls {
         const tool = registry.find(name)
         if (tool === undefined)
           return turnedAway(name.slice(0, 128), refusals.unknownTool(name, registry), request)
-        const checked = validate(tool, args, registry)
+        const checked = validate(tool, args, registry, name)
         if (checked.type === 'invalid') return turnedAway(tool.name, checked.refusal, request)
         return begin(tool, checked, request)
       }

@@ -1,8 +1,11 @@
-import type { Jobs, Profile } from '../../tools/contract.ts'
-import type { Envelope } from '../../tools/outcome.ts'
+import type { Jobs, Level, Profile } from '../../tools/contract.ts'
+import type { Envelope, Outcome } from '../../tools/outcome.ts'
 import type { CallId, Question, Stream } from '../../wire/kernel.ts'
 import type { Signal } from '../../wire/signal.ts'
 import type { ClientAsker } from '../approvals/contract.ts'
+import type { Arguments } from '../approvals/plan.ts'
+import type { Rules } from '../policy/policy.ts'
+import type { Effect, Verdict } from '../policy/rules.ts'
 
 /**
  * Who makes a call. It comes from the connection, and nothing in a message can change what it may do: `id` and `who`
@@ -81,4 +84,26 @@ export interface Calls {
   readonly jobs: Jobs
   /** Lets go of what is kept of earlier calls. What still runs is not ended. */
   close(): void
+}
+
+/** What is known of a call when the gate is asked. */
+export interface CallFacts {
+  readonly level: Level
+  /** Left out: those that the caller gave. */
+  readonly args?: Arguments
+  /** Real paths. */
+  readonly paths?: readonly string[]
+  readonly effects?: readonly Effect[]
+}
+
+/** What the gate says of a call. */
+export type Judgement = Ruling | { readonly decision: 'deny'; readonly refusal: Outcome<never> }
+
+/** A call that is let through, or that a person is asked about. */
+export interface Ruling {
+  readonly decision: 'allow' | 'ask'
+  readonly verdict: Verdict
+  readonly policy: Rules
+  /** A person is to be asked, and no rule says so: a grant of theirs may stand for their answer. */
+  readonly byDefault: boolean
 }

@@ -75,14 +75,14 @@ async function carriedOut(through: LetThrough): Promise<Outcome | Stale> {
 
 /** What has to hold at the moment of the effect and does not. Nothing is awaited after the evidence. */
 async function moved(through: LetThrough): Promise<Refusal | Stale | undefined> {
-  const { run, plan, asked = plan, paths, approved, granted } = through
+  const { run, plan, asked = plan, args, paths, approved, granted } = through
   const { journal, approvals } = run.options
   const causes = await causesOf(plan)
   if (run.cancelled) return withdrawn()
   if (journal.trouble !== undefined) return refusals.journalInTrouble(journal.trouble)
   if (approvals.expired(asked)) return refusals.expired(asked)
   const policy = run.policyOn(paths, { fresh: true })
-  const judged = run.judge({ level: plan.level, paths, effects: effectsOf(plan) }, policy)
+  const judged = run.judge({ level: plan.level, args, paths, effects: effectsOf(plan) }, policy)
   if (judged.decision === 'deny') return judged.refusal
   if (judged.decision === 'ask' && (!approved || (granted === true && !judged.byDefault)))
     causes.push('the policy asks for approval now, and did not before')

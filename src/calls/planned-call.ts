@@ -34,17 +34,11 @@ import { decide, isAboutFiles, type Verdict } from '../policy/rules.ts'
 import { validate } from '../registry/registry.ts'
 import { sha256 } from '../sha256.ts'
 import { withNotice } from './answer.ts'
+import type { Ruling } from './contract.ts'
 import { carryOut, effectsOf, type LetThrough, toolMoved } from './effect.ts'
 import { withdrawn } from './faults.ts'
 import * as refusals from './refusals.ts'
-import {
-  type Context,
-  ContextOnKernel,
-  type PlanRequest,
-  type Refusal,
-  type Ruling,
-  type Run,
-} from './run.ts'
+import { type Context, ContextOnKernel, type PlanRequest, type Refusal, type Run } from './run.ts'
 
 /** See `PlannedCall`. What is thrown on the way had no effect: from the moment of the effect on, nothing throws. */
 export const plannedCall = (run: Run, planning: PlanRequest): Promise<Outcome> =>
@@ -68,7 +62,7 @@ interface Drawn {
 }
 
 /** What nobody can be asked about. */
-type About = Pick<Plan, 'level'> & Pick<Drawn, 'paths'>
+type About = Pick<Wish, 'level'> & Pick<Drawn, 'paths'> & Partial<Pick<Wish, 'args'>>
 
 /**
  * A call that is planned to the last byte before it runs: every dangerous one, and each that a rule wants a person to
@@ -125,7 +119,7 @@ class PlannedCall {
       const drawn = await this.#draw(wish)
       if (drawn.type !== 'drawn') return this.#undrawn(drawn, wish)
       const { plan, paths } = drawn
-      const judged = run.judge({ level: wish.level, paths, effects: effectsOf(plan) })
+      const judged = run.judge({ level: wish.level, args: wish.args, paths, effects: effectsOf(plan) })
       this.#decision = judged.decision
       if (judged.decision === 'deny') return this.#refuse(judged.refusal, wish)
       const through = { run, plan, paths, args: wish.args, approved: judged.decision === 'ask' }
@@ -171,8 +165,11 @@ class PlannedCall {
     return limit && refusals.notNow(limit)
   }
 
-  #unavailable({ verdict, policy }: Ruling, { level, paths }: About = { level: this.#level, paths: [] }) {
-    return this.#run.unavailable({ level, verdict, policy, ...(paths.length > 0 && { paths }) })
+  #unavailable(
+    { verdict, policy }: Ruling,
+    { level, paths, args = this.#run.checked.args }: About = { level: this.#level, paths: [] },
+  ) {
+    return this.#run.unavailable({ level, args, verdict, policy, ...(paths.length > 0 && { paths }) })
   }
 
   /** Works it out, with nothing done yet. What is not a plan is the answer of the call. */
@@ -207,14 +204,14 @@ class PlannedCall {
   }
 
   /** Where there were something to ask about, and nobody would be asked, the answer is the same as then. */
-  #unaskedFirst(untold: Failed, { level }: Wish): Refusal {
+  #unaskedFirst(untold: Failed, { level, args }: Wish): Refusal {
     const { paths } = this.#disclosure
     // What has no kernel is planned because it changes files.
     const effects = this.#run.tool.needs.length === 0 ? (['write_file'] as const) : []
-    const judged = this.#run.judge({ level, paths, effects })
+    const judged = this.#run.judge({ level, args, paths, effects })
     this.#decision = judged.decision
     if (judged.decision === 'deny') return judged.refusal
-    const unasked = judged.decision === 'ask' ? this.#unasked(judged, { level, paths }) : undefined
+    const unasked = judged.decision === 'ask' ? this.#unasked(judged, { level, args, paths }) : undefined
     return unasked ?? untold
   }
 
@@ -324,7 +321,11 @@ class PlannedCall {
 
 const pathsOf = ({ changes }: Pick<Proposal, 'changes'>) => changes.map(({ path }) => path)
 
-const aboutOf = (plan: Plan): About => ({ level: plan.level, paths: pathsOf(plan) })
+const aboutOf = (plan: Plan): About => ({
+  level: plan.level,
+  args: plan.args as Arguments,
+  paths: pathsOf(plan),
+})
 
 interface PlanQuestion {
   readonly run: Run
@@ -415,7 +416,8 @@ function planOf(
   const hash = toolHash(tool, options.version)
   return freeze({
     call: run.call,
-    tool: tool.name,
+    // What is granted for a call that has a name of its own lets no other call of the tool through.
+    tool: tool.judgedAs(args),
     level,
     toolHash: hash,
     args,

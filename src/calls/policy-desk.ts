@@ -4,7 +4,7 @@ import { type Failed, type Outcome, ok } from '../../tools/outcome.ts'
 import type { Files } from '../files/files.ts'
 import type { Decision } from '../journal/entries.ts'
 import type { Kernels } from '../kernels/kernels.ts'
-import { aboutInWords } from '../policy/file.ts'
+import { aboutInWords, judgedName } from '../policy/file.ts'
 import { judgedPath, judgedPaths } from '../policy/judged-paths.ts'
 import type { Policy } from '../policy/policy.ts'
 import { type PolicyReport, reportPolicy } from '../policy/report.ts'
@@ -120,7 +120,7 @@ function checkPolicy(asked: CheckRequest, options: CheckingOptions): Outcome<Che
   const known = knownOf(tool, asked, options)
   if (known.type === 'failed') return known
   if (known.type === 'refused') return known.refusal
-  const { paths, target } = known
+  const { as, paths, target } = known
   const meant = target === undefined ? undefined : options.kernels.attachable(target, asked.root)
   const kernel = known.kernel ?? meant?.name ?? null
   const level = asked.level ?? (meant?.elsewhere === true ? 'dangerous' : known.level)
@@ -129,7 +129,7 @@ function checkPolicy(asked: CheckRequest, options: CheckingOptions): Outcome<Che
   const roots = [...new Set(meant?.roots ?? [home, ...further])].filter(root => root !== asked.root)
   const { problem, waiting, ...found } = options.policy.rulesFor(asked.root, { paths, roots })
   const rules = target === undefined ? found.rules : forAttaching(found.rules)
-  const call = { tool: tool.name, level, kernel, paths, effects, elsewhere: home !== asked.root }
+  const call = { tool: tool.name, as, level, kernel, paths, effects, elsewhere: home !== asked.root }
   const { verdict, parts, matching } = explain({ ...call, rules })
   const stopped = problem !== undefined && level !== 'safe'
   const { rule } = verdict
@@ -139,7 +139,7 @@ function checkPolicy(asked: CheckRequest, options: CheckingOptions): Outcome<Che
     return projectReport({ ...call, elsewhere, rules: own.rules }, { root, problem: own.problem })
   })
   return ok({
-    tool: tool.name,
+    tool: as,
     level,
     kernel: known.kernel,
     paths,
@@ -162,6 +162,8 @@ function checkPolicy(asked: CheckRequest, options: CheckingOptions): Outcome<Che
 
 interface KnownOfCall {
   readonly type: 'known'
+  /** As in `Asked`. */
+  readonly as: string
   readonly level: Level
   readonly kernel: string | null
   readonly paths: readonly string[]
@@ -173,8 +175,11 @@ type UncheckedCall = { readonly type: 'refused'; readonly refusal: Outcome<never
 
 function knownOf(tool: Tool, asked: CheckRequest, o: CheckingOptions): KnownOfCall | UncheckedCall | Failed {
   const { args, kernel, path, root } = asked
-  const checked = args === undefined ? undefined : validate(tool, args, o.registry)
+  const checked = args === undefined ? undefined : validate(tool, args, o.registry, asked.tool)
   if (checked?.type === 'invalid') return { type: 'refused', refusal: checked.refusal }
+  // Of arguments that are not given, the name may say some.
+  const as =
+    checked === undefined ? (judgedName(asked.tool, o.registry) ?? tool.name) : tool.judgedAs(checked.args)
   const level =
     asked.level ?? (checked === undefined ? tool.level : stricter(tool.level, tool.raise(checked.args)))
   const named = judgedPaths({ paths: tool.paths, args: checked?.args ?? {}, root, files: o.files })
@@ -186,6 +191,7 @@ function knownOf(tool: Tool, asked: CheckRequest, o: CheckingOptions): KnownOfCa
   if (tool.attaches === undefined)
     return {
       type: 'known',
+      as,
       level,
       kernel: kernel ?? checked?.kernel ?? null,
       paths: [...paths],
@@ -193,7 +199,7 @@ function knownOf(tool: Tool, asked: CheckRequest, o: CheckingOptions): KnownOfCa
     }
   const name = checked?.args[tool.attaches] ?? kernel
   const target = typeof name === 'string' ? name : undefined
-  return { type: 'known', level, kernel: null, paths: [...paths], target }
+  return { type: 'known', as, level, kernel: null, paths: [...paths], target }
 }
 
 const PROBLEM = 'a problem of the policy'

@@ -150,6 +150,8 @@ export function policyBroken(problem: string): Outcome<never> {
 
 export interface JudgedCall {
   readonly tool: Tool
+  /** The name that a rule about it has to name. */
+  readonly as: string
   readonly level: Level
   readonly kernel: string | null
   readonly verdict: Verdict
@@ -189,8 +191,8 @@ function dialog({ client, policy }: JudgedCall): string {
   return `${why} To let it count, a person adds these lines to ${policy.userFile} (imago install CLIENT --dialog does it), and runs imago policy accept:\n${tomlOf(rule).join('\n')}\n`
 }
 
-const called = ({ tool, level, kernel }: JudgedCall) =>
-  `${tool.name} (${level})${kernel === null || tool.attaches !== undefined ? '' : ` in ${kernel}`}`
+const called = ({ tool, as, level, kernel }: JudgedCall) =>
+  `${as} (${level})${kernel === null || tool.attaches !== undefined ? '' : ` in ${kernel}`}`
 
 const judgedDetails = ({ tool, level, kernel, verdict }: JudgedCall) => ({
   tool: tool.name,
@@ -200,7 +202,7 @@ const judgedDetails = ({ tool, level, kernel, verdict }: JudgedCall) => ({
 })
 
 /** What a person could do about it. The exact text, so that nobody has to guess at a rule. */
-function remedy({ tool, level, kernel, verdict, policy, within }: JudgedCall): string {
+function remedy({ tool, as, level, kernel, verdict, policy, within }: JudgedCall): string {
   const { from } = verdict.rule
   const isElsewhere = from.type === 'elsewhere'
   if ('number' in from && DEFAULTS[level].decision === 'allow') return withoutRule(verdict)
@@ -210,7 +212,7 @@ function remedy({ tool, level, kernel, verdict, policy, within }: JudgedCall): s
     kernel !== null && (isElsewhere || tool.attaches !== undefined)
       ? `\nkernel = ${JSON.stringify(kernel)}`
       : ''
-  const rule = `[[rule]]\ndecision = "allow"\ntool = "${tool.name}"\nlevel = "${level}"${named}${path}`
+  const rule = `[[rule]]\ndecision = "allow"\ntool = "${as}"\nlevel = "${level}"${named}${path}`
   const allow = `add these lines to ${policy.userFile}, and run imago policy accept:\n${rule}`
   if (isElsewhere)
     return `${kernel} is a kernel of another project. With attach ${JSON.stringify({ name: kernel })} a person is asked once for all calls of this connection. To allow this one without asking, ${allow}`

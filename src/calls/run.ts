@@ -28,7 +28,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { Kernels, ResolvedKernel, Wanted } from '../kernels/kernels.ts'
 import { judgedPaths, shownPaths } from '../policy/judged-paths.ts'
 import type { Policy, Rules } from '../policy/policy.ts'
-import { asksByDefault, decide, type Effect, forAttaching, type Verdict } from '../policy/rules.ts'
+import { asksByDefault, decide, forAttaching } from '../policy/rules.ts'
 import type { Checked, Registry } from '../registry/registry.ts'
 import type { Leases } from '../suspensions/leases.ts'
 import { openOutput, type TextStore, type TextStores } from '../text/texts.ts'
@@ -41,7 +41,7 @@ import {
   targetOf,
   wantedBy,
 } from './caller-kernels.ts'
-import type { CallEvent, Caller, CallRequest } from './contract.ts'
+import type { CallEvent, Caller, CallFacts, CallRequest, Judgement, Ruling } from './contract.ts'
 import { faultOf, kernelFault, withdrawn } from './faults.ts'
 import type { JobBook, TrackedJob } from './jobs.ts'
 import * as refusals from './refusals.ts'
@@ -202,27 +202,7 @@ interface Stage {
   readonly decision: Decision | null
 }
 
-/** What is known of a call when the gate is asked. */
-interface CallFacts {
-  readonly level: Level
-  /** Real paths. */
-  readonly paths?: readonly string[]
-  readonly effects?: readonly Effect[]
-}
-
 export type Refusal = Outcome<never>
-
-/** What the gate says of a call. */
-type Judgement = Ruling | { readonly decision: 'deny'; readonly refusal: Refusal }
-
-/** A call that is let through, or that a person is asked about. */
-export interface Ruling {
-  readonly decision: 'allow' | 'ask'
-  readonly verdict: Verdict
-  readonly policy: Rules
-  /** A person is to be asked, and no rule says so: a grant of theirs may stand for their answer. */
-  readonly byDefault: boolean
-}
 
 /** How the handler of a call is run. */
 export interface Attempt {
@@ -575,9 +555,14 @@ export class Run {
     return this.kernelName ?? targetOf(this)?.name ?? null
   }
 
+  /** By which names rules may speak about the call. */
+  named(args: Arguments = this.checked.args) {
+    return { tool: this.tool.name, as: this.tool.judgedAs(args) }
+  }
+
   /** What the gate says, by the rules that hold now. A policy that cannot be relied on denies all but looking. */
   judge(
-    { level, paths, effects }: CallFacts,
+    { level, args, paths, effects }: CallFacts,
     policy: Rules = this.policyOn(paths),
     kernel: string | null = this.#ruledKernel,
   ): Judgement {
@@ -587,24 +572,25 @@ export class Run {
     const about = { ...(paths && { paths }), ...(effects && { effects }) }
     const elsewhere = this.elsewhere !== undefined
     const rules = tool.attaches === undefined ? policy.rules : forAttaching(policy.rules)
-    const asked = { tool: tool.name, level, kernel, elsewhere, rules, ...about }
+    const asked = { ...this.named(args), level, kernel, elsewhere, rules, ...about }
     const verdict = decide(asked)
     const { decision } = verdict
     if (decision !== 'deny')
       return { decision, verdict, policy, byDefault: decision === 'ask' && asksByDefault(asked) }
-    return { decision, refusal: refusals.denied({ tool, level, kernel, verdict, policy }) }
+    return { decision, refusal: refusals.denied({ tool, as: asked.as, level, kernel, verdict, policy }) }
   }
 
   /** That somebody would have to be asked, and nobody can be. `paths` are real ones, as far as they are known. */
   unavailable(judged: CallFacts & Pick<refusals.JudgedCall, 'verdict' | 'policy'>): Refusal {
     const { tool, caller, options } = this
     const kernel = this.#ruledKernel
-    const { level, verdict, policy, paths = tool.paths } = judged
+    const { level, args, verdict, policy, paths = tool.paths } = judged
+    const { as } = this.named(args)
     const root = options.files.realPath({ root: caller.root, path: caller.root })
     const inside = paths.length > 0 && tool.paths.every(({ confined }) => confined)
     const within = inside && typeof root === 'string' ? { within: root } : {}
     const client = caller.client?.mayCount?.() ? { client: caller.client } : {}
-    return refusals.unavailable({ tool, level, kernel, verdict, policy, ...within, ...client })
+    return refusals.unavailable({ tool, as, level, kernel, verdict, policy, ...within, ...client })
   }
 
   /** The real paths of the arguments that name files, for the gate; or why one of them may not be touched. */
@@ -667,7 +653,7 @@ export class Run {
   /** Nobody is asked about a kernel that the call does not name. */
   mayLook(kernel: string): boolean {
     const { rules } = this.policyOn([], { kernel })
-    return decide({ tool: this.tool.name, level: 'safe', kernel, rules }).decision === 'allow'
+    return decide({ ...this.named(), level: 'safe', kernel, rules }).decision === 'allow'
   }
 
   /** Runs the handler, and never rejects. A name that is not there yet in a program that has just begun is waited for. */
@@ -721,13 +707,13 @@ export class Run {
 
   /** What an answer may show of files that the call does not name. */
   #shows(): Shows {
-    const { tool, kernelName: kernel, checked } = this
+    const { kernelName: kernel, checked } = this
     const rulesOn = (paths: readonly string[]) => this.policyOn(paths).rules
     const rules = () => {
       const named = this.realPaths(checked.args)
       return rulesOn('type' in named ? [] : named)
     }
-    return shownPaths({ tool: tool.name, kernel, rules, rulesOn: folder => rulesOn([folder]) })
+    return shownPaths({ ...this.named(), kernel, rules, rulesOn: folder => rulesOn([folder]) })
   }
 
   #printed(): OutputLog {

@@ -189,7 +189,7 @@ function refusalOf(located: Location, asked: LookRequest): Failed | undefined {
   if (newFolders.length > 0 && asked.newFolders !== true)
     return failed('not_found', {
       message: `The folder of ${shown} is not there.`,
-      next: 'Use a folder that is there, or create_file, which makes those that a new file needs.',
+      next: 'Use a folder that is there, or write_file with new, which makes those that a new file needs.',
     })
   if (stat === undefined || stat.kind === 'file') return undefined
   return pathRefused('not_a_regular_file', {

@@ -148,7 +148,14 @@ function makeServer(connection: Connection): Server {
   }
   server.setRequestHandler('tools/call', ({ params }, context) => {
     const tool = toolNamed(params.name, connection)
-    const answer = callTool({ tool, args: params.arguments ?? {}, context, connection, server })
+    const answer = callTool({
+      tool,
+      name: params.name,
+      args: params.arguments ?? {},
+      context,
+      connection,
+      server,
+    })
     void answer.then(tellChange).catch(() => {}) // The call itself is answered; the connection may have ended.
     return answer
   })
@@ -243,6 +250,8 @@ function toolNamed(name: string, { registry, profile }: Connection): Tool {
 
 interface ToolCall {
   readonly tool: Tool
+  /** The one that it was called by, which may be an older one. */
+  readonly name: string
   readonly args: Readonly<Record<string, unknown>>
   readonly context: ServerContext
   readonly connection: Connection
@@ -273,20 +282,20 @@ function answerTo(
   call: ToolCall,
   heard: Pick<CallRequest, 'signal' | 'gone' | 'on'>,
 ): Promise<Envelope | InputRequiredResult> {
-  const { tool, context, connection, server } = call
+  const { tool, name, context, connection, server } = call
   const { exchanges, questionMs } = connection
   const who = clientName(call)
   const args = tool.needs.length > 0 ? { patience: PATIENCE_S, ...call.args } : call.args
   const yes = { doubt: () => connection.doubt(who), mayCount: () => connection.mayCount(who) }
   const run = ({ client, ...more }: Partial<CallRequest> & { readonly client?: ClientAsker | undefined }) =>
-    connection.calls.run({ tool: tool.name, args, ...more, caller: callerOf(call, { who, client }) })
+    connection.calls.run({ tool: name, args, ...more, caller: callerOf(call, { who, client }) })
 
   const asks = putsForms(call)
   if (!isModern(server)) {
     const client = asks ? requestingAsker({ context, who, ...yes, questionMs }) : undefined
     return run({ ...heard, client })
   }
-  const request = { client: who, tool: tool.name, args }
+  const request = { client: who, tool: name, args }
   const state = context.mcpReq.requestState()
   if (state !== undefined) {
     const answer = context.mcpReq.inputResponses?.[QUESTION_KEY]

@@ -353,15 +353,18 @@ function faultOfTool(about: AboutTool, tools: KnownTools): string | undefined {
 function warningOfTool(about: AboutTool, tools: KnownTools): string | undefined {
   const { tool, file } = about
   if (tool === undefined || !tool.endsWith('*')) return undefined
-  const matched = tools.list('full').filter(({ name }) => nameMatches(tool, name))
+  const matched = tools
+    .list('full')
+    .filter(({ name, presets }) => [name, ...Object.keys(presets)].some(one => nameMatches(tool, one)))
   if (matched.length === 0) return `is about ${tool}, and there is no tool whose name begins so`
   if (!isAboutFiles(about) || matched.some(({ namesFiles }) => namesFiles)) return undefined
   return `names a ${file === undefined ? 'path' : 'file'}, and no tool ${tool} names or changes files`
 }
 
-/** The name under which the tool is judged: rules may use older names, as callers may. */
+/** The name in a rule as the gate knows it: rules may use older names, as callers may. Those that preset something stay. */
 export function judgedName(tool: string | undefined, tools: KnownTools | undefined): string | undefined {
-  return tool === undefined ? undefined : (tools?.find(tool)?.name ?? tool)
+  const found = tool === undefined ? undefined : tools?.find(tool)
+  return found === undefined || found.presets[tool ?? ''] !== undefined ? tool : found.name
 }
 
 const namesOf = (tools: KnownTools) => tools.list('full').map(({ name }) => name)
@@ -427,7 +430,8 @@ function resultOf({ test, number, rules, run }: OneTest): TestResult {
   const level: Level = test.level ?? run.tools?.find(tool)?.level ?? 'dangerous'
   const path = testPath(test.path, run.place)
   const verdict = decide({
-    tool: judgedName(tool, run.tools) ?? tool,
+    tool: run.tools?.find(tool)?.name ?? tool,
+    as: judgedName(tool, run.tools) ?? tool,
     level,
     kernel,
     rules,

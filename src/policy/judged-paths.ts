@@ -52,6 +52,7 @@ const READING = 'read_file'
 
 interface ShownBy {
   readonly tool: string
+  readonly as: string
   readonly kernel: string | null
   /** Those that hold for the call, by the paths that it names. Asked for once, and only where something is looked at. */
   rules(): readonly Rule[]
@@ -102,10 +103,10 @@ function foundIn(rules: readonly Rule[]): Found {
   return { known: new Set(rules.map(keyOf)), held }
 }
 
-function isAllowed({ tool, kernel }: ShownBy, path: string, rules: readonly Rule[]): boolean {
+function isAllowed({ tool, as, kernel }: ShownBy, path: string, rules: readonly Rule[]): boolean {
   if (rules.length === 0) return true
   const asked = { level: 'safe', kernel, paths: [path], rules } as const
-  return [tool, READING].every(one => decide({ ...asked, tool: one }).decision === 'allow')
+  return [{ tool, as }, { tool: READING }].every(one => decide({ ...asked, ...one }).decision === 'allow')
 }
 
 const tightens = ({ decision }: Rule): boolean => decision !== 'allow'

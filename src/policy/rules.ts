@@ -10,7 +10,7 @@ export type Effect = (typeof EFFECTS)[number]
 /** One line of policy. What it names must match; what it leaves out matches anything. It never sees code. */
 export interface Rule {
   readonly decision: Decision
-  /** A tool's name, or the beginning of one before a last `*`. */
+  /** A tool's name, an older one of what it does with certain arguments, or the beginning of one before a last `*`. */
   readonly tool?: string | undefined
   readonly level?: Level | undefined
   /** A kernel's name, or the beginning of one before a last `*`. */
@@ -45,6 +45,8 @@ type Source =
 /** What is asked of the gate. `kernel` is null for a tool that works without one; `paths` are real paths. */
 export interface Asked {
   readonly tool: string
+  /** The name that says most about the call: `create_file` of a `write_file` with `new: true`. Left out: that of the tool. */
+  readonly as?: string
   readonly level: Level
   readonly kernel: string | null
   readonly paths?: readonly string[]
@@ -147,12 +149,21 @@ function stricter(one: Verdict, other: Verdict): Verdict {
 
 function matches(rule: Rule, asked: Asked, { effect, path }: Aspect): boolean {
   return (
-    (rule.tool === undefined || nameMatches(rule.tool, asked.tool)) &&
+    isAboutTool(rule, asked) &&
     (rule.level === undefined || rule.level === asked.level) &&
     (rule.kernel === undefined || (asked.kernel !== null && nameMatches(rule.kernel, asked.kernel))) &&
     (!isAboutFiles(rule) || (path !== undefined && covers(rule, path))) &&
     (rule.effect === undefined || rule.effect === effect)
   )
+}
+
+/**
+ * What allows a tool says nothing of a call that has a name of its own, as `create_file` among the calls of `write_file`:
+ * a rule allows that by this name alone. What asks or denies holds for all calls of the tool, and by either name.
+ */
+function isAboutTool({ tool, decision }: Rule, { tool: called, as = called }: Asked): boolean {
+  if (tool === undefined || nameMatches(tool, as)) return true
+  return decision !== 'allow' && nameMatches(tool, called)
 }
 
 /** Whether a rule speaks about some files alone, and not about calls whatever their files are. */

@@ -72,8 +72,20 @@ const FORMS: Readonly<Record<Form, (tools: readonly Described[]) => unknown[]>> 
 }
 
 function asJson({ tool, description, schema }: Described) {
-  const { name, aliases, level, profile, categories, needs, examples } = tool
-  return { name, aliases, description, level, profile, categories, needs, parameters: schema, examples }
+  const { name, aliases, presets, parameterAliases, level, profile, categories, needs, examples } = tool
+  return {
+    name,
+    aliases,
+    presets,
+    description,
+    level,
+    profile,
+    categories,
+    needs,
+    parameters: schema,
+    parameter_aliases: parameterAliases,
+    examples,
+  }
 }
 
 function asOpenAi({ tool, description, schema }: Described) {
@@ -192,10 +204,15 @@ function usageList(tools: readonly Described[]): string {
     .trimEnd()
 }
 
+/** The older names of a tool, each with what it says of the arguments. */
+export const olderNames = ({ aliases, presets }: Tool) =>
+  aliases.map(name => ({ name, says: presets[name] && JSON.stringify(presets[name]) }))
+
 /** All about one tool, for people. */
 function usage({ tool, description, schema }: Described): string {
-  const { name, level, profile, aliases, examples } = tool
-  const also = aliases.length === 0 ? '' : `, also called ${aliases.join(', ')}`
+  const { name, level, profile, examples } = tool
+  const older = olderNames(tool).map(({ name, says }) => `${name}${says === undefined ? '' : ` (${says})`}`)
+  const also = older.length === 0 ? '' : `, also called ${older.join(', ')}`
   return [
     signature(name, schema),
     `${level}; from profile ${profile} on${also}`,

@@ -175,15 +175,21 @@ export interface Problem {
 
 /**
  * The arguments of one call, judged by the strict schema of its tool. What does not fit is answered with
- * `invalid_args`: every problem in plain words, and each again as data in `details.issues`.
+ * `invalid_args`: every problem in plain words, and each again as data in `details.issues`. `as`: the name that it was
+ * called by, which may be an older one that presets some of them.
  */
 export function validate(
   tool: Tool,
   args: unknown,
   registry: Pick<Registry, 'schema'>,
+  as: string = tool.name,
 ): Checked | { readonly type: 'invalid'; readonly refusal: Outcome<never> } {
   if (!isRecord(args)) return refuse(tool, [notAnObject(tool, args)], 1)
-  const named = tool.renamed(args)
+  const called = tool.renamed(args)
+  const preset = Object.entries(tool.presets[as] ?? {})
+  const other = preset.find(([name, value]) => Object.hasOwn(called, name) && called[name] !== value)
+  if (other !== undefined) return refuse(tool, [presetProblem(as, other)], 1)
+  const named = { ...called, ...Object.fromEntries(preset) }
   const { own, reserved } = split(tool, named)
   const checked = tool.parameters.safeParse(own)
   const beside = reserved === undefined ? NONE : RESERVED_PARAMETERS.safeParse(reserved)
@@ -199,6 +205,11 @@ export function validate(
   const problems = issues.slice(0, SHOWN).map(issue => problemOf(issue, given))
   return refuse(tool, problems, issues.length)
 }
+
+const presetProblem = (as: string, [name, value]: readonly [string, unknown]): Problem => ({
+  path: name,
+  problem: `"${name}" is ${JSON.stringify(value)} in ${as}`,
+})
 
 /** Problems that are told one by one; of a caller that sends thousands, the others are counted. */
 const SHOWN = 20

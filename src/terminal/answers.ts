@@ -71,7 +71,7 @@ export function openDisplay(stage: Stage, image: Image, spoken: Spoken): Display
   async function rest({ begun, handle }: Rest): Promise<string> {
     let text = begun
     for (let from = [...begun].length; text.length < MOST; ) {
-      const envelope = await image.call({ tool: 'read_more', args: { handle, from, count: STEP } })
+      const envelope = await image.call({ tool: 'read_more', args: { handle, from, limit: STEP } })
       const part = envelope.ok ? (envelope.result as { text?: unknown; next?: unknown }) : {}
       if (typeof part.text !== 'string') return text
       text += part.text

@@ -199,7 +199,7 @@ export const DEBUG_COMMANDS: readonly Command[] = [
       const [name = '', count = ''] = words(operand)
       const set = await show(
         'trace_function',
-        { name, ...(count !== '' && { calls: Number(count) }) },
+        { name, ...(count !== '' && { limit: Number(count) }) },
         context,
       )
       if (set?.ok) context.say(':calls ID shows what was recorded by then.')
@@ -302,7 +302,7 @@ async function showState(operand: string, context: Context): Promise<void> {
   const row = first === '' || first === from ? undefined : await rowNamed(first, context)
   if (row === undefined && first !== from) return
   const meant = row ?? currentOf(context)
-  const args = { ...argumentsOf(meant, context), count: FRAMES, ...(from !== '' && { from: Number(from) }) }
+  const args = { ...argumentsOf(meant, context), limit: FRAMES, ...(from !== '' && { from: Number(from) }) }
   const envelope = await running.call('debug_state', args)
   if (envelope === undefined) return
   if (!envelope.ok) {

@@ -126,7 +126,7 @@ async function knownOf(of: NonNullable<Command['of']>, parts: Parts): Promise<re
     case 'restart': {
       const { id: suspension, kernel } = suspended.current(image.kernel) ?? {}
       if (suspension === undefined) return []
-      const envelope = await image.call({ tool: 'debug_state', args: { suspension, kernel, count: 1 } })
+      const envelope = await image.call({ tool: 'debug_state', args: { suspension, kernel, limit: 1 } })
       const restarts = envelope.ok ? (envelope.result as DebugState).restarts : []
       return restarts.map(({ name, description }) => ({ name, summary: oneLine(description) }))
     }

@@ -55,7 +55,7 @@ export async function callTool(
   const args = argumentsFor(tool, rest)
   if (typeof args === 'string') return say(args)
   const patience = tool.needs.includes('evaluate') ? { patience: WAIT_SECONDS } : {}
-  const envelope = await running.call(tool.name, { ...patience, ...args })
+  const envelope = await running.call(name, { ...patience, ...args })
   if (envelope?.ok && !isRunning(envelope.result)) await showing.tool(tool.name, envelope)
   else if (envelope !== undefined) await running.ended(envelope)
 }
@@ -95,6 +95,7 @@ export interface ToolFacts {
   readonly summary: string
   readonly needs: readonly string[]
   readonly parameters: readonly ToolParameter[]
+  readonly parameter_aliases: Readonly<Record<string, string>>
 }
 
 interface ToolParameter {
@@ -122,6 +123,7 @@ const LISTING = z.array(
     description: z.string(),
     needs: z.array(z.string()),
     parameters: SCHEMA,
+    parameter_aliases: z.record(z.string(), z.string()),
   }),
 )
 
@@ -171,9 +173,12 @@ export function argumentsFor(tool: ToolFacts, line: string): Record<string, unkn
   const rest = text.replace(
     /(^|\s)([a-z_]+)=("(?:[^"\\]|\\.)*"|\S+)(?=\s|$)/g,
     (whole, blank, name, value) => {
-      const parameter = tool.parameters.find(one => one.name === name)
+      const stands = tool.parameter_aliases[name]
+      // What looks so in code is an assignment.
+      const meant = stands === undefined || stands === 'expr' ? name : stands
+      const parameter = tool.parameters.find(one => one.name === meant)
       if (parameter === undefined) return whole
-      args[name] = asValue(value, parameter)
+      args[parameter.name] = asValue(value, parameter)
       return blank
     },
   )

@@ -164,6 +164,7 @@ test('the hash of a tool is of all that decides what it does (threat 11)', () =>
     define({ profile: 'core' }),
     define({ parameterAliases: { words: 'text' } }),
     define({ typed: ['text'] }),
+    define({ presets: { do_x: { text: 'x' } } }),
   ]
   const hashes = [define(), ...others].map(tool => toolHash(tool, '1'))
   assert.is(new Set(hashes).size, hashes.length)

@@ -77,7 +77,7 @@ const PROBES: readonly Call[] = [
   propose(GONE, 'key'),
   ['propose_file_edit', { edits: ['first', 'fir'].map(old_str => ({ path: KEY, old_str, new_str: 'x' })) }],
   ['write_file', { path: KEY, content: SECRET }],
-  ['create_file', { path: KEY, content: 'x' }],
+  ['write_file', { path: KEY, content: 'x', new: true }],
   ['delete_file', { path: GONE }],
   ['move_file', { source: GONE, destination: 'here.txt' }],
   ['move_file', { source: 'open.txt', destination: KEY }],

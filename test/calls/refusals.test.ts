@@ -23,7 +23,7 @@ const fromUser = { type: 'user', file: '/config/policy.toml', number: 2 } as con
 
 function judged(level: Level, from: typeof fromUser | { readonly type: 'default' } | typeof takenOut) {
   const rule = { decision: 'ask', level, from } as const
-  return { tool, level, kernel: 'main', policy, verdict: { decision: 'ask', rule } } as const
+  return { tool, as: tool.name, level, kernel: 'main', policy, verdict: { decision: 'ask', rule } } as const
 }
 
 const takenOut = { ...fromUser, removed: true } as const

@@ -1,8 +1,9 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { COMMANDS } from '../../src/front/cli.ts'
 import { exitOf } from '../../src/front/print.ts'
-import { PACKAGE_ROOT } from '../../src/paths.ts'
+import { PACKAGE_ROOT, PROGRAM } from '../../src/paths.ts'
 import type { ToolErrorCode } from '../../tools/outcome.ts'
 import { onlyEnvelope } from '../support/envelopes.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -39,6 +40,20 @@ print("second")
   assert.is(code, 0)
   assert.is(stdout, 'first\nsecond\n42\n')
   assert.is(stderr, 'other\n')
+})
+
+test('a pipe that is read late gets all of what a command prints', () => {
+  const late = spawnSync(
+    'sh',
+    ['-c', '"$0" "$1" tools --format json | { sleep 1; cat; }', process.execPath, PROGRAM],
+    {
+      encoding: 'utf8',
+      env: { ...process.env, ...rig.env },
+      maxBuffer: 10_000_000,
+    },
+  )
+  assert.ok(late.stdout.length > 65_536)
+  assert.ok(JSON.parse(late.stdout).length > 40)
 })
 
 const evaluating = (expr: string) => ['eval_expr', JSON.stringify({ expr })]

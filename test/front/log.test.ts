@@ -204,6 +204,26 @@ test('--json prints the lines as they stand in the files, and all of them unless
   assert.equal(types((await log('--json', '--outcome', 'failed')).stdout), ['ended', 'refused', 'ended'])
 })
 
+test('a tool is found by its older names, in entries from before as in those of now', async () => {
+  const write = { ...dangerous, decision: 'allow', type: 'dispatched' } as const
+  const { log } = await journalWith([
+    { ...write, call: id('old'), tool: 'create_file', args: { path: 'old' } },
+    { ...write, call: id('new'), tool: 'write_file', args: { path: 'new', new: true } },
+    { ...write, call: id('over'), tool: 'write_file', args: { path: 'over' } },
+  ])
+  const found = async (...how: string[]) =>
+    (await log('--json', ...how)).stdout
+      .split('\n')
+      .slice(0, -1)
+      .map(line => JSON.parse(line).call)
+  assert.equal(await found('--tool', 'create_file'), ['old', 'new'])
+  assert.equal(await found('--tool', 'write_file'), ['old', 'new', 'over'])
+  assert.equal(await found('--tool', 'create_*'), ['old', 'new'])
+  const { stdout } = await log('--tool', 'create_file')
+  assert.match(stdout, 'old')
+  assert.not.match(stdout, 'over')
+})
+
 test('a line that is damaged is shown as such, and beside the lines of --json', async () => {
   const { log, dir } = await journalWith(ENTRIES.slice(0, 3))
   const file = join(dir, '000001.jsonl')

@@ -155,13 +155,13 @@ const NAMED = { name: 'data', package: 'data' } as const
 
 /** Somebody has looked at each of these. What is missing here, or has gone, fails the tests. */
 const JUDGED: Readonly<Record<string, Judged>> = {
-  list_globals: { args: {}, texts: { filter: 'data', after: 'data', package: 'data' } },
+  list_globals: { args: {}, texts: { filter: 'data', after: 'data', package: 'data', detail: 'data' } },
   // As `eval_expr` where it may run code, which its level then says; not where it may not.
-  inspect: { args: { expr: 'car' }, texts: { expr: 'code', package: 'data' } },
+  inspect: { args: { expr: 'car' }, texts: { expr: 'code', package: 'data', detail: 'data' } },
   symbol_definition: { args: { symbols: ['car'] }, texts: { symbols: 'data', package: 'data' } },
-  describe_symbol: { args: NAME, texts: NAMED },
-  function_arglist: { args: NAME, texts: NAMED },
-  apropos_search: { args: { pattern: 'car' }, texts: { pattern: 'data', package: 'data', after: 'data' } },
+  describe_symbol: { args: { expr: 'car' }, texts: { expr: 'data', package: 'data' } },
+  function_arglist: { args: { expr: 'car' }, texts: { expr: 'data', package: 'data' } },
+  apropos_search: { args: { filter: 'car' }, texts: { filter: 'data', package: 'data', after: 'data' } },
   list_package_symbols: {
     args: { package: 'cl' },
     texts: { package: 'data', filter: 'data', after: 'data' },
@@ -178,8 +178,8 @@ const JUDGED: Readonly<Record<string, Judged>> = {
     args: { expr: '(+ 1 2)' },
     texts: { expr: 'code', file: 'data', package: 'data', on_error: 'data' },
   },
-  compile_form: { args: { form: '(+ 1 2)' }, texts: { form: 'code', file: 'data', package: 'data' } },
-  macroexpand_form: { args: { form: '(when 1 2)' }, texts: { form: 'code', package: 'data' } },
+  compile_form: { args: { expr: '(+ 1 2)' }, texts: { expr: 'code', file: 'data', package: 'data' } },
+  macroexpand_form: { args: { expr: '(when 1 2)' }, texts: { expr: 'code', package: 'data' } },
   load_file: { args: { path: 'attacked.lisp' }, texts: { path: 'data', names: 'data' } },
   load_system: { args: { system: 'no-such-system' }, texts: { system: 'data' } },
   run_tests: { args: { target: 'no-such-test' }, texts: { target: 'data', framework: 'data' } },
@@ -203,7 +203,8 @@ const JUDGED: Readonly<Record<string, Judged>> = {
 
 /** A parameter whose values are texts, or hold some. */
 interface TextParameter {
-  readonly tool: Tool
+  /** The tool by its name, or by an older one that presets arguments. */
+  readonly tool: string
   readonly name: string
   /** Undefined where nobody has judged it. */
   readonly meaning: Meaning | undefined
@@ -214,15 +215,25 @@ interface TextParameter {
 /** All of them that reach an image which can do that much. Throws for a schema that this test does not know. */
 function textParameters(abilities: ReadonlySet<Ability>): TextParameter[] {
   return TOOLS.filter(({ needs }) => needs.length > 0 && needs.every(need => abilities.has(need))).flatMap(
-    tool =>
-      Object.entries({ ...tool.parameters.shape, ...RESERVED_PARAMETERS.shape }).flatMap(([name, schema]) => {
-        const holding = holderOf(schema as z.ZodType, `${tool.name}.${name}`)
-        return holding === undefined ? [] : [{ tool, name, meaning: meaningOf(tool, name), holding }]
-      }),
+    ({ name: own, presets, parameters: { shape } }) =>
+      [own, ...Object.keys(presets)].flatMap(tool =>
+        Object.entries({ ...shape, ...RESERVED_PARAMETERS.shape })
+          .filter(([name]) => presets[tool]?.[name] === undefined)
+          .flatMap(([name, schema]) => {
+            const holding = holderOf(schema as z.ZodType, `${tool}.${name}`)
+            return holding === undefined ? [] : [{ tool, name, meaning: meaningOf(tool, name), holding }]
+          }),
+      ),
   )
 }
 
-const meaningOf = ({ name: tool }: Tool, name: string): Meaning | undefined =>
+/** The tools of such levels that texts can be given to, by all the names that they were judged by. */
+const judgedNames = (isMeant: (level: Tool['level']) => boolean): string[] =>
+  TOOLS.filter(({ level }) => isMeant(level))
+    .flatMap(({ name, presets }) => [name, ...Object.keys(presets)])
+    .filter(name => name in JUDGED)
+
+const meaningOf = (tool: string, name: string): Meaning | undefined =>
   name === 'kernel' ? 'data' : JUDGED[tool]?.texts[name]
 
 /** How a text is put into a value of that schema; undefined where none has a place in it. */
@@ -277,12 +288,12 @@ async function attack(
   const { tool, name, holding } = parameter
   const caller = { readOnlyPromised: readOnly }
   for (let at = 0; at < ATTACKS.length; at += atOnce) {
-    await prepare(lisp, tool.name)
+    await prepare(lisp, tool)
     await Promise.all(
       ATTACKS.slice(at, at + atOnce).map(async text => {
-        const args = { ...JUDGED[tool.name]?.args, [name]: holding(text) }
-        const asked = `${tool.name} with ${name} ${JSON.stringify(text.slice(0, 100))}`
-        assertClear(await lisp.run(tool.name, args, { caller }), parameter, asked)
+        const args = { ...JUDGED[tool]?.args, [name]: holding(text) }
+        const asked = `${tool} with ${name} ${JSON.stringify(text.slice(0, 100))}`
+        assertClear(await lisp.run(tool, args, { caller }), parameter, asked)
       }),
     )
   }
@@ -347,8 +358,8 @@ class Traces {
 }
 
 const parameters = (tool?: string) =>
-  textParameters(lisp.kernel.identity.abilities).filter(one => tool === undefined || one.tool.name === tool)
-const named = (list: ReturnType<typeof parameters>) => list.map(({ tool, name }) => `${tool.name}.${name}`)
+  textParameters(lisp.kernel.identity.abilities).filter(one => tool === undefined || one.tool === tool)
+const named = (list: ReturnType<typeof parameters>) => list.map(({ tool, name }) => `${tool}.${name}`)
 
 test('each parameter that takes texts, of each tool that a Lisp has, was judged (threat 25)', () => {
   assert.equal(named(parameters().filter(({ meaning }) => meaning === undefined)), [])
@@ -372,7 +383,7 @@ test('what runs is seen, and so is a symbol that is made', async () => {
   assert.is(await traces.ran(), false)
 })
 
-for (const { name: tool } of TOOLS.filter(({ level, name }) => level === 'safe' && name in JUDGED))
+for (const tool of judgedNames(level => level === 'safe'))
   test(`${tool} runs nothing and makes no symbol, whatever text it is given (threat 25)`, async () => {
     await lisp.run(tool, JUDGED[tool]?.args)
     await traces.look()
@@ -396,7 +407,7 @@ test('inspect evaluates an expression at a higher level, and for nobody who was 
   )
 })
 
-const running = TOOLS.filter(({ level, name }) => level !== 'safe' && name in JUDGED).map(({ name }) => name)
+const running = judgedNames(level => level !== 'safe')
 
 for (const tool of running)
   test(`${tool} runs nothing of what is no code, and makes no symbol of it (threat 25)`, async () => {

@@ -122,3 +122,35 @@ test('no default alone asks about a kernel of another project, so that no grant 
   assert.is(asksByDefault(asked), true)
   assert.is(asksByDefault({ ...asked, elsewhere: true }), false)
 })
+
+/** What a rule says of `write_file`, and of the calls of it that are called `create_file`. */
+const NAMED: readonly (readonly [string, ofOthers: readonly Decision[], ofThose: readonly Decision[]])[] = [
+  // For what allows, what asks and what denies: all are dangerous, so that the default asks.
+  ['write_file', ['allow', 'ask', 'deny'], ['ask', 'ask', 'deny']],
+  ['create_file', ['ask', 'ask', 'ask'], ['allow', 'ask', 'deny']],
+  ['write_*', ['allow', 'ask', 'deny'], ['ask', 'ask', 'deny']],
+  ['create_*', ['ask', 'ask', 'ask'], ['allow', 'ask', 'deny']],
+  ['*', ['allow', 'ask', 'deny'], ['allow', 'ask', 'deny']],
+]
+
+for (const [tool, ofOthers, ofThose] of NAMED)
+  test(`a rule about ${tool} is ${ofOthers.join(', ')} for write_file, and ${ofThose.join(', ')} for what is create_file`, () => {
+    const all = (asked: Partial<Asked>) =>
+      DECISIONS.map(decision =>
+        ask({
+          tool: 'write_file',
+          level: 'dangerous',
+          kernel: null,
+          rules: [rule(decision, { tool })],
+          ...asked,
+        }),
+      )
+    assert.equal(all({}), ofOthers)
+    assert.equal(all({ as: 'write_file' }), ofOthers)
+    assert.equal(all({ as: 'create_file' }), ofThose)
+  })
+
+test('a rule about a tool and one about its older name hold together, and the stricter decides', () => {
+  const rules = [rule('deny', { tool: 'write_file' }), rule('allow', { tool: 'create_file' })]
+  assert.is(ask({ tool: 'write_file', as: 'create_file', rules }), 'deny')
+})

@@ -339,7 +339,9 @@ const open = () => openPolicy(folder, { tools })
 
 const problem = () => open().rulesFor(root).problem
 
-const ALIASES = TOOLS.flatMap(({ name, aliases }) => aliases.map(alias => [alias, name] as const))
+const ALIASES = TOOLS.flatMap(({ name, aliases, presets }) =>
+  aliases.filter(alias => presets[alias] === undefined).map(alias => [alias, name] as const),
+)
 
 test('there are older names of tools', () => assert.ok(ALIASES.length > 0))
 
@@ -354,6 +356,27 @@ for (const [alias, name] of ALIASES)
     assert.is(problem, undefined)
     assert.is(decide({ tool: name, level: 'safe', kernel: null, rules }).decision, 'deny')
   })
+
+for (const { name, presets } of TOOLS)
+  for (const alias of Object.keys(presets))
+    test(`a rule about ${alias} holds for those calls of ${name} alone, and so does a test of it (threat 9)`, () => {
+      write(
+        rule(`tool = "${alias}"`),
+        `[[test]]\ntool = "${alias}"\nexpect = "deny"\nrule = 1\n`,
+        `[[test]]\ntool = "${name}"\nlevel = "safe"\nexpect = "allow"\n`,
+      )
+      const { rules, problem } = open().rulesFor(root)
+      assert.is(problem, undefined)
+      const asked = { tool: name, level: 'safe', kernel: null, rules } as const
+      assert.is(decide({ ...asked, as: alias }).decision, 'deny')
+      assert.is(decide(asked).decision, 'allow')
+    })
+
+test('the beginning of an older name is no slip', () => {
+  write(rule('tool = "create_*"\npath = "src"'))
+  const { user } = open().standing(root)
+  assert.equal([user.problem, user.text.warnings], [undefined, []])
+})
 
 const VOID: readonly (readonly [string, string, string])[] = [
   [

@@ -23,7 +23,7 @@ export interface Done {
  */
 const CALLS = [
   ['eval_expr', { expr: '(+ 1 2)' }],
-  ['list_package_symbols', { package: 'SWANK' }],
+  ['list_globals', { package: 'SWANK', detail: 'docs' }],
   ['eval_expr', { expr: '(error "An error of an evaluation of Imago")' }],
   ['debug_state', {}],
   ['inspect', { expr: '*features*' }],

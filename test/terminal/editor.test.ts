@@ -458,6 +458,7 @@ const tool: ToolFacts = {
     { name: 'limit', type: 'integer', required: false },
     { name: 'names', type: 'array', required: false },
   ],
+  parameter_aliases: { count: 'limit', code: 'expr' },
 }
 const WORDS: readonly (readonly [line: string, args: unknown])[] = [
   ['', {}],
@@ -465,6 +466,8 @@ const WORDS: readonly (readonly [line: string, args: unknown])[] = [
   ['orders[0].total', { pattern: 'orders[0].total' }],
   ['a b limit=5', { pattern: 'a b', limit: 5 }],
   ['pattern="a b" limit=5', { pattern: 'a b', limit: 5 }],
+  ['a b count=5', { pattern: 'a b', limit: 5 }],
+  ['code=5', { pattern: 'code=5' }],
   ['x == 1', { pattern: 'x == 1' }],
   ['f(a=1)', { pattern: 'f(a=1)' }],
   ['x names=a,b', { pattern: 'x', names: ['a', 'b'] }],

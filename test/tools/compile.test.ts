@@ -38,9 +38,9 @@ const done = (...diagnostics: readonly Diagnostic[]): Evaluated => ({
 
 test('a form is sent with its package, and with its place as an absolute path', async () => {
   const { kernel, works } = ending(done())
-  await run(compileForm, { form: '(defun f ())' }, { kernel })
-  await run(compileForm, { form: 'f', package: 'SHOP', file: 'src/shop.lisp', line: 40 }, { kernel })
-  await run(compileForm, { form: 'f', file: '/srv/shop.lisp' }, { kernel })
+  await run(compileForm, { expr: '(defun f ())' }, { kernel })
+  await run(compileForm, { expr: 'f', package: 'SHOP', file: 'src/shop.lisp', line: 40 }, { kernel })
+  await run(compileForm, { expr: 'f', file: '/srv/shop.lisp' }, { kernel })
   assert.equal(works, [
     { type: 'compile', source: '(defun f ())' },
     { type: 'compile', source: 'f', place: { file: '/project/src/shop.lisp', line: 40 }, package: 'SHOP' },
@@ -49,7 +49,7 @@ test('a form is sent with its package, and with its place as an absolute path', 
 })
 
 test('every note of the compiler is told with its severity, its place, and the form it is about', async () => {
-  const result = resultOf(await run(compileForm, { form: 'f' }, ending(done(UNUSED, UNDEFINED))))
+  const result = resultOf(await run(compileForm, { expr: 'f' }, ending(done(UNUSED, UNDEFINED))))
   assert.is(result.compiled, true)
   assert.equal(result.diagnostics, [UNUSED, UNDEFINED])
   assert.is(
@@ -70,14 +70,14 @@ test('every note of the compiler is told with its severity, its place, and the f
 test('what the compiler finds wrong is a result that says so, not a failure of the call', async () => {
   const typed = { file: null, line: 2, column: 5, source: null }
   const lost: Diagnostic = { severity: 'read_error', message: 'end of file\nin a list', ...typed }
-  const result = resultOf(await run(compileForm, { form: '(defun' }, ending(done(lost))))
+  const result = resultOf(await run(compileForm, { expr: '(defun' }, ending(done(lost))))
   assert.is(result.compiled, false)
   assert.match(
     compileForm.show(result),
     /^it cannot be read, and none of it was loaded, 12 ms: 1 read error\nread error: end of file {2}line 2, column 5\n {2}in a list\n/,
   )
   const wrong = resultOf(
-    await run(compileForm, { form: 'f' }, ending(done({ ...UNUSED, severity: 'error' }))),
+    await run(compileForm, { expr: 'f' }, ending(done({ ...UNUSED, severity: 'error' }))),
   )
   assert.is(wrong.compiled, false)
 })
@@ -97,7 +97,7 @@ test('a note cannot forge another line', () => {
 
 test('of very many notes the first are told, and how many are not', async () => {
   const many = Array.from({ length: 900 }, () => UNUSED)
-  const result = resultOf(await run(compileForm, { form: 'f' }, ending(done(...many))))
+  const result = resultOf(await run(compileForm, { expr: 'f' }, ending(done(...many))))
   const kept = (result.diagnostics as readonly unknown[]).length
   assert.ok(kept > 50 && kept < 900)
   assert.is(result.diagnostics_omitted, 900 - kept)
@@ -107,7 +107,7 @@ test('of very many notes the first are told, and how many are not', async () => 
 test('an error while it is loaded is a failure that keeps what the compiler had said', async () => {
   const exception = { ...RAISED, restarts: [{ name: 'abort', description: 'Return to the top level.' }] }
   const ended = { type: 'raised', exception, elapsed_ms: 1, diagnostics: [UNUSED] } as const
-  const error = errorOf(await run(compileForm, { form: 'f' }, ending(ended)))
+  const error = errorOf(await run(compileForm, { expr: 'f' }, ending(ended)))
   assert.is(error.code, 'exception')
   assert.equal(error.details.diagnostics, [UNUSED])
   const text = showError(error)
@@ -116,19 +116,19 @@ test('an error while it is loaded is a failure that keeps what the compiler had 
 })
 
 test('a line without a file, and a package where the language has none, are refused before anything runs', async () => {
-  const line = errorOf(await run(compileForm, { form: 'f', line: 3 }))
+  const line = errorOf(await run(compileForm, { expr: 'f', line: 3 }))
   assert.is(line.code, 'invalid_args')
   const { identity } = kernelOf()
   const kernel = { identity: { ...identity, abilities: new Set(['compile'] as const) } }
-  const inside = errorOf(await run(compileForm, { form: 'f', package: 'SHOP' }, { kernel }))
+  const inside = errorOf(await run(compileForm, { expr: 'f', package: 'SHOP' }, { kernel }))
   assert.is(inside.code, 'invalid_args')
   assert.match(inside.message, 'python has no such packages')
 })
 
 test('compiling runs code: it is never safe, and a person approves the text and the place it would claim', () => {
   assert.is(compileForm.level, 'cautious')
-  assert.is(compileForm.raise({ form: 'f' }), 'cautious')
-  const preview = compileForm.preview({ form: '(evil)', package: 'SHOP', file: 'a.lisp' })
+  assert.is(compileForm.raise({ expr: 'f' }), 'cautious')
+  const preview = compileForm.preview({ expr: '(evil)', package: 'SHOP', file: 'a.lisp' })
   assert.equal(preview, { title: 'Compile and load this as a.lisp:1 in the package SHOP', body: '(evil)' })
 })
 

@@ -40,7 +40,7 @@ test('a Python one is told as a traceback with the numbers of its frames, in the
 
 test('a deep stack comes a page at a time, and says how many there are and how to go on', async () => {
   const image = lispImage()
-  const result = resultOf(await run(debugState, { suspension: STOPPED.id, from: 1, count: 1 }, image.script))
+  const result = resultOf(await run(debugState, { suspension: STOPPED.id, from: 1, limit: 1 }, image.script))
   assert.equal(image.queries, [{ suspension: STOPPED.id, from: 1, count: 1 }])
   assert.is(result.next, 2)
   assert.match(
@@ -55,7 +55,7 @@ test('frames that would not fit into an answer are on the next page', async () =
     number,
     function: 'f'.repeat(4_000),
   })) as typeof PYTHON_FRAMES
-  const result = resultOf(await run(debugState, { count: 40 }, lispImage({ frames }).script))
+  const result = resultOf(await run(debugState, { limit: 40 }, lispImage({ frames }).script))
   const shownFrames = result.frames as unknown[]
   assert.ok(shownFrames.length > 0 && shownFrames.length < 40)
   assert.is(result.next, shownFrames.length)

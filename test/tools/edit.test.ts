@@ -223,11 +223,11 @@ test('what read_file gave can be passed back, and matches', async () => {
       async (texts, end, from, to) => {
         const content = texts.map((text, index) => `${index}${text}${end}`).join('')
         const rig = having(content)
-        const first_line = 1 + (from % texts.length)
-        const args = readFile.parameters.parse({ path: 'shop.py', first_line, limit: 1 + to })
+        const first = 1 + (from % texts.length)
+        const args = readFile.parameters.parse({ path: 'shop.py', from: first, limit: 1 + to })
         const read = resultOf(await readFile.handler(args as never, { ...context(), files: rig.files }))
         resultOf(await approved(editFile, edit(String(read.text), 'x\n'), rig))
-        const kept = texts.filter((_, index) => index < first_line - 1 || index > first_line - 1 + to)
+        const kept = texts.filter((_, index) => index < first - 1 || index > first - 1 + to)
         assert.is(rig.read('shop.py')?.toString().split(end).length, kept.length + 2)
         assert.is(newlineOf(rig.read('shop.py')?.toString() ?? ''), end)
       },

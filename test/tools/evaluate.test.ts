@@ -216,8 +216,8 @@ const DONE = { type: 'done', values: [shown(EXPANDED)], elapsed_ms: 2, package: 
 
 test('a form is expanded once unless all of it is asked for, in the package that is named', async () => {
   const { kernel, works } = ending(DONE)
-  const result = resultOf(await run(macroexpandForm, { form: '(when ready (ship order))' }, { kernel }))
-  await run(macroexpandForm, { form: '(f)', full: true, package: 'SHOP' }, { kernel })
+  const result = resultOf(await run(macroexpandForm, { expr: '(when ready (ship order))' }, { kernel }))
+  await run(macroexpandForm, { expr: '(f)', full: true, package: 'SHOP' }, { kernel })
   assert.equal(works, [
     { type: 'expand', source: '(when ready (ship order))', fully: false },
     { type: 'expand', source: '(f)', fully: true, package: 'SHOP' },
@@ -233,6 +233,6 @@ test('reading and expanding run code: macroexpand_form is cautious, as everythin
   for (const tool of TOOLS)
     if ('form' in tool.parameters.shape || Object.values(tool.parameterAliases).includes('form'))
       assert.is.not(tool.level, 'safe', tool.name)
-  const preview = macroexpandForm.preview({ form: '#.(evil)', full: true })
+  const preview = macroexpandForm.preview({ expr: '#.(evil)', full: true })
   assert.equal(preview, { title: 'Read and fully expand this form', body: '#.(evil)' })
 })

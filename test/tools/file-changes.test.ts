@@ -5,7 +5,7 @@ import type { Tool } from '../../tools/define.ts'
 import { editFile } from '../../tools/edit.ts'
 import { deleteFile, moveFile } from '../../tools/move.ts'
 import { undoChange } from '../../tools/undo.ts'
-import { createFile, insertAtLine } from '../../tools/write.ts'
+import { insertAtLine, writeFile } from '../../tools/write.ts'
 import { assert, suite } from '../support/harness.ts'
 import { approved, hash, openProject, type Project, proposalOf, refusalOf } from '../support/project-files.ts'
 import { errorOf, resultOf } from './context.ts'
@@ -133,7 +133,7 @@ inFolder(
     ]) {
       const { code } = await refusalOf(moveFile, { source: 'src/real', destination }, rig)
       assert.equal([destination, code], [destination, 'path_refused'])
-      const made = await refusalOf(createFile, { path: destination, content: '' }, rig)
+      const made = await refusalOf(writeFile, { path: destination, content: '', new: true }, rig)
       assert.equal([destination, made.code], [destination, 'path_refused'])
     }
     assert.equal(rig.read('src/real')?.toString(), 'a\n')
@@ -230,24 +230,24 @@ inFolder('a deleted file comes back though its folder has gone since', async rig
 })
 
 inFolder('a new file is made as it was shown, and taken away again', async rig => {
-  const args = { path: 'src/rate.py', content: 'RATE = 0.2\n' }
-  const { preview } = await proposalOf(createFile, args, rig)
+  const args = { path: 'src/rate.py', content: 'RATE = 0.2\n', new: true }
+  const { preview } = await proposalOf(writeFile, args, rig)
   assert.is(preview.title, 'Create src/rate.py')
   assert.match(preview.body, 'Makes the new file src/rate.py: 1 line added, 0 removed.')
   assert.match(preview.body, '--- /dev/null\n+++ b/src/rate.py\n@@ -0,0 +1,1 @@\n+RATE = 0.2\n')
-  const result = await done(createFile, args, rig)
+  const result = await done(writeFile, args, rig)
   assert.equal([result.path, result.created, result.sha256], ['src/rate.py', true, hash(args.content)])
-  assert.match(createFile.show(result), /^created src\/rate\.py: .*\nto take it back: undo_change change-1$/)
+  assert.match(writeFile.show(result), /^created src\/rate\.py: .*\nto take it back: undo_change change-1$/)
   assert.is(rig.read('src/rate.py')?.toString(), args.content)
   await undone(result.undo, rig)
   assert.equal(all(rig), ['src'])
 })
 
 inFolder('the folders of a new file are made with it, go with it, and come again with it', async rig => {
-  const args = { path: 'src/a/b/new.py', content: 'x\n' }
-  const { preview } = await proposalOf(createFile, args, rig)
+  const args = { path: 'src/a/b/new.py', content: 'x\n', new: true }
+  const { preview } = await proposalOf(writeFile, args, rig)
   assert.match(preview.body, 'The folders src/a and src/a/b are made for it.')
-  const made = await done(createFile, args, rig)
+  const made = await done(writeFile, args, rig)
   assert.equal(made.notes, ['The folders src/a and src/a/b are made for it.'])
   assert.equal(all(rig), ['src', 'src/a', 'src/a/b', 'src/a/b/new.py'])
   const back = await proposalOf(undoChange, { change: made.undo }, rig)
@@ -266,11 +266,11 @@ inFolder('the folders of a new file are made with it, go with it, and come again
 inFolder('a file is not made where something is: a file, a folder, a link that leads nowhere', async rig => {
   rig.write('src/there', 'theirs\n')
   symlinkSync('nowhere', join(rig.root, 'src/link'))
-  const make = (path: string) => refusalOf(createFile, { path, content: 'ours\n' }, rig)
+  const make = (path: string) => refusalOf(writeFile, { path, content: 'ours\n', new: true }, rig)
   const there = await make('src/there')
   assert.is(there.code, 'already_exists')
   assert.match(there.message, 'src/there is there already, a file of 7 bytes.')
-  assert.match(there.next ?? '', /write_file.*edit_file/)
+  assert.match(there.next ?? '', /leave new out.*edit_file/)
   assert.match((await make('new/')).message, 'new/ ends with a slash, so that it names a folder')
   const folder = await make('src')
   assert.equal([folder.code, folder.details.reason], ['path_refused', 'not_a_regular_file'])

@@ -41,9 +41,9 @@ test('a part is read by its lines, and the answer says how to go on', async () =
   const result = await read(rig, { file_path: 'shop.py', offset: 2, limit: 2 })
   assert.is(result.text, '2\n3\n')
   assert.is(result.truncated, true)
-  assert.equal(result.next, { first_line: 4 })
-  assert.is(readFile.show(result), 'shop.py: lines 2 to 3 of 5; for more: first_line 4\n2\n3')
-  const rest = await read(rig, { path: 'shop.py', first_line: 4 })
+  assert.equal(result.next, { from: 4 })
+  assert.is(readFile.show(result), 'shop.py: lines 2 to 3 of 5; for more: from 4\n2\n3')
+  const rest = await read(rig, { path: 'shop.py', from: 4 })
   assert.is(rest.next, null)
   assert.is(readFile.show(rest), 'shop.py: lines 4 to 5 of 5; no line end after the last line\n4\n5')
 })
@@ -96,9 +96,9 @@ test('an empty file is read as one, and a line after the end is a mistake', asyn
   const result = await read(rig, { path: 'empty' })
   assert.equal([result.text, result.lines, result.next], ['', 0, null])
   assert.is(readFile.show(result), 'empty: empty')
-  const error = errorOf(await reading(rig, { path: 'one', first_line: 2 }))
+  const error = errorOf(await reading(rig, { path: 'one', from: 2 }))
   assert.is(error.code, 'invalid_args')
-  assert.match(error.next ?? '', 'first_line of 1 at most')
+  assert.match(error.next ?? '', 'from of 1 at most')
 })
 
 test('a file of any shape is read to its end by what each answer says of the next', async () => {
@@ -111,7 +111,7 @@ test('a file of any shape is read to its end by what each answer says of the nex
         const content = lines.map(([mark, times]) => `${mark.repeat(times)}\n`).join('')
         const rig = having({ f: content })
         let text = ''
-        let next: unknown = { first_line: 1 }
+        let next: unknown = { from: 1 }
         for (let calls = 0; next !== null; calls++) {
           assert.ok(calls < 100)
           const result = await read(rig, { path: 'f', limit, ...(next as object) })

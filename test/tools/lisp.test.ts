@@ -45,7 +45,7 @@ test.after(() => lisp?.close())
 async function said(name: string, args: object = {}): Promise<string> {
   return showEnvelope(
     await lisp.run(name, args),
-    TOOLS.find(tool => tool.name === name),
+    TOOLS.find(tool => [tool.name, ...tool.aliases].includes(name)),
   )
 }
 

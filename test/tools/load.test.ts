@@ -31,7 +31,7 @@ test('a file is sent as an absolute path, with the names that were asked for', a
   const { kernel, works } = ending(DONE)
   await run(loadFile, { path: 'shop/orders.py' }, { kernel })
   await run(loadFile, { path: '/srv/other.py', names: ['total', 'Order'] }, { kernel })
-  await run(reload, { module: 'shop.orders' }, { kernel })
+  await run(reload, { package: 'shop.orders' }, { kernel })
   assert.equal(works, [
     { type: 'load', file: '/project/shop/orders.py' },
     { type: 'load', file: '/srv/other.py', names: ['total', 'Order'] },
@@ -66,7 +66,7 @@ test('an import that keeps what was replaced is named, with the line that rebind
     { module: 'shop.web', name: 'total', old: 'total', rebind: 'import shop.web, shop.orders; …' },
   ]
   const ended = ending({ ...DONE, loaded: { ...LOADED, survivors: [], imports } }, PRINTED)
-  const shown = reload.show(resultOf(await run(reload, { module: 'shop.orders' }, ended)))
+  const shown = reload.show(resultOf(await run(reload, { package: 'shop.orders' }, ended)))
   assert.match(
     shown,
     'still imported: shop.views has the old total, as cost; to rebind it: import shop.views,',
@@ -85,7 +85,7 @@ test('what an earlier load has replaced, and still lives on, is said as that', a
   const result = resultOf(
     await run(
       reload,
-      { module: 'shop.orders' },
+      { package: 'shop.orders' },
       ending({ ...DONE, loaded: { ...LOADED, survivors } }, PRINTED),
     ),
   )
@@ -123,7 +123,7 @@ test('a file that raises is a failure as of any code, and says what stays done',
   assert.match(error.next ?? '', 'stays done')
   const again = await run(
     reload,
-    { module: 'm' },
+    { package: 'm' },
     ending({ type: 'raised', exception: RAISED, elapsed_ms: 1 }),
   )
   assert.match(errorOf(again).next ?? '', 'reload')

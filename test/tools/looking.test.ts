@@ -84,7 +84,7 @@ test('read_more reads texts of the daemon without a kernel, and asks the kernel 
       from > 100 ? undefined : { text: 'abc', total: 100, next: from + count },
   }
   const read = (handle: string, from: number) =>
-    readMore.withoutKernel({ handle, from, count: 3 }, context({ texts }))
+    readMore.withoutKernel({ handle, from, limit: 3 }, context({ texts }))
   const text = { type: 'text', text: 'abc', from: 20, total: 100, next: 23 }
   assert.equal(await read('@out.3', 20), { type: 'ok', result: text })
   const [gone, never] = [await read('@out.3', 101), await read('@out.9', 101)]
@@ -94,9 +94,9 @@ test('read_more reads texts of the daemon without a kernel, and asks the kernel 
 
   const piece = { type: 'items', items: ['16', '17'], from: 16, total: null, next: 18 } as const
   const { look, queries } = finding(piece)
-  const asked = { handle: '@ab12.3', from: 16, count: 2 }
+  const asked = { handle: '@ab12.3', from: 16, limit: 2 }
   assert.equal(resultOf(await run(readMore, asked, { kernel: { more: look } })), piece)
-  assert.equal(queries, [asked])
+  assert.equal(queries, [{ handle: '@ab12.3', from: 16, count: 2 }])
   assert.is(readMore.show(piece), 'items 16 to 18; for more: from 18\n16\n17')
   assert.is(readMore.show({ ...text, next: null }), 'characters 20 to 23 of 100; the end\nabc')
 })
@@ -105,7 +105,7 @@ test('a piece with long items ends early, and its `next` leads on from the last 
   const items = Array.from({ length: 30 }, () => 'x'.repeat(4_000))
   const { look } = finding({ type: 'items', items, from: 100, total: 500, next: 130 } as const)
   const result = resultOf(
-    await run(readMore, { handle: '@ab12.3', from: 100, count: 30 }, { kernel: { more: look } }),
+    await run(readMore, { handle: '@ab12.3', from: 100, limit: 30 }, { kernel: { more: look } }),
   )
   assert.equal([(result.items as string[]).length, result.next], [3, 103])
 })
@@ -126,7 +126,7 @@ test('a piece of dense text ends early, and following `next` reads all of it', a
   let from: number | null = 0
   while (from !== null) {
     const read: Promise<Outcome | undefined> = readMore.withoutKernel(
-      { handle: '@txt.1', from, count: 40_000 },
+      { handle: '@txt.1', from, limit: 40_000 },
       context({ texts }),
     )
     const piece = resultOf(

@@ -1,12 +1,6 @@
 import type { Tool } from '../../tools/define.ts'
-import { classHierarchy, classSlots } from '../../tools/inspect.ts'
-import {
-  aproposSearch,
-  complete,
-  describeSymbol,
-  functionArglist,
-  listPackageSymbols,
-} from '../../tools/names.ts'
+import { classHierarchy, classSlots, inspect } from '../../tools/inspect.ts'
+import { aproposSearch, complete, listGlobals } from '../../tools/names.ts'
 import { whoReferences } from '../../tools/references.ts'
 import type { LookName, Looks } from '../../wire/contract/looks.ts'
 import type { CompletionsQuery, NamedThing } from '../../wire/contract/names.ts'
@@ -107,9 +101,9 @@ const FOUND: { readonly [Name in LookName]?: Looks[Name]['found'] } = {
 /** What each tool asks an image, and how it tells what was found. */
 const TOLD: readonly (readonly [Tool, LookName, args: object, query: object, text: readonly string[]])[] = [
   [
-    describeSymbol,
+    inspect,
     'describe',
-    { name: 'rates' },
+    { expr: 'rates', detail: 'brief' },
     { name: 'rates' },
     [
       'shop.orders.rates · variable · dict · @ab12.9',
@@ -122,16 +116,16 @@ const TOLD: readonly (readonly [Tool, LookName, args: object, query: object, tex
     ],
   ],
   [
-    functionArglist,
+    inspect,
     'arglist',
-    { name: 'ship' },
+    { expr: 'ship', detail: 'signature' },
     { name: 'ship' },
     ['shop.orders.ship(order, *, fast=False) -> str', 'Sends it.', '/srv/shop/orders.py:30'],
   ],
   [
     aproposSearch,
     'apropos',
-    { pattern: 'ship', package: 'shop', limit: 2 },
+    { filter: 'ship', package: 'shop', limit: 2 },
     { pattern: 'ship', module: 'shop', limit: 2 },
     [
       '2 of 7 names; for more: after "shop.SHIPS"; 40 modules searched',
@@ -140,10 +134,10 @@ const TOLD: readonly (readonly [Tool, LookName, args: object, query: object, tex
     ],
   ],
   [
-    listPackageSymbols,
+    listGlobals,
     'symbols',
-    { package: 'shop.orders', filter: 's' },
-    { module: 'shop.orders', internal: false, filter: 's', limit: 50 },
+    { package: 'shop.orders', detail: 'docs', filter: 's' },
+    { module: 'shop.orders', internal: false, filter: 's', limit: 100 },
     [
       'shop.orders · /srv/shop/orders.py',
       '  Orders.',
@@ -190,7 +184,7 @@ const TOLD: readonly (readonly [Tool, LookName, args: object, query: object, tex
 ]
 
 for (const [tool, look, args, query, text] of TOLD)
-  test(`${tool.name} asks for what it was given, and tells what was found in as many lines`, async () => {
+  test(`${tool.name} asks (${look}) for what it was given, and tells what was found in as many lines`, async () => {
     const asked = finding(FOUND[look])
     const result = resultOf(await run(tool, args, { kernel: { [look]: asked.look } }))
     const [sent] = asked.queries as object[]
@@ -212,14 +206,10 @@ test('where nothing was found, or something is not known, that is said', () => {
     total: 0,
   }
   for (const [tool, found, said] of [
-    [
-      functionArglist,
-      { ...arglist, ...bare },
-      'its signature is not known: it is built in\nparameters: order',
-    ],
+    [inspect, { ...arglist, ...bare }, 'its signature is not known: it is built in\nparameters: order'],
     [aproposSearch, { ...apropos, total: null }, 'the first 2 names;'],
     [aproposSearch, { ...none, searched: 1 }, 'no such name; 1 module searched'],
-    [listPackageSymbols, { ...symbols, ...none }, '\nno names'],
+    [listGlobals, { ...symbols, ...none }, '\nno names'],
     [classHierarchy, { ...hierarchy, ...none }, 'bases: none\nno subclasses'],
     [
       whoReferences,
@@ -265,16 +255,23 @@ test('complete looks at the end of the text unless told where, and counts charac
   assert.equal([inside.code, inside.details.parameter], ['invalid_args', 'package'])
 })
 
-const NAMES = [describeSymbol, functionArglist, classSlots, classHierarchy, whoReferences]
+/** The tools that look at one name, each with what calls the name and with its other arguments. */
+const NAMES: readonly (readonly [Tool, parameter: string, args: object])[] = [
+  [inspect, 'expr', { detail: 'brief' }],
+  [inspect, 'expr', { detail: 'signature' }],
+  [classSlots, 'name', {}],
+  [classHierarchy, 'name', {}],
+  [whoReferences, 'name', {}],
+]
 const everyLook = (look: unknown) =>
   ({ describe: look, arglist: look, slots: look, hierarchy: look, references: look }) as never
 
 test('a name that is no name is said to be none, and no tool speaks of an expression', async () => {
   const look = async () => ({ type: 'malformed', message: 'invalid syntax', line: 1, column: 3 }) as const
-  for (const tool of NAMES) {
-    const error = errorOf(await run(tool, { name: 'a b' }, { kernel: everyLook(look) }))
+  for (const [tool, parameter, args] of NAMES) {
+    const error = errorOf(await run(tool, { ...args, [parameter]: 'a b' }, { kernel: everyLook(look) }))
     assert.is(error.code, 'invalid_args')
-    assert.is(error.message, 'name is not a name: invalid syntax (line 1, column 3)')
+    assert.is(error.message, `${parameter} is not a name: invalid syntax (line 1, column 3)`)
   }
 })
 
@@ -282,9 +279,10 @@ test('a name is read in the package that is named, where the language has such, 
   const { look, queries } = finding({ references: [] })
   const abilities = new Set(['describe'] as const)
   const python = { identity: { ...kernelOf().identity, abilities } }
-  for (const tool of NAMES) {
-    await run(tool, { name: 'rates', package: 'SHOP' }, { kernel: everyLook(look) })
-    const error = errorOf(await run(tool, { name: 'rates', package: 'SHOP' }, { kernel: python }))
+  for (const [tool, parameter, more] of NAMES) {
+    const args = { ...more, [parameter]: 'rates', package: 'SHOP' }
+    await run(tool, args, { kernel: everyLook(look) })
+    const error = errorOf(await run(tool, args, { kernel: python }))
     assert.equal([error.code, error.details.parameter], ['invalid_args', 'package'])
   }
   assert.equal(

@@ -7,16 +7,14 @@ const test = suite('paths of tools')
 /** Texts that speak of files and name none that a tool opens; each with why a rule about a path leaves it alone. */
 const NO_FILE: Readonly<Record<string, string>> = {
   'eval_expr.file': 'a label for tracebacks: nothing is opened',
-  'eval_expr.line': 'a number',
   'compile_form.file': 'the same',
-  'compile_form.line': 'a number',
-  'load_file.names': 'names in the file',
   'load_system.force': 'yes or no',
   'directory_tree.exclude_patterns': 'globs, for names that are met: each real path is judged by itself',
   'search_files.pattern': 'a glob, as the one before',
   'search_files.exclude_patterns': 'globs, as the ones before',
   'edit_file.old_str': 'text of the file',
   'insert_at_line.line': 'a number',
+  'write_file.new': 'a yes or no',
   'insert_at_line.expected': 'text of the file',
 }
 
@@ -52,7 +50,6 @@ test('what the daemon itself opens is confined to the project; what the image op
     ['edit_file', 'path', true],
     ['propose_file_edit', 'edits', true],
     ['insert_at_line', 'path', true],
-    ['create_file', 'path', true],
     ['write_file', 'path', true],
     ['move_file', 'source', true],
     ['move_file', 'destination', true],

@@ -13,10 +13,10 @@ const test = suite('errors that suspend what raised them')
 
 const RUNNING: readonly (readonly [Tool, object])[] = [
   [evalExpr, { expr: '(ship 3)' }],
-  [compileForm, { form: '(ship 3)' }],
-  [macroexpandForm, { form: '(ship 3)' }],
+  [compileForm, { expr: '(ship 3)' }],
+  [macroexpandForm, { expr: '(ship 3)' }],
   [loadFile, { path: '/srv/shop.lisp' }],
-  [reload, { module: 'shop' }],
+  [reload, { package: 'shop' }],
   [loadSystem, { system: 'shop' }],
 ]
 
@@ -41,7 +41,7 @@ test('in Python an error ends what raised it, and suspends it only where on_erro
     [evalExpr, { expr: 'x', on_error: 'suspend' }, lease],
     [evalExpr, { expr: 'x', on_error: 'hold' }, { ...lease, hold: true }],
     [loadFile, { path: '/srv/shop.py' }, undefined],
-    [reload, { module: 'shop' }, undefined],
+    [reload, { package: 'shop' }, undefined],
   ] as const) {
     const image = lispImage({}, PYTHON)
     await run(tool, args, image.script)

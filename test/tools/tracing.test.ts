@@ -58,7 +58,7 @@ function tracing(traces: Partial<Traces> = {}, language = 'python') {
 test('a tracepoint is set for whoever asks, with its bounds, and says where its calls will be', async () => {
   const { kernel, asked } = tracing()
   const result = resultOf(
-    await run(traceFunction, { name: 'total', package: 'SHOP', calls: 3, seconds: 60 }, { kernel }),
+    await run(traceFunction, { name: 'total', package: 'SHOP', limit: 3, seconds: 60 }, { kernel }),
   )
   assert.equal(asked, [{ name: 'total', package: 'SHOP', calls: 3, expires_ms: 60_000, who: 'test' }])
   assert.is(
@@ -185,14 +185,14 @@ test('calls that would not fit into an answer are on the next page', async () =>
     thread: 't'.repeat(4_000),
   }))
   const { kernel } = tracing({ calls })
-  const result = resultOf(await run(traceCalls, { tracepoint: 't1@ab12', count: 40 }, { kernel }))
+  const result = resultOf(await run(traceCalls, { tracepoint: 't1@ab12', limit: 40 }, { kernel }))
   const told = (result.calls as unknown[]).length
   assert.ok(told > 0 && told < 40)
   assert.is(result.next, told + 1)
 })
 
 test('what a person approves of a tracepoint is its function and its bounds', () => {
-  const { title, body } = traceFunction.preview({ name: 'shop.total', calls: 1, seconds: 300 })
+  const { title, body } = traceFunction.preview({ name: 'shop.total', limit: 1, seconds: 300 })
   assert.is(title, 'Trace shop.total')
   assert.match(body, /the next 1 call of shop\.total .* 300 seconds at most/)
 })

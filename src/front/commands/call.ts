@@ -213,15 +213,20 @@ interface ValueSchema {
   readonly enum?: readonly unknown[]
 }
 
-/** The parameters of a tool by name, those that are needed first. Empty for a tool that there is not: its call says so. */
+/** The parameters of a tool by name, those that are needed first, and then by their other names. Empty for a tool that there is not: its call says so. */
 async function parametersOf({ tool, client }: ToolAsked): Promise<ReadonlyMap<string, ValueSchema>> {
   const listed = await client.request('tools', { name: tool, format: 'json' }).catch(() => ({ text: '[]' }))
   const [found] = JSON.parse(listed.text) as readonly [
-    { parameters: { properties?: Record<string, ValueSchema>; required?: readonly string[] } }?,
+    {
+      parameters: { properties?: Record<string, ValueSchema>; required?: readonly string[] }
+      parameter_aliases: Record<string, string>
+    }?,
   ]
   const { properties = {}, required = [] } = found?.parameters ?? {}
   const isNeeded = (name: string) => (required.includes(name) ? 0 : 1)
-  return new Map(Object.entries(properties).sort(([one], [other]) => isNeeded(one) - isNeeded(other)))
+  const own = Object.entries(properties).sort(([one], [other]) => isNeeded(one) - isNeeded(other))
+  const others = Object.entries(found?.parameter_aliases ?? {})
+  return new Map([...own, ...others.map(([alias, name]) => [alias, properties[name] ?? {}] as const)])
 }
 
 /** The arguments that are given as `name=value`; only for them the daemon is asked what the tool takes. */

@@ -151,7 +151,10 @@ async function parameters({ command, operands }: Operands): Promise<readonly Com
 /** The parameters of the tool that the command calls. */
 async function shapeOf({ command, operands }: Operands): Promise<Readonly<Record<string, unknown>>> {
   const { TOOLS } = await import('../../../tools/index.ts')
-  return TOOLS.find(({ name }) => name === command.tool || operands.includes(name))?.parameters.shape ?? {}
+  const tool = TOOLS.find(
+    ({ name, aliases }) => name === command.tool || [name, ...aliases].some(one => operands.includes(one)),
+  )
+  return tool?.parameters.shape ?? {}
 }
 
 /** The values that a parameter can have, where they are a few words. */

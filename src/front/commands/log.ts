@@ -10,7 +10,7 @@ import { findPaths, findRoot } from '../../paths.ts'
 import { escapeJson, escapeText } from '../../text/escape.ts'
 import { connectDaemon } from '../client.ts'
 import type { CommandInput } from '../command.ts'
-import { filterOf } from '../log/filter.ts'
+import { filterOf, withOlderNames } from '../log/filter.ts'
 import { type Piece, painted, storyPieces } from '../log/lines.ts'
 import {
   type Filter,
@@ -19,6 +19,7 @@ import {
   Mark,
   matches,
   matchesOutcome,
+  matchesTool,
   type Place,
   readingBack,
   Stories,
@@ -48,7 +49,8 @@ export async function log(input: CommandInput): Promise<ExitCode> {
 }
 
 async function show(dir: string, { options, printer }: CommandInput): Promise<ExitCode> {
-  const filter = filterOf(options, new Date())
+  const asked = filterOf(options, new Date())
+  const filter = asked.tool.length === 0 ? asked : await withOlderNames(asked)
   const follow = options.follow === true
   if (follow) openJournalDir(dir)
   else presentJournal(dir)
@@ -190,7 +192,7 @@ class Choice {
     if (filter.until !== undefined && entry.time > filter.until.toISOString()) return false
     const call: Partial<EntryRead> = (story.type === 'call' ? story.began : undefined) ?? entry
     return (
-      matches(filter.tool, call.tool) &&
+      matchesTool(filter, call) &&
       matches(filter.kernel, call.kernel) &&
       matches(filter.level, call.level) &&
       (filter.outcome.length === 0 ||

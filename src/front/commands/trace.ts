@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Told } from '../../../tools/languages.ts'
 import { type Envelope, isRunning } from '../../../tools/outcome.ts'
 import { counted } from '../../../tools/text.ts'
-import { tracedLines } from '../../../tools/tracing.ts'
+import { tracedLines, traceFunction } from '../../../tools/tracing.ts'
 import type { TracedCall, Tracepoint, Traces } from '../../../wire/kernel.ts'
 import { EXIT, type ExitCode } from '../../failure.ts'
 import { findRoot } from '../../paths.ts'
@@ -15,7 +15,7 @@ import { argumentsOf, callAs } from './call.ts'
 const TRACE: ToolCommand = { name: 'trace', tool: 'trace_function', first: 'name' }
 
 /** As much as one tracepoint takes down, unless less was asked for. */
-const ALL = { calls: 1_000, seconds: 86_400 }
+const ALL = { limit: 1_000, seconds: 86_400 }
 
 /** How often it is asked for new calls, in milliseconds. */
 const AGAIN_MS = 500
@@ -35,7 +35,7 @@ export async function trace(input: CommandInput): Promise<ExitCode> {
   })
   const set = await client.call({
     tool: 'trace_function',
-    args: { ...ALL, ...(await args(client)) },
+    args: { ...ALL, ...traceFunction.renamed(await args(client)) },
     signal: left,
   })
   if (!set.ok || isRunning(set.result)) return await printInstead(set, { client, input })
@@ -92,7 +92,7 @@ class Follower {
   async #print({ last }: { readonly last: boolean }): Promise<Tracepoint | Failed> {
     let now: Tracepoint | undefined
     for (let from: number | null = this.#from; from !== null; ) {
-      const envelope = await this.#ask('trace_calls', { from, count: 200 })
+      const envelope = await this.#ask('trace_calls', { from, limit: 200 })
       if (!envelope.ok) return envelope
       const traces = envelope.result as Traces & Told
       for (const call of traces.calls)

@@ -33,6 +33,24 @@ export function filterOf(options: Options, now: Date): Filter {
   }
 }
 
+/**
+ * The filter that knows a tool by its older names, too: those that calls from before have in the journal, and `create_file`
+ * of a `write_file` whose arguments fit it.
+ */
+export async function withOlderNames(filter: Filter): Promise<Filter> {
+  const { TOOLS } = await import('../../../tools/index.ts')
+  const known = new Map(
+    TOOLS.flatMap(tool => [tool.name, ...tool.aliases].map(name => [name, tool] as const)),
+  )
+  const toolNames = (name: string, args: unknown): readonly string[] => {
+    const tool = known.get(name)
+    if (tool === undefined) return [name]
+    const same = tool.aliases.filter(alias => tool.presets[alias] === undefined)
+    return [name, tool.name, ...same, tool.judgedAs(Object(args))]
+  }
+  return { ...filter, toolNames }
+}
+
 /** For a program, all of it; for a person, what can be taken in. */
 function countOf({ count, follow, json }: Options, since: Date | undefined): number | undefined {
   if (count === 'all') return undefined

@@ -306,6 +306,8 @@ const asksNow = (line: LineRead) => line.type === 'entry' && line.entry.type ===
 export interface Filter {
   readonly kernel: readonly string[]
   readonly tool: readonly string[]
+  /** All names of what was called. Left out: the one in the journal. */
+  toolNames?(tool: string, args: unknown): readonly string[]
   readonly level: readonly string[]
   readonly outcome: readonly string[]
   readonly since?: Date
@@ -333,10 +335,10 @@ function isWanted(story: Story, filter: Filter): boolean {
   if (story.type === 'note') return isWantedNote(story.entry, filter)
   // What began before the part that is read has no name here.
   if (story.began === undefined) return filter.since === undefined && !isFiltered(filter)
-  const { tool = '', kernel, members = [], level } = story.began
+  const { kernel, members = [], level } = story.began
   const kernels = [kernel, ...members.map(one => one.kernel)]
   return (
-    matches(filter.tool, tool) &&
+    matchesTool(filter, story.began) &&
     kernels.some(one => matches(filter.kernel, one)) &&
     matches(filter.level, level) &&
     matchesOutcome(filter.outcome, story.outcome)
@@ -359,6 +361,12 @@ export function matches(wanted: readonly string[], value: string | null | undefi
   if (wanted.length === 0) return true
   if (value === null || value === undefined) return false
   return wanted.some(name => (name.endsWith('*') ? value.startsWith(name.slice(0, -1)) : name === value))
+}
+
+/** Whether a call is of a tool that is wanted, by any name of it. */
+export function matchesTool(filter: Filter, { tool, args }: Partial<EntryRead>): boolean {
+  if (filter.tool.length === 0) return true
+  return (filter.toolNames?.(tool ?? '', args) ?? [tool]).some(name => matches(filter.tool, name))
 }
 
 export function matchesOutcome(wanted: readonly string[], outcome: string | undefined): boolean {
