@@ -46,6 +46,7 @@ export const compileForm = defineTool({
   categories: ['execution'],
   needs: ['compile'],
   starts: true,
+  multiline: ['form'],
   examples: [
     { args: { form: '(defun area (r) (* pi r r))' }, shows: 'a new definition, with what the compiler says' },
     {
@@ -132,6 +133,7 @@ export const macroexpandForm = defineTool({
   categories: ['introspection', 'execution'],
   needs: ['expand'],
   starts: true,
+  multiline: ['form'],
   examples: [
     { args: { form: '(when ready (ship order))' }, shows: 'what one macro makes of a form' },
     { args: { form: '(loop for x in xs sum x)', full: true, package: 'SHOP' }, shows: 'all of it expanded' },

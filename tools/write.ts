@@ -31,6 +31,7 @@ export const writeFile = defineTool({
   },
   parameterAliases: CONTENT_ALIASES,
   ...CHANGES_ONE_FILE,
+  multiline: ['content'],
   examples: [
     { args: { path: 'shop/discounts.py', content: 'RATES = {"winter": 0.2}\n' }, shows: 'a new file' },
   ],
@@ -82,6 +83,7 @@ export const createFile = defineTool({
   },
   parameterAliases: CONTENT_ALIASES,
   ...CHANGES_ONE_FILE,
+  multiline: ['content'],
   examples: [
     {
       args: { path: 'shop/rates/winter.py', content: 'RATE = 0.2\n' },
@@ -144,6 +146,7 @@ export const insertAtLine = defineTool({
   },
   parameterAliases: { file_path: 'path', line_number: 'line', text: 'content' },
   ...CHANGES_ONE_FILE,
+  multiline: ['content'],
   examples: [
     { args: { path: 'shop/orders.py', line: 1, content: 'import math\n' }, shows: 'at the beginning' },
     {
