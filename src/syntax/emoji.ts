@@ -28,8 +28,8 @@ export const emoji: TextSyntax = {
     `A call begins at the beginning of a line with ${TOOL} and the name of the tool, and ends with ${END} at the end of ` +
     'the header or on a line of its own. In the header stand required arguments in their order, and others as ' +
     'name=value; what has blanks in it, and what is not a text, is JSON. An argument of several lines stands below the ' +
-    `header as it is; where a tool has several such arguments, a line "${TOOL} name:" begins each. In such a text write ` +
-    `${TOOL}\\ where a line begins with the sign. Nothing else stands on the lines of a call, and no call in a fence runs.`,
+    `header as it is; where a tool has several such arguments, a line "${TOOL} name:" begins each. In such a text the ` +
+    `sign itself is written ${TOOL}\\. Nothing else stands on the lines of a call, and no call in a fence runs.`,
 
   renderCall({ tool, args }, registry) {
     const { inline, multiline } = shapeOf(tool, registry)
