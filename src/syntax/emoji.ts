@@ -3,8 +3,9 @@ import { type Call, endOfString, fromJson, lineReader, Malformed, type TextSynta
 
 const TOOL = '\u{1F6E0}\u{FE0F}'
 const END = `${TOOL}\u{1F51A}`
+/** The sign without its variation selector, which may be left out wherever it is read. */
+const BARE = '\u{1F6E0}'
 
-// A variation selector may be left out wherever the sign is read.
 const HEADER = /^\u{1F6E0}\u{FE0F}? ([a-z][\w.-]*)(?=[ \t\r\n\u{1F6E0}]|$)/u
 const SECTION = /^\u{1F6E0}\u{FE0F}? ([A-Za-z_]\w*):[ \t\r]*$/u
 const ENDS_LINE = /\u{1F6E0}\u{FE0F}?\u{1F51A}[ \t\r]*\n?$/u
@@ -73,6 +74,10 @@ function endFinder() {
   let depth = 0
   let sinceHeader = 0
   return (line: string) => {
+    if (!line.includes(BARE)) {
+      sinceHeader++
+      return undefined
+    }
     const isHeader = HEADER.test(line)
     if (isHeader) depth++
     sinceHeader = isHeader ? 0 : sinceHeader + 1
@@ -114,7 +119,7 @@ function callIn(text: string, registry: Registry): Call {
 type Put = (name: string, value: unknown) => void
 
 function putHeader(header: string, { inline }: Shape, put: Put): void {
-  if (header.includes('\u{1F6E0}'))
+  if (header.includes(BARE))
     throw new Malformed(`In a header, ${TOOL} stands only in JSON, as \\ud83d\\udee0.`)
   const words = wordsOf(header)
   const placed = words.filter(({ name }) => name === undefined)
@@ -157,7 +162,7 @@ function putBelow(below: readonly string[], { multiline }: Shape, put: Put): voi
       )
   }
   for (const line of below) {
-    const section = SECTION.exec(line)?.[1]
+    const section = line.startsWith(BARE) ? SECTION.exec(line)?.[1] : undefined
     if (section !== undefined) {
       done()
       ;[name, lines] = [section, []]
@@ -206,5 +211,5 @@ const valueIn = (value: string): unknown =>
 function word(value: unknown): string {
   const isPlain = typeof value === 'string' && /^[^\s"[{=][^\s"]*$/u.test(value) && !SCALAR.test(value)
   if (isPlain && !/^\w+=|\u{1F6E0}/u.test(value)) return value
-  return JSON.stringify(value).replaceAll('\u{1F6E0}', '\\ud83d\\udee0')
+  return JSON.stringify(value).replaceAll(BARE, '\\ud83d\\udee0')
 }

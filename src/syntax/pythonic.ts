@@ -99,10 +99,16 @@ function* tokensOf(text: string): Generator<Token> {
     const json =
       string === undefined
         ? (number ?? mark ?? (word !== undefined && Object.hasOwn(WORDS, word) ? WORDS[word] : undefined))
-        : JSON.stringify(unescaped(text.slice(from, at - string.length)))
+        : string === '"' && !NO_JSON.test(text.slice(from, at - 1))
+          ? text.slice(from - 1, at)
+          : JSON.stringify(unescaped(text.slice(from, at - string.length)))
     yield { source, json, isWord: word !== undefined }
   }
 }
+
+/** What JSON does not have in a text, or means otherwise. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const NO_JSON = /[\0-\x1f]|\\[^"\\bfnrtu]/
 
 const ESCAPED = /\\(?:[0-7]{1,3}|x[\da-fA-F]{2}|u[\da-fA-F]{4}|U[\da-fA-F]{8}|\r\n|[\s\S])/g
 const ESCAPES: Readonly<Record<string, string>> = {

@@ -165,19 +165,17 @@ function bad({ at, line }: Place, raw: string, why: string): Piece {
   return { type: 'bad', at, line, why, raw }
 }
 
-const STRING_PARTS: Readonly<Record<string, RegExp>> = {
-  '"': /\\[\s\S]|"/g,
-  "'": /\\[\s\S]|'/g,
-  '"""': /\\[\s\S]|"""/g,
-  "'''": /\\[\s\S]|'''/g,
-}
+const QUOTES: readonly string[] = ['"', "'", '"""', "'''"]
 
 /** The index behind the string whose opening quote ends before `from`; -1 where it does not end in this text. */
 export function endOfString(text: string, quote: string, from: number): number {
-  const parts = STRING_PARTS[quote] as RegExp
-  parts.lastIndex = from
-  for (let found = parts.exec(text); found !== null; found = parts.exec(text))
-    if (found[0] === quote) return parts.lastIndex
+  for (let at = text.indexOf(quote, from); at >= 0; at = text.indexOf(quote, at + 1)) {
+    let before = at
+    while (before > from && text[before - 1] === '\\') before--
+    if ((at - before) % 2 === 0) return at + quote.length
+    // What stands before this quote is not looked at again.
+    from = at + 1
+  }
   return -1
 }
 
@@ -199,7 +197,7 @@ export function outsideStrings(marks: RegExp, isEnd: (mark: string) => boolean):
       const [mark] = marks.exec(line) ?? []
       if (mark === undefined) return undefined
       from = marks.lastIndex
-      if (Object.hasOwn(STRING_PARTS, mark)) quote = mark
+      if (QUOTES.includes(mark)) quote = mark
       else if (isEnd(mark)) return from
     }
   }
