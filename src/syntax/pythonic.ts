@@ -70,7 +70,7 @@ interface Token {
 }
 
 const TOKEN =
-  /(?<string>"""|'''|["'])|(?<number>-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.]))|(?<word>[A-Za-z_][\w.-]*)|(?<mark>[[\]{}:,])|[()=]/y
+  /(?<string>"""|'''|["'])|(?<number>-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?<word>[A-Za-z_][\w.-]*)|(?<mark>[[\]{}:,])|[()=]/y
 
 /** Python's words for these, and JSON's, which models write as well. */
 const WORDS: Readonly<Record<string, string>> = {

@@ -173,8 +173,6 @@ export function endOfString(text: string, quote: string, from: number): number {
     let before = at
     while (before > from && text[before - 1] === '\\') before--
     if ((at - before) % 2 === 0) return at + quote.length
-    // What stands before this quote is not looked at again.
-    from = at + 1
   }
   return -1
 }

@@ -22,6 +22,7 @@ const WRITTEN: Readonly<Record<SyntaxName, readonly (readonly [text: string, cal
     [`${SIGN} body inline\nline1\nline2\n${END}\n`, [one({ a: 'inline', b: 'line1\nline2' }, 'body')]],
     [`\u{1F6E0} body inline\n\n line\n\n\u{1F6E0}\u{1F51A}`, [one({ a: 'inline', b: '\n line\n' }, 'body')]],
     [`${SIGN} body hello.py\nprint("Hello")${END}`, [one({ a: 'hello.py', b: 'print("Hello")' }, 'body')]],
+    [`${SIGN} body x\n1\nsay ${END}\n3\n${END}`, [one({ a: 'x', b: `1\nsay ${END}\n3` }, 'body')]],
     [`${SIGN} none ${END}\n${SIGN} none\n${END}`, [one({}, 'none'), one({}, 'none')]],
     [`${SIGN} one a == "b c" ${END}`, [one({ a: 'a == "b c"' })]],
     [`${SIGN} one x [ 0 ] count=3 ${END}`, [one({ a: 'x [ 0 ]', count: 3 })]],
@@ -50,6 +51,7 @@ const WRITTEN: Readonly<Record<SyntaxName, readonly (readonly [text: string, cal
     ['[one(\n  a=\'grep -F "]" log\',\n  count=2,\n)]', [one({ a: 'grep -F "]" log', count: 2 })]],
     ['[one(a="""say "hi"\n""")]', [one({ a: 'say "hi"\n' })]],
     ["[one(a='cat > f << EOF\nx\nEOF')]", [one({ a: 'cat > f << EOF\nx\nEOF' })]],
+    ['[one(a="x\ty\nz")]', [one({ a: 'x\ty\nz' })]],
     [String.raw`[one(a='\x41\u00e9\U0001f600\101\d\\')]`, [one({ a: 'Aé😀A\\d\\' })]],
     [
       '[one(a=[True, None, {"b": [1,], "c": {},}], count=false)]',
@@ -86,6 +88,7 @@ const MALFORMED: Readonly<Record<SyntaxName, readonly (readonly [text: string, w
     [`${SIGN} two a b c ${END}`, /"c" is one word too many/],
     [`${SIGN} none x ${END}`, /one word too many/],
     [`${SIGN} body x\nhere\n${SIGN} b:\nand there\n${END}`, /b is given twice/],
+    [`${SIGN} one x count=1 y ${END}`, /"y" is one word too many/],
     [`${SIGN} one x count=1 count=2 ${END}`, /count is given twice/],
     [`${SIGN} one "x ${END}`, /quote in the header is not closed/],
     [`${SIGN} one {x} ${END}`, /\{x\} is no JSON/],
