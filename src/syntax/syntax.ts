@@ -106,9 +106,8 @@ export function lineReader(begin: Begin, registry: Registry): Reader {
     const isBlank = /^[ \t\r\n]*$/.test(behind)
     const mayFollow = isBlank || begun.textBehind === true || begin(behind) !== undefined
     const text = [...begun.lines, mayFollow ? rest.slice(0, end) : rest].join('')
-    out.push(
-      ...(mayFollow ? read(begun, text) : [bad(begun, text, 'Something else stands behind it on its line.')]),
-    )
+    if (!mayFollow) out.push(bad(begun, text, 'Something else stands behind it on its line.'))
+    else for (const piece of read(begun, text)) out.push(piece)
     const left = isBlank || !mayFollow ? '' : behind
     at += rest.length - left.length
     return left

@@ -80,6 +80,19 @@ test('pythonic: a text goes on behind the marks of LFM', () => {
   assert.is(textOf(pieces), 'Looking.\nMore.')
 })
 
+test('neither many calls in one list nor deep nesting are too much for a reader', () => {
+  assert.is(callsOf(readCut(SYNTAXES.pythonic, `[${'none(), '.repeat(300_000)}]`)).length, 300_000)
+  const deep = '['.repeat(300_000)
+  for (const text of [`[one(a=${deep})]`, `[one(a=${deep}${']'.repeat(300_000)})]`])
+    assert.is(readCut(SYNTAXES.pythonic, text).length, 1)
+  const nested = `${deep}${']'.repeat(300_000)}`
+  assert.is(
+    readCut(SYNTAXES.hermes, `<tool_call>{"name":"one","arguments":{"a":${nested}}}</tool_call>`).length,
+    1,
+  )
+  assert.is(readCut(SYNTAXES.emoji, `${SIGN} one ${nested} ${END}`).length, 1)
+})
+
 /** What was meant as a call and is none, and what is said of it. */
 const MALFORMED: Readonly<Record<SyntaxName, readonly (readonly [text: string, why: RegExp])[]>> = {
   emoji: [
