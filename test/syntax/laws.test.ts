@@ -81,8 +81,8 @@ const same = (one: readonly Call[], other: readonly Call[], said: string) => ass
 
 for (const syntax of Object.values(SYNTAXES)) {
   const render = (one: Call) => syntax.renderCall(one, registry)
-  const law = (name: string, property: fc.IProperty<never> | fc.IPropertyWithHooks<never>) =>
-    test(`${syntax.name}: ${name}`, () => fc.assert(property as never, { numRuns }))
+  const law = <Ts>(name: string, property: fc.IProperty<Ts>) =>
+    test(`${syntax.name}: ${name}`, () => fc.assert(property, { numRuns }))
 
   law(
     'what is rendered parses to the same, whatever its arguments hold, under any cut into pieces',
@@ -91,7 +91,7 @@ for (const syntax of Object.values(SYNTAXES)) {
       const pieces = readCut(syntax, text, at)
       assert.is(pieces.length, 1, text)
       same(callsOf(pieces), [one], text)
-    }) as never,
+    }),
   )
 
   law(
@@ -106,7 +106,7 @@ for (const syntax of Object.values(SYNTAXES)) {
       // Less than its name is no call yet.
       if (cut.length > text.indexOf(one.tool) + one.tool.length + 1)
         assert.equal(bad && 'at' in bad && [bad.at, bad.line], [before.length, 2], cut)
-    }) as never,
+    }),
   )
 
   law(
@@ -132,7 +132,7 @@ for (const syntax of Object.values(SYNTAXES)) {
       // And the fence ends where it ends.
       const after = readCut(syntax, `${within}${ticks}\n${text}\n${within}${ticks}\n${text}\n`)
       same(callsOf(after), [one], text)
-    }) as never,
+    }),
   )
 
   law(
@@ -151,7 +151,7 @@ for (const syntax of Object.values(SYNTAXES)) {
       }[syntax.name]
       const ran = callsOf(readCut(syntax, raw))
       assert.ok(ran.length === 0 || (ran.length === 1 && ran[0]?.tool === 'body'), JSON.stringify(ran))
-    }) as never,
+    }),
   )
 
   law(
@@ -177,7 +177,7 @@ for (const syntax of Object.values(SYNTAXES)) {
           parts.flatMap(([, , known]) => (known ? [] : ['There is no tool unknown.'])),
         )
       },
-    ) as never,
+    ),
   )
 
   law(
@@ -209,7 +209,7 @@ for (const syntax of Object.values(SYNTAXES)) {
           }
         }
       },
-    ) as never,
+    ),
   )
 
   /** What grows without an end, each as a text of about this length. */

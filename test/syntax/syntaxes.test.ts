@@ -6,6 +6,7 @@ import { documentation, parse, SYNTAXES } from '../../src/syntax/syntaxes.ts'
 import { DefinitionError, type Tool } from '../../tools/define.ts'
 import { TOOLS } from '../../tools/index.ts'
 import { assert, suite } from '../support/harness.ts'
+import { filesIn, textOf as textOfFile } from '../support/imports.ts'
 import { callsOf, readCut, registry, textOf } from '../support/syntaxes.ts'
 
 const test = suite('text syntaxes')
@@ -23,7 +24,7 @@ const WRITTEN: Readonly<Record<SyntaxName, readonly (readonly [text: string, cal
     [`\u{1F6E0} body inline\n\n line\n\n\u{1F6E0}\u{1F51A}`, [one({ a: 'inline', b: '\n line\n' }, 'body')]],
     [`${SIGN} body hello.py\nprint("Hello")${END}`, [one({ a: 'hello.py', b: 'print("Hello")' }, 'body')]],
     [`${SIGN} body x\n1\nsay ${END}\n3\n${END}`, [one({ a: 'x', b: `1\nsay ${END}\n3` }, 'body')]],
-    [`${SIGN} none ${END}\n${SIGN} none\n${END}`, [one({}, 'none'), one({}, 'none')]],
+    [`${SIGN}  none ${END}\n${SIGN} none\n${END}`, [one({}, 'none'), one({}, 'none')]],
     [`${SIGN} one a == "b c" ${END}`, [one({ a: 'a == "b c"' })]],
     [`${SIGN} one x [ 0 ] count=3 ${END}`, [one({ a: 'x [ 0 ]', count: 3 })]],
     [`${SIGN} one "a b" count=[1,{"c":"d e"}]\r\n${END}\r\n`, [one({ a: 'a b', count: [1, { c: 'd e' }] })]],
@@ -233,6 +234,13 @@ test('imago tools NAME --format syntax:S: types, a usage line and examples, from
     shownIn('emoji', 'edit_file'),
     `<path> count=[count]\n${SIGN} old_str:\n<old_str>\n${SIGN} new_str:\n<new_str>\n${END}`,
   )
+})
+
+test('no file in tools/ knows of a syntax, so that none changes with it', () => {
+  const knowing = filesIn(['tools'], ['.ts']).filter(path =>
+    /\u{1F6E0}|tool_call|emoji|hermes|pythonic|\/syntax\//iu.test(textOfFile(path)),
+  )
+  assert.equal(knowing, [])
 })
 
 test('the documentation of a tool reads back as its examples, in every syntax', () => {
