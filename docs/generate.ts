@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { attacksPage } from './pages/attacks.ts'
 import { errorsPage } from './pages/errors.ts'
 import { performancePage } from './pages/performance.ts'
+import { syntaxesPage } from './pages/syntaxes.ts'
 import { toolsPage } from './pages/tools.ts'
 import { wireBytesPage } from './pages/wire-bytes.ts'
 import { wireSchemaPage } from './pages/wire-schema.ts'
@@ -16,6 +17,7 @@ const PAGES: Readonly<Record<string, () => string>> = {
   'attacks.md': attacksPage,
   'errors.md': errorsPage,
   'performance.md': performancePage,
+  'syntaxes.md': syntaxesPage,
   'wire-bytes.md': wireBytesPage,
   'wire-schema.json': wireSchemaPage,
 }

@@ -7,6 +7,7 @@ import { messageOf } from '../wire/errors.ts'
 import { Failure } from './failure.ts'
 import { holdsHome, realOf } from './files/roots.ts'
 import { LOG_LEVELS } from './log.ts'
+import { SYNTAX_NAMES } from './syntax/syntax.ts'
 
 const NO_ROOT =
   'must be the absolute path of a folder, or begin with ~/; not the home directory, and none that it lies in'
@@ -56,6 +57,12 @@ const CONFIG = z.strictObject({
       trusted: z.array(z.string().transform(fromHome).refine(isOwnFolder, NO_ROOT)).default([]),
       /** Environment variables that kernels are given besides the usual ones. */
       env: z.array(z.string().min(1)).default([]),
+    })
+    .prefault({}),
+  tools: z
+    .strictObject({
+      /** The text syntax of calls, where one is used at all: nothing finds out which a model writes. */
+      syntax: z.enum(SYNTAX_NAMES).optional(),
     })
     .prefault({}),
   watch: z

@@ -151,7 +151,7 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
         letsIn: asked => desk.letsIn({ ...asked, level: 'safe' }),
       }),
       show: (tool, envelope) => showEnvelope(envelope, registry.find(tool)),
-      listTools: wanted => listTools(registry, wanted),
+      listTools: wanted => listTools(registry, wanted, config.tools.syntax),
       status: () => ({
         version: VERSION,
         pid: process.pid,

@@ -4,6 +4,7 @@ import { join, posix } from 'node:path'
 import { attacksPage } from '../docs/pages/attacks.ts'
 import { errorsPage } from '../docs/pages/errors.ts'
 import { performancePage } from '../docs/pages/performance.ts'
+import { syntaxesPage } from '../docs/pages/syntaxes.ts'
 import { toolsPage } from '../docs/pages/tools.ts'
 import { wireBytesPage } from '../docs/pages/wire-bytes.ts'
 import { wireSchemaPage } from '../docs/pages/wire-schema.ts'
@@ -22,6 +23,7 @@ const PAGES = ['README.md', 'CHANGELOG.md', ...filesIn(['docs'], ['.md'])]
 test('the pages made from code are as the code would write them', () => {
   assert.is(textOf('docs/attacks.md'), attacksPage())
   assert.is(textOf('docs/errors.md'), errorsPage())
+  assert.is(textOf('docs/syntaxes.md'), syntaxesPage())
   assert.is(textOf('docs/tools.md'), toolsPage())
   assert.is(textOf('docs/performance.md'), performancePage())
   assert.is(textOf('docs/wire-bytes.md'), wireBytesPage())

@@ -38,6 +38,7 @@ const ROOMS = [
   'src/journal',
   'src/files',
   'src/registry',
+  'src/syntax',
   'src/sources',
   'src/policy',
   'src/kernels',
@@ -106,6 +107,7 @@ const TABLE: readonly Row[] = [
   room('src/journal', []),
   room('src/files', []),
   room('src/registry', ['src/text']),
+  room('src/syntax', ['src/registry']),
   room('src/sources', []),
   room('src/policy', ['src/text', 'src/journal', 'src/files', 'src/registry']),
   room('src/kernels', ['src/text', 'src/files']),
@@ -127,6 +129,7 @@ const TABLE: readonly Row[] = [
     may: [
       'src/journal',
       'src/files',
+      'src/syntax',
       'tools',
       'wire/errors.ts',
       'wire/process-start.ts',

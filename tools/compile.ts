@@ -45,6 +45,7 @@ export const compileForm = defineTool({
   categories: ['execution'],
   needs: ['compile'],
   starts: true,
+  multiline: ['expr'],
   examples: [
     { args: { expr: '(defun area (r) (* pi r r))' }, shows: 'a new definition, with what the compiler says' },
     {
@@ -129,6 +130,7 @@ export const macroexpandForm = defineTool({
   categories: ['introspection', 'execution'],
   needs: ['expand'],
   starts: true,
+  multiline: ['expr'],
   examples: [
     { args: { expr: '(when ready (ship order))' }, shows: 'what one macro makes of a form' },
     { args: { expr: '(loop for x in xs sum x)', full: true, package: 'SHOP' }, shows: 'all of it expanded' },

@@ -55,6 +55,7 @@ export const debugEval = defineTool({
   profile: 'live',
   categories: ['debugging', 'execution'],
   needs: ['suspend', 'suspensions', 'suspension'],
+  multiline: ['expr'],
   examples: [
     { args: { expr: 'len(order.lines)' }, shows: 'a value, where the last error happened' },
     { args: { suspension: 's3', frame: 2, expr: '(setf rate 3)' }, shows: 'a variable of a Lisp frame set' },

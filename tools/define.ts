@@ -122,6 +122,7 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
   const { name, level = 'dangerous', raise, preview, plan, show, finalizeDocumentation } = definition
   const { withoutKernel, handler } = definition
   const typed: readonly string[] = definition.typed ?? []
+  const multiline: readonly string[] = definition.multiline ?? []
   const parameterAliases: Readonly<Record<string, string>> = {
     ...usualAliases(parameters.shape),
     ...definition.parameterAliases,
@@ -148,6 +149,7 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
     examples: Object.freeze([...definition.examples]),
     parameterAliases: Object.freeze({ ...parameterAliases }),
     typed: Object.freeze([...typed]),
+    multiline: Object.freeze([...multiline]),
     renamed: args => renamed(args, parameterAliases),
     journalled: args => journalled(renamed(args, parameterAliases)),
     raise: args => stricter(level, raise?.(args as Checked) ?? level),
@@ -273,6 +275,8 @@ interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends readonly Abi
   show?(result: unknown): string
   /** Parameters that hold what somebody is just typing and has not sent: the journal keeps only how long they are. */
   readonly typed?: readonly (keyof Shape & string)[]
+  /** Parameters that are texts of several lines, as code is: a text syntax may write them as they are. */
+  readonly multiline?: readonly (keyof Shape & string)[]
   /** Fills placeholders in generated documentation. */
   finalizeDocumentation?(documentation: string, facts: Readonly<Record<string, string>>): string
 }
@@ -312,6 +316,7 @@ export interface Tool {
   readonly code: string
   readonly parameterAliases: Readonly<Record<string, string>>
   readonly typed: readonly string[]
+  readonly multiline: readonly string[]
   /** The arguments by the names that the parameters have. */
   renamed(args: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>
   /** The arguments as the journal keeps them: without those that say what would stand if they were left out. */

@@ -46,6 +46,7 @@ export const editFile = defineTool({
     expected_replacements: 'count',
   },
   ...CHANGES_ONE_FILE,
+  multiline: ['old_str', 'new_str'],
   examples: [
     {
       args: { path: 'shop/orders.py', old_str: 'return 1 / rate', new_str: 'return 1 / (rate or 1)' },

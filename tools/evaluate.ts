@@ -62,6 +62,7 @@ export const evalExpr = defineTool({
   categories: ['execution'],
   needs: ['evaluate'],
   starts: true,
+  multiline: ['expr'],
   examples: [
     { args: { expr: '1 + 2' }, shows: 'the value of an expression' },
     { args: { expr: 'total = sum(prices)\nprint(total)' }, shows: 'statements; `total` stays defined' },

@@ -232,6 +232,7 @@ export const complete = defineTool({
   profile: 'full',
   categories: ['introspection', 'editing'],
   needs: ['complete'],
+  multiline: ['text'],
   examples: [
     { args: { text: 'orders[0].cust' }, shows: 'attributes that begin with “cust”' },
     { args: { text: 'total = sum(x)', cursor: 11 }, shows: 'what may stand at a place within the code' },

@@ -38,6 +38,7 @@ export const writeFile = defineTool({
   },
   presets: { create_file: { new: true } },
   ...CHANGES_ONE_FILE,
+  multiline: ['content'],
   examples: [
     { args: { path: 'shop/discounts.py', content: 'RATES = {"winter": 0.2}\n' }, shows: 'a file as a whole' },
     {
@@ -120,6 +121,7 @@ export const insertAtLine = defineTool({
   },
   parameterAliases: { line_number: 'line' },
   ...CHANGES_ONE_FILE,
+  multiline: ['content'],
   examples: [
     { args: { path: 'shop/orders.py', line: 1, content: 'import math\n' }, shows: 'at the beginning' },
     {

@@ -18,6 +18,7 @@ import { readBesideKept } from './reading.ts'
 import { searchMany } from './searching.ts'
 import { slimeIdle, slimeLooking } from './slime.ts'
 import { proofCached, proofFirst } from './sources.ts'
+import { emojiText, hermesText, pythonicText, textsLinear } from './syntaxes.ts'
 import { commonTokens, profileTokens, tableTokens, threadsTokens } from './tokens.ts'
 import { tracepointCost } from './tracepoints.ts'
 import { completion, threadsMany } from './vocabulary.ts'
@@ -43,6 +44,10 @@ export const ROWS: readonly Row[] = [
   framesLinear,
   replyOfText,
   replyOfLists,
+  emojiText,
+  hermesText,
+  pythonicText,
+  textsLinear,
   admissionCost,
   admissionScale,
   mcpStart,

@@ -101,7 +101,11 @@ export const OPTIONS = {
   path: { type: 'string', value: 'FILE', summary: 'a file that the call would be about' },
   level: { type: 'string', value: 'LEVEL', summary: 'safe, cautious or dangerous' },
   profile: { type: 'string', value: 'PROFILE', summary: 'core, live or full' },
-  format: { type: 'string', value: 'FORMAT', summary: 'text, json, openai, anthropic, gemini or mcp' },
+  format: {
+    type: 'string',
+    value: 'FORMAT',
+    summary: 'text, json, openai, anthropic, gemini, mcp, or syntax:NAME',
+  },
   root: {
     type: 'string',
     value: 'FOLDER',

@@ -13,8 +13,10 @@ import type { CallEvent, Caller, Calls } from '../calls/contract.ts'
 import type { PolicyDesk } from '../calls/policy-desk.ts'
 import { isWithin, realOf } from '../files/roots.ts'
 import type { Kernels } from '../kernels/kernels.ts'
-import { describe, FORMATS } from '../registry/descriptions.ts'
+import { type Described, describe, FORMATS } from '../registry/descriptions.ts'
 import type { Registry } from '../registry/registry.ts'
+import { SYNTAX_NAMES, type SyntaxName } from '../syntax/syntax.ts'
+import { documentation, SYNTAXES } from '../syntax/syntaxes.ts'
 import { onKernels, untilCancelled } from './on-kernels.ts'
 import {
   type Ask,
@@ -408,13 +410,34 @@ function isEnvelope(value: unknown): value is Envelope {
 }
 
 /** What `imago tools` prints. Throws the `Refusal` `invalid_params`, which names what there is instead. */
-export function listTools(registry: Registry, wanted: Methods['tools']['params']): string {
+export function listTools(
+  registry: Registry,
+  wanted: Methods['tools']['params'],
+  configured?: SyntaxName,
+): string {
   const { profile = 'full', format: asked = 'text', name } = wanted
-  const format = FORMATS.find(known => known === asked)
-  if (format === undefined)
-    throw new Refusal('invalid_params', `There is no format ${asked}. Formats: ${FORMATS.join(', ')}.`)
+  const format = FORMATS.find(known => known === asked) ?? formatOfSyntax(asked, { registry, configured })
   const description = describe({ registry, profile, format, ...(name === undefined ? {} : { name }) })
   if (description.type === 'described') return description.text
   const nearest = description.nearest.length === 0 ? '' : ` Did you mean ${description.nearest.join(' or ')}?`
   throw new Refusal('invalid_params', `There is no tool ${description.name}.${nearest}`)
+}
+
+/** `syntax:NAME`, or `syntax` for the one of the configuration. */
+function formatOfSyntax(
+  asked: string,
+  { registry, configured }: { registry: Registry; configured: SyntaxName | undefined },
+) {
+  const names = SYNTAX_NAMES.map(name => `syntax:${name}`)
+  if (asked === 'syntax' && configured === undefined)
+    throw new Refusal('invalid_params', `No syntax is configured. Choose one: ${names.join(', ')}.`)
+  const name = SYNTAX_NAMES.find(known =>
+    asked === 'syntax' ? known === configured : asked === `syntax:${known}`,
+  )
+  if (name === undefined)
+    throw new Refusal(
+      'invalid_params',
+      `There is no format ${asked}. Formats: ${[...FORMATS, ...names].join(', ')}.`,
+    )
+  return (tools: readonly Described[]) => documentation(tools, { syntax: SYNTAXES[name], registry })
 }

@@ -10,7 +10,8 @@ export type Format = (typeof FORMATS)[number]
 interface DescribeRequest {
   readonly registry: Registry
   readonly profile: Profile
-  readonly format: Format
+  /** A name, or what writes them otherwise. */
+  readonly format: Format | ((tools: readonly Described[]) => string)
   /** One tool, by name or alias, whether or not the profile shows it. */
   readonly name?: string
   /** What placeholders in descriptions are filled with. */
@@ -28,6 +29,7 @@ export function describe({ registry, profile, format, name, facts }: DescribeReq
   if (name !== undefined && tools.length === 0)
     return { type: 'unknown', name, nearest: registry.nearest(name) }
   const described = tools.map(tool => describeTool({ registry, tool, ...(facts !== undefined && { facts }) }))
+  if (typeof format === 'function') return { type: 'described', text: format(described) }
   if (format !== 'text')
     return { type: 'described', text: JSON.stringify(listing(described, format), null, 2) }
   const text = name === undefined ? usageList(described) : described.map(usage).join('\n')
@@ -240,7 +242,7 @@ interface Parameter {
 }
 
 /** The parameters of a schema, in its order. */
-function parameters({ properties, required }: JsonSchema): Parameter[] {
+export function parameters({ properties, required }: JsonSchema): Parameter[] {
   const needed: readonly unknown[] = Array.isArray(required) ? required : []
   return Object.entries((properties ?? {}) as Record<string, JsonSchema>).map(([name, schema]) => ({
     name,

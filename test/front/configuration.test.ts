@@ -22,8 +22,8 @@ const [configText = '', policyText = ''] = [...page.matchAll(/```toml\n([\s\S]*?
 
 test('the config.toml of docs/configuration.md is accepted, and says the defaults', () => {
   const written = place('documented', { 'config.toml': configText })
-  const { kernels, files, ...documented } = readConfig(written)
-  const { kernels: none, files: noRoots, ...defaults } = readConfig(join(folder, 'nowhere'))
+  const { kernels, files, tools, ...documented } = readConfig(written)
+  const { kernels: none, files: noRoots, tools: noSyntax, ...defaults } = readConfig(join(folder, 'nowhere'))
   assert.equal(documented, defaults)
   assert.equal(kernels, {
     python: '/usr/bin/python3',
@@ -34,6 +34,7 @@ test('the config.toml of docs/configuration.md is accepted, and says the default
   })
   assert.equal(none, { trusted: [], env: [] })
   assert.equal([files, noRoots], [{ roots: [join(homedir(), 'notes')] }, { roots: [] }])
+  assert.equal([tools, noSyntax], [{ syntax: 'hermes' }, {}])
 })
 
 test('a further folder for files is absolute, and neither the home directory nor what it lies in', () => {
@@ -46,6 +47,11 @@ test('a further folder for files is absolute, and neither the home directory nor
 for (const [what, config, says] of [
   ['an unknown key', '[daemon]\nidel_minutes = 3\n', /config\.toml: there is no key daemon\.idel_minutes/],
   ['an unknown section', '[demon]\n', /there is no key demon/],
+  [
+    'a syntax that there is not',
+    '[tools]\nsyntax = "yaml"\n',
+    /tools\.syntax: .*"emoji".*"hermes".*"pythonic"/,
+  ],
   ['a value of the wrong type', '[calls]\npatience_seconds = "long"\n', /calls\.patience_seconds/],
   ['what is not TOML', '[daemon\n', /config\.toml is not TOML/],
 ] as const)

@@ -1,6 +1,7 @@
 import { LEVELS, PROFILES } from '../../../tools/contract.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findRoot } from '../../paths.ts'
+import { SYNTAX_NAMES } from '../../syntax/syntax.ts'
 import { connectDaemon } from '../client.ts'
 import { type Command, type CommandInput, OPTIONS, type OperandKind, type OptionName } from '../command.ts'
 
@@ -107,7 +108,15 @@ const VALUES: Readonly<Partial<Record<OptionName, OperandKind>>> = {
   tool: 'tool',
   profile: PROFILES,
   level: LEVELS,
-  format: ['text', 'json', 'openai', 'anthropic', 'gemini', 'mcp'],
+  format: [
+    'text',
+    'json',
+    'openai',
+    'anthropic',
+    'gemini',
+    'mcp',
+    ...SYNTAX_NAMES.map(name => `syntax:${name}`),
+  ],
 }
 
 interface Operands {

@@ -1,0 +1,215 @@
+import type { JsonSchema, Registry } from '../registry/registry.ts'
+import { type Call, endOfString, fromJson, lineReader, Malformed, type TextSyntax } from './syntax.ts'
+
+const TOOL = '\u{1F6E0}\u{FE0F}'
+const END = `${TOOL}\u{1F51A}`
+/** The sign without its variation selector, which may be left out wherever it is read. */
+const BARE = '\u{1F6E0}'
+
+const HEADER = /^\u{1F6E0}\u{FE0F}? +([a-z][\w.-]*)(?=[ \t\r\n\u{1F6E0}]|$)/u
+const SECTION = /^\u{1F6E0}\u{FE0F}? +([A-Za-z_]\w*):[ \t\r]*$/u
+const ENDS_LINE = /\u{1F6E0}\u{FE0F}?\u{1F51A}[ \t\r]*\n?$/u
+const IS_END = /^\u{1F6E0}\u{FE0F}?\u{1F51A}[ \t\r]*\n?$/u
+
+/**
+ * A header with the arguments that fit into a line, those that have several lines below it as they are, and an end, which no
+ * call may lack:
+ *
+ *     🛠️ write_file shop/rates.py
+ *     RATE = 0.2
+ *     🛠️🔚
+ *
+ * In a header stand the required arguments in their order, and others as `name=value`; a value with blanks, and what
+ * is no text, is JSON. Where a tool has several arguments of several lines, a line `🛠️ name:` begins each. In such a
+ * text a backslash behind the sign takes its meaning away.
+ */
+export const emoji: TextSyntax = {
+  name: 'emoji',
+  rules:
+    `A call begins at the beginning of a line with ${TOOL} and the name of the tool, and ends with ${END} at the end of ` +
+    'the header or on a line of its own. In the header stand required arguments in their order, and others as ' +
+    'name=value; what has blanks in it, and what is not a text, is JSON. An argument of several lines stands below the ' +
+    `header as it is; where a tool has several such arguments, a line "${TOOL} name:" begins each. In such a text the ` +
+    `sign itself is written ${TOOL}\\. Nothing else stands on the lines of a call, and no call in a fence runs.`,
+
+  renderCall({ tool, args }, registry) {
+    const { inline, multiline } = shapeOf(tool, registry)
+    const given = Object.entries(args).filter(([, value]) => value !== undefined)
+    const isBelow = ([name, value]: readonly [string, unknown]) =>
+      multiline.includes(name) && typeof value === 'string'
+    // One that is left out would shift those behind it, which are then named.
+    const missing = inline.findIndex(name => args[name] === undefined)
+    const placed = missing < 0 ? inline : inline.slice(0, missing)
+    const named = given.filter(one => !isBelow(one) && !placed.includes(one[0]))
+    const words = [
+      ...placed.map(name => word(args[name])),
+      ...named.map(([name, value]) => `${name}=${word(value)}`),
+    ]
+    const below = given.filter(isBelow).flatMap(([name, value]) => {
+      const lines = String(value).replace(MEANT, (_, sign: string) => `${sign}\\`)
+      return multiline.length === 1 ? [lines] : [`${TOOL} ${name}:`, lines]
+    })
+    const header = [TOOL, tool, ...words].join(' ')
+    return below.length === 0 ? `${header} ${END}` : [header, ...below, END].join('\n')
+  },
+
+  reader: registry =>
+    lineReader(
+      line =>
+        HEADER.test(line) ? { endIn: endFinder(), read: text => [callIn(text, registry)] } : undefined,
+      registry,
+    ),
+}
+
+/** Where the sign would be read as one: at the beginning of a line, before the end mark, and before a backslash. */
+const MEANT = /(^\u{1F6E0}\u{FE0F}?|\u{1F6E0}\u{FE0F}?(?=[\\\u{1F51A}]))/gmu
+
+const UNMEANT = /(\u{1F6E0}\u{FE0F}?)\\/gu
+
+/**
+ * The end stands at the end of the header, of a text of one line, or on a line of its own. What looks like a header
+ * within a call is counted: a text that was not escaped makes its call malformed, and what it quotes does not run.
+ */
+function endFinder() {
+  let depth = 0
+  let sinceHeader = 0
+  return (line: string) => {
+    if (!line.includes(BARE)) {
+      sinceHeader++
+      return undefined
+    }
+    const isHeader = HEADER.test(line)
+    if (isHeader) depth++
+    sinceHeader = isHeader ? 0 : sinceHeader + 1
+    if (IS_END.test(line) || (sinceHeader <= 1 && ENDS_LINE.test(line))) depth--
+    return depth === 0 ? line.length : undefined
+  }
+}
+
+interface Shape {
+  /** What stands in the header without its name, in this order. */
+  readonly inline: readonly string[]
+  readonly multiline: readonly string[]
+}
+
+function shapeOf(name: string, registry: Registry): Shape {
+  const tool = registry.find(name)
+  if (tool === undefined) return { inline: [], multiline: [] }
+  const { required = [] } = registry.schema(tool) as JsonSchema & { readonly required?: readonly string[] }
+  return { inline: required.filter(one => !tool.multiline.includes(one)), multiline: tool.multiline }
+}
+
+function callIn(text: string, registry: Registry): Call {
+  const lines = text.replace(ENDS_LINE, '').replace(/\n$/, '').split('\n')
+  const [header = '', ...below] = lines
+  const [start, tool = ''] = HEADER.exec(header) ?? ['']
+  // What its arguments are is not known, and it does not run.
+  if (registry.find(tool) === undefined) return { tool, args: {} }
+  const shape = shapeOf(tool, registry)
+  const args = new Map<string, unknown>()
+  const put = (name: string, value: unknown) => {
+    if (args.has(name)) throw new Malformed(`${name} is given twice.`)
+    args.set(name, value)
+  }
+  putHeader(header.slice(start.length), shape, put)
+  putBelow(below, shape, put)
+  return { tool, args: Object.fromEntries(args) }
+}
+
+type Put = (name: string, value: unknown) => void
+
+function putHeader(header: string, { inline }: Shape, put: Put): void {
+  if (header.includes(BARE))
+    throw new Malformed(`In a header, ${TOOL} stands only in JSON, as \\ud83d\\udee0.`)
+  const words = wordsOf(header)
+  const placed = words.filter(({ name }) => name === undefined)
+  for (const { name, value } of words) if (name !== undefined) put(name, valueIn(value))
+  const [first, last] = [placed[0], placed.at(-1)]
+  // As it is typed: the one argument may have blanks.
+  if (inline[0] !== undefined && inline.length === 1 && first !== last && isUnbroken(words)) {
+    put(inline[0], header.slice(first?.from, last?.to))
+    return
+  }
+  for (const [index, { value }] of placed.entries()) {
+    const name = inline[index]
+    if (name === undefined)
+      throw new Malformed(
+        `"${value.slice(0, 40)}" is one word too many in the header: write name=value, and what has blanks in it as JSON.`,
+      )
+    put(name, valueIn(value))
+  }
+}
+
+/** Whether the words without a name stand side by side. */
+function isUnbroken(words: readonly Word[]): boolean {
+  const changes = words.filter(
+    (one, at) => at > 0 && (one.name === undefined) !== (words[at - 1]?.name === undefined),
+  )
+  return changes.length === 0 || (changes.length === 1 && words[0]?.name === undefined)
+}
+
+function putBelow(below: readonly string[], { multiline }: Shape, put: Put): void {
+  let [name, lines]: [string | undefined, string[]] = [undefined, []]
+  const done = () => {
+    if (lines.length === 0 && name === undefined) return
+    const target = name ?? (multiline.length === 1 ? multiline[0] : undefined)
+    if (target !== undefined) put(target, lines.join('\n').replace(UNMEANT, '$1'))
+    else if (lines.some(line => line.trim() !== ''))
+      throw new Malformed(
+        multiline.length === 0
+          ? 'No argument of this tool stands below the header.'
+          : `Below the header, begin each argument with a line "${TOOL} name:" (${multiline.join(', ')}).`,
+      )
+  }
+  for (const line of below) {
+    const section = line.startsWith(BARE) ? SECTION.exec(line)?.[1] : undefined
+    if (section !== undefined) {
+      done()
+      ;[name, lines] = [section, []]
+    } else if (/^\u{1F6E0}\u{FE0F}?(?!\u{FE0F}?\\)/u.test(line))
+      throw new Malformed(`A line of its text begins with ${TOOL}; write ${TOOL}\\ there.`)
+    else lines.push(line)
+  }
+  done()
+}
+
+interface Word {
+  readonly name: string | undefined
+  readonly value: string
+  readonly from: number
+  readonly to: number
+}
+
+/** The words of a header: blanks end one, but for those in a JSON text. */
+function wordsOf(header: string): Word[] {
+  const words: Word[] = []
+  const parts = /[^\s"]+|"|\s+/gu
+  let from: number | undefined
+  const done = (to: number) => {
+    if (from === undefined) return
+    const [start = '', name] = /^([A-Za-z_]\w*)=(?!=)/.exec(header.slice(from, to)) ?? []
+    words.push({ name, value: header.slice(from + start.length, to), from, to })
+    from = undefined
+  }
+  for (let part = parts.exec(header); part !== null; part = parts.exec(header)) {
+    if (/^\s/.test(part[0])) done(part.index)
+    else from ??= part.index
+    if (part[0] !== '"') continue
+    parts.lastIndex = endOfString(header, '"', parts.lastIndex)
+    if (parts.lastIndex < 0) throw new Malformed('A quote in the header is not closed.')
+  }
+  done(header.length)
+  return words
+}
+
+const SCALAR = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)$/
+
+const valueIn = (value: string): unknown =>
+  /^["[{]/.test(value) || SCALAR.test(value) ? fromJson(value, `${value.slice(0, 40)} is no JSON`) : value
+
+/** A text that reads back as itself stands as it is; all else is JSON. */
+function word(value: unknown): string {
+  const isPlain = typeof value === 'string' && /^[^\s"[{=][^\s"]*$/u.test(value) && !SCALAR.test(value)
+  if (isPlain && !/^\w+=|\u{1F6E0}/u.test(value)) return value
+  return JSON.stringify(value).replaceAll(BARE, '\\ud83d\\udee0')
+}

@@ -1,0 +1,210 @@
+import type { Registry } from '../registry/registry.ts'
+
+export const SYNTAX_NAMES = ['emoji', 'hermes', 'pythonic'] as const
+
+export type SyntaxName = (typeof SYNTAX_NAMES)[number]
+
+/** A call as data. What a person is shown of it is its tool's preview, whatever syntax it was written in. */
+export interface Call {
+  readonly tool: string
+  readonly args: Readonly<Record<string, unknown>>
+}
+
+/**
+ * How calls are written as text. It knows tools, by their registry, and no tool knows it. Whoever uses one names it:
+ * nothing finds out from a text what syntax it is in.
+ */
+export interface TextSyntax {
+  readonly name: SyntaxName
+  /** How a call is written, in words for a model. */
+  readonly rules: string
+  renderCall(call: Call, registry: Registry): string
+  reader(registry: Registry): Reader
+}
+
+/** Reads a text that comes in pieces, cut anywhere. Each answers what is certain by now, in order. */
+export interface Reader {
+  push(text: string): Piece[]
+  /** What is left. A call that is still open is `bad`. */
+  end(): Piece[]
+}
+
+interface Place {
+  /** Where the call begins: UTF-16 units before it in the whole text. */
+  readonly at: number
+  /** And in which line, from 1 on. */
+  readonly line: number
+}
+
+/** Text that is no call, a call of a known tool, or what was meant as a call and cannot be one. Only `call` may run. */
+export type Piece =
+  | { readonly type: 'text'; readonly text: string }
+  | ({ readonly type: 'call'; readonly call: Call } & Place)
+  | ({ readonly type: 'bad'; readonly why: string; readonly raw: string } & Place)
+
+/** Why a text that was meant as a call is none, as a sentence. The line reader makes a `bad` piece of it. */
+export class Malformed extends Error {
+  override readonly name = 'Malformed'
+}
+
+/** A call that has begun, as the line reader asks its syntax about it. */
+interface Begun {
+  /** Asked with each line, the first included: the index behind the end of the call, where it ends in this line. */
+  endIn(line: string): number | undefined
+  /** The calls in the whole of it. Throws `Malformed`. */
+  read(text: string): readonly Call[]
+  /** Whether text may stand behind it on its last line. Elsewhere that is a sentence about a call. */
+  readonly textBehind?: boolean
+}
+
+/** What a syntax does to lines: whether a call begins with this one. */
+type Begin = (line: string) => Begun | undefined
+
+/** However deep it stands in quotations and lists: what is taken for one does not run. */
+const FENCE =
+  /^[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)*(?:(?<ticks>`{3,})(?<info>[^`]*)$|(?<tildes>~{3,})(?<words>[\s\S]*))/
+
+/**
+ * What all syntaxes share. A call begins at the beginning of a line or right behind another call, and never in a
+ * fence; so nothing runs that is quoted or part of a sentence. Each character is looked at a fixed number of times.
+ */
+export function lineReader(begin: Begin, registry: Registry): Reader {
+  let at = 0
+  let line = 1
+  /** The parts of a line whose end has not come. */
+  let parts: string[] = []
+  let fence: string | undefined
+  let open: (Begun & Place & { readonly lines: string[] }) | undefined
+
+  /** Text, or the beginning of a call. Returns what is still to be read of the line. */
+  function outside(rest: string, out: Piece[]): string {
+    const { ticks, tildes, info, words } = FENCE.exec(rest)?.groups ?? {}
+    const mark = ticks ?? tildes
+    const begun = fence === undefined && mark === undefined ? begin(rest) : undefined
+    if (begun !== undefined) {
+      open = { ...begun, at, line, lines: [] }
+      return rest
+    }
+    if (fence === undefined) fence = mark
+    else if (mark?.startsWith(fence) && (info ?? words)?.trim() === '') fence = undefined
+    const last = out.at(-1)
+    if (last?.type === 'text') out[out.length - 1] = { type: 'text', text: last.text + rest }
+    else out.push({ type: 'text', text: rest })
+    at += rest.length
+    return ''
+  }
+
+  function inside(begun: NonNullable<typeof open>, rest: string, out: Piece[]): string {
+    const end = begun.endIn(rest)
+    if (end === undefined) {
+      begun.lines.push(rest)
+      at += rest.length
+      return ''
+    }
+    open = undefined
+    const behind = rest.slice(end)
+    const isBlank = /^[ \t\r\n]*$/.test(behind)
+    const mayFollow = isBlank || begun.textBehind === true || begin(behind) !== undefined
+    const text = [...begun.lines, mayFollow ? rest.slice(0, end) : rest].join('')
+    if (!mayFollow) out.push(bad(begun, text, 'Something else stands behind it on its line.'))
+    else for (const piece of read(begun, text)) out.push(piece)
+    const left = isBlank || !mayFollow ? '' : behind
+    at += rest.length - left.length
+    return left
+  }
+
+  function read(begun: Begun & Place, raw: string): Piece[] {
+    try {
+      return begun.read(raw).map(call => {
+        if (registry.find(call.tool) !== undefined)
+          return { type: 'call', call, at: begun.at, line: begun.line } as const
+        const nearest = registry.nearest(call.tool)
+        const hint = nearest.length === 0 ? '' : ` Did you mean ${nearest.join(' or ')}?`
+        return bad(begun, raw, `There is no tool ${call.tool.slice(0, 64)}.${hint}`)
+      })
+    } catch (error) {
+      if (error instanceof Malformed) return [bad(begun, raw, error.message)]
+      throw error
+    }
+  }
+
+  function take(whole: string, out: Piece[]): void {
+    for (let rest = whole; rest !== ''; )
+      rest = open === undefined ? outside(rest, out) : inside(open, rest, out)
+    line++
+  }
+
+  return {
+    push(text) {
+      const out: Piece[] = []
+      let from = 0
+      // Only what is new is searched, so that a long line in many pieces costs no more than in one.
+      for (let to = text.indexOf('\n'); to >= 0; to = text.indexOf('\n', from)) {
+        const end = text.slice(from, to + 1)
+        take(parts.length === 0 ? end : [...parts, end].join(''), out)
+        parts = []
+        from = to + 1
+      }
+      if (from < text.length) parts.push(text.slice(from))
+      return out
+    },
+    end() {
+      const out: Piece[] = []
+      take(parts.join(''), out)
+      parts = []
+      if (open !== undefined)
+        out.push(bad(open, open.lines.join(''), 'It was begun and not ended, so it did not run.'))
+      open = undefined
+      return out
+    },
+  }
+}
+
+function bad({ at, line }: Place, raw: string, why: string): Piece {
+  return { type: 'bad', at, line, why, raw }
+}
+
+const QUOTES: readonly string[] = ['"', "'", '"""', "'''"]
+
+/** The index behind the string whose opening quote ends before `from`; -1 where it does not end in this text. */
+export function endOfString(text: string, quote: string, from: number): number {
+  for (let at = text.indexOf(quote, from); at >= 0; at = text.indexOf(quote, at + 1)) {
+    let before = at
+    while (before > from && text[before - 1] === '\\') before--
+    if ((at - before) % 2 === 0) return at + quote.length
+  }
+  return -1
+}
+
+/**
+ * Looks through lines for where something ends that may hold strings, which may hold anything, over several lines too.
+ * `marks` finds quotes and what `isEnd` is to be asked about.
+ */
+export function outsideStrings(marks: RegExp, isEnd: (mark: string) => boolean): Begun['endIn'] {
+  let quote: string | undefined
+  return line => {
+    let from = 0
+    for (;;) {
+      if (quote !== undefined) {
+        from = endOfString(line, quote, from)
+        if (from < 0) return undefined
+        quote = undefined
+      }
+      marks.lastIndex = from
+      const [mark] = marks.exec(line) ?? []
+      if (mark === undefined) return undefined
+      from = marks.lastIndex
+      if (QUOTES.includes(mark)) quote = mark
+      else if (isEnd(mark)) return from
+    }
+  }
+}
+
+/** The value of a JSON text. Throws `Malformed` with these words and what is wrong. */
+export function fromJson(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new Malformed(`${what}: ${(error as Error).message}.`)
+  }
+}

@@ -1,0 +1,281 @@
+import fc from 'fast-check'
+import type { Call } from '../../src/syntax/syntax.ts'
+import { SYNTAXES } from '../../src/syntax/syntaxes.ts'
+import { assert, isLong, suite } from '../support/harness.ts'
+import { callsOf, readCut, registry, TOOL_NAMES, textOf } from '../support/syntaxes.ts'
+
+const test = suite('laws of text syntaxes')
+const numRuns = isLong ? 10_000 : 1_000
+
+const SIGN = '\u{1F6E0}\u{FE0F}'
+
+/** What a syntax means something by, and what a reader of lines may stumble on. */
+const MARKS = [
+  ...[
+    SIGN,
+    '\u{1F6E0}',
+    '\u{1F51A}',
+    `${SIGN}\u{1F51A}`,
+    '\u{FE0F}',
+    `${SIGN} none ${SIGN}\u{1F51A}`,
+    `${SIGN} b:`,
+  ],
+  ...['\n', '\r', '\r\n', '\u2028', ' ', '\t', '\\', '"', "'", '"""', "'''", '`', '```', '~~~', '> ', '- '],
+  ...['<tool_call>', '</tool_call>', '<|tool_call_start|>', '<|tool_call_end|>', '<|python_end|>'],
+  ...[
+    '[',
+    ']',
+    '(',
+    ')',
+    '{',
+    '}',
+    ',',
+    ':',
+    '=',
+    '[none()]',
+    'a=',
+    'true',
+    'None',
+    '12',
+    '-0',
+    '1e5',
+    '\\n',
+    '\\u0041',
+  ],
+  ...['x', 'none', 'ü', '\ud83d', '\udee0', '\0', '\u00a0', '__proto__'],
+]
+const hostile = fc.array(fc.constantFrom(...MARKS), { maxLength: 12 }).map(parts => parts.join(''))
+const word = fc.oneof(hostile, fc.string({ unit: 'binary', maxLength: 12 }), fc.constantFrom(...MARKS))
+const value = fc.oneof(
+  { weight: 3, arbitrary: word },
+  {
+    weight: 1,
+    arbitrary: fc
+      .jsonValue({ noUnicodeString: false })
+      .map(one => JSON.parse(JSON.stringify(one)) as unknown),
+  },
+)
+const args = fc.dictionary(
+  fc.oneof(fc.constantFrom('a', 'b', 'c', 'count', 'mode'), fc.stringMatching(/^[a-z_]\w{0,6}$/)),
+  value,
+  {
+    maxKeys: 4,
+    noNullPrototype: true,
+  },
+)
+const call: fc.Arbitrary<Call> = fc.record(
+  { tool: fc.constantFrom(...TOOL_NAMES), args },
+  { noNullPrototype: true },
+)
+const cuts = fc.array(fc.nat(400), { maxLength: 30 })
+/** Lines that no syntax takes for anything. */
+const prose = fc
+  .array(fc.constantFrom('so', 'it', 'is', 'ü', 'b', `${SIGN}s`, 'x)', '\r', '"', "'", '\\'), {
+    minLength: 1,
+    maxLength: 6,
+  })
+  .map(words => `Well, ${words.join(' ')}\n`)
+
+/** The arguments as data: in which order they were written is no part of a call. */
+const same = (one: readonly Call[], other: readonly Call[], said: string) => assert.equal(one, other, said)
+
+for (const syntax of Object.values(SYNTAXES)) {
+  const render = (one: Call) => syntax.renderCall(one, registry)
+  const law = <Ts>(name: string, property: fc.IProperty<Ts>) =>
+    test(`${syntax.name}: ${name}`, () => fc.assert(property, { numRuns }))
+
+  law(
+    'what is rendered parses to the same, whatever its arguments hold, under any cut into pieces',
+    fc.property(call, cuts, (one, at) => {
+      const text = render(one)
+      const pieces = readCut(syntax, text, at)
+      assert.is(pieces.length, 1, text)
+      same(callsOf(pieces), [one], text)
+    }),
+  )
+
+  law(
+    'a call that is cut short never runs, and is told with the place where it begins',
+    fc.property(call, prose, fc.double({ min: 0, max: 1, noNaN: true }), cuts, (one, before, share, at) => {
+      const text = render(one)
+      const cut = text.slice(0, Math.min(text.length - 1, Math.floor(share * text.length)))
+      const pieces = readCut(syntax, before + cut, at)
+      same(callsOf(pieces), [], cut)
+      const [bad, ...others] = pieces.filter(({ type }) => type === 'bad')
+      assert.equal(others, [])
+      // Less than its name is no call yet.
+      if (cut.length > text.indexOf(one.tool) + one.tool.length + 1)
+        assert.equal(bad && 'at' in bad && [bad.at, bad.line], [before.length, 2], cut)
+    }),
+  )
+
+  law(
+    'what is fenced, quoted, or part of a sentence never runs',
+    fc.property(call, fc.constantFrom('', '> ', '- ', '1. ', '      '), (one, within) => {
+      const text = render(one)
+      const ticks = '`'.repeat(3 + Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length)))
+      const tildes = '~'.repeat(3 + Math.max(0, ...[...text.matchAll(/~+/g)].map(([run]) => run.length)))
+      const quoted = (before: string) => text.replaceAll(/^/gm, before)
+      for (const sentence of [
+        `So:\n${within}${ticks}text\n${text}\n${within}${ticks}\nOr not.\n`,
+        `So:\n${within}${tildes}\n${text}\n${within}${tildes}\nOr not.\n`,
+        `As it said:\n${quoted('> ')}\n`,
+        `Write ${text}\n`,
+        `\`${text}\`\n`,
+        `"${text}"\n`,
+      ]) {
+        const pieces = readCut(syntax, sentence)
+        same(callsOf(pieces), [], sentence)
+        assert.is(textOf(pieces), sentence)
+      }
+      assert.equal(callsOf(readCut(syntax, `${text} would do it.\n`)), [], text)
+      // And the fence ends where it ends.
+      const after = readCut(syntax, `${within}${ticks}\n${text}\n${within}${ticks}\n${text}\n`)
+      same(callsOf(after), [one], text)
+    }),
+  )
+
+  law(
+    'a call that quotes calls runs alone, or not at all',
+    fc.property(call, call, (outer, inner) => {
+      const quoting = {
+        tool: 'body',
+        args: { a: 'x', b: `${render(outer)}\n${render(inner)}\n${render(inner)}` },
+      }
+      same(callsOf(readCut(syntax, render(quoting))), [quoting], 'rendered')
+      // As a model writes it that escapes nothing.
+      const raw = {
+        emoji: `${SIGN} body x\n${quoting.args.b}\n${SIGN}\u{1F51A}\n`,
+        hermes: `<tool_call>\n{"name":"body","arguments":{"b":"${quoting.args.b.replaceAll(/["\\]/g, '\\$&')}"}}\n</tool_call>\n`,
+        pythonic: `[body(b="${quoting.args.b.replaceAll(/["\\]/g, '\\$&')}")]\n`,
+      }[syntax.name]
+      const ran = callsOf(readCut(syntax, raw))
+      assert.ok(ran.length === 0 || (ran.length === 1 && ran[0]?.tool === 'body'), JSON.stringify(ran))
+    }),
+  )
+
+  law(
+    'an unknown tool takes no other call with it, and the text before, between and after survives',
+    fc.property(
+      fc.array(fc.tuple(prose, call, fc.boolean()), { minLength: 1, maxLength: 5 }),
+      prose,
+      cuts,
+      (parts, after, at) => {
+        const text = parts.map(
+          ([before, one, known]) => `${before}${render(known ? one : { ...one, tool: 'unknown' })}\n`,
+        )
+        const pieces = readCut(syntax, text.join('') + after, at)
+        same(
+          callsOf(pieces),
+          parts.flatMap(([, one, known]) => (known ? [one] : [])),
+          text.join(''),
+        )
+        assert.is(textOf(pieces), parts.map(([before]) => before).join('') + after)
+        const bad = pieces.flatMap(piece => (piece.type === 'bad' ? [piece.why] : []))
+        assert.equal(
+          bad,
+          parts.flatMap(([, , known]) => (known ? [] : ['There is no tool unknown.'])),
+        )
+      },
+    ),
+  )
+
+  law(
+    'no text makes it throw, none of it is lost, and how it is cut makes no difference',
+    fc.property(
+      fc.array(
+        fc.oneof(
+          word,
+          call.map(one => `\n${render(one)}\n`),
+          prose,
+        ),
+        { maxLength: 12 },
+      ),
+      cuts,
+      (parts, at) => {
+        const text = parts.join('')
+        const whole = readCut(syntax, text)
+        const joined = (pieces: typeof whole) => pieces.filter(({ type }) => type !== 'text')
+        assert.equal(joined(readCut(syntax, text, at)), joined(whole))
+        assert.is(textOf(readCut(syntax, text, at)), textOf(whole))
+        let from = 0
+        for (const piece of whole) {
+          if (piece.type === 'text') {
+            assert.ok(text.indexOf(piece.text, from) >= from)
+            from = text.indexOf(piece.text, from) + piece.text.length
+          } else {
+            assert.is(piece.line, text.slice(0, piece.at).split('\n').length)
+            if (piece.type === 'bad') assert.is(text.slice(piece.at, piece.at + piece.raw.length), piece.raw)
+          }
+        }
+      },
+    ),
+  )
+
+  /** What grows without an end, each as a text of about this length. */
+  const GROWING: Readonly<Record<string, (length: number) => string>> = {
+    'calls in prose': length =>
+      'Well.\n'.repeat(length / 12) +
+      `${render({ tool: 'body', args: { a: 'x', b: 'y\nz' } })}\n`.repeat(length / 60),
+    'calls that are only begun': length =>
+      `${render({ tool: 'one', args: { a: 'y' } }).slice(0, -1)}\n`.repeat(length / 30),
+    'one long text': length =>
+      render({ tool: 'body', args: { a: 'x', b: '\\"\'\u{1F6E0}`'.repeat(length / 8) } }),
+    'many lines in a text': length => render({ tool: 'body', args: { a: 'x', b: '"\n'.repeat(length / 3) } }),
+    'many arguments in a list': length => render({ tool: 'one', args: { a: Array(length >> 2).fill([1]) } }),
+    'marks without an end': length => '<tool_call>"[none(\'"""\\'.repeat(length / 22),
+    'lines of marks': length =>
+      `<tool_call>"\n[none(a="\n${SIGN} one "\n${SIGN}\u{1F51A} \n`.repeat(length / 44),
+    'one line of signs': length => `${SIGN} one ${'\u{1F6E0}'.repeat(length / 4)}${'"\\'.repeat(length / 4)}`,
+    'one line of blanks': length => `${SIGN} one${' '.repeat(length)}x${`\u{1F51A} `.repeat(9)}`,
+    'a line of ticks': length => `${'`'.repeat(length / 2)} ${'~'.repeat(length / 2)}`,
+    'a line of bullets': length => '- '.repeat(length / 2),
+    'one call behind the other': length => render({ tool: 'none', args: {} }).repeat(length / 20),
+  }
+  for (const [what, text] of Object.entries(GROWING))
+    test(`${syntax.name}: four times as much of ${what} is four times the work, in one piece and in many`, () => {
+      const [short, long] = [text(4_000), text(16_000)]
+      for (const step of [Number.POSITIVE_INFINITY, 7]) {
+        const ends = (whole: string) =>
+          step > whole.length ? [] : [...whole].map((_, index) => index * step)
+        const [little, much] = [short, long].map(whole => workOf(() => readCut(syntax, whole, ends(whole))))
+        assert.ok((much ?? 0) <= 4.3 * (little ?? 0) + 200, `${little} and ${much} characters looked at`)
+        assert.ok((much ?? 0) <= 60 * long.length, `${much} characters looked at, of ${long.length}`)
+      }
+    })
+}
+
+/** How many characters are looked at by patterns and searches while this runs: all that a reader does to find anything. */
+function workOf(run: () => unknown): number {
+  const { exec } = RegExp.prototype
+  const { indexOf } = String.prototype
+  let work = 0
+  RegExp.prototype.exec = function (this: RegExp, text: string) {
+    const from = this.global || this.sticky ? this.lastIndex : 0
+    const found = exec.call(this, text)
+    const isBound = this.sticky || this.source.startsWith('^')
+    work +=
+      1 +
+      (found !== null ? found.index + found[0].length - from : isBound ? 1 : Math.max(0, text.length - from))
+    return found
+  }
+  String.prototype.indexOf = function (this: string, sought: string, from = 0) {
+    const found: number = indexOf.call(this, sought, from)
+    work += 1 + (found < 0 ? this.length : found) - from
+    return found
+  }
+  try {
+    run()
+  } finally {
+    RegExp.prototype.exec = exec
+    String.prototype.indexOf = indexOf
+  }
+  return work
+}
+
+test('the work that is counted tells a reader that searches from the beginning again and again', () => {
+  const again = (text: string) => {
+    for (let at = 0; at < text.length; at++) text.slice(0, at).indexOf('\n')
+  }
+  assert.ok(workOf(() => again('x'.repeat(400))) > 10 * workOf(() => again('x'.repeat(100))))
+})

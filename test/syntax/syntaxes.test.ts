@@ -1,0 +1,310 @@
+import { listTools } from '../../src/front/methods.ts'
+import { describe, describeTool, FORMATS } from '../../src/registry/descriptions.ts'
+import { openRegistry } from '../../src/registry/registry.ts'
+import { type Call, SYNTAX_NAMES, type SyntaxName } from '../../src/syntax/syntax.ts'
+import { documentation, parse, SYNTAXES } from '../../src/syntax/syntaxes.ts'
+import { DefinitionError, type Tool } from '../../tools/define.ts'
+import { TOOLS } from '../../tools/index.ts'
+import { assert, suite } from '../support/harness.ts'
+import { filesIn, textOf as textOfFile } from '../support/imports.ts'
+import { callsOf, readCut, registry, textOf } from '../support/syntaxes.ts'
+
+const test = suite('text syntaxes')
+
+const SIGN = '\u{1F6E0}\u{FE0F}'
+const END = `${SIGN}\u{1F51A}`
+
+const one = (args: Call['args'], tool = 'one'): Call => ({ tool, args })
+
+/** Texts as people and models write them, and the calls in them. */
+const WRITTEN: Readonly<Record<SyntaxName, readonly (readonly [text: string, calls: readonly Call[]])[]>> = {
+  emoji: [
+    [`${SIGN} two value1 value2\n${END}`, [one({ a: 'value1', b: 'value2' }, 'two')]],
+    [`${SIGN} body inline\nline1\nline2\n${END}\n`, [one({ a: 'inline', b: 'line1\nline2' }, 'body')]],
+    [`\u{1F6E0} body inline\n\n line\n\n\u{1F6E0}\u{1F51A}`, [one({ a: 'inline', b: '\n line\n' }, 'body')]],
+    [`${SIGN} body hello.py\nprint("Hello")${END}`, [one({ a: 'hello.py', b: 'print("Hello")' }, 'body')]],
+    [`${SIGN} body x\n1\nsay ${END}\n3\n${END}`, [one({ a: 'x', b: `1\nsay ${END}\n3` }, 'body')]],
+    [`${SIGN}  none ${END}\n${SIGN} none\n${END}`, [one({}, 'none'), one({}, 'none')]],
+    [`${SIGN} one a == "b c" ${END}`, [one({ a: 'a == "b c"' })]],
+    [`${SIGN} one x [ 0 ] count=3 ${END}`, [one({ a: 'x [ 0 ]', count: 3 })]],
+    [`${SIGN} one "a b" count=[1,{"c":"d e"}]\r\n${END}\r\n`, [one({ a: 'a b', count: [1, { c: 'd e' }] })]],
+    [`${SIGN} two b=1 a="1" c=x=y ${END}`, [one({ a: '1', b: 1, c: 'x=y' }, 'two')]],
+    [`${SIGN} bodies x\n${SIGN} c:\nC\n${SIGN} b:\n${END}`, [one({ a: 'x', b: '', c: 'C' }, 'bodies')]],
+    [
+      `${SIGN} body x\n${SIGN}\\ one y ${SIGN}\\\u{1F51A}\n${END}`,
+      [one({ a: 'x', b: `${SIGN} one y ${END}` }, 'body')],
+    ],
+  ],
+  hermes: [
+    ['<tool_call>{"name": "none", "arguments": {}}</tool_call>', [one({}, 'none')]],
+    [
+      '<tool_call>\n{"arguments": {"a": "</tool_call>"},\n "name": "one"}\n</tool_call>',
+      [one({ a: '</tool_call>' })],
+    ],
+    [
+      '<tool_call>{"name":"one","arguments":{"a":"\\""}}</tool_call><tool_call>{"name":"none","arguments":{}}</tool_call>',
+      [one({ a: '"' }), one({}, 'none')],
+    ],
+  ],
+  pythonic: [
+    ["[one(a='it\\'s', count=-1.5e3), none()]", [one({ a: "it's", count: -1500 }), one({}, 'none')]],
+    ["[ one( a = 'x' , ) , ]\n", [one({ a: 'x' })]],
+    ['[one(\n  a=\'grep -F "]" log\',\n  count=2,\n)]', [one({ a: 'grep -F "]" log', count: 2 })]],
+    ['[one(a="""say "hi"\n""")]', [one({ a: 'say "hi"\n' })]],
+    ["[one(a='cat > f << EOF\nx\nEOF')]", [one({ a: 'cat > f << EOF\nx\nEOF' })]],
+    ['[one(a="x\ty\nz")]', [one({ a: 'x\ty\nz' })]],
+    [String.raw`[one(a='\x41\u00e9\U0001f600\101\d\\')]`, [one({ a: 'Aé😀A\\d\\' })]],
+    [
+      '[one(a=[True, None, {"b": [1,], "c": {},}], count=false)]',
+      [one({ a: [true, null, { b: [1], c: {} }], count: false })],
+    ],
+    [
+      '<|tool_call_start|>[none(), one(a="<|tool_call_end|>")]<|tool_call_end|>',
+      [one({}, 'none'), one({ a: '<|tool_call_end|>' })],
+    ],
+    ['<|python_start|> [none()] <|python_end|>', [one({}, 'none')]],
+  ],
+}
+
+for (const name of SYNTAX_NAMES)
+  test(`${name}: calls are read as people and models write them`, () => {
+    for (const [text, calls] of WRITTEN[name]) {
+      const pieces = readCut(SYNTAXES[name], text)
+      assert.equal(callsOf(pieces), calls, text)
+      assert.is(pieces.length, calls.length, text)
+    }
+  })
+
+test('pythonic: a text goes on behind the marks of LFM', () => {
+  const pieces = readCut(SYNTAXES.pythonic, '<|tool_call_start|>[none()]<|tool_call_end|>Looking.\nMore.')
+  assert.equal(callsOf(pieces), [one({}, 'none')])
+  assert.is(textOf(pieces), 'Looking.\nMore.')
+})
+
+test('neither many calls in one list nor deep nesting are too much for a reader', () => {
+  assert.is(callsOf(readCut(SYNTAXES.pythonic, `[${'none(), '.repeat(300_000)}]`)).length, 300_000)
+  const deep = '['.repeat(300_000)
+  for (const text of [`[one(a=${deep})]`, `[one(a=${deep}${']'.repeat(300_000)})]`])
+    assert.is(readCut(SYNTAXES.pythonic, text).length, 1)
+  const nested = `${deep}${']'.repeat(300_000)}`
+  assert.is(
+    readCut(SYNTAXES.hermes, `<tool_call>{"name":"one","arguments":{"a":${nested}}}</tool_call>`).length,
+    1,
+  )
+  assert.is(readCut(SYNTAXES.emoji, `${SIGN} one ${nested} ${END}`).length, 1)
+})
+
+/** What was meant as a call and is none, and what is said of it. */
+const MALFORMED: Readonly<Record<SyntaxName, readonly (readonly [text: string, why: RegExp])[]>> = {
+  emoji: [
+    [`${SIGN} none`, /begun and not ended/],
+    [`${SIGN} body x\ntext\n`, /begun and not ended/],
+    [`${SIGN} two a b c ${END}`, /"c" is one word too many/],
+    [`${SIGN} none x ${END}`, /one word too many/],
+    [`${SIGN} body x\nhere\n${SIGN} b:\nand there\n${END}`, /b is given twice/],
+    [`${SIGN} one x count=1 y ${END}`, /"y" is one word too many/],
+    [`${SIGN} one x count=1 count=2 ${END}`, /count is given twice/],
+    [`${SIGN} one "x ${END}`, /quote in the header is not closed/],
+    [`${SIGN} one {x} ${END}`, /\{x\} is no JSON/],
+    [`${SIGN} none\ntext\n${END}`, /No argument of this tool stands below/],
+    [`${SIGN} bodies x\ntext\n${END}`, /begin each argument with a line .* \(b, c\)/],
+    [`${SIGN} body x\n${SIGN} none ${END}\n${END}`, /write \S+\\ there/u],
+    [`${SIGN} one x ${END} y\n${END}`, /stands only in JSON/],
+    [`${SIGN} nine ${END}`, /There is no tool nine\. Did you mean /],
+  ],
+  hermes: [
+    ['<tool_call>', /begun and not ended/],
+    ['<tool_call>\n{"name": "none", "arguments": {}}', /begun and not ended/],
+    ['<tool_call>{"name": "none", "arguments": {}</tool_call>', /It is no JSON/],
+    ['<tool_call>{"name": "one", "arguments": {"a": "x\ny"}}</tool_call>', /It is no JSON/],
+    ['<tool_call>{"name": "none"}</tool_call>', /"arguments", an object/],
+    ['<tool_call>{"name": "one", "arguments": "{}"}</tool_call>', /"arguments", an object/],
+    ['<tool_call>{"name": "none", "arguments": {}, "id": 1}</tool_call>', /"id" is neither/],
+    ['<tool_call>{"name": "none", "arguments": {}}</tool_call> it is', /stands behind it/],
+    ['<tool_call>{"name": "nine", "arguments": {}}</tool_call>', /There is no tool nine/],
+  ],
+  pythonic: [
+    ['[one("x")]', /needs a name/],
+    ['[one(a="x"', /begun and not ended/],
+    ['[one(a="x)]', /begun and not ended/],
+    ['[one(a="x"))]', /stands behind it/],
+    ['[one(a="x"]]', /a is no literal/],
+    ['[one(a=f"x")]', /a is no literal: "f"/],
+    ['[one(a="x" "y")]', /a is no literal/],
+    ['[one(a=1 + 1)]', /is no literal of Python/],
+    ['[one(a=[1,,2])]', /a is no literal/],
+    ['[one(a={1: 2})]', /a is no literal/],
+    ['[one(a=)]', /a is no literal/],
+    ['[one(a=1, a=2)]', /a is given twice/],
+    ['[one(a="\\x4")]', /no escape of Python/],
+    ['[one(a=1) none()]', /"\]" is wanted where "none" stands/],
+    ['[none()] shows it', /stands behind it/],
+    ['<|tool_call_start|>[]<|tool_call_end|>', /needs a name/],
+    ['<|tool_call_start|>none()<|tool_call_end|>', /"\[" is wanted/],
+    ['[nine()]', /There is no tool nine/],
+  ],
+}
+
+for (const name of SYNTAX_NAMES)
+  test(`${name}: what is malformed does not run, and is told with its place and what is wrong`, () => {
+    for (const [text, why] of MALFORMED[name]) {
+      const [said, bad, ...more] = readCut(SYNTAXES[name], `So:\n${text}`)
+      assert.equal(said, { type: 'text', text: 'So:\n' })
+      assert.equal(more, [], text)
+      assert.ok(bad?.type === 'bad' && bad.at === 4 && bad.line === 2 && bad.raw === text, text)
+      assert.match(bad.why, why)
+    }
+  })
+
+test('what only looks like a call is text', () => {
+  const looks = {
+    emoji: [`${SIGN}`, `${SIGN} Fixing it:`, ` ${SIGN} none ${END}`, `${SIGN}none ${END}`, END],
+    hermes: [
+      '<tool_calls>',
+      ' <tool_call>{"name":"none","arguments":{}}</tool_call>',
+      '</tool_call>',
+      '{"name":"none"}',
+    ],
+    pythonic: ['[see(the docs)](url)', '[f(x) for x in y]', 'none()', '[1, 2]', ' [none()]', '[[none()]]'],
+  }
+  for (const name of SYNTAX_NAMES)
+    for (const text of looks[name]) assert.equal(readCut(SYNTAXES[name], text), [{ type: 'text', text }])
+})
+
+test('the message is the text before the first call, or before what was meant as one', () => {
+  const syntax = SYNTAXES.pythonic
+  assert.is(parse('I look.\n[none()]\nAnd then?\n[none()]', { syntax, registry }).message, 'I look.\n')
+  assert.is(parse('I look.\n[one(a=\n', { syntax, registry }).message, 'I look.\n')
+  assert.is(parse('I look.', { syntax, registry }).message, 'I look.')
+})
+
+const all = openRegistry(TOOLS)
+
+test('a transcript with calls in all three syntaxes is read back to the same calls, which people are shown alike', () => {
+  const calls = TOOLS.flatMap(tool => tool.examples.map(({ args }) => ({ tool: tool.name, args })))
+  const transcript = SYNTAX_NAMES.map(name => ({
+    name,
+    text: calls.map(call => `Now ${call.tool}.\n${SYNTAXES[name].renderCall(call, all)}\n`).join(''),
+  }))
+  const shown = transcript.map(({ name, text }) => {
+    const { message, pieces } = parse(text, { syntax: SYNTAXES[name], registry: all })
+    assert.is(message, `Now ${calls[0]?.tool}.\n`)
+    assert.equal(callsOf(pieces), calls)
+    return callsOf(pieces).map(({ tool, args }) => {
+      const { parameters, preview } = all.find(tool) as Tool
+      return preview(parameters.parse(args))
+    })
+  })
+  assert.equal(shown[0], shown[1])
+  assert.equal(shown[0], shown[2])
+})
+
+test('nothing finds out by itself what syntax a text is in', () => {
+  for (const name of SYNTAX_NAMES)
+    for (const other of SYNTAX_NAMES) {
+      const text = `${SYNTAXES[other].renderCall(one({ a: 'x' }), registry)}\n`
+      assert.is(callsOf(readCut(SYNTAXES[name], text)).length, name === other ? 1 : 0)
+      if (name !== other) assert.is(textOf(readCut(SYNTAXES[name], text)), text)
+    }
+})
+
+const shownIn = (name: SyntaxName, tool: string) => listTools(all, { format: `syntax:${name}`, name: tool })
+
+test('imago tools NAME --format syntax:S: types, a usage line and examples, from the tool', () => {
+  const inspect = SYNTAX_NAMES.map(name => shownIn(name, 'inspect'))
+  for (const text of inspect)
+    assert.match(text, '- kernel: string, at most 128 characters, optional. Which kernel.')
+  const [emoji = '', hermes = '', pythonic = ''] = inspect
+  assert.match(
+    emoji,
+    `Usage:\n${SIGN} inspect <expr> package=[package] detail=[detail] kernel=[kernel] patience=[patience] ${END}\n`,
+  )
+  assert.match(emoji, `- the value behind a handle:\n${SIGN} inspect @ab12.3 ${END}`)
+  assert.match(
+    hermes,
+    'Usage:\n<tool_call>\n{"name":"inspect","arguments":{"expr":<expr>,"package":[package],"detail":[detail],',
+  )
+  assert.match(hermes, '<tool_call>\n{"name":"inspect","arguments":{"expr":"next"}}\n</tool_call>')
+  assert.match(
+    pythonic,
+    'Usage:\n[inspect(expr=<expr>, package=[package], detail=[detail], kernel=[kernel], patience=[patience])]\n',
+  )
+  assert.match(pythonic, '[inspect(expr="orders[0].customer")]')
+  assert.match(
+    shownIn('emoji', 'edit_file'),
+    `<path> count=[count]\n${SIGN} old_str:\n<old_str>\n${SIGN} new_str:\n<new_str>\n${END}`,
+  )
+})
+
+test('no file in tools/ knows of a syntax, so that none changes with it', () => {
+  const knowing = filesIn(['tools'], ['.ts']).filter(path =>
+    /\u{1F6E0}|tool_call|emoji|hermes|pythonic|\/syntax\//iu.test(textOfFile(path)),
+  )
+  assert.equal(knowing, [])
+})
+
+test('the documentation of a tool reads back as its examples, in every syntax', () => {
+  for (const name of SYNTAX_NAMES)
+    for (const tool of TOOLS) {
+      const [, examples = ''] = shownIn(name, tool.name).split('\nExamples:\n')
+      const { pieces } = parse(examples, { syntax: SYNTAXES[name], registry: all })
+      assert.equal(
+        callsOf(pieces).map(({ args }) => args),
+        tool.examples.map(({ args }) => args),
+        tool.name,
+      )
+    }
+})
+
+test('imago tools --format syntax:S: the rules once, and each tool of the profile', () => {
+  for (const name of SYNTAX_NAMES) {
+    const text = listTools(all, { format: `syntax:${name}`, profile: 'core' })
+    assert.is(text.split(SYNTAXES[name].rules).length, 2)
+    assert.equal(
+      [...text.matchAll(/^# (\w+)$/gm)].map(([, tool]) => tool),
+      ['list_globals', 'inspect', 'eval_expr'],
+    )
+  }
+})
+
+test('an unknown syntax is refused with the names of the three, and without a name it is the configured one', () => {
+  const three = /syntax:emoji, syntax:hermes, syntax:pythonic\.$/
+  for (const format of ['syntax:yaml', 'syntax:', 'syntax', 'emoji', 'syntax:toString'])
+    assert.throws(() => listTools(all, { format, name: 'inspect' }), three, format)
+  for (const name of SYNTAX_NAMES)
+    assert.is(listTools(all, { format: 'syntax', name: 'inspect' }, name), shownIn(name, 'inspect'))
+  assert.throws(
+    () => listTools(all, { format: 'syntax:emoji', name: 'inspekt' }),
+    /no tool inspekt\. Did you mean inspect/,
+  )
+})
+
+test('placeholders are filled once the syntax has written all, in examples too, and may hide nothing (threat 12)', () => {
+  const body = describeTool({ registry, tool: registry.find('body') as Tool })
+  for (const name of SYNTAX_NAMES) {
+    const written = (what: string) =>
+      documentation([body], { syntax: SYNTAXES[name], registry, facts: { what } })
+    assert.match(written('anything'), 'Takes anything.')
+    assert.not.match(written('anything'), '{{')
+    const { pieces } = parse(written('"x"').split('Examples:\n')[1] ?? '', {
+      syntax: SYNTAXES[name],
+      registry,
+    })
+    // Who fills something in writes it as it is to stand there.
+    assert.is(callsOf(pieces).length, name === 'emoji' ? 1 : 0)
+    for (const what of ['\u001b[2J', '\u202e', '\u{FE0F}'])
+      assert.throws(
+        () => written(what),
+        (error: unknown) => error instanceof DefinitionError,
+      )
+  }
+})
+
+test('that a parameter has several lines changes no other form of documentation', () => {
+  for (const tool of TOOLS.filter(({ multiline }) => multiline.length > 0))
+    for (const format of FORMATS) {
+      const shown = (of: Tool) =>
+        describe({ registry: openRegistry([of]), profile: 'full', format, name: tool.name })
+      assert.equal(shown(tool), shown({ ...tool, multiline: [] }), `${tool.name} as ${format}`)
+    }
+})
