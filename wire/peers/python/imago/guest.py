@@ -124,6 +124,9 @@ class Guest:
             return
         decided()
         if link is not None:
+            # Closed as the daemon came in: `close` has not seen this link.
+            if self not in _guests:
+                link.hang_up()
             try:
                 self.kernel.session.serve(link)
             finally:

@@ -312,6 +312,18 @@ class Plain(PlainCase):
         time.sleep(2)
         self.assertEqual((switches(attached), switches(alone)), before)
 
+    def test_a_program_that_stops_listening_as_a_daemon_comes_in_is_left_by_it(self):
+        closing = (
+            'import imago.kernel\n'
+            'begin = imago.kernel.Session.begin\n'
+            'def close_first(*arguments):\n'
+            '    imago.listen().close()\n'
+            '    return begin(*arguments)\n'
+            'imago.kernel.Session.begin = close_first\n'
+        )
+        link = self.program(closing + PLAIN).attach()
+        self.assertTrue(link.ended.wait(WAIT))
+
     def test_a_second_daemon_is_refused_while_the_first_one_answers(self):
         first = self.link
 
