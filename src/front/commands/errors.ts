@@ -90,7 +90,7 @@ function printFailed(
   return exitOf(envelope)
 }
 
-/** One that comes again has another number; a program that was started again counts anew. */
+/** One that comes again does so at another time, and a program that was started again counts anew. */
 const keyOf = ({ number, at }: ErrorSummary) => `${number} ${at}`
 
 /** `#3  2026-11-23 13:22:05  request GET /orders/  KeyError: 'tea'  (12 times)` */
