@@ -20,6 +20,11 @@ def sell(item):
         total(item, 3)
     except KeyError:
         pass
+
+import sys
+open('rates.py', 'w').write('RATES = [7, 11]\\n')
+sys.path.insert(0, os.getcwd())
+__import__('rates')
 `
 
 let rig: Rig
@@ -56,6 +61,21 @@ for (const [what, code, expected] of EVALUATED)
     assert.equal([ran.code, ran.stdout], [expected.code, expected.stdout], ran.stderr)
     if (expected.stderr !== undefined) assert.match(ran.stderr, expected.stderr)
   })
+
+test('what a module that is loaded has is named as it can be looked at, and what code has to import first is said', async () => {
+  assert.match(
+    (await rig.imago(['inspect', 'RATES[1]'])).stderr,
+    /Nothing is called `RATES`\. Nearest: rates\.RATES\b/,
+  )
+  assert.match((await rig.imago(['inspect', 'rates.RATES[1]'])).stdout, '11')
+  const ran = await rig.imago(['eval', 'rates.RATES[1]'])
+  assert.is(ran.code, 1)
+  assert.match(
+    ran.stderr,
+    /NameError: .*\nThe module rates is loaded, .*code needs `import rates` first, inspect does not\n$/,
+  )
+  assert.is((await rig.imago(['eval', 'import rates; rates.RATES[1]'])).stdout, '11\n')
+})
 
 test('imago eval - reads the code from standard input, and leaves nothing of it suspended', async () => {
   const ran = await rig.imago(['eval', '-'], { input: 'x = 20\nfor i in range(2):\n    x += 1\n\nx * 2\n' })

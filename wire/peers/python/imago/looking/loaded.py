@@ -114,6 +114,17 @@ def nearest_modules(name):
     return list(near)[:NEAREST_MAX_NAMES]
 
 
+def called_so(name):
+    """Dotted names in the program's own loaded modules whose last part is `name`, in those that define it."""
+    imports = Imports()
+    for module, _, namespace in modules():
+        value = stored(namespace, name)
+        if value is ABSENT or is_imago(module) or is_library(module, namespace):
+            continue
+        if not imports.has(value, name, module):
+            yield f"{module}.{name}"
+
+
 def elsewhere(name):
     """Dotted names in loaded modules whose last part is like `name`, each with whether a library has it."""
     until = monotonic() + _ELSEWHERE_SECONDS
