@@ -425,6 +425,7 @@ class OpenKernels implements Kernels {
   #unheardOf(name: string, root: string): KernelError {
     const listening = this.#attachments.joinable(root).map(fullName)
     return unheardOf(name, {
+      root,
       kernels: this.#in(root).map(one => one.name),
       listening,
       searched: this.#searched,
