@@ -5,6 +5,7 @@ import { assert, suite } from '../support/harness.ts'
 import { startProgram } from '../support/program.ts'
 import { openRig, type Rig, until } from '../support/rig.ts'
 import { openShop, type Shop } from '../support/shop.ts'
+import { openTerminal } from '../support/terminal.ts'
 
 /** `imago errors`, and what a model is told, of a real program that fails while it runs. */
 const test = suite('errors of a program', { limitMs: 60_000 })
@@ -97,6 +98,21 @@ test('each error is a line with number, time, where, what and how often, oldest 
       [1, "KeyError: 'cake'"],
       [2, "KeyError: 'pie'"],
     ],
+  )
+})
+
+test('at a terminal the list says how to see one of them', async () => {
+  const { code, text } = await openTerminal(rig)(['errors'], [])
+  assert.is(code, 0)
+  assert.match(text, /#1 .*\r?\n#2 .*\r?\nimago errors N shows one with its values\r?\n$/)
+})
+
+test('in a folder where no program listens it says so, and what to do', async () => {
+  const { code, stderr } = await rig.imago(['errors'], { cwd: '/' })
+  assert.is(code, 4)
+  assert.match(
+    stderr,
+    '\nYou are in /. Go to the folder of your program, or start it with: imago run -- COMMAND',
   )
 })
 
