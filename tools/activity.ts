@@ -148,7 +148,7 @@ function noSuchError(number: number, errors: readonly ProgramError[]): Failed {
   return failed('not_found', {
     message: `The program has no error number ${number}. Known: ${known.length === 0 ? 'none' : known.join(', ')}.`,
     details: { what: String(number), nearest: known.map(String) },
-    next: 'get_last_error without arguments lists them.',
+    next: 'get_last_error without arguments lists them; at a terminal: imago errors',
   })
 }
 

@@ -199,6 +199,7 @@ function thrown(
       ...(suspension !== undefined && {
         suspension: suspendedDetails(suspension, { restarts: exception.restarts, held }),
       }),
+      ...(mended !== undefined && { mend: mended }),
       ...diagnosed(diagnostics),
       ...text,
       elapsed_ms,

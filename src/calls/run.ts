@@ -164,6 +164,7 @@ export interface RunOptions {
     | 'rootsOf'
     | 'attachable'
     | 'besides'
+    | 'lastingIn'
     | 'project'
     | 'choose'
     | 'mayBeLoading'

@@ -179,15 +179,26 @@ export function help(command?: Command): string {
   return command === undefined ? overview() : details(command)
 }
 
+/** A line of each command: what it takes, and what else it does, its own help tells. */
 function overview(): string {
-  const rows = COMMANDS.map(command => [invocation(command), command.summary] as const)
+  const width = Math.max(...COMMANDS.map(({ name }) => name.length))
+  // The one without a name has no help of its own.
+  const inShort = ({ name, summary }: Command) => (name === '' ? summary : summary.split(/;| \(/)[0])
+  const rows = COMMANDS.map(command => [command.name.padEnd(width), inShort(command)] as const)
   return `An agent that lives inside a running program.
 
-${rows.map(([line, summary]) => `  ${line}\n      ${summary}`).join('\n')}
+Start your program with: imago run -- COMMAND. Then, in its folder:
 
-imago COMMAND --help tells a command's options.
+  imago errors   what went wrong in it
+  imago threads  where it stands now
+  imago watch    what an agent wants to do, for you to allow or deny
 
-Exit codes: 0 done, 1 failed (also tests, and source that does not compile), 2 usage, 3 denied, 4 no such kernel, 5 still running (the job is named).
+All commands (imago COMMAND --help tells all about one):
+
+${rows.map(([name, summary]) => `  imago ${name}  ${summary}`).join('\n')}
+
+Exit codes: 0 done, 1 failed (also tests, and source that does not compile), 2 usage, 3 denied,
+4 no such kernel, 5 still running (the job is named).
 `
 }
 

@@ -119,11 +119,13 @@ export function printNotice(printer: Printer, envelope: Envelope): void {
   if (typeof notice === 'string') printer.err(`${notice}\n`)
 }
 
-/** The language's own report, where there is one; it says more than our sentence does. */
+/** The language's own report, where there is one, and what mends it: they say more than our sentence does. */
 export function printFailure(printer: Printer, { error }: FailedEnvelope): void {
   const report = fieldOf(error.details.exception, 'traceback')
   if (typeof report === 'string' && report !== '') {
     printer.err(report.endsWith('\n') ? report : `${report}\n`)
+    const { mend } = error.details
+    if (typeof mend === 'string') printer.err(`${mend}\n`)
     if (error.code === 'exception') return
   }
   printer.err(`${error.code}: ${error.message}\n${error.next === null ? '' : `${error.next}\n`}`)

@@ -134,9 +134,7 @@ function unknown(
   const names = [...new Set(read.map(one => handleOf(one, read)))]
   const like = nearest(wanted, [...new Set([...read.map(({ name }) => name), ...names])])
   const passed = skipped.map(({ file, reason }) => ` ${file} ${reason}, and is not looked at.`).join('')
-  const how =
-    'Start it with: imago run -- COMMAND   or put into it: import imago; imago.listen()   ' +
-    'For a Lisp with Swank: imago attach swank://4005'
+  const how = `To have it listen, ${HAVE_IT_LISTEN}   For a Lisp with Swank: imago attach swank://4005`
   const deaf = !isElsewhere && /^\d+$/.test(wanted) && programs.lives(Number(wanted))
   const there = names.length > 0 ? ` There are: ${names.join(', ')}.` : deaf ? '' : ' None has, at present.'
   const missing = deaf
@@ -266,6 +264,10 @@ const MAKE_SECRET = [
   'chmod 600 ~/.slime-secret',
   'head -c 32 /dev/urandom | base64 > ~/.slime-secret',
 ].join('\n')
+
+/** What a person does with a program that does not listen: the end of a sentence, which commands follow. */
+export const HAVE_IT_LISTEN =
+  'start it with: imago run -- COMMAND   or add this line to it: import imago; imago.listen()'
 
 /** What listens again, and how it goes on doing so. */
 export const LISTEN = '(swank:create-server :dont-close t)'

@@ -5,7 +5,16 @@ import { isFile, isFolder } from '../files/roots.ts'
 import { nearest } from '../text/nearest.ts'
 import type { Attachment } from './attachment-store.ts'
 import { KernelError } from './kernel-error.ts'
-import { explainedSwank, fullName, groupOf, isFar, isSwank, LISTEN, type Target } from './programs.ts'
+import {
+  explainedSwank,
+  fullName,
+  groupOf,
+  HAVE_IT_LISTEN,
+  isFar,
+  isSwank,
+  LISTEN,
+  type Target,
+} from './programs.ts'
 import type { KernelRow } from './rows.ts'
 
 /** What whoever wants a kernel is told in place of it. Each says why, and what can be done. */
@@ -36,7 +45,9 @@ export function unheardOf(
     kernels,
     listening,
     searched,
+    root,
   }: {
+    readonly root: string
     readonly kernels: readonly string[]
     readonly listening: readonly string[]
     readonly searched: string
@@ -47,7 +58,7 @@ export function unheardOf(
   const there = known.length === 0 ? 'None of this project has.' : `There are: ${known.join(', ')}.`
   return new KernelError('no_such_kernel', {
     message: `No program has announced itself as ${JSON.stringify(name)} (looked in ${searched}). ${there}`,
-    next: like[0] === undefined ? HAVE_IT_LISTEN : `Did you mean ${like.join(', ')}?`,
+    next: like[0] === undefined ? waysFrom(root) : `Did you mean ${like.join(', ')}?`,
     details: { reason: 'not_announced', kernels, announced: listening, nearest: like },
   })
 }
@@ -97,14 +108,14 @@ export function noneLives(
         : `The image of ${name} has ended: ${how.replace(/\.$/, '')}.`
   return new KernelError('no_such_kernel', {
     message: `${missing} None was started: there would be nothing to see in it.${besides}`,
-    next: likely === undefined ? HAVE_IT_LISTEN : `Name one, as in {"kernel": "${likely.name}"}`,
+    next: likely === undefined ? waysFrom(root) : `Name one, as in {"kernel": "${likely.name}"}`,
     details: { reason: 'none_lives', kernels, nearest: [] },
   })
 }
 
-/** The ways in which a program comes to listen, for a person. */
-const HAVE_IT_LISTEN =
-  'A person starts the program with: imago run -- COMMAND   or puts into it: import imago; imago.listen()   ' +
+/** The ways to a program from a folder where none listens. */
+const waysFrom = (root: string): string =>
+  `You are in ${root}. Go to the folder of your program, or ${HAVE_IT_LISTEN}   ` +
   'Code to run without a program, such as eval_expr, starts an empty image.'
 
 /** What stands for all that live under that name. */

@@ -478,7 +478,7 @@ class FilePolicy {
     const accepted = { acceptance: { how: 'first_sight' as const, by: null, at: now() }, rules }
     // A project that says nothing can only tighten later, which needs no record.
     if (place.type === 'user' || rules.length > 0)
-      this.#keep(accepted, { records, text, what: 'accepted at first sight' })
+      this.#keep(accepted, { records, text, what: isAbsent(text) ? NO_FILE : 'accepted at first sight' })
     return { type: 'accepted', accepted }
   }
 
@@ -496,6 +496,10 @@ class FilePolicy {
     this.#options.changed({ file: this.#options.place.file, sha256: sha256 ?? '', what })
   }
 }
+
+const isAbsent = ({ sha256, problem }: PolicyText) => sha256 === null && problem === undefined
+
+const NO_FILE = 'no policy file, so that the defaults hold'
 
 const ACCEPT_AGAIN = 'imago policy accept shows what stands in the file now, and a person accepts it anew.'
 

@@ -1,6 +1,6 @@
 import type { Level, Profile } from '../../tools/contract.ts'
 import { checkDescription, type Tool } from '../../tools/define.ts'
-import type { JsonSchema, Registry } from './registry.ts'
+import { type JsonSchema, RESERVED_PARAMETERS, type Registry } from './registry.ts'
 
 /** `text` is for people, `json` is Imago's own, and the others are what each provider takes as its `tools`. */
 export const FORMATS = ['text', 'json', 'openai', 'anthropic', 'gemini', 'mcp'] as const
@@ -198,12 +198,10 @@ const WIDTH = 96
 function usageList(tools: readonly Described[]): string {
   return tools
     .flatMap(({ tool, description, schema }) => [
-      `${signature(tool.name, schema)}  ${tool.level}`,
+      `${signature(tool.name, withoutReserved(schema))}  ${tool.level}`,
       ...wrapped(firstSentence(description), '    '),
-      '',
     ])
     .join('\n')
-    .trimEnd()
 }
 
 /** The older names of a tool, each with what it says of the arguments. */
@@ -294,6 +292,13 @@ function typeWord({ type, items }: JsonSchema): string {
 }
 
 /** `inspect <expr> [kernel]` */
+/** What every tool takes that is about a kernel is said once, and not of each. */
+function withoutReserved({ properties, ...schema }: JsonSchema): JsonSchema {
+  const own = Object.entries((properties ?? {}) as Record<string, JsonSchema>)
+  const left = own.filter(([name]) => !Object.hasOwn(RESERVED_PARAMETERS.shape, name))
+  return { ...schema, properties: Object.fromEntries(left) }
+}
+
 function signature(name: string, schema: JsonSchema): string {
   const words = parameters(schema).map(one => (one.required ? `<${one.name}>` : `[${one.name}]`))
   return [name, ...words].join(' ')

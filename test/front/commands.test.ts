@@ -171,6 +171,15 @@ for (const [what, args, says] of [
 
 test('every command is in the help, has a help of its own, and has code', async () => {
   const { stdout } = await rig.imago(['--help'])
+  assert.match(
+    stdout,
+    /^.*\n\nStart your program with: .*\n\n {2}imago errors .*\n {2}imago threads .*\n {2}imago watch /,
+  )
+  assert.ok(stdout.split('\n').length < 50, stdout)
+  assert.match(
+    (await rig.imago(['tools'])).stdout,
+    /^Start with these; .*\n {2}get_last_error [\s\S]*\n\nkernels {2}safe\n/,
+  )
   for (const command of COMMANDS) {
     assert.match(stdout, `imago ${command.name}`.trim())
     if (command.name !== 'mcp') assert.type(await command.load(), 'function')

@@ -56,7 +56,10 @@ test('on a machine that is well, it says what answers and how fast, names what i
   assert.match(stdout, 'Common Lisp was not looked at: imago doctor lisp, or imago doctor --all.')
   assert.match(stdout, /ok {2}a kernel +starts in .*; round trip [\d.]+ ms/)
   assert.match(stdout, /ok {2}project +CPython .*, ready; round trip [\d.]+ ms/)
-  assert.match(stdout, /no entry for claude-code, .*; it would give .*\n.*do: imago install CLIENT/)
+  assert.match(
+    stdout,
+    /no entry for claude-code, .*; with it, the model of that client sees the running program\n.*do: imago install CLIENT/,
+  )
   assert.match(stdout, 'Everything that Imago needs works.')
   const { kernels } = JSON.parse(imago('kernels', '--json').stdout).result
   assert.equal(

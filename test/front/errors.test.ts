@@ -5,6 +5,7 @@ import { assert, suite } from '../support/harness.ts'
 import { startProgram } from '../support/program.ts'
 import { openRig, type Rig, until } from '../support/rig.ts'
 import { openShop, type Shop } from '../support/shop.ts'
+import { openTerminal } from '../support/terminal.ts'
 
 /** `imago errors`, and what a model is told, of a real program that fails while it runs. */
 const test = suite('errors of a program', { limitMs: 60_000 })
@@ -86,7 +87,7 @@ test('each error is a line with number, time, where, what and how often, oldest 
   assert.match(
     stdout,
     new RegExp(
-      `^#1 {2}${TIME} {2}thread till {2}KeyError: 'cake'\n#3 {2}${TIME} {2}thread orders {2}KeyError: 'pie' {2}\\(2 times\\)\n$`,
+      `^#1 {2}${TIME} {2}thread till {2}KeyError: 'cake'\n#2 {2}${TIME} {2}thread orders {2}KeyError: 'pie' {2}\\(2 times\\)\n$`,
     ),
   )
   const envelope = onlyEnvelope(await rig.imago(['errors', '--json']))
@@ -95,14 +96,29 @@ test('each error is a line with number, time, where, what and how often, oldest 
     errors.map(({ number, what }) => [number, what]),
     [
       [1, "KeyError: 'cake'"],
-      [3, "KeyError: 'pie'"],
+      [2, "KeyError: 'pie'"],
     ],
+  )
+})
+
+test('at a terminal the list says how to see one of them', async () => {
+  const { code, text } = await openTerminal(rig)(['errors'], [])
+  assert.is(code, 0)
+  assert.match(text, /#1 .*\r?\n#2 .*\r?\nimago errors N shows one with its values\r?\n$/)
+})
+
+test('in a folder where no program listens it says so, and what to do', async () => {
+  const { code, stderr } = await rig.imago(['errors'], { cwd: '/' })
+  assert.is(code, 4)
+  assert.match(
+    stderr,
+    '\nYou are in /. Go to the folder of your program, or start it with: imago run -- COMMAND',
   )
 })
 
 test('get_last_error has the error of the program with the locals of its frames, and not what the caller did wrong', async () => {
   const { stdout } = await rig.imago(['call', 'get_last_error'])
-  assert.match(stdout, /error 3 of the program, thread orders: logged at .*, with "could not sell %s"/)
+  assert.match(stdout, /error 2 of the program, thread orders: logged at .*, with "could not sell %s"/)
   assert.match(stdout, /in price\n.*\n +item = 'pie'/)
   assert.match(stdout, /evaluated since, and failed: KeyError: 1 \(imago call/)
 })
@@ -120,21 +136,31 @@ test('a number shows that error whole, with its traceback and locals and without
   assert.is(program.number, 1)
 })
 
+test('an error that comes again answers to the number that it had', async () => {
+  await shop.order('cake pie pie pie')
+  await until(async () => (await rig.imago(['errors'])).stdout.includes('(3 times)'), 'the third pie')
+  assert.match(
+    (await rig.imago(['errors', '2'])).stdout,
+    /error 2 of the program, thread orders: .*3 times since/,
+  )
+})
+
 test('a number that there is not ends it with 1 and names those that there are; what is no number is misuse', async () => {
   const unknown = await rig.imago(['errors', '99'])
   assert.is(unknown.code, 1)
-  assert.match(unknown.stderr, 'The program has no error number 99. Known: 3, 1.')
+  assert.match(unknown.stderr, 'The program has no error number 99. Known: 2, 1.')
+  assert.match(unknown.stderr, 'at a terminal: imago errors\n')
   for (const wrong of [['tea'], ['0'], ['-1'], ['1', '--follow'], ['1', '2']])
     assert.is((await rig.imago(['errors', ...wrong])).code, 2, wrong.join(' '))
 })
 
 test('--follow tells what is there and then what comes, until Ctrl-C, and --json a line of each', async () => {
   const [plain, json] = [rig.begin(['errors', '--follow']), rig.begin(['errors', '--follow', '--json'])]
-  await plain.says(/#1 .*\n#3 .*\n/)
-  await json.says(/"number":1,.*\n.*"number":3,.*\n/)
-  await shop.order('cake pie pie cake')
-  await plain.says(/\n#4 .*thread till {2}KeyError: 'cake' {2}\(2 times\)\n/)
-  await json.says(/\n\{"number":4,.*"times":2.*\}\n/)
+  await plain.says(/#1 .*\n#2 .*\n/)
+  await json.says(/"number":1,.*\n.*"number":2,.*\n/)
+  await shop.order('cake pie pie pie cake')
+  await plain.says(/\n#1 .*thread till {2}KeyError: 'cake' {2}\(2 times\)\n/)
+  await json.says(/\n\{"number":1,.*"times":2.*\}\n/)
   for (const one of [plain, json]) one.child.kill('SIGINT')
   assert.equal([(await plain.ended).code, (await json.ended).code], [0, 0])
 })
@@ -184,7 +210,7 @@ test('detaching puts the hooks of the program back, and attaching notes errors a
   const before = (await rig.imago(['errors', '--kernel', 'shop'])).stdout
   await rig.imago(['detach', 'shop'])
   assert.is(await hooksAreTheirOwn(), '[True, True]')
-  await shop.order('cake pie pie cake bread')
+  await shop.order('cake pie pie pie cake bread')
   await rig.imago(['attach', 'shop'])
   assert.is(await hooksAreTheirOwn(), '[False, False]')
   assert.is((await rig.imago(['errors', '--kernel', 'shop'])).stdout, before)

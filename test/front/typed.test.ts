@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { onlyEnvelope } from '../support/envelopes.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openRig, type Rig, until } from '../support/rig.ts'
@@ -20,13 +22,18 @@ def sell(item):
         total(item, 3)
     except KeyError:
         pass
+
+import sys
+open('rates.py', 'w').write('RATES = [7, 11]\\n\\ndef rate(at):\\n    return RATES[at]\\n')
+sys.path.insert(0, os.getcwd())
+__import__('rates')
 `
 
 let rig: Rig
 let shop: Shop
 
 test.before(async () => {
-  rig = openRig()
+  rig = openRig({ policy: '[[rule]]\ndecision = "allow"\ntool = "edit_file"\nlevel = "dangerous"\n' })
   shop = await openShop(rig, SHOP)
 })
 test.after(async () => {
@@ -56,6 +63,40 @@ for (const [what, code, expected] of EVALUATED)
     assert.equal([ran.code, ran.stdout], [expected.code, expected.stdout], ran.stderr)
     if (expected.stderr !== undefined) assert.match(ran.stderr, expected.stderr)
   })
+
+test('what a module that is loaded has is named as it can be looked at, and what code has to import first is said', async () => {
+  assert.match(
+    (await rig.imago(['inspect', 'RATES[1]'])).stderr,
+    /Nothing is called `RATES`\. Nearest: rates\.RATES\b/,
+  )
+  assert.match((await rig.imago(['inspect', 'rates.RATES[1]'])).stdout, '11')
+  const ran = await rig.imago(['eval', 'rates.RATES[1]'])
+  assert.is(ran.code, 1)
+  assert.match(
+    ran.stderr,
+    /NameError: .*\nThe module rates is loaded, .*code needs `import rates` first, inspect does not\n$/,
+  )
+  assert.is((await rig.imago(['eval', 'import rates; rates.RATES[1]'])).stdout, '11\n')
+})
+
+test('an edit of a file that the program has loaded says that it runs the old text, and what has it run the new', async () => {
+  const edit = (from: string, to: string) =>
+    rig.imago(['call', 'edit_file', 'path=rates.py', `old_str=${from}`, `new_str=${to}`])
+  const inside = await edit('RATES[at]', 'RATES[at] * 2')
+  assert.match(
+    inside.stdout,
+    /shop still runs the old text of rates\.py\. To have it run the new one: (load_file .*)\n/,
+  )
+  const [, call = ''] = /load_file (\{.*\})/.exec(inside.stdout) ?? []
+  assert.equal(JSON.parse(call), { path: 'rates.py', names: ['rate'] })
+  assert.is((await rig.imago(['call', 'load_file', call])).code, 0)
+  assert.is((await rig.imago(['eval', 'import rates; rates.rate(1)'])).stdout, '22\n')
+  assert.match((await edit('[7, 11]', '[7, 13]')).stdout, 'the new one: load_file {"path":"rates.py"}\n')
+  writeFileSync(join(rig.project, 'other.py'), 'rate = 1\n')
+  const other = await rig.imago(['call', 'edit_file', 'path=other.py', 'old_str=1', 'new_str=2'])
+  assert.is(other.code, 0)
+  assert.not.match(other.stdout, 'old text')
+})
 
 test('imago eval - reads the code from standard input, and leaves nothing of it suspended', async () => {
   const ran = await rig.imago(['eval', '-'], { input: 'x = 20\nfor i in range(2):\n    x += 1\n\nx * 2\n' })

@@ -349,7 +349,10 @@ test('looking starts no image, says where it looked, and what a person does', as
   const error = await refusal(kernels.resolve(here({ onlyLiving: true })))
   assert.equal([error.code, error.details.reason], ['no_such_kernel', 'none_lives'])
   assert.match(error.message, 'looked in /run/programs')
-  assert.match(error.next ?? '', 'imago run -- COMMAND')
+  assert.match(
+    error.next ?? '',
+    /^You are in \/.*\. Go to the folder of your program, or start it with: imago run -- COMMAND {3}or add this line to it: import imago; imago\.listen\(\) /,
+  )
   assert.is(launcher.requests.length, 0)
   assert.equal(kernels.list(), [])
 })

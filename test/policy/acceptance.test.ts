@@ -86,8 +86,12 @@ test('what stands in the files at their first sight is accepted, and a record sa
   )
 })
 
-test('that no file was there is a first sight too: one that allows later waits', () => {
+test('that no file was there is a first sight too, and told as one: one that allows later waits', () => {
   const policy = open()
+  assert.equal(
+    changes.map(({ what }) => what),
+    ['no policy file, so that the defaults hold'],
+  )
   writeFileSync(userFile(), ALLOW)
   assert.is(decisions(policy), 'ask allow')
   assert.is(decisions(open()), 'ask allow')

@@ -95,10 +95,11 @@ test('seed 2, case 10: an exception is a failure that keeps its output, frames a
 })
 
 test('what the image knows that mends an error is said before how to look at it', async () => {
-  const next = 'The module shop.prices is loaded, and not imported here: import shop.prices'
+  const next = 'The module shop.prices is loaded'
   const raised = ending({ type: 'raised', exception: RAISED, elapsed_ms: 1, next })
   const error = errorOf(await run(evalExpr, { expr: 'shop.prices.PRICES' }, raised))
   assert.ok(error.next?.startsWith(next), error.next ?? 'nothing')
+  assert.is(error.details.mend, next)
 })
 
 test('where the implementation has raised, the place and the locals are those of the program', async () => {

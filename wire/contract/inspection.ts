@@ -255,14 +255,12 @@ export type LastError = Of<typeof lastError>
 
 export const programErrorsQuery = z.object({
   count,
-  /** Only errors before this number. */
-  before: count.exactOptional(),
 })
 export type ProgramErrorsQuery = Of<typeof programErrorsQuery>
 
 /** An error that the program had by itself, as it was when it last came. */
 export const programError = z.object({
-  /** Larger for newer ones; another one each time it comes. */
+  /** From 1, as they came first; one that comes again keeps it. */
   number: count,
   /**
    * No code caught it; it was logged with its exception; a request of a web framework failed with it; or it waits in a

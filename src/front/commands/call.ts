@@ -301,6 +301,14 @@ export async function undo(input: CommandInput): Promise<ExitCode> {
   )
 }
 
+const START = `Start with these; imago tools NAME tells all about one.
+  get_last_error  what went wrong in the program (imago errors)
+  threads         where it stands now (imago threads)
+  inspect         what a value is (imago inspect EXPR)
+Whatever is about a program also takes kernel=NAME.
+
+`
+
 /** `imago tools`: what the registry says of its tools, in the form that was asked for. */
 export async function tools({ operands: [name], options, printer }: CommandInput): Promise<ExitCode> {
   const profile = PROFILES.find(known => known === options.profile)
@@ -318,6 +326,7 @@ export async function tools({ operands: [name], options, printer }: CommandInput
     ...(options.format === undefined ? {} : { format: options.format }),
     ...(name === undefined ? {} : { name }),
   })
-  printer.out(text.endsWith('\n') ? text : `${text}\n`)
+  const isWhole = name === undefined && profile === undefined && (options.format ?? 'text') === 'text'
+  printer.out(`${isWhole ? START : ''}${text.trimEnd()}\n`)
   return EXIT.done
 }

@@ -77,12 +77,12 @@ const anotherImago = (version: string, executable: string): Check => ({
 const OPTIONAL = [
   {
     name: 'msgpack',
-    gives: 'a more compact link to large results',
+    gives: 'the link to large results is more compact',
     install: 'msgpack',
   },
   {
     name: 'imago-agent',
-    gives: '`import imago; imago.listen()` in programs that this interpreter runs, and `%load_ext imago`',
+    gives: 'programs that this interpreter runs can `import imago; imago.listen()` and `%load_ext imago`',
     install: '"$(imago runtime python)"',
   },
 ] as const
@@ -125,7 +125,7 @@ export async function checkLisp(client: DaemonClient, { name, title }: Language)
 const NO_LISP: Omit<Check, 'name'> = {
   state: 'missing',
   found: 'no SBCL or ECL on the PATH',
-  gives: '`imago start lisp`; your own image needs none of it: imago attach swank://4005',
+  gives: '`imago start lisp` works; your own image needs none of it: imago attach swank://4005',
   fix: 'install SBCL and Swank (Debian: apt install sbcl cl-swank), or name one as kernels.lisp in config.toml',
 }
 

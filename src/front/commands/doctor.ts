@@ -138,7 +138,7 @@ function showAreas(areas: readonly Area[], languages: readonly Language[]): stri
 
 function showCheck({ name, state, found, gives, fix }: Check, width: number): string[] {
   const margin = ' '.repeat(width + 7)
-  const what = gives === undefined ? found : `${found}; it would give ${gives}`
+  const what = gives === undefined ? found : `${found}; with it, ${gives}`
   return [
     `  ${MARK[state]}  ${name.padEnd(width)} ${what}`,
     ...(fix === undefined ? [] : [`${margin}do: ${fix}`]),
@@ -208,7 +208,7 @@ function checkProgram(env: Where['env']): Area {
           name: 'on the PATH',
           state: 'missing',
           found: 'no',
-          gives: '`imago` in every shell and in MCP clients',
+          gives: '`imago` is found by every shell and by MCP clients',
           fix: `npm link   (in ${PACKAGE_ROOT})`,
         }
       : realpathSync(found) === realpathSync(PROGRAM)

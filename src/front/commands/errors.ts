@@ -13,6 +13,8 @@ import { exitOf, print, printEnvelope, printError } from '../print.ts'
 /** How often `--follow` asks, in milliseconds. */
 const AGAIN_MS = 1_000
 
+const SHOWS_ONE = 'imago errors N shows one with its values'
+
 const NONE = 'No error of the program has been noted.'
 
 /**
@@ -31,8 +33,10 @@ export async function errors(input: CommandInput): Promise<ExitCode> {
   if (!envelope.ok) return printFailed(input, envelope)
   if (number !== undefined) return printOne(input, envelope.result)
   const found = errorSummaries(envelope.result).toReversed()
-  const text = found.length === 0 ? NONE : found.map(errorLine).join('\n')
-  return print(input, { result: { errors: found }, text })
+  const lines = found.length === 0 ? [NONE] : found.map(errorLine)
+  // A script reads lines of errors.
+  const more = found.length > 0 && process.stdout.isTTY ? [SHOWS_ONE] : []
+  return print(input, { result: { errors: found }, text: [...lines, ...more].join('\n') })
 }
 
 /** `3`, or `#3` as the list has it. */
@@ -90,7 +94,7 @@ function printFailed(
   return exitOf(envelope)
 }
 
-/** One that comes again has another number; a program that was started again counts anew. */
+/** One that comes again does so at another time, and a program that was started again counts anew. */
 const keyOf = ({ number, at }: ErrorSummary) => `${number} ${at}`
 
 /** `#3  2026-11-23 13:22:05  request GET /orders/  KeyError: 'tea'  (12 times)` */

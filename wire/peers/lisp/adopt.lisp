@@ -146,9 +146,8 @@ its owner was told it by EVENT, or what is stored."
                   found)))))
     (mapcar #'cdr (sort found #'> :key #'car))))
 
-(define-call "errors" (count before)
-  (let ((trees (remove-if (lambda (tree) (and before (>= (part tree "number") before)))
-                          (waiting-error-trees))))
+(define-call "errors" (count)
+  (let ((trees (waiting-error-trees)))
     (found (object "errors" (array-of (subseq trees 0 (min (length trees) (or count 20))))
                    "total" *waiting-count*
                    "watched" t

@@ -358,7 +358,7 @@ def _unwatched(_):
     """Where nobody has asked to be told."""
 
 
-_IMPORT = 'The module %s is loaded, and not imported here: import %s'
+_IMPORT = 'The module %s is loaded, and not imported here: code needs `import %s` first, inspect does not'
 _NOT_DEFINED = re.compile(r"name '(\w+)' is not defined")
 
 

@@ -91,11 +91,9 @@ class ProgramErrors:
         _hooks.tell(error, 'uncaught')
 
     def page(self, query):
-        """The newest ``count``, newest first, or those before number ``before``; and how many there were in all."""
-        before = query.get('before')
+        """The newest ``count``, newest first, and how many there were in all."""
         kept, total = list(self._kept.values()), self._total
-        wanted = [one.shown() for one in reversed(kept) if before is None or one.number < before]
-        return {'errors': wanted[: query['count']], 'total': total}
+        return {'errors': [one.shown() for one in reversed(kept)][: query['count']], 'total': total}
 
     def ends_with(self, error):
         """No code of the program catches it in the main thread, so that the process is about to end."""
@@ -118,9 +116,11 @@ class ProgramErrors:
             kept = dict(self._kept)
             if not _uncount_cause(kept, error):
                 self._total += 1
-            self._number += 1
             before = kept.pop(known_by, None)
-            entry = _Entry(self._number, before, kind)
+            if before is None:
+                self._number += 1
+            # One that comes again keeps its number, which somebody may have read.
+            entry = _Entry(self._number if before is None else before.number, before, kind)
             entry.tell(error, path, (kind, site))
             if whole or before is None:
                 entry.raised, entry.where, entry.said = raised or exceptions.bare(error), text, said

@@ -59,7 +59,7 @@ LOOKS = {
         lambda image, query: outcomes.found(image.history.page(query)),
     ),
     'errors': (
-        {'count': count, 'before': optional(count)},
+        {'count': count},
         lambda image, query: outcomes.found(image.errors.page_of_program(query)),
     ),
     'last_error': ({}, lambda image, _: outcomes.found(image.errors.last())),

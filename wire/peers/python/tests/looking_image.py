@@ -50,6 +50,7 @@ class ImageCase(unittest.TestCase):
         self.assertEqual("not_found", looked["type"], looked)
         if nearest is not None:
             self.assertEqual(nearest, looked["nearest"][0])
+        return looked
 
     def seen(self, value):
         """The sections of a look at one value, which are the same when it is looked at again."""

@@ -232,6 +232,14 @@ class Resolving(ImageCase):
         self.assertEqual(("`ordr`", ["order", "Order"]), (looked["what"], looked["nearest"][:2]))
         self.assertLessEqual(len(looked["nearest"]), 5)
 
+    def test_what_is_called_so_in_a_module_of_the_program_is_nearer_than_what_is_spelled_like_it(self):
+        self.load("shop_of_test", "RATES_OF_TEST = [1]\ndef rate_of_test(): pass\n")
+        self.load("sales_of_test", "from shop_of_test import rate_of_test\n")
+        self.namespace["RATE_OF_TESTS"] = 1
+        for name in ("RATES_OF_TEST", "rate_of_test"):
+            found = self.assert_not_found("inspect", expr=name + "[0]", nearest=f"shop_of_test.{name}")["nearest"]
+            self.assertEqual([f"shop_of_test.{name}", "RATE_OF_TESTS"], found[:2])
+
     def test_a_loaded_module_is_found_by_its_name_though_nothing_at_the_top_level_is_called_so(self):
         self.load("seq_of_test", "def _skip(n):\n    return n\n")
         self.load("shop_of_test", "", file="shop_of_test/__init__.py")

@@ -264,11 +264,11 @@ except KeyError as error:
         found = self.errors(source)
         self.assertEqual([(1, 1)], [(one['number'], one['times']) for one in found['errors']])
 
-    def test_one_that_comes_again_is_counted_and_the_newest_is_first(self):
+    def test_one_that_comes_again_is_counted_keeps_its_number_and_the_newest_is_first(self):
         found = self.errors('logged(3); thread = threading.Thread(target=lambda: 1 / 0); thread.start(); thread.join()')
         self.assertEqual(
-            [('ZeroDivisionError', 1), ('KeyError', 3)],
-            [(one['error']['type']['name'], one['times']) for one in found['errors']],
+            [('ZeroDivisionError', 2, 1), ('KeyError', 1, 3)],
+            [(one['error']['type']['name'], one['number'], one['times']) for one in found['errors']],
         )
         self.assertEqual(4, found['total'])
 

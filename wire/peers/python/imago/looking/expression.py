@@ -8,8 +8,14 @@ from itertools import islice
 from imago.looking.attributes import Attribute, read_attribute
 from imago.looking.contents import length_of, range_parts
 from imago.looking.fields import ABSENT, class_label, exactly, steadily, stored
-from imago.looking.limits import EXPRESSION_MAX_CHARS, EXPRESSION_MAX_DEPTH, KEY_SCAN_MAX_ENTRIES, SLICE_MAX_ITEMS
-from imago.looking.loaded import loaded_module
+from imago.looking.limits import (
+    EXPRESSION_MAX_CHARS,
+    EXPRESSION_MAX_DEPTH,
+    KEY_SCAN_MAX_ENTRIES,
+    NEAREST_MAX_NAMES,
+    SLICE_MAX_ITEMS,
+)
+from imago.looking.loaded import called_so, loaded_module
 from imago.looking.outcomes import (
     Malformed,
     NeedsEvaluation,
@@ -227,11 +233,19 @@ def resolve(namespace, source, handles):
     path = parse(source)
     try:
         return _along(*rooted(namespace, path, handles), path.steps)
-    except NotFound:
+    except NotFound as unresolved:
         begun = rooted_in_loaded(namespace, path)
         if begun is None:
-            raise
+            raise _with_own_modules(unresolved, path) from None
     return _along(*begun)
+
+
+def _with_own_modules(unresolved, path):
+    """That nothing has the name, with what is called exactly so in a module of the program before what is like it."""
+    looked, (kind, root) = unresolved.looked, path.root
+    if kind != "name" or looked["what"] != f"`{root}`":
+        return unresolved
+    return NotFound(looked["what"], [*called_so(root), *looked["nearest"]][:NEAREST_MAX_NAMES])
 
 
 def _along(here, text, steps):

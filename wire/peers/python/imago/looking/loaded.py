@@ -2,6 +2,7 @@
 
 import os
 import sys
+from os import stat
 from time import monotonic
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
@@ -65,6 +66,26 @@ def is_imago(name):
     return type(name) is str and (name == _IMAGO or name.startswith(_IMAGO + "."))
 
 
+def module_from(file):
+    """The name of a loaded module whose source that file is; None where there is none."""
+    last = file.rpartition("/")[2]
+    for name, _, namespace in modules():
+        own = plain(stored(namespace, "__file__"))
+        if own is None or own.rpartition("/")[2] != last or is_imago(name):
+            continue
+        if own == file or _place_of(own) == _place_of(file) is not None:
+            return name
+    return None
+
+
+def _place_of(file):
+    try:
+        facts = stat(file)
+        return facts.st_dev, facts.st_ino
+    except (OSError, ValueError):
+        return None
+
+
 def programs_first(found):
     """Modules in an order in which the program's own come before those of Python and of what is installed."""
     libraries = [(is_library(name, namespace), name, (name, module, namespace)) for name, module, namespace in found]
@@ -112,6 +133,17 @@ def nearest_modules(name):
             lasts.setdefault(module.rpartition(".")[2], module)
         near.update(dict.fromkeys([*nearest(name, names), *(lasts[one] for one in nearest(last, lasts))]))
     return list(near)[:NEAREST_MAX_NAMES]
+
+
+def called_so(name):
+    """Dotted names in the program's own loaded modules whose last part is `name`, in those that define it."""
+    imports = Imports()
+    for module, _, namespace in modules():
+        value = stored(namespace, name)
+        if value is ABSENT or is_imago(module) or is_library(module, namespace):
+            continue
+        if not imports.has(value, name, module):
+            yield f"{module}.{name}"
 
 
 def elsewhere(name):
