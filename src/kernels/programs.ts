@@ -138,7 +138,12 @@ function unknown(
     'Start it with: imago run -- COMMAND   or put into it: import imago; imago.listen()   ' +
     'For a Lisp with Swank: imago attach swank://4005'
   const deaf = !isElsewhere && /^\d+$/.test(wanted) && programs.lives(Number(wanted))
-  const there = names.length > 0 ? ` There are: ${names.join(', ')}.` : deaf ? '' : ' None has, at present.'
+  const there =
+    names.length > 0
+      ? ` There are: ${names.join(', ')}.`
+      : deaf
+        ? ''
+        : ' No other program has announced itself.'
   const missing = deaf
     ? `Process ${wanted} lives and does not listen`
     : isElsewhere
