@@ -421,9 +421,8 @@ function slotOptions(slot: Slot): string {
 export const classHierarchy = defineTool({
   name: 'class_hierarchy',
   description:
-    'Show where a class stands: its bases, the order in which classes are asked, and every loaded subclass ' +
-    'as a tree. Runs no code. Use it to learn what a change of a class would reach; for the fields use ' +
-    'class_slots.',
+    'Show the bases of a class, its method resolution order, and every loaded subclass as a tree. Runs no ' +
+    'code. Use it to learn what a change of a class would affect; for the fields use class_slots.',
   ...OF_A_CLASS,
   needs: ['hierarchy'],
   examples: [

@@ -113,7 +113,7 @@ export const TOOL_ERRORS = {
   left: {
     retryable: false,
     meaning:
-      'The code left before it had a value, by no error, such as by (abort); what it did before is done.',
+      'The code ended without a value and without an error, for example by (abort). What it did before is done.',
   },
   withdrawn: { retryable: true, meaning: 'The call was cancelled before it started. Nothing ran.' },
   busy: {
@@ -135,7 +135,7 @@ export const TOOL_ERRORS = {
   outcome_unknown: {
     retryable: false,
     meaning:
-      'The kernel was lost while the call ran. It may or may not have had its effect. Never run again by itself.',
+      'The kernel was lost while the call ran. It may or may not have had its effect. Imago never runs it again.',
   },
   not_available: { retryable: false, meaning: 'This kernel cannot do that; the tool is not listed for it.' },
   held_by_other: {
@@ -164,12 +164,15 @@ export const TOOL_ERRORS = {
   },
   already_exists: {
     retryable: false,
-    meaning: 'Something has the path already that was to be new. Nothing was changed.',
+    meaning: 'The path should be new, but something is there already. Nothing was changed.',
   },
-  not_text: { retryable: false, meaning: 'The file is not text, or its encoding cannot spell the text.' },
+  not_text: {
+    retryable: false,
+    meaning: 'The file is not text, or its encoding lacks characters of the text.',
+  },
   no_unique_match: {
     retryable: false,
-    meaning: 'The text to replace does not occur exactly as often as was said. Nothing was changed.',
+    meaning: 'The text to replace occurs more or less often than the call says. Nothing was changed.',
   },
   file_failed: {
     retryable: true,

@@ -25,9 +25,7 @@ export const whoReferences = defineTool({
     relation: z
       .enum(RELATIONS)
       .optional()
-      .describe(
-        'Only uses of this kind: `uses` in whatever way, `holds`; the others where the image tells uses apart (Lisp).',
-      ),
+      .describe('Only this kind: `uses` (any use in code) or `holds`; the others only in Lisp.'),
     package: NAMED_IN,
     limit: z.int().min(1).max(500).default(50).describe('How many references are shown at most.'),
   },

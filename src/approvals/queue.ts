@@ -507,8 +507,8 @@ class ApprovalQueue implements OpenApprovals {
     try {
       seat.listener.tell(news)
     } catch (error) {
-      this.#options.log(`${seat.id} could not be told of a plan, and has lost its seat`, error)
-      this.#leave(seat, 'it could not be told of a plan')
+      this.#options.log(`${seat.id} could not be sent a plan, and has lost its seat`, error)
+      this.#leave(seat, 'it could not be sent a plan')
     }
   }
 

@@ -91,7 +91,7 @@ async function moved(through: LetThrough): Promise<Refusal | Stale | undefined> 
   if (judged.decision === 'ask' && (!approved || (granted === true && !judged.byDefault)))
     causes.push('the policy asks for approval now, and did not before')
   if (!isIntact(plan) || !isIntact(asked))
-    causes.push(`the plan of ${run.tool.name} is not to the last byte what was approved`)
+    causes.push(`the plan of ${run.tool.name} differs from the one that was approved`)
   return causes.length === 0 ? undefined : { type: 'stale', causes }
 }
 
@@ -99,7 +99,7 @@ async function moved(through: LetThrough): Promise<Refusal | Stale | undefined> 
 export function toolMoved({ options, tool }: Run, plan: Pick<Plan, 'toolHash'>): string | undefined {
   const now = options.registry.find(tool.name)
   if (now !== undefined && toolHash(now, options.version) === plan.toolHash) return undefined
-  return `the tool ${tool.name} itself is not what it was`
+  return `the definition of the tool ${tool.name} has changed`
 }
 
 export function effectsOf({ changes }: Pick<Plan, 'changes'>) {

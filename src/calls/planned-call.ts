@@ -560,4 +560,4 @@ class Disclosure {
   }
 }
 
-const MOVED = 'something that it stands on has changed, and what is not told'
+const MOVED = 'something that the plan depends on has changed; this caller may not be told what'

@@ -59,7 +59,7 @@ export async function acceptPolicy(
   if (broken?.text.problem !== undefined) return policyBroken(broken.text.problem)
   const wanting = files.filter(needsAccepting)
   if (wanting.length === 0)
-    return ok({ accepted: [], message: 'Nothing waits: what stands in the files holds.' })
+    return ok({ accepted: [], message: 'Nothing waits: the rules in the files are in force.' })
   if (journal.trouble !== undefined) return troubled(journal.trouble)
   const limit = approvals.limit(request.origin)
   if (limit !== undefined) return notNow(limit)

@@ -76,7 +76,7 @@ export function journalUnavailable(error: unknown): Outcome<never> {
 /** What the journal has lost cannot be relied on to say what was approved. */
 export function journalInTrouble(trouble: string): Failed {
   return failed('denied', {
-    message: `The journal is not what was written: ${trouble} What needs approval is not run until a person has seen to it. Nothing ran.`,
+    message: `The journal is not what was written: ${trouble} Calls that need approval wait until a person has acknowledged that. Nothing ran.`,
     details: { reason: 'journal_in_trouble', trouble },
     next: `${STOP} Tell the person: imago log verify shows what is wrong, and imago log acknowledge lets calls be asked for again. Looking goes on working.`,
   })

@@ -87,7 +87,7 @@ const ALL_SAY: Readonly<Record<Holds, string>> = {
 
 export function stale(causes: readonly string[]): Failed {
   return failed('stale_plan', {
-    message: `Nothing was changed, because what the change was worked out from has moved: ${causes.join('; ')}.`,
+    message: `Nothing was changed, because something has changed since the plan was made: ${causes.join('; ')}.`,
     details: { causes },
     next: 'Look at it again, and call again: that makes a new plan.',
   })

@@ -356,7 +356,7 @@ export const COMMANDS: readonly Command[] = [
     name: 'errors',
     usage: '[NUMBER] [--kernel NAME] [--follow] [--json]',
     summary:
-      'the errors that the program had by itself: uncaught, logged, or of a request; a line each, oldest first, or one by its number, with traceback and locals',
+      'the errors of the program, without those of agents: uncaught, logged, or of a request; a line each, oldest first, or one by its number, with traceback and locals',
     operands: [0, 1],
     options: ['kernel', 'follow', 'json'],
     means: { json: 'one envelope; with --follow, one object in a line' },
@@ -454,7 +454,7 @@ export const COMMANDS: readonly Command[] = [
     usage:
       '[verify | acknowledge] [--kernel NAME] [--tool TOOL] [--level LEVEL] [--outcome OUTCOME] [--since TIME] [--until TIME] [--count N] [--follow] [--long] [--json]',
     summary:
-      'what was called and what came of it; check that the journal is what was written; take note that it is not',
+      'the calls and their outcomes; verify: check that the journal is unchanged; acknowledge: say that you have seen the damage',
     operands: [0, 1],
     options: ['kernel', 'tool', 'level', 'outcome', 'since', 'until', 'count', 'follow', 'long', 'json'],
     of: [['verify', 'acknowledge']],

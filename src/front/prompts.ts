@@ -62,7 +62,7 @@ const PROMPTS: readonly Prompt[] = [
     ask: () =>
       [
         'Something failed in my program. Find out what, and why.',
-        '1. Call get_last_error. It shows the last error that the program had by itself, also one that its framework has caught, with frames and local variables.',
+        '1. Call get_last_error. It shows the last error of the program, also one that its framework has caught, with frames and local variables.',
         '2. Read the function of the innermost frame of my own code with symbol_definition, and inspect the values that it was called with.',
         '3. Find where the value that made it fail comes from.',
         REPORT,

@@ -237,7 +237,7 @@ export class Attachments {
 
   #kernelNamed(name: string): NamedKernel {
     const kernel = this.#options.kernels.get(name)
-    if (kernel === undefined) throw new Error(`${name} was attached, and let go of at once`)
+    if (kernel === undefined) throw new Error(`${name} was attached, and detached at once`)
     return kernel
   }
 

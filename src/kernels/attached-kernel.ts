@@ -335,7 +335,7 @@ export class AttachedKernel implements NamedKernel {
   async close(): Promise<void> {
     this.#over.abort()
     await this.#kernel?.close()
-    this.giveUp(`${this.name} was let go of, and runs on.`)
+    this.giveUp(`${this.name} was detached, and runs on.`)
   }
 
   /** It, or another life of it. */

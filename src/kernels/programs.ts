@@ -136,7 +136,12 @@ function unknown(
   const passed = skipped.map(({ file, reason }) => ` ${file} ${reason}, and is not looked at.`).join('')
   const how = `To have it listen, ${HAVE_IT_LISTEN}   For a Lisp with Swank: imago attach swank://4005`
   const deaf = !isElsewhere && /^\d+$/.test(wanted) && programs.lives(Number(wanted))
-  const there = names.length > 0 ? ` There are: ${names.join(', ')}.` : deaf ? '' : ' None has, at present.'
+  const there =
+    names.length > 0
+      ? ` There are: ${names.join(', ')}.`
+      : deaf
+        ? ''
+        : ' No other program has announced itself.'
   const missing = deaf
     ? `Process ${wanted} lives and does not listen`
     : isElsewhere

@@ -326,7 +326,7 @@ export function standingSheet(
   o: SheetOptions,
 ): Sheet {
   const lines = standing === undefined ? [] : standingLines(standing, now)
-  const none = hint('Nothing is let through without asking, and nobody is let be.')
+  const none = hint('There is no grant, and nobody is paused.')
   return sheetOf([...(lines.length === 0 ? [none] : lines), BLANK, hint('q goes back')], o)
 }
 

@@ -377,8 +377,8 @@ export function openDeskSeat({ desk, repaint, ring, edit }: DeskSeatOptions): De
         return undefined
       case 'lift':
         void act(async from => {
-          if ((await from.lift()) > 0) desk.say('Lifted: whoever was let be is asked about again.', 'good')
-          else desk.say('Nobody was let be any more.', 'good')
+          if ((await from.lift()) > 0) desk.say('All pauses are over: you are asked again.', 'good')
+          else desk.say('Nobody was paused.', 'good')
         })
         return undefined
       case 'leave':

@@ -264,7 +264,7 @@ for (const [field, change] of MUTATED)
     const error = errorOf(await answered)
     assert.equal(
       [error.code, error.details.causes],
-      ['stale_plan', ['the tool put itself is not what it was']],
+      ['stale_plan', ['the definition of the tool put has changed']],
     )
     assert.equal([files.effects, person.plans.length], [[], 1])
     now = putTool
@@ -358,7 +358,7 @@ test('a tool cannot change the bytes that were approved (threat 18)', async () =
   person.answer('approve')
   const error = errorOf(await answered)
   assert.is(error.code, 'stale_plan')
-  assert.match(error.message, 'not to the last byte what was approved')
+  assert.match(error.message, 'differs from the one that was approved')
   assert.equal(files.effects, [])
 })
 

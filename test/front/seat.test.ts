@@ -324,7 +324,7 @@ test('after three refusals a caller is not put before a person, until one at a s
     assert.not.match(await approvals(), /NOT ASKED FOR/)
     await refused(3)
     const log = (await rig.imago(['log'])).stdout
-    assert.match(log, /imago call is let be: 3 plans of imago call were refused in a row/)
+    assert.match(log, /imago call is paused: 3 plans of imago call were refused in a row/)
     assert.match(log, /no seat \(.+\).*: It tried to end a pause, and has no seat\./)
     assert.match(log, /seat-\d+, terminal .*, wants to be asked again: all pauses have ended/)
   }))

@@ -202,7 +202,7 @@ function seatText(said: (name: string) => string, why: string): string {
     case 'doubted':
       return `${said('who')}${why}`
     case 'paused':
-      return `${said('who')} is let be${why}`
+      return `${said('who')} is paused${why}`
     case 'lifted':
       return `${said('seat')}, ${said('who')}, wants to be asked again: all pauses have ended`
     default:
