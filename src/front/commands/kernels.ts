@@ -224,6 +224,7 @@ function shortened(path: string, home: string): string {
 export async function attach(input: CommandInput): Promise<ExitCode> {
   const [target = ''] = input.operands
   const { name, anywhere, 'no-secret': open } = input.options
+  if (target === '') throw new Failure(NO_TARGET, { exit: EXIT.usage })
   const result = await request('attach', {
     target,
     ...(name === undefined ? {} : { name }),
@@ -237,6 +238,10 @@ export async function attach(input: CommandInput): Promise<ExitCode> {
     : ''
   return print(input, { result, text: `${kernelLine(result, homedir())}\n${how}${noted}` })
 }
+
+const NO_TARGET =
+  'The name of the program is empty. Name one that imago kernels lists, by its name or process number, or a Swank as ' +
+  'swank://PORT: imago attach NAME'
 
 /** `imago detach NAME`: the program runs on. */
 export async function detach(input: CommandInput): Promise<ExitCode> {
