@@ -309,11 +309,12 @@ function kernelsOf({ config, paths, texts, journal, leases, log, limits }: Kerne
       secret: value => keepSecret(value, 'key of a program'),
     }),
     attachments: openAttachmentStore({ stateDir, log: (sentence, error) => log.warn({ error }, sentence) }),
-    launch: ({ language, ...request }, { background, scripted }) =>
+    launch: ({ language, ...request }, { background, doing, scripted }) =>
       adapterOf(language).launch(
         {
           ...request,
           background: (_stream: string, text: string) => background(text),
+          doing,
           scripted,
           pass: config.kernels.env,
           secret: (value: string) => keepSecret(value, 'key of a kernel'),

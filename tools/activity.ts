@@ -26,7 +26,10 @@ import {
   duration,
   exceptionLine,
   type FileSince,
+  type FoldedFrames,
   fitting,
+  foldedRun,
+  foldedStack,
   foldedWords,
   given,
   indent,
@@ -243,15 +246,20 @@ function stackLinesOf({ frames, frames_omitted }: Raised): string[] {
   if (frames.length === 0) return []
   const cut = frames_omitted === 0 ? '' : ` (${frames_omitted} in the middle left out)`
   const innermost = frames.at(-1)
-  const fold: Folder = run => {
+  const fold = (run: readonly Frame[]) => {
     const last = run.at(-1)
     const raisedAt =
       last === undefined || last !== innermost
         ? ''
         : `, raised at ${placeOf(last)} in ${oneLine(last.function)}`
-    return `… ${foldedWords(run)}${raisedAt}`
+    return `… ${foldedWords(foldedRun(run))}${raisedAt}`
   }
-  return [`frames, innermost last${cut}:`, ...foldedLines(frames, fold).map(indent)]
+  return [
+    `frames, innermost last${cut}:`,
+    ...runsOf(frames)
+      .flatMap(run => (isOwn(run[0]) ? frameLines(run[0]) : [fold(run)]))
+      .map(indent),
+  ]
 }
 
 /** The report as the language prints it, and the frames with what their variables held. */
@@ -360,20 +368,44 @@ export const threads = defineTool({
       ...anExpression(context.kernel),
       narrow: 'Ask again with locals false, or with a filter.',
     }
-    const open = all || undefined
-    const query = given<ThreadsQuery>({ filter, locals, limit, frames: FRAMES, all: open })
+    const query = given<ThreadsQuery>({ filter, locals, limit, frames: FRAMES, all: all || undefined })
     const outcome = await lookUp({ look: 'threads', query, words }, context)
     if (outcome.type !== 'ok') return outcome
-    const proved = { ...outcome.result, ...(await stacksProved(outcome.result, context)) }
-    return ok({ ...fitted(withoutOurs(proved)), ...given<{ all?: boolean }>({ all: open }) })
+    const proved = withoutOurs({
+      ...outcome.result,
+      ...(await stacksProved(outcome.result, context)),
+    })
+    return ok(fitted(all ? proved : folded(proved)))
   },
 
   show: result => showThreads(result as ThreadsShown),
 })
 
-/** What `threads` answers with; `all`: no frames are folded in its text. */
-interface ThreadsShown extends Threads, Told {
-  readonly all?: boolean
+/** What `threads` answers with. */
+interface ThreadsShown extends Omit<Threads, 'threads' | 'tasks'>, Told {
+  readonly threads: readonly StackShown[]
+  readonly tasks: readonly StackShown[]
+  /** How to see the frames of libraries, where some are folded. */
+  readonly open?: string
+}
+
+interface StackShown extends Omit<Stack, 'frames'> {
+  readonly frames: readonly FrameShown[]
+}
+
+type FrameShown = (Frame & FileSince) | FoldedFrames
+
+const isFolded = (frame: FrameShown): frame is FoldedFrames => 'folded' in frame
+
+const OPEN_ALL = 'threads {"all": true}'
+
+/** With one entry for each run of library frames, for the data as for the text. */
+function folded(found: Threads & Told): ThreadsShown {
+  const foldedOf = (stacks: readonly Stack[]) =>
+    stacks.map(stack => ({ ...stack, frames: foldedStack(stack.frames) }))
+  const [threads, tasks] = [foldedOf(found.threads), foldedOf(found.tasks)]
+  const some = [...threads, ...tasks].some(({ frames }) => frames.some(isFolded))
+  return { ...found, threads, tasks, ...(some && { open: OPEN_ALL }) }
 }
 
 /** Imago's own threads are nobody's business but ours. */
@@ -383,12 +415,12 @@ const withoutOurs = <Found extends Threads>(found: Found): Found => ({
 })
 
 /** What fits into an answer: first without the locals of outer frames, then with fewer stacks. */
-function fitted<Found extends Threads>(found: Found): Found {
+function fitted(found: ThreadsShown): ThreadsShown {
   if (dataSize(found) <= ROOMY) return found
   const all = [...found.threads, ...found.tasks].map(stack => ({ stack, shown: bare(stack) }))
   // The names of its keys, which the text of a stack has not, are half of the data.
   const kept = fitting(all, ({ shown }) => tokensAtMost(JSON.stringify(shown)) / 2)
-  const keptOf = (stacks: readonly Stack[]) =>
+  const keptOf = (stacks: readonly StackShown[]) =>
     kept.flatMap(({ stack, shown }) => (stacks.includes(stack) ? [shown] : []))
   return {
     ...found,
@@ -402,28 +434,29 @@ function fitted<Found extends Threads>(found: Found): Found {
   }
 }
 
-function bare(stack: Stack): Stack {
+function bare(stack: StackShown): StackShown {
+  const innermost = stack.frames.findLastIndex(frame => !isFolded(frame))
   return {
     ...stack,
-    frames: stack.frames.map((frame, index) => bareFrame(frame, index === stack.frames.length - 1)),
+    frames: stack.frames.map((frame, index) => (index === innermost ? frame : bareFrame(frame))),
   }
 }
 
-function bareFrame(frame: Frame, innermost: boolean): Frame {
-  if (innermost) return frame
+function bareFrame(frame: FrameShown): FrameShown {
+  if (isFolded(frame)) return frame
   return { ...frame, locals: [], locals_omitted: frame.locals.length + frame.locals_omitted }
 }
 
 /** Those in which the program stands first; what only waits in a library, as an idle worker does, is one line. */
 function showThreads(found: ThreadsShown): string {
-  const { threads, tasks, threads_total, tasks_total, omitted, notes, all = false } = found
+  const { threads, tasks, threads_total, tasks_total, omitted, notes, open = '' } = found
   const { tasks: hasTasks } = termsOf(found)
   const left =
     omitted === 0 ? '' : `; ${counted(omitted, 'other stack')} left out: give a filter, or a higher limit`
   const counts = [counted(threads_total, 'thread'), ...(hasTasks ? [counted(tasks_total, 'task')] : [])]
-  const fold = all ? undefined : folder('threads {"all": true}')
-  const told = (kind: 'Thread' | 'Task', stack: Stack) => {
-    const bare = (!hasTasks && stack.frames.length === 0) || (!all && isIdle(stack))
+  const fold = folder(open)
+  const told = (kind: 'Thread' | 'Task', stack: StackShown) => {
+    const bare = (!hasTasks && stack.frames.length === 0) || isIdle(stack)
     return stackLines(kind, stack, fold)
       .slice(0, bare ? 1 : undefined)
       .join('\n')
@@ -432,7 +465,7 @@ function showThreads(found: ThreadsShown): string {
     ...threads.map(stack => ({ kind: 'Thread', stack }) as const),
     ...tasks.map(stack => ({ kind: 'Task', stack }) as const),
   ]
-  const idle = stacks.filter(({ stack }) => !all && isIdle(stack))
+  const idle = stacks.filter(({ stack }) => isIdle(stack))
   const busy = stacks.filter(one => !idle.includes(one))
   const heading = [`${counts.join(', ')}${left}`, ...notes.map(note => `note: ${oneLine(note)}`)]
   return [
@@ -443,35 +476,32 @@ function showThreads(found: ThreadsShown): string {
 }
 
 /** Whether it only waits, in code that is none of the program's. */
-const isIdle = ({ state, frames }: Stack): boolean =>
-  state === 'waiting' && frames.length > 0 && !frames.some(isOwn)
+const isIdle = ({ state, frames }: StackShown): boolean =>
+  state === 'waiting' && frames.length > 0 && frames.every(isFolded)
 
 /** `Thread "MainThread" (main), waiting for a lock`, and its frames, innermost last. */
-function stackLines(kind: 'Thread' | 'Task', stack: Stack, fold: Folder | undefined): string[] {
+function stackLines(kind: 'Thread' | 'Task', stack: StackShown, fold: Folder): string[] {
   const { frames, frames_omitted } = stack
   const gap = frames_omitted === 0 ? [] : [`(${counted(frames_omitted, 'frame')} in the middle left out)`]
-  const told = fold === undefined ? frames.flatMap(frameLines) : foldedLines(frames, fold)
+  const told = frames.flatMap(frame => (isFolded(frame) ? [fold(frame)] : frameLines(frame)))
   const lines = frames.length === 0 ? ['(no frames to be seen)'] : told
   return [headline(kind, stack), ...[...gap, ...lines].map(indent)]
 }
 
 /** What stands for a run of library frames. */
-type Folder = (run: readonly Frame[]) => string
+type Folder = (run: FoldedFrames) => string
 
 /** `… 6 frames of starlette (open: threads {"all": true})`; how to open them is said the first time. */
-function folder(opened: string): Folder {
+function folder(open: string): Folder {
   let said = false
   return run => {
-    const how = said ? '' : ` (open: ${opened})`
+    const how = said ? '' : ` (open: ${open})`
     said = true
     return `… ${foldedWords(run)}${how}`
   }
 }
 
-const foldedLines = (frames: readonly Frame[], fold: Folder): string[] =>
-  runsOf(frames).flatMap(run => (isOwn(run[0]) ? frameLines(run[0]) : [fold(run)]))
-
-function headline(kind: 'Thread' | 'Task', { names, count, role, state, waits_for }: Stack): string {
+function headline(kind: 'Thread' | 'Task', { names, count, role, state, waits_for }: StackShown): string {
   const quoted = names.map(name => JSON.stringify(name)).join(', ')
   const more = count > names.length ? ', …' : ''
   const who = count === 1 ? `${kind} ${quoted}` : `${count} ${kind.toLowerCase()}s ${quoted}${more}`

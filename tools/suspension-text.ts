@@ -3,6 +3,7 @@ import { type Told, termsOf } from './languages.ts'
 import {
   duration,
   type FileSince,
+  foldedRun,
   foldedWords,
   indent,
   isOwn,
@@ -114,7 +115,7 @@ export function backtrace(frames: readonly StackFrame[], told: Told, opened?: st
 /** `9 to 4: 6 frames of starlette (open: debug_state {"all": true})` */
 function foldedFrames(run: readonly StackFrame[], opened: string): string {
   const numbers = [run[0]?.number, run.at(-1)?.number].join(' to ')
-  return `${numbers}: ${foldedWords(run)} (open: ${opened})`
+  return `${numbers}: ${foldedWords(foldedRun(run))} (open: ${opened})`
 }
 
 /** `3: (SHOP::TOTAL #<ORDER>) at /srv/shop.lisp:12` */

@@ -68,12 +68,25 @@ export function runsOf<Shown extends Pick<Frame, 'own'>>(
   return runs
 }
 
-/** `6 frames of starlette, anyio` */
-export function foldedWords(run: readonly Pick<Frame, 'library' | 'repeated'>[]): string {
-  const libraries = new Set(run.map(({ library = 'a library' }) => oneLine(library)))
-  const count = run.reduce((sum, { repeated = 1 }) => sum + repeated, 0)
-  return `${counted(count, 'frame')} of ${[...libraries].join(', ')}`
+/** Frames of libraries in a row, of which a stack tells no more than this. */
+export interface FoldedFrames {
+  readonly folded: number
+  readonly libraries: readonly string[]
 }
+
+/** The frames of a stack in their order: those of the program, and what stands for each run of a library's. */
+export const foldedStack = <Shown extends Frame>(
+  frames: readonly Shown[],
+): readonly (Shown | FoldedFrames)[] => runsOf(frames).map(run => (isOwn(run[0]) ? run[0] : foldedRun(run)))
+
+export function foldedRun(run: readonly Pick<Frame, 'library' | 'repeated'>[]): FoldedFrames {
+  const libraries = new Set(run.map(({ library = 'a library' }) => oneLine(library)))
+  return { folded: run.reduce((sum, { repeated = 1 }) => sum + repeated, 0), libraries: [...libraries] }
+}
+
+/** `6 frames of starlette, anyio` */
+export const foldedWords = ({ folded, libraries }: FoldedFrames): string =>
+  `${counted(folded, 'frame')} of ${libraries.join(', ')}`
 
 /** The ways to go on that stood where it was raised, innermost first; nothing where the report has them, or none were. */
 export function restartLines({ restarts = [], traceback }: Raised): string[] {

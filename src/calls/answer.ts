@@ -14,7 +14,8 @@ import {
   WHOLE,
 } from '../text/texts.ts'
 
-const MESSAGE_CHARS = 4 * 1024
+/** Of an error's message; more than images cut theirs to. */
+const MESSAGE_CHARS = 6 * 1024
 
 /** How a call ended, once it has: a call that rises has not. */
 export type FinalOutcome = Exclude<Outcome, { type: 'rises' }>
@@ -42,7 +43,12 @@ export function bounded(outcome: Outcome, texts: Pick<TextStore, 'keep'>): Final
 
 function boundedError(error: ToolError, texts: Pick<TextStore, 'keep'>): ToolError {
   const details = bound(error.details, texts) as Readonly<Record<string, unknown>>
-  return { ...error, message: beginning(error.message, MESSAGE_CHARS), details }
+  const message = cutText(
+    error.message,
+    MESSAGE_CHARS,
+    () => `; all of it: read_more ${texts.keep(error.message)}`,
+  )
+  return { ...error, message, details }
 }
 
 /** What a caller is to know of how the kernel of its call was found: begun, attached, waited for, or in place of a lost one. */

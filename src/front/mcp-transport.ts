@@ -27,6 +27,11 @@ const NEWLINE = 0x0a
 const PARSE_ERROR = -32700
 
 const INVALID_REQUEST = -32600
+const INVALID_PARAMS = -32_602
+
+const NO_VERSION =
+  'initialize names no protocol version. Send params.protocolVersion, a text such as ' +
+  `"${SUPPORTED_PROTOCOL_VERSIONS[0]}"; this server speaks ${SUPPORTED_PROTOCOL_VERSIONS.join(', ')}.`
 
 /**
  * Newline-delimited JSON-RPC over a byte stream. The SDK's own transport skips lines that are not JSON and hangs up
@@ -131,6 +136,10 @@ export class LineTransport implements Transport {
     }
     // Such a client agreed on a revision when it opened; what it may name besides is of no consequence.
     if (message.method === 'initialize') this.#served = [MODERN, ...SUPPORTED_PROTOCOL_VERSIONS]
+    if (message.method === 'initialize' && typeof message.params?.protocolVersion !== 'string') {
+      this.#refuse(INVALID_PARAMS, NO_VERSION, message.id)
+      return false
+    }
     const unsupported = this.#unsupported(message)
     if (unsupported !== undefined) {
       this.#refuse(unsupported.code, unsupported.message, message.id, unsupported.data)

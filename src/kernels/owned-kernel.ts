@@ -47,6 +47,8 @@ export interface StartedKernel {
 export interface KernelListener {
   /** Output that belongs to no evaluation. */
   background(text: string): void
+  /** What its start does now, as `loading Swank`. */
+  doing(what: string): void
   scripted(news: ScriptNews): void
 }
 
@@ -85,6 +87,8 @@ export class OwnedKernel implements NamedKernel {
   #looping = false
   #hasLived = false
   #message: string | null = null
+  /** What the start that is under way does; undefined where it has not said, and while there is none. */
+  #doing: string | undefined
   #lost: string | undefined
   #program = new Program()
   #background: Background | undefined
@@ -151,7 +155,7 @@ export class OwnedKernel implements NamedKernel {
       script_state: this.#scriptState(),
       running: this.#life?.kernel.running ?? null,
       suspended: this.#life?.kernel.suspended ?? 0,
-      message: this.#message ?? this.#program.news?.message ?? null,
+      message: this.#doing ?? this.#message ?? this.#program.news?.message ?? null,
       background: this.#background?.row() ?? null,
     }
   }
@@ -174,6 +178,7 @@ export class OwnedKernel implements NamedKernel {
     if (this.#life) return this.#life.kernel
     this.#birth ??= this.#begin().finally(() => {
       this.#birth = undefined
+      this.#doing = undefined
     })
     return this.#birth
   }
@@ -247,7 +252,13 @@ export class OwnedKernel implements NamedKernel {
     const program = new Program()
     this.#background = background
     this.#program = program
-    return { background: text => background?.add(text), scripted: news => program.hear(news) }
+    return {
+      background: text => background?.add(text),
+      doing: what => {
+        if (this.#birth !== undefined) this.#doing = what
+      },
+      scripted: news => program.hear(news),
+    }
   }
 
   #scriptState(): KernelRow['script_state'] {

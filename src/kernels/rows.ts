@@ -85,7 +85,7 @@ export interface KernelRow {
   readonly running: { readonly call: string; readonly elapsed_ms: number } | null
   /** Evaluations that wait where an error happened, and do not run. */
   readonly suspended: number
-  /** How it ended, or why it did not start, with its last words, where it left any; or how its script failed. */
+  /** What its start does now; how it ended, or why it did not start, with its last words, where it left any; or how its script failed. */
   readonly message: string | null
   /** What it printed while no evaluation ran, in this life or, once that has ended, in its last; null if nothing. */
   readonly background: BackgroundRow | null

@@ -22,7 +22,14 @@ export async function tryLanguage(o: {
 }): Promise<Trial> {
   const { launch, request, now = () => performance.now() } = o
   const began = now()
-  const started = await launch({ ...request, name: 'trial' }, { background: () => {}, scripted: () => {} })
+  const started = await launch(
+    { ...request, name: 'trial' },
+    {
+      background: () => {},
+      doing: () => {},
+      scripted: () => {},
+    },
+  )
   try {
     const start_ms = Math.round(now() - began)
     let facts = ''

@@ -1,4 +1,5 @@
-import { bound, RESULT_CHARS } from '../../src/calls/answer.ts'
+import { bound, bounded, RESULT_CHARS } from '../../src/calls/answer.ts'
+import { failed } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('bounds')
@@ -45,6 +46,16 @@ test('many texts that only together are too long become shorter, all alike', () 
   assert.ok(size(result) <= RESULT_CHARS * 1.2)
   assert.is((result as { items: unknown[] }).items.length, 100)
   assert.is(texts.kept.length, 1)
+})
+
+test('a message of an error that is cut for its length leads to all of it', () => {
+  const message = `begin${'x'.repeat(100_000)}end`
+  const texts = store()
+  const outcome = bounded(failed('exception', { message }), texts)
+  assert.equal(texts.kept, [message])
+  const told = outcome.type === 'failed' ? outcome.error.message : ''
+  assert.match(told, /^beginx.*characters cut here; all of it: read_more @txt\.1\] …\n.*end$/s)
+  assert.ok(told.length < 7_000)
 })
 
 test('sixty megabytes in every shape come out small, with a handle to the whole (fault 14)', () => {

@@ -99,6 +99,9 @@ withRig(
       (await rig.imago(['attach', program.address])).stderr,
       /that key is needed to attach\.\nGive it with --key-file/,
     )
+    const unnamed = await rig.imago(['attach', ''])
+    assert.is(unnamed.code, 2)
+    assert.match(unnamed.stderr, 'The name of the program is empty. Name one that imago kernels lists')
     const wrong = await rig.imago(['attach', program.address, '--json'], {
       env: { IMAGO_KEY: 'f'.repeat(32) },
     })

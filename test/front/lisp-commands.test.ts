@@ -75,6 +75,24 @@ withRig(
   { files: { 'shop.lisp': '(defvar *args* sb-ext:*posix-argv*)\n(defun twice (x) (* 2 x))\n' } },
 )
 
+withRig('a start that takes long says what it does, to whoever waits and in the list', async rig => {
+  const [home, go] = [rig.env.HOME ?? '', join(rig.folder, 'go')]
+  writeFileSync(join(home, '.sbclrc'), `(loop until (probe-file ${JSON.stringify(go)}) do (sleep 0.01))`)
+  const start = rig.begin(['start', 'lisp'])
+  try {
+    await until(
+      () => /^lisp is loading .*\.sbclrc\n/m.test(start.so.stderr),
+      'the command to say what the start does',
+    )
+    assert.match((await rig.imago(['kernels'])).stdout, /^lisp +starting .*\n +loading .*\.sbclrc\n/m)
+  } finally {
+    writeFileSync(go, '')
+  }
+  const { code, stdout } = await start.ended
+  assert.is(code, 0)
+  assert.match(stdout, /^lisp {2}ready/)
+})
+
 withRig('source that the compiler refuses is a result, and exit 1; what it takes is 0', async rig => {
   const compiled = (form: string, ...more: string[]) =>
     rig.imago(['call', 'compile_form', `form=${form}`, ...more])

@@ -74,6 +74,20 @@ test('a client that opened as older ones do may name the revision of that, and n
   assert.is(requests.length, 1)
 })
 
+test('an initialize without a protocol version is told what to send, and may be sent again', async () => {
+  const { peer } = connect()
+  for (const [id, params] of [undefined, {}, { protocolVersion: 7 }].entries()) {
+    peer.send({ jsonrpc: '2.0', id, method: 'initialize', ...(params && { params }) })
+    const { code, message } = errorOf(await peer.answer(id))
+    assert.is(code, -32602)
+    assert.match(
+      message,
+      /^initialize names no protocol version\. Send params\.protocolVersion, a text such as "20/,
+    )
+  }
+  await open(peer, REVISION)
+})
+
 test('however a stream is cut into pieces, every message is served once', async () => {
   const lines = [
     `${JSON.stringify(call(REVISION, { id: 'one', args: { expr: '"→ ü 𝄞"' } }))}\r\n`,

@@ -88,6 +88,21 @@ test('first uses at the same time share one start, and later ones find the same 
   assert.is(new Set(found.map(({ kernel }) => kernel)).size, 1)
 })
 
+test('the row of a kernel that starts says what its start does, and nothing of that once it lives', async () => {
+  let open = () => {}
+  launcher.gate = new Promise(resolve => {
+    open = resolve
+  })
+  const wanted = kernels.resolve(at('shop'))
+  await turn()
+  launcher.listener.doing('loading Swank')
+  assert.equal([kernels.list()[0]?.state, kernels.list()[0]?.message], ['starting', 'loading Swank'])
+  open()
+  await wanted
+  launcher.listener.doing('loading more')
+  assert.is(kernels.list()[0]?.message, null)
+})
+
 test('what lives is found at once, and what would have to be started or chosen is not', async () => {
   assert.is(kernels.living(at('shop')), undefined)
   const { name, kernel } = await kernels.resolve(at('shop'))

@@ -87,6 +87,7 @@ for (const [form, token, said] of [
 ] as const)
   test(`a reader’s error is placed where ${token} begins, in the second of three forms`, async () => {
     const { diagnostics } = await compile(`(defun e2-a () 1)\n  ${form}\n(defun e2-b () 2)`)
+    assert.not.match(lisp.printed(), 'compilation unit')
     const { severity, line, column, source, message } = diagnostics[0] ?? {}
     assert.equal([severity, line, column, source], ['read_error', 2, 3 + form.indexOf(token), token])
     assert.match(message ?? '', said)

@@ -14,7 +14,7 @@ export class FakeLauncher {
   gate: Promise<void> = Promise.resolve()
 
   /** What was given to the start that came last, to be told. */
-  listener: KernelListener = { background: () => {}, scripted: () => {} }
+  listener: KernelListener = { background: () => {}, doing: () => {}, scripted: () => {} }
   /** The next kernels that are given a script tell this of it, at once; nothing if undefined. */
   news: ScriptNews | undefined = { state: 'running', message: null }
 

@@ -59,8 +59,10 @@ const FOUND: Threads = {
   notes: [],
 }
 
-const stacksOf = async (value: Threads) =>
-  resultOf(await run(threads, {}, { kernel: { threads: finding(value).look } })) as unknown as Threads
+const answered = async (value: Threads, args = {}) =>
+  resultOf(await run(threads, args, { kernel: { threads: finding(value).look } }))
+
+const stacksOf = async (value: Threads) => (await answered(value)) as unknown as Threads
 
 test('threads are read as a dump of threads: who, what it waits for, place, source and locals, innermost last', async () => {
   const { look, queries } = finding(FOUND)
@@ -153,32 +155,46 @@ const OWN: Frame = { ...FRAME, own: true }
 const STARLETTE: Frame = { ...OUTER, function: 'app', own: false, library: 'starlette', locals_omitted: 0 }
 const ANYIO: Frame = { ...STARLETTE, library: 'anyio' }
 
-test('the program’s frames are whole, and a run of library frames is one line that says how to open it', () => {
-  const frames = [STARLETTE, STARLETTE, ANYIO, OWN, ANYIO]
+test('the program’s frames are whole, and a run of library frames is one line that says how to open it', async () => {
+  const frames = [STARLETTE, STARLETTE, { ...ANYIO, repeated: 4 }, OWN, ANYIO]
   const stacks = { ...FOUND, threads: [{ ...MAIN, frames }], tasks: [], tasks_total: 0 }
   assert.is(
-    threads.show(stacks),
+    threads.show(await answered(stacks)),
     [
       '1 thread, 0 tasks',
       '',
       'Thread "MainThread" (main), waiting for a lock',
-      '  … 3 frames of starlette, anyio (open: threads {"all": true})',
+      '  … 6 frames of starlette, anyio (open: threads {"all": true})',
       '  /srv/shop/web.py:21 in checkout',
       '    with stock:',
       '      order = <Order>',
       '  … 1 frame of anyio',
     ].join('\n'),
   )
-  assert.is(threads.show({ ...stacks, all: true }).split(' in app\n').length, 5)
+  assert.is(threads.show(await answered(stacks, { all: true })).split(' in app').length, 5)
 })
 
-test('`all` asks for the locals of libraries, too, and the answer says that nothing is folded', async () => {
+test('the data of an answer folds library frames as its text does, counts them and names the way to all', async () => {
+  const frames = [STARLETTE, { ...ANYIO, repeated: 4 }, OWN, ANYIO]
+  const stacks = { ...FOUND, threads: [{ ...MAIN, frames }], tasks: [], tasks_total: 0 }
+  const data = (await answered(stacks)) as unknown as Threads & { open?: string }
+  assert.equal(data.threads[0]?.frames as unknown, [
+    { folded: 5, libraries: ['starlette', 'anyio'] },
+    OWN,
+    { folded: 1, libraries: ['anyio'] },
+  ])
+  assert.is(data.open, 'threads {"all": true}')
+  const all = await answered(stacks, { all: true })
+  assert.equal([(all as unknown as Threads).threads[0]?.frames, all.open], [frames, undefined])
+})
+
+test('`all` asks for the locals of libraries, too', async () => {
   const { look, queries } = finding(FOUND)
-  const result = resultOf(await run(threads, { all: true }, { kernel: { threads: look } }))
-  assert.equal([result.all, (queries[0] as { all?: boolean }).all], [true, true])
+  await run(threads, { all: true }, { kernel: { threads: look } })
+  assert.is((queries[0] as { all?: boolean }).all, true)
 })
 
-test('a thread that only waits in a library is one line, after those in which the program stands', () => {
+test('a thread that only waits in a library is one line, after those in which the program stands', async () => {
   const idle = {
     ...MAIN,
     names: ['worker'],
@@ -186,9 +202,10 @@ test('a thread that only waits in a library is one line, after those in which th
     waits_for: 'an item',
     frames: [ANYIO, ANYIO],
   } as const
-  const shown = threads.show({ ...FOUND, threads: [idle, MAIN], tasks: [], tasks_total: 0 })
+  const one = { ...FOUND, tasks: [], tasks_total: 0 }
+  const shown = threads.show(await answered({ ...one, threads: [idle, MAIN] }))
   assert.ok(shown.endsWith('\n\nThread "worker", waiting for an item'), shown)
-  const busy = threads.show({ ...FOUND, threads: [{ ...idle, state: 'running' }] })
+  const busy = threads.show(await answered({ ...FOUND, threads: [{ ...idle, state: 'running' }] }))
   assert.match(busy, 'Thread "worker", running\n  … 2 frames of anyio')
 })
 

@@ -26,6 +26,8 @@ export interface LaunchRequest {
   readonly address?: 'unix' | 'tcp'
   /** Output that belongs to no evaluation, as it comes. */
   background?(stream: Stream, text: string): void
+  /** Told what its start does now, such as `loading Swank`, where that takes long enough to be told. */
+  doing?(what: string): void
   /** News of `script`. */
   scripted?(news: ScriptNews): void
   /** Told the secret of the link, so that it is kept out of what is written; what it gives back forgets it. */

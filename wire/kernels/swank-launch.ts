@@ -19,7 +19,7 @@ import { type ReconnectingKernel, reconnectingKernel } from './swank-reconnect.t
 export interface LispRequest
   extends Pick<
     LaunchRequest,
-    'name' | 'root' | 'env' | 'pass' | 'script' | 'args' | 'background' | 'scripted' | 'secret'
+    'name' | 'root' | 'env' | 'pass' | 'script' | 'args' | 'background' | 'doing' | 'scripted' | 'secret'
   > {
   /** The Lisp to use instead of the one that would be found. */
   readonly lisp?: string
@@ -126,6 +126,12 @@ class StartingImage {
     }
   }
 
+  /** It goes on to that, which whoever waits is told. */
+  turnsTo(what: string): void {
+    this.#doing = what
+    this.#request.doing?.(what)
+  }
+
   /** It can be spoken to: what it prints from now on belongs to no start. */
   begin(): void {
     this.#ready = true
@@ -161,7 +167,7 @@ class StartingImage {
     const { name } = this.#request
     switch (news.type) {
       case 'doing':
-        this.#doing = news.what
+        this.turnsTo(news.what)
         break
       case 'listening':
         this.#listens(news)
@@ -206,6 +212,7 @@ async function admit(parts: Parts): Promise<Launched> {
     return ending
   }
   const where = await inTime(parts)
+  image.turnsTo('loading the part of Imago that lives in it (the first time, that is compiled)')
   const kernel: ReconnectingKernel = await reconnectingKernel({
     name,
     open: () => openImage({ ...parts, ...where, release: () => stop() }),

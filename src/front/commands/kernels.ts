@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type ToolError, toolError } from '../../../tools/outcome.ts'
 import { duration, oneLine } from '../../../tools/text.ts'
 import { messageOf } from '../../../wire/errors.ts'
@@ -26,13 +27,14 @@ export async function kernels(input: CommandInput): Promise<ExitCode> {
 export async function start(input: CommandInput): Promise<ExitCode> {
   const [language = ''] = input.operands
   const { name, script } = input.options
-  const result = await request('start', {
+  const params = {
     language,
     ...(name === undefined ? {} : { name }),
     ...(script === undefined ? {} : { script: fileOf(script) }),
     ...(input.rest.length === 0 ? {} : { args: input.rest }),
-  })
-  return printBegun(input, result)
+  }
+  const isIt = (row: KernelRow) => row.language === language && (name === undefined || row.name === name)
+  return printBegun(input, await tellingStart(input, { method: 'start', params, isIt }))
 }
 
 /** `imago stop NAME`: says first what is suspended there and ends with it. */
@@ -45,7 +47,36 @@ export async function stop(input: CommandInput): Promise<ExitCode> {
 /** `imago restart NAME`: says first what is suspended there and ends with it. */
 export async function restart(input: CommandInput): Promise<ExitCode> {
   await tellWaiting(input)
-  return printBegun(input, await request('restart', named(input)))
+  const { name } = named(input)
+  const isIt = (row: KernelRow) => row.name === name
+  return printBegun(input, await tellingStart(input, { method: 'restart', params: { name }, isIt }))
+}
+
+/** How often a start is asked what it does, in milliseconds. */
+const ASK_AGAIN_MS = 500
+
+/** What has begun; while that is waited for, a person reads what the start does, a line for each step. */
+async function tellingStart<M extends 'start' | 'restart'>(
+  { printer }: CommandInput,
+  { method, params, isIt }: { method: M; params: Methods[M]['params']; isIt(row: KernelRow): boolean },
+): Promise<KernelRow> {
+  const root = findRoot(process.cwd())
+  await using client = await connectDaemon({ name: `imago ${method}`, start: 'if-needed', root })
+  const begun: Promise<KernelRow> = client.request(method, params)
+  const over = begun.then(
+    () => true,
+    () => true,
+  )
+  const told = new Set<string>()
+  while (!(await Promise.race([over, sleep(ASK_AGAIN_MS, false, { ref: false })]))) {
+    const { kernels } = await client.request('kernels', {})
+    for (const { name, message } of kernels.filter(row => row.state === 'starting' && isIt(row))) {
+      if (message === null || told.has(message)) continue
+      printer.err(`${name} is ${oneLine(message)}\n`)
+      told.add(message)
+    }
+  }
+  return begun
 }
 
 async function tellWaiting({ operands: [name], printer }: CommandInput): Promise<void> {
@@ -193,6 +224,7 @@ function shortened(path: string, home: string): string {
 export async function attach(input: CommandInput): Promise<ExitCode> {
   const [target = ''] = input.operands
   const { name, anywhere, 'no-secret': open } = input.options
+  if (target === '') throw new Failure(NO_TARGET, { exit: EXIT.usage })
   const result = await request('attach', {
     target,
     ...(name === undefined ? {} : { name }),
@@ -206,6 +238,10 @@ export async function attach(input: CommandInput): Promise<ExitCode> {
     : ''
   return print(input, { result, text: `${kernelLine(result, homedir())}\n${how}${noted}` })
 }
+
+const NO_TARGET =
+  'The name of the program is empty. Name one that imago kernels lists, by its name or process number, or a Swank as ' +
+  'swank://PORT: imago attach NAME'
 
 /** `imago detach NAME`: the program runs on. */
 export async function detach(input: CommandInput): Promise<ExitCode> {

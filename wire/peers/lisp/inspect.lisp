@@ -223,19 +223,19 @@ prints elsewhere is for nobody."
                      "it was left by a restart or a throw")))))
 
 (defun printed-text (value &optional (seconds *printing-patience*))
-  "VALUE as its own printer has it: the text, whether something was left out, and why the printer
-was not used, or NIL."
+  "VALUE as its own printer has it: the text, whether something was left out, why the printer was not
+used, or NIL, and its beginning as `static-text' has it."
   (let ((classes 'unknown) (found nil))
     (flet ((own-p (part)
              (when (eq classes 'unknown) (setf classes (printed-classes)))
              (printer-p part classes)))
       ;; Most values have nothing of the program's in them, and need nobody who watches the clock.
-      (multiple-value-bind (text elided)
+      (multiple-value-bind (text elided beginning)
           (static-text value *kept-limit* most-positive-fixnum
                        (lambda (part)
                          (setf found (or found (own-p part)))
                          nil))
-        (cond ((not found) (values text elided nil))
+        (cond ((not found) (values text elided nil beginning))
               ((plusp seconds) (text-in-time value seconds #'own-p (list text elided)))
               (t (values text elided "Others' printers took all the time.")))))))
 
@@ -254,9 +254,9 @@ most. STATIC is the text and whether it was left out, for when they are over."
              (call-with-patience
               seconds
               (lambda ()
-                (multiple-value-bind (text elided)
+                (multiple-value-bind (text elided beginning)
                     (static-text value *kept-limit* most-positive-fixnum #'put-own)
-                  (list text elided failed)))
+                  (list text elided failed beginning)))
               (lambda ()
                 (append static (list (format nil "Its printer took longer than ~A s."
                                              (number-text seconds))))))))))
@@ -265,18 +265,27 @@ most. STATIC is the text and whether it was left out, for when they are over."
   (format nil "The printer of ~A failed: ~A." (type-label (class-of value)) why))
 
 (defun printed-tree (value &optional (seconds *printing-patience*))
-  "What the printer of VALUE says as `Text' of wire/contract/values.ts."
-  (multiple-value-bind (text elided failed) (printed-text value seconds)
-    (append (text-tree text :total (if elided nil (length text)))
-            (list "error" (or failed :absent)))))
+  "What the printer of VALUE says as `Text' of wire/contract/values.ts; of a long array the first
+elements, and how many those are."
+  (multiple-value-bind (text elided failed beginning) (printed-text value seconds)
+    (values (append (text-tree text :total (if elided nil (length text)) :beginning (first beginning))
+                    (list "error" (or failed :absent)))
+            (second beginning))))
 
 (defun printed-shown-tree (value &optional (seconds *printing-patience*) (preview (preview value)))
   "VALUE, which an evaluation came to, as `Shown' of wire/contract/values.ts: by its own printer."
-  (object "repr" (call-contained (lambda () (printed-tree value seconds))
-                                 (lambda (condition) (unshown-tree value condition)))
-          "type" (type-tree (class-of value))
-          "handle" (if (worth-a-handle-p value) (handle-for value) :absent)
-          "preview" preview))
+  (multiple-value-bind (repr count)
+      (call-contained (lambda () (printed-tree value seconds))
+                      (lambda (condition) (unshown-tree value condition)))
+    (object "repr" repr
+            "type" (if (and (large-array-p value) (not (bit-vector-p value)))
+                       (array-type-tree value)
+                       (type-tree (class-of value)))
+            "handle" (if (worth-a-handle-p value) (handle-for value) :absent)
+            "preview" (if count
+                          (format nil "the first ~D of ~D elements" count
+                                  (if (vectorp value) (length value) (array-total-size value)))
+                          preview))))
 
 (defun unshown-tree (value condition)
   "`Text' for VALUE, of which not even the static text could be had for CONDITION."

@@ -167,7 +167,9 @@ escaped. UPPER and LOWER are whether it has letters of that case."
 (defvar *page* nil
   "A vector: text with a fill pointer; its limit; whether something was left out; the values around
 the one that is being written, as lists (VALUE PLACE LABEL); those of them that were referred to;
-how many items of each value are written; a function of a value that may write it instead, or NIL.")
+how many items of each value are written; a function of a value that may write it instead, or NIL;
+how many elements of the outermost array were written; where the first end, and how many those
+are.")
 
 (defmacro page-text () '(svref *page* 0))
 (defmacro page-limit () '(svref *page* 1))
@@ -176,10 +178,13 @@ how many items of each value are written; a function of a value that may write i
 (defmacro page-labels () '(svref *page* 4))
 (defmacro page-items () '(svref *page* 5))
 (defmacro page-writer () '(svref *page* 6))
+(defmacro page-elements () '(svref *page* 7))
+(defmacro page-cut () '(svref *page* 8))
+(defmacro page-before-cut () '(svref *page* 9))
 
 (defun blank-page (limit items writer)
   (vector (make-array 64 :element-type 'character :adjustable t :fill-pointer 0)
-          limit nil '() '() items writer))
+          limit nil '() '() items writer 0 nil 0))
 
 (defun elide ()
   "Notes that something is left out."
@@ -200,8 +205,8 @@ how many items of each value are written; a function of a value that may write i
   (put "..."))
 
 (defun static-text (value &optional (limit *text-limit*) (items *most-items*) writer)
-  "VALUE as text of LIMIT characters at most, and whether something was left out. Runs no user code.
-ITEMS are written of each list, array and instance. WRITER may write what stores fields itself: it
+  "VALUE as text of LIMIT characters at most, whether something was left out, and, where it is a
+long array, a list of its beginning and how many elements that has, or NIL. Runs no user code. ITEMS are written of each list, array and instance. WRITER may write what stores fields itself: it
 is called with such a value, and returns whether it has put it onto the page."
   (let ((*page* (blank-page (max 1 (1- limit)) items writer)) (full t))
     (catch 'page-full
@@ -209,7 +214,18 @@ is called with such a value, and returns whether it has put it onto the page."
       (setf full nil))
     (let ((text (labelled (page-text) (page-labels))))
       (values (if full (concatenate 'string text "…") text)
-              (page-elided)))))
+              (page-elided)
+              (and (> (length text) *text-limit*) (beginning-of-array value))))))
+
+(defun beginning-of-array (array)
+  "The text on the page up to the end of ARRAY's first elements, with its parentheses, and how many
+those are; NIL where it is none, or has parts that refer to each other."
+  (and (arrayp array)
+       (page-cut)
+       (null (page-labels))
+       (list (concatenate 'string (subseq (page-text) 0 (page-cut)) " ..."
+                          (make-string (array-rank array) :initial-element #\)))
+             (page-before-cut))))
 
 (defun labelled (page labels)
   "PAGE as a simple string, with #N= at each place that somebody refers to."
@@ -334,7 +350,16 @@ is called with such a value, and returns whether it has put it onto the page."
       (return))
     (put-value (if (vectorp array)
                    (aref array (+ start index))
-                   (row-major-aref array (+ start index))))))
+                   (row-major-aref array (+ start index))))
+    (note-element)))
+
+(defun note-element ()
+  "Notes that an element was written, where that is one of the first of the outermost array."
+  (when (and (null (rest (page-around)))
+             (<= (incf (page-elements)) *most-items*)
+             (<= (fill-pointer (page-text)) (- *text-limit* 16)))
+    (setf (page-cut) (fill-pointer (page-text))
+          (page-before-cut) (page-elements))))
 
 (defun put-array (array)
   (put "#" (integer-text (array-rank array)) "A")

@@ -733,7 +733,10 @@ of its name."
 (define-implementation compile-temporary (name source origin)
   (with-compilation-unit (:source-plist (origin-plist origin source)
                           :source-namestring (origin-file origin))
-    (values (compile-file name :external-format :utf-8))))
+    (multiple-value-prog1 (values (compile-file name :external-format :utf-8))
+      ;; What was fatal is told as a diagnostic; SBCL would print its number at the end of the unit.
+      (let ((fatal (native-symbol "SB-C" "*ABORTED-COMPILATION-UNIT-COUNT*")))
+        (when (and fatal (boundp fatal)) (setf (symbol-value fatal) 0))))))
 
 (define-implementation call-hearing-compiler (certain muffle function)
   (handler-bind ((sb-c:compiler-error certain)

@@ -225,7 +225,7 @@ class Evaluator:
                 return
             elapsed = evaluation.elapsed_ms()
             self._check_child(error)
-            raised = exceptions.report(error, self.guard)
+            raised = exceptions.report(error, self.guard, self.handles.keep_text)
             with self.shield:
                 if self._interrupts.hit(evaluation) and is_stopped(error):
                     evaluation.outcome = {'type': 'interrupted', 'exception': raised, 'elapsed_ms': elapsed}

@@ -62,13 +62,17 @@ def traceback_text(error, trace, left_out=None):
     return cut(''.join(pieces), TRACEBACK_CHARS)
 
 
-def cut(text, limit):
-    """The text, or where it is longer its two ends with the number of characters between them."""
+def cut(text, limit, keep=None):
+    """The text, or where it is longer its two ends with the number of characters between them.
+
+    ``keep`` returns the handle of a text that it keeps, which then stands there, too.
+    """
     if len(text) <= limit:
         return text
     head = limit // 4
     tail = limit - head
-    return '%s\n… %d characters left out …\n%s' % (text[:head], len(text) - limit, text[-tail:])
+    rest = '' if keep is None else '; all of it: read_more %s' % keep(text)
+    return '%s\n… %d characters left out%s …\n%s' % (text[:head], len(text) - limit, rest, text[-tail:])
 
 
 class _Folded(traceback.StackSummary):
@@ -185,12 +189,15 @@ CHAIN = 20
 PATIENCE = 1.0
 
 
-def report(error, guard, causes=CAUSES):
-    """``Raised``: the exception with its stack, as ``wire/kernel.ts`` has it."""
+def report(error, guard, keep=None, causes=CAUSES):
+    """``Raised``: the exception with its stack, as ``wire/kernel.ts`` has it.
+
+    ``keep`` returns a handle for a message that is cut.
+    """
     stack, omitted = stack_of(error.__traceback__)
     raised = {
         'type': type_facts(error),
-        'message': cut(_message(error, guard), MESSAGE_CHARS),
+        'message': cut(_message(error, guard), MESSAGE_CHARS, keep),
         'frames': _reported_frames(stack, omitted),
         'frames_omitted': omitted,
         'traceback': _text(error, stack, omitted, guard),
@@ -201,7 +208,7 @@ def report(error, guard, causes=CAUSES):
         raised['notes'] = notes
     how, other = _origin(error)
     if other is not None and causes > 0:
-        raised['cause'] = {'how': how, 'exception': report(other, guard, causes - 1)}
+        raised['cause'] = {'how': how, 'exception': report(other, guard, keep, causes - 1)}
     return raised
 
 

@@ -256,7 +256,7 @@ class Holder:
     def _hold(self, run, error, trace):
         """Stops here until it is decided how it goes on. Interrupts of the evaluation are as ever, up to its end."""
         evaluation = latest(run.evaluation)
-        raised = _reported(error, trace, self._interrupts.guard)
+        raised = _reported(error, trace, self._interrupts.guard, self._evaluator.handles.keep_text)
         with self._evaluator.shield:
             elapsed = evaluation.elapsed_ms()
             held = Held(self)
@@ -304,12 +304,12 @@ class Holder:
         return any(held.way is not None for held in self._held)
 
 
-def _reported(error, trace, guard):
+def _reported(error, trace, guard, keep):
     """The report of an exception with the whole stack, of which it has only the innermost frames so far."""
     own = trace_of(error)
     _set_trace(error, trace)
     try:
-        return exceptions.report(error, guard)
+        return exceptions.report(error, guard, keep)
     finally:
         _set_trace(error, own)
 

@@ -192,7 +192,7 @@ class Service:
         except DeadlineExceeded:
             return {'type': 'timed_out', 'deadline_ms': deadline_ms}
         except BaseException as error:
-            return {'type': 'raised', 'exception': exceptions.report(error, guard)}
+            return {'type': 'raised', 'exception': exceptions.report(error, guard, image.handles.keep_text)}
 
     def _look(self, served, params, look):
         task = Task(lambda: self._reply(served, done, look)())

@@ -1,5 +1,6 @@
 """What is evaluated, what comes of it, and how an error is reported."""
 
+import re
 import sys
 import traceback
 import unittest
@@ -196,6 +197,9 @@ class Exceptions(KernelCase):
             self.assertIn('characters left out', text)
             self.assertLess(len(text), 4500)
             self.assertIn('z', text)
+        (handle,) = re.findall(r'left out; all of it: read_more (@\S+) …', exception['message'])
+        piece = self.link.call('more', handle=handle, deadline_ms=5000, **{'from': 1_000_000, 'count': 10}).answer()
+        self.assertEqual((piece['value']['text'], piece['value']['total']), ('z', 1_000_001))
 
 
 # That a traceback is bounded in every part, and shows what Python would.
