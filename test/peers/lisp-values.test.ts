@@ -564,13 +564,13 @@ test('an array is told by its elements’ type, its dimensions and a few of its 
 })
 
 test('a long array that code comes to ends after an element, with its type and how many elements are left', async () => {
-  const valueOf = async (expr: string) => {
+  const shownValue = async (expr: string) => {
     const ended = await lisp.run(expr)
     if (ended.type !== 'done') throw new Error(`${expr} has ended as ${ended.type}`)
     const { repr, type, preview, handle } = contents(ended.values[0])
     return { ...repr, type: type.name, preview, inspect: handle }
   }
-  const long = await valueOf('(make-array 1000 :element-type (quote double-float) :initial-element 1d0)')
+  const long = await shownValue('(make-array 1000 :element-type (quote double-float) :initial-element 1d0)')
   assert.is(long.text, `#(${'1.0d0 '.repeat(100)}...)`)
   assert.equal(
     [long.type, long.preview],
@@ -581,16 +581,16 @@ test('a long array that code comes to ends after an element, with its type and h
     all.type === 'found' && all.value.type === 'text' && all.value.text,
     `#(${'1.0d0 '.repeat(1000).trimEnd()})`,
   )
-  const grid = await valueOf('(make-array (list 3 900) :initial-element :a)')
+  const grid = await shownValue('(make-array (list 3 900) :initial-element :a)')
   assert.is(grid.text, `#2A((${':a '.repeat(100)}...))`)
   assert.equal([grid.type, grid.preview], ['(simple-array t (3 900))', 'the first 100 of 2700 elements'])
-  const wide = await valueOf('(make-array 90 :initial-element (make-string 90 :initial-element #\\y))')
+  const wide = await shownValue('(make-array 90 :initial-element (make-string 90 :initial-element #\\y))')
   assert.is(wide.preview, 'the first 43 of 90 elements')
   assert.ok(wide.text.endsWith('y" ...)') && wide.text.length <= 4096)
-  const short = await valueOf('(make-array 300 :element-type (quote double-float) :initial-element 1d0)')
+  const short = await shownValue('(make-array 300 :element-type (quote double-float) :initial-element 1d0)')
   assert.equal([short.text.length, short.truncated], [1802, false])
   for (const whole of ['(make-string 9000)', '(make-array 9000 :element-type (quote bit))'])
-    assert.is((await valueOf(whole)).text.length, 4096)
+    assert.is((await shownValue(whole)).text.length, 4096)
 })
 
 test('a package shows its exported names with what they are, and the rest a page at a time', async () => {

@@ -309,7 +309,7 @@ function checkClients(where: Where): Area {
     name: 'others',
     state: 'missing',
     found: `no entry for ${without.join(', ')}`,
-    gives: 'the model of that client a look into the running program',
+    gives: 'the model of that client sees the running program',
     fix: 'imago install CLIENT',
   }
   const entered = checks.filter(({ state }) => state !== 'missing')
