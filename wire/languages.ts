@@ -56,10 +56,17 @@ const LISP: Language = {
 `,
 }
 
+const WOLFRAM: Language = {
+  name: 'wolfram',
+  title: 'Wolfram Language',
+  installed: false,
+  probe: 'Print["{\\"version\\": \\"", $VersionNumber, "\\"}"]',
+}
+
 /** The language of a kernel that nobody has chosen one for. */
 export const DEFAULT_LANGUAGE = PYTHON
 
-export const LANGUAGES: readonly Language[] = [PYTHON, LISP]
+export const LANGUAGES: readonly Language[] = [PYTHON, LISP, WOLFRAM]
 
 export const languageNamed = (name: string): Language | undefined =>
   LANGUAGES.find(language => language.name === name)

@@ -6,6 +6,7 @@ import type { Launched, LaunchRequest } from './launch.ts'
 import { compilerCommand, launchPython } from './python.ts'
 import { attachSwank, rejoinSwank } from './swank-attach.ts'
 import { launchLisp } from './swank-launch.ts'
+import { launchWolfram } from './wolfram.ts'
 
 /** How images of one language are started, and joined where they listen in a way of their own. */
 interface Adapter {
@@ -42,6 +43,9 @@ interface KernelSettings {
   readonly python?: string | undefined
   readonly lisp?: string | undefined
   readonly swank?: string | undefined
+  readonly wolfram?: string | undefined
+  /** The folder in which `imago install` keeps engines. */
+  readonly installed?: string
   readonly trusted?: readonly string[]
 }
 
@@ -54,6 +58,9 @@ const ADAPTERS: Readonly<Record<string, Adapter>> = {
     launch: (request, { lisp, swank }) =>
       launchLisp({ ...request, ...(lisp !== undefined && { lisp }), ...(swank !== undefined && { swank }) }),
     server: { attach: attachSwank, rejoin: rejoinSwank },
+  },
+  wolfram: {
+    launch: (request, { wolfram, installed }) => launchWolfram({ ...request, wolfram, installed }),
   },
 }
 

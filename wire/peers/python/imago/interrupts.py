@@ -125,10 +125,8 @@ AGAIN = 0.1
 class Interrupts:
     """Raises into the evaluating thread. At most one thread evaluates at a time; a script may hold the main one."""
 
-    def __init__(self, clock, stops=KeyboardInterrupt):
-        """``stops`` is what is raised in code that is to stop."""
+    def __init__(self, clock):
         self._clock = clock
-        self._stops = stops
         self._main = threading.main_thread().ident
         self._lock = native.RLock()
         self._thread = None  #: Where exposed code runs, as a thread's ident.
@@ -139,7 +137,7 @@ class Interrupts:
         self._hit = None  #: The call in which one has been raised, or set to be,
         self._raised = 0  #: and how often it was.
         self._thrown = None  #: What is set on the exposed thread asynchronously, until it is seen to have landed.
-        self._landing = landing(stops, self.landed)
+        self.stop_by(KeyboardInterrupt)
         self._mark = None  #: The code of the frame beneath which exposed code stands.
         self._leaving = False  #: The process ends: what is raised now is ``SystemExit``.
         self._guards = []  #: Deadlines that hold for the exposed code.
@@ -206,6 +204,11 @@ class Interrupts:
     def owned(self):
         """Whether the process is ours: only then it is ever signalled."""
         return self._handler is not None
+
+    def stop_by(self, kind):
+        """From here on an exception of this kind is raised in code that is to stop."""
+        self._stops = kind
+        self._landing = landing(kind, self.landed)
 
     @property
     def stops(self):

@@ -108,8 +108,6 @@ class Kernel:
     language = 'python'
     evaluator_of = Evaluator
     service_of = Service
-    #: What is raised in code that is to stop.
-    stops = KeyboardInterrupt
 
     def __init__(self, namespace, stop=None, place=None, detach=None):
         """``stop`` ends the process when the daemon says so; without it, that is refused. ``place``: ``places.py``.
@@ -120,7 +118,7 @@ class Kernel:
         self.clock = Clock()
         self.session = Session()
         self.output = Output(self.clock, self.session.note)
-        self.interrupts = Interrupts(self.clock, self.stops)
+        self.interrupts = Interrupts(self.clock)
         handles = Handles(self.epoch)
         note = self.session.note
         self.evaluator = self.evaluator_of(namespace, self.output, self.interrupts, self.clock, handles, place, note)

@@ -1,0 +1,95 @@
+import { execFile } from 'node:child_process'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { WireError } from '../errors.ts'
+import { peerIn } from '../peer-folder.ts'
+import { type Launched, type LaunchLimits, type LaunchRequest, launchFramed } from './launch.ts'
+import { inPath, isProgram } from './process.ts'
+
+interface WolframRequest extends LaunchRequest {
+  /** The Python of an environment with Mathics3 that a person named; nothing else is then tried. */
+  readonly wolfram?: string | undefined
+  /** The folder in which `imago install` keeps what it has made. */
+  readonly installed?: string | undefined
+}
+
+/** What is put into the environment that Imago makes. `packaging` is needed by Mathics3, which does not say so. */
+export const MATHICS = ['Mathics3==10.0.1', 'packaging'] as const
+
+/** The oldest Python that Mathics3 runs on. */
+export const OLDEST_FOR_MATHICS = [3, 11] as const
+
+export const mathicsFolder = (installed: string): string => join(installed, 'mathics')
+
+const pythonIn = (folder: string) => join(folder, 'bin', 'python')
+
+/** The first import of all that Mathics3 needs compiles it, before the host can say hello. */
+const WOLFRAM_LAUNCH: Partial<LaunchLimits> = { startMs: 60_000 }
+
+/** How long an environment may take to say what it has, in ms. */
+const PROBE_MS = 20_000
+
+/** Starts our host, with Mathics3 in it. Throws `KERNEL_NOT_FOUND` or what `launchFramed` throws. */
+export function launchWolfram(request: WolframRequest): Promise<Launched> {
+  const peers = peerIn('wolfram')
+  const own = join(peers, 'imago_wolfram')
+  const limits = { ...WOLFRAM_LAUNCH, ...request.limits }
+  return launchFramed({ ...request, limits }, async env => {
+    const python = await findMathics({ ...request, env })
+    // Nothing of the caller's own Python reaches it: the environment is the engine's.
+    return { command: [python, '-I', join(own, '__main__.py')], own: peers }
+  })
+}
+
+interface MathicsSearch extends Pick<WolframRequest, 'root' | 'wolfram' | 'installed'> {
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** Throws `KERNEL_NOT_FOUND`, which says what was looked at, and what installs it. */
+async function findMathics({ root, env, wolfram, installed }: MathicsSearch): Promise<string> {
+  if (wolfram !== undefined) {
+    const named = wolfram.replace(/^~(?=\/)/, homedir())
+    const paths = named.includes('/') ? [resolve(root, named)] : inPath(named, env)
+    return checked(paths.find(isProgram), `${wolfram}, which config.toml names as wolfram,`, env)
+  }
+  const python = installed === undefined ? undefined : pythonIn(mathicsFolder(installed))
+  return checked(
+    python !== undefined && isProgram(python) ? python : undefined,
+    `${python ?? 'the environment'}, which imago install makes,`,
+    env,
+  )
+}
+
+async function checked(
+  python: string | undefined,
+  what: string,
+  env: Readonly<Record<string, string>>,
+): Promise<string> {
+  if (python === undefined) throw noEngine(`${what} is not there`)
+  const wrong = await whyUnfit(python, env)
+  if (wrong !== undefined) throw noEngine(`${what} ${wrong}`)
+  return python
+}
+
+const noEngine = (why: string): WireError =>
+  new WireError(
+    'KERNEL_NOT_FOUND',
+    `There is no engine for Wolfram Language: ${why}.\n` +
+      'Install the free Mathics3 with: imago install wolfram\n' +
+      'Or name the Python of an environment that has Mathics3 as wolfram in [kernels] of config.toml.',
+  )
+
+/** Whether Mathics3 is there, without loading it: that takes seconds. */
+function whyUnfit(python: string, env: Readonly<Record<string, string>>): Promise<string | undefined> {
+  const question =
+    'import importlib.metadata as m; print(m.version("Mathics3")); print(m.version("packaging")); print("fit")'
+  return new Promise(settle => {
+    const options = { env, timeout: PROBE_MS, killSignal: 'SIGKILL' } as const
+    const child = execFile(python, ['-I', '-c', question], options, (error, stdout, stderr) => {
+      if (stdout.trim().endsWith('fit')) settle(undefined)
+      else if (stderr.includes('PackageNotFoundError')) settle('has no Mathics3, or not all that it needs')
+      else settle(`does not run: ${stderr.trim().split('\n').at(-1) || error?.message}`)
+    })
+    child.stdin?.end()
+  })
+}

@@ -1,0 +1,277 @@
+"""A kernel for Wolfram Language: an engine, on the link, queue, output and history of the Python peer."""
+
+import types
+
+from imago import native
+from imago.boot import main as boot
+from imago.evaluator import Evaluator
+from imago.kernel import Kernel
+from imago.looking.limits import KEPT_MAX_CHARS, REPR_MAX_CHARS
+from imago.params import count, text
+from imago.service import LOOKS as PYTHON_LOOKS
+from imago.service import Service
+from imago.work import Ran
+
+from imago_wolfram.engine import Aborted, Failed, Misread, Quit
+from imago_wolfram.mathics_engine import MathicsEngine
+
+#: Messages of one evaluation that are told as data; all of them are among what it has printed.
+MESSAGES = 50
+#: Characters of a value in the engine's own form; one that is longer is not shown in it.
+OUTPUT_FORM = 4000
+
+
+def main():
+    boot(Host)
+
+
+class Host(Kernel):
+    """A ``Kernel`` that an engine evaluates for."""
+
+    language = 'wolfram'
+
+    def __init__(self, end):
+        self.engine = MathicsEngine()
+        super().__init__({}, end)
+        self.evaluator.begin_with(self.engine, Heard(self), end)
+
+    @staticmethod
+    def evaluator_of(*parts):
+        return WolframEvaluator(*parts)
+
+    @staticmethod
+    def service_of(*parts):
+        return WolframService(*parts)
+
+    def implementation(self):
+        return self.engine.title
+
+    def abilities(self):
+        return list(ABILITIES)
+
+
+class Heard:
+    """``Listener``: what runs goes to the evaluation that runs."""
+
+    def __init__(self, kernel):
+        self._output = kernel.output
+        self._shield = kernel.interrupts.shield
+        self._ask = kernel.ask
+        self.messages = []
+        self.untold = 0
+
+    def printed(self, text):
+        with self._shield:
+            self._output.write('stdout', text)
+
+    def message(self, name, text):
+        with self._shield:
+            self._output.write('stderr', '%s: %s\n' % (name, text))
+            if len(self.messages) < MESSAGES:
+                self.messages.append(_diagnostic('warning', '%s: %s' % (name, text), name))
+            else:
+                self.untold += 1
+
+    def ask(self, prompt):
+        return self._ask(prompt, False)
+
+    def progress(self, text):
+        """For whoever waits while the session is loaded."""
+        self._output.write('stderr', text + '\n')
+
+
+def _diagnostic(severity, message, name):
+    said = {'severity': severity, 'message': message, 'file': None, 'line': None, 'column': None, 'source': None}
+    return said if name is None else {**said, 'name': name}
+
+
+class WolframEvaluator(Evaluator):
+    """Runs texts on the engine. The session is loaded before the first of them."""
+
+    def begin_with(self, engine, heard, end):
+        self.engine = engine
+        self.heard = heard
+        self.displays = Said(self)
+        self.is_loaded = native.Event()
+        #: By who asks: the context and the context path that their next text is read in.
+        self.places = {}
+        self._end = end
+        self._quit = False
+
+    def run(self):
+        self.heard.progress('%s is being loaded' % self.engine.title)
+        self.engine.load(self.heard)
+        self._interrupts.stop_by(self.engine.stops)
+        self._first = self.engine.place()
+        self.is_loaded.set()
+        self.heard.progress('%s is ready' % self.engine.title)
+        super().run()
+
+    @types.coroutine
+    def source(self, text, place):
+        """``Ran`` of the expressions of a text, one after the other. The last has the value that is shown."""
+        yield from ()
+        evaluation = self.running
+        engine, who = self.engine, evaluation.who
+        engine.go(self.places.get(who, self._first))
+        value = piece = None
+        try:
+            for piece in engine.pieces(text):
+                value = engine.evaluate(piece)
+        except Failed as failed:
+            failed.piece, failed.place = piece, place
+            raise
+        except Aborted:
+            if self._interrupts.hit(evaluation):
+                raise
+            return Ran([], left='It was aborted, by itself: Abort[] was evaluated, or its time was over.')
+        except Quit:
+            self._quit = True
+            return Ran([], left='Quit[] has ended the session: the kernel ends, with all that was defined in it.')
+        finally:
+            with self.shield:
+                self.places[who] = engine.place()
+        return Ran([] if value is None else [value])
+
+    def end(self, evaluation):
+        super().end(evaluation)
+        if self._quit:
+            self._end()
+
+    def show(self, value):
+        self.handles.let_go()
+        engine = self.engine
+        form, head = engine.input_form(value), engine.head(value)
+        shown = {'repr': self.cut(form), 'type': type_of(head)}
+        items = engine.items(value)
+        if items is not None or shown['repr']['truncated']:
+            shown['handle'] = self.handles.keep_value(value)
+        if items is not None and not form.whole:
+            shown['preview'] = '%s, length %d' % (head.name, len(items))
+        return shown
+
+    def cut(self, form):
+        """The ``Text`` of a form, with a handle for what does not fit."""
+        whole, length = form.text, len(form.text)
+        shown = {
+            'text': whole[:REPR_MAX_CHARS],
+            'truncated': length > REPR_MAX_CHARS or not form.whole,
+            'original_len': length if form.whole else None,
+        }
+        if length > REPR_MAX_CHARS:
+            shown['handle'] = self.handles.keep_text(whole)
+        return shown
+
+    def report(self, error):
+        if isinstance(error, Failed):
+            return raised(error)
+        if isinstance(error, (Aborted, *self._stops())):
+            return raised(Failed('$Aborted', 'It was stopped on request.'))
+        return super().report(error)
+
+    def is_stopped(self, error):
+        return isinstance(error, (Aborted, SystemExit, *self._stops()))
+
+    def _stops(self):
+        stops = self.engine.stops
+        return () if stops is None else (stops,)
+
+
+def type_of(head):
+    return {'name': head.name, 'module': head.context, 'qualified': head.context + head.name}
+
+
+def raised(failed):
+    """The ``Raised`` of an error that the engine has a name for, at the expression that it happened in."""
+    symbol, _, _ = failed.name.partition('::')
+    file, first = getattr(failed, 'place', (None, None))
+    frames = []
+    piece = failed.piece
+    line = failed.line if isinstance(failed, Misread) else None if piece is None else piece.line
+    if line is not None:
+        at = line if first is None else first + line - 1
+        source = None if piece is None else piece.text.split('\n')[0][:200]
+        frames.append(
+            {'function': 'top level', 'file': file, 'line': at, 'source': source, 'locals': [], 'locals_omitted': 0}
+        )
+    where = '' if line is None else '%s, line %d\n' % (file or 'in this text', frames[0]['line'])
+    return {
+        'type': {'name': failed.name, 'module': 'System`', 'qualified': failed.name},
+        'message': failed.message,
+        'frames': frames,
+        'frames_omitted': 0,
+        'traceback': '%s%s: %s\n' % (where, failed.name, failed.message),
+    }
+
+
+class Said:
+    """What an evaluation is answered with besides its value. It stands where the Python peer has its ``Displays``."""
+
+    def __init__(self, evaluator):
+        self._evaluator = evaluator
+        self._begun = None
+
+    def begin(self, evaluation):
+        heard = self._evaluator.heard
+        heard.messages, heard.untold = [], 0
+        self._begun = None
+
+    def end(self, evaluation):
+        """Nothing is left of it."""
+
+    def show(self, value):
+        return False
+
+    def take(self, evaluation, outcome, values=()):
+        evaluator = self._evaluator
+        heard, engine = evaluator.heard, evaluator.engine
+        if heard.messages:
+            outcome['diagnostics'] = heard.messages
+            if heard.untold:
+                more = '%d more messages were said; they are among what was printed' % heard.untold
+                outcome['diagnostics'].append(_diagnostic('note', more, None))
+        if outcome['type'] != 'done':
+            return
+        for value, shown in zip(values, outcome['values']):
+            if shown['repr']['truncated']:
+                continue
+            text = engine.output_form(value).text
+            if len(text) <= OUTPUT_FORM and _differs(text, shown['repr']['text']):
+                outcome['displays'] = [{'what': 'output form', 'text': text}]
+
+
+def _differs(output, form):
+    """Whether the engine's own form says it in another way: blanks, quotes and signs of multiplication are none."""
+    plain = str.maketrans('', '', ' *"')
+    return output.translate(plain) != form.translate(plain)
+
+
+class WolframService(Service):
+    """The methods that the daemon calls. A look waits until the session is loaded, as long as its deadline allows."""
+
+    looks = {name: PYTHON_LOOKS[name] for name in ('more', 'history', 'last_error')}
+
+    @staticmethod
+    def work_of(params):
+        file, line = params.get('file'), params.get('line')
+        place = None if file is None else text(params, 'file'), None if line is None else count(params, 'line', 1)
+        return Text(text(params, 'source'), place)
+
+
+class Text:
+    """Work: a text, to be evaluated expression by expression."""
+
+    __slots__ = ('text', 'place')
+
+    def __init__(self, source, place):
+        self.text = source
+        self.place = place
+
+    def begin(self, evaluator, evaluation):
+        return None
+
+    def run(self, evaluator):
+        return evaluator.source(self.text, self.place)
+
+
+ABILITIES = ('evaluate', 'interrupt', 'ask', *WolframService.looks)
