@@ -25,7 +25,7 @@ const ROWS: readonly (readonly [what: string, words: readonly string[], expected
   ['options of no other command', ['kernels', '--fo'], []],
   ['values of an option', ['log', '--level', 'd'], ['dangerous']],
   ['values of an option, joined to it', ['log', '--level=d'], ['--level=dangerous']],
-  ['languages', ['start', ''], ['python', 'lisp']],
+  ['languages', ['start', ''], ['python', 'lisp', 'wolfram']],
   ['what an operand may be', ['log', 'v'], ['verify']],
   ['clients', ['install', 'cla'], ['claude-code', 'claude-desktop']],
   ['files, by the shell', ['start', 'python', '--script', 'a'], [':file']],

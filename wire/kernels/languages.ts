@@ -1,5 +1,5 @@
 import type { Kernel } from '../kernel.ts'
-import { languageAt } from '../languages.ts'
+import { languageAt, languageNamed, pythonOfEngine } from '../languages.ts'
 import type { Joining } from '../programs.ts'
 import type { AttachLimits } from './attach.ts'
 import type { Launched, LaunchRequest } from './launch.ts'
@@ -44,8 +44,8 @@ interface KernelSettings {
   readonly lisp?: string | undefined
   readonly swank?: string | undefined
   readonly wolfram?: string | undefined
-  /** The folder in which `imago install` keeps engines. */
-  readonly installed?: string
+  /** The folder of Imago's state, in which `imago install` puts engines. */
+  readonly stateDir?: string
   readonly trusted?: readonly string[]
 }
 
@@ -60,7 +60,11 @@ const ADAPTERS: Readonly<Record<string, Adapter>> = {
     server: { attach: attachSwank, rejoin: rejoinSwank },
   },
   wolfram: {
-    launch: (request, { wolfram, installed }) => launchWolfram({ ...request, wolfram, installed }),
+    launch: (request, { wolfram, stateDir }) => {
+      const { engine } = languageNamed('wolfram') ?? {}
+      const installed = engine && stateDir && pythonOfEngine(engine, stateDir)
+      return launchWolfram({ ...request, wolfram, installed })
+    },
   },
 }
 

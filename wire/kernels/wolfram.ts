@@ -9,19 +9,9 @@ import { inPath, isProgram } from './process.ts'
 interface WolframRequest extends LaunchRequest {
   /** The Python of an environment with Mathics3 that a person named; nothing else is then tried. */
   readonly wolfram?: string | undefined
-  /** The folder in which `imago install` keeps what it has made. */
+  /** The Python of the environment that `imago install` makes. */
   readonly installed?: string | undefined
 }
-
-/** What is put into the environment that Imago makes. `packaging` is needed by Mathics3, which does not say so. */
-export const MATHICS = ['Mathics3==10.0.1', 'packaging'] as const
-
-/** The oldest Python that Mathics3 runs on. */
-export const OLDEST_FOR_MATHICS = [3, 11] as const
-
-export const mathicsFolder = (installed: string): string => join(installed, 'mathics')
-
-const pythonIn = (folder: string) => join(folder, 'bin', 'python')
 
 /** The first import of all that Mathics3 needs compiles it, before the host can say hello. */
 const WOLFRAM_LAUNCH: Partial<LaunchLimits> = { startMs: 60_000 }
@@ -52,12 +42,8 @@ async function findMathics({ root, env, wolfram, installed }: MathicsSearch): Pr
     const paths = named.includes('/') ? [resolve(root, named)] : inPath(named, env)
     return checked(paths.find(isProgram), `${wolfram}, which config.toml names as wolfram,`, env)
   }
-  const python = installed === undefined ? undefined : pythonIn(mathicsFolder(installed))
-  return checked(
-    python !== undefined && isProgram(python) ? python : undefined,
-    `${python ?? 'the environment'}, which imago install makes,`,
-    env,
-  )
+  const python = installed !== undefined && isProgram(installed) ? installed : undefined
+  return checked(python, `${installed ?? 'the environment'}, which imago install makes,`, env)
 }
 
 async function checked(
