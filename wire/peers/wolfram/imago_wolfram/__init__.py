@@ -1,1 +1,1 @@
-"""The far end of Imago for Wolfram Language: a host of an engine, on the link and the evaluator of the Python peer."""
+"""The far end of Imago for Wolfram Language: a host in Python, with an engine under it. Needs CPython 3.11 or newer."""
