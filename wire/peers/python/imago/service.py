@@ -103,6 +103,7 @@ class Service:
     """The table of methods of one kernel. ``serve`` is what a link is given to call."""
 
     # What a kernel of another language has in the place of these.
+    image_of = Image
     looks = LOOKS
     work_of = staticmethod(work_of)
 
@@ -111,7 +112,7 @@ class Service:
         self._interrupts = interrupts
         self._workers = workers
         self._clock = clock
-        self._image = Image(namespace, handles, evaluator, tracing)
+        self._image = self.image_of(namespace, handles, evaluator, tracing)
         self._stop = stop
         self._detach = detach
         self._methods = {

@@ -2,6 +2,9 @@
 
 from typing import Any, Iterator, NamedTuple, Optional, Protocol, Tuple
 
+from imago_wolfram.expressions import Expression, Symbol
+from imago_wolfram.source import Source
+
 
 class Piece(NamedTuple):
     """One expression of a text: what the engine has read of it, its text, and the line of the text that it begins in."""
@@ -16,13 +19,6 @@ class Form(NamedTuple):
 
     text: str
     whole: bool
-
-
-class Head(NamedTuple):
-    """What a value is, by the symbol of its head."""
-
-    name: str
-    context: str
 
 
 class Listener(Protocol):
@@ -44,6 +40,8 @@ class Engine(Protocol):
     title: str
     #: What is raised in the thread that evaluates to stop what runs there.
     stops: type
+    #: Its definitions, for any thread; ``None`` until it is loaded.
+    source: Optional[Source]
 
     def load(self, listener: Listener) -> None:
         """Makes the session ready. It may take long."""
@@ -54,14 +52,22 @@ class Engine(Protocol):
     def evaluate(self, piece: Piece) -> Optional[Any]:
         """The value; ``None`` for ``Null``. Raises ``Failed``, ``Aborted``, ``Quit``, or what ``stops`` says."""
 
-    def input_form(self, value: Any) -> Form: ...
+    def neutral(self, value: Any, most: int) -> Expression:
+        """The value as data, of which so many leaves are taken over. For any thread."""
 
     def output_form(self, value: Any) -> Form: ...
 
-    def head(self, value: Any) -> Head: ...
+    def head(self, value: Any) -> Symbol:
+        """What says what the value is: ``List``, ``Integer``. For any thread."""
 
     def items(self, value: Any) -> Optional[Tuple[Any, ...]]:
-        """The parts of a value that has some; ``None`` of one that is whole."""
+        """The parts of a value that has some; ``None`` of one that is whole. For any thread."""
+
+    def stored(self, name: str) -> Any:
+        """The own value of a symbol, by its full name, as it is stored; ``None`` where it has none. For any thread."""
+
+    def parsed(self, text: str) -> Any:
+        """A text as a value that is not evaluated, and in which no symbol was made. Raises ``Misread``."""
 
     def place(self) -> Tuple[str, Tuple[str, ...]]:
         """``$Context`` and ``$ContextPath``."""

@@ -6,12 +6,13 @@ from imago import native
 from imago.boot import main as boot
 from imago.evaluator import Evaluator
 from imago.kernel import Kernel
-from imago.looking.limits import KEPT_MAX_CHARS, REPR_MAX_CHARS
+from imago.looking.limits import REPR_MAX_CHARS, DeadlineExceeded
 from imago.params import count, text
 from imago.service import LOOKS as PYTHON_LOOKS
 from imago.service import Service
 from imago.work import Ran
 
+from imago_wolfram import forms, looks
 from imago_wolfram.engine import Aborted, Failed, Misread, Quit
 from imago_wolfram.mathics_engine import MathicsEngine
 
@@ -33,11 +34,10 @@ class Host(Kernel):
     def __init__(self, end):
         self.engine = MathicsEngine()
         super().__init__({}, end)
-        self.evaluator.begin_with(self.engine, Heard(self), end)
+        self.evaluator.listens(Heard(self), end)
 
-    @staticmethod
-    def evaluator_of(*parts):
-        return WolframEvaluator(*parts)
+    def evaluator_of(self, *parts):
+        return WolframEvaluator(self.engine, *parts)
 
     @staticmethod
     def service_of(*parts):
@@ -88,15 +88,19 @@ def _diagnostic(severity, message, name):
 class WolframEvaluator(Evaluator):
     """Runs texts on the engine. The session is loaded before the first of them."""
 
-    def begin_with(self, engine, heard, end):
+    def __init__(self, engine, *parts):
+        super().__init__(*parts)
         self.engine = engine
-        self.heard = heard
         self.displays = Said(self)
         self.is_loaded = native.Event()
         #: By who asks: the context and the context path that their next text is read in.
         self.places = {}
-        self._end = end
+        self.heard = self._end = None
         self._quit = False
+
+    def listens(self, heard, end):
+        """Who is told what runs, and what ends the process."""
+        self.heard, self._end = heard, end
 
     def run(self):
         self.heard.progress('%s is being loaded' % self.engine.title)
@@ -133,6 +137,14 @@ class WolframEvaluator(Evaluator):
                 self.places[who] = engine.place()
         return Ran([] if value is None else [value])
 
+    def value(self, source):
+        """For a look that evaluates."""
+        self.engine.go(self._first)
+        value = None
+        for piece in self.engine.pieces(source):
+            value = self.engine.evaluate(piece)
+        return self.engine.parsed('Null') if value is None else value
+
     def end(self, evaluation):
         super().end(evaluation)
         if self._quit:
@@ -141,13 +153,13 @@ class WolframEvaluator(Evaluator):
     def show(self, value):
         self.handles.let_go()
         engine = self.engine
-        form, head = engine.input_form(value), engine.head(value)
-        shown = {'repr': self.cut(form), 'type': type_of(head)}
+        form = forms.input_form(engine, value)
+        shown = {'repr': self.cut(form), 'type': forms.type_of(engine.head(value))}
         items = engine.items(value)
         if items is not None or shown['repr']['truncated']:
             shown['handle'] = self.handles.keep_value(value)
         if items is not None and not form.whole:
-            shown['preview'] = '%s, length %d' % (head.name, len(items))
+            shown['preview'] = '%s, length %d' % (shown['type']['name'], len(items))
         return shown
 
     def cut(self, form):
@@ -175,10 +187,6 @@ class WolframEvaluator(Evaluator):
     def _stops(self):
         stops = self.engine.stops
         return () if stops is None else (stops,)
-
-
-def type_of(head):
-    return {'name': head.name, 'module': head.context, 'qualified': head.context + head.name}
 
 
 def raised(failed):
@@ -242,14 +250,44 @@ class Said:
 
 def _differs(output, form):
     """Whether the engine's own form says it in another way: blanks, quotes and signs of multiplication are none."""
-    plain = str.maketrans('', '', ' *"')
+    plain = str.maketrans('', '', ' *"' if '\n' in output else ' *"\n')
     return output.translate(plain) != form.translate(plain)
+
+
+#: A look and its parameters are those of the Python peer; its function is our own where one is given.
+LOOKS = {
+    name: (PYTHON_LOOKS[name][0], function or PYTHON_LOOKS[name][1])
+    for name, function in {
+        'globals': looks.globals_of,
+        'more': looks.more,
+        'history': None,
+        'last_error': looks.last_error,
+    }.items()
+}
+
+ABILITIES = ('evaluate', 'interrupt', 'ask', 'inspect', *LOOKS)
 
 
 class WolframService(Service):
     """The methods that the daemon calls. A look waits until the session is loaded, as long as its deadline allows."""
 
-    looks = {name: PYTHON_LOOKS[name] for name in ('more', 'history', 'last_error')}
+    looks = LOOKS
+
+    def image_of(self, namespace, handles, evaluator, tracing):
+        return looks.Image(evaluator, handles)
+
+    def inspect_static(self, image, expr):
+        return looks.inspect_static(image, expr)
+
+    def inspect_evaluated(self, image, expr, deadline_ms):
+        evaluator = self._evaluator
+        try:
+            with self._interrupts.guard(deadline_ms / 1000):
+                return looks.parsed(image, expr) or looks.inspected(image, evaluator.value(expr))
+        except DeadlineExceeded:
+            return {'type': 'timed_out', 'deadline_ms': deadline_ms}
+        except BaseException as error:
+            return {'type': 'raised', 'exception': evaluator.report(error)}
 
     @staticmethod
     def work_of(params):
@@ -272,6 +310,3 @@ class Text:
 
     def run(self, evaluator):
         return evaluator.source(self.text, self.place)
-
-
-ABILITIES = ('evaluate', 'interrupt', 'ask', *WolframService.looks)

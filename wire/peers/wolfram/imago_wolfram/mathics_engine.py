@@ -2,7 +2,8 @@
 
 import importlib.metadata
 
-from imago_wolfram.engine import Aborted, Failed, Form, Head, Misread, Piece, Quit
+from imago_wolfram.engine import Aborted, Failed, Form, Misread, Piece, Quit
+from imago_wolfram.forms import input_form
 
 #: Times that one message is shown in one evaluation, as Wolfram Language does it: then it says that there are more.
 SAID = 3
@@ -19,6 +20,7 @@ class MathicsEngine:
     def __init__(self):
         self.title = 'Mathics3 %s' % importlib.metadata.version('Mathics3')
         self.stops = None
+        self.source = None
         self.definitions = None
         self._session = None
 
@@ -38,10 +40,12 @@ class MathicsEngine:
         from mathics.core.definitions import Definitions
 
         from imago_wolfram import mathics_session
+        from imago_wolfram.mathics_source import MathicsSource
 
         self.definitions = Definitions(add_builtin=True)
         self._session = mathics_session.Session(self.definitions, listener)
         mathics_session.define_input(self._session)
+        self.source = MathicsSource(self.definitions)
 
     def pieces(self, text):
         from mathics.core.parser import MathicsMultiLineFeeder
@@ -89,8 +93,8 @@ class MathicsEngine:
         try:
             value = session.step(convert(piece.read, self.definitions))
         except interrupt.WLThrowInterrupt as thrown:
-            what = self.input_form(thrown.value).text
-            tag = '' if thrown.tag is None else ', %s' % self.input_form(thrown.tag).text
+            what = self._said(thrown.value)
+            tag = '' if thrown.tag is None else ', %s' % self._said(thrown.tag)
             raise Failed('Throw::nocatch', 'Uncaught Throw[%s%s] returned to top level.' % (what, tag)) from None
         except interrupt.BreakInterrupt:
             raise Failed('Break::nofdw', 'No enclosing For, While or Do was found for Break[].') from None
@@ -116,38 +120,57 @@ class MathicsEngine:
             session.end()
         return None if session.is_null(value) else value
 
-    def input_form(self, value):
-        from mathics.core.atoms import String
+    def neutral(self, value, most):
+        from imago_wolfram.expressions import Budget
+        from imago_wolfram.mathics_source import converted
 
-        if type(value) is String:
-            return Form(_quoted_text(value.value), True)
-        return self._form(value, 'InputForm')
+        return converted(value, Budget(most))
+
+    def _said(self, value):
+        return input_form(self, value, most=100).text
 
     def output_form(self, value):
         from mathics.core.atoms import String
-
-        if type(value) is String:
-            return Form(value.value, True)
-        return self._form(value, 'OutputForm')
-
-    def _form(self, value, form):
         from mathics.core.expression import Expression
         from mathics.core.symbols import Symbol
 
+        if type(value) is String:
+            return Form(value.value, True)
         small = Bounded(value)
-        wrapped = Expression(Symbol('System`%s' % form), small.value)
+        wrapped = Expression(Symbol('System`OutputForm'), small.value)
         return Form(self._session.format_output(wrapped, 'text'), small.whole)
 
     def head(self, value):
-        name = value.get_head().get_name() if value.get_head() is not None else ''
-        name = name or 'System`Expression'
-        context, _, short = name.rpartition('`')
-        return Head(short, context + '`')
+        from mathics.core.expression import Expression
+
+        from imago_wolfram.expressions import Symbol
+
+        while isinstance(value, Expression):
+            value = value.head
+            if not isinstance(value, Expression):
+                return Symbol(value.get_name() or 'System`%s' % type(value).__name__)
+        return Symbol(value.get_head().get_name())
 
     def items(self, value):
         from mathics.core.expression import Expression
 
         return tuple(value.elements) if isinstance(value, Expression) else None
+
+    def stored(self, name):
+        for where in (self.definitions.user, self.definitions.pymathics, self.definitions.builtin):
+            of = where.get(name)
+            for rule in () if of is None else list(of.ownvalues):
+                if getattr(rule.pattern.expr, 'name', None) == name and hasattr(rule, 'replace'):
+                    return rule.replace
+        return None
+
+    def parsed(self, text):
+        from mathics.core.parser.convert import convert
+
+        pieces = self.pieces(text)
+        if len(pieces) != 1:
+            raise Misread('Syntax::sntx', 'It is %s.' % ('nothing' if not pieces else 'more than one expression'), 1)
+        return convert(pieces[0].read, _Unmade(self.definitions))
 
     def place(self):
         return self.definitions.get_current_context(), tuple(self.definitions.get_context_path())
@@ -164,11 +187,14 @@ def _quoted(text):
     return '"%s"' % text if text else 'the end'
 
 
-_ESCAPES = str.maketrans({'\\': '\\\\', '"': '\\"', '\n': '\\n', '\t': '\\t', '\r': '\\r'})
+class _Unmade:
+    """Definitions by which names are looked up, and where none is made."""
 
+    def __init__(self, definitions):
+        self._definitions = definitions
 
-def _quoted_text(text):
-    return '"%s"' % text.translate(_ESCAPES)
+    def lookup_name(self, name):
+        return self._definitions.lookup_name(name)
 
 
 # A value as much of which is kept as can be formatted soon: what is left out stands as ``<<3>>``, as ``Short`` has it.
