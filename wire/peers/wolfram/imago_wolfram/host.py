@@ -95,6 +95,8 @@ class WolframEvaluator(Evaluator):
         self.is_loaded = native.Event()
         #: By who asks: the context and the context path that their next text is read in.
         self.places = {}
+        #: Those that the text that runs began in.
+        self.begun = None
         self.heard = self._end = None
         self._quit = False
 
@@ -117,7 +119,8 @@ class WolframEvaluator(Evaluator):
         yield from ()
         evaluation = self.running
         engine, who = self.engine, evaluation.who
-        engine.go(self.places.get(who, self._first))
+        self.begun = self.places.get(who, self._first)
+        engine.go(self.begun)
         value = piece = None
         try:
             for piece in engine.pieces(text):
@@ -240,6 +243,10 @@ class Said:
                 outcome['diagnostics'].append(_diagnostic('note', more, None))
         if outcome['type'] != 'done':
             return
+        context, path = engine.place()
+        outcome['package'] = context
+        if (context, path) != evaluator.begun:
+            outcome['changed'] = ['package']
         for value, shown in zip(values, outcome['values']):
             if shown['repr']['truncated']:
                 continue

@@ -121,9 +121,14 @@ class MathicsEngine:
         return None if session.is_null(value) else value
 
     def neutral(self, value, most):
-        from imago_wolfram.expressions import Budget
+        from mathics.core.atoms import String as MathicsString
+
+        from imago_wolfram.expressions import Budget, String
         from imago_wolfram.mathics_source import converted
 
+        if type(value) is MathicsString:
+            # By itself a text may be long: there is nothing around it to be laid out.
+            return String(value.value)
         return converted(value, Budget(most))
 
     def _said(self, value):
