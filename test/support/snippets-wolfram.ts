@@ -19,7 +19,6 @@ export const WOLFRAM: Snippets = {
     'hold',
     'threads',
     'errors',
-    'definition',
     'kept_text',
     'describe',
     'arglist',

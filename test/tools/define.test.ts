@@ -83,7 +83,7 @@ const refused: readonly (readonly [keyof typeof INVARIANTS, string, Record<strin
   ['name', 'a name that begins with a digit', { name: '2_sensors' }],
   ['name', 'a name of letters that only look Latin', { name: 'reаd_sensor' }],
   ['name', 'a name of 65 characters', { name: 'a'.repeat(65) }],
-  ['aliases', 'an alias in camelCase', { aliases: ['readSensor'] }],
+  ['aliases', 'an alias that is no word', { aliases: ['read sensor'] }],
   ['aliases', 'an alias equal to the name', { aliases: ['read_sensor'] }],
   ['aliases', 'another name for a parameter that is not there', { parameterAliases: { port: 'nowhere' } }],
   ['aliases', 'another name that is a parameter itself', { parameterAliases: { channel: 'channel' } }],

@@ -266,6 +266,7 @@ LOOKS = {
     name: (PYTHON_LOOKS[name][0], function or PYTHON_LOOKS[name][1])
     for name, function in {
         'globals': looks.globals_of,
+        'definition': looks.definition_of,
         'more': looks.more,
         'history': None,
         'last_error': looks.last_error,

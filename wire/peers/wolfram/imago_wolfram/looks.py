@@ -5,7 +5,7 @@ from imago.looking.inspection import more as more_of_python
 from imago.looking.limits import PIECE_MAX_CHARS, PIECE_MAX_ITEMS, REPR_MAX_CHARS, SAMPLE_ITEM_MAX_CHARS, SAMPLE_MAX_ITEMS
 from imago.looking.outcomes import StaleHandle, Unresolved, found, look, malformed, not_found, stale_handle
 
-from imago_wolfram import forms, names
+from imago_wolfram import definition, forms, names
 from imago_wolfram.engine import Misread
 from imago_wolfram.expressions import Normal, String, Symbol
 from imago_wolfram.printing import is_name
@@ -161,6 +161,46 @@ def last_error(image, query):
 
 
 # Names.
+
+
+def definition_of(image, query):
+    """One symbol as the specification has it. What is wrong with a name stands in its page."""
+    source = image.engine.source
+    (read,) = definition.read(source, [query['name']], query['max_length'])
+    page = definition.markdown(read, query.get('contexts', False))
+    # As the page says it, behind its heading.
+    because = page.partition('\n\n')[2]
+    if read.status == 'missing':
+        return {**not_found(query['name'], read.nearest), 'page': page}
+    if read.status == 'invalid':
+        return {**malformed(because), 'page': page}
+    rules = {rule.kind for rule in read.definition.rules}
+    is_function = bool(rules & {'down', 'sub'} or read.definition.code & {'down', 'sub'})
+    answer = {
+        'name': query['name'],
+        'qualified': read.qualified or query['name'],
+        'kind': 'function' if is_function else 'variable',
+        'language': 'wolfram',
+        'source': None,
+        'because': None,
+        'file': None,
+        'line': None,
+        'end_line': None,
+        'origin': 'built_in' if source.is_own(read.qualified) else 'typed',
+        # What is printed is what is stored: there is no other text that could be another one.
+        'current': True,
+        'wrappers': [],
+        'notes': [],
+        'page': page,
+    }
+    if read.status == 'defined':
+        cut_off = read.total > query['max_length']
+        answer['source'] = {'text': read.text, 'truncated': cut_off, 'original_len': read.total}
+        if query.get('contexts'):
+            answer['contexts'] = read.contexts
+    else:
+        answer['because'] = because
+    return found(answer)
 
 
 @look
