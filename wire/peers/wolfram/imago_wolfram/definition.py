@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from imago_wolfram.expressions import SYSTEM, Expression, Symbol, parts, system
+from imago_wolfram.expressions import SYSTEM, Budget, Expression, Symbol, parts, system
 from imago_wolfram.keys import Redactor, is_secret_name
 from imago_wolfram.layout import BREAK, Document, concat, fits_flat, nest, render
 from imago_wolfram.names import nearest, resolved
@@ -215,9 +215,13 @@ class Scope:
         return {context: sorted(found[context], key=_longer_first) for context in sorted(found)}
 
     def dependencies(self) -> tuple[str, ...]:
-        """The symbols of programs that it uses, sorted."""
+        """The symbols that it uses, and that people have defined; sorted."""
         used = (name for name in self._names if name != self.symbol.name and name not in self._bound)
-        return tuple(sorted(name for name in used if self._source.exists(name) and not self._source.is_own(name)))
+        return tuple(sorted(name for name in used if not self._source.is_own(name) and self._is_defined(name)))
+
+    def _is_defined(self, name: str) -> bool:
+        found = self._source.definition(name, Budget(0))
+        return found is not None and bool(found.rules or found.left_out or found.options or found.code)
 
 
 def _longer_first(name: str) -> tuple[str, str]:
@@ -251,7 +255,7 @@ def _statements(scope: Scope, definition: Definition, printer: Printer, width: i
     if definition.attributes:
         found.append(f"Attributes[{shown}] = {{{', '.join(sorted(definition.attributes))}}}")
     for kind in _RULES_IN_ORDER:
-        found += [_statement(scope, rule, printer, width) for rule in definition.rules if rule.kind == kind]
+        found += [statement(scope, rule, printer, width) for rule in definition.rules if rule.kind == kind]
     if definition.options and not (definition.code and scope.is_own):
         options = printer.text(_as_list(definition.options))
         found.append(render(concat(f"Options[{shown}] = ", options), width))
@@ -260,7 +264,7 @@ def _statements(scope: Scope, definition: Definition, printer: Printer, width: i
     return "\n\n".join(found)
 
 
-def _statement(scope: Scope, rule: Rule, printer: Printer, width: int | None) -> str:
+def statement(scope: Scope, rule: Rule, printer: Printer, width: int | None) -> str:
     pattern = rule.pattern
     if rule.kind == "format":
         pattern = system("Format", pattern, *([rule.form] if rule.form else []))
@@ -285,7 +289,7 @@ def markdown(found: Found, include_context_details: bool = False, include: Seque
         case "invalid":
             blocks.append(f'Error: Invalid symbol name "{visible(found.asked)}"')
         case "missing":
-            blocks.append(f'Error: Symbol "{found.asked}" does not exist')
+            blocks.append(f'Error: Symbol "{visible(found.asked)}" does not exist')
             if found.nearest:
                 blocks.append(f"Did you mean {' or '.join(found.nearest)}?")
         case "locked":

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 SYSTEM = "System`"
 
 # A definition of more than this is not written by a person; what is beyond is counted, and shown as `<<n>>`.
-MOST_NODES = 100_000
+MOST_NODES = 50_000
 MOST_DEPTH = 100
 MOST_CHARACTERS = 1_000_000
 MOST_DIGITS = 4_000
@@ -113,7 +113,7 @@ def parts(expression: Expression) -> Iterator[Expression]:
 def integer(value: int) -> Integer | Omitted:
     """A whole number; of one that fills pages only its size."""
     if value.bit_length() > MOST_DIGITS * 3:
-        return Omitted(f"{value.bit_length() * 30103 // 100000 + 1} digits")
+        return Omitted(f"about {value.bit_length() * 30103 // 100000} digits")
     return Integer(value)
 
 

@@ -33,8 +33,8 @@ from imago_wolfram.layout import (
 
 # Names and texts.
 
-_LETTER = r"(?:[^\W\d_]|[$\uf6b2-\uf8ff])"
-_DIGIT_OR_LETTER = r"(?:[^\W\d_]|[0-9$\uf6b2-\uf8ff])"
+_LETTER = r"(?:[^\W\d_]|[$\uf6b2-\uf833])"
+_DIGIT_OR_LETTER = r"(?:[^\W\d_]|[0-9$\uf6b2-\uf833])"
 _PLAIN_NAME = re.compile(rf"{_LETTER}{_DIGIT_OR_LETTER}*")
 _NAME = re.compile(rf"(?:{_PLAIN_NAME.pattern}`)*{_PLAIN_NAME.pattern}")
 _ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f"}
