@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from imago_wolfram.expressions import SYSTEM, Budget, Expression, Symbol, parts, system
+from imago_wolfram.expressions import SYSTEM, Expression, Symbol, parts, system
 from imago_wolfram.keys import Redactor, is_secret_name
 from imago_wolfram.layout import BREAK, Document, concat, fits_flat, nest, render
-from imago_wolfram.names import nearest, resolved
+from imago_wolfram.names import has_definition, nearest, resolved
 from imago_wolfram.printing import Printer, is_name, variables, visible
 from imago_wolfram.source import CodeKind, Definition, Rule, RuleKind, Source
 
@@ -217,11 +217,9 @@ class Scope:
     def dependencies(self) -> tuple[str, ...]:
         """The symbols that it uses, and that people have defined; sorted."""
         used = (name for name in self._names if name != self.symbol.name and name not in self._bound)
-        return tuple(sorted(name for name in used if not self._source.is_own(name) and self._is_defined(name)))
-
-    def _is_defined(self, name: str) -> bool:
-        found = self._source.definition(name, Budget(0))
-        return found is not None and bool(found.rules or found.left_out or found.options or found.code)
+        return tuple(
+            sorted(name for name in used if not self._source.is_own(name) and has_definition(self._source, name))
+        )
 
 
 def _longer_first(name: str) -> tuple[str, str]:
@@ -343,6 +341,17 @@ def contexts_json(contexts: dict[str, list[str]]) -> str:
         for context, names in contexts.items()
     )
     return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def cut_between(blocks: Sequence[str], most: int) -> tuple[str, int]:
+    """As many symbols as fit into `most` characters, the first always, and how many those are."""
+    shown, length = 0, 0
+    for block in blocks:
+        length += len(block) + 2
+        if shown and length - 2 > most:
+            break
+        shown += 1
+    return "\n\n".join(blocks[:shown]), shown
 
 
 def structured(found: Found) -> dict[str, object]:

@@ -177,13 +177,14 @@ def _from_json(value: object, budget: Budget, depth: int) -> Expression:
         case ["n", head, *arguments]:
             if depth >= MOST_DEPTH:
                 return Omitted("deeper")
-            head, found = _from_json(head, budget, depth + 1), []
+            made = _from_json(head, budget, depth + 1)
+            found: list[Expression] = []
             for at, argument in enumerate(arguments):
                 if budget.left <= 0:
                     found.append(Omitted(str(len(arguments) - at)))
                     break
                 found.append(_from_json(argument, budget, depth + 1))
-            return Normal(head, tuple(found))
+            return Normal(made, tuple(found))
     raise NotAnExpression(repr(value)[:200])
 
 

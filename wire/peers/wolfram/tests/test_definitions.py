@@ -6,14 +6,14 @@ from itertools import count
 
 from mathics.core.atoms import Integer as MathicsInteger
 from mathics.core.convert.expression import to_mathics_list
-from tests.reading_back import Names, folded, read_back
-from tests.session import MathicsTest
 
-from imago_wolfram.definition import NoSymbols, Scope, Settings, read, statement, structured
+from imago_wolfram.definition import NoSymbols, Scope, Settings, cut_between, markdown, read, statement, structured
 from imago_wolfram.expressions import Budget, Symbol, parts, system
 from imago_wolfram.mathics_source import converted
 from imago_wolfram.printing import Printer
 from imago_wolfram.source import Definition, Rule
+from tests.reading_back import Names, folded, read_back
+from tests.session import MathicsTest
 
 DEFINED = (
     "q[x_] := (a; b)",
@@ -40,7 +40,7 @@ DEFINED = (
     "q[1] = 1; q[2] = 2; q[3] = 3; q[x_] := x; q[_] /; t := u; q[_Integer] := i",
     "q[x_] := Function[{y}, y + x] /@ Range[10] // Total",
     "f[q] ^= 3; q /: g[q[x_], y_] := x; q /: h[q, q] := 2",
-    "q[x_String] := x <> \"a\" ~~ __; q[x_Real] := x . y ** z",
+    'q[x_String] := x <> "a" ~~ __; q[x_Real] := x . y ** z',
     "q[HoldPattern[a + b]] := Hold[1 + 1]; q[Verbatim[_]] := v; q[Except[1, _Integer]] := e",
     "q[x_] := x //. a_ :> b; q[x_, y_] := x =.",
     "q[] := Null; q[x___] := Sequence[]; q[x_] := f[,1]",
@@ -48,7 +48,7 @@ DEFINED = (
     "q[x_] := Catch[Do[If[i > x, Throw[i]], {i, 100}]]; q[x_, y_] := x != y == z < 1 <= 2",
     "q = {1, {2, {3, {}}}, <||>, {{}}}; q[1] = Hold[q]",
     "q[größe_, λ_] := größe^λ; q[$a_] := $a",
-    "Attributes[q] = {Flat, HoldAll}; q[x_] := x; Default[q] = 0; Options[q] = {a1 -> 2, \"b\" :> 3}",
+    'Attributes[q] = {Flat, HoldAll}; q[x_] := x; Default[q] = 0; Options[q] = {a1 -> 2, "b" :> 3}',
     "N[q] = 3.5; N[q[1]] = 2.5",
     "Format[q[x_]] := {x}; Format[q[x_, y_], OutputForm] := x",
 )
@@ -181,7 +181,7 @@ class Tripwires(MathicsTest):
             list(map(structured, read(self.source, self.NAMES)))
         self.assertEqual(self.state(), before)
         self.assertEqual(self.value("trips"), "0")
-        self.assertIn("own := (trips++; \"fired\")", text)
+        self.assertIn('own := (trips++; "fired")', text)
 
     def test_read_protection_is_read_through_and_stays(self):
         self.assertEqual(self.body("rp"), "Attributes[rp] = {ReadProtected}\n\nrp[x_] := own")
@@ -207,7 +207,7 @@ class Tripwires(MathicsTest):
 
         looking = threading.Thread(target=look)
         looking.start()
-        self.run_in("Do[grown[i] = i; Evaluate[Symbol[\"s\" <> ToString[i]]] = i, {i, 300}]")
+        self.run_in('Do[grown[i] = i; Evaluate[Symbol["s" <> ToString[i]]] = i, {i, 300}]')
         done.set()
         looking.join()
         self.assertEqual(problems, [])
@@ -264,7 +264,7 @@ class Limits(MathicsTest):
         self.run_in('text = "\\[Alpha]"')
         self.assertEqual(self.body("number"), "number := <<about 301030 digits>>")
         self.definitions.set_ownvalue("Global`text", self.session.evaluate('StringJoin[Table["abcde", {10}]]'))
-        self.assertEqual(self.body("text"), "text := \"" + "abcde" * 10 + '"')
+        self.assertEqual(self.body("text"), 'text := "' + "abcde" * 10 + '"')
 
     def test_many_rules(self):
         self.run_in("Do[memo[i] = i, {i, 300}]")
@@ -298,6 +298,15 @@ class Options(MathicsTest):
         self.assertEqual(found["definition"], "q[x_] := r @ x")
         self.assertEqual(found["dependencies"], ["Global`r"])
         self.assertEqual((missing["status"], missing["nearest"]), ("missing", []))
+
+
+class WholeAnswer(MathicsTest):
+    def test_it_is_cut_between_symbols(self):
+        blocks = [markdown(one) for one in read(self.source, "Map, Plus, Sin")]
+        self.assertEqual(cut_between(blocks, 100_000), ("\n\n".join(blocks), 3))
+        self.assertEqual(cut_between(blocks, len(blocks[0]) + len(blocks[1]) + 2), ("\n\n".join(blocks[:2]), 2))
+        self.assertEqual(cut_between(blocks, len(blocks[0]) + len(blocks[1]) + 1), (blocks[0], 1))
+        self.assertEqual(cut_between(blocks, 1), (blocks[0], 1))
 
 
 class Secrets(MathicsTest):

@@ -3,9 +3,6 @@
 import random
 import unittest
 
-from tests import session  # noqa: F401  Loads Mathics with its settings.
-from tests.reading_back import Names, folded, read_back
-
 from imago_wolfram.expressions import (
     SYSTEM,
     Complex,
@@ -21,6 +18,8 @@ from imago_wolfram.expressions import (
 )
 from imago_wolfram.layout import render
 from imago_wolfram.printing import INFIX, Printer, is_name, quoted, visible
+from tests import session  # noqa: F401  Loads Mathics with its settings.
+from tests.reading_back import Names, folded, read_back
 
 SYSTEM_NAMES = (
     *INFIX,
