@@ -9,7 +9,7 @@ from typing import Literal
 from imago_wolfram.expressions import SYSTEM, Expression, Symbol, parts, system
 from imago_wolfram.keys import Redactor, is_secret_name
 from imago_wolfram.layout import BREAK, Document, concat, fits_flat, nest, render
-from imago_wolfram.names import nearest, resolved
+from imago_wolfram.names import has_definition, nearest, resolved
 from imago_wolfram.printing import Printer, is_name, variables, visible
 from imago_wolfram.source import CodeKind, Definition, Rule, RuleKind, Source
 
@@ -215,9 +215,11 @@ class Scope:
         return {context: sorted(found[context], key=_longer_first) for context in sorted(found)}
 
     def dependencies(self) -> tuple[str, ...]:
-        """The symbols of programs that it uses, sorted."""
+        """The symbols that it uses, and that people have defined; sorted."""
         used = (name for name in self._names if name != self.symbol.name and name not in self._bound)
-        return tuple(sorted(name for name in used if self._source.exists(name) and not self._source.is_own(name)))
+        return tuple(
+            sorted(name for name in used if not self._source.is_own(name) and has_definition(self._source, name))
+        )
 
 
 def _longer_first(name: str) -> tuple[str, str]:
@@ -251,7 +253,7 @@ def _statements(scope: Scope, definition: Definition, printer: Printer, width: i
     if definition.attributes:
         found.append(f"Attributes[{shown}] = {{{', '.join(sorted(definition.attributes))}}}")
     for kind in _RULES_IN_ORDER:
-        found += [_statement(scope, rule, printer, width) for rule in definition.rules if rule.kind == kind]
+        found += [statement(scope, rule, printer, width) for rule in definition.rules if rule.kind == kind]
     if definition.options and not (definition.code and scope.is_own):
         options = printer.text(_as_list(definition.options))
         found.append(render(concat(f"Options[{shown}] = ", options), width))
@@ -260,7 +262,7 @@ def _statements(scope: Scope, definition: Definition, printer: Printer, width: i
     return "\n\n".join(found)
 
 
-def _statement(scope: Scope, rule: Rule, printer: Printer, width: int | None) -> str:
+def statement(scope: Scope, rule: Rule, printer: Printer, width: int | None) -> str:
     pattern = rule.pattern
     if rule.kind == "format":
         pattern = system("Format", pattern, *([rule.form] if rule.form else []))
@@ -285,7 +287,7 @@ def markdown(found: Found, include_context_details: bool = False, include: Seque
         case "invalid":
             blocks.append(f'Error: Invalid symbol name "{visible(found.asked)}"')
         case "missing":
-            blocks.append(f'Error: Symbol "{found.asked}" does not exist')
+            blocks.append(f'Error: Symbol "{visible(found.asked)}" does not exist')
             if found.nearest:
                 blocks.append(f"Did you mean {' or '.join(found.nearest)}?")
         case "locked":
@@ -339,6 +341,17 @@ def contexts_json(contexts: dict[str, list[str]]) -> str:
         for context, names in contexts.items()
     )
     return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def cut_between(blocks: Sequence[str], most: int) -> tuple[str, int]:
+    """As many symbols as fit into `most` characters, the first always, and how many those are."""
+    shown, length = 0, 0
+    for block in blocks:
+        length += len(block) + 2
+        if shown and length - 2 > most:
+            break
+        shown += 1
+    return "\n\n".join(blocks[:shown]), shown
 
 
 def structured(found: Found) -> dict[str, object]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 SYSTEM = "System`"
 
 # A definition of more than this is not written by a person; what is beyond is counted, and shown as `<<n>>`.
-MOST_NODES = 100_000
+MOST_NODES = 50_000
 MOST_DEPTH = 100
 MOST_CHARACTERS = 1_000_000
 MOST_DIGITS = 4_000
@@ -113,7 +113,7 @@ def parts(expression: Expression) -> Iterator[Expression]:
 def integer(value: int) -> Integer | Omitted:
     """A whole number; of one that fills pages only its size."""
     if value.bit_length() > MOST_DIGITS * 3:
-        return Omitted(f"{value.bit_length() * 30103 // 100000 + 1} digits")
+        return Omitted(f"about {value.bit_length() * 30103 // 100000} digits")
     return Integer(value)
 
 
@@ -177,13 +177,14 @@ def _from_json(value: object, budget: Budget, depth: int) -> Expression:
         case ["n", head, *arguments]:
             if depth >= MOST_DEPTH:
                 return Omitted("deeper")
-            head, found = _from_json(head, budget, depth + 1), []
+            made = _from_json(head, budget, depth + 1)
+            found: list[Expression] = []
             for at, argument in enumerate(arguments):
                 if budget.left <= 0:
                     found.append(Omitted(str(len(arguments) - at)))
                     break
                 found.append(_from_json(argument, budget, depth + 1))
-            return Normal(head, tuple(found))
+            return Normal(made, tuple(found))
     raise NotAnExpression(repr(value)[:200])
 
 

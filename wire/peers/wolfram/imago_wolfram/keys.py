@@ -31,7 +31,7 @@ def is_secret_name(name: str) -> bool:
     words = [word.lower() for word in _WORD.findall(name[-128:]) if not word.isdigit()]
     if not words:
         return False
-    return words[-1] in _SECRET_WORDS or words[-1] == "key" and len(words) > 1 and words[-2] in _KEY_OF
+    return words[-1] in _SECRET_WORDS or (words[-1] == "key" and len(words) > 1 and words[-2] in _KEY_OF)
 
 
 def redacted(text: str) -> str:

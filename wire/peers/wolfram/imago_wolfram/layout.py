@@ -94,7 +94,7 @@ def render(document: Document, width: int | None) -> str:
             case Nest(inner):
                 waiting.append((indent + INDENT, on_line, inner))
             case Group(inner, breaks):
-                fits = on_line or width is not None and not breaks and _fits(inner, waiting, width - column)
+                fits = on_line or (width is not None and not breaks and _fits(inner, waiting, width - column))
                 waiting.append((indent, fits, inner))
     return "".join(out)
 

@@ -3,12 +3,16 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from mathics.core.atoms import ByteArray, Complex as MathicsComplex, Integer as MathicsInteger, MachineReal
-from mathics.core.atoms import PrecisionReal, Rational as MathicsRational, String as MathicsString
+from mathics.core.atoms import ByteArray, MachineReal, PrecisionReal
+from mathics.core.atoms import Complex as MathicsComplex
+from mathics.core.atoms import Integer as MathicsInteger
+from mathics.core.atoms import Rational as MathicsRational
+from mathics.core.atoms import String as MathicsString
 from mathics.core.attributes import attributes_bitset_to_list
 from mathics.core.builtin import Operator
 from mathics.core.expression import Expression as MathicsExpression
-from mathics.core.rules import FunctionApplyRule, Rule as MathicsRule
+from mathics.core.rules import FunctionApplyRule
+from mathics.core.rules import Rule as MathicsRule
 from mathics.core.symbols import Symbol as MathicsSymbol
 from mpmath.libmp import prec_to_dps, repr_dps, to_str
 
@@ -32,15 +36,11 @@ from imago_wolfram.expressions import (
 from imago_wolfram.source import CodeKind, Definition, Rule, RuleKind
 
 if TYPE_CHECKING:
-    from mathics.core.definitions import Definition as MathicsDefinition, Definitions
+    from mathics.core.definitions import Definition as MathicsDefinition
+    from mathics.core.definitions import Definitions
 
-_KINDS: tuple[tuple[RuleKind, str, CodeKind], ...] = (
-    ("own", "ownvalues", "own"),
-    ("down", "downvalues", "down"),
-    ("sub", "subvalues", "sub"),
-    ("up", "upvalues", "up"),
-    ("n", "nvalues", "down"),
-)
+_CODE_KINDS: tuple[CodeKind, ...] = ("own", "down", "sub", "up")
+_KINDS: tuple[RuleKind, ...] = ("own", "down", "sub", "up", "n")
 _ALL_FORMS = frozenset(
     SYSTEM + form for form in ("StandardForm", "TraditionalForm", "OutputForm", "TeXForm", "MathMLForm")
 )
@@ -116,8 +116,8 @@ class _Reading:
         self._add("default", of.defaultvalues)
         if hidden:
             return
-        for kind, where, _ in _KINDS:
-            self._add(kind, getattr(of, where))
+        for kind in _KINDS:
+            self._add(kind, of.get_values_list(f"{kind}values"))
         if of.builtin is None:
             self._add_formats(of)
 
@@ -147,8 +147,8 @@ class _Reading:
 def _code(of: "MathicsDefinition") -> set[CodeKind]:
     """The kinds of values that a builtin computes in Python. What only complains of arguments computes nothing."""
     found: set[CodeKind] = set()
-    for _, where, kind in _KINDS:
-        if any(_computes(rule) for rule in getattr(of, where)):
+    for kind in _CODE_KINDS:
+        if any(_computes(rule) for rule in of.get_values_list(f"{kind}values")):
             found.add(kind)
     # How an operator is typeset belongs to the syntax.
     if not isinstance(of.builtin, Operator):
@@ -166,10 +166,11 @@ def _messages(stored: "list[MathicsDefinition]") -> dict[str, str]:
     found: dict[str, str] = {}
     for one in reversed(stored):
         for rule in list(one.messages):
-            tag = rule.pattern.expr.elements[-1] if isinstance(rule.pattern.expr, MathicsExpression) else None
-            value = getattr(rule, "replace", None)
-            if type(tag) is MathicsString and type(value) is MathicsString:
-                found[tag.value] = value.value
+            pattern, value = rule.pattern.expr, getattr(rule, "replace", None)
+            if isinstance(pattern, MathicsExpression) and len(pattern.elements) == 2:
+                tag = pattern.elements[1]
+                if isinstance(tag, MathicsString) and isinstance(value, MathicsString):
+                    found[tag.value] = value.value
     return found
 
 
@@ -196,7 +197,8 @@ def converted(expression: Any, budget: Budget, depth: int = 0) -> Expression:
     if isinstance(expression, MathicsExpression):
         if depth >= MOST_DEPTH:
             return Omitted("deeper")
-        head, found = converted(expression.head, budget, depth + 1), []
+        head = converted(expression.head, budget, depth + 1)
+        found: list[Expression] = []
         for at, element in enumerate(expression.elements):
             if budget.left <= 0:
                 found.append(Omitted(str(len(expression.elements) - at)))

@@ -33,10 +33,12 @@ from imago_wolfram.layout import (
 
 # Names and texts.
 
-_LETTER = r"(?:[^\W\d_]|[$\uf6b2-\uf8ff])"
-_DIGIT_OR_LETTER = r"(?:[^\W\d_]|[0-9$\uf6b2-\uf8ff])"
+_LETTER = r"(?:[^\W\d_]|[$\uf6b2-\uf833])"
+_DIGIT_OR_LETTER = r"(?:[^\W\d_]|[0-9$\uf6b2-\uf833])"
 _PLAIN_NAME = re.compile(rf"{_LETTER}{_DIGIT_OR_LETTER}*")
 _NAME = re.compile(rf"(?:{_PLAIN_NAME.pattern}`)*{_PLAIN_NAME.pattern}")
+NAME_PART: Final = re.compile(rf"{_DIGIT_OR_LETTER}|`")
+"""A character of a name, with its context."""
 _ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f"}
 _PRINTS: Final = re.compile(r"[ !#-\[\]-~]*")
 
@@ -83,11 +85,11 @@ class Infix:
     tight: bool = False
 
     def takes(self, operands: int) -> bool:
-        return operands == 2 or self.grouping == "flat" and operands > 2
+        return operands == 2 or (self.grouping == "flat" and operands > 2)
 
     def of_operand(self, at: int, count: int) -> int:
         """The precedence from which the operand needs no parentheses."""
-        same = self.grouping == "left" and at == 0 or self.grouping == "right" and at == count - 1
+        same = (self.grouping == "left" and at == 0) or (self.grouping == "right" and at == count - 1)
         return self.precedence if same else self.precedence + 1
 
 
@@ -195,6 +197,7 @@ class Printer:
 
     def statement(self, tag: Symbol | None, pattern: Expression, value: Expression) -> tuple[Document, Document]:
         """The two sides of a definition; `tag` is the symbol to which an upvalue belongs."""
+        self._defined.clear()
         self._mark_defined(pattern)
         left = self.text(pattern, _SET + 1)
         if tag is None:
@@ -259,7 +262,7 @@ class Printer:
     def _normal(self, expression: Normal, around: int) -> tuple[Document, int]:
         name = system_name(expression.head)
         if name and not (name in _ASSIGNING and id(expression) in self._defined):
-            found = self._special(name, expression.arguments, around)
+            found = self._special(name, expression.arguments)
             if found is not None:
                 return found
         return self._call(expression, name, around)
@@ -286,7 +289,7 @@ class Printer:
         document, precedence = self._with_precedence(head, _CALL)
         return concat("(", document, ")") if precedence < _CALL or precedence == _PATTERN_TEST else document
 
-    def _special(self, name: str, arguments: tuple[Expression, ...], around: int) -> tuple[Document, int] | None:
+    def _special(self, name: str, arguments: tuple[Expression, ...]) -> tuple[Document, int] | None:
         """What has a form of its own; None where these arguments do not fit it."""
         match name, arguments:
             case "List", _:
@@ -308,13 +311,13 @@ class Printer:
                 return concat(self.text(body, _FUNCTION + 1), " &"), _FUNCTION
             case "Factorial", (one,):
                 return concat(self.text(one, _PREFIX), "!"), 610
-            case ("Increment" | "Decrement"), (one,):
+            case (("Increment" | "Decrement"), (one,)):
                 return concat(self.text(one, _INCREMENT + 1), _POSTFIX[name]), _INCREMENT
-            case ("PreIncrement" | "PreDecrement"), (one,):
+            case (("PreIncrement" | "PreDecrement"), (one,)):
                 return concat(_PRE[name], self.text(one, _INCREMENT + 1)), _INCREMENT
             case "Span", (_, _) | (_, _, _):
                 return between(" ;;", [self.text(one, _SPAN + 1) for one in arguments]), _SPAN
-            case ("TagSet" | "TagSetDelayed"), (Symbol(), pattern, value):
+            case (("TagSet" | "TagSetDelayed"), (Symbol(), pattern, value)):
                 left, right = self.text(pattern, _SET + 1), self.text(value, _SET + 1)
                 sign = "=" if name == "TagSet" else ":="
                 return concat(self.text(arguments[0]), " /: ", left, f" {sign} ", right), _SET
@@ -323,11 +326,13 @@ class Printer:
 
     def _of_patterns(self, name: str, arguments: tuple[Expression, ...]) -> tuple[Document, int] | None:
         match name, arguments:
-            case ("Blank" | "BlankSequence" | "BlankNullSequence"), () | (Symbol(),):
+            case (("Blank" | "BlankSequence" | "BlankNullSequence"), () | (Symbol(),)):
                 return self._blank("", name, arguments)
-            case "Pattern", (Symbol() as bound, Normal(_, () | (Symbol(),)) as pattern) if head_name(pattern) in _BLANKS:
+            case "Pattern", (Symbol() as bound, Normal(_, () | (Symbol(),)) as pattern) if (
+                head_name(pattern) in _BLANKS
+            ):
                 return self._blank(self._shown(bound), head_name(pattern), pattern.arguments)
-            case "Pattern", (Symbol() as bound, pattern):
+            case "Pattern", (Symbol() as bound, pattern) if is_name(self._shown(bound)):
                 return concat(self._symbol(bound), ": ", self.text(pattern, 151)), 150
             case "Optional", (Normal(_, ()) as blank,) if head_name(blank) == "Blank":
                 return "_.", _BLANK
@@ -337,7 +342,7 @@ class Printer:
                 return self._shown(bound) + "_.", _BLANK
             case "Optional", (pattern, value) if head_name(pattern) == "Pattern" or head_name(pattern) in _BLANKS:
                 return concat(self.text(pattern, 151), ": ", self.text(value, 141)), 140
-            case ("Repeated" | "RepeatedNull"), (one,):
+            case (("Repeated" | "RepeatedNull"), (one,)):
                 return concat(self.text(one, 171), " ", _REPEATED[name]), 170
             case "Slot", (Integer(at),) if at >= 0:
                 return "#" if at == 1 else f"#{at}", _ATOM
