@@ -7,12 +7,12 @@ from imago.boot import main as boot
 from imago.evaluator import Evaluator
 from imago.kernel import Kernel
 from imago.looking.limits import REPR_MAX_CHARS, DeadlineExceeded
-from imago.params import count, text
+from imago.params import count, optional, text, texts
 from imago.service import LOOKS as PYTHON_LOOKS
 from imago.service import Service
 from imago.work import Ran
 
-from imago_wolfram import forms, looks
+from imago_wolfram import forms, looks, name_looks
 from imago_wolfram.engine import Aborted, Failed, Misread, Quit
 from imago_wolfram.mathics_engine import MathicsEngine
 
@@ -261,19 +261,25 @@ def _differs(output, form):
     return output.translate(plain) != form.translate(plain)
 
 
-#: A look and its parameters are those of the Python peer; its function is our own where one is given.
+#: The parameters of a look are those of the Python peer; its function is our own where one is given.
 LOOKS = {
     name: (PYTHON_LOOKS[name][0], function or PYTHON_LOOKS[name][1])
     for name, function in {
-        'globals': looks.globals_of,
-        'definition': looks.definition_of,
         'more': looks.more,
         'history': None,
         'last_error': looks.last_error,
+        'globals': name_looks.globals_of,
+        'definition': name_looks.definition_of,
+        'describe': name_looks.describe,
+        'arglist': name_looks.arglist,
+        'complete': name_looks.complete,
+        'apropos': name_looks.apropos,
+        'symbols': name_looks.symbols,
     }.items()
 }
+LOOKS['references'] = ({'name': text, 'limit': count, 'relations': optional(texts)}, name_looks.references)
 
-ABILITIES = ('evaluate', 'interrupt', 'ask', 'inspect', *LOOKS)
+ABILITIES = ('evaluate', 'interrupt', 'ask', 'inspect', 'callers', *LOOKS)
 
 
 class WolframService(Service):

@@ -2,12 +2,19 @@
 
 from imago.looking.fields import cut
 from imago.looking.inspection import more as more_of_python
-from imago.looking.limits import PIECE_MAX_CHARS, PIECE_MAX_ITEMS, REPR_MAX_CHARS, SAMPLE_ITEM_MAX_CHARS, SAMPLE_MAX_ITEMS
+from imago.looking.limits import (
+    PIECE_MAX_CHARS,
+    PIECE_MAX_ITEMS,
+    REPR_MAX_CHARS,
+    SAMPLE_ITEM_MAX_CHARS,
+    SAMPLE_MAX_ITEMS,
+    SOURCE_PREVIEW_MAX_CHARS,
+)
 from imago.looking.outcomes import StaleHandle, Unresolved, found, look, malformed, not_found, stale_handle
 
-from imago_wolfram import definition, forms, names
+from imago_wolfram import definition, forms, names, uses
 from imago_wolfram.engine import Misread
-from imago_wolfram.expressions import Normal, String, Symbol
+from imago_wolfram.expressions import Normal, Symbol
 from imago_wolfram.printing import is_name
 
 _LIMITS = {
@@ -91,12 +98,36 @@ def _sections(image, value, read):
         'repr': image.show(form),
         'limits': _LIMITS,
     }
+    if isinstance(neutral, Symbol):
+        shown.update(_callable(engine, neutral))
     items = engine.items(value)
     if items is not None:
         shown['size'] = {'len': len(items)}
         shown['sample'] = _sample(engine, items)
         shown['handle'] = shown['sample']['handle'] = image.handles.keep_value(value)
     return shown
+
+
+def _callable(engine, symbol):
+    """Of a symbol that stands for itself: how it is called, where it has definitions for that."""
+    if not engine.source.exists(symbol.name):
+        return {}
+    calls, about = uses.calls(engine.source, symbol.name), names.about(engine.source, symbol.name)
+    if not calls:
+        return {}
+    (read,) = definition.read(engine.source, [symbol.name], SOURCE_PREVIEW_MAX_CHARS)
+    return {
+        'kind': 'callable',
+        'callable': {
+            'module': symbol.context,
+            'signature': ' | '.join(call.text for call in calls[:4]),
+            'doc': about.usage,
+            'source_preview': read.text[:SOURCE_PREVIEW_MAX_CHARS] or None,
+            'source_truncated': read.total > SOURCE_PREVIEW_MAX_CHARS,
+            'file': None,
+            'line': None,
+        },
+    }
 
 
 def _sample(engine, items):
@@ -158,82 +189,3 @@ def _characters(text, start, wanted):
 def last_error(image, query):
     """The error that an evaluation ended with last."""
     return found({**image.errors.last(), 'seen': ['evaluations']})
-
-
-# Names.
-
-
-def definition_of(image, query):
-    """One symbol as the specification has it. What is wrong with a name stands in its page."""
-    source = image.engine.source
-    (read,) = definition.read(source, [query['name']], query['max_length'])
-    page = definition.markdown(read, query.get('contexts', False))
-    # As the page says it, behind its heading.
-    because = page.partition('\n\n')[2]
-    if read.status == 'missing':
-        return {**not_found(query['name'], read.nearest), 'page': page}
-    if read.status == 'invalid':
-        return {**malformed(because), 'page': page}
-    rules = {rule.kind for rule in read.definition.rules}
-    is_function = bool(rules & {'down', 'sub'} or read.definition.code & {'down', 'sub'})
-    answer = {
-        'name': query['name'],
-        'qualified': read.qualified or query['name'],
-        'kind': 'function' if is_function else 'variable',
-        'language': 'wolfram',
-        'source': None,
-        'because': None,
-        'file': None,
-        'line': None,
-        'end_line': None,
-        'origin': 'built_in' if source.is_own(read.qualified) else 'typed',
-        # What is printed is what is stored: there is no other text that could be another one.
-        'current': True,
-        'wrappers': [],
-        'notes': [],
-        'page': page,
-    }
-    if read.status == 'defined':
-        cut_off = read.total > query['max_length']
-        answer['source'] = {'text': read.text, 'truncated': cut_off, 'original_len': read.total}
-        if query.get('contexts'):
-            answer['contexts'] = read.contexts
-    else:
-        answer['because'] = because
-    return found(answer)
-
-
-@look
-def globals_of(image, query):
-    """The symbols of a context that have values, sorted; without ``module`` those of the context in force."""
-    engine = image.engine
-    source = engine.source
-    context = query.get('module') or source.context()
-    if not context.endswith('`'):
-        context += '`'
-    wanted = query.get('filter', '').casefold()
-    own = [name for name in source.names() if not source.is_own(name)]
-    there = sorted(Symbol(name).short for name in own if Symbol(name).context == context)
-    matching = [short for short in there if wanted in short.casefold()]
-    rows = [short for short in matching if short > query['after']] if 'after' in query else matching
-    page = rows[: query['limit']]
-    answer = {
-        'globals': [{'name': short, 'type_name': _type_name(engine, context + short)} for short in page],
-        'total': len(matching),
-        'package': context,
-    }
-    if len(page) < len(rows):
-        answer['next'] = page[-1]
-    if not there and 'module' not in query:
-        others = sorted({Symbol(name).context for name in own} - {context, 'System`'})
-        answer['elsewhere'] = [one for one in others if not one.startswith('System`')][:20]
-    return found(answer)
-
-
-def _type_name(engine, name):
-    stored = engine.stored(name)
-    if stored is not None:
-        return engine.head(stored).short
-    definition = engine.source.definition(name)
-    kinds = {rule.kind for rule in definition.rules} | set(definition.code) if definition is not None else set()
-    return 'function' if kinds & {'down', 'sub'} else 'Symbol'
