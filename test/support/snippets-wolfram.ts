@@ -7,7 +7,6 @@ export const WOLFRAM: Snippets = {
   language: 'wolfram',
   qualified: name => name,
   cannot: [
-    'load',
     'reload',
     'compile',
     'expand',

@@ -49,6 +49,9 @@ class Engine(Protocol):
     def pieces(self, text: str) -> Iterator[Piece]:
         """The expressions of a text, which is read to its end first. Raises ``Misread``."""
 
+    def expression(self, piece: Piece) -> Expression:
+        """A piece as data, its names as they are read at this moment."""
+
     def evaluate(self, piece: Piece) -> Optional[Any]:
         """The value; ``None`` for ``Null``. Raises ``Failed``, ``Aborted``, ``Quit``, or what ``stops`` says."""
 

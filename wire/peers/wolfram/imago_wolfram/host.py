@@ -14,6 +14,7 @@ from imago.work import Ran
 
 from imago_wolfram import forms, looks, name_looks
 from imago_wolfram.engine import Aborted, Failed, Misread, Quit
+from imago_wolfram.loading import Load
 from imago_wolfram.mathics_engine import MathicsEngine
 
 #: Messages of one evaluation that are told as data; all of them are among what it has printed.
@@ -114,8 +115,11 @@ class WolframEvaluator(Evaluator):
         super().run()
 
     @types.coroutine
-    def source(self, text, place):
-        """``Ran`` of the expressions of a text, one after the other. The last has the value that is shown."""
+    def pieces(self, text, place, loading=None):
+        """``Ran`` of the expressions of a text, one after the other. The last has the value that is shown.
+
+        ``loading`` says which of them are taken, and what comes of them.
+        """
         yield from ()
         evaluation = self.running
         engine, who = self.engine, evaluation.who
@@ -124,7 +128,8 @@ class WolframEvaluator(Evaluator):
         value = piece = None
         try:
             for piece in engine.pieces(text):
-                value = engine.evaluate(piece)
+                if loading is None or loading.takes(piece):
+                    value = engine.evaluate(piece)
         except Failed as failed:
             failed.piece, failed.place = piece, place
             raise
@@ -138,6 +143,8 @@ class WolframEvaluator(Evaluator):
         finally:
             with self.shield:
                 self.places[who] = engine.place()
+        if loading is not None:
+            return loading.ran(value)
         return Ran([] if value is None else [value])
 
     def value(self, source):
@@ -279,7 +286,7 @@ LOOKS = {
 }
 LOOKS['references'] = ({'name': text, 'limit': count, 'relations': optional(texts)}, name_looks.references)
 
-ABILITIES = ('evaluate', 'interrupt', 'ask', 'inspect', 'callers', *LOOKS)
+ABILITIES = ('evaluate', 'load', 'interrupt', 'ask', 'inspect', 'callers', *LOOKS)
 
 
 class WolframService(Service):
@@ -305,6 +312,8 @@ class WolframService(Service):
 
     @staticmethod
     def work_of(params):
+        if params.get('load') is not None:
+            return Load(text(params, 'load'), optional(texts)(params, 'names'))
         file, line = params.get('file'), params.get('line')
         place = None if file is None else text(params, 'file'), None if line is None else count(params, 'line', 1)
         return Text(text(params, 'source'), place)
@@ -323,4 +332,4 @@ class Text:
         return None
 
     def run(self, evaluator):
-        return evaluator.source(self.text, self.place)
+        return evaluator.pieces(self.text, self.place)

@@ -84,6 +84,11 @@ class MathicsEngine:
             said = '%s: %s' % (tag, ' '.join(part for part in (before, after) if part))
         return Misread('%s::%s' % (symbol, tag), said, max(feeder.lineno, begun + 1))
 
+    def expression(self, piece):
+        from mathics.core.parser.convert import convert
+
+        return self.neutral(convert(piece.read, _Unmade(self.definitions)), LEAVES)
+
     def evaluate(self, piece):
         from mathics.core import interrupt
         from mathics.core.parser.convert import convert
