@@ -343,17 +343,6 @@ def contexts_json(contexts: dict[str, list[str]]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}"
 
 
-def cut_between(blocks: Sequence[str], most: int) -> tuple[str, int]:
-    """As many symbols as fit into `most` characters, the first always, and how many those are."""
-    shown, length = 0, 0
-    for block in blocks:
-        length += len(block) + 2
-        if shown and length - 2 > most:
-            break
-        shown += 1
-    return "\n\n".join(blocks[:shown]), shown
-
-
 def structured(found: Found) -> dict[str, object]:
     """One name as JSON: what the markdown says, and what it may leave out."""
     facts: dict[str, object] = {"symbol": visible(found.asked), "status": found.status}
@@ -365,6 +354,7 @@ def structured(found: Found) -> dict[str, object]:
         facts |= {
             "definition": found.text,
             "characters": found.total,
+            "form": "input" if found.plain else "readable",
             "attributes": sorted(found.definition.attributes),
             "kernel_code": sorted(found.definition.code),
             "options": found.options,

@@ -122,18 +122,25 @@ class _Reading:
             self._add_formats(of)
 
     def _add(self, kind: RuleKind, stored: Iterable[Any]) -> None:
-        for rule in in_order_of_definition([one for one in list(stored) if isinstance(one, MathicsRule)]):
+        for rule in self._within_budget(stored):
             if self._budget.left <= 0:
                 self.left_out += 1
                 continue
             pattern, value = converted(rule.pattern.expr, self._budget), converted(rule.replace, self._budget)
             self.rules.append(Rule(kind, pattern, value))
 
+    def _within_budget(self, stored: Iterable[Any]) -> list[Any]:
+        """Those that are data, in order; of a table of thousands the first, for to order rules takes time."""
+        rules = [one for one in list(stored) if isinstance(one, MathicsRule)]
+        taken = rules[: max(0, self._budget.left)]
+        self.left_out += len(rules) - len(taken)
+        return in_order_of_definition(taken)
+
     def _add_formats(self, of: "MathicsDefinition") -> None:
         forms: dict[int, set[str]] = {}
         found: dict[int, Any] = {}
         for form, stored in list(of.formatvalues.items()):
-            for rule in in_order_of_definition([one for one in list(stored) if isinstance(one, MathicsRule)]):
+            for rule in self._within_budget(stored):
                 # One Format for all forms is stored under each of them, with the same right side.
                 forms.setdefault(id(rule.replace), set()).add(form)
                 found.setdefault(id(rule.replace), rule)

@@ -154,9 +154,10 @@ _REPEATED: Final = {"Repeated": "..", "RepeatedNull": "..."}
 _SCOPES: Final = frozenset({"Module", "Block", "With"})
 """They always stand on lines of their own."""
 _BRACKETED: Final = frozenset(
-    {"HoldPattern", "Verbatim", "Except", "Longest", "Shortest", "Optional", "Pattern", *_BLANKS, *_REPEATED}
+    ("HoldPattern", "Verbatim", "Except", "Longest", "Shortest", "Optional", "Pattern", *_BLANKS, *_REPEATED)
+    + ("CompoundExpression", *INFIX)
 )
-"""Of patterns; they never stand before an `@`."""
+"""They never stand before an `@`: patterns read better so, and what flattens would lose itself."""
 
 
 def variables(expressions: Iterable[Expression]) -> frozenset[str]:

@@ -7,7 +7,7 @@ from itertools import count
 from mathics.core.atoms import Integer as MathicsInteger
 from mathics.core.convert.expression import to_mathics_list
 
-from imago_wolfram.definition import NoSymbols, Scope, Settings, cut_between, markdown, read, statement, structured
+from imago_wolfram.definition import NoSymbols, Scope, Settings, read, statement, structured
 from imago_wolfram.expressions import Budget, Symbol, parts, system
 from imago_wolfram.mathics_source import converted
 from imago_wolfram.printing import Printer
@@ -298,15 +298,6 @@ class Options(MathicsTest):
         self.assertEqual(found["definition"], "q[x_] := r @ x")
         self.assertEqual(found["dependencies"], ["Global`r"])
         self.assertEqual((missing["status"], missing["nearest"]), ("missing", []))
-
-
-class WholeAnswer(MathicsTest):
-    def test_it_is_cut_between_symbols(self):
-        blocks = [markdown(one) for one in read(self.source, "Map, Plus, Sin")]
-        self.assertEqual(cut_between(blocks, 100_000), ("\n\n".join(blocks), 3))
-        self.assertEqual(cut_between(blocks, len(blocks[0]) + len(blocks[1]) + 2), ("\n\n".join(blocks[:2]), 2))
-        self.assertEqual(cut_between(blocks, len(blocks[0]) + len(blocks[1]) + 1), (blocks[0], 1))
-        self.assertEqual(cut_between(blocks, 1), (blocks[0], 1))
 
 
 class Secrets(MathicsTest):
