@@ -113,7 +113,8 @@ function facts(): void {
     assert.equal(await reprs('CheckAbort[Abort[], 8]'), ['8'])
     const { type } = await raisedIn('r1[x_] := 1 + r1[x]; r1[1]')
     assert.is(type.name, '$RecursionLimit::reclim')
-    assert.equal(await reprs('1 + 1'), ['2'])
+    assert.is((await raisedIn('l1 := l2; l2 := l1; l1')).type.name, '$RecursionLimit::reclim')
+    assert.equal(await reprs('v1 = {1}; Do[v1, {5000}]; 1 + 1'), ['2'])
   })
 
   test('Input and InputString ask the caller', async () => {

@@ -76,7 +76,9 @@ class MathicsEngine:
             return Misread('Syntax::sntx', 'It is no Wolfram Language.', begun + 1)
         symbol, tag, *rest = message
         before, after = (part.strip('"').rstrip('\n') for part in rest[:2])
-        if tag == 'sntxi':
+        if tag == 'sntufn':
+            said = 'There is no character named \\[%s].' % before.split('\n')[0]
+        elif tag == 'sntxi':
             said = 'It is incomplete: more input is needed.'
         elif tag in ('sntxf', 'sntxb'):
             said = '%s cannot be followed by %s.' % (_quoted(before), _quoted(after))

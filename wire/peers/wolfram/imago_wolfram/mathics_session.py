@@ -28,10 +28,19 @@ class Session(Evaluation):
         self._said = collections.Counter()
         self._last = {}
 
+    @property
+    def iteration_count(self):
+        """None. Mathics counts each value of a symbol over a whole evaluation here, not those of one chain: any loop of
+        a few thousand turns would exceed ``$IterationLimit``. A chain without an end is one of calls of Python."""
+        return 0
+
+    @iteration_count.setter
+    def iteration_count(self, count):
+        pass
+
     def begin(self):
         """Before each expression: nothing is left of the one before it."""
         self.start_time = None
-        self.iteration_count = 0
         self.recursion_depth = 0
         self.timeout = self.stopped = False
         self.quiet_all = False
