@@ -118,8 +118,10 @@ class WolframScanner implements WolframScan {
         this.#comments--
         if (this.#comments === 0) this.inside = 'code'
       } else {
-        at += this.#code1(two, unit, at)
-        code += unit
+        const more = this.#bracket(two, unit, at)
+        at += more
+        // What closes an association ends with no operator.
+        code += more > 0 ? unit.replace('|', ')') : unit
       }
     }
     this.#at += line.length
@@ -127,7 +129,7 @@ class WolframScanner implements WolframScan {
   }
 
   /** One character of code, or two that belong together; how many more than one were read. */
-  #code1(two: string, unit: string, at: number): number {
+  #bracket(two: string, unit: string, at: number): number {
     if (two === '<|' || '[({'.includes(unit)) {
       const bracket = two === '<|' ? two : unit
       this.open.push({ bracket, at: this.#at + at, indent: this.#indent, commas: 0 })
