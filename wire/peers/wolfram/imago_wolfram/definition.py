@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from imago_wolfram.expressions import SYSTEM, Expression, Symbol, parts, system
-from imago_wolfram.keys import Redactor, is_secret_name
+from imago_wolfram.keys import Redactor, is_secret_name, redacted
 from imago_wolfram.layout import BREAK, Document, concat, fits_flat, nest, render
 from imago_wolfram.names import has_definition, nearest, resolved
 from imago_wolfram.printing import Printer, is_name, variables, visible
@@ -131,7 +131,7 @@ def _read_one(source: Source, name: str, max_length: int, settings: Settings, gu
         total=len(text),
         contexts=scope.contexts(),
         definition=definition,
-        usage=definition.messages.get("usage"),
+        usage=redacted(definition.messages.get("usage", "")) or None,
         options=render(Printer(scope.shown).text(_as_list(definition.options)), WIDTH),
         dependencies=scope.dependencies(),
         redacted=redactor.count,
@@ -153,7 +153,7 @@ def _without_secrets(definition: Definition, name: str, redactor: Redactor) -> D
         Rule(
             rule.kind,
             redactor.expression(rule.pattern),
-            redactor.expression(rule.value, secret and rule.kind == "own"),
+            redactor.expression(rule.value, secret and rule.kind in ("own", "down")),
             rule.form,
         )
         for rule in definition.rules
@@ -212,7 +212,7 @@ class Scope:
         for name in self._written:
             if name == self.symbol.name or name not in self._bound:
                 found.setdefault(Symbol(name).context, set()).add(Symbol(name).short)
-        return {context: sorted(found[context], key=_longer_first) for context in sorted(found)}
+        return {context: sorted(found[context], key=_longer_first) for context in sorted(found, key=_longer_first)}
 
     def dependencies(self) -> tuple[str, ...]:
         """The symbols that it uses, and that people have defined; sorted."""
