@@ -181,6 +181,9 @@ class Scope:
         self.symbol = Symbol(name)
         self.is_own = source.is_own(name)
         sides = [side for rule in definition.rules for side in (rule.pattern, rule.value)]
+        for rule in definition.rules:
+            if rule.kind == "format":
+                sides += [Symbol(SYSTEM + "Format"), *([rule.form] if rule.form else [])]
         if not (definition.code and self.is_own):
             sides += [side for option in definition.options for side in option]
         self._names = {name: None} | {
@@ -207,7 +210,7 @@ class Scope:
         return None
 
     def contexts(self) -> dict[str, list[str]]:
-        """By context, the names that were written and that nothing binds; a longer name before one that it begins with."""
+        """By context, the names that were written and that nothing binds; a longer name before its own prefix."""
         found: dict[str, set[str]] = {}
         for name in self._written:
             if name == self.symbol.name or name not in self._bound:

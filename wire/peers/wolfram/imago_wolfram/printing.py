@@ -1,4 +1,4 @@
-"""Expressions as text in input form, as a person would write it: with operators, and parentheses where they are needed."""
+"""Expressions as text in input form, as people write it: with operators, and parentheses where they are needed."""
 
 import re
 from collections.abc import Callable, Iterable
