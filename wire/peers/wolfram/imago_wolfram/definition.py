@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from imago_wolfram.expressions import SYSTEM, Expression, Symbol, parts, system
-from imago_wolfram.keys import Redactor, is_secret_name
+from imago_wolfram.keys import Redactor, is_secret_name, redacted
 from imago_wolfram.layout import BREAK, Document, concat, fits_flat, nest, render
 from imago_wolfram.names import has_definition, nearest, resolved
 from imago_wolfram.printing import Printer, is_name, variables, visible
@@ -131,7 +131,7 @@ def _read_one(source: Source, name: str, max_length: int, settings: Settings, gu
         total=len(text),
         contexts=scope.contexts(),
         definition=definition,
-        usage=definition.messages.get("usage"),
+        usage=redacted(definition.messages.get("usage", "")) or None,
         options=render(Printer(scope.shown).text(_as_list(definition.options)), WIDTH),
         dependencies=scope.dependencies(),
         redacted=redactor.count,
@@ -153,7 +153,7 @@ def _without_secrets(definition: Definition, name: str, redactor: Redactor) -> D
         Rule(
             rule.kind,
             redactor.expression(rule.pattern),
-            redactor.expression(rule.value, secret and rule.kind == "own"),
+            redactor.expression(rule.value, secret and rule.kind in ("own", "down")),
             rule.form,
         )
         for rule in definition.rules
@@ -181,6 +181,9 @@ class Scope:
         self.symbol = Symbol(name)
         self.is_own = source.is_own(name)
         sides = [side for rule in definition.rules for side in (rule.pattern, rule.value)]
+        for rule in definition.rules:
+            if rule.kind == "format":
+                sides += [Symbol(SYSTEM + "Format"), *([rule.form] if rule.form else [])]
         if not (definition.code and self.is_own):
             sides += [side for option in definition.options for side in option]
         self._names = {name: None} | {
@@ -207,12 +210,12 @@ class Scope:
         return None
 
     def contexts(self) -> dict[str, list[str]]:
-        """By context, the names that were written and that nothing binds; a longer name before one that it begins with."""
+        """By context, the names that were written and that nothing binds; a longer name before its own prefix."""
         found: dict[str, set[str]] = {}
         for name in self._written:
             if name == self.symbol.name or name not in self._bound:
                 found.setdefault(Symbol(name).context, set()).add(Symbol(name).short)
-        return {context: sorted(found[context], key=_longer_first) for context in sorted(found)}
+        return {context: sorted(found[context], key=_longer_first) for context in sorted(found, key=_longer_first)}
 
     def dependencies(self) -> tuple[str, ...]:
         """The symbols that it uses, and that people have defined; sorted."""

@@ -126,7 +126,7 @@ def string(value: str) -> Expression:
 
 
 def machine_real(value: float) -> Real:
-    """A number of machine precision: its shortest text that reads back, with a mark where digits would say otherwise."""
+    """A number of machine precision: its shortest text that reads back, marked where its digits say otherwise."""
     mantissa, _, exponent = repr(value).partition("e")
     whole, _, fraction = mantissa.partition(".")
     mark = "`" if len(mantissa) > 16 else ""
@@ -140,9 +140,9 @@ class NotAnExpression(ValueError):
 
 def from_json(value: object, budget: Budget | None = None) -> Expression:
     """
-    An expression as a kernel on a link sends it: a text is a symbol's full name, a number an integer, and a list says by
-    its first item what it is: `["s", text]`, `["i", digits]`, `["q", digits, digits]`, `["r", text]`, `["c", real,
-    imaginary]`, `["o", what]`, or `["n", head, argument...]`.
+    An expression as a kernel on a link sends it: a text is a symbol's full name, a number an integer, and a list says
+    by its first item what it is: `["s", text]`, `["i", digits]`, `["q", digits, digits]`, `["r", text]`,
+    `["c", real, imaginary]`, `["o", what]`, or `["n", head, argument...]`.
     """
     return _from_json(value, budget or Budget(), 0)
 

@@ -8,7 +8,7 @@ INDENT: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A place to break at; on one line `flat` stands there. One that `breaks` always does, and so does all around it."""
+    """A place to break at; on one line `flat` stands there. One that `breaks` always does, and all around it too."""
 
     flat: str
     breaks: bool = False
@@ -62,7 +62,7 @@ def group(*parts: Document) -> Document:
 
 
 def between(separator: str, items: list[Document], filled: bool = False) -> Document:
-    """Items with a separator at the end of all but the last, and a place to break after each; `filled`: not all at once."""
+    """Items with a separator behind all but the last, and a place to break after each; `filled`: not all at once."""
     place = group(SPACE) if filled else SPACE
     spread: list[Document] = []
     for item in items[:-1]:

@@ -84,7 +84,7 @@ def about(source: Source, name: str) -> Named | None:
 
 
 def globals_of(source: Source) -> list[str]:
-    """What people have defined outside packages: the symbols of the context in force, sorted, that have a definition."""
+    """The symbols of the context in force that people have defined, sorted."""
     context = source.context()
     return sorted(
         name

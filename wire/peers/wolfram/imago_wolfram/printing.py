@@ -1,4 +1,4 @@
-"""Expressions as text in input form, as a person would write it: with operators, and parentheses where they are needed."""
+"""Expressions as text in input form, as people write it: with operators, and parentheses where they are needed."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -33,8 +33,14 @@ from imago_wolfram.layout import (
 
 # Names and texts.
 
-_LETTER = r"(?:[^\W\d_]|[$\uf6b2-\uf833])"
-_DIGIT_OR_LETTER = r"(?:[^\W\d_]|[0-9$\uf6b2-\uf833])"
+# Letters of their own, marks that Wolfram Language takes for letters, and the dot of Mathics' formal letters.
+_LETTER_LIKE = (
+    "$¡£¥§®¶•…′‵‶℘™℧↵∠⎕■▪▮▲▼◀●◼★☹☺♠♡♪♭♮♯✶"
+    "\uf6b2-\uf6b5\uf6b7\uf6b9-\uf6bc\uf6be\uf6bf\uf6c1-\uf700\uf730\uf731\uf770\uf772\uf773\uf776\uf779\uf77a"
+    "\uf77d-\uf780\uf782-\uf78b\uf78d-\uf790\uf793-\uf79a\uf79c-\uf7a2\uf7a4-\uf7bd\uf800-\uf833"
+)
+_LETTER = rf"(?:[^\W\d_]|[{_LETTER_LIKE}])"
+_DIGIT_OR_LETTER = rf"(?:[^\W\d_]|[0-9\u0323{_LETTER_LIKE}])"
 _PLAIN_NAME = re.compile(rf"{_LETTER}{_DIGIT_OR_LETTER}*")
 _NAME = re.compile(rf"(?:{_PLAIN_NAME.pattern}`)*{_PLAIN_NAME.pattern}")
 NAME_PART: Final = re.compile(rf"{_DIGIT_OR_LETTER}|`")
@@ -45,7 +51,10 @@ _PRINTS: Final = re.compile(r"[ !#-\[\]-~]*")
 
 def is_name(text: str) -> bool:
     """Whether a text may be the name of a symbol, with its context or without."""
-    return _NAME.fullmatch(text) is not None
+    if _NAME.fullmatch(text) is None:
+        return False
+    # What a regular expression takes for a letter may be a fraction or a superscript.
+    return text.isascii() or not any(one.isnumeric() and not one.isalpha() for one in text if not one.isascii())
 
 
 def quoted(text: str) -> str:

@@ -37,8 +37,8 @@ class Call:
 
 def calls(source: Source, name: str) -> list[Call]:
     """
-    The ways to call a symbol by its full name, in the order in which they are tried. Of what the engine computes nothing
-    is known but that it can be called.
+    The ways to call a symbol by its full name, in the order in which they are tried. Of what the engine computes
+    nothing is known but that it can be called.
     """
     definition = source.definition(name)
     if definition is None:
@@ -121,7 +121,7 @@ class Uses:
 
 
 def uses(source: Source, name: str, seconds: float = _SECONDS, clock: Callable[[], float] = time.monotonic) -> Uses:
-    """The rules that people have given in which a symbol, by its full name, occurs; those of the engine are left out."""
+    """The rules that people have given in which a symbol, by its full name, occurs."""
     until = clock() + seconds
     found: list[Use] = []
     searched = 0

@@ -130,6 +130,11 @@ class Qualifying(MathicsTest):
         self.assertEqual(contexts["System`"], ["HoldComplete", "Hold"])
         self.assertEqual(contexts["Global`"], ["abc", "aB", "ab", "alpha", "q", "Zed"])
 
+    def test_contexts_are_in_order(self):
+        self.run_in("q[] := {Hold, a`b`c, a`d, zed`e, Alpha`f}")
+        contexts = read(self.source, "q")[0].contexts
+        self.assertEqual(list(contexts), ["a`b`", "a`", "Alpha`", "Global`", "System`", "zed`"])
+
     def test_names_are_found_as_the_engine_finds_them(self):
         self.run_in("one`q = 1", "two`q = 2")
         self.assertIn('Symbol "q" does not exist', self.shown("q"))
@@ -303,17 +308,19 @@ class Options(MathicsTest):
 class Secrets(MathicsTest):
     def test_what_looks_like_a_key_is_redacted_and_said(self):
         self.run_in(
-            'q[] := URLFetch["https://me:hunter2@x.org", "Headers" -> {"Authorization" -> "Bearer abcdef0123456789xyz"}]',
+            'q[] := URLFetch["https://me:hunter2@x.org", "Headers" -> {"Authorization" -> "Bearer abcdef0123456xyz"}]',
             '$apiKey = "0123456789abcdef"',
+            'password["me"] = "hunter22"; password::usage = "as in https://me:hunter22@x.org"',
             'r[] := {dbPassword = "correct horse", tokens -> "a word", "sk-abcdefghijklmnopqrstuv0123"}',
             'clean[] := {"a text", "key" -> "value", sk -> "sk-short"}',
         )
         for name, count_, secrets in (
-            ("q", 2, ("hunter2", "abcdef0123456789xyz")),
+            ("q", 2, ("hunter2", "abcdef0123456xyz")),
             ("$apiKey", 1, ("0123456789abcdef",)),
+            ("password", 1, ("hunter22",)),
             ("r", 2, ("correct horse", "abcdefghijklmnop")),
         ):
-            text = self.shown(name, include=("options",))
+            text = self.shown(name, include=("usage", "options"))
             for secret in secrets:
                 self.assertNotIn(secret, text)
             said = "1 text that looks like a secret is" if count_ == 1 else f"{count_} texts that look like secrets are"

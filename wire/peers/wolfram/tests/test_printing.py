@@ -16,8 +16,11 @@ from imago_wolfram.expressions import (
     parts,
     system,
 )
-from imago_wolfram.layout import render
+from imago_wolfram.layout import BREAK, concat, nest, render
 from imago_wolfram.printing import INFIX, Printer, is_name, quoted, visible
+from mathics.core.parser.parser import special_symbols
+from mathics_scanner.characters import NAMED_CHARACTERS
+from mathics_scanner.tokeniser import is_symbol_name
 from tests import session  # noqa: F401  Loads Mathics with its settings.
 from tests.reading_back import Names, folded, read_back
 
@@ -59,8 +62,10 @@ class Drawn:
                 return system(scope, system("List", *names), self.expression(depth - 1))
             case 3 | 4:
                 return system(lot.choice(SYSTEM_NAMES[:-4]), *self.some(depth, lot.randrange(4)))
-        name = lot.choice(tuple(INFIX))
-        return system(name, *self.some(depth, 2 if lot.random() < 0.8 else 3))
+        return system(self.operator(), *self.some(depth, 2 if lot.random() < 0.8 else 3))
+
+    def operator(self) -> str:
+        return self._lot.choice(tuple(INFIX))
 
     def some(self, depth: int, count: int) -> tuple[Expression, ...]:
         return tuple(self.expression(max(0, depth - 1)) for _ in range(count))
@@ -121,6 +126,27 @@ class ReadingBack(unittest.TestCase):
             for _ in range(50):
                 self.check(drawn.expression(4))
 
+    def test_definitions_drawn_by_lot(self):
+        tag = GLOBAL[3]
+        for seed in SEEDS:
+            drawn = Drawn(seed)
+            for at in range(20):
+                pattern = Normal(tag, drawn.some(3, at % 4))
+                if at % 5 == 1:
+                    pattern = Normal(pattern, drawn.some(2, 1))
+                if at % 5 == 2:
+                    pattern = system("Condition", system("HoldPattern", pattern), drawn.expression(3))
+                if at % 5 == 3:
+                    pattern = system(drawn.operator(), pattern, drawn.expression(2))
+                value = drawn.expression(4)
+                for upvalue in (False, True):
+                    printer = Printer(lambda symbol: symbol.short)
+                    left, right = printer.statement(tag if upvalue else None, pattern, value)
+                    text = render(concat(left, " :=", nest(BREAK, right)), 120)
+                    head, first = ("TagSetDelayed", (tag,)) if upvalue else ("SetDelayed", ())
+                    expected = system(head, *first, pattern, value)
+                    self.assertEqual(folded(read_back(text, NAMES)), folded(expected), text)
+
     def test_every_operator_in_every_other(self):
         a, b, c = GLOBAL[:3]
         of_one = ("Not", "Function", "Factorial", "Increment", "PreDecrement", "Repeated", "If")
@@ -148,6 +174,14 @@ class ReadingBack(unittest.TestCase):
                 text = f"{one}{other}"
                 self.assertEqual(read_back(quoted(text), NAMES), String(text), repr(text))
 
+    def test_every_named_character(self):
+        special = set(special_symbols)
+        for name, character in NAMED_CHARACTERS.items():
+            self.check(String(f"a{character}\\[{name}]"))
+            for short in (character, f"a{character}", f"{character}1$"):
+                if is_name(short) and is_symbol_name(short) and not special & set(short):
+                    self.check(Symbol(f"Global`{short}"))
+
     def test_numbers(self):
         for value in (0.1, 1.0, -1.0, 1e16, 1e17, 5e-324, 1.7976931348623157e308, 1 / 3, 2 / 3, 100.0, 123456.789e-7):
             self.check(machine_real(value))
@@ -155,9 +189,25 @@ class ReadingBack(unittest.TestCase):
 
 class NamesOfSymbols(unittest.TestCase):
     def test_names(self):
-        for name in ("a", "$", "$x1", "größe", "Ω`λ", "a`b`c", "x2", "日本`語"):
+        for name in ("a", "$", "$x1", "größe", "Ω`λ", "a`b`c", "x2", "日本`語", "★x", "жук"):
             self.assertTrue(is_name(name), name)
-        for name in ("", "1a", "a b", "a`", "`a", "a``b", "a_b", "a\n", "\\[Alpha]", "a`1b", "a-b", "a\u200b", "😀"):
+        for name in (
+            "",
+            "1a",
+            "a b",
+            "a`",
+            "`a",
+            "a``b",
+            "a_b",
+            "a\n",
+            "\\[Alpha]",
+            "a`1b",
+            "a-b",
+            "a\u200b",
+            "😀",
+            "x²",
+            "½",
+        ):
             self.assertFalse(is_name(name), name)
 
     def test_what_no_parser_takes_for_a_name_is_written_as_a_text(self):
