@@ -208,6 +208,10 @@ function facts(): void {
     assert.equal([outcome, offer], ['still_running', 'restart'])
     await kernel.close()
     kernel = await ownedWolfram()
+    // It has said hello before its session is loaded, and what needs that waits.
+    assert.equal(await kernel.status({ deadlineMs: 5_000 }), { running: null, queued: 0 })
+    assert.is((await found(kernel, 'globals', { modules: false, limit: 1 })).total, 0)
+    assert.equal(await reprs('1 + 2'), ['3'])
   })
 
   test('Quit ends the kernel, after it has said so', async () => {

@@ -255,11 +255,15 @@ class Said:
         if (context, path) != evaluator.begun:
             outcome['changed'] = ['package']
         for value, shown in zip(values, outcome['values']):
-            if shown['repr']['truncated']:
+            if shown['repr']['truncated'] or shown['type']['name'] in _ONE_FORM:
                 continue
             text = engine.output_form(value).text
             if len(text) <= OUTPUT_FORM and _differs(text, shown['repr']['text']):
                 outcome['displays'] = [{'what': 'output form', 'text': text}]
+
+
+#: Types whose values look alike in every form.
+_ONE_FORM = ('Integer', 'Rational', 'Symbol')
 
 
 def _differs(output, form):
