@@ -2,7 +2,7 @@
  * `npm run demo` plays a program with a mistake that tools find; `npm run demo -- attach` does so with a server that
  * runs already, `npm run demo -- lisp` with a Lisp image. `npm run demo -- debugger` has a run of that image go on where
  * an error stopped it, while its owner works in SLIME; `npm run demo -- approve` plays a person who decides of each part
- * of a change; `npm run demo -- web` goes from a 500 of a Django project to the mended answer. Every step is a real call in a temporary folder; one that differs from what it should be ends the demo
+ * of a change; `npm run demo -- wolfram` mends a package on Mathics3; `npm run demo -- web` goes from a 500 of a Django project to the mended answer. Every step is a real call in a temporary folder; one that differs from what it should be ends the demo
  * with exit code 1.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -19,6 +19,7 @@ const DEMOS: Readonly<Record<string, () => Promise<Demo>>> = {
   lisp: async () => (await import('./demos/lisp.ts')).playLisp,
   debugger: async () => (await import('./demos/debugger.ts')).playDebugger,
   approve: async () => (await import('./demos/approve.ts')).playApprove,
+  wolfram: async () => (await import('./demos/wolfram.ts')).playWolfram,
   web: async () => (await import('./demos/web.ts')).playWeb,
 }
 

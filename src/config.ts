@@ -53,6 +53,8 @@ const CONFIG = z.strictObject({
         .transform(fromHome)
         .refine(isAbsolute, 'must be the absolute path of a folder, or begin with ~/')
         .optional(),
+      /** The Python of an environment with Mathics3, instead of the one that `imago install wolfram` makes. */
+      wolfram: z.string().min(1).optional(),
       /** Projects whose own `.venv` is started whatever it holds, and although it came with them. */
       trusted: z.array(z.string().transform(fromHome).refine(isOwnFolder, NO_ROOT)).default([]),
       /** Environment variables that kernels are given besides the usual ones. */

@@ -320,7 +320,7 @@ function kernelsOf({ config, paths, texts, journal, leases, log, limits }: Kerne
           secret: (value: string) => keepSecret(value, 'key of a kernel'),
           runtimeDir,
         },
-        config.kernels,
+        { ...config.kernels, stateDir },
       ),
   })
 }

@@ -1,9 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PACKAGE_ROOT } from '../src/paths.ts'
 import { assert, suite } from './support/harness.ts'
 import { openRig, type Rig } from './support/rig.ts'
-import { venvPython } from './support/runtimes.ts'
+import { mathicsPython, venvPython } from './support/runtimes.ts'
 
 const test = suite('examples', { limitMs: 120_000 })
 /** What each numbered example must print. */
@@ -73,6 +73,14 @@ for (const [what, words, shown] of [
     for (const expected of [...shown, 'Everything was as expected.']) assert.match(stdout, expected)
   })
 
+test('npm run demo -- wolfram finds and mends what a package for Wolfram Language does wrong', async () => {
+  if (!existsSync(mathicsPython)) return
+  const { code, stdout, stderr } = await rig.imago(['wolfram', '--python', mathicsPython], { main: DEMO })
+  assert.is(code, 0, stdout + stderr)
+  for (const expected of ['Mathics3 10.0.1', '\n1100\n', '\n580\n', 'Everything was as expected.'])
+    assert.match(stdout, expected)
+})
+
 test('npm run demo -- web goes from a 500 of a Django project to the mended answer, and recovers from an edit that broke its file, as README shows it', async () => {
   const { code, stdout, stderr } = await rig.imago(['web', '--python', venvPython], { main: DEMO })
   assert.is(code, 0, stdout + stderr)
@@ -96,5 +104,5 @@ test('npm run demo -- web goes from a 500 of a Django project to the mended answ
 test('a demo that does not exist is told those that do', async () => {
   const { code, stdout } = await rig.imago(['dance'], { main: DEMO })
   assert.is(code, 2)
-  assert.match(stdout, 'program, attach, lisp, debugger, approve, web')
+  assert.match(stdout, 'program, attach, lisp, debugger, approve, wolfram, web')
 })

@@ -37,6 +37,28 @@ const PYTHON_PACKAGES = [
 // Imago's own peer runs on 3.9; the MCP SDK that the tests use as a foreign client does not.
 const PYTHON_VERSION = [3, 10]
 
+const MATHICS_PACKAGES = [
+  'Mathics3==10.0.1',
+  'Mathics3_Scanner==10.0.1',
+  'chardet==7.7.0',
+  'click==8.5.1',
+  'mpmath==1.3.0',
+  'numpy==2.4.6',
+  // Mathics3 imports it and does not ask for it.
+  'packaging==26.3',
+  'palettable==3.3.3',
+  'pillow==13.0.0',
+  'Pint==0.25.3',
+  'Pympler==1.1',
+  'python-dateutil==4.0.0',
+  'PyYAML==6.0.3',
+  'requests==2.34.2',
+  'scipy==1.17.1',
+  'sympy==1.14.0',
+  'Timed-Threads==2.0.0',
+]
+const MATHICS_PYTHONS = ['python3', 'python3.11', 'python3.12', 'python3.13', 'python3.14']
+
 const LISP_PACKAGES = ['sbcl', 'cl-swank', 'cl-fiveam']
 const EMACS_PACKAGES = ['emacs-nox', 'slime']
 
@@ -44,12 +66,15 @@ const folder = join(import.meta.dirname, '../.test-runtimes')
 const venv = join(folder, 'python')
 const venvPython = join(venv, 'bin', 'python')
 const stamp = join(folder, 'python.json')
+const mathicsVenv = join(folder, 'mathics')
+const mathicsStamp = join(folder, 'mathics.json')
 const lispCache = join(folder, 'lisp-cache')
 const lispStamp = join(folder, 'lisp.json')
 const emacsStamp = join(folder, 'emacs.json')
 
 try {
   if (!isInstalled()) install()
+  if (!hasMathics()) installMathics()
   if (!hasLisp()) installLisp()
   if (!hasEmacs()) installEmacs()
 } catch (error) {
@@ -68,7 +93,35 @@ function install() {
   console.log('test set-up: installing Python packages into .test-runtimes/python')
   rmSync(stamp, { force: true })
   mkdirSync(folder, { recursive: true })
-  makeVenv(python)
+  makeVenv(python, venv)
+  pipInstall(venvPython, PYTHON_PACKAGES)
+  writeFileSync(stamp, JSON.stringify(PYTHON_PACKAGES))
+}
+
+/** The list is the one that was installed; or no Python here can take it. */
+function hasMathics() {
+  if (!existsSync(mathicsStamp)) return false
+  return readFileSync(mathicsStamp, 'utf8') === JSON.stringify(MATHICS_PACKAGES)
+}
+
+/** Into an environment of its own, as for users. Its time is told, for it is not the tests'. */
+function installMathics() {
+  const isNew = ['-c', 'import sys; sys.exit(sys.version_info < (3, 11))']
+  const python = MATHICS_PYTHONS.find(command => run(command, isNew).ok)
+  if (python === undefined) {
+    console.log('test set-up: there is no Python of 3.11 or newer; the tests on Mathics3 are skipped')
+    return
+  }
+  const began = Date.now()
+  console.log('test set-up: installing Mathics3 into .test-runtimes/mathics')
+  rmSync(mathicsStamp, { force: true })
+  makeVenv(python, mathicsVenv)
+  pipInstall(join(mathicsVenv, 'bin', 'python'), MATHICS_PACKAGES)
+  writeFileSync(mathicsStamp, JSON.stringify(MATHICS_PACKAGES))
+  console.log(`test set-up: Mathics3 took ${Math.round((Date.now() - began) / 1000)} s`)
+}
+
+function pipInstall(python, packages) {
   const options = [
     '--quiet',
     '--no-input',
@@ -78,9 +131,8 @@ function install() {
     '--timeout',
     '30',
   ]
-  const installed = run(venvPython, ['-m', 'pip', 'install', ...options, ...PYTHON_PACKAGES])
+  const installed = run(python, ['-m', 'pip', 'install', ...options, ...packages])
   if (!installed.ok) throw new Error(`pip could not install the Python packages: ${installed.lastLine}`)
-  writeFileSync(stamp, JSON.stringify(PYTHON_PACKAGES))
 }
 
 /** What was found to work is still there, with what was compiled of it. */
@@ -167,8 +219,8 @@ function findPython() {
 }
 
 /** Debian has `venv` in a package of its own. */
-function makeVenv(python) {
-  const make = () => run(python, ['-m', 'venv', '--clear', venv])
+function makeVenv(python, at) {
+  const make = () => run(python, ['-m', 'venv', '--clear', at])
   if (make().ok) return
   installDebian('python3-venv', 'python3 cannot make a virtual environment')
   const made = make()

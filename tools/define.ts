@@ -38,7 +38,7 @@ const RESERVED = ['kernel', 'patience'] as const
 export const INVARIANTS = {
   name: 'The name is in snake_case: lower-case letters, digits and single underscores, at most 64.',
   aliases:
-    'Aliases are in snake_case, differ from the name and from each other; those of parameters stand for one of them.',
+    'Aliases are words, differ from the name and from each other; those of parameters stand for one of them.',
   presets:
     'What an older name presets are values of parameters, other than what stands without it, and no call fits two such names.',
   description: 'The description is fixed text, not empty, at most 2,000 characters.',
@@ -385,8 +385,7 @@ function refuser(name: unknown): Refuse {
 function checkNames({ name, aliases }: UncheckedDefinition, refuse: Refuse): void {
   if (!isSnakeCase(name)) refuse('name', 'its name is not in snake_case')
   if (aliases === undefined) return
-  if (!Array.isArray(aliases) || !aliases.every(isSnakeCase))
-    refuse('aliases', 'an alias is not in snake_case')
+  if (!Array.isArray(aliases) || !aliases.every(isWord)) refuse('aliases', 'an alias is no word')
   if (aliases.includes(name)) refuse('aliases', 'an alias equals the name')
   if (new Set(aliases).size !== aliases.length) refuse('aliases', 'an alias is given twice')
 }
@@ -567,6 +566,11 @@ function checkPlain(where: string, text: string, refuse: Refuse): void {
 
 function isSnakeCase(name: unknown): name is string {
   return typeof name === 'string' && name.length <= NAME_LENGTH && /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name)
+}
+
+/** Others spell their names as they like. */
+function isWord(name: unknown): name is string {
+  return typeof name === 'string' && name.length <= NAME_LENGTH && /^[A-Za-z][A-Za-z0-9_]*$/.test(name)
 }
 
 function isShape(shape: unknown): shape is z.ZodRawShape {

@@ -54,12 +54,13 @@ export const symbolDefinition = defineTool({
       .describe('Also list the names that each definition uses.'),
     max_length: z
       .int()
-      .min(100)
+      .min(1)
       .max(24_000)
       .default(10_000)
       .describe('Characters of source per symbol before it is cut; read_more has the rest.'),
   },
   // As issues and other tools of the kind write it.
+  aliases: ['SymbolDefinition'],
   parameterAliases: { maxLength: 'max_length', includeContextDetails: 'include_context_details' },
   level: 'safe',
   profile: 'live',
@@ -79,6 +80,8 @@ export const symbolDefinition = defineTool({
     if (refused !== undefined) return refused
     const asked = { names: [...new Set(symbols)], max_length, contexts, inside }
     const looked = await lookAll(asked, context)
+    const pages = pagesOf(asked.names, looked)
+    if (pages !== undefined) return ok(bound(pages, context))
     const lengths = looked.map(one => (one.type === 'ok' ? lengthOf(one.result) : 0))
     const share = fairShare(lengths, TOTAL_LENGTH)
     // What is too long for its share is asked for again, so that what is cut has its handle.
@@ -97,6 +100,57 @@ export const symbolDefinition = defineTool({
 
   show: result => (result as Definitions).markdown,
 })
+
+/** A page that the image has written of a name, and its facts. */
+interface Paged {
+  readonly name: string
+  readonly page: string
+  readonly facts: SymbolFacts
+}
+
+/** Those of a language that has a form of its own for them, which says of each name what is wrong with it. */
+function pagesOf(
+  names: readonly string[],
+  looked: readonly (Ok<Definition> | Failed)[],
+): Paged[] | undefined {
+  const all = looked.flatMap((one, index) => {
+    const name = names[index] ?? ''
+    return name === '' && looked.length > 1 ? [] : [paged(name, one)]
+  })
+  const pages = all.filter(one => one !== undefined)
+  return pages.length === all.length ? pages : undefined
+}
+
+function paged(name: string, looked: Ok<Definition> | Failed): Paged | undefined {
+  if (looked.type === 'failed') {
+    const { page, ...details } = looked.error.details
+    if (typeof page !== 'string') return undefined
+    return { name, page, facts: { ok: false, name, error: { ...looked.error, details } } }
+  }
+  const { page, ...found } = looked.result
+  return page === undefined ? undefined : { name, page, facts: facts({ name, looked: ok(found) }) }
+}
+
+/** What is too much for one answer is left out from one symbol on, and has a handle. */
+function bound(pages: readonly Paged[], { sources }: KernelContext): Definitions {
+  let left = TOTAL_LENGTH
+  const cut = pages.findIndex(({ page }, index) => {
+    left -= characters(page)
+    return left < 0 && index > 0
+  })
+  const [shown, rest] = cut < 0 ? [pages, []] : [pages.slice(0, cut), pages.slice(cut)]
+  const markdown = shown.map(({ page }) => page)
+  if (rest.length > 0) {
+    const names = rest.map(({ name }) => name).join(', ')
+    const handle = sources.keep(rest.map(({ page }) => page).join('\n\n'))
+    markdown.push(`... [left out, to fit: ${oneLine(names)}: read_more ${handle}]`)
+  }
+  return {
+    markdown: markdown.join('\n\n'),
+    symbols: pages.map(one => one.facts),
+    truncated: rest.length > 0 || pages.some(one => one.facts.ok && one.facts.truncated),
+  }
+}
 
 async function proved(
   found: Ok<Definition> | Failed,

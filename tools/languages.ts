@@ -97,8 +97,33 @@ const LISP: Terms = {
   },
 }
 
+const WOLFRAM_KINDS: Partial<Record<NameKind | Kind, string>> = {
+  module: 'context',
+  mapping: 'association',
+  sequence: 'list',
+  callable: 'function',
+  constant: 'symbol',
+  variable: 'symbol',
+  object: 'expression',
+}
+
+const WOLFRAM_SEARCH =
+  'A name outside the context path has its context, such as shop`total: apropos_search finds names by a part of them, ' +
+  'and list_globals with a context as package lists those of one.'
+
+const WOLFRAM: Terms = {
+  ...ANY,
+  module: ['context', 'contexts'],
+  exception: 'error',
+  call: (name, given) => `${name}[${given.map(one => one.text).join(', ')}]`,
+  kind: kind => WOLFRAM_KINDS[kind] ?? kind,
+  tasks: false,
+  expression: { search: WOLFRAM_SEARCH, reread: 'Give one expression; to run several use eval_expr.' },
+  name: { search: WOLFRAM_SEARCH, reread: 'Give the name of a symbol, such as total or shop`total.' },
+}
+
 /** The languages that have words of their own. */
-const TERMS: Readonly<Record<string, Terms>> = { lisp: LISP }
+const TERMS: Readonly<Record<string, Terms>> = { lisp: LISP, wolfram: WOLFRAM }
 
 const ownTerms = (language: string | undefined): Terms | undefined =>
   language !== undefined && Object.hasOwn(TERMS, language) ? TERMS[language] : undefined

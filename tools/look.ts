@@ -98,7 +98,7 @@ export function unfound(
     case 'not_found':
       return failed('not_found', {
         message: `${words.absent?.(looked.what) ?? `Nothing is called ${looked.what}.`}${nearest(looked.nearest)}`,
-        details: { what: looked.what, nearest: looked.nearest },
+        details: { what: looked.what, nearest: looked.nearest, ...pageOf(looked) },
         next: words.search,
       })
     case 'malformed':
@@ -140,10 +140,13 @@ function malformed(looked: Extract<Unfound, { type: 'malformed' }>, words: Words
       parameter: words.parameter,
       ...(line !== undefined && { line }),
       ...(column !== undefined && { column }),
+      ...pageOf(looked),
     },
     next: words.reread,
   })
 }
+
+const pageOf = ({ page }: { readonly page?: string }) => (page === undefined ? {} : { page })
 
 function busy(
   { call, elapsed_ms }: Extract<Unfound, { type: 'busy' }>,

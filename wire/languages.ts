@@ -13,8 +13,22 @@ export interface Language {
   readonly scheme?: string
   /** Whether the language's own installer takes the folder of our far end (`imago runtime`). */
   readonly installed: boolean
+  /** A free engine that `imago install` brings, where the language needs one. */
+  readonly engine?: FreeEngine
   /** Code that prints one line of JSON about the interpreter, and changes nothing. */
   readonly probe: string
+}
+
+/** What is put into a Python environment of its own: it may be under another licence, and is no part of Imago. */
+export interface FreeEngine {
+  /** For people: what it is, and how much of the disk it takes. */
+  readonly about: string
+  /** The folder of its environment, in that of Imago's state. */
+  readonly folder: string
+  /** As pip takes them. */
+  readonly packages: readonly string[]
+  /** The oldest Python that it runs on. */
+  readonly oldest: readonly [major: number, minor: number]
 }
 
 const PYTHON: Language = {
@@ -56,10 +70,24 @@ const LISP: Language = {
 `,
 }
 
+const WOLFRAM: Language = {
+  name: 'wolfram',
+  title: 'Wolfram Language',
+  installed: false,
+  engine: {
+    about: 'Mathics3 10.0.1, a free interpreter of Wolfram Language (GPL), with what it needs: about 400 MB',
+    folder: 'mathics',
+    // Mathics3 does not say that it needs `packaging`.
+    packages: ['Mathics3==10.0.1', 'packaging'],
+    oldest: [3, 11],
+  },
+  probe: 'Print["{\\"version\\": \\"", $VersionNumber, "\\"}"]',
+}
+
 /** The language of a kernel that nobody has chosen one for. */
 export const DEFAULT_LANGUAGE = PYTHON
 
-export const LANGUAGES: readonly Language[] = [PYTHON, LISP]
+export const LANGUAGES: readonly Language[] = [PYTHON, LISP, WOLFRAM]
 
 export const languageNamed = (name: string): Language | undefined =>
   LANGUAGES.find(language => language.name === name)
@@ -67,6 +95,10 @@ export const languageNamed = (name: string): Language | undefined =>
 /** What is spoken at an address, as far as the address tells. */
 export const languageAt = (address: string): Language =>
   LANGUAGES.find(({ scheme }) => scheme !== undefined && address.startsWith(scheme)) ?? DEFAULT_LANGUAGE
+
+/** The Python of the environment that `imago install` makes, in the folder of Imago's state. */
+export const pythonOfEngine = ({ folder }: FreeEngine, state: string): string =>
+  `${state}/${folder}/bin/python`
 
 /** The names of all, or of those that something is true of, as a usage line has them. */
 export const namesOf = (which: (language: Language) => boolean = () => true): readonly string[] =>

@@ -477,8 +477,9 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'install',
-    usage: '[CLIENT] [--profile PROFILE] [--dialog] [--undo] [--yes]',
-    summary: 'write the MCP entry into the configuration of a client, which is shown first',
+    usage: `[CLIENT|${namesOf(({ engine }) => engine !== undefined).join('|')}] [--profile PROFILE] [--dialog] [--undo] [--yes]`,
+    summary:
+      'write the MCP entry into the configuration of a client, which is shown first; or bring the engine of a language',
     operands: [0, 1],
     options: ['profile', 'dialog', 'undo', 'yes'],
     of: ['client'],

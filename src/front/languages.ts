@@ -33,6 +33,13 @@ const FRONT: Readonly<Record<string, FrontLanguage>> = {
     check: async (client, language) => (await import('./commands/checks.ts')).checkLisp(client, language),
     unchecked: async unknown => [unknown('a lisp kernel')],
   },
+  wolfram: {
+    blocks: async how => (await import('./wolfram-blocks.ts')).openWolframBlocks(how),
+    insteadOfRuntime:
+      'There is nothing to install into an engine: imago install wolfram brings one of its own.',
+    check: async (client, language) => (await import('./commands/checks.ts')).checkWolfram(client, language),
+    unchecked: async unknown => [unknown('a wolfram kernel')],
+  },
 }
 
 /** Undefined for a language that Imago does not know. */

@@ -105,8 +105,9 @@ async function talk({ image, stage, suspended }: Conversation): Promise<ExitCode
     if (line === '') return undefined
     if (line.startsWith(':')) return (await commands.run(line)) === 'quit' ? { exit: EXIT.done } : undefined
     const [, name, marks] = /^([^\s?#].*?)(\?\??)$/.exec(line) ?? []
-    if (name === undefined) return await running.run(asStatement(entry))
-    await showing.describe(name, { source: marks === '??', call: running.call })
+    const asked = name === undefined ? spoken.language.syntax.asked?.(line) : { name, source: marks === '??' }
+    if (asked === undefined) return await running.run(asStatement(entry))
+    await showing.describe(asked.name, { source: asked.source, call: running.call })
     return undefined
   }
 }

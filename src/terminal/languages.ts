@@ -4,7 +4,7 @@ import { parser } from '@lezer/python'
 import { DEFAULT_LANGUAGE } from '../../wire/languages.ts'
 import { type Image, languageOf } from '../front/image.ts'
 import { type Look, looking, plain, restyled, type Span } from './layout.ts'
-import { LISP, PYTHON, type Syntax } from './syntax.ts'
+import { LISP, PYTHON, type Syntax, WOLFRAM } from './syntax.ts'
 
 /** How one language is typed and coloured at the console. */
 export interface Language {
@@ -39,6 +39,7 @@ const FIRST = languageOfLooks({ syntax: PYTHON, spans: pythonSpans, brackets: py
 const LANGUAGES: Readonly<Record<string, Language>> = {
   python: FIRST,
   lisp: languageOfLooks({ syntax: LISP, spans: lispSpans, brackets: lispBrackets }),
+  wolfram: languageOfLooks({ syntax: WOLFRAM, spans: wolframSpans, brackets: wolframBrackets }),
 }
 
 /** Code of a kernel, coloured. */
@@ -262,9 +263,59 @@ function lispBrackets(text: string, cursor: number): number[] {
       if (other !== undefined) pairs.set(index, other).set(other, index)
     }
   }
+  return besides(cursor, pairs)
+}
+
+/** The bracket before or under the cursor, and its other half. */
+function besides(cursor: number, pairs: ReadonlyMap<number, number>): number[] {
   for (const at of [cursor - 1, cursor]) {
     const other = pairs.get(at)
     if (other !== undefined) return [at, other]
   }
   return []
+}
+
+/** One token: comment, text, number, name, pattern or slot, bracket, or a run of blanks or of anything else. */
+const WOLFRAM_TOKEN =
+  /\(\*[\s\S]*?(?:\*\)|$)|"(?:\\[\s\S]|[^"\\])*(?:"|$)|\d+(?:\.\d*)?(?:`+[\d.]*)?(?:\*\^-?\d+)?|[\p{L}$][\p{L}\p{N}$`]*|##?\w*|[[\](){}]|\s+|[^\s"[\](){}\p{L}\p{N}$#]+/gu
+
+const WOLFRAM_KEYWORDS = new Set(
+  (
+    'Block Break Catch Check CheckAbort CompoundExpression Continue Do For Function If Module Quiet Return Scan Switch ' +
+    'Table Throw Which While With WithCleanup Begin BeginPackage End EndPackage Needs Get'
+  ).split(' '),
+)
+const WOLFRAM_CONSTANTS = new Set(
+  'True False Null None All Automatic Infinity ComplexInfinity Indeterminate Pi E I'.split(' '),
+)
+
+/** Wolfram Language, coloured by how it looks. */
+function wolframSpans(text: string): Span[] {
+  const tokens = [...text.matchAll(WOLFRAM_TOKEN)]
+  return tokens.map(({ 0: token, index }) => {
+    const look = wolframLookOf(token, text.slice(index + token.length, index + token.length + 1))
+    return look === undefined ? plain(token) : looking(look, token)
+  })
+}
+
+function wolframLookOf(token: string, next: string): Look | undefined {
+  if (token.startsWith('(*')) return 'comment'
+  if (token.startsWith('"')) return 'text'
+  if (/^\d/.test(token) || WOLFRAM_CONSTANTS.has(token)) return 'number'
+  if (token.startsWith('#')) return 'decorator'
+  if (WOLFRAM_KEYWORDS.has(token)) return 'keyword'
+  return next === '[' && /^[A-Z]/.test(token) ? 'builtin' : undefined
+}
+
+function wolframBrackets(text: string, cursor: number): number[] {
+  const pairs = new Map<number, number>()
+  const open: number[] = []
+  for (const { 0: token, index } of text.matchAll(WOLFRAM_TOKEN)) {
+    if ('[({'.includes(token)) open.push(index)
+    else if ('])}'.includes(token)) {
+      const other = open.pop()
+      if (other !== undefined) pairs.set(index, other).set(other, index)
+    }
+  }
+  return besides(cursor, pairs)
 }

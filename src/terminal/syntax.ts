@@ -1,5 +1,6 @@
 import { advance, indentOf, isInside, newScan, opensBlock, type Scan } from '../front/blocks.ts'
 import { isLispWhole, type LispScan, type OpenList, scanLisp } from '../front/lisp-blocks.ts'
+import { isWolframWhole, scanWolfram } from '../front/wolfram-blocks.ts'
 
 /** What the editor must know of a language. All of it is by how text looks, and nothing is run. */
 export interface Syntax {
@@ -18,6 +19,8 @@ export interface Syntax {
   call(before: string): string
   /** One step. */
   readonly step: string
+  /** What a line asks about in the language's own way, besides `name?` and `name??`, which are asked in any. */
+  asked?(line: string): { readonly name: string; readonly source: boolean } | undefined
 }
 
 const PYTHON_STEP = '    '
@@ -264,3 +267,46 @@ function formsBefore(name: string, text: string, outer: OpenList | undefined): n
 /** The innermost list that is open; none in a text or a comment. */
 const listOf = ({ inside, open }: LispScan): OpenList | undefined =>
   inside === 'code' || inside === 'bars' ? open.at(-1) : undefined
+
+const WOLFRAM_STEP = '  '
+
+/** How Wolfram Language is written at the console: what is open goes on, set in one step further than its line. */
+export const WOLFRAM: Syntax = {
+  goesOn(text) {
+    if (isWolframWhole(scanWolfram(text))) return false
+    // Two empty lines end whatever is open: a bracket too few must not hold a person captive.
+    const lines = text.split('\n')
+    return !(lines.length > 2 && isBlank(lines.at(-1)) && isBlank(lines.at(-2)))
+  },
+
+  isWhole: text => isWolframWhole(scanWolfram(text)),
+
+  indent(before) {
+    const { open, inside, wants } = scanWolfram(before)
+    if (inside === 'text') return ''
+    const bracket = open.at(-1)
+    if (bracket !== undefined) return ' '.repeat(bracket.indent) + WOLFRAM_STEP
+    return wants ? indentOf(before.split('\n').at(-1) ?? '') + WOLFRAM_STEP : ''
+  },
+
+  dedent(before) {
+    const indent = /^ +$/.exec(before)?.[0]
+    return indent === undefined
+      ? undefined
+      : indent.slice(0, Math.max(0, indent.length - WOLFRAM_STEP.length))
+  },
+
+  call(before) {
+    const { open, inside } = scanWolfram(before)
+    const inner = inside === 'code' ? open.at(-1) : undefined
+    const isCall = inner?.bracket === '[' && /[\p{L}\p{N}$`\]]$/u.test(before.slice(0, inner.at))
+    return inner !== undefined && isCall ? `${inner.at}:${inner.commas + 1}:` : ''
+  },
+
+  step: WOLFRAM_STEP,
+
+  asked(line) {
+    const [, marks, name] = /^(\?\??)\s*([\p{L}$][\p{L}\p{N}$`]*)$/u.exec(line) ?? []
+    return name === undefined ? undefined : { name, source: marks === '??' }
+  },
+}

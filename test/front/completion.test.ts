@@ -29,7 +29,7 @@ const ROWS: readonly (readonly [what: string, words: readonly string[], expected
   ['values of an option', ['log', '--level', 'd'], ['dangerous']],
   ['values of an option, joined to it', ['log', '--level=d'], ['--level=dangerous']],
   ['options of the prompt', ['--ke'], ['--kernel']],
-  ['languages', ['start', ''], ['python', 'lisp']],
+  ['languages', ['start', ''], ['python', 'lisp', 'wolfram']],
   ['what an operand may be', ['log', 'v'], ['verify']],
   ['clients', ['install', 'cla'], ['claude-code', 'claude-desktop']],
   ['files, by the shell', ['start', 'python', '--script', 'a'], [':file']],

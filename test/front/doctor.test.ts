@@ -96,9 +96,10 @@ test('another language is looked at where it is named, alone, and each with --al
   assert.is(checks.get('interpreter'), undefined)
   const all = examined('--all').checks
   assert.equal([all.get('interpreter')?.state, all.get('a lisp kernel')?.state], ['ok', 'ok'])
+  assert.equal([all.get('wolfram')?.state, all.get('wolfram')?.fix], ['missing', 'imago install wolfram'])
   const { code, stderr } = imago('doctor', 'cobol')
   assert.is(code, 2)
-  assert.match(stderr, 'There is no language cobol. Languages: python, lisp.')
+  assert.match(stderr, 'There is no language cobol. Languages: python, lisp, wolfram.')
 })
 
 test('a runtime directory that is a link is broken, once; what hangs on it is not checked, and says why', () => {

@@ -150,14 +150,16 @@ async function runModules(python: string, modules: readonly string[]) {
   return failures
 }
 
-function runTests(
+/** Runs modules of tests of a peer in one process, and gives the end of what it wrote. */
+export function runTests(
   python: string,
   modules: readonly string[],
+  folder: string = peer,
 ): Promise<{ code: number | null; text: string }> {
   return new Promise(resolve => {
     const names = modules.map(module => `tests.${module}`)
     const child = spawn(python, ['-m', 'unittest', ...names], {
-      cwd: peer,
+      cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let text = ''

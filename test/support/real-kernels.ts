@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import type { Kernel } from '../../wire/kernel.ts'
 import { openPrograms } from '../../wire/kernels/programs.ts'
 import { launchPython } from '../../wire/kernels/python.ts'
+import { launchWolfram } from '../../wire/kernels/wolfram.ts'
 import { startProgram } from './program.ts'
+import { mathicsPython } from './runtimes.ts'
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'imago-kernels-')))
 const runtimeDir = join(folder, 'run')
@@ -29,6 +31,19 @@ export async function ownedPython({ python, address = 'unix' }: PythonOptions = 
     runtimeDir,
     address,
     ...(python && { python }),
+  })
+  kills.add(() => one.kill())
+  return one.kernel
+}
+
+/** A Mathics3 that is started, and ends with this process. */
+export async function ownedWolfram(): Promise<Kernel> {
+  const one = await launchWolfram({
+    name: 'wolfram',
+    root: folder,
+    env: { PATH: process.env.PATH ?? '', HOME: folder },
+    runtimeDir,
+    wolfram: mathicsPython,
   })
   kills.add(() => one.kill())
   return one.kernel

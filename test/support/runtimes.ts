@@ -13,6 +13,9 @@ export const lispCache = join(runtimes, 'lisp-cache')
 /** A Python with ipykernel, jupyter_client, matplotlib, numpy, msgpack, Django, FastAPI and the Python MCP SDK in it. */
 export const venvPython = join(runtimes, 'python', 'bin', 'python')
 
+/** A Python with Mathics3 in it; missing where the machine has no Python that is new enough. */
+export const mathicsPython = join(runtimes, 'mathics', 'bin', 'python')
+
 /** The Emacs of the tests, and the folder and the Lisp side of its SLIME. */
 export function emacsPaths(): { readonly emacs: string; readonly slime: string; readonly loader: string } {
   const { paths } = JSON.parse(readFileSync(join(runtimes, 'emacs.json'), 'utf8')) as {

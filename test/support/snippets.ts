@@ -62,7 +62,8 @@ export interface World {
   /** A function that uses the other, and a variable that holds it. */
   readonly user: string
   readonly holder: string
-  readonly class: {
+  /** Left out: the language has no classes. */
+  readonly class?: {
     readonly name: string
     readonly method: string
     /** What kind of name the method has: where methods belong to functions, it is the function's. */
@@ -75,6 +76,8 @@ export interface LoadedModule {
   readonly name: string
   /** A member as it is named from outside. */
   named(member: string): string
+  /** Whether what a file defines keeps no place in it. */
+  readonly unplaced?: true
   /** What a loaded file is said to have been loaded into, and a member as it is named there. */
   readonly into: string
   loaded(member: string): string

@@ -2,7 +2,7 @@ import { openBlocks } from '../../src/front/blocks.ts'
 import { LispScanner, openLispBlocks, scanLisp } from '../../src/front/lisp-blocks.ts'
 import { highlightTraceback, terminalLanguage } from '../../src/terminal/languages.ts'
 import { type Span, textOf } from '../../src/terminal/layout.ts'
-import { LISP, PYTHON } from '../../src/terminal/syntax.ts'
+import { LISP, PYTHON, WOLFRAM } from '../../src/terminal/syntax.ts'
 import { assert, suite } from '../support/harness.ts'
 
 const test = suite('console languages')
@@ -42,6 +42,90 @@ const LISP_CALLS: typeof CALLS = [
 
 for (const [what, before, argument] of LISP_CALLS)
   test(`the argument that is being written in Lisp: ${what}`, () => assert.is(LISP.call(before), argument))
+
+const WOLFRAM_CALLS: typeof CALLS = [
+  ['outside of brackets there is none', 'f[1]', ''],
+  ['the first argument', 'f[', '1:1:'],
+  ['the second', 'f[a, ', '1:2:'],
+  ['the innermost call counts', 'f[1, g[2, ', '6:2:'],
+  ['a list is no call', 'f[{1, ', ''],
+  ['nor are brackets in a text or a comment', 'f["[,", (* [, *) ', '1:2:'],
+]
+
+for (const [what, before, argument] of WOLFRAM_CALLS)
+  test(`the argument that is being written in Wolfram Language: ${what}`, () =>
+    assert.is(WOLFRAM.call(before), argument))
+
+test('what is whole in Wolfram Language is told from what is not, and what is open is set in', () => {
+  const whole = [
+    '1 + 2',
+    'f[x_] := x;',
+    '<|"a" -> 1|>',
+    '# + 1 &',
+    'x!',
+    'x++',
+    '(* [ (* { *) *) 1',
+    '"[" <> "(*"',
+    '?Plus',
+    'f[{1, 2}][[1]]',
+    'a /; b',
+    ']',
+  ]
+  const open = [
+    '1 +',
+    'f[x_] :=',
+    'f[',
+    '{1,',
+    '"a',
+    '(* a',
+    '<|"a" -> 1',
+    'a //',
+    'a ->',
+    'f @',
+    'x /;',
+    'a && (* b *)',
+  ]
+  assert.equal(
+    [whole.filter(text => !WOLFRAM.isWhole(text)), open.filter(text => WOLFRAM.isWhole(text))],
+    [[], []],
+  )
+  assert.equal(
+    ['f[', 'f[\n  {1,', 'f[x_] :=', '1', '"a\n b'].map(text => WOLFRAM.indent(text).length),
+    [2, 4, 2, 0, 0],
+  )
+})
+
+test('a line that asks about a name as Wolfram Language does is told from code', () => {
+  const asked = (line: string) => WOLFRAM.asked?.(line)
+  assert.equal(asked('?Plus'), { name: 'Plus', source: false })
+  assert.equal(asked('?? shop`total'), { name: 'shop`total', source: true })
+  assert.equal([asked('x_?NumberQ'), asked('?1 + 2'), asked('?f[x]')], [undefined, undefined, undefined])
+})
+
+test('Wolfram Language is coloured by how it looks, and nothing of a text is lost', () => {
+  const text = 'f[x_] := Module[{a = "(*"}, Sin[#1] + 2.5*^-3 (* "b" *)] & /@ {True, α}'
+  const spans = terminalLanguage('wolfram').highlight(text)
+  assert.is(textOf(spans), text)
+  const looks = (look: string) => spans.filter(span => span.look === look).map(span => span.text)
+  assert.equal(
+    [
+      looks('keyword'),
+      looks('builtin'),
+      looks('text'),
+      looks('comment'),
+      looks('decorator'),
+      looks('number'),
+    ],
+    [['Module'], ['Sin'], ['"(*"'], ['(* "b" *)'], ['#1'], ['2.5*^-3', 'True']],
+  )
+  const brackets = terminalLanguage('wolfram')
+    .highlightAt('f[{1}]', 6)
+    .filter(({ look }) => look === 'bracket')
+  assert.equal(
+    brackets.map(span => span.text),
+    ['[', ']'],
+  )
+})
 
 test('what is whole is told from what is not', () => {
   const told = (texts: readonly string[], { isWhole }: typeof PYTHON) => texts.map(text => isWhole(text))

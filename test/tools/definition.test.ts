@@ -268,3 +268,41 @@ test('methods that are too many for an answer are named, without their source, a
   assert.match(found.markdown, /### area \(\(shape s39\)\)\n\nmethod\n\nNo source: left out, to fit/)
   assert.match(found.markdown, /### area \(\(shape s0\)\)\n\nmethod\n\n```lisp\nxxx/)
 })
+
+test('a language that has a form of its own for definitions is shown in it, errors among it', async () => {
+  const { kernel } = having({
+    Plus: { page: '# Plus\n\nPlus[___] := <kernel function>' },
+    nothing: {
+      type: 'not_found',
+      what: 'nothing',
+      nearest: [],
+      page: '# nothing\n\nError: it does not exist',
+    },
+    'a!': { type: 'malformed', message: 'it is no name', page: '# a!\n\nError: it is no name' },
+  })
+  const { markdown, symbols } = await definedAs('Plus, nothing,, a!', kernel)
+  assert.is(
+    markdown,
+    '# Plus\n\nPlus[___] := <kernel function>\n\n# nothing\n\nError: it does not exist\n\n# a!\n\nError: it is no name',
+  )
+  assert.equal(
+    symbols.map(one => [one.name, one.ok || one.error.code]),
+    [
+      ['Plus', true],
+      ['nothing', 'not_found'],
+      ['a!', 'invalid_args'],
+    ],
+  )
+  assert.is((await definedAs('nothing', kernel)).markdown, '# nothing\n\nError: it does not exist')
+})
+
+test('pages that are too many for one answer are left out as whole ones', async () => {
+  const page = (name: string) => ({ page: `# ${name}\n\n${'x'.repeat(7_000)}` })
+  const { kernel } = having({ a: page('a'), b: page('b'), c: page('c') })
+  const { markdown, symbols, truncated } = await definedAs('a,b,c', kernel)
+  assert.match(
+    markdown,
+    /^# a\n\nx{7000}\n\n# b\n\nx{7000}\n\n\.\.\. \[left out, to fit: c: read_more \S+\]$/,
+  )
+  assert.equal([symbols.length, truncated], [3, true])
+})

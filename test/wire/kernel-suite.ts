@@ -147,9 +147,9 @@ function facts(
 
   test('globals are sorted, filtered and paged, and none of them is ours', async () => {
     const { assign, inOrder, expression } = snippets
-    const names = ['zz_page_1', 'zz_page_2', 'zz_page_3']
+    const names = ['zzpage1', 'zzpage2', 'zzpage3']
     await run(inOrder(...names.map(name => assign(name, expression.source))))
-    const query = { filter: 'ZZ_page', modules: false, limit: 2 }
+    const query = { filter: 'ZZpage', modules: false, limit: 2 }
     const [one, two, three] = names.map(name => ({ name, type_name: expression.type }))
     const first = await found(kernel, 'globals', query)
     assert.equal([first.globals, first.total], [[one, two], 3])
@@ -161,18 +161,18 @@ function facts(
 
   test('inspection tells what is static, what must be evaluated, what is not there and what is no expression', async () => {
     const { call, expression, assign } = snippets
-    await run(assign('seen_value', expression.source))
+    await run(assign('seenvalue', expression.source))
     const inspect = (expr: string, evaluate = false) => kernel.look('inspect', { expr, evaluate }, LOOK)
 
     const shown = ({ read, type, repr }: Inspected) => [read, type.name, repr && 'text' in repr && repr.text]
-    const stored = await found(kernel, 'inspect', { expr: 'seen_value', evaluate: false })
+    const stored = await found(kernel, 'inspect', { expr: 'seenvalue', evaluate: false })
     assert.equal(shown(stored), ['static', expression.type, expression.repr])
     assert.is((await inspect(call.source)).type, 'needs_evaluation')
     const evaluated = await found(kernel, 'inspect', { expr: call.source, evaluate: true })
     assert.equal([evaluated.read, shown(evaluated)[2]], ['evaluated', call.repr])
-    const missing = await inspect('seen_valeu')
+    const missing = await inspect('seenvaleu')
     if (missing.type !== 'not_found') throw new Error(missing.type)
-    assert.ok(missing.nearest.includes(snippets.qualified('seen_value')))
+    assert.ok(missing.nearest.includes(snippets.qualified('seenvalue')))
     assert.is((await inspect(snippets.malformed)).type, 'malformed')
     assert.is((await inspect(snippets.malformed, true)).type, 'malformed')
   })
@@ -181,11 +181,11 @@ function facts(
     'looking works while an evaluation runs; what would have to run waits its turn or is busy',
     async () => {
       const { print, forever, inOrder, call } = snippets
-      await run(snippets.assign('seen_value', snippets.expression.source))
+      await run(snippets.assign('seenvalue', snippets.expression.source))
       const heard = evaluate(kernel, inOrder(print('stdout', 'started'), forever))
       await printed(heard, 'started')
       assert.is((await kernel.look('globals', { modules: false, limit: 5 }, LOOK)).type, 'found')
-      assert.is((await kernel.look('inspect', { expr: 'seen_value', evaluate: false }, LOOK)).type, 'found')
+      assert.is((await kernel.look('inspect', { expr: 'seenvalue', evaluate: false }, LOOK)).type, 'found')
       const busy = await kernel.look('inspect', { expr: call.source, evaluate: true }, LOOK)
       assert.is(busy.type, 'busy')
       assert.is(busy.type === 'busy' && busy.call, heard.call)

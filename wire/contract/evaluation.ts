@@ -122,6 +122,8 @@ export const diagnostic = z.object({
   ...place.shape,
   severity: z.enum(SEVERITIES),
   message: text,
+  /** What the language calls it, where its messages have names: `Power::infy`. */
+  name: text.exactOptional(),
   /** Counts from 1, where known. */
   column: orNull(count),
   /** The form it is about, in a line, where known. */

@@ -27,18 +27,19 @@ export interface Look {
   readonly signal?: Signal
 }
 
-/** Why a look that ran to its end without a fault has found nothing. */
+/** Why a look that ran to its end without a fault has found nothing. `page` is as in `Definition`. */
 export const notFound = z.discriminatedUnion('type', [
   /** Only running code could tell. Nothing was run. */
   z.object({ type: z.literal('needs_evaluation'), because: text }),
   /** Nothing has that name; `nearest` is sorted by likeness and may be empty. */
-  z.object({ type: z.literal('not_found'), what: text, nearest: texts }),
+  z.object({ type: z.literal('not_found'), what: text, nearest: texts, page: text.exactOptional() }),
   /** The expression is not one. `line` and `column` count from 1, where known. */
   z.object({
     type: z.literal('malformed'),
     message: text,
     line: count.exactOptional(),
     column: count.exactOptional(),
+    page: text.exactOptional(),
   }),
   /** The code that was run to look raised. */
   z.object({ type: z.literal('raised'), exception: raised }),

@@ -85,6 +85,8 @@ export const definition = z.object({
   parts: z.array(definitionPart).exactOptional(),
   /** Where asked for, and where the image can tell: by module or package, the names of it that the definition uses. */
   contexts: z.record(text, texts).exactOptional(),
+  /** What is to be shown of it, where the language has a form of its own for that, errors among it. */
+  page: text.exactOptional(),
 })
 export type Definition = Of<typeof definition>
 

@@ -1,11 +1,12 @@
 import type { Kernel } from '../kernel.ts'
-import { languageAt } from '../languages.ts'
+import { languageAt, languageNamed, pythonOfEngine } from '../languages.ts'
 import type { Joining } from '../programs.ts'
 import type { AttachLimits } from './attach.ts'
 import type { Launched, LaunchRequest } from './launch.ts'
 import { compilerCommand, launchPython } from './python.ts'
 import { attachSwank, rejoinSwank } from './swank-attach.ts'
 import { launchLisp } from './swank-launch.ts'
+import { launchWolfram } from './wolfram.ts'
 
 /** How images of one language are started, and joined where they listen in a way of their own. */
 interface Adapter {
@@ -42,6 +43,9 @@ interface KernelSettings {
   readonly python?: string | undefined
   readonly lisp?: string | undefined
   readonly swank?: string | undefined
+  readonly wolfram?: string | undefined
+  /** The folder of Imago's state, in which `imago install` puts engines. */
+  readonly stateDir?: string
   readonly trusted?: readonly string[]
 }
 
@@ -54,6 +58,13 @@ const ADAPTERS: Readonly<Record<string, Adapter>> = {
     launch: (request, { lisp, swank }) =>
       launchLisp({ ...request, ...(lisp !== undefined && { lisp }), ...(swank !== undefined && { swank }) }),
     server: { attach: attachSwank, rejoin: rejoinSwank },
+  },
+  wolfram: {
+    launch: (request, { wolfram, stateDir }) => {
+      const { engine } = languageNamed('wolfram') ?? {}
+      const installed = engine && stateDir && pythonOfEngine(engine, stateDir)
+      return launchWolfram({ ...request, wolfram, installed })
+    },
   },
 }
 

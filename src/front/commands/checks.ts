@@ -136,6 +136,46 @@ const brokenLisp = (error: unknown): Check => ({
   fix: 'mend what it says; kernels.lisp and kernels.swank in config.toml name another one',
 })
 
+const WOLFRAM_FACTS = z.object({ version: z.string() })
+
+/** Whether an engine for Wolfram Language can be started. A machine without one is well. */
+export async function checkWolfram(client: DaemonClient, { name, title }: Language): Promise<Area> {
+  try {
+    const trial = await client.request('trial', { language: name })
+    const { version } = WOLFRAM_FACTS.parse(JSON.parse(trial.facts))
+    const start = `says hello in ${duration(trial.start_ms)}, and loads its session then; round trip ${milliseconds(trial.round_trip_ms)}`
+    return {
+      title,
+      checks: [
+        { name: 'engine', state: 'ok', found: `${trial.implementation}, for the language of ${version}` },
+        { name: 'a wolfram kernel', state: 'ok', found: start },
+        { name: 'a licensed engine', ...NOT_PROVED },
+      ],
+    }
+  } catch (error) {
+    return { title, checks: [isNotThere(error) ? { name, ...NO_WOLFRAM } : brokenWolfram(error)] }
+  }
+}
+
+const NOT_PROVED: Omit<Check, 'name'> = {
+  state: 'unknown',
+  found: 'Imago does not speak to one yet: only Mathics3 was tried',
+}
+
+const NO_WOLFRAM: Omit<Check, 'name'> = {
+  state: 'missing',
+  found: 'no Mathics3, which is the free engine',
+  gives: '`imago start wolfram`',
+  fix: 'imago install wolfram',
+}
+
+const brokenWolfram = (error: unknown): Check => ({
+  name: 'a wolfram kernel',
+  state: 'broken',
+  found: messageOf(error).replaceAll(/\s*\n\s*/g, ' '),
+  fix: 'imago install wolfram; or name another environment as kernels.wolfram in config.toml',
+})
+
 /** The daemon found no interpreter, rather than one that does not work. */
 function isNotThere(error: unknown): boolean {
   const data = error instanceof WireError ? FAILURE.safeParse(error.remote?.data) : undefined

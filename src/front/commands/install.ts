@@ -4,6 +4,7 @@ import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { createTwoFilesPatch } from 'diff'
 import { PROFILES, type Profile } from '../../../tools/contract.ts'
+import { languageNamed, namesOf } from '../../../wire/languages.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { isProject, realOf } from '../../files/roots.ts'
 import { findPaths, findRoot, PROGRAM } from '../../paths.ts'
@@ -14,12 +15,16 @@ import { carryOut, type FilePlan, planInstall, planUndo, readRecords, type Site 
 import { addYes, HOSTS, type Host, readEntry, readIfThere, type Server } from './mcp-clients.ts'
 
 /**
- * `imago install CLIENT`: shows how the client's configuration would change, and the policy where a yes at the client's
+ * `imago install CLIENT`, or an engine of a language. Of a client it shows how the client's configuration would change, and the policy where a yes at the client's
  * dialog is to count. Changes them if a person says yes at the terminal, or `--yes` was given. `--undo` takes both back
  * in the same manner. Exit code 3 if it was not wanted.
  */
-export async function install({ operands: [name], options, printer }: CommandInput): Promise<ExitCode> {
+export async function install(input: CommandInput): Promise<ExitCode> {
+  const { operands, options, printer } = input
+  const [name] = operands
   if (name === undefined) return list(printer)
+  const engine = languageNamed(name)?.engine
+  if (engine !== undefined) return (await import('./install-engine.ts')).installEngine(engine, input)
   const host = HOSTS.find(one => one.name === name)
   if (host === undefined)
     throw misused(`There is no client ${name} here. Known: ${HOSTS.map(one => one.name).join(', ')}.`)
@@ -68,7 +73,11 @@ function list({ out }: CommandInput['printer']): ExitCode {
     host =>
       `  ${host.name.padEnd(16)}${host.label} (${host.scope === 'project' ? 'in this project' : 'for you'})`,
   )
-  out(`imago install CLIENT, where CLIENT is one of\n${rows.join('\n')}\n`)
+  const engines = namesOf(({ engine }) => engine !== undefined)
+  out(
+    `imago install CLIENT, where CLIENT is one of\n${rows.join('\n')}\n` +
+      `imago install ${engines.join('|')} brings an engine for kernels\n`,
+  )
   return EXIT.done
 }
 

@@ -57,29 +57,38 @@ _STARTS_A_CHILD = frozenset(
 )
 
 
-def main():
+def main(kernel_of=None):
+    """``kernel_of(end)`` makes the kernel, where it is not one of Python; ``end`` is what ends its process."""
     invitation = _read_invitation()
     lifeline = _move_stdin()
     mark()
     faulthandler.enable(file=sys.__stderr__)
-    owned = Owned(invitation, _fresh_main())
+    owned = Owned(invitation, kernel_of or _python)
     native.start(lambda: owned.watch(lifeline), 'imago-lifeline')
     owned.run()
+
+
+def _python(end):
+    namespace = _fresh_main()
+    kernel = Kernel(namespace, end)
+    evaluator = kernel.evaluator
+    evaluator.last_values = LastValues(namespace)
+    evaluator.errors.of_program = ProgramErrors()
+    evaluator.holder = Holder(evaluator, kernel.interrupts)
+    return kernel
 
 
 class Owned:
     """A kernel that has a process to itself, and the daemon to thank for it."""
 
-    def __init__(self, invitation, namespace):
+    def __init__(self, invitation, kernel_of):
         self._ending = native.Event()
-        self._kernel = kernel = Kernel(namespace, self.end)
+        self._kernel = kernel = kernel_of(self.end)
         self._session = kernel.session
         self._output = kernel.output
         self._interrupts = kernel.interrupts
         self._evaluator = kernel.evaluator
-        self._evaluator.last_values = LastValues(namespace)
-        self._errors = self._evaluator.errors.of_program = ProgramErrors()
-        self._evaluator.holder = Holder(kernel.evaluator, kernel.interrupts)
+        self._errors = self._evaluator.errors.of_program
         self._connecting = Connecting(kernel.session, invitation, self._ending)
         self._script = None
         if invitation['script']:
@@ -92,7 +101,8 @@ class Owned:
         self._streams.install()
         os.register_at_fork(after_in_child=self._become_child)
         sys.addaudithook(self._before_children)
-        self._errors.begin()
+        if self._errors is not None:
+            self._errors.begin()
         native.start(self._connect, 'imago-link')
         if self._script is not None:
             self._session.connected.wait(FIRST_LINK)
@@ -141,11 +151,13 @@ class Owned:
     def _become_child(self):
         """A forked child has its parent's descriptors, but neither its threads nor any right to its link."""
         self._ending.set()
-        self._errors.end()
+        if self._errors is not None:
+            self._errors.end()
         self._streams.leave_link()
         self._session.drop()
         self._evaluator.suspensions.become_child()
-        self._evaluator.holder.become_child()
+        if self._evaluator.holder is not None:
+            self._evaluator.holder.become_child()
         self._interrupts.become_child()
 
 

@@ -225,9 +225,9 @@ class Evaluator:
                 return
             elapsed = evaluation.elapsed_ms()
             self._check_child(error)
-            raised = exceptions.report(error, self.guard, self.handles.keep_text)
+            raised = self.report(error)
             with self.shield:
-                if self._interrupts.hit(evaluation) and is_stopped(error):
+                if self._interrupts.hit(evaluation) and self.is_stopped(error):
                     evaluation.outcome = {'type': 'interrupted', 'exception': raised, 'elapsed_ms': elapsed}
                 else:
                     evaluation.outcome = ended_with(self, evaluation, error, raised, elapsed)
@@ -244,7 +244,7 @@ class Evaluator:
         if ran.left is not None:
             evaluation.outcome = {'type': 'left', 'message': ran.left, 'elapsed_ms': elapsed}
             return
-        shown = [looking.show(value, self.handles, self.guard) for value in ran.values]
+        shown = [self.show(value) for value in ran.values]
         if self.last_values is not None:
             self.last_values.keep(ran.values, evaluation.who)
         outcome = {'type': 'done', 'values': shown, 'elapsed_ms': elapsed}
@@ -252,6 +252,20 @@ class Evaluator:
             outcome['loaded'] = ran.loaded
         evaluation.outcome = outcome
         self.displays.take(evaluation, outcome, ran.values)
+
+    # What a kernel of another language says in its own way.
+
+    def show(self, value):
+        """The ``Shown`` of a value that an evaluation has come to."""
+        return looking.show(value, self.handles, self.guard)
+
+    def report(self, error):
+        """The ``Raised`` of what ended an evaluation."""
+        return exceptions.report(error, self.guard, self.handles.keep_text)
+
+    def is_stopped(self, error):
+        """Whether an evaluation that was interrupted has ended by that."""
+        return is_stopped(error)
 
     def value(self, source):
         """The value of an expression, for looking at it. On the evaluating thread, exposed."""

@@ -15,16 +15,16 @@ from imago.looking.limits import DeadlineExceeded
 # The two means of raising an exception in another thread: a signal, and what CPython calls an asynchronous exception.
 
 
-def landing(landed):
-    """A ``KeyboardInterrupt`` that tells when it is raised: an asynchronous one is set long before, in a wait."""
+def landing(kind, landed):
+    """An exception like ``kind`` that tells when it is raised: an asynchronous one is set long before, in a wait."""
 
-    class Landing(KeyboardInterrupt):
+    class Landing(kind):
         def __init__(self, *args):
             super().__init__(*args)
             landed()
 
-    Landing.__name__ = Landing.__qualname__ = 'KeyboardInterrupt'
-    Landing.__module__ = 'builtins'
+    Landing.__name__ = Landing.__qualname__ = kind.__name__
+    Landing.__module__ = kind.__module__
     return Landing
 
 
@@ -137,7 +137,7 @@ class Interrupts:
         self._hit = None  #: The call in which one has been raised, or set to be,
         self._raised = 0  #: and how often it was.
         self._thrown = None  #: What is set on the exposed thread asynchronously, until it is seen to have landed.
-        self._landing = landing(self.landed)
+        self.stop_by(KeyboardInterrupt)
         self._mark = None  #: The code of the frame beneath which exposed code stands.
         self._leaving = False  #: The process ends: what is raised now is ``SystemExit``.
         self._guards = []  #: Deadlines that hold for the exposed code.
@@ -165,7 +165,7 @@ class Interrupts:
         self._asked_at = time.monotonic()
 
     def interrupt(self, call):
-        """Raises ``KeyboardInterrupt`` in ``call`` if it is exposed, or as soon as it is; in nothing else, ever."""
+        """Raises what stops code in ``call`` if it is exposed, or as soon as it is; in nothing else, ever."""
         self._wanted = call
         self._poke()
 
@@ -204,6 +204,16 @@ class Interrupts:
     def owned(self):
         """Whether the process is ours: only then it is ever signalled."""
         return self._handler is not None
+
+    def stop_by(self, kind):
+        """From here on an exception of this kind is raised in code that is to stop."""
+        self._stops = kind
+        self._landing = landing(kind, self.landed)
+
+    @property
+    def stops(self):
+        """What is raised in code that is to stop, by its name."""
+        return self._stops.__name__
 
     @property
     def leaving(self):
@@ -283,7 +293,7 @@ class Interrupts:
         if self._leaving:
             return SystemExit
         if self._wanted is self._exposed:
-            return KeyboardInterrupt
+            return self._stops
         now = time.monotonic()
         if any(guard.until <= now for guard in self._guards):
             return DeadlineExceeded
@@ -299,12 +309,12 @@ class Interrupts:
         due = self._due()
         if due is not None:
             self._note_hit(due)
-            if due is KeyboardInterrupt:
+            if due is self._stops:
                 self._raised += 1
             raise due()
 
     def _note_hit(self, due):
-        if due is KeyboardInterrupt:
+        if due is self._stops:
             self._wanted = None
         if due is not DeadlineExceeded:
             self._hit = self._exposed
@@ -332,7 +342,7 @@ class Interrupts:
                 # In the place of one before that has not landed yet; one that has may have been caught.
                 self._note_hit(due)
                 self._thrown = due
-                throw(self._thread, self._landing if due is KeyboardInterrupt else due)
+                throw(self._thread, self._landing if due is self._stops else due)
 
     def _signals(self):
         return self.owned and self._thread == self._main and signal.getsignal(signal.SIGINT) is self._handler
@@ -504,7 +514,7 @@ def _observed(evaluator, interrupts, evaluation):
     place = where(interrupts, evaluation)
     parts = ['it was asked to stop and still runs' + (', at ' + place if place else '')]
     if raised:
-        how = 'its task was cancelled' if evaluation.task is not None else 'KeyboardInterrupt was raised in it'
+        how = 'its task was cancelled' if evaluation.task is not None else '%s was raised in it' % interrupts.stops
         parts.append('%s %s, and it went on: it catches that, or is still cleaning up' % (how, _times(raised)))
     elif interrupts.owned and interrupts.by_signal(evaluation):
         parts.append('it is in C code that does not look at signals, and is interrupted once that code returns')

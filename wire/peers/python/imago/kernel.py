@@ -104,6 +104,11 @@ class Session:
 class Kernel:
     """One life of an image: an epoch, what is remembered in it, and what can be asked of it."""
 
+    # What a kernel of another language has in the place of these.
+    language = 'python'
+    evaluator_of = Evaluator
+    service_of = Service
+
     def __init__(self, namespace, stop=None, place=None, detach=None):
         """``stop`` ends the process when the daemon says so; without it, that is refused. ``place``: ``places.py``.
 
@@ -116,11 +121,11 @@ class Kernel:
         self.interrupts = Interrupts(self.clock)
         handles = Handles(self.epoch)
         note = self.session.note
-        self.evaluator = Evaluator(namespace, self.output, self.interrupts, self.clock, handles, place, note)
+        self.evaluator = self.evaluator_of(namespace, self.output, self.interrupts, self.clock, handles, place, note)
         self._workers = Workers()
         self._tracing = Tracing(handles, self.clock, self.session)
         self.session.at_end.append(self._tracing.lost)
-        self._service = Service(
+        self._service = self.service_of(
             self.evaluator, self.interrupts, self._workers, self.clock, namespace, handles, self._tracing, stop, detach
         )
         self.serve = self._service.serve
@@ -149,17 +154,20 @@ class Kernel:
         return {
             'role': 'kernel',
             'protocol': PROTOCOL,
-            'language': 'python',
-            'implementation': implementation(),
+            'language': self.language,
+            'implementation': self.implementation(),
             'version': __version__,
             'pid': os.getpid(),
             'epoch': self.epoch,
-            'abilities': self._abilities(),
+            'abilities': self.abilities(),
             'encodings': list(encodings()),
             **more,
         }
 
-    def _abilities(self):
+    def implementation(self):
+        return implementation()
+
+    def abilities(self):
         without = set() if self.evaluator.errors.of_program else {'errors'}
         more = [] if self.evaluator.holder is None else ['hold']
         return [*(name for name in ABILITIES if name not in without), *more]

@@ -102,19 +102,24 @@ ABILITIES = ['evaluate', 'load', 'reload', 'interrupt', 'ask', 'inspect', 'suspe
 class Service:
     """The table of methods of one kernel. ``serve`` is what a link is given to call."""
 
+    # What a kernel of another language has in the place of these.
+    image_of = Image
+    looks = LOOKS
+    work_of = staticmethod(work_of)
+
     def __init__(self, evaluator, interrupts, workers, clock, namespace, handles, tracing, stop, detach=None):
         self._evaluator = evaluator
         self._interrupts = interrupts
         self._workers = workers
         self._clock = clock
-        self._image = Image(namespace, handles, evaluator, tracing)
+        self._image = self.image_of(namespace, handles, evaluator, tracing)
         self._stop = stop
         self._detach = detach
         self._methods = {
             'evaluate': self._evaluate,
             'recall': self._recall,
             'inspect': self._inspect,
-            **{name: self._looker(*look) for name, look in LOOKS.items()},
+            **{name: self._looker(*look) for name, look in self.looks.items()},
             'interrupt': self._interrupt,
             'status': self._status,
             'detach': self._detach_program,
@@ -137,7 +142,7 @@ class Service:
 
     def _evaluate(self, served, params):
         call, who = text(params, 'call'), text(params, 'who')
-        self._evaluator.evaluate(served, call, who, work_of(params), suspending(params))
+        self._evaluator.evaluate(served, call, who, self.work_of(params), suspending(params))
 
     def _recall(self, served, params):
         self._evaluator.recall(served, text(params, 'call'))
@@ -169,8 +174,7 @@ class Service:
     def _inspect(self, served, params):
         expr = text(params, 'expr')
         if not flag(params, 'evaluate'):
-            image = self._image
-            self._look(served, params, lambda: looking.inspect_static(image.namespace, expr, image.handles))
+            self._look(served, params, lambda: self.inspect_static(self._image, expr))
             return
         done = self._deadline(served, params)
         deadline_ms = count(params, 'deadline_ms', 1)
@@ -181,11 +185,16 @@ class Service:
             served.result({'type': 'busy', **status})
 
         self._evaluator.probe(
-            lambda: self._reply(served, done, lambda: self._inspect_evaluated(expr, deadline_ms)), busy
+            lambda: self._reply(served, done, lambda: self.inspect_evaluated(self._image, expr, deadline_ms)), busy
         )
 
-    def _inspect_evaluated(self, expr, deadline_ms):
-        guard, image = self._interrupts.guard, self._image
+    def inspect_static(self, image, expr):
+        """``Looked`` of ``inspect``, which runs nothing."""
+        return looking.inspect_static(image.namespace, expr, image.handles)
+
+    def inspect_evaluated(self, image, expr, deadline_ms):
+        """The same of what evaluating comes to. It is called where evaluations run."""
+        guard = self._interrupts.guard
         try:
             with guard(deadline_ms / 1000):
                 return looking.inspect_evaluated(image.namespace, expr, image.handles, self._evaluator.value, guard)

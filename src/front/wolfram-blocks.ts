@@ -1,0 +1,147 @@
+import type { Blocks } from './blocks.ts'
+
+/**
+ * The same as `openBlocks` for Wolfram Language: a line that ends in a bracket, a text, a comment, or behind an operator
+ * that wants something more, goes on. For a person two empty lines end what has begun, whatever is open.
+ */
+export function openWolframBlocks({ emptyLineEnds }: { readonly emptyLineEnds: boolean }): Blocks {
+  let lines: string[] = []
+  let scanner = new WolframScanner()
+
+  function rest(): string | undefined {
+    const text = lines.join('\n').trim()
+    lines = []
+    scanner = new WolframScanner()
+    return text === '' ? undefined : text
+  }
+
+  function add(line: string): void {
+    if (lines.length === 0 && line.trim() === '') return
+    lines.push(line)
+    scanner.add(`${line}\n`)
+  }
+
+  const ended = () =>
+    lines.length > 0 &&
+    (isWolframWhole(scanner) || (emptyLineEnds && lines.length > 1 && lines.slice(-2).every(isBlank)))
+
+  function complete(): string[] {
+    const text = ended() ? rest() : undefined
+    return text === undefined ? [] : [text]
+  }
+
+  return {
+    get open() {
+      return lines.length > 0
+    },
+    rest,
+    push(line) {
+      add(line)
+      return complete()
+    },
+    paste(pasted) {
+      for (const line of pasted) add(line)
+      return complete()
+    },
+  }
+}
+
+const isBlank = (line: string) => line.trim() === ''
+
+/** What is known of Wolfram Language by how it looks: which brackets are open, and what its end stands in. */
+export interface WolframScan {
+  /** Brackets that are open, outermost first. */
+  readonly open: readonly OpenBracket[]
+  readonly inside: 'code' | 'text' | 'comment'
+  /** Whether the last thing that was written wants another one behind it. */
+  readonly wants: boolean
+}
+
+export interface OpenBracket {
+  readonly bracket: string
+  /** Where it stands in the text, what its line is set in by, and how many commas stand in it. */
+  readonly at: number
+  readonly indent: number
+  commas: number
+}
+
+/** Whether all that was begun has ended. */
+export const isWolframWhole = ({ open, inside, wants }: WolframScan): boolean =>
+  open.length === 0 && inside === 'code' && !wants
+
+/** Reads a whole text. */
+export function scanWolfram(text: string): WolframScan {
+  const scanner = new WolframScanner()
+  scanner.add(text)
+  return scanner
+}
+
+/** Operators behind which an expression has to follow. A `;`, a `&`, a `!`, a `..` and their like may end one. */
+const WANTS =
+  /(?::=|[^=<>!]=|^=|==|=!=|===|!=|->|:>|\/;|\/\.|\/\/|\/@|@@|@|<>|&&|\|\||(?<!<)\||[+*/^<>~,]|(?<!-)-|\?|\/:|:)\s*$/
+
+/** Reads text in pieces that end with lines, each piece once: linear, however many there are. */
+class WolframScanner implements WolframScan {
+  readonly open: OpenBracket[] = []
+  inside: WolframScan['inside'] = 'code'
+  #comments = 0
+  #at = 0
+  #indent = 0
+  /** The code of the last line that has some, without its comments. */
+  #code = ''
+
+  get wants(): boolean {
+    return WANTS.test(this.#code.trimEnd()) && !/(?:\+\+|--)\s*$/.test(this.#code)
+  }
+
+  add(text: string): void {
+    for (const line of text.split(/(?<=\n)/)) this.#line(line)
+  }
+
+  #line(line: string): void {
+    this.#indent = /^[ \t]*/.exec(line)?.[0].length ?? 0
+    let code = ''
+    for (let at = 0; at < line.length; at++) {
+      const two = line.slice(at, at + 2)
+      const unit = line[at] ?? ''
+      if (this.inside === 'text') {
+        if (unit === '\\') at++
+        else if (unit === '"') this.inside = 'code'
+        code += '"'
+      } else if (two === '(*') {
+        this.#comments++
+        this.inside = 'comment'
+        at++
+      } else if (this.inside === 'comment') {
+        if (two !== '*)') continue
+        at++
+        this.#comments--
+        if (this.#comments === 0) this.inside = 'code'
+      } else {
+        const more = this.#bracket(two, unit, at)
+        at += more
+        // What closes an association ends with no operator.
+        code += more > 0 ? unit.replace('|', ')') : unit
+      }
+    }
+    this.#at += line.length
+    if (code.trim() !== '') this.#code = code
+  }
+
+  /** One character of code, or two that belong together; how many more than one were read. */
+  #bracket(two: string, unit: string, at: number): number {
+    if (two === '<|' || '[({'.includes(unit)) {
+      const bracket = two === '<|' ? two : unit
+      this.open.push({ bracket, at: this.#at + at, indent: this.#indent, commas: 0 })
+      return bracket.length - 1
+    }
+    if (two === '|>' || '])}'.includes(unit)) {
+      this.open.pop()
+      return two === '|>' ? 1 : 0
+    }
+    if (unit === '"') this.inside = 'text'
+    const inner = this.open.at(-1)
+    if (unit === ',' && inner !== undefined) inner.commas++
+    return 0
+  }
+}

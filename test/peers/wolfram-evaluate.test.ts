@@ -1,0 +1,229 @@
+import { existsSync } from 'node:fs'
+import type { Evaluated, Kernel, Watcher } from '../../wire/kernel.ts'
+import { assert, suite } from '../support/harness.ts'
+import { evaluate, found, newCall, printed } from '../support/heard.ts'
+import { ownedWolfram } from '../support/real-kernels.ts'
+import { mathicsPython } from '../support/runtimes.ts'
+
+/** What is particular to Wolfram Language in evaluating; the rest is in the shared suite. One Mathics3 for all of it. */
+const test = suite('evaluating Wolfram Language')
+let kernel: Kernel
+
+if (!existsSync(mathicsPython)) test.skip('all of it', 'no Mathics3; run node test/setup.mjs')
+else facts()
+
+function facts(): void {
+  test.before(async () => {
+    kernel = await ownedWolfram()
+  })
+  test.after(() => kernel?.close())
+  test.after.each(async () => {
+    const running = (await kernel.status({ deadlineMs: 5_000 }).catch(() => undefined))?.running
+    if (running) await kernel.interrupt(running.call)
+  })
+
+  const run = (source: string, watcher?: Watcher) => evaluate(kernel, source, watcher).result
+  const done = async (source: string) => doneIn(await run(source))
+  const reprs = async (source: string) => (await done(source)).values.map(value => value.repr.text)
+  const raisedIn = async (source: string) => {
+    const evaluated = await run(source)
+    if (evaluated.type !== 'raised') throw new Error(JSON.stringify(evaluated))
+    return evaluated.exception
+  }
+
+  test('the expressions of a text are evaluated one after the other; the last has the value', async () => {
+    assert.equal(await reprs('a1 = 2\nb1 = a1 + 1\n\n{a1,\n b1}'), ['{2, 3}'])
+    assert.equal(await reprs('Range[3]\n4 + 4'), ['8'])
+    assert.equal(await reprs('c1 = 5;'), [])
+    assert.equal(await reprs('(* nothing *)'), [])
+    assert.equal([await reprs('8'), await reprs('% + 1')], [['8'], ['9']])
+  })
+
+  test('a value has its input form in 120 columns, and the form of the engine where that says more', async () => {
+    const { values, displays } = await done('TableForm[{{1, 2}, {3, 4}}]')
+    assert.is(values[0]?.repr.text, 'TableForm[{{1, 2}, {3, 4}}]')
+    assert.equal(
+      displays?.map(({ what, text }) => [what, text?.trimEnd()]),
+      [['output form', '1   2\n\n3   4']],
+    )
+    const wide = (await reprs('Range[100]'))[0]?.split('\n') ?? []
+    assert.ok(wide.length > 1 && wide.every(line => line.length <= 120))
+    assert.is((await done('{1/2, x^2}')).displays, undefined)
+  })
+
+  test('messages come in order with what is printed, and as data with their names; their expression has a value', async () => {
+    const heard = evaluate(kernel, 'Print["before"]; q1 = 1/0; Print["after"]; q1')
+    const { values, diagnostics } = doneIn(await heard.result)
+    assert.is(values[0]?.repr.text, 'ComplexInfinity')
+    assert.is(heard.text(), 'before\nPower::infy: Infinite expression 1 / 0 encountered.\nafter\n')
+    assert.equal(
+      diagnostics?.map(({ name, severity }) => [name, severity]),
+      [['Power::infy', 'warning']],
+    )
+    assert.equal([await reprs('Check[1/0, 7]'), await reprs('Quiet[1/0]')], [['7'], ['ComplexInfinity']])
+  })
+
+  test('the same message is said three times in one evaluation, and then that there are more', async () => {
+    const heard = evaluate(kernel, 'Scan[Function[k, 1/0], Range[500]]')
+    const { diagnostics } = doneIn(await heard.result)
+    assert.equal(
+      diagnostics?.map(({ name }) => name),
+      ['Power::infy', 'Power::infy', 'Power::infy', 'General::stop'],
+    )
+    assert.equal(await reprs('Check[Scan[Function[k, 1/0], Range[9]], "seen"]'), ['"seen"'])
+  })
+
+  test('an uncaught Throw is an error at its line; what stood before it has been evaluated', async () => {
+    const exception = await raisedIn('t1 = 1\n\nThrow[{t1, "x"}]\nt1 = 2')
+    assert.equal(
+      [exception.type.name, exception.message],
+      ['Throw::nocatch', 'Uncaught Throw[{1, "x"}] returned to top level.'],
+    )
+    assert.equal([exception.frames[0]?.line, exception.frames[0]?.source], [3, 'Throw[{t1, "x"}]'])
+    assert.equal(await reprs('t1'), ['1'])
+    const place = { file: '/srv/shop/orders.wl', line: 11 }
+    const placed = await kernel.evaluate(
+      { call: newCall(), who: 'test', work: { type: 'source', source: '1\nThrow[2]', place } },
+      {},
+    )
+    assert.equal(
+      placed.type === 'raised' && [placed.exception.frames[0]?.file, placed.exception.frames[0]?.line],
+      ['/srv/shop/orders.wl', 12],
+    )
+  })
+
+  test('what is no Wolfram Language is an error at its line, and nothing of the text is evaluated', async () => {
+    for (const [source, line] of [
+      ['s1 = 1\n\nb = )', 3],
+      ['s1 = 1\nf[1]]', 2],
+      ['s1 = 1\n{1,', 2],
+      ['s1 = 1\n"open', 2],
+      ['s1 = 1\n(* open', 2],
+    ] as const) {
+      const { type, frames } = await raisedIn(source)
+      assert.match(type.name, /^Syntax::/)
+      assert.is(frames[0]?.line, line, source)
+    }
+    assert.equal(await reprs('s1'), ['s1'])
+  })
+
+  test('$Aborted as a value is one; an evaluation that aborts itself has left; one that is out of bounds is an error', async () => {
+    assert.equal(await reprs('$Aborted'), ['$Aborted'])
+    assert.is((await run('1; Abort[]; 2')).type, 'left')
+    assert.equal(await reprs('CheckAbort[Abort[], 8]'), ['8'])
+    const { type } = await raisedIn('r1[x_] := 1 + r1[x]; r1[1]')
+    assert.is(type.name, '$RecursionLimit::reclim')
+    assert.is((await raisedIn('l1 := l2; l2 := l1; l1')).type.name, '$RecursionLimit::reclim')
+    assert.equal(await reprs('v1 = {1}; Do[v1, {5000}]; 1 + 1'), ['2'])
+  })
+
+  test('Input and InputString ask the caller', async () => {
+    const prompts: string[] = []
+    const ask = (question: { readonly prompt: string }) => {
+      prompts.push(question.prompt)
+      return Promise.resolve('1 + 2')
+    }
+    const evaluated = doneIn(await run('{InputString["text? "], Input["number? "]}', { ask }))
+    assert.is(evaluated.values[0]?.repr.text, '{"1 + 2", 3}')
+    assert.equal(prompts, ['text? ', 'number? '])
+    assert.is((await raisedIn('InputString[]')).type.name, 'Input::noans')
+  })
+
+  test('each caller goes on in the context that it was in', async () => {
+    const by = (who: string, source: string) =>
+      kernel.evaluate({ call: newCall(), who, work: { type: 'source', source } }, {})
+    const began = doneIn(await by('one', 'BeginPackage["suiteIn`"]'))
+    assert.equal([began.package, began.changed], ['suiteIn`', ['package']])
+    const value = async (who: string, source: string) => doneIn(await by(who, source)).values[0]?.repr.text
+    assert.is(await value('other', '$Context'), '"Global`"')
+    assert.is(await value('one', '{$Context, $ContextPath}'), '{"suiteIn`", {"suiteIn`", "System`"}}')
+    doneIn(await by('one', 'EndPackage[]'))
+    assert.is(await value('one', '$Context'), '"Global`"')
+    assert.is(await value('other', 'MemberQ[$ContextPath, "suiteIn`"]'), 'False')
+  })
+
+  test('a value is bounded before it is formatted', async () => {
+    const long = doneIn(await run('Range[50000]')).values[0]
+    assert.equal([long?.repr.truncated, long?.preview], [true, 'List, length 50000'])
+    const { handle = '' } = long ?? {}
+    const piece = await found(kernel, 'more', { handle, from: 49_998, count: 10 })
+    assert.equal(piece.type === 'items' && [piece.items, piece.next], [['49999', '50000'], null])
+    for (const source of ['Nest[List, 0, 3000]', '2^(10^8)']) {
+      const repr = doneIn(await run(source)).values[0]?.repr
+      assert.equal([repr?.truncated, repr?.original_len], [true, null], source)
+    }
+    const text = doneIn(await run('StringJoin[Table["xxxxxxxxxx", {10^6}]]')).values[0]?.repr
+    assert.equal([text?.truncated, text?.original_len], [true, 10_000_002])
+  })
+
+  test('a flood of text is carried, and told in order', async () => {
+    const heard = evaluate(kernel, 'Scan[Print, Range[2000]]')
+    assert.is((await heard.result).type, 'done')
+    assert.equal(
+      heard.text().trimEnd().split('\n'),
+      Array.from({ length: 2000 }, (_, at) => String(at + 1)),
+    )
+  })
+
+  for (const source of [
+    'While[True]',
+    'Pause[60]',
+    'Do[Pause[0.01], {100000}]',
+    'FactorInteger[2^251 - 1]',
+    'Integrate[Sin[u^3 Log[u]]^2/(u + Exp[u]), u]',
+  ])
+    test(`an interrupt stops ${source}`, async () => {
+      const heard = evaluate(kernel, `Print["started"]\n${source}`)
+      await printed(heard, 'started')
+      assert.is((await kernel.interrupt(heard.call)).outcome, 'stopped')
+      assert.is((await heard.result).type, 'interrupted')
+      assert.equal(await reprs('1 + 2'), ['3'])
+    })
+
+  test('code that catches the abort goes on, as it asked to', async () => {
+    const heard = evaluate(kernel, 'Print["started"]\nCheckAbort[While[True], 99]')
+    await printed(heard, 'started')
+    await kernel.interrupt(heard.call)
+    assert.is(doneIn(await heard.result).values[0]?.repr.text, '99')
+  })
+
+  test('arithmetic that holds the interpreter is stopped, too', async () => {
+    const heard = evaluate(kernel, 'Length[IntegerDigits[3^(3*10^7)]]')
+    // Nothing else of the process runs now.
+    await new Promise<void>(resolve => {
+      const forget = kernel.watchHealth(now => {
+        if (now !== 'unresponsive') return
+        forget()
+        resolve()
+      })
+    })
+    assert.is((await kernel.interrupt(heard.call)).outcome, 'stopped')
+    assert.is((await heard.result).type, 'interrupted')
+  })
+
+  test('what does not give up is said to run on, and a restart is offered', async () => {
+    const heard = evaluate(kernel, 'Print["started"]\nWhile[True, CheckAbort[While[True], 0]]')
+    await printed(heard, 'started')
+    const { outcome, offer } = await kernel.interrupt(heard.call)
+    assert.equal([outcome, offer], ['still_running', 'restart'])
+    await kernel.close()
+    kernel = await ownedWolfram()
+    // It has said hello before its session is loaded, and what needs that waits.
+    assert.equal(await kernel.status({ deadlineMs: 5_000 }), { running: null, queued: 0 })
+    assert.is((await found(kernel, 'globals', { modules: false, limit: 1 })).total, 0)
+    assert.equal(await reprs('1 + 2'), ['3'])
+  })
+
+  test('Quit ends the kernel, after it has said so', async () => {
+    const heard = evaluate(kernel, 'Print["bye"]; Quit[]; Print["never"]')
+    const evaluated = await heard.result
+    assert.equal([evaluated.type, heard.text()], ['left', 'bye\n'])
+    assert.match(evaluated.type === 'left' ? evaluated.message : '', 'Quit[]')
+    assert.is((await kernel.ended).reason, 'exited')
+  })
+}
+
+function doneIn(evaluated: Evaluated) {
+  if (evaluated.type !== 'done') throw new Error(JSON.stringify(evaluated))
+  return evaluated
+}

@@ -1,0 +1,369 @@
+"""The definitions of symbols as markdown: read from what an engine stores, printed by ourselves."""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from imago_wolfram.expressions import SYSTEM, Expression, Symbol, parts, system
+from imago_wolfram.keys import Redactor, is_secret_name, redacted
+from imago_wolfram.layout import BREAK, Document, concat, fits_flat, nest, render
+from imago_wolfram.names import has_definition, nearest, resolved
+from imago_wolfram.printing import Printer, is_name, variables, visible
+from imago_wolfram.source import CodeKind, Definition, Rule, RuleKind, Source
+
+WIDTH = 120
+"""Columns that a definition is printed in."""
+ON_ONE_LINE = 60
+"""Longer definitions have their right side on lines of its own."""
+KERNEL_FUNCTION = "<kernel function>"
+
+Section = Literal["usage", "options", "attributes", "dependencies"]
+SECTIONS: tuple[Section, ...] = ("usage", "options", "attributes", "dependencies")
+
+_RULES_IN_ORDER: tuple[RuleKind, ...] = ("default", "own", "down", "sub", "up", "n", "format")
+_PLACEHOLDERS: tuple[tuple[CodeKind, str], ...] = (
+    ("down", "{}[___]"),
+    ("own", "{}"),
+    ("sub", "{}[___][___]"),
+    ("up", "_[___, {}, ___]"),
+    ("print", "Format[{}, _]"),
+)
+_MOST_GUESSED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What callers cannot choose."""
+
+    formatter_seconds: float = 5.0
+    """As long as the formatter may take for one symbol; then plain input form is given."""
+    clock: Callable[[], float] = time.monotonic
+
+
+class NoSymbols(ValueError):
+    """The list of names is empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One name that was asked for, and what is known of it. `text` is cut where it is longer than asked for."""
+
+    asked: str
+    status: Literal["defined", "undefined", "locked", "missing", "invalid"]
+    qualified: str | None = None
+    text: str = ""
+    total: int = 0
+    contexts: dict[str, list[str]] = field(default_factory=dict)
+    definition: Definition = Definition()
+    usage: str | None = None
+    options: str = "{}"
+    dependencies: tuple[str, ...] = ()
+    redacted: int = 0
+    nearest: tuple[str, ...] = ()
+    plain: bool = False
+    """The formatter took too long."""
+
+    @property
+    def heading(self) -> str:
+        """The short name; of what is no name, what stands in its place."""
+        short = self.asked.rpartition("`")[2]
+        return visible(short or self.asked)
+
+
+def symbol_definition(
+    source: Source,
+    symbols: str | Iterable[str],
+    include_context_details: bool = False,
+    max_length: int = 10_000,
+    *,
+    include: Sequence[Section] = (),
+    settings: Settings = Settings(),
+) -> str:
+    """
+    The definitions of symbols as markdown, one heading for each name. `symbols` are names, separated by commas where
+    they are one text. `max_length` is of each definition. Raises NoSymbols where there is no name.
+    """
+    found = read(source, symbols, max_length, settings=settings)
+    return "\n\n".join(markdown(one, include_context_details, include) for one in found)
+
+
+def read(
+    source: Source, symbols: str | Iterable[str], max_length: int = 10_000, *, settings: Settings = Settings()
+) -> list[Found]:
+    """What is known of each name, in order. Raises NoSymbols where there is no name."""
+    if max_length < 1:
+        raise ValueError("max_length is 1 or more")
+    listed = symbols.split(",") if isinstance(symbols, str) else symbols
+    names = [name for name in (one.strip() for one in listed) if name]
+    if not names:
+        raise NoSymbols("no symbol is named")
+    missing = 0
+    found = []
+    for name in names:
+        one = _read_one(source, name, max_length, settings, guess=missing < _MOST_GUESSED)
+        missing += one.status == "missing"
+        found.append(one)
+    return found
+
+
+def _read_one(source: Source, name: str, max_length: int, settings: Settings, guess: bool) -> Found:
+    if not is_name(name):
+        return Found(name, "invalid")
+    full = resolved(source, name)
+    definition = source.definition(full) if full is not None else None
+    if full is None or definition is None:
+        return Found(name, "missing", nearest=tuple(nearest(source, name)) if guess else ())
+    if {"Locked", "ReadProtected"} <= definition.attributes:
+        return Found(name, "locked", full)
+    redactor = Redactor()
+    definition = _without_secrets(definition, full, redactor)
+    scope = Scope(source, full, definition)
+    text, plain = _printed(scope, definition, settings)
+    for form in _placeholders(scope, definition):
+        text += ("\n\n" if text else "") + form
+    return Found(
+        name,
+        "defined" if text else "undefined",
+        full,
+        text=text if len(text) <= max_length else _cut(text, max_length),
+        total=len(text),
+        contexts=scope.contexts(),
+        definition=definition,
+        usage=redacted(definition.messages.get("usage", "")) or None,
+        options=render(Printer(scope.shown).text(_as_list(definition.options)), WIDTH),
+        dependencies=scope.dependencies(),
+        redacted=redactor.count,
+        plain=plain,
+    )
+
+
+def _cut(text: str, length: int) -> str:
+    return f"{text[:length]}\n... [truncated, showing {length}/{len(text)} characters]"
+
+
+def _as_list(options: Iterable[tuple[Expression, Expression]]) -> Expression:
+    return system("List", *(system("Rule", name, value) for name, value in options))
+
+
+def _without_secrets(definition: Definition, name: str, redactor: Redactor) -> Definition:
+    secret = is_secret_name(Symbol(name).short)
+    rules = tuple(
+        Rule(
+            rule.kind,
+            redactor.expression(rule.pattern),
+            redactor.expression(rule.value, secret and rule.kind in ("own", "down")),
+            rule.form,
+        )
+        for rule in definition.rules
+    )
+    options = redactor.expression(_as_list(definition.options))
+    pairs = tuple(one.arguments for one in options.arguments)  # type: ignore[union-attr]
+    return Definition(
+        definition.attributes,
+        rules,
+        pairs,  # type: ignore[arg-type]
+        definition.messages,
+        definition.code,
+        definition.left_out,
+    )
+
+
+class Scope:
+    """
+    The names of one definition: which of them may be written short, were the contexts of all on the context path, and
+    where each belongs.
+    """
+
+    def __init__(self, source: Source, name: str, definition: Definition):
+        self._source = source
+        self.symbol = Symbol(name)
+        self.is_own = source.is_own(name)
+        sides = [side for rule in definition.rules for side in (rule.pattern, rule.value)]
+        for rule in definition.rules:
+            if rule.kind == "format":
+                sides += [Symbol(SYSTEM + "Format"), *([rule.form] if rule.form else [])]
+        if not (definition.code and self.is_own):
+            sides += [side for option in definition.options for side in option]
+        self._names = {name: None} | {
+            part.name: None for side in sides for part in parts(side) if isinstance(part, Symbol)
+        }
+        self._bound = variables(sides)
+        contexts = ["Global`", SYSTEM, *(Symbol(one).context for one in self._names)]
+        self.path = tuple(dict.fromkeys(reversed(list(dict.fromkeys(contexts)))))
+        self._short: dict[str, str] = {}
+        self._written: dict[str, None] = {name: None}
+
+    def shown(self, symbol: Symbol) -> str:
+        """The name as it is written; that it was is remembered."""
+        self._written[symbol.name] = None
+        if symbol.name not in self._short:
+            self._short[symbol.name] = symbol.short if self._owner(symbol.short) == symbol.name else symbol.name
+        return self._short[symbol.name]
+
+    def _owner(self, short: str) -> str | None:
+        """What a short name stands for on the path."""
+        for context in self.path:
+            if context + short in self._names or self._source.exists(context + short):
+                return context + short
+        return None
+
+    def contexts(self) -> dict[str, list[str]]:
+        """By context, the names that were written and that nothing binds; a longer name before its own prefix."""
+        found: dict[str, set[str]] = {}
+        for name in self._written:
+            if name == self.symbol.name or name not in self._bound:
+                found.setdefault(Symbol(name).context, set()).add(Symbol(name).short)
+        return {context: sorted(found[context], key=_longer_first) for context in sorted(found, key=_longer_first)}
+
+    def dependencies(self) -> tuple[str, ...]:
+        """The symbols that it uses, and that people have defined; sorted."""
+        used = (name for name in self._names if name != self.symbol.name and name not in self._bound)
+        return tuple(
+            sorted(name for name in used if not self._source.is_own(name) and has_definition(self._source, name))
+        )
+
+
+def _longer_first(name: str) -> tuple[str, str]:
+    return name.casefold() + "\U0010ffff", name
+
+
+class _TooSlow(Exception):
+    pass
+
+
+def _printed(scope: Scope, definition: Definition, settings: Settings) -> tuple[str, bool]:
+    """What can be read of a definition, and whether it is plain, because laying it out took too long."""
+    until = settings.clock() + settings.formatter_seconds
+    ticks = 0
+
+    def tick() -> None:
+        nonlocal ticks
+        ticks += 1
+        if ticks % 64 == 1 and settings.clock() > until:
+            raise _TooSlow
+
+    try:
+        return _statements(scope, definition, Printer(scope.shown, tick), WIDTH), False
+    except _TooSlow:
+        return _statements(scope, definition, Printer(scope.shown, plain=True), None), True
+
+
+def _statements(scope: Scope, definition: Definition, printer: Printer, width: int | None) -> str:
+    shown = scope.shown(scope.symbol)
+    found = []
+    if definition.attributes:
+        found.append(f"Attributes[{shown}] = {{{', '.join(sorted(definition.attributes))}}}")
+    for kind in _RULES_IN_ORDER:
+        found += [statement(scope, rule, printer, width) for rule in definition.rules if rule.kind == kind]
+    if definition.options and not (definition.code and scope.is_own):
+        options = printer.text(_as_list(definition.options))
+        found.append(render(concat(f"Options[{shown}] = ", options), width))
+    if definition.left_out:
+        found.append(f"(* {definition.left_out} rules more *)")
+    return "\n\n".join(found)
+
+
+def statement(scope: Scope, rule: Rule, printer: Printer, width: int | None) -> str:
+    pattern = rule.pattern
+    if rule.kind == "format":
+        pattern = system("Format", pattern, *([rule.form] if rule.form else []))
+    tag = scope.symbol if rule.kind == "up" else None
+    left, right = printer.statement(tag, pattern, rule.value)
+    whole: Document = concat(left, " := ", right)
+    if width is not None and not fits_flat(whole, ON_ONE_LINE):
+        whole = concat(left, " :=", nest(BREAK, right))
+    return render(whole, width)
+
+
+def _placeholders(scope: Scope, definition: Definition) -> Iterable[str]:
+    for kind, form in _PLACEHOLDERS:
+        if kind in definition.code:
+            yield f"{form.format(scope.shown(scope.symbol))} := {KERNEL_FUNCTION}"
+
+
+def markdown(found: Found, include_context_details: bool = False, include: Sequence[Section] = ()) -> str:
+    """One name under its heading."""
+    blocks = [f"# {found.heading}"]
+    match found.status:
+        case "invalid":
+            blocks.append(f'Error: Invalid symbol name "{visible(found.asked)}"')
+        case "missing":
+            blocks.append(f'Error: Symbol "{visible(found.asked)}" does not exist')
+            if found.nearest:
+                blocks.append(f"Did you mean {' or '.join(found.nearest)}?")
+        case "locked":
+            blocks.append(f"Error: {found.heading} is `Locked` and `ReadProtected`")
+        case "undefined":
+            blocks.append("No definitions found")
+            blocks += _sections(found, include)
+        case "defined":
+            blocks += ["## Definition", fenced("wl", found.text)]
+            if found.redacted:
+                blocks.append(_said_redacted(found.redacted))
+            blocks += _sections(found, include)
+            if include_context_details:
+                blocks += ["## Contexts", fenced("json", contexts_json(found.contexts))]
+    return "\n\n".join(blocks)
+
+
+def _said_redacted(count: int) -> str:
+    texts = "1 text that looks like a secret is" if count == 1 else f"{count} texts that look like secrets are"
+    return f"{texts} redacted."
+
+
+def _sections(found: Found, include: Sequence[Section]) -> Iterable[str]:
+    for section in SECTIONS:
+        if section not in include:
+            continue
+        yield f"## {section.capitalize()}"
+        match section:
+            case "usage":
+                yield fenced("text", found.usage) if found.usage else "None."
+            case "options":
+                yield fenced("wl", found.options)
+            case "attributes":
+                yield fenced("wl", "{" + ", ".join(sorted(found.definition.attributes)) + "}")
+            case "dependencies":
+                yield fenced("json", json.dumps(found.dependencies, ensure_ascii=False))
+
+
+def fenced(language: str, text: str) -> str:
+    """A text in a fence that it cannot close."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def contexts_json(contexts: dict[str, list[str]]) -> str:
+    """One line for each context."""
+    lines = (
+        f"  {json.dumps(context, ensure_ascii=False)}: {json.dumps(names, ensure_ascii=False)}"
+        for context, names in contexts.items()
+    )
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def structured(found: Found) -> dict[str, object]:
+    """One name as JSON: what the markdown says, and what it may leave out."""
+    facts: dict[str, object] = {"symbol": visible(found.asked), "status": found.status}
+    if found.status == "missing":
+        facts["nearest"] = list(found.nearest)
+    if found.qualified is not None:
+        facts["qualified"] = found.qualified
+    if found.status in ("defined", "undefined"):
+        facts |= {
+            "definition": found.text,
+            "characters": found.total,
+            "form": "input" if found.plain else "readable",
+            "attributes": sorted(found.definition.attributes),
+            "kernel_code": sorted(found.definition.code),
+            "options": found.options,
+            "usage": found.usage,
+            "dependencies": list(found.dependencies),
+            "contexts": found.contexts,
+            "redacted": found.redacted,
+        }
+    return facts

@@ -1,0 +1,106 @@
+"""What a host asks of an engine: to read a text, to evaluate what it read, and to show what that came to."""
+
+from typing import Any, Iterator, NamedTuple, Optional, Protocol, Tuple
+
+from imago_wolfram.expressions import Expression, Symbol
+from imago_wolfram.source import Source
+
+
+class Piece(NamedTuple):
+    """One expression of a text: what the engine has read of it, its text, and the line of the text that it begins in."""
+
+    read: Any
+    text: str
+    line: int
+
+
+class Form(NamedTuple):
+    """A value as a text. ``whole`` is false where parts of it were left out before it was formatted."""
+
+    text: str
+    whole: bool
+
+
+class Listener(Protocol):
+    """Who hears what runs. It is called on the thread that evaluates."""
+
+    def printed(self, text: str) -> None: ...
+
+    def message(self, name: str, text: str) -> None:
+        """``name`` is as the engine writes it: ``Power::infy``."""
+
+    def ask(self, prompt: str) -> str:
+        """A line of whoever asked for the evaluation. Raises ``EOFError``, saying why there is none."""
+
+
+class Engine(Protocol):
+    """An engine, with one session in it. All but ``title`` is for the thread that evaluates."""
+
+    #: For people: ``Mathics3 10.0.1``.
+    title: str
+    #: What is raised in the thread that evaluates to stop what runs there.
+    stops: type
+    #: Its definitions, for any thread; ``None`` until it is loaded.
+    source: Optional[Source]
+
+    def load(self, listener: Listener) -> None:
+        """Makes the session ready. It may take long."""
+
+    def pieces(self, text: str) -> Iterator[Piece]:
+        """The expressions of a text, which is read to its end first. Raises ``Misread``."""
+
+    def expression(self, piece: Piece) -> Expression:
+        """A piece as data, its names as they are read at this moment."""
+
+    def evaluate(self, piece: Piece) -> Optional[Any]:
+        """The value; ``None`` for ``Null``. Raises ``Failed``, ``Aborted``, ``Quit``, or what ``stops`` says."""
+
+    def neutral(self, value: Any, most: int) -> Expression:
+        """The value as data, of which so many leaves are taken over. For any thread."""
+
+    def output_form(self, value: Any) -> Form: ...
+
+    def head(self, value: Any) -> Symbol:
+        """What says what the value is: ``List``, ``Integer``. For any thread."""
+
+    def items(self, value: Any) -> Optional[Tuple[Any, ...]]:
+        """The parts of a value that has some; ``None`` of one that is whole. For any thread."""
+
+    def stored(self, name: str) -> Any:
+        """The own value of a symbol, by its full name, as it is stored; ``None`` where it has none. For any thread."""
+
+    def parsed(self, text: str) -> Any:
+        """A text as a value that is not evaluated, and in which no symbol was made. Raises ``Misread``."""
+
+    def place(self) -> Tuple[str, Tuple[str, ...]]:
+        """``$Context`` and ``$ContextPath``."""
+
+    def go(self, place: Tuple[str, Tuple[str, ...]]) -> None:
+        """Puts them in force."""
+
+
+class Failed(Exception):
+    """An expression that has no value, by an error that has a name: ``Throw::nocatch``."""
+
+    def __init__(self, name, message):
+        super().__init__(message)
+        self.name = name
+        self.message = message
+        #: The ``Piece`` that it happened in, once that is known.
+        self.piece = None
+
+
+class Misread(Failed):
+    """A text that is no Wolfram Language; nothing of it was evaluated. ``line`` counts from 1."""
+
+    def __init__(self, name, message, line):
+        super().__init__(name, message)
+        self.line = line
+
+
+class Aborted(Exception):
+    """What ran was aborted, by itself or from outside."""
+
+
+class Quit(Exception):
+    """What ran has ended the session."""

@@ -1,0 +1,339 @@
+"""A kernel for Wolfram Language: an engine, on the link, queue, output and history of the Python peer."""
+
+import types
+
+from imago import native
+from imago.boot import main as boot
+from imago.evaluator import Evaluator
+from imago.kernel import Kernel
+from imago.looking.limits import REPR_MAX_CHARS, DeadlineExceeded
+from imago.params import count, optional, text, texts
+from imago.service import LOOKS as PYTHON_LOOKS
+from imago.service import Service
+from imago.work import Ran
+
+from imago_wolfram import forms, looks, name_looks
+from imago_wolfram.engine import Aborted, Failed, Misread, Quit
+from imago_wolfram.loading import Load
+from imago_wolfram.mathics_engine import MathicsEngine
+
+#: Messages of one evaluation that are told as data; all of them are among what it has printed.
+MESSAGES = 50
+#: Characters of a value in the engine's own form; one that is longer is not shown in it.
+OUTPUT_FORM = 4000
+
+
+def main():
+    boot(Host)
+
+
+class Host(Kernel):
+    """A ``Kernel`` that an engine evaluates for."""
+
+    language = 'wolfram'
+
+    def __init__(self, end):
+        self.engine = MathicsEngine()
+        super().__init__({}, end)
+        self.evaluator.listens(Heard(self), end)
+
+    def evaluator_of(self, *parts):
+        return WolframEvaluator(self.engine, *parts)
+
+    @staticmethod
+    def service_of(*parts):
+        return WolframService(*parts)
+
+    def implementation(self):
+        return self.engine.title
+
+    def abilities(self):
+        return list(ABILITIES)
+
+
+class Heard:
+    """``Listener``: what runs goes to the evaluation that runs."""
+
+    def __init__(self, kernel):
+        self._output = kernel.output
+        self._shield = kernel.interrupts.shield
+        self._ask = kernel.ask
+        self.messages = []
+        self.untold = 0
+
+    def printed(self, text):
+        with self._shield:
+            self._output.write('stdout', text)
+
+    def message(self, name, text):
+        with self._shield:
+            self._output.write('stderr', '%s: %s\n' % (name, text))
+            if len(self.messages) < MESSAGES:
+                self.messages.append(_diagnostic('warning', '%s: %s' % (name, text), name))
+            else:
+                self.untold += 1
+
+    def ask(self, prompt):
+        return self._ask(prompt, False)
+
+    def progress(self, text):
+        """For whoever waits while the session is loaded."""
+        self._output.write('stderr', text + '\n')
+
+
+def _diagnostic(severity, message, name):
+    said = {'severity': severity, 'message': message, 'file': None, 'line': None, 'column': None, 'source': None}
+    return said if name is None else {**said, 'name': name}
+
+
+class WolframEvaluator(Evaluator):
+    """Runs texts on the engine. The session is loaded before the first of them."""
+
+    def __init__(self, engine, *parts):
+        super().__init__(*parts)
+        self.engine = engine
+        self.displays = Said(self)
+        self.is_loaded = native.Event()
+        #: By who asks: the context and the context path that their next text is read in.
+        self.places = {}
+        #: Those that the text that runs began in.
+        self.begun = None
+        self.heard = self._end = None
+        self._quit = False
+
+    def listens(self, heard, end):
+        """Who is told what runs, and what ends the process."""
+        self.heard, self._end = heard, end
+
+    def run(self):
+        self.heard.progress('%s is being loaded' % self.engine.title)
+        self.engine.load(self.heard)
+        self._interrupts.stop_by(self.engine.stops)
+        self._first = self.engine.place()
+        self.is_loaded.set()
+        self.heard.progress('%s is ready' % self.engine.title)
+        super().run()
+
+    @types.coroutine
+    def pieces(self, text, place, loading=None):
+        """``Ran`` of the expressions of a text, one after the other. The last has the value that is shown.
+
+        ``loading`` says which of them are taken, and what comes of them.
+        """
+        yield from ()
+        evaluation = self.running
+        engine, who = self.engine, evaluation.who
+        self.begun = self.places.get(who, self._first)
+        engine.go(self.begun)
+        value = piece = None
+        try:
+            for piece in engine.pieces(text):
+                if loading is None or loading.takes(piece):
+                    value = engine.evaluate(piece)
+        except Failed as failed:
+            failed.piece, failed.place = piece, place
+            raise
+        except Aborted:
+            if self._interrupts.hit(evaluation):
+                raise
+            return Ran([], left='It was aborted, by itself: Abort[] was evaluated, or its time was over.')
+        except Quit:
+            self._quit = True
+            return Ran([], left='Quit[] has ended the session: the kernel ends, with all that was defined in it.')
+        finally:
+            with self.shield:
+                self.places[who] = engine.place()
+        if loading is not None:
+            return loading.ran(value)
+        return Ran([] if value is None else [value])
+
+    def value(self, source):
+        """For a look that evaluates."""
+        self.engine.go(self._first)
+        value = None
+        for piece in self.engine.pieces(source):
+            value = self.engine.evaluate(piece)
+        return self.engine.parsed('Null') if value is None else value
+
+    def end(self, evaluation):
+        super().end(evaluation)
+        if self._quit:
+            self._end()
+
+    def show(self, value):
+        self.handles.let_go()
+        engine = self.engine
+        form = forms.input_form(engine, value)
+        shown = {'repr': self.cut(form), 'type': forms.type_of(engine.head(value))}
+        items = engine.items(value)
+        if items is not None or shown['repr']['truncated']:
+            shown['handle'] = self.handles.keep_value(value)
+        if items is not None and not form.whole:
+            shown['preview'] = '%s, length %d' % (shown['type']['name'], len(items))
+        return shown
+
+    def cut(self, form):
+        """The ``Text`` of a form, with a handle for what does not fit."""
+        whole, length = form.text, len(form.text)
+        shown = {
+            'text': whole[:REPR_MAX_CHARS],
+            'truncated': length > REPR_MAX_CHARS or not form.whole,
+            'original_len': length if form.whole else None,
+        }
+        if length > REPR_MAX_CHARS:
+            shown['handle'] = self.handles.keep_text(whole)
+        return shown
+
+    def report(self, error):
+        if isinstance(error, Failed):
+            return raised(error)
+        if isinstance(error, (Aborted, *self._stops())):
+            return raised(Failed('$Aborted', 'It was stopped on request.'))
+        return super().report(error)
+
+    def is_stopped(self, error):
+        return isinstance(error, (Aborted, SystemExit, *self._stops()))
+
+    def _stops(self):
+        stops = self.engine.stops
+        return () if stops is None else (stops,)
+
+
+def raised(failed):
+    """The ``Raised`` of an error that the engine has a name for, at the expression that it happened in."""
+    symbol, _, _ = failed.name.partition('::')
+    file, first = getattr(failed, 'place', (None, None))
+    frames = []
+    piece = failed.piece
+    line = failed.line if isinstance(failed, Misread) else None if piece is None else piece.line
+    if line is not None:
+        at = line if first is None else first + line - 1
+        source = None if piece is None else piece.text.split('\n')[0][:200]
+        frames.append(
+            {'function': 'top level', 'file': file, 'line': at, 'source': source, 'locals': [], 'locals_omitted': 0}
+        )
+    where = '' if line is None else '%s, line %d\n' % (file or 'in this text', frames[0]['line'])
+    return {
+        'type': {'name': failed.name, 'module': 'System`', 'qualified': failed.name},
+        'message': failed.message,
+        'frames': frames,
+        'frames_omitted': 0,
+        'traceback': '%s%s: %s\n' % (where, failed.name, failed.message),
+    }
+
+
+class Said:
+    """What an evaluation is answered with besides its value. It stands where the Python peer has its ``Displays``."""
+
+    def __init__(self, evaluator):
+        self._evaluator = evaluator
+        self._begun = None
+
+    def begin(self, evaluation):
+        heard = self._evaluator.heard
+        heard.messages, heard.untold = [], 0
+        self._begun = None
+
+    def end(self, evaluation):
+        """Nothing is left of it."""
+
+    def show(self, value):
+        return False
+
+    def take(self, evaluation, outcome, values=()):
+        evaluator = self._evaluator
+        heard, engine = evaluator.heard, evaluator.engine
+        if heard.messages:
+            outcome['diagnostics'] = heard.messages
+            if heard.untold:
+                more = '%d more messages were said; they are among what was printed' % heard.untold
+                outcome['diagnostics'].append(_diagnostic('note', more, None))
+        if outcome['type'] != 'done':
+            return
+        context, path = engine.place()
+        outcome['package'] = context
+        if (context, path) != evaluator.begun:
+            outcome['changed'] = ['package']
+        for value, shown in zip(values, outcome['values']):
+            if shown['repr']['truncated'] or shown['type']['name'] in _ONE_FORM:
+                continue
+            text = engine.output_form(value).text
+            if len(text) <= OUTPUT_FORM and _differs(text, shown['repr']['text']):
+                outcome['displays'] = [{'what': 'output form', 'text': text}]
+
+
+#: Types whose values look alike in every form.
+_ONE_FORM = ('Integer', 'Rational', 'Symbol')
+
+
+def _differs(output, form):
+    """Whether the engine's own form says it in another way: blanks, quotes and signs of multiplication are none."""
+    plain = str.maketrans('', '', ' *"' if '\n' in output else ' *"\n')
+    return output.translate(plain) != form.translate(plain)
+
+
+#: The parameters of a look are those of the Python peer; its function is our own where one is given.
+LOOKS = {
+    name: (PYTHON_LOOKS[name][0], function or PYTHON_LOOKS[name][1])
+    for name, function in {
+        'more': looks.more,
+        'history': None,
+        'last_error': looks.last_error,
+        'globals': name_looks.globals_of,
+        'definition': name_looks.definition_of,
+        'describe': name_looks.describe,
+        'arglist': name_looks.arglist,
+        'complete': name_looks.complete,
+        'apropos': name_looks.apropos,
+        'symbols': name_looks.symbols,
+    }.items()
+}
+LOOKS['references'] = ({'name': text, 'limit': count, 'relations': optional(texts)}, name_looks.references)
+
+ABILITIES = ('evaluate', 'load', 'interrupt', 'ask', 'inspect', 'callers', *LOOKS)
+
+
+class WolframService(Service):
+    """The methods that the daemon calls. A look waits until the session is loaded, as long as its deadline allows."""
+
+    looks = LOOKS
+
+    def image_of(self, namespace, handles, evaluator, tracing):
+        return looks.Image(evaluator, handles)
+
+    def inspect_static(self, image, expr):
+        return looks.inspect_static(image, expr)
+
+    def inspect_evaluated(self, image, expr, deadline_ms):
+        evaluator = self._evaluator
+        try:
+            with self._interrupts.guard(deadline_ms / 1000):
+                return looks.parsed(image, expr) or looks.inspected(image, evaluator.value(expr))
+        except DeadlineExceeded:
+            return {'type': 'timed_out', 'deadline_ms': deadline_ms}
+        except BaseException as error:
+            return {'type': 'raised', 'exception': evaluator.report(error)}
+
+    @staticmethod
+    def work_of(params):
+        if params.get('load') is not None:
+            return Load(text(params, 'load'), optional(texts)(params, 'names'))
+        file, line = params.get('file'), params.get('line')
+        place = None if file is None else text(params, 'file'), None if line is None else count(params, 'line', 1)
+        return Text(text(params, 'source'), place)
+
+
+class Text:
+    """Work: a text, to be evaluated expression by expression."""
+
+    __slots__ = ('text', 'place')
+
+    def __init__(self, source, place):
+        self.text = source
+        self.place = place
+
+    def begin(self, evaluator, evaluation):
+        return None
+
+    def run(self, evaluator):
+        return evaluator.pieces(self.text, self.place)

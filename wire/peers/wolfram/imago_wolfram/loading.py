@@ -1,0 +1,157 @@
+"""Loading a file: expression by expression, with what it defines told apart from what was there before."""
+
+import os
+
+from imago.looking.outcomes import nearest
+from imago.work import Ran, refused
+
+from imago_wolfram import names
+from imago_wolfram.expressions import Normal, String, Symbol, head_name
+
+#: Bytes of a file, and names in one list of what was changed.
+LARGEST = 20_000_000
+MOST_NAMES = 200
+
+_FIRST_SIDE = frozenset(('Set', 'SetDelayed', 'UpSet', 'UpSetDelayed'))
+_TAGGED = frozenset(('TagSet', 'TagSetDelayed'))
+_FRAME = frozenset(('BeginPackage', 'EndPackage', 'Begin', 'End', 'Needs', 'Get'))
+
+
+class Load:
+    """Work: the expressions of a file, or those that define certain names, and what stands around them."""
+
+    __slots__ = ('text', 'place', '_file', '_names', '_source')
+
+    def __init__(self, file, wanted=None):
+        self.text = 'load %s' % file if wanted is None else 'load %s: %s' % (file, ', '.join(wanted))
+        self.place = (file, None)
+        self._file = file
+        self._names = wanted
+        self._source = None
+
+    def begin(self, evaluator, evaluation):
+        try:
+            if os.path.getsize(self._file) > LARGEST:
+                return refused('malformed', '%s is larger than %d bytes.' % (self._file, LARGEST), self._file)
+            with open(self._file, encoding='utf-8') as file:
+                self._source = file.read()
+        except UnicodeDecodeError:
+            return refused('malformed', '%s is not written in UTF-8.' % self._file, self._file)
+        except OSError as error:
+            said = '%s cannot be read: %s.' % (self._file, error.strerror or type(error).__name__)
+            return refused('not_found' if isinstance(error, FileNotFoundError) else 'malformed', said, self._file)
+        return None
+
+    def run(self, evaluator):
+        loading = Loading(evaluator.engine, self._file, self._names)
+        return evaluator.pieces(self._source, (self._file, 1), loading)
+
+
+class Loading:
+    """What comes of a file while it is loaded."""
+
+    def __init__(self, engine, file, wanted):
+        self._engine = engine
+        self._file = file
+        self._wanted = wanted
+        self._before = self._defined()
+        self._package = None
+        self._targets = {}
+        self._offered = {}
+        self._skipped = []
+
+    def takes(self, piece):
+        """Whether the expression is to be evaluated; it is asked just before that, in the context that is in force."""
+        expression = self._engine.expression(piece)
+        for name in targets(expression):
+            self._offered[name] = None
+        if self._package is None and head_name(expression) == 'BeginPackage' and expression.arguments:
+            first = expression.arguments[0]
+            self._package = first.value if isinstance(first, String) else None
+        if not self._is_wanted(expression):
+            return False
+        for name in targets(expression):
+            self._targets[name] = None
+        return True
+
+    def _is_wanted(self, expression):
+        if self._wanted is None or head_name(expression) in _FRAME:
+            return True
+        if not targets(expression):
+            return False
+        wanted = any(name in self._wanted or Symbol(name).short in self._wanted for name in targets(expression))
+        if not wanted:
+            self._skipped += targets(expression)
+        return wanted
+
+    def ran(self, value):
+        """``Ran``, with the ``Loaded`` of the contract."""
+        after = self._defined()
+        changed = [name for name in after if self._before.get(name) != after[name] or name in self._targets]
+        added = sorted(name for name in changed if name not in self._before)
+        replaced = sorted(name for name in changed if name in self._before)
+        kept = []
+        if self._wanted is None and self._package is not None:
+            there = names.in_context(self._engine.source, self._package, inner=True)
+            kept = sorted(name for name in there if name in self._before and name not in self._targets)
+            kept = [name for name in kept if name in after and name not in replaced]
+        lists = {'added': added, 'replaced': replaced, 'kept': kept}
+        loaded = {
+            'module': self._package,
+            'file': self._file,
+            **{key: rows[:MOST_NAMES] for key, rows in lists.items()},
+            'skipped': self._not_run(),
+            'survivors': [],
+            'omitted': sum(max(0, len(rows) - MOST_NAMES) for rows in lists.values()),
+            'complete': True,
+        }
+        return Ran([] if value is None or self._wanted is not None else [value], loaded)
+
+    def _not_run(self):
+        """Sentences: what was asked for and is not there."""
+        said = []
+        for name in self._wanted or ():
+            if not any(name in (one, Symbol(one).short) for one in self._offered):
+                like = nearest(name, [Symbol(one).short for one in self._offered])
+                more = '; it has %s' % ', '.join(like) if like else ''
+                said.append('%s is not defined in the file%s.' % (name, more))
+        return said
+
+    def _defined(self):
+        source = self._engine.source
+        own = [name for name in source.names() if not source.is_own(name) and not _is_of_session(name)]
+        return {name: source.definition(name) for name in own if names.has_definition(source, name)}
+
+
+def _is_of_session(name):
+    """Whether it is what the engine itself keeps there: lines, contexts, what is quiet."""
+    return Symbol(name).context in ('System`', 'System`Private`', 'Internal`')
+
+
+def targets(expression):
+    """The full names of the symbols that an expression gives values to, as far as it says so itself."""
+    name = head_name(expression)
+    if name == 'CompoundExpression':
+        return [one for part in expression.arguments for one in targets(part)]
+    if name in _FIRST_SIDE and len(expression.arguments) == 2:
+        return _named(expression.arguments[0])
+    if name in _TAGGED and len(expression.arguments) == 3:
+        return _named(expression.arguments[0])
+    return []
+
+
+def _named(side):
+    """The symbols that a left side is about."""
+    while isinstance(side, Normal):
+        kind = head_name(side)
+        if kind == 'MessageName':
+            return []
+        if kind == 'List':
+            return [name for one in side.arguments for name in _named(one)]
+        if kind in ('Condition', 'HoldPattern') and side.arguments:
+            side = side.arguments[0]
+        elif kind in ('Attributes', 'Options', 'Format', 'N', 'Default') and side.arguments:
+            side = side.arguments[0]
+        else:
+            side = side.head
+    return [side.name] if isinstance(side, Symbol) else []

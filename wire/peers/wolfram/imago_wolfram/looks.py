@@ -1,0 +1,191 @@
+"""What the daemon may ask of a session while it runs: every answer is read from what is stored, and evaluates nothing."""
+
+from imago.looking.fields import cut
+from imago.looking.inspection import more as more_of_python
+from imago.looking.limits import (
+    PIECE_MAX_CHARS,
+    PIECE_MAX_ITEMS,
+    REPR_MAX_CHARS,
+    SAMPLE_ITEM_MAX_CHARS,
+    SAMPLE_MAX_ITEMS,
+    SOURCE_PREVIEW_MAX_CHARS,
+)
+from imago.looking.outcomes import StaleHandle, Unresolved, found, look, malformed, not_found, stale_handle
+
+from imago_wolfram import definition, forms, names, uses
+from imago_wolfram.engine import Misread
+from imago_wolfram.expressions import Normal, Symbol
+from imago_wolfram.printing import is_name
+
+_LIMITS = {
+    'repr_max_chars': REPR_MAX_CHARS,
+    'sample_max_items': SAMPLE_MAX_ITEMS,
+    'sample_item_max_chars': SAMPLE_ITEM_MAX_CHARS,
+}
+
+
+class Image:
+    """What is looked at: the engine, and what is remembered beside it. ``loaded`` waits until there is a session."""
+
+    __slots__ = ('_engine', '_loaded', 'handles', 'history', 'errors', 'show')
+
+    def __init__(self, evaluator, handles):
+        self._engine = evaluator.engine
+        self._loaded = evaluator.is_loaded
+        self.handles = handles
+        self.history = evaluator.history
+        self.errors = evaluator.errors
+        #: The ``Text`` of a ``Form``.
+        self.show = evaluator.cut
+
+    @property
+    def engine(self):
+        """Waits for it: the deadline of a look is kept by whoever asked."""
+        self._loaded.wait()
+        return self._engine
+
+
+# Values: inspecting them, and reading on.
+
+
+@look
+def inspect_static(image, expr):
+    """A value by its handle, or the own value of a symbol as it is stored."""
+    engine = image.engine
+    return found(_sections(image, _value(image, engine, expr), 'static'))
+
+
+def _value(image, engine, expr):
+    text = expr.strip()
+    if text.startswith('@'):
+        return _kept(image, text)
+    if not is_name(text):
+        value = _read(engine, text)
+        neutral = engine.neutral(value, 10)
+        if isinstance(neutral, Normal):
+            because = 'What %s comes to is known once it is evaluated.' % cut(text, 100)
+            raise Unresolved({'type': 'needs_evaluation', 'because': because})
+        return value
+    name = names.resolved(engine.source, text)
+    if name is None:
+        raise Unresolved(not_found(text, names.nearest(engine.source, text)))
+    stored = engine.stored(name)
+    return engine.parsed(name) if stored is None else stored
+
+
+def _kept(image, handle):
+    try:
+        return image.handles.find(handle).value
+    except StaleHandle as stale:
+        raise Unresolved(stale_handle(stale)) from None
+
+
+def _read(engine, text):
+    try:
+        return engine.parsed(text)
+    except Misread as misread:
+        raise Unresolved(malformed(misread.message, misread.line)) from None
+
+
+def _sections(image, value, read):
+    engine = image.engine
+    neutral = engine.neutral(value, forms.LEAVES)
+    form, head = forms.form_of(engine.source, neutral), engine.head(value)
+    shown = {
+        'type': forms.type_of(head),
+        'kind': forms.kind_of(head, neutral),
+        'read': read,
+        'repr': image.show(form),
+        'limits': _LIMITS,
+    }
+    if isinstance(neutral, Symbol):
+        shown.update(_callable(engine, neutral))
+    items = engine.items(value)
+    if items is not None:
+        shown['size'] = {'len': len(items)}
+        shown['sample'] = _sample(engine, items)
+        shown['handle'] = shown['sample']['handle'] = image.handles.keep_value(value)
+    return shown
+
+
+def _callable(engine, symbol):
+    """Of a symbol that stands for itself: how it is called, where it has definitions for that."""
+    if not engine.source.exists(symbol.name):
+        return {}
+    calls, about = uses.calls(engine.source, symbol.name), names.about(engine.source, symbol.name)
+    if not calls:
+        return {}
+    (read,) = definition.read(engine.source, [symbol.name], SOURCE_PREVIEW_MAX_CHARS)
+    return {
+        'kind': 'callable',
+        'callable': {
+            'module': symbol.context,
+            'signature': ' | '.join(call.text for call in calls[:4]),
+            'doc': about.usage,
+            'source_preview': read.text[:SOURCE_PREVIEW_MAX_CHARS] or None,
+            'source_truncated': read.total > SOURCE_PREVIEW_MAX_CHARS,
+            'file': None,
+            'line': None,
+        },
+    }
+
+
+def _sample(engine, items):
+    texts = _item_texts(engine, items[:SAMPLE_MAX_ITEMS], SAMPLE_ITEM_MAX_CHARS)
+    return {'items': texts, 'shown': len(texts), 'total': len(items), 'truncated': len(texts) < len(items)}
+
+
+def _item_texts(engine, items, length):
+    return [cut(forms.input_form(engine, item, most=length, width=None).text, length) for item in items]
+
+
+def inspected(image, value):
+    """``Looked`` of ``inspect``, of a value that an expression was evaluated to. For the thread that evaluates."""
+    return found(_sections(image, value, 'evaluated'))
+
+
+def parsed(image, expr):
+    """``Looked`` saying why the expression cannot be evaluated; ``None`` where it can."""
+    try:
+        _read(image.engine, expr)
+    except Unresolved as unresolved:
+        return unresolved.looked
+    return None
+
+
+@look
+def more(image, query):
+    """A ``Looked<Piece>``: the items of a value by their number, or the characters of a text."""
+    handle = query['handle']
+    try:
+        entry = image.handles.find(handle)
+    except StaleHandle as stale:
+        raise Unresolved(stale_handle(stale)) from None
+    if entry.kind != 'value':
+        return more_of_python(image.handles, query)
+    engine = image.engine
+    start, wanted = max(0, query['from']), max(1, query['count'])
+    items = engine.items(entry.value)
+    if items is None:
+        return _characters(forms.input_form(engine, entry.value).text, start, wanted)
+    texts, room = [], PIECE_MAX_CHARS
+    for text in _item_texts(engine, items[start : start + min(wanted, PIECE_MAX_ITEMS)], PIECE_MAX_CHARS // 4):
+        room -= len(text)
+        if room < 0:
+            break
+        texts.append(text)
+    end = start + len(texts)
+    return found(
+        {'type': 'items', 'items': texts, 'from': start, 'total': len(items), 'next': end if end < len(items) else None}
+    )
+
+
+def _characters(text, start, wanted):
+    end = start + min(wanted, PIECE_MAX_CHARS)
+    following = end if end < len(text) else None
+    return found({'type': 'text', 'text': text[start:end], 'from': start, 'total': len(text), 'next': following})
+
+
+def last_error(image, query):
+    """The error that an evaluation ended with last."""
+    return found({**image.errors.last(), 'seen': ['evaluations']})

@@ -1,0 +1,259 @@
+"""Mathics3, in this process. Nothing of it is imported before it is loaded, which takes seconds."""
+
+import importlib.metadata
+
+from imago_wolfram.engine import Aborted, Failed, Form, Misread, Piece, Quit
+from imago_wolfram.forms import input_form
+
+#: Times that one message is shown in one evaluation, as Wolfram Language does it: then it says that there are more.
+SAID = 3
+#: Leaves of a value, levels of nesting, and characters of one text or number that are formatted.
+LEAVES = 1000
+LEVELS = 40
+TEXT = 256 * 1024
+DIGITS = 4000
+
+
+class MathicsEngine:
+    """``Engine`` of ``engine.py``."""
+
+    def __init__(self):
+        self.title = 'Mathics3 %s' % importlib.metadata.version('Mathics3')
+        self.stops = None
+        self.source = None
+        self.definitions = None
+        self._session = None
+
+    def load(self, listener):
+        import os
+
+        # Without it, arrows and the like are written in characters that nothing reads back.
+        os.environ.setdefault('MATHICS_CHARACTER_ENCODING', 'ASCII')
+        import mathics.settings
+        from mathics.core.interrupt import AbortInterrupt
+        from mathics.core.load_builtin import import_and_load_builtins
+
+        mathics.settings.SYSTEM_CHARACTER_ENCODING = 'ASCII'
+        self.stops = AbortInterrupt
+        import_and_load_builtins()
+        import mathics.format.render  # noqa: F401
+        from mathics.core.definitions import Definitions
+
+        from imago_wolfram import mathics_session
+        from imago_wolfram.mathics_source import MathicsSource
+
+        self.definitions = Definitions(add_builtin=True)
+        self._session = mathics_session.Session(self.definitions, listener)
+        mathics_session.define_input(self._session)
+        self.source = MathicsSource(self.definitions)
+
+    def pieces(self, text):
+        from mathics.core.parser import MathicsMultiLineFeeder
+        from mathics.core.parser.util import parser
+        from mathics_scanner.errors import SyntaxError as NoSyntax
+
+        feeder = MathicsMultiLineFeeder(text, '')
+        lines = text.splitlines(True)
+        pieces = []
+        while not feeder.empty():
+            begun = feeder.lineno
+            try:
+                tree = parser.parse(feeder)
+            except NoSyntax:
+                raise self._misread(feeder, begun) from None
+            except RecursionError:
+                raise Misread('Syntax::nested', 'It is nested too deeply to be read.', begun + 1) from None
+            feeder.messages.clear()
+            if tree is not None:
+                piece = ''.join(lines[begun : feeder.lineno])
+                blank = len(piece) - len(piece.lstrip())
+                pieces.append(Piece(tree, piece.strip(), begun + 1 + piece[:blank].count('\n')))
+        return pieces
+
+    def _misread(self, feeder, begun):
+        message = next(iter(feeder.messages), None)
+        if message is None:
+            return Misread('Syntax::sntx', 'It is no Wolfram Language.', begun + 1)
+        symbol, tag, *rest = message
+        before, after = (part.strip('"').rstrip('\n') for part in rest[:2])
+        if tag == 'sntufn':
+            said = 'There is no character named \\[%s].' % before.split('\n')[0]
+        elif tag == 'sntxi':
+            said = 'It is incomplete: more input is needed.'
+        elif tag in ('sntxf', 'sntxb'):
+            said = '%s cannot be followed by %s.' % (_quoted(before), _quoted(after))
+        else:
+            said = '%s: %s' % (tag, ' '.join(part for part in (before, after) if part))
+        return Misread('%s::%s' % (symbol, tag), said, max(feeder.lineno, begun + 1))
+
+    def expression(self, piece):
+        from mathics.core.parser.convert import convert
+
+        return self.neutral(convert(piece.read, _Unmade(self.definitions)), LEAVES)
+
+    def evaluate(self, piece):
+        from mathics.core import interrupt
+        from mathics.core.parser.convert import convert
+
+        session = self._session
+        session.begin()
+        try:
+            value = session.step(convert(piece.read, self.definitions))
+        except interrupt.WLThrowInterrupt as thrown:
+            what = self._said(thrown.value)
+            tag = '' if thrown.tag is None else ', %s' % self._said(thrown.tag)
+            raise Failed('Throw::nocatch', 'Uncaught Throw[%s%s] returned to top level.' % (what, tag)) from None
+        except interrupt.BreakInterrupt:
+            raise Failed('Break::nofdw', 'No enclosing For, While or Do was found for Break[].') from None
+        except interrupt.ContinueInterrupt:
+            raise Failed('Continue::nofdw', 'No enclosing For, While or Do was found for Continue[].') from None
+        except interrupt.ReturnInterrupt as returned:
+            value = returned.expr
+        except SystemExit as ended:
+            # One without a code is how the process itself is ended.
+            if ended.code is None:
+                raise
+            raise Quit from None
+        except RecursionError:
+            raise Failed('$RecursionLimit::reclim', 'It is nested too deeply to be evaluated.') from None
+        except interrupt.AbortInterrupt as aborted:
+            failure = getattr(aborted, 'failure', None)
+            if failure is not None:
+                raise Failed(*failure) from None
+            raise Aborted from None
+        except interrupt.TimeoutInterrupt:
+            raise Aborted from None
+        finally:
+            session.end()
+        return None if session.is_null(value) else value
+
+    def neutral(self, value, most):
+        from mathics.core.atoms import String as MathicsString
+
+        from imago_wolfram.expressions import Budget, String
+        from imago_wolfram.mathics_source import converted
+
+        if type(value) is MathicsString:
+            # By itself a text may be long: there is nothing around it to be laid out.
+            return String(value.value)
+        return converted(value, Budget(most))
+
+    def _said(self, value):
+        return input_form(self, value, most=100).text
+
+    def output_form(self, value):
+        from mathics.core.atoms import String
+        from mathics.core.expression import Expression
+        from mathics.core.symbols import Symbol
+
+        if type(value) is String:
+            return Form(value.value, True)
+        small = Bounded(value)
+        wrapped = Expression(Symbol('System`OutputForm'), small.value)
+        return Form(self._session.format_output(wrapped, 'text'), small.whole)
+
+    def head(self, value):
+        from mathics.core.expression import Expression
+
+        from imago_wolfram.expressions import Symbol
+
+        while isinstance(value, Expression):
+            value = value.head
+            if not isinstance(value, Expression):
+                return Symbol(value.get_name() or 'System`%s' % type(value).__name__)
+        return Symbol(value.get_head().get_name())
+
+    def items(self, value):
+        from mathics.core.expression import Expression
+
+        return tuple(value.elements) if isinstance(value, Expression) else None
+
+    def stored(self, name):
+        for where in (self.definitions.user, self.definitions.pymathics, self.definitions.builtin):
+            of = where.get(name)
+            for rule in () if of is None else list(of.ownvalues):
+                if getattr(rule.pattern.expr, 'name', None) == name and hasattr(rule, 'replace'):
+                    return rule.replace
+        return None
+
+    def parsed(self, text):
+        from mathics.core.parser.convert import convert
+
+        pieces = self.pieces(text)
+        if len(pieces) != 1:
+            raise Misread('Syntax::sntx', 'It is %s.' % ('nothing' if not pieces else 'more than one expression'), 1)
+        return convert(pieces[0].read, _Unmade(self.definitions))
+
+    def place(self):
+        return self.definitions.get_current_context(), tuple(self.definitions.get_context_path())
+
+    def go(self, place):
+        context, path = place
+        if self.definitions.get_current_context() != context:
+            self.definitions.set_current_context(context)
+        if tuple(self.definitions.get_context_path()) != path:
+            self.definitions.set_context_path(path)
+
+
+def _quoted(text):
+    return '"%s"' % text if text else 'the end'
+
+
+class _Unmade:
+    """Definitions by which names are looked up, and where none is made."""
+
+    def __init__(self, definitions):
+        self._definitions = definitions
+
+    def lookup_name(self, name):
+        return self._definitions.lookup_name(name)
+
+
+# A value as much of which is kept as can be formatted soon: what is left out stands as ``<<3>>``, as ``Short`` has it.
+
+
+class Bounded:
+    """``value`` is the one to format, and ``whole`` whether it is all of the one that was given."""
+
+    def __init__(self, value):
+        from mathics.core.atoms import Integer, String
+        from mathics.core.expression import Expression
+        from mathics.core.symbols import Symbol
+
+        self._kinds = Expression, Symbol, String, Integer
+        self._room = LEAVES
+        self.whole = True
+        self.value = self._cut(value, LEVELS)
+
+    def _cut(self, value, levels):
+        expression, _, string, integer = self._kinds
+        self._room -= 1
+        if isinstance(value, expression):
+            return self._parts(value, levels)
+        if type(value) is string and len(value.value) > TEXT:
+            return self._left_out(len(value.value))
+        if type(value) is integer and value.value.bit_length() > DIGITS * 10 // 3:
+            return self._left_out(value.value.bit_length() * 3 // 10)
+        return value
+
+    def _parts(self, value, levels):
+        expression = self._kinds[0]
+        elements = value.elements
+        if not elements:
+            return value
+        if levels == 0 or self._room <= 0:
+            return self._left_out(len(elements))
+        kept = []
+        for at, element in enumerate(elements):
+            if self._room <= 0:
+                kept.append(self._left_out(len(elements) - at))
+                break
+            kept.append(self._cut(element, levels - 1))
+        if len(kept) == len(elements) and all(one is other for one, other in zip(kept, elements)):
+            return value
+        head = value.head
+        return expression(self._cut(head, levels - 1) if isinstance(head, expression) else head, *kept)
+
+    def _left_out(self, count):
+        self.whole = False
+        return self._kinds[1]('System`<<%d>>' % count)

@@ -1,0 +1,165 @@
+"""Names: what they stand for, which there are, and who uses them. Nothing here evaluates, or makes a symbol."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Literal
+
+from imago_wolfram.expressions import SYSTEM, Budget, Symbol
+from imago_wolfram.printing import NAME_PART
+from imago_wolfram.source import Definition, Source
+
+_MOST_NEAREST = 3
+_LIKENESS = 0.8
+_LONGEST_GUESSED = 100
+
+
+def resolved(source: Source, name: str) -> str | None:
+    """The full name of a symbol that exists, by the context path and then the context, as the engine finds it."""
+    if "`" in name:
+        return name if source.exists(name) else None
+    for context in (*source.context_path(), source.context()):
+        if source.exists(context + name):
+            return context + name
+    return None
+
+
+def nearest(source: Source, name: str) -> list[str]:
+    """
+    Names that may have been meant, as they have to be written here. The same short name in another context comes first;
+    for a name with a context, where people have put it.
+    """
+    if len(name) > _LONGEST_GUESSED:
+        return []
+    wanted = Symbol(name)
+    visible = {*source.context_path(), source.context()}
+    names = sorted(source.names())
+    same = [one for one in names if one.endswith("`" + wanted.short) and Symbol(one).short == wanted.short]
+    if wanted.context:
+        found = [one for one in same if not one.startswith(SYSTEM)]
+        return _first([*found, *get_close_matches(name, names, _MOST_NEAREST, _LIKENESS)])
+    shorts = [Symbol(one).short for one in names if Symbol(one).context in visible]
+    return _first([*same, *get_close_matches(name, shorts, _MOST_NEAREST, _LIKENESS)])
+
+
+def _first(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))[:_MOST_NEAREST]
+
+
+# Which names there are.
+
+Kind = Literal["function", "variable", "constant"]
+GLOBAL = "Global`"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One line about a symbol."""
+
+    name: str
+    """The full name."""
+    kind: Kind
+    usage: str | None
+    """The first line of its usage message."""
+
+
+def kind_of(definition: Definition) -> Kind:
+    """What a symbol is there for, by the values that it has."""
+    kinds = {rule.kind for rule in definition.rules} | definition.code
+    if {"down", "sub"} & kinds:
+        return "function"
+    if "own" in kinds:
+        return "variable"
+    return "constant" if definition.attributes & {"Constant", "Protected"} else "variable"
+
+
+def about(source: Source, name: str) -> Named | None:
+    """None where there is no such symbol."""
+    definition = source.definition(name, Budget(500))
+    if definition is None:
+        return None
+    usage = (definition.messages.get("usage") or "").strip()
+    return Named(name, kind_of(definition), usage.partition("\n")[0] or None)
+
+
+def globals_of(source: Source) -> list[str]:
+    """The symbols of the context in force that people have defined, sorted."""
+    context = source.context()
+    return sorted(
+        name
+        for name in source.names()
+        if Symbol(name).context == context and not source.is_own(name) and has_definition(source, name)
+    )
+
+
+def has_definition(source: Source, name: str) -> bool:
+    """Whether a symbol is more than mentioned."""
+    found = source.definition(name, Budget(0))
+    return found is not None and bool(found.rules or found.left_out or found.options or found.code or found.attributes)
+
+
+def contexts(source: Source) -> dict[str, int]:
+    """By context, sorted, how many symbols it has."""
+    counts: dict[str, int] = {}
+    for name in source.names():
+        context = Symbol(name).context
+        counts[context] = counts.get(context, 0) + 1
+    return dict(sorted(counts.items()))
+
+
+def in_context(source: Source, context: str, inner: bool = False) -> list[str]:
+    """The symbols of a context, sorted; `inner`: those of the contexts below it, too."""
+    below = context if context.endswith("`") else context + "`"
+    if inner:
+        return sorted(name for name in source.names() if name.startswith(below))
+    return sorted(name for name in source.names() if Symbol(name).context == below)
+
+
+def apropos(source: Source, part: str, context: str = "") -> list[str]:
+    """
+    The symbols whose name, whatever the case, has this part in it, or is like it where it has a `*`: those that people
+    made first. `context` keeps to a context and those below it.
+    """
+    looked_for = re.compile(".*".join(map(re.escape, part.casefold().split("*"))))
+    whole = "*" in part
+
+    def fits(name: str) -> bool:
+        shown = (name if "`" in part else Symbol(name).short).casefold()
+        return (looked_for.fullmatch(shown) if whole else looked_for.search(shown)) is not None
+
+    found = (name for name in source.names() if name.startswith(context) and fits(name))
+    return sorted(found, key=lambda name: (source.is_own(name), Symbol(name).short.casefold(), name))
+
+
+@dataclass(frozen=True, slots=True)
+class Completions:
+    """What a name at the end of a text may go on to be; `begin` is where that name begins."""
+
+    begin: int
+    names: list[str]
+
+
+def completions(source: Source, text: str) -> Completions:
+    """Names as they may be written here: short where the context is on the path. Those that people made come first."""
+    begin = _begin_of_name(text)
+    prefix = text[begin:]
+    names = source.names()
+    if "`" in prefix:
+        fitting = [name for name in names if name.startswith(prefix)]
+    else:
+        visible = {*source.context_path(), source.context()}
+        short = [name for name in names if Symbol(name).context in visible and Symbol(name).short.startswith(prefix)]
+        fitting = short if prefix else [name for name in short if not source.is_own(name)]
+    fitting.sort(key=lambda name: (source.is_own(name), name))
+    offered = fitting if "`" in prefix else [Symbol(name).short for name in fitting]
+    return Completions(begin, list(dict.fromkeys(offered)))
+
+
+def _begin_of_name(text: str) -> int:
+    begin = len(text)
+    while begin > 0 and len(text) - begin < _LONGEST_GUESSED * 2 and NAME_PART.fullmatch(text[begin - 1]):
+        begin -= 1
+    while begin < len(text) and text[begin] in "0123456789`":
+        begin += 1
+    return begin

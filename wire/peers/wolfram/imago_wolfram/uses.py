@@ -1,0 +1,168 @@
+"""How a symbol is called, as its patterns say, and whose definitions name it. Nothing here evaluates."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from imago_wolfram.definition import Scope
+from imago_wolfram.expressions import Expression, Normal, Symbol, head_name, parts, system_name
+from imago_wolfram.layout import render
+from imago_wolfram.printing import Printer
+from imago_wolfram.source import Definition, Rule, Source
+
+# How it is called.
+
+ParameterKind = Literal["positional", "rest", "optional", "keyword_rest"]
+_SEQUENCES = ("BlankSequence", "BlankNullSequence")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument of a call. `pattern` is as it is written."""
+
+    name: str
+    kind: ParameterKind
+    pattern: str
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A way to call a symbol: its whole left side, and its arguments."""
+
+    text: str
+    parameters: tuple[Parameter, ...]
+
+
+def calls(source: Source, name: str) -> list[Call]:
+    """
+    The ways to call a symbol by its full name, in the order in which they are tried. Of what the engine computes
+    nothing is known but that it can be called.
+    """
+    definition = source.definition(name)
+    if definition is None:
+        return []
+    scope = Scope(source, name, definition)
+    found = [_call(scope, rule) for rule in definition.rules if rule.kind in ("down", "sub")]
+    shown = scope.shown(scope.symbol)
+    if "down" in definition.code:
+        found.append(Call(f"{shown}[___]", ()))
+    if "sub" in definition.code:
+        found.append(Call(f"{shown}[___][___]", ()))
+    return found
+
+
+def _call(scope: Scope, rule: Rule) -> Call:
+    printer = Printer(scope.shown)
+    left, _ = printer.statement(None, rule.pattern, Symbol("System`Null"))
+    call = _inner(rule.pattern)
+    arguments = call.arguments if isinstance(call, Normal) else ()
+    return Call(render(left, None), tuple(_parameter(printer, one) for one in arguments))
+
+
+def _inner(pattern: Expression) -> Expression:
+    """The call that a left side is a pattern for."""
+    while True:
+        match pattern:
+            case Normal(head, (inner,)) if system_name(head) == "HoldPattern":
+                pattern = inner
+            case Normal(head, (inner, _)) if system_name(head) == "Condition":
+                pattern = inner
+            case Normal(head, (_, inner)) if system_name(head) == "Pattern":
+                pattern = inner
+            case _:
+                return pattern
+
+
+def _parameter(printer: Printer, argument: Expression) -> Parameter:
+    text = render(printer.text(argument), None)
+    name, kind, default = "", "positional", None
+    for part in parts(argument):
+        match part:
+            case Normal(head, (Symbol() as bound, _)) if system_name(head) == "Pattern":
+                name = name or bound.short
+    names = {head_name(part) for part in parts(argument)}
+    if "OptionsPattern" in names:
+        kind = "keyword_rest"
+    elif head_name(argument) == "Optional":
+        kind = "optional"
+        given = argument.arguments if isinstance(argument, Normal) else ()
+        default = render(printer.text(given[1]), None) if len(given) == 2 else None
+    elif names & {*_SEQUENCES}:
+        kind = "rest"
+    return Parameter(name, kind, text, default)  # type: ignore[arg-type]
+
+
+# Who names it.
+
+Relation = Literal["calls", "references", "sets"]
+_SETTING = frozenset(
+    "Set SetDelayed UpSet UpSetDelayed AddTo SubtractFrom TimesBy DivideBy Increment Decrement".split()
+)
+_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A definition that names a symbol: whose, which of its rules, and how."""
+
+    user: str
+    rule: str
+    relation: Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    found: list[Use]
+    searched: int
+    """How many definitions were looked through."""
+    complete: bool
+
+
+def uses(source: Source, name: str, seconds: float = _SECONDS, clock: Callable[[], float] = time.monotonic) -> Uses:
+    """The rules that people have given in which a symbol, by its full name, occurs."""
+    until = clock() + seconds
+    found: list[Use] = []
+    searched = 0
+    for user in sorted(one for one in source.names() if not source.is_own(one)):
+        if clock() > until:
+            return Uses(found, searched, False)
+        definition = source.definition(user)
+        if definition is None:
+            continue
+        searched += 1
+        found += _uses_in(source, user, definition, name)
+    return Uses(found, searched, True)
+
+
+def _uses_in(source: Source, user: str, definition: Definition, name: str) -> Iterable[Use]:
+    scope = None
+    for rule in definition.rules:
+        relation = _relation(rule, name, is_own=user == name)
+        if relation is not None:
+            scope = scope or Scope(source, user, definition)
+            left, _ = Printer(scope.shown).statement(None, rule.pattern, Symbol("System`Null"))
+            yield Use(user, render(left, None), relation)
+
+
+def _relation(rule: Rule, name: str, is_own: bool) -> Relation | None:
+    """The strongest relation of a rule to a symbol. That a rule is of its own symbol does not count."""
+    relation: Relation | None = None
+    for side in (rule.value,) if is_own else (rule.pattern, rule.value):
+        for part in parts(side):
+            match part:
+                case Normal(head, (target, *_)) if system_name(head) in _SETTING and _target(target) == name:
+                    return "sets"
+                case Normal(Symbol(called), _) if called == name:
+                    relation = "calls"
+                case Symbol(named) if named == name:
+                    relation = relation or "references"
+    return relation
+
+
+def _target(expression: Expression) -> str:
+    """What an assignment gives a value to."""
+    while isinstance(expression, Normal):
+        expression = expression.head
+    return expression.name if isinstance(expression, Symbol) else ""

@@ -1,0 +1,52 @@
+"""One Mathics3 session for all tests: to load it takes seconds. Each test cleans away what it defined."""
+
+import os
+import unittest
+from functools import cache
+
+# Read when Mathics is imported; else it prints private characters in input form.
+os.environ["MATHICS_CHARACTER_ENCODING"] = "ASCII"
+
+from mathics.core.load_builtin import import_and_load_builtins  # noqa: E402
+from mathics.session import MathicsSession  # noqa: E402
+
+from imago_wolfram.definition import symbol_definition  # noqa: E402
+from imago_wolfram.mathics_source import MathicsSource  # noqa: E402
+
+
+@cache
+def session():
+    """Loaded once for the process."""
+    import_and_load_builtins()
+    return MathicsSession()
+
+
+class MathicsTest(unittest.TestCase):
+    """A test on a session without definitions of its own."""
+
+    def setUp(self):
+        self.session = session()
+        self.definitions = self.session.definitions
+        self.source = MathicsSource(self.definitions)
+        self.addCleanup(self._forget)
+
+    def _forget(self):
+        self.definitions.reset_user_definitions()
+        self.definitions.set_current_context("Global`")
+        self.definitions.set_context_path(("System`", "Global`"))
+
+    def run_in(self, *texts):
+        """Evaluates each text."""
+        for text in texts:
+            self.session.evaluate(text)
+
+    def value(self, text):
+        """What a text evaluates to, as Mathics writes it."""
+        return str(self.session.evaluate(text))
+
+    def shown(self, symbols, *given, **named):
+        return symbol_definition(self.source, symbols, *given, **named)
+
+    def body(self, symbol, **named):
+        """The text of the definition, without the markdown around it."""
+        return self.shown(symbol, **named).partition("```wl\n")[2].partition("\n```")[0]

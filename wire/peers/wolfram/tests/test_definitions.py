@@ -1,0 +1,362 @@
+"""What is printed of a definition is the definition; and reading it changes and evaluates nothing."""
+
+import random
+import threading
+from itertools import count
+
+from mathics.core.atoms import Integer as MathicsInteger
+from mathics.core.convert.expression import to_mathics_list
+
+from imago_wolfram.definition import NoSymbols, Scope, Settings, read, statement, structured
+from imago_wolfram.expressions import Budget, Symbol, parts, system
+from imago_wolfram.mathics_source import converted
+from imago_wolfram.printing import Printer
+from imago_wolfram.source import Definition, Rule
+from tests.reading_back import Names, folded, read_back
+from tests.session import MathicsTest
+
+DEFINED = (
+    "q[x_] := (a; b)",
+    "q[x_, y_: 3] := x^2 y + 1/x",
+    "q[x_?IntegerQ] /; x > 0 := x!",
+    "q[x_] := y /; x > 0",
+    "q[x__, OptionsPattern[]] := {x} /. {a_ -> b_, c :> d}",
+    "q[x_] := Module[{y = x}, y++; --y; y;]",
+    "q[a_ | b_] := #1 + #2 & @@ {a, b}",
+    "q[x_] := -x - (y - z) - 2",
+    "q[x_] := a && (b || !c)",
+    "q[x_] := x[[1, 2]]; q[x_, y_] := x[[1 ;; -1]]",
+    "q := (n++; 5)",
+    'q[x_] := "s\\"\\\\\\n\\t"',
+    "q[a_][b_] := a /@ b",
+    "q[x: {__Integer}] := Total[x]",
+    "q[x_] := (x^2)^3 + x^-1 + 2^x^y",
+    "q[x_] := (a -> b) -> c; q[x_, y_] := a -> b -> c",
+    "q[x_] := (# &)[x]",
+    "q[x_] := a = b = x",
+    'q[x_] := If[x > 0, Message[q::neg, x], <|"a" -> 1|>]',
+    "q[x_.] := x; q[x_, _.] := 2",
+    "q = 1 + 2 I; q[1] = 3/4; q[2] = -0.1; q[3] = 1.5`20; q[4] = 0.1 + 0.2; q[5] = 10.^30",
+    "q[1] = 1; q[2] = 2; q[3] = 3; q[x_] := x; q[_] /; t := u; q[_Integer] := i",
+    "q[x_] := Function[{y}, y + x] /@ Range[10] // Total",
+    "f[q] ^= 3; q /: g[q[x_], y_] := x; q /: h[q, q] := 2",
+    'q[x_String] := x <> "a" ~~ __; q[x_Real] := x . y ** z',
+    "q[HoldPattern[a + b]] := Hold[1 + 1]; q[Verbatim[_]] := v; q[Except[1, _Integer]] := e",
+    "q[x_] := x //. a_ :> b; q[x_, y_] := x =.",
+    "q[] := Null; q[x___] := Sequence[]; q[x_] := f[,1]",
+    "q[x_] := SlotSequence[2] & @@ {##, #3, #key} &",
+    "q[x_] := Catch[Do[If[i > x, Throw[i]], {i, 100}]]; q[x_, y_] := x != y == z < 1 <= 2",
+    "q = {1, {2, {3, {}}}, <||>, {{}}}; q[1] = Hold[q]",
+    "q[größe_, λ_] := größe^λ; q[$a_] := $a",
+    'Attributes[q] = {Flat, HoldAll}; q[x_] := x; Default[q] = 0; Options[q] = {a1 -> 2, "b" :> 3}',
+    "N[q] = 3.5; N[q[1]] = 2.5",
+    "Format[q[x_]] := {x}; Format[q[x_, y_], OutputForm] := x",
+)
+
+
+class ReadingBack(MathicsTest):
+    def stored(self, name):
+        found = self.source.definition(name)
+        return (
+            found.attributes,
+            found.options,
+            [(rule.kind, folded(rule.pattern), folded(rule.value), rule.form) for rule in found.rules],
+        )
+
+    def test_what_is_shown_defines_the_same(self):
+        for text in DEFINED:
+            with self.subTest(text):
+                self._forget()
+                self.run_in(text)
+                body, stored = self.body("q"), self.stored("Global`q")
+                self.assertTrue(stored[2], text)
+                self.run_in("ClearAll[q]", *body.split("\n\n"))
+                again = self.stored("Global`q")
+                self.assertEqual(again, stored, body)
+                self.assertEqual(self.body("q"), body)
+
+    def test_every_rule_of_every_builtin_reads_back(self):
+        read_count = 0
+        for name in sorted(self.definitions.builtin):
+            for kind in ("own", "down", "sub", "up", "n", "default"):
+                for rule in getattr(self.definitions.builtin[name], f"{kind}values"):
+                    if not hasattr(rule, "replace"):
+                        continue
+                    one = Rule(kind, converted(rule.pattern.expr, Budget()), converted(rule.replace, Budget()))
+                    self.check_rule(name, one)
+                    read_count += 1
+        self.assertGreater(read_count, 700)
+
+    def check_rule(self, name, rule):
+        scope = Scope(self.source, name, Definition(rules=(rule,)))
+        text = statement(scope, rule, Printer(scope.shown), 120)
+        self.assertLessEqual(max(map(len, text.split("\n"))), 120, text)
+        symbols = {one for side in (rule.pattern, rule.value) for one in parts(side) if isinstance(one, Symbol)}
+        names = Names("System`I", name, *(one.name for one in symbols if scope.shown(one) == one.short))
+        sides = (rule.pattern, rule.value)
+        expected = system("TagSetDelayed", scope.symbol, *sides) if rule.kind == "up" else system("SetDelayed", *sides)
+        self.assertEqual(folded(read_back(text, names)), folded(expected), text)
+
+    def test_numbers_that_are_not_exact_come_out_the_same(self):
+        for number in ("1.5 + 2. I", "-2.5 I", "1.5`30 + I", "10.^50", "2.^-1074", "0``5"):
+            self.run_in("Clear[q]", f"q = {number}")
+            value = self.value("q")
+            self.run_in("Clear[q]", self.body("q"))
+            self.assertEqual(self.value("q"), value)
+
+
+class Qualifying(MathicsTest):
+    def test_only_a_name_that_another_hides_is_qualified(self):
+        self.run_in("q[p`x_, r`x_] := {p`x, r`x, hidden`Head, Head, deep`er`y, Rest}")
+        self.assertEqual(self.body("q"), "q[p`x_, x_] := {p`x, x, Head, System`Head, y, Rest}")
+
+    def test_reading_it_back_where_those_contexts_are_on_the_path(self):
+        self.run_in("p`x; r`x; hidden`Head; deep`er`y", "q[p`x_, r`x_] := {p`x, r`x, hidden`Head, Head, deep`er`y}")
+        before = self.source.definition("Global`q").rules
+        scope = Scope(self.source, "Global`q", self.source.definition("Global`q"))
+        body = self.body("q")
+        self.definitions.set_context_path(scope.path)
+        self.run_in("Clear[q]", body)
+        self.assertEqual(self.source.definition("Global`q").rules, before)
+
+    def test_contexts_are_those_of_what_is_written_and_not_bound(self):
+        self.run_in("q[x_, y_] := With[{z = h`f[x]}, Function[{v}, v + z + Map[a, y]]]")
+        contexts = read(self.source, "q")[0].contexts
+        self.assertEqual(contexts, {"Global`": ["a", "q"], "System`": ["Function", "With"], "h`": ["f"]})
+
+    def test_a_longer_name_stands_before_one_that_it_begins_with(self):
+        self.run_in("q[x_] := {Hold[x, x], HoldComplete[x, x], ab, aB, abc, Zed, alpha}")
+        contexts = read(self.source, "q")[0].contexts
+        self.assertEqual(contexts["System`"], ["HoldComplete", "Hold"])
+        self.assertEqual(contexts["Global`"], ["abc", "aB", "ab", "alpha", "q", "Zed"])
+
+    def test_contexts_are_in_order(self):
+        self.run_in("q[] := {Hold, a`b`c, a`d, zed`e, Alpha`f}")
+        contexts = read(self.source, "q")[0].contexts
+        self.assertEqual(list(contexts), ["a`b`", "a`", "Alpha`", "Global`", "System`", "zed`"])
+
+    def test_names_are_found_as_the_engine_finds_them(self):
+        self.run_in("one`q = 1", "two`q = 2")
+        self.assertIn('Symbol "q" does not exist', self.shown("q"))
+        self.definitions.set_context_path(("two`", "one`", "System`", "Global`"))
+        self.assertEqual(self.body("q"), "q := 2")
+        self.assertEqual(self.body("one`q"), "q := 1")
+        self.assertIn('Symbol "other`q" does not exist', self.shown("other`q"))
+
+
+class Tripwires(MathicsTest):
+    """Definitions that would change a counter if anything were evaluated."""
+
+    DEFINED = (
+        "trips = 0",
+        'own := (trips++; "fired")',
+        "down[___] := (trips++; 0)",
+        "up /: _[___, up, ___] := (trips++; 0)",
+        "sub[_][_] := trips++",
+        'Format[fmt[x_]] := (trips++; "F")',
+        "fmt[1]",
+        "MakeBoxes[boxed[x_], form_] := (trips++; x)",
+        "N[numeric] := (trips++; 1.)",
+        "value = {1, Hold[own], fmt[1], boxed[2], HoldForm[up]}",
+        "Options[opt] = {a -> 1}; Options[opt2] := (trips++; {})",
+        "rule[x_ /; (trips++; True)] := x",
+        "tested[x_?((trips++; True) &)] := x",
+        "SetAttributes[rp, ReadProtected]; rp[x_] := own",
+        "SetAttributes[locked, Locked]; trips = 0",
+    )
+    NAMES = (
+        "own, down, up, sub, fmt, boxed, numeric, value, opt, opt2, rule, tested, rp, locked, trips, NoSuch`Name, "
+        "nosuch, $Version, $Context, $ContextPath, $Line, $Path, Format, MakeBoxes, Out, In, Quit, Exit, Abort, Sin, x!"
+    )
+
+    def setUp(self):
+        super().setUp()
+        self.run_in(*self.DEFINED)
+
+    def state(self):
+        return {
+            name: (one.attributes, one.changed, list(map(id, one.ownvalues)), list(map(id, one.downvalues)))
+            for name, one in self.definitions.user.items()
+        }
+
+    def test_reading_evaluates_nothing_and_makes_no_symbol(self):
+        before = self.state()
+        for _ in range(2):
+            text = self.shown(self.NAMES, True, include=("usage", "options", "attributes", "dependencies"))
+            list(map(structured, read(self.source, self.NAMES)))
+        self.assertEqual(self.state(), before)
+        self.assertEqual(self.value("trips"), "0")
+        self.assertIn('own := (trips++; "fired")', text)
+
+    def test_read_protection_is_read_through_and_stays(self):
+        self.assertEqual(self.body("rp"), "Attributes[rp] = {ReadProtected}\n\nrp[x_] := own")
+        self.assertEqual(self.value("Attributes[rp]"), "{System`ReadProtected}")
+
+    def test_the_lookup_of_the_engine_is_not_touched(self):
+        of = self.definitions
+        of.clear_cache()
+        self.shown(self.NAMES, True)
+        self.assertEqual((of.lookup_cache, of.definitions_cache), ({}, {}))
+
+    def test_it_is_read_while_another_thread_evaluates(self):
+        done = threading.Event()
+        problems = []
+
+        def look():
+            while not done.is_set():
+                try:
+                    self.shown("grown, own, down", True)
+                except Exception as problem:
+                    problems.append(problem)
+                    return
+
+        looking = threading.Thread(target=look)
+        looking.start()
+        self.run_in('Do[grown[i] = i; Evaluate[Symbol["s" <> ToString[i]]] = i, {i, 300}]')
+        done.set()
+        looking.join()
+        self.assertEqual(problems, [])
+
+
+class KernelCode(MathicsTest):
+    def test_the_placeholders_of_all_five_kinds(self):
+        for name, placeholder in (
+            ("Sin", "Sin[___]"),
+            ("$CommandLine", "$CommandLine"),
+            ("Composition", "Composition[___][___]"),
+            ("Quantity", "_[___, Quantity, ___]"),
+            ("Grid", "Format[Grid, _]"),
+        ):
+            self.assertIn(f"\n\n{placeholder} := <kernel function>", self.body(name))
+
+    def test_their_order(self):
+        forms = [line for line in self.body("Quantity").split("\n\n") if "<kernel" in line]
+        self.assertEqual([form.split(" ")[0] for form in forms], ["Quantity[___]", "_[___,", "Format[Quantity,"])
+
+    def test_what_people_add_is_shown_beside(self):
+        self.run_in("Unprotect[Sin]; Sin[mine] = 5")
+        self.assertIn("Sin[mine] := 5\n\nSin[___] := <kernel function>", self.body("Sin"))
+
+
+class Limits(MathicsTest):
+    def test_a_slow_formatter_makes_room_for_input_form(self):
+        self.run_in("q[x_] := Module[{y = x}, f[g[y]]; h @ y]")
+        hour = count(step=3600)
+        slow = Settings(clock=lambda: next(hour))
+        self.assertEqual(self.body("q", settings=slow), "q[x_] := Module[{y = x}, f[g[y]]; h[y]]")
+        self.assertTrue(read(self.source, "q", settings=slow)[0].plain)
+        patient = Settings(formatter_seconds=1e9, clock=lambda: next(hour))
+        self.assertIn("\n    Module[", self.body("q", settings=patient))
+
+    def define(self, name, value):
+        self.definitions.set_ownvalue(name, value)
+
+    def test_a_deep_value(self):
+        value = MathicsInteger(0)
+        for _ in range(100_000):
+            value = to_mathics_list(value)
+        self.define("Global`deep", value)
+        self.assertIn("<<deeper>>", self.body("deep", max_length=1_000_000))
+
+    def test_a_huge_list(self):
+        self.define("Global`huge", to_mathics_list(*range(250_000)))
+        body = self.body("huge", max_length=10_000_000)
+        self.assertRegex(body, r"<<2\d{5}>>\n    \}$")
+        self.assertIn("[truncated, showing 50/", self.body("huge", max_length=50))
+
+    def test_a_huge_number_and_a_huge_text(self):
+        self.define("Global`number", MathicsInteger(1 << 1_000_000))
+        self.run_in('text = "\\[Alpha]"')
+        self.assertEqual(self.body("number"), "number := <<about 301030 digits>>")
+        self.definitions.set_ownvalue("Global`text", self.session.evaluate('StringJoin[Table["abcde", {10}]]'))
+        self.assertEqual(self.body("text"), 'text := "' + "abcde" * 10 + '"')
+
+    def test_many_rules(self):
+        self.run_in("Do[memo[i] = i, {i, 300}]")
+        found = self.source.definition("Global`memo", Budget(100))
+        self.assertEqual(len(found.rules) + found.left_out, 300)
+        self.assertGreater(found.left_out, 200)
+
+
+class Options(MathicsTest):
+    def test_sections_that_are_asked_for(self):
+        self.run_in('q::usage = "q[x] is x."', "Options[q] = {a -> 1}", "q[x_] := r[x]; r[x_] := x")
+        text = self.shown("q", include=("usage", "options", "attributes", "dependencies"))
+        for section in (
+            "## Usage\n\n```text\nq[x] is x.\n```",
+            "## Options\n\n```wl\n{a -> 1}\n```",
+            "## Attributes\n\n```wl\n{}\n```",
+            '## Dependencies\n\n```json\n["Global`r"]\n```',
+        ):
+            self.assertIn(section, text)
+        self.assertNotIn("## Usage", self.shown("q"))
+
+    def test_a_text_cannot_close_its_fence(self):
+        self.run_in('q::usage = "```\n# Heading"; q = "```"')
+        text = self.shown("q", include=("usage",))
+        self.assertIn("````text\n```\n# Heading\n````", text)
+        self.assertIn('````wl\nq := "```"\n````', text)
+
+    def test_as_data(self):
+        self.run_in("q[x_] := r[x]; r = 1")
+        found, missing = map(structured, read(self.source, "q, nosuch"))
+        self.assertEqual(found["definition"], "q[x_] := r @ x")
+        self.assertEqual(found["dependencies"], ["Global`r"])
+        self.assertEqual((missing["status"], missing["nearest"]), ("missing", []))
+
+
+class Secrets(MathicsTest):
+    def test_what_looks_like_a_key_is_redacted_and_said(self):
+        self.run_in(
+            'q[] := URLFetch["https://me:hunter2@x.org", "Headers" -> {"Authorization" -> "Bearer abcdef0123456xyz"}]',
+            '$apiKey = "0123456789abcdef"',
+            'password["me"] = "hunter22"; password::usage = "as in https://me:hunter22@x.org"',
+            'r[] := {dbPassword = "correct horse", tokens -> "a word", "sk-abcdefghijklmnopqrstuv0123"}',
+            'clean[] := {"a text", "key" -> "value", sk -> "sk-short"}',
+        )
+        for name, count_, secrets in (
+            ("q", 2, ("hunter2", "abcdef0123456xyz")),
+            ("$apiKey", 1, ("0123456789abcdef",)),
+            ("password", 1, ("hunter22",)),
+            ("r", 2, ("correct horse", "abcdefghijklmnop")),
+        ):
+            text = self.shown(name, include=("usage", "options"))
+            for secret in secrets:
+                self.assertNotIn(secret, text)
+            said = "1 text that looks like a secret is" if count_ == 1 else f"{count_} texts that look like secrets are"
+            self.assertIn(f"{said} redacted.", text)
+        self.assertNotIn("redacted", self.shown("clean"))
+
+
+class AskedFor(MathicsTest):
+    def test_names_are_trimmed_and_empty_ones_left_out(self):
+        self.assertEqual(self.shown(" Map ,, "), self.shown(["Map"]))
+        for nothing in ("", " , ,", []):
+            with self.assertRaises(NoSymbols):
+                self.shown(nothing)
+
+    def test_a_name_that_may_have_been_meant(self):
+        self.run_in("my`Private`hidden = 1")
+        self.assertTrue(self.shown("Pluss").endswith('Symbol "Pluss" does not exist\n\nDid you mean Plus?'))
+        self.assertIn("Did you mean my`Private`hidden?", self.shown("hidden"))
+        self.assertIn("Did you mean my`Private`hidden?", self.shown("your`hidden"))
+
+    def test_what_is_no_name_cannot_write_markdown(self):
+        text = self.shown("a\n# b\n\nError: fine")
+        self.assertEqual(text, '# a\\n# b\\n\\nError: fine\n\nError: Invalid symbol name "a\\n# b\\n\\nError: fine"')
+
+    def test_ten_thousand_hostile_names(self):
+        lot = random.Random(1)
+        pieces = [*map(chr, range(0x180)), "\u202e", "\ud800", "\ufeff", "\uf8ff", "𝔸", "`", "`", "[", "]", '"', "Plus"]
+        pieces += ["Quit[]", "(*", "*)", "\\[Alpha]", "System`", ":=", "```", "<|", "\r\n", "trips++", "x" * 300]
+        before = set(self.definitions.user)
+        names = ["".join(lot.choices(pieces, k=lot.randrange(1, 9))).replace(",", "") for _ in range(10_000)]
+        for name in names:
+            if not name.strip():
+                continue
+            text = self.shown([name])
+            lines = text.split("\n")
+            self.assertEqual(sum(line.startswith("# ") for line in lines), 1, repr(name))
+            self.assertRegex(lines[2], r"^(Error: |## Definition$|No definitions)", repr(name))
+            self.assertTrue(all(line.isprintable() for line in lines), repr(name))
+        self.assertEqual(set(self.definitions.user), before)

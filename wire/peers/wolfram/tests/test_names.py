@@ -1,0 +1,107 @@
+"""Names: what there is, how it is called, who uses it."""
+
+from imago_wolfram import names, uses
+from tests.session import MathicsTest
+
+
+class Lists(MathicsTest):
+    def setUp(self):
+        super().setUp()
+        self.run_in(
+            'area[r_] := Pi r^2; area::usage = "area[r] is the area of a circle.\\nMore."',
+            "limit = 5; mentioned",
+            'BeginPackage["Shop`"]',
+            "Bill; Sums",
+            'Begin["`Private`"]',
+            "Bill[x_] := hidden[x]; hidden[x_] := x; Sums[x__] := Global`area @@ {x}",
+            "End[]",
+            "EndPackage[]",
+        )
+
+    def test_globals_are_what_has_a_definition(self):
+        self.assertEqual(names.globals_of(self.source), ["Global`area", "Global`limit"])
+
+    def test_contexts_and_what_is_in_one(self):
+        counts = names.contexts(self.source)
+        self.assertEqual(list(counts), sorted(counts))
+        self.assertEqual(counts["Shop`"], 2)
+        self.assertEqual(names.in_context(self.source, "Shop"), ["Shop`Bill", "Shop`Sums"])
+        self.assertIn("Shop`Private`hidden", names.in_context(self.source, "Shop`", inner=True))
+
+    def test_one_line_about_a_name(self):
+        self.assertEqual(
+            names.about(self.source, "Global`area"),
+            names.Named("Global`area", "function", "area[r] is the area of a circle."),
+        )
+        self.assertEqual(names.about(self.source, "Global`limit").kind, "variable")
+        self.assertEqual(names.about(self.source, "System`Sin").kind, "function")
+        self.assertEqual(names.about(self.source, "System`Pi").kind, "constant")
+        self.assertIsNone(names.about(self.source, "Global`none"))
+
+    def test_apropos_finds_parts_whatever_the_case_and_peoples_names_first(self):
+        found = names.apropos(self.source, "BILL")
+        self.assertEqual(found[0], "Shop`Bill")
+        self.run_in("myOrder = 1")
+        found = names.apropos(self.source, "order")
+        self.assertEqual(found[0], "Global`myOrder")
+        self.assertIn("System`OrderedQ", found)
+        self.assertEqual(names.apropos(self.source, "b*ll", "Shop`"), ["Shop`Bill"])
+        self.assertEqual(names.apropos(self.source, "Shop`*", "Shop`")[:2], ["Shop`Bill", "Shop`Private`hidden"])
+        self.assertEqual(names.apropos(self.source, "[.(\\"), [])
+
+    def test_completion(self):
+        found = names.completions(self.source, "f[1] + are")
+        self.assertEqual((found.begin, found.names), (7, ["area"]))
+        self.assertEqual(names.completions(self.source, "x + Shop`B").names, ["Shop`Bill"])
+        self.assertEqual(names.completions(self.source, "OrderedQ").names, ["OrderedQ"])
+        self.assertEqual(names.completions(self.source, "2are").begin, 1)
+        self.assertNotIn("Plus", names.completions(self.source, "f[").names)
+
+
+class Calls(MathicsTest):
+    def test_arguments_by_their_patterns(self):
+        self.run_in("f[x_Integer, y_: 3, rest__, OptionsPattern[]] /; x > 0 := 1; f[a_][b_] := 2; f[{p_, q_}, _.] := 3")
+        found = uses.calls(self.source, "Global`f")
+        texts = {
+            call.text: [(one.name, one.kind, one.pattern, one.default) for one in call.parameters] for call in found
+        }
+        self.assertEqual(
+            texts["f[x_Integer, y_: 3, rest__, OptionsPattern[]] /; x > 0"],
+            [
+                ("x", "positional", "x_Integer", None),
+                ("y", "optional", "y_: 3", "3"),
+                ("rest", "rest", "rest__", None),
+                ("", "keyword_rest", "OptionsPattern[]", None),
+            ],
+        )
+        self.assertEqual(texts["f[a_][b_]"], [("b", "positional", "b_", None)])
+        self.assertIn(("", "optional", "_.", None), texts["f[{p_, q_}, _.]"])
+
+    def test_what_the_engine_computes_can_be_called(self):
+        self.assertEqual([call.text for call in uses.calls(self.source, "System`Sin")], ["Sin[___]"])
+        self.assertEqual(uses.calls(self.source, "Global`none"), [])
+
+
+class WhoUses(MathicsTest):
+    def test_definitions_that_name_a_symbol(self):
+        self.run_in(
+            "f[x_] := x; g[x_] := f[x] + 1; h = Hold[f]; s[] := (f[1] = 2); p[f] := 1; no[x_] := x",
+            "f[0] := f[1]",
+        )
+        found = uses.uses(self.source, "Global`f")
+        self.assertTrue(found.complete)
+        self.assertEqual(
+            [(one.user, one.rule, one.relation) for one in found.found],
+            [
+                ("Global`f", "f[0]", "calls"),
+                ("Global`g", "g[x_]", "calls"),
+                ("Global`h", "h", "references"),
+                ("Global`p", "p[f]", "references"),
+                ("Global`s", "s[]", "sets"),
+            ],
+        )
+
+    def test_it_ends_in_time(self):
+        self.run_in("f[x_] := x")
+        hour = iter(range(0, 10**9, 3600))
+        self.assertFalse(uses.uses(self.source, "Global`f", clock=lambda: next(hour)).complete)
