@@ -5,9 +5,13 @@ import {
   type Done,
   diagnosed,
   holdsErrors,
+  IN_PACKAGE,
   type InForce,
   inForce,
+  insideWord,
+  PLACED,
   type PrintedOutput,
+  placeGiven,
   runWork,
   showDiagnosed,
   showInForce,
@@ -15,8 +19,8 @@ import {
   tallied,
   workOutcome,
 } from './execution.ts'
+import { packageRefused } from './outcome.ts'
 import { SOURCE_LENGTH } from './parameters.ts'
-import { IN_PACKAGE, insideWord, PLACED, packageRefused, placeGiven } from './source.ts'
 import { cutNote, duration, oneLine } from './text.ts'
 
 /** What compiling is answered with: that the compiler found errors is a result, not a failure of the call. */

@@ -4,10 +4,9 @@ import type { KernelContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { termsOf } from './languages.ts'
 import { aName, lookUpName } from './look.ts'
-import { type Failed, failed, type Ok, type Outcome, ok, type ToolError } from './outcome.ts'
+import { type Failed, failed, type Ok, type Outcome, ok, packageRefused, type ToolError } from './outcome.ts'
 import { NAME_LENGTH, NAMED_IN } from './parameters.ts'
 import { definitionProved } from './proof.ts'
-import { packageRefused } from './source.ts'
 import { oneLine, placeOf } from './text.ts'
 
 /** Characters of source in one answer, over all its symbols: as much as any client shows its model uncut. */

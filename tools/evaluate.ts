@@ -7,11 +7,15 @@ import {
   type Done,
   diagnosed,
   holdRefused,
+  IN_PACKAGE,
   type InForce,
   inForce,
+  insideWord,
   lookingBack,
   ON_ERROR,
+  PLACED,
   type PrintedOutput,
+  placeGiven,
   runWork,
   showDiagnosed,
   showInForce,
@@ -19,8 +23,8 @@ import {
   showValue,
   workOutcome,
 } from './execution.ts'
+import { packageRefused } from './outcome.ts'
 import { SOURCE_LENGTH } from './parameters.ts'
-import { IN_PACKAGE, insideWord, PLACED, packageRefused, placeGiven } from './source.ts'
 import { duration } from './text.ts'
 
 /** What an evaluation that ran to its end is answered with. */

@@ -22,12 +22,12 @@ import type {
 } from '../wire/kernel.ts'
 import type { KernelContext } from './contract.ts'
 import { defineTool } from './define.ts'
+import { insideWord } from './execution.ts'
 import { type Told, termsOf, told } from './languages.ts'
 import { aName, anExpression, lookUpName, stale, unfound } from './look.ts'
-import { failed, type Outcome, ok, rises } from './outcome.ts'
+import { failed, type Outcome, ok, packageRefused, rises } from './outcome.ts'
 import { NAMED_IN, named, parameterFor, SOURCE_LENGTH } from './parameters.ts'
 import { inspectedProved, previewLines, raisedProved } from './proof.ts'
-import { insideWord, packageRefused } from './source.ts'
 import {
   beginning,
   counted,

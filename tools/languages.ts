@@ -21,8 +21,6 @@ export interface Terms {
   readonly innermostFirst: boolean
   /** A call as it is written there. */
   call(name: string, given: readonly { readonly name: string; readonly text: string }[]): string
-  /** How a definition at the top level of a file begins; the first group is its name. */
-  readonly definition: RegExp
   /** Kinds of names and of values. */
   kind(kind: NameKind | Kind): string
   /** Whether its programs have tasks beside their threads. */
@@ -51,7 +49,6 @@ const ANY: Terms = {
   members: 'members',
   innermostFirst: false,
   call: (name, given) => `${name}(${given.map(one => `${one.name}=${one.text}`).join(', ')})`,
-  definition: /^(?:async +)?(?:def|class) +(\w+)/,
   kind: kind => kind,
   tasks: true,
   suspendsAlive: false,
@@ -85,7 +82,6 @@ const LISP: Terms = {
   members: 'slots',
   innermostFirst: true,
   call: (name, given) => `(${[name, ...given.map(one => one.text)].join(' ')})`,
-  definition: /^\(def\S+ +([^\s()]+)/,
   kind: kind => LISP_KINDS[kind] ?? kind,
   tasks: false,
   suspendsAlive: true,

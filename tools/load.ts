@@ -22,7 +22,6 @@ import {
   tallied,
   workOutcome,
 } from './execution.ts'
-import { termsOf } from './languages.ts'
 import { NAME_LENGTH } from './parameters.ts'
 import { counted, dataTokens, duration, fitting, indent, oneLine, placeOf } from './text.ts'
 
@@ -107,49 +106,6 @@ export const reload = defineTool({
 
   show: result => showLoading(result as LoadAnswer),
 })
-
-/** The call of `load_file` with which `kernel` runs the text that its file has now. */
-export function loadCall(
-  { path, before, after }: { readonly path: string; readonly before: string; readonly after: string },
-  { kernel, language }: { readonly kernel?: string; readonly language: string },
-): string {
-  const names = changedDefinitions(before, after, termsOf({ language }).definition)
-  const which = { ...(names.length > 0 && { names }), ...(kernel !== undefined && { kernel }) }
-  return `load_file ${JSON.stringify({ path, ...which })}`
-}
-
-/** The definitions at the top level in which two texts differ; none where they differ elsewhere, too, or in many. */
-function changedDefinitions(before: string, after: string, begins: RegExp): readonly string[] {
-  const [old, now] = [before.split('\n'), after.split('\n')]
-  const least = Math.min(old.length, now.length)
-  let start = 0
-  while (start < least && old[start] === now[start]) start++
-  let same = 0
-  while (same < least - start && old.at(-1 - same) === now.at(-1 - same)) same++
-  const changed = [old, now].map(lines => definitionsIn(lines, { start, end: lines.length - same, begins }))
-  const names = [...new Set(changed.flat())].filter(name => name !== undefined)
-  const isThere = (name: string) => now.some(line => begins.exec(line)?.[1] === name)
-  return changed.flat().includes(undefined) || names.length > MOST_NAMED || !names.every(isThere) ? [] : names
-}
-
-const MOST_NAMED = 5
-
-/** What each of these lines belongs to; undefined for one that is in no definition. */
-function definitionsIn(
-  lines: readonly string[],
-  { start, end, begins }: { readonly start: number; readonly end: number; readonly begins: RegExp },
-): readonly (string | undefined)[] {
-  const isInner = (line: string) => /^(?:[\s)\]}]|$)/.test(line)
-  let head = start
-  while (head > 0 && isInner(lines[head] ?? '')) head--
-  let name = begins.exec(lines[head] ?? '')?.[1]
-  const found: (string | undefined)[] = []
-  for (const line of lines.slice(start, end)) {
-    if (!isInner(line)) name = begins.exec(line)?.[1]
-    if (line.trim() !== '') found.push(name)
-  }
-  return found
-}
 
 const OUTSIDE =
   'It lies outside of the project: its text is not shown, and may be another one by the time it runs.'

@@ -1,8 +1,7 @@
 import type { CallId, Kernel, Looked, LookName, Looks } from '../wire/kernel.ts'
 import type { Jobs, KernelContext, LookContext, OtherKernel } from './contract.ts'
 import { type Told, termsOf, told } from './languages.ts'
-import { type Failed, failed, failedInside, type Ok, type Outcome, ok } from './outcome.ts'
-import { packageRefused } from './source.ts'
+import { type Failed, failed, failedInside, type Ok, type Outcome, ok, packageRefused } from './outcome.ts'
 import { duration, exceptionLine, oneLine } from './text.ts'
 
 /** One question to an image, and how its tool speaks of what was asked for. */

@@ -1,3 +1,5 @@
+import type { Kernel } from '../wire/kernel.ts'
+
 /** The two shapes of the one envelope in which every call of a tool ends, for every client. */
 export type Envelope =
   | { readonly ok: true; readonly result: unknown }
@@ -195,3 +197,17 @@ export const INTERNAL_REASONS = {
 } as const
 
 export type InternalReason = keyof typeof INTERNAL_REASONS
+
+/** The failure of a call that names a package where the language reads in none; undefined where all is well. */
+export function packageRefused(
+  given: string | undefined,
+  { identity }: Pick<Kernel, 'identity'>,
+  what = 'package says in what code is read',
+): Failed | undefined {
+  if (given === undefined || identity.abilities.has('packages')) return undefined
+  return failed('invalid_args', {
+    message: `${what}, and ${identity.language} has no such packages. Nothing was run.`,
+    details: { parameter: 'package', language: identity.language },
+    next: 'Leave package out.',
+  })
+}

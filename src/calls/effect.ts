@@ -1,11 +1,7 @@
-import type { FileChange } from '../../tools/contract.ts'
-import { loadCall } from '../../tools/load.ts'
 import { type Outcome, ok } from '../../tools/outcome.ts'
-import { oneLine } from '../../tools/text.ts'
-import type { Kernel } from '../../wire/kernel.ts'
 import { type Arguments, causesOf, isIntact, type Plan, toolHash } from '../approvals/plan.ts'
 import { JournalError } from '../journal/journal.ts'
-import { codeOf, withNotice } from './answer.ts'
+import { codeOf } from './answer.ts'
 import { withdrawn } from './faults.ts'
 import * as refusals from './refusals.ts'
 import type { Refusal, Run } from './run.ts'
@@ -121,44 +117,7 @@ async function effect({ run, plan, args }: LetThrough): Promise<Outcome> {
   } catch (error) {
     outcome = run.fault(error, level)
   }
-  const end = ended(run, outcome, done.undo)
-  return withNotice(end, (await stillOld(run, changes)).join('\n') || undefined)
-}
-
-/** How long an answer waits for what programs say of changed files, in ms, and files that they are asked about. */
-const LOADED_MS = 250
-const MOST_ASKED = 5
-/** Bytes of a text that is compared. */
-const MOST_COMPARED = 1 << 20
-
-/** Which living programs run the text that these files had before, with the call that has them run the new one. */
-async function stillOld(run: Run, changes: readonly FileChange[]): Promise<readonly string[]> {
-  const there = run.options.kernels.lastingIn(run.caller.root).filter(({ name }) => run.mayLook(name))
-  const asked = changes
-    .slice(0, MOST_ASKED)
-    .flatMap(change =>
-      there.map(async one => ((await hasLoaded(one.kernel, change)) ? { ...one, change } : [])),
-    )
-  return (await Promise.all(asked)).flat().map(({ name, kernel: { identity }, change }) => {
-    const [before, after] = [change.before, change.after].map(text)
-    const { language } = identity
-    const which = { language, ...(there.length > 1 && { kernel: name }) }
-    const call = loadCall({ path: change.shown, before: before ?? '', after: after ?? '' }, which)
-    return `${name} still runs the old text of ${oneLine(change.shown)}. To have it run the new one: ${call}`
-  })
-}
-
-const text = (bytes: Uint8Array | null): string =>
-  bytes === null || bytes.length > MOST_COMPARED ? '' : Buffer.from(bytes).toString()
-
-async function hasLoaded(kernel: Kernel, { path, before, after }: FileChange): Promise<boolean> {
-  const { health, identity } = kernel
-  if (before === null || after === null || health !== 'responsive') return false
-  if (!identity.abilities.has('kept_text') || !identity.abilities.has('load')) return false
-  const looked = await kernel
-    .look('kept_text', { file: path }, { deadlineMs: LOADED_MS })
-    .catch(() => undefined)
-  return looked?.type === 'found' && looked.value.module !== undefined
+  return ended(run, outcome, done.undo)
 }
 
 /** The end of what was dispatched. It stands in the file before anybody is answered, if the file can be written. */

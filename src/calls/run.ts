@@ -164,7 +164,6 @@ export interface RunOptions {
     | 'rootsOf'
     | 'attachable'
     | 'besides'
-    | 'lastingIn'
     | 'project'
     | 'choose'
     | 'mayBeLoading'

@@ -187,12 +187,6 @@ export class Attachments {
     return this.#supervisors.has(kernel)
   }
 
-  /** Whether another program of its name has started it, which may begin it anew when a file changes. */
-  isBegunAnew(kernel: NamedKernel): boolean {
-    const { programs } = this.#options.programs.read()
-    return kernel instanceof AttachedKernel && programs.some(one => kernel.isStartedBy(one))
-  }
-
   /** Programs anywhere that could be attached to, and are called so. */
   named(name: string): readonly Program[] {
     const { programs } = this.#options.programs.read()

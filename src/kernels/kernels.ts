@@ -75,8 +75,6 @@ export interface Kernels {
     readonly name: string
     readonly root: string
   }): readonly { readonly name: string; readonly kernel: Kernel }[]
-  /** Those that live in the root, and run what they have loaded though its file changes: nothing begins them anew. */
-  lastingIn(root: string): readonly { readonly name: string; readonly kernel: Kernel }[]
   /**
    * Starts one as a person asked, under a name that none alive has. With a script, it answers once that is known to
    * run, to have returned or to have failed, or after 2 s. Throws `KernelError`.
@@ -287,12 +285,6 @@ class OpenKernels implements Kernels {
   besides(one: { readonly name: string; readonly root: string }) {
     const others = this.#in(realOf(one.root)).filter(({ name }) => name !== one.name)
     return others.flatMap(({ name, present }) => (present === undefined ? [] : [{ name, kernel: present }]))
-  }
-
-  lastingIn(given: string) {
-    const root = realOf(given)
-    const lasting = this.#in(root).filter(one => !this.#attachments.isBegunAnew(one))
-    return lasting.flatMap(({ name, present }) => (present === undefined ? [] : [{ name, kernel: present }]))
   }
 
   async trial({ language, root, env }: Omit<Start, 'name'>): Promise<Trial> {

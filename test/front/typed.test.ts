@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { onlyEnvelope } from '../support/envelopes.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openRig, type Rig, until } from '../support/rig.ts'
@@ -24,7 +22,7 @@ def sell(item):
         pass
 
 import sys
-open('rates.py', 'w').write('RATES = [7, 11]\\n\\ndef rate(at):\\n    return RATES[at]\\n')
+open('rates.py', 'w').write('RATES = [7, 11]\\n')
 sys.path.insert(0, os.getcwd())
 __import__('rates')
 `
@@ -33,7 +31,7 @@ let rig: Rig
 let shop: Shop
 
 test.before(async () => {
-  rig = openRig({ policy: '[[rule]]\ndecision = "allow"\ntool = "edit_file"\nlevel = "dangerous"\n' })
+  rig = openRig()
   shop = await openShop(rig, SHOP)
 })
 test.after(async () => {
@@ -77,25 +75,6 @@ test('what a module that is loaded has is named as it can be looked at, and what
     /NameError: .*\nThe module rates is loaded, .*code needs `import rates` first, inspect does not\n$/,
   )
   assert.is((await rig.imago(['eval', 'import rates; rates.RATES[1]'])).stdout, '11\n')
-})
-
-test('an edit of a file that the program has loaded says that it runs the old text, and what has it run the new', async () => {
-  const edit = (from: string, to: string) =>
-    rig.imago(['call', 'edit_file', 'path=rates.py', `old_str=${from}`, `new_str=${to}`])
-  const inside = await edit('RATES[at]', 'RATES[at] * 2')
-  assert.match(
-    inside.stdout,
-    /shop still runs the old text of rates\.py\. To have it run the new one: (load_file .*)\n/,
-  )
-  const [, call = ''] = /load_file (\{.*\})/.exec(inside.stdout) ?? []
-  assert.equal(JSON.parse(call), { path: 'rates.py', names: ['rate'] })
-  assert.is((await rig.imago(['call', 'load_file', call])).code, 0)
-  assert.is((await rig.imago(['eval', 'import rates; rates.rate(1)'])).stdout, '22\n')
-  assert.match((await edit('[7, 11]', '[7, 13]')).stdout, 'the new one: load_file {"path":"rates.py"}\n')
-  writeFileSync(join(rig.project, 'other.py'), 'rate = 1\n')
-  const other = await rig.imago(['call', 'edit_file', 'path=other.py', 'old_str=1', 'new_str=2'])
-  assert.is(other.code, 0)
-  assert.not.match(other.stdout, 'old text')
 })
 
 test('imago eval - reads the code from standard input, and leaves nothing of it suspended', async () => {

@@ -47,7 +47,6 @@ export function openTestCalls(
       attachable: (name, root) =>
         kernels.attachable?.(name, root) ?? { name: null, roots: [], elsewhere: false },
       besides: than => kernels.besides?.(than) ?? [],
-      lastingIn: root => kernels.lastingIn?.(root) ?? [],
       project: async (root, chosen) =>
         (await kernels.project?.(root, chosen)) ?? { kernels: [], searched: '' },
       choose: (name, how) =>

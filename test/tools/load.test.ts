@@ -1,4 +1,4 @@
-import { loadCall, loadFile, reload, runTests } from '../../tools/load.ts'
+import { loadFile, reload, runTests } from '../../tools/load.ts'
 import { showError } from '../../tools/show.ts'
 import type { TestReport } from '../../wire/contract/evaluation.ts'
 import type { Evaluated, Loaded } from '../../wire/kernel.ts'
@@ -26,24 +26,6 @@ const LOADED: Loaded = {
 const DONE: Evaluated = { type: 'done', values: [], elapsed_ms: 3, loaded: LOADED }
 
 const PRINTED = [{ type: 'output', stream: 'stdout', text: 'loading\n' } as const]
-
-test('the call that has a program run what was changed names the definitions that were, where nothing else was', () => {
-  const before =
-    'RATE = 2\n\n@app.get("/")\ndef total(\n    order,\n):\n    return order * RATE\n\n\nasync def ship(): pass\n'
-  const call = (from: string, to: string) =>
-    loadCall({ path: 'shop.py', before, after: before.replace(from, to) }, { language: 'python' })
-  const naming = (...names: string[]) => `load_file ${JSON.stringify({ path: 'shop.py', names })}`
-  assert.is(call('order * RATE', 'order + 1\n\n'), naming('total'))
-  assert.is(call('    order,\n', '    order, rate,\n'), naming('total'))
-  assert.is(
-    call('* RATE\n\n\nasync def ship(): pass', '\n\nasync def ship(): return 1'),
-    naming('total', 'ship'),
-  )
-  assert.is(call('async def ship', 'class Cart: pass\n\nasync def ship'), naming('Cart'))
-  for (const elsewhere of [call('RATE = 2', 'RATE = 3'), call('@app.get("/")', '@app.get("/all")')])
-    assert.is(elsewhere, 'load_file {"path":"shop.py"}')
-  assert.is(call('async def ship(): pass\n', ''), 'load_file {"path":"shop.py"}')
-})
 
 test('a file is sent as an absolute path, with the names that were asked for', async () => {
   const { kernel, works } = ending(DONE)

@@ -93,8 +93,8 @@ export type Definition = Of<typeof definition>
 export const keptTextQuery = z.object({ file: text })
 export type KeptTextQuery = Of<typeof keptTextQuery>
 
-/** Null where none was kept, or it is too long. `module`: the loaded module, if any, whose source the file is. */
-export const keptText = z.object({ text: orNull(text), module: text.exactOptional() })
+/** Null where none was kept, or it is too long. */
+export const keptText = z.object({ text: orNull(text) })
 export type KeptText = Of<typeof keptText>
 
 export const description = z.object({

@@ -1,13 +1,14 @@
-import { accessSync, constants, lstatSync, realpathSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { accessSync, constants, lstatSync, realpathSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { createTwoFilesPatch } from 'diff'
 import { PROFILES, type Profile } from '../../../tools/contract.ts'
-import { languageNamed, namesOf } from '../../../wire/languages.ts'
+import { type FreeEngine, languageNamed, namesOf, pythonOfEngine } from '../../../wire/languages.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { isProject, realOf } from '../../files/roots.ts'
-import { findPaths, findRoot, PROGRAM } from '../../paths.ts'
+import { findPaths, findRoot, PROGRAM, prepareStateDir } from '../../paths.ts'
 import { escapeText } from '../../text/escape.ts'
 import type { CommandInput, Options } from '../command.ts'
 import { answersByItself } from '../seat/rule.ts'
@@ -15,16 +16,16 @@ import { carryOut, type FilePlan, planInstall, planUndo, readRecords, type Site 
 import { addYes, HOSTS, type Host, readEntry, readIfThere, type Server } from './mcp-clients.ts'
 
 /**
- * `imago install CLIENT`, or an engine of a language. Of a client it shows how the client's configuration would change, and the policy where a yes at the client's
+ * `imago install CLIENT` shows how the client's configuration would change, and the policy where a yes at the client's
  * dialog is to count. Changes them if a person says yes at the terminal, or `--yes` was given. `--undo` takes both back
- * in the same manner. Exit code 3 if it was not wanted.
+ * in the same manner. Exit code 3 if it was not wanted. `imago install LANGUAGE` installs an engine in the same way.
  */
 export async function install(input: CommandInput): Promise<ExitCode> {
   const { operands, options, printer } = input
   const [name] = operands
   if (name === undefined) return list(printer)
   const engine = languageNamed(name)?.engine
-  if (engine !== undefined) return (await import('./install-engine.ts')).installEngine(engine, input)
+  if (engine !== undefined) return installEngine(engine, input)
   const host = HOSTS.find(one => one.name === name)
   if (host === undefined)
     throw misused(`There is no client ${name} here. Known: ${HOSTS.map(one => one.name).join(', ')}.`)
@@ -53,7 +54,7 @@ export async function install(input: CommandInput): Promise<ExitCode> {
   }
   printer.out(plans.map(showPlan).join('\n'))
   if (wish !== undefined && !isAsked(options)) printer.out(otherChoices(host, wish, options))
-  if (!options.yes && !(await agreed(plans))) {
+  if (!options.yes && !(await agreed(`Change ${plans.map(({ file }) => file).join(' and ')} so?`))) {
     printer.err(
       process.stdin.isTTY
         ? 'Nothing was changed.\n'
@@ -178,12 +179,11 @@ function otherChoices({ name, label, client }: Host, wish: Wish, options: Option
 }
 
 /** Nobody at a terminal has not agreed. */
-async function agreed(plans: readonly FilePlan[]): Promise<boolean> {
+async function agreed(question: string): Promise<boolean> {
   if (!process.stdin.isTTY || !process.stdout.isTTY) return false
   const lines = createInterface({ input: process.stdin, output: process.stdout })
-  const what = plans.map(({ file }) => file).join(' and ')
   try {
-    return isYes(await lines.question(escapeText(`Change ${what} so? [y/N] `)))
+    return isYes(await lines.question(escapeText(`${question} [y/N] `)))
   } catch {
     // Ctrl-C, or the end of input.
     return false
@@ -241,3 +241,58 @@ function doneText(plans: readonly FilePlan[], { host, policyFile }: Site): strin
 }
 
 const undoneText = (plans: readonly FilePlan[]) => plans.map(({ file }) => `Undone in ${file}.\n`).join('')
+
+// Engines
+
+/** In this order: the newest that it is known to run on is not the newest that there is. */
+const PYTHONS = ['python3.13', 'python3.12', 'python3.11', 'python3']
+
+/** Puts an engine into an environment of its own, beside the user's. Says what it does, and asks first. */
+async function installEngine(
+  engine: FreeEngine,
+  { operands: [name = ''], options, printer }: CommandInput,
+): Promise<ExitCode> {
+  const paths = findPaths()
+  const folder = join(paths.stateDir, engine.folder)
+  if (options.undo) {
+    rmSync(folder, { recursive: true, force: true })
+    printer.out(`${folder} is not there any more.\n`)
+    return EXIT.done
+  }
+  const python = findPython(engine)
+  printer.out(`${engine.about}, in\n  ${folder}\nfrom the package index that pip uses, for ${python}.\n`)
+  if (!options.yes && !(await agreed('Install it?'))) {
+    printer.err(`Nothing was changed.${process.stdin.isTTY ? '' : ' Repeat it with --yes to change it.'}\n`)
+    return EXIT.denied
+  }
+  prepareStateDir(paths)
+  try {
+    await run(python, ['-m', 'venv', '--clear', folder])
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check']
+    await run(pythonOfEngine(engine, paths.stateDir), [...pip, ...engine.packages])
+  } catch (error) {
+    // One that is there in part would be taken for one that can be started.
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  }
+  printer.out(`It is there. Start a kernel with: imago start ${name}\n`)
+  return EXIT.done
+}
+
+function findPython({ oldest: [major, minor] }: FreeEngine): string {
+  const fits = `import sys; sys.exit(sys.version_info < (${major}, ${minor}))`
+  const found = PYTHONS.find(name => spawnSync(name, ['-c', fits], { stdio: 'ignore' }).status === 0)
+  if (found !== undefined) return found
+  throw new Failure(`It needs Python ${major}.${minor} or newer, and there is none in PATH. Install one.`)
+}
+
+/** What it says goes to standard error. Throws a `Failure` where it ends otherwise than well. */
+async function run(program: string, args: readonly string[]): Promise<void> {
+  const child = spawn(program, args, { stdio: ['ignore', 2, 2] })
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', resolve)
+  })
+  if (code === 0) return
+  throw new Failure(`${program} ${args.slice(0, 3).join(' ')} failed; what it said stands above.`)
+}

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from os import stat
 from time import monotonic
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
@@ -64,26 +63,6 @@ def is_library(name, namespace):
 def is_imago(name):
     """Whether a module, by its name, is a part of Imago: its insides are nobody's answer."""
     return type(name) is str and (name == _IMAGO or name.startswith(_IMAGO + "."))
-
-
-def module_from(file):
-    """The name of a loaded module whose source that file is; None where there is none."""
-    last = file.rpartition("/")[2]
-    for name, _, namespace in modules():
-        own = plain(stored(namespace, "__file__"))
-        if own is None or own.rpartition("/")[2] != last or is_imago(name):
-            continue
-        if own == file or _place_of(own) == _place_of(file) is not None:
-            return name
-    return None
-
-
-def _place_of(file):
-    try:
-        facts = stat(file)
-        return facts.st_dev, facts.st_ino
-    except (OSError, ValueError):
-        return None
 
 
 def programs_first(found):

@@ -11,7 +11,6 @@ from weakref import ref
 from imago import sources
 from imago.looking.fields import clean, cut, plain
 from imago.looking.fingerprints import NotComparable, fingerprint, of_default, of_lines
-from imago.looking.loaded import module_from
 from imago.looking.outcomes import found, look
 from imago.looking.source import (
     FILE_MAX_CHARS,
@@ -97,18 +96,12 @@ def doubted(code, namespace):
 
 @look
 def kept_text(image, query):
-    """A `Looked<KeptText>`: the text of a file as it was read once, or as it stands in an archive, and its module."""
+    """A `Looked<KeptText>`: the text of a file as it was read once, or as it stands in an archive."""
     named = query["file"]
     cached = cached_lines(named)
     lines = cached[1] if cached is not None else archived_lines(named)
     text = None if lines is None else "".join(lines)
-    module = module_from(named)
-    return found(
-        {
-            "text": None if text is None or len(text) > TEXT_MAX_CHARS else clean(text),
-            **({} if module is None else {"module": clean(module)}),
-        }
-    )
+    return found({"text": None if text is None or len(text) > TEXT_MAX_CHARS else clean(text)})
 
 
 def _code_of(function):
