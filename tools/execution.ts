@@ -2,7 +2,6 @@ import { z } from 'zod'
 import type {
   Diagnostic,
   Evaluated,
-  Kernel,
   Raised,
   Severity,
   Shown,

@@ -223,8 +223,8 @@ prints elsewhere is for nobody."
                      "it was left by a restart or a throw")))))
 
 (defun printed-text (value &optional (seconds *printing-patience*))
-  "VALUE as its own printer has it: the text, whether something was left out, why the printer was not
-used, or NIL, and its beginning as `static-text' has it."
+  "VALUE as its own printer has it: the text, whether something was left out, why the printer was
+not used, or NIL, and its beginning as `static-text' has it."
   (let ((classes 'unknown) (found nil))
     (flet ((own-p (part)
              (when (eq classes 'unknown) (setf classes (printed-classes)))
@@ -268,7 +268,8 @@ most. STATIC is the text and whether it was left out, for when they are over."
   "What the printer of VALUE says as `Text' of wire/contract/values.ts; of a long array the first
 elements, and how many those are."
   (multiple-value-bind (text elided failed beginning) (printed-text value seconds)
-    (values (append (text-tree text :total (if elided nil (length text)) :beginning (first beginning))
+    (values (append (text-tree text :total (if elided nil (length text))
+                                    :beginning (first beginning))
                     (list "error" (or failed :absent)))
             (second beginning))))
 

@@ -206,8 +206,9 @@ are.")
 
 (defun static-text (value &optional (limit *text-limit*) (items *most-items*) writer)
   "VALUE as text of LIMIT characters at most, whether something was left out, and, where it is a
-long array, a list of its beginning and how many elements that has, or NIL. Runs no user code. ITEMS are written of each list, array and instance. WRITER may write what stores fields itself: it
-is called with such a value, and returns whether it has put it onto the page."
+long array, a list of its beginning and how many elements that has, or NIL. Runs no user code. ITEMS
+are written of each list, array and instance. WRITER may write what stores fields itself: it is
+called with such a value, and returns whether it has put it onto the page."
   (let ((*page* (blank-page (max 1 (1- limit)) items writer)) (full t))
     (catch 'page-full
       (put-value value)

@@ -356,8 +356,8 @@ was made at the same moment can have brought this one back, after itself."
 
 (defun text-tree (text &key (limit *text-limit*) (total (length text)) beginning)
   "TEXT as `Text' of wire/contract/values.ts, cut after LIMIT characters; the handle leads to all of
-it. TOTAL is NIL where knowing it would have cost more than looking. BEGINNING stands for a TEXT that
-is cut, where it is not NIL."
+it. TOTAL is NIL where knowing it would have cost more than looking. BEGINNING, unless it is NIL,
+stands for a TEXT that is cut."
   (let ((cut (or (null total) (> (length text) limit) (> total (length text)))))
     (object "text" (if (> (length text) limit) (or beginning (subseq text 0 limit)) text)
             "truncated" (truth cut)
