@@ -186,7 +186,7 @@ test('g lets the next one through, which the idle screen says, and r and its num
     screen.type('r')
     await screen.shows(/ 1 revoke /)
     screen.type('1')
-    await screen.shows('Nothing is let through without asking')
+    await screen.shows('There is no grant')
     assert.match((await rig.imago(['approvals', '--json'])).stdout, /"grants": ?\[\]/)
     screen.type('q')
     const asked = client.call({ tool: 'edit_file', args: { ...args, old_str: 'line_12 = 121' } })
