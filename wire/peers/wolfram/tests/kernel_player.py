@@ -9,8 +9,8 @@ As a program, with any CPython of 3.11 or newer and a C compiler (``cc``):
     and says so on standard error, where there is no C compiler.
 
 ``python kernel_player.py --serve PORT-FILE``
-    is a ``wstpserver`` on the loopback with a pool of one kernel, whose session stays when a client goes. The port is in
-    PORT-FILE as soon as it listens. It ends by a signal, or when its standard input ends.
+    is a ``wstpserver`` on the loopback with a pool of one kernel, whose session stays when a client goes. PORT-FILE
+    holds the port as soon as it listens. It ends by a signal, or when its standard input ends.
 
 Both take ``--evaluate MODULE:FUNCTION``, which says what evaluates: a function of (function, text, session) as
 ``scripted`` below, which is meant otherwise. MODULE is imported with the folder above this one on the path.
@@ -76,7 +76,8 @@ class Session:
         self._came = threading.Condition()
         self._writing = threading.Lock()
         self._gone = False
-        self._greeted = False
+        #: What it says to its first client before anything was asked.
+        self.greeting = [Expression("InputNamePacket", ("In[1]:= ",))]
 
     # For what evaluates.
 
@@ -84,12 +85,19 @@ class Session:
         """A packet. Nobody hears it where the client has gone."""
         self._write(_expression(Expression(kind, parts)) + _frame(b"E"))
 
-    def spoil(self, error: int) -> None:
-        """Gives the link of the client an error of libWSTP."""
-        self._write(_frame(b"X", bytes([error])))
+    def spoil(self, error: int, kind: str, *parts: Any) -> None:
+        """A packet in the middle of which the link of the client gets an error of libWSTP, by its number."""
+        whole = _expression(Expression(kind, parts))
+        head = _head(kind, len(parts))
+        self._write(head + _frame(b"X", bytes([error])) + whole[len(head) :] + _frame(b"E"))
+
+    def die(self, kind: str) -> None:
+        """Ends the process in the middle of a packet."""
+        self._write(_head(kind, 1))
+        os._exit(1)
 
     def ask(self, kind: str, *parts: Any) -> Expression:
-        """Sends ``InputPacket`` or ``InputStringPacket``, and returns the packet that answers it. Raises ``Aborted``."""
+        """Sends ``InputPacket`` or ``InputStringPacket``, and returns what answers it. Raises ``Aborted``."""
         self.send(kind, *parts)
         with self._came:
             while not self._answers:
@@ -110,9 +118,9 @@ class Session:
         self._stream = stream
         reading = threading.Thread(target=self._read, args=(stream,), daemon=True)
         self._write(_frame(b"A"))
-        if not self._greeted:
-            self._greeted = True
-            self.send("InputNamePacket", "In[1]:= ")
+        while self.greeting:
+            kind, parts = self.greeting.pop(0)
+            self.send(kind, *parts)
         self._gone = False
         reading.start()
         while (packet := self._next()) is not None:
@@ -179,11 +187,14 @@ def _frame(kind: bytes, data: bytes = b"") -> bytes:
     return kind + struct.pack(">I", len(data)) + data
 
 
+def _head(head: str, count: int) -> bytes:
+    return _frame(b"F", struct.pack(">I", count) + head.encode())
+
+
 def _expression(value: Any) -> bytes:
     match value:
         case Expression(head, arguments):
-            count = struct.pack(">I", len(arguments))
-            return _frame(b"F", count + head.encode()) + b"".join(map(_expression, arguments))
+            return _head(head, len(arguments)) + b"".join(map(_expression, arguments))
         case Name():
             return _frame(b"Y", value.encode())
         case str():
@@ -239,17 +250,18 @@ def _exactly(stream: socket.socket, length: int) -> bytes:
 
 
 def scripted(function: str, text: str, session: Session) -> Any:
-    """``echo`` returns its text, ``count`` what has come, and ``play`` does what its text says in JSON.
+    """``echo`` returns its text, ``count`` what has come and the process, and ``play`` does what its text says in JSON.
 
     That is a list of steps, each a list: ``["send", KIND, PART…]``, ``["ask", KIND, PROMPT]``, ``["pause", SECONDS]``,
     ``["last", SECONDS]`` (an abort does not end it), ``["return", PART]``, ``["late", SECONDS, KIND, PART…]`` (sent so
-    long after the return), ``["spoil", ERROR]``, ``["die"]``. A part is a text, a number, ``{"name": …}``,
-    ``{"real": …}`` or ``{"head": …, "arguments": […]}``. The value is ``Null``, or that of the last ``ask`` or ``return``.
+    long after the return), ``["spoil", ERROR, KIND, PART…]`` (the link fails in the middle of it), ``["die", KIND]``
+    (in the middle of it). A part is a text, a number, ``{"name": …}``, ``{"real": …}`` or
+    ``{"head": …, "arguments": […]}``. The value is ``Null``, or that of the last ``ask`` or ``return``.
     """
     if function == "echo":
         return text
     if function == "count":
-        return json.dumps({"calls": session.calls, "strange": session.strange})
+        return json.dumps({"calls": session.calls, "strange": session.strange, "process": os.getpid()})
     if function != "play":
         return Name("$Failed")
     value: Any = Name("Null")
@@ -258,7 +270,7 @@ def scripted(function: str, text: str, session: Session) -> Any:
             case "send", (kind, *parts):
                 session.send(kind, *map(_part, parts))
             case "ask", (kind, *prompt):
-                value = _shown(session.ask(kind, *prompt))
+                value = _shown(session.ask(kind, *map(_part, prompt)))
             case "pause", (seconds,):
                 session.pause(seconds)
             case "last", (seconds,):
@@ -267,10 +279,10 @@ def scripted(function: str, text: str, session: Session) -> Any:
                 value = _part(part)
             case "late", (seconds, kind, *parts):
                 threading.Timer(seconds, session.send, (kind, *map(_part, parts))).start()
-            case "spoil", (error,):
-                session.spoil(error)
-            case "die", ():
-                os._exit(1)
+            case "spoil", (error, kind, *parts):
+                session.spoil(error, kind, *map(_part, parts))
+            case "die", (kind,):
+                session.die(kind)
             case _:
                 return f"no step: {step}"
     return value
