@@ -44,7 +44,7 @@ const sent = (stream: NodeJS.WriteStream) =>
     else stream.write('', () => resolve())
   })
 
-/** Commands that are one call of a tool. They have a smaller file, for V8 takes the longer the more is in it. */
+/** Commands that are one call of a tool. They have a file of their own: V8 loads a small one faster. */
 const CALLS: readonly string[] = ['call', 'eval', 'inspect', 'threads', 'undo', 'tools']
 
 /** The commands in one file, as a build makes it; the daemon is not in it. Undefined where this runs from source. */

@@ -201,11 +201,12 @@ function isSampled({ repr, sample, read, kind }: Inspected): boolean {
   return repr.truncated || repr.text.length > SHORT
 }
 
-/** Whether its text is shown: not where its items or its fields are, which say the same. */
+/** Whether its text is shown: not where its items or its fields are, which say the same, unless it has lines of its own. */
 function isPrinted({ repr, sample, fields, kind, read }: Inspected, sampled: boolean): boolean {
   if (repr === undefined || !('text' in repr) || repr.error !== undefined) return true
   if (sampled && kind !== 'module' && sample !== undefined && !('error' in sample)) return false
-  return kind === 'class' || read === 'evaluated' || fields === undefined || 'error' in fields
+  if (kind === 'class' || read === 'evaluated' || repr.text.includes('\n')) return true
+  return fields === undefined || 'error' in fields
 }
 
 /** Whether names of members are worth their room: of a module, and where nothing else is known of a value. */

@@ -285,6 +285,15 @@ const SHOWN: readonly (readonly [what: string, Partial<Inspected>, text: readonl
     ],
   ],
   [
+    'the tree of what is inside an instance, and under it the fields that the tree does not have',
+    {
+      kind: 'object',
+      repr: { text: '<shop.Net training>\n  lin: Linear', truncated: false, original_len: 34 },
+      fields: { rows: [{ name: 'rate', type_name: 'float', value: '0.1' }], total: 1 },
+    },
+    ['list · object', 'repr:\n  <shop.Net training>\n    lin: Linear', 'fields (1):\n  rate = 0.1'],
+  ],
+  [
     'an instance as a table of its fields, with its methods, and nothing twice',
     {
       kind: 'object',

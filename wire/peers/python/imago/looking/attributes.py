@@ -23,6 +23,7 @@ from types import (
     WrapperDescriptorType,
 )
 
+from imago.looking.adapters.torch_modules import stored_part
 from imago.looking.fields import (
     ABSENT,
     FIELD_DESCRIPTORS,
@@ -82,6 +83,9 @@ def _of_instance(obj, name, text):
         return Attribute(value)
     if in_class is not None:
         return _from_class(in_class, text)
+    value = stored_part(obj, name)
+    if value is not ABSENT:
+        return Attribute(value)
     _refuse_hook(cls, own if inherits(obj, ModuleType) else None, text)
     fields = [field for field, _ in instance_fields(obj)]
     raise NotFound(f"`{text}`", nearest(name, fields + _class_names(cls)))

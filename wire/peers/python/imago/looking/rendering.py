@@ -549,8 +549,8 @@ def static_card(value, limit):
         lines = _lines(card)
     except Exception:
         return static_repr(value, limit)  # The facts cannot be had; what the value is can still be said.
-    if card.rows and adapted.storage is not None:
-        # The table has its items.
+    if adapted.own is not None or (card.rows and adapted.storage is not None):
+        # The card has its parts, or its items.
         text, truncated = f"<{adapted.label} {adapted.head}>", False
     else:
         text, truncated = static_repr(value, _FIRST_LINE_MAX_CHARS)

@@ -4,7 +4,7 @@ from functools import cached_property
 from heapq import nsmallest
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
-from imago.looking.adapters import seen
+from imago.looking.adapters import is_called_by_a_library, seen
 from imago.looking.contents import countable
 from imago.looking.fields import (
     ABSENT,
@@ -182,7 +182,7 @@ def _stored_fields(value, kind):
         return []
     known = seen(value)
     if known is not None:
-        return list(known.fields)
+        return list(known.fields if known.own is None else known.own)
     held = {}
     for name, one in instance_fields(value):
         held.setdefault(name, one)
@@ -192,7 +192,9 @@ def _stored_fields(value, kind):
 def _is_told_by_fields(value):
     """Whether its fields say what a value is; what an adapter says of a library's own stands in its text already."""
     known = seen(value)
-    return known is None or (known.text is None and not known.head and known.storage is None)
+    if known is None or known.own is not None:
+        return True
+    return known.text is None and not known.head and known.storage is None
 
 
 def _class_data(cls):
@@ -335,7 +337,7 @@ _NOWHERE = (None, None, None, False)
 
 def callable_section(value):
     """How to call a value, and where it comes from; None for what is not called."""
-    if not callable(value):
+    if not callable(value) or is_called_by_a_library(value):
         return None
     function = value.__func__ if type(value) is MethodType else value
     told = {}

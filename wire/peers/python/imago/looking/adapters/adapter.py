@@ -60,20 +60,34 @@ class Seen:
     `storage` how to read its items and `fields` what else it holds, as `(name, value)` pairs; items and fields are
     values of any sort, and shown like all others. `sample` stands for `storage` where the text of a value has no room
     for its items. `shape` is a list of extents. `card()` makes the `Card` of a closer look. What has no label is shown
-    by its items alone.
+    by its items alone. `own` is for objects of the user's classes on which the card tells only what a library keeps in
+    them: the rest of `fields`, shown beside it. What a library does when such an object is called is not shown.
     """
 
-    __slots__ = ("card", "fields", "head", "label", "sample", "shape", "storage", "text")
+    __slots__ = ("_head", "card", "fields", "label", "own", "sample", "shape", "storage", "text")
 
-    def __init__(self, label=None, head="", *, text=None, shape=None, storage=None, sample=None, fields=(), card=None):
+    def __init__(
+        self, label=None, head="", *, text=None, shape=None, storage=None, sample=None, fields=(), own=None, card=None
+    ):
         self.label = label
-        self.head = head
+        self._head = head
         self.text = text
         self.shape = shape
         self.storage = None if storage is None else _careful(storage)
         self.sample = self.storage if sample is None else _careful(sample)
         self.fields = fields
+        self.own = own
         self.card = card
+
+    @property
+    def head(self):
+        """What it is, made only where it is shown if that takes a walk: all sections of a look ask for the adapter."""
+        if type(self._head) is not str:
+            try:
+                self._head = self._head()
+            except Exception:
+                self._head = "…"
+        return self._head
 
 
 class Card:

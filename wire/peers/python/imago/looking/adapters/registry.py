@@ -15,6 +15,7 @@ from imago.looking.adapters import (
     scalars,
     standard,
     tensors,
+    torch_modules,
 )
 from imago.looking.adapters.adapter import Part, Said, Seen, field, held_at
 from imago.looking.fields import (
@@ -90,7 +91,17 @@ def seen(value):
 def kind_by_adapter(value):
     """The contract's kind that an adapter knows better than the bases of its type, or None."""
     entry = _entry(type(value))
-    return None if entry is None else entry[2]
+    if entry is not None:
+        return entry[2]
+    return "object" if is_called_by_a_library(value) else None
+
+
+def is_called_by_a_library(value):
+    """Whether what a call of an object runs first is code of a library, which comes to a method of its class later."""
+    if is_class(value) or not callable(value):
+        return False
+    known = seen(value)
+    return known is not None and known.own is not None
 
 
 def _entry(cls):
@@ -198,5 +209,5 @@ def _flag(one, name):
 
 
 _FAMILIES = {}
-for _module, _name, _see in (*running.FAMILIES, *tensors.FAMILIES, ("pydantic.main", "BaseModel", _see_model)):
+for _module, _name, _see in (*running.FAMILIES, *torch_modules.FAMILIES, ("pydantic.main", "BaseModel", _see_model)):
     _FAMILIES.setdefault(_name, []).append(((_module, _name), _see))

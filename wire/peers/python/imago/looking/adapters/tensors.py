@@ -1,4 +1,4 @@
-"""torch: tensors by their shape, and modules by what they store.
+"""torch: tensors by their shape.
 
 The cells of a tensor are read only if it is small and in the memory of the processor: anything else would wait for a
 device, or copy from it. While a mode of torch is on in this thread, which could run code for each getter, a tensor is
@@ -7,31 +7,19 @@ only named.
 
 from types import BuiltinFunctionType
 
-from imago.looking.adapters.adapter import Card, Seen, counted, held_at, in_bytes, listed
-from imago.looking.fields import (
-    ABSENT,
-    class_label,
-    class_name,
-    entries,
-    inherits,
-    instance_dict,
-    instance_fields,
-    stored,
-)
+from imago.looking.adapters.adapter import Card, Seen, held_at, in_bytes, listed
+from imago.looking.fields import ABSENT, class_name
 
 _MOST_CELLS = 10_000
-_MOST_MODULES = 1000
-_MOST_FIELDS = 200
-_PARTS = ("_parameters", "_buffers", "_modules")
 _MODES = ("_len_torch_function_stack", "_len_torch_dispatch_stack")
 
 
 def _see_tensor(value):
     """A tensor or a parameter by the getters of the compiled class underneath."""
     label = f"torch.{'nn.' if class_name(type(value)) == 'Parameter' else ''}{class_name(type(value))}"
-    if _modes_are_on():
+    if modes_are_on():
         return Seen(label, "not read while a mode of torch is on")
-    read = _reader(value)
+    read = reader(value)
     shape, device, dtype = tuple(read("shape")), read("device"), str(read("dtype"))
     facts = [f"shape {shape}", f"dtype {dtype.replace('torch.', '')}", f"device {device!s}"]
     if read("requires_grad"):
@@ -42,14 +30,17 @@ def _see_tensor(value):
     layout, cells, figures = str(read("layout")), None, list
     if layout != "torch.strided":
         facts.append(layout.replace("torch.", ""))
-    elif device.type == "cpu" and _product(shape) <= _MOST_CELLS:
+    elif device.type == "cpu" and product(shape) <= _MOST_CELLS:
         cells = listed(shape[0] if shape else 1, lambda *some: _cells(read, *some))
         figures = lambda: _figures_of(read("tolist")())
-    elif _product(shape) > 0:
-        figures = lambda: [_NO_PASS.format(_product(shape))]
-    size = _product(shape) * read("dtype").itemsize
+    elif product(shape) > 0:
+        figures = lambda: [_NO_PASS.format(product(shape))]
     return Seen(
-        label, ", ".join(facts), shape=list(shape), storage=cells, card=lambda: Card([in_bytes(size), *figures()])
+        label,
+        ", ".join(facts),
+        shape=list(shape),
+        storage=cells,
+        card=lambda: Card([in_bytes(bytes_of(read)), *figures()]),
     )
 
 
@@ -79,11 +70,18 @@ def _figures_of(held):
 
 def tensor_bytes(value):
     """The memory of the cells of an exact tensor or parameter, or None where it is not to be had."""
-    exact = any(held_at(module, name) is type(value) for module, name, _, _ in TYPES)
-    if not exact or _modes_are_on():
-        return None
-    read = _reader(value)
-    return _product(tuple(read("shape"))) * read("dtype").itemsize
+    exact = any(one is type(value) for one in exact_tensors())
+    return None if not exact or modes_are_on() else bytes_of(reader(value))
+
+
+def exact_tensors():
+    """The classes whose own getters may be asked; a subclass may have put code of its own in front of them."""
+    return [held_at(module, name) for module, name, _, _ in TYPES]
+
+
+def bytes_of(read):
+    """The memory of the cells. A `dtype` has had its `itemsize` since 2.1 only."""
+    return product(tuple(read("shape"))) * read("element_size")()
 
 
 def _cells(read, start, count):
@@ -92,13 +90,19 @@ def _cells(read, start, count):
     return (held if type(held) is list else [held])[start : start + count]
 
 
-def _reader(tensor):
-    own = held_at("torch._C", "TensorBase")
-    own = (held_at("torch._C", "_TensorBase") if own is ABSENT else own).__dict__
+def reader(tensor):
+    """Reads getters and methods of the compiled class underneath an exact tensor, by their names."""
+    own = getters()
     return lambda name: own[name].__get__(tensor)
 
 
-def _modes_are_on():
+def getters():
+    """What the compiled class underneath all tensors stores. `torch._C` is large: ask once for many tensors."""
+    own = held_at("torch._C", "TensorBase")
+    return (held_at("torch._C", "_TensorBase") if own is ABSENT else own).__dict__
+
+
+def modes_are_on():
     """Whether something is in force in this thread that torch asks before it answers for a tensor."""
     for name in _MODES:
         count = held_at("torch._C", name)
@@ -108,55 +112,15 @@ def _modes_are_on():
     return False
 
 
-def _product(shape):
+def product(shape):
+    """How many cells a shape has."""
     count = 1
     for extent in shape:
         count *= extent
     return count
 
 
-def _see_module(value):
-    """A module, of torch or of the user's: its structure as it is stored. Nothing of it is called."""
-    own = instance_dict(value)
-    parts = [stored(own, name) for name in _PARTS]
-    if not all(inherits(part, dict) for part in parts):
-        return None
-    modules, numbers = _counts(value)
-    facts = ["training" if stored(own, "training") is True else "not training"]
-    facts += [] if modules == 1 else [counted(modules - 1, "module") + " inside"]
-    facts += [] if numbers is None else [counted(numbers, "parameter")]
-    fields = [pair for part in parts for pair in entries(part)[:_MOST_FIELDS] if type(pair[0]) is str]
-    fields += [
-        pair for pair in instance_fields(value, _MOST_FIELDS) if not pair[0].startswith("_") and pair[0] != "training"
-    ]
-    return Seen(class_label(type(value)), ", ".join(facts), fields=fields)
-
-
-def _counts(module):
-    """How many modules there are, this one included, and how many numbers their parameters hold, or None."""
-    waiting, met, numbers = [module], set(), 0
-    known = not _modes_are_on()
-    while waiting and len(met) < _MOST_MODULES:
-        one = waiting.pop()
-        own = instance_dict(one)
-        if id(one) in met or own is None:
-            continue
-        met.add(id(one))
-        parameters, modules = stored(own, "_parameters"), stored(own, "_modules")
-        for _, held in entries(parameters) if inherits(parameters, dict) else ():
-            if held is None:
-                continue
-            if known and type(held) is held_at("torch.nn.parameter", "Parameter"):
-                numbers += _product(_reader(held)("shape"))
-            else:
-                known = False
-        waiting += [inner for _, inner in entries(modules)] if inherits(modules, dict) else []
-    return len(met), numbers if known and not waiting else None
-
-
 TYPES = (
     ("torch", "Tensor", _see_tensor, "sequence"),
     ("torch.nn.parameter", "Parameter", _see_tensor, "sequence"),
 )
-
-FAMILIES = (("torch.nn.modules.module", "Module", _see_module),)
