@@ -142,6 +142,12 @@ function facts(): void {
     assert.is(await value('other', 'MemberQ[$ContextPath, "suiteIn`"]'), 'False')
   })
 
+  test('a handle of a text that was cut is no value, and inspect says so', async () => {
+    const handle = doneIn(await run('StringJoin[Table["x", {20000}]]')).values[0]?.repr.handle ?? ''
+    const looked = await kernel.look('inspect', { expr: handle, evaluate: false }, { deadlineMs: 5_000 })
+    assert.match(looked.type === 'malformed' ? looked.message : looked.type, 'read on in it')
+  })
+
   test('a value is bounded before it is formatted', async () => {
     const long = doneIn(await run('Range[50000]')).values[0]
     assert.equal([long?.repr.truncated, long?.preview], [true, 'List, length 50000'])

@@ -15,3 +15,7 @@ from imago_wolfram import host  # noqa: E402
 
 if __name__ == '__main__':
     host.main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # To take a session of an engine apart takes seconds, and whoever calls next waits for that.
+    os._exit(0)

@@ -126,10 +126,12 @@ class WolframEvaluator(Evaluator):
         self.begun = self.places.get(who, self._first)
         engine.go(self.begun)
         value = piece = None
+        goes_on = loading is None
         try:
             for piece in engine.pieces(text):
                 if loading is None or loading.takes(piece):
                     value = engine.evaluate(piece)
+            goes_on = True
         except Failed as failed:
             failed.piece, failed.place = piece, place
             raise
@@ -142,7 +144,8 @@ class WolframEvaluator(Evaluator):
             return Ran([], left='Quit[] has ended the session: the kernel ends, with all that was defined in it.')
         finally:
             with self.shield:
-                self.places[who] = engine.place()
+                # A file that was not loaded to its end leaves nobody in its context.
+                self.places[who] = engine.place() if goes_on else self.begun
         if loading is not None:
             return loading.ran(value)
         return Ran([] if value is None else [value])

@@ -33,7 +33,7 @@ class Load:
         try:
             if os.path.getsize(self._file) > LARGEST:
                 return refused('malformed', '%s is larger than %d bytes.' % (self._file, LARGEST), self._file)
-            with open(self._file, encoding='utf-8') as file:
+            with open(self._file, encoding='utf-8-sig') as file:
                 self._source = file.read()
         except UnicodeDecodeError:
             return refused('malformed', '%s is not written in UTF-8.' % self._file, self._file)

@@ -75,9 +75,12 @@ def _value(image, engine, expr):
 
 def _kept(image, handle):
     try:
-        return image.handles.find(handle).value
+        entry = image.handles.find(handle)
     except StaleHandle as stale:
         raise Unresolved(stale_handle(stale)) from None
+    if entry.kind != 'value':
+        raise Unresolved(malformed('%s is a text that was cut, and no value: read on in it.' % handle))
+    return entry.value
 
 
 def _read(engine, text):

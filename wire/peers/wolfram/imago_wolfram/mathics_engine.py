@@ -12,6 +12,8 @@ LEAVES = 1000
 LEVELS = 40
 TEXT = 256 * 1024
 DIGITS = 4000
+#: How seldom Python looks for circles among objects: an expression is thousands of them, and has none.
+COLLECTED = 50_000, 20, 100
 
 
 class MathicsEngine:
@@ -25,6 +27,7 @@ class MathicsEngine:
         self._session = None
 
     def load(self, listener):
+        import gc
         import os
 
         # Without it, arrows and the like are written in characters that nothing reads back.
@@ -46,6 +49,9 @@ class MathicsEngine:
         self._session = mathics_session.Session(self.definitions, listener)
         mathics_session.define_input(self._session)
         self.source = MathicsSource(self.definitions)
+        # Half a million objects that stay: without this, a long list is six times as slow.
+        gc.freeze()
+        gc.set_threshold(*COLLECTED)
 
     def pieces(self, text):
         from mathics.core.parser import MathicsMultiLineFeeder

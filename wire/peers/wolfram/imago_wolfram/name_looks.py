@@ -172,6 +172,7 @@ def _relation(use):
 # How a text may go on.
 
 _BEFORE_BRACKET = re.compile(r'([\w$`]+)\s*$')
+_LONGEST_NAME = 500
 
 
 def complete(image, query):
@@ -212,7 +213,7 @@ def _open_call(source, before):
             if depth:
                 depth -= 1
                 continue
-            name = _BEFORE_BRACKET.search(before[:at]) if one == '[' else None
+            name = _BEFORE_BRACKET.search(before[max(0, at - _LONGEST_NAME) : at]) if one == '[' else None
             full = None if name is None else names.resolved(source, name.group(1))
             calls = [] if full is None else uses.calls(source, full)
             if not calls:
