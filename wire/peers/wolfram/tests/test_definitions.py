@@ -1,8 +1,10 @@
 """What is printed of a definition is the definition; and reading it changes and evaluates nothing."""
 
+import json
 import random
 import threading
 from itertools import count
+from pathlib import Path
 
 from mathics.core.atoms import Integer as MathicsInteger
 from mathics.core.convert.expression import to_mathics_list
@@ -53,6 +55,8 @@ DEFINED = (
     "Format[q[x_]] := {x}; Format[q[x_, y_], OutputForm] := x",
 )
 
+OF_PACKAGES = Path(__file__).with_name("packages.wl").read_text(encoding="utf-8").strip().split("\n\n")[1:]
+
 
 class ReadingBack(MathicsTest):
     def stored(self, name):
@@ -64,7 +68,8 @@ class ReadingBack(MathicsTest):
         )
 
     def test_what_is_shown_defines_the_same(self):
-        for text in DEFINED:
+        self.assertGreater(len(OF_PACKAGES), 40)
+        for text in (*DEFINED, *OF_PACKAGES):
             with self.subTest(text):
                 self._forget()
                 self.run_in(text)
@@ -303,6 +308,10 @@ class Options(MathicsTest):
         self.assertEqual(found["definition"], "q[x_] := r @ x")
         self.assertEqual(found["dependencies"], ["Global`r"])
         self.assertEqual((missing["status"], missing["nearest"]), ("missing", []))
+        page = self.shown("q, nosuch", include=("json", "usage"))
+        self.assertEqual(page.split("\n")[:4], ["# q", "", "```json", "{"])
+        shown = [json.loads(one.partition("\n```")[0]) for one in page.split("```json\n")[1:]]
+        self.assertEqual(shown, json.loads(json.dumps([found, missing])))
 
 
 class Secrets(MathicsTest):
@@ -337,6 +346,7 @@ class AskedFor(MathicsTest):
 
     def test_a_name_that_may_have_been_meant(self):
         self.run_in("my`Private`hidden = 1")
+        self.assertTrue(self.shown("plsu").endswith("Did you mean Plus?"))
         self.assertTrue(self.shown("Pluss").endswith('Symbol "Pluss" does not exist\n\nDid you mean Plus?'))
         self.assertIn("Did you mean my`Private`hidden?", self.shown("hidden"))
         self.assertIn("Did you mean my`Private`hidden?", self.shown("your`hidden"))
