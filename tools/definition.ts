@@ -310,7 +310,7 @@ function noneFound(all: readonly Symbol[]): Outcome<never> {
       ...rest,
       code: alike ? code : 'not_found',
       retryable: alike && rest.retryable,
-      message: errors.map(({ error }) => error.message).join(' '),
+      message: [...new Set(errors.map(({ error }) => error.message))].join(' '),
       details: { ...reason, symbols: errors.map(({ name, error }) => ({ ok: false, name, error })) },
     },
   }

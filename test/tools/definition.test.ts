@@ -311,6 +311,13 @@ test('a name that took too long has its error under its heading, beside the page
   )
 })
 
+test('what is the same of several names is said once', async () => {
+  const loading = { type: 'loading', what: 'Mathics3', elapsed_ms: 4_200, takes_ms: 16_000 } as const
+  const { kernel } = having({ f: loading, g: loading })
+  const { code, message, retryable } = errorOf(await run(symbolDefinition, { symbols: 'f, g' }, { kernel }))
+  assert.equal([code, retryable, message.split('is being loaded').length], ['busy', true, 2])
+})
+
 test('what a language does not keep apart from a definition is refused by name', async () => {
   const { kernel, queries } = having({ f: {} })
   const include = ['usage', 'json']

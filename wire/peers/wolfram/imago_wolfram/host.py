@@ -133,7 +133,7 @@ class WolframEvaluator(Evaluator):
     def pieces(self, text, place, loading=None):
         """``Ran`` of the expressions of a text, one after the other. The last has the value that is shown.
 
-        ``loading`` says which of them are taken, and what comes of them.
+        ``loading`` says which of them are taken, and what comes of them; it is told of an error that ends them.
         """
         yield from ()
         evaluation = self.running
@@ -147,6 +147,8 @@ class WolframEvaluator(Evaluator):
                     value = engine.evaluate(piece)
         except Failed as failed:
             failed.piece, failed.place = piece, place
+            if loading is not None:
+                loading.failed()
             raise
         except Aborted:
             if self._interrupts.hit(evaluation):

@@ -1,4 +1,4 @@
-"""Loading a file: expression by expression, with what it defines told apart from what was there before, and where it stood."""
+"""Loading a file: expression by expression, with what it defines told apart from what was there, and where it stood."""
 
 import os
 
@@ -76,6 +76,10 @@ class Loading:
         self._places.began(piece, targets(expression))
         return True
 
+    def failed(self):
+        """As of ``Placing``."""
+        self._places.failed()
+
     def _is_wanted(self, expression):
         if self._wanted is None or head_name(expression) in _FRAME:
             return True
@@ -122,7 +126,8 @@ class Loading:
 
     def _defined(self):
         source = self._engine.source
-        return {name: source.definition(name) for name in names.defined(source) if Symbol(name).context not in names.SESSION}
+        own = [name for name in names.defined(source) if Symbol(name).context not in names.SESSION]
+        return {name: source.definition(name) for name in own}
 
 
 # Where the expressions stood that have defined a symbol.
@@ -153,13 +158,14 @@ def _rules(source, name):
 
 
 class Placing:
-    """Remembers where the expressions of a text stood, each once it has been evaluated. ``place`` is that of the text."""
+    """Remembers where the expressions of a text stood that have been evaluated. ``place`` is that of the text."""
 
     def __init__(self, engine, place, stood):
         self._engine = engine
         self._file, self._first = place[0], place[1] or 1
         self._stood = stood
         self._open = None
+        #: By symbol the first and the last line.
         self._lines = {}
 
     def takes(self, piece):
@@ -171,22 +177,32 @@ class Placing:
         self.ended()
         return Ran([] if value is None else [value])
 
-    def began(self, piece, names):
+    def failed(self):
+        """The expression that was begun last has not been evaluated to its end, and none comes after it."""
+        self._open = None
         self.ended()
+
+    def began(self, piece, names):
+        self._evaluated()
         self._open = piece, names
 
     def ended(self):
-        """The expression that was begun last has been evaluated."""
+        """All have been evaluated: only now are the rules looked at, since to do so takes time."""
+        self._evaluated()
+        for name, (first, last) in self._lines.items():
+            rules = _rules(self._engine.source, name)
+            if rules:
+                self._stood.add(name, (self._file, first, last), rules)
+
+    def _evaluated(self):
         if self._open is None:
             return
         piece, names = self._open
+        self._open = None
         line = self._first + piece.line - 1
         for name in names:
-            rules = _rules(self._engine.source, name)
-            if rules:
-                first = self._lines.setdefault(name, line)
-                self._stood.add(name, (self._file, first, line + piece.text.count('\n')), rules)
-        self._open = None
+            first = self._lines[name][0] if name in self._lines else line
+            self._lines[name] = first, line + piece.text.count('\n')
 
 
 def targets(expression):

@@ -147,8 +147,8 @@ def _uses_in(source: Source, user: str, definition: Definition, name: str) -> It
 
 
 _FIRST = (
-    "Map MapAll MapAt MapIndexed MapThread Scan Apply MapApply Fold FoldList FoldWhile Nest NestList NestWhile "
-    "NestWhileList FixedPoint FixedPointList Array Outer Inner KeyMap KeyValueMap AssociationMap ParallelMap"
+    "Map MapAll MapAt MapIndexed MapThread Scan Apply MapApply Fold FoldList FoldWhile FoldPair FoldPairList Nest NestList "
+    "NestWhile NestWhileList FixedPoint FixedPointList Array Outer Inner KeyMap KeyValueMap AssociationMap ParallelMap"
 )
 _SECOND = (
     "Select SelectFirst SortBy Sort GroupBy GatherBy Gather SplitBy Split MaximalBy MinimalBy DeleteDuplicates "
