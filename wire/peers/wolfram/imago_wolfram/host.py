@@ -305,7 +305,7 @@ LOOKS = {
     }.items()
 }
 LOOKS['definition'] = (
-    {**PYTHON_LOOKS['definition'][0], 'include': optional(texts)},
+    {**PYTHON_LOOKS['definition'][0], 'include': optional(texts), 'deadline_ms': count},
     name_looks.definition_of,
 )
 LOOKS['references'] = ({'name': text, 'limit': count, 'relations': optional(texts)}, name_looks.references)

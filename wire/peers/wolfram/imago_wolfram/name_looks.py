@@ -1,6 +1,7 @@
 """What the daemon may ask about names: their definitions, how they are called, who uses them, and which there are."""
 
 import re
+from dataclasses import replace
 
 from imago.looking.limits import DOC_MAX_CHARS
 from imago.looking.outcomes import Unresolved, found, look, malformed, nearest, not_found
@@ -9,6 +10,8 @@ from imago_wolfram import definition, forms, names, uses
 from imago_wolfram.expressions import SYSTEM, Symbol
 from imago_wolfram.printing import is_name, visible
 
+#: What part of the time for a look laying out a definition may take at most.
+_LAYOUT = 0.6
 _NOWHERE = {'file': None, 'line': None}
 _EVERYWHERE = 'values, patterns, options and attributes of all symbols that a program has defined'
 _BESIDES = 'what is only in a variable of a running evaluation, or is made from a text, is not seen'
@@ -18,7 +21,10 @@ def definition_of(image, query):
     """One symbol as the specification has it. What is wrong with a name stands in its page."""
     source = image.engine.source
     include = query.get('include', ())
-    (read,) = definition.read(source, [query['name']], query['max_length'], settings=image.settings)
+    # Input form takes its time, too.
+    seconds = min(image.settings.formatter_seconds, _LAYOUT * query['deadline_ms'] / 1000)
+    settings = replace(image.settings, formatter_seconds=seconds)
+    (read,) = definition.read(source, [query['name']], query['max_length'], settings=settings)
     page = definition.markdown(read, query.get('contexts', False), include)
     # As the page says it, behind its heading.
     because = definition.markdown(read).partition('\n\n')[2].removeprefix('Error: ')

@@ -5,13 +5,16 @@ import random
 import threading
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 from mathics.core.atoms import Integer as MathicsInteger
 from mathics.core.convert.expression import to_mathics_list
 
 from imago_wolfram.definition import NoSymbols, Scope, Settings, read, statement, structured
 from imago_wolfram.expressions import Budget, Symbol, parts, system
+from imago_wolfram.loading import Stood
 from imago_wolfram.mathics_source import converted
+from imago_wolfram.name_looks import definition_of
 from imago_wolfram.printing import Printer
 from imago_wolfram.source import Definition, Rule
 from tests.reading_back import Names, folded, read_back
@@ -252,6 +255,16 @@ class Limits(MathicsTest):
         self.assertTrue(read(self.source, "q", settings=slow)[0].plain)
         patient = Settings(formatter_seconds=1e9, clock=lambda: next(hour))
         self.assertIn("\n    Module[", self.body("q", settings=patient))
+
+    def test_input_form_is_given_before_the_time_for_the_look_is_over(self):
+        self.run_in("q[x_] := Module[{y = x}, f[g[y]]; h @ y]")
+        engine = SimpleNamespace(source=self.source)
+        for deadline_ms, form in ((5_000, "input"), (30_000, "readable")):
+            clock = count(step=4)
+            settings = Settings(clock=lambda clock=clock: next(clock))
+            image = SimpleNamespace(engine=engine, settings=settings, stood=Stood())
+            query = {"name": "q", "max_length": 1000, "include": ["json"], "deadline_ms": deadline_ms}
+            self.assertEqual(definition_of(image, query)["value"]["data"]["form"], form)
 
     def define(self, name, value):
         self.definitions.set_ownvalue(name, value)
