@@ -1,5 +1,6 @@
 """A kernel for Wolfram Language: an engine, on the link, queue, output and history of the Python peer."""
 
+import argparse
 import types
 
 from imago import native
@@ -13,9 +14,10 @@ from imago.service import Service
 from imago.work import Ran
 
 from imago_wolfram import forms, looks, name_looks
-from imago_wolfram.engine import Aborted, Failed, Misread, Quit
+from imago_wolfram.engine import Aborted, Failed, Gone, Misread, Quit
 from imago_wolfram.loading import Load
 from imago_wolfram.mathics_engine import MathicsEngine
+from imago_wolfram.wstp_engine import Busy, WstpEngine
 
 #: Messages of one evaluation that are told as data; all of them are among what it has printed.
 MESSAGES = 50
@@ -24,7 +26,27 @@ OUTPUT_FORM = 4000
 
 
 def main():
-    boot(Host)
+    engine = engine_of(None)
+    boot(lambda end: Host(end, engine))
+
+
+def engine_of(arguments):
+    """The engine that a command line names: a licensed kernel by the library that links to it, or else Mathics3."""
+    parser = argparse.ArgumentParser(prog='imago_wolfram')
+    parser.add_argument('--wstp', metavar='LIBRARY')
+    there = parser.add_mutually_exclusive_group()
+    there.add_argument('--kernel', metavar='PATH')
+    there.add_argument('--address', metavar='HOST:PORT')
+    given = parser.parse_args(arguments)
+    if (given.wstp is None) != (given.kernel is None and given.address is None):
+        parser.error('--wstp goes with --kernel or --address')
+    if given.wstp is None:
+        return MathicsEngine()
+    from imago_wolfram.wstp import WstpLink
+
+    if given.kernel is not None:
+        return WstpEngine(WstpLink.launch(given.wstp, given.kernel))
+    return WstpEngine(WstpLink.connect(given.wstp, given.address))
 
 
 class Host(Kernel):
@@ -32,8 +54,8 @@ class Host(Kernel):
 
     language = 'wolfram'
 
-    def __init__(self, end):
-        self.engine = MathicsEngine()
+    def __init__(self, end, engine):
+        self.engine = engine
         super().__init__({}, end)
         self.evaluator.listens(Heard(self), end)
 
@@ -56,17 +78,17 @@ class Heard:
 
     def __init__(self, kernel):
         self._output = kernel.output
-        self._shield = kernel.interrupts.shield
+        self.shield = kernel.interrupts.shield
         self._ask = kernel.ask
         self.messages = []
         self.untold = 0
 
     def printed(self, text):
-        with self._shield:
+        with self.shield:
             self._output.write('stdout', text)
 
     def message(self, name, text):
-        with self._shield:
+        with self.shield:
             self._output.write('stderr', '%s: %s\n' % (name, text))
             if len(self.messages) < MESSAGES:
                 self.messages.append(_diagnostic('warning', '%s: %s' % (name, text), name))
@@ -107,7 +129,12 @@ class WolframEvaluator(Evaluator):
 
     def run(self):
         self.heard.progress('%s is being loaded' % self.engine.title)
-        self.engine.load(self.heard)
+        try:
+            self.engine.load(self.heard)
+        except Gone as gone:
+            self.heard.progress(gone.message)
+            self._end()
+            return
         self._interrupts.stop_by(self.engine.stops)
         self._first = self.engine.place()
         self.is_loaded.set()
@@ -142,7 +169,8 @@ class WolframEvaluator(Evaluator):
             return Ran([], left='Quit[] has ended the session: the kernel ends, with all that was defined in it.')
         finally:
             with self.shield:
-                self.places[who] = engine.place()
+                if not engine.gone:
+                    self.places[who] = engine.place()
         if loading is not None:
             return loading.ran(value)
         return Ran([] if value is None else [value])
@@ -157,7 +185,12 @@ class WolframEvaluator(Evaluator):
 
     def end(self, evaluation):
         super().end(evaluation)
-        if self._quit:
+        if self._quit or self.engine.gone:
+            self._end()
+
+    def lost(self):
+        """The kernel is gone: this process ends, which has nothing else to serve."""
+        if self.running is None:
             self._end()
 
     def show(self, value):
@@ -300,6 +333,19 @@ class WolframService(Service):
 
     def image_of(self, namespace, handles, evaluator, tracing):
         return looks.Image(evaluator, handles)
+
+    def _look(self, served, params, look):
+        super()._look(served, params, lambda: self._beside(look))
+
+    def _beside(self, look):
+        """A look beside what runs. A kernel at the end of a link does one thing at a time."""
+        try:
+            return look()
+        except Busy:
+            return {'type': 'busy', **(self._evaluator.status()['running'] or {'call': '', 'elapsed_ms': 0})}
+        except Gone:
+            self._evaluator.lost()
+            raise
 
     def inspect_static(self, image, expr):
         return looks.inspect_static(image, expr)
