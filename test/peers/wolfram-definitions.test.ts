@@ -10,6 +10,7 @@ const test = suite('wolfram definitions', { limitMs: 395_000 })
 /** The modules of its tests, and what they show. Loading Mathics3 takes seconds, so one process runs them all. */
 const MODULES: Readonly<Record<string, string>> = {
   test_expressions: 'expressions come from a kernel as data, and too much of one is counted',
+  test_wstp_engine: 'a kernel at the end of a link is asked, stopped and lost in order',
   test_names: 'names are listed, completed and found by what uses them, and calls are told by their patterns',
   test_specification: 'the examples of the specification come out byte for byte',
   test_printing: 'what is printed reads back as the same expression',

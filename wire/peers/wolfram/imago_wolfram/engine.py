@@ -24,6 +24,9 @@ class Form(NamedTuple):
 class Listener(Protocol):
     """Who hears what runs. It is called on the thread that evaluates."""
 
+    #: A context manager: nothing is raised in its body to stop the thread; it is raised behind it.
+    shield: Any
+
     def printed(self, text: str) -> None: ...
 
     def message(self, name: str, text: str) -> None:
@@ -42,6 +45,8 @@ class Engine(Protocol):
     stops: type
     #: Its definitions, for any thread; ``None`` until it is loaded.
     source: Optional[Source]
+    #: Whether the engine is no more.
+    gone: bool
 
     def load(self, listener: Listener) -> None:
         """Makes the session ready. It may take long."""
@@ -88,6 +93,10 @@ class Failed(Exception):
         self.message = message
         #: The ``Piece`` that it happened in, once that is known.
         self.piece = None
+
+
+class Gone(Failed):
+    """The engine is no more, and all that was defined in it. Nothing else can be asked of it."""
 
 
 class Misread(Failed):

@@ -134,6 +134,31 @@ def machine_real(value: float) -> Real:
     return Real(f"{text}*^{int(exponent)}" if exponent else text)
 
 
+def bounded(expression: Expression, budget: Budget, depth: int = 0) -> Expression:
+    """As much of an expression as the budget and a depth go."""
+    budget.left -= 1
+    if not isinstance(expression, Normal):
+        return expression
+    if depth >= MOST_DEPTH:
+        return Omitted("deeper")
+    head = bounded(expression.head, budget, depth + 1)
+    found: list[Expression] = []
+    for at, argument in enumerate(expression.arguments):
+        if budget.left <= 0:
+            found.append(Omitted(str(_count(expression.arguments[at:]))))
+            break
+        found.append(bounded(argument, budget, depth + 1))
+    return Normal(head, tuple(found))
+
+
+def _count(arguments: tuple[Expression, ...]) -> int:
+    """How many there are; those that were left out before are counted among them."""
+    last = arguments[-1]
+    if isinstance(last, Omitted) and last.what.isdecimal():
+        return len(arguments) - 1 + int(last.what)
+    return len(arguments)
+
+
 class NotAnExpression(ValueError):
     """What an engine sent as an expression is none."""
 
@@ -166,7 +191,7 @@ def _from_json(value: object, budget: Budget, depth: int) -> Expression:
                     return Rational(numerator, denominator)
             return Omitted("Rational")
         case ["r", str(text)]:
-            return Real(text)
+            return _real(text)
         case ["c", real, imaginary]:
             match _from_json(real, budget, depth), _from_json(imaginary, budget, depth):
                 case (Integer() | Rational() | Real()) as one, (Integer() | Rational() | Real()) as other:
@@ -186,6 +211,13 @@ def _from_json(value: object, budget: Budget, depth: int) -> Expression:
                 found.append(_from_json(argument, budget, depth + 1))
             return Normal(made, tuple(found))
     raise NotAnExpression(repr(value)[:200])
+
+
+def _real(text: str) -> Real:
+    """Of machine precision it is where it has no mark; one of many digits gets it, to be read back as such."""
+    mantissa, times, exponent = text.partition("*^")
+    mark = "`" if "`" not in mantissa and len(mantissa.lstrip("-")) > 16 else ""
+    return Real(f"{mantissa}{mark}{times}{exponent}")
 
 
 def _whole(digits: str) -> Expression:

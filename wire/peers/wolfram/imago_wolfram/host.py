@@ -16,9 +16,10 @@ from imago.work import Ran
 
 from imago_wolfram import forms, looks, name_looks
 from imago_wolfram.definition import Settings
-from imago_wolfram.engine import Aborted, Failed, Misread, Quit
+from imago_wolfram.engine import Aborted, Failed, Gone, Misread, Quit
 from imago_wolfram.loading import Load, Placing, Stood
 from imago_wolfram.mathics_engine import MathicsEngine
+from imago_wolfram.wstp_engine import Busy, WstpEngine
 
 #: Messages of one evaluation that are told as data; all of them are among what it has printed.
 MESSAGES = 50
@@ -33,10 +34,33 @@ WAITING = 0.8
 
 
 def main():
-    options = argparse.ArgumentParser()
+    options = parser()
+    given = options.parse_args()
+    if (given.wstp is None) != (given.kernel is None and given.address is None):
+        options.error('--wstp goes with --kernel or --address')
+    WolframService.settings = Settings(given.formatter_seconds)
+    boot(lambda end: Host(end, engine_of(given)))
+
+
+def parser():
+    options = argparse.ArgumentParser(prog='imago_wolfram')
     options.add_argument('--formatter-seconds', type=float, default=Settings().formatter_seconds)
-    WolframService.settings = Settings(options.parse_args().formatter_seconds)
-    boot(Host)
+    options.add_argument('--wstp', metavar='LIBRARY')
+    there = options.add_mutually_exclusive_group()
+    there.add_argument('--kernel', metavar='PATH')
+    there.add_argument('--address', metavar='HOST:PORT')
+    return options
+
+
+def engine_of(given):
+    """The engine that a command line names: a licensed kernel by the library that links to it, or else Mathics3."""
+    if given.wstp is None:
+        return MathicsEngine()
+    from imago_wolfram.wstp import WstpLink
+
+    if given.kernel is not None:
+        return WstpEngine(WstpLink.launch(given.wstp, given.kernel))
+    return WstpEngine(WstpLink.connect(given.wstp, given.address))
 
 
 class Host(Kernel):
@@ -44,8 +68,8 @@ class Host(Kernel):
 
     language = 'wolfram'
 
-    def __init__(self, end):
-        self.engine = MathicsEngine()
+    def __init__(self, end, engine):
+        self.engine = engine
         super().__init__({}, end)
         self.evaluator.listens(Heard(self), end)
 
@@ -68,17 +92,17 @@ class Heard:
 
     def __init__(self, kernel):
         self._output = kernel.output
-        self._shield = kernel.interrupts.shield
+        self.shield = kernel.interrupts.shield
         self._ask = kernel.ask
         self.messages = []
         self.untold = 0
 
     def printed(self, text):
-        with self._shield:
+        with self.shield:
             self._output.write('stdout', text)
 
     def message(self, name, text):
-        with self._shield:
+        with self.shield:
             self._output.write('stderr', '%s: %s\n' % (name, text))
             if len(self.messages) < MESSAGES:
                 self.messages.append(_diagnostic('warning', '%s: %s' % (name, text), name))
@@ -122,7 +146,12 @@ class WolframEvaluator(Evaluator):
 
     def run(self):
         self.heard.progress('%s is being loaded' % self.engine.title)
-        self.engine.load(self.heard)
+        try:
+            self.engine.load(self.heard)
+        except Gone as gone:
+            self.heard.progress(gone.message)
+            self._end()
+            return
         self._interrupts.stop_by(self.engine.stops)
         self._first = self.engine.place()
         self.is_loaded.set()
@@ -162,7 +191,8 @@ class WolframEvaluator(Evaluator):
         finally:
             with self.shield:
                 # A file that was not loaded to its end leaves nobody in its context.
-                self.places[who] = engine.place() if goes_on else self.begun
+                if not engine.gone:
+                    self.places[who] = engine.place() if goes_on else self.begun
         if loading is not None:
             return loading.ran(value)
         return Ran([] if value is None else [value])
@@ -177,7 +207,12 @@ class WolframEvaluator(Evaluator):
 
     def end(self, evaluation):
         super().end(evaluation)
-        if self._quit:
+        if self._quit or self.engine.gone:
+            self._end()
+
+    def lost(self):
+        """The kernel is gone: this process ends, which has nothing else to serve."""
+        if self.running is None:
             self._end()
 
     def show(self, value):
@@ -327,7 +362,7 @@ class WolframService(Service):
 
     def _look(self, served, params, look):
         until = time.monotonic() + WAITING * count(params, 'deadline_ms', 1) / 1000
-        super()._look(served, params, lambda: self._loaded(look, until))
+        super()._look(served, params, lambda: self._beside(lambda: self._loaded(look, until)))
 
     def _loaded(self, look, until):
         """What is looked for, once there is a session; that there is none yet where that takes too long."""
@@ -344,6 +379,16 @@ class WolframService(Service):
             'elapsed_ms': elapsed_ms,
             'takes_ms': LOADING * 1000,
         }
+
+    def _beside(self, look):
+        """A look beside what runs. A kernel at the end of a link does one thing at a time."""
+        try:
+            return look()
+        except Busy:
+            return {'type': 'busy', **(self._evaluator.status()['running'] or {'call': '', 'elapsed_ms': 0})}
+        except Gone:
+            self._evaluator.lost()
+            raise
 
     def inspect_static(self, image, expr):
         return looks.inspect_static(image, expr)

@@ -23,6 +23,7 @@ class MathicsEngine:
         self.title = 'Mathics3 %s' % importlib.metadata.version('Mathics3')
         self.stops = None
         self.source = None
+        self.gone = False
         self.definitions = None
         self._session = None
 

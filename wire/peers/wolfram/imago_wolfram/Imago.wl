@@ -1,0 +1,453 @@
+(* The kernel's side of Imago: one package of pure functions, called by a host over WSTP.
+   Each request is Imago`call with one text of JSON, and is answered with one text of JSON in ASCII.
+   Paragraphs are sent one by one, each is one expression. It keeps to what Mathics3's parser reads, too. *)
+
+BeginPackage["Imago`"]
+
+call::usage = "call[\"json\"] answers a request of the host with a text of JSON."
+
+Begin["`Private`"]
+
+(* Reading evaluates nothing. Unevaluated and HoldAll do not keep upvalues away, HoldAllComplete does (reference, UpValues,
+   Properties). So what is held goes only through functions of ours with that attribute, through HoldComplete, which has it,
+   and one level deeper than any upvalue reaches; built-in functions are asked about a symbol by its name, as a text
+   (reference, Symbol: many functions of symbols also accept symbol names; DownValues, OwnValues, UpValues, SubValues and
+   ClearAttributes say so of themselves, since 13.2). *)
+
+SetAttributes[{encode, fullName, arguments, headOf, run, finish, tagged, hooked}, HoldAllComplete]
+
+(* JSON is written here: "RawJSON" writes UTF-8 as bytes (reference, RawJSON), and the answer is ASCII. *)
+
+json[text_String] := "\"" <> escaped[ToCharacterCode[text]] <> "\""
+
+json[number_Integer] := IntegerString[number]
+
+json[True] := "true"
+
+json[False] := "false"
+
+json[Null] := "null"
+
+json[list_List] := "[" <> joined[Map[json, list]] <> "]"
+
+json[object[pairs___List]] := "{" <> joined[Map[pair, {pairs}]] <> "}"
+
+pair[{key_String, value_}] := json[key] <> ":" <> json[value]
+
+joined[{}] := ""
+
+joined[texts_List] := StringJoin[First[texts], Map[Function[text, "," <> text], Rest[texts]]]
+
+escaped[{}] := ""
+
+escaped[codes_List] := StringJoin[Map[character, codes]]
+
+character[34] := "\\\""
+
+character[92] := "\\\\"
+
+character[code_Integer] := Which[
+  31 < code < 127, FromCharacterCode[code],
+  code < 65536, "\\u" <> IntegerString[code, 16, 4],
+  True, character[55296 + Quotient[code - 65536, 1024]] <> character[56320 + Mod[code - 65536, 1024]]
+]
+
+(* The full name of a symbol, of which nothing is asked but its bytes in WXF (tutorial WXFFormatDescription): a function
+   is "f", the number of its arguments, its head and these; a symbol is "s", the number of its bytes, and its name in UTF-8,
+   whose context may be left out where it is System`. What stands before that is as long as HoldComplete[] is. *)
+
+before = Length[Normal[BinarySerialize[HoldComplete[]]]]
+
+fullName[symbol_] := inContext[bytesOf[Normal[BinarySerialize[HoldComplete[symbol]]]]]
+
+bytesOf[bytes_List] := FromCharacterCode[Drop[bytes, before + If[bytes[[before + 2]] < 128, 2, 3]], "UTF-8"]
+
+inContext[name_String] := If[StringFreeQ[name, "`"], "System`" <> name, name]
+
+(* An expression as data, as from_json of expressions.py reads it, and not more of it than there is room for. *)
+
+encode[symbol_Symbol, depth_] := (room = room - 1; fullName[symbol])
+
+encode[text_String, depth_] := (room = room - 1; encodedText[text])
+
+encode[number_Integer, depth_] := (room = room - 1; encodedInteger[number])
+
+encode[number_Rational, depth_] := (
+  room = room - 1;
+  encodedRational[encodedInteger[Numerator[number]], encodedInteger[Denominator[number]]]
+)
+
+encode[number_Real, depth_] := (room = room - 1; {"r", ToString[number, InputForm, NumberMarks -> Automatic]})
+
+(* Evaluate does nothing within HoldAllComplete; With does. *)
+
+encode[number_Complex, depth_] := With[{real = Re[number], imaginary = Im[number]},
+  room = room - 1;
+  {"c", encode[real, depth], encode[imaginary, depth]}
+]
+
+encode[other_, depth_] := (room = room - 1; encodedParts[headOf[other], arguments[other], depth])
+
+encodedText[text_String] :=
+  If[StringLength[text] > characters,
+    cut = True;
+    {"n", "System`StringJoin", {"s", StringTake[text, characters]},
+      {"o", ToString[StringLength[text] - characters] <> " characters"}},
+    {"s", text}
+  ]
+
+encodedInteger[number_Integer] :=
+  If[Abs[number] >= largest,
+    cut = True; {"o", "about " <> ToString[IntegerLength[number]] <> " digits"},
+    {"i", If[number < 0, "-", ""] <> IntegerString[number]}
+  ]
+
+encodedRational[{"i", over_}, {"i", under_}] := {"q", over, under}
+
+encodedRational[_, _] := {"o", "Rational"}
+
+encodedParts[HoldComplete[], _, _] := (cut = True; {"o", "atom"})
+
+encodedParts[head_HoldComplete, parts_HoldComplete, depth_] := If[depth >= levels,
+  cut = True; {"o", "deeper"},
+  Join[{"n", encodedPart[head, depth]}, taken[parts, Length[parts], depth]]
+]
+
+(* Each part takes room, so those that come late may find none: they are counted together. *)
+
+taken[parts_, length_, depth_] := counted[
+  Flatten[Table[If[room > 0, {encodedPart[Take[parts, {at}], depth]}, {}], {at, Min[length, Max[room, 0]]}], 1],
+  length
+]
+
+counted[found_List, length_] := If[Length[found] < length,
+  cut = True; Append[found, {"o", ToString[length - Length[found]]}],
+  found
+]
+
+encodedPart[HoldComplete[part_], depth_] := encodedDeeper[HoldComplete[part], depth + 1]
+
+encodedDeeper[HoldComplete[part_], depth_] := encode[part, depth]
+
+arguments[Association[rules___]] := HoldComplete[rules]
+
+arguments[_[parts___]] := HoldComplete[parts]
+
+arguments[_] := HoldComplete[]
+
+headOf[_Association] := HoldComplete[Association]
+
+headOf[head_[___]] := HoldComplete[head]
+
+headOf[_] := HoldComplete[]
+
+(* Bounds, and what is left of them. The limits of recursion are the session's own everywhere else. *)
+
+largest = 10^4000
+
+characters = 262144
+
+levels = 100
+
+bounded[held_HoldComplete, most_Integer] := Block[{room = most, cut = False, $RecursionLimit = 16384, $IterationLimit = 16384},
+  With[{data = encodedPart[held, 0]}, {data, Not[cut]}]
+]
+
+looked[held_HoldComplete, most_Integer] := lookedAt[bounded[held, most], lengthOf[held]]
+
+lookedAt[{data_, whole_}, length_] := object[{"data", data}, {"whole", whole}, {"length", length}]
+
+lengthOf[HoldComplete[value_]] := Length[arguments[value]]
+
+(* A text is read line by line: a line ends an expression where what was gathered is one (SyntaxQ). Where SyntaxLength is
+   not beyond the end, more lines would not help (reference, SyntaxLength). Places are counted from 0. *)
+
+answer["read", request_] := read[request["text"], request["text"] <> "\n"]
+
+read[text_String, ended_String] := Module[{ends = Map[First, StringPosition[ended, "\n"]], from = 1, at = 1, pieces = {}, wrong = 0, piece},
+  While[at <= Length[ends] && wrong === 0,
+    piece = StringTake[ended, {from, ends[[at]] - 1}];
+    Which[
+      StringTrim[piece] === "", from = ends[[at]] + 1,
+      SyntaxQ[piece], pieces = Append[pieces, {from - 1, ends[[at]] - 1}]; from = ends[[at]] + 1,
+      SyntaxLength[piece] <= StringLength[piece], wrong = from + SyntaxLength[piece],
+      True, Null
+    ];
+    at = at + 1
+  ];
+  Which[
+    wrong > 0, object[{"wrong", Min[wrong - 1, StringLength[text]]}, {"more", False}],
+    from <= StringLength[text], object[{"wrong", from - 1}, {"more", True}],
+    True, object[{"pieces", pieces}]
+  ]
+]
+
+(* A text as data. The symbols that reading it has made are taken out again: $NewSymbol is told of each, by its name and its
+   context (reference, $NewSymbol). *)
+
+answer["parse", request_] := Block[{made = {}, $NewSymbol},
+  $NewSymbol = Function[{name, context}, made = Append[made, context <> name]; Null];
+  parsed[Quiet[ToExpression[request["text"], InputForm, HoldComplete]], request["most"]]
+]
+
+parsed[held_, most_] := With[{shown = If[MatchQ[held, HoldComplete[_]], looked[held, most], object[{"unread", True}]]},
+  $NewSymbol =.;
+  Quiet[Scan[Remove, made]];
+  shown
+]
+
+(* One expression is evaluated as the main loop does it (tutorial TheMainLoop), for an EvaluatePacket does not pass through
+   that: $Line, In, $Pre, $Post, Out, $PrePrint, $HistoryLength. A text that ends in ; has its value in Out and shows none. *)
+
+answer["evaluate", request_] := evaluated[ToExpression[request["text"], InputForm, HoldComplete], request["most"]]
+
+evaluated[HoldComplete[], most_] := object[{"status", "done"}, {"null", True}]
+
+evaluated[held : HoldComplete[expression_], most_] := Module[{line},
+  $Line = $Line + 1;
+  line = $Line;
+  record[In, line, held];
+  status = "thrown";
+  tag = HoldComplete[];
+  shown = HoldComplete[Null];
+  stored = HoldComplete[Null];
+  thrown = CheckAbort[outcome[run[expression]], status = "aborted"; HoldComplete[Null]];
+  If[status === "done", record[Out, line, stored]];
+  forget[line];
+  report[line, most, MatchQ[held, HoldComplete[CompoundExpression[___, Null]]]]
+]
+
+evaluated[_, _] := object[{"status", "misread"}]
+
+run[CompoundExpression[first_, rest___, Null]] := run[CompoundExpression[first, rest]]
+
+run[expression_] := With[{value = Catch[Catch[settled[finish[expression]], _, tagged]]}, HoldComplete[value]]
+
+(* A Return in the expression returns from finish: that is its value. *)
+
+finish[expression_] := With[{value = If[OwnValues[$Pre] === {}, expression, $Pre[expression]]},
+  stored = hooked[$Post, value];
+  shown = shownOf[stored];
+  status = "done";
+  ended[]
+]
+
+settled[ended[]] := ended[]
+
+settled[value_] := (stored = HoldComplete[value]; shown = stored; status = "done"; ended[])
+
+shownOf[HoldComplete[value_]] := hooked[$PrePrint, value]
+
+hooked[hook_, value_] := If[OwnValues[hook] === {}, HoldComplete[value], With[{found = hook[value]}, HoldComplete[found]]]
+
+tagged[value_, form_] := (tag = HoldComplete[form]; caught[HoldComplete[value]])
+
+outcome[HoldComplete[caught[held_]]] := held
+
+outcome[held_] := held
+
+record[where_, line_, held_] := If[$HistoryLength > 0, Unprotect[In, Out]; define[where, line, held]; Protect[In, Out]]
+
+define[where_, line_, HoldComplete[value_]] := where[line] := value
+
+forget[line_] := If[IntegerQ[$HistoryLength] && oldest <= line - $HistoryLength,
+  Unprotect[In, Out];
+  While[oldest <= line - $HistoryLength, Quiet[In[oldest] =.]; Quiet[Out[oldest] =.]; oldest = oldest + 1];
+  Protect[In, Out]
+]
+
+oldest = 1
+
+report[line_, most_, silent_] := Switch[status,
+  "done", reportValue[line, most, silent || shown === HoldComplete[Null]],
+  "thrown", object[{"status", "thrown"}, {"value", looked[thrown, 100]}, {"tag", If[tag === HoldComplete[], Null, looked[tag, 100]]}, place[]],
+  _, object[{"status", status}, place[]]
+]
+
+reportValue[line_, most_, True] := object[{"status", "done"}, {"null", True}, {"line", line}, place[]]
+
+reportValue[line_, most_, False] := Module[{data = bounded[shown, most]},
+  number = number + 1;
+  kept[number] = shown;
+  If[number > many, Quiet[kept[number - many] =.]];
+  object[{"status", "done"}, {"line", line}, {"root", number}, {"value", lookedAt[data, lengthOf[shown]]},
+    {"output", If[data[[2]], formatted[shown], Null]}, place[]]
+]
+
+number = 0
+
+many = 100
+
+place[] := {"place", {$Context, $ContextPath}}
+
+(* Rules for Format may do anything. Only what is whole within the bounds is formatted. *)
+
+formatted[HoldComplete[value_]] := CheckAbort[
+  TimeConstrained[Catch[Catch[ToString[HoldForm[value], OutputForm, PageWidth -> 120], _, Function[{found, form}, Null]]], 2, Null],
+  Null
+]
+
+(* Looking: a root is the number of a value that an evaluation came to, or the name of a symbol, whose own value it is. A path
+   is of the numbers of parts. *)
+
+answer["look", request_] := lookedIn[down[rooted[request["root"]], request["path"]], request["from"], request["count"], request["most"]]
+
+rooted[root_Integer] := If[MatchQ[kept[root], _HoldComplete], kept[root], HoldComplete[]]
+
+rooted[name_String] := ownValue[name]
+
+down[held_HoldComplete, path_List] := Fold[partOf, held, path]
+
+partOf[HoldComplete[value_], at_Integer] := With[{parts = arguments[value]},
+  If[0 < at <= Length[parts], Take[parts, {at}], HoldComplete[]]
+]
+
+partOf[_, _] := HoldComplete[]
+
+lookedIn[HoldComplete[], _, _, _] := object[{"gone", True}]
+
+lookedIn[held_, 0, _, most_] := looked[held, most]
+
+lookedIn[HoldComplete[value_], from_, count_, most_] := With[{parts = arguments[value]},
+  object[{"parts", Map[looked[Take[parts, {#}], most] &, Range[from, Min[Length[parts], from + count - 1]]]}]
+]
+
+answer["stored", request_] := lookedIn[ownValue[request["name"]], 0, 0, request["most"]]
+
+ownValue[name_String] := If[NameQ[name] && FreeQ[Attributes[name], ReadProtected],
+  firstRight[With[{rules = OwnValues[name]}, HoldComplete[rules]]],
+  HoldComplete[]
+]
+
+firstRight[HoldComplete[{rule_, ___}]] := partOf[HoldComplete[rule], 2]
+
+firstRight[_] := HoldComplete[]
+
+(* The definition of a symbol, by its full name, as definition_from_json of source.py reads it. What is ReadProtected is read
+   within Internal`InheritedBlock, where the symbol has its values and lets go of changes; what is also Locked is not read. *)
+
+answer["definition", request_] := defined[request["name"], request["most"]]
+
+defined[name_String, most_] := If[NameQ[name], definedAs[name, Attributes[name], most], object[{"missing", True}]]
+
+definedAs[name_, attributes_, most_] := Which[
+  FreeQ[attributes, ReadProtected], whole[name, attributes, most],
+  MemberQ[attributes, Locked], object[{"attributes", named[attributes]}],
+  True, unprotected[ToExpression[name, InputForm, HoldComplete], name, attributes, most]
+]
+
+unprotected[HoldComplete[symbol_Symbol], name_, attributes_, most_] :=
+  Internal`InheritedBlock[{symbol}, ClearAttributes[name, ReadProtected]; whole[name, attributes, most]]
+
+named[attributes_List] := Map[shortName, Map[Function[one, HoldComplete[one]], attributes]]
+
+shortName[HoldComplete[symbol_]] := Last[StringSplit[fullName[symbol], "`"]]
+
+whole[name_, attributes_, most_] := Block[{room = most, cut = False, $RecursionLimit = 16384, $IterationLimit = 16384},
+  object[
+    {"attributes", named[attributes]},
+    {"rules", Join[
+      rules["default", held[DefaultValues[name]]],
+      rules["own", held[OwnValues[name]]],
+      rules["down", held[DownValues[name]]],
+      rules["sub", held[SubValues[name]]],
+      rules["up", held[UpValues[name]]],
+      rules["n", held[NValues[name]]],
+      rules["format", held[FormatValues[name]]]
+    ]},
+    {"options", options[held[Options[name]]]},
+    {"messages", messages[held[Messages[name]]]},
+    {"code", codes[ToExpression[name, InputForm, HoldComplete], UpValues[name] === {}]}
+  ]
+]
+
+SetAttributes[held, HoldFirst]
+
+held[call_] := With[{value = call}, listed[HoldComplete[value]]]
+
+listed[HoldComplete[list_List]] := arguments[list]
+
+listed[_] := HoldComplete[]
+
+rules[kind_, list_HoldComplete] := Table[rule[kind, sides[Take[list, {at}]]], {at, Length[list]}]
+
+sides[HoldComplete[rule_]] := arguments[rule]
+
+rule[kind_, both_HoldComplete] := ruled[kind, bare[Take[both, 1]], Take[both, {2}]]
+
+bare[HoldComplete[side_]] := If[headOf[side] === HoldComplete[HoldPattern], arguments[side], HoldComplete[side]]
+
+ruled[kind_, left_, right_] := {kind, If[room > 0, encodedPart[left, 0], {"o", "more"}], If[room > 0, encodedPart[right, 0], {"o", "more"}]}
+
+ruled["format", HoldComplete[left_], right_] := Switch[headOf[left],
+  HoldComplete[Format], formatRule[arguments[left], right],
+  HoldComplete[MakeBoxes], ruled["up", HoldComplete[left], right],
+  _, formatRule[HoldComplete[left], right]
+]
+
+formatRule[parts_HoldComplete, right_] := Join[
+  {"format", encodedPart[Take[parts, 1], 0], encodedPart[right, 0]},
+  If[Length[parts] > 1, {encodedPart[Take[parts, {2}], 0]}, {}]
+]
+
+options[list_HoldComplete] := Table[option[sides[Take[list, {at}]]], {at, Length[list]}]
+
+option[both_HoldComplete] := {encodedPart[Take[both, 1], 0], encodedPart[Take[both, {2}], 0]}
+
+messages[list_HoldComplete] := Apply[object, Table[message[sides[Take[list, {at}]]], {at, Length[list]}]]
+
+message[both_HoldComplete] := {texted[bare[Take[both, 1]], 2], texted[Take[both, {2}], 0]}
+
+texted[HoldComplete[text_String], _] := text
+
+texted[held_HoldComplete, 0] := ""
+
+texted[held_HoldComplete, at_] := texted[partOf[held, at], 0]
+
+(* These hold what they are asked about but for HasOwnCodeQ, which gets Unevaluated (as AgentTools found), and is not asked
+   where the symbol has upvalues, which Unevaluated does not keep away. *)
+
+codes[HoldComplete[symbol_Symbol], plain_] := Select[{
+  If[TrueQ[System`Private`HasDownCodeQ[symbol]], "down", ""],
+  If[plain && TrueQ[System`Private`HasOwnCodeQ[Unevaluated[symbol]]], "own", ""],
+  If[TrueQ[System`Private`HasSubCodeQ[symbol]], "sub", ""],
+  If[TrueQ[System`Private`HasUpCodeQ[symbol]], "up", ""],
+  If[TrueQ[System`Private`HasPrintCodeQ[symbol]], "print", ""]
+}, Function[kind, kind =!= ""]]
+
+codes[_, _] := {}
+
+(* Names come with their contexts where none is on the path. *)
+
+answer["names", request_] := Block[{$Context = "Imago`Nowhere`", $ContextPath = {}}, object[{"names", Union[Names["*`*"], Names["System`*"]]}]]
+
+answer["exist", request_] := object[{"exist", Map[Function[name, TrueQ[NameQ[name]]], request["names"]]}]
+
+answer["go", request_] := (
+  $Context = request["context"];
+  $ContextPath = request["path"];
+  object[place[]]
+)
+
+(* Who this kernel is. The mark stays in it, so that a host that comes again knows it. *)
+
+mark = ToString[$ProcessID] <> "-" <> ToString[$SessionID] <> "-" <> ToString[Round[1000 AbsoluteTime[]]]
+
+answer["hello", request_] := object[{"version", $Version}, {"process", $ProcessID}, {"session", ToString[$SessionID]},
+  {"mark", mark}, {"contexts", begun}, place[]]
+
+begun = Contexts[]
+
+answer["settle", request_] := object[place[]]
+
+answer[_, _] := object[{"unknown", True}]
+
+call[text_String] := respond[ImportString[text, "RawJSON"]]
+
+respond[request_] := json[object[{"id", request["id"]}, {"answer", answer[request["call"], request]}]]
+
+End[]
+
+EndPackage[]
+
+If[First[$ContextPath] === "Imago`", $ContextPath = Rest[$ContextPath]]

@@ -1,0 +1,156 @@
+"""The engine over a link that plays a kernel from a script: what comes late, wrong, or not at all."""
+
+import contextlib
+import json
+import sys
+import threading
+import unittest
+from collections import deque
+from os.path import abspath, dirname, join
+
+sys.path.append(join(dirname(dirname(dirname(abspath(__file__)))), "python"))
+
+from imago_wolfram.engine import Aborted, Failed, Gone, Piece, Quit  # noqa: E402
+from imago_wolfram.link import LinkLost, Name, Packet  # noqa: E402
+from imago_wolfram.wstp_engine import Busy, Stopped, WstpEngine, without_comments  # noqa: E402
+from imago_wolfram.wstp_source import WstpSource  # noqa: E402
+
+THREE = {"data": ["i", "3"], "whole": True, "length": 0}
+DONE = {"status": "done", "root": 1, "line": 1, "value": THREE, "output": "3", "place": ["Global`", ["System`"]]}
+
+
+class Heard:
+    shield = contextlib.nullcontext()
+
+    def __init__(self):
+        self.said = []
+
+    def printed(self, text):
+        self.said.append(text)
+
+    def message(self, name, text):
+        self.said.append((name, text))
+
+    def ask(self, prompt):
+        return "to " + prompt
+
+
+class Scripted:
+    """`Link`. Each step is a packet, what is raised, or a function of the link; `answer` stands for the answer."""
+
+    def __init__(self, *steps):
+        self.steps = deque(steps)
+        self.number = 0
+        self.aborts = 0
+        self.answers = []
+
+    def evaluate(self, function, text):
+        request = json.loads(text)
+        self.number = request["id"]
+        if request["call"] == "settle":
+            self.steps.appendleft(self.returned({}))
+
+    def returned(self, answer, number=None):
+        return Packet("ReturnPacket", (json.dumps({"id": number or self.number, "answer": answer}),))
+
+    def answer(self, text):
+        self.answers.append(text)
+
+    def abort(self):
+        self.aborts += 1
+
+    def receive(self):
+        step = self.steps.popleft()
+        if isinstance(step, BaseException):
+            raise step
+        if isinstance(step, dict):
+            return self.returned(step)
+        return step(self) if callable(step) and not isinstance(step, Packet) else step
+
+
+def text_packet(text):
+    return Packet("TextPacket", (text,))
+
+
+class Engine(unittest.TestCase):
+    def engine(self, *steps):
+        self.link, self.heard = Scripted(*steps), Heard()
+        engine = WstpEngine(self.link)
+        engine._listener = self.heard
+        engine.source = WstpSource(engine._look, ["System`", "Global`"], ("Global`", ("System`",)))
+        return engine
+
+    def evaluate(self, *steps, text="1+2"):
+        self.it = self.engine(*steps)
+        value = self.it.evaluate(Piece(text, text, 1))
+        return None if value is None else value.data.value
+
+    def test_prints_and_messages_are_told_apart(self):
+        message = Packet("MessagePacket", (Name("System`Power"), "infy"))
+        said = text_packet("a\n"), message, text_packet("Power::infy: Infinite.\n"), text_packet("b\n")
+        self.assertEqual(self.evaluate(*said, DONE), 3)
+        self.assertEqual(self.heard.said, ["a\n", ("Power::infy", "Infinite."), "b\n"])
+
+    def test_a_question_is_answered_by_who_asked(self):
+        self.assertEqual(self.evaluate(Packet("InputStringPacket", ("x? ",)), DONE), 3)
+        self.assertEqual(self.link.answers, ["to x? "])
+
+    def test_a_stop_aborts_the_kernel_and_waits_for_its_answer(self):
+        with self.assertRaises(Aborted):
+            self.evaluate(Stopped(), Stopped(), {"status": "aborted"})
+        self.assertEqual(self.link.aborts, 2)
+        with self.assertRaises(Aborted):
+            self.evaluate(Stopped(), Packet("ReturnPacket", (Name("$Aborted"),)))
+
+    def test_the_late_answer_of_an_older_request_is_not_taken(self):
+        engine = self.engine(SystemExit())
+        with self.assertRaises(SystemExit):
+            engine.evaluate(Piece("1", "1", 1))
+        aborted = Packet("ReturnPacket", (Name("$Aborted"),))
+        self.link.steps.extend([text_packet("old"), aborted, text_packet("new"), DONE])
+        self.assertEqual(engine.evaluate(Piece("2", "2", 1)).data.value, 3)
+        self.assertEqual(self.heard.said, ["new"])
+
+    def test_a_lost_link_is_told_and_is_in_order_where_the_text_quits(self):
+        with self.assertRaises(Gone):
+            self.evaluate(text_packet("a"), LinkLost("it died"))
+        self.assertTrue(self.it.gone)
+        with self.assertRaises(Quit):
+            self.evaluate(LinkLost("it died"), text="Quit[]")
+        with self.assertRaises(Gone):
+            self.evaluate(LinkLost("it died"), text="f[(* Quit *)]")
+
+    def test_what_is_no_answer_is_a_failure(self):
+        for part in ("{", "[]", '{"id": 1}', "null", None, 5, "[" * 100_000):
+            with self.assertRaises(Failed):
+                self.evaluate(Packet("ReturnPacket", (part,)))
+        with self.assertRaises(Failed):
+            self.evaluate({**DONE, "value": {"data": {"x": 1}, "whole": True, "length": 0}})
+
+    def test_a_look_while_the_kernel_evaluates_is_busy(self):
+        seen = []
+
+        def look(link):
+            def beside():
+                try:
+                    self.it.source.names()
+                except Busy:
+                    seen.append("busy")
+
+            self.it = engine
+            thread = threading.Thread(target=beside)
+            thread.start()
+            thread.join(10)
+            return link.returned(DONE)
+
+        engine = self.engine(look)
+        engine.evaluate(Piece("1", "1", 1))
+        self.assertEqual(seen, ["busy"])
+
+    def test_comments_make_room_for_blanks(self):
+        self.assertEqual(without_comments('a(* (* x *)\n *)b "(* s *)"'), 'a              b "(* s *)"')
+        self.assertEqual(without_comments("a (* open"), "a (* open")
+
+
+if __name__ == "__main__":
+    unittest.main()
