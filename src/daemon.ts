@@ -305,6 +305,7 @@ function kernelsOf({ config, paths, texts, journal, leases, log, limits }: Kerne
     lives: life => void leases.lives(life),
     programs: openPrograms({
       runtimeDir,
+      settings: { ...config.kernels, stateDir },
       limits: heartbeatMs === undefined ? {} : { heartbeatMs },
       secret: value => keepSecret(value, 'key of a program'),
     }),

@@ -11,7 +11,7 @@ const MAY_NAME: readonly (readonly [place: RegExp, why: string])[] = [
   [/^src\/terminal\/languages\.ts$/, 'how each is coloured'],
   [/^wire\/kernels\/python\.ts$/, 'the adapter of Python'],
   [/^wire\/(swank\/|kernels\/swank)/, 'the adapter of Common Lisp'],
-  [/^wire\/kernels\/wolfram\.ts$/, 'the adapter of Wolfram Language'],
+  [/^wire\/kernels\/wolfram(-\w+)?\.ts$/, 'the adapter of Wolfram Language'],
   [/^src\/config\.ts$/, "the names of settings in the user's file"],
 ]
 

@@ -73,6 +73,7 @@ const LISP: Language = {
 const WOLFRAM: Language = {
   name: 'wolfram',
   title: 'Wolfram Language',
+  scheme: 'wstp:',
   installed: false,
   engine: {
     about: 'Mathics3 10.0.1, a free interpreter of Wolfram Language (GPL), with what it needs: about 400 MB',

@@ -327,7 +327,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'attach',
     usage:
-      'NAME|PID|NAME-PID|unix:/PATH|tcp:127.0.0.1:PORT|swank://PORT [--name NAME] [--key-file FILE] [--anywhere] [--no-secret] [--json]',
+      'NAME|PID|NAME-PID|unix:/PATH|tcp:127.0.0.1:PORT|swank://PORT|wstp://PORT [--name NAME] [--key-file FILE] [--anywhere] [--no-secret] [--json]',
     summary:
       'join a program that listens (import imago; imago.listen(), or Swank), and leave it running ever after',
     operands: [1, 1],

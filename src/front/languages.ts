@@ -36,7 +36,8 @@ const FRONT: Readonly<Record<string, FrontLanguage>> = {
   wolfram: {
     blocks: async how => (await import('./wolfram-blocks.ts')).openWolframBlocks(how),
     insteadOfRuntime:
-      'There is nothing to install into an engine: imago install wolfram brings one of its own.',
+      'There is nothing to install into an engine: imago install wolfram brings one of its own, imago start wolfram takes ' +
+      'yours, and imago attach wstp://31415 a kernel of your wstpserver.',
     check: async (client, language) => (await import('./commands/checks.ts')).checkWolfram(client, language),
     unchecked: async unknown => [unknown('a wolfram kernel')],
   },

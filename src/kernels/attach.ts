@@ -15,8 +15,8 @@ import {
   handleOf,
   type Insisting,
   isCalled,
+  isServed,
   isSupervisor,
-  isSwank,
   parentOf,
   refuseFar,
   secretFor,
@@ -374,7 +374,7 @@ export class Attachments {
   #freeName({ program, address }: Target, root: string): string {
     const { kernels } = this.#options
     const free = (name: string) => !kernels.get(name)?.alive
-    const own = nameFrom(program?.name ?? '', isSwank(address) ? languageAt(address).name : 'program')
+    const own = nameFrom(program?.name ?? '', isServed(address) ? languageAt(address).name : 'program')
     if (free(own)) return own
     const first = kernels.get(own)
     if (program !== undefined && first instanceof AttachedKernel && first.isOfGroup(program.name, root))
@@ -394,7 +394,7 @@ function secretOf(
   const { key, keyFile } = asked
   const given: Attachment['secret'] =
     keyFile === undefined ? { from: 'person' } : { from: 'file', path: keyFile }
-  if (isSwank(address)) {
+  if (isServed(address)) {
     refuseFar(address, asked)
     const from = secretFor(address, { wanted: asked, programs })
     return from === 'key' ? given : { from }

@@ -112,7 +112,7 @@ function newest(programs: readonly Program[]): Program | undefined {
 /** An address as the wire spells it; undefined if it is a name. Which addresses can be reached is for it to say. */
 function addressOf(wanted: string): string | undefined {
   if (wanted.startsWith('unix:')) return wanted
-  if (isSwank(wanted)) return swankAddress(wanted)
+  if (isServed(wanted)) return serverAddress(wanted)
   if (!wanted.startsWith('tcp:')) return undefined
   return wanted.replace(/^tcp:localhost:/, 'tcp:127.0.0.1:')
 }
@@ -181,29 +181,36 @@ function hasEnded(wanted: string, { pid, process, address }: Program): KernelErr
   })
 }
 
-/** The port where `swank:create-server` listens unless it is told another one. */
-const SWANK_PORT = 4005
+/** Servers that programs listen by, other than ours, and the port of each unless it is told another one. */
+const SERVERS = {
+  swank: { title: 'Swank server', port: 4005 },
+  wstp: { title: 'wstpserver', port: 31415 },
+} as const
 
 const AN_ADDRESS =
-  /^swank:\/\/(?:(?<alone>\d{1,5})|(?<host>\[[\da-f:.]+\]|[\w.-]+)(?::(?<port>\d{1,5}))?)\/?$/i
+  /^(?<scheme>swank|wstp):\/\/(?:(?<alone>\d{1,5})|(?<host>\[[\da-f:.]+\]|[\w.-]+)(?::(?<port>\d{1,5}))?)\/?$/i
 
-export const isSwank = (address: string): boolean => address.startsWith('swank:')
+const schemeOf = (address: string): keyof typeof SERVERS | undefined =>
+  (['swank', 'wstp'] as const).find(scheme => address.startsWith(`${scheme}:`))
 
-/**
- * `swank://HOST:PORT` in full, for that, `swank://PORT`, or `swank://HOST`. Throws `KernelError` for what is neither.
- */
-export function swankAddress(wanted: string): string {
-  const {
-    alone,
-    host = '127.0.0.1',
-    port = alone ?? String(SWANK_PORT),
-  } = AN_ADDRESS.exec(wanted)?.groups ?? {}
+/** Whether it is the address of a server that is not ours. */
+export const isServed = (address: string): boolean => schemeOf(address) !== undefined
+
+export const isSwank = (address: string): boolean => schemeOf(address) === 'swank'
+
+const isWstp = (address: string): boolean => schemeOf(address) === 'wstp'
+
+/** `swank://HOST:PORT` in full, for that, `swank://PORT`, or `swank://HOST`; so for `wstp`. Throws `KernelError` for what is neither. */
+export function serverAddress(wanted: string): string {
+  const scheme = schemeOf(wanted) ?? 'swank'
+  const { title, port: usual } = SERVERS[scheme]
+  const { alone, host = '127.0.0.1', port = alone ?? String(usual) } = AN_ADDRESS.exec(wanted)?.groups ?? {}
   const isPort = Number(port) > 0 && Number(port) < 65_536
   if (AN_ADDRESS.test(wanted) && isPort)
-    return `swank://${host.toLowerCase() === 'localhost' ? '127.0.0.1' : host.toLowerCase()}:${Number(port)}`
+    return `${scheme}://${host.toLowerCase() === 'localhost' ? '127.0.0.1' : host.toLowerCase()}:${Number(port)}`
   throw new KernelError('kernel_unavailable', {
-    message: `${JSON.stringify(wanted)} is no address of a Swank server.`,
-    next: `imago attach swank://${SWANK_PORT}, or swank://HOST:PORT`,
+    message: `${JSON.stringify(wanted)} is no address of a ${title}.`,
+    next: `imago attach ${scheme}://${usual}, or ${scheme}://HOST:PORT`,
     details: { reason: 'bad_address', address: wanted },
   })
 }
@@ -217,19 +224,35 @@ export interface Insisting {
   readonly noSecret?: boolean | undefined
 }
 
-/** Whoever reaches a Swank server can run anything in its image, and what is said there can be read on the way. */
+/**
+ * Whoever reaches such a server can run anything in its image, and what is said there can be read on the way. A wstpserver
+ * asks nobody who they are, so that it is only joined on this machine, or through a tunnel.
+ */
 export function refuseFar(address: string, { anywhere = false }: Insisting): void {
-  const { hostname, port } = new URL(address)
-  if (anywhere || isLoopback(hostname)) return
+  const { hostname } = new URL(address)
+  if (isLoopback(hostname)) return
+  if (isWstp(address))
+    throw new KernelError('kernel_unavailable', {
+      message:
+        `${hostname} is not this machine. A wstpserver asks nobody who they are and encrypts nothing: whoever reaches it ` +
+        'can run anything in its kernels. It belongs behind --interface 127.0.0.1, and a tunnel leads there.',
+      next: tunnel(address),
+      details: { reason: 'not_loopback', address },
+    })
+  if (anywhere) return
   throw new KernelError('kernel_unavailable', {
     message:
       `${hostname} is not this machine. Swank encrypts nothing, its secret included, and whoever has read that on the ` +
       'way can run anything in your image.',
     next:
-      `ssh -L ${port}:127.0.0.1:${port} ${hostname}   and beside it: imago attach swank://${port}\n` +
-      `If the way there is safe all the same: imago attach ${address} --anywhere`,
+      `${tunnel(address)}\n` + `If the way there is safe all the same: imago attach ${address} --anywhere`,
     details: { reason: 'not_loopback', address },
   })
+}
+
+function tunnel(address: string): string {
+  const { protocol, hostname, port } = new URL(address)
+  return `ssh -L ${port}:127.0.0.1:${port} ${hostname}   and beside it: imago attach ${protocol}//${port}`
 }
 
 export const isFar = (address: string): boolean => !isLoopback(new URL(address).hostname)
@@ -239,12 +262,12 @@ const isLoopback = (host: string) =>
   host === '[::1]' ||
   (/^127(\.(0|[1-9]\d{0,2})){3}$/.test(host) && host.split('.').every(part => Number(part) < 256))
 
-/** Where the secret comes from, as `Attachment` has it. Throws `KernelError` where there is none to send. */
+/** Where the secret comes from, as `Attachment` has it. Throws `KernelError` where there is none to send, and one is wanted. */
 export function secretFor(
   address: string,
   { wanted, programs }: { wanted: Insisting; programs: Programs },
 ): 'key' | 'none' | 'home' {
-  if (wanted.noSecret) return 'none'
+  if (wanted.noSecret || isWstp(address)) return 'none'
   if (wanted.key !== undefined) return 'key'
   const home = programs.homeSecret()
   if (home.type === 'there') return 'home'
@@ -277,12 +300,19 @@ export const HAVE_IT_LISTEN =
 /** What listens again, and how it goes on doing so. */
 export const LISTEN = '(swank:create-server :dont-close t)'
 
-/** Why a Swank server could not be joined, and what to do about it besides what the fault itself says. */
-export function explainedSwank(
+/** Why such a server could not be joined, and what to do about it besides what the fault itself says. */
+export function explainedServer(
   error: WireError,
   { address }: { address: string },
 ): readonly [string, string] {
-  return [error.message, nextAfter(error.code, address)]
+  if (!isWstp(address)) return [error.message, nextAfter(error.code, address)]
+  if (error.code === 'KERNEL_NOT_FOUND') return [error.message, 'imago doctor shows what there is.']
+  const { port } = new URL(address)
+  return [
+    `No kernel was had at ${address}. ${error.message}`,
+    `wstpserver --interface 127.0.0.1 --port ${port} serves kernels (12.2 and newer). One that a front end, such as a notebook, holds ` +
+      'cannot be joined: imago start begins one of its own.',
+  ]
 }
 
 function nextAfter(code: WireError['code'], address: string): string {

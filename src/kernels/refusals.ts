@@ -6,11 +6,12 @@ import { nearest } from '../text/nearest.ts'
 import type { Attachment } from './attachment-store.ts'
 import { KernelError } from './kernel-error.ts'
 import {
-  explainedSwank,
+  explainedServer,
   fullName,
   groupOf,
   HAVE_IT_LISTEN,
   isFar,
+  isServed,
   isSwank,
   LISTEN,
   type Target,
@@ -237,7 +238,7 @@ export function badRoot(root: string, home: string): KernelError {
 export function unknownLanguage(language: string, languages: readonly string[]): KernelError {
   return new KernelError('kernel_unavailable', {
     message: `There are no kernels for ${JSON.stringify(language)}.`,
-    next: `Languages: ${languages.join(', ')}. Wolfram Language comes in a later version.`,
+    next: `Languages: ${languages.join(', ')}.`,
     details: { reason: 'unknown_language', languages },
   })
 }
@@ -260,7 +261,7 @@ export function wayBack({
 }: Pick<Attachment, 'announced' | 'address' | 'name' | 'secret'>): string {
   const target = announced ?? address
   const insisted = [
-    ...(secret.from === 'none' ? [' --no-secret'] : []),
+    ...(secret.from === 'none' && isSwank(address) ? [' --no-secret'] : []),
     ...(isSwank(address) && isFar(address) ? [' --anywhere'] : []),
   ]
   const how = isSwank(address) ? `, ${LISTEN}` : ''
@@ -302,8 +303,8 @@ export function notAttached(
   const { address, program } = target
   const who =
     program === undefined ? `What listens at ${address}` : `${program.name} (process ${program.pid})`
-  const [message, next] = isSwank(address)
-    ? explainedSwank(error, { address })
+  const [message, next] = isServed(address)
+    ? explainedServer(error, { address })
     : explained(error, { who, key })
   return new KernelError('kernel_unavailable', {
     message,

@@ -5,7 +5,7 @@ import type { Attach } from '../../src/kernels/attach.ts'
 import { openAttachmentStore } from '../../src/kernels/attachment-store.ts'
 import { KernelError } from '../../src/kernels/kernel-error.ts'
 import { type Kernels, openKernels } from '../../src/kernels/kernels.ts'
-import { swankAddress } from '../../src/kernels/programs.ts'
+import { serverAddress } from '../../src/kernels/programs.ts'
 import { WireError } from '../../wire/errors.ts'
 import { FakeLauncher } from '../support/fake-launcher.ts'
 import { FakePrograms } from '../support/fake-programs.ts'
@@ -60,10 +60,10 @@ test('an address is a port, a host, or both, and is spelled in one way', () => {
     'swank://LOCALHOST',
     'swank://127.0.0.1:4005/',
   ])
-    assert.is(swankAddress(written), 'swank://127.0.0.1:4005')
-  assert.is(swankAddress('swank://4711'), 'swank://127.0.0.1:4711')
-  assert.is(swankAddress('swank://[::1]:4005'), 'swank://[::1]:4005')
-  assert.is(swankAddress('swank://lisp.example.org'), 'swank://lisp.example.org:4005')
+    assert.is(serverAddress(written), 'swank://127.0.0.1:4005')
+  assert.is(serverAddress('swank://4711'), 'swank://127.0.0.1:4711')
+  assert.is(serverAddress('swank://[::1]:4005'), 'swank://[::1]:4005')
+  assert.is(serverAddress('swank://lisp.example.org'), 'swank://lisp.example.org:4005')
 })
 
 test('what is no address is refused, and never looked for as a name', async () => {

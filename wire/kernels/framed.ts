@@ -53,6 +53,8 @@ export interface FramedOptions {
   readonly secret: string
   /** Which end has made the connection, and makes it again; the peer, unless told otherwise. */
   readonly opener?: 'peer' | 'daemon'
+  /** See `KernelIdentity`. Left out: where the daemon is the opener. */
+  readonly attached?: true
   /** See `LineOptions`. */
   readonly rejoinMs?: number
   broken?(why: string): void
@@ -149,7 +151,9 @@ export class FramedKernel implements Kernel {
     this.#evaluations = parts.evaluations
     this.#suspensions = parts.suspensions
     this.#line = parts.line
-    this.identity = identityOf(parts.line.hello, { attached: parts.options.opener === 'daemon' })
+    this.identity = identityOf(parts.line.hello, {
+      attached: parts.options.attached ?? parts.options.opener === 'daemon',
+    })
     this.ended = parts.line.ended
     this.#pulse = new Pulse({
       link: () => this.#line.link,
@@ -214,12 +218,12 @@ export class FramedKernel implements Kernel {
     if (suspended !== undefined) return suspended
     this.#nudgeLater(call)
     const asking = { method: 'interrupt', query: { call }, shape: interruptReport }
-    const { name, nudge, interruptMs = INTERRUPT_MS } = this.#options
+    const { name, interruptMs = INTERRUPT_MS } = this.#options
     try {
       return await this.#ask(asking, { deadlineMs: interruptMs })
     } catch (error) {
       if (!(error instanceof WireError) || error.code !== 'UNRESPONSIVE') throw error
-      return unheard({ name, owned: nudge !== undefined })
+      return unheard({ name, owned: !this.identity.attached })
     }
   }
 

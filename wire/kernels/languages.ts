@@ -6,7 +6,8 @@ import type { Launched, LaunchRequest } from './launch.ts'
 import { compilerCommand, launchPython } from './python.ts'
 import { attachSwank, rejoinSwank } from './swank-attach.ts'
 import { launchLisp } from './swank-launch.ts'
-import { launchWolfram } from './wolfram.ts'
+import { launchWolfram, type WolframSettings } from './wolfram.ts'
+import { attachWstp, rejoinWstp } from './wolfram-attach.ts'
 
 /** How images of one language are started, and joined where they listen in a way of their own. */
 interface Adapter {
@@ -33,13 +34,16 @@ interface Server {
 
 interface ServerRequest {
   readonly joining: Joining
+  readonly settings: KernelSettings
+  /** Where sockets are made. */
+  readonly runtimeDir: string
   readonly limits?: Partial<AttachLimits>
   /** Told the secret that is sent, so that it is kept out of what is written. */
   secret?(value: string): void
 }
 
 /** What a person has configured: see `[kernels]` of config.toml. */
-interface KernelSettings {
+export interface KernelSettings {
   readonly python?: string | undefined
   readonly lisp?: string | undefined
   readonly swank?: string | undefined
@@ -61,12 +65,20 @@ const ADAPTERS: Readonly<Record<string, Adapter>> = {
     server: { attach: attachSwank, rejoin: rejoinSwank },
   },
   wolfram: {
-    launch: (request, { wolfram, stateDir, wolfram_formatter_seconds: formatterSeconds }) => {
-      const { engine } = languageNamed('wolfram') ?? {}
-      const installed = engine && stateDir && pythonOfEngine(engine, stateDir)
-      return launchWolfram({ ...request, wolfram, installed, formatterSeconds })
+    launch: (request, settings) => launchWolfram({ ...request, ...wolframOf(settings) }),
+    server: {
+      attach: request => attachWstp({ ...request, settings: wolframOf(request.settings) }),
+      rejoin: request => rejoinWstp({ ...request, settings: wolframOf(request.settings) }),
     },
   },
+}
+
+/** The settings as the adapter of Wolfram Language takes them. */
+function wolframOf(settings: KernelSettings): WolframSettings {
+  const { wolfram, python, stateDir, wolfram_formatter_seconds: formatterSeconds } = settings
+  const { engine } = languageNamed('wolfram') ?? {}
+  const installed = engine && stateDir ? pythonOfEngine(engine, stateDir) : undefined
+  return { wolfram, python, installed, formatterSeconds }
 }
 
 /** Throws for a language that is not in the list of `wire/languages.ts`. */

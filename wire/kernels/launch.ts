@@ -34,6 +34,8 @@ export interface LaunchRequest {
   secret?(value: string): () => void
   readonly pulse?: PulseTimes
   readonly limits?: Partial<LaunchLimits>
+  /** The process only speaks to an image that is the user's own: see `KernelIdentity`. */
+  readonly attached?: true
 }
 
 /** In milliseconds. */
@@ -147,6 +149,7 @@ async function admit({ request, limits, door, child, secret, command }: Parts): 
       scripted: news => request.scripted?.(news),
       nudge: () => child.nudge(),
       release: stop,
+      ...(request.attached && { attached: true }),
       ...(request.pulse && { pulse: request.pulse }),
     },
   })

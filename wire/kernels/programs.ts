@@ -7,12 +7,13 @@ import { connect } from '../link/transport.ts'
 import { startOf } from '../process-start.ts'
 import type { Joining, Program, ProgramEnd, Programs, SkippedFile } from '../programs.ts'
 import { type AttachLimits, type AttachRequest, attachKernel, type Reach, rejoinKernel } from './attach.ts'
-import { serverAt } from './languages.ts'
-import type { SwankRequest } from './swank-attach.ts'
+import { type KernelSettings, serverAt } from './languages.ts'
 import { homeSecret } from './swank-secret.ts'
 
 interface ProgramsOptions {
   readonly runtimeDir: string
+  /** What a person has configured, where a kernel is spoken to by a process of ours. */
+  readonly settings?: KernelSettings
   readonly limits?: Partial<AttachLimits>
   /** Told the secret of each program that is reached, so that it is kept out of what is written. */
   secret?(value: string): void
@@ -21,7 +22,7 @@ interface ProgramsOptions {
 /** A program takes its announcement back when it ends as well: how long it then has to be gone, in ms. */
 const ENDING_MS = 2_000
 
-export function openPrograms({ runtimeDir, limits, secret }: ProgramsOptions): Programs {
+export function openPrograms({ runtimeDir, settings = {}, limits, secret }: ProgramsOptions): Programs {
   const requestOf = (joining: Joining): AttachRequest => ({
     name: joining.name,
     reach: () => {
@@ -34,8 +35,10 @@ export function openPrograms({ runtimeDir, limits, secret }: ProgramsOptions): P
     away: why => joining.away(why),
     ...(limits && { limits }),
   })
-  const swankOf = (joining: Joining): SwankRequest => ({
+  const servedOf = (joining: Joining) => ({
     joining,
+    settings,
+    runtimeDir,
     ...(secret && { secret: (value: string) => secret(value) }),
     ...(limits && { limits }),
   })
@@ -48,13 +51,13 @@ export function openPrograms({ runtimeDir, limits, secret }: ProgramsOptions): P
     homeSecret: () => homeSecret(),
     attach: joining => {
       const server = serverAt(joining.address)
-      return server === undefined ? attachKernel(requestOf(joining)) : server.attach(swankOf(joining))
+      return server === undefined ? attachKernel(requestOf(joining)) : server.attach(servedOf(joining))
     },
     rejoin: joining => {
       const { address, epoch, signal } = joining
       const server = serverAt(address)
       if (server === undefined) return rejoinKernel({ ...requestOf(joining), epoch, signal })
-      return server.rejoin({ ...swankOf(joining), epoch, signal })
+      return server.rejoin({ ...servedOf(joining), epoch, signal })
     },
   }
 }

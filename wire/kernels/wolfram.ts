@@ -1,53 +1,249 @@
 import { execFile } from 'node:child_process'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { WireError } from '../errors.ts'
+import { messageOf, WireError } from '../errors.ts'
+import type { Kernel } from '../kernel.ts'
 import { peerIn } from '../peer-folder.ts'
 import { type Launched, type LaunchLimits, type LaunchRequest, launchFramed } from './launch.ts'
 import { inPath, isProgram } from './process.ts'
+import {
+  findInstallation,
+  type Installation,
+  type InstallationSearch,
+  installationOf,
+  isWhole,
+  lackOf,
+  versionOf,
+  type WholeInstallation,
+} from './wolfram-installation.ts'
 
-interface WolframRequest extends LaunchRequest {
-  /** The Python of an environment with Mathics3 that a person named; nothing else is then tried. */
+/** What a person has, and has said, that a kernel can be made of. */
+export interface WolframSettings {
+  /** A WolframKernel, its installation, or the Python of an environment with Mathics3; nothing else is then tried. */
   readonly wolfram?: string | undefined
   /** The Python of the environment that `imago install` makes. */
   readonly installed?: string | undefined
   /** How long laying out one definition may take; left out: as the host has it. */
   readonly formatterSeconds?: number | undefined
+  /** The Python that a person named for kernels: it may well be that of the host, too. */
+  readonly python?: string | undefined
+  /** See `InstallationSearch`. */
+  readonly usual?: readonly string[] | undefined
 }
+
+interface WolframRequest extends LaunchRequest, WolframSettings {}
 
 /** The first import of all that Mathics3 needs compiles it, before the host can say hello. */
 const WOLFRAM_LAUNCH: Partial<LaunchLimits> = { startMs: 60_000 }
 
-/** How long an environment may take to say what it has, in ms. */
+/** How long a licensed kernel may take to be ready, in ms: the host gives up after 60 s by itself, and says why. */
+const READY_MS = 75_000
+/** Before it is asked again, while it is at work, in ms. */
+const AGAIN_MS = 250
+
+/** How long a Python may take to say what it has, in ms. */
 const PROBE_MS = 20_000
 
-/** Starts our host, with Mathics3 in it. Throws `KERNEL_NOT_FOUND` or what `launchFramed` throws. */
-export function launchWolfram(request: WolframRequest): Promise<Launched> {
+/**
+ * Starts our host, with a Wolfram Engine behind it, or else with Mathics3 in it. A Wolfram Engine that is there and does
+ * not start is an error: which of the two runs is never left to chance. Throws `KERNEL_NOT_FOUND` or what `launchFramed`
+ * throws.
+ */
+export async function launchWolfram(request: WolframRequest): Promise<Launched> {
+  let engine: Engine | undefined
+  const launched = await launchHost(request, async env => {
+    engine = await findEngine({ ...request, env })
+    request.doing?.(`starting ${titleOf(engine)}`)
+    return engine
+  })
+  if (engine?.type !== 'licensed') return launched
+  try {
+    await isReady(launched.kernel)
+    return launched
+  } catch (error) {
+    launched.kill()
+    throw new WireError(
+      'KERNEL_START_FAILED',
+      `${titleOf(engine)} does not start: ${saidAtTheEnd(messageOf(error))}\n${insteadOfIt(request)}`,
+      { cause: error },
+    )
+  }
+}
+
+/** Starts our host for the engine that `find` gives, in the environment that the process will have. */
+export function launchHost(
+  request: LaunchRequest & Pick<WolframSettings, 'formatterSeconds'>,
+  find: (env: Readonly<Record<string, string>>) => Promise<Hosted>,
+): Promise<Launched> {
   const peers = peerIn('wolfram')
-  const own = join(peers, 'imago_wolfram')
   const limits = { ...WOLFRAM_LAUNCH, ...request.limits }
   return launchFramed({ ...request, limits }, async env => {
-    const python = await findMathics({ ...request, env })
+    const { python, ...engine } = await find(env)
     // Nothing of the caller's own Python reaches it: the environment is the engine's.
     const { formatterSeconds } = request
     const options = formatterSeconds === undefined ? [] : [`--formatter-seconds=${formatterSeconds}`]
-    return { command: [python, '-I', join(own, '__main__.py'), ...options], own: peers }
+    const main = [python, '-I', join(peers, 'imago_wolfram', '__main__.py'), ...options] as const
+    return { command: [...main, ...wordsFor(engine)], own: peers }
   })
 }
 
-interface MathicsSearch extends Pick<WolframRequest, 'root' | 'wolfram' | 'installed'> {
+function wordsFor(engine: Omit<Hosted, 'python'>): readonly string[] {
+  if (engine.library === undefined) return []
+  const behind =
+    engine.address === undefined ? ['--kernel', engine.kernel ?? ''] : ['--address', engine.address]
+  return ['--wstp', engine.library, ...behind]
+}
+
+/** What the host is told: without a library it is an engine itself. */
+interface Hosted {
+  readonly python: string
+  readonly library?: string
+  readonly kernel?: string
+  readonly address?: string
+}
+
+type Engine = Hosted &
+  (
+    | { readonly type: 'mathics' }
+    | { readonly type: 'licensed'; readonly installation: WholeInstallation; readonly library: string }
+  )
+
+const titleOf = (engine: Engine): string =>
+  engine.type === 'mathics'
+    ? 'Mathics3'
+    : `the Wolfram Engine ${versionOf(engine.installation)} at ${engine.kernel}`
+
+/** It answers a look as soon as its session is there. */
+async function isReady(kernel: Kernel): Promise<void> {
+  const until = performance.now() + READY_MS
+  const ended = kernel.ended.then(({ message }) => {
+    throw new WireError('KERNEL_START_FAILED', message)
+  })
+  const answers = async () => {
+    for (;;) {
+      const deadlineMs = Math.max(1, Math.round(until - performance.now()))
+      try {
+        const { type } = await kernel.look('complete', { text: 'Plus', cursor: 4, limit: 1 }, { deadlineMs })
+        if (type !== 'timed_out' && type !== 'busy') return
+      } catch (error) {
+        if (!(error instanceof WireError) || error.code !== 'BUSY') throw error
+      }
+      if (performance.now() >= until)
+        throw new WireError('KERNEL_START_FAILED', `It was not ready within ${READY_MS} ms.`)
+      await new Promise(again => setTimeout(again, AGAIN_MS))
+    }
+  }
+  // Both a lost link and the end of the process end the look: the latter says why.
+  await Promise.race([ended, answers().catch(error => Promise.race([ended, later(error)]))])
+}
+
+/** Of the message of a process that has ended, what it said itself, if it said something. */
+export const saidAtTheEnd = (message: string): string => message.split(' Its last words:\n').at(-1) ?? message
+
+/** How long the end of a process may take that is the reason for a lost link, in ms. */
+const END_MS = 2_000
+
+const later = (error: unknown): Promise<never> =>
+  new Promise((_, reject) => setTimeout(() => reject(error), END_MS).unref())
+
+/** What a person does who has an engine that does not start. */
+function insteadOfIt({ installed }: WolframSettings): string {
+  const there = installed !== undefined && isProgram(installed)
+  const install = there ? '' : 'imago install wolfram   and '
+  return `To use the free Mathics3 instead: ${install}wolfram = ${JSON.stringify(installed ?? 'PYTHON')} in [kernels] of config.toml, and imago shutdown.`
+}
+
+// Finding
+
+interface EngineSearch extends WolframSettings, Pick<InstallationSearch, 'env'> {
+  /** What a relative path in the configuration is seen from. */
+  readonly root: string
   readonly env: Readonly<Record<string, string>>
 }
 
 /** Throws `KERNEL_NOT_FOUND`, which says what was looked at, and what installs it. */
-async function findMathics({ root, env, wolfram, installed }: MathicsSearch): Promise<string> {
+async function findEngine(search: EngineSearch): Promise<Engine> {
+  const { wolfram, installed, env } = search
+  const installation = installationFor(search)
+  if (installation !== undefined && isWhole(installation)) {
+    const python = await hostFor(search, installation)
+    const { kernel, library } = installation
+    return { type: 'licensed', installation, python, kernel, library }
+  }
+  if (installation?.chosen) throw noEngine(`${installation.folder} ${lackOf(installation)}`)
   if (wolfram !== undefined) {
-    const named = wolfram.replace(/^~(?=\/)/, homedir())
-    const paths = named.includes('/') ? [resolve(root, named)] : inPath(named, env)
-    return checked(paths.find(isProgram), `${wolfram}, which config.toml names as wolfram,`, env)
+    const [named] = pathsOf(search)
+    const what = `${wolfram}, which config.toml names as wolfram,`
+    return { type: 'mathics', python: await checked(named, what, env) }
   }
   const python = installed !== undefined && isProgram(installed) ? installed : undefined
-  return checked(python, `${installed ?? 'the environment'}, which imago install makes,`, env)
+  const what = `${installed ?? 'the environment'}, which imago install makes,`
+  return { type: 'mathics', python: await checked(python, what, env) }
+}
+
+/** Undefined where a person named something else. */
+function installationFor(search: EngineSearch): Installation | undefined {
+  const { env, usual } = search
+  if (search.wolfram === undefined) return findInstallation({ env, ...(usual && { usual }) })
+  const [named] = pathsOf(search)
+  return named === undefined ? undefined : installationOf(named)
+}
+
+/** What the setting can stand for: a program, or a folder. */
+function pathsOf({ wolfram = '', root, env }: EngineSearch): string[] {
+  const named = wolfram.replace(/^~(?=\/)/, homedir())
+  if (!named.includes('/')) return inPath(named, env).filter(isProgram)
+  const path = resolve(root, named)
+  return isProgram(path) || installationOf(path) !== undefined ? [path] : []
+}
+
+/** A Wolfram Engine and a Python for the host, to reach a kernel that runs already. Throws `KERNEL_NOT_FOUND`. */
+export async function findLibrary(search: EngineSearch): Promise<{ python: string; library: string }> {
+  const found = installationFor(search) ?? findInstallation({ env: search.env })
+  if (found === undefined || !isWhole(found)) {
+    const why = found === undefined ? 'none was found' : `${found.folder} ${lackOf(found)}`
+    throw new WireError(
+      'KERNEL_NOT_FOUND',
+      `The WSTP library of an installed Wolfram Engine is needed to speak to it, and ${why}.\n${NAME_ENGINE}`,
+    )
+  }
+  return { python: await hostFor(search, found), library: found.library }
+}
+
+const NAME_ENGINE =
+  'Name an installation as wolfram in [kernels] of config.toml, or in $WOLFRAM_INSTALLATION_DIRECTORY.'
+
+const PYTHONS = ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python']
+
+/** A Python for the host of a licensed kernel, which needs nothing besides. Throws `KERNEL_NOT_FOUND`. */
+async function hostFor(search: EngineSearch, { folder }: Installation): Promise<string> {
+  const python = await findHostPython(search)
+  if (python !== undefined) return python
+  throw new WireError(
+    'KERNEL_NOT_FOUND',
+    `There is a Wolfram Engine at ${folder}, and no Python 3.11 or newer to speak to it.\n` +
+      'Install one, or name one as python in [kernels] of config.toml.',
+  )
+}
+
+async function findHostPython({ python, installed, root, env }: EngineSearch): Promise<string | undefined> {
+  const own = python?.replace(/^~(?=\/)/, homedir())
+  const named = own === undefined ? [] : own.includes('/') ? [resolve(root, own)] : inPath(own, env)
+  const candidates = [
+    ...named,
+    ...PYTHONS.flatMap(name => inPath(name, env)),
+    ...(installed ? [installed] : []),
+  ]
+  for (const path of new Set(candidates)) {
+    if (!isProgram(path)) continue
+    const { stdout } = await asked(
+      path,
+      'import ctypes, sys; print("fit" * (sys.version_info >= (3, 11)))',
+      env,
+    )
+    if (stdout.trim() === 'fit') return path
+  }
+  return undefined
 }
 
 async function checked(
@@ -66,20 +262,31 @@ const noEngine = (why: string): WireError =>
     'KERNEL_NOT_FOUND',
     `There is no engine for Wolfram Language: ${why}.\n` +
       'Install the free Mathics3 with: imago install wolfram\n' +
-      'Or name the Python of an environment that has Mathics3 as wolfram in [kernels] of config.toml.',
+      'Or name a Wolfram Engine, or the Python of an environment with Mathics3, as wolfram in [kernels] of config.toml.',
   )
 
 /** Whether Mathics3 is there, without loading it: that takes seconds. */
-function whyUnfit(python: string, env: Readonly<Record<string, string>>): Promise<string | undefined> {
+async function whyUnfit(python: string, env: Readonly<Record<string, string>>): Promise<string | undefined> {
   const question =
     'import importlib.metadata as m; print(m.version("Mathics3")); print(m.version("packaging")); print("fit")'
+  const { stdout, stderr, error } = await asked(python, question, env)
+  if (stdout.trim().endsWith('fit')) return undefined
+  if (stderr.includes('PackageNotFoundError')) return 'has no Mathics3, or not all that it needs'
+  return `does not run: ${stderr.trim().split('\n').at(-1) || error?.message}`
+}
+
+interface Told {
+  readonly stdout: string
+  readonly stderr: string
+  readonly error: Error | null
+}
+
+function asked(python: string, question: string, env: Readonly<Record<string, string>>): Promise<Told> {
   return new Promise(settle => {
     const options = { env, timeout: PROBE_MS, killSignal: 'SIGKILL' } as const
-    const child = execFile(python, ['-I', '-c', question], options, (error, stdout, stderr) => {
-      if (stdout.trim().endsWith('fit')) settle(undefined)
-      else if (stderr.includes('PackageNotFoundError')) settle('has no Mathics3, or not all that it needs')
-      else settle(`does not run: ${stderr.trim().split('\n').at(-1) || error?.message}`)
-    })
+    const child = execFile(python, ['-I', '-c', question], options, (error, stdout, stderr) =>
+      settle({ stdout, stderr, error }),
+    )
     child.stdin?.end()
   })
 }

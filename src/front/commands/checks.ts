@@ -143,13 +143,15 @@ export async function checkWolfram(client: DaemonClient, { name, title }: Langua
   try {
     const trial = await client.request('trial', { language: name })
     const { version } = WOLFRAM_FACTS.parse(JSON.parse(trial.facts))
-    const start = `says hello in ${duration(trial.start_ms)}, and loads its session then; round trip ${milliseconds(trial.round_trip_ms)}`
+    const start = `answers in ${duration(trial.start_ms)}; round trip ${milliseconds(trial.round_trip_ms)}`
     return {
       title,
       checks: [
         { name: 'engine', state: 'ok', found: `${trial.implementation}, for the language of ${version}` },
         { name: 'a wolfram kernel', state: 'ok', found: start },
-        { name: 'a licensed engine', ...NOT_PROVED },
+        isFree(trial)
+          ? { name: 'Wolfram Engine', ...NO_LICENSED }
+          : { name: 'licensed kernels', ...NOT_PROVED },
       ],
     }
   } catch (error) {
@@ -157,14 +159,25 @@ export async function checkWolfram(client: DaemonClient, { name, title }: Langua
   }
 }
 
+const isFree = ({ implementation }: { readonly implementation: string }) =>
+  implementation.startsWith('Mathics')
+
 const NOT_PROVED: Omit<Check, 'name'> = {
   state: 'unknown',
-  found: 'Imago does not speak to one yet: only Mathics3 was tried',
+  found:
+    'no licensed engine was at hand when this was made: they were tried with a stand-in for the library only',
+}
+
+const NO_LICENSED: Omit<Check, 'name'> = {
+  state: 'missing',
+  found: 'none that has its WSTP library was found, or Mathics3 was named instead of it',
+  gives: 'kernels are licensed ones, and `imago attach wstp://PORT` works',
+  fix: 'install one, or name its folder as kernels.wolfram in config.toml',
 }
 
 const NO_WOLFRAM: Omit<Check, 'name'> = {
   state: 'missing',
-  found: 'no Mathics3, which is the free engine',
+  found: 'neither a Wolfram Engine nor Mathics3, which is free',
   gives: '`imago start wolfram`',
   fix: 'imago install wolfram',
 }

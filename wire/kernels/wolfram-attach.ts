@@ -1,0 +1,86 @@
+import { homedir } from 'node:os'
+import { messageOf, WireError } from '../errors.ts'
+import type { Kernel } from '../kernel.ts'
+import type { Joining } from '../programs.ts'
+import { type AttachLimits, awaitImage } from './attach.ts'
+import { findLibrary, launchHost, saidAtTheEnd, type WolframSettings } from './wolfram.ts'
+
+interface WstpRequest {
+  readonly joining: Joining
+  readonly settings: WolframSettings
+  /** Where the socket of the host is made. */
+  readonly runtimeDir: string
+  readonly limits?: Partial<AttachLimits>
+  /** Told the secret of the link to the host, so that it is kept out of what is written; what it gives back forgets it. */
+  secret?(value: string): void
+}
+
+/** The host gives up after 60 s by itself, and says why. */
+const START_MS = 75_000
+
+/** Each try starts a host: the longest time between two, in ms. */
+const MOST_MS = 120_000
+
+/**
+ * Takes a kernel of a `wstpserver`, or joins it again: starts our host, which speaks to it. The host is ours and ends with
+ * `close`; the kernel is let go of then. Throws `KERNEL_NOT_FOUND` where there is no library to speak through, and
+ * `LINK_REFUSED`, in the host's words, where no kernel is had.
+ */
+export async function attachWstp(request: WstpRequest): Promise<Kernel> {
+  const { joining, settings, runtimeDir, secret } = request
+  const address = placeOf(joining.address)
+  const env = Object.fromEntries(Object.entries(process.env).filter(isSet))
+  const root = homedir()
+  try {
+    const { kernel } = await launchHost(
+      {
+        name: joining.name,
+        root,
+        env,
+        runtimeDir,
+        attached: true,
+        formatterSeconds: settings.formatterSeconds,
+        background: (_stream, text) => joining.background(text),
+        ...(secret && {
+          secret: (value: string) => {
+            secret(value)
+            return () => {}
+          },
+        }),
+        limits: { startMs: START_MS },
+      },
+      async env => ({ ...(await findLibrary({ ...settings, root, env })), address }),
+    )
+    return kernel
+  } catch (error) {
+    if (!(error instanceof WireError) || error.code !== 'KERNEL_START_FAILED') throw error
+    throw new WireError('LINK_REFUSED', saidAtTheEnd(messageOf(error)), { cause: error })
+  }
+}
+
+/** Joins a kernel again that a daemon before this one was attached to; see `awaitImage`. */
+export function rejoinWstp(
+  request: WstpRequest & { readonly epoch: string; readonly signal: AbortSignal },
+): Promise<Kernel | string> {
+  const { joining, epoch, signal, limits } = request
+  return awaitImage({
+    name: joining.name,
+    epoch,
+    signal,
+    attach: () => attachWstp(request),
+    away: why => joining.away(why),
+    limits: { mostMs: MOST_MS, ...limits },
+  })
+}
+
+const isSet = (entry: [string, string | undefined]): entry is [string, string] => entry[1] !== undefined
+
+/** `host:port` of `wstp://host:port`. Throws `LINK_REFUSED` for what names neither. */
+function placeOf(address: string): string {
+  const [, place] = /^wstp:\/\/((?:\[[\da-f:.]+\]|[\w.-]+):\d{1,5})$/i.exec(address) ?? []
+  if (place !== undefined) return place
+  throw new WireError(
+    'LINK_REFUSED',
+    `${address} is no address of a wstpserver, such as wstp://127.0.0.1:31415.`,
+  )
+}
