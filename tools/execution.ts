@@ -393,11 +393,26 @@ export function diagnosed(diagnostics: readonly Diagnostic[] | undefined): Diagn
   return { diagnostics: kept, ...(left > 0 && { diagnostics_omitted: left }) }
 }
 
-/** One or two lines for each: what was said and where, and below it the form that it is about. */
-export function showDiagnosed({ diagnostics = [], diagnostics_omitted: left = 0 }: Diagnostics): string[] {
-  const lines = diagnostics.flatMap(diagnosticLines)
+/**
+ * One or two lines for each: what was said and where, and below it the form that it is about. Of one whose words are
+ * `said` already, as those of a reader are that ended a load, the place is told.
+ */
+export function showDiagnosed(
+  { diagnostics = [], diagnostics_omitted: left = 0 }: Diagnostics,
+  said = '',
+): string[] {
+  const before = oneSpaced(said)
+  const lines = diagnostics.flatMap(one =>
+    diagnosticLines(
+      one.severity === 'read_error' && before.includes(oneSpaced(one.message))
+        ? { ...one, message: 'as said above' }
+        : one,
+    ),
+  )
   return left === 0 ? lines : [...lines, `and ${counted(left, 'more diagnostic')}, not shown`]
 }
+
+const oneSpaced = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 /** `warning: undefined variable: TOTAL  /srv/shop/orders.lisp:12:4` */
 function diagnosticLines(diagnostic: Diagnostic): string[] {

@@ -116,7 +116,7 @@ export function showError({ code, message, next, details }: ToolError): string {
   if (waits !== undefined) lines.push(suspensionLine(waits))
   if (waits?.not_held !== undefined) lines.push(`note: ${waits.not_held}`)
   if (isRaised(exception)) lines.push(...showRaised(exception, waits))
-  lines.push(...showDiagnosed({ diagnostics, diagnostics_omitted } as Diagnostics))
+  lines.push(...showDiagnosed({ diagnostics, diagnostics_omitted } as Diagnostics, message))
   if (facts.length > 0) lines.push(`details: ${JSON.stringify(Object.fromEntries(facts))}`)
   const text = {
     stdout,

@@ -138,6 +138,21 @@ test('a failure before anything of the file ran does not speak of what ran, and 
   assert.is(showError(error), 'exception: ZeroDivisionError: division by zero\nstdout:\nloading')
 })
 
+test('what a reader could not read is said once, with its place', async () => {
+  const message = 'READ error during LOAD:\n\n  Package NOSUCH does not exist.\n\n    Line: 2'
+  const exception = { ...RAISED, message, frames: [], traceback: '' }
+  const place = { file: '/srv/a.lisp', line: 2, column: 2, source: 'nosuch:foo' }
+  const lost = {
+    severity: 'read_error',
+    message: 'Package NOSUCH does not exist.\n\nLine: 2',
+    ...place,
+  } as const
+  const ended = { type: 'raised', exception, elapsed_ms: 1, diagnostics: [lost] } as const
+  const shown = showError(errorOf(await run(loadFile, { path: 'a.lisp' }, ending(ended))))
+  assert.equal(shown.split('NOSUCH').length, 2)
+  assert.match(shown, 'read error: as said above  /srv/a.lisp:2:2\n  in: nosuch:foo')
+})
+
 const FAILED: TestReport = {
   framework: 'fiveam',
   target: 'SHOP-TESTS::TOTALS',
