@@ -19,8 +19,8 @@ from imago_wolfram.link import LinkLost, Name, Packet
 from imago_wolfram.wstp import WstpLink
 from tests import kernel_player
 
-#: Seconds within which an interrupt must be felt.
-PROMPT = 0.25
+#: Seconds within which an interrupt is felt, even on a machine under load.
+PROMPT = 0.5
 
 
 @unittest.skipIf(kernel_player.compiler() is None, "there is no C compiler (cc) for the library of the tests")
@@ -386,15 +386,16 @@ class Losing(WstpTest):
         with self.library_is("slow"):
             link = self.launched()
         link.evaluate("echo", "slow")
-        turns = []
-        heard = threading.Thread(target=lambda: turns.append(link.receive()))
-        heard.start()
-        longest, last = 0.0, time.monotonic()
-        while heard.is_alive():
+        heard = []
+        hearing = threading.Thread(target=lambda: heard.append(link.receive()))
+        begun, turns = time.monotonic(), 0
+        hearing.start()
+        while hearing.is_alive():
             time.sleep(0.001)
-            longest, last = max(longest, time.monotonic() - last), time.monotonic()
-        self.assertEqual(turns, [("ReturnPacket", ("slow",))])
-        self.assertLess(longest, 0.045)
+            turns += 1
+        self.assertEqual(heard, [("ReturnPacket", ("slow",))])
+        # A call takes 50 ms: were others held up by it, they had one turn in each.
+        self.assertGreater(turns, 4 * (time.monotonic() - begun) / 0.05)
 
 
 class Stop(Exception):
