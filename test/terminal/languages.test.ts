@@ -1,5 +1,6 @@
 import { openBlocks } from '../../src/front/blocks.ts'
 import { LispScanner, openLispBlocks, scanLisp } from '../../src/front/lisp-blocks.ts'
+import { openWolframBlocks } from '../../src/front/wolfram-blocks.ts'
 import { highlightTraceback, terminalLanguage } from '../../src/terminal/languages.ts'
 import { type Span, textOf } from '../../src/terminal/layout.ts'
 import { LISP, PYTHON, WOLFRAM } from '../../src/terminal/syntax.ts'
@@ -313,9 +314,18 @@ const LISP_BLOCKS: Blocks = [
   ['a comment goes with what follows it', '; one\n(f)', ['; one\n(f)']],
 ]
 
+const WOLFRAM_BLOCKS: Blocks = [
+  ['expressions', '1\n\nf[2]', ['1', 'f[2]']],
+  ['a bracket over lines', 'f[1,\n\n 2]\n3', ['f[1,\n\n 2]', '3']],
+  ['an operator that wants more', 'f[x_] :=\n x^2\nf[3]', ['f[x_] :=\n x^2', 'f[3]']],
+  ['a bracket too few', 'f[1\n\n\n3', ['f[1', '3'], ['f[1\n\n\n3']],
+  ['a text and a comment over lines', '"a\nb" (* (*\n*) *)\n3', ['"a\nb" (* (*\n*) *)', '3']],
+]
+
 for (const [open, table] of [
   [openBlocks, BLOCKS],
   [openLispBlocks, LISP_BLOCKS],
+  [openWolframBlocks, WOLFRAM_BLOCKS],
 ] as const)
   for (const [what, lines, person, program = person] of table)
     test(`lines are put together to what is run at once: ${what}`, () => {
