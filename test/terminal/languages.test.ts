@@ -98,9 +98,33 @@ test('what is whole in Wolfram Language is told from what is not, and what is op
 
 test('a line that asks about a name as Wolfram Language does is told from code', () => {
   const asked = (line: string) => WOLFRAM.asked?.(line)
-  assert.equal(asked('?Plus'), { name: 'Plus', source: false })
-  assert.equal(asked('?? shop`total'), { name: 'shop`total', source: true })
+  assert.equal(asked('?Plus'), { type: 'name', name: 'Plus', source: false })
+  assert.equal(asked('?? shop`total'), { type: 'name', name: 'shop`total', source: true })
   assert.equal([asked('x_?NumberQ'), asked('?1 + 2'), asked('?f[x]')], [undefined, undefined, undefined])
+})
+
+test('a pattern of names asks for those that are like it, and its star is no operator', () => {
+  const like = (line: string) => {
+    const asked = WOLFRAM.asked?.(line)
+    return asked?.type === 'names' ? asked : undefined
+  }
+  const names = ['Int', 'Integer', 'Interrupt', 'PrintInt', 'shop`Int']
+  assert.equal(
+    [like('?Int*'), like('?Int@'), like('?shop`*')].map(one => names.filter(name => one?.matches(name))),
+    [
+      ['Int', 'Integer', 'Interrupt'],
+      ['Integer', 'Interrupt'],
+      ['Int', 'Integer', 'Interrupt', 'PrintInt', 'shop`Int'],
+    ],
+  )
+  assert.equal([like('?Int*')?.part, like('?shop`*')?.module], ['Int', 'shop`'])
+  assert.equal([WOLFRAM.goesOn('?Int*'), WOLFRAM.goesOn('2*')], [false, true])
+})
+
+test('a session of Wolfram Language that was copied is taken without its prompts and answers', () => {
+  const session = ['In[1]:= a = {1,', '          2}', '', 'Out[1]= {1,', '          2}', '[1] In[2]:= a + 1']
+  assert.equal(WOLFRAM.typed?.(session), ['a = {1,', '  2}', 'a + 1'])
+  assert.equal(WOLFRAM.typed?.(['a = 1', 'In[1]']), ['a = 1', 'In[1]'])
 })
 
 test('Wolfram Language is coloured by how it looks, and nothing of a text is lost', () => {
