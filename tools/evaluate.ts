@@ -38,6 +38,8 @@ export interface Evaluation extends PrintedOutput, Diagnostics, InForce {
   readonly handle?: string
   readonly preview?: string
   readonly next?: string
+  /** The number by which the session keeps the value, where its language does so. */
+  readonly input_line?: number
 }
 
 export const evalExpr = defineTool({
@@ -105,7 +107,7 @@ function keepingOpen({ kernel: { identity } }: KernelContext): string {
 }
 
 export function evaluation(done: Done, text: PrintedOutput): Evaluation {
-  const { values, elapsed_ms, diagnostics } = done
+  const { values, elapsed_ms, diagnostics, input_line } = done
   const first = values[0]
   const { handle, preview } = first ?? {}
   return {
@@ -116,6 +118,7 @@ export function evaluation(done: Done, text: PrintedOutput): Evaluation {
     ...diagnosed(diagnostics),
     elapsed_ms,
     ...inForce(done),
+    ...(input_line !== undefined && { input_line }),
     ...(preview !== undefined && { preview }),
     ...(handle !== undefined && { handle, next: `inspect ${handle}` }),
   }

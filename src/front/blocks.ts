@@ -72,6 +72,61 @@ export function openBlocks({ emptyLineEnds }: { readonly emptyLineEnds: boolean 
   }
 }
 
+/** What tells whether text that is read in pieces, which end with lines, is whole. */
+interface Scanned<Scanner extends { add(text: string): void }> {
+  readonly emptyLineEnds: boolean
+  /** One that has read nothing. */
+  scanner(): Scanner
+  /** Whether what it has read can be run. */
+  isDone(scanner: Scanner): boolean
+}
+
+/**
+ * The same for a language whose text shows by itself where it ends: lines go on until then. For a person two empty lines
+ * end what has begun, whatever is open, as one may well stand in a function.
+ */
+export function openScannedBlocks<Scanner extends { add(text: string): void }>({
+  emptyLineEnds,
+  scanner,
+  isDone,
+}: Scanned<Scanner>): Blocks {
+  let lines: string[] = []
+  let read = scanner()
+
+  function rest() {
+    const text = lines.join('\n').trim()
+    lines = []
+    read = scanner()
+    return text === '' ? undefined : text
+  }
+
+  function add(line: string) {
+    if (lines.length === 0 && isBlank(line)) return
+    lines.push(line)
+    read.add(`${line}\n`)
+  }
+
+  const givenUp = () => emptyLineEnds && lines.slice(-2).every(isBlank)
+  const done = () => complete(lines.length > 0 && (isDone(read) || givenUp()) ? [rest()] : [])
+
+  return {
+    get open() {
+      return lines.length > 0
+    },
+    rest,
+    push(line) {
+      add(line)
+      return done()
+    },
+    paste(pasted) {
+      for (const line of pasted) add(line)
+      return done()
+    },
+  }
+}
+
+const isBlank = (line: string) => line.trim() === ''
+
 const complete = (texts: (string | undefined)[]) => texts.filter(text => text !== undefined)
 
 /**

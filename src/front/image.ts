@@ -214,7 +214,11 @@ export async function openImage({
 /** Makes sure that there is an image to talk to: the program of the project, or an empty one that begins now. */
 export async function reachImage(image: Image): Promise<Envelope> {
   const looked = await image.call({ tool: 'list_globals', args: { limit: 1 }, output() {} })
-  if (looked.ok || looked.error.details.reason !== 'none_lives') return looked
+  if (looked.ok) return looked
+  const { reason } = looked.error.details
+  // There is one, which has no time for a look: it is being loaded, or something holds it.
+  if (reason === 'inspect_timeout') return { ok: true, result: null }
+  if (reason !== 'none_lives') return looked
   // A look begins no image; code does, and this is none.
   return image.call({ tool: 'eval_expr', args: { expr: '\n', on_error: 'end' }, output() {} })
 }
@@ -258,7 +262,9 @@ function choicesOf(reached: Envelope): readonly string[] {
  * The language of the kernel that is spoken to, or would be: without a name it is the only one that lives in the
  * project. Undefined where none does yet.
  */
-export async function languageOf(image: Image): Promise<string | undefined> {
+export async function languageOf(
+  image: Pick<Image, 'request' | 'root' | 'kernel'>,
+): Promise<string | undefined> {
   const { kernels } = await image.request('kernels', {})
   const living = kernels.filter(({ state, root }) => state !== 'ended' && root === image.root)
   const only = living.length === 1 ? living[0] : undefined

@@ -1,52 +1,11 @@
-import type { Blocks } from './blocks.ts'
+import { type Blocks, openScannedBlocks } from './blocks.ts'
 
 /**
  * The same as `openBlocks` for Wolfram Language: a line that ends in a bracket, a text, a comment, or behind an operator
- * that wants something more, goes on. For a person two empty lines end what has begun, whatever is open.
+ * that wants something more, goes on.
  */
-export function openWolframBlocks({ emptyLineEnds }: { readonly emptyLineEnds: boolean }): Blocks {
-  let lines: string[] = []
-  let scanner = new WolframScanner()
-
-  function rest(): string | undefined {
-    const text = lines.join('\n').trim()
-    lines = []
-    scanner = new WolframScanner()
-    return text === '' ? undefined : text
-  }
-
-  function add(line: string): void {
-    if (lines.length === 0 && line.trim() === '') return
-    lines.push(line)
-    scanner.add(`${line}\n`)
-  }
-
-  const ended = () =>
-    lines.length > 0 &&
-    (isWolframWhole(scanner) || (emptyLineEnds && lines.length > 1 && lines.slice(-2).every(isBlank)))
-
-  function complete(): string[] {
-    const text = ended() ? rest() : undefined
-    return text === undefined ? [] : [text]
-  }
-
-  return {
-    get open() {
-      return lines.length > 0
-    },
-    rest,
-    push(line) {
-      add(line)
-      return complete()
-    },
-    paste(pasted) {
-      for (const line of pasted) add(line)
-      return complete()
-    },
-  }
-}
-
-const isBlank = (line: string) => line.trim() === ''
+export const openWolframBlocks = (how: { readonly emptyLineEnds: boolean }): Blocks =>
+  openScannedBlocks<WolframScanner>({ ...how, scanner: () => new WolframScanner(), isDone: isWolframWhole })
 
 /** What is known of Wolfram Language by how it looks: which brackets are open, and what its end stands in. */
 export interface WolframScan {

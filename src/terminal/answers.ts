@@ -12,7 +12,7 @@ import { type CallStory, EVERYTHING, type Note, type Story, showStories } from '
 import { withoutOutput } from '../front/print.ts'
 import type { EntryRead } from '../journal/reader.ts'
 import { journalDir } from '../journal/segments.ts'
-import { highlightTraceback, type Spoken, terminalLanguage } from './languages.ts'
+import { highlightTraceback, type Language, terminalLanguage } from './languages.ts'
 import {
   afterOf,
   beforeOf,
@@ -28,6 +28,8 @@ import {
 } from './layout.ts'
 import { Pager } from './pager.ts'
 import type { Stage } from './screen.ts'
+import type { Spoken } from './spoken.ts'
+import type { Asked } from './syntax.ts'
 
 /** How texts that may be long are shown: on the screen as far as they fit, and all of it a screen at a time. */
 export interface Display {
@@ -41,6 +43,8 @@ export interface Display {
   tool(tool: string, envelope: Envelope): Promise<void>
   /** What a name stands for, or its source. */
   describe(name: string, options: { readonly source: boolean; readonly call: CallTool }): Promise<void>
+  /** The names that a pattern matches; of a single one, what it is for. */
+  names(asked: Extract<Asked, { type: 'names' }>, call: CallTool): Promise<void>
   kernels(): Promise<void>
 }
 
@@ -106,12 +110,29 @@ export function openDisplay(stage: Stage, image: Image, spoken: Spoken): Display
 
     tool: (tool, envelope) => show({ title: tool, tool, envelope }),
 
-    async describe(name, { source, call }) {
-      const sought = source ? await call('symbol_definition', { symbols: [name] }) : undefined
-      const definition = sought?.ok ? sought : undefined
-      const tool = definition === undefined ? 'inspect' : 'symbol_definition'
-      const envelope = definition ?? (await call('inspect', { expr: name }))
-      if (envelope !== undefined) await show({ title: name, tool, envelope })
+    describe,
+
+    async names({ pattern, part, module, matches }, call) {
+      const found: string[] = []
+      let after: string | undefined
+      do {
+        const query = {
+          filter: part,
+          limit: NAMES,
+          ...(module && { package: module }),
+          ...(after && { after }),
+        }
+        const envelope = await call('apropos_search', query)
+        if (envelope === undefined) return
+        if (!envelope.ok) return stage.print(failureSpans(envelope))
+        const answer = MATCHES.parse(envelope.result)
+        found.push(...answer.matches.map(({ name }) => name).filter(matches))
+        after = answer.next
+      } while (after !== undefined)
+      const [only] = found
+      if (only === undefined) stage.print([looking('hint', `No name is like ${pattern}.\n`)])
+      else if (found.length === 1) await describe(only, { source: false, call })
+      else await page(pattern, [plain(inColumns(found, stage.size.columns))])
     },
 
     async kernels() {
@@ -120,6 +141,52 @@ export function openDisplay(stage: Stage, image: Image, spoken: Spoken): Display
       await page('kernels', [plain(`${sentencesBroken(text, stage.size.columns)}\n`)])
     },
   }
+
+  async function describe(name: string, { source, call }: { source: boolean; call: CallTool }) {
+    if (spoken.language.tellsUsage) return await tellUsage(name, { source, call })
+    const sought = source ? await call('symbol_definition', { symbols: [name] }) : undefined
+    const definition = sought?.ok ? sought : undefined
+    const tool = definition === undefined ? 'inspect' : 'symbol_definition'
+    const envelope = definition ?? (await call('inspect', { expr: name }))
+    if (envelope !== undefined) await show({ title: name, tool, envelope })
+  }
+
+  async function tellUsage(name: string, { source, call }: { source: boolean; call: CallTool }) {
+    const envelope = await call('inspect', { expr: name, detail: 'brief' })
+    if (envelope === undefined) return
+    if (!envelope.ok) return stage.print(failureSpans(envelope))
+    const { qualified, doc } = ABOUT.parse(envelope.result)
+    const spans = [looking('title', `${qualified}\n`)]
+    if (doc !== null) spans.push(plain(`${doc.text.trimEnd()}\n`))
+    if (source || doc === null) {
+      const definition = await call('symbol_definition', { symbols: [qualified] })
+      if (definition === undefined) return
+      const { text } = await image.request('show', { tool: 'symbol_definition', envelope: definition })
+      // The name stands above it already.
+      spans.push(...markdownSpans(text.replace(/^# .*\n/, '')))
+    }
+    await page(name, spans)
+  }
+}
+
+/** Names that are asked for at once. */
+const NAMES = 200
+
+const MATCHES = z.object({ matches: z.array(z.object({ name: z.string() })), next: z.string().optional() })
+
+const ABOUT = z.object({ qualified: z.string(), doc: z.object({ text: z.string() }).nullable() })
+
+/** One below the other as far as that saves rows, in as many columns as there is room for. */
+function inColumns(names: readonly string[], columns: number): string {
+  const cell = Math.max(...names.map(widthOf)) + 2
+  const rows = Math.ceil(names.length / Math.max(1, Math.floor(columns / cell)))
+  return Array.from({ length: rows }, (_, row) => {
+    const line = names.filter((_, index) => index % rows === row)
+    return `${line
+      .map(name => name + ' '.repeat(cell - widthOf(name)))
+      .join('')
+      .trimEnd()}\n`
+  }).join('')
 }
 
 const ended = (spans: readonly Span[]) => (textOf(spans).endsWith('\n') ? spans : [...spans, plain('\n')])
@@ -204,7 +271,11 @@ const TEXT = z.object({
 
 const SHOWN = z.object({ repr: TEXT, type: z.object({ name: z.string(), module: z.string().nullable() }) })
 
-const EVALUATION = z.object({ values: z.array(SHOWN) })
+const EVALUATION = z.object({
+  values: z.array(SHOWN),
+  input_line: z.number().optional(),
+  displays: z.array(z.object({ text: z.string().optional() })).default([]),
+})
 
 const LEFT = z.object({
   status: z.literal('left'),
@@ -220,8 +291,8 @@ const RAISED = z.object({
   exception: z.object({ traceback: z.string().min(1) }),
 })
 
-/** What came of an evaluation; `highlight` colours its values. */
-export function evaluated(envelope: Envelope, highlight: (text: string) => Span[]): Answer {
+/** What came of an evaluation, in that language. */
+export function evaluated(envelope: Envelope, language: Pick<Language, 'highlight' | 'numbering'>): Answer {
   const notice = NOTICE.safeParse(envelope.ok ? envelope.result : envelope.error.details)
   const first = notice.success ? [prose('hint', `${notice.data.notice}\n`)] : []
   if (!envelope.ok) return { spans: [...first, ...failureSpans(envelope)], failed: true }
@@ -238,11 +309,28 @@ export function evaluated(envelope: Envelope, highlight: (text: string) => Span[
   const cut = values.find(({ repr }) => repr.truncated && repr.handle !== undefined)?.repr
   return {
     failed: false,
-    spans: [...first, ...values.flatMap(({ repr }) => [...highlight(repr.text), plain('\n')])],
+    spans: [...first, ...values.flatMap(value => valueSpans(value, read.data ?? {}, language))],
     ...(cut?.handle !== undefined && {
       rest: { handle: cut.handle, begun: cut.text, length: cut.original_len ?? null },
     }),
   }
+}
+
+/** A value as it is read, or as the session prints it where it is there for that; behind its number, if it has one. */
+function valueSpans(
+  { repr, type }: z.output<typeof SHOWN>,
+  { input_line: number, displays }: Partial<Pick<z.output<typeof EVALUATION>, 'input_line' | 'displays'>>,
+  { highlight, numbering }: Pick<Language, 'highlight' | 'numbering'>,
+): Span[] {
+  const printed = numbering?.isForLooks(type.name)
+    ? displays?.find(({ text }) => text !== undefined)
+    : undefined
+  const label = number === undefined ? '' : (numbering?.label(number, type.name) ?? '')
+  const text = printed?.text ?? repr.text
+  // What has columns of its own begins at the margin.
+  const lead = label !== '' && text.includes('\n') ? `${label.trimEnd()}\n` : label
+  const spans = printed === undefined ? highlight(text) : [plain(text)]
+  return [...(lead === '' ? [] : [looking('prompt', lead)]), ...spans, plain('\n')]
 }
 
 /** Which one it was, and which the newest is now. */

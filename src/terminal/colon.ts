@@ -6,9 +6,9 @@ import { nearest } from '../text/nearest.ts'
 import type { Display } from './answers.ts'
 import type { ConsoleApprovals } from './console-seat.ts'
 import type { History } from './history.ts'
-import type { Spoken } from './languages.ts'
 import type { Runner } from './run.ts'
 import type { Stage } from './screen.ts'
+import type { Spoken } from './spoken.ts'
 import type { ConsoleSuspensions } from './suspensions.ts'
 
 export interface CommandParts {

@@ -11,14 +11,15 @@ import { failureSpans, openDisplay } from './answers.ts'
 import { type Commands, openCommands } from './colon-table.ts'
 import { ConsoleApprovals } from './console-seat.ts'
 import { asStatement, type Callee, Editor, type Offers, type Wish } from './editor.ts'
-import { enteredSpans, PROMPT, paintEditor } from './editor-view.ts'
+import { enteredSpans, paintEditor } from './editor-view.ts'
 import { type History, historyPath, openHistory } from './history.ts'
-import { openSpoken, type Spoken } from './languages.ts'
 import { looking, openPalette, plain, prose, type Span, wantsColour } from './layout.ts'
 import type { Edit } from './line.ts'
 import { type Exit, openBackground, openRunner, Show } from './run.ts'
 import { type Actor, Stage } from './screen.ts'
+import { openSpoken, type Spoken } from './spoken.ts'
 import { ConsoleSuspensions, type Mine } from './suspensions.ts'
+import type { Asked, Syntax } from './syntax.ts'
 import { openTty } from './tty.ts'
 
 /** The console at a terminal: a conversation with the image, until the person leaves or the code says so. */
@@ -53,7 +54,7 @@ interface Conversation {
 
 async function talk({ image, stage, suspended }: Conversation): Promise<ExitCode> {
   const history = openHistory(historyPath(findPaths().stateDir, image.root))
-  const spoken = openSpoken(image)
+  const spoken = openSpoken(image, () => stage.repaint())
   const showing = openDisplay(stage, image, spoken)
   const approvals = new ConsoleApprovals({ image, stage, desktop: wantsNotifications() })
   const running = openRunner({ image, stage, showing, spoken, approvals, suspended })
@@ -75,7 +76,7 @@ async function talk({ image, stage, suspended }: Conversation): Promise<ExitCode
     completing: openCompleter(image),
     get prompt() {
       const waiting = suspended.waiting(image.kernel)
-      return waiting === 0 ? PROMPT : `[${waiting}] ${PROMPT}`
+      return waiting === 0 ? spoken.prompt : `[${waiting}] ${spoken.prompt}`
     },
   })
   let exit: ExitCode = EXIT.done
@@ -103,13 +104,24 @@ async function talk({ image, stage, suspended }: Conversation): Promise<ExitCode
   async function answer(entry: string): Promise<Exit | undefined> {
     const line = entry.trim()
     if (line === '') return undefined
-    if (line.startsWith(':')) return (await commands.run(line)) === 'quit' ? { exit: EXIT.done } : undefined
-    const [, name, marks] = /^([^\s?#].*?)(\?\??)$/.exec(line) ?? []
-    const asked = name === undefined ? spoken.language.syntax.asked?.(line) : { name, source: marks === '??' }
+    if (line.startsWith(':')) {
+      const left = await commands.run(line)
+      // It may have begun another image, or run code there.
+      spoken.heard()
+      return left === 'quit' ? { exit: EXIT.done } : undefined
+    }
+    const asked = askedIn(line, spoken.language.syntax)
     if (asked === undefined) return await running.run(asStatement(entry))
-    await showing.describe(asked.name, { source: asked.source, call: running.call })
+    if (asked.type === 'names') await showing.names(asked, running.call)
+    else await showing.describe(asked.name, { source: asked.source, call: running.call })
     return undefined
   }
+}
+
+/** What a line asks, in any language or in its own. */
+function askedIn(line: string, syntax: Syntax): Asked | undefined {
+  const [, name, marks] = /^([^\s?#].*?)(\?\??)$/.exec(line) ?? []
+  return name === undefined ? syntax.asked?.(line) : { type: 'name', name, source: marks === '??' }
 }
 
 /** How long an image may take over giving up what is suspended in it, in milliseconds; its lease ends it then. */
@@ -246,7 +258,7 @@ function openEntry(parts: EntryParts): Entry {
   /** The text stays as it is where the editor does not end well. */
   async function writeElsewhere() {
     const { text } = editor.edit
-    const written = await stage.lend(() => redraft({ text, name: 'entry.py' }))
+    const written = await stage.lend(() => redraft({ text, name: `entry${spoken.language.suffix}` }))
     editor.begin(written.type === 'text' ? written.text.trimEnd() : text)
     if (written.type === 'failed') stage.print([prose('hint', `${written.why}\n`)])
     stage.repaint()

@@ -241,7 +241,7 @@ export class Editor {
 
   #paste(pasted: string): undefined {
     const alone = this.#writer.edit.text.trim() === ''
-    const text = alone ? asCode(pasted) : pasted
+    const text = alone ? asCode(pasted, this.#options.syntax) : pasted
     if (alone) this.#writer.change(atEnd(text))
     else this.#writer.insert(text)
     this.#touched()
@@ -546,8 +546,8 @@ function find(entry: string, query: string): number {
  * What was copied, as code: without the prompts and the answers of a session, without what all its lines are set in
  * by, and without empty lines around it.
  */
-function asCode(pasted: string): string {
-  const lines = withoutPrompts(pasted.split('\n'))
+function asCode(pasted: string, { typed = withoutPrompts }: Pick<Syntax, 'typed'>): string {
+  const lines = typed(pasted.split('\n'))
   return dedented(lines)
     .join('\n')
     .replace(/^(?:[ \t]*\n)+/, '')

@@ -1,29 +1,52 @@
 import { NodeProp, type SyntaxNode, type Tree } from '@lezer/common'
 import { highlightTree, tagHighlighter, tags } from '@lezer/highlight'
 import { parser } from '@lezer/python'
-import { DEFAULT_LANGUAGE } from '../../wire/languages.ts'
-import { type Image, languageOf } from '../front/image.ts'
 import { type Look, looking, plain, restyled, type Span } from './layout.ts'
 import { LISP, PYTHON, type Syntax, WOLFRAM } from './syntax.ts'
 
-/** How one language is typed and coloured at the console. */
-export interface Language {
+/** How one language is typed, coloured and answered at the console. */
+export interface Language extends Manners {
   readonly syntax: Syntax
   highlight(text: string): Span[]
   /** The same, and the bracket at the cursor with its other half. */
   highlightAt(text: string, cursor: number): Span[]
 }
 
-interface Looks {
+interface Manners {
+  /** What names of its files end with. */
+  readonly suffix: string
+  /** Left out: its sessions number nothing. */
+  readonly numbering?: Numbering
+  /**
+   * `name?` shows what the name is for, and its definition only with two marks or where nothing says what it is for. Left
+   * out: the value of the name is looked at.
+   */
+  readonly tellsUsage?: true
+}
+
+/** How a session numbers what is entered, and keeps what that comes to by these numbers. */
+export interface Numbering {
+  /** What stands for the number of the last line in the session. To look at it runs nothing. */
+  readonly last: string
+  /** What stands before a line; of one whose number is not known, too. */
+  prompt(number: number | undefined): string
+  /** What stands before its value. */
+  label(number: number, type: string): string
+  /** Whether values of this type are there for how they look, so that they are shown as the session prints them. */
+  isForLooks(type: string): boolean
+}
+
+interface Looks extends Manners {
   readonly syntax: Syntax
   spans(text: string): Span[]
   /** Where the bracket before or under the cursor stands, and its other half; none where there is none. */
   brackets(text: string, cursor: number): readonly number[]
 }
 
-const languageOfLooks = ({ syntax, spans, brackets }: Looks): Language => {
+const languageOfLooks = ({ syntax, spans, brackets, ...manners }: Looks): Language => {
   const highlight = (text: string) => (text.length > MOST ? [plain(text)] : spans(text))
   return {
+    ...manners,
     syntax,
     highlight,
     highlightAt: (text, cursor) =>
@@ -34,12 +57,29 @@ const languageOfLooks = ({ syntax, spans, brackets }: Looks): Language => {
   }
 }
 
-const FIRST = languageOfLooks({ syntax: PYTHON, spans: pythonSpans, brackets: pythonBrackets })
+const FIRST = languageOfLooks({
+  syntax: PYTHON,
+  spans: pythonSpans,
+  brackets: pythonBrackets,
+  suffix: '.py',
+})
 
 const LANGUAGES: Readonly<Record<string, Language>> = {
   python: FIRST,
-  lisp: languageOfLooks({ syntax: LISP, spans: lispSpans, brackets: lispBrackets }),
-  wolfram: languageOfLooks({ syntax: WOLFRAM, spans: wolframSpans, brackets: wolframBrackets }),
+  lisp: languageOfLooks({ syntax: LISP, spans: lispSpans, brackets: lispBrackets, suffix: '.lisp' }),
+  wolfram: languageOfLooks({
+    syntax: WOLFRAM,
+    spans: wolframSpans,
+    brackets: wolframBrackets,
+    suffix: '.wl',
+    tellsUsage: true,
+    numbering: {
+      last: '$Line',
+      prompt: number => `In[${number ?? ''}]:= `,
+      label: (number, type) => `Out[${number}]${type.endsWith('Form') ? `//${type}` : ''}= `,
+      isForLooks: type => type.endsWith('Form') || WOLFRAM_LAYOUTS.has(type),
+    },
+  }),
 }
 
 /** Code of a kernel, coloured. */
@@ -48,30 +88,6 @@ export const { highlight } = FIRST
 /** By its name, as a kernel and a fence around its code tell it; Python's for one that is not known. */
 export function terminalLanguage(name: string): Language {
   return (Object.hasOwn(LANGUAGES, name) ? LANGUAGES[name] : undefined) ?? FIRST
-}
-
-/** The language of the kernel that the console speaks to at this moment. */
-export interface Spoken {
-  readonly language: Language
-  /** Learns it anew where another kernel is spoken to than the last time. */
-  follow(): Promise<void>
-}
-
-export function openSpoken(image: Image): Spoken {
-  let language = terminalLanguage(DEFAULT_LANGUAGE.name)
-  let kernel: string | undefined
-  return {
-    get language() {
-      return language
-    },
-    async follow() {
-      if (image.kernel === kernel) return
-      const name = await languageOf(image)
-      if (name === undefined) return
-      kernel = image.kernel
-      language = terminalLanguage(name)
-    },
-  }
 }
 
 /** Longer text is shown without colours: it is data, not something that a person reads. */
@@ -288,6 +304,9 @@ const WOLFRAM_KEYWORDS = new Set(
 const WOLFRAM_CONSTANTS = new Set(
   'True False Null None All Automatic Infinity ComplexInfinity Indeterminate Pi E I'.split(' '),
 )
+
+/** Heads, besides forms, that lay out what stands in them. */
+const WOLFRAM_LAYOUTS = new Set('Row Column Grid Style Subscript Superscript'.split(' '))
 
 /** Wolfram Language, coloured by how it looks. */
 function wolframSpans(text: string): Span[] {

@@ -10,10 +10,10 @@ import { exitAskedFor } from '../front/print.ts'
 import { type Display, evaluated } from './answers.ts'
 import type { ConsoleApprovals } from './console-seat.ts'
 import { paintAnswering, paintRunning } from './editor-view.ts'
-import type { Spoken } from './languages.ts'
 import { plain, prose } from './layout.ts'
 import { Writer } from './line.ts'
 import type { Actor, Stage } from './screen.ts'
+import type { Spoken } from './spoken.ts'
 import { suspendedSpans } from './suspension-spans.ts'
 import type { ConsoleSuspensions } from './suspensions.ts'
 import type { Key } from './tty.ts'
@@ -128,7 +128,7 @@ export function openRunner({ image, stage, showing, spoken, approvals, suspended
   async function ended(envelope: Envelope | undefined): Promise<void> {
     if (envelope === undefined)
       return stage.print([prose('hint', 'It was left to itself; :kernels says whether it still runs.\n')])
-    showing.answer(evaluated(envelope, text => spoken.language.highlight(text)))
+    showing.answer(evaluated(envelope, spoken.language))
     const details = envelope.ok ? undefined : envelope.error.details.suspension
     if (!isSuspendedDetails(details)) return
     const besides = suspended.mine.filter(one => one.kernel === image.kernel && one.id !== details.id)
@@ -141,6 +141,7 @@ export function openRunner({ image, stage, showing, spoken, approvals, suspended
       // The person has the commands to look around, and never has to ask for it first.
       const how = hold ? 'hold' : 'suspend'
       const envelope = await call('eval_expr', { expr: source, patience: WAIT_SECONDS, on_error: how })
+      spoken.heard(envelope)
       took = { there: elapsedOf(envelope), here: performance.now() - began }
       const asked = envelope && exitAskedFor(envelope)
       if (asked === undefined) await ended(envelope)

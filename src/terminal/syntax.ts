@@ -20,8 +20,22 @@ export interface Syntax {
   /** One step. */
   readonly step: string
   /** What a line asks about in the language's own way, besides `name?` and `name??`, which are asked in any. */
-  asked?(line: string): { readonly name: string; readonly source: boolean } | undefined
+  asked?(line: string): Asked | undefined
+  /** What was typed in a session that was copied with its prompts; left out: it has those of Python. */
+  typed?(lines: readonly string[]): readonly string[]
 }
+
+/** What a line asks about. */
+export type Asked =
+  | { readonly type: 'name'; readonly name: string; readonly source: boolean }
+  /** Names that a pattern matches, each of which has `part` in it; `module`: those of one. */
+  | {
+      readonly type: 'names'
+      readonly pattern: string
+      readonly part: string
+      readonly module?: string
+      matches(name: string): boolean
+    }
 
 const PYTHON_STEP = '    '
 
@@ -273,13 +287,13 @@ const WOLFRAM_STEP = '  '
 /** How Wolfram Language is written at the console: what is open goes on, set in one step further than its line. */
 export const WOLFRAM: Syntax = {
   goesOn(text) {
-    if (isWolframWhole(scanWolfram(text))) return false
+    if (isWolframWhole(scanWolfram(text)) || isAsked(text)) return false
     // Two empty lines end whatever is open: a bracket too few must not hold a person captive.
     const lines = text.split('\n')
     return !(lines.length > 2 && isBlank(lines.at(-1)) && isBlank(lines.at(-2)))
   },
 
-  isWhole: text => isWolframWhole(scanWolfram(text)),
+  isWhole: text => isWolframWhole(scanWolfram(text)) || isAsked(text),
 
   indent(before) {
     const { open, inside, wants } = scanWolfram(before)
@@ -306,7 +320,52 @@ export const WOLFRAM: Syntax = {
   step: WOLFRAM_STEP,
 
   asked(line) {
-    const [, marks, name] = /^(\?\??)\s*([\p{L}$][\p{L}\p{N}$`]*)$/u.exec(line) ?? []
-    return name === undefined ? undefined : { name, source: marks === '??' }
+    const [, marks, name = ''] = WOLFRAM_ASKED.exec(line) ?? []
+    if (marks === undefined || !/^[\p{L}$*@]/u.test(name)) return undefined
+    return /[*@]/.test(name) ? namesLike(name) : { type: 'name', name, source: marks === '??' }
   },
+
+  typed(lines) {
+    const first = lines.find(line => line.trim() !== '')
+    if (first === undefined || !WOLFRAM_PROMPT.test(first)) return lines
+    let margin: number | undefined
+    return lines.flatMap(line => {
+      const [prompt] = WOLFRAM_PROMPT.exec(line) ?? []
+      if (prompt !== undefined) margin = prompt.length
+      else if (margin === undefined || !/^[ .]*$/.test(line.slice(0, margin)) || line.trim() === '') {
+        // An answer, or an empty line, ends what was typed.
+        margin = undefined
+        return []
+      }
+      return [line.slice(margin)]
+    })
+  },
+}
+
+const WOLFRAM_ASKED = /^(\?\??)\s*([\p{L}\p{N}$`*@]+)$/u
+
+/** Its `*` is no operator, behind which something has to follow. */
+const isAsked = (text: string) => WOLFRAM_ASKED.test(text.trim())
+
+const WOLFRAM_PROMPT = /^\s*(?:\[\d+\] )?In\[\d*\]:= ?/
+
+/** Names that a pattern matches: `*` stands for any characters, `@` for some that are no capitals. */
+function namesLike(pattern: string): Asked | undefined {
+  const [, module, name = ''] = /^(.*`)?([^`]*)$/.exec(pattern) ?? []
+  if (module !== undefined && /[*@]/.test(module)) return undefined
+  const parts = name.split(/[*@]/).toSorted((one, other) => other.length - one.length)
+  const like = new RegExp(
+    `^${name.replaceAll('$', '\\$').replaceAll('*', '.*').replaceAll('@', '[^\\p{Lu}]+')}$`,
+    'u',
+  )
+  return {
+    type: 'names',
+    pattern,
+    part: parts[0] ?? '',
+    ...(module !== undefined && { module }),
+    matches(full) {
+      const at = full.lastIndexOf('`') + 1
+      return (at === 0 || full.slice(0, at) === module) && like.test(full.slice(at))
+    },
+  }
 }

@@ -1,5 +1,6 @@
 import { openBlocks } from '../../src/front/blocks.ts'
 import { LispScanner, openLispBlocks, scanLisp } from '../../src/front/lisp-blocks.ts'
+import { openWolframBlocks } from '../../src/front/wolfram-blocks.ts'
 import { highlightTraceback, terminalLanguage } from '../../src/terminal/languages.ts'
 import { type Span, textOf } from '../../src/terminal/layout.ts'
 import { LISP, PYTHON, WOLFRAM } from '../../src/terminal/syntax.ts'
@@ -97,9 +98,33 @@ test('what is whole in Wolfram Language is told from what is not, and what is op
 
 test('a line that asks about a name as Wolfram Language does is told from code', () => {
   const asked = (line: string) => WOLFRAM.asked?.(line)
-  assert.equal(asked('?Plus'), { name: 'Plus', source: false })
-  assert.equal(asked('?? shop`total'), { name: 'shop`total', source: true })
+  assert.equal(asked('?Plus'), { type: 'name', name: 'Plus', source: false })
+  assert.equal(asked('?? shop`total'), { type: 'name', name: 'shop`total', source: true })
   assert.equal([asked('x_?NumberQ'), asked('?1 + 2'), asked('?f[x]')], [undefined, undefined, undefined])
+})
+
+test('a pattern of names asks for those that are like it, and its star is no operator', () => {
+  const like = (line: string) => {
+    const asked = WOLFRAM.asked?.(line)
+    return asked?.type === 'names' ? asked : undefined
+  }
+  const names = ['Int', 'Integer', 'Interrupt', 'PrintInt', 'shop`Int']
+  assert.equal(
+    [like('?Int*'), like('?Int@'), like('?shop`*')].map(one => names.filter(name => one?.matches(name))),
+    [
+      ['Int', 'Integer', 'Interrupt'],
+      ['Integer', 'Interrupt'],
+      ['Int', 'Integer', 'Interrupt', 'PrintInt', 'shop`Int'],
+    ],
+  )
+  assert.equal([like('?Int*')?.part, like('?shop`*')?.module], ['Int', 'shop`'])
+  assert.equal([WOLFRAM.goesOn('?Int*'), WOLFRAM.goesOn('2*')], [false, true])
+})
+
+test('a session of Wolfram Language that was copied is taken without its prompts and answers', () => {
+  const session = ['In[1]:= a = {1,', '          2}', '', 'Out[1]= {1,', '          2}', '[1] In[2]:= a + 1']
+  assert.equal(WOLFRAM.typed?.(session), ['a = {1,', '  2}', 'a + 1'])
+  assert.equal(WOLFRAM.typed?.(['a = 1', 'In[1]']), ['a = 1', 'In[1]'])
 })
 
 test('Wolfram Language is coloured by how it looks, and nothing of a text is lost', () => {
@@ -313,9 +338,18 @@ const LISP_BLOCKS: Blocks = [
   ['a comment goes with what follows it', '; one\n(f)', ['; one\n(f)']],
 ]
 
+const WOLFRAM_BLOCKS: Blocks = [
+  ['expressions', '1\n\nf[2]', ['1', 'f[2]']],
+  ['a bracket over lines', 'f[1,\n\n 2]\n3', ['f[1,\n\n 2]', '3']],
+  ['an operator that wants more', 'f[x_] :=\n x^2\nf[3]', ['f[x_] :=\n x^2', 'f[3]']],
+  ['a bracket too few', 'f[1\n\n\n3', ['f[1', '3'], ['f[1\n\n\n3']],
+  ['a text and a comment over lines', '"a\nb" (* (*\n*) *)\n3', ['"a\nb" (* (*\n*) *)', '3']],
+]
+
 for (const [open, table] of [
   [openBlocks, BLOCKS],
   [openLispBlocks, LISP_BLOCKS],
+  [openWolframBlocks, WOLFRAM_BLOCKS],
 ] as const)
   for (const [what, lines, person, program = person] of table)
     test(`lines are put together to what is run at once: ${what}`, () => {

@@ -167,7 +167,8 @@ test('no line of a report stands where a line of ours does, whatever the program
 })
 
 test('what was left is named, with the newest by then, and what goes on elsewhere is said to', () => {
-  const shown = (result: object) => textOf(evaluated({ ok: true, result }, text => [plain(text)]).spans)
+  const shown = (result: object) =>
+    textOf(evaluated({ ok: true, result }, { highlight: text => [plain(text)] }).spans)
   const left = { status: 'left', acted_on: 's2@ab12', message: 'It was left, on request.' }
   assert.is(shown(left), 's2@ab12 was given up.\n')
   assert.is(

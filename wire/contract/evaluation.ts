@@ -265,6 +265,11 @@ export const evaluated = z.discriminatedUnion('type', [
     /** What the next evaluation is read in, where the language has packages and read tables. */
     package: text.exactOptional(),
     readtable: text.exactOptional(),
+    /**
+     * The number of the last expression among the inputs of the session, where the language keeps values by such numbers:
+     * that value is `Out[3]`.
+     */
+    input_line: count.exactOptional(),
     /** Which of the two is not what it was when this began. */
     changed: z.array(z.enum(['package', 'readtable'])).exactOptional(),
     ...displayed,

@@ -60,6 +60,10 @@ class Engine(Protocol):
     def evaluate(self, piece: Piece) -> Optional[Any]:
         """The value; ``None`` for ``Null``. Raises ``Failed``, ``Aborted``, ``Quit``, or what ``stops`` says."""
 
+    def last_line(self) -> Optional[int]:
+        """The number of the last expression among the inputs of the session, by which ``Out`` keeps its value; 0 before
+        the first, ``None`` where the engine counts none."""
+
     def neutral(self, value: Any, most: int) -> Expression:
         """The value as data, of which so many leaves are taken over. For any thread."""
 
@@ -100,11 +104,16 @@ class Gone(Failed):
 
 
 class Misread(Failed):
-    """A text that is no Wolfram Language; nothing of it was evaluated. ``line`` counts from 1."""
+    """A text that is no Wolfram Language; nothing of it was evaluated.
 
-    def __init__(self, name, message, line):
+    ``line`` counts from 1, and so does ``column``, where it goes wrong; ``source`` is that line.
+    """
+
+    def __init__(self, name, message, line, source=None, column=None):
         super().__init__(name, message)
         self.line = line
+        self.source = source
+        self.column = column
 
 
 class Aborted(Exception):

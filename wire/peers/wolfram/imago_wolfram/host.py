@@ -263,11 +263,14 @@ def raised(failed):
     line = failed.line if isinstance(failed, Misread) else None if piece is None else piece.line
     if line is not None:
         at = line if first is None else first + line - 1
-        source = None if piece is None else piece.text.split('\n')[0][:200]
+        source = failed.source if isinstance(failed, Misread) else None if piece is None else piece.text.split('\n')[0]
+        source = source and source[:_SHOWN]
         frames.append(
             {'function': 'top level', 'file': file, 'line': at, 'source': source, 'locals': [], 'locals_omitted': 0}
         )
     where = '' if line is None else '%s, line %d\n' % (file or 'in this text', frames[0]['line'])
+    if isinstance(failed, Misread):
+        where += _marked(failed)
     return {
         'type': {'name': failed.name, 'module': 'System`', 'qualified': failed.name},
         'message': failed.message,
@@ -275,6 +278,19 @@ def raised(failed):
         'frames_omitted': 0,
         'traceback': '%s%s: %s\n' % (where, failed.name, failed.message),
     }
+
+
+#: Characters of a line of code that are shown of it.
+_SHOWN = 200
+
+
+def _marked(misread):
+    """The line that cannot be read, and a caret where it goes wrong; nothing where that is not known."""
+    source, column = misread.source, misread.column
+    if not source or column is None or len(source) > _SHOWN:
+        return ''
+    margin = ''.join('\t' if one == '\t' else ' ' for one in source[: column - 1])
+    return '  %s\n  %s^\n' % (source, margin)
 
 
 class Said:
@@ -305,6 +321,9 @@ class Said:
                 outcome['diagnostics'].append(_diagnostic('note', more, None))
         if outcome['type'] != 'done':
             return
+        line = engine.last_line()
+        if line is not None:
+            outcome['input_line'] = line
         context, path = engine.place()
         outcome['package'] = context
         if (context, path) != evaluator.begun:

@@ -67,7 +67,7 @@ class MathicsEngine:
             try:
                 tree = parser.parse(feeder)
             except NoSyntax:
-                raise self._misread(feeder, begun) from None
+                raise self._misread(feeder, begun, lines) from None
             except RecursionError:
                 raise Misread('Syntax::nested', 'It is nested too deeply to be read.', begun + 1) from None
             feeder.messages.clear()
@@ -77,21 +77,29 @@ class MathicsEngine:
                 pieces.append(Piece(tree, piece.strip(), begun + 1 + piece[:blank].count('\n')))
         return pieces
 
-    def _misread(self, feeder, begun):
+    def _misread(self, feeder, begun, lines):
         message = next(iter(feeder.messages), None)
+        line = max(feeder.lineno, begun + 1)
+        source = ''.join(lines[line - 1 : line]).rstrip()
         if message is None:
-            return Misread('Syntax::sntx', 'It is no Wolfram Language.', begun + 1)
+            return Misread('Syntax::sntx', 'It is no Wolfram Language.', line, source)
         symbol, tag, *rest = message
-        before, after = (part.strip('"').rstrip('\n') for part in rest[:2])
+        before, after, *_ = [_unquoted(part).strip() for part in rest] + ['', '']
+        rest = ''
         if tag == 'sntufn':
             said = 'There is no character named \\[%s].' % before.split('\n')[0]
         elif tag == 'sntxi':
             said = 'It is incomplete: more input is needed.'
-        elif tag in ('sntxf', 'sntxb'):
+        elif tag == 'sntxf':
             said = '%s cannot be followed by %s.' % (_quoted(before), _quoted(after))
+            rest = after
+        elif tag == 'sntxb':
+            said = 'No expression begins with %s.' % _quoted(before)
+            rest = before
         else:
             said = '%s: %s' % (tag, ' '.join(part for part in (before, after) if part))
-        return Misread('%s::%s' % (symbol, tag), said, max(feeder.lineno, begun + 1))
+        column = len(source) - len(rest) + 1 if rest and source.endswith(rest) else None
+        return Misread('%s::%s' % (symbol, tag), said, line, source, column)
 
     def expression(self, piece):
         from mathics.core.parser.convert import convert
@@ -120,6 +128,8 @@ class MathicsEngine:
             # One without a code is how the process itself is ended.
             if ended.code is None:
                 raise
+            # Whatever is entered next is the first line of another session.
+            self.definitions.set_line_no(0)
             raise Quit from None
         except RecursionError:
             raise Failed('$RecursionLimit::reclim', 'It is nested too deeply to be evaluated.') from None
@@ -133,6 +143,9 @@ class MathicsEngine:
         finally:
             session.end()
         return None if session.is_null(value) else value
+
+    def last_line(self):
+        return self.definitions.get_line_no()
 
     def neutral(self, value, most):
         from mathics.core.atoms import String as MathicsString
@@ -200,6 +213,11 @@ class MathicsEngine:
             self.definitions.set_current_context(context)
         if tuple(self.definitions.get_context_path()) != path:
             self.definitions.set_context_path(path)
+
+
+def _unquoted(text):
+    """As it stands in a message of the parser, which puts quotes around it."""
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
 def _quoted(text):

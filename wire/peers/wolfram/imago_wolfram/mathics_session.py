@@ -25,6 +25,7 @@ class Session(Evaluation):
     def __init__(self, definitions, listener):
         super().__init__(definitions, output=_Unheard(), catch_interrupt=False)
         self.listener = listener
+        definitions.set_line_no(0)
         self._said = collections.Counter()
         self._last = {}
 

@@ -238,7 +238,10 @@ def _open_call(source, before):
             if not calls:
                 return None
             shown = ' | '.join(call.text for call in calls[:_MOST_CALLS])
-            return {'name': name.group(1), 'signature': shown, 'parameter': commas, 'call': shown}
+            written = name.group(1)
+            # The name stands in front of it already.
+            behind = shown[len(written) :] if shown.startswith(written) else shown
+            return {'name': written, 'signature': behind, 'parameter': commas, 'call': shown}
         elif one == ',' and not depth:
             commas += 1
     return None

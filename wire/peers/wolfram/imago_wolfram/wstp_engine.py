@@ -87,6 +87,8 @@ class WstpEngine:
         #: What the kernel has asked for, and has no answer to yet.
         self._question = None
         self._failure = None
+        #: ``$Line`` of the last evaluation; ``None`` where it told none.
+        self._line = None
 
     def load(self, listener):
         self._listener = listener
@@ -284,6 +286,7 @@ class WstpEngine:
         finally:
             self._evaluating = False
         failure, self._failure = self._failure, None
+        self._line = answer.get('line')
         if 'place' in answer:
             self.source.place = _place(answer)
         status = answer.get('status')
@@ -360,6 +363,9 @@ class WstpEngine:
             raise Misread('Syntax::sntx', 'It is nothing, more than one expression, or no Wolfram Language.', 1)
         value = self._value(None, (), answer)
         return value
+
+    def last_line(self):
+        return self._line
 
     def place(self):
         return self.source.place
