@@ -55,6 +55,8 @@ const CONFIG = z.strictObject({
         .optional(),
       /** The Python of an environment with Mathics3, instead of the one that `imago install wolfram` makes. */
       wolfram: z.string().min(1).optional(),
+      /** How long laying out one definition may take there; then it is shown as plain input form. */
+      wolfram_formatter_seconds: z.number().positive().max(600).default(5),
       /** Projects whose own `.venv` is started whatever it holds, and although it came with them. */
       trusted: z.array(z.string().transform(fromHome).refine(isOwnFolder, NO_ROOT)).default([]),
       /** Environment variables that kernels are given besides the usual ones. */

@@ -1,11 +1,17 @@
 import { z } from 'zod'
-import type { Definition, DefinitionPart, Proof } from '../wire/kernel.ts'
+import {
+  type Definition,
+  type DefinitionPart,
+  type DefinitionQuery,
+  type Proof,
+  SECTIONS,
+} from '../wire/kernel.ts'
 import type { KernelContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { termsOf } from './languages.ts'
 import { aName, lookUpName } from './look.ts'
 import { type Failed, failed, type Ok, type Outcome, ok, packageRefused, type ToolError } from './outcome.ts'
-import { NAME_LENGTH, NAMED_IN } from './parameters.ts'
+import { NAME_LENGTH, NAMED_IN, parameterFor } from './parameters.ts'
 import { definitionProved } from './proof.ts'
 import { oneLine, placeOf } from './text.ts'
 
@@ -40,23 +46,24 @@ export const symbolDefinition = defineTool({
   name: 'symbol_definition',
   description:
     'Show the source of functions, classes, methods or modules as the live image runs them, with file and lines, ' +
-    'also of what was typed in or made at run time. Says so where the file has another text by now. Runs no ' +
-    'code. Prefer it over reading files to learn what really runs.',
+    'also of what was typed in. Says so where the file differs by now. Runs no code. ' +
+    'Prefer it over reading files.',
   parameters: {
     symbols: z
       .preprocess(listed, z.array(z.string().trim().max(NAME_LENGTH)).min(1).max(SYMBOLS))
       .describe('Names, paths such as `shop.Order.total`, or handles.'),
     package: NAMED_IN,
-    include_context_details: z
-      .boolean()
-      .default(false)
-      .describe('Also list the names that each definition uses.'),
+    include_context_details: z.boolean().default(false).describe('Also list the names they use.'),
     max_length: z
       .int()
       .min(1)
-      .max(24_000)
+      .max(1_000_000)
       .default(10_000)
-      .describe('Characters of source per symbol before it is cut; read_more has the rest.'),
+      .describe('Characters per symbol; read_more has the rest.'),
+    include: parameterFor(
+      'sections',
+      z.array(z.enum(SECTIONS)).optional().describe('In Wolfram Language: also these.'),
+    ),
   },
   // As issues and other tools of the kind write it.
   aliases: ['SymbolDefinition'],
@@ -74,13 +81,18 @@ export const symbolDefinition = defineTool({
     { args: { symbols: ['checkout'], include_context_details: true }, shows: 'and whose names it uses' },
   ],
 
-  async handler({ symbols, include_context_details: contexts, max_length, package: inside }, context) {
-    const refused = packageRefused(inside, context.kernel, 'package says in what names are read')
+  async handler(
+    { symbols, include_context_details: contexts, max_length, include = [], package: inside },
+    context,
+  ) {
+    const refused =
+      packageRefused(inside, context.kernel, 'package says in what names are read') ??
+      sectionsRefused(include, context.kernel)
     if (refused !== undefined) return refused
-    const asked = { names: [...new Set(symbols)], max_length, contexts, inside }
+    const asked = { names: [...new Set(symbols)], max_length, contexts, include, inside }
     const looked = await lookAll(asked, context)
     const pages = pagesOf(asked.names, looked)
-    if (pages !== undefined) return ok(bound(pages, context))
+    if (pages !== undefined) return unreadable(pages) ?? ok(bound(pages, context))
     const lengths = looked.map(one => (one.type === 'ok' ? lengthOf(one.result) : 0))
     const share = fairShare(lengths, TOTAL_LENGTH)
     // What is too long for its share is asked for again, so that what is cut has its handle.
@@ -100,6 +112,18 @@ export const symbolDefinition = defineTool({
   show: result => (result as Definitions).markdown,
 })
 
+function sectionsRefused(
+  include: readonly string[],
+  { identity }: KernelContext['kernel'],
+): Failed | undefined {
+  if (include.length === 0 || identity.abilities.has('sections')) return undefined
+  return failed('invalid_args', {
+    message: `include asks for ${include.join(', ')}, which ${identity.language} does not keep apart from a definition. Nothing was run.`,
+    details: { parameter: 'include', language: identity.language },
+    next: 'Leave include out; inspect tells the facts of a name.',
+  })
+}
+
 /** A page that the image has written of a name, and its facts. */
 interface Paged {
   readonly name: string
@@ -112,22 +136,38 @@ function pagesOf(
   names: readonly string[],
   looked: readonly (Ok<Definition> | Failed)[],
 ): Paged[] | undefined {
-  const all = looked.flatMap((one, index) => {
-    const name = names[index] ?? ''
-    return name === '' && looked.length > 1 ? [] : [paged(name, one)]
-  })
-  const pages = all.filter(one => one !== undefined)
-  return pages.length === all.length ? pages : undefined
+  const all = looked
+    .map((one, index) => ({ name: names[index] ?? '', one }))
+    .filter(({ name }) => name !== '' || looked.length === 1)
+  return all.some(({ one }) => hasPage(one)) ? all.map(({ name, one }) => paged(name, one)) : undefined
 }
 
-function paged(name: string, looked: Ok<Definition> | Failed): Paged | undefined {
+const hasPage = (looked: Ok<Definition> | Failed): boolean =>
+  typeof (looked.type === 'ok' ? looked.result : looked.error.details).page === 'string'
+
+function paged(name: string, looked: Ok<Definition> | Failed): Paged {
   if (looked.type === 'failed') {
     const { page, ...details } = looked.error.details
-    if (typeof page !== 'string') return undefined
-    return { name, page, facts: { ok: false, name, error: { ...looked.error, details } } }
+    const error = { ...looked.error, details }
+    return {
+      name,
+      page: typeof page === 'string' ? page : failureLines(name, error).join('\n').trimEnd(),
+      facts: { ok: false, name, error },
+    }
   }
-  const { page, ...found } = looked.result
-  return page === undefined ? undefined : { name, page, facts: facts({ name, looked: ok(found) }) }
+  const { page = '', ...found } = looked.result
+  return { name, page, facts: facts({ name, looked: ok(found) }) }
+}
+
+/** A list of which nothing is a name has failed as a whole. */
+function unreadable(pages: readonly Paged[]): Failed | undefined {
+  const errors = pages.flatMap(({ name, facts }) => (facts.ok ? [] : [{ name, error: facts.error }]))
+  const isUnreadable =
+    errors.length === pages.length && errors.every(one => one.error.code === 'invalid_args')
+  const found = isUnreadable
+    ? noneFound(errors.map(({ name, error }) => ({ name, looked: { type: 'failed', error } })))
+    : undefined
+  return found?.type === 'failed' ? found : undefined
 }
 
 /** What is too much for one answer is left out from one symbol on, and has a handle. */
@@ -164,10 +204,8 @@ function listed(value: unknown): unknown {
   return typeof value === 'string' ? value.split(',') : value
 }
 
-interface DefinitionsQuery {
+interface DefinitionsQuery extends Required<Pick<DefinitionQuery, 'max_length' | 'contexts' | 'include'>> {
   readonly names: readonly string[]
-  readonly max_length: number
-  readonly contexts: boolean
   readonly inside: string | undefined
 }
 
@@ -176,7 +214,7 @@ interface Symbol {
   readonly looked: Ok<Definition & { readonly proof?: Proof }> | Failed
 }
 
-function lookAll({ names, max_length, contexts, inside }: DefinitionsQuery, context: KernelContext) {
+function lookAll({ names, max_length, contexts, include, inside }: DefinitionsQuery, context: KernelContext) {
   const named = aName(context.kernel)
   const whole = 'Give the whole path, such as module.name; list_globals shows what is at the top level.'
   const words = {
@@ -184,7 +222,8 @@ function lookAll({ names, max_length, contexts, inside }: DefinitionsQuery, cont
     parameter: 'symbols',
     search: termsOf(context.kernel.identity).name.search ?? whole,
   }
-  const more = { ...(contexts && { contexts }), ...(inside !== undefined && { package: inside }) }
+  const kept = include.length > 0 && { include }
+  const more = { ...(contexts && { contexts }), ...kept, ...(inside !== undefined && { package: inside }) }
   return Promise.all(
     names.map(async name =>
       name === ''
@@ -271,7 +310,7 @@ function noneFound(all: readonly Symbol[]): Outcome<never> {
       ...rest,
       code: alike ? code : 'not_found',
       retryable: alike && rest.retryable,
-      message: errors.map(({ error }) => error.message).join(' '),
+      message: [...new Set(errors.map(({ error }) => error.message))].join(' '),
       details: { ...reason, symbols: errors.map(({ name, error }) => ({ ok: false, name, error })) },
     },
   }

@@ -1,7 +1,14 @@
 import type { Ability, Kernel, Kind, NameKind } from '../wire/kernel.ts'
 
 /** Abilities that one language has and others do not: where it does not live, nothing is listed that needs one. */
-export const OF_ONE_LANGUAGE: readonly Ability[] = ['compile', 'expand', 'system', 'packages', 'callers']
+export const OF_ONE_LANGUAGE: readonly Ability[] = [
+  'compile',
+  'expand',
+  'system',
+  'packages',
+  'callers',
+  'sections',
+]
 
 /** What a result says besides: the language that it is about, where that has words of its own. */
 export interface Told {

@@ -111,6 +111,8 @@ export function unfound(
       return stale(looked.handle, looked.because)
     case 'busy':
       return busy(looked, { jobs, words })
+    case 'loading':
+      return loading(looked)
     case 'timed_out':
       return failedInside('inspect_timeout', {
         message: `Looking took longer than ${duration(looked.deadline_ms)} and was given up. Its code may still be running in the image; all else there goes on.`,
@@ -166,6 +168,13 @@ function busy(
         : `Wait for it with job ${JSON.stringify({ job, action: 'wait' })}, or stop it with "interrupt".`,
   })
 }
+
+const loading = ({ what, elapsed_ms, takes_ms }: Extract<Unfound, { type: 'loading' }>): Failed =>
+  failed('busy', {
+    message: `${what} is being loaded, since ${duration(elapsed_ms)}; that takes up to ${duration(takes_ms)}. Nothing was looked at.`,
+    details: { reason: 'loading', elapsed_ms, takes_ms },
+    next: 'Ask again in a few seconds.',
+  })
 
 function jobNamed(call: CallId, jobs: Jobs): string | undefined {
   return jobs.names().find(name => jobs.find(name)?.call === call)

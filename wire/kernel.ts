@@ -19,7 +19,7 @@ export { SEVERITIES, TEST_FRAMEWORKS } from './contract/evaluation.ts'
 export type * from './contract/inspection.ts'
 export type * from './contract/looks.ts'
 export type * from './contract/names.ts'
-export { RELATIONS } from './contract/names.ts'
+export { RELATIONS, SECTIONS } from './contract/names.ts'
 export type * from './contract/suspensions.ts'
 export type * from './contract/values.ts'
 export { KINDS, NAME_KINDS } from './contract/values.ts'
@@ -27,7 +27,8 @@ export { KINDS, NAME_KINDS } from './contract/values.ts'
 /**
  * What a kernel may be able to do. A tool that needs what a kernel lacks is not listed for it. `compile`, `expand`,
  * `system` and `tests` are kinds of `Work`; `packages`: code can be read and run in a package that the caller names;
- * `callers`: `references` tells calls, bindings, assignments and expansions apart. `suspend`: an error can suspend its
+ * `callers`: `references` tells calls, bindings, assignments and expansions apart; `sections`: `definition` tells usage,
+ * options, attributes and dependencies apart. `suspend`: an error can suspend its
  * evaluation, and `frame` and `resume` are kinds of `Work`; `hold`: its stack can be held alive on request, where that
  * is not what `suspend` does anyhow.
  */
@@ -41,6 +42,7 @@ export const ABILITIES = [
   'tests',
   'packages',
   'callers',
+  'sections',
   'interrupt',
   'ask',
   'suspend',

@@ -263,19 +263,8 @@ export function parametersWithin(schema: JsonSchema): Parameter[] {
 }
 
 function typeWords(schema: JsonSchema): string[] {
-  const {
-    enum: choices,
-    default: fallback,
-    minimum,
-    maximum,
-    maxLength,
-    pattern,
-    minItems,
-    maxItems,
-  } = schema
-  const words = [
-    Array.isArray(choices) ? choices.map(one => JSON.stringify(one)).join(' | ') : typeWord(schema),
-  ]
+  const { default: fallback, minimum, maximum, maxLength, pattern, minItems, maxItems } = schema
+  const words = [typeWord(schema)]
   if (maxItems !== undefined) words.push(`${minItems ?? 0} to ${maxItems}`)
   if (minimum !== undefined && maximum !== undefined && maximum !== Number.MAX_SAFE_INTEGER)
     words.push(`${minimum} to ${maximum}`)
@@ -286,9 +275,11 @@ function typeWords(schema: JsonSchema): string[] {
   return words
 }
 
-function typeWord({ type, items }: JsonSchema): string {
+function typeWord({ type, items, enum: choices }: JsonSchema): string {
+  if (Array.isArray(choices)) return choices.map(one => JSON.stringify(one)).join(' | ')
   if (type !== 'array') return String(type ?? 'value')
-  return `list of ${typeWord((items ?? {}) as JsonSchema)}s`
+  const each = (items ?? {}) as JsonSchema
+  return `list of ${typeWord(each)}${Array.isArray(each.enum) ? '' : 's'}`
 }
 
 /** `inspect <expr> [kernel]` */

@@ -48,10 +48,11 @@ test('the config.toml of docs/configuration.md is accepted, and says the default
     lisp: 'sbcl',
     swank: join(homedir(), 'src/slime'),
     wolfram: '~/m3/bin/python',
+    wolfram_formatter_seconds: 5,
     trusted: [join(homedir(), 'shop')],
     env: ['MY_SERVICE_TOKEN'],
   })
-  assert.equal(none, { trusted: [], env: [] })
+  assert.equal(none, { wolfram_formatter_seconds: 5, trusted: [], env: [] })
   assert.equal([files, noRoots], [{ roots: [join(homedir(), 'notes')] }, { roots: [] }])
   assert.equal([tools, noSyntax], [{ syntax: 'hermes' }, {}])
 })

@@ -16,10 +16,17 @@ const kernelWith = (abilities: readonly Ability[]) =>
   ({ identity: { abilities: new Set(abilities) } }) as unknown as Kernel
 
 const PYTHON = kernelWith(
-  ABILITIES.filter(one => !['compile', 'expand', 'system', 'packages', 'callers'].includes(one)),
+  ABILITIES.filter(one => !['compile', 'expand', 'system', 'packages', 'callers', 'sections'].includes(one)),
 )
 
-const LISP = kernelWith(ABILITIES.filter(one => !['reload', 'tests'].includes(one)))
+const LISP = kernelWith(ABILITIES.filter(one => !['reload', 'tests', 'sections'].includes(one)))
+
+/** As Mathics3 says it: no debugger, no threads, no packages to read code in. */
+const WOLFRAM = kernelWith([
+  ...(['evaluate', 'load', 'interrupt', 'ask', 'callers', 'sections', 'inspect', 'more', 'history'] as const),
+  ...(['last_error', 'globals', 'definition', 'describe', 'arglist', 'complete', 'apropos'] as const),
+  ...(['symbols', 'references'] as const),
+])
 
 const listed = (kernels: readonly Kernel[], profile: Profile = 'live') =>
   listedFor(livingOf(kernels), { tools: registry.list(profile), registry })
@@ -34,7 +41,14 @@ const BARS: Readonly<Record<Profile, number>> = { core: 1_000, live: 3_500, full
 
 for (const profile of PROFILES)
   test(`${profile} has at most ${BARS[profile]} tokens, whatever lives`, () => {
-    for (const kernels of [[], [PYTHON], [LISP], [PYTHON, PYTHON], [PYTHON, LISP]]) {
+    const several = [
+      [PYTHON, PYTHON],
+      [PYTHON, LISP],
+      [PYTHON, WOLFRAM],
+      [WOLFRAM, LISP],
+      [PYTHON, LISP, WOLFRAM],
+    ]
+    for (const kernels of [[], [PYTHON], [LISP], [WOLFRAM], ...several]) {
       const tokens = countTokens(JSON.stringify(listed(kernels, profile)))
       assert.ok(tokens <= BARS[profile], `${tokens} tokens with ${kernels.length} kernels`)
     }
@@ -64,6 +78,11 @@ test('tools and arguments of Lisp are listed only where a Lisp lives, and what o
   assert.ok(namesOf([PYTHON, LISP]).includes('compile_form'))
   assert.ok(argumentsOf([PYTHON, LISP], 'eval_expr').includes('package'))
   assert.is(namesOf([LISP]).includes('reload'), false)
+  for (const [kernels, isListed] of [
+    [[PYTHON, LISP], false],
+    [[WOLFRAM], true],
+  ] as const)
+    assert.is(argumentsOf(kernels, 'symbol_definition').includes('include'), isListed)
 })
 
 test('what is not listed is accepted all the same', () => {

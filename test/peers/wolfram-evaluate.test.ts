@@ -216,7 +216,8 @@ function facts(): void {
     kernel = await ownedWolfram()
     // It has said hello before its session is loaded, and what needs that waits.
     assert.equal(await kernel.status({ deadlineMs: 5_000 }), { running: null, queued: 0 })
-    assert.is((await found(kernel, 'globals', { modules: false, limit: 1 })).total, 0)
+    const looked = await kernel.look('globals', { modules: false, limit: 1 }, { deadlineMs: 60_000 })
+    assert.equal(looked.type === 'found' && looked.value.total, 0)
     assert.equal(await reprs('1 + 2'), ['3'])
   })
 

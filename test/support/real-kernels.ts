@@ -37,13 +37,14 @@ export async function ownedPython({ python, address = 'unix' }: PythonOptions = 
 }
 
 /** A Mathics3 that is started, and ends with this process. */
-export async function ownedWolfram(): Promise<Kernel> {
+export async function ownedWolfram(settings: { readonly formatterSeconds?: number } = {}): Promise<Kernel> {
   const one = await launchWolfram({
     name: 'wolfram',
     root: folder,
     env: { PATH: process.env.PATH ?? '', HOME: folder },
     runtimeDir,
     wolfram: mathicsPython,
+    ...settings,
   })
   kills.add(() => one.kill())
   return one.kernel

@@ -1,7 +1,7 @@
 import { type Definitions, fairShare, symbolDefinition } from '../../tools/definition.ts'
 import type { Definition, DefinitionPart, DefinitionQuery, Looked } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
-import { errorOf, resultOf, run } from './context.ts'
+import { context, errorOf, resultOf, run } from './context.ts'
 
 const test = suite('symbol_definition')
 
@@ -294,6 +294,45 @@ test('a language that has a form of its own for definitions is shown in it, erro
     ],
   )
   assert.is((await definedAs('nothing', kernel)).markdown, '# nothing\n\nError: it does not exist')
+  const { code, message } = errorOf(await run(symbolDefinition, { symbols: 'a!' }, { kernel }))
+  assert.is(code, 'invalid_args')
+  assert.match(message, 'it is no name')
+})
+
+test('a name that took too long has its error under its heading, beside the pages of the others', async () => {
+  const { kernel } = having({
+    Plus: { page: '# Plus\n\nPlus[___] := <kernel function>' },
+    Slow: { type: 'timed_out', deadline_ms: 5_000 },
+  })
+  const { markdown } = await definedAs('Plus, Slow', kernel)
+  assert.match(
+    markdown,
+    /^# Plus\n\nPlus\[___\] := <kernel function>\n\n# Slow\n\nError: internal: .* longer than 5 s/,
+  )
+})
+
+test('what is the same of several names is said once', async () => {
+  const loading = { type: 'loading', what: 'Mathics3', elapsed_ms: 4_200, takes_ms: 16_000 } as const
+  const { kernel } = having({ f: loading, g: loading })
+  const { code, message, retryable } = errorOf(await run(symbolDefinition, { symbols: 'f, g' }, { kernel }))
+  assert.equal([code, retryable, message.split('is being loaded').length], ['busy', true, 2])
+})
+
+test('what a language does not keep apart from a definition is refused by name', async () => {
+  const { kernel, queries } = having({ f: {} })
+  const include = ['usage', 'json']
+  const identity = { ...context().kernel.identity, abilities: new Set(['definition'] as const) }
+  const refused = errorOf(
+    await run(symbolDefinition, { symbols: 'f', include }, { kernel: { ...kernel, identity } }),
+  )
+  assert.equal([refused.code, refused.details.parameter], ['invalid_args', 'include'])
+  assert.match(refused.message, 'include asks for usage, json, which python does not keep apart')
+  assert.equal(queries, [])
+  resultOf(await run(symbolDefinition, { symbols: 'f', include }, { kernel }))
+  assert.equal(
+    queries.map(one => one.include),
+    [include],
+  )
 })
 
 test('pages that are too many for one answer are left out as whole ones', async () => {

@@ -178,6 +178,12 @@ const UNFOUND: readonly (readonly [Looked<never>, ToolErrorCode, says: RegExp, n
     /job job-9 since 1 min 30 s.*Nothing was run/,
     /"job-9","action":"wait"/,
   ],
+  [
+    { type: 'loading', what: 'Mathics3', elapsed_ms: 4_200, takes_ms: 16_000 },
+    'busy',
+    /Mathics3 is being loaded, since 4\.2 s; that takes up to 16 s/,
+    /Ask again/,
+  ],
   [{ type: 'timed_out', deadline_ms: 5_000 }, 'internal', /longer than 5 s.*goes on/, /a part of it/],
 ]
 

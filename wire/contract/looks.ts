@@ -47,6 +47,8 @@ export const notFound = z.discriminatedUnion('type', [
   z.object({ type: z.literal('stale_handle'), handle: text, because: text }),
   /** An evaluation holds the place where this code would have to run. */
   z.object({ type: z.literal('busy'), call: callId, elapsed_ms: count }),
+  /** What it would look into is being loaded; `takes_ms` is how long that takes at most, as a rule. */
+  z.object({ type: z.literal('loading'), what: text, elapsed_ms: count, takes_ms: count }),
   z.object({ type: z.literal('timed_out'), deadline_ms: count }),
 ])
 

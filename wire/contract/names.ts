@@ -25,12 +25,17 @@ export const naming = z.object({
 })
 export type NameQuery = Of<typeof naming>
 
+/** What a language tells of a definition besides its text, where it can tell them apart; `json`: all of it as data. */
+export const SECTIONS = ['usage', 'options', 'attributes', 'dependencies', 'json'] as const
+
 export const definitionQuery = z.object({
   ...naming.shape,
   /** Characters of source at most; what is cut has a handle. */
   max_length: count,
   /** Also tell to which modules or packages the names belong that the definition uses. */
   contexts: bool.exactOptional(),
+  /** Also these, in `page`. Only with the ability `sections`. */
+  include: z.array(z.enum(SECTIONS)).exactOptional(),
 })
 export type DefinitionQuery = Of<typeof definitionQuery>
 
@@ -52,6 +57,26 @@ export const definitionPart = z.object({
   running: running.exactOptional(),
 })
 export type DefinitionPart = Of<typeof definitionPart>
+
+/** A definition as data. Texts are in the language, where they are code. */
+const definitionData = z.object({
+  status: z.enum(['defined', 'undefined']),
+  /** Cut as the page is; `characters` is the length of all of it. */
+  definition: text,
+  characters: count,
+  /** `input`: laying it out took too long. */
+  form: z.enum(['readable', 'input']),
+  attributes: texts,
+  /** The kinds of values that the engine computes by code of its own. */
+  kernel_code: texts,
+  options: text,
+  usage: orNull(text),
+  /** Full names of what it uses and people have defined. */
+  dependencies: texts,
+  contexts: z.record(text, texts),
+  /** How many texts in it look like secrets, and have a mark in their place. */
+  redacted: count,
+})
 
 export const definition = z.object({
   ...place.shape,
@@ -87,6 +112,8 @@ export const definition = z.object({
   contexts: z.record(text, texts).exactOptional(),
   /** What is to be shown of it, where the language has a form of its own for that, errors among it. */
   page: text.exactOptional(),
+  /** Where `json` is asked for. */
+  data: definitionData.exactOptional(),
 })
 export type Definition = Of<typeof definition>
 

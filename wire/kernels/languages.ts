@@ -44,6 +44,7 @@ interface KernelSettings {
   readonly lisp?: string | undefined
   readonly swank?: string | undefined
   readonly wolfram?: string | undefined
+  readonly wolfram_formatter_seconds?: number | undefined
   /** The folder of Imago's state, in which `imago install` puts engines. */
   readonly stateDir?: string
   readonly trusted?: readonly string[]
@@ -60,10 +61,10 @@ const ADAPTERS: Readonly<Record<string, Adapter>> = {
     server: { attach: attachSwank, rejoin: rejoinSwank },
   },
   wolfram: {
-    launch: (request, { wolfram, stateDir }) => {
+    launch: (request, { wolfram, stateDir, wolfram_formatter_seconds: formatterSeconds }) => {
       const { engine } = languageNamed('wolfram') ?? {}
       const installed = engine && stateDir && pythonOfEngine(engine, stateDir)
-      return launchWolfram({ ...request, wolfram, installed })
+      return launchWolfram({ ...request, wolfram, installed, formatterSeconds })
     },
   },
 }

@@ -11,6 +11,8 @@ interface WolframRequest extends LaunchRequest {
   readonly wolfram?: string | undefined
   /** The Python of the environment that `imago install` makes. */
   readonly installed?: string | undefined
+  /** How long laying out one definition may take; left out: as the host has it. */
+  readonly formatterSeconds?: number | undefined
 }
 
 /** The first import of all that Mathics3 needs compiles it, before the host can say hello. */
@@ -27,7 +29,9 @@ export function launchWolfram(request: WolframRequest): Promise<Launched> {
   return launchFramed({ ...request, limits }, async env => {
     const python = await findMathics({ ...request, env })
     // Nothing of the caller's own Python reaches it: the environment is the engine's.
-    return { command: [python, '-I', join(own, '__main__.py')], own: peers }
+    const { formatterSeconds } = request
+    const options = formatterSeconds === undefined ? [] : [`--formatter-seconds=${formatterSeconds}`]
+    return { command: [python, '-I', join(own, '__main__.py'), ...options], own: peers }
   })
 }
 

@@ -19,8 +19,9 @@ ON_ONE_LINE = 60
 """Longer definitions have their right side on lines of its own."""
 KERNEL_FUNCTION = "<kernel function>"
 
-Section = Literal["usage", "options", "attributes", "dependencies"]
+Section = Literal["usage", "options", "attributes", "dependencies", "json"]
 SECTIONS: tuple[Section, ...] = ("usage", "options", "attributes", "dependencies")
+"""Those that stand behind a definition; `json` stands in its place."""
 
 _RULES_IN_ORDER: tuple[RuleKind, ...] = ("default", "own", "down", "sub", "up", "n", "format")
 _PLACEHOLDERS: tuple[tuple[CodeKind, str], ...] = (
@@ -284,8 +285,11 @@ def _placeholders(scope: Scope, definition: Definition) -> Iterable[str]:
 
 
 def markdown(found: Found, include_context_details: bool = False, include: Sequence[Section] = ()) -> str:
-    """One name under its heading."""
+    """One name under its heading. With `json` it is data, whatever else is asked for."""
     blocks = [f"# {found.heading}"]
+    if "json" in include:
+        data = json.dumps(structured(found), ensure_ascii=False, indent=2)
+        return f"{blocks[0]}\n\n{fenced('json', data)}"
     match found.status:
         case "invalid":
             blocks.append(f'Error: Invalid symbol name "{visible(found.asked)}"')

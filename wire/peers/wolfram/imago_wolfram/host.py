@@ -1,5 +1,7 @@
 """A kernel for Wolfram Language: an engine, on the link, queue, output and history of the Python peer."""
 
+import argparse
+import time
 import types
 
 from imago import native
@@ -13,8 +15,9 @@ from imago.service import Service
 from imago.work import Ran
 
 from imago_wolfram import forms, looks, name_looks
+from imago_wolfram.definition import Settings
 from imago_wolfram.engine import Aborted, Failed, Misread, Quit
-from imago_wolfram.loading import Load
+from imago_wolfram.loading import Load, Placing, Stood
 from imago_wolfram.mathics_engine import MathicsEngine
 
 #: Messages of one evaluation that are told as data; all of them are among what it has printed.
@@ -23,7 +26,16 @@ MESSAGES = 50
 OUTPUT_FORM = 4000
 
 
+#: Seconds that a session takes to load where nothing of it has been read from the disk before, and what part of the
+#: time for a look is spent waiting for it.
+LOADING = 16
+WAITING = 0.8
+
+
 def main():
+    options = argparse.ArgumentParser()
+    options.add_argument('--formatter-seconds', type=float, default=Settings().formatter_seconds)
+    WolframService.settings = Settings(options.parse_args().formatter_seconds)
     boot(Host)
 
 
@@ -94,6 +106,9 @@ class WolframEvaluator(Evaluator):
         self.engine = engine
         self.displays = Said(self)
         self.is_loaded = native.Event()
+        self.begun_loading = time.monotonic()
+        #: Where what it has evaluated stood.
+        self.stood = Stood()
         #: By who asks: the context and the context path that their next text is read in.
         self.places = {}
         #: Those that the text that runs began in.
@@ -118,7 +133,7 @@ class WolframEvaluator(Evaluator):
     def pieces(self, text, place, loading=None):
         """``Ran`` of the expressions of a text, one after the other. The last has the value that is shown.
 
-        ``loading`` says which of them are taken, and what comes of them.
+        ``loading`` says which of them are taken, and what comes of them; it is told of an error that ends them.
         """
         yield from ()
         evaluation = self.running
@@ -134,6 +149,8 @@ class WolframEvaluator(Evaluator):
             goes_on = True
         except Failed as failed:
             failed.piece, failed.place = piece, place
+            if loading is not None:
+                loading.failed()
             raise
         except Aborted:
             if self._interrupts.hit(evaluation):
@@ -283,7 +300,6 @@ LOOKS = {
         'history': None,
         'last_error': looks.last_error,
         'globals': name_looks.globals_of,
-        'definition': name_looks.definition_of,
         'describe': name_looks.describe,
         'arglist': name_looks.arglist,
         'complete': name_looks.complete,
@@ -291,18 +307,43 @@ LOOKS = {
         'symbols': name_looks.symbols,
     }.items()
 }
+LOOKS['definition'] = (
+    {**PYTHON_LOOKS['definition'][0], 'include': optional(texts), 'deadline_ms': count},
+    name_looks.definition_of,
+)
 LOOKS['references'] = ({'name': text, 'limit': count, 'relations': optional(texts)}, name_looks.references)
 
-ABILITIES = ('evaluate', 'load', 'interrupt', 'ask', 'inspect', 'callers', *LOOKS)
+ABILITIES = ('evaluate', 'load', 'interrupt', 'ask', 'inspect', 'callers', 'sections', *LOOKS)
 
 
 class WolframService(Service):
     """The methods that the daemon calls. A look waits until the session is loaded, as long as its deadline allows."""
 
     looks = LOOKS
+    settings = Settings()
 
     def image_of(self, namespace, handles, evaluator, tracing):
-        return looks.Image(evaluator, handles)
+        return looks.Image(evaluator, handles, self.settings)
+
+    def _look(self, served, params, look):
+        until = time.monotonic() + WAITING * count(params, 'deadline_ms', 1) / 1000
+        super()._look(served, params, lambda: self._loaded(look, until))
+
+    def _loaded(self, look, until):
+        """What is looked for, once there is a session; that there is none yet where that takes too long."""
+        evaluator = self._evaluator
+        try:
+            return look()
+        except looks.NotLoaded:
+            if evaluator.is_loaded.wait(until - time.monotonic()):
+                return look()
+        elapsed_ms = int((time.monotonic() - evaluator.begun_loading) * 1000)
+        return {
+            'type': 'loading',
+            'what': evaluator.engine.title,
+            'elapsed_ms': elapsed_ms,
+            'takes_ms': LOADING * 1000,
+        }
 
     def inspect_static(self, image, expr):
         return looks.inspect_static(image, expr)
@@ -339,4 +380,5 @@ class Text:
         return None
 
     def run(self, evaluator):
-        return evaluator.pieces(self.text, self.place)
+        placing = None if self.place[0] is None else Placing(evaluator.engine, self.place, evaluator.stood)
+        return evaluator.pieces(self.text, self.place, placing)

@@ -1,4 +1,4 @@
-"""Loading a file: expression by expression, with what it defines told apart from what was there before."""
+"""Loading a file: expression by expression, with what it defines told apart from what was there, and where it stood."""
 
 import os
 
@@ -43,17 +43,18 @@ class Load:
         return None
 
     def run(self, evaluator):
-        loading = Loading(evaluator.engine, self._file, self._names)
+        loading = Loading(evaluator.engine, self._file, self._names, evaluator.stood)
         return evaluator.pieces(self._source, (self._file, 1), loading)
 
 
 class Loading:
     """What comes of a file while it is loaded."""
 
-    def __init__(self, engine, file, wanted):
+    def __init__(self, engine, file, wanted, stood):
         self._engine = engine
         self._file = file
         self._wanted = wanted
+        self._places = Placing(engine, (file, 1), stood)
         self._before = self._defined()
         self._package = None
         self._targets = {}
@@ -72,7 +73,12 @@ class Loading:
             return False
         for name in targets(expression):
             self._targets[name] = None
+        self._places.began(piece, targets(expression))
         return True
+
+    def failed(self):
+        """As of ``Placing``."""
+        self._places.failed()
 
     def _is_wanted(self, expression):
         if self._wanted is None or head_name(expression) in _FRAME:
@@ -86,6 +92,7 @@ class Loading:
 
     def ran(self, value):
         """``Ran``, with the ``Loaded`` of the contract."""
+        self._places.ended()
         after = self._defined()
         changed = [name for name in after if self._before.get(name) != after[name] or name in self._targets]
         added = sorted(name for name in changed if name not in self._before)
@@ -119,13 +126,83 @@ class Loading:
 
     def _defined(self):
         source = self._engine.source
-        own = [name for name in source.names() if not source.is_own(name) and not _is_of_session(name)]
-        return {name: source.definition(name) for name in own if names.has_definition(source, name)}
+        own = [name for name in names.defined(source) if Symbol(name).context not in names.SESSION]
+        return {name: source.definition(name) for name in own}
 
 
-def _is_of_session(name):
-    """Whether it is what the engine itself keeps there: lines, contexts, what is quiet."""
-    return Symbol(name).context in ('System`', 'System`Private`', 'Internal`')
+# Where the expressions stood that have defined a symbol.
+
+
+class Stood:
+    """By symbol the file and lines that its definition was evaluated from."""
+
+    def __init__(self):
+        self._of = {}
+
+    def add(self, name, place, rules):
+        """``place`` is file, first and last line; ``rules`` are those that the symbol had then."""
+        self._of[name] = *place, rules
+
+    def of(self, source, name):
+        """``file``, ``line`` and ``end_line``; ``None`` where it has none, or has lost a rule that came from there."""
+        known = self._of.get(name)
+        if known is None or not known[3] <= _rules(source, name):
+            return None
+        return {'file': known[0], 'line': known[1], 'end_line': known[2]}
+
+
+def _rules(source, name):
+    """What is told apart of the rules of a symbol; what it has remembered since it was loaded is only more of them."""
+    definition = source.definition(name)
+    return frozenset(() if definition is None else map(hash, definition.rules))
+
+
+class Placing:
+    """Remembers where the expressions of a text stood that have been evaluated. ``place`` is that of the text."""
+
+    def __init__(self, engine, place, stood):
+        self._engine = engine
+        self._file, self._first = place[0], place[1] or 1
+        self._stood = stood
+        self._open = None
+        #: By symbol the first and the last line.
+        self._lines = {}
+
+    def takes(self, piece):
+        """As of ``Loading``: all of them are."""
+        self.began(piece, targets(self._engine.expression(piece)))
+        return True
+
+    def ran(self, value):
+        self.ended()
+        return Ran([] if value is None else [value])
+
+    def failed(self):
+        """The expression that was begun last has not been evaluated to its end, and none comes after it."""
+        self._open = None
+        self.ended()
+
+    def began(self, piece, names):
+        self._evaluated()
+        self._open = piece, names
+
+    def ended(self):
+        """All have been evaluated: only now are the rules looked at, since to do so takes time."""
+        self._evaluated()
+        for name, (first, last) in self._lines.items():
+            rules = _rules(self._engine.source, name)
+            if rules:
+                self._stood.add(name, (self._file, first, last), rules)
+
+    def _evaluated(self):
+        if self._open is None:
+            return
+        piece, names = self._open
+        self._open = None
+        line = self._first + piece.line - 1
+        for name in names:
+            first = self._lines[name][0] if name in self._lines else line
+            self._lines[name] = first, line + piece.text.count('\n')
 
 
 def targets(expression):

@@ -25,13 +25,15 @@ _LIMITS = {
 
 
 class Image:
-    """What is looked at: the engine, and what is remembered beside it. ``loaded`` waits until there is a session."""
+    """What is looked at: the engine, and what is remembered beside it."""
 
-    __slots__ = ('_engine', '_loaded', 'handles', 'history', 'errors', 'show')
+    __slots__ = ('_engine', '_loaded', 'stood', 'settings', 'handles', 'history', 'errors', 'show')
 
-    def __init__(self, evaluator, handles):
+    def __init__(self, evaluator, handles, settings):
         self._engine = evaluator.engine
         self._loaded = evaluator.is_loaded
+        self.stood = evaluator.stood
+        self.settings = settings
         self.handles = handles
         self.history = evaluator.history
         self.errors = evaluator.errors
@@ -40,9 +42,14 @@ class Image:
 
     @property
     def engine(self):
-        """Waits for it: the deadline of a look is kept by whoever asked."""
-        self._loaded.wait()
+        """Raises ``NotLoaded`` while there is no session."""
+        if not self._loaded.is_set():
+            raise NotLoaded
         return self._engine
+
+
+class NotLoaded(Exception):
+    """The session is being loaded: whoever asked waits for it, as long as a look may take."""
 
 
 # Values: inspecting them, and reading on.
@@ -102,7 +109,7 @@ def _sections(image, value, read):
         'limits': _LIMITS,
     }
     if isinstance(neutral, Symbol):
-        shown.update(_callable(engine, neutral))
+        shown.update(_callable(image, neutral))
     items = engine.items(value)
     if items is not None:
         shown['size'] = {'len': len(items)}
@@ -111,14 +118,16 @@ def _sections(image, value, read):
     return shown
 
 
-def _callable(engine, symbol):
+def _callable(image, symbol):
     """Of a symbol that stands for itself: how it is called, where it has definitions for that."""
+    engine = image.engine
     if not engine.source.exists(symbol.name):
         return {}
     calls, about = uses.calls(engine.source, symbol.name), names.about(engine.source, symbol.name)
     if not calls:
         return {}
-    (read,) = definition.read(engine.source, [symbol.name], SOURCE_PREVIEW_MAX_CHARS)
+    (read,) = definition.read(engine.source, [symbol.name], SOURCE_PREVIEW_MAX_CHARS, settings=image.settings)
+    stood = image.stood.of(engine.source, symbol.name) or {}
     return {
         'kind': 'callable',
         'callable': {
@@ -127,8 +136,8 @@ def _callable(engine, symbol):
             'doc': about.usage,
             'source_preview': read.text[:SOURCE_PREVIEW_MAX_CHARS] or None,
             'source_truncated': read.total > SOURCE_PREVIEW_MAX_CHARS,
-            'file': None,
-            'line': None,
+            'file': stood.get('file'),
+            'line': stood.get('line'),
         },
     }
 

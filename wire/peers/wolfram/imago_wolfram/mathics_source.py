@@ -45,6 +45,8 @@ _ALL_FORMS = frozenset(
     SYSTEM + form for form in ("StandardForm", "TraditionalForm", "OutputForm", "TeXForm", "MathMLForm")
 )
 """Those that a `Format` without a form stands under."""
+_BOXES = "_MakeBoxes"
+"""What Mathics keeps a `MakeBoxes` of a symbol under, among its formats."""
 
 
 class MathicsSource:
@@ -146,6 +148,9 @@ class _Reading:
                 found.setdefault(id(rule.replace), rule)
         for key, rule in found.items():
             pattern, value = converted(rule.pattern.expr, self._budget), converted(rule.replace, self._budget)
+            if _BOXES in forms[key]:
+                self.rules.append(Rule("up", pattern, value))
+                continue
             everywhere = forms[key] >= _ALL_FORMS or "" in forms[key]
             for form in [""] if everywhere else sorted(forms[key]):
                 self.rules.append(Rule("format", pattern, value, Symbol(form) if form else None))

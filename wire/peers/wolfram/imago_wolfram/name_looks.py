@@ -1,6 +1,7 @@
 """What the daemon may ask about names: their definitions, how they are called, who uses them, and which there are."""
 
 import re
+from dataclasses import replace
 
 from imago.looking.limits import DOC_MAX_CHARS
 from imago.looking.outcomes import Unresolved, found, look, malformed, nearest, not_found
@@ -9,6 +10,8 @@ from imago_wolfram import definition, forms, names, uses
 from imago_wolfram.expressions import SYSTEM, Symbol
 from imago_wolfram.printing import is_name, visible
 
+#: What part of the time for a look laying out a definition may take at most.
+_LAYOUT = 0.6
 _NOWHERE = {'file': None, 'line': None}
 _EVERYWHERE = 'values, patterns, options and attributes of all symbols that a program has defined'
 _BESIDES = 'what is only in a variable of a running evaluation, or is made from a text, is not seen'
@@ -17,16 +20,21 @@ _BESIDES = 'what is only in a variable of a running evaluation, or is made from 
 def definition_of(image, query):
     """One symbol as the specification has it. What is wrong with a name stands in its page."""
     source = image.engine.source
-    (read,) = definition.read(source, [query['name']], query['max_length'])
-    page = definition.markdown(read, query.get('contexts', False))
+    include = query.get('include', ())
+    # Input form takes its time, too.
+    seconds = min(image.settings.formatter_seconds, _LAYOUT * query['deadline_ms'] / 1000)
+    settings = replace(image.settings, formatter_seconds=seconds)
+    (read,) = definition.read(source, [query['name']], query['max_length'], settings=settings)
+    page = definition.markdown(read, query.get('contexts', False), include)
     # As the page says it, behind its heading.
-    because = page.partition('\n\n')[2]
+    because = definition.markdown(read).partition('\n\n')[2].removeprefix('Error: ')
     if read.status == 'missing':
         return {**not_found(query['name'], read.nearest), 'page': page}
     if read.status == 'invalid':
         return {**malformed(because), 'page': page}
     rules = {rule.kind for rule in read.definition.rules}
     is_function = bool(rules & {'down', 'sub'} or read.definition.code & {'down', 'sub'})
+    stood = image.stood.of(source, read.qualified)
     answer = {
         'name': query['name'],
         'qualified': read.qualified or query['name'],
@@ -34,10 +42,8 @@ def definition_of(image, query):
         'language': 'wolfram',
         'source': None,
         'because': None,
-        'file': None,
-        'line': None,
-        'end_line': None,
-        'origin': 'built_in' if source.is_own(read.qualified) else 'typed',
+        **(stood or {**_NOWHERE, 'end_line': None}),
+        'origin': 'file' if stood else 'built_in' if source.is_own(read.qualified) else 'typed',
         # What is printed is what is stored: there is no other text that could be another one.
         'current': True,
         'wrappers': [],
@@ -51,7 +57,13 @@ def definition_of(image, query):
             answer['contexts'] = read.contexts
     else:
         answer['because'] = because
+    if 'json' in include and read.status in ('defined', 'undefined'):
+        answer['data'] = {key: value for key, value in definition.structured(read).items() if key not in _NAMING}
     return found(answer)
+
+
+#: What an answer says of a name beside its data.
+_NAMING = ('symbol', 'qualified')
 
 
 # One name.
@@ -77,7 +89,7 @@ def describe(image, query):
     value, usage = engine.stored(name), stored.messages.get('usage')
     calls = uses.calls(source, name)
     answer = {
-        **_NOWHERE,
+        **_place(image, name),
         'name': query['name'],
         'qualified': name,
         'kind': about.kind,
@@ -92,6 +104,12 @@ def describe(image, query):
         answer['value'] = image.show(forms.input_form(engine, value))
         answer['handle'] = image.handles.keep_value(value)
     return found(answer)
+
+
+def _place(image, name):
+    """Where it was loaded from, while it is what was."""
+    stood = image.stood.of(image.engine.source, name)
+    return _NOWHERE if stood is None else {'file': stood['file'], 'line': stood['line']}
 
 
 def _doc(text):
@@ -118,7 +136,7 @@ def arglist(image, query):
     source, name = image.engine.source, _found(image, query['name'])
     calls, about = uses.calls(source, name), names.about(source, name)
     answer = {
-        **_NOWHERE,
+        **_place(image, name),
         'name': query['name'],
         'qualified': name,
         'signature': None,
@@ -145,7 +163,8 @@ def references(image, query):
     source, name = image.engine.source, _found(image, query['name'])
     seen = uses.uses(source, name)
     wanted = query.get('relations')
-    rows = [{**_NOWHERE, 'kind': _relation(use), 'from': use.rule} for use in seen.found if use.user not in _LINES]
+    shown = [use for use in seen.found if use.user not in _LINES]
+    rows = [{**_place(image, use.user), 'kind': _relation(use), 'from': use.rule} for use in shown]
     if wanted is not None and 'uses' not in wanted:
         rows = [row for row in rows if row['kind'] in wanted]
     return found(
@@ -234,9 +253,9 @@ def globals_of(image, query):
     source = engine.source
     context = _context(query['module']) if 'module' in query else source.context()
     wanted = query.get('filter', '').casefold()
-    own = [name for name in source.names() if not source.is_own(name) and names.has_definition(source, name)]
+    own = names.defined(source)
     there = {Symbol(name).short: name for name in own if Symbol(name).context == context}
-    others = sorted({Symbol(name).context for name in own} - {context} - set(_ENGINE))
+    others = sorted({Symbol(name).context for name in own} - {context} - names.SESSION)
     rows = {short: _type_name(engine, name) for short, name in there.items()}
     if query['modules']:
         rows.update({one: 'context' for one in others})
@@ -249,9 +268,6 @@ def globals_of(image, query):
     if not there and 'module' not in query:
         answer['elsewhere'] = others[:20]
     return found(answer)
-
-
-_ENGINE = ('System`', 'System`Private`', 'Internal`', 'Settings`')
 
 
 def _context(given):

@@ -11,7 +11,7 @@ from imago_wolfram.printing import NAME_PART
 from imago_wolfram.source import Definition, Source
 
 _MOST_NEAREST = 3
-_LIKENESS = 0.8
+_LIKENESS = 0.75
 _LONGEST_GUESSED = 100
 
 
@@ -39,8 +39,12 @@ def nearest(source: Source, name: str) -> list[str]:
     if wanted.context:
         found = [one for one in same if not one.startswith(SYSTEM)]
         return _first([*found, *get_close_matches(name, names, _MOST_NEAREST, _LIKENESS)])
-    shorts = [Symbol(one).short for one in names if Symbol(one).context in visible]
-    return _first([*same, *get_close_matches(name, shorts, _MOST_NEAREST, _LIKENESS)])
+    shorts: dict[str, list[str]] = {}
+    for one in names:
+        if Symbol(one).context in visible:
+            shorts.setdefault(Symbol(one).short.casefold(), []).append(Symbol(one).short)
+    like = get_close_matches(name.casefold(), shorts, _MOST_NEAREST, _LIKENESS)
+    return _first([*same, *(short for folded in like for short in shorts[folded])])
 
 
 def _first(names: Iterable[str]) -> list[str]:
@@ -50,7 +54,8 @@ def _first(names: Iterable[str]) -> list[str]:
 # Which names there are.
 
 Kind = Literal["function", "variable", "constant"]
-GLOBAL = "Global`"
+SESSION = frozenset(("System`", "System`Private`", "Internal`", "Settings`"))
+"""Contexts in which an engine keeps values of its own beside those of people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +88,9 @@ def about(source: Source, name: str) -> Named | None:
     return Named(name, kind_of(definition), usage.partition("\n")[0] or None)
 
 
-def globals_of(source: Source) -> list[str]:
-    """The symbols of the context in force that people have defined, sorted."""
-    context = source.context()
-    return sorted(
-        name
-        for name in source.names()
-        if Symbol(name).context == context and not source.is_own(name) and has_definition(source, name)
-    )
+def defined(source: Source) -> list[str]:
+    """The symbols that people have defined, sorted."""
+    return sorted(name for name in source.names() if not source.is_own(name) and has_definition(source, name))
 
 
 def has_definition(source: Source, name: str) -> bool:

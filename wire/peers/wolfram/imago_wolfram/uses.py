@@ -146,6 +146,30 @@ def _uses_in(source: Source, user: str, definition: Definition, name: str) -> It
             yield Use(user, render(left, None), relation)
 
 
+_FIRST = (
+    "Map MapAll MapAt MapIndexed MapThread Scan Apply MapApply Fold FoldList FoldWhile FoldPair FoldPairList Nest NestList "
+    "NestWhile NestWhileList FixedPoint FixedPointList Array Outer Inner KeyMap KeyValueMap AssociationMap ParallelMap"
+)
+_SECOND = (
+    "Select SelectFirst SortBy Sort GroupBy GatherBy Gather SplitBy Split MaximalBy MinimalBy DeleteDuplicates "
+    "DeleteDuplicatesBy CountsBy AllTrue AnyTrue NoneTrue TakeWhile LengthWhile KeySelect KeySortBy Merge PatternTest"
+)
+_APPLYING = {name: 0 for name in _FIRST.split()} | {name: 1 for name in _SECOND.split()}
+"""Functions that call one of their arguments: by their names which."""
+_COMPOSING = frozenset(("Composition", "RightComposition"))
+
+
+def _applied(head: Expression, arguments: tuple[Expression, ...]) -> tuple[Expression, ...]:
+    """The arguments that a call calls in its turn; of its operator form, as `Select[f]`, the only one."""
+    name = system_name(head)
+    if name in _COMPOSING:
+        return arguments
+    at = _APPLYING.get(name)
+    if at is None or not arguments:
+        return ()
+    return arguments[:1] if len(arguments) == 1 else arguments[at : at + 1]
+
+
 def _relation(rule: Rule, name: str, is_own: bool) -> Relation | None:
     """The strongest relation of a rule to a symbol. That a rule is of its own symbol does not count."""
     relation: Relation | None = None
@@ -155,6 +179,8 @@ def _relation(rule: Rule, name: str, is_own: bool) -> Relation | None:
                 case Normal(head, (target, *_)) if system_name(head) in _SETTING and _target(target) == name:
                     return "sets"
                 case Normal(Symbol(called), _) if called == name:
+                    relation = "calls"
+                case Normal(head, arguments) if Symbol(name) in _applied(head, arguments):
                     relation = "calls"
                 case Symbol(named) if named == name:
                     relation = relation or "references"

@@ -1,15 +1,20 @@
 """What is printed of a definition is the definition; and reading it changes and evaluates nothing."""
 
+import json
 import random
 import threading
 from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
 
 from mathics.core.atoms import Integer as MathicsInteger
 from mathics.core.convert.expression import to_mathics_list
 
 from imago_wolfram.definition import NoSymbols, Scope, Settings, read, statement, structured
 from imago_wolfram.expressions import Budget, Symbol, parts, system
+from imago_wolfram.loading import Stood
 from imago_wolfram.mathics_source import converted
+from imago_wolfram.name_looks import definition_of
 from imago_wolfram.printing import Printer
 from imago_wolfram.source import Definition, Rule
 from tests.reading_back import Names, folded, read_back
@@ -53,6 +58,8 @@ DEFINED = (
     "Format[q[x_]] := {x}; Format[q[x_, y_], OutputForm] := x",
 )
 
+OF_PACKAGES = Path(__file__).with_name("packages.wl").read_text(encoding="utf-8").strip().split("\n\n")[1:]
+
 
 class ReadingBack(MathicsTest):
     def stored(self, name):
@@ -64,7 +71,8 @@ class ReadingBack(MathicsTest):
         )
 
     def test_what_is_shown_defines_the_same(self):
-        for text in DEFINED:
+        self.assertGreater(len(OF_PACKAGES), 40)
+        for text in (*DEFINED, *OF_PACKAGES):
             with self.subTest(text):
                 self._forget()
                 self.run_in(text)
@@ -248,6 +256,16 @@ class Limits(MathicsTest):
         patient = Settings(formatter_seconds=1e9, clock=lambda: next(hour))
         self.assertIn("\n    Module[", self.body("q", settings=patient))
 
+    def test_input_form_is_given_before_the_time_for_the_look_is_over(self):
+        self.run_in("q[x_] := Module[{y = x}, f[g[y]]; h @ y]")
+        engine = SimpleNamespace(source=self.source)
+        for deadline_ms, form in ((5_000, "input"), (30_000, "readable")):
+            clock = count(step=4)
+            settings = Settings(clock=lambda clock=clock: next(clock))
+            image = SimpleNamespace(engine=engine, settings=settings, stood=Stood())
+            query = {"name": "q", "max_length": 1000, "include": ["json"], "deadline_ms": deadline_ms}
+            self.assertEqual(definition_of(image, query)["value"]["data"]["form"], form)
+
     def define(self, name, value):
         self.definitions.set_ownvalue(name, value)
 
@@ -303,6 +321,10 @@ class Options(MathicsTest):
         self.assertEqual(found["definition"], "q[x_] := r @ x")
         self.assertEqual(found["dependencies"], ["Global`r"])
         self.assertEqual((missing["status"], missing["nearest"]), ("missing", []))
+        page = self.shown("q, nosuch", include=("json", "usage"))
+        self.assertEqual(page.split("\n")[:4], ["# q", "", "```json", "{"])
+        shown = [json.loads(one.partition("\n```")[0]) for one in page.split("```json\n")[1:]]
+        self.assertEqual(shown, json.loads(json.dumps([found, missing])))
 
 
 class Secrets(MathicsTest):
@@ -337,6 +359,7 @@ class AskedFor(MathicsTest):
 
     def test_a_name_that_may_have_been_meant(self):
         self.run_in("my`Private`hidden = 1")
+        self.assertTrue(self.shown("plsu").endswith("Did you mean Plus?"))
         self.assertTrue(self.shown("Pluss").endswith('Symbol "Pluss" does not exist\n\nDid you mean Plus?'))
         self.assertIn("Did you mean my`Private`hidden?", self.shown("hidden"))
         self.assertIn("Did you mean my`Private`hidden?", self.shown("your`hidden"))

@@ -18,8 +18,9 @@ class Lists(MathicsTest):
             "EndPackage[]",
         )
 
-    def test_globals_are_what_has_a_definition(self):
-        self.assertEqual(names.globals_of(self.source), ["Global`area", "Global`limit"])
+    def test_what_people_have_defined(self):
+        own = [name for name in names.defined(self.source) if not name.startswith(tuple(names.SESSION))]
+        self.assertEqual(own, ["Global`area", "Global`limit", "Shop`Bill", "Shop`Private`hidden", "Shop`Sums"])
 
     def test_contexts_and_what_is_in_one(self):
         counts = names.contexts(self.source)
@@ -100,6 +101,37 @@ class WhoUses(MathicsTest):
                 ("Global`s", "s[]", "sets"),
             ],
         )
+
+    def test_a_function_that_is_given_to_another_which_calls_it_is_called(self):
+        calling = (
+            "f /@ x",
+            "f @@ x",
+            "f @@@ x",
+            "Map[f]",
+            "Select[x, f]",
+            "Select[f][x]",
+            "SortBy[x, f]",
+            "Fold[f, 0, x]",
+            "NestList[f, x, 3]",
+            "Array[f, 3]",
+            "MapIndexed[f, x]",
+            "x /. y_?f :> 1",
+            "Composition[g, f][x]",
+            "f /* g",
+            "x // f",
+        )
+        for text in calling:
+            with self.subTest(text):
+                self._forget()
+                self.run_in("f[x_] := x", f"user[x_] := {text}")
+                (use,) = uses.uses(self.source, "Global`f").found
+                self.assertEqual((use.rule, use.relation), ("user[x_]", "calls"))
+        for text in ("Map[g, f]", "Fold[g, f, x]", "Select[f, g]", "{f}", "Hold[f]", "Map[g, {f}]", "x -> f"):
+            with self.subTest(text):
+                self._forget()
+                self.run_in("f[x_] := x", f"user[x_] := {text}")
+                (use,) = uses.uses(self.source, "Global`f").found
+                self.assertEqual(use.relation, "references")
 
     def test_it_ends_in_time(self):
         self.run_in("f[x_] := x")

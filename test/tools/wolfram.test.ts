@@ -1,0 +1,175 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openRegistry, validate } from '../../src/registry/registry.ts'
+import type { KernelContext } from '../../tools/contract.ts'
+import type { Definitions } from '../../tools/definition.ts'
+import { TOOLS } from '../../tools/index.ts'
+import type { Kernel } from '../../wire/kernel.ts'
+import { assert, suite } from '../support/harness.ts'
+import { newCall } from '../support/heard.ts'
+import { ownedWolfram } from '../support/real-kernels.ts'
+import { mathicsPython } from '../support/runtimes.ts'
+import { context, errorOf, resultOf } from './context.ts'
+
+/** What the tools make of a real Mathics3. */
+const test = suite('what the tools say of Wolfram Language', { limitMs: 60_000 })
+const registry = openRegistry(TOOLS)
+
+if (!existsSync(mathicsPython)) test.skip('all of it', 'no Mathics3; run node test/setup.mjs')
+else facts()
+
+function facts(): void {
+  let kernel: Kernel
+  let hasty: Kernel
+  let folder: string
+  let first: Awaited<ReturnType<typeof said>>
+  test.before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'imago-definitions-'))
+    ;[kernel, hasty] = await Promise.all([ownedWolfram(), ownedWolfram({ formatterSeconds: 1e-9 })])
+    first = await said('symbol_definition', { symbols: 'Plus' }, { lookMs: 300 })
+  })
+  test.after(async () => {
+    await Promise.all([kernel?.close(), hasty?.close()])
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  async function said(called: string, args: object, { of = kernel, lookMs = 30_000 } = {}) {
+    const tool = registry.find(called) ?? assert.unreachable(`${called} is gone`)
+    const valid = tool && validate(tool, args, registry, called)
+    if (tool === undefined || valid?.type !== 'valid') throw new Error(JSON.stringify(valid))
+    const given: KernelContext = { ...context(), kernel: of, lookMs }
+    return tool.handler(valid.args, given)
+  }
+
+  const defined = async (symbols: string, more: object = {}, of = kernel) =>
+    resultOf(await said('SymbolDefinition', { symbols, ...more }, { of })) as unknown as Definitions
+
+  async function evaluate(source: string, of = kernel, place?: { file: string; line: number }) {
+    const work = { type: 'source', source, ...(place && { place }) } as const
+    const evaluated = await of.evaluate({ call: newCall(), who: 'test', work }, {})
+    assert.is(evaluated.type, 'done', JSON.stringify(evaluated))
+  }
+
+  /** Where the symbol stands, as far as that is known. */
+  async function placeOf(symbol: string) {
+    const [one] = (await defined(symbol)).symbols
+    if (!one?.ok) throw new Error(JSON.stringify(one))
+    return [one.origin, one.file, one.line, one.end_line]
+  }
+
+  test('who looks while the session is loaded is told so, and how long it takes', async () => {
+    const { code, message, details, retryable } = errorOf(first)
+    assert.equal([code, retryable, details.reason], ['busy', true, 'loading'])
+    assert.match(
+      message,
+      /^Mathics3 [\d.]+ is being loaded, since .*; that takes up to 16 s\. Nothing was looked at\.$/,
+    )
+  })
+
+  test('who looks a little longer has the answer, and a list has all of its names in it', async () => {
+    const { markdown, symbols } = await defined('Plus, NoSuch`Name, bad!name')
+    const plus =
+      '# Plus\n\n## Definition\n\n```wl\n' +
+      'Attributes[Plus] = {Flat, Listable, NumericFunction, OneIdentity, Orderless, Protected}\n\n' +
+      'Default[Plus] := 0\n\nPlus[___] := <kernel function>\n```'
+    const missing = '# Name\n\nError: Symbol "NoSuch`Name" does not exist'
+    assert.is(markdown, `${plus}\n\n${missing}\n\n# bad!name\n\nError: Invalid symbol name "bad!name"`)
+    assert.equal(
+      symbols.map(one => one.ok || one.error.code),
+      [true, 'not_found', 'invalid_args'],
+    )
+  })
+
+  test('the call fails where nothing of the list is a name, and not where nothing of it exists', async () => {
+    const error = errorOf(await said('symbol_definition', { symbols: 'bad!name, 1' }))
+    assert.is(error.code, 'invalid_args')
+    assert.match(error.message, 'Invalid symbol name "bad!name"')
+    assert.match(error.message, 'Invalid symbol name "1"')
+    assert.is(errorOf(await said('symbol_definition', { symbols: ' , ' })).code, 'invalid_args')
+    assert.match((await defined('nosuch')).markdown, 'Error: Symbol "nosuch" does not exist')
+  })
+
+  test('lengths and wrong types', async () => {
+    const { markdown, truncated } = await defined('Plus', { maxLength: 1 })
+    assert.match(markdown, '```wl\nA\n... [truncated, showing 1/139 characters]\n```')
+    assert.is(truncated, true)
+    assert.match((await defined('Plus', { maxLength: 100_000 })).markdown, '<kernel function>')
+    const tool = registry.find('SymbolDefinition') ?? assert.unreachable('it is gone')
+    for (const wrong of [
+      { maxLength: 0 },
+      { maxLength: '12' },
+      { maxLength: 1.5 },
+      { includeContextDetails: 'true' },
+      { include: ['use'] },
+      { symbols: 5 },
+      { symbols: [] },
+    ])
+      assert.is(tool && validate(tool, { symbols: 'Plus', ...wrong }, registry).type, 'invalid')
+  })
+
+  test('usage, options, attributes and dependencies stand behind a definition where asked for', async () => {
+    await evaluate('q1::usage = "q1[x] is x."; Options[q1] = {a1 -> 1}; q1[x_] := r1[x]; r1[x_] := x')
+    const { markdown, symbols } = await defined('q1', {
+      include: ['usage', 'options', 'attributes', 'dependencies'],
+    })
+    const titles = [...markdown.matchAll(/^## (.*)\n\n```\w+\n(.*)/gm)].map(([, title, line]) => [
+      title,
+      line,
+    ])
+    assert.equal(titles.slice(1), [
+      ['Usage', 'q1[x] is x.'],
+      ['Options', '{a1 -> 1}'],
+      ['Attributes', '{}'],
+      ['Dependencies', '["Global`r1"]'],
+    ])
+    assert.not.ok(symbols.some(one => 'data' in one))
+  })
+
+  test('as JSON it is data in the page, and beside it', async () => {
+    const { markdown, symbols } = await defined('r1, nosuch', { include: ['json'] })
+    const [shown, missing] = [...markdown.matchAll(/```json\n([^`]*(?:`[^`]+)*?)\n```/g)].map(
+      ([, text = '']) => JSON.parse(text),
+    )
+    assert.is(shown.definition, 'r1[x_] := x')
+    assert.is(missing.status, 'missing')
+    const [one] = symbols
+    const { symbol: _, qualified: __, ...data } = shown
+    assert.equal(one?.ok && one.data, data)
+  })
+
+  test('what a formatter has no time for is given in input form', async () => {
+    const source = 'q2[x_] := Module[{y = x}, f[g[y]]; h[y]]'
+    await Promise.all([evaluate(source), evaluate(source, hasty)])
+    assert.match((await defined('q2')).markdown, 'q2[x_] :=\n    Module[{y = x},\n')
+    const { markdown } = await defined('q2', {}, hasty)
+    assert.match(markdown, '```wl\nq2[x_] := Module[{y = x}, f[g[y]]; h[y]]\n```')
+  })
+
+  test('a definition that was loaded has its place, as long as it is what was', async () => {
+    const file = join(folder, 'shop.wl')
+    writeFileSync(
+      file,
+      'rate = 3;\n\n(* First *)\nprice[0] = 0;\nprice[n_] :=\n  price[n] = n rate\n\nmemo[n_] := n\n',
+    )
+    const call = { call: newCall(), who: 'test', work: { type: 'load', file } } as const
+    assert.is((await kernel.evaluate(call, {})).type, 'done')
+    assert.equal(await placeOf('rate'), ['file', file, 1, 1])
+    assert.equal(await placeOf('price'), ['file', file, 4, 6])
+    await evaluate('price[2]')
+    assert.equal(await placeOf('price'), ['file', file, 4, 6])
+    await evaluate('price[n_] := n; rate = 3')
+    assert.equal(await placeOf('price'), ['typed', null, null, null])
+    assert.equal(await placeOf('rate'), ['file', file, 1, 1])
+    await evaluate('typed[x_] := x\n\nplaced[x_] :=\n x', kernel, { file, line: 20 })
+    assert.equal(await placeOf('placed'), ['file', file, 22, 23])
+    writeFileSync(file, 'begun[1] = 1;\nbegun[2] = 2;\nThrow[begun[3] = 3]\nnever = 1\n')
+    assert.is((await kernel.evaluate({ ...call, call: newCall() }, {})).type, 'raised')
+    assert.equal(await placeOf('begun'), ['file', file, 1, 2])
+    await evaluate('memo = 1', kernel)
+    await evaluate('Clear[memo]')
+    assert.equal((await placeOf('memo'))[1], null)
+    const inspected = resultOf(await said('inspect', { expr: 'placed' }))
+    assert.equal((inspected.callable as { line: number }).line, 22)
+  })
+}
