@@ -129,6 +129,10 @@ class WolframEvaluator(Evaluator):
         self.heard.progress('%s is ready' % self.engine.title)
         super().run()
 
+    def finish(self):
+        super().finish()
+        self.engine.close()
+
     @types.coroutine
     def pieces(self, text, place, loading=None):
         """``Ran`` of the expressions of a text, one after the other. The last has the value that is shown.
@@ -176,9 +180,10 @@ class WolframEvaluator(Evaluator):
         return self.engine.parsed('Null') if value is None else value
 
     def end(self, evaluation):
-        super().end(evaluation)
         if self._quit:
+            # Before it, so that nothing that waits is begun once it has ended.
             self._end()
+        super().end(evaluation)
 
     def show(self, value):
         self.handles.let_go()

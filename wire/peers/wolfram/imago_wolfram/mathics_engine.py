@@ -53,6 +53,19 @@ class MathicsEngine:
         gc.freeze()
         gc.set_threshold(*COLLECTED)
 
+    def close(self):
+        if self.source is None:
+            return
+        from mathics.core.streams import stream_manager
+
+        for stream in list(stream_manager.STREAMS.values()):
+            try:
+                if 'r' not in stream.mode and stream.n > 2:
+                    stream.io.close()
+            except (AttributeError, OSError, ValueError):
+                # Closed, or never opened; for the others all the same.
+                continue
+
     def pieces(self, text):
         from mathics.core.parser import MathicsMultiLineFeeder
         from mathics.core.parser.util import parser
