@@ -15,6 +15,9 @@ DIGITS = 4000
 #: How seldom Python looks for circles among objects: an expression is thousands of them, and has none.
 COLLECTED = 50_000, 20, 100
 
+#: What Mathics' own reader fails with at a backslash that nothing follows, and at other broken escapes.
+_UNREADABLE = LookupError, ValueError, TypeError, AttributeError, AssertionError, ArithmeticError
+
 
 class MathicsEngine:
     """``Engine`` of ``engine.py``."""
@@ -82,6 +85,8 @@ class MathicsEngine:
                 raise self._misread(feeder, begun) from None
             except RecursionError:
                 raise Misread('Syntax::nested', 'It is nested too deeply to be read.', begun + 1) from None
+            except _UNREADABLE:
+                raise Misread('Syntax::sntx', 'It is no Wolfram Language.', begun + 1) from None
             feeder.messages.clear()
             if tree is not None:
                 piece = ''.join(lines[begun : feeder.lineno])
