@@ -4,6 +4,7 @@ import importlib.metadata
 
 from imago_wolfram.engine import Aborted, Failed, Form, Misread, Piece, Quit
 from imago_wolfram.forms import input_form
+from imago_wolfram.printing import visible
 
 #: Times that one message is shown in one evaluation, as Wolfram Language does it: then it says that there are more.
 SAID = 3
@@ -15,8 +16,8 @@ DIGITS = 4000
 #: How seldom Python looks for circles among objects: an expression is thousands of them, and has none.
 COLLECTED = 50_000, 20, 100
 
-#: What Mathics' own reader fails with at a backslash that nothing follows, and at other broken escapes.
-_UNREADABLE = LookupError, ValueError, TypeError, AttributeError, AssertionError, ArithmeticError
+#: What Mathics' own reader fails with at a backslash that nothing follows, and at other broken texts.
+_UNREADABLE = LookupError, ValueError, TypeError, AttributeError, AssertionError, NotImplementedError
 
 
 class MathicsEngine:
@@ -101,13 +102,13 @@ class MathicsEngine:
         symbol, tag, *rest = message
         before, after = (part.strip('"').rstrip('\n') for part in rest[:2])
         if tag == 'sntufn':
-            said = 'There is no character named \\[%s].' % before.split('\n')[0]
+            said = 'There is no character named \\[%s].' % visible(before.split('\n')[0])
         elif tag == 'sntxi':
             said = 'It is incomplete: more input is needed.'
         elif tag in ('sntxf', 'sntxb'):
             said = '%s cannot be followed by %s.' % (_quoted(before), _quoted(after))
         else:
-            said = '%s: %s' % (tag, ' '.join(part for part in (before, after) if part))
+            said = '%s: %s' % (tag, ' '.join(visible(part) for part in (before, after) if part))
         return Misread('%s::%s' % (symbol, tag), said, max(feeder.lineno, begun + 1))
 
     def expression(self, piece):
@@ -220,7 +221,7 @@ class MathicsEngine:
 
 
 def _quoted(text):
-    return '"%s"' % text if text else 'the end'
+    return '"%s"' % visible(text) if text else 'the end'
 
 
 class _Unmade:
