@@ -142,7 +142,7 @@ async function callersError(context: KernelContext, than: string): Promise<Error
 
 const notWatched = ({ kernelName }: KernelContext): Failed =>
   failed('not_available', {
-    message: `Errors of the program itself are not looked for in ${kernelName}: that is done in Python, but not in a program that listens with errors=False, and in SBCL.`,
+    message: `Errors of the program itself are not looked for in ${kernelName}: it does not tell them apart, or listens with errors=False.`,
     next: 'get_last_error without whose has the last error of what callers evaluated.',
   })
 

@@ -13,6 +13,8 @@ const MODULES: Readonly<Record<string, string>> = {
   test_wstp_engine: 'a kernel at the end of a link is asked, stopped and lost in order',
   test_names: 'names are listed, completed and found by what uses them, and calls are told by their patterns',
   test_specification: 'the examples of the specification come out byte for byte',
+  test_hostile:
+    'whatever text stands in a parameter, it is answered, and nothing is evaluated that is only looked at',
   test_printing: 'what is printed reads back as the same expression',
   test_definitions: 'what is shown of a definition defines the same, and reading it evaluates nothing',
 }

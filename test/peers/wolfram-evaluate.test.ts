@@ -1,22 +1,29 @@
-import { existsSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Evaluated, Kernel, Watcher } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
-import { evaluate, found, newCall, printed } from '../support/heard.ts'
+import { codeOf, evaluate, found, newCall, printed } from '../support/heard.ts'
 import { ownedWolfram } from '../support/real-kernels.ts'
 import { mathicsPython } from '../support/runtimes.ts'
 
 /** What is particular to Wolfram Language in evaluating; the rest is in the shared suite. One Mathics3 for all of it. */
 const test = suite('evaluating Wolfram Language')
 let kernel: Kernel
+let folder: string
 
 if (!existsSync(mathicsPython)) test.skip('all of it', 'no Mathics3; run node test/setup.mjs')
 else facts()
 
 function facts(): void {
   test.before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'imago-evaluating-'))
     kernel = await ownedWolfram()
   })
-  test.after(() => kernel?.close())
+  test.after(async () => {
+    await kernel?.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
   test.after.each(async () => {
     const running = (await kernel.status({ deadlineMs: 5_000 }).catch(() => undefined))?.running
     if (running) await kernel.interrupt(running.call)
@@ -142,6 +149,35 @@ function facts(): void {
     assert.is(await value('other', 'MemberQ[$ContextPath, "suiteIn`"]'), 'False')
   })
 
+  test('a file that fails, or is interrupted, leaves nobody in its context, and one that is whole does as it says', async () => {
+    const load = (source: string, watcher: Watcher = {}, call = newCall()) => {
+      const file = join(folder, 'half.wl')
+      writeFileSync(file, source)
+      return kernel.evaluate({ call, who: 'test', work: { type: 'load', file } }, watcher)
+    }
+    const began = 'BeginPackage["suiteHalf`"]\n'
+    assert.is((await load(`${began}Throw[1]\nEndPackage[]\n`)).type, 'raised')
+    assert.equal(await reprs('$Context'), ['"Global`"'])
+    const call = newCall()
+    const stopped = await load(
+      `${began}Print["started"]\nWhile[True]\n`,
+      { on: event => void (event.type === 'output' && kernel.interrupt(call)) },
+      call,
+    )
+    assert.is(stopped.type, 'interrupted')
+    assert.equal(await reprs('$Context'), ['"Global`"'])
+    assert.is((await load(began)).type, 'done')
+    assert.equal(await reprs('$Context'), ['"suiteHalf`"'])
+    await done('EndPackage[]')
+  })
+
+  test('a file may begin with the mark of its encoding', async () => {
+    const file = join(folder, 'marked.wl')
+    writeFileSync(file, '\uFEFFmarked = 12\n')
+    doneIn(await kernel.evaluate({ call: newCall(), who: 'test', work: { type: 'load', file } }, {}))
+    assert.equal(await reprs('marked'), ['12'])
+  })
+
   test('a handle of a text that was cut is no value, and inspect says so', async () => {
     const handle = doneIn(await run('StringJoin[Table["x", {20000}]]')).values[0]?.repr.handle ?? ''
     const looked = await kernel.look('inspect', { expr: handle, evaluate: false }, { deadlineMs: 5_000 })
@@ -221,12 +257,24 @@ function facts(): void {
     assert.equal(await reprs('1 + 2'), ['3'])
   })
 
-  test('Quit ends the kernel, after it has said so', async () => {
-    const heard = evaluate(kernel, 'Print["bye"]; Quit[]; Print["never"]')
+  test('Quit ends the kernel soon, after all that it printed and said; what it wrote is in its files', async () => {
+    const file = join(folder, 'written.txt')
+    const heard = evaluate(
+      kernel,
+      `w1 = OpenWrite["${file}"]; Write[w1, x1 + 1]; Print[StringJoin[Table["x", {10^6}]]]; Print["bye"]; Quit[]; Print["never"]`,
+    )
+    const waiting = evaluate(kernel, 'Print["never"]')
     const evaluated = await heard.result
-    assert.equal([evaluated.type, heard.text()], ['left', 'bye\n'])
+    assert.is(evaluated.type, 'left')
     assert.match(evaluated.type === 'left' ? evaluated.message : '', 'Quit[]')
-    assert.is((await kernel.ended).reason, 'exited')
+    assert.equal([heard.text().length, heard.text().slice(-5)], [1_000_005, '\nbye\n'])
+    assert.is(await codeOf(waiting.result), 'LINK_CLOSED')
+    assert.is(waiting.text(), '')
+    const { reason, message } = await kernel.ended
+    // Not by the watchdog, which ends what hangs.
+    assert.equal([reason, /exit code 0/.test(message)], ['exited', true])
+    assert.is(readFileSync(file, 'utf8'), '1 + x1\n')
+    assert.is(await codeOf(evaluate(kernel, '1 + 1').result), 'LINK_CLOSED')
   })
 }
 

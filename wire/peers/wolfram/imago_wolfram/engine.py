@@ -51,6 +51,9 @@ class Engine(Protocol):
     def load(self, listener: Listener) -> None:
         """Makes the session ready. It may take long."""
 
+    def close(self) -> None:
+        """The process ends: what the session has written to files is in them. It may never have been loaded."""
+
     def pieces(self, text: str) -> Iterator[Piece]:
         """The expressions of a text, which is read to its end first. Raises ``Misread``."""
 

@@ -158,6 +158,10 @@ class WolframEvaluator(Evaluator):
         self.heard.progress('%s is ready' % self.engine.title)
         super().run()
 
+    def finish(self):
+        super().finish()
+        self.engine.close()
+
     @types.coroutine
     def pieces(self, text, place, loading=None):
         """``Ran`` of the expressions of a text, one after the other. The last has the value that is shown.
@@ -206,9 +210,10 @@ class WolframEvaluator(Evaluator):
         return self.engine.parsed('Null') if value is None else value
 
     def end(self, evaluation):
-        super().end(evaluation)
         if self._quit or self.engine.gone:
+            # Before it, so that nothing that waits is begun once it has ended.
             self._end()
+        super().end(evaluation)
 
     def lost(self):
         """The kernel is gone: this process ends, which has nothing else to serve."""

@@ -7,6 +7,7 @@ from imago.work import Ran, refused
 
 from imago_wolfram import names
 from imago_wolfram.expressions import Normal, String, Symbol, head_name
+from imago_wolfram.printing import visible
 
 #: Bytes of a file, and names in one list of what was changed.
 LARGEST = 20_000_000
@@ -37,6 +38,8 @@ class Load:
                 self._source = file.read()
         except UnicodeDecodeError:
             return refused('malformed', '%s is not written in UTF-8.' % self._file, self._file)
+        except ValueError:
+            return refused('malformed', '%s cannot be the name of a file.' % visible(self._file), self._file)
         except OSError as error:
             said = '%s cannot be read: %s.' % (self._file, error.strerror or type(error).__name__)
             return refused('not_found' if isinstance(error, FileNotFoundError) else 'malformed', said, self._file)

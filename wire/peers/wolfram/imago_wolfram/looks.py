@@ -15,7 +15,7 @@ from imago.looking.outcomes import StaleHandle, Unresolved, found, look, malform
 from imago_wolfram import definition, forms, names, uses
 from imago_wolfram.engine import Misread
 from imago_wolfram.expressions import Normal, Symbol
-from imago_wolfram.printing import is_name
+from imago_wolfram.printing import is_name, visible
 
 _LIMITS = {
     'repr_max_chars': REPR_MAX_CHARS,
@@ -70,7 +70,7 @@ def _value(image, engine, expr):
         value = _read(engine, text)
         neutral = engine.neutral(value, 10)
         if isinstance(neutral, Normal):
-            because = 'What %s comes to is known once it is evaluated.' % cut(text, 100)
+            because = 'What %s comes to is known once it is evaluated.' % visible(text, 100)
             raise Unresolved({'type': 'needs_evaluation', 'because': because})
         return value
     name = names.resolved(engine.source, text)
@@ -86,7 +86,7 @@ def _kept(image, handle):
     except StaleHandle as stale:
         raise Unresolved(stale_handle(stale)) from None
     if entry.kind != 'value':
-        raise Unresolved(malformed('%s is a text that was cut, and no value: read on in it.' % handle))
+        raise Unresolved(malformed('%s is a text that was cut, and no value: read on in it.' % visible(handle)))
     return entry.value
 
 

@@ -4,6 +4,7 @@ import importlib.metadata
 
 from imago_wolfram.engine import Aborted, Failed, Form, Misread, Piece, Quit
 from imago_wolfram.forms import input_form
+from imago_wolfram.printing import visible
 
 #: Times that one message is shown in one evaluation, as Wolfram Language does it: then it says that there are more.
 SAID = 3
@@ -14,6 +15,9 @@ TEXT = 256 * 1024
 DIGITS = 4000
 #: How seldom Python looks for circles among objects: an expression is thousands of them, and has none.
 COLLECTED = 50_000, 20, 100
+
+#: What Mathics' own reader fails with at a backslash that nothing follows, and at other broken texts.
+_UNREADABLE = LookupError, ValueError, TypeError, AttributeError, AssertionError, NotImplementedError
 
 
 class MathicsEngine:
@@ -54,6 +58,19 @@ class MathicsEngine:
         gc.freeze()
         gc.set_threshold(*COLLECTED)
 
+    def close(self):
+        if self.source is None:
+            return
+        from mathics.core.streams import stream_manager
+
+        for stream in list(stream_manager.STREAMS.values()):
+            try:
+                if 'r' not in stream.mode and stream.n > 2:
+                    stream.io.close()
+            except (AttributeError, OSError, ValueError):
+                # Closed, or never opened; for the others all the same.
+                continue
+
     def pieces(self, text):
         from mathics.core.parser import MathicsMultiLineFeeder
         from mathics.core.parser.util import parser
@@ -70,6 +87,8 @@ class MathicsEngine:
                 raise self._misread(feeder, begun, lines) from None
             except RecursionError:
                 raise Misread('Syntax::nested', 'It is nested too deeply to be read.', begun + 1) from None
+            except _UNREADABLE:
+                raise Misread('Syntax::sntx', 'It is no Wolfram Language.', begun + 1) from None
             feeder.messages.clear()
             if tree is not None:
                 piece = ''.join(lines[begun : feeder.lineno])
@@ -87,7 +106,7 @@ class MathicsEngine:
         before, after, *_ = [_unquoted(part).strip() for part in rest] + ['', '']
         rest = ''
         if tag == 'sntufn':
-            said = 'There is no character named \\[%s].' % before.split('\n')[0]
+            said = 'There is no character named \\[%s].' % visible(before.split('\n')[0])
         elif tag == 'sntxi':
             said = 'It is incomplete: more input is needed.'
         elif tag == 'sntxf':
@@ -97,7 +116,7 @@ class MathicsEngine:
             said = 'No expression begins with %s.' % _quoted(before)
             rest = before
         else:
-            said = '%s: %s' % (tag, ' '.join(part for part in (before, after) if part))
+            said = '%s: %s' % (tag, ' '.join(visible(part) for part in (before, after) if part))
         column = len(source) - len(rest) + 1 if rest and source.endswith(rest) else None
         return Misread('%s::%s' % (symbol, tag), said, line, source, column)
 
@@ -221,7 +240,7 @@ def _unquoted(text):
 
 
 def _quoted(text):
-    return '"%s"' % text if text else 'the end'
+    return '"%s"' % visible(text) if text else 'the end'
 
 
 class _Unmade:

@@ -21,6 +21,8 @@ def definition_of(image, query):
     """One symbol as the specification has it. What is wrong with a name stands in its page."""
     source = image.engine.source
     include = query.get('include', ())
+    if not query['name'].strip():
+        return malformed('No symbol is named.')
     # Input form takes its time, too.
     seconds = min(image.settings.formatter_seconds, _LAYOUT * query['deadline_ms'] / 1000)
     settings = replace(image.settings, formatter_seconds=seconds)

@@ -1,6 +1,5 @@
 """Names: what they stand for, which there are, and who uses them. Nothing here evaluates, or makes a symbol."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -121,15 +120,30 @@ def apropos(source: Source, part: str, context: str = "") -> list[str]:
     The symbols whose name, whatever the case, has this part in it, or is like it where it has a `*`: those that people
     made first. `context` keeps to a context and those below it.
     """
-    looked_for = re.compile(".*".join(map(re.escape, part.casefold().split("*"))))
-    whole = "*" in part
+    pieces = part.casefold().split("*")
+    whole = "`" in part
 
     def fits(name: str) -> bool:
-        shown = (name if "`" in part else Symbol(name).short).casefold()
-        return (looked_for.fullmatch(shown) if whole else looked_for.search(shown)) is not None
+        return _fits((name if whole else Symbol(name).short).casefold(), pieces)
 
     found = (name for name in source.names() if name.startswith(context) and fits(name))
     return sorted(found, key=lambda name: (source.is_own(name), Symbol(name).short.casefold(), name))
+
+
+def _fits(name: str, pieces: list[str]) -> bool:
+    """Whether a name has the piece in it; where there are several, begins with the first and ends with the last."""
+    if len(pieces) == 1:
+        return pieces[0] in name
+    first, *inner, last = pieces
+    if len(name) < len(first) + len(last) or not (name.startswith(first) and name.endswith(last)):
+        return False
+    at, end = len(first), len(name) - len(last)
+    for piece in inner:
+        at = name.find(piece, at, end)
+        if at < 0:
+            return False
+        at += len(piece)
+    return True
 
 
 @dataclass(frozen=True, slots=True)

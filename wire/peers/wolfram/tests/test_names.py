@@ -1,5 +1,7 @@
 """Names: what there is, how it is called, who uses it."""
 
+import time
+
 from imago_wolfram import names, uses
 from tests.session import MathicsTest
 
@@ -49,6 +51,17 @@ class Lists(MathicsTest):
         self.assertEqual(names.apropos(self.source, "b*ll", "Shop`"), ["Shop`Bill"])
         self.assertEqual(names.apropos(self.source, "Shop`*", "Shop`")[:2], ["Shop`Bill", "Shop`Private`hidden"])
         self.assertEqual(names.apropos(self.source, "[.(\\"), [])
+
+    def test_a_pattern_of_many_stars_is_looked_for_in_the_time_of_one(self):
+        self.run_in("a" * 3000 + " = 1")
+        begun = time.monotonic()
+        self.assertEqual(names.apropos(self.source, "*a" * 300 + "*z"), [])
+        self.assertLess(time.monotonic() - begun, 2)
+        self.assertEqual(len(names.apropos(self.source, "*a" * 300, "Global`")), 1)
+        self.run_in("abXcd = 1")
+        for pattern, fits in {"ab*cd": 1, "abx*xcd": 0, "a**d": 1, "a*b*c*d": 1, "*bx*": 1, "ab*c": 0}.items():
+            with self.subTest(pattern):
+                self.assertEqual(len(names.apropos(self.source, pattern, "Global`")), fits)
 
     def test_completion(self):
         found = names.completions(self.source, "f[1] + are")
