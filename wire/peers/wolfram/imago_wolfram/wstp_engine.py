@@ -100,9 +100,9 @@ class WstpEngine:
         self.source = WstpSource(self._look, hello['contexts'], _place(hello))
 
     def _joined(self):
-        """What a kernel says that has the package already; else ``None``."""
+        """What a kernel says that has the whole package already, its last symbol included; else ``None``."""
         with self._turn():
-            parts = self._awaited('ToExpression', 'If[DownValues["Imago`call"] === {}, "", "Imago"]', None)
+            parts = self._awaited('ToExpression', 'If[NameQ["Imago`Private`loaded"], "Imago", ""]', None)
         return self._ask('hello') if parts == ('Imago',) else None
 
     def _prepared(self):
