@@ -223,9 +223,11 @@ run[CompoundExpression[first_, rest___, Null]] := run[CompoundExpression[first, 
 
 run[expression_] := With[{value = Catch[Catch[settled[finish[expression]], _, tagged]]}, HoldComplete[value]]
 
-(* A Return in the expression returns from finish: that is its value. *)
+(* A Return in the expression returns from finished: that is its value. *)
 
-finish[expression_] := With[{value = If[OwnValues[$Pre] === {}, expression, $Pre[expression]]},
+finish[expression_] := finished[If[OwnValues[$Pre] === {}, HoldComplete[expression], HoldComplete[$Pre[expression]]]]
+
+finished[HoldComplete[expression_]] := With[{value = expression},
   stored = hooked[$Post, value];
   shown = shownOf[stored];
   status = "done";
@@ -308,16 +310,16 @@ partOf[_, _] := HoldComplete[]
 
 lookedIn[HoldComplete[], _, _, _] := object[{"gone", True}]
 
-lookedIn[held_, 0, _, most_] := looked[held, most]
-
 lookedIn[HoldComplete[value_], from_, count_, most_] := With[{parts = arguments[value]},
   object[{"parts", Map[looked[Take[parts, {#}], most] &, Range[from, Min[Length[parts], from + count - 1]]]}]
 ]
 
-answer["stored", request_] := lookedIn[ownValue[request["name"]], 0, 0, request["most"]]
+answer["stored", request_] := lookedOnce[ownValue[request["name"]], request["most"]]
+
+lookedOnce[held_, most_] := If[held === HoldComplete[], object[{"gone", True}], looked[held, most]]
 
 ownValue[name_String] := If[NameQ[name] && FreeQ[attributesOf[name], ReadProtected],
-  firstRight[stored[OwnValues, name]],
+  firstRight[valuesOf[OwnValues, name]],
   HoldComplete[]
 ]
 
@@ -331,7 +333,7 @@ firstRight[_] := HoldComplete[]
 
 byName = MatchQ[Quiet[{OwnValues["Imago`Private`before"], DownValues["Imago`Private`json"]}], {{_}, {__}}]
 
-stored[values_, name_String] := listOf[If[byName, held[Quiet[values[name]]], HoldComplete[]], values, name]
+valuesOf[values_, name_String] := listOf[If[byName, held[Quiet[values[name]]], HoldComplete[]], values, name]
 
 listOf[HoldComplete[list_List], _, _] := arguments[list]
 
@@ -349,7 +351,7 @@ listed[HoldComplete[list_List]] := arguments[list]
 
 listed[_] := HoldComplete[]
 
-attributesOf[name_String] := Apply[List, stored[Attributes, name]]
+attributesOf[name_String] := Apply[List, valuesOf[Attributes, name]]
 
 (* The definition of a symbol, by its full name, as definition_from_json of source.py reads it. What is ReadProtected is read
    within Internal`InheritedBlock, where the symbol has its values and lets go of changes; what is also Locked is not read. *)
@@ -374,23 +376,23 @@ named[attributes_List] := Map[shortName, Map[Function[one, HoldComplete[one]], a
 
 shortName[HoldComplete[symbol_]] := Last[StringSplit[fullName[symbol], "`"]]
 
-whole[name_, attributes_, most_] := wholeOf[name, attributes, most, stored[DefaultValues, name]]
+whole[name_, attributes_, most_] := wholeOf[name, attributes, most, valuesOf[DefaultValues, name]]
 
 wholeOf[name_, attributes_, most_, defaults_] := Block[{room = most, cut = False, $RecursionLimit = 16384, $IterationLimit = 16384},
   object[
     {"attributes", named[attributes]},
     {"rules", Join[
       Map[rule["default", sides[Take[defaults, {#}]]] &, Complement[Range[Length[defaults]], ofOptions[defaults]]],
-      rules["own", stored[OwnValues, name]],
-      rules["down", stored[DownValues, name]],
-      rules["sub", stored[SubValues, name]],
-      rules["up", stored[UpValues, name]],
-      rules["n", stored[NValues, name]],
-      rules["format", stored[FormatValues, name]]
+      rules["own", valuesOf[OwnValues, name]],
+      rules["down", valuesOf[DownValues, name]],
+      rules["sub", valuesOf[SubValues, name]],
+      rules["up", valuesOf[UpValues, name]],
+      rules["n", valuesOf[NValues, name]],
+      rules["format", valuesOf[FormatValues, name]]
     ]},
     {"options", options[optionsIn[name, defaults, ofOptions[defaults]]]},
-    {"messages", messages[stored[Messages, name]]},
-    {"code", codes[ToExpression[name, InputForm, HoldComplete], stored[UpValues, name] === HoldComplete[]]}
+    {"messages", messages[valuesOf[Messages, name]]},
+    {"code", codes[ToExpression[name, InputForm, HoldComplete], valuesOf[UpValues, name] === HoldComplete[]]}
   ]
 ]
 
@@ -406,7 +408,7 @@ setsOptions[both_HoldComplete] := And[
 
 optionsIn[name_, defaults_, {at_, ___}] := listed[Take[sides[Take[defaults, {at}]], {2}]]
 
-optionsIn[name_, _, {}] := If[StringMatchQ[name, "System`*"] && stored[UpValues, name] === HoldComplete[],
+optionsIn[name_, _, {}] := If[StringMatchQ[name, "System`*"] && valuesOf[UpValues, name] === HoldComplete[],
   engineOptions[ToExpression[name, InputForm, HoldComplete]],
   HoldComplete[]
 ]

@@ -267,7 +267,7 @@ def _rules(kind):
         found = []
         for where in (definitions.user, definitions.builtin):
             of = where.get(name)
-            if of is None or where is definitions.builtin and _code(of):
+            if of is None or where is definitions.builtin and kind != "default" and _code(of):
                 continue
             if kind == "messages":
                 stored = of.messages
