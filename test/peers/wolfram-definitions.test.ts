@@ -16,7 +16,8 @@ const MODULES: Readonly<Record<string, string>> = {
   test_specification: 'the examples of the specification come out byte for byte',
   test_printing: 'what is printed reads back as the same expression',
   test_definitions: 'what is shown of a definition defines the same, and reading it evaluates nothing',
-  test_kernel_package: 'the package of a licensed kernel does in Mathics3 what it is for, and reading evaluates nothing',
+  test_kernel_package:
+    'the package of a licensed kernel does in Mathics3 what it is for, and reading evaluates nothing',
 }
 
 if (existsSync(mathicsPython)) {

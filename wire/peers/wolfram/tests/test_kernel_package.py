@@ -14,6 +14,7 @@ from unittest import mock
 sys.path.append(join(dirname(dirname(dirname(abspath(__file__)))), "python"))
 
 from tests.session import session  # noqa: E402
+from mathics.core.atoms import Integer as MathicsInteger  # noqa: E402
 from mathics.core.symbols import SymbolFalse, SymbolTrue  # noqa: E402
 
 from tests.mathics_kernel import MathicsLink, kernel_definitions, read  # noqa: E402
@@ -84,6 +85,12 @@ class KernelTest(unittest.TestCase):
         for text in texts:
             value = self.engine.evaluate(Piece(text, text, 1))
         return value
+
+    def setting(self, name, value, otherwise):
+        """Gives a variable of the package another value for this test."""
+        of = self.kernel.definitions
+        of.set_ownvalue(f"Imago`Private`{name}", value)
+        self.addCleanup(of.set_ownvalue, f"Imago`Private`{name}", otherwise)
 
     def names(self):
         """The symbols of people."""
@@ -190,7 +197,9 @@ class Evaluating(KernelTest):
         self.assertIsInstance(value.data.arguments[-1], Omitted)
         some = self.engine.items(value)[400:403]
         self.assertEqual([one.data for one in some], [Integer(401), Integer(402), Integer(403)])
-        self.assertIn("<<deeper>>", self.value("Nest[List, 0, 110]"))
+        # A level takes Mathics 50 ms; there are 100 of them.
+        self.setting("levels", MathicsInteger(10), MathicsInteger(100))
+        self.assertIn("<<deeper>>", self.value("Nest[List, 0, 12]"))
         self.assertEqual(self.value("10^5000"), "<<about 5001 digits>>")
 
     def test_the_engines_own_form(self):
@@ -243,11 +252,9 @@ class Definitions(KernelTest):
 
     def test_they_are_the_same_where_functions_take_no_names(self):
         self.run_in(self.DEFINED)
-        names = "v, s, up, n, rp"
+        names = "v, up, rp"
         theirs = self.shown(names, True)
-        of = self.kernel.definitions
-        of.set_ownvalue("Imago`Private`byName", SymbolFalse)
-        self.addCleanup(of.set_ownvalue, "Imago`Private`byName", SymbolTrue)
+        self.setting("byName", SymbolFalse, SymbolTrue)
         self.assertEqual(self.shown(names, True), theirs)
 
     def test_reading_evaluates_nothing_and_makes_no_symbol(self):
@@ -294,7 +301,7 @@ class Hostile(KernelTest):
         lot = random.Random(2)
         # Left out: lone surrogates, of which Mathics makes no text, and line ends, which its reader changes.
         pieces = [one for one in PIECES if not set(one) & set("\ud800\r")]
-        given = ["".join(lot.choices(pieces, k=3)) for _ in range(150)]
+        given = ["".join(lot.choices(pieces, k=3)) for _ in range(100)]
         quoted = ", ".join('"%s"' % re.sub(r'(["\\])', r"\\\1", one) for one in given)
         parsed = self.engine.parsed("{" + quoted + "}")
         self.assertEqual(parsed.data.arguments, tuple(map(String, given)))
