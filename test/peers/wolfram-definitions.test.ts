@@ -11,12 +11,15 @@ const test = suite('wolfram definitions', { limitMs: 395_000 })
 const MODULES: Readonly<Record<string, string>> = {
   test_expressions: 'expressions come from a kernel as data, and too much of one is counted',
   test_wstp_engine: 'a kernel at the end of a link is asked, stopped and lost in order',
+  test_wstp_host: 'a host says that its kernel is busy, and ends with one that is lost or cannot be had',
   test_names: 'names are listed, completed and found by what uses them, and calls are told by their patterns',
   test_specification: 'the examples of the specification come out byte for byte',
   test_hostile:
     'whatever text stands in a parameter, it is answered, and nothing is evaluated that is only looked at',
   test_printing: 'what is printed reads back as the same expression',
   test_definitions: 'what is shown of a definition defines the same, and reading it evaluates nothing',
+  test_kernel_package:
+    'the package of a licensed kernel does in Mathics3 what it is for, and reading evaluates nothing',
 }
 
 if (existsSync(mathicsPython)) {

@@ -10,15 +10,15 @@ Begin["`Private`"]
 
 (* Reading evaluates nothing. Unevaluated and HoldAll do not keep upvalues away, HoldAllComplete does (reference, UpValues,
    Properties). So what is held goes only through functions of ours with that attribute, through HoldComplete, which has it,
-   and one level deeper than any upvalue reaches; built-in functions are asked about a symbol by its name, as a text
-   (reference, Symbol: many functions of symbols also accept symbol names; DownValues, OwnValues, UpValues, SubValues and
-   ClearAttributes say so of themselves, since 13.2). *)
+   and one level deeper than any upvalue reaches; built-in functions are asked about a symbol by its name, as a text. *)
 
 SetAttributes[{encode, fullName, arguments, headOf, run, finish, tagged, hooked}, HoldAllComplete]
 
 (* JSON is written here: "RawJSON" writes UTF-8 as bytes (reference, RawJSON), and the answer is ASCII. *)
 
-json[text_String] := "\"" <> escaped[ToCharacterCode[text]] <> "\""
+json[text_String] := "\"" <> If[StringMatchQ[text, unescaped], text, escaped[ToCharacterCode[text]]] <> "\""
+
+unescaped = RegularExpression["[ !#-\\[\\]-~]*"]
 
 json[number_Integer] := IntegerString[number]
 
@@ -223,9 +223,11 @@ run[CompoundExpression[first_, rest___, Null]] := run[CompoundExpression[first, 
 
 run[expression_] := With[{value = Catch[Catch[settled[finish[expression]], _, tagged]]}, HoldComplete[value]]
 
-(* A Return in the expression returns from finish: that is its value. *)
+(* A Return in the expression returns from finished: that is its value. *)
 
-finish[expression_] := With[{value = If[OwnValues[$Pre] === {}, expression, $Pre[expression]]},
+finish[expression_] := finished[If[OwnValues[$Pre] === {}, HoldComplete[expression], HoldComplete[$Pre[expression]]]]
+
+finished[HoldComplete[expression_]] := With[{value = expression},
   stored = hooked[$Post, value];
   shown = shownOf[stored];
   status = "done";
@@ -252,9 +254,11 @@ define[where_, line_, HoldComplete[value_]] := where[line] := value
 
 forget[line_] := If[IntegerQ[$HistoryLength] && oldest <= line - $HistoryLength,
   Unprotect[In, Out];
-  While[oldest <= line - $HistoryLength, Quiet[In[oldest] =.]; Quiet[Out[oldest] =.]; oldest = oldest + 1];
+  While[oldest <= line - $HistoryLength, dropLine[oldest]; oldest = oldest + 1];
   Protect[In, Out]
 ]
+
+dropLine[line_] := (Quiet[In[line] =.]; Quiet[Out[line] =.])
 
 oldest = 1
 
@@ -306,29 +310,55 @@ partOf[_, _] := HoldComplete[]
 
 lookedIn[HoldComplete[], _, _, _] := object[{"gone", True}]
 
-lookedIn[held_, 0, _, most_] := looked[held, most]
-
 lookedIn[HoldComplete[value_], from_, count_, most_] := With[{parts = arguments[value]},
   object[{"parts", Map[looked[Take[parts, {#}], most] &, Range[from, Min[Length[parts], from + count - 1]]]}]
 ]
 
-answer["stored", request_] := lookedIn[ownValue[request["name"]], 0, 0, request["most"]]
+answer["stored", request_] := lookedOnce[ownValue[request["name"]], request["most"]]
 
-ownValue[name_String] := If[NameQ[name] && FreeQ[Attributes[name], ReadProtected],
-  firstRight[With[{rules = OwnValues[name]}, HoldComplete[rules]]],
+lookedOnce[held_, most_] := If[held === HoldComplete[], object[{"gone", True}], looked[held, most]]
+
+ownValue[name_String] := If[NameQ[name] && FreeQ[attributesOf[name], ReadProtected],
+  firstRight[valuesOf[OwnValues, name]],
   HoldComplete[]
 ]
 
-firstRight[HoldComplete[{rule_, ___}]] := partOf[HoldComplete[rule], 2]
+firstRight[HoldComplete[rule_, ___]] := partOf[HoldComplete[rule], 2]
 
 firstRight[_] := HoldComplete[]
+
+(* Many functions of symbols also accept symbol names (reference, Symbol); DownValues, OwnValues, UpValues, SubValues and
+   ClearAttributes say so of themselves, since 13.2. Where one does not, it is asked about the symbol: all of these hold it,
+   but an upvalue of the symbol that matches the question would answer. *)
+
+byName = MatchQ[Quiet[{OwnValues["Imago`Private`before"], DownValues["Imago`Private`json"]}], {{_}, {__}}]
+
+valuesOf[values_, name_String] := listOf[If[byName, held[Quiet[values[name]]], HoldComplete[]], values, name]
+
+listOf[HoldComplete[list_List], _, _] := arguments[list]
+
+listOf[_, values_, name_] := ofSymbol[values, ToExpression[name, InputForm, HoldComplete]]
+
+ofSymbol[values_, HoldComplete[symbol_Symbol]] := listed[held[values[symbol]]]
+
+ofSymbol[_, _] := HoldComplete[]
+
+SetAttributes[held, HoldFirst]
+
+held[question_] := With[{value = question}, HoldComplete[value]]
+
+listed[HoldComplete[list_List]] := arguments[list]
+
+listed[_] := HoldComplete[]
+
+attributesOf[name_String] := Apply[List, valuesOf[Attributes, name]]
 
 (* The definition of a symbol, by its full name, as definition_from_json of source.py reads it. What is ReadProtected is read
    within Internal`InheritedBlock, where the symbol has its values and lets go of changes; what is also Locked is not read. *)
 
 answer["definition", request_] := defined[request["name"], request["most"]]
 
-defined[name_String, most_] := If[NameQ[name], definedAs[name, Attributes[name], most], object[{"missing", True}]]
+defined[name_String, most_] := If[NameQ[name], definedAs[name, attributesOf[name], most], object[{"missing", True}]]
 
 definedAs[name_, attributes_, most_] := Which[
   FreeQ[attributes, ReadProtected], whole[name, attributes, most],
@@ -337,37 +367,55 @@ definedAs[name_, attributes_, most_] := Which[
 ]
 
 unprotected[HoldComplete[symbol_Symbol], name_, attributes_, most_] :=
-  Internal`InheritedBlock[{symbol}, ClearAttributes[name, ReadProtected]; whole[name, attributes, most]]
+  Internal`InheritedBlock[{symbol},
+    If[byName, ClearAttributes[name, ReadProtected], ClearAttributes[symbol, ReadProtected]];
+    whole[name, attributes, most]
+  ]
 
 named[attributes_List] := Map[shortName, Map[Function[one, HoldComplete[one]], attributes]]
 
 shortName[HoldComplete[symbol_]] := Last[StringSplit[fullName[symbol], "`"]]
 
-whole[name_, attributes_, most_] := Block[{room = most, cut = False, $RecursionLimit = 16384, $IterationLimit = 16384},
+whole[name_, attributes_, most_] := wholeOf[name, attributes, most, valuesOf[DefaultValues, name]]
+
+wholeOf[name_, attributes_, most_, defaults_] := Block[{room = most, cut = False, $RecursionLimit = 16384, $IterationLimit = 16384},
   object[
     {"attributes", named[attributes]},
     {"rules", Join[
-      rules["default", held[DefaultValues[name]]],
-      rules["own", held[OwnValues[name]]],
-      rules["down", held[DownValues[name]]],
-      rules["sub", held[SubValues[name]]],
-      rules["up", held[UpValues[name]]],
-      rules["n", held[NValues[name]]],
-      rules["format", held[FormatValues[name]]]
+      Map[rule["default", sides[Take[defaults, {#}]]] &, Complement[Range[Length[defaults]], ofOptions[defaults]]],
+      rules["own", valuesOf[OwnValues, name]],
+      rules["down", valuesOf[DownValues, name]],
+      rules["sub", valuesOf[SubValues, name]],
+      rules["up", valuesOf[UpValues, name]],
+      rules["n", valuesOf[NValues, name]],
+      rules["format", valuesOf[FormatValues, name]]
     ]},
-    {"options", options[held[Options[name]]]},
-    {"messages", messages[held[Messages[name]]]},
-    {"code", codes[ToExpression[name, InputForm, HoldComplete], UpValues[name] === {}]}
+    {"options", options[optionsIn[name, defaults, ofOptions[defaults]]]},
+    {"messages", messages[valuesOf[Messages, name]]},
+    {"code", codes[ToExpression[name, InputForm, HoldComplete], valuesOf[UpValues, name] === HoldComplete[]]}
   ]
 ]
 
-SetAttributes[held, HoldFirst]
+(* Options[f] is one of the values in DefaultValues[f], where it is held; Options itself evaluates what it is asked about,
+   and the values of options with it. So it is asked only about symbols of the engine itself. *)
 
-held[call_] := With[{value = call}, listed[HoldComplete[value]]]
+ofOptions[defaults_HoldComplete] := Select[Range[Length[defaults]], setsOptions[sides[Take[defaults, {#}]]] &]
 
-listed[HoldComplete[list_List]] := arguments[list]
+setsOptions[both_HoldComplete] := And[
+  MatchQ[bare[Take[both, 1]], HoldComplete[Options[_]]],
+  MatchQ[Take[both, {2}], HoldComplete[_List]]
+]
 
-listed[_] := HoldComplete[]
+optionsIn[name_, defaults_, {at_, ___}] := listed[Take[sides[Take[defaults, {at}]], {2}]]
+
+optionsIn[name_, _, {}] := If[StringMatchQ[name, "System`*"] && valuesOf[UpValues, name] === HoldComplete[],
+  engineOptions[ToExpression[name, InputForm, HoldComplete]],
+  HoldComplete[]
+]
+
+engineOptions[HoldComplete[symbol_Symbol]] := listed[held[Quiet[Options[Unevaluated[symbol]]]]]
+
+engineOptions[_] := HoldComplete[]
 
 rules[kind_, list_HoldComplete] := Table[rule[kind, sides[Take[list, {at}]]], {at, Length[list]}]
 
@@ -445,6 +493,10 @@ answer[_, _] := object[{"unknown", True}]
 call[text_String] := respond[ImportString[text, "RawJSON"]]
 
 respond[request_] := json[object[{"id", request["id"]}, {"answer", answer[request["call"], request]}]]
+
+(* Where this symbol is, the package is whole. *)
+
+loaded = True
 
 End[]
 

@@ -102,9 +102,9 @@ class WstpEngine:
         self.source = WstpSource(self._look, hello['contexts'], _place(hello))
 
     def _joined(self):
-        """What a kernel says that has the package already; else ``None``."""
+        """What a kernel says that has the whole package already, its last symbol included; else ``None``."""
         with self._turn():
-            parts = self._awaited('ToExpression', 'If[DownValues["Imago`call"] === {}, "", "Imago"]', None)
+            parts = self._awaited('ToExpression', 'If[NameQ["Imago`Private`loaded"], "Imago", ""]', None)
         return self._ask('hello') if parts == ('Imago',) else None
 
     def _prepared(self):
@@ -279,10 +279,11 @@ class WstpEngine:
             self.source.forget()
             answer = self._ask('evaluate', text=piece.text, most=LEAVES)
         except Gone as gone:
-            # The link tells the end of a kernel, and not its reason: it is in order where the text says so.
+            # The link tells the end of a kernel, and not its reason: it is in order where the text says so. WSECLOSED (the
+            # other side has closed it; reference, WSError) is no proof, for a kernel that fails gets there, too.
             if _QUITS.search(without_comments(piece.text)):
                 raise Quit from None
-            raise gone
+            raise Gone(gone.name, '%s Quit[] in a function ends it like this, too.' % gone.message) from None
         finally:
             self._evaluating = False
         failure, self._failure = self._failure, None

@@ -38,6 +38,9 @@ STAND_INS = {
     "Internal`InheritedBlock": "is not there",
     "System`Private`HasDownCodeQ": "is not there, nor are the other four",
     "System`DownValues": "takes no name, nor do the others; and lists rules from the newest on",
+    "System`DefaultValues": "goes with these, and has no options",
+    "System`Names": "leaves out all contexts",
+    "Expression._build_elements_properties": "asserts that a list of values is one where its parts are lists",
 }
 
 
@@ -152,6 +155,19 @@ class NameQ(Builtin):
         return SymbolTrue if any(name.value in where for where in (of.user, of.builtin, of.pymathics)) else SymbolFalse
 
 
+class Names(Builtin):
+    "names that a pattern fits, with the contexts that are not on the path"
+
+    summary_text = "names that a pattern fits"
+
+    def eval(self, pattern, evaluation):
+        "Names[pattern_String]"
+        of = evaluation.definitions
+        path = (of.get_current_context(), *of.get_context_path())
+        found = sorted(of.get_matching_names(pattern.value))
+        return to_mathics_list(*(one.rpartition("`")[2] if one.rpartition("`")[0] + "`" in path else one for one in found))
+
+
 class BinarySerialize(Builtin):
     "the bytes of a symbol"
 
@@ -251,7 +267,7 @@ def _rules(kind):
         found = []
         for where in (definitions.user, definitions.builtin):
             of = where.get(name)
-            if of is None or where is definitions.builtin and _code(of):
+            if of is None or where is definitions.builtin and kind != "default" and _code(of):
                 continue
             if kind == "messages":
                 stored = of.messages
@@ -260,23 +276,32 @@ def _rules(kind):
             else:
                 stored = getattr(of, kind + "values")
             found += in_order_of_definition([rule for rule in list(stored) if hasattr(rule, "replace")])
+        pairs = [(one.pattern.expr, one.replace) for one in found]
+        if kind == "default" and name in definitions.user and definitions.user[name].options:
+            pairs.append((Expression(Symbol("System`Options"), Symbol(name)), _options(definitions, name)))
         hold, rule_of = Symbol("System`HoldPattern"), Symbol("System`RuleDelayed")
-        return to_mathics_list(*(Expression(rule_of, Expression(hold, one.pattern.expr), one.replace) for one in found))
+        return to_mathics_list(*(Expression(rule_of, Expression(hold, left), right) for left, right in pairs))
 
     return values
 
 
 def _options(definitions, name):
-    merged = {}
-    for where in (definitions.builtin, definitions.user):
-        if name in where:
-            merged.update(where[name].options)
     rules = []
-    for key, value in sorted(merged.items()):
+    for key, value in sorted(definitions.user[name].options.items()):
         there = any(key in where for where in (definitions.user, definitions.builtin))
         named = Symbol(key) if there or not key.startswith("System`") else String(key[7:])
-        rules.append(Expression(Symbol("System`RuleDelayed"), named, value))
+        rules.append(Expression(Symbol("System`Rule"), named, value))
     return to_mathics_list(*rules)
+
+
+_measure = Expression._build_elements_properties
+
+
+def _measured(self):
+    try:
+        _measure(self)
+    except AssertionError:
+        self._is_literal = False
 
 
 def kernel_definitions():
@@ -285,15 +310,15 @@ def kernel_definitions():
 
     import_and_load_builtins()
     definitions = Definitions(add_builtin=True)
-    kinds = [ToExpression, SyntaxQ, SyntaxLength, ImportString, NameQ, BinarySerialize, Catch, InheritedBlock]
+    kinds = [ToExpression, SyntaxQ, SyntaxLength, ImportString, NameQ, Names, BinarySerialize, Catch, InheritedBlock]
     kinds += [_has_code(kind) for kind in ("Own", "Down", "Up", "Sub", "Print")]
     kinds += [_by_name(definitions.builtin["System`" + name].builtin, _rules(kind)) for name, kind in _VALUES.items()]
-    kinds.append(_by_name(definitions.builtin["System`Options"].builtin, _options))
     for kind in kinds:
         kind(expression=False).contribute(definitions)
     definitions.set_ownvalue("System`$Line", Integer(0))
     # The package goes a hundred levels deep into values, and Mathics a dozen of Python's for each.
     sys.setrecursionlimit(30_000)
+    Expression._build_elements_properties = _measured
     return definitions
 
 

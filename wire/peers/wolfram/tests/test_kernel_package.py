@@ -9,19 +9,23 @@ import unittest
 from functools import cache
 from os.path import abspath, dirname, join
 from types import SimpleNamespace
+from unittest import mock
 
 sys.path.append(join(dirname(dirname(dirname(abspath(__file__)))), "python"))
 
-from tests import session  # noqa: E402, F401
-from tests.mathics_kernel import STAND_INS, MathicsLink, kernel_definitions, read  # noqa: E402
+from tests.session import session  # noqa: E402
+from mathics.core.atoms import Integer as MathicsInteger  # noqa: E402
+from mathics.core.symbols import SymbolFalse, SymbolTrue  # noqa: E402
+
+from tests.mathics_kernel import MathicsLink, kernel_definitions, read  # noqa: E402
 
 from imago_wolfram.definition import symbol_definition  # noqa: E402
-from imago_wolfram.engine import Aborted, Failed, Misread, Quit  # noqa: E402
+from imago_wolfram.engine import Aborted, Failed, Misread, Piece, Quit  # noqa: E402
 from imago_wolfram.expressions import Integer, Normal, Omitted, String, Symbol  # noqa: E402
 from imago_wolfram.forms import input_form  # noqa: E402
 from imago_wolfram.mathics_source import MathicsSource  # noqa: E402
 from imago_wolfram.wstp_engine import PACKAGE, WstpEngine, without_comments  # noqa: E402
-from tests.test_definitions import Tripwires  # noqa: E402
+from tests import test_definitions, test_specification  # noqa: E402
 
 
 class Heard:
@@ -44,11 +48,16 @@ class Heard:
 
 @cache
 def kernel():
-    """A kernel that has the package, and the engine over it."""
+    """A kernel that has the package, and the engine over it. To load Mathics takes seconds, so all tests share it."""
+    session()
     heard = Heard()
     engine = WstpEngine(MathicsLink(kernel_definitions()))
     engine.load(heard)
     return SimpleNamespace(engine=engine, heard=heard, link=engine._link, definitions=engine._link.definitions)
+
+
+#: Contexts of symbols that are not of people.
+_OF_ENGINE = "System`", "Internal`", "Imago`"
 
 
 class KernelTest(unittest.TestCase):
@@ -57,24 +66,35 @@ class KernelTest(unittest.TestCase):
         self.engine = self.kernel.engine
         self.source = self.engine.source
         self.kernel.heard.said.clear()
-        before = dict(self.kernel.definitions.user)
+        self.addCleanup(self.forget, set(self.kernel.definitions.user))
 
-        def forget():
-            user = self.kernel.definitions.user
-            for name in set(user) - set(before):
-                if name.startswith(("Global`", "one`", "two`")):
-                    del user[name]
-            self.kernel.definitions.clear_cache()
-            self.source.forget()
-
-        self.addCleanup(forget)
+    def forget(self, before):
+        of = self.kernel.definitions
+        for name in set(of.user) - before:
+            if not name.startswith(_OF_ENGINE) or name == "System`SomeLockedSymbol":
+                del of.user[name]
+        of.set_current_context("Global`")
+        of.set_context_path(("System`", "Global`"))
+        of.clear_cache()
+        self.source.place = "Global`", ("System`", "Global`")
+        self.source.forget()
 
     def run_in(self, *texts):
+        """Evaluates each text, which is one expression. A request takes Mathics 0.1 s."""
         value = None
         for text in texts:
-            for piece in self.engine.pieces(text):
-                value = self.engine.evaluate(piece)
+            value = self.engine.evaluate(Piece(text, text, 1))
         return value
+
+    def setting(self, name, value, otherwise):
+        """Gives a variable of the package another value for this test."""
+        of = self.kernel.definitions
+        of.set_ownvalue(f"Imago`Private`{name}", value)
+        self.addCleanup(of.set_ownvalue, f"Imago`Private`{name}", otherwise)
+
+    def names(self):
+        """The symbols of people."""
+        return {name for name in self.kernel.definitions.user if not name.startswith(_OF_ENGINE)}
 
     def value(self, text):
         value = self.run_in(text)
@@ -91,7 +111,7 @@ class Package(KernelTest):
 
     def test_it_leaves_the_contexts_as_they_were(self):
         self.assertEqual(self.engine.place(), ("Global`", ("System`", "Global`")))
-        self.assertEqual([name for name in self.kernel.definitions.user if name.startswith("Global`")], [])
+        self.assertEqual(self.names(), set())
 
     def test_the_kernel_is_known_again_by_its_mark(self):
         again = WstpEngine(self.kernel.link)
@@ -100,20 +120,14 @@ class Package(KernelTest):
         self.assertEqual(again.identity, self.engine.identity)
         self.assertEqual(len(self.kernel.link.sent) - sent, 2)
 
-    def test_what_stands_in_is_listed(self):
-        self.assertTrue(all(reason for reason in STAND_INS.values()))
-
 
 class Evaluating(KernelTest):
     def test_values(self):
+        # Left out: \\[Rule], which Mathics has at another code point.
+        whole = '{1, -2/3, 1.5, 2 + I, "a\\"b\\\\c", 1.5`30., -7, Hold[1 + 1, f]}'
+        self.assertEqual(self.value(whole), whole)
         for text, value in (
-            ("1+2", "3"),
-            ("{1, -2/3, 1.5, 2 + I}", "{1, -2/3, 1.5, 2 + I}"),
-            (r'"a\"b\\c"', r'"a\"b\\c"'),
-            ('"\\[Alpha]\\[Rule]"', '"\u03b1\u2192"'),
-            ("1.5`30", "1.5`30."),
-            ("-7", "-7"),
-            ("Hold[1 + 1, f]", "Hold[1 + 1, f]"),
+            ('"\\[Alpha]\\[Infinity]"', '"\u03b1\u221e"'),
             ("Sequence[1, 2]", "Sequence[1, 2]"),
             ("$Aborted", "$Aborted"),
             ("Return[3]", "3"),
@@ -124,7 +138,8 @@ class Evaluating(KernelTest):
 
     def test_print_and_messages_come_in_order(self):
         self.run_in('Print["a"]; 1/0; Print["b"]')
-        self.assertEqual([one if isinstance(one, str) else one[0] for one in self.kernel.heard.said], ["a\n", "Power::infy", "b\n"])
+        said = [one if isinstance(one, str) else one[0] for one in self.kernel.heard.said]
+        self.assertEqual(said, ["a\n", "Power::infy", "b\n"])
         self.assertFalse(self.kernel.heard.said[1][1].startswith("Power"))
 
     def test_an_abort_and_a_throw_are_told_from_values(self):
@@ -135,8 +150,11 @@ class Evaluating(KernelTest):
                 self.run_in(text)
             self.assertEqual(failed.exception.name, "Throw::nocatch")
             self.assertIn(said, failed.exception.message)
+
+    def test_quit_ends_it_in_order(self):
         with self.assertRaises(Quit):
             self.run_in("Quit[]")
+        self.engine.gone = False
 
     def test_lines_are_kept_as_a_session_has_them(self):
         self.run_in("4 + 5;")
@@ -145,16 +163,26 @@ class Evaluating(KernelTest):
         self.assertEqual(self.value(f"Out[{line}]"), str(line))
         self.assertIn("Protected", self.value("Attributes[Out]"))
 
+    def test_only_so_many_lines_are_kept(self):
+        self.run_in("$HistoryLength = 2", "6", "7")
+        self.assertEqual(self.value("{Length[DownValues[In]], Length[DownValues[Out]], %, %%}"), "{3, 2, 7, 6}")
+        self.run_in("$HistoryLength = 0")
+        self.assertEqual(self.value("DownValues[Out]"), "{}")
+        self.run_in("$HistoryLength = 100")
+
     def test_what_people_put_around_each_line(self):
         self.run_in("$Post = post")
         self.assertEqual(self.value("1"), "post[1]")
         self.run_in("$Post =.", "$PrePrint = shown")
         self.assertEqual(self.value("1"), "shown[1]")
         self.run_in("$PrePrint =.")
+        self.assertEqual(self.value("2"), "2")
+        self.assertEqual(self.value("%"), "2")
 
     def test_a_text_is_read_line_by_line(self):
         pieces = self.engine.pieces("Range[3]\n4+4\n\n(* c\n *) f[\n x]\n(* last *)\n")
-        self.assertEqual([(one.text, one.line) for one in pieces], [("Range[3]", 1), ("4+4", 2), ("(* c\n *) f[\n x]", 4)])
+        found = [(one.text, one.line) for one in pieces]
+        self.assertEqual(found, [("Range[3]", 1), ("4+4", 2), ("(* c\n *) f[\n x]", 4)])
 
     def test_what_is_no_expression_is_refused_with_its_line(self):
         for text, name, line in (("1\n2 +", "Syntax::sntxi", 2), ("1\nf[)", "Syntax::sntxf", 2)):
@@ -163,70 +191,105 @@ class Evaluating(KernelTest):
             self.assertEqual((misread.exception.name, misread.exception.line), (name, line))
 
     def test_large_values_are_cut_before_they_are_formatted(self):
-        value = self.run_in("Range[9000]")
-        self.assertEqual((len(self.engine.items(value)), value.whole, value.output), (9000, False, None))
+        with mock.patch("imago_wolfram.wstp_engine.LEAVES", 100):
+            value = self.run_in("Range[500]")
+        self.assertEqual((len(self.engine.items(value)), value.whole, value.output), (500, False, None))
         self.assertIsInstance(value.data.arguments[-1], Omitted)
-        some = self.engine.items(value)[8000:8003]
-        self.assertEqual([one.data for one in some], [Integer(8001), Integer(8002), Integer(8003)])
-        self.assertIn("<<deeper>>", self.value("Nest[List, 0, 300]"))
+        some = self.engine.items(value)[400:403]
+        self.assertEqual([one.data for one in some], [Integer(401), Integer(402), Integer(403)])
+        # A level takes Mathics 50 ms; there are 100 of them.
+        self.setting("levels", MathicsInteger(10), MathicsInteger(100))
+        self.assertIn("<<deeper>>", self.value("Nest[List, 0, 12]"))
         self.assertEqual(self.value("10^5000"), "<<about 5001 digits>>")
 
     def test_the_engines_own_form(self):
-        self.run_in('Format[fmt[x_]] := "F"')
-        self.assertEqual(self.run_in("fmt[1]").output, "F")
+        self.assertEqual(self.run_in('Format[fmt[x_]] := "F"; fmt[1]').output, "F")
 
     def test_a_look_evaluates_nothing_and_makes_no_symbol(self):
         self.run_in("trips = 0; own := trips++")
-        before = set(self.kernel.definitions.user)
-        self.assertEqual(self.engine.parsed("never[own]").data, Normal(Symbol("Global`never"), (Symbol("Global`own"),)))
-        stored = self.engine.stored("Global`own")
-        self.assertEqual(self.engine.head(stored), Symbol("System`Increment"))
+        before = self.names()
+        parsed = self.engine.parsed("never[own]").data
+        self.assertEqual(parsed, Normal(Symbol("Global`never"), (Symbol("Global`own"),)))
+        self.assertEqual(self.engine.head(self.engine.stored("Global`own")), Symbol("System`Increment"))
         self.assertIsNone(self.engine.stored("Global`none"))
-        self.assertEqual(set(self.kernel.definitions.user), before)
-        self.assertEqual(self.value("trips"), "0")
+        self.assertEqual(self.names(), before)
+        self.assertEqual(self.engine.stored("Global`trips").data, Integer(0))
 
 
 class Definitions(KernelTest):
     def shown(self, symbols, *given, **named):
         self.source.forget()
+        # Left out: names that may have been meant. To list all names as JSON takes Mathics 5 s.
+        self.source._names = []
         return symbol_definition(self.source, symbols, *given, **named)
 
-    def test_they_are_those_of_the_specification_and_of_the_reader_of_mathics(self):
-        self.run_in(
-            "f[x_] := x^2; f[x_, y_ : 3] = {x, y}; f::usage = \"It is f.\"; SetAttributes[f, HoldFirst]",
-            "v = <|1 -> 2|>; s[a_][b_] := a; up /: g[up] := 1; Options[f] = {a -> 1}; Default[f] = 0",
-            'SetAttributes[rp, ReadProtected]; rp[x_] := own; SetAttributes[{l}, {Locked, ReadProtected}]',
-        )
-        theirs = MathicsSource(self.kernel.definitions)
-        for name in ("f", "v", "s", "up", "rp", "l", "Plus", "Map", "nosuch", "bad!name", "NoSuch`Name", "Sin, Composition"):
-            self.assertEqual(self.shown(name, True), symbol_definition(theirs, name, True), name)
-        self.assertIn("ReadProtected", self.value("Attributes[rp]"))
+    def test_the_examples_of_the_specification_come_out_byte_for_byte(self):
+        of = test_specification
+        self.run_in(*of.DEFINE_SERVER, *of.DEFINE_CATCH_MINE)
+        self.run_in("System`SomeLockedSymbol[x_] := x; SetAttributes[System`SomeLockedSymbol, {Locked, ReadProtected}]; mentioned")
+        self.assertEqual(self.shown("Map"), of.MAP)
+        self.assertEqual(self.shown("Wolfram`MCPServer`CreateMCPServer"), of.CREATE_SERVER)
+        self.assertEqual(self.shown("Wolfram`MCPServer`Common`Private`catchMine", True), of.CATCH_MINE)
+        several = f"{of.PLUS}\n\n{of.SUBTRACT}\n\n{of.MISSING}"
+        self.assertEqual(self.shown("Plus, Subtract, NonExistent`Symbol"), several)
+        locked = "# SomeLockedSymbol\n\nError: SomeLockedSymbol is `Locked` and `ReadProtected`"
+        self.assertEqual(self.shown("System`SomeLockedSymbol"), locked)
+        self.assertEqual(self.shown("mentioned"), "# mentioned\n\nNo definitions found")
+        self.assertEqual(self.shown("bad!name"), '# bad!name\n\nError: Invalid symbol name "bad!name"')
 
-    def test_reading_evaluates_nothing(self):
-        defined = [text for text in Tripwires.DEFINED if not text.startswith("up")]
-        self.run_in(*defined, "up /: _[___, up, ___] := (trips++; 0)", "trips = 0")
-        before = {name for name in self.kernel.definitions.user if name.startswith("Global`")}
-        text = self.shown(Tripwires.NAMES.replace("nosuch, ", ""), True, include=("usage", "options", "dependencies"))
-        self.assertIn('own := (trips++; "fired")', text)
-        self.assertEqual({name for name in self.kernel.definitions.user if name.startswith("Global`")}, before)
-        self.source.forget()
-        self.assertEqual(self.engine.stored("Global`trips").data, Integer(0))
+    DEFINED = (
+        'f[x_] := x^2; f[x_, y_ : 3] = {x, y}; f::usage = "It is f."; SetAttributes[f, HoldFirst]; Default[f] = 0;'
+        'v = <|1 -> 2|>; s[a_][b_] := a; up /: g[up] := 1; Options[f] = {a -> 1, "b" :> c}; n[1] := 2; N[n] = 3.;'
+        "SetAttributes[rp, ReadProtected]; rp[x_] := own;"
+    )
+
+    def test_they_are_those_that_the_reader_of_mathics_finds(self):
+        self.run_in(self.DEFINED)
+        names, sections = "f, v, s, up, n, rp", ("usage", "options", "attributes")
+        theirs = symbol_definition(MathicsSource(self.kernel.definitions), names, True, include=sections)
+        self.assertEqual(self.shown(names, True, include=sections), theirs)
+        self.assertIn("## Options\n\n```wl\n{a -> 1", theirs)
+
+    def test_they_are_the_same_where_functions_take_no_names(self):
+        self.run_in(self.DEFINED)
+        names = "v, up, rp"
+        theirs = self.shown(names, True)
+        self.setting("byName", SymbolFalse, SymbolTrue)
+        self.assertEqual(self.shown(names, True), theirs)
+
+    def test_reading_evaluates_nothing_and_makes_no_symbol(self):
+        of = test_definitions.Tripwires
+        late = "Options[late] = {a -> loose}; loose := (trips++; 0)"
+        fires = "up /: _[___, up, ___] := (trips++; 0)"
+        self.run_in(f"({'); ('.join(one for one in (*of.DEFINED, late) if one != fires)}); {fires}; trips = 0")
+        theirs = MathicsSource(self.kernel.definitions)
+        before = {name: theirs.definition(name) for name in self.names()}
+        text = self.shown(f"{of.NAMES}, late, loose", True, include=("usage", "options", "attributes", "dependencies"))
+        self.assertEqual({name: theirs.definition(name) for name in self.names()}, before)
+        self.assertEqual(theirs.definition("Global`trips").rules[0].value, Integer(0))
+        for shown in ('own := (trips++; "fired")', "up /: _[___, up, ___] := ", "{a -> loose}", "rp[x_] := own"):
+            self.assertIn(shown, text)
+        self.assertEqual(before["Global`rp"].attributes, {"ReadProtected"})
 
     def test_names(self):
         self.run_in("one`q = 1")
-        self.source.forget()
-        self.assertTrue({"one`q", "System`Plus"} <= set(self.source.names()))
+        # Of all of them, to write which as JSON takes Mathics 5 s, it has to do with three.
+        some = ["one`q", "System`Plus", "Imago`call"]
+        with mock.patch.object(self.kernel.definitions, "get_matching_names", return_value=some):
+            self.assertEqual(set(self.source.names()), set(some))
         self.assertTrue(self.source.exists("one`q") and not self.source.exists("one`*"))
         self.assertTrue(self.source.is_own("System`Plus") and not self.source.is_own("one`q"))
+
+
+PIECES = [*map(chr, range(0x180)), "\u202e", "\ud800", "\ufeff", "\uf8ff", "\U0001d538", '"]', "\\[Alpha]", "Quit[]"]
+PIECES += ["(*", "*)", "\\", "\\\\", '\\"', "`", "$Line", "\r\n", "<*1*>", "\\!\\(", "\\u0041", "x" * 300]
 
 
 class Hostile(KernelTest):
     def test_ten_thousand_texts_are_one_call_with_that_text(self):
         lot = random.Random(1)
-        pieces = [*map(chr, range(0x180)), "\u202e", "\ud800", "\ufeff", "\uf8ff", "\U0001d538", '"]', "\\[Alpha]", "Quit[]"]
-        pieces += ["(*", "*)", "\\", "\\\\", '\\"', "`", "$Line", "\r\n", "<*1*>", "\\!\\(", "\\u0041", "x" * 300]
         for _ in range(10_000):
-            given = "".join(lot.choices(pieces, k=lot.randrange(0, 9)))
+            given = "".join(lot.choices(PIECES, k=lot.randrange(0, 9)))
             sent = json.dumps({"id": 1, "call": "parse", "text": given})
             self.assertTrue(sent.isascii())
             written = 'Imago`call["%s"]' % sent.replace("\\", "\\\\").replace('"', '\\"')
@@ -236,11 +299,12 @@ class Hostile(KernelTest):
 
     def test_texts_come_back_as_they_were(self):
         lot = random.Random(2)
-        for _ in range(100):
-            given = "".join(chr(lot.choice((*range(0x20, 0x180), 0x2028, 0xF8FF, 0x1D538))) for _ in range(8))
-            quoted = '"%s"' % re.sub(r'(["\\])', r"\\\1", given)
-            value = self.engine.evaluate(SimpleNamespace(text=quoted, line=1))
-            self.assertEqual(value.data, String(given))
+        # Left out: lone surrogates, of which Mathics makes no text, and line ends, which its reader changes.
+        pieces = [one for one in PIECES if not set(one) & set("\ud800\r")]
+        given = ["".join(lot.choices(pieces, k=3)) for _ in range(100)]
+        quoted = ", ".join('"%s"' % re.sub(r'(["\\])', r"\\\1", one) for one in given)
+        parsed = self.engine.parsed("{" + quoted + "}")
+        self.assertEqual(parsed.data.arguments, tuple(map(String, given)))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,128 @@
+"""The host over a scripted link: a kernel that is busy, one that is lost, and one that cannot be loaded."""
+
+import threading
+import unittest
+
+from imago_wolfram.host import Host
+from imago_wolfram.link import LinkLost, Packet
+from imago_wolfram.wstp_engine import WstpEngine
+from tests.test_wstp_engine import DONE, Scripted
+
+HELLO = {
+    "version": "14.1.0 for Linux x86 (64-bit)",
+    "process": 1,
+    "session": "2",
+    "mark": "1-2-3",
+    "contexts": ["System`", "Global`"],
+    "place": ["Global`", ["System`", "Global`"]],
+}
+#: A kernel that has the package already.
+LOADED = Packet("ReturnPacket", ("Imago",)), HELLO
+PIECES = {"pieces": [[0, 3]]}
+LOOK = {"name": "System`Plus", "max_length": 100, "deadline_ms": 5_000}
+
+
+class Link(Scripted):
+    def open(self):
+        step = self.steps[0]
+        if isinstance(step, LinkLost):
+            raise self.steps.popleft()
+
+    def evaluate(self, function, text):
+        if function == "Imago`call":
+            super().evaluate(function, text)
+
+
+class Served:
+    """One call of the daemon, and what it is answered with."""
+
+    def __init__(self):
+        self.granted, self.spent, self.owner = 1 << 30, 0, None
+        self.answered = threading.Event()
+        self.answer = None
+
+    def result(self, result, before=()):
+        return self._answer(("result", result))
+
+    def fail(self, code, message):
+        self._answer(("fail", code, message))
+
+    def event(self, event):
+        return b""
+
+    def post(self, bodies):
+        pass
+
+    def _answer(self, answer):
+        if not self.answered.is_set():
+            self.answer = answer
+            self.answered.set()
+        return True
+
+
+class HostTest(unittest.TestCase):
+    def start(self, *steps):
+        self.ended = threading.Event()
+        self.host = Host(self.ended.set, WstpEngine(Link(*steps)))
+        thread = threading.Thread(target=self.host.evaluator.run)
+        thread.start()
+        self.addCleanup(thread.join, 10)
+        self.addCleanup(self.host.close)
+
+    def ask(self, method, **params):
+        served = Served()
+        self.host.serve(served, method, params)
+        self.assertTrue(served.answered.wait(10))
+        return served.answer
+
+    def evaluate(self, text="1+2"):
+        return self.ask("evaluate", call="call 1", who="me", source=text)
+
+    def test_a_look_while_it_evaluates_tells_what_it_is_busy_with(self):
+        seen = []
+
+        def look(link):
+            seen.append(self.ask("definition", **LOOK))
+            return link.returned(DONE)
+
+        self.start(*LOADED, PIECES, look)
+        kind, outcome = self.evaluate()
+        self.assertEqual((kind, outcome["type"]), ("result", "done"))
+        [(kind, busy)] = seen
+        self.assertEqual((kind, busy["type"], busy["call"]), ("result", "busy", "call 1"))
+        self.assertGreaterEqual(busy["elapsed_ms"], 0)
+        self.assertFalse(self.ended.is_set())
+
+    def test_a_kernel_that_is_lost_is_told_and_ends_the_process(self):
+        self.start(*LOADED, PIECES, LinkLost("it died"))
+        _, outcome = self.evaluate()
+        self.assertEqual(outcome["type"], "raised")
+        self.assertEqual(outcome["exception"]["type"]["name"], "LinkObject::linkd")
+        self.assertIn("it died", outcome["exception"]["message"])
+        self.assertTrue(self.ended.wait(10))
+
+    def test_a_kernel_that_quits_leaves_in_order_and_ends_the_process(self):
+        self.start(*LOADED, {"pieces": [[0, 6]]}, LinkLost("closed"))
+        _, outcome = self.evaluate("Quit[]")
+        self.assertEqual(outcome["type"], "left")
+        self.assertTrue(self.ended.wait(10))
+
+    def test_a_kernel_that_a_look_finds_lost_ends_the_process(self):
+        self.start(*LOADED, LinkLost("it died"))
+        self.assertTrue(self.host.evaluator.is_loaded.wait(10))
+        self.assertEqual(self.ask("definition", **LOOK)[0], "fail")
+        self.assertTrue(self.ended.wait(10))
+
+    def test_a_kernel_that_cannot_be_had_is_told_and_ends_the_process(self):
+        told = []
+        self.ended = threading.Event()
+        self.host = Host(self.ended.set, WstpEngine(Link(LinkLost("no licence"))))
+        self.addCleanup(self.host.close)
+        self.host.evaluator.heard.progress = told.append
+        self.host.evaluator.run()
+        self.assertTrue(self.ended.is_set())
+        self.assertIn("no licence", told[-1])
+
+
+if __name__ == "__main__":
+    unittest.main()
