@@ -56,6 +56,20 @@ export async function ownedWolfram(settings: WolframOptions = {}): Promise<Kerne
   return one.kernel
 }
 
+/** A kernel of the `wstpserver` at that port of this machine, whose host ends with this process. */
+export async function attachedWolfram(port: number): Promise<Kernel> {
+  return openPrograms({ runtimeDir }).attach({
+    name: 'wl',
+    address: `wstp://127.0.0.1:${port}`,
+    process: null,
+    key: undefined,
+    open: true,
+    found: () => {},
+    background: () => {},
+    away: () => {},
+  })
+}
+
 /** A Python program that was there before, and listens. */
 export async function pythonProgram({ python, address = 'unix' }: PythonOptions = {}): Promise<Listening> {
   const name = `program-${kills.size}`

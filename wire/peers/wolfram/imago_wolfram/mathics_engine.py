@@ -201,6 +201,9 @@ class MathicsEngine:
         if tuple(self.definitions.get_context_path()) != path:
             self.definitions.set_context_path(path)
 
+    def close(self):
+        """The session ends with this process."""
+
 
 def _quoted(text):
     return '"%s"' % text if text else 'the end'
