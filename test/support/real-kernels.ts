@@ -36,8 +36,14 @@ export async function ownedPython({ python, address = 'unix' }: PythonOptions = 
   return one.kernel
 }
 
-/** A Mathics3 that is started, and ends with this process. */
-export async function ownedWolfram(settings: { readonly formatterSeconds?: number } = {}): Promise<Kernel> {
+interface WolframOptions {
+  readonly formatterSeconds?: number
+  /** What is named for it, where that is not Mathics3. */
+  readonly wolfram?: string
+}
+
+/** A Mathics3 that is started, or what is named instead; it ends with this process. */
+export async function ownedWolfram(settings: WolframOptions = {}): Promise<Kernel> {
   const one = await launchWolfram({
     name: 'wolfram',
     root: folder,
@@ -48,6 +54,20 @@ export async function ownedWolfram(settings: { readonly formatterSeconds?: numbe
   })
   kills.add(() => one.kill())
   return one.kernel
+}
+
+/** A kernel of the `wstpserver` at that port of this machine, whose host ends with this process. */
+export async function attachedWolfram(port: number): Promise<Kernel> {
+  return openPrograms({ runtimeDir }).attach({
+    name: 'wl',
+    address: `wstp://127.0.0.1:${port}`,
+    process: null,
+    key: undefined,
+    open: true,
+    found: () => {},
+    background: () => {},
+    away: () => {},
+  })
 }
 
 /** A Python program that was there before, and listens. */

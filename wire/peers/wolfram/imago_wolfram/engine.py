@@ -90,6 +90,9 @@ class Engine(Protocol):
     def go(self, place: Tuple[str, Tuple[str, ...]]) -> None:
         """Puts them in force."""
 
+    def close(self) -> None:
+        """Nothing more is asked: ends a session that was begun here, and lets go of any other."""
+
 
 class Failed(Exception):
     """An expression that has no value, by an error that has a name: ``Throw::nocatch``."""

@@ -1,6 +1,8 @@
 """A kernel for Wolfram Language: an engine, on the link, queue, output and history of the Python peer."""
 
 import argparse
+import hashlib
+import sys
 import time
 import types
 
@@ -39,7 +41,7 @@ def main():
     if (given.wstp is None) != (given.kernel is None and given.address is None):
         options.error('--wstp goes with --kernel or --address')
     WolframService.settings = Settings(given.formatter_seconds)
-    boot(lambda end: Host(end, engine_of(given)))
+    boot(lambda end: Host(end, engine_of(given), given.address is not None))
 
 
 def parser():
@@ -64,12 +66,16 @@ def engine_of(given):
 
 
 class Host(Kernel):
-    """A ``Kernel`` that an engine evaluates for."""
+    """A ``Kernel`` that an engine evaluates for. ``joins`` says that the engine's kernel was there before.
+
+    Such a kernel is the image, not this process: its epoch is the same for each host that joins it.
+    """
 
     language = 'wolfram'
 
-    def __init__(self, end, engine):
+    def __init__(self, end, engine, joins=False):
         self.engine = engine
+        self._joins = joins
         super().__init__({}, end)
         self.evaluator.listens(Heard(self), end)
 
@@ -79,6 +85,13 @@ class Host(Kernel):
     @staticmethod
     def service_of(*parts):
         return WolframService(*parts)
+
+    def hello(self, **more):
+        """That of a kernel that was there before waits until it is known which one that is."""
+        if self._joins:
+            self.evaluator.is_loaded.wait()
+            self.epoch = hashlib.sha256(self.engine.identity['mark'].encode()).hexdigest()[:8]
+        return super().hello(**more)
 
     def implementation(self):
         return self.engine.title
@@ -149,8 +162,7 @@ class WolframEvaluator(Evaluator):
         try:
             self.engine.load(self.heard)
         except Gone as gone:
-            self.heard.progress(gone.message)
-            self._end()
+            self.lost(gone)
             return
         self._interrupts.stop_by(self.engine.stops)
         self._first = self.engine.place()
@@ -181,6 +193,8 @@ class WolframEvaluator(Evaluator):
                     value = engine.evaluate(piece)
             goes_on = True
         except Failed as failed:
+            if isinstance(failed, Gone):
+                _last_words(failed)
             failed.piece, failed.place = piece, place
             if loading is not None:
                 loading.failed()
@@ -201,6 +215,10 @@ class WolframEvaluator(Evaluator):
             return loading.ran(value)
         return Ran([] if value is None else [value])
 
+    def finish(self):
+        super().finish()
+        self.engine.close()
+
     def value(self, source):
         """For a look that evaluates."""
         self.engine.go(self._first)
@@ -215,8 +233,9 @@ class WolframEvaluator(Evaluator):
             self._end()
         super().end(evaluation)
 
-    def lost(self):
+    def lost(self, gone):
         """The kernel is gone: this process ends, which has nothing else to serve."""
+        _last_words(gone)
         if self.running is None:
             self._end()
 
@@ -257,6 +276,12 @@ class WolframEvaluator(Evaluator):
     def _stops(self):
         stops = self.engine.stops
         return () if stops is None else (stops,)
+
+
+def _last_words(gone):
+    """What the daemon tells of the end of this process: there may be no link yet, and none is needed."""
+    sys.__stderr__.write(gone.message + '\n')
+    sys.__stderr__.flush()
 
 
 def raised(failed):
@@ -410,8 +435,8 @@ class WolframService(Service):
             return look()
         except Busy:
             return {'type': 'busy', **(self._evaluator.status()['running'] or {'call': '', 'elapsed_ms': 0})}
-        except Gone:
-            self._evaluator.lost()
+        except Gone as gone:
+            self._evaluator.lost(gone)
             raise
 
     def inspect_static(self, image, expr):

@@ -376,6 +376,9 @@ class WstpEngine:
             context, path = place
             self.source.place = _place(self._ask('go', context=context, path=list(path)))
 
+    def close(self):
+        self._link.close()
+
 
 class Items(Sequence):
     """The parts of a value that is too large to be taken over at once."""

@@ -1,0 +1,176 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import type { Evaluated, Kernel, Watcher } from '../../wire/kernel.ts'
+import { assert, suite } from '../support/harness.ts'
+import { evaluate, found, newCall, printed } from '../support/heard.ts'
+import { attachedWolfram, ownedWolfram } from '../support/real-kernels.ts'
+import { installPlayer, servePlayer, whyNoPlayer } from '../support/wolfram-installation.ts'
+
+/** A kernel behind WSTP, which Mathics3 plays behind a library of the tests: no licensed engine is on the test machines. */
+const test = suite('a licensed Wolfram kernel, played by Mathics3', { limitMs: 240_000 })
+let kernel: Kernel
+
+if (whyNoPlayer !== undefined) test.skip('all of it', whyNoPlayer)
+else facts()
+
+function facts(): void {
+  let wolfram = ''
+  let server: Awaited<ReturnType<typeof servePlayer>>
+  test.before(async () => {
+    wolfram = installPlayer()
+    process.env.WOLFRAM_INSTALLATION_DIRECTORY = wolfram
+    server = await servePlayer()
+    kernel = await ownedWolfram({ wolfram })
+  })
+  test.after(async () => {
+    await kernel?.close()
+    server?.end()
+    delete process.env.WOLFRAM_INSTALLATION_DIRECTORY
+  })
+
+  const run = (source: string, watcher?: Watcher) => evaluate(kernel, source, watcher).result
+  const done = async (source: string) => doneIn(await run(source))
+  const reprs = async (source: string) => (await done(source)).values.map(value => value.repr.text)
+  const raisedIn = async (source: string) => {
+    const evaluated = await run(source)
+    if (evaluated.type !== 'raised') throw new Error(JSON.stringify(evaluated))
+    return evaluated.exception
+  }
+
+  test('expressions are evaluated one after the other, and keep what they define', async () => {
+    assert.equal(await reprs('a1 = 2\nb1 = a1 + 1\n\n{a1,\n b1}'), ['{2, 3}'])
+    assert.equal(await reprs('c1 = 5;'), [])
+    assert.equal([await reprs('8'), await reprs('% + 1')], [['8'], ['9']])
+  })
+
+  test('messages come in order with what is printed, and as data with their names', async () => {
+    const heard = evaluate(kernel, 'Print["before"]; q1 = 1/0; Print["after"]; q1')
+    const { values, diagnostics } = doneIn(await heard.result)
+    assert.is(values[0]?.repr.text, 'ComplexInfinity')
+    assert.is(heard.text(), 'before\nPower::infy: Infinite expression 1 / 0 encountered.\nafter\n')
+    assert.equal(
+      diagnostics?.map(({ name, severity }) => [name, severity]),
+      [['Power::infy', 'warning']],
+    )
+  })
+
+  test('an uncaught Throw is an error at its line, and so is what is no Wolfram Language', async () => {
+    const exception = await raisedIn('t1 = 1\n\nThrow[{t1, "x"}]\nt1 = 2')
+    assert.equal(
+      [exception.type.name, exception.message, exception.frames[0]?.line],
+      ['Throw::nocatch', 'Uncaught Throw[{1, "x"}] returned to top level.', 3],
+    )
+    assert.equal(await reprs('t1'), ['1'])
+    const { type, frames } = await raisedIn('s1 = 1\nb = )')
+    assert.match(type.name, /^Syntax::/)
+    assert.is(frames[0]?.line, 2)
+    assert.equal(await reprs('s1'), ['s1'])
+  })
+
+  test('Input asks the caller', async () => {
+    const prompts: string[] = []
+    const ask = ({ prompt }: { readonly prompt: string }) => {
+      prompts.push(prompt)
+      return Promise.resolve('1 + 2')
+    }
+    const { values } = doneIn(await run('{InputString["text? "], Input["number? "]}', { ask }))
+    assert.is(values[0]?.repr.text, '{"1 + 2", 3}')
+    assert.equal(prompts, ['text? ', 'number? '])
+    assert.is((await raisedIn('InputString[]')).type.name, 'Input::noans')
+  })
+
+  test('definitions, values and names are looked at', async () => {
+    await done('pay[x_] := 2 x\nbasket = {1, 2};')
+    const definition = await found(kernel, 'definition', { name: 'pay', max_length: 10_000, contexts: true })
+    assert.match(definition.page ?? '', '```wl\npay[x_] := 2 * x\n```')
+    assert.match(definition.page ?? '', '"Global`": ["pay"]')
+    const { entries } = await found(kernel, 'globals', { modules: false, limit: 100 })
+    assert.ok(['basket', 'pay'].every(name => entries.some(entry => entry.name === name)))
+    const { handle = '' } = doneIn(await run('Range[5000]')).values[0] ?? {}
+    const piece = await found(kernel, 'more', { handle, from: 4_998, count: 10 })
+    assert.equal(piece.type === 'items' && [piece.items, piece.next], [['4999', '5000'], null])
+  })
+
+  test('an interrupt stops what runs; a look meanwhile is told that the kernel is busy', async () => {
+    for (const source of ['While[True]', 'Pause[60]']) {
+      const heard = evaluate(kernel, `Print["started"]\n${source}`)
+      await printed(heard, 'started')
+      const looked = await kernel.look('inspect', { expr: 'basket', evaluate: false }, { deadlineMs: 10_000 })
+      assert.is(looked.type, 'busy')
+      assert.is((await kernel.interrupt(heard.call)).outcome, 'stopped')
+      assert.is((await heard.result).type, 'interrupted')
+      assert.equal(await reprs('1 + 2'), ['3'])
+    }
+  })
+
+  test('each caller goes on in the context that it was in', async () => {
+    const by = (who: string, source: string) =>
+      kernel.evaluate({ call: newCall(), who, work: { type: 'source', source } }, {})
+    const value = async (who: string, source: string) => doneIn(await by(who, source)).values[0]?.repr.text
+    assert.is(doneIn(await by('one', 'Begin["suiteIn`"]')).package, 'suiteIn`')
+    assert.equal(
+      [await value('other', '$Context'), await value('one', '$Context')],
+      ['"Global`"', '"suiteIn`"'],
+    )
+    doneIn(await by('one', 'End[]'))
+  })
+
+  test('Quit ends the kernel, after it has said so', async () => {
+    const heard = evaluate(kernel, 'Print["bye"]; Quit[]; Print["never"]')
+    const evaluated = await heard.result
+    assert.equal([evaluated.type, heard.text()], ['left', 'bye\n'])
+    assert.match(evaluated.type === 'left' ? evaluated.message : '', 'Quit[]')
+    assert.is((await kernel.ended).reason, 'exited')
+  })
+
+  test('a kernel of a wstpserver is joined, let go of, and joined again as the same image', async () => {
+    const first = await attachedWolfram(server.port)
+    kernel = first
+    await done('kept = {1, 2}; mine[x_] := x + 1')
+    await first.close()
+    kernel = await attachedWolfram(server.port)
+    assert.is(kernel.identity.epoch, first.identity.epoch)
+    assert.ok(kernel.identity.attached)
+    assert.equal(await reprs('{kept, mine[2]}'), ['{{1, 2}, 3}'])
+  })
+
+  test('a kernel that is killed ends its host, and what ran is told so; nobody is then joined', async () => {
+    const heard = evaluate(kernel, 'Print["started"]\nWhile[True]')
+    await printed(heard, 'started')
+    server.end()
+    const evaluated = await heard.result
+    assert.is(evaluated.type === 'raised' && evaluated.exception.type.name, 'LinkObject::linkd')
+    assert.match((await kernel.ended).message, 'The kernel is gone: The link to the kernel is lost')
+    const error = await attachedWolfram(server.port).catch(error => error)
+    assert.is(error.code, 'LINK_REFUSED')
+    assert.match(error.message, 'The link server could not be reached')
+  })
+
+  test('what listens there and is no wstpserver is said to be none, in the words of the link', async () => {
+    const deaf = createServer(socket => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+    await new Promise<void>(resolve => deaf.listen(0, '127.0.0.1', resolve))
+    const { port } = deaf.address() as AddressInfo
+    const error = await attachedWolfram(port).catch(error => error)
+    deaf.close()
+    assert.is(error.code, 'LINK_REFUSED')
+    assert.match(error.message, /link server|link to the kernel/)
+  })
+
+  test('an engine that does not start is an error, which says how to have Mathics3; so is one without its library', async () => {
+    const program = join(wolfram, 'Executables/WolframKernel')
+    writeFileSync(program, '#!/bin/sh\nexit 1\n')
+    const error = await ownedWolfram({ wolfram }).catch(error => error)
+    assert.is(error.code, 'KERNEL_START_FAILED')
+    assert.match(error.message, `the Wolfram Engine ${wolfram} at ${program} does not start: The kernel `)
+    assert.match(error.message, 'To use the free Mathics3 instead:')
+    rmSync(join(wolfram, 'SystemFiles'), { recursive: true })
+    const lacking = await ownedWolfram({ wolfram }).catch(error => error)
+    assert.match(lacking.message, 'holds no WSTP library')
+  })
+}
+
+function doneIn(evaluated: Evaluated) {
+  if (evaluated.type !== 'done') throw new Error(JSON.stringify(evaluated))
+  return evaluated
+}

@@ -1,0 +1,101 @@
+"""Mathics3 behind ``kernel_player.py``: a kernel that can be spoken to over the library of the tests.
+
+``python kernel_player.py --install ROOT --evaluate tests.mathics_player:evaluate``, with the Python that has Mathics3.
+"""
+
+import ctypes
+import sys
+import threading
+import traceback
+from os.path import abspath, dirname, join
+
+sys.path.append(join(dirname(dirname(dirname(abspath(__file__)))), "python"))
+
+from mathics.core.atoms import String  # noqa: E402
+from mathics.core.expression import Expression as MathicsExpression  # noqa: E402
+from mathics.core.interrupt import AbortInterrupt, WLThrowInterrupt  # noqa: E402
+from mathics.core.symbols import Symbol  # noqa: E402
+
+from tests import session as _  # noqa: E402, F401
+from tests.kernel_player import Aborted, Expression, Name, Session  # noqa: E402
+from tests.mathics_kernel import MathicsLink, kernel_definitions  # noqa: E402
+
+
+_measure = MathicsExpression._build_elements_properties
+
+
+def _measured(self):
+    """Without the assertion that a list of values whose parts are lists is one, too."""
+    try:
+        _measure(self)
+    except AssertionError:
+        self._is_literal = False
+
+
+MathicsExpression._build_elements_properties = _measured
+
+
+def evaluate(function: str, text: str, client: Session):
+    """What a call comes to; see ``scripted`` of ``kernel_player.py``. The session is that of the client's kernel."""
+    kernel = client.kept.get("kernel")
+    if kernel is None:
+        kernel = client.kept["kernel"] = Played(client)
+    return kernel.call(function, text)
+
+
+class Played(MathicsLink):
+    """A session of Mathics3, on the thread that it is made on. What it says goes to the client, packet by packet."""
+
+    def __init__(self, client: Session):
+        super().__init__(kernel_definitions())
+        self._client = client
+        self._thread = threading.get_ident()
+        self._evaluating = False
+        self._changing = threading.Lock()
+        client.when_aborted = self._stop
+
+    def printed(self, text):
+        self._client.send("TextPacket", text)
+
+    def message(self, name, text):
+        symbol, _, tag = name.partition("::")
+        self._client.send("MessagePacket", Name(symbol), tag)
+        self._client.send("TextPacket", f"{name}: {text}\n")
+
+    def ask(self, prompt):
+        try:
+            answer = self._client.ask("InputStringPacket", prompt)
+        except Aborted:
+            raise AbortInterrupt from None
+        return str(answer.arguments[0])
+
+    def call(self, function, text):
+        name = function if "`" in function else "System`" + function
+        self.session.begin()
+        try:
+            with self._changing:
+                self._evaluating = True
+            value = MathicsExpression(Symbol(name), String(text)).evaluate(self.session)
+            self._rest()
+        except (AbortInterrupt, WLThrowInterrupt):
+            self._rest()
+            return Name("$Aborted")
+        except Exception:
+            # What Mathics cannot do ends no kernel.
+            self._rest()
+            traceback.print_exc()
+            return Name("$Failed")
+        finally:
+            self.session.end()
+        if isinstance(value, String):
+            return value.value
+        return Name(value.get_name().removeprefix("System`")) if isinstance(value, Symbol) else Expression("List")
+
+    def _stop(self):
+        with self._changing:
+            if self._evaluating:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), ctypes.py_object(AbortInterrupt))
+
+    def _rest(self):
+        with self._changing:
+            self._evaluating = False
