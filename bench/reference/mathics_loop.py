@@ -1,4 +1,4 @@
-"""Times a bare session of Mathics3: `1+2` read, evaluated and written in input form, as its own terminal does it.
+"""Times a bare session of Mathics3: `1+2` read, evaluated and written as text, as its own terminal does it.
 
 The first line that it prints is what `1+2` came to. Then, for each line on standard input that holds a count, it
 evaluates it that often and prints the times in microseconds as a JSON list.
@@ -21,7 +21,7 @@ def main() -> None:
     session = MathicsSession()
 
     def once() -> str:
-        return session.evaluate_as_in_cli("1+2", form="System`InputForm").result
+        return session.evaluate_as_in_cli("1+2", form="text").result
 
     print(once(), flush=True)
     for line in sys.stdin:

@@ -31,7 +31,7 @@ const ask = (daemon: BenchDaemon, tool: string, args: Readonly<Record<string, un
 
 export const wolframEvaluation: Row = {
   what: 'one evaluation on Mathics3 through the daemon, journalled, p50, against the bare session of Mathics3',
-  how: '`1+2`, 200 times each in alternating blocks of 20: client → daemon → host → back, against `evaluate_as_in_cli` in a process of its own, timed inside it, with no link at all; both read the text, keep `In` and `Out` and write the input form',
+  how: '`1+2`, 200 times each in alternating blocks of 20: client → daemon → host → back, against `evaluate_as_in_cli` in a process of its own, timed inside it, with no link at all; both read the text, keep `In` and `Out`, and write the value, ours in input form and Mathics as its terminal shows it',
   bar: { relation: 'stated', unit: '×' },
   ...onGround,
   async measure() {
@@ -147,7 +147,7 @@ async function openSession(python: string): Promise<Session> {
 }
 
 let session: Session
-let builtins: readonly string[] = []
+const builtins: readonly string[] = []
 
 const LOOK = { deadlineMs: 60_000 }
 
@@ -159,9 +159,19 @@ async function builtinsOf(kernel: Kernel): Promise<readonly string[]> {
   return looked.value.symbols.map(({ name }) => name)
 }
 
+/** Looks under way at a time: a kernel takes up to 64, and beyond says that it is busy. */
+const LANES = 32
+
+async function readAll(kernel: Kernel, names: Iterable<string>): Promise<void> {
+  for (const name of names) {
+    const looked = await kernel.look('definition', { name, max_length: 10_000 }, LOOK)
+    if (looked.type !== 'found') throw new Error(JSON.stringify(looked))
+  }
+}
+
 export const wolframBuiltins: Row = {
   what: 'the definitions of all builtins of Mathics3, read by the host',
-  how: 'every symbol of ``System` ``, one `definition` each, all asked at once over the link and each answered with its page; time to the last answer',
+  how: `every symbol of System\`, one `definition` each, ${LANES} under way at any time over the link, each answered with its page; time to the last answer`,
   bar: { relation: '≤', limit: 2, unit: 's' },
   lack,
   async setUp() {
@@ -171,12 +181,10 @@ export const wolframBuiltins: Row = {
   tearDown: async () => session?.end(),
   async measure() {
     const begun = performance.now()
-    const looked = await Promise.all(
-      builtins.map(name => session.kernel.look('definition', { name, max_length: 10_000 }, LOOK)),
-    )
+    const left = builtins.values()
+    // Each lane takes its next name off the same iterator.
+    await Promise.all(Array.from({ length: LANES }, () => readAll(session.kernel, left)))
     const seconds = (performance.now() - begun) / 1000
-    const other = looked.find(({ type }) => type !== 'found')
-    if (other !== undefined) throw new Error(JSON.stringify(other))
     return { figure: seconds, parts: { symbols: builtins.length } }
   },
 }
