@@ -147,7 +147,7 @@ async function openSession(python: string): Promise<Session> {
 }
 
 let session: Session
-const builtins: readonly string[] = []
+let builtins: readonly string[] = []
 
 const LOOK = { deadlineMs: 60_000 }
 
@@ -171,7 +171,7 @@ async function readAll(kernel: Kernel, names: Iterable<string>): Promise<void> {
 
 export const wolframBuiltins: Row = {
   what: 'the definitions of all builtins of Mathics3, read by the host',
-  how: `every symbol of System\`, one `definition` each, ${LANES} under way at any time over the link, each answered with its page; time to the last answer`,
+  how: `every symbol of the context System, one \`definition\` each, ${LANES} under way at any time over the link, each answered with its page; time to the last answer`,
   bar: { relation: '≤', limit: 2, unit: 's' },
   lack,
   async setUp() {
