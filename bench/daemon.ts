@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Envelope } from '../tools/outcome.ts'
@@ -23,8 +23,8 @@ export interface BenchDaemon {
   close(): Promise<void>
 }
 
-/** Starts a daemon; the compiled program must be up to date (`npm run build`). */
-export async function benchDaemon(): Promise<BenchDaemon> {
+/** Starts a daemon, with this as its `config.toml`; the compiled program must be up to date (`npm run build`). */
+export async function benchDaemon(config = ''): Promise<BenchDaemon> {
   if (!existsSync(main)) throw new Error('dist is missing: run `npm run build` first')
   const folder = mkdtempSync(join(tmpdir(), 'imago-bench-'))
   const env = {
@@ -33,6 +33,8 @@ export async function benchDaemon(): Promise<BenchDaemon> {
     IMAGO_STATE_DIR: join(folder, 'state'),
     IMAGO_CONFIG_DIR: join(folder, 'config'),
   }
+  mkdirSync(env.IMAGO_CONFIG_DIR, { mode: 0o700 })
+  writeFileSync(join(env.IMAGO_CONFIG_DIR, 'config.toml'), config, { mode: 0o600 })
   const child = spawn(process.execPath, [main, 'serve'], { env, cwd: folder, stdio: 'ignore' })
   const path = join(folder, 'run', 'daemon.sock')
   const open = () => client(path, folder)

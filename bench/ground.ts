@@ -10,6 +10,7 @@ export interface Ground {
 /** A daemon that is prepared once, by whichever of its rows comes first. What `prepare` returns ends with it. */
 export function sharedGround(
   prepare: (daemon: BenchDaemon) => Promise<(() => void) | undefined> = async () => undefined,
+  config?: string,
 ): Ground {
   let users = 0
   let daemon: BenchDaemon | undefined
@@ -22,7 +23,7 @@ export function sharedGround(
     async setUp() {
       users++
       if (daemon !== undefined) return
-      daemon = await benchDaemon()
+      daemon = await benchDaemon(config)
       end = await prepare(daemon)
     },
     async tearDown() {

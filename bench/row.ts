@@ -4,7 +4,9 @@ export interface Row {
   readonly what: string
   /** How it is measured and what the reference is. */
   readonly how: string
-  readonly bar: Bar
+  readonly bar: Bar | Stated
+  /** Why it cannot be run on this machine, where that is so: it is then said, and left out. */
+  lack?(): string | undefined
   /** One round. The runner takes the median, and calls them interleaved with those of other rows. */
   measure(): Promise<Round>
   /** Each row can be run without the others: what several need is set up by whichever comes first. */
@@ -16,6 +18,12 @@ export interface Row {
 export interface Bar {
   readonly relation: '≤' | '≥'
   readonly limit: number
+  readonly unit: string
+}
+
+/** A row that is to be known, and is held to nothing. */
+export interface Stated {
+  readonly relation: 'stated'
   readonly unit: string
 }
 

@@ -23,6 +23,14 @@ import { commonTokens, profileTokens, tableTokens, threadsTokens } from './token
 import { tracepointCost } from './tracepoints.ts'
 import { completion, threadsMany } from './vocabulary.ts'
 import { firstFrame, scrollStep } from './watching.ts'
+import {
+  wolframAbort,
+  wolframBuiltins,
+  wolframColdStart,
+  wolframEvaluation,
+  wolframLooks,
+  wolframStart,
+} from './wolfram.ts'
 
 /** Every row of the table, in the order of the design's section 8. Rows that share a set-up stand together. */
 export const ROWS: readonly Row[] = [
@@ -80,4 +88,10 @@ export const ROWS: readonly Row[] = [
   slimeIdle,
   slimeLooking,
   tracepointCost,
+  wolframEvaluation,
+  wolframLooks,
+  wolframAbort,
+  wolframBuiltins,
+  wolframStart,
+  wolframColdStart,
 ]
