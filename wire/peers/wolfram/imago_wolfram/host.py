@@ -206,6 +206,8 @@ class WolframEvaluator(Evaluator):
         return self.engine.parsed('Null') if value is None else value
 
     def end(self, evaluation):
+        if self._quit and evaluation.outcome['type'] == 'left':
+            evaluation.outcome['ends'] = True
         super().end(evaluation)
         if self._quit or self.engine.gone:
             self._end()
@@ -319,11 +321,11 @@ class Said:
             if heard.untold:
                 more = '%d more messages were said; they are among what was printed' % heard.untold
                 outcome['diagnostics'].append(_diagnostic('note', more, None))
-        if outcome['type'] != 'done':
-            return
         line = engine.last_line()
         if line is not None:
             outcome['input_line'] = line
+        if outcome['type'] != 'done':
+            return
         context, path = engine.place()
         outcome['package'] = context
         if (context, path) != evaluator.begun:
