@@ -204,10 +204,15 @@ function unfinished(
     case 'suspended':
       return thrown(evaluated, { text, next: parts.raised, held: parts.held ?? false })
     case 'interrupted': {
-      const { exception, elapsed_ms } = evaluated
+      const { exception, elapsed_ms, input_line } = evaluated
       return failed('interrupted', {
         message: `The code was stopped after ${duration(elapsed_ms)}, on request. What it did before is done.`,
-        details: { ...(exception !== undefined && { exception }), ...text, elapsed_ms },
+        details: {
+          ...(exception !== undefined && { exception }),
+          ...text,
+          elapsed_ms,
+          ...(input_line !== undefined && { input_line }),
+        },
       })
     }
     case 'left': {
@@ -237,6 +242,7 @@ function thrown(
 ): Failed {
   const { exception, elapsed_ms, diagnostics } = evaluated
   const suspension = evaluated.type === 'suspended' ? evaluated.suspension : undefined
+  const line = evaluated.type === 'raised' ? evaluated.input_line : undefined
   const at = programFrame(exception.frames)
   const mended = evaluated.type === 'raised' ? evaluated.next : undefined
   const back = at === undefined ? undefined : ended
@@ -252,6 +258,7 @@ function thrown(
       ...diagnosed(diagnostics),
       ...text,
       elapsed_ms,
+      ...(line !== undefined && { input_line: line }),
     },
     ...(next !== undefined && { next }),
   })

@@ -217,7 +217,7 @@ export async function reachImage(image: Image): Promise<Envelope> {
   if (looked.ok) return looked
   const { reason } = looked.error.details
   // There is one, which has no time for a look: it is being loaded, or something holds it.
-  if (reason === 'inspect_timeout') return { ok: true, result: null }
+  if (reason === 'loading' || reason === 'inspect_timeout') return { ok: true, result: null }
   if (reason !== 'none_lives') return looked
   // A look begins no image; code does, and this is none.
   return image.call({ tool: 'eval_expr', args: { expr: '\n', on_error: 'end' }, output() {} })

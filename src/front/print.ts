@@ -61,7 +61,9 @@ export function printEnvelope(printer: Printer, envelope: Envelope): void {
 }
 
 /** What went wrong, for a person: the sentence, and what to do now where that is known. */
-export function printError(printer: Printer, { message, next }: ToolError): void {
+export function printError(printer: Printer, error: ToolError): void {
+  const { message } = error
+  const next = commandFor(error)
   printer.err(`imago: ${message}\n${next === null ? '' : `${next}\n`}`)
 }
 
@@ -128,7 +130,15 @@ export function printFailure(printer: Printer, { error }: FailedEnvelope): void 
     if (typeof mend === 'string') printer.err(`${mend}\n`)
     if (error.code === 'exception') return
   }
-  printer.err(`${error.code}: ${error.message}\n${error.next === null ? '' : `${error.next}\n`}`)
+  const next = commandFor(error)
+  printer.err(`${error.code}: ${error.message}\n${next === null ? '' : `${next}\n`}`)
+}
+
+/** What can be done about it, at a terminal: which kernel is meant is said there by an option of the command. */
+export function commandFor({ details, next }: Pick<ToolError, 'details' | 'next'>): string | null {
+  if (details.reason !== 'several') return next
+  const names = [details.kernels, details.announced].flat()
+  return `Choose one: --kernel ${names.find(name => typeof name === 'string') ?? 'NAME'}`
 }
 
 /**

@@ -370,6 +370,9 @@ const STATUS_MS = 2_000
  */
 const AHEAD = { ms: 20, least: 2, most: 64 } as const
 
+/** How long the answer to what ends a kernel waits for its end, in milliseconds. */
+const ENDING_MS = 5_000
+
 /**
  * One life of a named kernel, of which it is known, without asking the image, what occupies it. Its evaluations run one at
  * a time: those of one caller in the order in which they were asked for, those of several callers in turn.
@@ -440,6 +443,9 @@ export class KernelLife implements Kernel {
         const most = Math.min(2 * this.#ahead, AHEAD.ms / end.elapsed_ms, AHEAD.most)
         this.#ahead = Math.max(most, AHEAD.least)
       }
+      // Whoever reads that it has ended goes on at once, and would still be given to it.
+      if (end.type === 'left' && end.ends)
+        await pTimeout<unknown, void>(this.ended, { milliseconds: ENDING_MS, fallback() {} })
       return end
     } finally {
       const [first] = this.#evaluations

@@ -9,7 +9,7 @@ import { kernelsText } from '../front/commands/kernels.ts'
 import type { Image } from '../front/image.ts'
 import { noteText } from '../front/log/lines.ts'
 import { type CallStory, EVERYTHING, type Note, type Story, showStories } from '../front/log/stories.ts'
-import { withoutOutput } from '../front/print.ts'
+import { commandFor, withoutOutput } from '../front/print.ts'
 import type { EntryRead } from '../journal/reader.ts'
 import { journalDir } from '../journal/segments.ts'
 import { highlightTraceback, type Language, terminalLanguage } from './languages.ts'
@@ -358,13 +358,14 @@ export function failureSpans({ error }: Extract<Envelope, { ok: false }>): Span[
   const report = text === '' ? [] : highlightTraceback(linesOf(text).join('\n'), REPORT_MARGIN)
   if (report.length > 0 && error.code === 'exception') return [...report, plain('\n')]
   const message = error.code === 'exception' ? setIn(error.message) : error.message
+  const next = commandFor(error)
   return [
     ...report,
     ...(report.length > 0 ? [plain('\n')] : []),
     ...(error.code === 'interrupted'
       ? [prose('hint', `${message}\n`)]
       : [looking('failure', error.code), prose(undefined, `: ${message}\n`)]),
-    ...(error.next === null ? [] : [prose('hint', `${error.next}\n`)]),
+    ...(next === null ? [] : [prose('hint', `${next}\n`)]),
   ]
 }
 

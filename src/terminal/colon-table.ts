@@ -261,10 +261,11 @@ const COMMANDS: readonly Command[] = [
     usage: 'PROGRAM',
     summary: 'speak to a program that listens: name, PID or address',
     of: 'program',
-    async run(target, { image, running, say }) {
+    async run(target, { image, running, spoken, say }) {
       if (target === '') return say('To what? :kernels lists the programs that can be attached to.')
       const { name } = await running.during(image.request('attach', { target }))
       image.use(name)
+      spoken.heard()
       say(`Attached to ${name}, and speaking to it. imago detach ${name} lets go of it.`)
     },
   },
@@ -296,7 +297,7 @@ const COMMANDS: readonly Command[] = [
     usage: '[NAME]',
     summary: 'end the image and begin an empty one',
     of: 'kernel',
-    async run(operand, { image, running, suspended, say }) {
+    async run(operand, { image, running, spoken, suspended, say }) {
       const name = await kernelName(operand, image)
       const { kernels } = await image.request('kernels', {})
       const row = kernels.find(one => one.name === name)
@@ -308,6 +309,7 @@ const COMMANDS: readonly Command[] = [
       const answer = await running.ask({ type: 'stdin', prompt, secret: false }).catch(() => '')
       if (!/^y(es)?$/i.test(answer.trim())) return say('Nothing was done.')
       const { implementation, language } = await running.during(image.request('restart', { name }))
+      spoken.heard()
       say(`${name} begins anew: ${implementation ?? language}.`)
     },
   },

@@ -45,7 +45,7 @@ export async function callTool(
   { name, rest }: { name: string; rest: string },
   context: Context,
 ): Promise<void> {
-  const { running, showing, tools, say } = context
+  const { running, showing, spoken, tools, say } = context
   const tool = (await tools.list()).find(one => one.name === name || one.aliases.includes(name))
   if (tool === undefined) {
     const names = [...context.commands, ...tools.known.map(one => one.name)]
@@ -54,8 +54,10 @@ export async function callTool(
   }
   const args = argumentsFor(tool, rest)
   if (typeof args === 'string') return say(args)
+  const runsCode = tool.needs.some(need => need === 'evaluate' || need === 'load')
   const patience = tool.needs.includes('evaluate') ? { patience: WAIT_SECONDS } : {}
   const envelope = await running.call(name, { ...patience, ...args })
+  if (runsCode) spoken.heard(envelope)
   if (envelope?.ok && !isRunning(envelope.result)) await showing.tool(tool.name, envelope)
   else if (envelope !== undefined) await running.ended(envelope)
 }

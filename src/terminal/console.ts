@@ -106,8 +106,6 @@ async function talk({ image, stage, suspended }: Conversation): Promise<ExitCode
     if (line === '') return undefined
     if (line.startsWith(':')) {
       const left = await commands.run(line)
-      // It may have begun another image, or run code there.
-      spoken.heard()
       return left === 'quit' ? { exit: EXIT.done } : undefined
     }
     const asked = askedIn(line, spoken.language.syntax)

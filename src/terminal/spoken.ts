@@ -20,6 +20,9 @@ export interface Spoken {
 /** How long a prompt waits for its number, in milliseconds. */
 const ASKING_MS = 300
 
+/** Why there is no number yet: the session is being loaded, or something else runs there. */
+const WAITS: ReadonlySet<unknown> = new Set(['loading', 'inspect_timeout'])
+
 const NUMBERED = z.object({ input_line: z.number() })
 
 const STORED = z.object({ repr: z.object({ text: z.string().regex(/^\d{1,15}$/) }) })
@@ -44,8 +47,7 @@ export function openSpoken(
     for (;;) {
       const envelope = await image.call({ tool: 'inspect', args: { expr: numbering.last } })
       if (mine !== asked) return
-      // The session is still being loaded.
-      if (!envelope.ok && envelope.error.details.reason === 'inspect_timeout') continue
+      if (!envelope.ok && WAITS.has(envelope.error.details.reason)) continue
       know(lastIn(envelope))
       return changed()
     }
@@ -71,7 +73,7 @@ export function openSpoken(
       await Promise.race([ask(numbering).catch(() => {}), pause(ASKING_MS, undefined, { ref: false })])
     },
     heard(envelope) {
-      const read = NUMBERED.safeParse(envelope?.ok ? envelope.result : undefined)
+      const read = NUMBERED.safeParse(envelope?.ok ? envelope.result : envelope?.error.details)
       know(read.success ? read.data.input_line : undefined)
     },
   }

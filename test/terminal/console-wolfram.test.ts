@@ -3,6 +3,7 @@ import { assert, suite } from '../support/harness.ts'
 import { openRig } from '../support/rig.ts'
 import { mathicsPython } from '../support/runtimes.ts'
 import { openScreen, type ScreenOf } from '../support/screen.ts'
+import { CTRL_C, CTRL_D } from '../support/terminal.ts'
 
 /** The console on Mathics3, in one session that each test goes on with from wherever the last one left it. */
 if (!existsSync(mathicsPython))
@@ -32,6 +33,55 @@ function consoleTests() {
     await screen.shows(expected)
   }
 
+  test('what is entered and what it comes to have the numbers of the session, whoever else evaluates there', () =>
+    withSession(async screen => {
+      assert.match(
+        screen.text(),
+        /^Imago [\d.]+, Mathics3 [\d.]+ in kernel wl\. :help helps, Ctrl-D leaves\.$/m,
+      )
+      await enter(screen, '6*7', /^In\[1\]:= 6\*7\nOut\[1\]= 42\nIn\[2\]:=$/m)
+      assert.equal([screen.looks('In[1]'), screen.looks('42')], [['fg:2'], ['fg:6']])
+      // A definition has no value, and goes on over lines until its brackets are closed.
+      screen.type('f[x_] := Module[{y},\r')
+      await screen.shows(/^ {4}\.\.\.$/m)
+      await enter(screen, 'y = x^2;\ry + 1]', /^ {4}\.\.\. {3}y = x\^2;\n {4}\.\.\. {3}y \+ 1\]\nIn\[3\]:=$/m)
+      // A message stands where it was said, before the value.
+      await enter(
+        screen,
+        'Print["one"]; 1/0',
+        /:= Print.*\none\nPower::infy: .*\nOut\[3\]= ComplexInfinity\nIn\[4\]:=$/m,
+      )
+      // Somebody else has line 4; the label is that of the value, and the next prompt is right again.
+      const other = await rig.imago(['eval', '1000', '--kernel', 'wl'])
+      assert.is(other.stdout, '1000\n')
+      await enter(screen, 'f[3]', /^In\[4\]:= f\[3\]\nOut\[5\]= 10\nIn\[6\]:=$/m)
+      await enter(screen, '{%, Out[4], Out[5]}', /^Out\[6\]= \{10, 1000, 10\}\nIn\[7\]:=$/m)
+      await enter(screen, '{1, TableForm[{{1, 2}}]}', /^Out\[7\]= \{1, TableForm\[\{\{1, 2\}\}\]\}$/m)
+      await enter(screen, 'TableForm[{{1, 2}, {3, 4}}]', /^Out\[8\]\/\/TableForm=\n1 +2\n\n3 +4$/m)
+      // After a command the number is asked for anew.
+      await enter(screen, ':eval_expr 1', /\nIn\[10\]:=$/)
+      screen.type(CTRL_D)
+      assert.is(await screen.ended, 0)
+    }))
+
+  test('a question mark tells of a name, of one’s own and of many', () =>
+    withSession(async screen => {
+      await enter(screen, '?Plus', /^In\[1\]:= \?Plus\nSystem`Plus\nadd a number\nIn\[1\]:=$/m)
+      await enter(
+        screen,
+        '??Plus',
+        /^add a number\nAttributes\[Plus\] = \{.*\}\n[\s\S]*<kernel function>\nIn/m,
+      )
+      await enter(screen, 'total[x_] := Total[x];', /\nIn\[2\]:=$/)
+      await enter(screen, '?total', /^Global`total\ntotal\[x_\] := Total\[x\];?\nIn/m)
+      await enter(screen, 'total::usage = "total[x] adds up x.";', /\nIn\[3\]:=$/)
+      await enter(screen, '?tot*', /^Global`total\ntotal\[x\] adds up x\.\nIn/m)
+      await enter(screen, '?Integer*', /^Integer +IntegerL[\s\S]*\nIn\[3\]:=$/m)
+      await enter(screen, '?Global`*', /:= \?Global`\*\ntotal +x\nIn\[3\]:=$/)
+      await enter(screen, '?No@Such*', /^No name is like No@Such\*\.\nIn\[3\]:=$/m)
+      await enter(screen, '?nosuch', /^not_found: Nothing is called nosuch\./m)
+    }))
+
   test('what cannot be read is shown where it goes wrong, and takes no number', () =>
     withSession(async screen => {
       await enter(
@@ -49,6 +99,39 @@ function consoleTests() {
         screen,
         '{1, {2}\r\r',
         /Syntax::sntxi: It is incomplete: more input is needed\.\nIn\[1\]:=$/,
+      )
+    }))
+
+  test('Tab completes, a call shows its arguments, Ctrl-C interrupts, and history goes on with the session', () =>
+    withSession(async screen => {
+      screen.type('IntegerDig\t')
+      await screen.shows(/^In\[1\]:= IntegerDigits$/m)
+      await enter(screen, '[42]', /^Out\[1\]= \{4, 2\}$/m)
+      await enter(screen, 'area[width_, height_] := width*height', /\nIn\[3\]:=$/)
+      screen.type('area[3, ')
+      await screen.shows(/^area\[width_, height_\]$/m)
+      screen.type(CTRL_C)
+      screen.type('While[True]\r')
+      await screen.shows(/^\d+ s · Ctrl-C interrupts$/m)
+      screen.type(CTRL_C)
+      await screen.shows(/on request\. What it did before is done\.\nIn\[4\]:=$/)
+      screen.type('\x1b[A\x1b[A')
+      await screen.shows(/^In\[4\]:= area\[width_, height_\] := width\*height$/m)
+      screen.type(CTRL_C)
+      // A session that was copied is taken without its prompts and answers.
+      screen.paste('In[1]:= a = {1,', '          2}', '', 'Out[1]= {1, 2}', '', 'In[2]:= a + 1')
+      await screen.shows(/^In\[4\]:= a = \{1,\n {4}\.\.\. {3}2\}\n {4}\.\.\. a \+ 1$/m)
+      await enter(screen, '', /^Out\[5\]= \{2, 3\}\nIn\[6\]:=$/m)
+    }))
+
+  test('Quit[] ends the session, and the next line is the first of another', () =>
+    withSession(async screen => {
+      await enter(screen, 'x = 5', /^Out\[1\]= 5$/m)
+      await enter(screen, 'Quit[]', /Quit\[\] has ended the session[\s\S]*\nIn\[1\]:=$/)
+      await enter(
+        screen,
+        '{x}',
+        /^This is a new and empty image of wl\.[\s\S]*\nOut\[1\]= \{x\}\nIn\[2\]:=$/m,
       )
     }))
 

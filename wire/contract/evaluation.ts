@@ -252,6 +252,14 @@ export const refused = z.object({
 })
 export type WorkRefusal = Of<typeof refused>
 
+const numbered = {
+  /**
+   * The number of the last expression among the inputs of the session, where the language keeps values by such numbers:
+   * that value is `Out[3]`.
+   */
+  input_line: count.exactOptional(),
+}
+
 /** How an evaluation ended. There is exactly one of these per evaluation. */
 export const evaluated = z.discriminatedUnion('type', [
   /** It ran to its end. A statement has no values, an expression one, a Lisp form any number. */
@@ -265,11 +273,7 @@ export const evaluated = z.discriminatedUnion('type', [
     /** What the next evaluation is read in, where the language has packages and read tables. */
     package: text.exactOptional(),
     readtable: text.exactOptional(),
-    /**
-     * The number of the last expression among the inputs of the session, where the language keeps values by such numbers:
-     * that value is `Out[3]`.
-     */
-    input_line: count.exactOptional(),
+    ...numbered,
     /** Which of the two is not what it was when this began. */
     changed: z.array(z.enum(['package', 'readtable'])).exactOptional(),
     ...displayed,
@@ -281,6 +285,7 @@ export const evaluated = z.discriminatedUnion('type', [
     diagnostics,
     /** What the image knows that can be done now, a sentence. */
     next: text.exactOptional(),
+    ...numbered,
     ...displayed,
   }),
   suspended,
@@ -289,10 +294,17 @@ export const evaluated = z.discriminatedUnion('type', [
     type: z.literal('interrupted'),
     exception: raised.exactOptional(),
     elapsed_ms: count,
+    ...numbered,
     ...displayed,
   }),
   /** It left before it had a value, by no error: in Lisp by the restart ABORT, or with the thread that it ran on. */
-  z.object({ type: z.literal('left'), message: text, elapsed_ms: count }),
+  z.object({
+    type: z.literal('left'),
+    message: text,
+    elapsed_ms: count,
+    /** The kernel ends with it, by itself. */
+    ends: z.literal(true).exactOptional(),
+  }),
   /** It was withdrawn while it still waited its turn, and never ran. */
   z.object({ type: z.literal('withdrawn') }),
   refused,

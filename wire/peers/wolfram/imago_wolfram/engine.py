@@ -51,9 +51,6 @@ class Engine(Protocol):
     def load(self, listener: Listener) -> None:
         """Makes the session ready. It may take long."""
 
-    def close(self) -> None:
-        """The process ends: what the session has written to files is in them. It may never have been loaded."""
-
     def pieces(self, text: str) -> Iterator[Piece]:
         """The expressions of a text, which is read to its end first. Raises ``Misread``."""
 
@@ -91,7 +88,8 @@ class Engine(Protocol):
         """Puts them in force."""
 
     def close(self) -> None:
-        """Nothing more is asked: ends a session that was begun here, and lets go of any other."""
+        """Nothing more is asked: ends a session that was begun here, with what it has written in its files, and lets go
+        of any other. It may never have been loaded."""
 
 
 class Failed(Exception):

@@ -170,10 +170,6 @@ class WolframEvaluator(Evaluator):
         self.heard.progress('%s is ready' % self.engine.title)
         super().run()
 
-    def finish(self):
-        super().finish()
-        self.engine.close()
-
     @types.coroutine
     def pieces(self, text, place, loading=None):
         """``Ran`` of the expressions of a text, one after the other. The last has the value that is shown.
@@ -228,6 +224,8 @@ class WolframEvaluator(Evaluator):
         return self.engine.parsed('Null') if value is None else value
 
     def end(self, evaluation):
+        if self._quit and evaluation.outcome['type'] == 'left':
+            evaluation.outcome['ends'] = True
         if self._quit or self.engine.gone:
             # Before it, so that nothing that waits is begun once it has ended.
             self._end()
@@ -349,11 +347,11 @@ class Said:
             if heard.untold:
                 more = '%d more messages were said; they are among what was printed' % heard.untold
                 outcome['diagnostics'].append(_diagnostic('note', more, None))
-        if outcome['type'] != 'done':
-            return
         line = engine.last_line()
         if line is not None:
             outcome['input_line'] = line
+        if outcome['type'] != 'done':
+            return
         context, path = engine.place()
         outcome['package'] = context
         if (context, path) != evaluator.begun:

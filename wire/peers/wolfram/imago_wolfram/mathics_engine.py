@@ -233,9 +233,6 @@ class MathicsEngine:
         if tuple(self.definitions.get_context_path()) != path:
             self.definitions.set_context_path(path)
 
-    def close(self):
-        """The session ends with this process."""
-
 
 def _unquoted(text):
     """As it stands in a message of the parser, which puts quotes around it."""
