@@ -1,8 +1,9 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Evaluated, Kernel, Watcher } from '../../wire/kernel.ts'
-import { assert, suite } from '../support/harness.ts'
+import { assert, isLong, suite } from '../support/harness.ts'
 import { codeOf, evaluate, found, newCall, printed } from '../support/heard.ts'
 import { ownedWolfram } from '../support/real-kernels.ts'
 import { mathicsPython } from '../support/runtimes.ts'
@@ -198,12 +199,39 @@ function facts(): void {
     assert.equal([text?.truncated, text?.original_len], [true, 10_000_002])
   })
 
+  test('a text of 10 MB, names with $ and letters of all kinds are read', async () => {
+    assert.equal(await reprs(`StringLength["${'x'.repeat(10 * 1024 * 1024)}"]`), [String(10 * 1024 * 1024)])
+    assert.equal(await reprs('$a1 = 1; a$1 = 2; größe = 3; \\[Alpha]x = 4; {$a1, a$1, größe, αx}'), [
+      '{1, 2, 3, 4}',
+    ])
+  })
+
+  test('every escape and every named character reads back as the value is shown', async () => {
+    const asked = 'from mathics_scanner.characters import NAMED_CHARACTERS as n; print(*n)'
+    const names = execFileSync(mathicsPython, ['-c', asked], { encoding: 'utf8' }).trim().split(' ')
+    assert.ok(names.length > 500)
+    const named = names.map(name => `\\[${name}]`).join('')
+    const escapes = String.raw`\\ \" \n \t \r \b \f \.41 \101 \:03b1 \|01d4b6`
+    for (const text of [named, escapes]) {
+      const [shown = ''] = await reprs(`kept = "${text}"`)
+      assert.equal(await reprs(`(${shown}) === kept`), ['True'], shown)
+    }
+  })
+
+  // They take Mathics3 half a minute and more each.
+  const heavy = ['Range[10^7]', 'Nest[List, 0, 100000]', 'Do[1/0, {10^5}]', 'Do[Print[{k, x^2}], {k, 10^4}]']
+  for (const source of isLong ? heavy : [])
+    test(`${source} loses nothing`, async () => {
+      assert.is((await run(source)).type, 'done')
+      assert.equal(await reprs('1 + 1'), ['2'])
+    })
+
   test('a flood of text is carried, and told in order', async () => {
-    const heard = evaluate(kernel, 'Scan[Print, Range[2000]]')
+    const heard = evaluate(kernel, 'Scan[Print, Range[10000]]')
     assert.is((await heard.result).type, 'done')
     assert.equal(
       heard.text().trimEnd().split('\n'),
-      Array.from({ length: 2000 }, (_, at) => String(at + 1)),
+      Array.from({ length: 10_000 }, (_, at) => String(at + 1)),
     )
   })
 
