@@ -438,7 +438,7 @@ formatRule[parts_HoldComplete, right_] := Join[
   If[Length[parts] > 1, {encodedPart[Take[parts, {2}], 0]}, {}]
 ]
 
-options[list_HoldComplete] := Table[option[sides[Take[list, {at}]]], {at, Length[list]}]
+options[list_HoldComplete] := Map[option, Select[Table[sides[Take[list, {at}]], {at, Length[list]}], Length[#] === 2 &]]
 
 option[both_HoldComplete] := {encodedPart[Take[both, 1], 0], encodedPart[Take[both, {2}], 0]}
 

@@ -279,8 +279,8 @@ class WstpEngine:
             self.source.forget()
             answer = self._ask('evaluate', text=piece.text, most=LEAVES)
         except Gone as gone:
-            # The link tells the end of a kernel, and not its reason: it is in order where the text says so. WSECLOSED (the
-            # other side has closed it; reference, WSError) is no proof, for a kernel that fails gets there, too.
+            # The link tells the end of a kernel, and not its reason: it is in order where the text says so. WSECLOSED, the
+            # other side has closed it (reference, WSError), is no proof: a kernel that fails gets there, too.
             if _QUITS.search(without_comments(piece.text)):
                 raise Quit from None
             raise Gone(gone.name, '%s Quit[] in a function ends it like this, too.' % gone.message) from None

@@ -165,7 +165,7 @@ class Names(Builtin):
         of = evaluation.definitions
         path = (of.get_current_context(), *of.get_context_path())
         found = sorted(of.get_matching_names(pattern.value))
-        return to_mathics_list(*(one.rpartition("`")[2] if one.rpartition("`")[0] + "`" in path else one for one in found))
+        return to_mathics_list(*(one[one.rindex("`") + 1 :] if one[: one.rindex("`") + 1] in path else one for one in found))
 
 
 class BinarySerialize(Builtin):

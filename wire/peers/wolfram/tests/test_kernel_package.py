@@ -226,7 +226,8 @@ class Definitions(KernelTest):
     def test_the_examples_of_the_specification_come_out_byte_for_byte(self):
         of = test_specification
         self.run_in(*of.DEFINE_SERVER, *of.DEFINE_CATCH_MINE)
-        self.run_in("System`SomeLockedSymbol[x_] := x; SetAttributes[System`SomeLockedSymbol, {Locked, ReadProtected}]; mentioned")
+        self.run_in("System`SomeLockedSymbol[x_] := x; mentioned")
+        self.run_in("SetAttributes[System`SomeLockedSymbol, {Locked, ReadProtected}]")
         self.assertEqual(self.shown("Map"), of.MAP)
         self.assertEqual(self.shown("Wolfram`MCPServer`CreateMCPServer"), of.CREATE_SERVER)
         self.assertEqual(self.shown("Wolfram`MCPServer`Common`Private`catchMine", True), of.CATCH_MINE)
