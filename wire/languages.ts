@@ -76,7 +76,9 @@ const WOLFRAM: Language = {
   scheme: 'wstp:',
   installed: false,
   engine: {
-    about: 'Mathics3 10.0.1, a free interpreter of Wolfram Language (GPL), with what it needs: about 400 MB',
+    about:
+      'Mathics3 10.0.1, a free interpreter of Wolfram Language (GPL) for where no Wolfram Engine is installed, with what it ' +
+      'needs: about 400 MB',
     folder: 'mathics',
     // Mathics3 does not say that it needs `packaging`.
     packages: ['Mathics3==10.0.1', 'packaging'],

@@ -38,6 +38,8 @@ export interface KernelRequest {
 export interface StartedKernel {
   readonly kernel: Kernel
   readonly pid: number
+  /** The command line of its process. */
+  readonly command?: readonly string[]
   /** Resolves once it has ended, in order if it can be. */
   stop(): Promise<void>
   kill(): void

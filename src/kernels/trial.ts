@@ -10,6 +10,8 @@ export interface Trial {
   readonly round_trip_ms: number
   /** What the language's probe printed: JSON, of a form that the language decides. */
   readonly facts: string
+  /** The command line of its process: it tells what was found, and where. */
+  readonly command: readonly string[]
 }
 
 const ROUNDS = 5
@@ -50,7 +52,8 @@ export async function tryLanguage(o: {
       rounds.push(now() - sent)
     }
     const round_trip_ms = Math.round(Math.min(...rounds) * 100) / 100
-    return { implementation: started.kernel.identity.implementation, start_ms, round_trip_ms, facts }
+    const { implementation } = started.kernel.identity
+    return { implementation, start_ms, round_trip_ms, facts, command: started.command ?? [] }
   } finally {
     await started.stop()
   }

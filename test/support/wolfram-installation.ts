@@ -12,7 +12,7 @@ export const whyNoPlayer = !existsSync(mathicsPython)
     : undefined
 
 const player = join(import.meta.dirname, '../../wire/peers/wolfram/tests/kernel_player.py')
-const mathics = ['--evaluate', 'tests.mathics_player:evaluate']
+const playing = (module: 'mathics_player' | 'small_kernel') => ['--evaluate', `tests.${module}:evaluate`]
 
 /** A folder of the test's own, which goes with it. */
 function newFolder(): string {
@@ -21,20 +21,24 @@ function newFolder(): string {
   return folder
 }
 
-/** An installation whose kernel is Mathics3, behind a libWSTP of the tests that is compiled now. Returns its folder. */
+/** An installation whose kernel starts at once, and knows little, behind a libWSTP of the tests that is compiled now. */
 export function installPlayer(): string {
   const folder = newFolder()
-  const { status, stderr } = spawnSync(mathicsPython, [player, '--install', folder, ...mathics], {
-    encoding: 'utf8',
-  })
+  const { status, stderr } = spawnSync(
+    mathicsPython,
+    [player, '--install', folder, ...playing('small_kernel')],
+    {
+      encoding: 'utf8',
+    },
+  )
   if (status !== 0) throw new Error(stderr)
   return folder
 }
 
-/** A `wstpserver` with one such kernel, which ends with this process. */
+/** A `wstpserver` with one kernel, which is Mathics3, and which ends with this process. */
 export async function servePlayer(): Promise<{ readonly port: number; end(): void }> {
   const file = join(newFolder(), 'port')
-  const server = spawn(mathicsPython, [player, '--serve', file, ...mathics], {
+  const server = spawn(mathicsPython, [player, '--serve', file, ...playing('mathics_player')], {
     stdio: ['pipe', 'ignore', 'inherit'],
   })
   process.on('exit', () => server.kill('SIGKILL'))

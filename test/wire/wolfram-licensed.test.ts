@@ -21,7 +21,7 @@ function facts(): void {
     wolfram = installPlayer()
     process.env.WOLFRAM_INSTALLATION_DIRECTORY = wolfram
     server = await servePlayer()
-    kernel = await ownedWolfram({ wolfram })
+    kernel = await attachedWolfram(server.port)
   })
   test.after(async () => {
     await kernel?.close()
@@ -80,13 +80,11 @@ function facts(): void {
     assert.is((await raisedIn('InputString[]')).type.name, 'Input::noans')
   })
 
-  test('definitions, values and names are looked at', async () => {
+  test('a definition is read, and a long value in pieces', async () => {
     await done('pay[x_] := 2 x\nbasket = {1, 2};')
     const definition = await found(kernel, 'definition', { name: 'pay', max_length: 10_000, contexts: true })
     assert.match(definition.page ?? '', '```wl\npay[x_] := 2 * x\n```')
     assert.match(definition.page ?? '', '"Global`": ["pay"]')
-    const { entries } = await found(kernel, 'globals', { modules: false, limit: 100 })
-    assert.ok(['basket', 'pay'].every(name => entries.some(entry => entry.name === name)))
     const { handle = '' } = doneIn(await run('Range[5000]')).values[0] ?? {}
     const piece = await found(kernel, 'more', { handle, from: 4_998, count: 10 })
     assert.equal(piece.type === 'items' && [piece.items, piece.next], [['4999', '5000'], null])
@@ -116,17 +114,8 @@ function facts(): void {
     doneIn(await by('one', 'End[]'))
   })
 
-  test('Quit ends the kernel, after it has said so', async () => {
-    const heard = evaluate(kernel, 'Print["bye"]; Quit[]; Print["never"]')
-    const evaluated = await heard.result
-    assert.equal([evaluated.type, heard.text()], ['left', 'bye\n'])
-    assert.match(evaluated.type === 'left' ? evaluated.message : '', 'Quit[]')
-    assert.is((await kernel.ended).reason, 'exited')
-  })
-
   test('a kernel of a wstpserver is joined, let go of, and joined again as the same image', async () => {
-    const first = await attachedWolfram(server.port)
-    kernel = first
+    const first = kernel
     await done('kept = {1, 2}; mine[x_] := x + 1')
     await first.close()
     kernel = await attachedWolfram(server.port)
@@ -135,16 +124,27 @@ function facts(): void {
     assert.equal(await reprs('{kept, mine[2]}'), ['{{1, 2}, 3}'])
   })
 
-  test('a kernel that is killed ends its host, and what ran is told so; nobody is then joined', async () => {
-    const heard = evaluate(kernel, 'Print["started"]\nWhile[True]')
-    await printed(heard, 'started')
-    server.end()
+  test('Quit ends the kernel, after it has said so; nobody can be joined there any more', async () => {
+    const heard = evaluate(kernel, 'Print["bye"]; Quit[]; Print["never"]')
     const evaluated = await heard.result
-    assert.is(evaluated.type === 'raised' && evaluated.exception.type.name, 'LinkObject::linkd')
-    assert.match((await kernel.ended).message, 'The kernel is gone: The link to the kernel is lost')
+    assert.equal([evaluated.type, heard.text()], ['left', 'bye\n'])
+    assert.match(evaluated.type === 'left' ? evaluated.message : '', 'Quit[]')
+    assert.is((await kernel.ended).reason, 'exited')
     const error = await attachedWolfram(server.port).catch(error => error)
     assert.is(error.code, 'LINK_REFUSED')
     assert.match(error.message, 'The link server could not be reached')
+  })
+
+  test('a kernel that is started and then killed ends its host, which says so', async () => {
+    kernel = await ownedWolfram({ wolfram })
+    assert.match(kernel.identity.implementation, 'Wolfram Engine')
+    const [process_id] = await reprs('$ProcessID')
+    const heard = evaluate(kernel, 'While[True]')
+    await new Promise(resolve => setTimeout(resolve, 100))
+    process.kill(Number(process_id), 'SIGKILL')
+    const evaluated = await heard.result
+    assert.is(evaluated.type === 'raised' && evaluated.exception.type.name, 'LinkObject::linkd')
+    assert.match((await kernel.ended).message, 'The kernel is gone: The link to the kernel is lost')
   })
 
   test('what listens there and is no wstpserver is said to be none, in the words of the link', async () => {

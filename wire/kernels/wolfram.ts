@@ -40,6 +40,8 @@ const WOLFRAM_LAUNCH: Partial<LaunchLimits> = { startMs: 60_000 }
 const READY_MS = 75_000
 /** Before it is asked again, while it is at work, in ms. */
 const AGAIN_MS = 250
+/** It is not asked any more where less than so much time is left, in ms. */
+const LAST_MS = 1_000
 
 /** How long a Python may take to say what it has, in ms. */
 const PROBE_MS = 20_000
@@ -121,15 +123,15 @@ async function isReady(kernel: Kernel): Promise<void> {
   })
   const answers = async () => {
     for (;;) {
-      const deadlineMs = Math.max(1, Math.round(until - performance.now()))
+      const deadlineMs = Math.round(until - performance.now())
+      if (deadlineMs < LAST_MS)
+        throw new WireError('KERNEL_START_FAILED', `It was not ready within ${READY_MS} ms.`)
       try {
         const { type } = await kernel.look('complete', { text: 'Plus', cursor: 4, limit: 1 }, { deadlineMs })
         if (type !== 'timed_out' && type !== 'busy') return
       } catch (error) {
         if (!(error instanceof WireError) || error.code !== 'BUSY') throw error
       }
-      if (performance.now() >= until)
-        throw new WireError('KERNEL_START_FAILED', `It was not ready within ${READY_MS} ms.`)
       await new Promise(again => setTimeout(again, AGAIN_MS))
     }
   }

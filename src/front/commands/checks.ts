@@ -149,9 +149,7 @@ export async function checkWolfram(client: DaemonClient, { name, title }: Langua
       checks: [
         { name: 'engine', state: 'ok', found: `${trial.implementation}, for the language of ${version}` },
         { name: 'a wolfram kernel', state: 'ok', found: start },
-        isFree(trial)
-          ? { name: 'Wolfram Engine', ...NO_LICENSED }
-          : { name: 'licensed kernels', ...NOT_PROVED },
+        ...checkLicensed(trial.command),
       ],
     }
   } catch (error) {
@@ -159,8 +157,16 @@ export async function checkWolfram(client: DaemonClient, { name, title }: Langua
   }
 }
 
-const isFree = ({ implementation }: { readonly implementation: string }) =>
-  implementation.startsWith('Mathics')
+/** What the host of the kernel was told of a Wolfram Engine, if that is what it was started for. */
+function checkLicensed(command: readonly string[]): Check[] {
+  const [kernel, library] = ['--kernel', '--wstp'].map(word => command[command.indexOf(word) + 1])
+  if (!command.includes('--wstp')) return [{ name: 'Wolfram Engine', ...NO_LICENSED }]
+  return [
+    { name: 'Wolfram Engine', state: 'ok', found: `${kernel}, by ${library}` },
+    { name: 'host', state: 'ok', found: `${command[0]}, Python 3.11 or newer` },
+    { name: 'licensed kernels', ...NOT_PROVED },
+  ]
+}
 
 const NOT_PROVED: Omit<Check, 'name'> = {
   state: 'unknown',

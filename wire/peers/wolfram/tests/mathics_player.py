@@ -4,6 +4,7 @@
 """
 
 import ctypes
+import os
 import sys
 import threading
 import traceback
@@ -34,6 +35,9 @@ def _measured(self):
 
 MathicsExpression._build_elements_properties = _measured
 
+#: Loaded with this module, and so before a server says that it listens: it takes seconds, and no client waits for it.
+DEFINITIONS = kernel_definitions()
+
 
 def evaluate(function: str, text: str, client: Session):
     """What a call comes to; see ``scripted`` of ``kernel_player.py``. The session is that of the client's kernel."""
@@ -47,7 +51,7 @@ class Played(MathicsLink):
     """A session of Mathics3, on the thread that it is made on. What it says goes to the client, packet by packet."""
 
     def __init__(self, client: Session):
-        super().__init__(kernel_definitions())
+        super().__init__(DEFINITIONS)
         self._client = client
         self._thread = threading.get_ident()
         self._evaluating = False
@@ -80,6 +84,9 @@ class Played(MathicsLink):
         except (AbortInterrupt, WLThrowInterrupt):
             self._rest()
             return Name("$Aborted")
+        except SystemExit:
+            # It is Quit[]; the threads of this process would go on else.
+            os._exit(0)
         except Exception:
             # What Mathics cannot do ends no kernel.
             self._rest()
