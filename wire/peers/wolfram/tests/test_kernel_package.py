@@ -14,8 +14,8 @@ sys.path.append(join(dirname(dirname(dirname(abspath(__file__)))), "python"))
 
 from tests import session  # noqa: E402, F401
 from tests.mathics_kernel import STAND_INS, MathicsLink, kernel_definitions, read  # noqa: E402
+from tests.page import symbol_definition  # noqa: E402
 
-from imago_wolfram.definition import symbol_definition  # noqa: E402
 from imago_wolfram.engine import Aborted, Failed, Misread, Quit  # noqa: E402
 from imago_wolfram.expressions import Integer, Normal, Omitted, String, Symbol  # noqa: E402
 from imago_wolfram.forms import input_form  # noqa: E402
