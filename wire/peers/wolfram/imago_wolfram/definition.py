@@ -31,7 +31,6 @@ _PLACEHOLDERS: tuple[tuple[CodeKind, str], ...] = (
     ("up", "_[___, {}, ___]"),
     ("print", "Format[{}, _]"),
 )
-_MOST_GUESSED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +40,6 @@ class Settings:
     formatter_seconds: float = 5.0
     """As long as the formatter may take for one symbol; then plain input form is given."""
     clock: Callable[[], float] = time.monotonic
-
-
-class NoSymbols(ValueError):
-    """The list of names is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,49 +68,17 @@ class Found:
         return visible(short or self.asked)
 
 
-def symbol_definition(
-    source: Source,
-    symbols: str | Iterable[str],
-    include_context_details: bool = False,
-    max_length: int = 10_000,
-    *,
-    include: Sequence[Section] = (),
-    settings: Settings = Settings(),
-) -> str:
-    """
-    The definitions of symbols as markdown, one heading for each name. `symbols` are names, separated by commas where
-    they are one text. `max_length` is of each definition. Raises NoSymbols where there is no name.
-    """
-    found = read(source, symbols, max_length, settings=settings)
-    return "\n\n".join(markdown(one, include_context_details, include) for one in found)
-
-
-def read(
-    source: Source, symbols: str | Iterable[str], max_length: int = 10_000, *, settings: Settings = Settings()
-) -> list[Found]:
-    """What is known of each name, in order. Raises NoSymbols where there is no name."""
+def read(source: Source, name: str, max_length: int = 10_000, *, settings: Settings = Settings()) -> Found:
+    """What is known of a name. `max_length` is of its definition, in characters, 1 or more."""
     if max_length < 1:
         raise ValueError("max_length is 1 or more")
-    listed = symbols.split(",") if isinstance(symbols, str) else symbols
-    names = [name for name in (one.strip() for one in listed) if name]
-    if not names:
-        raise NoSymbols("no symbol is named")
-    missing = 0
-    found = []
-    for name in names:
-        one = _read_one(source, name, max_length, settings, guess=missing < _MOST_GUESSED)
-        missing += one.status == "missing"
-        found.append(one)
-    return found
-
-
-def _read_one(source: Source, name: str, max_length: int, settings: Settings, guess: bool) -> Found:
+    name = name.strip()
     if not is_name(name):
         return Found(name, "invalid")
     full = resolved(source, name)
     definition = source.definition(full) if full is not None else None
     if full is None or definition is None:
-        return Found(name, "missing", nearest=tuple(nearest(source, name)) if guess else ())
+        return Found(name, "missing", nearest=tuple(nearest(source, name)))
     if {"Locked", "ReadProtected"} <= definition.attributes:
         return Found(name, "locked", full)
     redactor = Redactor()

@@ -81,13 +81,17 @@ def _value(image, engine, expr):
 
 
 def _kept(image, handle):
-    try:
-        entry = image.handles.find(handle)
-    except StaleHandle as stale:
-        raise Unresolved(stale_handle(stale)) from None
+    entry = _entry(image, handle)
     if entry.kind != 'value':
         raise Unresolved(malformed('%s is a text that was cut, and no value: read on in it.' % visible(handle)))
     return entry.value
+
+
+def _entry(image, handle):
+    try:
+        return image.handles.find(handle)
+    except StaleHandle as stale:
+        raise Unresolved(stale_handle(stale)) from None
 
 
 def _read(engine, text):
@@ -126,7 +130,7 @@ def _callable(image, symbol):
     calls, about = uses.calls(engine.source, symbol.name), names.about(engine.source, symbol.name)
     if not calls:
         return {}
-    (read,) = definition.read(engine.source, [symbol.name], SOURCE_PREVIEW_MAX_CHARS, settings=image.settings)
+    read = definition.read(engine.source, symbol.name, SOURCE_PREVIEW_MAX_CHARS, settings=image.settings)
     stood = image.stood.of(engine.source, symbol.name) or {}
     return {
         'kind': 'callable',
@@ -168,11 +172,7 @@ def parsed(image, expr):
 @look
 def more(image, query):
     """A ``Looked<Piece>``: the items of a value by their number, or the characters of a text."""
-    handle = query['handle']
-    try:
-        entry = image.handles.find(handle)
-    except StaleHandle as stale:
-        raise Unresolved(stale_handle(stale)) from None
+    entry = _entry(image, query['handle'])
     if entry.kind != 'value':
         return more_of_python(image.handles, query)
     engine = image.engine

@@ -26,7 +26,7 @@ def definition_of(image, query):
     # Input form takes its time, too.
     seconds = min(image.settings.formatter_seconds, _LAYOUT * query['deadline_ms'] / 1000)
     settings = replace(image.settings, formatter_seconds=seconds)
-    (read,) = definition.read(source, [query['name']], query['max_length'], settings=settings)
+    read = definition.read(source, query['name'], query['max_length'], settings=settings)
     page = definition.markdown(read, query.get('contexts', False), include)
     # As the page says it, behind its heading.
     because = definition.markdown(read).partition('\n\n')[2].removeprefix('Error: ')

@@ -193,6 +193,20 @@ def _variable(part: Expression) -> str:
     return ""
 
 
+def called(pattern: Expression) -> Expression:
+    """The call that a left side is a pattern for: without its conditions and its name."""
+    while True:
+        match pattern:
+            case Normal(head, (inner,)) if system_name(head) == "HoldPattern":
+                pattern = inner
+            case Normal(head, (inner, _)) if system_name(head) == "Condition":
+                pattern = inner
+            case Normal(head, (_, inner)) if system_name(head) == "Pattern":
+                pattern = inner
+            case _:
+                return pattern
+
+
 class Printer:
     """
     Prints the expressions of one definition. `shown` gives the text of a symbol's name; `tick` is called for each part,
@@ -216,19 +230,10 @@ class Printer:
 
     def _mark_defined(self, pattern: Expression) -> None:
         """The call that is defined has brackets, and its heads too."""
-        while True:
-            match pattern:
-                case Normal(head, (inner,)) if system_name(head) == "HoldPattern":
-                    pattern = inner
-                case Normal(head, (inner, _)) if system_name(head) == "Condition":
-                    pattern = inner
-                case Normal(head, (_, inner)) if system_name(head) == "Pattern":
-                    pattern = inner
-                case Normal(head, (inner, *_)) if system_name(head) in ("Format", "N"):
-                    self._defined.add(id(pattern))
-                    pattern = inner
-                case _:
-                    break
+        pattern = called(pattern)
+        while isinstance(pattern, Normal) and head_name(pattern) in ("Format", "N") and pattern.arguments:
+            self._defined.add(id(pattern))
+            pattern = called(pattern.arguments[0])
         while isinstance(pattern, Normal):
             self._defined.add(id(pattern))
             pattern = pattern.head

@@ -8,7 +8,7 @@ from typing import Literal
 from imago_wolfram.definition import Scope
 from imago_wolfram.expressions import Expression, Normal, Symbol, head_name, parts, system_name
 from imago_wolfram.layout import render
-from imago_wolfram.printing import Printer
+from imago_wolfram.printing import Printer, called
 from imago_wolfram.source import Definition, Rule, Source
 
 # How it is called.
@@ -56,23 +56,9 @@ def calls(source: Source, name: str) -> list[Call]:
 def _call(scope: Scope, rule: Rule) -> Call:
     printer = Printer(scope.shown)
     left, _ = printer.statement(None, rule.pattern, Symbol("System`Null"))
-    call = _inner(rule.pattern)
+    call = called(rule.pattern)
     arguments = call.arguments if isinstance(call, Normal) else ()
     return Call(render(left, None), tuple(_parameter(printer, one) for one in arguments))
-
-
-def _inner(pattern: Expression) -> Expression:
-    """The call that a left side is a pattern for."""
-    while True:
-        match pattern:
-            case Normal(head, (inner,)) if system_name(head) == "HoldPattern":
-                pattern = inner
-            case Normal(head, (inner, _)) if system_name(head) == "Condition":
-                pattern = inner
-            case Normal(head, (_, inner)) if system_name(head) == "Pattern":
-                pattern = inner
-            case _:
-                return pattern
 
 
 def _parameter(printer: Printer, argument: Expression) -> Parameter:

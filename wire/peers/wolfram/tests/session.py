@@ -10,8 +10,8 @@ os.environ["MATHICS_CHARACTER_ENCODING"] = "ASCII"
 from mathics.core.load_builtin import import_and_load_builtins  # noqa: E402
 from mathics.session import MathicsSession  # noqa: E402
 
-from imago_wolfram.definition import symbol_definition  # noqa: E402
 from imago_wolfram.mathics_source import MathicsSource  # noqa: E402
+from tests.page import symbol_definition  # noqa: E402
 
 
 @cache

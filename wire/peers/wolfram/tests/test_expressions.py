@@ -2,9 +2,9 @@
 
 import unittest
 
+from tests.page import symbol_definition
 from tests.test_specification import PLUS
 
-from imago_wolfram.definition import symbol_definition
 from imago_wolfram.expressions import (
     MOST_CHARACTERS,
     Budget,

@@ -18,8 +18,8 @@ from mathics.core.atoms import Integer as MathicsInteger  # noqa: E402
 from mathics.core.symbols import SymbolFalse, SymbolTrue  # noqa: E402
 
 from tests.mathics_kernel import MathicsLink, kernel_definitions, read  # noqa: E402
+from tests.page import symbol_definition  # noqa: E402
 
-from imago_wolfram.definition import symbol_definition  # noqa: E402
 from imago_wolfram.engine import Aborted, Failed, Misread, Piece, Quit  # noqa: E402
 from imago_wolfram.expressions import Integer, Normal, Omitted, String, Symbol  # noqa: E402
 from imago_wolfram.forms import input_form  # noqa: E402
