@@ -112,11 +112,14 @@ test('the console offers the same', async () => {
   screen.close()
 })
 
-test('without a terminal nobody can choose, and the refusal names them', async () => {
+test('without a terminal nobody can choose, and the refusal names them, and the option that does', async () => {
   await start('first', 'second')
   const { code, stderr } = await rig.imago([], { input: 'mark\n' })
   assert.is(code, 4)
   assert.match(stderr, `web-${pid(0)}`)
+  const [option = '', name = ''] = /^Choose one: (--kernel) (\S+)$/m.exec(stderr)?.slice(1) ?? []
+  const one = await rig.imago([option, name], { input: 'mark\n' })
+  assert.match(one.stdout, /^'(first|second)'\n$/, one.stderr)
 })
 
 // What does not listen

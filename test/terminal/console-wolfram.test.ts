@@ -5,7 +5,7 @@ import { mathicsPython } from '../support/runtimes.ts'
 import { openScreen, type ScreenOf } from '../support/screen.ts'
 import { CTRL_C, CTRL_D } from '../support/terminal.ts'
 
-/** The console on Mathics3, in one session that each test goes on with from wherever the last one left it. */
+/** The console on Mathics3, in one kernel, which each test begins a session of its own in. */
 if (!existsSync(mathicsPython))
   suite('console on Mathics3').skip('all of it', 'no Mathics3; run node test/setup.mjs')
 else consoleTests()
@@ -14,17 +14,23 @@ function consoleTests() {
   const test = suite('console on Mathics3', { limitMs: 120_000 })
   const rig = openRig({ config: `[kernels]\nwolfram = ${JSON.stringify(mathicsPython)}\n` })
 
-  /** The first line of a session: a new one for each test, in a kernel that is loaded. */
+  let starting: Promise<unknown> | undefined
+  const started = () => {
+    starting ??= rig.imago(['start', 'wolfram', '--name', 'wl'])
+    return starting
+  }
+
+  /** A console at the first line of a session. */
   async function withSession(use: (screen: ScreenOf) => Promise<void>) {
-    const started = await rig.imago(['start', 'wolfram', '--name', 'wl'])
-    assert.is(started.code, 0, started.stderr)
+    await started()
+    const anew = await rig.imago(['eval', 'ClearAll["Global`*"]; $Line = 0;', '--kernel', 'wl'])
+    assert.is(anew.code, 0, anew.stderr)
     const screen = openScreen(rig, { columns: 100, rows: 40 })
     try {
       await screen.shows(/^In\[1\]:=$/m)
       await use(screen)
     } finally {
       screen.close()
-      await rig.imago(['stop', 'wl'])
     }
   }
 
@@ -58,8 +64,12 @@ function consoleTests() {
       await enter(screen, '{%, Out[4], Out[5]}', /^Out\[6\]= \{10, 1000, 10\}\nIn\[7\]:=$/m)
       await enter(screen, '{1, TableForm[{{1, 2}}]}', /^Out\[7\]= \{1, TableForm\[\{\{1, 2\}\}\]\}$/m)
       await enter(screen, 'TableForm[{{1, 2}, {3, 4}}]', /^Out\[8\]\/\/TableForm=\n1 +2\n\n3 +4$/m)
-      // After a command the number is asked for anew.
       await enter(screen, ':eval_expr 1', /\nIn\[10\]:=$/)
+      // Neither what fails nor what is looked at has it asked for.
+      await enter(screen, ')', /Syntax::.*\nIn\[10\]:=$/)
+      await enter(screen, ':inspect f', /:inspect f\n[\s\S]*\nIn\[10\]:=$/)
+      const looks = (await rig.imago(['log', '--tool', 'inspect', '--kernel', 'wl'])).stdout
+      assert.is(looks.match(/\$Line/g)?.length, 1, looks)
       screen.type(CTRL_D)
       assert.is(await screen.ended, 0)
     }))
@@ -73,11 +83,11 @@ function consoleTests() {
         /^add a number\nAttributes\[Plus\] = \{.*\}\n[\s\S]*<kernel function>\nIn/m,
       )
       await enter(screen, 'total[x_] := Total[x];', /\nIn\[2\]:=$/)
-      await enter(screen, '?total', /^Global`total\ntotal\[x_\] := Total\[x\];?\nIn/m)
+      await enter(screen, '?total', /^Global`total\ntotal\[x_\] := Total @ x\nIn/m)
       await enter(screen, 'total::usage = "total[x] adds up x.";', /\nIn\[3\]:=$/)
       await enter(screen, '?tot*', /^Global`total\ntotal\[x\] adds up x\.\nIn/m)
-      await enter(screen, '?Integer*', /^Integer +IntegerL[\s\S]*\nIn\[3\]:=$/m)
-      await enter(screen, '?Global`*', /:= \?Global`\*\ntotal +x\nIn\[3\]:=$/)
+      await enter(screen, '?Integer*', /^Integer +IntegerExponent [\s\S]*\nIn\[3\]:=$/m)
+      await enter(screen, '?Global`*', /:= \?Global`\*\n(?:.* )?total .*\nIn\[3\]:=$/)
       await enter(screen, '?No@Such*', /^No name is like No@Such\*\.\nIn\[3\]:=$/m)
       await enter(screen, '?nosuch', /^not_found: Nothing is called nosuch\./m)
     }))
@@ -124,17 +134,6 @@ function consoleTests() {
       await enter(screen, '', /^Out\[5\]= \{2, 3\}\nIn\[6\]:=$/m)
     }))
 
-  test('Quit[] ends the session, and the next line is the first of another', () =>
-    withSession(async screen => {
-      await enter(screen, 'x = 5', /^Out\[1\]= 5$/m)
-      await enter(screen, 'Quit[]', /Quit\[\] has ended the session[\s\S]*\nIn\[1\]:=$/)
-      await enter(
-        screen,
-        '{x}',
-        /^This is a new and empty image of wl\.[\s\S]*\nOut\[1\]= \{x\}\nIn\[2\]:=$/m,
-      )
-    }))
-
   test('without a terminal, standard input is run expression by expression, up to the first error', async () => {
     const input = [
       'f[x_] :=',
@@ -148,11 +147,19 @@ function consoleTests() {
       ')',
       '5',
     ].join('\n')
-    await rig.imago(['start', 'wolfram', '--name', 'wl'])
+    await started()
     const ran = await rig.imago(['--kernel', 'wl'], { input })
     assert.equal([ran.code, ran.stdout], [1, '{4, 9}\na\nComplexInfinity\n'])
     assert.match(ran.stderr, /^Power::infy: .*\n[\s\S]*Syntax::sntxf/m)
   })
+
+  test('Quit[] ends the session, and the next line is the first of another', () =>
+    withSession(async screen => {
+      await enter(screen, 'x = 5', /^Out\[1\]= 5$/m)
+      await enter(screen, 'Quit[]', /Quit\[\] has ended the session[\s\S]*\nIn\[1\]:=$/)
+      await enter(screen, '{x}', /^Mathics3 .* is ready$/m)
+      await screen.shows(/^This is a new and empty image of wl\.[\s\S]*\nOut\[1\]= \{x\}\nIn\[2\]:=$/m)
+    }))
 
   test.after(() => rig.close())
 }

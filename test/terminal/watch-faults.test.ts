@@ -153,7 +153,10 @@ test('it ends with exit code 1 when the daemon does, with the terminal as it was
   withSeatScreen({}, async ({ rig, screen }) => {
     await rig.imago(['shutdown', '--force'])
     assert.is(await screen.ended, 1)
-    await until(() => /The seat is lost: .*imago watch/.test(screen.written), screen.written.slice(-300))
+    await until(
+      () => /The seat is lost: The daemon has ended\. To start again: imago watch/.test(screen.written),
+      screen.written.slice(-300),
+    )
     assert.is(screen.marksPastes, false)
     assert.ok(screen.written.indexOf(`${ESC}[?1049l`) < screen.written.indexOf('The seat is lost'))
   }))

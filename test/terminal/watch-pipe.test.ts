@@ -45,6 +45,11 @@ test('in a pipe it lists what comes and what is settled, cannot answer, and ends
     const { code, stderr } = await watching.ended
     assert.is(code, 0, stderr)
     screen.close()
+    const last = rig.begin(['watch'])
+    await last.says(/^This is a list/)
+    await rig.imago(['shutdown', '--force'])
+    const end = await last.ended
+    assert.equal([end.code, end.stderr], [1, 'imago: The daemon has ended. To start again: imago watch\n'])
   } finally {
     await rig.close()
   }

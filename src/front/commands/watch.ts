@@ -9,7 +9,7 @@ import type { CommandInput } from '../command.ts'
 import { openNotifier } from '../notify.ts'
 import { isCapable, type Printer } from '../print.ts'
 import { atTerminal, hasTerminal } from '../seat/at-terminal.ts'
-import { openSeat } from '../seat/open-seat.ts'
+import { isEnd, openSeat } from '../seat/open-seat.ts'
 import { planEnd } from '../seat/plan-text.ts'
 import { newsText } from '../suspension-news.ts'
 
@@ -86,8 +86,11 @@ function followSuspended({ client, signal, tell }: NewsOptions): Promise<void> {
   })
 }
 
+/** A daemon is started where there is none. */
+const AGAIN = 'To start again: imago watch'
+
 function ended(printer: Printer, lost: string | undefined): ExitCode {
-  if (lost !== undefined) throw new Failure(`The seat is lost: ${lost} Take another one: imago watch`)
+  if (lost !== undefined) throw new Failure(`The seat is lost: ${lost} ${AGAIN}`)
   printer.out('The seat was left. What waits goes on waiting.\n')
   return EXIT.done
 }
@@ -108,7 +111,11 @@ async function list({ client, printer }: Parts): Promise<ExitCode> {
   process.stdout.on('error', stop).on('close', stop)
   const tell = (text: string) => printer.out(`suspended  ${text}\n`)
   void followSuspended({ client, tell, signal: over.signal })
-  await followPlans({ client, printer, signal: over.signal })
+  try {
+    await followPlans({ client, printer, signal: over.signal })
+  } catch (error) {
+    throw isEnd(error) ? new Failure(`The daemon has ended. ${AGAIN}`, { cause: error }) : error
+  }
   return EXIT.done
 }
 

@@ -63,7 +63,7 @@ export async function openSeat(client: DaemonClient, options: SeatOptions): Prom
     })
     const ended = over.then(
       () => undefined,
-      (error: unknown) => messageOf(error),
+      (error: unknown) => (isEnd(error) ? 'The daemon has ended.' : messageOf(error)),
     )
     over.then(() => reject(new WireError('LINK_CLOSED', 'The seat was left before it was granted.')), reject)
     const inOrder = queue()
@@ -109,6 +109,9 @@ export async function openSeat(client: DaemonClient, options: SeatOptions): Prom
     }
   })
 }
+
+/** Whether it is how the end of the daemon is learned. */
+export const isEnd = (error: unknown) => error instanceof WireError && error.code === 'LINK_CLOSED'
 
 const bodyThere = (found: Methods['plan']['result']) => ({ ...found, failed: undefined })
 
