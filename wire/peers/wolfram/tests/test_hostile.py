@@ -11,6 +11,7 @@ from pathlib import Path
 
 from imago.codec import encodings
 from imago_wolfram.host import Host
+from imago_wolfram.mathics_engine import MathicsEngine
 
 LONG = os.environ.get("IMAGO_TEST_LONG") == "1"
 TEXTS = 10_000 if LONG else 2_000
@@ -81,7 +82,7 @@ class Hostile(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.ended = threading.Event()
-        cls.kernel = Host(cls.ended.set)
+        cls.kernel = Host(cls.ended.set, MathicsEngine())
         threading.Thread(target=cls.kernel.evaluator.run, daemon=True).start()
         cls.kernel.evaluator.is_loaded.wait(60)
         cls.calls = iter(range(10**9))

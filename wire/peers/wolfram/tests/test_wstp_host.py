@@ -1,7 +1,10 @@
 """The host over a scripted link: a kernel that is busy, one that is lost, and one that cannot be loaded."""
 
+import io
+import sys
 import threading
 import unittest
+from unittest.mock import patch
 
 from imago_wolfram.host import Host
 from imago_wolfram.link import LinkLost, Packet
@@ -114,14 +117,13 @@ class HostTest(unittest.TestCase):
         self.assertTrue(self.ended.wait(10))
 
     def test_a_kernel_that_cannot_be_had_is_told_and_ends_the_process(self):
-        told = []
         self.ended = threading.Event()
         self.host = Host(self.ended.set, WstpEngine(Link(LinkLost("no licence"))))
         self.addCleanup(self.host.close)
-        self.host.evaluator.heard.progress = told.append
-        self.host.evaluator.run()
+        with patch.object(sys, "__stderr__", io.StringIO()) as told:
+            self.host.evaluator.run()
         self.assertTrue(self.ended.is_set())
-        self.assertIn("no licence", told[-1])
+        self.assertIn("no licence", told.getvalue())
 
 
 if __name__ == "__main__":
