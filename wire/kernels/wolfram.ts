@@ -128,7 +128,7 @@ async function isReady(kernel: Kernel): Promise<void> {
         throw new WireError('KERNEL_START_FAILED', `It was not ready within ${READY_MS} ms.`)
       try {
         const { type } = await kernel.look('complete', { text: 'Plus', cursor: 4, limit: 1 }, { deadlineMs })
-        if (type !== 'timed_out' && type !== 'busy') return
+        if (type !== 'timed_out' && type !== 'busy' && type !== 'loading') return
       } catch (error) {
         if (!(error instanceof WireError) || error.code !== 'BUSY') throw error
       }

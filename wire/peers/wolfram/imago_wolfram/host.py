@@ -161,8 +161,8 @@ class WolframEvaluator(Evaluator):
         self.heard.progress('%s is being loaded' % self.engine.title)
         try:
             self.engine.load(self.heard)
-        except Gone as gone:
-            self.lost(gone)
+        except Failed as failed:
+            self.lost(failed)
             return
         self._interrupts.stop_by(self.engine.stops)
         self._first = self.engine.place()

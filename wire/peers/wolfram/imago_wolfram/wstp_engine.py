@@ -281,7 +281,7 @@ class WstpEngine:
         except Gone as gone:
             # The link tells the end of a kernel, and not its reason: it is in order where the text says so. WSECLOSED, the
             # other side has closed it (reference, WSError), is no proof: a kernel that fails gets there, too.
-            if _QUITS.search(without_comments(piece.text)):
+            if _QUITS.search(_STRINGS.sub('""', without_comments(piece.text))):
                 raise Quit from None
             raise Gone(gone.name, '%s Quit[] in a function ends it like this, too.' % gone.message) from None
         finally:
@@ -437,6 +437,7 @@ def _said(text, name):
     return text.strip()
 
 
+_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _QUITS = re.compile(r'(?<![\w$])(?:System`)?(?:Quit|Exit)(?![\w$`])')
 
 

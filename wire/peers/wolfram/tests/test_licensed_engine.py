@@ -7,7 +7,7 @@ import threading
 import time
 import unittest
 
-from imago_wolfram.definition import symbol_definition
+from tests.page import symbol_definition
 from imago_wolfram.engine import Aborted, Failed, Misread, Quit
 from imago_wolfram.expressions import Integer, Symbol
 from imago_wolfram.forms import input_form
