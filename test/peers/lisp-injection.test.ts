@@ -158,7 +158,10 @@ const JUDGED: Readonly<Record<string, Judged>> = {
   list_globals: { args: {}, texts: { filter: 'data', after: 'data', package: 'data', detail: 'data' } },
   // As `eval_expr` where it may run code, which its level then says; not where it may not.
   inspect: { args: { expr: 'car' }, texts: { expr: 'code', package: 'data', detail: 'data' } },
-  symbol_definition: { args: { symbols: ['car'] }, texts: { symbols: 'data', package: 'data', include: 'data' } },
+  symbol_definition: {
+    args: { symbols: ['car'] },
+    texts: { symbols: 'data', package: 'data', include: 'data' },
+  },
   describe_symbol: { args: { expr: 'car' }, texts: { expr: 'data', package: 'data' } },
   function_arglist: { args: { expr: 'car' }, texts: { expr: 'data', package: 'data' } },
   apropos_search: { args: { filter: 'car' }, texts: { filter: 'data', package: 'data', after: 'data' } },
