@@ -10,7 +10,7 @@ export const LISP: Snippets = {
   language: 'lisp',
   qualified: name => `cl-user::${name}`,
   // A file is loaded anew: there are no modules that know their own source.
-  cannot: ['reload', 'hold', 'kept_text'],
+  cannot: ['reload', 'sections', 'hold', 'kept_text'],
   expression: { source: '(+ 1 2)', repr: '3', type: 'fixnum' },
   assign: (name, expression) => `(progn (defparameter ${name} ${expression}) (values))`,
   oneMore: name => `(1+ ${name})`,
@@ -125,6 +125,7 @@ export const ECL: Snippets = {
   cannot: [
     'reload',
     'callers',
+    'sections',
     'hold',
     'errors',
     'definition',

@@ -102,7 +102,7 @@ export interface LoadedModule {
 export const PYTHON: Snippets = {
   language: 'python',
   qualified: name => name,
-  cannot: ['compile', 'expand', 'system', 'tests', 'packages', 'callers'],
+  cannot: ['compile', 'expand', 'system', 'tests', 'packages', 'callers', 'sections'],
   expression: { source: '1 + 2', repr: '3', type: 'int' },
   assign: (name, expression) => `${name} = ${expression}`,
   oneMore: name => `${name} + 1`,
