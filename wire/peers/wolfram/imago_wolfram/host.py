@@ -33,6 +33,8 @@ OUTPUT_FORM = 4000
 #: time for a look is spent waiting for it.
 LOADING = 16
 WAITING = 0.8
+#: Seconds that a thread keeps Python to itself while another waits. A look waits so long at each of its threads.
+TURN = 0.0005
 
 
 def main():
@@ -41,6 +43,7 @@ def main():
     if (given.wstp is None) != (given.kernel is None and given.address is None):
         options.error('--wstp goes with --kernel or --address')
     WolframService.settings = Settings(given.formatter_seconds)
+    sys.setswitchinterval(TURN)
     boot(lambda end: Host(end, engine_of(given), given.address is not None))
 
 
