@@ -481,8 +481,7 @@ answer["go", request_] := (
 
 mark = ToString[$ProcessID] <> "-" <> ToString[$SessionID] <> "-" <> ToString[Round[1000 AbsoluteTime[]]]
 
-answer["hello", request_] := object[{"version", $Version}, {"process", $ProcessID}, {"session", ToString[$SessionID]},
-  {"mark", mark}, {"contexts", begun}, place[]]
+answer["hello", request_] := object[{"version", $Version}, {"mark", mark}, {"contexts", begun}, place[]]
 
 begun = Contexts[]
 

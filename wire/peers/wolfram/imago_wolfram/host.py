@@ -93,7 +93,7 @@ class Host(Kernel):
         """That of a kernel that was there before waits until it is known which one that is."""
         if self._joins:
             self.evaluator.is_loaded.wait()
-            self.epoch = hashlib.sha256(self.engine.identity['mark'].encode()).hexdigest()[:8]
+            self.epoch = hashlib.sha256(self.engine.mark.encode()).hexdigest()[:8]
         return super().hello(**more)
 
     def implementation(self):
@@ -329,12 +329,10 @@ class Said:
 
     def __init__(self, evaluator):
         self._evaluator = evaluator
-        self._begun = None
 
     def begin(self, evaluation):
         heard = self._evaluator.heard
         heard.messages, heard.untold = [], 0
-        self._begun = None
 
     def end(self, evaluation):
         """Nothing is left of it."""

@@ -62,7 +62,6 @@ class Loading:
         self._package = None
         self._targets = {}
         self._offered = {}
-        self._skipped = []
 
     def takes(self, piece):
         """Whether the expression is to be evaluated; it is asked just before that, in the context that is in force."""
@@ -86,12 +85,7 @@ class Loading:
     def _is_wanted(self, expression):
         if self._wanted is None or head_name(expression) in _FRAME:
             return True
-        if not targets(expression):
-            return False
-        wanted = any(name in self._wanted or Symbol(name).short in self._wanted for name in targets(expression))
-        if not wanted:
-            self._skipped += targets(expression)
-        return wanted
+        return any(name in self._wanted or Symbol(name).short in self._wanted for name in targets(expression))
 
     def ran(self, value):
         """``Ran``, with the ``Loaded`` of the contract."""

@@ -123,7 +123,7 @@ class MathicsEngine:
     def expression(self, piece):
         from mathics.core.parser.convert import convert
 
-        return self.neutral(convert(piece.read, _Unmade(self.definitions)), LEAVES)
+        return self.neutral(convert(piece.read, self.definitions), LEAVES)
 
     def evaluate(self, piece):
         from mathics.core import interrupt
@@ -221,7 +221,7 @@ class MathicsEngine:
         pieces = self.pieces(text)
         if len(pieces) != 1:
             raise Misread('Syntax::sntx', 'It is %s.' % ('nothing' if not pieces else 'more than one expression'), 1)
-        return convert(pieces[0].read, _Unmade(self.definitions))
+        return convert(pieces[0].read, self.definitions)
 
     def place(self):
         return self.definitions.get_current_context(), tuple(self.definitions.get_context_path())
@@ -241,16 +241,6 @@ def _unquoted(text):
 
 def _quoted(text):
     return '"%s"' % visible(text) if text else 'the end'
-
-
-class _Unmade:
-    """Definitions by which names are looked up, and where none is made."""
-
-    def __init__(self, definitions):
-        self._definitions = definitions
-
-    def lookup_name(self, name):
-        return self._definitions.lookup_name(name)
 
 
 # A value as much of which is kept as can be formatted soon: what is left out stands as ``<<3>>``, as ``Short`` has it.

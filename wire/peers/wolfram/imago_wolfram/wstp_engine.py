@@ -71,8 +71,8 @@ class WstpEngine:
         self.title = 'Wolfram Engine'
         self.stops = Stopped
         self.source = None
-        #: Once it is loaded: ``{"process", "session", "mark"}``; a kernel with the same ``mark`` is the same.
-        self.identity = None
+        #: Once it is loaded, what the kernel is known by: one with the same mark is the same.
+        self.mark = None
         #: Whether the kernel is gone: nothing more can be asked.
         self.gone = False
         self._link = link
@@ -97,20 +97,20 @@ class WstpEngine:
             hello = self._joined() or self._prepared()
         except LinkLost as lost:
             raise self._lost(lost) from None
-        self.identity = {key: hello[key] for key in ('process', 'session', 'mark')}
+        self.mark = hello['mark']
         self.title = _title(hello['version'])
         self.source = WstpSource(self._look, hello['contexts'], _place(hello))
 
     def _joined(self):
         """What a kernel says that has the whole package already, its last symbol included; else ``None``."""
-        with self._turn():
+        with self._speaking:
             parts = self._awaited('ToExpression', 'If[NameQ["Imago`Private`loaded"], "Imago", ""]', None)
         return self._ask('hello') if parts == ('Imago',) else None
 
     def _prepared(self):
         with open(PACKAGE, encoding='ascii') as file:
             paragraphs = file.read().split('\n\n')
-        with self._turn():
+        with self._speaking:
             for paragraph in paragraphs:
                 if re.sub(r'\(\*.*?\*\)', '', paragraph, flags=re.DOTALL).strip():
                     self._awaited('ToExpression', paragraph, None)
@@ -118,12 +118,9 @@ class WstpEngine:
 
     # Requests and answers.
 
-    def _turn(self):
-        return self._speaking
-
     def _ask(self, call, **given):
         """For the thread that evaluates. Raises what was raised in it meanwhile, once the kernel has answered."""
-        with self._turn():
+        with self._speaking:
             return self._answer(call, given)
 
     def _look(self, call, **given):
@@ -362,8 +359,7 @@ class WstpEngine:
         answer = self._look('parse', text=text, most=LEAVES)
         if 'data' not in answer:
             raise Misread('Syntax::sntx', 'It is nothing, more than one expression, or no Wolfram Language.', 1)
-        value = self._value(None, (), answer)
-        return value
+        return self._value(None, (), answer)
 
     def last_line(self):
         return self._line

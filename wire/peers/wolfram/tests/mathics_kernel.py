@@ -44,24 +44,14 @@ STAND_INS = {
 }
 
 
-class _Definitions:
-    """Definitions in which a text is read without its symbols being made."""
-
-    def __init__(self, definitions):
-        self._definitions = definitions
-
-    def lookup_name(self, name):
-        return self._definitions.lookup_name(name)
-
-
 def read(text, definitions):
-    """The expressions of a text."""
+    """The expressions of a text. None of its symbols is made."""
     feeder, found = MathicsMultiLineFeeder(text, ""), []
     while not feeder.empty():
         tree = parser.parse(feeder)
         feeder.messages.clear()
         if tree is not None:
-            found.append(convert(tree, _Definitions(definitions)))
+            found.append(convert(tree, definitions))
     return found
 
 

@@ -13,8 +13,6 @@ from tests.test_wstp_engine import DONE, Scripted
 
 HELLO = {
     "version": "14.1.0 for Linux x86 (64-bit)",
-    "process": 1,
-    "session": "2",
     "mark": "1-2-3",
     "contexts": ["System`", "Global`"],
     "place": ["Global`", ["System`", "Global`"]],
