@@ -10,9 +10,9 @@ class Name(str):
 class Packet(NamedTuple):
     """What a kernel sends.
 
-    ``kind`` is its head: ``ReturnPacket``, ``TextPacket``, ``MessagePacket``, ``InputPacket``, ``InputStringPacket``,
-    ``InputNamePacket`` and so on. ``parts`` are its arguments: a ``str``, an ``int``, a ``Name``, or ``None`` for an
-    expression that is none of these, of which nothing was read.
+    ``kind`` is its head: ``ReturnPacket``, ``TextPacket``, ``MessagePacket``, ``InputPacket``, ``InputStringPacket`` or
+    ``InputNamePacket``. ``parts`` are its arguments: a ``str``, an ``int``, a ``Name``, or ``None`` for any other
+    expression, which is not read.
     """
 
     kind: str

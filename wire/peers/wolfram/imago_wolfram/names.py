@@ -58,11 +58,9 @@ SESSION = frozenset(("System`", "System`Private`", "Internal`", "Settings`"))
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """One line about a symbol."""
+class Summary:
+    """What one line says of a symbol, besides its name."""
 
-    name: str
-    """The full name."""
     kind: Kind
     usage: str | None
     """The first line of its usage message."""
@@ -78,13 +76,13 @@ def kind_of(definition: Definition) -> Kind:
     return "constant" if definition.attributes & {"Constant", "Protected"} else "variable"
 
 
-def about(source: Source, name: str) -> Named | None:
+def about(source: Source, name: str) -> Summary | None:
     """None where there is no such symbol."""
     definition = source.definition(name, Budget(500))
     if definition is None:
         return None
     usage = (definition.messages.get("usage") or "").strip()
-    return Named(name, kind_of(definition), usage.partition("\n")[0] or None)
+    return Summary(kind_of(definition), usage.partition("\n")[0] or None)
 
 
 def defined(source: Source) -> list[str]:

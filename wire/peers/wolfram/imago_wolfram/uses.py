@@ -1,7 +1,7 @@
 """How a symbol is called, as its patterns say, and whose definitions name it. Nothing here evaluates."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -86,7 +86,8 @@ Relation = Literal["calls", "references", "sets"]
 _SETTING = frozenset(
     "Set SetDelayed UpSet UpSetDelayed AddTo SubtractFrom TimesBy DivideBy Increment Decrement".split()
 )
-_SECONDS = 2.0
+SECONDS = 2.0
+"""As long as the search for uses may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +107,13 @@ class Uses:
     complete: bool
 
 
-def uses(source: Source, name: str, seconds: float = _SECONDS, clock: Callable[[], float] = time.monotonic) -> Uses:
+def uses(source: Source, name: str) -> Uses:
     """The rules that people have given in which a symbol, by its full name, occurs."""
-    until = clock() + seconds
+    until = time.monotonic() + SECONDS
     found: list[Use] = []
     searched = 0
     for user in sorted(one for one in source.names() if not source.is_own(one)):
-        if clock() > until:
+        if time.monotonic() > until:
             return Uses(found, searched, False)
         definition = source.definition(user)
         if definition is None:

@@ -32,24 +32,14 @@ CLOSING = 5.0
 
 # Numbers of wstp.h.
 CALL_PACKET = 7
-#: The kinds of packets, each with how many parts it has (reference, WSNextPacket).
+#: The kinds of packets that something is done about, each with how many parts it has (reference, WSNextPacket). All
+#: others are skipped.
 KINDS = {
     1: ("InputPacket", 1),
     2: ("TextPacket", 1),
     3: ("ReturnPacket", 1),
-    4: ("ReturnTextPacket", 1),
     5: ("MessagePacket", 2),
-    6: ("MenuPacket", 2),
     8: ("InputNamePacket", 1),
-    9: ("OutputNamePacket", 1),
-    10: ("SyntaxPacket", 1),
-    11: ("DisplayPacket", 1),
-    12: ("DisplayEndPacket", 1),
-    16: ("ReturnExpressionPacket", 1),
-    17: ("SuspendPacket", 0),
-    18: ("ResumePacket", 0),
-    19: ("BeginDialogPacket", 1),
-    20: ("EndDialogPacket", 1),
     21: ("InputStringPacket", 1),
 }
 TERMINATE_MESSAGE, ABORT_MESSAGE = 1, 3
@@ -67,11 +57,10 @@ class WstpLink:
     Program"), without the first. ``launches`` says that they start a kernel, which then is ours.
     """
 
-    def __init__(self, library: str, arguments: Sequence[str], *, launches: bool = False, opening: float = OPENING):
+    def __init__(self, library: str, arguments: Sequence[str], *, launches: bool = False):
         self._library_path = library
         self._arguments = list(arguments)
         self._launches = launches
-        self._opening = opening
         #: What the link's thread shall do, in order.
         self._orders: deque[Callable[[], None]] = deque()
         self._ordered = _Bell()
@@ -88,16 +77,16 @@ class WstpLink:
         self._thread: threading.Thread | None = None
 
     @classmethod
-    def launch(cls, library: str, kernel: str, *, opening: float = OPENING) -> "WstpLink":
+    def launch(cls, library: str, kernel: str) -> "WstpLink":
         """Starts a kernel. The name of the link is its path, in quotation marks, and ``-wstp``.
 
         So do JuliaInterop/MathLink.jl and vanbaalon/mathematica-wstp-node.
         """
         name = f'"{kernel}" -wstp'
-        return cls(library, ["-linkmode", "launch", "-linkname", name], launches=True, opening=opening)
+        return cls(library, ["-linkmode", "launch", "-linkname", name], launches=True)
 
     @classmethod
-    def connect(cls, library: str, address: str, *, opening: float = OPENING) -> "WstpLink":
+    def connect(cls, library: str, address: str) -> "WstpLink":
         """Takes a kernel of the ``wstpserver`` at ``HOST:PORT``.
 
         The option says that the other side is a link server and not one link: so does ``connect_to_link_server`` of
@@ -106,7 +95,7 @@ class WstpLink:
         host, _, port = address.rpartition(":")
         name = f"{port}@{host.strip('[]') or 'localhost'}"
         options = ["-linkprotocol", "TCPIP", "-linkoptions", "MLUseUUIDTCPIPConnection"]
-        return cls(library, ["-linkmode", "connect", "-linkname", name, *options], opening=opening)
+        return cls(library, ["-linkmode", "connect", "-linkname", name, *options])
 
     # For any thread.
 
@@ -114,7 +103,7 @@ class WstpLink:
         """See ``Link``. A kernel that was launched is awaited until it has named its first input."""
         self._thread = threading.Thread(target=self._run, name="imago-wstp", daemon=True)
         self._thread.start()
-        if not self._opened.wait(self._opening):
+        if not self._opened.wait(OPENING):
             self._give_up(self._unanswered())
         if self._lost is not None:
             raise LinkLost(self._lost)
@@ -171,7 +160,7 @@ class WstpLink:
         self._arrived.ring()
 
     def _unanswered(self) -> str:
-        seconds = f"{self._opening:g} s"
+        seconds = f"{OPENING:g} s"
         if self._launches:
             return (
                 f"The kernel did not answer within {seconds}. Run it once by hand in a terminal: "
@@ -278,7 +267,7 @@ class WstpLink:
         return False
 
     def _read(self) -> Packet | None:
-        """The packet that has begun to come; ``None`` for one that nobody here knows."""
+        """The packet that has begun to come; ``None`` for one of another kind, which is skipped."""
         wstp, link = self._wstp, self._link
         number = wstp.WSNextPacket(link)
         if number == CALL_PACKET:
@@ -301,7 +290,7 @@ class WstpLink:
         if wstp.WSError(link):
             self._clear()
         self._skip()
-        if kind in ("InputPacket", "InputStringPacket", "MenuPacket"):
+        if kind in ("InputPacket", "InputStringPacket"):
             self._asked = kind
         return Packet(kind, tuple(parts))
 

@@ -34,8 +34,8 @@ class WstpTest(unittest.TestCase):
         cls.root = folder.name
         cls.kernel, cls.library = kernel_player.install(folder.name)
 
-    def launched(self, **named):
-        link = WstpLink.launch(self.library, self.kernel, **named)
+    def launched(self):
+        link = WstpLink.launch(self.library, self.kernel)
         self.addCleanup(link.close)
         link.open()
         return link
@@ -112,7 +112,8 @@ class Opening(WstpTest):
             "session.when_gone = lambda: os._exit(0); session.serve(socket.socket(fileno=3))"
         )
         silent = self.program("silent", f'exec "{sys.executable}" -c "{code}"')
-        said = self.lost(WstpLink.launch(self.library, silent, opening=2).open)
+        with unittest.mock.patch("imago_wolfram.wstp.OPENING", 2):
+            said = self.lost(WstpLink.launch(self.library, silent).open)
         self.assertRegex(said, "did not answer within 2 s.* It said: No valid password found.")
         code = "import os, threading; threading.Timer(1, os._exit, (1,)).start(); " + code
         dying = self.program("rejected", f'exec "{sys.executable}" -c "{code}"')
@@ -121,8 +122,8 @@ class Opening(WstpTest):
 
     def test_activating_that_never_ends_is_given_up_and_holds_up_nobody(self):
         begun = time.monotonic()
-        with self.library_is("hang"):
-            link = WstpLink.launch(self.library, self.kernel, opening=0.5)
+        with self.library_is("hang"), unittest.mock.patch("imago_wolfram.wstp.OPENING", 0.5):
+            link = WstpLink.launch(self.library, self.kernel)
             said = self.lost(link.open)
         self.assertLess(time.monotonic() - begun, 3)
         self.assertIn("did not answer within 0.5 s", said)
@@ -178,14 +179,16 @@ class Packets(WstpTest):
                 self.assertEqual(packet.parts, (part,))
                 self.assertIs(type(packet.parts[0]), type(part))
 
-    def test_a_packet_that_nobody_knows_is_passed_over(self):
+    def test_a_packet_that_nothing_is_done_about_is_skipped(self):
         said = self.played(
             self.launched(),
             ["send", "NovelPacket", "a", {"head": "b", "arguments": [1]}],
             ["send", "SyntaxPacket", 7],
+            ["send", "MenuPacket", 1, "Interrupt> "],
             ["send", "SuspendPacket"],
+            ["send", "TextPacket", "next"],
         )
-        self.assertEqual(said, [("SyntaxPacket", (7,)), ("SuspendPacket", ()), ("ReturnPacket", ("Null",))])
+        self.assertEqual(said, [("TextPacket", ("next",)), ("ReturnPacket", ("Null",))])
 
     def test_a_call_of_the_front_end_is_refused_so_that_the_kernel_goes_on(self):
         said = self.played(self.launched(), ["ask", "CallPacket", {"head": "f", "arguments": []}])
