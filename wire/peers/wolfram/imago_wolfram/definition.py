@@ -9,7 +9,7 @@ from typing import Literal
 from imago_wolfram.expressions import SYSTEM, Expression, Symbol, parts, system
 from imago_wolfram.keys import Redactor, is_secret_name, redacted
 from imago_wolfram.layout import BREAK, Document, concat, fits_flat, nest, render
-from imago_wolfram.names import has_definition, nearest, resolved
+from imago_wolfram.names import has_definition, meant, resolved
 from imago_wolfram.printing import Printer, is_name, variables, visible
 from imago_wolfram.source import CodeKind, Definition, Rule, RuleKind, Source
 
@@ -78,7 +78,7 @@ def read(source: Source, name: str, max_length: int = 10_000, *, settings: Setti
     full = resolved(source, name)
     definition = source.definition(full) if full is not None else None
     if full is None or definition is None:
-        return Found(name, "missing", nearest=tuple(nearest(source, name)))
+        return Found(name, "missing", nearest=tuple(meant(source, name)))
     if {"Locked", "ReadProtected"} <= definition.attributes:
         return Found(name, "locked", full)
     redactor = Redactor()

@@ -7,7 +7,7 @@ from imago.work import Ran, refused
 
 from imago_wolfram import names
 from imago_wolfram.expressions import Normal, String, Symbol, head_name
-from imago_wolfram.printing import visible
+from imago_wolfram.printing import called, visible
 
 #: Bytes of a file, and names in one list of what was changed.
 LARGEST = 20_000_000
@@ -216,15 +216,13 @@ def targets(expression):
 
 def _named(side):
     """The symbols that a left side is about."""
-    while isinstance(side, Normal):
+    while isinstance(side := called(side), Normal):
         kind = head_name(side)
         if kind == 'MessageName':
             return []
         if kind == 'List':
             return [name for one in side.arguments for name in _named(one)]
-        if kind in ('Condition', 'HoldPattern') and side.arguments:
-            side = side.arguments[0]
-        elif kind in ('Attributes', 'Options', 'Format', 'N', 'Default') and side.arguments:
+        if kind in ('Attributes', 'Options', 'Format', 'N', 'Default') and side.arguments:
             side = side.arguments[0]
         else:
             side = side.head

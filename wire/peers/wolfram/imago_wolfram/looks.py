@@ -1,6 +1,7 @@
 """What the daemon may ask of a session while it runs: every answer is read from what is stored, and evaluates nothing."""
 
 from imago.looking.fields import cut
+from imago.looking.inspection import items_piece, text_piece
 from imago.looking.inspection import more as more_of_python
 from imago.looking.limits import (
     PIECE_MAX_CHARS,
@@ -75,7 +76,7 @@ def _value(image, engine, expr):
         return value
     name = names.resolved(engine.source, text)
     if name is None:
-        raise Unresolved(not_found(text, names.nearest(engine.source, text)))
+        raise Unresolved(not_found(text, names.meant(engine.source, text)))
     stored = engine.stored(name)
     return engine.parsed(name) if stored is None else stored
 
@@ -179,23 +180,9 @@ def more(image, query):
     start, wanted = max(0, query['from']), max(1, query['count'])
     items = engine.items(entry.value)
     if items is None:
-        return _characters(forms.input_form(engine, entry.value).text, start, wanted)
-    texts, room = [], PIECE_MAX_CHARS
-    for text in _item_texts(engine, items[start : start + min(wanted, PIECE_MAX_ITEMS)], PIECE_MAX_CHARS // 4):
-        room -= len(text)
-        if room < 0:
-            break
-        texts.append(text)
-    end = start + len(texts)
-    return found(
-        {'type': 'items', 'items': texts, 'from': start, 'total': len(items), 'next': end if end < len(items) else None}
-    )
-
-
-def _characters(text, start, wanted):
-    end = start + min(wanted, PIECE_MAX_CHARS)
-    following = end if end < len(text) else None
-    return found({'type': 'text', 'text': text[start:end], 'from': start, 'total': len(text), 'next': following})
+        return found(text_piece(forms.input_form(engine, entry.value).text, start, wanted))
+    some = items[start : start + min(wanted, PIECE_MAX_ITEMS)]
+    return found(items_piece(_item_texts(engine, some, PIECE_MAX_CHARS // 4), start, len(items)))
 
 
 def last_error(image, query):

@@ -87,7 +87,7 @@ class MathicsSource:
             # Rules that stand beside code of the engine are a part of what that code does.
             reading.take(engine, hidden=bool(code))
         return Definition(
-            attributes=frozenset(short(one) for one in attributes_bitset_to_list(stored[0].attributes)),
+            attributes=frozenset(Symbol(one).short for one in attributes_bitset_to_list(stored[0].attributes)),
             rules=tuple(reading.rules),
             options=tuple(self._options(stored)),
             messages=_messages(stored),
@@ -102,7 +102,7 @@ class MathicsSource:
         for name, value in sorted(merged.items()):
             # A text as the name of an option is kept as a symbol of System that does not exist.
             is_text = name.startswith(SYSTEM) and not self.exists(name)
-            yield String(short(name)) if is_text else Symbol(name), converted(value, Budget(10_000))
+            yield String(Symbol(name).short) if is_text else Symbol(name), converted(value, Budget(10_000))
 
 
 class _Reading:
@@ -196,11 +196,6 @@ def in_order_of_definition(rules: list[Any]) -> list[Any]:
             same = []
         same.append(rule)
     return ordered + same[::-1]
-
-
-def short(name: str) -> str:
-    """A name without its context."""
-    return name[name.rfind("`") + 1 :]
 
 
 def converted(expression: Any, budget: Budget, depth: int = 0) -> Expression:

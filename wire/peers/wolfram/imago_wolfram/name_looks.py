@@ -78,7 +78,7 @@ def _found(image, given):
         raise Unresolved(malformed('%s is no name of a symbol.' % visible(name)))
     full = names.resolved(source, name)
     if full is None:
-        raise Unresolved(not_found(name, names.nearest(source, name)))
+        raise Unresolved(not_found(name, names.meant(source, name)))
     return full
 
 

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Literal
+
+from imago.looking.outcomes import nearest
 
 from imago_wolfram.expressions import SYSTEM, Budget, Symbol
 from imago_wolfram.printing import NAME_PART
 from imago_wolfram.source import Definition, Source
 
-_MOST_NEAREST = 3
-_LIKENESS = 0.75
+_MOST_MEANT = 3
+_ALIKE = 0.75
 _LONGEST_GUESSED = 100
 
 
@@ -24,10 +25,10 @@ def resolved(source: Source, name: str) -> str | None:
     return None
 
 
-def nearest(source: Source, name: str) -> list[str]:
+def meant(source: Source, name: str) -> list[str]:
     """
-    Names that may have been meant, as they have to be written here. The same short name in another context comes first;
-    for a name with a context, where people have put it.
+    Likely names, as this session writes them. First the same short name in other contexts; for a qualified name, only
+    where people defined it.
     """
     if len(name) > _LONGEST_GUESSED:
         return []
@@ -37,17 +38,13 @@ def nearest(source: Source, name: str) -> list[str]:
     same = [one for one in names if one.endswith("`" + wanted.short) and Symbol(one).short == wanted.short]
     if wanted.context:
         found = [one for one in same if not one.startswith(SYSTEM)]
-        return _first([*found, *get_close_matches(name, names, _MOST_NEAREST, _LIKENESS)])
-    shorts: dict[str, list[str]] = {}
-    for one in names:
-        if Symbol(one).context in visible:
-            shorts.setdefault(Symbol(one).short.casefold(), []).append(Symbol(one).short)
-    like = get_close_matches(name.casefold(), shorts, _MOST_NEAREST, _LIKENESS)
-    return _first([*same, *(short for folded in like for short in shorts[folded])])
+        return _first([*found, *nearest(name, names, _ALIKE)])
+    shorts = [Symbol(one).short for one in names if Symbol(one).context in visible]
+    return _first([*same, *nearest(name, shorts, _ALIKE)])
 
 
 def _first(names: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(names))[:_MOST_NEAREST]
+    return list(dict.fromkeys(names))[:_MOST_MEANT]
 
 
 # Which names there are.

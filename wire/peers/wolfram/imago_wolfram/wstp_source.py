@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from imago_wolfram.expressions import MOST_NODES, SYSTEM, Budget, Expression, Normal, Symbol
+from imago_wolfram.expressions import MOST_NODES, SYSTEM, Budget, Expression, Symbol, parts
 from imago_wolfram.printing import is_name
 from imago_wolfram.source import Definition, definition_from_json
 
@@ -48,7 +48,7 @@ class WstpSource:
 
     def learn(self, expression: Expression) -> None:
         """Asks at once what it takes to write an expression: which of its names are hidden by others."""
-        shorts = {symbol.short for symbol in _symbols(expression)}
+        shorts = {part.short for part in parts(expression) if isinstance(part, Symbol)}
         wanted = {context + short for short in shorts for context in (*self.context_path(), self.context())}
         self._learn([name for name in sorted(wanted) if name not in self._existing and is_name(name)])
 
@@ -77,13 +77,3 @@ class WstpSource:
             missing = answer.get("missing") is True
             self._definitions[known] = None if missing else definition_from_json(answer, Budget(most))
         return self._definitions[known]
-
-
-def _symbols(expression: Expression) -> Iterable[Symbol]:
-    waiting = [expression]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, Symbol):
-            yield one
-        elif isinstance(one, Normal):
-            waiting += [one.head, *one.arguments]

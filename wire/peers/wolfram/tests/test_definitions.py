@@ -11,8 +11,8 @@ from mathics.core.atoms import Integer as MathicsInteger
 from mathics.core.convert.expression import to_mathics_list
 
 from imago_wolfram.definition import Scope, Settings, read, statement, structured
-from imago_wolfram.expressions import Budget, Symbol, parts, system
-from imago_wolfram.loading import Stood
+from imago_wolfram.expressions import SYSTEM, Budget, Symbol, parts, system
+from imago_wolfram.loading import Stood, targets
 from imago_wolfram.mathics_source import converted
 from imago_wolfram.name_looks import definition_of
 from imago_wolfram.printing import Printer
@@ -111,6 +111,23 @@ class ReadingBack(MathicsTest):
             value = self.value("q")
             self.run_in("Clear[q]", self.body("q"))
             self.assertEqual(self.value("q"), value)
+
+
+class LeftSides(MathicsTest):
+    def test_a_definition_is_of_the_symbol_that_is_called_whatever_stands_around_the_call(self):
+        names = Names(*(SYSTEM + name for name in ("HoldPattern", "Attributes", "Format")))
+        for text, defined in {
+            "f[x_] := x": ["f"],
+            "f[x_][y_] /; x > y := x": ["f"],
+            "e: HoldPattern[f[___]] := 1": ["f"],
+            "Format[e: f[_]] := 1": ["f"],
+            "Attributes[f] = g": ["f"],
+            "{f, g[1]} = 1": ["f", "g"],
+            "f::usage = 1": [],
+            "g /: f[g] := 1; h = 2": ["g", "h"],
+        }.items():
+            with self.subTest(text):
+                self.assertEqual(targets(read_back(text, names)), ["Global`" + name for name in defined])
 
 
 class Qualifying(MathicsTest):

@@ -61,22 +61,23 @@ def more(handles, query):
     entry = kept(handles, query["handle"])
     start, count = max(0, query["from"]), max(1, query["count"])
     if entry.kind == "text":
-        return found(_text(entry.value, start, count, whole=True))
+        return found(text_piece(entry.value, start, count))
     if entry.kind == "doc":
-        return found(_text(whole_doc(entry.value), start, count, whole=True))
+        return found(text_piece(whole_doc(entry.value), start, count))
     if entry.kind == "repr":
         text, truncated = static_card(entry.value, KEPT_MAX_CHARS)
-        return found(_text(text, start, count, whole=not truncated))
+        return found(text_piece(text, start, count, whole=not truncated))
     storage = items_of(entry.value)
     if storage is not None:
         return found(_items(entry.value, storage, start, count))
     if inherits(entry.value, str):
         return found(_characters(entry.value, start, count))
     text, truncated = static_repr(entry.value, KEPT_MAX_CHARS)
-    return found(_text(text, start, count, whole=not truncated))
+    return found(text_piece(text, start, count, whole=not truncated))
 
 
-def _text(text, start, count, *, whole):
+def text_piece(text, start, count, *, whole=True):
+    """`count` characters of a text, or as many as one answer carries. `whole` is false for a text that was cut before."""
     end = start + min(count, PIECE_MAX_CHARS)
     return _piece("text", text[start:end], start, end, len(text), len(text) if whole else None)
 
@@ -94,14 +95,19 @@ def _characters(value, start, count):
 
 
 def _items(value, storage, start, count):
-    total = storage.length(value)
-    texts, room = [], PIECE_MAX_CHARS
-    for text in item_texts(value, storage, start, min(count, PIECE_MAX_ITEMS)):
+    texts = item_texts(value, storage, start, min(count, PIECE_MAX_ITEMS))
+    return items_piece(texts, start, storage.length(value))
+
+
+def items_piece(texts, start, total):
+    """Of the texts of items, from number `start` on, as many as one answer carries. `total` counts all items."""
+    carried, room = [], PIECE_MAX_CHARS
+    for text in texts:
         room -= len(text)
         if room < 0:
             break
-        texts.append(text)
-    return _piece("items", texts, start, start + len(texts), total, countable(total))
+        carried.append(text)
+    return _piece("items", carried, start, start + len(carried), total, countable(total))
 
 
 # The parts of a look that run user code: the expression, the value's own printer, and what it says of itself.

@@ -19,8 +19,8 @@ _ALIKE = 0.6
 _SECONDS = 0.2
 
 
-def nearest(name, names):
-    """At most five of `names`, the likest first and else in their order.
+def nearest(name, names, alike=_ALIKE):
+    """At most five of `names`, the likest first and else in their order; `alike` is the least likeness, up to 1.
 
     Only exact strings count; the work is bounded however many there are. Of many names, those are compared
     that are about as long, and among these the ones that begin alike.
@@ -40,11 +40,11 @@ def nearest(name, names):
     by_fold = {}
     for other in candidates:
         by_fold.setdefault(other.casefold(), []).append(other)
-    likest = _likest(folded, by_fold)
+    likest = _likest(folded, by_fold, alike)
     return [other for fold in likest for other in by_fold[fold]][:NEAREST_MAX_NAMES]
 
 
-def _likest(word, candidates):
+def _likest(word, candidates, alike):
     """What `difflib.get_close_matches` finds, as far as there is time: long words of few letters take it very long."""
     until, scored = monotonic() + _SECONDS, []
     matcher = difflib.SequenceMatcher()
@@ -53,9 +53,9 @@ def _likest(word, candidates):
         if monotonic() > until:
             break
         matcher.set_seq1(candidate)
-        if matcher.real_quick_ratio() >= _ALIKE and matcher.quick_ratio() >= _ALIKE:
+        if matcher.real_quick_ratio() >= alike and matcher.quick_ratio() >= alike:
             likeness = matcher.ratio()
-            if likeness >= _ALIKE:
+            if likeness >= alike:
                 scored.append((likeness, candidate))
     return [candidate for _, candidate in nlargest(NEAREST_MAX_NAMES, scored, key=itemgetter(0))]
 
