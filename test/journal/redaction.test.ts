@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import type { JournalEntry } from '../../src/journal/entries.ts'
 import { keepSecret, redacted, redactedValue, secretsOf } from '../../src/journal/redaction.ts'
@@ -11,34 +13,24 @@ const redactedText = (text: string) => String(redactedValue(text))
 /** Put together here, so that nobody takes this file for a leak. */
 const made = (...parts: readonly string[]) => parts.join('')
 
-const LETTERS = 'aB3dE6gH1jK2mN4pQ7rS8tU9vW5xY0zAbCdEfGhIjKlMnOpQrStUvWxYz123456789'
+/** Also for the tests of the peers that redact for themselves. A number stands for so many letters. */
+const SHARED: {
+  readonly letters: string
+  readonly forms: readonly (readonly [kind: string, ...parts: (string | number)[]])[]
+  readonly urls: readonly string[]
+  readonly named: Readonly<Record<string, readonly string[]>>
+  readonly unnamed: readonly string[]
+  readonly ordinary: readonly string[]
+} = JSON.parse(readFileSync(join(import.meta.dirname, 'secrets.json'), 'utf8'))
 
-const letters = (count: number) => LETTERS.repeat(4).slice(0, count)
+const letters = (count: number) => SHARED.letters.repeat(4).slice(0, count)
 
-const FORMS: readonly (readonly [kind: string, secret: string])[] = [
-  ['aws key', made('AKIA', 'Z7QHX2PLM4RTW9BC')],
-  ['aws key', made('ASIA', 'Z7QHX2PLM4RTW9BC')],
-  ['github token', made('ghp_', letters(36))],
-  ['github token', made('ghs_', letters(36))],
-  ['github token', made('github_pat_', letters(22), '_', letters(59))],
-  ['gitlab token', made('glpat-', letters(20))],
-  ['slack token', made('xoxb-', '123456789012-', letters(24))],
-  ['slack token', made('xapp-', '1-', letters(30))],
-  ['stripe key', made('sk_live_', letters(24))],
-  ['api key', made('sk-', 'ant-api03-', letters(80))],
-  ['api key', made('sk-', 'proj-', letters(48))],
-  ['google key', made('AIza', letters(35))],
-  ['npm token', made('npm_', letters(36))],
-  ['pypi token', made('pypi-', letters(60))],
-  ['hugging face token', made('hf_', letters(34))],
-  ['web token', made('eyJ', letters(30), '.eyJ', letters(60), '.', letters(43))],
-  [
-    'private key',
-    made('-----BEGIN RSA PRIV', 'ATE KEY-----\n', letters(64), '\n', '-----END RSA PRIV', 'ATE KEY-----'),
-  ],
-]
+const FORMS = SHARED.forms.map(([kind, ...parts]) => ({
+  kind,
+  secret: made(...parts.map(part => (typeof part === 'number' ? letters(part) : part))),
+}))
 
-for (const [kind, secret] of FORMS)
+for (const { kind, secret } of FORMS)
   test(`a ${kind} such as ${secret.slice(0, 12).trim()}… is marked wherever it stands, with its length (threat 7)`, () => {
     const mark = `[redacted: ${kind}, ${secret.length} characters]`
     for (const [before, after] of [
@@ -79,8 +71,7 @@ const GIVEN: readonly (readonly [text: string, secret: string, kind: string])[] 
   ['headers = {"Authorization": "~"}', 'token abcdef', 'authorization'],
   ['curl -H "X-Api-Key: ~" u', 'abc123', 'api key'],
   ['Cookie: ~\nHost: a', 'sid=abc; theme=dark', 'cookie'],
-  ['postgres://me:~@db/x', 'hunter2', 'password in a URL'],
-  ['redis://:~@db', 'hunter2', 'password in a URL'],
+  ...SHARED.urls.map(text => [text, 'hunter2', 'password in a URL'] as const),
   ['private_key = """~"""', 'two\nlines', 'private key'],
 ]
 
@@ -110,18 +101,23 @@ const CODE = [
   'headers = {"Authorization": f"Bearer {token}"}',
   'headers = {"Authorization": "Bearer " + token}',
   'url = "https://h/p?a=1&token=" + token + "&b=2"',
-  'f"postgres://{user}:{password}@{host}/db"',
   'PASSWORD=$SECRET ./run',
   'raise SyntaxError("unexpected token \'foo\' in line")',
   'class Token: kind: str; text: str',
   'cookies = session.cookies',
-  'see https://example.org:8080/path and user@example.org',
-  'key = ("sk-learn", "task-oriented-programming-in-python")',
-  'hashlib.sha256(b"x").hexdigest() == "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"',
+  ...SHARED.ordinary,
 ]
 
 for (const text of CODE)
   test(`ordinary code stays: ${JSON.stringify(text)}`, () => assert.is(redactedText(text), text))
+
+test('a name says which kind of secret stands under it, or that none does (threat 7)', () => {
+  const value = 'Zk39fKq01mmVxW'
+  for (const [kind, names] of Object.entries(SHARED.named))
+    for (const name of names)
+      assert.equal(redactedValue({ [name]: value }), { [name]: `[redacted: ${kind}, 14 characters]` })
+  for (const name of SHARED.unnamed) assert.equal(redactedValue({ [name]: value }), { [name]: value })
+})
 
 test('values under names that say secret are marked in arguments, however deep, and the rest stays (threat 7)', () => {
   const args = {

@@ -10,6 +10,7 @@ const test = suite('wolfram definitions', { limitMs: 395_000 })
 /** The modules of its tests, and what they show. Loading Mathics3 takes seconds, so one process runs them all. */
 const MODULES: Readonly<Record<string, string>> = {
   test_expressions: 'expressions come from a kernel as data, and too much of one is counted',
+  test_keys: 'secrets are told by the forms and names by which the journal tells them',
   test_wstp_engine: 'a kernel at the end of a link is asked, stopped and lost in order',
   test_wstp_host: 'a host says that its kernel is busy, and ends with one that is lost or cannot be had',
   test_names: 'names are listed, completed and found by what uses them, and calls are told by their patterns',

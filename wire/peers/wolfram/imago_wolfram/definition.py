@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from imago_wolfram.expressions import SYSTEM, Expression, Symbol, parts, system
-from imago_wolfram.keys import Redactor, is_secret_name, redacted
+from imago_wolfram.keys import Redactor, redacted, secret_named
 from imago_wolfram.layout import BREAK, Document, concat, fits_flat, nest, render
 from imago_wolfram.names import has_definition, meant, resolved
 from imago_wolfram.printing import Printer, is_name, variables, visible
@@ -112,12 +112,12 @@ def _as_list(options: Iterable[tuple[Expression, Expression]]) -> Expression:
 
 
 def _without_secrets(definition: Definition, name: str, redactor: Redactor) -> Definition:
-    secret = is_secret_name(Symbol(name).short)
+    secret = secret_named(Symbol(name).short)
     rules = tuple(
         Rule(
             rule.kind,
             redactor.expression(rule.pattern),
-            redactor.expression(rule.value, secret and rule.kind in ("own", "down")),
+            redactor.expression(rule.value, secret if rule.kind in ("own", "down") else None),
             rule.form,
         )
         for rule in definition.rules
