@@ -5,35 +5,17 @@
 
 import ctypes
 import os
-import sys
 import threading
 import traceback
-from os.path import abspath, dirname, join
 
-sys.path.append(join(dirname(dirname(dirname(abspath(__file__)))), "python"))
+from mathics.core.atoms import String
+from mathics.core.expression import Expression as MathicsExpression
+from mathics.core.interrupt import AbortInterrupt, WLThrowInterrupt
+from mathics.core.symbols import Symbol
 
-from mathics.core.atoms import String  # noqa: E402
-from mathics.core.expression import Expression as MathicsExpression  # noqa: E402
-from mathics.core.interrupt import AbortInterrupt, WLThrowInterrupt  # noqa: E402
-from mathics.core.symbols import Symbol  # noqa: E402
-
-from tests import session as _  # noqa: E402, F401
-from tests.kernel_player import Aborted, Expression, Name, Session  # noqa: E402
-from tests.mathics_kernel import MathicsLink, kernel_definitions  # noqa: E402
-
-
-_measure = MathicsExpression._build_elements_properties
-
-
-def _measured(self):
-    """Without the assertion that a list of values whose parts are lists is one, too."""
-    try:
-        _measure(self)
-    except AssertionError:
-        self._is_literal = False
-
-
-MathicsExpression._build_elements_properties = _measured
+from tests import session as _  # noqa: F401
+from tests.kernel_player import Aborted, Expression, Name, Session
+from tests.mathics_kernel import MathicsLink, kernel_definitions
 
 #: Loaded with this module, and so before a server says that it listens: it takes seconds, and no client waits for it.
 DEFINITIONS = kernel_definitions()

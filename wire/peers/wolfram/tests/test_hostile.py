@@ -12,6 +12,7 @@ from pathlib import Path
 from imago.codec import encodings
 from imago_wolfram.host import Host
 from imago_wolfram.mathics_engine import MathicsEngine
+from tests.doubles import Served
 
 LONG = os.environ.get("IMAGO_TEST_LONG") == "1"
 TEXTS = 10_000 if LONG else 2_000
@@ -54,28 +55,6 @@ LOOKS = {
 }
 LOOKED = {"found", "not_found", "malformed", "needs_evaluation", "stale_handle", "raised", "timed_out"}
 EVALUATED = {"done", "raised", "left", "refused", "not_found", "malformed"}
-
-
-class Served:
-    """One call of a daemon."""
-
-    def __init__(self):
-        self.granted, self.spent, self.owner = 10**12, 0, None
-        self.answered = threading.Event()
-        self.answer = None
-
-    def result(self, result, before=()):
-        self.answer = result
-        self.answered.set()
-
-    def fail(self, code, message):
-        self.result({"type": "fault", "code": code, "message": message})
-
-    def event(self, event):
-        return encodings()["json"].encode(event)
-
-    def post(self, bodies):
-        pass
 
 
 class Hostile(unittest.TestCase):

@@ -1,49 +1,27 @@
 """The package of a licensed kernel, read and run by Mathics3 as far as that goes, with the engine that asks it."""
 
-import contextlib
 import json
 import random
 import re
-import sys
 import unittest
 from functools import cache
-from os.path import abspath, dirname, join
 from types import SimpleNamespace
 from unittest import mock
 
-sys.path.append(join(dirname(dirname(dirname(abspath(__file__)))), "python"))
+from tests.session import session
+from mathics.core.atoms import Integer as MathicsInteger
+from mathics.core.symbols import SymbolFalse, SymbolTrue
 
-from tests.session import session  # noqa: E402
-from mathics.core.atoms import Integer as MathicsInteger  # noqa: E402
-from mathics.core.symbols import SymbolFalse, SymbolTrue  # noqa: E402
+from tests.doubles import Heard
+from tests.mathics_kernel import MathicsLink, kernel_definitions, read
+from tests.page import symbol_definition
 
-from tests.mathics_kernel import MathicsLink, kernel_definitions, read  # noqa: E402
-from tests.page import symbol_definition  # noqa: E402
-
-from imago_wolfram.engine import Aborted, Failed, Misread, Piece, Quit  # noqa: E402
-from imago_wolfram.expressions import Integer, Normal, Omitted, String, Symbol  # noqa: E402
-from imago_wolfram.forms import input_form  # noqa: E402
-from imago_wolfram.mathics_source import MathicsSource  # noqa: E402
-from imago_wolfram.wstp_engine import PACKAGE, WstpEngine, without_comments  # noqa: E402
-from tests import test_definitions, test_specification  # noqa: E402
-
-
-class Heard:
-    """What an evaluation says."""
-
-    shield = contextlib.nullcontext()
-
-    def __init__(self):
-        self.said = []
-
-    def printed(self, text):
-        self.said.append(text)
-
-    def message(self, name, text):
-        self.said.append((name, text))
-
-    def ask(self, prompt):
-        raise EOFError("nobody")
+from imago_wolfram.engine import Aborted, Failed, Misread, Piece, Quit
+from imago_wolfram.expressions import Integer, Normal, Omitted, String, Symbol
+from imago_wolfram.forms import input_form
+from imago_wolfram.mathics_source import MathicsSource
+from imago_wolfram.wstp_engine import PACKAGE, WstpEngine, without_comments
+from tests import test_definitions, test_specification
 
 
 @cache
@@ -138,8 +116,7 @@ class Evaluating(KernelTest):
 
     def test_print_and_messages_come_in_order(self):
         self.run_in('Print["a"]; 1/0; Print["b"]')
-        said = [one if isinstance(one, str) else one[0] for one in self.kernel.heard.said]
-        self.assertEqual(said, ["a\n", "Power::infy", "b\n"])
+        self.assertEqual(self.kernel.heard.order, ["a\n", "Power::infy", "b\n"])
         self.assertFalse(self.kernel.heard.said[1][1].startswith("Power"))
 
     def test_an_abort_and_a_throw_are_told_from_values(self):

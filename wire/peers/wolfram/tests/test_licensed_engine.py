@@ -1,6 +1,5 @@
 """The engine over a real kernel. `IMAGO_TEST_WSTP` and `IMAGO_TEST_KERNEL` name its library and its program."""
 
-import contextlib
 import ctypes
 import os
 import threading
@@ -14,34 +13,16 @@ from imago_wolfram.forms import input_form
 from imago_wolfram.wstp import WstpLink
 from imago_wolfram.wstp_engine import Stopped, WstpEngine
 from tests import test_specification
+from tests.doubles import Heard
 
 LIBRARY, KERNEL = os.environ.get("IMAGO_TEST_WSTP"), os.environ.get("IMAGO_TEST_KERNEL")
-
-
-class Heard:
-    """What an evaluation says; it is answered with a number."""
-
-    shield = contextlib.nullcontext()
-
-    def __init__(self):
-        self.said = []
-
-    def printed(self, text):
-        self.said.append(text)
-
-    def message(self, name, text):
-        self.said.append(name)
-
-    def ask(self, prompt):
-        self.said.append(prompt)
-        return "2 + 2"
 
 
 @unittest.skipUnless(LIBRARY and KERNEL, "no Wolfram Engine is named by IMAGO_TEST_WSTP and IMAGO_TEST_KERNEL")
 class LicensedEngine(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.heard = Heard()
+        cls.heard = Heard(lambda prompt: "2 + 2")
         cls.link = WstpLink.launch(LIBRARY, KERNEL)
         cls.addClassCleanup(cls.link.close)
         cls.engine = WstpEngine(cls.link)
@@ -49,6 +30,7 @@ class LicensedEngine(unittest.TestCase):
 
     def setUp(self):
         self.heard.said.clear()
+        self.heard.prompts.clear()
 
     def run_in(self, text):
         value = None
@@ -68,7 +50,7 @@ class LicensedEngine(unittest.TestCase):
 
     def test_print_and_messages_come_in_order(self):
         self.run_in('Print["a"]; 1/0; Print["b"]')
-        self.assertEqual(self.heard.said, ["a\n", "Power::infy", "b\n"])
+        self.assertEqual(self.heard.order, ["a\n", "Power::infy", "b\n"])
 
     def test_what_runs_is_aborted_within_seconds(self):
         of = ctypes.c_ulong(threading.get_ident())
@@ -94,7 +76,7 @@ class LicensedEngine(unittest.TestCase):
 
     def test_input_asks(self):
         self.assertEqual(self.value('Input["x? "]'), "4")
-        self.assertIn("x? ", self.heard.said)
+        self.assertEqual(self.heard.prompts, ["x? "])
 
     def test_definitions_are_those_of_the_specification(self):
         self.assertEqual(symbol_definition(self.engine.source, "Plus"), test_specification.PLUS)

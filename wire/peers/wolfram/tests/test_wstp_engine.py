@@ -1,38 +1,18 @@
 """The engine over a link that plays a kernel from a script: what comes late, wrong, or not at all."""
 
-import contextlib
 import json
-import sys
 import threading
 import unittest
 from collections import deque
-from os.path import abspath, dirname, join
 
-sys.path.append(join(dirname(dirname(dirname(abspath(__file__)))), "python"))
-
-from imago_wolfram.engine import Aborted, Failed, Gone, Piece, Quit  # noqa: E402
-from imago_wolfram.link import LinkLost, Name, Packet  # noqa: E402
-from imago_wolfram.wstp_engine import Busy, Stopped, WstpEngine, without_comments  # noqa: E402
-from imago_wolfram.wstp_source import WstpSource  # noqa: E402
+from imago_wolfram.engine import Aborted, Failed, Gone, Piece, Quit
+from imago_wolfram.link import LinkLost, Name, Packet
+from imago_wolfram.wstp_engine import Busy, Stopped, WstpEngine, without_comments
+from imago_wolfram.wstp_source import WstpSource
+from tests.doubles import Heard
 
 THREE = {"data": ["i", "3"], "whole": True, "length": 0}
 DONE = {"status": "done", "root": 1, "line": 1, "value": THREE, "output": "3", "place": ["Global`", ["System`"]]}
-
-
-class Heard:
-    shield = contextlib.nullcontext()
-
-    def __init__(self):
-        self.said = []
-
-    def printed(self, text):
-        self.said.append(text)
-
-    def message(self, name, text):
-        self.said.append((name, text))
-
-    def ask(self, prompt):
-        return "to " + prompt
 
 
 class Scripted:
@@ -74,7 +54,7 @@ def text_packet(text):
 
 class Engine(unittest.TestCase):
     def engine(self, *steps):
-        self.link, self.heard = Scripted(*steps), Heard()
+        self.link, self.heard = Scripted(*steps), Heard(lambda prompt: "to " + prompt)
         engine = WstpEngine(self.link)
         engine._listener = self.heard
         engine.source = WstpSource(engine._look, ["System`", "Global`"], ("Global`", ("System`",)))

@@ -9,6 +9,7 @@ from unittest.mock import patch
 from imago_wolfram.host import Host
 from imago_wolfram.link import LinkLost, Packet
 from imago_wolfram.wstp_engine import WstpEngine
+from tests.doubles import Served
 from tests.test_wstp_engine import DONE, Scripted
 
 HELLO = {
@@ -32,33 +33,6 @@ class Link(Scripted):
     def evaluate(self, function, text):
         if function == "Imago`call":
             super().evaluate(function, text)
-
-
-class Served:
-    """One call of the daemon, and what it is answered with."""
-
-    def __init__(self):
-        self.granted, self.spent, self.owner = 1 << 30, 0, None
-        self.answered = threading.Event()
-        self.answer = None
-
-    def result(self, result, before=()):
-        return self._answer(("result", result))
-
-    def fail(self, code, message):
-        self._answer(("fail", code, message))
-
-    def event(self, event):
-        return b""
-
-    def post(self, bodies):
-        pass
-
-    def _answer(self, answer):
-        if not self.answered.is_set():
-            self.answer = answer
-            self.answered.set()
-        return True
 
 
 class HostTest(unittest.TestCase):
@@ -87,16 +61,15 @@ class HostTest(unittest.TestCase):
             return link.returned(DONE)
 
         self.start(*LOADED, PIECES, look)
-        kind, outcome = self.evaluate()
-        self.assertEqual((kind, outcome["type"]), ("result", "done"))
-        [(kind, busy)] = seen
-        self.assertEqual((kind, busy["type"], busy["call"]), ("result", "busy", "call 1"))
+        self.assertEqual(self.evaluate()["type"], "done")
+        [busy] = seen
+        self.assertEqual((busy["type"], busy["call"]), ("busy", "call 1"))
         self.assertGreaterEqual(busy["elapsed_ms"], 0)
         self.assertFalse(self.ended.is_set())
 
     def test_a_kernel_that_is_lost_is_told_and_ends_the_process(self):
         self.start(*LOADED, PIECES, LinkLost("it died"))
-        _, outcome = self.evaluate()
+        outcome = self.evaluate()
         self.assertEqual(outcome["type"], "raised")
         self.assertEqual(outcome["exception"]["type"]["name"], "LinkObject::linkd")
         self.assertIn("it died", outcome["exception"]["message"])
@@ -104,14 +77,13 @@ class HostTest(unittest.TestCase):
 
     def test_a_kernel_that_quits_leaves_in_order_and_ends_the_process(self):
         self.start(*LOADED, {"pieces": [[0, 6]]}, LinkLost("closed"))
-        _, outcome = self.evaluate("Quit[]")
-        self.assertEqual(outcome["type"], "left")
+        self.assertEqual(self.evaluate("Quit[]")["type"], "left")
         self.assertTrue(self.ended.wait(10))
 
     def test_a_kernel_that_a_look_finds_lost_ends_the_process(self):
         self.start(*LOADED, LinkLost("it died"))
         self.assertTrue(self.host.evaluator.is_loaded.wait(10))
-        self.assertEqual(self.ask("definition", **LOOK)[0], "fail")
+        self.assertEqual(self.ask("definition", **LOOK)["type"], "fault")
         self.assertTrue(self.ended.wait(10))
 
     def test_a_kernel_that_cannot_be_had_is_told_and_ends_the_process(self):
