@@ -59,6 +59,11 @@ function facts(): void {
     assert.is((await done('{1/2, x^2}')).displays, undefined)
   })
 
+  test('a value that is whole in input form and would be cut in output form is not shown in that', async () => {
+    const { values, displays } = await done('Table[1, {1300}]')
+    assert.equal([values[0]?.repr.truncated, displays], [false, undefined])
+  })
+
   test('messages come in order with what is printed, and as data with their names; their expression has a value', async () => {
     const heard = evaluate(kernel, 'Print["before"]; q1 = 1/0; Print["after"]; q1')
     const { values, diagnostics } = doneIn(await heard.result)

@@ -360,9 +360,9 @@ class Said:
         for value, shown in zip(values, outcome['values']):
             if shown['repr']['truncated'] or shown['type']['name'] in _ONE_FORM:
                 continue
-            text = engine.output_form(value).text
-            if len(text) <= OUTPUT_FORM and _differs(text, shown['repr']['text']):
-                outcome['displays'] = [{'what': 'output form', 'text': text}]
+            form = engine.output_form(value)
+            if form.whole and len(form.text) <= OUTPUT_FORM and _differs(form.text, shown['repr']['text']):
+                outcome['displays'] = [{'what': 'output form', 'text': form.text}]
 
 
 #: Types whose values look alike in every form.

@@ -34,13 +34,11 @@ def definition_of(image, query):
         return {**not_found(query['name'], read.nearest), 'page': page}
     if read.status == 'invalid':
         return {**malformed(because), 'page': page}
-    rules = {rule.kind for rule in read.definition.rules}
-    is_function = bool(rules & {'down', 'sub'} or read.definition.code & {'down', 'sub'})
     stood = image.stood.of(source, read.qualified)
     answer = {
         'name': query['name'],
         'qualified': read.qualified or query['name'],
-        'kind': 'function' if is_function else 'variable',
+        'kind': names.kind_of(read.definition),
         'language': 'wolfram',
         'source': None,
         'because': None,

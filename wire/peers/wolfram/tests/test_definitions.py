@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from mathics.core.atoms import Integer as MathicsInteger
 from mathics.core.convert.expression import to_mathics_list
 
+from imago_wolfram import names
 from imago_wolfram.definition import Scope, Settings, read, statement, structured
 from imago_wolfram.expressions import SYSTEM, Budget, Symbol, parts, system
 from imago_wolfram.loading import Stood, targets
@@ -369,6 +370,16 @@ class Secrets(MathicsTest):
 
 
 class AskedFor(MathicsTest):
+    def test_the_kind_of_a_name_is_the_same_in_its_definition_and_elsewhere(self):
+        self.run_in("f[x_] := x; v = 1")
+        image = SimpleNamespace(
+            engine=SimpleNamespace(source=self.source), settings=Settings(), stood=Stood()
+        )
+        for name, kind in {"Pi": "constant", "Sin": "function", "f": "function", "v": "variable"}.items():
+            query = {"name": name, "max_length": 1000, "deadline_ms": 5_000}
+            self.assertEqual(definition_of(image, query)["value"]["kind"], kind)
+            self.assertEqual(names.about(self.source, names.resolved(self.source, name)).kind, kind)
+
     def test_a_name_is_trimmed(self):
         self.assertEqual(self.shown(" Map "), self.shown("Map"))
 

@@ -67,6 +67,13 @@ class HostTest(unittest.TestCase):
         self.assertGreaterEqual(busy["elapsed_ms"], 0)
         self.assertFalse(self.ended.is_set())
 
+    def test_a_value_that_the_kernel_has_no_output_form_for_is_shown_without_one(self):
+        value = {"data": ["n", "System`List", 1], "whole": True, "length": 1}
+        self.start(*LOADED, PIECES, {**DONE, "value": value, "output": None}, {"exist": [False, True]})
+        outcome = self.evaluate()
+        self.assertEqual([one["repr"]["text"] for one in outcome["values"]], ["{1}"])
+        self.assertNotIn("displays", outcome)
+
     def test_a_kernel_that_is_lost_is_told_and_ends_the_process(self):
         self.start(*LOADED, PIECES, LinkLost("it died"))
         outcome = self.evaluate()
