@@ -144,7 +144,7 @@ function facts(): void {
     process.kill(Number(process_id), 'SIGKILL')
     const evaluated = await heard.result
     assert.is(evaluated.type === 'raised' && evaluated.exception.type.name, 'LinkObject::linkd')
-    assert.match((await kernel.ended).message, 'The kernel is gone: The link to the kernel is lost')
+    assert.match((await kernel.ended).message, 'The kernel is lost: The link to the kernel is lost')
   })
 
   test('what listens there and is no wstpserver is said to be none, in the words of the link', async () => {

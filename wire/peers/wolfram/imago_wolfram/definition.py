@@ -143,12 +143,12 @@ class Scope:
     def __init__(self, source: Source, name: str, definition: Definition):
         self._source = source
         self.symbol = Symbol(name)
-        self.is_own = source.is_own(name)
+        self.is_builtin = source.is_builtin(name)
         sides = [side for rule in definition.rules for side in (rule.pattern, rule.value)]
         for rule in definition.rules:
             if rule.kind == "format":
                 sides += [Symbol(SYSTEM + "Format"), *([rule.form] if rule.form else [])]
-        if not (definition.code and self.is_own):
+        if not (definition.code and self.is_builtin):
             sides += [side for option in definition.options for side in option]
         self._names = {name: None} | {
             part.name: None for side in sides for part in parts(side) if isinstance(part, Symbol)
@@ -185,7 +185,7 @@ class Scope:
         """The symbols that it uses, and that people have defined; sorted."""
         used = (name for name in self._names if name != self.symbol.name and name not in self._bound)
         return tuple(
-            sorted(name for name in used if not self._source.is_own(name) and has_definition(self._source, name))
+            sorted(name for name in used if not self._source.is_builtin(name) and has_definition(self._source, name))
         )
 
 
@@ -221,7 +221,7 @@ def _statements(scope: Scope, definition: Definition, printer: Printer, width: i
         found.append(f"Attributes[{shown}] = {{{', '.join(sorted(definition.attributes))}}}")
     for kind in _RULES_IN_ORDER:
         found += [statement(scope, rule, printer, width) for rule in definition.rules if rule.kind == kind]
-    if definition.options and not (definition.code and scope.is_own):
+    if definition.options and not (definition.code and scope.is_builtin):
         options = printer.text(_as_list(definition.options))
         found.append(render(concat(f"Options[{shown}] = ", options), width))
     if definition.left_out:
@@ -268,14 +268,14 @@ def markdown(found: Found, include_context_details: bool = False, include: Seque
         case "defined":
             blocks += ["## Definition", fenced("wl", found.text)]
             if found.redacted:
-                blocks.append(_said_redacted(found.redacted))
+                blocks.append(_redaction_note(found.redacted))
             blocks += _sections(found, include)
             if include_context_details:
                 blocks += ["## Contexts", fenced("json", contexts_json(found.contexts))]
     return "\n\n".join(blocks)
 
 
-def _said_redacted(count: int) -> str:
+def _redaction_note(count: int) -> str:
     texts = "1 text that looks like a secret is" if count == 1 else f"{count} texts that look like secrets are"
     return f"{texts} redacted."
 

@@ -46,7 +46,7 @@ class Engine(Protocol):
     #: Its definitions, for any thread; ``None`` until it is loaded.
     source: Optional[Source]
     #: Whether the engine is no more.
-    gone: bool
+    is_lost: bool
 
     def load(self, listener: Listener) -> None:
         """Makes the session ready. It may take long."""
@@ -81,10 +81,10 @@ class Engine(Protocol):
     def parsed(self, text: str) -> Any:
         """A text as a value that is not evaluated, and in which no symbol was made. Raises ``Misread``."""
 
-    def place(self) -> Tuple[str, Tuple[str, ...]]:
+    def namespace(self) -> Tuple[str, Tuple[str, ...]]:
         """``$Context`` and ``$ContextPath``."""
 
-    def go(self, place: Tuple[str, Tuple[str, ...]]) -> None:
+    def enter(self, namespace: Tuple[str, Tuple[str, ...]]) -> None:
         """Puts them in force."""
 
     def close(self) -> None:
@@ -103,7 +103,7 @@ class Failed(Exception):
         self.piece = None
 
 
-class Gone(Failed):
+class KernelLost(Failed):
     """The engine is no more, and all that was defined in it. Nothing else can be asked of it."""
 
 

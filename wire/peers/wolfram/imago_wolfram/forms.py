@@ -40,8 +40,8 @@ class _Shown:
 
 def type_of(head):
     """The ``TypeName`` of what has this head."""
-    own = head.context == SYSTEM
-    return {'name': head.short, 'module': None if own else head.context, 'qualified': head.short if own else head.name}
+    is_system = head.context == SYSTEM
+    return {'name': head.short, 'module': None if is_system else head.context, 'qualified': head.short if is_system else head.name}
 
 
 _KINDS = {

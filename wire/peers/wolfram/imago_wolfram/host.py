@@ -18,8 +18,8 @@ from imago.work import Ran
 
 from imago_wolfram import forms, looks, name_looks
 from imago_wolfram.definition import Settings
-from imago_wolfram.engine import Aborted, Failed, Gone, Misread, Quit
-from imago_wolfram.loading import Load, Placing, Stood
+from imago_wolfram.engine import Aborted, Failed, KernelLost, Misread, Quit
+from imago_wolfram.loading import Load, PlaceRecorder, SourcePlaces
 from imago_wolfram.mathics_engine import MathicsEngine
 from imago_wolfram.wstp_engine import Busy, WstpEngine
 
@@ -80,7 +80,7 @@ class Host(Kernel):
         self.engine = engine
         self._joins = joins
         super().__init__({}, end)
-        self.evaluator.listens(Heard(self), end)
+        self.evaluator.listens(EvaluationListener(self), end)
 
     def evaluator_of(self, *parts):
         return WolframEvaluator(self.engine, *parts)
@@ -103,7 +103,7 @@ class Host(Kernel):
         return list(ABILITIES)
 
 
-class Heard:
+class EvaluationListener:
     """``Listener``: what runs goes to the evaluation that runs."""
 
     def __init__(self, kernel):
@@ -144,33 +144,33 @@ class WolframEvaluator(Evaluator):
     def __init__(self, engine, *parts):
         super().__init__(*parts)
         self.engine = engine
-        self.displays = Said(self)
+        self.displays = AnswerExtras(self)
         self.is_loaded = native.Event()
         self.begun_loading = time.monotonic()
         #: Where what it has evaluated stood.
-        self.stood = Stood()
+        self.source_places = SourcePlaces()
         #: By who asks: the context and the context path that their next text is read in.
-        self.places = {}
+        self.namespaces = {}
         #: Those that the text that runs began in.
-        self.begun = None
-        self.heard = self._end = None
+        self.begun_in = None
+        self.listener = self._end = None
         self._quit = False
 
-    def listens(self, heard, end):
+    def listens(self, listener, end):
         """Who is told what runs, and what ends the process."""
-        self.heard, self._end = heard, end
+        self.listener, self._end = listener, end
 
     def run(self):
-        self.heard.progress('%s is being loaded' % self.engine.title)
+        self.listener.progress('%s is being loaded' % self.engine.title)
         try:
-            self.engine.load(self.heard)
+            self.engine.load(self.listener)
         except Failed as failed:
             self.lost(failed)
             return
         self._interrupts.stop_by(self.engine.stops)
-        self._first = self.engine.place()
+        self._first = self.engine.namespace()
         self.is_loaded.set()
-        self.heard.progress('%s is ready' % self.engine.title)
+        self.listener.progress('%s is ready' % self.engine.title)
         super().run()
 
     @types.coroutine
@@ -182,8 +182,8 @@ class WolframEvaluator(Evaluator):
         yield from ()
         evaluation = self.running
         engine, who = self.engine, evaluation.who
-        self.begun = self.places.get(who, self._first)
-        engine.go(self.begun)
+        self.begun_in = self.namespaces.get(who, self._first)
+        engine.enter(self.begun_in)
         value = piece = None
         goes_on = loading is None
         try:
@@ -192,7 +192,7 @@ class WolframEvaluator(Evaluator):
                     value = engine.evaluate(piece)
             goes_on = True
         except Failed as failed:
-            if isinstance(failed, Gone):
+            if isinstance(failed, KernelLost):
                 _last_words(failed)
             failed.piece, failed.place = piece, place
             if loading is not None:
@@ -208,8 +208,8 @@ class WolframEvaluator(Evaluator):
         finally:
             with self.shield:
                 # A file that was not loaded to its end leaves nobody in its context.
-                if not engine.gone:
-                    self.places[who] = engine.place() if goes_on else self.begun
+                if not engine.is_lost:
+                    self.namespaces[who] = engine.namespace() if goes_on else self.begun_in
         if loading is not None:
             return loading.ran(value)
         return Ran([] if value is None else [value])
@@ -220,7 +220,7 @@ class WolframEvaluator(Evaluator):
 
     def value(self, source):
         """For a look that evaluates."""
-        self.engine.go(self._first)
+        self.engine.enter(self._first)
         value = None
         for piece in self.engine.pieces(source):
             value = self.engine.evaluate(piece)
@@ -229,14 +229,14 @@ class WolframEvaluator(Evaluator):
     def end(self, evaluation):
         if self._quit and evaluation.outcome['type'] == 'left':
             evaluation.outcome['ends'] = True
-        if self._quit or self.engine.gone:
+        if self._quit or self.engine.is_lost:
             # Before it, so that nothing that waits is begun once it has ended.
             self._end()
         super().end(evaluation)
 
-    def lost(self, gone):
+    def lost(self, failed):
         """The kernel is gone: this process ends, which has nothing else to serve."""
-        _last_words(gone)
+        _last_words(failed)
         if self.running is None:
             self._end()
 
@@ -279,9 +279,9 @@ class WolframEvaluator(Evaluator):
         return () if stops is None else (stops,)
 
 
-def _last_words(gone):
+def _last_words(failed):
     """What the daemon tells of the end of this process: there may be no link yet, and none is needed."""
-    sys.__stderr__.write(gone.message + '\n')
+    sys.__stderr__.write(failed.message + '\n')
     sys.__stderr__.flush()
 
 
@@ -324,15 +324,15 @@ def _marked(misread):
     return '  %s\n  %s^\n' % (source, margin)
 
 
-class Said:
+class AnswerExtras:
     """What an evaluation is answered with besides its value. It stands where the Python peer has its ``Displays``."""
 
     def __init__(self, evaluator):
         self._evaluator = evaluator
 
     def begin(self, evaluation):
-        heard = self._evaluator.heard
-        heard.messages, heard.untold = [], 0
+        listener = self._evaluator.listener
+        listener.messages, listener.untold = [], 0
 
     def end(self, evaluation):
         """Nothing is left of it."""
@@ -342,20 +342,20 @@ class Said:
 
     def take(self, evaluation, outcome, values=()):
         evaluator = self._evaluator
-        heard, engine = evaluator.heard, evaluator.engine
-        if heard.messages:
-            outcome['diagnostics'] = heard.messages
-            if heard.untold:
-                more = '%d more messages were said; they are among what was printed' % heard.untold
+        listener, engine = evaluator.listener, evaluator.engine
+        if listener.messages:
+            outcome['diagnostics'] = listener.messages
+            if listener.untold:
+                more = '%d more messages were said; they are among what was printed' % listener.untold
                 outcome['diagnostics'].append(_diagnostic('note', more, None))
         line = engine.last_line()
         if line is not None:
             outcome['input_line'] = line
         if outcome['type'] != 'done':
             return
-        context, path = engine.place()
+        context, path = engine.namespace()
         outcome['package'] = context
-        if (context, path) != evaluator.begun:
+        if (context, path) != evaluator.begun_in:
             outcome['changed'] = ['package']
         for value, shown in zip(values, outcome['values']):
             if shown['repr']['truncated'] or shown['type']['name'] in _ONE_FORM:
@@ -434,8 +434,8 @@ class WolframService(Service):
             return look()
         except Busy:
             return {'type': 'busy', **(self._evaluator.status()['running'] or {'call': '', 'elapsed_ms': 0})}
-        except Gone as gone:
-            self._evaluator.lost(gone)
+        except KernelLost as lost:
+            self._evaluator.lost(lost)
             raise
 
     def inspect_static(self, image, expr):
@@ -473,5 +473,5 @@ class Text:
         return None
 
     def run(self, evaluator):
-        placing = None if self.place[0] is None else Placing(evaluator.engine, self.place, evaluator.stood)
+        placing = None if self.place[0] is None else PlaceRecorder(evaluator.engine, self.place, evaluator.source_places)
         return evaluator.pieces(self.text, self.place, placing)

@@ -46,18 +46,18 @@ class Load:
         return None
 
     def run(self, evaluator):
-        loading = Loading(evaluator.engine, self._file, self._names, evaluator.stood)
+        loading = Loading(evaluator.engine, self._file, self._names, evaluator.source_places)
         return evaluator.pieces(self._source, (self._file, 1), loading)
 
 
 class Loading:
     """What comes of a file while it is loaded."""
 
-    def __init__(self, engine, file, wanted, stood):
+    def __init__(self, engine, file, wanted, source_places):
         self._engine = engine
         self._file = file
         self._wanted = wanted
-        self._places = Placing(engine, (file, 1), stood)
+        self._places = PlaceRecorder(engine, (file, 1), source_places)
         self._before = self._defined()
         self._package = None
         self._targets = {}
@@ -79,7 +79,7 @@ class Loading:
         return True
 
     def failed(self):
-        """As of ``Placing``."""
+        """As of ``PlaceRecorder``."""
         self._places.failed()
 
     def _is_wanted(self, expression):
@@ -123,14 +123,14 @@ class Loading:
 
     def _defined(self):
         source = self._engine.source
-        own = [name for name in names.defined(source) if Symbol(name).context not in names.SESSION]
-        return {name: source.definition(name) for name in own}
+        defined = [name for name in names.defined(source) if Symbol(name).context not in names.SESSION]
+        return {name: source.definition(name) for name in defined}
 
 
 # Where the expressions stood that have defined a symbol.
 
 
-class Stood:
+class SourcePlaces:
     """By symbol the file and lines that its definition was evaluated from."""
 
     def __init__(self):
@@ -154,13 +154,13 @@ def _rules(source, name):
     return frozenset(() if definition is None else map(hash, definition.rules))
 
 
-class Placing:
+class PlaceRecorder:
     """Remembers where the expressions of a text stood that have been evaluated. ``place`` is that of the text."""
 
-    def __init__(self, engine, place, stood):
+    def __init__(self, engine, place, source_places):
         self._engine = engine
         self._file, self._first = place[0], place[1] or 1
-        self._stood = stood
+        self._source_places = source_places
         self._open = None
         #: By symbol the first and the last line.
         self._lines = {}
@@ -189,7 +189,7 @@ class Placing:
         for name, (first, last) in self._lines.items():
             rules = _rules(self._engine.source, name)
             if rules:
-                self._stood.add(name, (self._file, first, last), rules)
+                self._source_places.add(name, (self._file, first, last), rules)
 
     def _evaluated(self):
         if self._open is None:

@@ -28,18 +28,18 @@ _LIMITS = {
 class Image:
     """What is looked at: the engine, and what is remembered beside it."""
 
-    __slots__ = ('_engine', '_loaded', 'stood', 'settings', 'handles', 'history', 'errors', 'show')
+    __slots__ = ('_engine', '_loaded', 'source_places', 'settings', 'handles', 'history', 'errors', 'cut')
 
     def __init__(self, evaluator, handles, settings):
         self._engine = evaluator.engine
         self._loaded = evaluator.is_loaded
-        self.stood = evaluator.stood
+        self.source_places = evaluator.source_places
         self.settings = settings
         self.handles = handles
         self.history = evaluator.history
         self.errors = evaluator.errors
         #: The ``Text`` of a ``Form``.
-        self.show = evaluator.cut
+        self.cut = evaluator.cut
 
     @property
     def engine(self):
@@ -110,7 +110,7 @@ def _sections(image, value, read):
         'type': forms.type_of(head),
         'kind': forms.kind_of(head, neutral),
         'read': read,
-        'repr': image.show(form),
+        'repr': image.cut(form),
         'limits': _LIMITS,
     }
     if isinstance(neutral, Symbol):
@@ -132,7 +132,7 @@ def _callable(image, symbol):
     if not calls:
         return {}
     read = definition.read(engine.source, symbol.name, SOURCE_PREVIEW_MAX_CHARS, settings=image.settings)
-    stood = image.stood.of(engine.source, symbol.name) or {}
+    place = image.source_places.of(engine.source, symbol.name) or {}
     return {
         'kind': 'callable',
         'callable': {
@@ -141,8 +141,8 @@ def _callable(image, symbol):
             'doc': about.usage,
             'source_preview': read.text[:SOURCE_PREVIEW_MAX_CHARS] or None,
             'source_truncated': read.total > SOURCE_PREVIEW_MAX_CHARS,
-            'file': stood.get('file'),
-            'line': stood.get('line'),
+            'file': place.get('file'),
+            'line': place.get('line'),
         },
     }
 

@@ -7,7 +7,7 @@ from imago_wolfram.forms import input_form
 from imago_wolfram.printing import visible
 
 #: Times that one message is shown in one evaluation, as Wolfram Language does it: then it says that there are more.
-SAID = 3
+REPEATS = 3
 #: Leaves of a value, levels of nesting, and characters of one text or number that are formatted.
 LEAVES = 1000
 LEVELS = 40
@@ -27,7 +27,7 @@ class MathicsEngine:
         self.title = 'Mathics3 %s' % importlib.metadata.version('Mathics3')
         self.stops = None
         self.source = None
-        self.gone = False
+        self.is_lost = False
         self.definitions = None
         self._session = None
 
@@ -134,8 +134,8 @@ class MathicsEngine:
         try:
             value = session.step(convert(piece.read, self.definitions))
         except interrupt.WLThrowInterrupt as thrown:
-            what = self._said(thrown.value)
-            tag = '' if thrown.tag is None else ', %s' % self._said(thrown.tag)
+            what = self._shown(thrown.value)
+            tag = '' if thrown.tag is None else ', %s' % self._shown(thrown.tag)
             raise Failed('Throw::nocatch', 'Uncaught Throw[%s%s] returned to top level.' % (what, tag)) from None
         except interrupt.BreakInterrupt:
             raise Failed('Break::nofdw', 'No enclosing For, While or Do was found for Break[].') from None
@@ -177,7 +177,7 @@ class MathicsEngine:
             return String(value.value)
         return converted(value, Budget(most))
 
-    def _said(self, value):
+    def _shown(self, value):
         return input_form(self, value, most=100).text
 
     def output_form(self, value):
@@ -187,7 +187,7 @@ class MathicsEngine:
 
         if type(value) is String:
             return Form(value.value, True)
-        small = Bounded(value)
+        small = Shortened(value)
         wrapped = Expression(Symbol('System`OutputForm'), small.value)
         return Form(self._session.format_output(wrapped, 'text'), small.whole)
 
@@ -223,11 +223,11 @@ class MathicsEngine:
             raise Misread('Syntax::sntx', 'It is %s.' % ('nothing' if not pieces else 'more than one expression'), 1)
         return convert(pieces[0].read, self.definitions)
 
-    def place(self):
+    def namespace(self):
         return self.definitions.get_current_context(), tuple(self.definitions.get_context_path())
 
-    def go(self, place):
-        context, path = place
+    def enter(self, namespace):
+        context, path = namespace
         if self.definitions.get_current_context() != context:
             self.definitions.set_current_context(context)
         if tuple(self.definitions.get_context_path()) != path:
@@ -246,7 +246,7 @@ def _quoted(text):
 # A value as much of which is kept as can be formatted soon: what is left out stands as ``<<3>>``, as ``Short`` has it.
 
 
-class Bounded:
+class Shortened:
     """``value`` is the one to format, and ``whole`` whether it is all of the one that was given."""
 
     def __init__(self, value):

@@ -14,7 +14,7 @@ from mathics.core.rules import Rule
 from mathics.core.symbols import Symbol, SymbolNull
 from mathics.core.systemsymbols import SymbolMessageName, SymbolOut
 
-from imago_wolfram.mathics_engine import SAID, Bounded
+from imago_wolfram.mathics_engine import REPEATS, Shortened
 
 _IN = Symbol('System`In')
 
@@ -23,10 +23,10 @@ class Session(Evaluation):
     """An evaluation object that keeps nothing of what it tells, and formats no more than a page."""
 
     def __init__(self, definitions, listener):
-        super().__init__(definitions, output=_Unheard(), catch_interrupt=False)
+        super().__init__(definitions, output=_NoOutput(), catch_interrupt=False)
         self.listener = listener
         definitions.set_line_no(0)
-        self._said = collections.Counter()
+        self._times_said = collections.Counter()
         self._last = {}
 
     @property
@@ -47,7 +47,7 @@ class Session(Evaluation):
         self.quiet_all = False
         self.exc_result = SymbolNull
         self.last_eval = None
-        self._said.clear()
+        self._times_said.clear()
         self._last.clear()
         self.out = []
 
@@ -78,18 +78,18 @@ class Session(Evaluation):
     def message(self, symbol_name, tag, *msgs):
         symbol = ensure_context(symbol_name)
         known = symbol, tag
-        if self._said[known] >= SAID:
+        if self._times_said[known] >= REPEATS:
             # It is counted, for ``Check``, and not made into a text again.
             if not self.quiet_all and not self._is_quiet(symbol, tag):
                 self.out.append(self._last[known])
             return None
-        message = super().message(symbol_name, tag, *(Bounded(from_python(one)).value for one in msgs))
+        message = super().message(symbol_name, tag, *(Shortened(from_python(one)).value for one in msgs))
         if message is None:
             return None
-        self._said[known] += 1
+        self._times_said[known] += 1
         self._last[known] = message
         self.listener.message('%s::%s' % (message.symbol, message.tag), message.text)
-        if self._said[known] == SAID:
+        if self._times_said[known] == REPEATS:
             said = 'Further output of %s::%s will be suppressed during this calculation.' % (message.symbol, tag)
             self.listener.message('General::stop', said)
         return message
@@ -97,7 +97,7 @@ class Session(Evaluation):
     def print_out(self, text):
         printed = _plain(text)
         if printed is None:
-            printed = self.format_output(Bounded(from_python(text)).value, 'text')
+            printed = self.format_output(Shortened(from_python(text)).value, 'text')
         self.out.append(_PRINTED)
         self.listener.printed('%s\n' % printed)
 
@@ -133,7 +133,7 @@ class Session(Evaluation):
             line -= 1
 
 
-class _Unheard(Output):
+class _NoOutput(Output):
     """The session tells its listener itself."""
 
     def max_stored_size(self, output_settings):

@@ -69,7 +69,7 @@ class MathicsSource:
         of = self._definitions
         return {*list(of.builtin), *list(of.pymathics), *list(of.user)}
 
-    def is_own(self, name: str) -> bool:
+    def is_builtin(self, name: str) -> bool:
         return name not in self._definitions.user
 
     def definition(self, name: str, budget: Budget | None = None) -> Definition | None:

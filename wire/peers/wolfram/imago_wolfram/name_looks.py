@@ -34,7 +34,7 @@ def definition_of(image, query):
         return {**not_found(query['name'], read.nearest), 'page': page}
     if read.status == 'invalid':
         return {**malformed(because), 'page': page}
-    stood = image.stood.of(source, read.qualified)
+    place = image.source_places.of(source, read.qualified)
     answer = {
         'name': query['name'],
         'qualified': read.qualified or query['name'],
@@ -42,8 +42,8 @@ def definition_of(image, query):
         'language': 'wolfram',
         'source': None,
         'because': None,
-        **(stood or {**_NOWHERE, 'end_line': None}),
-        'origin': 'file' if stood else 'built_in' if source.is_own(read.qualified) else 'typed',
+        **(place or {**_NOWHERE, 'end_line': None}),
+        'origin': 'file' if place else 'built_in' if source.is_builtin(read.qualified) else 'typed',
         # What is printed is what is stored: there is no other text that could be another one.
         'current': True,
         'wrappers': [],
@@ -101,15 +101,15 @@ def describe(image, query):
         'facts': list(_facts(stored)),
     }
     if value is not None:
-        answer['value'] = image.show(forms.input_form(engine, value))
+        answer['value'] = image.cut(forms.input_form(engine, value))
         answer['handle'] = image.handles.keep_value(value)
     return found(answer)
 
 
 def _place(image, name):
     """Where it was loaded from, while it is what was."""
-    stood = image.stood.of(image.engine.source, name)
-    return _NOWHERE if stood is None else {'file': stood['file'], 'line': stood['line']}
+    place = image.source_places.of(image.engine.source, name)
+    return _NOWHERE if place is None else {'file': place['file'], 'line': place['line']}
 
 
 def _doc(text):
@@ -256,9 +256,9 @@ def globals_of(image, query):
     source = engine.source
     context = _context(query['module']) if 'module' in query else source.context()
     wanted = query.get('filter', '').casefold()
-    own = names.defined(source)
-    there = {Symbol(name).short: name for name in own if Symbol(name).context == context}
-    others = sorted({Symbol(name).context for name in own} - {context} - names.SESSION)
+    defined = names.defined(source)
+    there = {Symbol(name).short: name for name in defined if Symbol(name).context == context}
+    others = sorted({Symbol(name).context for name in defined} - {context} - names.SESSION)
     rows = {short: _type_name(engine, name) for short, name in there.items()}
     if query['modules']:
         rows.update({one: 'context' for one in others})

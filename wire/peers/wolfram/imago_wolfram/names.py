@@ -84,7 +84,7 @@ def about(source: Source, name: str) -> Summary | None:
 
 def defined(source: Source) -> list[str]:
     """The symbols that people have defined, sorted."""
-    return sorted(name for name in source.names() if not source.is_own(name) and has_definition(source, name))
+    return sorted(name for name in source.names() if not source.is_builtin(name) and has_definition(source, name))
 
 
 def has_definition(source: Source, name: str) -> bool:
@@ -122,7 +122,7 @@ def apropos(source: Source, part: str, context: str = "") -> list[str]:
         return _fits((name if whole else Symbol(name).short).casefold(), pieces)
 
     found = (name for name in source.names() if name.startswith(context) and fits(name))
-    return sorted(found, key=lambda name: (source.is_own(name), Symbol(name).short.casefold(), name))
+    return sorted(found, key=lambda name: (source.is_builtin(name), Symbol(name).short.casefold(), name))
 
 
 def _fits(name: str, pieces: list[str]) -> bool:
@@ -159,8 +159,8 @@ def completions(source: Source, text: str) -> Completions:
     else:
         visible = {*source.context_path(), source.context()}
         short = [name for name in names if Symbol(name).context in visible and Symbol(name).short.startswith(prefix)]
-        fitting = short if prefix else [name for name in short if not source.is_own(name)]
-    fitting.sort(key=lambda name: (source.is_own(name), name))
+        fitting = short if prefix else [name for name in short if not source.is_builtin(name)]
+    fitting.sort(key=lambda name: (source.is_builtin(name), name))
     offered = fitting if "`" in prefix else [Symbol(name).short for name in fitting]
     return Completions(begin, list(dict.fromkeys(offered)))
 

@@ -50,7 +50,7 @@ class Source(Protocol):
     def names(self) -> Iterable[str]:
         """All symbols there are, in no order."""
 
-    def is_own(self, name: str) -> bool:
+    def is_builtin(self, name: str) -> bool:
         """Whether the engine has brought the symbol, and nobody has added to it."""
 
     def definition(self, name: str, budget: Budget | None = None) -> Definition | None:

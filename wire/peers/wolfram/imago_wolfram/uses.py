@@ -112,7 +112,7 @@ def uses(source: Source, name: str) -> Uses:
     until = time.monotonic() + SECONDS
     found: list[Use] = []
     searched = 0
-    for user in sorted(one for one in source.names() if not source.is_own(one)):
+    for user in sorted(one for one in source.names() if not source.is_builtin(one)):
         if time.monotonic() > until:
             return Uses(found, searched, False)
         definition = source.definition(user)
@@ -126,7 +126,7 @@ def uses(source: Source, name: str) -> Uses:
 def _uses_in(source: Source, user: str, definition: Definition, name: str) -> Iterable[Use]:
     scope = None
     for rule in definition.rules:
-        relation = _relation(rule, name, is_own=user == name)
+        relation = _relation(rule, name, is_self=user == name)
         if relation is not None:
             scope = scope or Scope(source, user, definition)
             left, _ = Printer(scope.shown).statement(None, rule.pattern, Symbol("System`Null"))
@@ -157,10 +157,10 @@ def _applied(head: Expression, arguments: tuple[Expression, ...]) -> tuple[Expre
     return arguments[:1] if len(arguments) == 1 else arguments[at : at + 1]
 
 
-def _relation(rule: Rule, name: str, is_own: bool) -> Relation | None:
+def _relation(rule: Rule, name: str, is_self: bool) -> Relation | None:
     """The strongest relation of a rule to a symbol. That a rule is of its own symbol does not count."""
     relation: Relation | None = None
-    for side in (rule.value,) if is_own else (rule.pattern, rule.value):
+    for side in (rule.value,) if is_self else (rule.pattern, rule.value):
         for part in parts(side):
             match part:
                 case Normal(head, (target, *_)) if system_name(head) in _SETTING and _target(target) == name:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from imago.looking.limits import DeadlineExceeded
 
-from imago_wolfram.engine import Aborted, Failed, Form, Gone, Misread, Piece, Quit
+from imago_wolfram.engine import Aborted, Failed, Form, KernelLost, Misread, Piece, Quit
 from imago_wolfram.expressions import (
     SYSTEM,
     Budget,
@@ -74,7 +74,7 @@ class WstpEngine:
         #: Once it is loaded, what the kernel is known by: one with the same mark is the same.
         self.mark = None
         #: Whether the kernel is gone: nothing more can be asked.
-        self.gone = False
+        self.is_lost = False
         self._link = link
         self._listener = None
         self._speaking = threading.Lock()
@@ -96,10 +96,10 @@ class WstpEngine:
             self._link.open()
             hello = self._joined() or self._prepared()
         except LinkLost as lost:
-            raise self._lost(lost) from None
+            raise self._kernel_lost(lost) from None
         self.mark = hello['mark']
         self.title = _title(hello['version'])
-        self.source = WstpSource(self._look, hello['contexts'], _place(hello))
+        self.source = WstpSource(self._look, hello['contexts'], _namespace(hello))
 
     def _joined(self):
         """What a kernel says that has the whole package already, its last symbol included; else ``None``."""
@@ -140,7 +140,7 @@ class WstpEngine:
         try:
             parts = self._awaited('Imago`call', text, number)
         except LinkLost as lost:
-            raise self._lost(lost) from None
+            raise self._kernel_lost(lost) from None
         answered = _answered(parts, number)
         if answered is not None:
             return answered
@@ -148,9 +148,9 @@ class WstpEngine:
             raise Aborted
         raise Failed('Imago::answer', 'The kernel answered with what is no answer: %s' % (repr(parts)[:200],))
 
-    def _lost(self, lost):
-        self.gone = True
-        return Gone('LinkObject::linkd', 'The kernel is gone: %s' % lost)
+    def _kernel_lost(self, lost):
+        self.is_lost = True
+        return KernelLost('LinkObject::linkd', 'The kernel is lost: %s' % lost)
 
     def _awaited(self, function, text, number):
         """The parts of the ``ReturnPacket`` that answers a request.
@@ -179,7 +179,7 @@ class WstpEngine:
                     with shield:
                         link.abort()
         finally:
-            if answer is None and not self.gone:
+            if answer is None and not self.is_lost:
                 try:
                     link.abort()
                 except LinkLost:
@@ -208,7 +208,7 @@ class WstpEngine:
             if name is None:
                 self._listener.printed(text)
             else:
-                self._listener.message(name, _said(text, name))
+                self._listener.message(name, _without_name(text, name))
         elif kind in _QUESTIONS:
             self._question = str(parts[0]) if parts and isinstance(parts[0], str) else ''
         return None
@@ -275,18 +275,18 @@ class WstpEngine:
         try:
             self.source.forget()
             answer = self._ask('evaluate', text=piece.text, most=LEAVES)
-        except Gone as gone:
+        except KernelLost as lost:
             # The link tells the end of a kernel, and not its reason: it is in order where the text says so. WSECLOSED, the
             # other side has closed it (reference, WSError), is no proof: a kernel that fails gets there, too.
             if _QUITS.search(_STRINGS.sub('""', without_comments(piece.text))):
                 raise Quit from None
-            raise Gone(gone.name, '%s Quit[] in a function ends it like this, too.' % gone.message) from None
+            raise KernelLost(lost.name, '%s Quit[] in a function ends it like this, too.' % lost.message) from None
         finally:
             self._evaluating = False
         failure, self._failure = self._failure, None
         self._line = answer.get('line')
         if 'place' in answer:
-            self.source.place = _place(answer)
+            self.source.namespace = _namespace(answer)
         status = answer.get('status')
         if failure is not None and status != 'done':
             raise Failed(*failure)
@@ -364,13 +364,13 @@ class WstpEngine:
     def last_line(self):
         return self._line
 
-    def place(self):
-        return self.source.place
+    def namespace(self):
+        return self.source.namespace
 
-    def go(self, place):
-        if place != self.source.place:
-            context, path = place
-            self.source.place = _place(self._ask('go', context=context, path=list(path)))
+    def enter(self, namespace):
+        if namespace != self.source.namespace:
+            context, path = namespace
+            self.source.namespace = _namespace(self._ask('go', context=context, path=list(path)))
 
     def close(self):
         self._link.close()
@@ -414,7 +414,7 @@ def _answered(parts, number):
     return answer if isinstance(answer, dict) else None
 
 
-def _place(answer):
+def _namespace(answer):
     context, path = answer['place']
     return str(context), tuple(map(str, path))
 
@@ -425,7 +425,7 @@ def _title(version):
     return 'Wolfram Engine %s' % number.group(1) if number else version.split(' Running on')[0]
 
 
-def _said(text, name):
+def _without_name(text, name):
     """The text of a message without its name before it, and without the line breaks around it."""
     text = text.strip('\n')
     for begun in (name, 'System`' + name):

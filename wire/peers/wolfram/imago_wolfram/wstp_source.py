@@ -16,12 +16,12 @@ class WstpSource:
     is known already is answered. The kernel answers with texts: no name is looked up by making its symbol.
     """
 
-    def __init__(self, ask: Ask, contexts: Iterable[str], place: tuple[str, tuple[str, ...]]):
+    def __init__(self, ask: Ask, contexts: Iterable[str], namespace: tuple[str, tuple[str, ...]]):
         self._ask = ask
         #: Contexts that were there before the package was: all but that of the session are the engine's.
         self._brought = frozenset(contexts) - {"Global`"}
         #: `$Context` and `$ContextPath`, as every answer to an evaluation tells them.
-        self.place = place
+        self.namespace = namespace
         self._existing: dict[str, bool] = {}
         self._definitions: dict[tuple[str, int], Definition | None] = {}
         self._names: list[str] | None = None
@@ -33,10 +33,10 @@ class WstpSource:
         self._names = None
 
     def context(self) -> str:
-        return self.place[0]
+        return self.namespace[0]
 
     def context_path(self) -> tuple[str, ...]:
-        return self.place[1]
+        return self.namespace[1]
 
     def exists(self, name: str) -> bool:
         # In NameQ `*` and `@` would stand for other letters.
@@ -63,7 +63,7 @@ class WstpSource:
             self._names = [one if "`" in one else SYSTEM + one for one in answer["names"] if isinstance(one, str)]
         return self._names
 
-    def is_own(self, name: str) -> bool:
+    def is_builtin(self, name: str) -> bool:
         """By its context: whether somebody has added to a symbol of the engine is not seen."""
         return Symbol(name).context in self._brought
 

@@ -6,7 +6,7 @@ import threading
 from imago.codec import encodings
 
 
-class Heard:
+class RecordingListener:
     """A listener. `reply` gives the line for a prompt; without it nobody can be asked."""
 
     shield = contextlib.nullcontext()

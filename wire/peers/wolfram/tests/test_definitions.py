@@ -13,7 +13,7 @@ from mathics.core.convert.expression import to_mathics_list
 from imago_wolfram import names
 from imago_wolfram.definition import Scope, Settings, read, statement, structured
 from imago_wolfram.expressions import SYSTEM, Budget, Symbol, parts, system
-from imago_wolfram.loading import Stood, targets
+from imago_wolfram.loading import SourcePlaces, targets
 from imago_wolfram.mathics_source import converted
 from imago_wolfram.name_looks import definition_of
 from imago_wolfram.printing import Printer
@@ -281,7 +281,7 @@ class Limits(MathicsTest):
         for deadline_ms, form in ((5_000, "input"), (30_000, "readable")):
             clock = count(step=4)
             settings = Settings(clock=lambda clock=clock: next(clock))
-            image = SimpleNamespace(engine=engine, settings=settings, stood=Stood())
+            image = SimpleNamespace(engine=engine, settings=settings, source_places=SourcePlaces())
             query = {"name": "q", "max_length": 1000, "include": ["json"], "deadline_ms": deadline_ms}
             self.assertEqual(definition_of(image, query)["value"]["data"]["form"], form)
 
@@ -373,7 +373,7 @@ class AskedFor(MathicsTest):
     def test_the_kind_of_a_name_is_the_same_in_its_definition_and_elsewhere(self):
         self.run_in("f[x_] := x; v = 1")
         image = SimpleNamespace(
-            engine=SimpleNamespace(source=self.source), settings=Settings(), stood=Stood()
+            engine=SimpleNamespace(source=self.source), settings=Settings(), source_places=SourcePlaces()
         )
         for name, kind in {"Pi": "constant", "Sin": "function", "f": "function", "v": "variable"}.items():
             query = {"name": name, "max_length": 1000, "deadline_ms": 5_000}

@@ -42,7 +42,7 @@ class Kernel:
     def names(self):
         return list(self._sent)
 
-    def is_own(self, name):
+    def is_builtin(self, name):
         return True
 
     def definition(self, name, budget=None):

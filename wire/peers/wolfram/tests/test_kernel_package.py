@@ -12,7 +12,7 @@ from tests.session import session
 from mathics.core.atoms import Integer as MathicsInteger
 from mathics.core.symbols import SymbolFalse, SymbolTrue
 
-from tests.doubles import Heard
+from tests.doubles import RecordingListener
 from tests.mathics_kernel import MathicsLink, kernel_definitions, read
 from tests.page import symbol_definition
 
@@ -28,7 +28,7 @@ from tests import test_definitions, test_specification
 def kernel():
     """A kernel that has the package, and the engine over it. To load Mathics takes seconds, so all tests share it."""
     session()
-    heard = Heard()
+    heard = RecordingListener()
     engine = WstpEngine(MathicsLink(kernel_definitions()))
     engine.load(heard)
     return SimpleNamespace(engine=engine, heard=heard, link=engine._link, definitions=engine._link.definitions)
@@ -54,7 +54,7 @@ class KernelTest(unittest.TestCase):
         of.set_current_context("Global`")
         of.set_context_path(("System`", "Global`"))
         of.clear_cache()
-        self.source.place = "Global`", ("System`", "Global`")
+        self.source.namespace = "Global`", ("System`", "Global`")
         self.source.forget()
 
     def run_in(self, *texts):
@@ -88,13 +88,13 @@ class Package(KernelTest):
             self.assertEqual(len(read(paragraph, self.kernel.definitions)), 1, paragraph)
 
     def test_it_leaves_the_contexts_as_they_were(self):
-        self.assertEqual(self.engine.place(), ("Global`", ("System`", "Global`")))
+        self.assertEqual(self.engine.namespace(), ("Global`", ("System`", "Global`")))
         self.assertEqual(self.names(), set())
 
     def test_the_kernel_is_known_again_by_its_mark(self):
         again = WstpEngine(self.kernel.link)
         sent = len(self.kernel.link.sent)
-        again.load(Heard())
+        again.load(RecordingListener())
         self.assertEqual(again.mark, self.engine.mark)
         self.assertEqual(len(self.kernel.link.sent) - sent, 2)
 
@@ -131,7 +131,7 @@ class Evaluating(KernelTest):
     def test_quit_ends_it_in_order(self):
         with self.assertRaises(Quit):
             self.run_in("Quit[]")
-        self.engine.gone = False
+        self.engine.is_lost = False
 
     def test_lines_are_kept_as_a_session_has_them(self):
         self.run_in("4 + 5;")
@@ -256,7 +256,7 @@ class Definitions(KernelTest):
         with mock.patch.object(self.kernel.definitions, "get_matching_names", return_value=some):
             self.assertEqual(set(self.source.names()), set(some))
         self.assertTrue(self.source.exists("one`q") and not self.source.exists("one`*"))
-        self.assertTrue(self.source.is_own("System`Plus") and not self.source.is_own("one`q"))
+        self.assertTrue(self.source.is_builtin("System`Plus") and not self.source.is_builtin("one`q"))
 
 
 PIECES = [*map(chr, range(0x180)), "\u202e", "\ud800", "\ufeff", "\uf8ff", "\U0001d538", '"]', "\\[Alpha]", "Quit[]"]

@@ -13,7 +13,7 @@ from imago_wolfram.forms import input_form
 from imago_wolfram.wstp import WstpLink
 from imago_wolfram.wstp_engine import Stopped, WstpEngine
 from tests import test_specification
-from tests.doubles import Heard
+from tests.doubles import RecordingListener
 
 LIBRARY, KERNEL = os.environ.get("IMAGO_TEST_WSTP"), os.environ.get("IMAGO_TEST_KERNEL")
 
@@ -22,7 +22,7 @@ LIBRARY, KERNEL = os.environ.get("IMAGO_TEST_WSTP"), os.environ.get("IMAGO_TEST_
 class LicensedEngine(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.heard = Heard(lambda prompt: "2 + 2")
+        cls.heard = RecordingListener(lambda prompt: "2 + 2")
         cls.link = WstpLink.launch(LIBRARY, KERNEL)
         cls.addClassCleanup(cls.link.close)
         cls.engine = WstpEngine(cls.link)
@@ -101,11 +101,11 @@ class LicensedEngine(unittest.TestCase):
         link = WstpLink.launch(LIBRARY, KERNEL)
         self.addCleanup(link.close)
         engine = WstpEngine(link)
-        engine.load(Heard())
+        engine.load(RecordingListener())
         with self.assertRaises(Quit):
             for piece in engine.pieces("Quit[]"):
                 engine.evaluate(piece)
-        self.assertTrue(engine.gone)
+        self.assertTrue(engine.is_lost)
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ class Lists(MathicsTest):
         )
 
     def test_what_people_have_defined(self):
-        own = [name for name in names.defined(self.source) if not name.startswith(tuple(names.SESSION))]
-        self.assertEqual(own, ["Global`area", "Global`limit", "Shop`Bill", "Shop`Private`hidden", "Shop`Sums"])
+        defined = [name for name in names.defined(self.source) if not name.startswith(tuple(names.SESSION))]
+        self.assertEqual(defined, ["Global`area", "Global`limit", "Shop`Bill", "Shop`Private`hidden", "Shop`Sums"])
 
     def test_contexts_and_what_is_in_one(self):
         counts = names.contexts(self.source)

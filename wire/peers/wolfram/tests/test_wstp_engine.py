@@ -5,11 +5,11 @@ import threading
 import unittest
 from collections import deque
 
-from imago_wolfram.engine import Aborted, Failed, Gone, Piece, Quit
+from imago_wolfram.engine import Aborted, Failed, KernelLost, Piece, Quit
 from imago_wolfram.link import LinkLost, Name, Packet
 from imago_wolfram.wstp_engine import Busy, Stopped, WstpEngine, without_comments
 from imago_wolfram.wstp_source import WstpSource
-from tests.doubles import Heard
+from tests.doubles import RecordingListener
 
 THREE = {"data": ["i", "3"], "whole": True, "length": 0}
 DONE = {"status": "done", "root": 1, "line": 1, "value": THREE, "output": "3", "place": ["Global`", ["System`"]]}
@@ -54,7 +54,7 @@ def text_packet(text):
 
 class Engine(unittest.TestCase):
     def engine(self, *steps):
-        self.link, self.heard = Scripted(*steps), Heard(lambda prompt: "to " + prompt)
+        self.link, self.heard = Scripted(*steps), RecordingListener(lambda prompt: "to " + prompt)
         engine = WstpEngine(self.link)
         engine._listener = self.heard
         engine.source = WstpSource(engine._look, ["System`", "Global`"], ("Global`", ("System`",)))
@@ -92,12 +92,12 @@ class Engine(unittest.TestCase):
         self.assertEqual(self.heard.said, ["new"])
 
     def test_a_lost_link_is_told_and_is_in_order_where_the_text_quits(self):
-        with self.assertRaises(Gone):
+        with self.assertRaises(KernelLost):
             self.evaluate(text_packet("a"), LinkLost("it died"))
-        self.assertTrue(self.it.gone)
+        self.assertTrue(self.it.is_lost)
         with self.assertRaises(Quit):
             self.evaluate(LinkLost("it died"), text="Quit[]")
-        with self.assertRaises(Gone):
+        with self.assertRaises(KernelLost):
             self.evaluate(LinkLost("it died"), text="f[(* Quit *)]")
 
     def test_what_is_no_answer_is_a_failure(self):
