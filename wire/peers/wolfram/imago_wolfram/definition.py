@@ -136,8 +136,7 @@ def _without_secrets(definition: Definition, name: str, redactor: Redactor) -> D
 
 class Scope:
     """
-    The names of one definition: which of them may be written short, were the contexts of all on the context path, and
-    where each belongs.
+    The names of one definition: which can be written short if all contexts were on the path, and the context of each.
     """
 
     def __init__(self, source: Source, name: str, definition: Definition):

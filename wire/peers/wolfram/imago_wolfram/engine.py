@@ -22,9 +22,9 @@ class Form(NamedTuple):
 
 
 class Listener(Protocol):
-    """Who hears what runs. It is called on the thread that evaluates."""
+    """Hears what an evaluation says. It is called on the thread that evaluates."""
 
-    #: A context manager: nothing is raised in its body to stop the thread; it is raised behind it.
+    #: No interrupt is raised inside this context manager. A pending one is raised at its end.
     shield: Any
 
     def printed(self, text: str) -> None: ...
@@ -45,7 +45,7 @@ class Engine(Protocol):
     stops: type
     #: Its definitions, for any thread; ``None`` until it is loaded.
     source: Optional[Source]
-    #: Whether the engine is no more.
+    #: Whether the kernel is lost: nothing more can be asked of it.
     is_lost: bool
 
     def load(self, listener: Listener) -> None:
@@ -58,22 +58,22 @@ class Engine(Protocol):
         """A piece as data, its names as they are read at this moment."""
 
     def evaluate(self, piece: Piece) -> Optional[Any]:
-        """The value; ``None`` for ``Null``. Raises ``Failed``, ``Aborted``, ``Quit``, or what ``stops`` says."""
+        """The value; ``None`` for ``Null``. Raises ``Failed``, ``Aborted``, ``Quit``, or what is in ``stops``."""
 
     def last_line(self) -> Optional[int]:
-        """The number of the last expression among the inputs of the session, by which ``Out`` keeps its value; 0 before
-        the first, ``None`` where the engine counts none."""
+        """``$Line`` of the last expression, by which ``Out`` keeps its value. It is 0 before the first, and ``None`` where
+        the engine tells none."""
 
     def neutral(self, value: Any, most: int) -> Expression:
-        """The value as data, of which so many leaves are taken over. For any thread."""
+        """The value as data, with so many leaves at most. For any thread."""
 
     def output_form(self, value: Any) -> Form: ...
 
     def head(self, value: Any) -> Symbol:
-        """What says what the value is: ``List``, ``Integer``. For any thread."""
+        """What kind of value it is: ``List``, ``Integer``. For any thread."""
 
     def items(self, value: Any) -> Optional[Tuple[Any, ...]]:
-        """The parts of a value that has some; ``None`` of one that is whole. For any thread."""
+        """The parts of a value; ``None`` of one that has no parts. For any thread."""
 
     def stored(self, name: str) -> Any:
         """The own value of a symbol, by its full name, as it is stored; ``None`` where it has none. For any thread."""
@@ -88,8 +88,7 @@ class Engine(Protocol):
         """Puts them in force."""
 
     def close(self) -> None:
-        """Nothing more is asked: ends a session that was begun here, with what it has written in its files, and lets go
-        of any other. It may never have been loaded."""
+        """Ends a session started here, once its files are written. Detaches from any other. May come before ``load``."""
 
 
 class Failed(Exception):
@@ -104,7 +103,7 @@ class Failed(Exception):
 
 
 class KernelLost(Failed):
-    """The engine is no more, and all that was defined in it. Nothing else can be asked of it."""
+    """The kernel has ended, and all that was defined in it is lost. Nothing more can be asked of it."""
 
 
 class Misread(Failed):

@@ -214,7 +214,7 @@ def _from_json(value: object, budget: Budget, depth: int) -> Expression:
 
 
 def _real(text: str) -> Real:
-    """Of machine precision it is where it has no mark; one of many digits gets it, to be read back as such."""
+    """A real without a mark has machine precision. One with many digits gets a mark, so that it reads back so."""
     mantissa, times, exponent = text.partition("*^")
     mark = "`" if "`" not in mantissa and len(mantissa.lstrip("-")) > 16 else ""
     return Real(f"{mantissa}{mark}{times}{exponent}")

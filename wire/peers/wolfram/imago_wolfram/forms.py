@@ -40,8 +40,9 @@ class _Shown:
 
 def type_of(head):
     """The ``TypeName`` of what has this head."""
-    is_system = head.context == SYSTEM
-    return {'name': head.short, 'module': None if is_system else head.context, 'qualified': head.short if is_system else head.name}
+    if head.context == SYSTEM:
+        return {'name': head.short, 'module': None, 'qualified': head.short}
+    return {'name': head.short, 'module': head.context, 'qualified': head.name}
 
 
 _KINDS = {

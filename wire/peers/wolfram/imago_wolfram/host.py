@@ -23,15 +23,13 @@ from imago_wolfram.loading import Load, PlaceRecorder, SourcePlaces
 from imago_wolfram.mathics_engine import MathicsEngine
 from imago_wolfram.wstp_engine import Busy, WstpEngine
 
-#: Messages of one evaluation that are told as data; all of them are among what it has printed.
+#: Messages of one evaluation that are given as data. All of them are also among what it printed.
 MESSAGES = 50
-#: Characters of a value in the engine's own form; one that is longer is not shown in it.
+#: Characters of a value in output form. A longer one is not shown in it.
 OUTPUT_FORM = 4000
-
-
-#: Seconds that a session takes to load where nothing of it has been read from the disk before, and what part of the
-#: time for a look is spent waiting for it.
+#: Seconds that a cold start takes.
 LOADING = 16
+#: Share of a look's deadline spent waiting for the session.
 WAITING = 0.8
 #: Seconds that a thread keeps Python to itself while another waits. A look waits so long at each of its threads.
 TURN = 0.0005
@@ -90,7 +88,7 @@ class Host(Kernel):
         return WolframService(*parts)
 
     def hello(self, **more):
-        """That of a kernel that was there before waits until it is known which one that is."""
+        """Of a kernel that was there before, it waits until it is known which one that is."""
         if self._joins:
             self.evaluator.is_loaded.wait()
             self.epoch = hashlib.sha256(self.engine.mark.encode()).hexdigest()[:8]
@@ -104,7 +102,7 @@ class Host(Kernel):
 
 
 class EvaluationListener:
-    """``Listener``: what runs goes to the evaluation that runs."""
+    """``Listener``: what is printed and said goes to the evaluation that runs."""
 
     def __init__(self, kernel):
         self._output = kernel.output
@@ -147,11 +145,11 @@ class WolframEvaluator(Evaluator):
         self.displays = AnswerExtras(self)
         self.is_loaded = native.Event()
         self.begun_loading = time.monotonic()
-        #: Where what it has evaluated stood.
+        #: File and lines of each definition.
         self.source_places = SourcePlaces()
-        #: By who asks: the context and the context path that their next text is read in.
+        #: Per caller: ``$Context`` and ``$ContextPath`` of its next text.
         self.namespaces = {}
-        #: Those that the text that runs began in.
+        #: Those that the running text began in.
         self.begun_in = None
         self.listener = self._end = None
         self._quit = False
@@ -177,7 +175,7 @@ class WolframEvaluator(Evaluator):
     def pieces(self, text, place, loading=None):
         """``Ran`` of the expressions of a text, one after the other. The last has the value that is shown.
 
-        ``loading`` says which of them are taken, and what comes of them; it is told of an error that ends them.
+        ``loading`` chooses the expressions, and makes the answer. It is told of an error that ends the text.
         """
         yield from ()
         evaluation = self.running
@@ -201,7 +199,7 @@ class WolframEvaluator(Evaluator):
         except Aborted:
             if self._interrupts.hit(evaluation):
                 raise
-            return Ran([], left='It was aborted, by itself: Abort[] was evaluated, or its time was over.')
+            return Ran([], left='The code aborted itself: by Abort[], or by a time limit of its own.')
         except Quit:
             self._quit = True
             return Ran([], left='Quit[] has ended the session: the kernel ends, with all that was defined in it.')
@@ -230,12 +228,12 @@ class WolframEvaluator(Evaluator):
         if self._quit and evaluation.outcome['type'] == 'left':
             evaluation.outcome['ends'] = True
         if self._quit or self.engine.is_lost:
-            # Before it, so that nothing that waits is begun once it has ended.
+            # First, so that nothing that waits is begun after it.
             self._end()
         super().end(evaluation)
 
     def lost(self, failed):
-        """The kernel is gone: this process ends, which has nothing else to serve."""
+        """The kernel has ended, so this process ends too."""
         _last_words(failed)
         if self.running is None:
             self._end()
@@ -280,7 +278,7 @@ class WolframEvaluator(Evaluator):
 
 
 def _last_words(failed):
-    """What the daemon tells of the end of this process: there may be no link yet, and none is needed."""
+    """Writes to standard error, which the daemon reports even without a link."""
     sys.__stderr__.write(failed.message + '\n')
     sys.__stderr__.flush()
 
@@ -311,7 +309,7 @@ def raised(failed):
     }
 
 
-#: Characters of a line of code that are shown of it.
+#: Characters of one line of code that are shown.
 _SHOWN = 200
 
 
@@ -325,7 +323,7 @@ def _marked(misread):
 
 
 class AnswerExtras:
-    """What an evaluation is answered with besides its value. It stands where the Python peer has its ``Displays``."""
+    """What an answer holds besides the value. Takes the place of ``Displays``."""
 
     def __init__(self, evaluator):
         self._evaluator = evaluator
@@ -335,7 +333,7 @@ class AnswerExtras:
         listener.messages, listener.untold = [], 0
 
     def end(self, evaluation):
-        """Nothing is left of it."""
+        """Nothing is left to undo."""
 
     def show(self, value):
         return False
@@ -370,12 +368,12 @@ _ONE_FORM = ('Integer', 'Rational', 'Symbol')
 
 
 def _differs(output, form):
-    """Whether the engine's own form says it in another way: blanks, quotes and signs of multiplication are none."""
+    """Whether the two differ by more than blanks, quotes and `*`."""
     plain = str.maketrans('', '', ' *"' if '\n' in output else ' *"\n')
     return output.translate(plain) != form.translate(plain)
 
 
-#: The parameters of a look are those of the Python peer; its function is our own where one is given.
+#: Each look takes the parameters that it has in the Python peer. ``None``: it is that look.
 LOOKS = {
     name: (PYTHON_LOOKS[name][0], function or PYTHON_LOOKS[name][1])
     for name, function in {
@@ -413,7 +411,7 @@ class WolframService(Service):
         super()._look(served, params, lambda: self._beside(lambda: self._loaded(look, until)))
 
     def _loaded(self, look, until):
-        """What is looked for, once there is a session; that there is none yet where that takes too long."""
+        """The answer of a look, once the session is loaded; where that takes too long, that it is being loaded."""
         evaluator = self._evaluator
         try:
             return look()
@@ -473,5 +471,7 @@ class Text:
         return None
 
     def run(self, evaluator):
-        placing = None if self.place[0] is None else PlaceRecorder(evaluator.engine, self.place, evaluator.source_places)
-        return evaluator.pieces(self.text, self.place, placing)
+        if self.place[0] is None:
+            return evaluator.pieces(self.text, self.place)
+        recorder = PlaceRecorder(evaluator.engine, self.place, evaluator.source_places)
+        return evaluator.pieces(self.text, self.place, recorder)

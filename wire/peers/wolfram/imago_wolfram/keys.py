@@ -39,7 +39,8 @@ _KINDS = [kind for kind, _ in _FORMS + _LONG_FORMS]
 _URL_PASSWORD = re.compile(r"(://[^\s/?#@:\"'`<>\\]*:)([^\s/?#@\"'`<>\\]+)(?=@)")
 _PLACEHOLDER = re.compile(
     r"(?:(?:bearer|basic|token) *)?"
-    r"(?:\{[^{}]*\}|\$\{[^{}]*\}|\$\w*|%s|%\(\w*\)s|<[^<>]*>|\*+|\.\.\.|…|\[redacted: [a-z ]{1,40}, \d{1,12} characters\])?",
+    r"(?:\{[^{}]*\}|\$\{[^{}]*\}|\$\w*|%s|%\(\w*\)s|<[^<>]*>|\*+|\.\.\.|…"
+    r"|\[redacted: [a-z ]{1,40}, \d{1,12} characters\])?",
     re.ASCII | re.IGNORECASE,
 )
 

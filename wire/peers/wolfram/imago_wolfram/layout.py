@@ -8,7 +8,7 @@ INDENT: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A place to break at; on one line `flat` stands there. One that `breaks` always does, and all around it too."""
+    """A place to break at. On one line `flat` stands there. One that `breaks` is always broken, and so is all around it."""
 
     flat: str
     breaks: bool = False

@@ -1,4 +1,4 @@
-"""Loading a file: expression by expression, with what it defines told apart from what was there, and where it stood."""
+"""Loading a file, expression by expression: what it adds and replaces, and where each definition stands."""
 
 import os
 
@@ -51,7 +51,7 @@ class Load:
 
 
 class Loading:
-    """What comes of a file while it is loaded."""
+    """Chooses the expressions of a file that is loaded, and gathers what they define."""
 
     def __init__(self, engine, file, wanted, source_places):
         self._engine = engine
@@ -64,7 +64,7 @@ class Loading:
         self._offered = {}
 
     def takes(self, piece):
-        """Whether the expression is to be evaluated; it is asked just before that, in the context that is in force."""
+        """Whether to evaluate the expression. It is asked just before, in the context that is then in force."""
         expression = self._engine.expression(piece)
         for name in targets(expression):
             self._offered[name] = None
@@ -79,7 +79,7 @@ class Loading:
         return True
 
     def failed(self):
-        """As of ``PlaceRecorder``."""
+        """See ``PlaceRecorder``."""
         self._places.failed()
 
     def _is_wanted(self, expression):
@@ -127,7 +127,7 @@ class Loading:
         return {name: source.definition(name) for name in defined}
 
 
-# Where the expressions stood that have defined a symbol.
+# Where each symbol was defined.
 
 
 class SourcePlaces:
@@ -149,13 +149,13 @@ class SourcePlaces:
 
 
 def _rules(source, name):
-    """What is told apart of the rules of a symbol; what it has remembered since it was loaded is only more of them."""
+    """Hashes of the rules. Memoized values only add to them."""
     definition = source.definition(name)
     return frozenset(() if definition is None else map(hash, definition.rules))
 
 
 class PlaceRecorder:
-    """Remembers where the expressions of a text stood that have been evaluated. ``place`` is that of the text."""
+    """Records the lines of the expressions that are evaluated. ``place`` is the file and first line of the text."""
 
     def __init__(self, engine, place, source_places):
         self._engine = engine
@@ -166,7 +166,7 @@ class PlaceRecorder:
         self._lines = {}
 
     def takes(self, piece):
-        """As of ``Loading``: all of them are."""
+        """See ``Loading``. All of them are."""
         self.began(piece, targets(self._engine.expression(piece)))
         return True
 
@@ -184,7 +184,7 @@ class PlaceRecorder:
         self._open = piece, names
 
     def ended(self):
-        """All have been evaluated: only now are the rules looked at, since to do so takes time."""
+        """Call it after the last expression: reading rules is slow, so it is done once."""
         self._evaluated()
         for name, (first, last) in self._lines.items():
             rules = _rules(self._engine.source, name)
@@ -215,7 +215,7 @@ def targets(expression):
 
 
 def _named(side):
-    """The symbols that a left side is about."""
+    """The symbols that a left side defines."""
     while isinstance(side := called(side), Normal):
         kind = head_name(side)
         if kind == 'MessageName':

@@ -124,7 +124,7 @@ def _sections(image, value, read):
 
 
 def _callable(image, symbol):
-    """Of a symbol that stands for itself: how it is called, where it has definitions for that."""
+    """How a symbol without a value is called, where it has definitions for that."""
     engine = image.engine
     if not engine.source.exists(symbol.name):
         return {}

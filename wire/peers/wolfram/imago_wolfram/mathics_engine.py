@@ -13,7 +13,7 @@ LEAVES = 1000
 LEVELS = 40
 TEXT = 256 * 1024
 DIGITS = 4000
-#: How seldom Python looks for circles among objects: an expression is thousands of them, and has none.
+#: Thresholds of Python's garbage collector, which looks for cycles: an expression is thousands of objects without any.
 COLLECTED = 50_000, 20, 100
 
 #: What Mathics' own reader fails with at a backslash that nothing follows, and at other broken texts.
@@ -68,7 +68,7 @@ class MathicsEngine:
                 if 'r' not in stream.mode and stream.n > 2:
                     stream.io.close()
             except (AttributeError, OSError, ValueError):
-                # Closed, or never opened; for the others all the same.
+                # It is closed already, or was never opened.
                 continue
 
     def pieces(self, text):
@@ -243,11 +243,11 @@ def _quoted(text):
     return '"%s"' % visible(text) if text else 'the end'
 
 
-# A value as much of which is kept as can be formatted soon: what is left out stands as ``<<3>>``, as ``Short`` has it.
+# A value, shortened to what can be formatted soon. ``<<3>>`` stands for what is left out, as in ``Short``.
 
 
 class Shortened:
-    """``value`` is the one to format, and ``whole`` whether it is all of the one that was given."""
+    """``value`` is the one to format; ``whole`` says whether nothing of the given one was left out."""
 
     def __init__(self, value):
         from mathics.core.atoms import Integer, String

@@ -31,7 +31,7 @@ class Session(Evaluation):
 
     @property
     def iteration_count(self):
-        """None. Mathics counts each value of a symbol over a whole evaluation here, not those of one chain: any loop of
+        """Always 0. Mathics counts each value of a symbol over a whole evaluation here, not those of one chain: any loop of
         a few thousand turns would exceed ``$IterationLimit``. A chain without an end is one of calls of Python."""
         return 0
 
@@ -102,7 +102,7 @@ class Session(Evaluation):
         self.listener.printed('%s\n' % printed)
 
     def error(self, symbol, tag, *msgs):
-        """As Mathics has it, with what went wrong in what is raised."""
+        """As in Mathics, but what is raised says what went wrong."""
         self.recursion_depth, depth = 0, self.recursion_depth
         try:
             message = self.message(symbol, tag, *msgs)
@@ -153,7 +153,7 @@ _PRINTED = Print('')
 
 
 def _plain(row):
-    """What ``Print`` of texts and small numbers alone writes, for which nothing has to be formatted; else ``None``."""
+    """What ``Print`` writes of texts and small numbers, which need no formatting; ``None`` where there is anything else."""
     parts = []
     for part in row.elements[0].elements if isinstance(row, Expression) and row.elements else ():
         if type(part) is String:

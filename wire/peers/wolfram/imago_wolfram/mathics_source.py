@@ -132,7 +132,7 @@ class _Reading:
             self.rules.append(Rule(kind, pattern, value))
 
     def _within_budget(self, stored: Iterable[Any]) -> list[Any]:
-        """Those that are data, in order; of a table of thousands the first, for to order rules takes time."""
+        """The rules that are data, in the order of their definition. Of thousands only the first: ordering takes time."""
         rules = [one for one in list(stored) if isinstance(one, MathicsRule)]
         taken = rules[: max(0, self._budget.left)]
         self.left_out += len(rules) - len(taken)

@@ -10,7 +10,7 @@ from imago_wolfram import definition, forms, names, uses
 from imago_wolfram.expressions import SYSTEM, Symbol
 from imago_wolfram.printing import is_name, visible
 
-#: What part of the time for a look laying out a definition may take at most.
+#: Share of a look's deadline that laying out a definition may take.
 _LAYOUT = 0.6
 _NOWHERE = {'file': None, 'line': None}
 _EVERYWHERE = 'values, patterns, options and attributes of all symbols that a program has defined'
@@ -44,7 +44,7 @@ def definition_of(image, query):
         'because': None,
         **(place or {**_NOWHERE, 'end_line': None}),
         'origin': 'file' if place else 'built_in' if source.is_builtin(read.qualified) else 'typed',
-        # What is printed is what is stored: there is no other text that could be another one.
+        # It is printed from what is stored, so it cannot differ.
         'current': True,
         'wrappers': [],
         'notes': [],
@@ -107,7 +107,7 @@ def describe(image, query):
 
 
 def _place(image, name):
-    """Where it was loaded from, while it is what was."""
+    """Where it was loaded from, while it still has what was loaded."""
     place = image.source_places.of(image.engine.source, name)
     return _NOWHERE if place is None else {'file': place['file'], 'line': place['line']}
 

@@ -112,8 +112,8 @@ def in_context(source: Source, context: str, inner: bool = False) -> list[str]:
 
 def apropos(source: Source, part: str, context: str = "") -> list[str]:
     """
-    The symbols whose name, whatever the case, has this part in it, or is like it where it has a `*`: those that people
-    made first. `context` keeps to a context and those below it.
+    The symbols whose name contains this part, or matches it where it has a `*`, whatever the case. Those that people made
+    come first. `context` keeps to a context and those below it.
     """
     pieces = part.casefold().split("*")
     whole = "`" in part
@@ -126,7 +126,7 @@ def apropos(source: Source, part: str, context: str = "") -> list[str]:
 
 
 def _fits(name: str, pieces: list[str]) -> bool:
-    """Whether a name has the piece in it; where there are several, begins with the first and ends with the last."""
+    """One piece: the name contains it. Several: the parts around each `*`, in order."""
     if len(pieces) == 1:
         return pieces[0] in name
     first, *inner, last = pieces

@@ -33,7 +33,8 @@ from imago_wolfram.layout import (
 
 # Names and texts.
 
-# Letters of their own, marks that Wolfram Language takes for letters, and the dot of Mathics' formal letters.
+# Marks that Wolfram Language takes for letters, and its letters in the private use area. U+0323 below is the dot of
+# Mathics' formal letters.
 _LETTER_LIKE = (
     "$¡£¥§®¶•…′‵‶℘™℧↵∠⎕■▪▮▲▼◀●◼★☹☺♠♡♪♭♮♯✶"
     "\uf6b2-\uf6b5\uf6b7\uf6b9-\uf6bc\uf6be\uf6bf\uf6c1-\uf700\uf730\uf731\uf770\uf772\uf773\uf776\uf779\uf77a"
@@ -166,7 +167,7 @@ _BRACKETED: Final = frozenset(
     ("HoldPattern", "Verbatim", "Except", "Longest", "Shortest", "Optional", "Pattern", *_BLANKS, *_REPEATED)
     + ("CompoundExpression", *INFIX)
 )
-"""They never stand before an `@`: patterns read better so, and what flattens would lose itself."""
+"""Heads that never take `@`: patterns read better in brackets, and a flat head would vanish."""
 
 
 def variables(expressions: Iterable[Expression]) -> frozenset[str]:
@@ -239,7 +240,7 @@ class Printer:
             pattern = pattern.head
 
     def text(self, expression: Expression, around: int = 0) -> Document:
-        """With parentheses if what stands around it binds as tightly as `around`, and it less."""
+        """In parentheses where it binds less tightly than `around`."""
         document, precedence = self._with_precedence(expression, around)
         return concat("(", document, ")") if precedence < around else document
 
@@ -388,7 +389,7 @@ class Printer:
         (_, first), *others = operands
         if infix.tight:
             return concat(first, infix.sign, others[0][1]), infix.precedence
-        # A sign stands at the end of its line: one at the beginning would not go on with an input that could end there.
+        # The operator ends its line: at the start of the next it would begin a new input.
         rest = [part for sign, operand in others for part in (f" {sign or infix.sign}", SPACE, operand)]
         return group(first, nest(*rest)), infix.precedence
 

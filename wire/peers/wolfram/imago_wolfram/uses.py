@@ -37,8 +37,8 @@ class Call:
 
 def calls(source: Source, name: str) -> list[Call]:
     """
-    The ways to call a symbol by its full name, in the order in which they are tried. Of what the engine computes
-    nothing is known but that it can be called.
+    The ways to call a symbol by its full name, in the order in which they are tried. Of what the engine computes it is
+    only known that it can be called.
     """
     definition = source.definition(name)
     if definition is None:
@@ -142,7 +142,7 @@ _SECOND = (
     "DeleteDuplicatesBy CountsBy AllTrue AnyTrue NoneTrue TakeWhile LengthWhile KeySelect KeySortBy Merge PatternTest"
 )
 _APPLYING = {name: 0 for name in _FIRST.split()} | {name: 1 for name in _SECOND.split()}
-"""Functions that call one of their arguments: by their names which."""
+"""By the name of a function, which of its arguments it calls."""
 _COMPOSING = frozenset(("Composition", "RightComposition"))
 
 
@@ -158,7 +158,7 @@ def _applied(head: Expression, arguments: tuple[Expression, ...]) -> tuple[Expre
 
 
 def _relation(rule: Rule, name: str, is_self: bool) -> Relation | None:
-    """The strongest relation of a rule to a symbol. That a rule is of its own symbol does not count."""
+    """The strongest relation of a rule to a symbol. `is_self`: the rule is its own, and the left side does not count."""
     relation: Relation | None = None
     for side in (rule.value,) if is_self else (rule.pattern, rule.value):
         for part in parts(side):

@@ -131,7 +131,7 @@ class WstpLink:
                 return packet
             if self._lost is not None:
                 raise LinkLost(self._lost)
-            # Each time anew, since what is raised between the two would else leave the link's thread asleep.
+            # Set on each turn: an exception in between must not leave the link's thread asleep.
             self._wanted = True
             self._ordered.ring()
             self._arrived.wait(NOTICES)
@@ -193,8 +193,7 @@ class WstpLink:
         self._environment = wstp.WSInitialize(None)
         if not self._environment:
             raise LinkLost("The WSTP library could not be initialized.")
-        # Else the library may take the signal for itself that interrupts what Python runs (reference,
-        # WSStopHandlingSignal).
+        # The library must leave Python the signal that interrupts it (reference, WSStopHandlingSignal).
         wstp.WSStopHandlingSignal(self._environment, signal.SIGINT)
 
     def _bring_up(self) -> None:
@@ -307,7 +306,7 @@ class WstpLink:
         return None
 
     def _text(self, get: Callable, release: Callable) -> str | None:
-        """A text of so many *bytes*; the number of its characters comes besides, and a release wants the former."""
+        """A text by its size in *bytes*, which its release wants, too. The number of characters, which comes besides, is left."""
         start, size, characters = ctypes.c_void_p(), ctypes.c_int(0), ctypes.c_int(0)
         if not get(self._link, ctypes.byref(start), ctypes.byref(size), ctypes.byref(characters)):
             return None
@@ -381,7 +380,7 @@ class WstpLink:
 
 
 class _Bell:
-    """Rung by any thread, and heard by one. It stays rung until it is heard. One call each, that is not cut in two."""
+    """Rung by any thread, and heard by one. It stays rung until it is heard. Each is one call: nothing cuts it in two."""
 
     def __init__(self) -> None:
         self._silent = threading.Lock()

@@ -31,7 +31,7 @@ PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'Imago.wl')
 #: Items of a value that are asked for at once.
 ITEMS = 50
 _QUESTIONS = ('InputPacket', 'InputStringPacket')
-#: Answers that are awaited until an abort that came too late has hit nothing.
+#: After an abort, so many empty requests are sent at most, until one is answered.
 SETTLING = 5
 
 
@@ -46,8 +46,8 @@ class Busy(Exception):
 class Value:
     """A value of the kernel. ``data`` is as much of it as was taken over; ``whole`` says whether that is all.
 
-    ``root`` is where the kernel finds it: the number that it has kept it under, or the full name of a symbol that it is
-    the own value of; ``None`` of what is nowhere but here. ``path`` are the numbers of the parts that lead to it.
+    ``root`` is where the kernel finds it: the number that it is kept under, or the full name of the symbol whose own
+    value it is. ``None``: it is only here. ``path`` are the numbers of the parts that lead from there to the value.
     """
 
     __slots__ = ('root', 'path', 'data', 'whole', 'length', 'output')
@@ -73,7 +73,7 @@ class WstpEngine:
         self.source = None
         #: Once it is loaded, what the kernel is known by: one with the same mark is the same.
         self.mark = None
-        #: Whether the kernel is gone: nothing more can be asked.
+        #: Whether the kernel is lost: nothing more can be asked.
         self.is_lost = False
         self._link = link
         self._listener = None
@@ -102,7 +102,7 @@ class WstpEngine:
         self.source = WstpSource(self._look, hello['contexts'], _namespace(hello))
 
     def _joined(self):
-        """What a kernel says that has the whole package already, its last symbol included; else ``None``."""
+        """The hello of a kernel that has the package already, its last symbol included; else ``None``."""
         with self._speaking:
             parts = self._awaited('ToExpression', 'If[NameQ["Imago`Private`loaded"], "Imago", ""]', None)
         return self._ask('hello') if parts == ('Imago',) else None
@@ -236,7 +236,7 @@ class WstpEngine:
                 self._link.answer(line)
 
     def _settle(self):
-        """Lets an abort that came too late for its request hit one that does nothing."""
+        """After an abort, empty requests are sent until one is answered: a late abort hits one of those."""
         for _ in range(SETTLING):
             self._number += 1
             text = json.dumps({'id': self._number, 'call': 'settle'})
@@ -276,8 +276,8 @@ class WstpEngine:
             self.source.forget()
             answer = self._ask('evaluate', text=piece.text, most=LEAVES)
         except KernelLost as lost:
-            # The link tells the end of a kernel, and not its reason: it is in order where the text says so. WSECLOSED, the
-            # other side has closed it (reference, WSError), is no proof: a kernel that fails gets there, too.
+            # The link tells that the kernel has ended, and not why. WSECLOSED, the other side has closed it (reference,
+            # WSError), comes of a failure, too. So the text decides: it has quit where it says Quit or Exit.
             if _QUITS.search(_STRINGS.sub('""', without_comments(piece.text))):
                 raise Quit from None
             raise KernelLost(lost.name, '%s Quit[] in a function ends it like this, too.' % lost.message) from None
@@ -344,7 +344,7 @@ class WstpEngine:
         return Items(self, value)
 
     def looked(self, value, begin, count):
-        """So many parts of a value, from one on that is counted from 0."""
+        """``count`` parts of a value, from number ``begin`` on, which counts from 0."""
         answer = self._look(
             'look', root=value.root, path=list(value.path), **{'from': begin + 1}, count=count, most=LEAVES
         )

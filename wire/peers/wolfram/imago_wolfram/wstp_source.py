@@ -27,7 +27,7 @@ class WstpSource:
         self._names: list[str] | None = None
 
     def forget(self) -> None:
-        """An evaluation begins: all may be another afterwards, but for what the engine itself has."""
+        """An evaluation begins. It may change all but which names the engine itself has."""
         self._existing = {name: True for name, there in self._existing.items() if there and name.startswith(SYSTEM)}
         self._definitions = {}
         self._names = None
@@ -47,7 +47,7 @@ class WstpSource:
         return self._existing[name]
 
     def learn(self, expression: Expression) -> None:
-        """Asks at once what it takes to write an expression: which of its names are hidden by others."""
+        """Asks in one request which names are hidden by others."""
         shorts = {part.short for part in parts(expression) if isinstance(part, Symbol)}
         wanted = {context + short for short in shorts for context in (*self.context_path(), self.context())}
         self._learn([name for name in sorted(wanted) if name not in self._existing and is_name(name)])
