@@ -7,7 +7,7 @@ from mathics.core.builtin import Builtin
 from mathics.core.convert.expression import to_expression
 from mathics.core.convert.python import from_python
 from mathics.core.element import ensure_context
-from mathics.core.evaluation import Evaluation, Message, Output, Print
+from mathics.core.evaluation import Evaluation, Output, Print
 from mathics.core.expression import Expression
 from mathics.core.interrupt import AbortInterrupt
 from mathics.core.rules import Rule

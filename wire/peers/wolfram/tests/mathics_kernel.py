@@ -5,7 +5,7 @@ import sys
 from collections import deque
 
 from mathics.core.atoms import Integer, String
-from mathics.core.attributes import A_HOLD_ALL_COMPLETE, A_HOLD_FIRST, A_HOLD_REST, A_NO_ATTRIBUTES
+from mathics.core.attributes import A_HOLD_ALL_COMPLETE, A_HOLD_FIRST, A_NO_ATTRIBUTES
 from mathics.core.builtin import Builtin
 from mathics.core.convert.python import from_python
 from mathics.core.convert.expression import to_mathics_list
