@@ -46,6 +46,14 @@ export interface FreeEngine {
   readonly oldest: readonly [major: number, minor: number]
 }
 
+/** An engine that was installed without us, and what it is spoken to by. */
+export interface InstalledEngine {
+  readonly kernel: string
+  readonly library: string
+  /** The Python of our host. */
+  readonly python: string
+}
+
 const PYTHON: Language = {
   name: 'python',
   title: 'Python',

@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { messageOf, WireError } from '../errors.ts'
 import type { Kernel } from '../kernel.ts'
+import type { InstalledEngine } from '../languages.ts'
 import { peerIn } from '../peer-folder.ts'
 import { type Launched, type LaunchLimits, type LaunchRequest, launchFramed } from './launch.ts'
 import { inPath, isProgram } from './process.ts'
@@ -61,7 +62,8 @@ export async function launchWolfram(request: WolframRequest): Promise<Launched> 
   if (engine?.type !== 'licensed') return launched
   try {
     await isReady(launched.kernel)
-    return launched
+    const { kernel, library, python } = engine
+    return { ...launched, engine: { kernel, library, python } }
   } catch (error) {
     launched.kill()
     throw new WireError(
@@ -107,7 +109,7 @@ interface Hosted {
 type Engine = Hosted &
   (
     | { readonly type: 'mathics' }
-    | { readonly type: 'licensed'; readonly installation: WholeInstallation; readonly library: string }
+    | (InstalledEngine & { readonly type: 'licensed'; readonly installation: WholeInstallation })
   )
 
 const titleOf = (engine: Engine): string =>
