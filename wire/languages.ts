@@ -46,6 +46,9 @@ export interface FreeEngine {
   readonly oldest: readonly [major: number, minor: number]
 }
 
+/** What a Python for an engine, or for its host, may be called. `python3` comes late: it may be newer than what an engine runs on. */
+export const ENGINE_PYTHONS = ['python3.13', 'python3.12', 'python3.11', 'python3.14', 'python3', 'python']
+
 /** An engine that was installed without us, and what it is spoken to by. */
 export interface InstalledEngine {
   readonly kernel: string

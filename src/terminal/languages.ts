@@ -26,7 +26,7 @@ interface Manners {
 
 /** How a session numbers what is entered, and keeps what that comes to by these numbers. */
 export interface Numbering {
-  /** What stands for the number of the last line in the session. To look at it runs nothing. */
+  /** The symbol that holds the number of the last line. Looking at it runs nothing. */
   readonly last: string
   /** What stands before a line; of one whose number is not known, too. */
   prompt(number: number | undefined): string

@@ -182,15 +182,16 @@ interface FirstPeerOptions {
 function firstToProve({ door, child, startMs, framing }: FirstPeerOptions): Promise<FramedKernel> {
   return new Promise((resolve, reject) => {
     let turnedAway: unknown
-    const fail = (why: string) => {
+    const fail = (why: string, lastWords?: string) => {
       clearTimeout(limit)
-      reject(new WireError('KERNEL_START_FAILED', why, turnedAway === undefined ? {} : { cause: turnedAway }))
+      const cause = turnedAway === undefined ? {} : { cause: turnedAway }
+      reject(new WireError('KERNEL_START_FAILED', why, { ...cause, lastWords }))
     }
     const limit = setTimeout(() => {
       const last = turnedAway instanceof Error ? ` The last connection failed: ${turnedAway.message}` : ''
       fail(`${framing.name} did not say hello within ${startMs} ms.${last}${child.lastWords}`)
     }, startMs)
-    void child.ended.then(end => fail(`${framing.name} was not ready yet. ${end.message}`))
+    void child.ended.then(end => fail(`${framing.name} was not ready yet. ${end.message}`, end.lastWords))
     door.answer(async transport => {
       try {
         resolve(await framedKernel({ ...framing, transport }))

@@ -1,9 +1,9 @@
 import { homedir } from 'node:os'
-import { messageOf, WireError } from '../errors.ts'
+import { WireError } from '../errors.ts'
 import type { Kernel } from '../kernel.ts'
 import type { Joining } from '../programs.ts'
 import { type AttachLimits, awaitImage } from './attach.ts'
-import { findLibrary, launchHost, saidAtTheEnd, type WolframSettings } from './wolfram.ts'
+import { findLibrary, launchHost, READY_MS, saidAtTheEnd, type WolframSettings } from './wolfram.ts'
 
 interface WstpRequest {
   readonly joining: Joining
@@ -11,12 +11,9 @@ interface WstpRequest {
   /** Where the socket of the host is made. */
   readonly runtimeDir: string
   readonly limits?: Partial<AttachLimits>
-  /** Told the secret of the link to the host, so that it is kept out of what is written; what it gives back forgets it. */
+  /** Told the secret of the link to the host, so that it is kept out of what is written. */
   secret?(value: string): void
 }
-
-/** The host gives up after 60 s by itself, and says why. */
-const START_MS = 75_000
 
 /** Each try starts a host: the longest time between two, in ms. */
 const MOST_MS = 120_000
@@ -47,14 +44,14 @@ export async function attachWstp(request: WstpRequest): Promise<Kernel> {
             return () => {}
           },
         }),
-        limits: { startMs: START_MS },
+        limits: { startMs: READY_MS },
       },
       async env => ({ ...(await findLibrary({ ...settings, root, env })), address }),
     )
     return kernel
   } catch (error) {
     if (!(error instanceof WireError) || error.code !== 'KERNEL_START_FAILED') throw error
-    throw new WireError('LINK_REFUSED', saidAtTheEnd(messageOf(error)), { cause: error })
+    throw new WireError('LINK_REFUSED', saidAtTheEnd(error), { cause: error })
   }
 }
 

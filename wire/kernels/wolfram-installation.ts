@@ -50,7 +50,7 @@ const APPLICATIONS = ['Wolfram Engine', 'Wolfram', 'Mathematica', 'Wolfram Deskt
 
 /**
  * The installation to be used: the one that a variable names, the one that a program in `PATH` belongs to, the newest in
- * the usual places. One without the library is only given where there is no whole one.
+ * the usual places. One without the library is returned only if none is complete.
  */
 export function findInstallation(search: InstallationSearch): Installation | undefined {
   for (const name of VARIABLES) {

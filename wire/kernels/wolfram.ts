@@ -1,9 +1,8 @@
 import { execFile } from 'node:child_process'
-import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { messageOf, WireError } from '../errors.ts'
 import type { Kernel } from '../kernel.ts'
-import type { InstalledEngine } from '../languages.ts'
+import { ENGINE_PYTHONS, type InstalledEngine } from '../languages.ts'
 import { peerIn } from '../peer-folder.ts'
 import { type Launched, type LaunchLimits, type LaunchRequest, launchFramed } from './launch.ts'
 import { inPath, isProgram } from './process.ts'
@@ -38,7 +37,7 @@ interface WolframRequest extends LaunchRequest, WolframSettings {}
 const WOLFRAM_LAUNCH: Partial<LaunchLimits> = { startMs: 60_000 }
 
 /** How long a licensed kernel may take to be ready, in ms: the host gives up after 60 s by itself, and says why. */
-const READY_MS = 75_000
+export const READY_MS = 75_000
 /** Before it is asked again, while it is at work, in ms. */
 const AGAIN_MS = 250
 /** It is not asked any more where less than so much time is left, in ms. */
@@ -68,7 +67,7 @@ export async function launchWolfram(request: WolframRequest): Promise<Launched> 
     launched.kill()
     throw new WireError(
       'KERNEL_START_FAILED',
-      `${titleOf(engine)} does not start: ${saidAtTheEnd(messageOf(error))}\n${insteadOfIt(request)}`,
+      `${titleOf(engine)} does not start: ${saidAtTheEnd(error)}\n${insteadOfIt(request)}`,
       { cause: error },
     )
   }
@@ -120,8 +119,8 @@ const titleOf = (engine: Engine): string =>
 /** It answers a look as soon as its session is there. */
 async function isReady(kernel: Kernel): Promise<void> {
   const until = performance.now() + READY_MS
-  const ended = kernel.ended.then(({ message }) => {
-    throw new WireError('KERNEL_START_FAILED', message)
+  const ended = kernel.ended.then(({ message, lastWords }) => {
+    throw new WireError('KERNEL_START_FAILED', message, { lastWords })
   })
   const answers = async () => {
     for (;;) {
@@ -141,10 +140,11 @@ async function isReady(kernel: Kernel): Promise<void> {
   await Promise.race([ended, answers().catch(error => Promise.race([ended, later(error)]))])
 }
 
-/** Of the message of a process that has ended, what it said itself, if it said something. */
-export const saidAtTheEnd = (message: string): string => message.split(' Its last words:\n').at(-1) ?? message
+/** The process's own last words, or the whole message. */
+export const saidAtTheEnd = (error: unknown): string =>
+  (error instanceof WireError ? error.lastWords : undefined) ?? messageOf(error)
 
-/** How long the end of a process may take that is the reason for a lost link, in ms. */
+/** How long to wait, after a lost link, for the process to end and say why, in ms. */
 const END_MS = 2_000
 
 const later = (error: unknown): Promise<never> =>
@@ -195,9 +195,8 @@ function installationFor(search: EngineSearch): Installation | undefined {
 
 /** What the setting can stand for: a program, or a folder. */
 function pathsOf({ wolfram = '', root, env }: EngineSearch): string[] {
-  const named = wolfram.replace(/^~(?=\/)/, homedir())
-  if (!named.includes('/')) return inPath(named, env).filter(isProgram)
-  const path = resolve(root, named)
+  if (!wolfram.includes('/')) return inPath(wolfram, env).filter(isProgram)
+  const path = resolve(root, wolfram)
   return isProgram(path) || installationOf(path) !== undefined ? [path] : []
 }
 
@@ -217,8 +216,6 @@ export async function findLibrary(search: EngineSearch): Promise<{ python: strin
 const NAME_ENGINE =
   'Name an installation as wolfram in [kernels] of config.toml, or in $WOLFRAM_INSTALLATION_DIRECTORY.'
 
-const PYTHONS = ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python']
-
 /** A Python for the host of a licensed kernel, which needs nothing besides. Throws `KERNEL_NOT_FOUND`. */
 async function hostFor(search: EngineSearch, { folder }: Installation): Promise<string> {
   const python = await findHostPython(search)
@@ -231,11 +228,11 @@ async function hostFor(search: EngineSearch, { folder }: Installation): Promise<
 }
 
 async function findHostPython({ python, installed, root, env }: EngineSearch): Promise<string | undefined> {
-  const own = python?.replace(/^~(?=\/)/, homedir())
-  const named = own === undefined ? [] : own.includes('/') ? [resolve(root, own)] : inPath(own, env)
+  const named =
+    python === undefined ? [] : python.includes('/') ? [resolve(root, python)] : inPath(python, env)
   const candidates = [
     ...named,
-    ...PYTHONS.flatMap(name => inPath(name, env)),
+    ...ENGINE_PYTHONS.flatMap(name => inPath(name, env)),
     ...(installed ? [installed] : []),
   ]
   for (const path of new Set(candidates)) {
