@@ -66,11 +66,16 @@ const FIRST = languageOfLooks({
 
 const LANGUAGES: Readonly<Record<string, Language>> = {
   python: FIRST,
-  lisp: languageOfLooks({ syntax: LISP, spans: lispSpans, brackets: lispBrackets, suffix: '.lisp' }),
+  lisp: languageOfLooks({
+    syntax: LISP,
+    spans: lispSpans,
+    brackets: (text, cursor) => besides(cursor, matchedBrackets(text, TOKEN, '(', ')')),
+    suffix: '.lisp',
+  }),
   wolfram: languageOfLooks({
     syntax: WOLFRAM,
     spans: wolframSpans,
-    brackets: wolframBrackets,
+    brackets: (text, cursor) => besides(cursor, matchedBrackets(text, WOLFRAM_TOKEN, '[({', '])}')),
     suffix: '.wl',
     tellsUsage: true,
     numbering: {
@@ -269,17 +274,18 @@ function lispLookOf(token: string, { before, defining }: Around): Look | undefin
 
 const bareName = (token: string) => token.slice(token.lastIndexOf(':') + 1).toLowerCase()
 
-function lispBrackets(text: string, cursor: number): number[] {
+/** Where the brackets of a text stand, each with its other half. They are tokens of their own, each one character. */
+function matchedBrackets(text: string, tokens: RegExp, open: string, close: string): Map<number, number> {
   const pairs = new Map<number, number>()
-  const open: number[] = []
-  for (const { 0: token, index } of text.matchAll(TOKEN)) {
-    if (token === '(') open.push(index)
-    else if (token === ')') {
-      const other = open.pop()
+  const unclosed: number[] = []
+  for (const { 0: token, index } of text.matchAll(tokens)) {
+    if (open.includes(token)) unclosed.push(index)
+    else if (close.includes(token)) {
+      const other = unclosed.pop()
       if (other !== undefined) pairs.set(index, other).set(other, index)
     }
   }
-  return besides(cursor, pairs)
+  return pairs
 }
 
 /** The bracket before or under the cursor, and its other half. */
@@ -324,17 +330,4 @@ function wolframLookOf(token: string, next: string): Look | undefined {
   if (token.startsWith('#')) return 'decorator'
   if (WOLFRAM_KEYWORDS.has(token)) return 'keyword'
   return next === '[' && /^[A-Z]/.test(token) ? 'builtin' : undefined
-}
-
-function wolframBrackets(text: string, cursor: number): number[] {
-  const pairs = new Map<number, number>()
-  const open: number[] = []
-  for (const { 0: token, index } of text.matchAll(WOLFRAM_TOKEN)) {
-    if ('[({'.includes(token)) open.push(index)
-    else if ('])}'.includes(token)) {
-      const other = open.pop()
-      if (other !== undefined) pairs.set(index, other).set(other, index)
-    }
-  }
-  return besides(cursor, pairs)
 }
