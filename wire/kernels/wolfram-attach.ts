@@ -15,13 +15,13 @@ interface WstpRequest {
   secret?(value: string): void
 }
 
-/** Each try starts a host: the longest time between two, in ms. */
+/** The longest time between two tries, in ms. Each starts a host. */
 const MOST_MS = 120_000
 
 /**
- * Takes a kernel of a `wstpserver`, or joins it again: starts our host, which speaks to it. The host is ours and ends with
- * `close`; the kernel is let go of then. Throws `KERNEL_NOT_FOUND` where there is no library to speak through, and
- * `LINK_REFUSED`, in the host's words, where no kernel is had.
+ * Takes a kernel of a `wstpserver`, or joins it again. It starts our host, which speaks to the kernel. `close` ends the
+ * host, and lets go of the kernel. Throws `KERNEL_NOT_FOUND` if there is no library to speak through, and `LINK_REFUSED`,
+ * in the host's words, if it gets no kernel.
  */
 export async function attachWstp(request: WstpRequest): Promise<Kernel> {
   const { joining, settings, runtimeDir, secret } = request
@@ -72,7 +72,7 @@ export function rejoinWstp(
 
 const isSet = (entry: [string, string | undefined]): entry is [string, string] => entry[1] !== undefined
 
-/** `host:port` of `wstp://host:port`. Throws `LINK_REFUSED` for what names neither. */
+/** `host:port` of `wstp://host:port`. Throws `LINK_REFUSED` for anything else. */
 function placeOf(address: string): string {
   const [, place] = /^wstp:\/\/((?:\[[\da-f:.]+\]|[\w.-]+):\d{1,5})$/i.exec(address) ?? []
   if (place !== undefined) return place
