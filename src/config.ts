@@ -44,17 +44,17 @@ const CONFIG = z.strictObject({
   kernels: z
     .strictObject({
       /** The interpreter of Python kernels, instead of the project's. */
-      python: z.string().min(1).optional(),
+      python: z.string().min(1).transform(fromHome).optional(),
       /** The Lisp of Lisp kernels, instead of the first of `sbcl` and `ecl`: a path, or a name in `PATH`. */
-      lisp: z.string().min(1).optional(),
+      lisp: z.string().min(1).transform(fromHome).optional(),
       /** The folder of SLIME whose Swank they load, instead of the one that the Lisp itself knows. */
       swank: z
         .string()
         .transform(fromHome)
         .refine(isAbsolute, 'must be the absolute path of a folder, or begin with ~/')
         .optional(),
-      /** The Python of an environment with Mathics3, instead of the one that `imago install wolfram` makes. */
-      wolfram: z.string().min(1).optional(),
+      /** A WolframKernel, its installation, or the Python of an environment with Mathics3. */
+      wolfram: z.string().min(1).transform(fromHome).optional(),
       /** How long laying out one definition may take there; then it is shown as plain input form. */
       wolfram_formatter_seconds: z.number().positive().max(600).default(5),
       /** Projects whose own `.venv` is started whatever it holds, and although it came with them. */

@@ -1,4 +1,4 @@
-import { LANGUAGES } from '../wire/languages.ts'
+import { LANGUAGES, SERVERS } from '../wire/languages.ts'
 import { assert, suite } from './support/harness.ts'
 import { filesIn, textOf } from './support/imports.ts'
 
@@ -7,18 +7,26 @@ const MAY_NAME: readonly (readonly [place: RegExp, why: string])[] = [
   [/^wire\/languages\.ts$/, 'the records'],
   [/^wire\/kernels\/languages\.ts$/, 'how each is started and joined'],
   [/^tools\/languages\.ts$/, 'the words of each'],
-  [/^src\/front\/languages\.ts$/, 'how each is typed, checked and installed'],
-  [/^src\/terminal\/languages\.ts$/, 'how each is coloured'],
+  [/^src\/kernels\/servers\.ts$/, 'what is said of the server of each'],
+  [
+    /^src\/front\/(languages|\w+-blocks|commands\/language-checks)\.ts$/,
+    'how each is typed, checked and installed',
+  ],
+  [/^src\/terminal\/(languages|syntax)\.ts$/, 'how each is typed and coloured'],
   [/^wire\/kernels\/python\.ts$/, 'the adapter of Python'],
-  [/^wire\/(swank\/|kernels\/swank)/, 'the adapter of Common Lisp'],
+  [/^wire\/(swank\/|kernels\/(swank|lisp))/, 'the adapter of Common Lisp'],
   [/^wire\/kernels\/wolfram(-\w+)?\.ts$/, 'the adapter of Wolfram Language'],
   [/^src\/config\.ts$/, "the names of settings in the user's file"],
 ]
 
 const test = suite('languages')
-const names = LANGUAGES.map(({ name }) => name).join('|')
-/** A language as a text of its own, or as the key of a record. */
-const NAMED = new RegExp(`(['"\`])(?:${names})\\1|(?:^|[{,(]\\s*)(?:${names}):(?!:)`, 'gm')
+const schemes = SERVERS.map(({ scheme }) => scheme)
+const names = [...LANGUAGES.map(({ name }) => name), ...schemes].join('|')
+/** A language or its server as a text of its own, as the key of a record, or in an address. */
+const NAMED = new RegExp(
+  `(['"\`])(?:${names})\\1|(?:^|[{,(]\\s*)(?:${names}):(?!:)|\\b(?:${schemes.join('|')}):/`,
+  'gm',
+)
 
 const code = (path: string) =>
   textOf(path)
@@ -45,8 +53,9 @@ test('every place that may name a language does', () => {
   )
 })
 
-test('a name is found as a text and as a key, and not in a sentence', () => {
+test('a name is found as a text, as a key and in an address, and not in a sentence', () => {
   assert.is(namesIn("if (language === 'lisp') {}").length, 1)
   assert.is(namesIn('const table = {\n  python: 1,\n  lisp: 2 }').length, 2)
+  assert.is(namesIn("'imago attach swank://4005'").length, 1)
   assert.is(namesIn("'imago start python'\nlisp::there").length, 0)
 })

@@ -57,7 +57,8 @@ const MATHICS_PACKAGES = [
   'sympy==1.14.0',
   'Timed-Threads==2.0.0',
 ]
-const MATHICS_PYTHONS = ['python3', 'python3.11', 'python3.12', 'python3.13', 'python3.14']
+/** The list of `wire/languages.ts`, which is not built yet. */
+const MATHICS_PYTHONS = ['python3.13', 'python3.12', 'python3.11', 'python3.14', 'python3', 'python']
 
 const LISP_PACKAGES = ['sbcl', 'cl-swank', 'cl-fiveam']
 const EMACS_PACKAGES = ['emacs-nox', 'slime']

@@ -62,7 +62,7 @@ export const symbolDefinition = defineTool({
       .describe('Characters per symbol; read_more has the rest.'),
     include: parameterFor(
       'sections',
-      z.array(z.enum(SECTIONS)).optional().describe('In Wolfram Language: also these.'),
+      z.array(z.enum(SECTIONS)).optional().describe('Also show these sections.'),
     ),
   },
   // As issues and other tools of the kind write it.
@@ -209,7 +209,7 @@ interface DefinitionsQuery extends Required<Pick<DefinitionQuery, 'max_length' |
   readonly inside: string | undefined
 }
 
-interface Symbol {
+interface LookedUp {
   readonly name: string
   readonly looked: Ok<Definition & { readonly proof?: Proof }> | Failed
 }
@@ -250,7 +250,7 @@ const lengthOf = ({ source, parts = [] }: Definition): number =>
   [source, ...parts.map(part => part.source)].reduce((sum, text) => sum + characters(text?.text ?? ''), 0)
 
 /** The definition with the source of its parts for which `length` characters suffice; the others say where to look. */
-function within<Looked extends Symbol['looked']>(looked: Looked, length: number): Looked | Ok<Definition> {
+function within<Looked extends LookedUp['looked']>(looked: Looked, length: number): Looked | Ok<Definition> {
   if (looked.type !== 'ok' || looked.result.parts === undefined) return looked
   let left = length - characters(looked.result.source?.text ?? '')
   const parts = looked.result.parts.map(part => {
@@ -264,7 +264,7 @@ function within<Looked extends Symbol['looked']>(looked: Looked, length: number)
 
 const NOT_SHOWN = 'left out, to fit. Ask for this symbol alone, or read its place in the file.'
 
-function definitions(all: readonly Symbol[]): Definitions {
+function definitions(all: readonly LookedUp[]): Definitions {
   const found = all.flatMap(({ looked }) => (looked.type === 'ok' ? [looked.result] : []))
   const lines = all.map(({ name, looked }) =>
     looked.type === 'ok' ? definitionLines(looked.result) : failureLines(name, looked.error),
@@ -280,7 +280,7 @@ function definitions(all: readonly Symbol[]): Definitions {
   }
 }
 
-function facts({ name, looked }: Symbol): SymbolFacts {
+function facts({ name, looked }: LookedUp): SymbolFacts {
   if (looked.type === 'failed') return { ok: false, name, error: looked.error }
   const { source, parts, ...rest } = looked.result
   return {
@@ -294,7 +294,7 @@ function facts({ name, looked }: Symbol): SymbolFacts {
 }
 
 /** One symbol fails as itself; several that fail alike as what they have in common, and otherwise as `not_found`. */
-function noneFound(all: readonly Symbol[]): Outcome<never> {
+function noneFound(all: readonly LookedUp[]): Outcome<never> {
   const errors = all.flatMap(({ name, looked }) =>
     looked.type === 'ok' ? [] : [{ name, error: looked.error }],
   )

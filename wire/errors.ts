@@ -35,15 +35,18 @@ export class WireError extends Error {
   readonly code: WireErrorCode
   /** Only with `REMOTE_FAULT`. */
   readonly remote: RemoteFailure | undefined
+  /** Only with `KERNEL_START_FAILED`: the end of what its process printed. `message` has it, too. */
+  readonly lastWords: string | undefined
 
   constructor(
     code: WireErrorCode,
     message: string,
-    options: { cause?: unknown; remote?: RemoteFailure } = {},
+    options: { cause?: unknown; remote?: RemoteFailure; lastWords?: string | undefined } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.remote = options.remote
+    this.lastWords = options.lastWords
   }
 }
 

@@ -123,4 +123,6 @@ export type Health = 'responsive' | 'unresponsive' | 'ended'
 export interface KernelEnd {
   readonly reason: 'closed' | 'exited' | 'killed' | 'lost'
   readonly message: string
+  /** The end of what its process printed, where it is ours and printed something. `message` has it, too. */
+  readonly lastWords?: string
 }

@@ -1,22 +1,37 @@
 /**
  * The languages whose programs Imago looks into, as every layer knows them. What a layer alone knows of one stands in a
  * table of that layer: `wire/kernels/languages.ts` (how it is started and joined), `tools/languages.ts` (its words),
- * `src/front/languages.ts` (how it is typed, checked and installed) and `src/terminal/languages.ts` (its colours).
- * Besides them only its adapter and the names of settings in `src/config.ts` name one: `test/languages.test.ts` sees to it.
+ * `src/kernels/servers.ts` (what is said of its server), `src/front/languages.ts` (how it is typed, checked and
+ * installed) and `src/terminal/languages.ts` (its colours). Besides them only its adapter and the names of settings in
+ * `src/config.ts` name one: `test/languages.test.ts` sees to it.
  */
 export interface Language {
   /** As kernels, commands and the wire spell it. */
   readonly name: string
   /** For people. */
   readonly title: string
-  /** The scheme of the addresses where programs of this language listen by a server of their own. */
-  readonly scheme?: string
+  /** What programs of this language listen by instead of ours. */
+  readonly server?: LanguageServer
   /** Whether the language's own installer takes the folder of our far end (`imago runtime`). */
   readonly installed: boolean
   /** A free engine that `imago install` brings, where the language needs one. */
   readonly engine?: FreeEngine
   /** Code that prints one line of JSON about the interpreter, and changes nothing. */
   readonly probe: string
+}
+
+export interface LanguageServer {
+  /** As its addresses begin: `SCHEME://HOST:PORT`. */
+  readonly scheme: string
+  /** For people. */
+  readonly title: string
+  /** Where it listens unless it is told another port. */
+  readonly port: number
+  /**
+   * Whether it knows its users by a secret. One that asks nobody who they are is only joined on this machine, whatever a
+   * person insists on.
+   */
+  readonly secret: boolean
 }
 
 /** What is put into a Python environment of its own: it may be under another licence, and is no part of Imago. */
@@ -29,6 +44,17 @@ export interface FreeEngine {
   readonly packages: readonly string[]
   /** The oldest Python that it runs on. */
   readonly oldest: readonly [major: number, minor: number]
+}
+
+/** What a Python for an engine, or for its host, may be called. `python3` comes late: it may be newer than what an engine runs on. */
+export const ENGINE_PYTHONS = ['python3.13', 'python3.12', 'python3.11', 'python3.14', 'python3', 'python']
+
+/** An engine that was installed without us, and what it is spoken to by. */
+export interface InstalledEngine {
+  readonly kernel: string
+  readonly library: string
+  /** The Python of our host. */
+  readonly python: string
 }
 
 const PYTHON: Language = {
@@ -60,7 +86,7 @@ print(json.dumps({
 const LISP: Language = {
   name: 'lisp',
   title: 'Common Lisp',
-  scheme: 'swank:',
+  server: { scheme: 'swank', title: 'Swank server', port: 4005, secret: true },
   installed: false,
   probe: `
 (format t "{\\"executable\\": ~S, \\"swank\\": ~S, \\"version\\": ~S}~%"
@@ -73,7 +99,7 @@ const LISP: Language = {
 const WOLFRAM: Language = {
   name: 'wolfram',
   title: 'Wolfram Language',
-  scheme: 'wstp:',
+  server: { scheme: 'wstp', title: 'wstpserver', port: 31415, secret: false },
   installed: false,
   engine: {
     about:
@@ -97,7 +123,9 @@ export const languageNamed = (name: string): Language | undefined =>
 
 /** What is spoken at an address, as far as the address tells. */
 export const languageAt = (address: string): Language =>
-  LANGUAGES.find(({ scheme }) => scheme !== undefined && address.startsWith(scheme)) ?? DEFAULT_LANGUAGE
+  LANGUAGES.find(({ server }) => server && address.startsWith(`${server.scheme}:`)) ?? DEFAULT_LANGUAGE
+
+export const SERVERS: readonly LanguageServer[] = LANGUAGES.flatMap(({ server }) => server ?? [])
 
 /** The Python of the environment that `imago install` makes, in the folder of Imago's state. */
 export const pythonOfEngine = ({ folder }: FreeEngine, state: string): string =>

@@ -8,7 +8,7 @@ import {
   toolError,
 } from '../../tools/outcome.ts'
 import { messageOf, type RemoteFailure, WireError } from '../../wire/errors.ts'
-import { languageNamed, namesOf } from '../../wire/languages.ts'
+import { languageNamed, namesOf, SERVERS } from '../../wire/languages.ts'
 import { EXIT, type ExitCode, Failure } from '../failure.ts'
 import {
   type Command,
@@ -327,9 +327,9 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'attach',
     usage:
-      'NAME|PID|NAME-PID|unix:/PATH|tcp:127.0.0.1:PORT|swank://PORT|wstp://PORT [--name NAME] [--key-file FILE] [--anywhere] [--no-secret] [--json]',
-    summary:
-      'join a program that listens (import imago; imago.listen(), or Swank), and leave it running ever after',
+      `NAME|PID|NAME-PID|unix:/PATH|tcp:127.0.0.1:PORT|${SERVERS.map(({ scheme }) => `${scheme}://PORT`).join('|')} ` +
+      '[--name NAME] [--key-file FILE] [--anywhere] [--no-secret] [--json]',
+    summary: `join a program that listens (import imago; imago.listen(), or a ${SERVERS.map(({ title }) => title).join(' or ')}), and leave it running ever after`,
     operands: [1, 1],
     options: ['name', 'key-file', 'anywhere', 'no-secret', 'json'],
     of: ['program'],

@@ -3,7 +3,7 @@ import { type Language, languageNamed } from '../../wire/languages.ts'
 import { PACKAGE_ROOT } from '../paths.ts'
 import type { Blocks } from './blocks.ts'
 import type { DaemonClient } from './client.ts'
-import type { Area, Check } from './commands/checks.ts'
+import type { Area, Check } from './commands/language-checks.ts'
 
 /** What the front ends know of a language besides its colours. Whatever is large is loaded when it is wanted. */
 interface FrontLanguage {
@@ -19,9 +19,10 @@ interface FrontLanguage {
 const FRONT: Readonly<Record<string, FrontLanguage>> = {
   python: {
     blocks: async how => (await import('./blocks.ts')).openBlocks(how),
-    check: async (client, language) => (await import('./commands/checks.ts')).checkPython(client, language),
+    check: async (client, language) =>
+      (await import('./commands/language-checks.ts')).checkPython(client, language),
     unchecked: async unknown => [
-      (await import('./commands/checks.ts')).findInterpreter(),
+      (await import('./commands/language-checks.ts')).findInterpreter(),
       unknown('a kernel'),
     ],
   },
@@ -30,7 +31,8 @@ const FRONT: Readonly<Record<string, FrontLanguage>> = {
     insteadOfRuntime:
       'There is nothing to install for Lisp: Imago speaks through Swank, which the image has already, and leaves nothing ' +
       'there. In the image: (swank:create-server :dont-close t)   Then: imago attach swank://4005',
-    check: async (client, language) => (await import('./commands/checks.ts')).checkLisp(client, language),
+    check: async (client, language) =>
+      (await import('./commands/language-checks.ts')).checkLisp(client, language),
     unchecked: async unknown => [unknown('a lisp kernel')],
   },
   wolfram: {
@@ -38,7 +40,8 @@ const FRONT: Readonly<Record<string, FrontLanguage>> = {
     insteadOfRuntime:
       'There is nothing to install into an engine: imago install wolfram brings one of its own, imago start wolfram takes ' +
       'yours, and imago attach wstp://31415 a kernel of your wstpserver.',
-    check: async (client, language) => (await import('./commands/checks.ts')).checkWolfram(client, language),
+    check: async (client, language) =>
+      (await import('./commands/language-checks.ts')).checkWolfram(client, language),
     unchecked: async unknown => [unknown('a wolfram kernel')],
   },
 }

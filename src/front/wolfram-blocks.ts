@@ -1,26 +1,28 @@
 import { type Blocks, openScannedBlocks } from './blocks.ts'
 
 /**
- * The same as `openBlocks` for Wolfram Language: a line that ends in a bracket, a text, a comment, or behind an operator
- * that wants something more, goes on.
+ * `openBlocks` for Wolfram Language. A block goes on while a bracket, a string or a comment is open, and behind an
+ * operator that needs another operand.
  */
 export const openWolframBlocks = (how: { readonly emptyLineEnds: boolean }): Blocks =>
   openScannedBlocks<WolframScanner>({ ...how, scanner: () => new WolframScanner(), isDone: isWolframWhole })
 
-/** What is known of Wolfram Language by how it looks: which brackets are open, and what its end stands in. */
+/** What can be seen in a text without parsing it: which brackets are open, and what its end is in. */
 export interface WolframScan {
   /** Brackets that are open, outermost first. */
   readonly open: readonly OpenBracket[]
   readonly inside: 'code' | 'text' | 'comment'
-  /** Whether the last thing that was written wants another one behind it. */
+  /** Whether its last operator needs another operand. */
   readonly wants: boolean
 }
 
 export interface OpenBracket {
   readonly bracket: string
-  /** Where it stands in the text, what its line is set in by, and how many commas stand in it. */
+  /** Where it stands in the text. */
   readonly at: number
+  /** What its line is indented by. */
   readonly indent: number
+  /** How many commas stand in it, and in no bracket within it. */
   commas: number
 }
 
@@ -35,18 +37,18 @@ export function scanWolfram(text: string): WolframScan {
   return scanner
 }
 
-/** Operators behind which an expression has to follow. A `;`, a `&`, a `!`, a `..` and their like may end one. */
+/** Operators that another operand has to follow. An expression may end with `;`, `&`, `!`, `..` and the like. */
 const WANTS =
   /(?::=|[^=<>!]=|^=|==|=!=|===|!=|->|:>|\/;|\/\.|\/\/|\/@|@@|@|<>|&&|\|\||(?<!<)\||[+*/^<>~,]|(?<!-)-|\?|\/:|:)\s*$/
 
-/** Reads text in pieces that end with lines, each piece once: linear, however many there are. */
+/** Reads whole lines, each once, so that its time is linear. */
 class WolframScanner implements WolframScan {
   readonly open: OpenBracket[] = []
   inside: WolframScan['inside'] = 'code'
   #comments = 0
   #at = 0
   #indent = 0
-  /** The code of the last line that has some, without its comments. */
+  /** The code of the last line that has any, without comments. */
   #code = ''
 
   get wants(): boolean {
@@ -79,7 +81,7 @@ class WolframScanner implements WolframScan {
       } else {
         const more = this.#bracket(two, unit, at)
         at += more
-        // What closes an association ends with no operator.
+        // The `|` of a `|>` is no operator.
         code += more > 0 ? unit.replace('|', ')') : unit
       }
     }
@@ -87,7 +89,7 @@ class WolframScanner implements WolframScan {
     if (code.trim() !== '') this.#code = code
   }
 
-  /** One character of code, or two that belong together; how many more than one were read. */
+  /** Reads one character of code, or two that are one bracket. Returns how many it read besides the first. */
   #bracket(two: string, unit: string, at: number): number {
     if (two === '<|' || '[({'.includes(unit)) {
       const bracket = two === '<|' ? two : unit

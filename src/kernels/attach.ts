@@ -13,18 +13,15 @@ import {
   fullName,
   groupOf,
   handleOf,
-  type Insisting,
   isCalled,
-  isServed,
   isSupervisor,
   parentOf,
-  refuseFar,
-  secretFor,
   type Target,
   whoAnswer,
 } from './programs.ts'
 import { attachedAlready, GIVE_KEY, isOwned, notAttached } from './refusals.ts'
 import type { KernelOptions, KernelRow, NamedKernel } from './rows.ts'
+import { type Insisting, refuseFar, secretFor, serverOf } from './servers.ts'
 
 /** What a person attaches to, and as what. */
 export interface Attach extends Insisting {
@@ -374,7 +371,8 @@ export class Attachments {
   #freeName({ program, address }: Target, root: string): string {
     const { kernels } = this.#options
     const free = (name: string) => !kernels.get(name)?.alive
-    const own = nameFrom(program?.name ?? '', isServed(address) ? languageAt(address).name : 'program')
+    const { name, server } = languageAt(address)
+    const own = nameFrom(program?.name ?? '', server ? name : 'program')
     if (free(own)) return own
     const first = kernels.get(own)
     if (program !== undefined && first instanceof AttachedKernel && first.isOfGroup(program.name, root))
@@ -394,9 +392,11 @@ function secretOf(
   const { key, keyFile } = asked
   const given: Attachment['secret'] =
     keyFile === undefined ? { from: 'person' } : { from: 'file', path: keyFile }
-  if (isServed(address)) {
-    refuseFar(address, asked)
-    const from = secretFor(address, { wanted: asked, programs })
+  const server = serverOf(address)
+  if (server !== undefined) {
+    const joining = { address, server, wanted: asked }
+    refuseFar(joining)
+    const from = secretFor(joining, programs)
     return from === 'key' ? given : { from }
   }
   const announced = program !== undefined && !program.keyed

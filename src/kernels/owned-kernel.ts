@@ -18,6 +18,7 @@ import type {
   SuspensionNews,
   Watcher,
 } from '../../wire/kernel.ts'
+import type { InstalledEngine } from '../../wire/languages.ts'
 import { Background } from './background.ts'
 import { FairQueue, type Waiter } from './fair-queue.ts'
 import { KernelError } from './kernel-error.ts'
@@ -38,8 +39,8 @@ export interface KernelRequest {
 export interface StartedKernel {
   readonly kernel: Kernel
   readonly pid: number
-  /** The command line of its process. */
-  readonly command?: readonly string[]
+  /** Where that only speaks to an engine. */
+  readonly engine?: InstalledEngine
   /** Resolves once it has ended, in order if it can be. */
   stop(): Promise<void>
   kill(): void

@@ -1,8 +1,9 @@
-import type { WireError } from '../../wire/errors.ts'
+import { SERVERS } from '../../wire/languages.ts'
 import type { Program, ProgramEnd, Programs, SkippedFile } from '../../wire/programs.ts'
 import { isWithin, nameFrom, realOf } from '../files/roots.ts'
 import { nearest } from '../text/nearest.ts'
 import { KernelError } from './kernel-error.ts'
+import { serverAddress } from './servers.ts'
 
 /** Where nothing outside can be attached to. */
 export const NO_PROGRAMS: Programs = {
@@ -112,8 +113,7 @@ function newest(programs: readonly Program[]): Program | undefined {
 /** An address as the wire spells it; undefined if it is a name. Which addresses can be reached is for it to say. */
 function addressOf(wanted: string): string | undefined {
   if (wanted.startsWith('unix:')) return wanted
-  if (isServed(wanted)) return serverAddress(wanted)
-  if (!wanted.startsWith('tcp:')) return undefined
+  if (!wanted.startsWith('tcp:')) return serverAddress(wanted)
   return wanted.replace(/^tcp:localhost:/, 'tcp:127.0.0.1:')
 }
 
@@ -134,7 +134,10 @@ function unknown(
   const names = [...new Set(read.map(one => handleOf(one, read)))]
   const like = nearest(wanted, [...new Set([...read.map(({ name }) => name), ...names])])
   const passed = skipped.map(({ file, reason }) => ` ${file} ${reason}, and is not looked at.`).join('')
-  const how = `To have it listen, ${HAVE_IT_LISTEN}   For a Lisp with Swank: imago attach swank://4005`
+  const served = SERVERS.map(
+    ({ title, scheme, port }) => `   For a ${title}: imago attach ${scheme}://${port}`,
+  )
+  const how = `To have it listen, ${HAVE_IT_LISTEN}${served.join('')}`
   const deaf = !isElsewhere && /^\d+$/.test(wanted) && programs.lives(Number(wanted))
   const there =
     names.length > 0
@@ -181,149 +184,6 @@ function hasEnded(wanted: string, { pid, process, address }: Program): KernelErr
   })
 }
 
-/** Servers that programs listen by, other than ours, and the port of each unless it is told another one. */
-const SERVERS = {
-  swank: { title: 'Swank server', port: 4005 },
-  wstp: { title: 'wstpserver', port: 31415 },
-} as const
-
-const AN_ADDRESS =
-  /^(?<scheme>swank|wstp):\/\/(?:(?<alone>\d{1,5})|(?<host>\[[\da-f:.]+\]|[\w.-]+)(?::(?<port>\d{1,5}))?)\/?$/i
-
-const schemeOf = (address: string): keyof typeof SERVERS | undefined =>
-  (['swank', 'wstp'] as const).find(scheme => address.startsWith(`${scheme}:`))
-
-/** Whether it is the address of a server that is not ours. */
-export const isServed = (address: string): boolean => schemeOf(address) !== undefined
-
-export const isSwank = (address: string): boolean => schemeOf(address) === 'swank'
-
-const isWstp = (address: string): boolean => schemeOf(address) === 'wstp'
-
-/** `swank://HOST:PORT` in full, for that, `swank://PORT`, or `swank://HOST`; so for `wstp`. Throws `KernelError` for what is neither. */
-export function serverAddress(wanted: string): string {
-  const scheme = schemeOf(wanted) ?? 'swank'
-  const { title, port: usual } = SERVERS[scheme]
-  const { alone, host = '127.0.0.1', port = alone ?? String(usual) } = AN_ADDRESS.exec(wanted)?.groups ?? {}
-  const isPort = Number(port) > 0 && Number(port) < 65_536
-  if (AN_ADDRESS.test(wanted) && isPort)
-    return `${scheme}://${host.toLowerCase() === 'localhost' ? '127.0.0.1' : host.toLowerCase()}:${Number(port)}`
-  throw new KernelError('kernel_unavailable', {
-    message: `${JSON.stringify(wanted)} is no address of a ${title}.`,
-    next: `imago attach ${scheme}://${usual}, or ${scheme}://HOST:PORT`,
-    details: { reason: 'bad_address', address: wanted },
-  })
-}
-
-/** What a person says of a server, and insists on. */
-export interface Insisting {
-  readonly key?: string | undefined
-  /** Another machine, too. */
-  readonly anywhere?: boolean | undefined
-  /** No secret is sent. */
-  readonly noSecret?: boolean | undefined
-}
-
-/**
- * Whoever reaches such a server can run anything in its image, and what is said there can be read on the way. A wstpserver
- * asks nobody who they are, so that it is only joined on this machine, or through a tunnel.
- */
-export function refuseFar(address: string, { anywhere = false }: Insisting): void {
-  const { hostname } = new URL(address)
-  if (isLoopback(hostname)) return
-  if (isWstp(address))
-    throw new KernelError('kernel_unavailable', {
-      message:
-        `${hostname} is not this machine. A wstpserver asks nobody who they are and encrypts nothing: whoever reaches it ` +
-        'can run anything in its kernels. It belongs behind --interface 127.0.0.1, and a tunnel leads there.',
-      next: tunnel(address),
-      details: { reason: 'not_loopback', address },
-    })
-  if (anywhere) return
-  throw new KernelError('kernel_unavailable', {
-    message:
-      `${hostname} is not this machine. Swank encrypts nothing, its secret included, and whoever has read that on the ` +
-      'way can run anything in your image.',
-    next:
-      `${tunnel(address)}\n` + `If the way there is safe all the same: imago attach ${address} --anywhere`,
-    details: { reason: 'not_loopback', address },
-  })
-}
-
-function tunnel(address: string): string {
-  const { protocol, hostname, port } = new URL(address)
-  return `ssh -L ${port}:127.0.0.1:${port} ${hostname}   and beside it: imago attach ${protocol}//${port}`
-}
-
-export const isFar = (address: string): boolean => !isLoopback(new URL(address).hostname)
-
-/** Written so that nothing has to look it up: what is no number of four parts would be asked of a name server. */
-const isLoopback = (host: string) =>
-  host === '[::1]' ||
-  (/^127(\.(0|[1-9]\d{0,2})){3}$/.test(host) && host.split('.').every(part => Number(part) < 256))
-
-/** Where the secret comes from, as `Attachment` has it. Throws `KernelError` where there is none to send, and one is wanted. */
-export function secretFor(
-  address: string,
-  { wanted, programs }: { wanted: Insisting; programs: Programs },
-): 'key' | 'none' | 'home' {
-  if (wanted.noSecret || isWstp(address)) return 'none'
-  if (wanted.key !== undefined) return 'key'
-  const home = programs.homeSecret()
-  if (home.type === 'there') return 'home'
-  if (home.type === 'flawed')
-    throw new KernelError('kernel_unavailable', {
-      message: `${home.path}, the secret for Swank servers, ${home.why}, so it is not used.`,
-      next: home.mend,
-      details: { reason: 'open_secret', address },
-    })
-  const insist = `For a server that asks for none: imago attach ${address} --no-secret`
-  throw new KernelError('kernel_unavailable', {
-    message:
-      `There is no secret: ${home.path} is not there. Without one, any user and any program of this machine that ` +
-      'reaches the port can run anything in your image, as you.',
-    next: `${MAKE_SECRET}\nSwank and SLIME read it at each connection; nothing has to be started again.\n${insist}`,
-    details: { reason: 'needs_secret', address },
-  })
-}
-
-const MAKE_SECRET = [
-  'touch ~/.slime-secret',
-  'chmod 600 ~/.slime-secret',
-  'head -c 32 /dev/urandom | base64 > ~/.slime-secret',
-].join('\n')
-
 /** What a person does with a program that does not listen: the end of a sentence, which commands follow. */
 export const HAVE_IT_LISTEN =
   'start it with: imago run -- COMMAND   or add this line to it: import imago; imago.listen()'
-
-/** What listens again, and how it goes on doing so. */
-export const LISTEN = '(swank:create-server :dont-close t)'
-
-/** Why such a server could not be joined, and what to do about it besides what the fault itself says. */
-export function explainedServer(
-  error: WireError,
-  { address }: { address: string },
-): readonly [string, string] {
-  if (!isWstp(address)) return [error.message, nextAfter(error.code, address)]
-  if (error.code === 'KERNEL_NOT_FOUND') return [error.message, 'imago doctor shows what there is.']
-  const { port } = new URL(address)
-  return [
-    `No kernel was had at ${address}. ${error.message}`,
-    `wstpserver --interface 127.0.0.1 --port ${port} serves kernels (12.2 and newer). One that a front end, such as a notebook, holds ` +
-      'cannot be joined: imago start begins one of its own.',
-  ]
-}
-
-function nextAfter(code: WireError['code'], address: string): string {
-  switch (code) {
-    case 'LINK_REFUSED':
-      return 'Without :dont-close t, Swank stops listening after its first client, such as SLIME.'
-    case 'NOT_AUTHENTICATED':
-      return `The secret is in ~/.slime-secret, or give one with --key-file FILE; without: imago attach ${address} --no-secret`
-    case 'HANDSHAKE_TIMEOUT':
-      return 'See whether that Lisp is at work or waits in its debugger, and whether it has the same ~/.slime-secret.'
-    default:
-      return 'See what that Lisp says, and try again.'
-  }
-}

@@ -5,18 +5,9 @@ import { isFile, isFolder } from '../files/roots.ts'
 import { nearest } from '../text/nearest.ts'
 import type { Attachment } from './attachment-store.ts'
 import { KernelError } from './kernel-error.ts'
-import {
-  explainedServer,
-  fullName,
-  groupOf,
-  HAVE_IT_LISTEN,
-  isFar,
-  isServed,
-  isSwank,
-  LISTEN,
-  type Target,
-} from './programs.ts'
+import { fullName, groupOf, HAVE_IT_LISTEN, type Target } from './programs.ts'
 import type { KernelRow } from './rows.ts'
+import { isFar, serverOf } from './servers.ts'
 
 /** What whoever wants a kernel is told in place of it. Each says why, and what can be done. */
 
@@ -260,11 +251,12 @@ export function wayBack({
   secret,
 }: Pick<Attachment, 'announced' | 'address' | 'name' | 'secret'>): string {
   const target = announced ?? address
+  const server = serverOf(address)
   const insisted = [
-    ...(secret.from === 'none' && isSwank(address) ? [' --no-secret'] : []),
-    ...(isSwank(address) && isFar(address) ? [' --anywhere'] : []),
+    ...(server?.secret && secret.from === 'none' ? [' --no-secret'] : []),
+    ...(server?.secret && isFar(address) ? [' --anywhere'] : []),
   ]
-  const how = isSwank(address) ? `, ${LISTEN}` : ''
+  const how = server?.listen === undefined ? '' : `, ${server.listen}`
   const named = target === name ? '' : ` --name ${name}`
   return `Once it listens again${how}: imago attach ${target}${named}${insisted.join('')}`
 }
@@ -303,9 +295,7 @@ export function notAttached(
   const { address, program } = target
   const who =
     program === undefined ? `What listens at ${address}` : `${program.name} (process ${program.pid})`
-  const [message, next] = isServed(address)
-    ? explainedServer(error, { address })
-    : explained(error, { who, key })
+  const [message, next] = serverOf(address)?.explained(error, address) ?? explained(error, { who, key })
   return new KernelError('kernel_unavailable', {
     message,
     next,

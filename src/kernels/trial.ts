@@ -1,5 +1,5 @@
 import type { CallId, EvalEvent } from '../../wire/kernel.ts'
-import { languageNamed } from '../../wire/languages.ts'
+import { type InstalledEngine, languageNamed } from '../../wire/languages.ts'
 import type { KernelListener, KernelRequest, StartedKernel } from './owned-kernel.ts'
 
 /** What came of starting a kernel only to see whether it can be done. Times are milliseconds. */
@@ -10,8 +10,8 @@ export interface Trial {
   readonly round_trip_ms: number
   /** What the language's probe printed: JSON, of a form that the language decides. */
   readonly facts: string
-  /** The command line of its process: it tells what was found, and where. */
-  readonly command: readonly string[]
+  /** The engine that was found, where our process only speaks to one. */
+  readonly engine: InstalledEngine | null
 }
 
 const ROUNDS = 5
@@ -53,7 +53,7 @@ export async function tryLanguage(o: {
     }
     const round_trip_ms = Math.round(Math.min(...rounds) * 100) / 100
     const { implementation } = started.kernel.identity
-    return { implementation, start_ms, round_trip_ms, facts, command: started.command ?? [] }
+    return { implementation, start_ms, round_trip_ms, facts, engine: started.engine ?? null }
   } finally {
     await started.stop()
   }

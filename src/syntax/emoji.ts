@@ -12,16 +12,16 @@ const ENDS_LINE = /\u{1F6E0}\u{FE0F}?\u{1F51A}[ \t\r]*\n?$/u
 const IS_END = /^\u{1F6E0}\u{FE0F}?\u{1F51A}[ \t\r]*\n?$/u
 
 /**
- * A header with the arguments that fit into a line, those that have several lines below it as they are, and an end, which no
- * call may lack:
+ * A call has a header with its short arguments, its long texts below that as they are, and an end, which is never left
+ * out:
  *
  *     🛠️ write_file shop/rates.py
  *     RATE = 0.2
  *     🛠️🔚
  *
- * In a header stand the required arguments in their order, and others as `name=value`; a value with blanks, and what
- * is no text, is JSON. Where a tool has several arguments of several lines, a line `🛠️ name:` begins each. In such a
- * text a backslash behind the sign takes its meaning away.
+ * A header has the required arguments in their order, and others as `name=value`. A value is JSON if it has blanks or is
+ * not a text. If a tool has several arguments of several lines, a line `🛠️ name:` begins each. In such a text, a sign
+ * with a backslash behind it is only a sign.
  */
 export const emoji: TextSyntax = {
   name: 'emoji',
@@ -37,7 +37,7 @@ export const emoji: TextSyntax = {
     const given = Object.entries(args).filter(([, value]) => value !== undefined)
     const isBelow = ([name, value]: readonly [string, unknown]) =>
       multiline.includes(name) && typeof value === 'string'
-    // One that is left out would shift those behind it, which are then named.
+    // If one is left out, those behind it are named: each would stand in the place of another.
     const missing = inline.findIndex(name => args[name] === undefined)
     const placed = missing < 0 ? inline : inline.slice(0, missing)
     const named = given.filter(one => !isBelow(one) && !placed.includes(one[0]))
@@ -67,8 +67,9 @@ const MEANT = /(^\u{1F6E0}\u{FE0F}?|\u{1F6E0}\u{FE0F}?(?=[\\\u{1F51A}]))/gmu
 const UNMEANT = /(\u{1F6E0}\u{FE0F}?)\\/gu
 
 /**
- * The end stands at the end of the header, of a text of one line, or on a line of its own. What looks like a header
- * within a call is counted: a text that was not escaped makes its call malformed, and what it quotes does not run.
+ * The end stands at the end of the header, at the end of a text of one line, or on a line of its own. A line within a call
+ * that looks like a header is counted, and has an end of its own. So a call that holds another one unescaped is malformed,
+ * and neither of them runs.
  */
 function endFinder() {
   let depth = 0
@@ -87,7 +88,7 @@ function endFinder() {
 }
 
 interface Shape {
-  /** What stands in the header without its name, in this order. */
+  /** Arguments that stand in the header without their names, in this order. */
   readonly inline: readonly string[]
   readonly multiline: readonly string[]
 }
@@ -103,7 +104,7 @@ function callIn(text: string, registry: Registry): Call {
   const lines = text.replace(ENDS_LINE, '').replace(/\n$/, '').split('\n')
   const [header = '', ...below] = lines
   const [start, tool = ''] = HEADER.exec(header) ?? ['']
-  // What its arguments are is not known, and it does not run.
+  // Its arguments are unknown, and it does not run.
   if (registry.find(tool) === undefined) return { tool, args: {} }
   const shape = shapeOf(tool, registry)
   const args = new Map<string, unknown>()
@@ -125,7 +126,7 @@ function putHeader(header: string, { inline }: Shape, put: Put): void {
   const placed = words.filter(({ name }) => name === undefined)
   for (const { name, value } of words) if (name !== undefined) put(name, valueIn(value))
   const [first, last] = [placed[0], placed.at(-1)]
-  // As it is typed: the one argument may have blanks.
+  // A tool's only argument may have blanks: people type it so.
   if (inline[0] !== undefined && inline.length === 1 && first !== last && isUnbroken(words)) {
     put(inline[0], header.slice(first?.from, last?.to))
     return

@@ -8,16 +8,16 @@ import {
   type TextSyntax,
 } from './syntax.ts'
 
-/** A list of calls where anything follows the bracket that a call can have there: a link in Markdown is no call. */
+/** The beginning of a list of calls: behind the bracket stands what can begin an argument. A link in Markdown is no call. */
 const LIST = /^\[[ \t]*[A-Za-z_][\w.-]*\((?=\s*(?:\)|["'[{\d-]|[A-Za-z_]\w*(?:\s*=|$)|$))/
-/** The marks that LFM and Llama 4 put around it. */
+/** The first of the two marks that LFM and Llama 4 put around a list. */
 const START = /^<\|(tool_call|python)_start\|>/
 const LIST_MARKS = /"""|'''|["'[\](){}]/g
 const END_MARKS = /"""|'''|["']|<\|(?:tool_call|python)_end\|>/g
 
 /**
  * A list of calls in Python's syntax, with named arguments that are literals: `[inspect(expr="orders[0]")]`. Llama
- * and LFM write it; the latter between marks of its own, behind which its text may go on. A text may hold line ends.
+ * and LFM write it. LFM puts marks around it, and its text may go on behind them. A string may hold line ends.
  */
 export const pythonic: TextSyntax = {
   name: 'pythonic',
@@ -50,7 +50,7 @@ export const pythonic: TextSyntax = {
     }, registry),
 }
 
-/** A text in JSON is one in Python, too. */
+/** Any value as Python writes it. A string in JSON is one in Python, too. */
 function literal(value: unknown): string {
   if (value === null || value === undefined) return 'None'
   if (typeof value === 'boolean') return value ? 'True' : 'False'
@@ -106,7 +106,7 @@ function* tokensOf(text: string): Generator<Token> {
   }
 }
 
-/** What JSON does not have in a text, or means otherwise. */
+/** What a string of JSON cannot hold, and escapes that JSON reads otherwise than Python. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const NO_JSON = /[\0-\x1f]|\\[^"\\bfnrtu]/
 
@@ -126,7 +126,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\r\n': '',
 }
 
-/** As Python reads it: an escape that it does not know stays as it is. */
+/** Escapes as Python reads them. One that Python does not know stays as it is. */
 function unescaped(text: string): string {
   if (!text.includes('\\')) return text
   return text.replace(ESCAPED, escaped => {
@@ -161,7 +161,7 @@ function callsIn(text: string): Call[] {
     return taken.source
   }
 
-  /** What is between two commas, as JSON, which says whether it is one value. */
+  /** What stands between two commas. It is read as JSON, which refuses what is not one value. */
   function value(name: string): unknown {
     const parts: string[] = []
     for (let depth = 0; token !== undefined; next()) {

@@ -4,15 +4,15 @@ export const SYNTAX_NAMES = ['emoji', 'hermes', 'pythonic'] as const
 
 export type SyntaxName = (typeof SYNTAX_NAMES)[number]
 
-/** A call as data. What a person is shown of it is its tool's preview, whatever syntax it was written in. */
+/** A call as data. A person is shown the preview of its tool, whatever syntax it was written in. */
 export interface Call {
   readonly tool: string
   readonly args: Readonly<Record<string, unknown>>
 }
 
 /**
- * How calls are written as text. It knows tools, by their registry, and no tool knows it. Whoever uses one names it:
- * nothing finds out from a text what syntax it is in.
+ * How calls are written as text. A syntax reads the registry of tools; no tool knows a syntax. Whoever uses one names it:
+ * nothing guesses it from a text.
  */
 export interface TextSyntax {
   readonly name: SyntaxName
@@ -22,7 +22,7 @@ export interface TextSyntax {
   reader(registry: Registry): Reader
 }
 
-/** Reads a text that comes in pieces, cut anywhere. Each answers what is certain by now, in order. */
+/** Reads a text that comes in parts, cut anywhere. Each method returns the pieces that are certain by now, in order. */
 export interface Reader {
   push(text: string): Piece[]
   /** What is left. A call that is still open is `bad`. */
@@ -30,13 +30,13 @@ export interface Reader {
 }
 
 interface Place {
-  /** Where the call begins: UTF-16 units before it in the whole text. */
+  /** Where the call begins in the whole text, in UTF-16 units. */
   readonly at: number
-  /** And in which line, from 1 on. */
+  /** The line in which it begins. The first is 1. */
   readonly line: number
 }
 
-/** Text that is no call, a call of a known tool, or what was meant as a call and cannot be one. Only `call` may run. */
+/** `text`: no call. `call`: one of a known tool; only that may run. `bad`: it was meant as a call, and is none. */
 export type Piece =
   | { readonly type: 'text'; readonly text: string }
   | ({ readonly type: 'call'; readonly call: Call } & Place)
@@ -49,29 +49,29 @@ export class Malformed extends Error {
 
 /** A call that has begun, as the line reader asks its syntax about it. */
 interface Begun {
-  /** Asked with each line, the first included: the index behind the end of the call, where it ends in this line. */
+  /** Asked with each line, the first included. Returns the index behind the call's end, or undefined if it goes on. */
   endIn(line: string): number | undefined
   /** The calls in the whole of it. Throws `Malformed`. */
   read(text: string): readonly Call[]
-  /** Whether text may stand behind it on its last line. Elsewhere that is a sentence about a call. */
+  /** Whether text may stand behind it on its last line. If not, such a line is a sentence about a call. */
   readonly textBehind?: boolean
 }
 
-/** What a syntax does to lines: whether a call begins with this one. */
+/** Returns the call that begins with this line, if one does. */
 type Begin = (line: string) => Begun | undefined
 
-/** However deep it stands in quotations and lists: what is taken for one does not run. */
+/** A line that begins or ends a fence, also within quotations and lists. Nothing in a fence runs. */
 const FENCE =
   /^[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)*(?:(?<ticks>`{3,})(?<info>[^`]*)$|(?<tildes>~{3,})(?<words>[\s\S]*))/
 
 /**
- * What all syntaxes share. A call begins at the beginning of a line or right behind another call, and never in a
- * fence; so nothing runs that is quoted or part of a sentence. Each character is looked at a fixed number of times.
+ * Reads lines, for all syntaxes. A call begins at the beginning of a line or right behind another call, and never in a
+ * fence. So nothing runs that is quoted or part of a sentence. Each character is read a fixed number of times.
  */
 export function lineReader(begin: Begin, registry: Registry): Reader {
   let at = 0
   let line = 1
-  /** The parts of a line whose end has not come. */
+  /** The parts of the line that is not complete yet. */
   let parts: string[] = []
   let fence: string | undefined
   let open: (Begun & Place & { readonly lines: string[] }) | undefined
@@ -166,7 +166,7 @@ function bad({ at, line }: Place, raw: string, why: string): Piece {
 
 const QUOTES: readonly string[] = ['"', "'", '"""', "'''"]
 
-/** The index behind the string whose opening quote ends before `from`; -1 where it does not end in this text. */
+/** The index behind a string whose content begins at `from`; -1 if it does not end in this text. */
 export function endOfString(text: string, quote: string, from: number): number {
   for (let at = text.indexOf(quote, from); at >= 0; at = text.indexOf(quote, at + 1)) {
     let before = at
@@ -177,8 +177,8 @@ export function endOfString(text: string, quote: string, from: number): number {
 }
 
 /**
- * Looks through lines for where something ends that may hold strings, which may hold anything, over several lines too.
- * `marks` finds quotes and what `isEnd` is to be asked about.
+ * Finds where a call ends that may hold strings. A string may hold anything, line ends too. `marks` matches quotes, and what
+ * `isEnd` is asked about.
  */
 export function outsideStrings(marks: RegExp, isEnd: (mark: string) => boolean): Begun['endIn'] {
   let quote: string | undefined
@@ -200,7 +200,7 @@ export function outsideStrings(marks: RegExp, isEnd: (mark: string) => boolean):
   }
 }
 
-/** The value of a JSON text. Throws `Malformed` with these words and what is wrong. */
+/** The value of a JSON text. Throws `Malformed`, whose message begins with `what`. */
 export function fromJson(text: string, what: string): unknown {
   try {
     return JSON.parse(text)

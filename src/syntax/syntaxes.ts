@@ -24,7 +24,7 @@ const hermes: TextSyntax = {
   rules:
     `A call is one JSON object with "name" and "arguments" between ${OPEN}, which begins a line, and ${CLOSE}. Several ` +
     'calls follow each other, each between marks of its own. Nothing else stands on their lines, and no call in a fence runs.',
-  // Those who look for the end in the texts, too, find none.
+  // Other readers look for the end mark inside strings, too, and must not find one there.
   renderCall: ({ tool, args }) =>
     `${OPEN}\n${JSON.stringify({ name: tool, arguments: args }).replaceAll('</', '<\\/')}\n${CLOSE}`,
   reader: registry =>
@@ -70,7 +70,7 @@ export function parse(
 interface DocumentRequest {
   readonly syntax: TextSyntax
   readonly registry: Registry
-  /** What placeholders are filled with, once all is written. */
+  /** Values for placeholders, which are filled once all is written. */
   readonly facts?: Readonly<Record<string, string>>
 }
 
@@ -94,7 +94,7 @@ function documented({ tool, schema }: Described, { syntax, registry, facts = {} 
           ...known.map(({ name, type, description }) => `- ${name}: ${type}. ${description}`),
         ]),
     '',
-    // A place is none of the values that can stand there, so it has no quotes.
+    // A placeholder stands for a value of any type, so it has no quotes.
     'Usage:',
     render(Object.fromEntries(places)).replace(/"([<[]\w+[>\]])"/g, '$1'),
     '',
@@ -106,7 +106,7 @@ function documented({ tool, schema }: Described, { syntax, registry, facts = {} 
   return filled
 }
 
-/** What was filled in hides nothing from its reader. The sign of a syntax has a part that cannot be seen. */
+/** Refuses what hides something from its reader in lines that were filled. The emoji's variation selector is allowed. */
 function checkFilled(tool: string, { filled, text }: { filled: string; text: string }): void {
   const written = new Set(text.split('\n'))
   for (const line of filled.split('\n'))

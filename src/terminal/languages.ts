@@ -4,7 +4,7 @@ import { parser } from '@lezer/python'
 import { type Look, looking, plain, restyled, type Span } from './layout.ts'
 import { LISP, PYTHON, type Syntax, WOLFRAM } from './syntax.ts'
 
-/** How one language is typed, coloured and answered at the console. */
+/** How one language is typed and coloured at the console, and how its answers are shown. */
 export interface Language extends Manners {
   readonly syntax: Syntax
   highlight(text: string): Span[]
@@ -13,33 +13,33 @@ export interface Language extends Manners {
 }
 
 interface Manners {
-  /** What names of its files end with. */
+  /** The end of the names of its files. */
   readonly suffix: string
   /** Left out: its sessions number nothing. */
   readonly numbering?: Numbering
   /**
-   * `name?` shows what the name is for, and its definition only with two marks or where nothing says what it is for. Left
-   * out: the value of the name is looked at.
+   * `name?` shows the usage of the name, and its definition if it has no usage. `name??` shows the definition. Left out:
+   * `name?` looks at the value.
    */
   readonly tellsUsage?: true
 }
 
-/** How a session numbers what is entered, and keeps what that comes to by these numbers. */
+/** How a session numbers its lines and their values. */
 export interface Numbering {
-  /** What stands for the number of the last line in the session. To look at it runs nothing. */
+  /** The symbol that holds the number of the last line. Looking at it runs nothing. */
   readonly last: string
-  /** What stands before a line; of one whose number is not known, too. */
+  /** What stands before a line. Its number may be unknown. */
   prompt(number: number | undefined): string
-  /** What stands before its value. */
+  /** What stands before the value of a line. */
   label(number: number, type: string): string
-  /** Whether values of this type are there for how they look, so that they are shown as the session prints them. */
+  /** Whether values of this type are made to be looked at: they are shown as the session prints them. */
   isForLooks(type: string): boolean
 }
 
 interface Looks extends Manners {
   readonly syntax: Syntax
   spans(text: string): Span[]
-  /** Where the bracket before or under the cursor stands, and its other half; none where there is none. */
+  /** Where the bracket before or under the cursor stands, and its other half. Empty if there is none. */
   brackets(text: string, cursor: number): readonly number[]
 }
 
@@ -66,11 +66,16 @@ const FIRST = languageOfLooks({
 
 const LANGUAGES: Readonly<Record<string, Language>> = {
   python: FIRST,
-  lisp: languageOfLooks({ syntax: LISP, spans: lispSpans, brackets: lispBrackets, suffix: '.lisp' }),
+  lisp: languageOfLooks({
+    syntax: LISP,
+    spans: lispSpans,
+    brackets: (text, cursor) => besides(cursor, matchedBrackets(text, TOKEN, '(', ')')),
+    suffix: '.lisp',
+  }),
   wolfram: languageOfLooks({
     syntax: WOLFRAM,
     spans: wolframSpans,
-    brackets: wolframBrackets,
+    brackets: (text, cursor) => besides(cursor, matchedBrackets(text, WOLFRAM_TOKEN, '[({', '])}')),
     suffix: '.wl',
     tellsUsage: true,
     numbering: {
@@ -85,7 +90,7 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
 /** Code of a kernel, coloured. */
 export const { highlight } = FIRST
 
-/** By its name, as a kernel and a fence around its code tell it; Python's for one that is not known. */
+/** The language of that name, as a kernel or a fence tells it. Python for a name that is not known. */
 export function terminalLanguage(name: string): Language {
   return (Object.hasOwn(LANGUAGES, name) ? LANGUAGES[name] : undefined) ?? FIRST
 }
@@ -114,7 +119,7 @@ const HIGHLIGHTER = tagHighlighter([
   { tag: tags.meta, class: 'decorator' },
 ])
 
-/** What Python calls by name and everybody knows. */
+/** Builtins of Python that everybody knows. */
 const BUILTINS = new Set(
   (
     'abs all any ascii bin bool breakpoint bytearray bytes callable chr classmethod compile complex delattr dict dir ' +
@@ -149,13 +154,13 @@ function pythonSpans(text: string): Span[] {
   return spans
 }
 
-/** The grammar knows constants as words of the language, and `print` as the statement that it once was. */
+/** The grammar takes constants for keywords, and `print` for the statement that it once was. */
 function lookOf(piece: string, look: Look): Look {
   if (CONSTANTS.has(piece)) return 'number'
   return look === 'keyword' && piece === 'print' ? 'builtin' : look
 }
 
-/** What no rule has coloured: names, among them those that are built in. */
+/** What no rule has coloured: names, some of them builtins. */
 function words(text: string): Span[] {
   return text
     .split(/((?<![\p{L}\p{N}_.])[A-Za-z]+(?![\p{L}\p{N}_]))/u)
@@ -190,7 +195,7 @@ const PLACE = /^(\s*File )("[^"\n]*")(, line )(\d+)(, in )?(.*)$/
 const MARKERS = /^[\s~^]*[\^~][\s~^]*$/
 const RAISED = /^([A-Za-z_][\w.]*)(: .*)?$/
 
-/** A report of what was raised: places, code, and what it says. `margin` stands before each line that is not empty. */
+/** A traceback: places, code and the message. `margin` stands before each line that is not empty. */
 export function highlightTraceback(report: string, margin = ''): Span[] {
   let inMessage = false
   return report.split('\n').flatMap((line, index) => {
@@ -250,7 +255,7 @@ function lispSpans(text: string): Span[] {
 interface Around {
   /** The token before it that is not blank. */
   readonly before: string
-  /** That token begins a definition, whose name this is. */
+  /** Whether that token begins a definition, so that this one is its name. */
   readonly defining: boolean
 }
 
@@ -269,17 +274,18 @@ function lispLookOf(token: string, { before, defining }: Around): Look | undefin
 
 const bareName = (token: string) => token.slice(token.lastIndexOf(':') + 1).toLowerCase()
 
-function lispBrackets(text: string, cursor: number): number[] {
+/** Where the brackets of a text stand, each with its other half. They are tokens of their own, each one character. */
+function matchedBrackets(text: string, tokens: RegExp, open: string, close: string): Map<number, number> {
   const pairs = new Map<number, number>()
-  const open: number[] = []
-  for (const { 0: token, index } of text.matchAll(TOKEN)) {
-    if (token === '(') open.push(index)
-    else if (token === ')') {
-      const other = open.pop()
+  const unclosed: number[] = []
+  for (const { 0: token, index } of text.matchAll(tokens)) {
+    if (open.includes(token)) unclosed.push(index)
+    else if (close.includes(token)) {
+      const other = unclosed.pop()
       if (other !== undefined) pairs.set(index, other).set(other, index)
     }
   }
-  return besides(cursor, pairs)
+  return pairs
 }
 
 /** The bracket before or under the cursor, and its other half. */
@@ -305,7 +311,7 @@ const WOLFRAM_CONSTANTS = new Set(
   'True False Null None All Automatic Infinity ComplexInfinity Indeterminate Pi E I'.split(' '),
 )
 
-/** Heads, besides forms, that lay out what stands in them. */
+/** Heads that lay out what stands in them, besides those that end in `Form`. */
 const WOLFRAM_LAYOUTS = new Set('Row Column Grid Style Subscript Superscript'.split(' '))
 
 /** Wolfram Language, coloured by how it looks. */
@@ -324,17 +330,4 @@ function wolframLookOf(token: string, next: string): Look | undefined {
   if (token.startsWith('#')) return 'decorator'
   if (WOLFRAM_KEYWORDS.has(token)) return 'keyword'
   return next === '[' && /^[A-Z]/.test(token) ? 'builtin' : undefined
-}
-
-function wolframBrackets(text: string, cursor: number): number[] {
-  const pairs = new Map<number, number>()
-  const open: number[] = []
-  for (const { 0: token, index } of text.matchAll(WOLFRAM_TOKEN)) {
-    if ('[({'.includes(token)) open.push(index)
-    else if ('])}'.includes(token)) {
-      const other = open.pop()
-      if (other !== undefined) pairs.set(index, other).set(other, index)
-    }
-  }
-  return besides(cursor, pairs)
 }

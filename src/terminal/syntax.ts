@@ -180,29 +180,39 @@ function statementIndent(lines: readonly string[]): string {
   return indent
 }
 
-const LISP_STEP = '  '
+const BRACKET_STEP = '  '
+
+/** What languages share in which brackets show what is complete. */
+function bracketed(isWhole: Syntax['isWhole']) {
+  return {
+    isWhole,
+    step: BRACKET_STEP,
+
+    goesOn(text) {
+      if (isWhole(text)) return false
+      // Two empty lines end whatever is open: a bracket too few must not hold a person captive.
+      const lines = text.split('\n')
+      return !(lines.length > 2 && isBlank(lines.at(-1)) && isBlank(lines.at(-2)))
+    },
+
+    dedent(before) {
+      const indent = /^ +$/.exec(before)?.[0]
+      return indent === undefined
+        ? undefined
+        : indent.slice(0, Math.max(0, indent.length - BRACKET_STEP.length))
+    },
+  } satisfies Partial<Syntax>
+}
 
 /** How Common Lisp is written at the console: what is open goes on, and lines are set in as Emacs does it. */
 export const LISP: Syntax = {
-  goesOn(text) {
-    if (isLispWhole(scanLisp(text))) return false
-    // Two empty lines end whatever is open: a bracket too few must not hold a person captive.
-    const lines = text.split('\n')
-    return !(lines.length > 2 && isBlank(lines.at(-1)) && isBlank(lines.at(-2)))
-  },
-
-  isWhole: text => isLispWhole(scanLisp(text)),
+  ...bracketed(text => isLispWhole(scanLisp(text))),
 
   indent(before) {
     const scan = scanLisp(before)
     const list = scan.open.at(-1)
     if (list === undefined || scan.inside === 'text' || scan.inside === 'comment') return ''
     return ' '.repeat(columnIn(before, list, scan.open.at(-3)))
-  },
-
-  dedent(before) {
-    const indent = /^ +$/.exec(before)?.[0]
-    return indent === undefined ? undefined : indent.slice(0, Math.max(0, indent.length - LISP_STEP.length))
   },
 
   call(before) {
@@ -213,8 +223,6 @@ export const LISP: Syntax = {
     const keyword = /(:[^\s()"';]+)\s+\S*$/.exec(before.slice(list.at))?.[1] ?? ''
     return written < 1 ? '' : `${list.at}:${written}:${keyword}`
   },
-
-  step: LISP_STEP,
 }
 
 /** Operators whose body is set in by two, whatever stands in their first line, and how many forms come before it. */
@@ -282,32 +290,16 @@ function formsBefore(name: string, text: string, outer: OpenList | undefined): n
 const listOf = ({ inside, open }: LispScan): OpenList | undefined =>
   inside === 'code' || inside === 'bars' ? open.at(-1) : undefined
 
-const WOLFRAM_STEP = '  '
-
 /** How Wolfram Language is written at the console: what is open goes on, set in one step further than its line. */
 export const WOLFRAM: Syntax = {
-  goesOn(text) {
-    if (isWolframWhole(scanWolfram(text)) || isAsked(text)) return false
-    // Two empty lines end whatever is open: a bracket too few must not hold a person captive.
-    const lines = text.split('\n')
-    return !(lines.length > 2 && isBlank(lines.at(-1)) && isBlank(lines.at(-2)))
-  },
-
-  isWhole: text => isWolframWhole(scanWolfram(text)) || isAsked(text),
+  ...bracketed(text => isWolframWhole(scanWolfram(text)) || isAsked(text)),
 
   indent(before) {
     const { open, inside, wants } = scanWolfram(before)
     if (inside === 'text') return ''
     const bracket = open.at(-1)
-    if (bracket !== undefined) return ' '.repeat(bracket.indent) + WOLFRAM_STEP
-    return wants ? indentOf(before.split('\n').at(-1) ?? '') + WOLFRAM_STEP : ''
-  },
-
-  dedent(before) {
-    const indent = /^ +$/.exec(before)?.[0]
-    return indent === undefined
-      ? undefined
-      : indent.slice(0, Math.max(0, indent.length - WOLFRAM_STEP.length))
+    if (bracket !== undefined) return ' '.repeat(bracket.indent) + BRACKET_STEP
+    return wants ? indentOf(before.split('\n').at(-1) ?? '') + BRACKET_STEP : ''
   },
 
   call(before) {
@@ -316,8 +308,6 @@ export const WOLFRAM: Syntax = {
     const isCall = inner?.bracket === '[' && /[\p{L}\p{N}$`\]]$/u.test(before.slice(0, inner.at))
     return inner !== undefined && isCall ? `${inner.at}:${inner.commas + 1}:` : ''
   },
-
-  step: WOLFRAM_STEP,
 
   asked(line) {
     const [, marks, name = ''] = WOLFRAM_ASKED.exec(line) ?? []

@@ -47,7 +47,7 @@ test('the config.toml of docs/configuration.md is accepted, and says the default
     python: '/usr/bin/python3',
     lisp: 'sbcl',
     swank: join(homedir(), 'src/slime'),
-    wolfram: '~/m3/bin/python',
+    wolfram: join(homedir(), 'm3/bin/python'),
     wolfram_formatter_seconds: 5,
     trusted: [join(homedir(), 'shop')],
     env: ['MY_SERVICE_TOKEN'],

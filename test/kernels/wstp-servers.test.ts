@@ -89,7 +89,7 @@ test('one that is attached is not stopped but let go of; a new daemon joins the 
   const [kept] = JSON.parse(readFileSync(join(folder, 'attached.json'), 'utf8')).attached
   assert.equal(
     [kept.address, kept.language, kept.secret],
-    ['wstp://127.0.0.1:31415', 'python', { from: 'none' }],
+    ['wstp://127.0.0.1:31415', 'wolfram', { from: 'none' }],
   )
   assert.match((await refusal(kernels.stop('wl'))).next ?? '', 'imago detach wl')
   await kernels.close()

@@ -52,9 +52,9 @@ export class IdleKernel implements Kernel {
   #settleEnded: (end: KernelEnd) => void = () => {}
   readonly #running = new Map<CallId, (evaluated: Evaluated) => void>()
 
-  constructor(number: number) {
+  constructor(number: number, language = 'python') {
     this.identity = {
-      language: 'python',
+      language,
       implementation: 'CPython 3.11.7',
       pid: 1000 + number,
       epoch: `0000000${number}` as Epoch,

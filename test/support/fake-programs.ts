@@ -1,5 +1,6 @@
 import type { WireError } from '../../wire/errors.ts'
 import type { Kernel } from '../../wire/kernel.ts'
+import { languageAt } from '../../wire/languages.ts'
 import type {
   HomeSecret,
   Joining,
@@ -96,21 +97,21 @@ export class FakePrograms implements Programs {
     const failure = this.failures.shift()
     if (failure) throw failure
     if (this.seen !== undefined) joining.found(this.seen)
-    return this.#joined()
+    return this.#joined(joining)
   }
 
   async rejoin(joining: Joining & { epoch: string; signal: AbortSignal }): Promise<Kernel | string> {
     this.joinings.push(joining)
     const comes = this.rejoined.shift()
-    if (comes === 'joined') return this.#joined()
+    if (comes === 'joined') return this.#joined(joining)
     if (comes !== undefined) return comes
     return new Promise(resolve =>
       joining.signal.addEventListener('abort', () => resolve('It was let go of.')),
     )
   }
 
-  #joined(): IdleKernel {
-    const kernel = new IdleKernel(this.kernels.length + 1)
+  #joined({ address }: Joining): IdleKernel {
+    const kernel = new IdleKernel(this.kernels.length + 1, languageAt(address).name)
     this.kernels.push(kernel)
     return kernel
   }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { WireError } from '../errors.ts'
 import type { Kernel, ScriptNews, Stream } from '../kernel.ts'
+import type { InstalledEngine } from '../languages.ts'
 import { listen, MAX_SOCKET_PATH_BYTES } from '../link/transport.ts'
 import { type FramedKernel, type FramedOptions, framedKernel } from './framed.ts'
 import { kernelEnvironment, OwnedProcess } from './process.ts'
@@ -57,7 +58,8 @@ const LAUNCH: LaunchLimits = { startMs: 20_000, stopMs: 5_000, rejoinMs: 10_000 
 export interface Launched {
   readonly kernel: Kernel
   readonly pid: number
-  readonly command: readonly string[]
+  /** Where the process only speaks to an engine. */
+  readonly engine?: InstalledEngine
   /** Ends it in order, or after 5 s by force with all of its children. Resolves once it has ended. */
   stop(): Promise<void>
   /** Ends it by force, at once. */
@@ -105,7 +107,7 @@ export async function launchFramed(
         args: request.args ?? [],
       }),
     })
-    const launched = await admit({ request, limits, door, child, secret, command })
+    const launched = await admit({ request, limits, door, child, secret })
     void child.ended.then(forget)
     return launched
   } catch (error) {
@@ -123,11 +125,10 @@ interface Parts {
   readonly door: Door
   readonly child: OwnedProcess
   readonly secret: string
-  readonly command: readonly string[]
 }
 
 /** Lets the peer in, and ties its life and that of its process together. */
-async function admit({ request, limits, door, child, secret, command }: Parts): Promise<Launched> {
+async function admit({ request, limits, door, child, secret }: Parts): Promise<Launched> {
   let ending: Promise<void> | undefined
   const stop = () => {
     ending ??= endInOrder({ kernel, child, stopMs: limits.stopMs })
@@ -167,7 +168,7 @@ async function admit({ request, limits, door, child, secret, command }: Parts): 
     kernel.lose(end)
     await door.close()
   })
-  return { kernel, pid: child.pid, command, stop, kill: () => child.kill() }
+  return { kernel, pid: child.pid, stop, kill: () => child.kill() }
 }
 
 interface FirstPeerOptions {
@@ -181,15 +182,16 @@ interface FirstPeerOptions {
 function firstToProve({ door, child, startMs, framing }: FirstPeerOptions): Promise<FramedKernel> {
   return new Promise((resolve, reject) => {
     let turnedAway: unknown
-    const fail = (why: string) => {
+    const fail = (why: string, lastWords?: string) => {
       clearTimeout(limit)
-      reject(new WireError('KERNEL_START_FAILED', why, turnedAway === undefined ? {} : { cause: turnedAway }))
+      const cause = turnedAway === undefined ? {} : { cause: turnedAway }
+      reject(new WireError('KERNEL_START_FAILED', why, { ...cause, lastWords }))
     }
     const limit = setTimeout(() => {
       const last = turnedAway instanceof Error ? ` The last connection failed: ${turnedAway.message}` : ''
       fail(`${framing.name} did not say hello within ${startMs} ms.${last}${child.lastWords}`)
     }, startMs)
-    void child.ended.then(end => fail(`${framing.name} was not ready yet. ${end.message}`))
+    void child.ended.then(end => fail(`${framing.name} was not ready yet. ${end.message}`, end.lastWords))
     door.answer(async transport => {
       try {
         resolve(await framedKernel({ ...framing, transport }))

@@ -82,8 +82,7 @@ export class OwnedProcess {
 
   /** The last of what it printed, as a clause for a message; empty if it printed nothing. */
   get lastWords(): string {
-    const words = lastWords(this.#lastWords, this.#own)
-    return words === '' ? '' : ` Its last words:\n${words}`
+    return clauseOf(lastWords(this.#lastWords, this.#own))
   }
 
   /** One line more on its standard input. */
@@ -139,10 +138,14 @@ export class OwnedProcess {
     clearTimeout(timer)
     for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.destroy()
     const how = signal === null ? `ended by itself with exit code ${code}` : `was killed by ${signal}`
-    const message = `${this.#name} ${how}.${this.lastWords}`
-    return { reason: signal === null ? 'exited' : 'killed', message }
+    const reason = signal === null ? 'exited' : 'killed'
+    const words = lastWords(this.#lastWords, this.#own)
+    const message = `${this.#name} ${how}.${clauseOf(words)}`
+    return { reason, message, ...(words !== '' && { lastWords: words }) }
   }
 }
+
+const clauseOf = (words: string) => (words === '' ? '' : ` Its last words:\n${words}`)
 
 /** Characters of a process's last output that may explain its end. A report of every thread fits. */
 export const REMEMBERED = 16_384

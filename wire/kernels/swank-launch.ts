@@ -67,7 +67,7 @@ export async function launchLisp(request: LispRequest): Promise<Launched> {
       line: invitation({ request, word, secret, home: env.HOME ?? homedir() }),
     })
     const image = new StartingImage({ request, child, reader: new StartNewsReader(word) })
-    const launched = await admit({ request, limits, image, child, secret, command, own })
+    const launched = await admit({ request, limits, image, child, secret, own })
     void child.ended.then(forget)
     return launched
   } catch (error) {
@@ -198,13 +198,12 @@ interface Parts {
   readonly image: StartingImage
   readonly child: OwnedProcess
   readonly secret: string
-  readonly command: readonly string[]
   readonly own: string
 }
 
 /** Connects to the image, and ties its life and that of its process together. */
 async function admit(parts: Parts): Promise<Launched> {
-  const { request, limits, image, child, command } = parts
+  const { request, limits, image, child } = parts
   const { name } = request
   let ending: Promise<void> | undefined
   const stop = () => {
@@ -227,7 +226,7 @@ async function admit(parts: Parts): Promise<Launched> {
   )
   image.begin()
   child.say('go')
-  return { kernel, pid: child.pid, command, stop, kill: () => child.kill() }
+  return { kernel, pid: child.pid, stop, kill: () => child.kill() }
 }
 
 /** Where it listens. Throws what became of it instead. */

@@ -1,9 +1,9 @@
 import { homedir } from 'node:os'
-import { messageOf, WireError } from '../errors.ts'
+import { WireError } from '../errors.ts'
 import type { Kernel } from '../kernel.ts'
 import type { Joining } from '../programs.ts'
 import { type AttachLimits, awaitImage } from './attach.ts'
-import { findLibrary, launchHost, saidAtTheEnd, type WolframSettings } from './wolfram.ts'
+import { findLibrary, launchHost, READY_MS, saidAtTheEnd, type WolframSettings } from './wolfram.ts'
 
 interface WstpRequest {
   readonly joining: Joining
@@ -11,20 +11,17 @@ interface WstpRequest {
   /** Where the socket of the host is made. */
   readonly runtimeDir: string
   readonly limits?: Partial<AttachLimits>
-  /** Told the secret of the link to the host, so that it is kept out of what is written; what it gives back forgets it. */
+  /** Told the secret of the link to the host, so that it is kept out of what is written. */
   secret?(value: string): void
 }
 
-/** The host gives up after 60 s by itself, and says why. */
-const START_MS = 75_000
-
-/** Each try starts a host: the longest time between two, in ms. */
+/** The longest time between two tries, in ms. Each starts a host. */
 const MOST_MS = 120_000
 
 /**
- * Takes a kernel of a `wstpserver`, or joins it again: starts our host, which speaks to it. The host is ours and ends with
- * `close`; the kernel is let go of then. Throws `KERNEL_NOT_FOUND` where there is no library to speak through, and
- * `LINK_REFUSED`, in the host's words, where no kernel is had.
+ * Takes a kernel of a `wstpserver`, or joins it again. It starts our host, which speaks to the kernel. `close` ends the
+ * host, and lets go of the kernel. Throws `KERNEL_NOT_FOUND` if there is no library to speak through, and `LINK_REFUSED`,
+ * in the host's words, if it gets no kernel.
  */
 export async function attachWstp(request: WstpRequest): Promise<Kernel> {
   const { joining, settings, runtimeDir, secret } = request
@@ -47,14 +44,14 @@ export async function attachWstp(request: WstpRequest): Promise<Kernel> {
             return () => {}
           },
         }),
-        limits: { startMs: START_MS },
+        limits: { startMs: READY_MS },
       },
       async env => ({ ...(await findLibrary({ ...settings, root, env })), address }),
     )
     return kernel
   } catch (error) {
     if (!(error instanceof WireError) || error.code !== 'KERNEL_START_FAILED') throw error
-    throw new WireError('LINK_REFUSED', saidAtTheEnd(messageOf(error)), { cause: error })
+    throw new WireError('LINK_REFUSED', saidAtTheEnd(error), { cause: error })
   }
 }
 
@@ -75,7 +72,7 @@ export function rejoinWstp(
 
 const isSet = (entry: [string, string | undefined]): entry is [string, string] => entry[1] !== undefined
 
-/** `host:port` of `wstp://host:port`. Throws `LINK_REFUSED` for what names neither. */
+/** `host:port` of `wstp://host:port`. Throws `LINK_REFUSED` for anything else. */
 function placeOf(address: string): string {
   const [, place] = /^wstp:\/\/((?:\[[\da-f:.]+\]|[\w.-]+):\d{1,5})$/i.exec(address) ?? []
   if (place !== undefined) return place

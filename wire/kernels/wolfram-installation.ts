@@ -3,13 +3,13 @@ import { arch, platform } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { inPath, isProgram } from './process.ts'
 
-/** What is there of a Wolfram Engine, a Wolfram or a Mathematica. It can be used where nothing is missing. */
+/** A Wolfram Engine, a Wolfram or a Mathematica. It can be used if nothing is missing. */
 export interface Installation {
-  /** What `$InstallationDirectory` is in it. */
+  /** Its `$InstallationDirectory`. */
   readonly folder: string
   readonly kernel: string | undefined
   readonly library: string | undefined
-  /** A person has named it; nothing else is then tried. */
+  /** Whether a person has named it. Nothing else is then tried. */
   readonly chosen: boolean
 }
 
@@ -18,18 +18,18 @@ export type WholeInstallation = Installation & { readonly kernel: string; readon
 export const isWhole = (one: Installation): one is WholeInstallation =>
   one.kernel !== undefined && one.library !== undefined
 
-/** What keeps it from being used, as the end of a sentence about it. */
+/** Why it cannot be used, as the end of a sentence about it. */
 export const lackOf = ({ kernel }: Installation): string =>
   kernel === undefined ? 'holds no WolframKernel' : `holds no WSTP library for this machine (${SYSTEM})`
 
-/** Where an installation was looked for. */
+/** Where installations are looked for. */
 export interface InstallationSearch {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Folders that hold installations, each in a folder of its version; left out: the usual ones of this system. */
   readonly usual?: readonly string[]
 }
 
-/** Variables by which a person names one: of Wolfram's client for Python, and of `wolframscript`. */
+/** Variables that name an installation. Wolfram's client for Python reads the first, `wolframscript` the second. */
 const VARIABLES = ['WOLFRAM_INSTALLATION_DIRECTORY', 'WOLFRAMSCRIPT_KERNELPATH']
 
 /** Programs that lie in an installation, or are links into one. */
@@ -50,7 +50,7 @@ const APPLICATIONS = ['Wolfram Engine', 'Wolfram', 'Mathematica', 'Wolfram Deskt
 
 /**
  * The installation to be used: the one that a variable names, the one that a program in `PATH` belongs to, the newest in
- * the usual places. One without the library is only given where there is no whole one.
+ * the usual places. One without the library is returned only if none is complete.
  */
 export function findInstallation(search: InstallationSearch): Installation | undefined {
   for (const name of VARIABLES) {
@@ -62,7 +62,7 @@ export function findInstallation(search: InstallationSearch): Installation | und
   return found.find(isWhole) ?? found[0]
 }
 
-/** The one that a person named by its folder, its kernel, or the folder of its application. */
+/** The installation that a path names: its folder, its kernel, or the folder of its application. */
 export function installationOf(path: string): Installation | undefined {
   const at = installationAt(path) ?? installationAt(join(path, 'Contents'))
   if (at !== undefined) return { ...at, chosen: true }
@@ -72,7 +72,7 @@ export function installationOf(path: string): Installation | undefined {
   return { ...around, kernel, chosen: true }
 }
 
-/** For people: `14.1.0`, or the folder where it does not tell. */
+/** For people: `14.1.0`, or the folder if its version is unknown. */
 export function versionOf({ folder }: Installation): string {
   try {
     return readFileSync(join(folder, '.VersionID'), 'utf8').trim().slice(0, 20) || folder
@@ -111,7 +111,7 @@ function newerFirst(one: string, other: string): number {
   return 0
 }
 
-/** The one that a program lies in, behind all links. */
+/** The installation that a program lies in, once links are followed. */
 function installationAround(program: string): Installation | undefined {
   let folder = dirname(realpathSync(program))
   for (let level = 0; level < 6; level++, folder = dirname(folder)) {
@@ -126,7 +126,7 @@ function installationAt(folder: string): Installation | undefined {
   return kernel === undefined ? undefined : { folder, kernel, library: libraryIn(folder), chosen: false }
 }
 
-/** Of several interfaces the newest: `libWSTP64i4.so` on Linux, a framework on a Mac. */
+/** The library of the newest interface: `libWSTP64i4.so` on Linux, a framework on a Mac. */
 function libraryIn(folder: string): string | undefined {
   for (const place of LIBRARY_FOLDERS.map(path => join(folder, path))) {
     const framework = join(place, 'wstp.framework/wstp')
@@ -153,7 +153,7 @@ function entriesOf(folder: string, fits: (entry: Entry) => boolean): string[] {
       .filter(fits)
       .map(({ name }) => name)
   } catch {
-    // It is not there, or not for us: nothing is installed in it.
+    // A folder that is not there, or cannot be read, holds no installation.
     return []
   }
 }

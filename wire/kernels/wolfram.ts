@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
-import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { messageOf, WireError } from '../errors.ts'
 import type { Kernel } from '../kernel.ts'
+import { ENGINE_PYTHONS, type InstalledEngine } from '../languages.ts'
 import { peerIn } from '../peer-folder.ts'
 import { type Launched, type LaunchLimits, type LaunchRequest, launchFramed } from './launch.ts'
 import { inPath, isProgram } from './process.ts'
@@ -17,15 +17,15 @@ import {
   type WholeInstallation,
 } from './wolfram-installation.ts'
 
-/** What a person has, and has said, that a kernel can be made of. */
+/** What a person has configured, and what there is besides. */
 export interface WolframSettings {
   /** A WolframKernel, its installation, or the Python of an environment with Mathics3; nothing else is then tried. */
   readonly wolfram?: string | undefined
   /** The Python of the environment that `imago install` makes. */
   readonly installed?: string | undefined
-  /** How long laying out one definition may take; left out: as the host has it. */
+  /** How long laying out one definition may take; left out: the host's default. */
   readonly formatterSeconds?: number | undefined
-  /** The Python that a person named for kernels: it may well be that of the host, too. */
+  /** The Python that a person named for kernels. The host may run on it, too. */
   readonly python?: string | undefined
   /** See `InstallationSearch`. */
   readonly usual?: readonly string[] | undefined
@@ -33,23 +33,22 @@ export interface WolframSettings {
 
 interface WolframRequest extends LaunchRequest, WolframSettings {}
 
-/** The first import of all that Mathics3 needs compiles it, before the host can say hello. */
+/** The first start of Mathics3 compiles all that it imports, before the host says hello. */
 const WOLFRAM_LAUNCH: Partial<LaunchLimits> = { startMs: 60_000 }
 
 /** How long a licensed kernel may take to be ready, in ms: the host gives up after 60 s by itself, and says why. */
-const READY_MS = 75_000
-/** Before it is asked again, while it is at work, in ms. */
+export const READY_MS = 75_000
+/** How long to wait before it is asked again, in ms. */
 const AGAIN_MS = 250
-/** It is not asked any more where less than so much time is left, in ms. */
+/** It is not asked again if less time than this is left, in ms. */
 const LAST_MS = 1_000
 
-/** How long a Python may take to say what it has, in ms. */
+/** How long a Python may take to answer a question, in ms. */
 const PROBE_MS = 20_000
 
 /**
- * Starts our host, with a Wolfram Engine behind it, or else with Mathics3 in it. A Wolfram Engine that is there and does
- * not start is an error: which of the two runs is never left to chance. Throws `KERNEL_NOT_FOUND` or what `launchFramed`
- * throws.
+ * Starts our host, with a Wolfram Engine behind it, or else with Mathics3 in it. If a Wolfram Engine is there and does not
+ * start, that is an error, and Mathics3 does not take its place. Throws `KERNEL_NOT_FOUND`, or what `launchFramed` throws.
  */
 export async function launchWolfram(request: WolframRequest): Promise<Launched> {
   let engine: Engine | undefined
@@ -61,12 +60,13 @@ export async function launchWolfram(request: WolframRequest): Promise<Launched> 
   if (engine?.type !== 'licensed') return launched
   try {
     await isReady(launched.kernel)
-    return launched
+    const { kernel, library, python } = engine
+    return { ...launched, engine: { kernel, library, python } }
   } catch (error) {
     launched.kill()
     throw new WireError(
       'KERNEL_START_FAILED',
-      `${titleOf(engine)} does not start: ${saidAtTheEnd(messageOf(error))}\n${insteadOfIt(request)}`,
+      `${titleOf(engine)} does not start: ${saidAtTheEnd(error)}\n${insteadOfIt(request)}`,
       { cause: error },
     )
   }
@@ -81,7 +81,7 @@ export function launchHost(
   const limits = { ...WOLFRAM_LAUNCH, ...request.limits }
   return launchFramed({ ...request, limits }, async env => {
     const { python, ...engine } = await find(env)
-    // Nothing of the caller's own Python reaches it: the environment is the engine's.
+    // `-I`: no variable of the caller's Python reaches it.
     const { formatterSeconds } = request
     const options = formatterSeconds === undefined ? [] : [`--formatter-seconds=${formatterSeconds}`]
     const main = [python, '-I', join(peers, 'imago_wolfram', '__main__.py'), ...options] as const
@@ -96,7 +96,7 @@ function wordsFor(engine: Omit<Hosted, 'python'>): readonly string[] {
   return ['--wstp', engine.library, ...behind]
 }
 
-/** What the host is told: without a library it is an engine itself. */
+/** What the host is told. Without a library, the engine is Mathics3 in the host itself. */
 interface Hosted {
   readonly python: string
   readonly library?: string
@@ -107,7 +107,7 @@ interface Hosted {
 type Engine = Hosted &
   (
     | { readonly type: 'mathics' }
-    | { readonly type: 'licensed'; readonly installation: WholeInstallation; readonly library: string }
+    | (InstalledEngine & { readonly type: 'licensed'; readonly installation: WholeInstallation })
   )
 
 const titleOf = (engine: Engine): string =>
@@ -115,11 +115,11 @@ const titleOf = (engine: Engine): string =>
     ? 'Mathics3'
     : `the Wolfram Engine ${versionOf(engine.installation)} at ${engine.kernel}`
 
-/** It answers a look as soon as its session is there. */
+/** Waits until it answers a look: then its session is there. */
 async function isReady(kernel: Kernel): Promise<void> {
   const until = performance.now() + READY_MS
-  const ended = kernel.ended.then(({ message }) => {
-    throw new WireError('KERNEL_START_FAILED', message)
+  const ended = kernel.ended.then(({ message, lastWords }) => {
+    throw new WireError('KERNEL_START_FAILED', message, { lastWords })
   })
   const answers = async () => {
     for (;;) {
@@ -135,20 +135,21 @@ async function isReady(kernel: Kernel): Promise<void> {
       await new Promise(again => setTimeout(again, AGAIN_MS))
     }
   }
-  // Both a lost link and the end of the process end the look: the latter says why.
+  // A lost link ends the look, often before the process has ended. The end of the process says why.
   await Promise.race([ended, answers().catch(error => Promise.race([ended, later(error)]))])
 }
 
-/** Of the message of a process that has ended, what it said itself, if it said something. */
-export const saidAtTheEnd = (message: string): string => message.split(' Its last words:\n').at(-1) ?? message
+/** The process's own last words, or the whole message. */
+export const saidAtTheEnd = (error: unknown): string =>
+  (error instanceof WireError ? error.lastWords : undefined) ?? messageOf(error)
 
-/** How long the end of a process may take that is the reason for a lost link, in ms. */
+/** How long to wait, after a lost link, for the process to end and say why, in ms. */
 const END_MS = 2_000
 
 const later = (error: unknown): Promise<never> =>
   new Promise((_, reject) => setTimeout(() => reject(error), END_MS).unref())
 
-/** What a person does who has an engine that does not start. */
+/** What a person can do whose engine does not start. */
 function insteadOfIt({ installed }: WolframSettings): string {
   const there = installed !== undefined && isProgram(installed)
   const install = there ? '' : 'imago install wolfram   and '
@@ -158,12 +159,12 @@ function insteadOfIt({ installed }: WolframSettings): string {
 // Finding
 
 interface EngineSearch extends WolframSettings, Pick<InstallationSearch, 'env'> {
-  /** What a relative path in the configuration is seen from. */
+  /** The folder that relative paths in the configuration start from. */
   readonly root: string
   readonly env: Readonly<Record<string, string>>
 }
 
-/** Throws `KERNEL_NOT_FOUND`, which says what was looked at, and what installs it. */
+/** Throws `KERNEL_NOT_FOUND`, which says what was looked at, and how to install an engine. */
 async function findEngine(search: EngineSearch): Promise<Engine> {
   const { wolfram, installed, env } = search
   const installation = installationFor(search)
@@ -183,7 +184,7 @@ async function findEngine(search: EngineSearch): Promise<Engine> {
   return { type: 'mathics', python: await checked(python, what, env) }
 }
 
-/** Undefined where a person named something else. */
+/** Undefined if a person has named something else, or if there is none. */
 function installationFor(search: EngineSearch): Installation | undefined {
   const { env, usual } = search
   if (search.wolfram === undefined) return findInstallation({ env, ...(usual && { usual }) })
@@ -191,15 +192,14 @@ function installationFor(search: EngineSearch): Installation | undefined {
   return named === undefined ? undefined : installationOf(named)
 }
 
-/** What the setting can stand for: a program, or a folder. */
+/** The paths that the setting can mean: of programs, or of one installation. */
 function pathsOf({ wolfram = '', root, env }: EngineSearch): string[] {
-  const named = wolfram.replace(/^~(?=\/)/, homedir())
-  if (!named.includes('/')) return inPath(named, env).filter(isProgram)
-  const path = resolve(root, named)
+  if (!wolfram.includes('/')) return inPath(wolfram, env).filter(isProgram)
+  const path = resolve(root, wolfram)
   return isProgram(path) || installationOf(path) !== undefined ? [path] : []
 }
 
-/** A Wolfram Engine and a Python for the host, to reach a kernel that runs already. Throws `KERNEL_NOT_FOUND`. */
+/** The library of a Wolfram Engine and a Python for the host, which reach a running kernel. Throws `KERNEL_NOT_FOUND`. */
 export async function findLibrary(search: EngineSearch): Promise<{ python: string; library: string }> {
   const found = installationFor(search) ?? findInstallation({ env: search.env })
   if (found === undefined || !isWhole(found)) {
@@ -215,9 +215,7 @@ export async function findLibrary(search: EngineSearch): Promise<{ python: strin
 const NAME_ENGINE =
   'Name an installation as wolfram in [kernels] of config.toml, or in $WOLFRAM_INSTALLATION_DIRECTORY.'
 
-const PYTHONS = ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.11', 'python']
-
-/** A Python for the host of a licensed kernel, which needs nothing besides. Throws `KERNEL_NOT_FOUND`. */
+/** A Python for the host of a licensed kernel. The host needs no packages. Throws `KERNEL_NOT_FOUND`. */
 async function hostFor(search: EngineSearch, { folder }: Installation): Promise<string> {
   const python = await findHostPython(search)
   if (python !== undefined) return python
@@ -229,11 +227,11 @@ async function hostFor(search: EngineSearch, { folder }: Installation): Promise<
 }
 
 async function findHostPython({ python, installed, root, env }: EngineSearch): Promise<string | undefined> {
-  const own = python?.replace(/^~(?=\/)/, homedir())
-  const named = own === undefined ? [] : own.includes('/') ? [resolve(root, own)] : inPath(own, env)
+  const named =
+    python === undefined ? [] : python.includes('/') ? [resolve(root, python)] : inPath(python, env)
   const candidates = [
     ...named,
-    ...PYTHONS.flatMap(name => inPath(name, env)),
+    ...ENGINE_PYTHONS.flatMap(name => inPath(name, env)),
     ...(installed ? [installed] : []),
   ]
   for (const path of new Set(candidates)) {
@@ -267,7 +265,7 @@ const noEngine = (why: string): WireError =>
       'Or name a Wolfram Engine, or the Python of an environment with Mathics3, as wolfram in [kernels] of config.toml.',
   )
 
-/** Whether Mathics3 is there, without loading it: that takes seconds. */
+/** Why Mathics3 cannot run on it; undefined if it can. Mathics3 is not loaded, since that takes seconds. */
 async function whyUnfit(python: string, env: Readonly<Record<string, string>>): Promise<string | undefined> {
   const question =
     'import importlib.metadata as m; print(m.version("Mathics3")); print(m.version("packaging")); print("fit")'

@@ -29,7 +29,7 @@ import { connectDaemon, type DaemonClient } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { frontLanguage } from '../languages.ts'
 import { printEnvelope } from '../print.ts'
-import { type Area, type Check, milliseconds } from './checks.ts'
+import { type Area, type Check, milliseconds } from './language-checks.ts'
 import { HOSTS, type Host, readEntry, readIfThere, type Where } from './mcp-clients.ts'
 
 /**

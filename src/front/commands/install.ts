@@ -5,7 +5,13 @@ import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { createTwoFilesPatch } from 'diff'
 import { PROFILES, type Profile } from '../../../tools/contract.ts'
-import { type FreeEngine, languageNamed, namesOf, pythonOfEngine } from '../../../wire/languages.ts'
+import {
+  ENGINE_PYTHONS,
+  type FreeEngine,
+  languageNamed,
+  namesOf,
+  pythonOfEngine,
+} from '../../../wire/languages.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { isProject, realOf } from '../../files/roots.ts'
 import { findPaths, findRoot, PROGRAM, prepareStateDir } from '../../paths.ts'
@@ -244,9 +250,6 @@ const undoneText = (plans: readonly FilePlan[]) => plans.map(({ file }) => `Undo
 
 // Engines
 
-/** In this order: the newest that it is known to run on is not the newest that there is. */
-const PYTHONS = ['python3.13', 'python3.12', 'python3.11', 'python3']
-
 /** Puts an engine into an environment of its own, beside the user's. Says what it does, and asks first. */
 async function installEngine(
   engine: FreeEngine,
@@ -281,7 +284,7 @@ async function installEngine(
 
 function findPython({ oldest: [major, minor] }: FreeEngine): string {
   const fits = `import sys; sys.exit(sys.version_info < (${major}, ${minor}))`
-  const found = PYTHONS.find(name => spawnSync(name, ['-c', fits], { stdio: 'ignore' }).status === 0)
+  const found = ENGINE_PYTHONS.find(name => spawnSync(name, ['-c', fits], { stdio: 'ignore' }).status === 0)
   if (found !== undefined) return found
   throw new Failure(`It needs Python ${major}.${minor} or newer, and there is none in PATH. Install one.`)
 }

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type ToolError, toolError } from '../../../tools/outcome.ts'
 import { duration, oneLine } from '../../../tools/text.ts'
 import { messageOf } from '../../../wire/errors.ts'
+import { namesOf, SERVERS } from '../../../wire/languages.ts'
 import { readSecretFile } from '../../../wire/secret-file.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import type { AnnouncedRow } from '../../kernels/attach.ts'
@@ -161,7 +162,9 @@ export function kernelLine(row: KernelRow, home: string): string {
 
 const readMore = (handle: string) => `imago call read_more '{"handle":"${handle}"}'`
 
-const NONE = 'No kernels. Start one with: imago start python (or lisp)'
+const [FIRST, ...OTHERS] = namesOf()
+
+const NONE = `No kernels. Start one with: imago start ${FIRST} (or ${OTHERS.join(', ')})`
 
 const HEAD: Line = { cells: ['KERNEL', 'STATE', 'PROCESS', 'PROJECT', 'WHAT IT IS'], below: [] }
 
@@ -240,8 +243,8 @@ export async function attach(input: CommandInput): Promise<ExitCode> {
 }
 
 const NO_TARGET =
-  'The name of the program is empty. Name one that imago kernels lists, by its name or process number, or a Swank as ' +
-  'swank://PORT: imago attach NAME'
+  'The name of the program is empty. Name one that imago kernels lists, by its name or process number, or ' +
+  `${SERVERS.map(({ title, scheme }) => `a ${title} as ${scheme}://PORT`).join(', or ')}: imago attach NAME`
 
 /** `imago detach NAME`: the program runs on. */
 export async function detach(input: CommandInput): Promise<ExitCode> {

@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { z } from 'zod'
 import { duration } from '../../../tools/text.ts'
 import { messageOf, WireError } from '../../../wire/errors.ts'
-import type { Language } from '../../../wire/languages.ts'
+import type { InstalledEngine, Language } from '../../../wire/languages.ts'
+import type { Trial } from '../../kernels/trial.ts'
 import type { DaemonClient } from '../client.ts'
 
 /** What `imago doctor` found out about one thing. */
@@ -26,6 +27,45 @@ export interface Area {
   readonly checks: readonly Check[]
 }
 
+/** What one language finds in a trial, and what is said where there is none. */
+interface Tried<Facts> {
+  /** What its probe prints. */
+  readonly facts: z.ZodType<Facts>
+  /** `took`: how long it took, as the end of a sentence. */
+  found(facts: Facts, trial: Trial, took: string): readonly Check[]
+  /** What a kernel of it is called. */
+  readonly kernel: string
+  /** Where no interpreter was found; left out: that is broken, as everything else is. */
+  readonly missing?: Omit<Check, 'name'>
+  /** What mends whatever is broken. */
+  readonly fix: string
+}
+
+/** Whether a kernel of the language can be started for this project. */
+async function trialChecks<Facts>(
+  client: DaemonClient,
+  { name, title }: Language,
+  { facts, found, kernel, missing, fix }: Tried<Facts>,
+): Promise<Area> {
+  try {
+    const trial = await client.request('trial', { language: name })
+    const took = `in ${duration(trial.start_ms)}; round trip ${milliseconds(trial.round_trip_ms)}`
+    return { title, checks: found(facts.parse(JSON.parse(trial.facts)), trial, took) }
+  } catch (error) {
+    if (missing !== undefined && isNotThere(error)) return { title, checks: [{ name, ...missing }] }
+    const why = messageOf(error).replaceAll(/\s*\n\s*/g, ' ')
+    return { title, checks: [{ name: kernel, state: 'broken', found: why, fix }] }
+  }
+}
+
+/** The daemon found no interpreter, rather than one that does not work. */
+function isNotThere(error: unknown): boolean {
+  const data = error instanceof WireError ? FAILURE.safeParse(error.remote?.data) : undefined
+  return data?.data?.details.reason === 'KERNEL_NOT_FOUND'
+}
+
+const FAILURE = z.object({ details: z.object({ reason: z.string() }) })
+
 const FACTS = z.object({
   executable: z.string(),
   /** Whether it is that of an environment, and not of the whole machine. */
@@ -35,33 +75,22 @@ const FACTS = z.object({
   packages: z.record(z.string(), z.string().nullable()),
 })
 
-/** Whether a Python kernel can be started for this project, and what its interpreter has. */
-export async function checkPython(client: DaemonClient, { name, title }: Language): Promise<Area> {
-  try {
-    const trial = await client.request('trial', { language: name })
-    const facts = FACTS.parse(JSON.parse(trial.facts))
-    const { executable, packages } = facts
-    const start = `starts in ${duration(trial.start_ms)}; round trip ${milliseconds(trial.round_trip_ms)}`
-    const interpreter = `${trial.implementation} at ${executable}${facts.environment ? '' : `; ${NO_ENVIRONMENT}`}`
-    return {
-      title,
-      checks: [
+/** Which interpreter Python kernels of this project have, and what that has. */
+export const checkPython = (client: DaemonClient, language: Language): Promise<Area> =>
+  trialChecks(client, language, {
+    facts: FACTS,
+    kernel: 'a kernel',
+    fix: 'install Python 3.9 or newer, or name one as kernels.python in config.toml',
+    found({ executable, environment, packages, another_imago: another }, { implementation }, took) {
+      const interpreter = `${implementation} at ${executable}${environment ? '' : `; ${NO_ENVIRONMENT}`}`
+      return [
         { name: 'interpreter', state: 'ok', found: interpreter },
-        { name: 'a kernel', state: 'ok', found: start },
+        { name: 'a kernel', state: 'ok', found: `starts ${took}` },
         ...OPTIONAL.map(wanted => checkPackage({ ...wanted, version: packages[wanted.name], executable })),
-        ...(facts.another_imago === null ? [] : [anotherImago(facts.another_imago, executable)]),
-      ],
-    }
-  } catch (error) {
-    const check: Check = {
-      name: 'a kernel',
-      state: 'broken',
-      found: messageOf(error),
-      fix: 'install Python 3.9 or newer, or name one as kernels.python in config.toml',
-    }
-    return { title, checks: [check] }
-  }
-}
+        ...(another === null ? [] : [anotherImago(another, executable)]),
+      ]
+    },
+  })
 
 const NO_ENVIRONMENT =
   'the project has no environment of its own: no .venv or venv, none of Poetry’s, and none is activated'
@@ -103,24 +132,19 @@ function checkPackage(
 
 const LISP_FACTS = z.object({ executable: z.string(), swank: z.string(), version: z.string().nullable() })
 
-/** Whether a Lisp kernel can be started for this project, and which Swank it loads. A machine without Lisp is well. */
-export async function checkLisp(client: DaemonClient, { name, title }: Language): Promise<Area> {
-  try {
-    const trial = await client.request('trial', { language: name })
-    const { executable, swank, version } = LISP_FACTS.parse(JSON.parse(trial.facts))
-    const start = `starts in ${duration(trial.start_ms)}; round trip ${milliseconds(trial.round_trip_ms)}`
-    return {
-      title,
-      checks: [
-        { name, state: 'ok', found: `${trial.implementation} at ${executable}` },
-        { name: 'swank', state: 'ok', found: `${version ?? 'of unknown version'} from ${swank}` },
-        { name: 'a lisp kernel', state: 'ok', found: start },
-      ],
-    }
-  } catch (error) {
-    return { title, checks: [isNotThere(error) ? { name, ...NO_LISP } : brokenLisp(error)] }
-  }
-}
+/** Which Lisp there is, and which Swank it loads. A machine without Lisp is well. */
+export const checkLisp = (client: DaemonClient, language: Language): Promise<Area> =>
+  trialChecks(client, language, {
+    facts: LISP_FACTS,
+    kernel: 'a lisp kernel',
+    missing: NO_LISP,
+    fix: 'mend what it says; kernels.lisp and kernels.swank in config.toml name another one',
+    found: ({ executable, swank, version }, { implementation }, took) => [
+      { name: language.name, state: 'ok', found: `${implementation} at ${executable}` },
+      { name: 'swank', state: 'ok', found: `${version ?? 'of unknown version'} from ${swank}` },
+      { name: 'a lisp kernel', state: 'ok', found: `starts ${took}` },
+    ],
+  })
 
 const NO_LISP: Omit<Check, 'name'> = {
   state: 'missing',
@@ -129,44 +153,27 @@ const NO_LISP: Omit<Check, 'name'> = {
   fix: 'install SBCL and Swank (Debian: apt install sbcl cl-swank), or name one as kernels.lisp in config.toml',
 }
 
-const brokenLisp = (error: unknown): Check => ({
-  name: 'a lisp kernel',
-  state: 'broken',
-  found: messageOf(error).replaceAll(/\s*\n\s*/g, ' '),
-  fix: 'mend what it says; kernels.lisp and kernels.swank in config.toml name another one',
-})
-
 const WOLFRAM_FACTS = z.object({ version: z.string() })
 
-/** Whether an engine for Wolfram Language can be started. A machine without one is well. */
-export async function checkWolfram(client: DaemonClient, { name, title }: Language): Promise<Area> {
-  try {
-    const trial = await client.request('trial', { language: name })
-    const { version } = WOLFRAM_FACTS.parse(JSON.parse(trial.facts))
-    const start = `answers in ${duration(trial.start_ms)}; round trip ${milliseconds(trial.round_trip_ms)}`
-    return {
-      title,
-      checks: [
-        { name: 'engine', state: 'ok', found: `${trial.implementation}, for the language of ${version}` },
-        { name: 'a wolfram kernel', state: 'ok', found: start },
-        ...checkLicensed(trial.command),
-      ],
-    }
-  } catch (error) {
-    return { title, checks: [isNotThere(error) ? { name, ...NO_WOLFRAM } : brokenWolfram(error)] }
-  }
-}
+/** Which engine for Wolfram Language there is. A machine without one is well. */
+export const checkWolfram = (client: DaemonClient, language: Language): Promise<Area> =>
+  trialChecks(client, language, {
+    facts: WOLFRAM_FACTS,
+    kernel: 'a wolfram kernel',
+    missing: NO_WOLFRAM,
+    fix: 'imago install wolfram; or name another environment as kernels.wolfram in config.toml',
+    found: ({ version }, { implementation, engine }, took) => [
+      { name: 'engine', state: 'ok', found: `${implementation}, for the language of ${version}` },
+      { name: 'a wolfram kernel', state: 'ok', found: `answers ${took}` },
+      ...(engine === null ? [{ name: 'Wolfram Engine', ...NO_LICENSED }] : checkLicensed(engine)),
+    ],
+  })
 
-/** What the host of the kernel was told of a Wolfram Engine, if that is what it was started for. */
-function checkLicensed(command: readonly string[]): Check[] {
-  const [kernel, library] = ['--kernel', '--wstp'].map(word => command[command.indexOf(word) + 1])
-  if (!command.includes('--wstp')) return [{ name: 'Wolfram Engine', ...NO_LICENSED }]
-  return [
-    { name: 'Wolfram Engine', state: 'ok', found: `${kernel}, by ${library}` },
-    { name: 'host', state: 'ok', found: `${command[0]}, Python 3.11 or newer` },
-    { name: 'licensed kernels', ...NOT_PROVED },
-  ]
-}
+const checkLicensed = ({ kernel, library, python }: InstalledEngine): readonly Check[] => [
+  { name: 'Wolfram Engine', state: 'ok', found: `${kernel}, by ${library}` },
+  { name: 'host', state: 'ok', found: `${python}, Python 3.11 or newer` },
+  { name: 'licensed kernels', ...NOT_PROVED },
+]
 
 const NOT_PROVED: Omit<Check, 'name'> = {
   state: 'unknown',
@@ -187,21 +194,6 @@ const NO_WOLFRAM: Omit<Check, 'name'> = {
   gives: '`imago start wolfram`',
   fix: 'imago install wolfram',
 }
-
-const brokenWolfram = (error: unknown): Check => ({
-  name: 'a wolfram kernel',
-  state: 'broken',
-  found: messageOf(error).replaceAll(/\s*\n\s*/g, ' '),
-  fix: 'imago install wolfram; or name another environment as kernels.wolfram in config.toml',
-})
-
-/** The daemon found no interpreter, rather than one that does not work. */
-function isNotThere(error: unknown): boolean {
-  const data = error instanceof WireError ? FAILURE.safeParse(error.remote?.data) : undefined
-  return data?.data?.details.reason === 'KERNEL_NOT_FOUND'
-}
-
-const FAILURE = z.object({ details: z.object({ reason: z.string() }) })
 
 /** The Python that a shell finds, where no kernel can be started to ask it. */
 export function findInterpreter(): Check {
