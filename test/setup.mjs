@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
@@ -37,27 +37,9 @@ const PYTHON_PACKAGES = [
 // Imago's own peer runs on 3.9; the MCP SDK that the tests use as a foreign client does not.
 const PYTHON_VERSION = [3, 10]
 
-const MATHICS_PACKAGES = [
-  'Mathics3==10.0.1',
-  'Mathics3_Scanner==10.0.1',
-  'chardet==7.7.0',
-  'click==8.5.1',
-  'mpmath==1.3.0',
-  'numpy==2.4.6',
-  // Mathics3 imports it and does not ask for it.
-  'packaging==26.3',
-  'palettable==3.3.3',
-  'pillow==13.0.0',
-  'Pint==0.25.3',
-  'Pympler==1.1',
-  'python-dateutil==4.0.0',
-  'PyYAML==6.0.3',
-  'requests==2.34.2',
-  'scipy==1.17.1',
-  'sympy==1.14.0',
-  'Timed-Threads==2.0.0',
-]
-/** The list of `wire/languages.ts`, which is not built yet. */
+/** What `imago install wolfram` installs. */
+const MATHICS_REQUIREMENTS = join(import.meta.dirname, '../wire/peers/wolfram/requirements.txt')
+/** The list of `wire/languages.ts`. */
 const MATHICS_PYTHONS = ['python3.13', 'python3.12', 'python3.11', 'python3.14', 'python3', 'python']
 
 const LISP_PACKAGES = ['sbcl', 'cl-swank', 'cl-fiveam']
@@ -68,7 +50,7 @@ const venv = join(folder, 'python')
 const venvPython = join(venv, 'bin', 'python')
 const stamp = join(folder, 'python.json')
 const mathicsVenv = join(folder, 'mathics')
-const mathicsStamp = join(folder, 'mathics.json')
+const mathicsStamp = join(folder, 'mathics.txt')
 const lispCache = join(folder, 'lisp-cache')
 const lispStamp = join(folder, 'lisp.json')
 const emacsStamp = join(folder, 'emacs.json')
@@ -102,7 +84,7 @@ function install() {
 /** The list is the one that was installed; or no Python here can take it. */
 function hasMathics() {
   if (!existsSync(mathicsStamp)) return false
-  return readFileSync(mathicsStamp, 'utf8') === JSON.stringify(MATHICS_PACKAGES)
+  return readFileSync(mathicsStamp, 'utf8') === readFileSync(MATHICS_REQUIREMENTS, 'utf8')
 }
 
 /** Into an environment of its own, as for users. Its time is told, for it is not the tests'. */
@@ -117,8 +99,8 @@ function installMathics() {
   console.log('test set-up: installing Mathics3 into .test-runtimes/mathics')
   rmSync(mathicsStamp, { force: true })
   makeVenv(python, mathicsVenv)
-  pipInstall(join(mathicsVenv, 'bin', 'python'), MATHICS_PACKAGES)
-  writeFileSync(mathicsStamp, JSON.stringify(MATHICS_PACKAGES))
+  pipInstall(join(mathicsVenv, 'bin', 'python'), ['-r', MATHICS_REQUIREMENTS])
+  copyFileSync(MATHICS_REQUIREMENTS, mathicsStamp)
   console.log(`test set-up: Mathics3 took ${Math.round((Date.now() - began) / 1000)} s`)
 }
 

@@ -40,8 +40,6 @@ export interface FreeEngine {
   readonly about: string
   /** The folder of its environment, in that of Imago's state. */
   readonly folder: string
-  /** As pip takes them. */
-  readonly packages: readonly string[]
   /** The oldest Python that it runs on. */
   readonly oldest: readonly [major: number, minor: number]
 }
@@ -106,8 +104,6 @@ const WOLFRAM: Language = {
       'Mathics3 10.0.1, a free interpreter of Wolfram Language (GPL) for where no Wolfram Engine is installed, with what it ' +
       'needs: about 400 MB',
     folder: 'mathics',
-    // Mathics3 does not say that it needs `packaging`.
-    packages: ['Mathics3==10.0.1', 'packaging'],
     oldest: [3, 11],
   },
   probe: 'Print["{\\"version\\": \\"", $VersionNumber, "\\"}"]',

@@ -89,13 +89,22 @@ export function lostDaemon(): ToolError {
 
 type FailedEnvelope = Extract<Envelope, { ok: false }>
 
-/** Values of an evaluation as a prompt shows them, a line each. Python's `None` says nothing, and is left out. */
+/** The command that reads on in a text that was cut. */
+export const readMore = (handle: string) => `imago call read_more '{"handle":"${handle}"}'`
+
+/**
+ * Values of an evaluation as a prompt shows them, a line each, and how to read on where one is cut. Python's `None` says
+ * nothing, and is left out.
+ */
 export function printValues(printer: Printer, result: unknown): void {
   const values = fieldOf(result, 'values')
   if (!Array.isArray(values)) return
   for (const value of values) {
-    const text = fieldOf(fieldOf(value, 'repr'), 'text')
+    const repr = fieldOf(value, 'repr')
+    const [text, handle] = [fieldOf(repr, 'text'), fieldOf(repr, 'handle')]
     if (typeof text === 'string' && !isBuiltin(value, 'NoneType')) printer.out(`${text}\n`)
+    if (fieldOf(repr, 'truncated') === true && typeof handle === 'string')
+      printer.err(`imago: it is cut; the rest: ${readMore(handle)}\n`)
   }
 }
 

@@ -37,9 +37,12 @@ export function scanWolfram(text: string): WolframScan {
   return scanner
 }
 
-/** Operators that another operand has to follow. An expression may end with `;`, `&`, `!`, `..` and the like. */
+/**
+ * Operators that another operand has to follow. An expression may end with `;`, `&`, `!`, `..` and the like, and a
+ * question with `?`.
+ */
 const WANTS =
-  /(?::=|[^=<>!]=|^=|==|=!=|===|!=|->|:>|\/;|\/\.|\/\/|\/@|@@|@|<>|&&|\|\||(?<!<)\||[+*/^<>~,]|(?<!-)-|\?|\/:|:)\s*$/
+  /(?::=|[^=<>!]=|^=|==|=!=|===|!=|->|:>|\/;|\/\.|\/\/|\/@|@@|@|<>|&&|\|\||(?<!<)\||[+*/^<>~,]|(?<!-)-|\/:|:)\s*$/
 
 /** Reads whole lines, each once, so that its time is linear. */
 class WolframScanner implements WolframScan {

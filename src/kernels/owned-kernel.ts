@@ -312,7 +312,7 @@ export class OwnedKernel implements NamedKernel {
     this.#note(life, end.message)
     if (end.reason === 'closed') return
     this.#lost = end.message
-    this.#countDeath()
+    if (!life.kernel.hasQuit) this.#countDeath()
   }
 
   #note({ kernel }: Life, what: string): void {
@@ -390,6 +390,8 @@ export class KernelLife implements Kernel {
   readonly #queue = new FairQueue()
   #ahead: number = AHEAD.least
   readonly #suspended = new Set<string>()
+  /** Whether code has asked for the end of the kernel, as `Quit[]` does. */
+  hasQuit = false
   /** When the first of them began. */
   #since = 0
 
@@ -447,8 +449,10 @@ export class KernelLife implements Kernel {
         this.#ahead = Math.max(most, AHEAD.least)
       }
       // Whoever reads that it has ended goes on at once, and would still be given to it.
-      if (end.type === 'left' && end.ends)
+      if (end.type === 'left' && end.ends) {
+        this.hasQuit = true
         await pTimeout<unknown, void>(this.ended, { milliseconds: ENDING_MS, fallback() {} })
+      }
       return end
     } finally {
       const [first] = this.#evaluations

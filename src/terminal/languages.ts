@@ -312,7 +312,9 @@ const WOLFRAM_CONSTANTS = new Set(
 )
 
 /** Heads that lay out what stands in them, besides those that end in `Form`. */
-const WOLFRAM_LAYOUTS = new Set('Row Column Grid Style Subscript Superscript'.split(' '))
+const WOLFRAM_LAYOUTS = new Set(
+  'Row Column Grid Style Subscript Superscript Definition Information Graphics Graphics3D'.split(' '),
+)
 
 /** Wolfram Language, coloured by how it looks. */
 function wolframSpans(text: string): Span[] {

@@ -42,6 +42,26 @@ print("second")
   assert.is(stderr, 'other\n')
 })
 
+test('imago eval says where a value is cut, and how to read on', async () => {
+  const { stdout, stderr } = await rig.imago(['eval', '"a" * 100_000'])
+  assert.ok(stdout.length < 100_000)
+  const [, handle = ''] =
+    /it is cut; the rest: imago call read_more '\{"handle":"(.+)"\}'\n$/.exec(stderr) ?? []
+  assert.is((await rig.imago(['call', 'read_more', JSON.stringify({ handle })])).code, 0)
+})
+
+test('commands that are one call are one caller, so that each is in the package that another went to', async () => {
+  await rig.imago(['eval', '"of one caller"'])
+  await rig.imago(['call', 'eval_expr', 'expr="of one caller"'])
+  const { stdout } = await rig.imago(['log', '--json'])
+  const entries = stdout
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line))
+  const ours = entries.filter(({ args }) => args?.expr === '"of one caller"')
+  assert.equal([ours.length > 1, new Set(ours.map(({ who }) => who)).size], [true, 1])
+})
+
 test('a pipe that is read late gets all of what a command prints', () => {
   const late = spawnSync(
     'sh',

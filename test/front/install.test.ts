@@ -36,7 +36,12 @@ const project = () => join(folder, 'project')
 const imago = (...args: string[]) => imagoIn(project(), ...args)
 
 function imagoIn(cwd: string, ...args: string[]) {
-  const env = { PATH: process.env.PATH, HOME: home, IMAGO_STATE_DIR: join(folder, 'state') }
+  const env = {
+    PATH: `${join(folder, 'bin')}:${process.env.PATH}`,
+    HOME: home,
+    IMAGO_STATE_DIR: join(folder, 'state'),
+    PIP_NOTES: join(folder, 'notes'),
+  }
   const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], {
     cwd,
     env,
@@ -407,4 +412,38 @@ test('TOML: an entry in a form that cannot be changed alone is refused', () => {
   assert.throws(() => changeEntry(inline, CODEX, ENTRY), /mcp_servers is written in a form/)
   const looksLike = 'text = """\n[mcp_servers.imago]\n"""\n'
   assert.throws(() => changeEntry(looksLike, CODEX, ENTRY), /cannot be changed|written in a form/)
+})
+
+/** Stands for Python and its pip: makes the environment that it is told to, and notes what pip is asked for. */
+const PYTHON_WITH_PIP = `#!/bin/sh
+case "$2" in
+  venv) mkdir -p "$4/bin" && cp "$0" "$4/bin/python" ;;
+  pip) echo "$@" >> "$PIP_NOTES" ; [ ! -e "$PIP_NOTES.fails" ] ;;
+esac
+`
+
+test('an engine is installed once, in the versions that are tested, and taken away again', () => {
+  chmodSync(put(join(folder, 'bin/python3.13'), PYTHON_WITH_PIP), 0o755)
+  const notes = join(folder, 'notes')
+  const installed = () => existsSync(join(folder, 'state/mathics'))
+  put(`${notes}.fails`, '')
+  assert.is(imago('install', 'wolfram', '--yes').code, 1)
+  assert.is(installed(), false)
+  rmSync(`${notes}.fails`)
+  assert.is(imago('install', 'wolfram').code, 3)
+  assert.is(installed(), false)
+  const first = imago('install', 'wolfram', '--yes')
+  assert.is(first.code, 0, first.stderr)
+  assert.match(first.stdout, 'It is there. Start a kernel with: imago start wolfram.')
+  const asked = readFileSync(notes, 'utf8').trim().split('\n')
+  assert.is(asked.length, 2)
+  const [, requirements = ''] = / -r (\S+)$/.exec(asked[1] ?? '') ?? []
+  assert.match(readFileSync(requirements, 'utf8'), /^Mathics3==\d/m)
+  assert.not.match(readFileSync(requirements, 'utf8'), /^[^#=]+$/m)
+  const again = imago('install', 'wolfram')
+  assert.is(again.code, 0)
+  assert.match(again.stdout, 'It is there already')
+  assert.is(readFileSync(notes, 'utf8').trim().split('\n').length, 2)
+  assert.is(imago('install', 'wolfram', '--undo').code, 0)
+  assert.is(installed(), false)
 })

@@ -201,6 +201,19 @@ test('three deaths within 300 s are a crash loop, which only a restart ends (fau
   assert.is(kernels.list()[0]?.state, 'ready')
 })
 
+test('a kernel that code was asked to end, as by Quit[], has not crashed', async () => {
+  for (const number of [1, 2, 3, 4]) {
+    const { kernel } = await kernels.resolve(at('shop'))
+    const call = `c-${number}` as CallId
+    const answered = kernel.evaluate({ call, who: 'test', work: { type: 'source', source: 'Quit[]' } }, {})
+    await turn()
+    launcher.latest.finish(call, { type: 'left', message: 'Quit[]', elapsed_ms: 1, ends: true })
+    await crash()
+    assert.is((await answered).type, 'left')
+  }
+  assert.is(kernels.list()[0]?.state, 'ended')
+})
+
 test('a kernel that does not come up counts, with its reason; a missing interpreter does not (fault 6)', async () => {
   launcher.failures.push(
     new WireError('KERNEL_NOT_FOUND', 'no Python'),

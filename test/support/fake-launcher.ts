@@ -70,8 +70,8 @@ export class IdleKernel implements Kernel {
     this.#settleEnded(end)
   }
 
-  finish(call: CallId): void {
-    this.#running.get(call)?.({ type: 'done', values: [], elapsed_ms: 1 })
+  finish(call: CallId, evaluated: Evaluated = { type: 'done', values: [], elapsed_ms: 1 }): void {
+    this.#running.get(call)?.(evaluated)
     this.#running.delete(call)
   }
 

@@ -343,6 +343,7 @@ const WOLFRAM_BLOCKS: Blocks = [
   ['a bracket over lines', 'f[1,\n\n 2]\n3', ['f[1,\n\n 2]', '3']],
   ['an operator that wants more', 'f[x_] :=\n x^2\nf[3]', ['f[x_] :=\n x^2', 'f[3]']],
   ['a bracket too few', 'f[1\n\n\n3', ['f[1', '3'], ['f[1\n\n\n3']],
+  ['a question about a name', 'f?\n3', ['f?', '3']],
   ['a text and a comment over lines', '"a\nb" (* (*\n*) *)\n3', ['"a\nb" (* (*\n*) *)', '3']],
 ]
 

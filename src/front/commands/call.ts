@@ -12,6 +12,9 @@ import { askPerson, type Lines, openLines } from '../lines.ts'
 import { exitOf, printEnvelope, printError, printEvaluated, withoutOutput } from '../print.ts'
 import { askHere, untilAnswered } from '../seat/at-terminal.ts'
 
+/** All commands that are one call are one caller: the context or package that one of them goes to, the next is in. */
+const CALLER = 'imago call'
+
 /**
  * `imago call`: one call of one tool. What the code prints is shown as it comes, on standard error with `--json`.
  * The first Ctrl-C cancels the call and reports what came of that; the second leaves it to itself.
@@ -20,18 +23,17 @@ export async function call(input: CommandInput): Promise<ExitCode> {
   const [tool = '', ...words] = input.operands
   const given = await wordsOf(words)
   const reserved = reservedOf(input)
-  const as = 'imago call'
   const args = async (client: DaemonClient) => ({
-    ...(await typed(given, { as, tool, client })),
+    ...(await typed(given, { as: CALLER, tool, client })),
     ...reserved,
   })
-  return callTool({ as, tool, args, answers: given === words }, input)
+  return callTool({ as: CALLER, tool, args, answers: given === words }, input)
 }
 
 /** `imago eval` and its like: a call of one tool, whose first argument is typed without its name. */
 export async function callAs(command: ToolCommand, input: CommandInput): Promise<ExitCode> {
-  const { name, tool, runs = false } = command
-  return callTool({ as: `imago ${name}`, tool, values: runs, ...(await argumentsOf(command, input)) }, input)
+  const { tool, runs = false } = command
+  return callTool({ as: CALLER, tool, values: runs, ...(await argumentsOf(command, input)) }, input)
 }
 
 /** What such a command was given. Where it is code, `-` reads it from standard input. */

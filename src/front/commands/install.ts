@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { accessSync, constants, lstatSync, realpathSync, rmSync } from 'node:fs'
+import { accessSync, constants, copyFileSync, lstatSync, realpathSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
@@ -14,7 +14,7 @@ import {
 } from '../../../wire/languages.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { isProject, realOf } from '../../files/roots.ts'
-import { findPaths, findRoot, PROGRAM, prepareStateDir } from '../../paths.ts'
+import { findPaths, findRoot, PACKAGE_ROOT, PROGRAM, prepareStateDir } from '../../paths.ts'
 import { escapeText } from '../../text/escape.ts'
 import type { CommandInput, Options } from '../command.ts'
 import { answersByItself } from '../seat/rule.ts'
@@ -250,7 +250,10 @@ const undoneText = (plans: readonly FilePlan[]) => plans.map(({ file }) => `Undo
 
 // Engines
 
-/** Puts an engine into an environment of its own, beside the user's. Says what it does, and asks first. */
+/**
+ * Puts an engine into an environment of its own, beside the user's. Says what it does, and asks first. One that is there
+ * already, with the same versions, stays as it is.
+ */
 async function installEngine(
   engine: FreeEngine,
   { operands: [name = ''], options, printer }: CommandInput,
@@ -260,6 +263,13 @@ async function installEngine(
   if (options.undo) {
     rmSync(folder, { recursive: true, force: true })
     printer.out(`${folder} is not there any more.\n`)
+    return EXIT.done
+  }
+  const requirements = join(PACKAGE_ROOT, 'wire/peers', name, 'requirements.txt')
+  const installed = join(folder, 'requirements.txt')
+  const start = `Start a kernel with: imago start ${name}. Which engine that takes: imago doctor ${name}\n`
+  if (readIfThere(installed) === readIfThere(requirements)) {
+    printer.out(`It is there already, in ${folder}. ${start}`)
     return EXIT.done
   }
   const python = findPython(engine)
@@ -272,13 +282,14 @@ async function installEngine(
   try {
     await run(python, ['-m', 'venv', '--clear', folder])
     const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check']
-    await run(pythonOfEngine(engine, paths.stateDir), [...pip, ...engine.packages])
+    await run(pythonOfEngine(engine, paths.stateDir), [...pip, '-r', requirements])
+    copyFileSync(requirements, installed)
   } catch (error) {
     // One that is there in part would be taken for one that can be started.
     rmSync(folder, { recursive: true, force: true })
     throw error
   }
-  printer.out(`It is there. Start a kernel with: imago start ${name}\n`)
+  printer.out(`It is there. ${start}`)
   return EXIT.done
 }
 

@@ -13,7 +13,7 @@ import type { KernelRow } from '../../kernels/rows.ts'
 import { findPaths, findRoot } from '../../paths.ts'
 import { connectDaemon, request } from '../client.ts'
 import type { CommandInput } from '../command.ts'
-import { exitOf, type Line, print, printEnvelope, printError, table } from '../print.ts'
+import { exitOf, type Line, print, printEnvelope, printError, readMore, table } from '../print.ts'
 import type { Methods, ShutdownResult, ShutdownWhen } from '../protocol.ts'
 import { NoDaemon } from '../reach.ts'
 import { lostText } from '../suspension-news.ts'
@@ -159,8 +159,6 @@ export function kernelsText(
 export function kernelLine(row: KernelRow, home: string): string {
   return table([kernelCells(row, home)])
 }
-
-const readMore = (handle: string) => `imago call read_more '{"handle":"${handle}"}'`
 
 const [FIRST, ...OTHERS] = namesOf()
 
