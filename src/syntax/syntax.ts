@@ -62,7 +62,55 @@ type Begin = (line: string) => Begun | undefined
 
 /** However deep it stands in quotations and lists: what is taken for one does not run. */
 const FENCE =
-  /^[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)*(?:(?<ticks>`{3,})(?<info>[^`]*)$|(?<tildes>~{3,})(?<words>[\s\S]*))/
+  /^(?<before>[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)*)(?:(?<ticks>`{3,})(?<info>[^`]*)$|(?<tildes>~{3,})(?<words>[\s\S]*))/
+
+/** The line that begins or ends a fence. */
+interface Mark {
+  readonly before: string
+  readonly sign: string
+  /** Only such a one ends a fence. */
+  readonly isBare: boolean
+}
+
+function markIn(line: string): Mark | undefined {
+  const { before = '', ticks, info, tildes = '', words = '' } = FENCE.exec(line)?.groups ?? {}
+  const sign = ticks ?? tildes
+  return sign === '' ? undefined : { before, sign, isBare: (info ?? words).trim() === '' }
+}
+
+const widthOf = (before: string) => before.replaceAll('\t', '    ').length
+const depthOf = (before: string) => before.split('>').length
+
+const isOutside = (before: string, began: string) =>
+  depthOf(before) < depthOf(began) || widthOf(before) < widthOf(began)
+
+/** Whether it can end a fence that began behind this: as deep in quotations, and no less indented. */
+function isLevel(before: string, began: string): boolean {
+  if (before === began) return true
+  if (/[^ \t>]/.test(before) || depthOf(before) !== depthOf(began)) return false
+  const [indent, least] = [before, began].map(one => widthOf(one.replace(/^.*> ?/, ''))) as [number, number]
+  return indent >= least && indent <= Math.max(3, least)
+}
+
+/**
+ * Says of each line whether it is in a fence. CommonMark ends a fence where its list or quotation ends, and no lists
+ * are read here: whether a mark that is indented by up to three blanks stands in one is assumed.
+ */
+function fenceReader(isInList: boolean): (line: string, mark: Mark | undefined) => boolean {
+  let fence: Mark | undefined
+  let isLeft = false
+  return (line, mark) => {
+    const isFenced = fence !== undefined || mark !== undefined
+    const isOuter = mark !== undefined && /^ {0,3}$/.test(mark.before)
+    if (fence === undefined || (isOuter && (isLeft || isOutside(mark.before, fence.before)))) {
+      fence = isOuter && !isInList ? { ...mark, before: '' } : mark
+      isLeft = false
+    } else if (mark?.isBare && mark.sign.startsWith(fence.sign) && isLevel(mark.before, fence.before))
+      fence = undefined
+    else isLeft ||= line.trim() !== '' && isOutside(/^[ \t]*/.exec(line)?.[0] ?? '', fence.before)
+    return isFenced
+  }
+}
 
 /**
  * What all syntaxes share. A call begins at the beginning of a line or right behind another call, and never in a
@@ -73,20 +121,18 @@ export function lineReader(begin: Begin, registry: Registry): Reader {
   let line = 1
   /** The parts of a line whose end has not come. */
   let parts: string[] = []
-  let fence: string | undefined
+  const readings = [fenceReader(true), fenceReader(false)]
   let open: (Begun & Place & { readonly lines: string[] }) | undefined
 
   /** Text, or the beginning of a call. Returns what is still to be read of the line. */
   function outside(rest: string, out: Piece[]): string {
-    const { ticks, tildes, info, words } = FENCE.exec(rest)?.groups ?? {}
-    const mark = ticks ?? tildes
-    const begun = fence === undefined && mark === undefined ? begin(rest) : undefined
+    const mark = markIn(rest)
+    const isFenced = readings.map(reading => reading(rest, mark)).includes(true)
+    const begun = isFenced ? undefined : begin(rest)
     if (begun !== undefined) {
       open = { ...begun, at, line, lines: [] }
       return rest
     }
-    if (fence === undefined) fence = mark
-    else if (mark?.startsWith(fence) && (info ?? words)?.trim() === '') fence = undefined
     const last = out.at(-1)
     if (last?.type === 'text') out[out.length - 1] = { type: 'text', text: last.text + rest }
     else out.push({ type: 'text', text: rest })

@@ -76,6 +76,20 @@ const prose = fc
   })
   .map(words => `Well, ${words.join(' ')}\n`)
 
+/** Lines that end no fence of the top level: CommonMark's marks for that are bare, and indented by three blanks at most. */
+const nested = fc.array(
+  fc.oneof(
+    fc
+      .tuple(
+        fc.constantFrom('    ', '\t', '      ', '> ', '>', ' > > ', '- ', '* ', '1. ', '- > '),
+        fc.constantFrom('```', '`````', '~~~', '~~~~~', '```js', 'x', ''),
+      )
+      .map(([within, mark]) => within + mark),
+    fc.constantFrom('```python', '  ```js', '~~~ x', '``', '~~', '', 'x', '  x', '```a`b'),
+  ),
+  { maxLength: 8 },
+)
+
 /** The arguments as data: in which order they were written is no part of a call. */
 const same = (one: readonly Call[], other: readonly Call[], said: string) => assert.equal(one, other, said)
 
@@ -130,8 +144,16 @@ for (const syntax of Object.values(SYNTAXES)) {
       }
       assert.equal(callsOf(readCut(syntax, `${text} would do it.\n`)), [], text)
       // And the fence ends where it ends.
-      const after = readCut(syntax, `${within}${ticks}\n${text}\n${within}${ticks}\n${text}\n`)
-      same(callsOf(after), [one], text)
+      const fenced = [ticks, text, ticks].join('\n').replaceAll(/^/gm, within)
+      if (!/[-.]/.test(within)) same(callsOf(readCut(syntax, `${fenced}\n${text}\n`)), [one], text)
+    }),
+  )
+
+  law(
+    'what stands in a fence does not run, whatever marks of fences stand before it, in quotations and lists too',
+    fc.property(call, fc.constantFrom('```', '~~~~'), nested, nested, (one, sign, before, after) => {
+      const text = [`${sign}markdown`, ...before, '', '[none()]', render(one), ...after].join('\n')
+      same(callsOf(readCut(syntax, text)), [], text)
     }),
   )
 

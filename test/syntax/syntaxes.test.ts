@@ -171,6 +171,36 @@ test('what only looks like a call is text', () => {
     for (const text of looks[name]) assert.equal(readCut(SYNTAXES[name], text), [{ type: 'text', text }])
 })
 
+test('a fence ends as in CommonMark, and where that depends on a list that is not read, what may be fenced does not run', () => {
+  const runs = (text: string) => callsOf(readCut(SYNTAXES.pythonic, `${text}\n[none()]\n`)).length
+  for (const ended of [
+    '```\nx\n```',
+    '````\n```\n````',
+    '~~~ x\n```\n~~~~',
+    '- ```sh\n  x\n  ```',
+    '1. Run\n\n   ```sh\n   x\n   ```',
+    '> ```\n> x\n>```',
+    '    ```\n    ```',
+    '```a`b',
+  ])
+    assert.is(runs(ended), 1, ended)
+  for (const open of [
+    '```markdown\n> ```python\n> x\n> ```\n',
+    '```\n    ```',
+    '```\n\t```',
+    '```\n- ```',
+    '```\n```js',
+    '````\n```',
+    '    ```\n ```',
+    '- ```\n```',
+    '- x\n\n  ```\n```',
+    '- x\n\n  ```\ny\n  ```',
+    '> ```\n   ```\n> ```',
+    '  ```\n```\n```',
+  ])
+    assert.is(runs(open), 0, open)
+})
+
 test('the message is the text before the first call, or before what was meant as one', () => {
   const syntax = SYNTAXES.pythonic
   assert.is(parse('I look.\n[none()]\nAnd then?\n[none()]', { syntax, registry }).message, 'I look.\n')
