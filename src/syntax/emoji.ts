@@ -56,7 +56,9 @@ export const emoji: TextSyntax = {
   reader: registry =>
     lineReader(
       line =>
-        HEADER.test(line) ? { endIn: endFinder(), read: text => [callIn(text, registry)] } : undefined,
+        HEADER.test(line)
+          ? { endIn: endFinder(), read: text => [callIn(text, registry)], endsSurely: true }
+          : undefined,
       registry,
     ),
 }

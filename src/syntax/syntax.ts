@@ -42,9 +42,18 @@ export type Piece =
   | ({ readonly type: 'call'; readonly call: Call } & Place)
   | ({ readonly type: 'bad'; readonly why: string; readonly raw: string } & Place)
 
-/** Why a text that was meant as a call is none, as a sentence. The line reader makes a `bad` piece of it. */
+/**
+ * Why a text that was meant as a call is none, as a sentence. The line reader makes a `bad` piece of it. Unless the call
+ * `endsSurely` where it seems to, what follows may be a text in it that was not escaped, and runs no more.
+ */
 export class Malformed extends Error {
   override readonly name = 'Malformed'
+  readonly endsSurely: boolean
+
+  constructor(why: string, endsSurely = false) {
+    super(why)
+    this.endsSurely = endsSurely
+  }
 }
 
 /** A call that has begun, as the line reader asks its syntax about it. */
@@ -53,9 +62,13 @@ interface Begun {
   endIn(line: string): number | undefined
   /** The calls in the whole of it. Throws `Malformed`. */
   read(text: string): readonly Call[]
+  /** Whether it surely ends where it seems to, even if it cannot be read. */
+  readonly endsSurely?: boolean
   /** Whether text may stand behind it on its last line. Elsewhere that is a sentence about a call. */
   readonly textBehind?: boolean
 }
+
+export const NOT_ENDED = 'It was begun and not ended, so it did not run.'
 
 /** What a syntax does to lines: whether a call begins with this one. */
 type Begin = (line: string) => Begun | undefined
@@ -122,6 +135,7 @@ export function lineReader(begin: Begin, registry: Registry): Reader {
   /** The parts of a line whose end has not come. */
   let parts: string[] = []
   const readings = [fenceReader(true), fenceReader(false)]
+  let isLost = false
   let open: (Begun & Place & { readonly lines: string[] }) | undefined
 
   /** Text, or the beginning of a call. Returns what is still to be read of the line. */
@@ -149,17 +163,22 @@ export function lineReader(begin: Begin, registry: Registry): Reader {
     }
     open = undefined
     const behind = rest.slice(end)
-    const isBlank = /^[ \t\r\n]*$/.test(behind)
-    const mayFollow = isBlank || begun.textBehind === true || begin(behind) !== undefined
-    const text = [...begun.lines, mayFollow ? rest.slice(0, end) : rest].join('')
-    if (!mayFollow) out.push(bad(begun, text, 'Something else stands behind it on its line.'))
-    else for (const piece of read(begun, text)) out.push(piece)
-    const left = isBlank || !mayFollow ? '' : behind
+    const next = behind.replace(/^[ \t]+/, '')
+    const isBlank = /^[\r\n]*$/.test(next)
+    const isNext = begin(next) !== undefined
+    const mayFollow = isBlank || isNext || begun.textBehind === true
+    const whole = [...begun.lines, rest.slice(0, end)].join('')
+    const pieces = read(begun, whole)
+    if (mayFollow) for (const piece of pieces) out.push(piece)
+    else out.push(bad(begun, whole + behind, 'Something else stands behind it on its line.'))
+    const left = isBlank || !mayFollow ? '' : isNext ? next : behind
     at += rest.length - left.length
     return left
   }
 
   function read(begun: Begun & Place, raw: string): Piece[] {
+    if (isLost)
+      return [bad(begun, raw, 'A call before it could not be read, so where it ended is not known.')]
     try {
       return begun.read(raw).map(call => {
         if (registry.find(call.tool) !== undefined)
@@ -169,8 +188,9 @@ export function lineReader(begin: Begin, registry: Registry): Reader {
         return bad(begun, raw, `There is no tool ${call.tool.slice(0, 64)}.${hint}`)
       })
     } catch (error) {
-      if (error instanceof Malformed) return [bad(begun, raw, error.message)]
-      throw error
+      if (!(error instanceof Malformed)) throw error
+      isLost = begun.endsSurely !== true && !error.endsSurely
+      return [bad(begun, raw, error.message)]
     }
   }
 
@@ -198,8 +218,7 @@ export function lineReader(begin: Begin, registry: Registry): Reader {
       const out: Piece[] = []
       take(parts.join(''), out)
       parts = []
-      if (open !== undefined)
-        out.push(bad(open, open.lines.join(''), 'It was begun and not ended, so it did not run.'))
+      if (open !== undefined) out.push(bad(open, open.lines.join(''), NOT_ENDED))
       open = undefined
       return out
     },
@@ -247,10 +266,10 @@ export function outsideStrings(marks: RegExp, isEnd: (mark: string) => boolean):
 }
 
 /** The value of a JSON text. Throws `Malformed` with these words and what is wrong. */
-export function fromJson(text: string, what: string): unknown {
+export function fromJson(text: string, what: string, endsSurely = false): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new Malformed(`${what}: ${(error as Error).message}.`)
+    throw new Malformed(`${what}: ${(error as Error).message}.`, endsSurely)
   }
 }

@@ -90,6 +90,28 @@ const nested = fc.array(
   { maxLength: 8 },
 )
 
+/** What in a text that is not escaped can end a string or a bracket around it. */
+const slip = fc.constantFrom(
+  'text',
+  "it's",
+  'a 5" pipe',
+  '"',
+  "'",
+  ')]',
+  '}',
+  '{"',
+  '[x](y)',
+  '```',
+  '',
+  ' \\',
+)
+const unescaped = {
+  emoji: (body: string) => `${SIGN} body x\n${body}\n${SIGN}\u{1F51A}\n`,
+  hermes: (body: string) =>
+    `<tool_call>\n{"name":"body","arguments":{"a":"x","b":"${body}"}}\n</tool_call>\n`,
+  pythonic: (body: string) => `[body(a="x", b="${body}")]\n`,
+}
+
 /** The arguments as data: in which order they were written is no part of a call. */
 const same = (one: readonly Call[], other: readonly Call[], said: string) => assert.equal(one, other, said)
 
@@ -166,13 +188,20 @@ for (const syntax of Object.values(SYNTAXES)) {
       }
       same(callsOf(readCut(syntax, render(quoting))), [quoting], 'rendered')
       // As a model writes it that escapes nothing.
-      const raw = {
-        emoji: `${SIGN} body x\n${quoting.args.b}\n${SIGN}\u{1F51A}\n`,
-        hermes: `<tool_call>\n{"name":"body","arguments":{"b":"${quoting.args.b.replaceAll(/["\\]/g, '\\$&')}"}}\n</tool_call>\n`,
-        pythonic: `[body(b="${quoting.args.b.replaceAll(/["\\]/g, '\\$&')}")]\n`,
-      }[syntax.name]
+      const raw = unescaped[syntax.name](
+        syntax.name === 'emoji' ? quoting.args.b : quoting.args.b.replaceAll(/["\\]/g, '\\$&'),
+      )
       const ran = callsOf(readCut(syntax, raw))
       assert.ok(ran.length === 0 || (ran.length === 1 && ran[0]?.tool === 'body'), JSON.stringify(ran))
+    }),
+  )
+
+  law(
+    'where a call could not be read since a text in it was not escaped, nothing that the text quotes runs',
+    fc.property(fc.array(fc.oneof(call.map(render), slip), { maxLength: 8 }), cuts, (lines, at) => {
+      const text = unescaped[syntax.name](lines.join('\n'))
+      const pieces = readCut(syntax, text, at)
+      if (pieces[0]?.type === 'bad') same(callsOf(pieces), [], text)
     }),
   )
 

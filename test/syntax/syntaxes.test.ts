@@ -161,6 +161,7 @@ test('what only looks like a call is text', () => {
     emoji: [`${SIGN}`, `${SIGN} Fixing it:`, ` ${SIGN} none ${END}`, `${SIGN}none ${END}`, END],
     hermes: [
       '<tool_calls>',
+      '<tool_call> is the mark.',
       ' <tool_call>{"name":"none","arguments":{}}</tool_call>',
       '</tool_call>',
       '{"name":"none"}',
@@ -199,6 +200,52 @@ test('a fence ends as in CommonMark, and where that depends on a list that is no
     '  ```\n```\n```',
   ])
     assert.is(runs(open), 0, open)
+})
+
+/** What is read, in a few words. */
+const told = (name: SyntaxName, text: string) =>
+  readCut(SYNTAXES[name], text).flatMap(piece =>
+    piece.type === 'text' ? [] : piece.type === 'bad' ? [piece.why.slice(0, 24)] : [piece.call.tool],
+  )
+
+test('where a call could not be read and its end is not certain, later calls do not run either, and say so', () => {
+  const [none, lost] = [
+    '<tool_call>\n{"name":"none","arguments":{}}\n</tool_call>\n',
+    'A call before it could n',
+  ]
+  const quoting = `<tool_call>\n{"name":"body","arguments":{"a":"x","b":"A 5" pipe:\n${none}${none}"}}\n</tool_call>`
+  assert.equal(told('hermes', quoting), ['It is no JSON: Expected ', lost, lost])
+  assert.equal(told('pythonic', "[body(a='x', b='Don't do this])]\n[none()]\n')]"), [
+    'Something else stands be',
+    lost,
+  ])
+  assert.equal(told('pythonic', "[body(a='x', b='Don't do this)]\n[none()]\n')]"), [
+    'b is no literal: "t" is ',
+    lost,
+  ])
+})
+
+test('a malformed call whose end is certain takes no other with it', () => {
+  const none = '<tool_call>\n{"name":"none","arguments":{}}\n</tool_call>\n'
+  const first = (json: string) => told('hermes', `<tool_call>\n${json}\n</tool_call>\n${none}`)[1]
+  for (const json of [
+    '{"name":"one","arguments":{"a":x}}',
+    '{"name":"none","arguments":{}',
+    '{\n"name":"none"\n}',
+  ])
+    assert.is(first(json), 'none', json)
+  assert.equal(told('hermes', `<tool_call>\n{"name":"none","arguments":{}}\n${none}`), [
+    'It was begun and not end',
+    'none',
+  ])
+  assert.equal(told('emoji', `${SIGN} none x ${END}\n${SIGN} none ${END}`)[1], 'none')
+  assert.equal(told('pythonic', '[none()] is it.\n[none()]'), ['Something else stands be', 'none'])
+})
+
+test('blanks between calls on one line take none of them', () => {
+  assert.equal(told('pythonic', '[none()] \t[none()] \r\n'), ['none', 'none'])
+  const none = '<tool_call>{"name":"none","arguments":{}}</tool_call>'
+  assert.equal(told('hermes', `${none} ${none}`), ['none', 'none'])
 })
 
 test('the message is the text before the first call, or before what was meant as one', () => {
