@@ -97,13 +97,13 @@ const depthOf = (before: string) => before.split('>').length
 const isOutside = (before: string, began: string) =>
   depthOf(before) < depthOf(began) || widthOf(before) < widthOf(began)
 
-/** Whether it can end a fence that began behind this: as deep in quotations, and no less indented. */
-function isLevel(before: string, began: string): boolean {
-  if (before === began) return true
-  if (/[^ \t>]/.test(before) || depthOf(before) !== depthOf(began)) return false
-  const [indent, least] = [before, began].map(one => widthOf(one.replace(/^.*> ?/, ''))) as [number, number]
-  return indent >= least && indent <= Math.max(3, least)
-}
+/** Whether a mark behind `before` can end a fence that began behind this: as deep, and no less indented. */
+const isLevel = (before: string, began: string) =>
+  before === began ||
+  (/^[ \t>]*$/.test(before) &&
+    depthOf(before) === depthOf(began) &&
+    widthOf(before) >= widthOf(began) &&
+    widthOf(before) <= Math.max(3, widthOf(began)))
 
 /**
  * Says of each line whether it is in a fence. CommonMark ends a fence where its list or quotation ends, and no lists
@@ -229,6 +229,17 @@ function bad({ at, line }: Place, raw: string, why: string): Piece {
   return { type: 'bad', at, line, why, raw }
 }
 
+/** Of a text that a sentence names. */
+export const short = (text: string) => text.slice(0, 40)
+
+/** What a call is rendered with. Throws for a name that no parameter can have: it would not read back. */
+export function argumentsOf({ args }: Call): (readonly [name: string, value: unknown])[] {
+  const given = Object.entries(args).filter(([, value]) => value !== undefined)
+  const odd = given.find(([name]) => !/^[A-Za-z_]\w*$/.test(name))
+  if (odd !== undefined) throw new TypeError(`${JSON.stringify(short(odd[0]))} is no name of an argument.`)
+  return given
+}
+
 const QUOTES: readonly string[] = ['"', "'", '"""', "'''"]
 
 /** The index behind the string whose opening quote ends before `from`; -1 where it does not end in this text. */
@@ -268,7 +279,12 @@ export function outsideStrings(marks: RegExp, isEnd: (mark: string) => boolean):
 /** The value of a JSON text. Throws `Malformed` with these words and what is wrong. */
 export function fromJson(text: string, what: string, endsSurely = false): unknown {
   try {
-    return JSON.parse(text)
+    if (!/(?<!\d)\d{200}|\d[eE]\+?\d{3}/.test(text)) return JSON.parse(text)
+    return JSON.parse(text, (_, value) => {
+      if (typeof value === 'number' && !Number.isFinite(value))
+        throw new RangeError('a number in it is too large')
+      return value
+    })
   } catch (error) {
     throw new Malformed(`${what}: ${(error as Error).message}.`, endsSurely)
   }

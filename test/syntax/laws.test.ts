@@ -55,16 +55,37 @@ const value = fc.oneof(
       .map(one => JSON.parse(JSON.stringify(one)) as unknown),
   },
 )
-const args = fc.dictionary(
-  fc.oneof(fc.constantFrom('a', 'b', 'c', 'count', 'mode'), fc.stringMatching(/^[a-z_]\w{0,6}$/)),
-  value,
-  {
-    maxKeys: 4,
-    noNullPrototype: true,
-  },
+/** Any value for any parameter; but what is a text is one, as all tools want it. */
+const call: fc.Arbitrary<Call> = fc.constantFrom(...TOOL_NAMES).chain(tool =>
+  fc.record(
+    {
+      tool: fc.constant(tool),
+      args: fc.record(valuesOf(tool), { requiredKeys: [], noNullPrototype: true }),
+    },
+    { noNullPrototype: true },
+  ),
 )
-const call: fc.Arbitrary<Call> = fc.record(
-  { tool: fc.constantFrom(...TOOL_NAMES), args },
+const valuesOf = (tool: string) =>
+  Object.fromEntries(
+    Object.keys(registry.find(tool)?.parameters.shape ?? {}).map(name => [
+      name,
+      name === 'count' ? value : word,
+    ]),
+  )
+/** Names that no tool has, and values of no right type. */
+const odd: fc.Arbitrary<Call> = fc.record(
+  {
+    tool: fc.constantFrom(...TOOL_NAMES),
+    args: fc.dictionary(
+      fc.oneof(
+        fc.constantFrom('a', 'b', 'count', 'a=1, b', 'a b', 'x-y', 'True'),
+        word,
+        fc.stringMatching(/^[a-z_]\w{0,6}$/),
+      ),
+      value,
+      { maxKeys: 4, noNullPrototype: true },
+    ),
+  },
   { noNullPrototype: true },
 )
 const cuts = fc.array(fc.nat(400), { maxLength: 30 })
@@ -127,6 +148,21 @@ for (const syntax of Object.values(SYNTAXES)) {
       const pieces = readCut(syntax, text, at)
       assert.is(pieces.length, 1, text)
       same(callsOf(pieces), [one], text)
+    }),
+  )
+
+  law(
+    'arguments of any name and value read back as they are, or are refused by a sentence when they are rendered',
+    fc.property(odd, one => {
+      let text: string
+      try {
+        text = render(one)
+      } catch (error) {
+        assert.match((error as Error).message, /^[^\n]+\.$/)
+        assert.ok(error instanceof TypeError && syntax.name !== 'hermes')
+        return
+      }
+      same(callsOf(readCut(syntax, text)), [one], text)
     }),
   )
 
@@ -273,7 +309,8 @@ for (const syntax of Object.values(SYNTAXES)) {
     'one long text': length =>
       render({ tool: 'body', args: { a: 'x', b: '\\"\'\u{1F6E0}`'.repeat(length / 8) } }),
     'many lines in a text': length => render({ tool: 'body', args: { a: 'x', b: '"\n'.repeat(length / 3) } }),
-    'many arguments in a list': length => render({ tool: 'one', args: { a: Array(length >> 2).fill([1]) } }),
+    'many arguments in a list': length =>
+      render({ tool: 'one', args: { count: Array(length >> 2).fill([1]) } }),
     'marks without an end': length => '<tool_call>"[none(\'"""\\'.repeat(length / 22),
     'lines of marks': length =>
       `<tool_call>"\n[none(a="\n${SIGN} one "\n${SIGN}\u{1F51A} \n`.repeat(length / 44),
