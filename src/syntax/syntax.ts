@@ -80,30 +80,31 @@ const FENCE =
 /** The line that begins or ends a fence. */
 interface Mark {
   readonly before: string
+  /** How far it is indented, and how deep in quotations. */
+  readonly width: number
+  readonly depth: number
   readonly sign: string
   /** Only such a one ends a fence. */
   readonly isBare: boolean
 }
 
+const widthOf = (before = '') => before.replaceAll('\t', '    ').length
+
 function markIn(line: string): Mark | undefined {
   const { before = '', ticks, info, tildes = '', words = '' } = FENCE.exec(line)?.groups ?? {}
   const sign = ticks ?? tildes
-  return sign === '' ? undefined : { before, sign, isBare: (info ?? words).trim() === '' }
+  if (sign === '') return undefined
+  const isBare = (info ?? words).trim() === ''
+  return { before, width: widthOf(before), depth: before.split('>').length, sign, isBare }
 }
 
-const widthOf = (before: string) => before.replaceAll('\t', '    ').length
-const depthOf = (before: string) => before.split('>').length
-
-const isOutside = (before: string, began: string) =>
-  depthOf(before) < depthOf(began) || widthOf(before) < widthOf(began)
-
-/** Whether a mark behind `before` can end a fence that began behind this: as deep, and no less indented. */
-const isLevel = (before: string, began: string) =>
-  before === began ||
-  (/^[ \t>]*$/.test(before) &&
-    depthOf(before) === depthOf(began) &&
-    widthOf(before) >= widthOf(began) &&
-    widthOf(before) <= Math.max(3, widthOf(began)))
+/** Whether a mark ends a fence: it is bare, as long, as deep, and no less indented. */
+function ends({ before, width, depth, sign, isBare }: Mark, fence: Mark): boolean {
+  if (!isBare || !sign.startsWith(fence.sign)) return false
+  if (before === fence.before) return true
+  const isIndented = width >= fence.width && width <= Math.max(3, fence.width)
+  return isIndented && depth === fence.depth && /^[ \t>]*$/.test(before)
+}
 
 /**
  * Says of each line whether it is in a fence. CommonMark ends a fence where its list or quotation ends, and no lists
@@ -115,12 +116,14 @@ function fenceReader(isInList: boolean): (line: string, mark: Mark | undefined) 
   return (line, mark) => {
     const isFenced = fence !== undefined || mark !== undefined
     const isOuter = mark !== undefined && /^ {0,3}$/.test(mark.before)
-    if (fence === undefined || (isOuter && (isLeft || isOutside(mark.before, fence.before)))) {
-      fence = isOuter && !isInList ? { ...mark, before: '' } : mark
+    if (
+      fence === undefined ||
+      (isOuter && (isLeft || fence.depth > mark.depth || fence.width > mark.width))
+    ) {
+      fence = isOuter && !isInList ? { ...mark, width: 0 } : mark
       isLeft = false
-    } else if (mark?.isBare && mark.sign.startsWith(fence.sign) && isLevel(mark.before, fence.before))
-      fence = undefined
-    else isLeft ||= line.trim() !== '' && isOutside(/^[ \t]*/.exec(line)?.[0] ?? '', fence.before)
+    } else if (mark !== undefined && ends(mark, fence)) fence = undefined
+    else isLeft ||= line.trim() !== '' && widthOf(/^[ \t]*/.exec(line)?.[0]) < fence.width
     return isFenced
   }
 }

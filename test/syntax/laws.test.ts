@@ -318,6 +318,8 @@ for (const syntax of Object.values(SYNTAXES)) {
     'one line of blanks': length => `${SIGN} one${' '.repeat(length)}x${`\u{1F51A} `.repeat(9)}`,
     'a line of ticks': length => `${'`'.repeat(length / 2)} ${'~'.repeat(length / 2)}`,
     'a line of bullets': length => '- '.repeat(length / 2),
+    'lines in a fence that is far indented': length =>
+      `${' '.repeat(length / 2)}\`\`\`\n${'x\n'.repeat(length / 4)}`,
     'one call behind the other': length => render({ tool: 'none', args: {} }).repeat(length / 20),
   }
   for (const [what, text] of Object.entries(GROWING))
