@@ -53,6 +53,7 @@ export const INVARIANTS = {
   needs: 'What a tool needs of a kernel is a list of abilities of the Kernel contract.',
   examples: 'Examples fit the parameters, and each says what it shows.',
   paths: 'What names a file is a parameter that is a text, so that its real path can be judged.',
+  multiline: 'What has several lines is a parameter that is a text, named once.',
   plan: 'A safe tool works out no plan: it changes nothing that a person could be asked about.',
   handler: 'The handler is a function; a tool that does nothing but what it plans has none.',
   unique: 'No two tools of a registry share a name or an alias.',
@@ -115,6 +116,7 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
     level: undefined,
     parameterAliases: undefined,
     paths: undefined,
+    multiline: undefined,
     plan: undefined,
     handler: undefined,
     ...definition,
@@ -347,6 +349,7 @@ interface UncheckedDefinition {
   readonly needs: unknown
   readonly examples: unknown
   readonly paths: unknown
+  readonly multiline: unknown
   readonly plan: unknown
   readonly handler: unknown
 }
@@ -363,6 +366,7 @@ function checkDefinition(definition: UncheckedDefinition): z.ZodObject {
   checkParameterAliases(definition, parameters, refuse)
   checkPresets(definition, parameters, refuse)
   checkPaths(definition.paths, parameters, refuse)
+  checkMultiline(definition.multiline, parameters, refuse)
   checkPlan(definition, refuse)
   checkExamples(definition.examples, parameters, refuse)
   return parameters
@@ -471,6 +475,16 @@ function checkPaths(paths: unknown, parameters: z.ZodObject, refuse: Refuse): vo
         refuse('paths', `${name} is no list of objects with a text under ${String(each)}`)
     }
   }
+}
+
+function checkMultiline(names: unknown, parameters: z.ZodObject, refuse: Refuse): void {
+  if (names === undefined) return
+  if (!Array.isArray(names) || new Set(names).size !== names.length)
+    refuse('multiline', 'multiline is not a list of different parameters')
+  const { properties } = z.toJSONSchema(parameters, { io: 'input' })
+  for (const name of names.map(String))
+    if (ownPart(properties, name)?.type !== 'string')
+      refuse('multiline', `${name} is no parameter that is a text`)
 }
 
 function ownPart(parts: unknown, name: string): Record<string, unknown> | undefined {

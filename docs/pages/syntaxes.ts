@@ -23,7 +23,9 @@ export function syntaxesPage(): string {
       'for await (const part of answer) for (const piece of reader.push(part)) take(piece)\n' +
       'for (const piece of reader.end()) take(piece)\n```',
     'A piece is `text`, a `call` of a known tool, or `bad`: what was meant as a call and is cut, malformed or of an unknown ' +
-      'tool, with its position and what is wrong. Only a `call` may run. What is fenced, quoted or part of a sentence is none.',
+      'tool, with its position and what is wrong. Only a `call` may run. What is fenced, quoted or part of a sentence is none. A ' +
+      'call needs its end even where one line holds all of it: without one, a call that was cut could run. Where the end of a call ' +
+      'that could not be read is not certain, no later one runs. A call in `<think>` is read like any other, so take reasoning out first.',
     ...Object.values(SYNTAXES).map(section),
   ].join('\n\n')}\n`
 }

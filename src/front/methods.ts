@@ -439,5 +439,6 @@ function formatOfSyntax(
       'invalid_params',
       `There is no format ${asked}. Formats: ${[...FORMATS, ...names].join(', ')}.`,
     )
-  return (tools: readonly Described[]) => documentation(tools, { syntax: SYNTAXES[name], registry })
+  return (tools: readonly Described[], facts: Readonly<Record<string, string>> = {}) =>
+    documentation(tools, { syntax: SYNTAXES[name], registry, facts })
 }

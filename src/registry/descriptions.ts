@@ -11,7 +11,7 @@ interface DescribeRequest {
   readonly registry: Registry
   readonly profile: Profile
   /** A name, or what writes them otherwise. */
-  readonly format: Format | ((tools: readonly Described[]) => string)
+  readonly format: Format | ((tools: readonly Described[], facts: DescribeRequest['facts']) => string)
   /** One tool, by name or alias, whether or not the profile shows it. */
   readonly name?: string
   /** What placeholders in descriptions are filled with. */
@@ -29,7 +29,7 @@ export function describe({ registry, profile, format, name, facts }: DescribeReq
   if (name !== undefined && tools.length === 0)
     return { type: 'unknown', name, nearest: registry.nearest(name) }
   const described = tools.map(tool => describeTool({ registry, tool, ...(facts !== undefined && { facts }) }))
-  if (typeof format === 'function') return { type: 'described', text: format(described) }
+  if (typeof format === 'function') return { type: 'described', text: format(described, facts) }
   if (format !== 'text')
     return { type: 'described', text: JSON.stringify(listing(described, format), null, 2) }
   const text = name === undefined ? usageList(described) : described.map(usage).join('\n')

@@ -1,5 +1,14 @@
 import type { JsonSchema, Registry } from '../registry/registry.ts'
-import { type Call, endOfString, fromJson, lineReader, Malformed, type TextSyntax } from './syntax.ts'
+import {
+  argumentsOf,
+  type Call,
+  endOfString,
+  fromJson,
+  lineReader,
+  Malformed,
+  short,
+  type TextSyntax,
+} from './syntax.ts'
 
 const TOOL = '\u{1F6E0}\u{FE0F}'
 const END = `${TOOL}\u{1F51A}`
@@ -20,8 +29,8 @@ const IS_END = /^\u{1F6E0}\u{FE0F}?\u{1F51A}[ \t\r]*\n?$/u
  *     🛠️🔚
  *
  * A header has the required arguments in their order, and others as `name=value`. A value is JSON if it has blanks or is
- * not a text. If a tool has several arguments of several lines, a line `🛠️ name:` begins each. In such a text, a sign
- * with a backslash behind it is only a sign.
+ * not a text. If a tool has several arguments of several lines, a line `🛠️ name:` begins each. In such a text, a
+ * backslash behind a sign that would mean something makes it only a sign.
  */
 export const emoji: TextSyntax = {
   name: 'emoji',
@@ -29,12 +38,19 @@ export const emoji: TextSyntax = {
     `A call begins at the beginning of a line with ${TOOL} and the name of the tool, and ends with ${END} at the end of ` +
     'the header or on a line of its own. In the header stand required arguments in their order, and others as ' +
     'name=value; what has blanks in it, and what is not a text, is JSON. An argument of several lines stands below the ' +
-    `header as it is; where a tool has several such arguments, a line "${TOOL} name:" begins each. In such a text the ` +
-    `sign itself is written ${TOOL}\\. Nothing else stands on the lines of a call, and no call in a fence runs.`,
+    `header as it is; where a tool has several such arguments, a line "${TOOL} name:" begins each. An empty line at its end ` +
+    `gives it a last newline. At the beginning of its lines, and before \u{1F51A}, ${TOOL} is written ${TOOL}\\. ` +
+    'Nothing else stands on the lines of a call, and no call in a fence runs.',
 
-  renderCall({ tool, args }, registry) {
-    const { inline, multiline } = shapeOf(tool, registry)
-    const given = Object.entries(args).filter(([, value]) => value !== undefined)
+  renderCall(call, registry) {
+    const { tool, args } = call
+    const { inline, multiline, kindOf } = shapeOf(tool, registry)
+    const given = argumentsOf(call)
+    for (const [name, value] of given) {
+      const kind = kindOf(name)
+      if (kind === undefined) throw new TypeError(`${tool} has no argument ${short(name)}.`)
+      if (kind === 'text' && typeof value !== 'string') throw new TypeError(`${name} of ${tool} is a text.`)
+    }
     const isBelow = ([name, value]: readonly [string, unknown]) =>
       multiline.includes(name) && typeof value === 'string'
     // If one is left out, those behind it are named: each would stand in the place of another.
@@ -42,8 +58,8 @@ export const emoji: TextSyntax = {
     const placed = missing < 0 ? inline : inline.slice(0, missing)
     const named = given.filter(one => !isBelow(one) && !placed.includes(one[0]))
     const words = [
-      ...placed.map(name => word(args[name])),
-      ...named.map(([name, value]) => `${name}=${word(value)}`),
+      ...placed.map(name => word(args[name], kindOf(name))),
+      ...named.map(([name, value]) => `${name}=${word(value, kindOf(name))}`),
     ]
     const below = given.filter(isBelow).flatMap(([name, value]) => {
       const lines = String(value).replace(MEANT, (_, sign: string) => `${sign}\\`)
@@ -54,24 +70,26 @@ export const emoji: TextSyntax = {
   },
 
   reader: registry =>
-    lineReader(
-      line =>
-        HEADER.test(line) ? { endIn: endFinder(), read: text => [callIn(text, registry)] } : undefined,
-      registry,
-    ),
+    lineReader(line => {
+      const name = HEADER.exec(line)?.[1]
+      if (name === undefined) return undefined
+      // What is like the name of a tool may be one that is misspelt, with a text that quotes calls.
+      const isProse = registry.find(name) === undefined && registry.nearest(name).length === 0
+      return { endIn: endFinder(isProse), read: text => [callIn(text, registry)], endsSurely: true }
+    }, registry),
 }
 
-/** Where the sign would be read as one: at the beginning of a line, before the end mark, and before a backslash. */
-const MEANT = /(^\u{1F6E0}\u{FE0F}?|\u{1F6E0}\u{FE0F}?(?=[\\\u{1F51A}]))/gmu
+/** Where the sign would be read as one: at the beginning of a line, and before what makes an end of it. */
+const MEANT = /((?<![^\n])\u{1F6E0}\u{FE0F}?|\u{1F6E0}\u{FE0F}?(?=\\*\u{1F51A}))/gu
 
-const UNMEANT = /(\u{1F6E0}\u{FE0F}?)\\/gu
+const UNMEANT = /((?<![^\n])\u{1F6E0}\u{FE0F}?|\u{1F6E0}\u{FE0F}?(?=\\+\u{1F51A}))\\/gu
 
 /**
  * The end stands at the end of the header, at the end of a text of one line, or on a line of its own. A line within a call
  * that looks like a header is counted, and has an end of its own. So a call that holds another one unescaped is malformed,
- * and neither of them runs.
+ * and neither of them runs. Prose that only looks like a header ends before the next one.
  */
-function endFinder() {
+function endFinder(isProse: boolean) {
   let depth = 0
   let sinceHeader = 0
   return (line: string) => {
@@ -80,6 +98,7 @@ function endFinder() {
       return undefined
     }
     const isHeader = HEADER.test(line)
+    if (isHeader && isProse && depth > 0) return 0
     if (isHeader) depth++
     sinceHeader = isHeader ? 0 : sinceHeader + 1
     if (IS_END.test(line) || (sinceHeader <= 1 && ENDS_LINE.test(line))) depth--
@@ -87,17 +106,31 @@ function endFinder() {
   }
 }
 
+type Kind = 'text' | 'data' | undefined
+
 interface Shape {
   /** Arguments that stand in the header without their names, in this order. */
   readonly inline: readonly string[]
   readonly multiline: readonly string[]
+  /** What an argument of this name is; undefined where the tool has none. */
+  kindOf(name: string): Kind
 }
 
 function shapeOf(name: string, registry: Registry): Shape {
   const tool = registry.find(name)
-  if (tool === undefined) return { inline: [], multiline: [] }
-  const { required = [] } = registry.schema(tool) as JsonSchema & { readonly required?: readonly string[] }
-  return { inline: required.filter(one => !tool.multiline.includes(one)), multiline: tool.multiline }
+  if (tool === undefined) return { inline: [], multiline: [], kindOf: () => 'data' }
+  const { required = [], properties = {} } = registry.schema(tool) as {
+    readonly required?: readonly string[]
+    readonly properties?: Readonly<Record<string, JsonSchema>>
+  }
+  const types = new Map(
+    Object.entries(properties).map(([one, { type }]) => [one, type === 'string' ? 'text' : 'data'] as const),
+  )
+  return {
+    inline: required.filter(one => !tool.multiline.includes(one)),
+    multiline: tool.multiline,
+    kindOf: called => types.get(called) ?? types.get(tool.parameterAliases[called] ?? ''),
+  }
 }
 
 function callIn(text: string, registry: Registry): Call {
@@ -109,35 +142,36 @@ function callIn(text: string, registry: Registry): Call {
   const shape = shapeOf(tool, registry)
   const args = new Map<string, unknown>()
   const put = (name: string, value: unknown) => {
-    if (args.has(name)) throw new Malformed(`${name} is given twice.`)
+    if (args.has(name)) throw new Malformed(`${short(name)} is given twice.`)
     args.set(name, value)
   }
   putHeader(header.slice(start.length), shape, put)
-  putBelow(below, shape, put)
+  putBelow(below, shape, put, header.endsWith('\r'))
   return { tool, args: Object.fromEntries(args) }
 }
 
 type Put = (name: string, value: unknown) => void
 
-function putHeader(header: string, { inline }: Shape, put: Put): void {
+function putHeader(header: string, { inline, kindOf }: Shape, put: Put): void {
   if (header.includes(BARE))
     throw new Malformed(`In a header, ${TOOL} stands only in JSON, as \\ud83d\\udee0.`)
-  const words = wordsOf(header)
+  const words = wordsOf(header, kindOf)
   const placed = words.filter(({ name }) => name === undefined)
-  for (const { name, value } of words) if (name !== undefined) put(name, valueIn(value))
+  for (const { name, value } of words) if (name !== undefined) put(name, valueIn(value, kindOf(name)))
   const [first, last] = [placed[0], placed.at(-1)]
   // A tool's only argument may have blanks: people type it so.
   if (inline[0] !== undefined && inline.length === 1 && first !== last && isUnbroken(words)) {
-    put(inline[0], header.slice(first?.from, last?.to))
+    const typed = header.slice(first?.from, last?.to)
+    put(inline[0], kindOf(inline[0]) === 'text' ? typed : valueIn(typed, 'data'))
     return
   }
   for (const [index, { value }] of placed.entries()) {
     const name = inline[index]
     if (name === undefined)
       throw new Malformed(
-        `"${value.slice(0, 40)}" is one word too many in the header: write name=value, and what has blanks in it as JSON.`,
+        `"${short(value)}" is one word too many in the header: write name=value, and what has blanks in it as JSON.`,
       )
-    put(name, valueIn(value))
+    put(name, valueIn(value, kindOf(name)))
   }
 }
 
@@ -149,12 +183,19 @@ function isUnbroken(words: readonly Word[]): boolean {
   return changes.length === 0 || (changes.length === 1 && words[0]?.name === undefined)
 }
 
-function putBelow(below: readonly string[], { multiline }: Shape, put: Put): void {
+function putBelow(below: readonly string[], { multiline }: Shape, put: Put, isCrlf: boolean): void {
   let [name, lines]: [string | undefined, string[]] = [undefined, []]
   const done = () => {
     if (lines.length === 0 && name === undefined) return
     const target = name ?? (multiline.length === 1 ? multiline[0] : undefined)
-    if (target !== undefined) put(target, lines.join('\n').replace(UNMEANT, '$1'))
+    if (target !== undefined)
+      put(
+        target,
+        lines
+          .join('\n')
+          .replace(isCrlf ? /\r$/ : '', '')
+          .replace(UNMEANT, '$1'),
+      )
     else if (lines.some(line => line.trim() !== ''))
       throw new Malformed(
         multiline.length === 0
@@ -182,14 +223,21 @@ interface Word {
 }
 
 /** The words of a header: blanks end one, but for those in a JSON text. */
-function wordsOf(header: string): Word[] {
+function wordsOf(header: string, kindOf: Shape['kindOf']): Word[] {
   const words: Word[] = []
   const parts = /[^\s"]+|"|\s+/gu
   let from: number | undefined
   const done = (to: number) => {
     if (from === undefined) return
-    const [start = '', name] = /^([A-Za-z_]\w*)=(?!=)/.exec(header.slice(from, to)) ?? []
-    words.push({ name, value: header.slice(from + start.length, to), from, to })
+    const found = /^([A-Za-z_]\w*)=(?!=)/.exec(header.slice(from, to))?.[1]
+    // Otherwise it belongs to a text, as in f(x, y=3).
+    const name = found !== undefined && kindOf(found) !== undefined ? found : undefined
+    words.push({
+      name,
+      value: header.slice(name === undefined ? from : from + name.length + 1, to),
+      from,
+      to,
+    })
     from = undefined
   }
   for (let part = parts.exec(header); part !== null; part = parts.exec(header)) {
@@ -205,12 +253,15 @@ function wordsOf(header: string): Word[] {
 
 const SCALAR = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)$/
 
-const valueIn = (value: string): unknown =>
-  /^["[{]/.test(value) || SCALAR.test(value) ? fromJson(value, `${value.slice(0, 40)} is no JSON`) : value
+const isJson = (value: string, kind: Kind) =>
+  kind === 'text' ? value.startsWith('"') : /^["[{]/.test(value) || SCALAR.test(value)
+
+const valueIn = (value: string, kind: Kind): unknown =>
+  isJson(value, kind) ? fromJson(value, `${short(value)} is no JSON`) : value
 
 /** A text that reads back as itself stands as it is; all else is JSON. */
-function word(value: unknown): string {
-  const isPlain = typeof value === 'string' && /^[^\s"[{=][^\s"]*$/u.test(value) && !SCALAR.test(value)
+function word(value: unknown, kind: Kind): string {
+  const isPlain = typeof value === 'string' && /^[^\s"=][^\s"]*$/u.test(value) && !isJson(value, kind)
   if (isPlain && !/^\w+=|\u{1F6E0}/u.test(value)) return value
   return JSON.stringify(value).replaceAll(BARE, '\\ud83d\\udee0')
 }

@@ -1,10 +1,12 @@
 import {
+  argumentsOf,
   type Call,
   endOfString,
   fromJson,
   lineReader,
   Malformed,
   outsideStrings,
+  short,
   type TextSyntax,
 } from './syntax.ts'
 
@@ -26,9 +28,8 @@ export const pythonic: TextSyntax = {
     'count=2), second()]. All arguments are named and are literals: texts, numbers, True, False, None, lists, and dicts ' +
     'with texts for keys. Nothing else stands on its lines, and no call in a fence runs.',
 
-  renderCall: ({ tool, args }) =>
-    `[${tool}(${Object.entries(args)
-      .filter(([, value]) => value !== undefined)
+  renderCall: call =>
+    `[${call.tool}(${argumentsOf(call)
       .map(([name, value]) => `${name}=${literal(value)}`)
       .join(', ')})]`,
 
@@ -149,7 +150,7 @@ function callsIn(text: string): Call[] {
   const take = (source: string) => {
     if (token?.source !== source)
       throw new Malformed(
-        `"${source}" is wanted where ${token === undefined ? 'it ends' : `"${token.source}" stands`}.`,
+        `"${source}" is wanted where ${token === undefined ? 'it ends' : `"${short(token.source)}" stands`}.`,
       )
     next()
   }
@@ -167,7 +168,8 @@ function callsIn(text: string): Call[] {
     for (let depth = 0; token !== undefined; next()) {
       const { source, json } = token
       if (depth === 0 && (source === ',' || source === ')')) break
-      if (json === undefined) throw new Malformed(`${name} is no literal: "${source.slice(0, 40)}" is in it.`)
+      if (json === undefined)
+        throw new Malformed(`${short(name)} is no literal: "${short(source)}" is in it.`)
       if (source === '[' || source === '{') depth++
       if (source === ']' || source === '}') {
         depth--
@@ -176,7 +178,7 @@ function callsIn(text: string): Call[] {
       }
       parts.push(json)
     }
-    return fromJson(parts.join(' '), `${name} is no literal`)
+    return fromJson(parts.join(' '), `${short(name)} is no literal`)
   }
 
   function call(): Call {
@@ -184,7 +186,7 @@ function callsIn(text: string): Call[] {
     const args = new Map<string, unknown>()
     while (token?.source !== ')') {
       const name = wordBefore('=')
-      if (args.has(name)) throw new Malformed(`${name} is given twice.`)
+      if (args.has(name)) throw new Malformed(`${short(name)} is given twice.`)
       args.set(name, value(name))
       if (token?.source !== ')') take(',')
     }
@@ -199,6 +201,6 @@ function callsIn(text: string): Call[] {
     if (token?.source !== ']') calls.push(call())
   }
   take(']')
-  if (token !== undefined) throw new Malformed(`"${token.source}" stands behind the list.`)
+  if (token !== undefined) throw new Malformed(`"${short(token.source)}" stands behind the list.`)
   return calls
 }

@@ -42,9 +42,18 @@ export type Piece =
   | ({ readonly type: 'call'; readonly call: Call } & Place)
   | ({ readonly type: 'bad'; readonly why: string; readonly raw: string } & Place)
 
-/** Why a text that was meant as a call is none, as a sentence. The line reader makes a `bad` piece of it. */
+/**
+ * Why a text that was meant as a call is none, as a sentence. The line reader makes a `bad` piece of it. Unless the call
+ * `endsSurely` where it seems to, what follows may be a text in it that was not escaped, and runs no more.
+ */
 export class Malformed extends Error {
   override readonly name = 'Malformed'
+  readonly endsSurely: boolean
+
+  constructor(why: string, endsSurely = false) {
+    super(why)
+    this.endsSurely = endsSurely
+  }
 }
 
 /** A call that has begun, as the line reader asks its syntax about it. */
@@ -53,16 +62,71 @@ interface Begun {
   endIn(line: string): number | undefined
   /** The calls in the whole of it. Throws `Malformed`. */
   read(text: string): readonly Call[]
+  /** Whether it surely ends where it seems to, even if it cannot be read. */
+  readonly endsSurely?: boolean
   /** Whether text may stand behind it on its last line. If not, such a line is a sentence about a call. */
   readonly textBehind?: boolean
 }
+
+export const NOT_ENDED = 'It was begun and not ended, so it did not run.'
 
 /** Returns the call that begins with this line, if one does. */
 type Begin = (line: string) => Begun | undefined
 
 /** A line that begins or ends a fence, also within quotations and lists. Nothing in a fence runs. */
 const FENCE =
-  /^[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)*(?:(?<ticks>`{3,})(?<info>[^`]*)$|(?<tildes>~{3,})(?<words>[\s\S]*))/
+  /^(?<before>[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)*)(?:(?<ticks>`{3,})(?<info>[^`]*)$|(?<tildes>~{3,})(?<words>[\s\S]*))/
+
+/** The line that begins or ends a fence. */
+interface Mark {
+  readonly before: string
+  /** How far it is indented, and how deep in quotations. */
+  readonly width: number
+  readonly depth: number
+  readonly sign: string
+  /** Only such a one ends a fence. */
+  readonly isBare: boolean
+}
+
+const widthOf = (before = '') => before.replaceAll('\t', '    ').length
+
+function markIn(line: string): Mark | undefined {
+  const { before = '', ticks, info, tildes = '', words = '' } = FENCE.exec(line)?.groups ?? {}
+  const sign = ticks ?? tildes
+  if (sign === '') return undefined
+  const isBare = (info ?? words).trim() === ''
+  return { before, width: widthOf(before), depth: before.split('>').length, sign, isBare }
+}
+
+/** Whether a mark ends a fence: it is bare, as long, as deep, and no less indented. */
+function ends({ before, width, depth, sign, isBare }: Mark, fence: Mark): boolean {
+  if (!isBare || !sign.startsWith(fence.sign)) return false
+  if (before === fence.before) return true
+  const isIndented = width >= fence.width && width <= Math.max(3, fence.width)
+  return isIndented && depth === fence.depth && /^[ \t>]*$/.test(before)
+}
+
+/**
+ * Says of each line whether it is in a fence. CommonMark ends a fence where its list or quotation ends, and no lists
+ * are read here: whether a mark that is indented by up to three blanks stands in one is assumed.
+ */
+function fenceReader(isInList: boolean): (line: string, mark: Mark | undefined) => boolean {
+  let fence: Mark | undefined
+  let isLeft = false
+  return (line, mark) => {
+    const isFenced = fence !== undefined || mark !== undefined
+    const isOuter = mark !== undefined && /^ {0,3}$/.test(mark.before)
+    if (
+      fence === undefined ||
+      (isOuter && (isLeft || fence.depth > mark.depth || fence.width > mark.width))
+    ) {
+      fence = isOuter && !isInList ? { ...mark, width: 0 } : mark
+      isLeft = false
+    } else if (mark !== undefined && ends(mark, fence)) fence = undefined
+    else isLeft ||= line.trim() !== '' && widthOf(/^[ \t]*/.exec(line)?.[0]) < fence.width
+    return isFenced
+  }
+}
 
 /**
  * Reads lines, for all syntaxes. A call begins at the beginning of a line or right behind another call, and never in a
@@ -73,20 +137,19 @@ export function lineReader(begin: Begin, registry: Registry): Reader {
   let line = 1
   /** The parts of the line that is not complete yet. */
   let parts: string[] = []
-  let fence: string | undefined
+  const readings = [fenceReader(true), fenceReader(false)]
+  let isLost = false
   let open: (Begun & Place & { readonly lines: string[] }) | undefined
 
   /** Text, or the beginning of a call. Returns what is still to be read of the line. */
   function outside(rest: string, out: Piece[]): string {
-    const { ticks, tildes, info, words } = FENCE.exec(rest)?.groups ?? {}
-    const mark = ticks ?? tildes
-    const begun = fence === undefined && mark === undefined ? begin(rest) : undefined
+    const mark = markIn(rest)
+    const isFenced = readings.map(reading => reading(rest, mark)).includes(true)
+    const begun = isFenced ? undefined : begin(rest)
     if (begun !== undefined) {
       open = { ...begun, at, line, lines: [] }
       return rest
     }
-    if (fence === undefined) fence = mark
-    else if (mark?.startsWith(fence) && (info ?? words)?.trim() === '') fence = undefined
     const last = out.at(-1)
     if (last?.type === 'text') out[out.length - 1] = { type: 'text', text: last.text + rest }
     else out.push({ type: 'text', text: rest })
@@ -103,17 +166,22 @@ export function lineReader(begin: Begin, registry: Registry): Reader {
     }
     open = undefined
     const behind = rest.slice(end)
-    const isBlank = /^[ \t\r\n]*$/.test(behind)
-    const mayFollow = isBlank || begun.textBehind === true || begin(behind) !== undefined
-    const text = [...begun.lines, mayFollow ? rest.slice(0, end) : rest].join('')
-    if (!mayFollow) out.push(bad(begun, text, 'Something else stands behind it on its line.'))
-    else for (const piece of read(begun, text)) out.push(piece)
-    const left = isBlank || !mayFollow ? '' : behind
+    const next = behind.replace(/^[ \t]+/, '')
+    const isBlank = /^[\r\n]*$/.test(next)
+    const isNext = begin(next) !== undefined
+    const mayFollow = isBlank || isNext || begun.textBehind === true
+    const whole = [...begun.lines, rest.slice(0, end)].join('')
+    const pieces = read(begun, whole)
+    if (mayFollow) for (const piece of pieces) out.push(piece)
+    else out.push(bad(begun, whole + behind, 'Something else stands behind it on its line.'))
+    const left = isBlank || !mayFollow ? '' : isNext ? next : behind
     at += rest.length - left.length
     return left
   }
 
   function read(begun: Begun & Place, raw: string): Piece[] {
+    if (isLost)
+      return [bad(begun, raw, 'A call before it could not be read, so where it ended is not known.')]
     try {
       return begun.read(raw).map(call => {
         if (registry.find(call.tool) !== undefined)
@@ -123,8 +191,9 @@ export function lineReader(begin: Begin, registry: Registry): Reader {
         return bad(begun, raw, `There is no tool ${call.tool.slice(0, 64)}.${hint}`)
       })
     } catch (error) {
-      if (error instanceof Malformed) return [bad(begun, raw, error.message)]
-      throw error
+      if (!(error instanceof Malformed)) throw error
+      isLost = begun.endsSurely !== true && !error.endsSurely
+      return [bad(begun, raw, error.message)]
     }
   }
 
@@ -152,8 +221,7 @@ export function lineReader(begin: Begin, registry: Registry): Reader {
       const out: Piece[] = []
       take(parts.join(''), out)
       parts = []
-      if (open !== undefined)
-        out.push(bad(open, open.lines.join(''), 'It was begun and not ended, so it did not run.'))
+      if (open !== undefined) out.push(bad(open, open.lines.join(''), NOT_ENDED))
       open = undefined
       return out
     },
@@ -162,6 +230,17 @@ export function lineReader(begin: Begin, registry: Registry): Reader {
 
 function bad({ at, line }: Place, raw: string, why: string): Piece {
   return { type: 'bad', at, line, why, raw }
+}
+
+/** Of a text that a sentence names. */
+export const short = (text: string) => text.slice(0, 40)
+
+/** What a call is rendered with. Throws for a name that no parameter can have: it would not read back. */
+export function argumentsOf({ args }: Call): (readonly [name: string, value: unknown])[] {
+  const given = Object.entries(args).filter(([, value]) => value !== undefined)
+  const odd = given.find(([name]) => !/^[A-Za-z_]\w*$/.test(name))
+  if (odd !== undefined) throw new TypeError(`${JSON.stringify(short(odd[0]))} is no name of an argument.`)
+  return given
 }
 
 const QUOTES: readonly string[] = ['"', "'", '"""', "'''"]
@@ -201,10 +280,15 @@ export function outsideStrings(marks: RegExp, isEnd: (mark: string) => boolean):
 }
 
 /** The value of a JSON text. Throws `Malformed`, whose message begins with `what`. */
-export function fromJson(text: string, what: string): unknown {
+export function fromJson(text: string, what: string, endsSurely = false): unknown {
   try {
-    return JSON.parse(text)
+    if (!/(?<!\d)\d{200}|\d[eE]\+?\d{3}/.test(text)) return JSON.parse(text)
+    return JSON.parse(text, (_, value) => {
+      if (typeof value === 'number' && !Number.isFinite(value))
+        throw new RangeError('a number in it is too large')
+      return value
+    })
   } catch (error) {
-    throw new Malformed(`${what}: ${(error as Error).message}.`)
+    throw new Malformed(`${what}: ${(error as Error).message}.`, endsSurely)
   }
 }

@@ -8,6 +8,7 @@ import {
   fromJson,
   lineReader,
   Malformed,
+  NOT_ENDED,
   outsideStrings,
   type Piece,
   type SyntaxName,
@@ -16,7 +17,10 @@ import {
 
 const OPEN = '<tool_call>'
 const CLOSE = '</tool_call>'
-const HERMES_MARKS = /"|<\/tool_call>/g
+/** Of a sentence about the mark, no call begins. */
+const BEGINS = /^<tool_call>\s*(?:\{|$)/
+/** From brace to brace: in a text that was not escaped, no end mark can be there. */
+const ONE_LINE = /^<tool_call>\s*\{(?:(?!<\/?tool_call>).)*\}\s*<\/tool_call>$/
 
 /** One JSON object with `name` and `arguments` between marks, as models of Hermes and Qwen write it. */
 const hermes: TextSyntax = {
@@ -29,20 +33,31 @@ const hermes: TextSyntax = {
     `${OPEN}\n${JSON.stringify({ name: tool, arguments: args }).replaceAll('</', '<\\/')}\n${CLOSE}`,
   reader: registry =>
     lineReader(
-      line =>
-        line.startsWith(OPEN)
-          ? { endIn: outsideStrings(HERMES_MARKS, () => true), read: text => [hermesCall(text)] }
-          : undefined,
+      line => (BEGINS.test(line) ? { endIn: hermesEnd(), read: text => [hermesCall(text)] } : undefined),
       registry,
     ),
 }
 
+/** Behind the end mark, or before the next call: no text in JSON has a line end, so that mark can be in none. */
+function hermesEnd() {
+  const endIn = outsideStrings(/"|<\/tool_call>/g, () => true)
+  let isFirst = true
+  return (line: string) => {
+    if (!isFirst && BEGINS.test(line)) return 0
+    isFirst = false
+    return endIn(line)
+  }
+}
+
 function hermesCall(text: string): Call {
-  const read = fromJson(text.slice(OPEN.length, -CLOSE.length), 'It is no JSON')
+  const json = text.slice(OPEN.length).replace(/<\/tool_call>$/, '')
+  const read = fromJson(json, 'It is no JSON', ONE_LINE.test(text))
+  if (!text.endsWith(CLOSE)) throw new Malformed(NOT_ENDED, true)
   if (!isRecord(read) || typeof read.name !== 'string' || !isRecord(read.arguments))
-    throw new Malformed('It has to be one object with "name", a text, and "arguments", an object.')
+    throw new Malformed('It has to be one object with "name", a text, and "arguments", an object.', true)
   const other = Object.keys(read).find(key => key !== 'name' && key !== 'arguments')
-  if (other !== undefined) throw new Malformed(`"${other.slice(0, 40)}" is neither "name" nor "arguments".`)
+  if (other !== undefined)
+    throw new Malformed(`"${other.slice(0, 40)}" is neither "name" nor "arguments".`, true)
   return { tool: read.name, args: read.arguments }
 }
 
@@ -101,15 +116,7 @@ function documented({ tool, schema }: Described, { syntax, registry, facts = {} 
     'Examples:',
     ...tool.examples.flatMap(({ args, shows }) => [`- ${shows}:`, render(args)]),
   ].join('\n')
-  const filled = tool.finalizeDocumentation(text, facts)
-  checkFilled(tool.name, { filled, text })
-  return filled
-}
-
-/** Refuses what hides something from its reader in lines that were filled. The emoji's variation selector is allowed. */
-function checkFilled(tool: string, { filled, text }: { filled: string; text: string }): void {
-  const written = new Set(text.split('\n'))
-  for (const line of filled.split('\n'))
-    if (!written.has(line) && line.trim() !== '')
-      checkDescription(tool, line.replaceAll('\u{1F6E0}\u{FE0F}', ''))
+  // What is filled in hides nothing from its reader.
+  for (const fact of Object.values(facts)) if (fact !== '') checkDescription(tool.name, fact)
+  return tool.finalizeDocumentation(text, facts)
 }

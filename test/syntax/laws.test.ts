@@ -55,16 +55,37 @@ const value = fc.oneof(
       .map(one => JSON.parse(JSON.stringify(one)) as unknown),
   },
 )
-const args = fc.dictionary(
-  fc.oneof(fc.constantFrom('a', 'b', 'c', 'count', 'mode'), fc.stringMatching(/^[a-z_]\w{0,6}$/)),
-  value,
-  {
-    maxKeys: 4,
-    noNullPrototype: true,
-  },
+/** Any value for any parameter; but what is a text is one, as all tools want it. */
+const call: fc.Arbitrary<Call> = fc.constantFrom(...TOOL_NAMES).chain(tool =>
+  fc.record(
+    {
+      tool: fc.constant(tool),
+      args: fc.record(valuesOf(tool), { requiredKeys: [], noNullPrototype: true }),
+    },
+    { noNullPrototype: true },
+  ),
 )
-const call: fc.Arbitrary<Call> = fc.record(
-  { tool: fc.constantFrom(...TOOL_NAMES), args },
+const valuesOf = (tool: string) =>
+  Object.fromEntries(
+    Object.keys(registry.find(tool)?.parameters.shape ?? {}).map(name => [
+      name,
+      name === 'count' ? value : word,
+    ]),
+  )
+/** Names that no tool has, and values of no right type. */
+const odd: fc.Arbitrary<Call> = fc.record(
+  {
+    tool: fc.constantFrom(...TOOL_NAMES),
+    args: fc.dictionary(
+      fc.oneof(
+        fc.constantFrom('a', 'b', 'count', 'a=1, b', 'a b', 'x-y', 'True'),
+        word,
+        fc.stringMatching(/^[a-z_]\w{0,6}$/),
+      ),
+      value,
+      { maxKeys: 4, noNullPrototype: true },
+    ),
+  },
   { noNullPrototype: true },
 )
 const cuts = fc.array(fc.nat(400), { maxLength: 30 })
@@ -75,6 +96,42 @@ const prose = fc
     maxLength: 6,
   })
   .map(words => `Well, ${words.join(' ')}\n`)
+
+/** Lines that end no fence of the top level: CommonMark's marks for that are bare, and indented by three blanks at most. */
+const nested = fc.array(
+  fc.oneof(
+    fc
+      .tuple(
+        fc.constantFrom('    ', '\t', '      ', '> ', '>', ' > > ', '- ', '* ', '1. ', '- > '),
+        fc.constantFrom('```', '`````', '~~~', '~~~~~', '```js', 'x', ''),
+      )
+      .map(([within, mark]) => within + mark),
+    fc.constantFrom('```python', '  ```js', '~~~ x', '``', '~~', '', 'x', '  x', '```a`b'),
+  ),
+  { maxLength: 8 },
+)
+
+/** What in a text that is not escaped can end a string or a bracket around it. */
+const slip = fc.constantFrom(
+  'text',
+  "it's",
+  'a 5" pipe',
+  '"',
+  "'",
+  ')]',
+  '}',
+  '{"',
+  '[x](y)',
+  '```',
+  '',
+  ' \\',
+)
+const unescaped = {
+  emoji: (body: string) => `${SIGN} body x\n${body}\n${SIGN}\u{1F51A}\n`,
+  hermes: (body: string) =>
+    `<tool_call>\n{"name":"body","arguments":{"a":"x","b":"${body}"}}\n</tool_call>\n`,
+  pythonic: (body: string) => `[body(a="x", b="${body}")]\n`,
+}
 
 /** The arguments as data: in which order they were written is no part of a call. */
 const same = (one: readonly Call[], other: readonly Call[], said: string) => assert.equal(one, other, said)
@@ -91,6 +148,21 @@ for (const syntax of Object.values(SYNTAXES)) {
       const pieces = readCut(syntax, text, at)
       assert.is(pieces.length, 1, text)
       same(callsOf(pieces), [one], text)
+    }),
+  )
+
+  law(
+    'arguments of any name and value read back as they are, or are refused by a sentence when they are rendered',
+    fc.property(odd, one => {
+      let text: string
+      try {
+        text = render(one)
+      } catch (error) {
+        assert.match((error as Error).message, /^[^\n]+\.$/)
+        assert.ok(error instanceof TypeError && syntax.name !== 'hermes')
+        return
+      }
+      same(callsOf(readCut(syntax, text)), [one], text)
     }),
   )
 
@@ -130,8 +202,16 @@ for (const syntax of Object.values(SYNTAXES)) {
       }
       assert.equal(callsOf(readCut(syntax, `${text} would do it.\n`)), [], text)
       // And the fence ends where it ends.
-      const after = readCut(syntax, `${within}${ticks}\n${text}\n${within}${ticks}\n${text}\n`)
-      same(callsOf(after), [one], text)
+      const fenced = [ticks, text, ticks].join('\n').replaceAll(/^/gm, within)
+      if (!/[-.]/.test(within)) same(callsOf(readCut(syntax, `${fenced}\n${text}\n`)), [one], text)
+    }),
+  )
+
+  law(
+    'what stands in a fence does not run, whatever marks of fences stand before it, in quotations and lists too',
+    fc.property(call, fc.constantFrom('```', '~~~~'), nested, nested, (one, sign, before, after) => {
+      const text = [`${sign}markdown`, ...before, '', '[none()]', render(one), ...after].join('\n')
+      same(callsOf(readCut(syntax, text)), [], text)
     }),
   )
 
@@ -144,13 +224,20 @@ for (const syntax of Object.values(SYNTAXES)) {
       }
       same(callsOf(readCut(syntax, render(quoting))), [quoting], 'rendered')
       // As a model writes it that escapes nothing.
-      const raw = {
-        emoji: `${SIGN} body x\n${quoting.args.b}\n${SIGN}\u{1F51A}\n`,
-        hermes: `<tool_call>\n{"name":"body","arguments":{"b":"${quoting.args.b.replaceAll(/["\\]/g, '\\$&')}"}}\n</tool_call>\n`,
-        pythonic: `[body(b="${quoting.args.b.replaceAll(/["\\]/g, '\\$&')}")]\n`,
-      }[syntax.name]
+      const raw = unescaped[syntax.name](
+        syntax.name === 'emoji' ? quoting.args.b : quoting.args.b.replaceAll(/["\\]/g, '\\$&'),
+      )
       const ran = callsOf(readCut(syntax, raw))
       assert.ok(ran.length === 0 || (ran.length === 1 && ran[0]?.tool === 'body'), JSON.stringify(ran))
+    }),
+  )
+
+  law(
+    'where a call could not be read since a text in it was not escaped, nothing that the text quotes runs',
+    fc.property(fc.array(fc.oneof(call.map(render), slip), { maxLength: 8 }), cuts, (lines, at) => {
+      const text = unescaped[syntax.name](lines.join('\n'))
+      const pieces = readCut(syntax, text, at)
+      if (pieces[0]?.type === 'bad') same(callsOf(pieces), [], text)
     }),
   )
 
@@ -222,7 +309,8 @@ for (const syntax of Object.values(SYNTAXES)) {
     'one long text': length =>
       render({ tool: 'body', args: { a: 'x', b: '\\"\'\u{1F6E0}`'.repeat(length / 8) } }),
     'many lines in a text': length => render({ tool: 'body', args: { a: 'x', b: '"\n'.repeat(length / 3) } }),
-    'many arguments in a list': length => render({ tool: 'one', args: { a: Array(length >> 2).fill([1]) } }),
+    'many arguments in a list': length =>
+      render({ tool: 'one', args: { count: Array(length >> 2).fill([1]) } }),
     'marks without an end': length => '<tool_call>"[none(\'"""\\'.repeat(length / 22),
     'lines of marks': length =>
       `<tool_call>"\n[none(a="\n${SIGN} one "\n${SIGN}\u{1F51A} \n`.repeat(length / 44),
@@ -230,6 +318,8 @@ for (const syntax of Object.values(SYNTAXES)) {
     'one line of blanks': length => `${SIGN} one${' '.repeat(length)}x${`\u{1F51A} `.repeat(9)}`,
     'a line of ticks': length => `${'`'.repeat(length / 2)} ${'~'.repeat(length / 2)}`,
     'a line of bullets': length => '- '.repeat(length / 2),
+    'lines in a fence that is far indented': length =>
+      `${' '.repeat(length / 2)}\`\`\`\n${'x\n'.repeat(length / 4)}`,
     'one call behind the other': length => render({ tool: 'none', args: {} }).repeat(length / 20),
   }
   for (const [what, text] of Object.entries(GROWING))

@@ -28,7 +28,13 @@ const WRITTEN: Readonly<Record<SyntaxName, readonly (readonly [text: string, cal
     [`${SIGN} one a == "b c" ${END}`, [one({ a: 'a == "b c"' })]],
     [`${SIGN} one x [ 0 ] count=3 ${END}`, [one({ a: 'x [ 0 ]', count: 3 })]],
     [`${SIGN} one "a b" count=[1,{"c":"d e"}]\r\n${END}\r\n`, [one({ a: 'a b', count: [1, { c: 'd e' }] })]],
-    [`${SIGN} two b=1 a="1" c=x=y ${END}`, [one({ a: '1', b: 1, c: 'x=y' }, 'two')]],
+    [`${SIGN} two b=1 a="1" c=x=y ${END}`, [one({ a: '1', b: '1', c: 'x=y' }, 'two')]],
+    [`${SIGN} one 42 ${END}`, [one({ a: '42' })]],
+    [`${SIGN} one [x] count=1 ${END}`, [one({ a: '[x]', count: 1 })]],
+    [`${SIGN} one f(x, y=3) ${END}`, [one({ a: 'f(x, y=3)' })]],
+    [`${SIGN} body x\nprint("${SIGN}\\n")\n${END}`, [one({ a: 'x', b: `print("${SIGN}\\n")` }, 'body')]],
+    [`${SIGN} body x\nRATE = 1\n\n${END}`, [one({ a: 'x', b: 'RATE = 1\n' }, 'body')]],
+    [`${SIGN} body x\r\nRATE = 1\r\n\r\n${END}\r\n`, [one({ a: 'x', b: 'RATE = 1\r\n' }, 'body')]],
     [`${SIGN} bodies x\n${SIGN} c:\nC\n${SIGN} b:\n${END}`, [one({ a: 'x', b: '', c: 'C' }, 'bodies')]],
     [
       `${SIGN} body x\n${SIGN}\\ one y ${SIGN}\\\u{1F51A}\n${END}`,
@@ -105,7 +111,7 @@ const MALFORMED: Readonly<Record<SyntaxName, readonly (readonly [text: string, w
     [`${SIGN} one x count=1 y ${END}`, /"y" is one word too many/],
     [`${SIGN} one x count=1 count=2 ${END}`, /count is given twice/],
     [`${SIGN} one "x ${END}`, /quote in the header is not closed/],
-    [`${SIGN} one {x} ${END}`, /\{x\} is no JSON/],
+    [`${SIGN} one x count={x} ${END}`, /\{x\} is no JSON/],
     [`${SIGN} none\ntext\n${END}`, /No argument of this tool stands below/],
     [`${SIGN} bodies x\ntext\n${END}`, /begin each argument with a line .* \(b, c\)/],
     [`${SIGN} body x\n${SIGN} none ${END}\n${END}`, /write \S+\\ there/u],
@@ -161,6 +167,7 @@ test('what only looks like a call is text', () => {
     emoji: [`${SIGN}`, `${SIGN} Fixing it:`, ` ${SIGN} none ${END}`, `${SIGN}none ${END}`, END],
     hermes: [
       '<tool_calls>',
+      '<tool_call> is the mark.',
       ' <tool_call>{"name":"none","arguments":{}}</tool_call>',
       '</tool_call>',
       '{"name":"none"}',
@@ -169,6 +176,117 @@ test('what only looks like a call is text', () => {
   }
   for (const name of SYNTAX_NAMES)
     for (const text of looks[name]) assert.equal(readCut(SYNTAXES[name], text), [{ type: 'text', text }])
+})
+
+test('a fence ends as in CommonMark, and where that depends on a list that is not read, what may be fenced does not run', () => {
+  const runs = (text: string) => callsOf(readCut(SYNTAXES.pythonic, `${text}\n[none()]\n`)).length
+  for (const ended of [
+    '```\nx\n```',
+    '````\n```\n````',
+    '~~~ x\n```\n~~~~',
+    '- ```sh\n  x\n  ```',
+    '1. Run\n\n   ```sh\n   x\n   ```',
+    '> ```\n> x\n> ```',
+    '    ```\n    ```',
+    '```a`b',
+  ])
+    assert.is(runs(ended), 1, ended)
+  for (const open of [
+    '```markdown\n> ```python\n> x\n> ```\n',
+    '```\n    ```',
+    '```\n\t```',
+    '```\n- ```',
+    '```\n```js',
+    '````\n```',
+    '    ```\n ```',
+    '- ```\n```',
+    '- x\n\n  ```\n```',
+    '- x\n\n  ```\ny\n  ```',
+    '> ```\n   ```\n> ```',
+    '  ```\n```\n```',
+  ])
+    assert.is(runs(open), 0, open)
+})
+
+/** What is read, in a few words. */
+const told = (name: SyntaxName, text: string) =>
+  readCut(SYNTAXES[name], text).flatMap(piece =>
+    piece.type === 'text' ? [] : piece.type === 'bad' ? [piece.why.slice(0, 24)] : [piece.call.tool],
+  )
+
+test('where a call could not be read and its end is not certain, later calls do not run either, and say so', () => {
+  const [none, lost] = [
+    '<tool_call>\n{"name":"none","arguments":{}}\n</tool_call>\n',
+    'A call before it could n',
+  ]
+  const quoting = `<tool_call>\n{"name":"body","arguments":{"a":"x","b":"A 5" pipe:\n${none}${none}"}}\n</tool_call>`
+  assert.equal(told('hermes', quoting), ['It is no JSON: Expected ', lost, lost])
+  assert.equal(told('pythonic', "[body(a='x', b='Don't do this])]\n[none()]\n')]"), [
+    'Something else stands be',
+    lost,
+  ])
+  assert.equal(told('pythonic', "[body(a='x', b='Don't do this)]\n[none()]\n')]"), [
+    'b is no literal: "t" is ',
+    lost,
+  ])
+})
+
+test('a malformed call whose end is certain takes no other with it', () => {
+  const none = '<tool_call>\n{"name":"none","arguments":{}}\n</tool_call>\n'
+  const first = (json: string) => told('hermes', `<tool_call>\n${json}\n</tool_call>\n${none}`)[1]
+  for (const json of [
+    '{"name":"one","arguments":{"a":x}}',
+    '{"name":"none","arguments":{}',
+    '{\n"name":"none"\n}',
+  ])
+    assert.is(first(json), 'none', json)
+  assert.equal(told('hermes', `<tool_call>\n{"name":"none","arguments":{}}\n${none}`), [
+    'It was begun and not end',
+    'none',
+  ])
+  assert.equal(told('emoji', `${SIGN} none x ${END}\n${SIGN} none ${END}`)[1], 'none')
+  assert.equal(told('pythonic', '[none()] is it.\n[none()]'), ['Something else stands be', 'none'])
+})
+
+test('prose that begins like a call takes no other with it, and a misspelt name takes what its text quotes', () => {
+  const none = `${SIGN} none ${END}`
+  assert.equal(told('emoji', `${SIGN} fixing it now\nSo.\n${none}\n${none}`), [
+    'There is no tool fixing.',
+    'none',
+    'none',
+  ])
+  assert.equal(told('emoji', `${SIGN} bodi x\n${none}\n${END}\n${none}`), [
+    'There is no tool bodi. D',
+    'none',
+  ])
+})
+
+test('a number that JavaScript has only as infinity is malformed', () => {
+  for (const [name, text] of Object.entries({
+    emoji: `${SIGN} one x count=1e400 ${END}`,
+    hermes: '<tool_call>{"name":"one","arguments":{"a":"x","count":-1E+400}}</tool_call>',
+    pythonic: `[one(a="x", count=1${'0'.repeat(400)})]`,
+  }))
+    assert.match(JSON.stringify(readCut(SYNTAXES[name as SyntaxName], text)), /^\[\{"type":"bad".*too large/)
+})
+
+test('what is wrong is told in a few words, however long a name is', () => {
+  const long = 'a'.repeat(10_000)
+  for (const text of [
+    `[one(${long}=1, ${long}=2)]`,
+    `[one(${long}=f)]`,
+    `[one(a=1) ${long}]`,
+    `[one(${long}=[)]`,
+  ]) {
+    const [bad] = readCut(SYNTAXES.pythonic, text)
+    assert.ok(bad?.type === 'bad' && bad.why.length < 200, text.slice(0, 40))
+  }
+})
+
+test('blanks between calls on one line take none of them', () => {
+  assert.equal(told('pythonic', '[none()] \t[none()] \r\n'), ['none', 'none'])
+  const none = '<tool_call>{"name":"none","arguments":{}}</tool_call>'
+  assert.equal(told('hermes', `${none} ${none}`), ['none', 'none'])
 })
 
 test('the message is the text before the first call, or before what was meant as one', () => {
@@ -297,6 +415,22 @@ test('placeholders are filled once the syntax has written all, in examples too, 
         () => written(what),
         (error: unknown) => error instanceof DefinitionError,
       )
+  }
+})
+
+test('facts reach a syntax, and are judged alike in each', () => {
+  for (const name of SYNTAX_NAMES) {
+    const shown = (what: string) =>
+      describe({
+        registry,
+        profile: 'full',
+        name: 'body',
+        format: (tools, facts = {}) => documentation(tools, { syntax: SYNTAXES[name], registry, facts }),
+        facts: { what },
+      })
+    assert.match(JSON.stringify(shown('all that')), 'for all that')
+    assert.throws(() => shown('x\ty'), /U\+0009/)
+    assert.is(shown('').type, 'described')
   }
 })
 

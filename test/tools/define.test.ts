@@ -121,6 +121,10 @@ const refused: readonly (readonly [keyof typeof INVARIANTS, string, Record<strin
   ['categories', 'no category', { categories: [] }],
   ['needs', 'an ability that no kernel has', { needs: ['teleport'] }],
   ['paths', 'a path that is no parameter', { paths: ['file'] }],
+  ['multiline', 'several lines of what is no parameter', { multiline: ['toString'] }],
+  ['multiline', 'several lines of a number', { multiline: ['channel'] }],
+  ['multiline', 'several lines said twice', { ...parameter(text), multiline: ['channel', 'channel'] }],
+  ['multiline', 'several lines that are no list', { ...parameter(text), multiline: 'channel' }],
   [
     'paths',
     'a path that may lead anywhere, and is no parameter',
