@@ -84,6 +84,34 @@ class ReadingBack(MathicsTest):
                 self.assertEqual(again, stored, body)
                 self.assertEqual(self.body("q"), body)
 
+    def formats(self, name):
+        """As the session keeps them: the form, the left side and the right."""
+        stored = self.definitions.user[name].formatvalues
+        return sorted((form, str(rule.pattern.expr), str(rule.replace)) for form in stored for rule in stored[form])
+
+    def test_each_format_is_shown_with_its_forms_whatever_its_right_side(self):
+        for text in (
+            "Format[q[1]] := a; Format[q[2]] := a",
+            "Format[q[1]] := 5; Format[q[2]] := 5; Format[q[3]] := 5",
+            "Format[q[x_], OutputForm] := a; Format[q[y_, z_], TeXForm] := a",
+            "Format[q[x_]] := a; Format[q[x_], TeXForm] := b",
+        ):
+            with self.subTest(text):
+                self._forget()
+                self.run_in(text)
+                stored, body = self.formats("Global`q"), self.body("q")
+                self.run_in("ClearAll[q]", *body.split("\n\n"))
+                self.assertEqual(self.formats("Global`q"), stored, body)
+        self.run_in("ClearAll[q]", "Format[q[x_], OutputForm] := a; Format[q[y_, z_], TeXForm] := a")
+        self.assertEqual(self.body("q"), "Format[q[x_], OutputForm] := a\n\nFormat[q[y_, z_], TeXForm] := a")
+
+    def test_a_rule_of_the_engine_is_left_out_where_one_of_the_same_pattern_comes_before_it(self):
+        self.assertEqual(self.body("$Context").count(":="), 1)
+        self.run_in('Begin["mine`"]')
+        self.assertEqual(self.body("$Context"), 'Attributes[$Context] = {Protected}\n\n$Context := "mine`"')
+        self.run_in("End[]", "q[x_] := 1 /; x > 1; q[x_] := 2 /; x < 0; q[x_] := 3")
+        self.assertEqual(self.body("q").count(":="), 3)
+
     def test_every_rule_of_every_builtin_reads_back(self):
         read_count = 0
         for name in sorted(self.definitions.builtin):
