@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from imago_wolfram.expressions import SYSTEM, Expression, Symbol, parts, system
-from imago_wolfram.keys import Redactor, redacted, secret_named
+from imago_wolfram.keys import Redactor, said_by
 from imago_wolfram.layout import BREAK, Document, concat, fits_flat, nest, render
 from imago_wolfram.names import has_definition, meant, resolved
-from imago_wolfram.printing import Printer, is_name, variables, visible
+from imago_wolfram.printing import Printer, called, is_name, variables, visible
 from imago_wolfram.source import CodeKind, Definition, Rule, RuleKind, Source
 
 WIDTH = 120
@@ -57,6 +57,7 @@ class Found:
     options: str = "{}"
     dependencies: tuple[str, ...] = ()
     redacted: int = 0
+    redacted_usage: int = 0
     nearest: tuple[str, ...] = ()
     plain: bool = False
     """The formatter took too long."""
@@ -81,8 +82,8 @@ def read(source: Source, name: str, max_length: int = 10_000, *, settings: Setti
         return Found(name, "missing", nearest=tuple(meant(source, name)))
     if {"Locked", "ReadProtected"} <= definition.attributes:
         return Found(name, "locked", full)
-    redactor = Redactor()
-    definition = _without_secrets(definition, full, redactor)
+    redactor, of_usage = Redactor(), Redactor()
+    definition = without_secrets(definition, redactor)
     scope = Scope(source, full, definition)
     text, plain = _printed(scope, definition, settings)
     for form in _placeholders(scope, definition):
@@ -95,10 +96,11 @@ def read(source: Source, name: str, max_length: int = 10_000, *, settings: Setti
         total=len(text),
         contexts=scope.contexts(),
         definition=definition,
-        usage=redacted(definition.messages.get("usage", "")) or None,
+        usage=of_usage.text(definition.messages.get("usage", "")) or None,
         options=render(Printer(scope.shown).text(_as_list(definition.options)), WIDTH),
         dependencies=scope.dependencies(),
         redacted=redactor.count,
+        redacted_usage=of_usage.count,
         plain=plain,
     )
 
@@ -111,13 +113,13 @@ def _as_list(options: Iterable[tuple[Expression, Expression]]) -> Expression:
     return system("List", *(system("Rule", name, value) for name, value in options))
 
 
-def _without_secrets(definition: Definition, name: str, redactor: Redactor) -> Definition:
-    secret = secret_named(Symbol(name).short)
+def without_secrets(definition: Definition, redactor: Redactor) -> Definition:
+    """The same but for the texts in its rules and options that look like secrets."""
     rules = tuple(
         Rule(
             rule.kind,
             redactor.expression(rule.pattern),
-            redactor.expression(rule.value, secret if rule.kind in ("own", "down") else None),
+            redactor.expression(rule.value, said_by(called(rule.pattern))),
             rule.form,
         )
         for rule in definition.rules
@@ -287,6 +289,8 @@ def _sections(found: Found, include: Sequence[Section]) -> Iterable[str]:
         match section:
             case "usage":
                 yield fenced("text", found.usage) if found.usage else "None."
+                if found.redacted_usage:
+                    yield _redaction_note(found.redacted_usage)
             case "options":
                 yield fenced("wl", found.options)
             case "attributes":
@@ -330,6 +334,6 @@ def structured(found: Found) -> dict[str, object]:
             "usage": found.usage,
             "dependencies": list(found.dependencies),
             "contexts": found.contexts,
-            "redacted": found.redacted,
+            "redacted": found.redacted + found.redacted_usage,
         }
     return facts
