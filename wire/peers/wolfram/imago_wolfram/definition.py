@@ -17,6 +17,7 @@ WIDTH = 120
 """Columns that a definition is printed in."""
 ON_ONE_LINE = 60
 """Longer definitions have their right side on lines of its own."""
+LONGEST_NAME = 4096
 KERNEL_FUNCTION = "<kernel function>"
 
 Section = Literal["usage", "options", "attributes", "dependencies", "json"]
@@ -44,13 +45,13 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One name that was asked for, and what is known of it. `text` is cut where it is longer than asked for."""
+    """One name that was asked for, and what is known of it. `text` is the `whole` one, cut where that was too long."""
 
     asked: str
     status: Literal["defined", "undefined", "locked", "missing", "invalid"]
     qualified: str | None = None
     text: str = ""
-    total: int = 0
+    whole: str = ""
     contexts: dict[str, list[str]] = field(default_factory=dict)
     definition: Definition = Definition()
     usage: str | None = None
@@ -61,6 +62,10 @@ class Found:
     nearest: tuple[str, ...] = ()
     plain: bool = False
     """The formatter took too long."""
+
+    @property
+    def total(self) -> int:
+        return len(self.whole)
 
     @property
     def heading(self) -> str:
@@ -74,7 +79,7 @@ def read(source: Source, name: str, max_length: int = 10_000, *, settings: Setti
     if max_length < 1:
         raise ValueError("max_length is 1 or more")
     name = name.strip()
-    if not is_name(name):
+    if len(name) > LONGEST_NAME or not is_name(name):
         return Found(name, "invalid")
     full = resolved(source, name)
     definition = source.definition(full) if full is not None else None
@@ -93,7 +98,7 @@ def read(source: Source, name: str, max_length: int = 10_000, *, settings: Setti
         "defined" if text else "undefined",
         full,
         text=text if len(text) <= max_length else _cut(text, max_length),
-        total=len(text),
+        whole=text,
         contexts=scope.contexts(),
         definition=definition,
         usage=of_usage.text(definition.messages.get("usage", "")) or None,
@@ -256,7 +261,9 @@ def markdown(found: Found, include_context_details: bool = False, include: Seque
         return f"{blocks[0]}\n\n{fenced('json', data)}"
     match found.status:
         case "invalid":
-            blocks.append(f'Error: Invalid symbol name "{visible(found.asked)}"')
+            shown = visible(found.asked)
+            is_handle = found.asked.startswith("@")
+            blocks.append(f"Error: {shown} names a value: inspect it" if is_handle else f'Error: Invalid symbol name "{shown}"')
         case "missing":
             blocks.append(f'Error: Symbol "{visible(found.asked)}" does not exist')
             if found.nearest:

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from imago.looking.limits import DOC_MAX_CHARS
+from imago.looking.limits import DOC_MAX_CHARS, KEPT_MAX_CHARS
 from imago.looking.outcomes import Unresolved, found, look, malformed, nearest, not_found
 
 from imago_wolfram import definition, forms, names, uses
@@ -54,6 +54,8 @@ def definition_of(image, query):
     if read.status == 'defined':
         cut_off = read.total > query['max_length']
         answer['source'] = {'text': read.text, 'truncated': cut_off, 'original_len': read.total}
+        if cut_off:
+            answer['source']['handle'] = image.handles.keep_text(read.whole[:KEPT_MAX_CHARS])
         if query.get('contexts'):
             answer['contexts'] = read.contexts
     else:
