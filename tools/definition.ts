@@ -18,7 +18,12 @@ import { oneLine, placeOf } from './text.ts'
 /** Characters of source in one answer, over all its symbols: as much as any client shows its model uncut. */
 const TOTAL_LENGTH = 16_000
 
+/** How many symbols one answer is about, and how many of the names beyond those it repeats. */
 const SYMBOLS = 20
+const LEFT_OUT = 50
+
+/** The most that `max_length` can be; more is taken for that. */
+const MOST_LENGTH = 1_000_000
 
 /** What `symbol_definition` answers with: a page to read, and the facts of each symbol, in the order asked for. */
 export interface Definitions {
@@ -50,16 +55,11 @@ export const symbolDefinition = defineTool({
     'Prefer it over reading files.',
   parameters: {
     symbols: z
-      .preprocess(listed, z.array(z.string().trim().max(NAME_LENGTH)).min(1).max(SYMBOLS))
-      .describe('Names, paths such as `shop.Order.total`, or handles.'),
+      .preprocess(listed, z.array(z.string().trim()).min(1))
+      .describe(`Up to ${SYMBOLS} names, paths such as \`shop.Order.total\`, or handles.`),
     package: NAMED_IN,
     include_context_details: z.boolean().default(false).describe('Also list the names they use.'),
-    max_length: z
-      .int()
-      .min(1)
-      .max(1_000_000)
-      .default(10_000)
-      .describe('Characters per symbol; read_more has the rest.'),
+    max_length: z.int().min(1).default(10_000).describe('Characters per symbol; read_more has the rest.'),
     include: parameterFor(
       'sections',
       z.array(z.enum(SECTIONS)).optional().describe('Also show these sections.'),
@@ -81,36 +81,57 @@ export const symbolDefinition = defineTool({
     { args: { symbols: ['checkout'], include_context_details: true }, shows: 'and whose names it uses' },
   ],
 
-  async handler(
-    { symbols, include_context_details: contexts, max_length, include = [], package: inside },
-    context,
-  ) {
+  async handler(given, context) {
+    const { symbols, include_context_details: contexts, include = [], package: inside } = given
+    const max_length = Math.min(given.max_length, MOST_LENGTH)
     const refused =
       packageRefused(inside, context.kernel, 'package says in what names are read') ??
       sectionsRefused(include, context.kernel)
     if (refused !== undefined) return refused
-    const asked = { names: [...new Set(symbols)], max_length, contexts, include, inside }
-    const looked = await lookAll(asked, context)
-    const pages = pagesOf(asked.names, looked)
-    if (pages !== undefined) return unreadable(pages) ?? ok(bound(pages, context))
-    const lengths = looked.map(one => (one.type === 'ok' ? lengthOf(one.result) : 0))
-    const share = fairShare(lengths, TOTAL_LENGTH)
-    // What is too long for its share is asked for again, so that what is cut has its handle.
-    const long = asked.names.filter((_, index) => (lengths[index] ?? 0) > share)
-    const again = await lookAll({ ...asked, names: long, max_length: share }, context)
-    const all = await Promise.all(
-      asked.names.map(async (name, index) => {
-        const at = long.indexOf(name)
-        const found = (at < 0 ? looked[index] : again[at]) ?? noneOf(name)
-        const length = Math.min(share, max_length)
-        return { name, looked: within(await proved(found, length, context), share) }
-      }),
-    )
-    return all.some(one => one.looked.type === 'ok') ? ok(definitions(all)) : noneFound(all)
+    // Of a name that is too long, what is more than enough for the image to say so.
+    const all = [...new Set(symbols.map(name => name.slice(0, NAME_LENGTH + 1)))]
+    const asked = { names: all.slice(0, SYMBOLS), max_length, contexts, include, inside }
+    return withLeftOut(await answer(asked, context), all.slice(SYMBOLS))
   },
 
   show: result => (result as Definitions).markdown,
 })
+
+async function answer(asked: DefinitionsQuery, context: KernelContext): Promise<Outcome<Definitions>> {
+  const looked = await lookAll(asked, context)
+  const pages = pagesOf(asked.names, looked)
+  if (pages !== undefined) return unreadable(pages) ?? ok(bound(pages, context))
+  const lengths = looked.map(one => (one.type === 'ok' ? lengthOf(one.result) : 0))
+  const share = fairShare(lengths, TOTAL_LENGTH)
+  // What is too long for its share is asked for again, so that what is cut has its handle.
+  const long = asked.names.filter((_, index) => (lengths[index] ?? 0) > share)
+  const again = await lookAll({ ...asked, names: long, max_length: share }, context)
+  const all = await Promise.all(
+    asked.names.map(async (name, index) => {
+      const at = long.indexOf(name)
+      const found = (at < 0 ? looked[index] : again[at]) ?? noneOf(name)
+      const length = Math.min(share, asked.max_length)
+      return { name, looked: within(await proved(found, length, context), share) }
+    }),
+  )
+  return all.some(one => one.looked.type === 'ok') ? ok(definitions(all)) : noneFound(all)
+}
+
+/** The answer about the first names, which says of the others that they have to be asked for again. */
+function withLeftOut(outcome: Outcome<Definitions>, names: readonly string[]): Outcome<Definitions> {
+  if (names.length === 0) return outcome
+  const shown = names.slice(0, LEFT_OUT).map(name => short(oneLine(name)))
+  const more = names.length > LEFT_OUT ? `, and ${names.length - LEFT_OUT} more` : ''
+  const line = `... [left out, beyond the first ${SYMBOLS} names: ${shown.join(', ')}${more}: ask again for them]`
+  if (outcome.type === 'ok') {
+    const { markdown } = outcome.result
+    return ok({ ...outcome.result, markdown: `${markdown}\n\n${line}`, truncated: true })
+  }
+  if (outcome.type !== 'failed') return outcome
+  return { type: 'failed', error: { ...outcome.error, message: `${outcome.error.message} ${line}` } }
+}
+
+const short = (name: string): string => (name.length > 100 ? `${name.slice(0, 100)}…` : name)
 
 function sectionsRefused(
   include: readonly string[],
@@ -184,6 +205,9 @@ function bound(pages: readonly Paged[], { sources }: KernelContext): Definitions
     const handle = sources.keep(rest.map(({ page }) => page).join('\n\n'))
     markdown.push(`... [left out, to fit: ${oneLine(names)}: read_more ${handle}]`)
   }
+  for (const { name, facts } of shown)
+    if (facts.ok && facts.handle !== undefined)
+      markdown.push(`... [more of ${oneLine(name)}: read_more ${facts.handle}]`)
   return {
     markdown: markdown.join('\n\n'),
     symbols: pages.map(one => one.facts),
@@ -310,10 +334,17 @@ function noneFound(all: readonly LookedUp[]): Outcome<never> {
       ...rest,
       code: alike ? code : 'not_found',
       retryable: alike && rest.retryable,
-      message: [...new Set(errors.map(({ error }) => error.message))].join(' '),
+      message: together([...new Set(errors.map(({ error }) => error.message))]),
       details: { ...reason, symbols: errors.map(({ name, error }) => ({ ok: false, name, error })) },
     },
   }
+}
+
+/** One sentence where all begin alike, as with what is not a name. */
+function together([first = '', ...others]: readonly string[]): string {
+  const start = first.slice(0, first.indexOf(': ') + 2)
+  if (start.length < 2 || !others.every(one => one.startsWith(start))) return [first, ...others].join(' ')
+  return [first, ...others.map(one => one.slice(start.length))].join('; ')
 }
 
 /** Of one name among several that are looked up, so that the others are. */
@@ -419,7 +450,7 @@ export function characters(text: string): number {
 }
 
 function failureLines(name: string, { code, message }: ToolError): string[] {
-  return [`# ${oneLine(name) || '""'}`, '', `Error: ${code}: ${oneLine(message)}`, '']
+  return [`# ${short(oneLine(name)) || '""'}`, '', `Error: ${code}: ${oneLine(message)}`, '']
 }
 
 /** Whose names the definitions use, once for all of them. */

@@ -107,6 +107,45 @@ test('several symbols are asked for at once, and each that fails does so under i
   )
 })
 
+test('of more names than one answer is about, those beyond are said, to be asked for again', async () => {
+  const { kernel, queries } = having(
+    Object.fromEntries(Array.from({ length: 25 }, (_, at) => [`f${at}`, {}])),
+  )
+  const names = Array.from({ length: 25 }, (_, at) => `f${at}`)
+  const found = await definedAs(names, kernel)
+  assert.is(queries.length, 20)
+  assert.is(found.truncated, true)
+  assert.match(
+    found.markdown,
+    '\n\n... [left out, beyond the first 20 names: f20, f21, f22, f23, f24: ask again for them]',
+  )
+  const none = names.map(name => `no ${name}`)
+  const { message } = errorOf(await run(symbolDefinition, { symbols: none }, { kernel }))
+  assert.match(message, 'left out, beyond the first 20 names: no f20')
+  const many = Array.from({ length: 100_000 }, (_, at) => `${at}${'x'.repeat(200)}`)
+  assert.ok((await definedAs(['f1', ...many], kernel)).markdown.length < 15_000)
+})
+
+test('a name that is too long fails as itself, and a length beyond the most is the most', async () => {
+  const { kernel, queries } = having({ a: {} })
+  const run2 = { symbols: ['a', 'x'.repeat(5_000)], max_length: 2_000_000 }
+  const found = resultOf(await run(symbolDefinition, run2, { kernel })) as unknown as Definitions
+  assert.equal(
+    found.symbols.map(({ ok }) => ok),
+    [true, false],
+  )
+  assert.is(queries[0]?.max_length, 1_000_000)
+})
+
+test('names that are none are said in one sentence', async () => {
+  const { kernel } = having({
+    'a!': { type: 'malformed', message: 'Invalid symbol name "a!"' },
+    '1': { type: 'malformed', message: 'Invalid symbol name "1"' },
+  })
+  const { message } = errorOf(await run(symbolDefinition, { symbols: 'a!, 1' }, { kernel }))
+  assert.is(message, 'symbols is not a name: Invalid symbol name "a!"; Invalid symbol name "1"')
+})
+
 test('an empty name is an error of itself, and the others are looked up', async () => {
   const { kernel, queries } = having({ a: {}, b: {} })
   for (const symbols of [['a', ' ', 'b'], 'a,,b']) {

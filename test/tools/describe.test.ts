@@ -179,7 +179,7 @@ test('a description that is spoilt by what fills it is refused by name (threat 1
 })
 
 test('usage says of a list what is in it, and how many, and describes what stands in each object', () => {
-  assert.match(text('full', 'text', 'symbol_definition'), '  symbols: list of strings, 1 to 20\n')
+  assert.match(text('full', 'text', 'load_file'), '  names: list of strings, 1 to 100')
   const usage = text('full', 'text', 'propose_file_edit')
   for (const line of ['<edits>\n', '  edits: list of objects, 1 to 100', '  edits[].why: string, at most'])
     assert.match(usage, line)

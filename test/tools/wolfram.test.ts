@@ -90,6 +90,23 @@ function facts(): void {
     assert.match((await defined('nosuch')).markdown, 'Error: Symbol "nosuch" does not exist')
   })
 
+  test('a name that is too long is invalid in its place, and a handle is said to name a value', async () => {
+    const { markdown } = await defined(`Plus, ${'a'.repeat(5_000)}, @45ce.1`)
+    assert.match(markdown, '# Plus\n\n## Definition')
+    assert.match(markdown, `Error: Invalid symbol name "${'a'.repeat(200)}…"`)
+    assert.match(markdown, '# @45ce.1\n\nError: @45ce.1 names a value: inspect it')
+  })
+
+  test('a definition that was cut has a handle for more of it, behind the page', async () => {
+    const { markdown, symbols } = await defined('Plus, Map', { maxLength: 60 })
+    const [plus, map] = symbols
+    const handle = plus?.ok ? plus.handle : undefined
+    assert.ok(handle !== undefined && map?.ok && map.handle === undefined)
+    assert.match(markdown, `... [more of Plus: read_more ${handle}]`)
+    const piece = resultOf(await said('read_more', { handle }))
+    assert.match(JSON.stringify(piece), 'Plus[___] := <kernel function>')
+  })
+
   test('lengths and wrong types', async () => {
     const { markdown, truncated } = await defined('Plus', { maxLength: 1 })
     assert.match(markdown, '```wl\nA\n... [truncated, showing 1/139 characters]\n```')

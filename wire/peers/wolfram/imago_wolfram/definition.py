@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from imago_wolfram.expressions import SYSTEM, Expression, Symbol, parts, system
-from imago_wolfram.keys import Redactor, redacted, secret_named
+from imago_wolfram.keys import Redactor, said_by
 from imago_wolfram.layout import BREAK, Document, concat, fits_flat, nest, render
 from imago_wolfram.names import has_definition, meant, resolved
-from imago_wolfram.printing import Printer, is_name, variables, visible
+from imago_wolfram.printing import Printer, called, is_name, variables, visible
 from imago_wolfram.source import CodeKind, Definition, Rule, RuleKind, Source
 
 WIDTH = 120
 """Columns that a definition is printed in."""
 ON_ONE_LINE = 60
 """Longer definitions have their right side on lines of its own."""
+LONGEST_NAME = 4096
 KERNEL_FUNCTION = "<kernel function>"
 
 Section = Literal["usage", "options", "attributes", "dependencies", "json"]
@@ -44,22 +45,27 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One name that was asked for, and what is known of it. `text` is cut where it is longer than asked for."""
+    """One name that was asked for, and what is known of it. `text` is the `whole` one, cut where that was too long."""
 
     asked: str
     status: Literal["defined", "undefined", "locked", "missing", "invalid"]
     qualified: str | None = None
     text: str = ""
-    total: int = 0
+    whole: str = ""
     contexts: dict[str, list[str]] = field(default_factory=dict)
     definition: Definition = Definition()
     usage: str | None = None
     options: str = "{}"
     dependencies: tuple[str, ...] = ()
     redacted: int = 0
+    redacted_usage: int = 0
     nearest: tuple[str, ...] = ()
     plain: bool = False
     """The formatter took too long."""
+
+    @property
+    def total(self) -> int:
+        return len(self.whole)
 
     @property
     def heading(self) -> str:
@@ -73,7 +79,7 @@ def read(source: Source, name: str, max_length: int = 10_000, *, settings: Setti
     if max_length < 1:
         raise ValueError("max_length is 1 or more")
     name = name.strip()
-    if not is_name(name):
+    if len(name) > LONGEST_NAME or not is_name(name):
         return Found(name, "invalid")
     full = resolved(source, name)
     definition = source.definition(full) if full is not None else None
@@ -81,8 +87,8 @@ def read(source: Source, name: str, max_length: int = 10_000, *, settings: Setti
         return Found(name, "missing", nearest=tuple(meant(source, name)))
     if {"Locked", "ReadProtected"} <= definition.attributes:
         return Found(name, "locked", full)
-    redactor = Redactor()
-    definition = _without_secrets(definition, full, redactor)
+    redactor, of_usage = Redactor(), Redactor()
+    definition = without_secrets(definition, redactor)
     scope = Scope(source, full, definition)
     text, plain = _printed(scope, definition, settings)
     for form in _placeholders(scope, definition):
@@ -92,13 +98,14 @@ def read(source: Source, name: str, max_length: int = 10_000, *, settings: Setti
         "defined" if text else "undefined",
         full,
         text=text if len(text) <= max_length else _cut(text, max_length),
-        total=len(text),
+        whole=text,
         contexts=scope.contexts(),
         definition=definition,
-        usage=redacted(definition.messages.get("usage", "")) or None,
+        usage=of_usage.text(definition.messages.get("usage", "")) or None,
         options=render(Printer(scope.shown).text(_as_list(definition.options)), WIDTH),
         dependencies=scope.dependencies(),
         redacted=redactor.count,
+        redacted_usage=of_usage.count,
         plain=plain,
     )
 
@@ -111,13 +118,13 @@ def _as_list(options: Iterable[tuple[Expression, Expression]]) -> Expression:
     return system("List", *(system("Rule", name, value) for name, value in options))
 
 
-def _without_secrets(definition: Definition, name: str, redactor: Redactor) -> Definition:
-    secret = secret_named(Symbol(name).short)
+def without_secrets(definition: Definition, redactor: Redactor) -> Definition:
+    """The same but for the texts in its rules and options that look like secrets."""
     rules = tuple(
         Rule(
             rule.kind,
             redactor.expression(rule.pattern),
-            redactor.expression(rule.value, secret if rule.kind in ("own", "down") else None),
+            redactor.expression(rule.value, said_by(called(rule.pattern))),
             rule.form,
         )
         for rule in definition.rules
@@ -254,7 +261,9 @@ def markdown(found: Found, include_context_details: bool = False, include: Seque
         return f"{blocks[0]}\n\n{fenced('json', data)}"
     match found.status:
         case "invalid":
-            blocks.append(f'Error: Invalid symbol name "{visible(found.asked)}"')
+            shown = visible(found.asked)
+            is_handle = found.asked.startswith("@")
+            blocks.append(f"Error: {shown} names a value: inspect it" if is_handle else f'Error: Invalid symbol name "{shown}"')
         case "missing":
             blocks.append(f'Error: Symbol "{visible(found.asked)}" does not exist')
             if found.nearest:
@@ -287,6 +296,8 @@ def _sections(found: Found, include: Sequence[Section]) -> Iterable[str]:
         match section:
             case "usage":
                 yield fenced("text", found.usage) if found.usage else "None."
+                if found.redacted_usage:
+                    yield _redaction_note(found.redacted_usage)
             case "options":
                 yield fenced("wl", found.options)
             case "attributes":
@@ -330,6 +341,6 @@ def structured(found: Found) -> dict[str, object]:
             "usage": found.usage,
             "dependencies": list(found.dependencies),
             "contexts": found.contexts,
-            "redacted": found.redacted,
+            "redacted": found.redacted + found.redacted_usage,
         }
     return facts

@@ -68,6 +68,9 @@ _KIND_OF_WORD = {
 _LONGEST_NAME = 128
 _LEAST_TOKEN = 8
 
+_NAMING = frozenset(("Rule", "RuleDelayed", "Set", "SetDelayed", "Optional"))
+_HOLDING = frozenset(("List", "Association"))
+
 
 def secret_named(name: str) -> str | None:
     """The kind of secret that stands under a name, as `$apiKey` or `dbPassword`; None where the name does not say so."""
@@ -113,29 +116,43 @@ class Redactor:
     def __init__(self) -> None:
         self.count = 0
 
+    def text(self, text: str) -> str:
+        shown = redacted(text)
+        self.count += shown != text
+        return shown
+
     def expression(self, expression: Expression, kind: str | None = None) -> Expression:
-        """The expression with marks in it. `kind` is of a secret whose name it is the value of."""
+        """The expression with marks in it. `kind` is of a secret whose name it is the value of, alone or in a list."""
         match expression:
             case String(value):
-                secret = kind is not None and not _tells_nothing(value, kind)
-                shown = _mark(kind, value) if secret else redacted(value)
-                self.count += shown != value
+                if kind is None or _tells_nothing(value, kind):
+                    shown = self.text(value)
+                else:
+                    shown = _mark(kind, value)
+                    self.count += 1
                 return expression if shown == value else String(shown)
-            case Normal(head, (name, value)) if system_name(head) in ("Rule", "RuleDelayed", "Set", "SetDelayed"):
-                arguments = (self.expression(name), self.expression(value, _said_by(name)))
+            case Normal(head, (name, value)) if system_name(head) in _NAMING:
+                arguments = (self.expression(name), self.expression(value, said_by(name) or kind))
                 return expression if arguments == (name, value) else Normal(head, arguments)
             case Normal(head, arguments):
-                changed = tuple(self.expression(one) for one in arguments)
+                inside = kind if system_name(head) in _HOLDING else None
+                changed = tuple(self.expression(one, inside) for one in arguments)
                 head_too = self.expression(head)
                 same = head_too is head and all(one is other for one, other in zip(changed, arguments, strict=True))
                 return expression if same else Normal(head_too, changed)
         return expression
 
 
-def _said_by(name: Expression) -> str | None:
+def said_by(name: Expression) -> str | None:
+    """The kind of secret that stands under a name, a text, or a call with such an argument, as `config["password"]`."""
     match name:
         case Symbol():
             return secret_named(name.short)
         case String(text):
             return secret_named(text)
+        case Normal(head, (Symbol() as bound, _)) if system_name(head) == "Pattern":
+            return secret_named(bound.short)
+        case Normal(head, arguments):
+            keys = (one for one in arguments if isinstance(one, Symbol | String) and not system_name(head))
+            return said_by(head) or next(filter(None, map(said_by, keys)), None)
     return None

@@ -28,6 +28,7 @@ from imago_wolfram.expressions import (
     Real,
     String,
     Symbol,
+    head_name,
     integer,
     machine_real,
     string,
@@ -84,8 +85,10 @@ class MathicsSource:
         if engine is not None:
             code = _code(engine)
             reading.code |= code
+            peoples = len(reading.rules)
             # Rules that stand beside code of the engine are a part of what that code does.
             reading.take(engine, hidden=bool(code))
+            reading.rules[peoples:] = _reached(reading.rules[peoples:], reading.rules[:peoples])
         return Definition(
             attributes=frozenset(Symbol(one).short for one in attributes_bitset_to_list(stored[0].attributes)),
             rules=tuple(reading.rules),
@@ -143,9 +146,9 @@ class _Reading:
         found: dict[int, Any] = {}
         for form, stored in list(of.formatvalues.items()):
             for rule in self._within_budget(stored):
-                # One Format for all forms is stored under each of them, with the same right side.
-                forms.setdefault(id(rule.replace), set()).add(form)
-                found.setdefault(id(rule.replace), rule)
+                # One Format for all forms is one rule, stored under each of them.
+                forms.setdefault(id(rule), set()).add(form)
+                found[id(rule)] = rule
         for key, rule in found.items():
             pattern, value = converted(rule.pattern.expr, self._budget), converted(rule.replace, self._budget)
             if _BOXES in forms[key]:
@@ -154,6 +157,19 @@ class _Reading:
             everywhere = forms[key] >= _ALL_FORMS or "" in forms[key]
             for form in [""] if everywhere else sorted(forms[key]):
                 self.rules.append(Rule("format", pattern, value, Symbol(form) if form else None))
+
+
+def _reached(rules: list[Rule], before: list[Rule]) -> list[Rule]:
+    """Those of the rules whose pattern no rule before them takes for good, as the engine's own `$Context` is once set."""
+    taken = {(one.kind, one.pattern, one.form) for one in before if head_name(one.value) != "Condition"}
+    found = []
+    for rule in rules:
+        key = rule.kind, rule.pattern, rule.form
+        if key not in taken:
+            found.append(rule)
+            if head_name(rule.value) != "Condition":
+                taken.add(key)
+    return found
 
 
 def _code(of: "MathicsDefinition") -> set[CodeKind]:

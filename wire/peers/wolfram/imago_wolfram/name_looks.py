@@ -3,11 +3,12 @@
 import re
 from dataclasses import replace
 
-from imago.looking.limits import DOC_MAX_CHARS
+from imago.looking.limits import DOC_MAX_CHARS, KEPT_MAX_CHARS
 from imago.looking.outcomes import Unresolved, found, look, malformed, nearest, not_found
 
 from imago_wolfram import definition, forms, names, uses
 from imago_wolfram.expressions import SYSTEM, Symbol
+from imago_wolfram.keys import redacted
 from imago_wolfram.printing import is_name, visible
 
 #: Share of a look's deadline that laying out a definition may take.
@@ -53,6 +54,8 @@ def definition_of(image, query):
     if read.status == 'defined':
         cut_off = read.total > query['max_length']
         answer['source'] = {'text': read.text, 'truncated': cut_off, 'original_len': read.total}
+        if cut_off:
+            answer['source']['handle'] = image.handles.keep_text(read.whole[:KEPT_MAX_CHARS])
         if query.get('contexts'):
             answer['contexts'] = read.contexts
     else:
@@ -86,7 +89,7 @@ def describe(image, query):
     engine = image.engine
     source, name = engine.source, _found(image, query['name'])
     stored, about = source.definition(name), names.about(source, name)
-    value, usage = engine.stored(name), stored.messages.get('usage')
+    value, usage = engine.stored(name), redacted(stored.messages.get('usage', ''))
     calls = uses.calls(source, name)
     answer = {
         **_place(image, name),
@@ -94,7 +97,7 @@ def describe(image, query):
         'qualified': name,
         'kind': about.kind,
         'type': forms.type_of(Symbol(SYSTEM + 'Symbol') if value is None else engine.head(value)),
-        'doc': None if usage is None else _doc(usage),
+        'doc': _doc(usage) if usage else None,
         'signature': calls[0].text if calls else None,
         'module': Symbol(name).context,
         'also': [],

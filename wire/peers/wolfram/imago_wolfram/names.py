@@ -6,7 +6,8 @@ from typing import Literal
 
 from imago.looking.outcomes import nearest
 
-from imago_wolfram.expressions import SYSTEM, Budget, Symbol
+from imago_wolfram.expressions import Budget, Symbol
+from imago_wolfram.keys import redacted
 from imago_wolfram.printing import NAME_PART
 from imago_wolfram.source import Definition, Source
 
@@ -28,7 +29,7 @@ def resolved(source: Source, name: str) -> str | None:
 def meant(source: Source, name: str) -> list[str]:
     """
     Likely names, as this session writes them. First the same short name in other contexts; for a qualified name, only
-    where people defined it.
+    where people defined it, or the context looks alike.
     """
     if len(name) > _LONGEST_GUESSED:
         return []
@@ -37,7 +38,8 @@ def meant(source: Source, name: str) -> list[str]:
     names = sorted(source.names())
     same = [one for one in names if one.endswith("`" + wanted.short) and Symbol(one).short == wanted.short]
     if wanted.context:
-        found = [one for one in same if not one.startswith(SYSTEM)]
+        alike = nearest(wanted.context, [Symbol(one).context for one in same], _ALIKE)
+        found = [one for one in same if Symbol(one).context in alike or _is_peoples(source, one)]
         return _first([*found, *nearest(name, names, _ALIKE)])
     shorts = [Symbol(one).short for one in names if Symbol(one).context in visible]
     return _first([*same, *nearest(name, shorts, _ALIKE)])
@@ -78,13 +80,17 @@ def about(source: Source, name: str) -> Summary | None:
     definition = source.definition(name, Budget(500))
     if definition is None:
         return None
-    usage = (definition.messages.get("usage") or "").strip()
+    usage = redacted(definition.messages.get("usage") or "").strip()
     return Summary(kind_of(definition), usage.partition("\n")[0] or None)
 
 
 def defined(source: Source) -> list[str]:
     """The symbols that people have defined, sorted."""
-    return sorted(name for name in source.names() if not source.is_builtin(name) and has_definition(source, name))
+    return sorted(name for name in source.names() if _is_peoples(source, name))
+
+
+def _is_peoples(source: Source, name: str) -> bool:
+    return not source.is_builtin(name) and has_definition(source, name)
 
 
 def has_definition(source: Source, name: str) -> bool:

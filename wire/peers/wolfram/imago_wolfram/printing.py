@@ -109,6 +109,7 @@ _FUNCTION = 90
 _LOGICAL = 200
 _NOT = 230
 _SPAN = 305
+_MINUS = 307
 _PLUS = 310
 _TIMES = 400
 _DIVIDE = 470
@@ -163,6 +164,8 @@ _BLANKS: Final = {"Blank": "_", "BlankSequence": "__", "BlankNullSequence": "___
 _REPEATED: Final = {"Repeated": "..", "RepeatedNull": "..."}
 _SCOPES: Final = frozenset({"Module", "Block", "With"})
 """They always stand on lines of their own."""
+_PAIRED: Final = {"Switch": 1, "Which": 0}
+"""Calls whose arguments are tests with their values, and how many stand before those."""
 _BRACKETED: Final = frozenset(
     ("HoldPattern", "Verbatim", "Except", "Longest", "Shortest", "Optional", "Pattern", *_BLANKS, *_REPEATED)
     + ("CompoundExpression", *INFIX)
@@ -252,11 +255,11 @@ class Printer:
             case String(value):
                 return quoted(value), _ATOM
             case Integer(value):
-                return str(value), _ATOM if value >= 0 else _SPAN
+                return str(value), _ATOM if value >= 0 else _MINUS
             case Real(text):
-                return text, _ATOM if not text.startswith("-") else _SPAN
+                return text, _ATOM if not text.startswith("-") else _MINUS
             case Rational(numerator, denominator):
-                return f"{numerator}/{denominator}", _TIMES if numerator >= 0 else _SPAN
+                return f"{numerator}/{denominator}", _TIMES if numerator >= 0 else _MINUS
             case Complex(real, imaginary):
                 return self._complex(real, imaginary)
             case Omitted(what):
@@ -291,6 +294,8 @@ class Printer:
                 return concat(self._head(head), " @ ", argument), _PREFIX
             return group(self._head(head), bracketed("[", [argument], "]")), _CALL
         inside = [self.text(argument) for argument in arguments]
+        if name in _PAIRED:
+            inside = _in_pairs(inside, _PAIRED[name])
         if name in _SCOPES and len(inside) == 2:
             body = nest(BREAK, inside[1])
             return concat(self._head(head), "[", inside[0], ",", body, BREAK_OR_NOTHING, "]"), _CALL
@@ -314,10 +319,13 @@ class Printer:
                 return self._list("<|", arguments, "|>"), _ATOM
             case "CompoundExpression", (_, _, *_):
                 return self._sequence(arguments), _SEQUENCE
-            case "Times", (Integer(-1), other) if not _is_number(other):
-                return concat("-", self.text(other, _DIVIDE + 1)), _SPAN
             case "Times", (over, Normal(head, (under, Integer(-1)))) if system_name(head) == "Power":
-                return concat(self.text(over, _DIVIDE + 1), "/", self.text(under, _DIVIDE + 1)), _TIMES
+                under = concat("/", self.text(under, _DIVIDE + 1))
+                if over == Integer(-1):
+                    return concat("-1", under), _MINUS
+                return concat(self.text(over, _DIVIDE + 1), under), _TIMES
+            case "Times", (Integer(-1), other) if not _is_number(other):
+                return concat("-", self.text(other, _DIVIDE + 1)), _MINUS
             case "Part", (whole, _, *_):
                 inside = [self.text(index) for index in arguments[1:]]
                 return group(self._head(whole), bracketed("[[", inside, "]]")), _CALL
@@ -332,7 +340,7 @@ class Printer:
             case (("PreIncrement" | "PreDecrement"), (one,)):
                 return concat(_PRE[name], self.text(one, _INCREMENT + 1)), _INCREMENT
             case "Span", (_, _) | (_, _, _):
-                return between(" ;;", [self.text(one, _SPAN + 1) for one in arguments]), _SPAN
+                return group(between(" ;;", [self.text(one, _SPAN + 1) for one in arguments])), _SPAN
             case (("TagSet" | "TagSetDelayed"), (Symbol(), pattern, value)):
                 left, right = self.text(pattern, _SET + 1), self.text(value, _SET + 1)
                 sign = "=" if name == "TagSet" else ":="
@@ -401,6 +409,8 @@ class Printer:
                     return "", concat("(-1) * ", self.text(other, _TIMES + 1))
                 case Integer(value) if value < 0 and at > 0:
                     return "-", str(-value)
+                case Integer() | Real() | Rational() if at == 0:
+                    return "", self.text(operand, _MINUS)
         return "", self.text(operand, around)
 
     def _sequence(self, arguments: tuple[Expression, ...]) -> Document:
@@ -420,6 +430,13 @@ def bracketed(opening: str, items: list[Document], closing: str, filled: bool = 
     if not items:
         return opening + closing
     return concat(opening, nest(NOTHING, between(",", items, filled)), NOTHING, closing)
+
+
+def _in_pairs(items: list[Document], first: int) -> list[Document]:
+    """Each test with its value behind it, or below it."""
+    tests, values = items[first::2], items[first + 1 :: 2]
+    pairs = [group(test, ",", nest(SPACE, value)) for test, value in zip(tests, values, strict=False)]
+    return items[:first] + pairs + tests[len(values) :]
 
 
 def _is_number(expression: Expression) -> bool:

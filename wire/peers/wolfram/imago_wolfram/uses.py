@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from imago_wolfram.definition import Scope
+from imago_wolfram.definition import Scope, without_secrets
 from imago_wolfram.expressions import Expression, Normal, Symbol, head_name, parts, system_name
+from imago_wolfram.keys import Redactor
 from imago_wolfram.layout import render
 from imago_wolfram.printing import Printer, called
 from imago_wolfram.source import Definition, Rule, Source
@@ -37,12 +38,13 @@ class Call:
 
 def calls(source: Source, name: str) -> list[Call]:
     """
-    The ways to call a symbol by its full name, in the order in which they are tried. Of what the engine computes it is
+    The ways to call a symbol by its full name, in the order in which they were defined. Of what the engine computes it is
     only known that it can be called.
     """
     definition = source.definition(name)
     if definition is None:
         return []
+    definition = without_secrets(definition, Redactor())
     scope = Scope(source, name, definition)
     found = [_call(scope, rule) for rule in definition.rules if rule.kind in ("down", "sub")]
     shown = scope.shown(scope.symbol)
@@ -129,7 +131,8 @@ def _uses_in(source: Source, user: str, definition: Definition, name: str) -> It
         relation = _relation(rule, name, is_self=user == name)
         if relation is not None:
             scope = scope or Scope(source, user, definition)
-            left, _ = Printer(scope.shown).statement(None, rule.pattern, Symbol("System`Null"))
+            pattern = Redactor().expression(rule.pattern)
+            left, _ = Printer(scope.shown).statement(None, pattern, Symbol("System`Null"))
             yield Use(user, render(left, None), relation)
 
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from mathics.core.atoms import Integer as MathicsInteger
 from mathics.core.convert.expression import to_mathics_list
 
-from imago_wolfram import names
+from imago_wolfram import names, uses
 from imago_wolfram.definition import Scope, Settings, read, statement, structured
 from imago_wolfram.expressions import SYSTEM, Budget, Symbol, parts, system
 from imago_wolfram.loading import SourcePlaces, targets
@@ -83,6 +83,34 @@ class ReadingBack(MathicsTest):
                 again = self.stored("Global`q")
                 self.assertEqual(again, stored, body)
                 self.assertEqual(self.body("q"), body)
+
+    def formats(self, name):
+        """As the session keeps them: the form, the left side and the right."""
+        stored = self.definitions.user[name].formatvalues
+        return sorted((form, str(rule.pattern.expr), str(rule.replace)) for form in stored for rule in stored[form])
+
+    def test_each_format_is_shown_with_its_forms_whatever_its_right_side(self):
+        for text in (
+            "Format[q[1]] := a; Format[q[2]] := a",
+            "Format[q[1]] := 5; Format[q[2]] := 5; Format[q[3]] := 5",
+            "Format[q[x_], OutputForm] := a; Format[q[y_, z_], TeXForm] := a",
+            "Format[q[x_]] := a; Format[q[x_], TeXForm] := b",
+        ):
+            with self.subTest(text):
+                self._forget()
+                self.run_in(text)
+                stored, body = self.formats("Global`q"), self.body("q")
+                self.run_in("ClearAll[q]", *body.split("\n\n"))
+                self.assertEqual(self.formats("Global`q"), stored, body)
+        self.run_in("ClearAll[q]", "Format[q[x_], OutputForm] := a; Format[q[y_, z_], TeXForm] := a")
+        self.assertEqual(self.body("q"), "Format[q[x_], OutputForm] := a\n\nFormat[q[y_, z_], TeXForm] := a")
+
+    def test_a_rule_of_the_engine_is_left_out_where_one_of_the_same_pattern_comes_before_it(self):
+        self.assertEqual(self.body("$Context").count(":="), 1)
+        self.run_in('Begin["mine`"]')
+        self.assertEqual(self.body("$Context"), 'Attributes[$Context] = {Protected}\n\n$Context := "mine`"')
+        self.run_in("End[]", "q[x_] := 1 /; x > 1; q[x_] := 2 /; x < 0; q[x_] := 3")
+        self.assertEqual(self.body("q").count(":="), 3)
 
     def test_every_rule_of_every_builtin_reads_back(self):
         read_count = 0
@@ -368,6 +396,33 @@ class Secrets(MathicsTest):
             self.assertIn(f"{said} redacted.", text)
         self.assertNotIn("redacted", self.shown("clean"))
 
+    def test_what_stands_under_a_key_that_names_a_secret_is_redacted_in_lists_and_defaults_too(self):
+        self.run_in(
+            'config["apiKey"] = "0123456789abcdef"; config["password"] := "hunter22"',
+            'creds["a"]["token"] = "hunter22"; $password = {"hunter22x"}',
+            'conn[password_: "hunter22"] := 1; held[] := (config["password"] = "hunter22")',
+            'nested = <|"password" -> {"hunter22"}|>; at["count"] = "hunter22"; asks[password_] := "hunter22"',
+        )
+        for name, count_ in dict(config=2, creds=1, conn=1, held=1, nested=1, at=0, asks=0, **{"$password": 1}).items():
+            with self.subTest(name):
+                found = read(self.source, name)
+                self.assertEqual(found.redacted, count_)
+                self.assertEqual("hunter22" in found.text, not count_)
+
+    def test_what_looks_like_a_key_in_a_usage_is_redacted_wherever_the_usage_is_shown_and_counted(self):
+        self.run_in('q::usage = "as in https://me:hunter22@x.org"; q[x_] := x')
+        text = self.shown("q", include=("usage",))
+        self.assertIn("\n\n1 text that looks like a secret is redacted.", text)
+        self.assertNotIn("redacted", self.shown("q"))
+        self.assertEqual(structured(read(self.source, "q"))["redacted"], 1)
+        self.assertNotIn("hunter22", text + names.about(self.source, "Global`q").usage)
+
+    def test_left_sides_are_redacted_where_they_tell_how_a_symbol_is_called_and_who_uses_it(self):
+        self.run_in('auth["sk-abcdefghijklmnopqrstuv0123"] := other')
+        shown = [*(call.text for call in uses.calls(self.source, "Global`auth"))]
+        shown += [use.rule for use in uses.uses(self.source, "Global`other").found]
+        self.assertEqual(shown, ['auth["[redacted: api key, 29 characters]"]'] * 2)
+
 
 class AskedFor(MathicsTest):
     def test_the_kind_of_a_name_is_the_same_in_its_definition_and_elsewhere(self):
@@ -389,6 +444,10 @@ class AskedFor(MathicsTest):
         self.assertTrue(self.shown("Pluss").endswith('Symbol "Pluss" does not exist\n\nDid you mean Plus?'))
         self.assertIn("Did you mean my`Private`hidden?", self.shown("hidden"))
         self.assertIn("Did you mean my`Private`hidden?", self.shown("your`hidden"))
+        self.assertNotIn("Did you mean", self.shown("price`x"))
+        self.run_in("shop`prices`count; mentioned`total")
+        self.assertIn("Did you mean shop`prices`count?", self.shown("shop`price`count"))
+        self.assertNotIn("Did you mean", self.shown("price`total"))
 
     def test_what_is_no_name_cannot_write_markdown(self):
         text = self.shown("a\n# b\n\nError: fine")

@@ -182,6 +182,20 @@ class ReadingBack(unittest.TestCase):
                 if is_name(short) and is_symbol_name(short) and not special & set(short):
                     self.check(Symbol(f"Global`{short}"))
 
+    def test_a_negative_fraction_or_number_stands_in_no_more_parentheses_than_it_needs(self):
+        a, x = GLOBAL[:2]
+        half = system("Times", Integer(-1), system("Power", Integer(2), Integer(-1)))
+        for expression, text in (
+            (system("Power", x, half), "x^(-1/2)"),
+            (system("Power", half, x), "(-1/2)^x"),
+            (system("Plus", Integer(-1), a), "-1 + a"),
+            (system("Part", x, system("Span", Integer(2), Integer(-1))), "x[[2 ;; -1]]"),
+            (system("Span", system("Times", Integer(-1), a), x), "-a ;; x"),
+            (system("Plus", x, system("Times", Integer(-1), a)), "x + (-1) * a"),
+        ):
+            self.assertEqual(shown(expression), text)
+            self.check(expression)
+
     def test_numbers(self):
         for value in (0.1, 1.0, -1.0, 1e16, 1e17, 5e-324, 1.7976931348623157e308, 1 / 3, 2 / 3, 100.0, 123456.789e-7):
             self.check(machine_real(value))
@@ -219,6 +233,24 @@ class NamesOfSymbols(unittest.TestCase):
 
 
 class Layout(unittest.TestCase):
+    def test_a_span_stays_on_one_line_where_what_is_around_it_does_not(self):
+        items = system("List", *(system("f", Integer(at), GLOBAL[0]) for at in range(20)))
+        span = system("Span", Integer(1), Symbol("System`All"))
+        self.assertIn("\n    1 ;; All,\n", shown(system("Take", span, items)))
+
+    def test_a_test_of_switch_or_which_has_its_value_behind_it_or_below(self):
+        a, x, f = GLOBAL[:3]
+        scope = system("With", system("List", system("Set", a, x)), a)
+        self.assertEqual(
+            shown(system("Which", system("Greater", x, a), scope, Symbol("System`True"), f)),
+            "Which[\n    x > a,\n        With[{a = x},\n            a\n        ],\n    True, f\n]",
+        )
+        self.assertEqual(
+            shown(system("Switch", x, Integer(1), f, a, scope, f)),
+            "Switch[\n    x,\n    1, f,\n    a,\n        With[{a = x},\n            a\n        ],\n    f\n]",
+        )
+        self.assertEqual(shown(system("Which", x, f)), "Which[x, f]")
+
     def test_no_line_is_wider_than_asked_for(self):
         for seed in SEEDS:
             expression = Drawn(seed).expression(6)
