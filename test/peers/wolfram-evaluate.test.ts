@@ -33,6 +33,8 @@ function facts(): void {
   const run = (source: string, watcher?: Watcher) => evaluate(kernel, source, watcher).result
   const done = async (source: string) => doneIn(await run(source))
   const reprs = async (source: string) => (await done(source)).values.map(value => value.repr.text)
+  const inspect = (expr: string, evaluates = true) =>
+    kernel.look('inspect', { expr, evaluate: evaluates }, { deadlineMs: 20_000 })
   const raisedIn = async (source: string) => {
     const evaluated = await run(source)
     if (evaluated.type !== 'raised') throw new Error(JSON.stringify(evaluated))
@@ -118,6 +120,58 @@ function facts(): void {
       assert.is(frames[0]?.line, line, source)
     }
     assert.equal(await reprs('s1'), ['s1'])
+  })
+
+  test('a number that is none in its base, and a broken name of a file, are told in words, and nothing is evaluated', async () => {
+    for (const [source, message] of [
+      ['n1 = 1; 2^^12', '12 has a digit that is too large for base 2.'],
+      ['n1 = 1\n37^^zz', 'The base of 37^^zz is not between 2 and 36.'],
+      ['n1 = 1\n<<a\\', 'It is no Wolfram Language.'],
+      ['n1 = 1\nn2>>b\\x', 'It is no Wolfram Language.'],
+      ['n1 = 1\n\\(~\\*#a<<', 'It is no Wolfram Language.'],
+    ] as const) {
+      const { type, message: said } = await raisedIn(source)
+      assert.equal([type.module, said], ['System`', message], source)
+    }
+    assert.equal(await reprs('n1'), ['n1'])
+    assert.is((await inspect('2^^12')).type, 'malformed')
+  })
+
+  test('a text at which the reader of Mathics stays for ever is told to be none, and one too large to look at', async () => {
+    for (const source of [';;\\[Rule]', '\\(==\\*trip::usage=1.5;;']) {
+      assert.match((await raisedIn(source)).type.name, /^Syntax::/)
+      assert.is((await inspect(source, false)).type, 'malformed')
+    }
+    assert.is((await inspect('1*^9999999', false)).type, 'malformed')
+  })
+
+  test('a name that begins with an escape is read at the end of a text, too', async () => {
+    assert.equal(await reprs('\\[Alpha]1 = 5; \\[Alpha]1'), ['5'])
+    const looked = await inspect('\\[Alpha]1')
+    assert.is(looked.type === 'found' && 'text' in looked.value.repr! && looked.value.repr.text, '5')
+  })
+
+  test('a look that evaluates does so in the context of the last evaluation, and leaves it', async () => {
+    await done('BeginPackage["suiteShop`"]; price::usage = "p"; Begin["`Private`"]; price[x_] := 2; End[]; EndPackage[]')
+    for (const expr of ['price["milk"]', '(Begin["suiteElse`"]; price["milk"])']) {
+      const looked = await inspect(expr)
+      assert.is(looked.type === 'found' && 'text' in looked.value.repr! && looked.value.repr.text, '2')
+    }
+    assert.equal(await reprs('$Context'), ['"Global`"'])
+    const made = await kernel.look('describe', { name: 'Global`price' }, { deadlineMs: 5_000 })
+    assert.is(made.type, 'not_found')
+  })
+
+  test('a look that evaluates says that the code aborted itself, and does not quit', async () => {
+    const line = (await done('1')).input_line
+    for (const [expr, message] of [
+      ['Abort[]', /aborted itself/],
+      ['Quit[]', /A look does not/],
+    ] as const) {
+      const looked = await inspect(expr)
+      assert.match(looked.type === 'raised' ? looked.exception.message : looked.type, message)
+    }
+    assert.is((await done('1')).input_line, (line ?? 0) + 3)
   })
 
   test('$Aborted as a value is one; an evaluation that aborts itself has left; one that is out of bounds is an error', async () => {
