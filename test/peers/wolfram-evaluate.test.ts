@@ -231,6 +231,25 @@ function facts(): void {
     await done('EndPackage[]')
   })
 
+  test('a name that is loaded alone stands in its package, by its usage message', async () => {
+    const file = join(folder, 'alone.wl')
+    writeFileSync(
+      file,
+      'BeginPackage["suiteAlone`"]\ncost::usage = "c"; rest::usage = "r";\nlone::usage = "l"\n' +
+        'Begin["`Private`"]\ncost[x_] := 2 x\nlone[x_] := x\nEnd[]\nEndPackage[]\n',
+    )
+    const work = { type: 'load', file, names: ['cost'] } as const
+    doneIn(await kernel.evaluate({ call: newCall(), who: 'test', work }, {}))
+    assert.equal(await reprs('suiteAlone`cost[4]'), ['8'])
+    assert.is((await kernel.look('describe', { name: 'suiteAlone`lone' }, { deadlineMs: 5_000 })).type, 'not_found')
+  })
+
+  test('symbols that Module has made are listed where a $ is looked for', async () => {
+    await done('Do[Module[{local1 = i}, local1], {i, 30}]')
+    const listed = async (filter: string) => (await found(kernel, 'globals', { filter, modules: false, limit: 5 })).total
+    assert.equal([await listed('local1'), (await listed('local1$')) >= 30], [0, true])
+  })
+
   test('a file may begin with the mark of its encoding', async () => {
     const file = join(folder, 'marked.wl')
     writeFileSync(file, '\uFEFFmarked = 12\n')
