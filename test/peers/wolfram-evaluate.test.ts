@@ -33,6 +33,8 @@ function facts(): void {
   const run = (source: string, watcher?: Watcher) => evaluate(kernel, source, watcher).result
   const done = async (source: string) => doneIn(await run(source))
   const reprs = async (source: string) => (await done(source)).values.map(value => value.repr.text)
+  const inspect = (expr: string, evaluates = true) =>
+    kernel.look('inspect', { expr, evaluate: evaluates }, { deadlineMs: 20_000 })
   const raisedIn = async (source: string) => {
     const evaluated = await run(source)
     if (evaluated.type !== 'raised') throw new Error(JSON.stringify(evaluated))
@@ -120,6 +122,58 @@ function facts(): void {
     assert.equal(await reprs('s1'), ['s1'])
   })
 
+  test('a number that is none in its base, and a broken name of a file, are told in words, and nothing is evaluated', async () => {
+    for (const [source, message] of [
+      ['n1 = 1; 2^^12', '12 has a digit that is too large for base 2.'],
+      ['n1 = 1\n37^^zz', 'The base of 37^^zz is not between 2 and 36.'],
+      ['n1 = 1\n<<a\\', 'It is no Wolfram Language.'],
+      ['n1 = 1\nn2>>b\\x', 'It is no Wolfram Language.'],
+      ['n1 = 1\n\\(~\\*#a<<', 'It is no Wolfram Language.'],
+    ] as const) {
+      const { type, message: said } = await raisedIn(source)
+      assert.equal([type.module, said], ['System`', message], source)
+    }
+    assert.equal(await reprs('n1'), ['n1'])
+    assert.is((await inspect('2^^12')).type, 'malformed')
+  })
+
+  test('a text at which the reader of Mathics stays for ever is told to be none, and one too large to look at', async () => {
+    for (const source of [';;\\[Rule]', '\\(==\\*trip::usage=1.5;;']) {
+      assert.match((await raisedIn(source)).type.name, /^Syntax::/)
+      assert.is((await inspect(source, false)).type, 'malformed')
+    }
+    assert.is((await inspect('1*^9999999', false)).type, 'malformed')
+  })
+
+  test('a name that begins with an escape is read at the end of a text, too', async () => {
+    assert.equal(await reprs('\\[Alpha]1 = 5; \\[Alpha]1'), ['5'])
+    const looked = await inspect('\\[Alpha]1')
+    assert.is(looked.type === 'found' && 'text' in looked.value.repr! && looked.value.repr.text, '5')
+  })
+
+  test('a look that evaluates does so in the context of the last evaluation, and leaves it', async () => {
+    await done('BeginPackage["suiteShop`"]; price::usage = "p"; Begin["`Private`"]; price[x_] := 2; End[]; EndPackage[]')
+    for (const expr of ['price["milk"]', '(Begin["suiteElse`"]; price["milk"])']) {
+      const looked = await inspect(expr)
+      assert.is(looked.type === 'found' && 'text' in looked.value.repr! && looked.value.repr.text, '2')
+    }
+    assert.equal(await reprs('$Context'), ['"Global`"'])
+    const made = await kernel.look('describe', { name: 'Global`price' }, { deadlineMs: 5_000 })
+    assert.is(made.type, 'not_found')
+  })
+
+  test('a look that evaluates says that the code aborted itself, and does not quit', async () => {
+    const line = (await done('1')).input_line
+    for (const [expr, message] of [
+      ['Abort[]', /aborted itself/],
+      ['Quit[]', /A look does not/],
+    ] as const) {
+      const looked = await inspect(expr)
+      assert.match(looked.type === 'raised' ? looked.exception.message : looked.type, message)
+    }
+    assert.is((await done('1')).input_line, (line ?? 0) + 3)
+  })
+
   test('$Aborted as a value is one; an evaluation that aborts itself has left; one that is out of bounds is an error', async () => {
     assert.equal(await reprs('$Aborted'), ['$Aborted'])
     assert.is((await run('1; Abort[]; 2')).type, 'left')
@@ -175,6 +229,25 @@ function facts(): void {
     assert.is((await load(began)).type, 'done')
     assert.equal(await reprs('$Context'), ['"suiteHalf`"'])
     await done('EndPackage[]')
+  })
+
+  test('a name that is loaded alone stands in its package, by its usage message', async () => {
+    const file = join(folder, 'alone.wl')
+    writeFileSync(
+      file,
+      'BeginPackage["suiteAlone`"]\ncost::usage = "c"; rest::usage = "r";\nlone::usage = "l"\n' +
+        'Begin["`Private`"]\ncost[x_] := 2 x\nlone[x_] := x\nEnd[]\nEndPackage[]\n',
+    )
+    const work = { type: 'load', file, names: ['cost'] } as const
+    doneIn(await kernel.evaluate({ call: newCall(), who: 'test', work }, {}))
+    assert.equal(await reprs('suiteAlone`cost[4]'), ['8'])
+    assert.is((await kernel.look('describe', { name: 'suiteAlone`lone' }, { deadlineMs: 5_000 })).type, 'not_found')
+  })
+
+  test('symbols that Module has made are listed where a $ is looked for', async () => {
+    await done('Do[Module[{local1 = i}, local1], {i, 30}]')
+    const listed = async (filter: string) => (await found(kernel, 'globals', { filter, modules: false, limit: 5 })).total
+    assert.equal([await listed('local1'), (await listed('local1$')) >= 30], [0, true])
   })
 
   test('a file may begin with the mark of its encoding', async () => {

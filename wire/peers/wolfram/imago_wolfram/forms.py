@@ -4,7 +4,7 @@ from imago_wolfram.engine import Form
 from imago_wolfram.expressions import SYSTEM, Integer, Normal, Omitted, String, Symbol, parts, system
 from imago_wolfram.layout import render
 from imago_wolfram.names import resolved
-from imago_wolfram.printing import Printer, quoted
+from imago_wolfram.printing import ValuePrinter, quoted
 
 #: Leaves of a value that are printed, and the width of the page.
 LEAVES = 4_000
@@ -20,7 +20,7 @@ def form_of(source, expression, width=WIDTH):
     """The ``Form`` of an expression."""
     if isinstance(expression, String):
         return Form(quoted(expression.value), True)
-    text = render(Printer(_Shown(source), plain=True).text(_written(expression)), width)
+    text = render(ValuePrinter(_Shown(source)).text(_written(expression)), width)
     return Form(text, not any(isinstance(part, Omitted) for part in parts(expression)))
 
 

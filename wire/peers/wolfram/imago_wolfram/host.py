@@ -199,15 +199,17 @@ class WolframEvaluator(Evaluator):
         except Aborted:
             if self._interrupts.hit(evaluation):
                 raise
-            return Ran([], left='The code aborted itself: by Abort[], or by a time limit of its own.')
+            return Ran([], left=_ABORTED)
         except Quit:
             self._quit = True
-            return Ran([], left='Quit[] has ended the session: the kernel ends, with all that was defined in it.')
+            return Ran([], left=_QUIT)
         finally:
             with self.shield:
-                # A file that was not loaded to its end leaves nobody in its context.
                 if not engine.is_lost:
-                    self.namespaces[who] = engine.namespace() if goes_on else self.begun_in
+                    if not goes_on:
+                        # A file that was not loaded to its end leaves nobody in its context.
+                        engine.enter(self.begun_in)
+                    self.namespaces[who] = engine.namespace()
         if loading is not None:
             return loading.ran(value)
         return Ran([] if value is None else [value])
@@ -217,12 +219,24 @@ class WolframEvaluator(Evaluator):
         self.engine.close()
 
     def value(self, source):
-        """For a look that evaluates."""
-        self.engine.enter(self._first)
-        value = None
-        for piece in self.engine.pieces(source):
-            value = self.engine.evaluate(piece)
-        return self.engine.parsed('Null') if value is None else value
+        """For a look that evaluates, in the context that the last evaluation has left, and leaves it so."""
+        engine, value = self.engine, None
+        # No answer has a place for what is said meanwhile.
+        self.displays.begin(None)
+        stood = engine.namespace()
+        try:
+            for piece in engine.pieces(source):
+                value = engine.evaluate(piece)
+        except Aborted:
+            raise Failed('$Aborted', _ABORTED) from None
+        except Quit:
+            said = _QUIT if engine.is_lost else 'Quit[] ends the session. A look does not: evaluate it to end the kernel.'
+            raise Failed('Quit', said) from None
+        finally:
+            with self.shield:
+                if not engine.is_lost:
+                    engine.enter(stood)
+        return engine.parsed('Null') if value is None else value
 
     def end(self, evaluation):
         if self._quit and evaluation.outcome['type'] == 'left':
@@ -267,6 +281,8 @@ class WolframEvaluator(Evaluator):
             return raised(error)
         if isinstance(error, (Aborted, *self._stops())):
             return raised(Failed('$Aborted', 'It was stopped on request.'))
+        if isinstance(error, SystemExit):
+            return raised(Failed('$Aborted', 'The kernel was ended while it ran.'))
         return super().report(error)
 
     def is_stopped(self, error):
@@ -275,6 +291,10 @@ class WolframEvaluator(Evaluator):
     def _stops(self):
         stops = self.engine.stops
         return () if stops is None else (stops,)
+
+
+_ABORTED = 'The code aborted itself: by Abort[], or by a time limit of its own.'
+_QUIT = 'Quit[] has ended the session: the kernel ends, with all that was defined in it.'
 
 
 def _last_words(failed):

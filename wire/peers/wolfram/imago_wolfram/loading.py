@@ -85,7 +85,9 @@ class Loading:
     def _is_wanted(self, expression):
         if self._wanted is None or head_name(expression) in _FRAME:
             return True
-        return any(name in self._wanted or Symbol(name).short in self._wanted for name in targets(expression))
+        # A usage message often is what makes the symbol in the context of its package.
+        set_by_it = targets(expression) + _with_messages(expression)
+        return any(name in self._wanted or Symbol(name).short in self._wanted for name in set_by_it)
 
     def ran(self, value):
         """``Ran``, with the ``Loaded`` of the contract."""
@@ -212,6 +214,16 @@ def targets(expression):
     if name in _TAGGED and len(expression.arguments) == 3:
         return _named(expression.arguments[0])
     return []
+
+
+def _with_messages(expression):
+    """The full names of the symbols that an expression sets a message of."""
+    name = head_name(expression)
+    if name == 'CompoundExpression':
+        return [one for part in expression.arguments for one in _with_messages(part)]
+    side = expression.arguments[0] if name in _FIRST_SIDE and expression.arguments else None
+    is_message = head_name(side) == 'MessageName' and side.arguments and isinstance(side.arguments[0], Symbol)
+    return [side.arguments[0].name] if is_message else []
 
 
 def _named(side):

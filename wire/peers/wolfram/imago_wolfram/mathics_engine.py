@@ -1,6 +1,7 @@
 """Mathics3, in this process. Nothing of it is imported before it is loaded, which takes seconds."""
 
 import importlib.metadata
+import re
 
 from imago_wolfram.engine import Aborted, Failed, Form, Misread, Piece, Quit
 from imago_wolfram.forms import input_form
@@ -16,8 +17,10 @@ DIGITS = 4000
 #: Thresholds of Python's garbage collector, which looks for cycles: an expression is thousands of objects without any.
 COLLECTED = 50_000, 20, 100
 
-#: What Mathics' own reader fails with at a backslash that nothing follows, and at other broken texts.
-_UNREADABLE = LookupError, ValueError, TypeError, AttributeError, AssertionError, NotImplementedError
+#: What Mathics' own reader fails with at broken texts: at a backslash that nothing follows, for instance.
+_UNREADABLE = LookupError, ValueError, TypeError, AttributeError, AssertionError, NotImplementedError, NameError
+#: An exponent of a number that takes Mathics seconds to make. Nothing stops it meanwhile.
+_HUGE = re.compile(r'\*\^[+-]?0*[1-9]\d{5}')
 
 
 class MathicsEngine:
@@ -73,11 +76,15 @@ class MathicsEngine:
 
     def pieces(self, text):
         from mathics.core.parser import MathicsMultiLineFeeder
-        from mathics.core.parser.util import parser
         from mathics_scanner.errors import SyntaxError as NoSyntax
 
-        feeder = MathicsMultiLineFeeder(text, '')
+        from imago_wolfram.mathics_reader import Parser
+
         lines = text.splitlines(True)
+        if lines and lines[-1][-1] not in '\\\n':
+            # Mathics reads past the end behind a name that has an escape in it.
+            lines[-1] += '\n'
+        feeder, parser = MathicsMultiLineFeeder(lines, ''), Parser()
         pieces = []
         while not feeder.empty():
             begun = feeder.lineno
@@ -102,8 +109,8 @@ class MathicsEngine:
         source = ''.join(lines[line - 1 : line]).rstrip()
         if message is None:
             return Misread('Syntax::sntx', 'It is no Wolfram Language.', line, source)
-        symbol, tag, *rest = message
-        before, after, *_ = [_unquoted(part).strip() for part in rest] + ['', '']
+        symbol, tag, *parts = message
+        before, after, base, *_ = [_unquoted(str(part)).strip() for part in parts] + ['', '', '']
         rest = ''
         if tag == 'sntufn':
             said = 'There is no character named \\[%s].' % visible(before.split('\n')[0])
@@ -115,24 +122,34 @@ class MathicsEngine:
         elif tag == 'sntxb':
             said = 'No expression begins with %s.' % _quoted(before)
             rest = before
+        elif tag == 'base':
+            said = 'The base of %s is not between 2 and 36.' % visible(after)
+        elif tag == 'digit':
+            said = '%s has a digit that is too large for base %s.' % (visible(after), base)
         else:
             said = '%s: %s' % (tag, ' '.join(visible(part) for part in (before, after) if part))
         column = len(source) - len(rest) + 1 if rest and source.endswith(rest) else None
         return Misread('%s::%s' % (symbol, tag), said, line, source, column)
 
     def expression(self, piece):
+        return self.neutral(self._converted(piece), LEAVES)
+
+    def _converted(self, piece):
+        """What Mathics evaluates for a piece, its names as they are read at this moment."""
         from mathics.core.parser.convert import convert
 
-        return self.neutral(convert(piece.read, self.definitions), LEAVES)
+        try:
+            return convert(piece.read, self.definitions)
+        except OverflowError:
+            raise Misread('General::ovfl', 'It has a number that is too large.', piece.line) from None
 
     def evaluate(self, piece):
         from mathics.core import interrupt
-        from mathics.core.parser.convert import convert
 
         session = self._session
         session.begin()
         try:
-            value = session.step(convert(piece.read, self.definitions))
+            value = session.step(self._converted(piece))
         except interrupt.WLThrowInterrupt as thrown:
             what = self._shown(thrown.value)
             tag = '' if thrown.tag is None else ', %s' % self._shown(thrown.tag)
@@ -147,8 +164,6 @@ class MathicsEngine:
             # One without a code is how the process itself is ended.
             if ended.code is None:
                 raise
-            # Whatever is entered next is the first line of another session.
-            self.definitions.set_line_no(0)
             raise Quit from None
         except RecursionError:
             raise Failed('$RecursionLimit::reclim', 'It is nested too deeply to be evaluated.') from None
@@ -216,12 +231,12 @@ class MathicsEngine:
         return None
 
     def parsed(self, text):
-        from mathics.core.parser.convert import convert
-
         pieces = self.pieces(text)
         if len(pieces) != 1:
             raise Misread('Syntax::sntx', 'It is %s.' % ('nothing' if not pieces else 'more than one expression'), 1)
-        return convert(pieces[0].read, self.definitions)
+        if _HUGE.search(text):
+            raise Misread('General::ovfl', 'It has a number of too many digits to be looked at.', 1)
+        return self._converted(pieces[0])
 
     def namespace(self):
         return self.definitions.get_current_context(), tuple(self.definitions.get_context_path())

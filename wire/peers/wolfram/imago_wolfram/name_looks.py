@@ -259,7 +259,7 @@ def globals_of(image, query):
     source = engine.source
     context = _context(query['module']) if 'module' in query else source.context()
     wanted = query.get('filter', '').casefold()
-    defined = names.defined(source)
+    defined = _listed(names.defined(source), wanted)
     there = {Symbol(name).short: name for name in defined if Symbol(name).context == context}
     others = sorted({Symbol(name).context for name in defined} - {context} - names.SESSION)
     rows = {short: _type_name(engine, name) for short, name in there.items()}
@@ -274,6 +274,10 @@ def globals_of(image, query):
     if not there and 'module' not in query:
         answer['elsewhere'] = others[:20]
     return found(answer)
+
+
+def _listed(all_of, wanted):
+    return [name for name in all_of if '$' in wanted or not names.is_local(name)]
 
 
 def _context(given):
@@ -320,7 +324,7 @@ def symbols(image, query):
     source = image.engine.source
     context = _context(query['module'])
     wanted = query.get('filter', '').casefold()
-    there = names.in_context(source, context, query['internal'])
+    there = _listed(names.in_context(source, context, query['internal']), wanted)
     if not there:
         raise Unresolved(not_found(query['module'], nearest(context, names.contexts(source))))
     shown = {_inside(name, context): name for name in there if wanted in Symbol(name).short.casefold()}

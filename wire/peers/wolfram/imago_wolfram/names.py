@@ -1,5 +1,6 @@
 """Names: what they stand for, which there are, and who uses them. Nothing here evaluates, or makes a symbol."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -99,6 +100,14 @@ def has_definition(source: Source, name: str) -> bool:
     return found is not None and bool(found.rules or found.left_out or found.options or found.code or found.attributes)
 
 
+def is_local(name: str) -> bool:
+    """Whether a symbol has a name like those that `Module` makes: `x$12`. Lists leave them out until a `$` is typed."""
+    return _LOCAL.search(name) is not None
+
+
+_LOCAL = re.compile(r"[^`]\$\d+$")
+
+
 def contexts(source: Source) -> dict[str, int]:
     """By context, sorted, how many symbols it has."""
     counts: dict[str, int] = {}
@@ -166,6 +175,8 @@ def completions(source: Source, text: str) -> Completions:
         visible = {*source.context_path(), source.context()}
         short = [name for name in names if Symbol(name).context in visible and Symbol(name).short.startswith(prefix)]
         fitting = short if prefix else [name for name in short if not source.is_builtin(name)]
+    if "$" not in prefix:
+        fitting = [name for name in fitting if not is_local(name)]
     fitting.sort(key=lambda name: (source.is_builtin(name), name))
     offered = fitting if "`" in prefix else [Symbol(name).short for name in fitting]
     return Completions(begin, list(dict.fromkeys(offered)))

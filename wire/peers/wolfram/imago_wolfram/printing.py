@@ -17,6 +17,7 @@ from imago_wolfram.expressions import (
     Symbol,
     head_name,
     parts,
+    system,
     system_name,
 )
 from imago_wolfram.layout import (
@@ -441,3 +442,167 @@ def _in_pairs(items: list[Document], first: int) -> list[Document]:
 
 def _is_number(expression: Expression) -> bool:
     return isinstance(expression, Integer | Rational | Real | Complex)
+
+
+# Values in the input form of the language: `a - b`, `(2*x)/3`, `Sqrt[x]`. A definition shows what is stored.
+
+_HOLDING: Final = frozenset(
+    "Hold HoldForm HoldComplete HoldPattern Unevaluated Function RuleDelayed Set SetDelayed UpSet UpSetDelayed TagSet"
+    " TagSetDelayed Condition Module Block With Table Do If Which Switch".split()
+)
+"""What leaves its arguments as they are. Within it, a form is used only where it reads as just what stands there."""
+_MACHINE_LENGTH: Final = 17
+"""Characters, its point included, of a number that reads as one of machine precision. Mathics counts the sign, too."""
+
+
+class ValuePrinter(Printer):
+    """Prints what reads back, once it is evaluated, as the same value."""
+
+    def __init__(self, shown: Callable[[Symbol], str]):
+        super().__init__(shown, plain=True)
+        self._holding = 0
+
+    def _with_precedence(self, expression: Expression, around: int) -> tuple[Document, int]:
+        if isinstance(expression, Real):
+            expression = Real(_unmarked(expression.text))
+        return super()._with_precedence(expression, around)
+
+    def _normal(self, expression: Normal, around: int) -> tuple[Document, int]:
+        is_holding = head_name(expression) in _HOLDING
+        self._holding += is_holding
+        try:
+            return super()._normal(expression, around)
+        finally:
+            self._holding -= is_holding
+
+    def _special(self, name: str, arguments: tuple[Expression, ...]) -> tuple[Document, int] | None:
+        match name, arguments:
+            case "Power", (base, Rational(1, 2)) if not self._holding:
+                return self._root(base), _CALL
+            case "Power", (base, Rational(-1, 2)) if not self._holding:
+                return concat("1/", self._root(base)), _TIMES
+            case "Times", (_, _, *_) if not self._holding:
+                return self._quotient(arguments)
+            case "Times", (_, _, *_) if not _is_sign_or_quotient(arguments):
+                return self._product(arguments), _TIMES
+        return super()._special(name, arguments)
+
+    def _root(self, base: Expression) -> Document:
+        return concat(self._symbol(Symbol("System`Sqrt")), "[", self.text(base), "]")
+
+    def _product(self, factors: list[Expression] | tuple[Expression, ...]) -> Document:
+        first, *others = [self.text(one, _TIMES + 1) for one in factors]
+        return group(first, nest(*(part for one in others for part in ("*", NOTHING, one))))
+
+    def _quotient(self, factors: tuple[Expression, ...]) -> tuple[Document, int]:
+        """A product, with its minus sign first, and what has a negative power below the line."""
+        first, *others = factors
+        sign = ""
+        if _is_negative(first):
+            sign, first = "-", _negated(first)
+        over: list[Expression] = []
+        under: list[Expression] = []
+        for one in others:
+            match one:
+                case Normal(_, (base, Integer() | Rational() as power)) if (
+                    head_name(one) == "Power" and _is_negative(power)
+                ):
+                    power = _negated(power)
+                    under.append(base if power == Integer(1) else system("Power", base, power))
+                case _:
+                    over.append(one)
+        # A number before a sum would go into the sum.
+        if isinstance(first, Rational) and not any(head_name(one) == "Plus" for one in under):
+            over, under = [Integer(first.numerator), *over], [Integer(first.denominator), *under]
+        else:
+            over = [first, *over]
+        if Integer(1) in over and (sign or under):
+            over.remove(Integer(1))
+        if not under:
+            text = self._product(over) if len(over) > 1 else self.text(over[0], _TIMES + 1)
+            return concat(sign, text), _SPAN if sign else _TIMES
+        text = concat(self._side(over or [Integer(1)]), "/", self._side(under))
+        return concat(sign, text), _SPAN if sign else _TIMES
+
+    def _side(self, factors: list[Expression]) -> Document:
+        if len(factors) == 1:
+            return self.text(factors[0], _DIVIDE + 1)
+        return concat("(", self._product(factors), ")")
+
+    def _operand(self, name: str, at: int, operand: Expression, around: int) -> tuple[str, Document]:
+        if name != "Plus":
+            return super()._operand(name, at, operand, around)
+        match operand:
+            case Normal(_, (Integer(-1), other)) if head_name(operand) == "Times" and self._holding:
+                if at and head_name(other) != "Times" and not _is_number(other):
+                    return "-", self.text(other, _TIMES + 1)
+                return "", concat("(-1)*", self.text(other, _TIMES + 1))
+            case Normal(_, (number, *others)) if (
+                head_name(operand) == "Times" and others and _is_negative(number) and not self._holding
+            ):
+                if at:
+                    positive = _negated(number)
+                    factors = others if positive == Integer(1) else [positive, *others]
+                    return "-", self.text(factors[0] if len(factors) == 1 else system("Times", *factors), _TIMES)
+                return "", self.text(operand)
+            case Complex(Integer(0), imaginary) if at and _is_negative(imaginary):
+                return "-", self.text(Complex(Integer(0), _negated(imaginary)), around)
+            case Complex(Integer(0), imaginary) if _is_negative(imaginary):
+                return "", self.text(operand)
+            case Rational() | Real() if at and _is_negative(operand):
+                return "-", self.text(_negated(operand), around)
+            case Integer() | Rational() | Real() if not at and _is_negative(operand):
+                return "", self.text(operand)
+        return super()._operand(name, at, operand, around)
+
+    def _complex(self, real: Expression, imaginary: Expression) -> tuple[Document, int]:
+        sign = "-" if _is_negative(imaginary) else ""
+        size = _negated(imaginary) if sign else imaginary
+        unit = self._symbol(Symbol("System`I"))
+        match size:
+            case Integer(1):
+                times: Document = unit
+            case Rational(over, under):
+                times = f"{unit if over == 1 else f'({over}*{unit})'}/{under}"
+            case _:
+                times = concat(self.text(size, _TIMES + 1), "*", unit)
+        if real == Integer(0):
+            return concat(sign, times), _SPAN if sign else _ATOM if times == unit else _TIMES
+        return concat(self.text(real), f" {sign or '+'} ", times), _PLUS
+
+
+def _is_sign_or_quotient(factors: tuple[Expression, ...]) -> bool:
+    """Whether they read as they stand from `-x` or `x/y`."""
+    match factors:
+        case Integer(-1), other:
+            return not _is_number(other)
+        case _, Normal(_, (_, Integer(-1))) as power:
+            return head_name(power) == "Power"
+    return False
+
+
+def _is_negative(number: Expression) -> bool:
+    match number:
+        case Integer(value) | Rational(value, _):
+            return value < 0
+        case Real(text):
+            return text.startswith("-")
+    return False
+
+
+def _negated(number: Expression) -> Expression:
+    match number:
+        case Integer(value):
+            return Integer(-value)
+        case Rational(over, under):
+            return Rational(-over, under)
+        case Real(text):
+            return Real(text[1:])
+    return number
+
+
+def _unmarked(text: str) -> str:
+    """A number of machine precision without its mark, where its digits say the same."""
+    mantissa, mark, exponent = text.partition("`")
+    is_machine = mark and (not exponent or exponent.startswith("*^"))
+    return mantissa + exponent if is_machine and len(mantissa.lstrip("-")) <= _MACHINE_LENGTH else text

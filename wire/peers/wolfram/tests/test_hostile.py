@@ -25,6 +25,7 @@ FRAGMENTS = (
     *("[[", "]]", "<|", "|>", "<<", ">>", "%", "%%", "%5", "@", "@@", "@1234.1", "#", "&", "_", "__", "?", "*", "**"),
     *(";;", "/.", ":=", "=.", "^:=", "::", "//", "\n", "\r", "\t", "\0", "\x1b[31m", "\x7f", "\u200b", "\u202e", "\ufeff"),
     *("\u2028", "\u00a0", "\uf74d", "\ud800", "é", "λ", "名", "😀", "$", "0", "16^^ff", "1.5*^-7", " ", "'", "a" * 3000),
+    *("2^^12", "<<a\\", ";;\\[Rule]", "\\(", "\\)", "\\*", "1.*^99999999"),
     *("-->", "```", "](x)", "</script>", "{\"type\": \"found\"}", "../../etc/passwd", "Sin", "System`", "In[1]"),
 )
 
@@ -96,6 +97,7 @@ class Hostile(unittest.TestCase):
             answer = self.ask(method, {key: text if value is str else value for key, value in params.items()})
             with self.subTest(method, text=text[:200]):
                 self.assertIn(answer.get("type"), LOOKED, answer)
+                self.assertNotEqual(answer["type"], "timed_out")
                 said = [answer.get(key) or "" for key in ("message", "because", "page")]
                 self.assertEqual([one for one in "".join(said) if not one.isprintable() and one != "\n"], [], said)
         self.assertLess(time.process_time() - begun, SECONDS)
@@ -125,6 +127,9 @@ class Hostile(unittest.TestCase):
             with self.subTest(text=text[:200]):
                 answer = self.evaluate(load=str(file)) if turn % 2 else self.evaluate(source=text)
                 self.assertIn(answer["type"], EVALUATED, answer)
+                if answer["type"] == "raised":
+                    # Not by the host: it names no error of Python.
+                    self.assertEqual(answer["exception"]["type"]["module"], "System`", answer)
         self.assertEqual(self.value("1 + 1"), "2")
         self.assertFalse(self.ended.is_set())
 

@@ -72,6 +72,13 @@ class Lists(MathicsTest):
         self.assertEqual(names.completions(self.source, "2are").begin, 1)
         self.assertNotIn("Plus", names.completions(self.source, "f[").names)
 
+    def test_symbols_that_module_makes_are_completed_once_a_dollar_is_typed(self):
+        self.run_in("quantity = 1; Do[Module[{quantity = i}, kept = Hold[quantity]], {i, 3}]; own$name = 2; $1 = 3")
+        self.assertEqual(names.completions(self.source, "quan").names, ["quantity"])
+        self.assertGreater(len(names.completions(self.source, "quantity$").names), 1)
+        self.assertEqual(names.completions(self.source, "own").names, ["own$name"])
+        self.assertIn("$1", names.completions(self.source, "").names)
+
 
 class Calls(MathicsTest):
     def test_arguments_by_their_patterns(self):

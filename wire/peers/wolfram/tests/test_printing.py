@@ -17,7 +17,7 @@ from imago_wolfram.expressions import (
     system,
 )
 from imago_wolfram.layout import BREAK, concat, nest, render
-from imago_wolfram.printing import INFIX, Printer, is_name, quoted, visible
+from imago_wolfram.printing import INFIX, Printer, ValuePrinter, is_name, quoted, visible
 from mathics.core.parser.parser import special_symbols
 from mathics_scanner.characters import NAMED_CHARACTERS
 from mathics_scanner.tokeniser import is_symbol_name
@@ -29,7 +29,7 @@ SYSTEM_NAMES = (
     *"List Association CompoundExpression Part Not Function Factorial Increment Decrement PreIncrement".split(),
     *"PreDecrement Span TagSet TagSetDelayed Blank BlankSequence BlankNullSequence Pattern Optional".split(),
     *"Repeated RepeatedNull Slot SlotSequence MessageName HoldPattern Verbatim Module Block With If".split(),
-    *"Null All True I".split(),
+    *"Hold Null All True I".split(),
 )
 GLOBAL = tuple(Symbol("Global`" + name) for name in ("a", "x", "f", "$g", "größe", "λ1"))
 NAMES = Names(*(SYSTEM + name for name in SYSTEM_NAMES))
@@ -61,7 +61,7 @@ class Drawn:
                 names = tuple(lot.choice((one, system("Set", one, self.expression(depth - 2)))) for one in GLOBAL[:2])
                 return system(scope, system("List", *names), self.expression(depth - 1))
             case 3 | 4:
-                return system(lot.choice(SYSTEM_NAMES[:-4]), *self.some(depth, lot.randrange(4)))
+                return system(lot.choice(SYSTEM_NAMES[:-5]), *self.some(depth, lot.randrange(4)))
         return system(self.operator(), *self.some(depth, 2 if lot.random() < 0.8 else 3))
 
     def operator(self) -> str:
@@ -126,6 +126,14 @@ class ReadingBack(unittest.TestCase):
             for _ in range(50):
                 self.check(drawn.expression(4))
 
+    def test_values_that_are_held_read_back_as_they_stand(self):
+        for seed in SEEDS:
+            drawn = Drawn(seed)
+            for _ in range(50):
+                held = system("Hold", drawn.expression(4))
+                text = render(ValuePrinter(lambda symbol: symbol.short).text(held), 120)
+                self.assertEqual(folded(read_back(text, NAMES)), folded(held), text)
+
     def test_definitions_drawn_by_lot(self):
         tag = GLOBAL[3]
         for seed in SEEDS:
@@ -146,6 +154,27 @@ class ReadingBack(unittest.TestCase):
                     head, first = ("TagSetDelayed", (tag,)) if upvalue else ("SetDelayed", ())
                     expected = system(head, *first, pattern, value)
                     self.assertEqual(folded(read_back(text, NAMES)), folded(expected), text)
+
+    def test_values_have_the_input_form_of_the_language(self):
+        a, x = GLOBAL[:2]
+        power, times, plus = (lambda *of, name=name: system(name, *of) for name in ("Power", "Times", "Plus"))
+        half, below = Rational(1, 2), power(x, Integer(-1))
+        for value, text in (
+            (plus(a, times(Integer(-1), x)), "a - x"),
+            (plus(times(Integer(-2), a), Integer(-3)), "-2*a - 3"),
+            (Complex(Integer(2), Integer(-3)), "2 - 3*I"),
+            (Complex(Integer(0), Rational(-3, 2)), "-(3*I)/2"),
+            (power(x, half), "Sqrt[x]"),
+            (power(x, Rational(-1, 2)), "1/Sqrt[x]"),
+            (times(a, below), "a/x"),
+            (times(Rational(2, 3), a, below), "(2*a)/(3*x)"),
+            (times(Rational(-1, 2), x), "-x/2"),
+            (machine_real(3.141592653589793), "3.141592653589793"),
+            (machine_real(-0.30000000000000004), "-0.30000000000000004`"),
+            (system("Hold", times(a, below, x)), "Hold[a*x^(-1)*x]"),
+        ):
+            with self.subTest(text):
+                self.assertEqual(render(ValuePrinter(lambda symbol: symbol.short).text(value), 120), text)
 
     def test_every_operator_in_every_other(self):
         a, b, c = GLOBAL[:3]
