@@ -32,6 +32,7 @@ CLOSING = 5.0
 
 # Numbers of wstp.h.
 CALL_PACKET = 7
+BEGIN_DIALOG_PACKET = 19
 #: The kinds of packets that something is done about, each with how many parts it has (reference, WSNextPacket). All
 #: others are skipped.
 KINDS = {
@@ -274,6 +275,11 @@ class WstpLink:
             self._skip()
             self._send(self._refusal)
             return None
+        if number == BEGIN_DIALOG_PACKET:
+            # It would wait for a person to leave it (reference, Dialog: Return does so).
+            self._skip()
+            self._send_text(b"EnterTextPacket", "Return[]")
+            return Packet("TextPacket", ("A Dialog was begun, and left at once: nobody can type in it.\n",))
         if number not in KINDS:
             if number == 0:
                 self._clear()
@@ -346,7 +352,7 @@ class WstpLink:
         self._send(lambda: self._wstp.WSPutFunction(self._link, head, 1) and self._put_text(text))
 
     def _put_text(self, text: str) -> bool:
-        data = text.encode("utf-8", "surrogatepass")
+        data = text.encode("utf-8", "replace")
         return self._wstp.WSPutUTF8String(self._link, data, len(data))
 
     def _refusal(self) -> bool:
