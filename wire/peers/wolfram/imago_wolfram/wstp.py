@@ -61,7 +61,7 @@ class WstpLink:
     def __init__(self, library: str, arguments: Sequence[str], *, launches: bool = False):
         self._library_path = library
         self._arguments = list(arguments)
-        self._launches = launches
+        self.launches = launches
         #: What the link's thread shall do, in order.
         self._orders: deque[Callable[[], None]] = deque()
         self._ordered = _Bell()
@@ -162,7 +162,7 @@ class WstpLink:
 
     def _unanswered(self) -> str:
         seconds = f"{OPENING:g} s"
-        if self._launches:
+        if self.launches:
             return (
                 f"The kernel did not answer within {seconds}. Run it once by hand in a terminal: "
                 f"it says there whether its licence must be activated. ({self._arguments[-1]}){self._said}"
@@ -208,11 +208,11 @@ class WstpLink:
         self._link = link
         if not self._wstp.WSActivate(link):
             raise LinkLost(self._unreached(self._error()))
-        if self._launches:
+        if self.launches:
             self._greeting()
 
     def _unreached(self, error: str) -> str:
-        if self._launches:
+        if self.launches:
             return (
                 f"The kernel could not be started: {error}. Does it start by hand in a terminal, with a licence?"
                 f"{self._said}"
@@ -378,7 +378,7 @@ class WstpLink:
 
     def _shut(self) -> None:
         if self._link:
-            if self._launches:
+            if self.launches:
                 self._wstp.WSPutMessage(self._link, TERMINATE_MESSAGE)
             self._wstp.WSClose(self._link)
             self._link = None

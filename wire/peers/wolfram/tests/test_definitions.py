@@ -179,6 +179,7 @@ class Tripwires(MathicsTest):
         'own := (trips++; "fired")',
         "down[___] := (trips++; 0)",
         "up /: _[___, up, ___] := (trips++; 0)",
+        "holder := up",
         "sub[_][_] := trips++",
         'Format[fmt[x_]] := (trips++; "F")',
         "fmt[1]",
@@ -191,9 +192,9 @@ class Tripwires(MathicsTest):
         "SetAttributes[rp, ReadProtected]; rp[x_] := own",
         "SetAttributes[locked, Locked]; trips = 0",
     )
+    MADE = "own, down, up, holder, sub, fmt, boxed, numeric, value, opt, opt2, rule, tested, rp, locked, trips"
     NAMES = (
-        "own, down, up, sub, fmt, boxed, numeric, value, opt, opt2, rule, tested, rp, locked, trips, NoSuch`Name, "
-        "nosuch, $Version, $Context, $ContextPath, $Line, $Path, Format, MakeBoxes, Out, In, Quit, Exit, Abort, Sin, x!"
+        f"{MADE}, NoSuch`Name, nosuch, $Version, $Context, $ContextPath, $Line, $Path, Format, MakeBoxes, Out, In, Quit, Exit, Abort, Sin, x!"
     )
 
     def setUp(self):
@@ -300,7 +301,8 @@ class Limits(MathicsTest):
         self.define("Global`huge", to_mathics_list(*range(250_000)))
         body = self.body("huge", max_length=10_000_000)
         self.assertRegex(body, r"<<2\d{5}>>\n    \}$")
-        self.assertIn("[truncated, showing 50/", self.body("huge", max_length=50))
+        self.define("Global`large", to_mathics_list(*range(1_000)))
+        self.assertIn("[truncated, showing 50/", self.body("large", max_length=50))
 
     def test_a_huge_number_and_a_huge_text(self):
         self.define("Global`number", MathicsInteger(1 << 1_000_000))

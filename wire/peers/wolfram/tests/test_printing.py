@@ -113,8 +113,8 @@ class Drawn:
 
 class ReadingBack(unittest.TestCase):
     def check(self, expression: Expression):
-        for width, plain in ((120, False), (20, False), (None, True)):
-            text = shown(expression, width, plain)
+        texts = (shown(expression, width, plain) for width, plain in ((120, False), (20, False), (None, True)))
+        for text in set(texts):
             try:
                 found = read_back(text, NAMES)
             except Exception as problem:

@@ -9,7 +9,7 @@ from unittest import mock
 
 from imago_wolfram.engine import Aborted, Failed, KernelLost, Piece, Quit
 from imago_wolfram.link import LinkLost, Name, Packet
-from imago_wolfram.wstp_engine import Busy, Stopped, Value, WstpEngine, without_comments
+from imago_wolfram.wstp_engine import Busy, Stopped, Value, WstpEngine, closed_lines, without_comments
 from imago_wolfram.wstp_source import WstpSource
 from tests.doubles import RecordingListener
 
@@ -19,6 +19,8 @@ DONE = {"status": "done", "root": 1, "line": 1, "value": THREE, "output": "3", "
 
 class Scripted:
     """`Link`. Each step is a packet, what is raised, or a function of the link; `answer` stands for the answer."""
+
+    launches = False
 
     def __init__(self, *steps):
         self.steps = deque(steps)
@@ -85,6 +87,15 @@ class Engine(unittest.TestCase):
         said = text_packet("a\n"), message, text_packet("Power::infy: Infinite.\n"), text_packet("b\n")
         self.assertEqual(self.evaluate(*said, DONE), 3)
         self.assertEqual(self.heard.said, ["a\n", ("Power::infy", "Infinite."), "b\n"])
+        # As the fraction of 1/0 comes.
+        of_lines = (
+            "                                 1\nPower::infy: Infinite expression - encountered.\n"
+            "                                 0\n"
+        )
+        self.assertEqual(self.evaluate(message, text_packet(of_lines), DONE), 3)
+        [(name, text)] = self.heard.said
+        told = "\n                    1\nInfinite expression - encountered.\n                    0"
+        self.assertEqual((name, text), ("Power::infy", told))
 
     def test_a_question_is_answered_by_who_asked(self):
         self.assertEqual(self.evaluate(Packet("InputStringPacket", ("x? ",)), DONE), 3)
@@ -149,6 +160,10 @@ class Engine(unittest.TestCase):
         engine.evaluate(Piece("1", "1", 1))
         self.assertEqual(seen, ["busy"])
 
+    def test_a_line_ends_an_expression_only_where_no_bracket_is_open(self):
+        text = 'f[\n1,\n{"]\n"}]\ng\n<|a\n|>; "(" h[")"]\nx] y\n(z\n'
+        self.assertEqual(closed_lines(text), [4, 5, 7, 8, 10])
+
     def test_comments_make_room_for_blanks(self):
         self.assertEqual(without_comments('a(* (* x *)\n *)b "(* s *)"'), 'a              b "(* s *)"')
         self.assertEqual(without_comments("a (* open"), "a (* open")
@@ -172,6 +187,7 @@ class Recorded:
         "read": {"pieces": []},
         "evaluate": {"status": "done", "null": True},
         "exist": {"exist": [False]},
+        "defined": {"defined": [False]},
         "parse": {"data": "Global`x", "whole": True, "length": 0},
         "go": {"place": ["Global`", ["System`"]]},
         "definition": {"missing": True},
@@ -198,9 +214,10 @@ TEXTS = {
     ("stored", "name"): lambda engine, text: engine.stored(text),
     ("look", "root"): lambda engine, text: engine.looked(Value(text, (1,), None, False, 9), 0, 9),
     ("definition", "name"): lambda engine, text: engine.source.definition(text),
+    ("defined", "names"): lambda engine, text: engine.source.defined([text]),
     ("exist", "names"): lambda engine, text: engine.source.exists(text),
-    ("go", "context"): lambda engine, text: engine.go((text, ())),
-    ("go", "path"): lambda engine, text: engine.go(("Global`", (text,))),
+    ("go", "context"): lambda engine, text: engine.enter((text, ())),
+    ("go", "path"): lambda engine, text: engine.enter(("Global`", (text,))),
 }
 
 
@@ -208,7 +225,7 @@ class Hostile(unittest.TestCase):
     def test_each_of_ten_thousand_texts_in_every_parameter_is_one_call_with_that_text(self):
         texts, link = hostile(10_000), Recorded()
         engine = WstpEngine(link)
-        engine._listener = Heard()
+        engine._listener = RecordingListener()
         engine.source = WstpSource(engine._look, ["System`"], ("Global`", ("System`",)))
         # What is no name is not even asked for; here it is.
         with mock.patch("imago_wolfram.wstp_source.is_name", return_value=True):
