@@ -21,7 +21,7 @@ from imago_wolfram.expressions import Integer, Normal, Omitted, String, Symbol
 from imago_wolfram.forms import input_form
 from imago_wolfram.mathics_source import MathicsSource
 from imago_wolfram.names import defined
-from imago_wolfram.wstp_engine import UNBROKEN, Package, WstpEngine, without_comments
+from imago_wolfram.wstp_engine import UNBROKEN, Package, WstpEngine
 from tests import test_definitions, test_specification
 from tests.test_wstp_engine import PIECES, hostile
 
