@@ -38,8 +38,12 @@ export async function ownedPython({ python, address = 'unix' }: PythonOptions = 
 
 interface WolframOptions {
   readonly formatterSeconds?: number
-  /** What is named for it, where that is not Mathics3. */
-  readonly wolfram?: string
+  /** What is named for it, where that is not Mathics3; undefined: nothing is. */
+  readonly wolfram?: string | undefined
+  /** As of `WolframSettings`. */
+  readonly installed?: string
+  readonly usual?: readonly string[]
+  readonly doing?: (what: string) => void
 }
 
 /** A Mathics3 that is started, or what is named instead; it ends with this process. */

@@ -1,10 +1,11 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Evaluated, Kernel, Watcher } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 import { evaluate, found, newCall, printed } from '../support/heard.ts'
 import { attachedWolfram, ownedWolfram } from '../support/real-kernels.ts'
+import { mathicsPython } from '../support/runtimes.ts'
 import { installPlayer, servePlayer, whyNoPlayer } from '../support/wolfram-installation.ts'
 
 /** A kernel behind WSTP, which Mathics3 plays behind a library of the tests: no licensed engine is on the test machines. */
@@ -124,6 +125,18 @@ function facts(): void {
     assert.equal(await reprs('{kept, mine[2]}'), ['{{1, 2}, 3}'])
   })
 
+  test('letting go of a kernel aborts what it evaluates for us, and it can be joined again', async () => {
+    const first = kernel
+    const heard = evaluate(kernel, 'Print["started"]; endless = 0; While[True, endless++]')
+    const ended = heard.result.catch(error => error)
+    await printed(heard, 'started')
+    await first.close()
+    await ended
+    kernel = await attachedWolfram(server.port)
+    assert.is(kernel.identity.epoch, first.identity.epoch)
+    assert.equal(await reprs('endless > 0'), ['True'])
+  })
+
   test('Quit ends the kernel, after it has said so; nobody can be joined there any more', async () => {
     const heard = evaluate(kernel, 'Print["bye"]; Quit[]; Print["never"]')
     const evaluated = await heard.result
@@ -133,6 +146,19 @@ function facts(): void {
     const error = await attachedWolfram(server.port).catch(error => error)
     assert.is(error.code, 'LINK_REFUSED')
     assert.match(error.message, 'The link server could not be reached')
+  })
+
+  test('where an engine and Mathics3 are both there and none is named, the engine is started, and that is said', async () => {
+    const usual = join(wolfram, 'usual')
+    mkdirSync(usual)
+    symlinkSync(wolfram, join(usual, '14.1'))
+    const said: string[] = []
+    const doing = (what: string) => said.push(what)
+    const both = { wolfram: undefined, installed: mathicsPython, usual: [usual], doing }
+    const one = await ownedWolfram(both)
+    assert.match(one.identity.implementation, 'Wolfram Engine')
+    assert.match(said.join('\n'), `starting the Wolfram Engine ${join(usual, '14.1')}`)
+    await one.close()
   })
 
   test('a kernel that is started and then killed ends its host, which says so', async () => {

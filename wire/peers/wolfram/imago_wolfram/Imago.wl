@@ -12,7 +12,7 @@ Begin["`Private`"]
    Properties). So what is held goes only through functions of ours with that attribute, through HoldComplete, which has it,
    and one level deeper than any upvalue reaches; built-in functions are asked about a symbol by its name, as a text. *)
 
-SetAttributes[{encode, fullName, arguments, headOf, run, finish, tagged, hooked}, HoldAllComplete]
+SetAttributes[{encode, fullName, arguments, headOf, kindOf, run, finish, tagged, hooked}, HoldAllComplete]
 
 (* JSON is written here: "RawJSON" writes UTF-8 as bytes (reference, RawJSON), and the answer is ASCII. *)
 
@@ -86,7 +86,7 @@ encode[number_Complex, depth_] := With[{real = Re[number], imaginary = Im[number
   {"c", encode[real, depth], encode[imaginary, depth]}
 ]
 
-encode[other_, depth_] := (room = room - 1; encodedParts[headOf[other], arguments[other], depth])
+encode[other_, depth_] := (room = room - 1; encodedParts[headOf[other], arguments[other], kindOf[other], depth])
 
 encodedText[text_String] :=
   If[StringLength[text] > characters,
@@ -106,9 +106,11 @@ encodedRational[{"i", over_}, {"i", under_}] := {"q", over, under}
 
 encodedRational[_, _] := {"o", "Rational"}
 
-encodedParts[HoldComplete[], _, _] := (cut = True; {"o", "atom"})
+(* An atom of another kind, as an image, has no parts; it has a head. *)
 
-encodedParts[head_HoldComplete, parts_HoldComplete, depth_] := If[depth >= levels,
+encodedParts[HoldComplete[], _, kind_, _] := (cut = True; {"o", kind})
+
+encodedParts[head_HoldComplete, parts_HoldComplete, _, depth_] := If[depth >= levels,
   cut = True; {"o", "deeper"},
   Join[{"n", encodedPart[head, depth]}, taken[parts, Length[parts], depth]]
 ]
@@ -139,6 +141,10 @@ headOf[_Association] := HoldComplete[Association]
 
 headOf[head_[___]] := HoldComplete[head]
 
+kindOf[_[___]] := ""
+
+kindOf[atom_] := With[{head = Head[Unevaluated[atom]]}, named[HoldComplete[head]]]
+
 headOf[_] := HoldComplete[]
 
 (* Bounds, and what is left of them. The limits of recursion are the session's own everywhere else. *)
@@ -159,12 +165,13 @@ lookedAt[{data_, whole_}, length_] := object[{"data", data}, {"whole", whole}, {
 
 lengthOf[HoldComplete[value_]] := Length[arguments[value]]
 
-(* A text is read line by line: a line ends an expression where what was gathered is one (SyntaxQ). Where SyntaxLength is
-   not beyond the end, more lines would not help (reference, SyntaxLength). Places are counted from 0. *)
+(* A text is read line by line: a line ends an expression where what was gathered is one (SyntaxQ). Only those lines are
+   tried that the host names, counted from 1: in all others a bracket is open at the end. Where SyntaxLength is not beyond
+   the end, more lines would not help (reference, SyntaxLength). Places are counted from 0. *)
 
-answer["read", request_] := read[request["text"], request["text"] <> "\n"]
+answer["read", request_] := read[request["text"], request["text"] <> "\n", request["lines"]]
 
-read[text_String, ended_String] := Module[{ends = Map[First, StringPosition[ended, "\n"]], from = 1, at = 1, pieces = {}, wrong = 0, piece},
+read[text_String, ended_String, lines_List] := Module[{ends = Map[First, StringPosition[ended, "\n"]][[lines]], from = 1, at = 1, pieces = {}, wrong = 0, piece},
   While[at <= Length[ends] && wrong === 0,
     piece = StringTake[ended, {from, ends[[at]] - 1}];
     Which[
@@ -241,6 +248,11 @@ settled[value_] := (stored = HoldComplete[value]; shown = stored; status = "done
 shownOf[HoldComplete[value_]] := hooked[$PrePrint, value]
 
 hooked[hook_, value_] := If[OwnValues[hook] === {}, HoldComplete[value], With[{found = hook[value]}, HoldComplete[found]]]
+
+(* Recursion without end is thrown, with TerminatedEvaluation["RecursionLimit", 50] as its tag, and is no value of a Throw
+   that somebody forgot to catch: the main loop shows it without the limit. *)
+
+tagged[_, System`TerminatedEvaluation[why_, ___]] := settled[System`TerminatedEvaluation[why]]
 
 tagged[value_, form_] := (tag = HoldComplete[form]; caught[HoldComplete[value]])
 
@@ -345,7 +357,13 @@ ofSymbol[_, _] := HoldComplete[]
 
 SetAttributes[held, HoldFirst]
 
-held[question_] := With[{value = question}, HoldComplete[value]]
+(* What is listed are rules, and RuleDelayed would let upvalues of a symbol that is a right side fire. *)
+
+held[question_] := Internal`InheritedBlock[{RuleDelayed},
+  Unprotect[RuleDelayed];
+  SetAttributes[RuleDelayed, HoldAllComplete];
+  With[{value = question}, HoldComplete[value]]
+]
 
 listed[HoldComplete[list_List]] := arguments[list]
 
@@ -373,6 +391,10 @@ unprotected[HoldComplete[symbol_Symbol], name_, attributes_, most_] :=
   ]
 
 named[attributes_List] := Map[shortName, Map[Function[one, HoldComplete[one]], attributes]]
+
+named[held : HoldComplete[_Symbol]] := shortName[held]
+
+named[_] := "atom"
 
 shortName[HoldComplete[symbol_]] := Last[StringSplit[fullName[symbol], "`"]]
 
@@ -408,7 +430,10 @@ setsOptions[both_HoldComplete] := And[
 
 optionsIn[name_, defaults_, {at_, ___}] := listed[Take[sides[Take[defaults, {at}]], {2}]]
 
-optionsIn[name_, _, {}] := If[StringMatchQ[name, "System`*"] && valuesOf[UpValues, name] === HoldComplete[],
+(* A symbol that the engine loads when it is first used has an own value until then, which does so. Mathics has none. *)
+
+optionsIn[name_, _, {}] := If[
+  StringMatchQ[name, "System`*"] && valuesOf[UpValues, name] === HoldComplete[] && valuesOf[OwnValues, name] === HoldComplete[],
   engineOptions[ToExpression[name, InputForm, HoldComplete]],
   HoldComplete[]
 ]
@@ -469,6 +494,14 @@ codes[_, _] := {}
 
 answer["names", request_] := Block[{$Context = "Imago`Nowhere`", $ContextPath = {}}, object[{"names", Union[Names["*`*"], Names["System`*"]]}]]
 
+answer["defined", request_] := object[{"defined", Map[isDefined, request["names"]]}]
+
+isDefined[name_String] := NameQ[name] && Or[
+  attributesOf[name] =!= {},
+  AnyTrue[{OwnValues, DownValues, UpValues, SubValues, NValues, DefaultValues, FormatValues}, valuesOf[#, name] =!= HoldComplete[] &],
+  codes[ToExpression[name, InputForm, HoldComplete], valuesOf[UpValues, name] === HoldComplete[]] =!= {}
+]
+
 answer["exist", request_] := object[{"exist", Map[Function[name, TrueQ[NameQ[name]]], request["names"]]}]
 
 answer["go", request_] := (
@@ -477,13 +510,15 @@ answer["go", request_] := (
   object[place[]]
 )
 
-(* Who this kernel is. The mark stays in it, so that a host that comes again knows it. *)
+(* Who this kernel is. The mark stays in it, so that a host that comes again knows it, with a newer package, too. *)
 
-mark = ToString[$ProcessID] <> "-" <> ToString[$SessionID] <> "-" <> ToString[Round[1000 AbsoluteTime[]]]
+mark = If[StringQ[mark], mark, ToString[$ProcessID] <> "-" <> ToString[$SessionID] <> "-" <> ToString[Round[1000 AbsoluteTime[]]]]
 
 answer["hello", request_] := object[{"version", $Version}, {"mark", mark}, {"contexts", begun}, place[]]
 
-begun = Contexts[]
+(* What reading JSON loads is the engine's own, and so it is loaded first. *)
+
+begun = If[ListQ[begun], begun, ImportString["{}", "RawJSON"]; Contexts[]]
 
 answer["settle", request_] := object[place[]]
 
@@ -492,10 +527,6 @@ answer[_, _] := object[{"unknown", True}]
 call[text_String] := respond[ImportString[text, "RawJSON"]]
 
 respond[request_] := json[object[{"id", request["id"]}, {"answer", answer[request["call"], request]}]]
-
-(* Where this symbol is, the package is whole. *)
-
-loaded = True
 
 End[]
 

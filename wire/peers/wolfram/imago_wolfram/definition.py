@@ -9,7 +9,7 @@ from typing import Literal
 from imago_wolfram.expressions import SYSTEM, Expression, Symbol, parts, system
 from imago_wolfram.keys import Redactor, said_by
 from imago_wolfram.layout import BREAK, Document, concat, fits_flat, nest, render
-from imago_wolfram.names import has_definition, meant, resolved
+from imago_wolfram.names import meant, resolved
 from imago_wolfram.printing import Printer, called, is_name, variables, visible
 from imago_wolfram.source import CodeKind, Definition, Rule, RuleKind, Source
 
@@ -162,6 +162,7 @@ class Scope:
         self._bound = variables(sides)
         contexts = ["Global`", SYSTEM, *(Symbol(one).context for one in self._names)]
         self.path = tuple(dict.fromkeys(reversed(list(dict.fromkeys(contexts)))))
+        source.learn(context + Symbol(one).short for one in self._names for context in self.path)
         self._short: dict[str, str] = {}
         self._written: dict[str, None] = {name: None}
 
@@ -190,9 +191,7 @@ class Scope:
     def dependencies(self) -> tuple[str, ...]:
         """The symbols that it uses, and that people have defined; sorted."""
         used = (name for name in self._names if name != self.symbol.name and name not in self._bound)
-        return tuple(
-            sorted(name for name in used if not self._source.is_builtin(name) and has_definition(self._source, name))
-        )
+        return tuple(sorted(self._source.defined(name for name in used if not self._source.is_builtin(name))))
 
 
 def _longer_first(name: str) -> tuple[str, str]:

@@ -22,6 +22,9 @@ class Packet(NamedTuple):
 class Link(Protocol):
     """One thread speaks on it. ``abort`` and ``close`` are for any thread. All but ``close`` raise ``LinkLost``."""
 
+    #: Whether it starts a kernel, which then is ours.
+    launches: bool
+
     def open(self) -> None:
         """Brings the kernel to the other end. It may take a minute. Raises ``LinkLost``, which says why there is none."""
 

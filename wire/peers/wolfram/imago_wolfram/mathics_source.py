@@ -73,6 +73,18 @@ class MathicsSource:
     def is_builtin(self, name: str) -> bool:
         return name not in self._definitions.user
 
+    def learn(self, names: Iterable[str]) -> None:
+        """To ask for one costs nothing."""
+
+    def defined(self, names: Iterable[str]) -> set[str]:
+        return {name for name in names if self._is_defined(name)}
+
+    def _is_defined(self, name: str) -> bool:
+        found = self.definition(name, Budget(0))
+        return found is not None and bool(
+            found.rules or found.left_out or found.options or found.code or found.attributes
+        )
+
     def definition(self, name: str, budget: Budget | None = None) -> Definition | None:
         of = self._definitions
         user, engine = of.user.get(name), of.pymathics.get(name) or of.builtin.get(name)

@@ -262,12 +262,11 @@ def globals_of(image, query):
     defined = _listed(names.defined(source), wanted)
     there = {Symbol(name).short: name for name in defined if Symbol(name).context == context}
     others = sorted({Symbol(name).context for name in defined} - {context} - names.SESSION)
-    rows = {short: _type_name(engine, name) for short, name in there.items()}
-    if query['modules']:
-        rows.update({one: 'context' for one in others})
+    rows = {**there, **(dict.fromkeys(others) if query['modules'] else {})}
     matching = sorted(name for name in rows if wanted in name.casefold())
     page, following = _page(matching, query)
-    answer = {'globals': [{'name': name, 'type_name': rows[name]} for name in page], 'total': len(matching)}
+    shown = [{'name': one, 'type_name': _type_name(engine, rows[one]) if rows[one] else 'context'} for one in page]
+    answer = {'globals': shown, 'total': len(matching)}
     answer['package'] = context
     if following is not None:
         answer['next'] = following

@@ -21,10 +21,9 @@ def resolved(source: Source, name: str) -> str | None:
     """The full name of a symbol that exists, by the context path and then the context, as the engine finds it."""
     if "`" in name:
         return name if source.exists(name) else None
-    for context in (*source.context_path(), source.context()):
-        if source.exists(context + name):
-            return context + name
-    return None
+    written = [context + name for context in (*source.context_path(), source.context())]
+    source.learn(written)
+    return next((one for one in written if source.exists(one)), None)
 
 
 def meant(source: Source, name: str) -> list[str]:
@@ -87,17 +86,11 @@ def about(source: Source, name: str) -> Summary | None:
 
 def defined(source: Source) -> list[str]:
     """The symbols that people have defined, sorted."""
-    return sorted(name for name in source.names() if _is_peoples(source, name))
+    return sorted(source.defined(name for name in source.names() if not source.is_builtin(name)))
 
 
 def _is_peoples(source: Source, name: str) -> bool:
-    return not source.is_builtin(name) and has_definition(source, name)
-
-
-def has_definition(source: Source, name: str) -> bool:
-    """Whether a symbol is more than mentioned."""
-    found = source.definition(name, Budget(0))
-    return found is not None and bool(found.rules or found.left_out or found.options or found.code or found.attributes)
+    return not source.is_builtin(name) and name in source.defined([name])
 
 
 def is_local(name: str) -> bool:

@@ -53,6 +53,12 @@ class Source(Protocol):
     def is_builtin(self, name: str) -> bool:
         """Whether the engine has brought the symbol, and nobody has added to it."""
 
+    def learn(self, names: Iterable[str]) -> None:
+        """These will be asked for, each by `exists`."""
+
+    def defined(self, names: Iterable[str]) -> set[str]:
+        """Those of them that are more than mentioned: they have values, options, attributes or code."""
+
     def definition(self, name: str, budget: Budget | None = None) -> Definition | None:
         """None where there is no such symbol."""
 

@@ -32,6 +32,7 @@ CLOSING = 5.0
 
 # Numbers of wstp.h.
 CALL_PACKET = 7
+BEGIN_DIALOG_PACKET = 19
 #: The kinds of packets that something is done about, each with how many parts it has (reference, WSNextPacket). All
 #: others are skipped.
 KINDS = {
@@ -60,7 +61,7 @@ class WstpLink:
     def __init__(self, library: str, arguments: Sequence[str], *, launches: bool = False):
         self._library_path = library
         self._arguments = list(arguments)
-        self._launches = launches
+        self.launches = launches
         #: What the link's thread shall do, in order.
         self._orders: deque[Callable[[], None]] = deque()
         self._ordered = _Bell()
@@ -161,7 +162,7 @@ class WstpLink:
 
     def _unanswered(self) -> str:
         seconds = f"{OPENING:g} s"
-        if self._launches:
+        if self.launches:
             return (
                 f"The kernel did not answer within {seconds}. Run it once by hand in a terminal: "
                 f"it says there whether its licence must be activated. ({self._arguments[-1]}){self._said}"
@@ -207,11 +208,11 @@ class WstpLink:
         self._link = link
         if not self._wstp.WSActivate(link):
             raise LinkLost(self._unreached(self._error()))
-        if self._launches:
+        if self.launches:
             self._greeting()
 
     def _unreached(self, error: str) -> str:
-        if self._launches:
+        if self.launches:
             return (
                 f"The kernel could not be started: {error}. Does it start by hand in a terminal, with a licence?"
                 f"{self._said}"
@@ -274,6 +275,11 @@ class WstpLink:
             self._skip()
             self._send(self._refusal)
             return None
+        if number == BEGIN_DIALOG_PACKET:
+            # It would wait for a person to leave it (reference, Dialog: Return does so).
+            self._skip()
+            self._send_text(b"EnterTextPacket", "Return[]")
+            return Packet("TextPacket", ("A Dialog was begun, and left at once: nobody can type in it.\n",))
         if number not in KINDS:
             if number == 0:
                 self._clear()
@@ -346,7 +352,7 @@ class WstpLink:
         self._send(lambda: self._wstp.WSPutFunction(self._link, head, 1) and self._put_text(text))
 
     def _put_text(self, text: str) -> bool:
-        data = text.encode("utf-8", "surrogatepass")
+        data = text.encode("utf-8", "replace")
         return self._wstp.WSPutUTF8String(self._link, data, len(data))
 
     def _refusal(self) -> bool:
@@ -372,7 +378,7 @@ class WstpLink:
 
     def _shut(self) -> None:
         if self._link:
-            if self._launches:
+            if self.launches:
                 self._wstp.WSPutMessage(self._link, TERMINATE_MESSAGE)
             self._wstp.WSClose(self._link)
             self._link = None

@@ -1,10 +1,13 @@
 """A licensed kernel at the other end of a link. ``Imago.wl`` is its side: each request is one text of JSON."""
 
+import hashlib
 import json
 import os
 import re
 import threading
 from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
 
 from imago.looking.limits import DeadlineExceeded
 
@@ -22,12 +25,23 @@ from imago_wolfram.expressions import (
     Symbol,
     bounded,
     from_json,
+    parts,
 )
 from imago_wolfram.forms import LEAVES, input_form
 from imago_wolfram.link import LinkLost, Name
 from imago_wolfram.wstp_source import WstpSource
 
 PACKAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'Imago.wl')
+#: Says which version of the package a kernel has, once it has the whole of it.
+LOADED = 'Imago`Private`loaded'
+#: Takes another version of the package out, but for who the kernel is.
+FORGET = (
+    'Quiet[Apply[ClearAll, Complement[Join[Names["Imago`*"], Names["Imago`Private`*"]],'
+    ' {"Imago`Private`mark", "Imago`Private`begun"}]]]'
+)
+#: Lines that are printed are broken at 78 columns else (reference, PageWidth). WolframCLI of ConnorGray does so, too. In a
+#: kernel that was there before, its own setting stays.
+UNBROKEN = 'Quiet[Map[SetOptions[#, PageWidth -> Infinity] &, Join[System`$Output, System`$Messages]]]'
 #: Items of a value that are asked for at once.
 ITEMS = 50
 _QUESTIONS = ('InputPacket', 'InputStringPacket')
@@ -61,6 +75,21 @@ class Value:
         self.output = output
 
 
+class Package(NamedTuple):
+    """The kernel's side: one expression in each paragraph."""
+
+    paragraphs: tuple
+    version: str
+
+    @classmethod
+    @cache
+    def read(cls):
+        with open(PACKAGE, encoding='ascii') as file:
+            text = file.read()
+        paragraphs = tuple(one for one in text.split('\n\n') if without_comments(one).strip())
+        return cls(paragraphs, hashlib.sha256(text.encode()).hexdigest()[:16])
+
+
 class WstpEngine:
     """``Engine`` of ``engine.py``, over a ``Link``.
 
@@ -87,6 +116,7 @@ class WstpEngine:
         #: What the kernel has asked for, and has no answer to yet.
         self._question = None
         self._failure = None
+        self._package = Package.read()
         #: ``$Line`` of the last evaluation; ``None`` where it told none.
         self._line = None
 
@@ -102,18 +132,17 @@ class WstpEngine:
         self.source = WstpSource(self._look, hello['contexts'], _namespace(hello))
 
     def _joined(self):
-        """The hello of a kernel that has the package already, its last symbol included; else ``None``."""
+        """What a kernel says that has the whole package already, and not another version of it; else ``None``."""
         with self._speaking:
-            parts = self._awaited('ToExpression', 'If[NameQ["Imago`Private`loaded"], "Imago", ""]', None)
-        return self._ask('hello') if parts == ('Imago',) else None
+            parts = self._awaited('ToExpression', 'If[NameQ["%s"], Symbol["%s"], ""]' % (LOADED, LOADED), None)
+        return self._ask('hello') if parts == (self._package.version,) else None
 
     def _prepared(self):
-        with open(PACKAGE, encoding='ascii') as file:
-            paragraphs = file.read().split('\n\n')
         with self._speaking:
-            for paragraph in paragraphs:
-                if re.sub(r'\(\*.*?\*\)', '', paragraph, flags=re.DOTALL).strip():
-                    self._awaited('ToExpression', paragraph, None)
+            for text in (FORGET, *self._package.paragraphs, '%s = "%s"' % (LOADED, self._package.version)):
+                self._awaited('ToExpression', text, None)
+            if self._link.launches:
+                self._awaited('ToExpression', UNBROKEN, None)
         return self._ask('hello')
 
     # Requests and answers.
@@ -255,7 +284,7 @@ class WstpEngine:
 
     def pieces(self, text):
         bare = without_comments(text)
-        answer = self._ask('read', text=bare)
+        answer = self._ask('read', text=bare, lines=closed_lines(bare))
         if 'wrong' in answer:
             raise _misread(bare, answer['wrong'], answer['more'])
         pieces = []
@@ -310,8 +339,11 @@ class WstpEngine:
         return Failed('Throw::nocatch', 'Uncaught Throw[%s] returned to top level.' % said)
 
     def _learn(self, data):
+        """Which names of a value are hidden by others: what it takes to write it."""
+        source = self.source
+        shorts = {part.short for part in parts(data) if isinstance(part, Symbol)}
         try:
-            self.source.learn(data)
+            source.learn(context + short for short in shorts for context in (*source.context_path(), source.context()))
         except Busy:
             pass
 
@@ -426,11 +458,17 @@ def _title(version):
 
 
 def _without_name(text, name):
-    """The text of a message without its name before it, and without the line breaks around it."""
-    text = text.strip('\n')
-    for begun in (name, 'System`' + name):
-        text = text.removeprefix(begun + ':')
-    return text.strip()
+    """The text of a message without its name before it, and without the line breaks around it.
+
+    One that has a fraction in it comes in two dimensions, with its name in the middle: what is left keeps its columns, and
+    begins on a line of its own.
+    """
+    begun = re.search(r'^(?:System`)?%s: ?' % re.escape(name), text, re.MULTILINE)
+    if begun is None or not text[: begun.start()].strip():
+        return text[begun.end() if begun else 0 :].strip()
+    width = len(begun.group())
+    lines = (text[: begun.start()] + ' ' * width + text[begun.end() :]).strip('\n').split('\n')
+    return '\n' + '\n'.join(line[width:] if line[:width].isspace() else line for line in lines).rstrip()
 
 
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -472,6 +510,30 @@ def without_comments(text):
         at = end
 
 
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"?|<\||\|>|[][(){}\n]', re.DOTALL)
+
+
+def closed_lines(text):
+    """The numbers of lines, counted from 1, at whose end no bracket and no string is open; and that of the last.
+
+    The text is without comments.
+    """
+    closed, line, depth = [], 1, 0
+    for found in _BRACKETS.finditer(text):
+        mark = found.group()
+        if mark == '\n':
+            if depth <= 0:
+                closed.append(line)
+                depth = 0
+            line += 1
+        elif mark[0] == '"':
+            line += mark.count('\n')
+        else:
+            depth += 1 if mark in _OPENING else -1
+    return [*closed, line]
+
+
+_OPENING = ('[', '(', '{', '<|')
 _ATOMS = {String: 'String', Integer: 'Integer', Rational: 'Rational', Real: 'Real', Complex: 'Complex', Symbol: 'Symbol'}
 
 

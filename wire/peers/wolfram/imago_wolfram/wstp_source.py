@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from imago_wolfram.expressions import MOST_NODES, SYSTEM, Budget, Expression, Symbol, parts
+from imago_wolfram.expressions import MOST_NODES, SYSTEM, Budget, Symbol
 from imago_wolfram.printing import is_name
 from imago_wolfram.source import Definition, definition_from_json
 
 Ask = Callable[..., dict[str, Any]]
+ENGINE = (SYSTEM, "Internal`", "Developer`", "PacletManager`")
+"""The engine's own contexts, with those below them."""
 
 
 class WstpSource:
@@ -18,7 +20,8 @@ class WstpSource:
 
     def __init__(self, ask: Ask, contexts: Iterable[str], namespace: tuple[str, tuple[str, ...]]):
         self._ask = ask
-        #: Contexts that were there before the package was: all but that of the session are the engine's.
+        #: Contexts that were there before the package was. All but that of the session are the engine's, and so are
+        #: `ENGINE`, in which it loads more as it is needed.
         self._brought = frozenset(contexts) - {"Global`"}
         #: `$Context` and `$ContextPath`, as every answer to an evaluation tells them.
         self.namespace = namespace
@@ -46,16 +49,21 @@ class WstpSource:
             self._learn([name])
         return self._existing[name]
 
-    def learn(self, expression: Expression) -> None:
-        """Asks in one request which names are hidden by others."""
-        shorts = {part.short for part in parts(expression) if isinstance(part, Symbol)}
-        wanted = {context + short for short in shorts for context in (*self.context_path(), self.context())}
-        self._learn([name for name in sorted(wanted) if name not in self._existing and is_name(name)])
+    def learn(self, names: Iterable[str]) -> None:
+        """They are asked for at once."""
+        self._learn([name for name in sorted(set(names)) if name not in self._existing and is_name(name)])
 
     def _learn(self, names: list[str]) -> None:
         if names:
             answer = self._ask("exist", names=names)
             self._existing.update(zip(names, map(bool, answer["exist"])))
+
+    def defined(self, names: Iterable[str]) -> set[str]:
+        wanted = sorted(name for name in set(names) if is_name(name))
+        if not wanted:
+            return set()
+        found = self._ask("defined", names=wanted)["defined"]
+        return {name for name, is_defined in zip(wanted, found) if is_defined is True}
 
     def names(self) -> Iterable[str]:
         if self._names is None:
@@ -65,7 +73,8 @@ class WstpSource:
 
     def is_builtin(self, name: str) -> bool:
         """By its context: whether somebody has added to a symbol of the engine is not seen."""
-        return Symbol(name).context in self._brought
+        context = Symbol(name).context
+        return context in self._brought or context.startswith(ENGINE)
 
     def definition(self, name: str, budget: Budget | None = None) -> Definition | None:
         if not is_name(name):

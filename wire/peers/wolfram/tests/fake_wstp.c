@@ -11,8 +11,10 @@
  * What FAKE_WSTP says in the environment when a link is opened, as words: "slow" (every call takes 50 ms), "hang" (a
  * link is never activated), "refuse" (no link is opened).
  *
- * A caller that breaks a rule of the library ends the process, and the rule is on standard error: two threads in one
- * link at once, a release with another length than that of its string, a link that is used after it was closed.
+ * A caller that breaks a rule of the library finds the first such rule by fake_broken_rule(): a release with another
+ * length than that of its string, a text that is not released before the link is closed, WSReady without a WSFlush before
+ * it, a kernel that was launched and is not told to end. Two threads in one link at once, and a link that is used after it
+ * was closed, end the process, with the rule on standard error.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,15 +34,16 @@
 extern char **environ;
 
 enum { DEAD = 1, GSEQ = 3, OVERFLOW = 7, CONNECT = 10, CLOSED = 11, NEXTPACKET = 22, UNKNOWNPACKET = 23,
-       GETENDPACKET = 24, BADARGV = 33, LAUNCH = 36, BADNAME = 42 };
+       GETENDPACKET = 24, PUTSTRING = 32, BADARGV = 33, LAUNCH = 36, BADNAME = 42 };
 
 #define MAGIC 0x57535450
 #define CHILD_SOCKET 3
+#define TERMINATE_MESSAGE 1
 
 typedef struct { unsigned char *bytes; size_t from, upto, room; } Buffer;
 typedef struct { int handles_interrupt; struct sigaction before; } Environment;
 typedef struct {
-    int magic, socket, error, in_packet, slow, hang, ended;
+    int magic, socket, error, in_packet, slow, hang, ended, flushed, texts, terminated;
     pid_t child;
     atomic_int callers;
     Buffer in, out;
@@ -51,6 +54,21 @@ static void misused(const char *rule)
 {
     fprintf(stderr, "fake_wstp: %s\n", rule);
     abort();
+}
+
+static const char *broken_rule;
+
+static void broken(const char *rule)
+{
+    if (broken_rule == NULL) broken_rule = rule;
+}
+
+/* The rule that was broken first since this was asked last; NULL where none was. */
+const char *fake_broken_rule(void)
+{
+    const char *rule = broken_rule;
+    broken_rule = NULL;
+    return rule;
 }
 
 static void pause_ms(int milliseconds) { poll(NULL, 0, milliseconds); }
@@ -276,6 +294,8 @@ void WSClose(void *of)
 {
     Link *link = of;
     enter(link);
+    if (link->texts) broken("a text is not released before the link is closed");
+    if (link->child && !link->terminated) broken("a kernel that was launched is not told to end");
     shutdown(link->socket, SHUT_RDWR);
     close(link->socket);
     for (int at = 0; link->child && waitpid(link->child, NULL, WNOHANG) == 0; at++) {
@@ -320,15 +340,18 @@ const char *WSErrorMessage(void *of)
     Link *link = of;
     enter(link);
     const char *message = strdup(words_for(link->error));
+    link->texts++;
     leave(link, 0);
     return message;
 }
 
 void WSReleaseErrorMessage(void *of, const char *message)
 {
-    enter(of);
+    Link *link = of;
+    enter(link);
     free((void *)message);
-    leave(of, 0);
+    link->texts--;
+    leave(link, 0);
 }
 
 const char *WSErrorString(void *environment, long error)
@@ -337,11 +360,11 @@ const char *WSErrorString(void *environment, long error)
     return words_for(error);
 }
 
+/* It says of every error that it is cleared: that the other side is gone, too, which comes again. */
 int WSClearError(void *of)
 {
     Link *link = of;
     enter(link);
-    if (link->error == CLOSED || link->error == DEAD) return leave(link, 0);
     link->error = 0;
     return leave(link, 1);
 }
@@ -352,6 +375,7 @@ static int put(Link *link, int kind, const void *first, size_t first_length, con
 {
     enter(link);
     if (link->error) return leave(link, 0);
+    link->flushed = 0;
     put_frame(&link->out, kind, first, first_length, rest, length);
     return leave(link, 1);
 }
@@ -362,7 +386,13 @@ int WSPutFunction(void *of, const char *name, int count)
     return put(of, 'F', counted, 4, name, strlen(name));
 }
 
-int WSPutUTF8String(void *of, const unsigned char *bytes, int length) { return put(of, 'S', NULL, 0, bytes, length); }
+/* A surrogate alone is no UTF-8. */
+int WSPutUTF8String(void *of, const unsigned char *bytes, int length)
+{
+    for (int at = 0; at + 1 < length; at++)
+        if (bytes[at] == 0xED && bytes[at + 1] >= 0xA0) return fail(of, PUTSTRING);
+    return put(of, 'S', NULL, 0, bytes, length);
+}
 
 int WSPutSymbol(void *of, const char *name) { return put(of, 'Y', NULL, 0, name, strlen(name)); }
 
@@ -372,6 +402,7 @@ int WSFlush(void *of)
 {
     Link *link = of;
     enter(link);
+    link->flushed = 1;
     return leave(link, link->error == 0 && send_out(link, &link->out));
 }
 
@@ -381,6 +412,7 @@ int WSPutMessage(void *of, int code)
     unsigned char byte = code;
     Buffer message = { 0 };
     enter(link);
+    if (code == TERMINATE_MESSAGE) link->terminated = 1;
     put_frame(&message, 'M', NULL, 0, &byte, 1);
     int sent = send_out(link, &message);
     free(message.bytes);
@@ -395,6 +427,7 @@ int WSReady(void *of)
     Link *link = of;
     Frame frame;
     enter(link);
+    if (!link->flushed) broken("WSReady is called without a WSFlush before it");
     return leave(link, link->error == 0 && (whole_frame(link, &frame) || !take_in(link, 0) || whole_frame(link, &frame)));
 }
 
@@ -467,6 +500,7 @@ static int get_text(Link *link, int kind, const unsigned char **text, int *bytes
     /* The length lies before the text, so that a release with another one is noticed. */
     size_t *whole = malloc(sizeof *whole + frame.length + 1);
     *whole = frame.length;
+    link->texts++;
     *text = memcpy(whole + 1, frame.bytes, frame.length);
     *bytes = (int)frame.length;
     *characters = 0;
@@ -480,8 +514,9 @@ static void release(Link *link, const unsigned char *text, int bytes)
 {
     size_t *whole = (size_t *)text - 1;
     enter(link);
-    if (*whole != (size_t)bytes) misused("a text is released with another length");
+    if (*whole != (size_t)bytes) broken("a text is released with another length than it has");
     free(whole);
+    link->texts--;
     leave(link, 0);
 }
 

@@ -322,6 +322,8 @@ class _Deep(Session):
 class MathicsLink:
     """`Link`: what is sent is evaluated at once, and what comes of it lies ready."""
 
+    launches = True
+
     def __init__(self, definitions):
         self.definitions = definitions
         self.packets = deque()

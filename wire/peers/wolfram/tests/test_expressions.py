@@ -45,6 +45,12 @@ class Kernel:
     def is_builtin(self, name):
         return True
 
+    def learn(self, names):
+        pass
+
+    def defined(self, names):
+        return set(names) & set(self._sent)
+
     def definition(self, name, budget=None):
         return self._sent.get(name)
 

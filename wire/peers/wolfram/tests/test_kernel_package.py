@@ -20,8 +20,10 @@ from imago_wolfram.engine import Aborted, Failed, Misread, Piece, Quit
 from imago_wolfram.expressions import Integer, Normal, Omitted, String, Symbol
 from imago_wolfram.forms import input_form
 from imago_wolfram.mathics_source import MathicsSource
-from imago_wolfram.wstp_engine import PACKAGE, WstpEngine, without_comments
+from imago_wolfram.names import defined
+from imago_wolfram.wstp_engine import UNBROKEN, Package, WstpEngine
 from tests import test_definitions, test_specification
+from tests.test_wstp_engine import PIECES, hostile
 
 
 @cache
@@ -79,10 +81,9 @@ class KernelTest(unittest.TestCase):
         return None if value is None else input_form(self.engine, value).text
 
 
-class Package(KernelTest):
+class Loading(KernelTest):
     def test_each_paragraph_is_one_expression_in_the_subset_that_mathics_reads(self):
-        with open(PACKAGE, encoding="ascii") as file:
-            paragraphs = [one for one in file.read().split("\n\n") if without_comments(one).strip()]
+        paragraphs = Package.read().paragraphs
         self.assertGreater(len(paragraphs), 80)
         for paragraph in paragraphs:
             self.assertEqual(len(read(paragraph, self.kernel.definitions)), 1, paragraph)
@@ -98,6 +99,31 @@ class Package(KernelTest):
         self.assertEqual(again.mark, self.engine.mark)
         self.assertEqual(len(self.kernel.link.sent) - sent, 2)
 
+    def test_another_version_of_the_package_takes_the_place_of_an_older_one_and_keeps_the_mark(self):
+        self.addCleanup(WstpEngine(self.kernel.link).load, RecordingListener())
+        newer = WstpEngine(self.kernel.link)
+        newer._package = Package(newer._package.paragraphs, "newer")
+        self.run_in("Imago`Private`answer[\"old\", _] := 1; Imago`Private`read[_, _] := 2")
+        newer.load(RecordingListener())
+        self.assertEqual(newer.mark, self.engine.mark)
+        self.assertEqual(newer.source._brought, self.source._brought)
+        self.assertEqual(newer._ask("old"), {"unknown": True})
+        sent = len(self.kernel.link.sent)
+        newer.load(RecordingListener())
+        self.assertEqual(len(self.kernel.link.sent) - sent, 2)
+
+    def test_lines_that_are_printed_are_not_broken_in_a_kernel_that_is_ours(self):
+        self.addCleanup(WstpEngine(self.kernel.link).load, RecordingListener())
+        for launches in (True, False):
+            with mock.patch.object(self.kernel.link, "launches", launches):
+                engine = WstpEngine(self.kernel.link)
+                engine._package = Package((), str(launches))
+                sent = len(self.kernel.link.sent)
+                with self.assertRaises(Failed):
+                    engine.load(RecordingListener())
+                texts = [text for _, text in self.kernel.link.sent[sent:]]
+                self.assertEqual(UNBROKEN in texts, launches)
+
 
 class Evaluating(KernelTest):
     def test_values(self):
@@ -109,6 +135,7 @@ class Evaluating(KernelTest):
             ("Sequence[1, 2]", "Sequence[1, 2]"),
             ("$Aborted", "$Aborted"),
             ("Return[3]", "3"),
+            ('Throw[0, System`TerminatedEvaluation["RecursionLimit", 50]]', 'TerminatedEvaluation["RecursionLimit"]'),
             ("x = 5;", None),
             ("x", "5"),
         ):
@@ -161,6 +188,13 @@ class Evaluating(KernelTest):
         found = [(one.text, one.line) for one in pieces]
         self.assertEqual(found, [("Range[3]", 1), ("4+4", 2), ("(* c\n *) f[\n x]", 4)])
 
+    def test_an_expression_of_many_lines_is_read_in_one_go(self):
+        text = "f[{" + ",\n".join(["1"] * 500) + "}]"
+        tried = []
+        with mock.patch("tests.mathics_kernel._syntax", side_effect=lambda text: tried.append(text)):
+            [piece] = self.engine.pieces(text)
+        self.assertEqual((piece.text, tried), (text, [text]))
+
     def test_what_is_no_expression_is_refused_with_its_line(self):
         for text, name, line in (("1\n2 +", "Syntax::sntxi", 2), ("1\nf[)", "Syntax::sntxf", 2)):
             with self.assertRaises(Misread) as misread:
@@ -178,6 +212,9 @@ class Evaluating(KernelTest):
         self.setting("levels", MathicsInteger(10), MathicsInteger(100))
         self.assertIn("<<deeper>>", self.value("Nest[List, 0, 12]"))
         self.assertEqual(self.value("10^5000"), "<<about 5001 digits>>")
+
+    def test_an_atom_without_a_text_is_told_by_its_head(self):
+        self.assertEqual(self.value("Compile[{x}, x]"), "CompiledFunction[{x}, x, <<CompiledCode>>]")
 
     def test_the_engines_own_form(self):
         self.assertEqual(self.run_in('Format[fmt[x_]] := "F"; fmt[1]').output, "F")
@@ -241,13 +278,34 @@ class Definitions(KernelTest):
         fires = "up /: _[___, up, ___] := (trips++; 0)"
         self.run_in(f"({'); ('.join(one for one in (*of.DEFINED, late) if one != fires)}); {fires}; trips = 0")
         theirs = MathicsSource(self.kernel.definitions)
+        # As a symbol of which an engine reads the definition when it is first used.
+        stub = "System`stub"
+        self.run_in(f"{stub} := (trips++; 0)")
+        self.addCleanup(self.kernel.definitions.user.pop, stub)
         before = {name: theirs.definition(name) for name in self.names()}
-        text = self.shown(f"{of.NAMES}, late, loose", True, include=("usage", "options", "attributes", "dependencies"))
+        text = self.shown(f"{of.MADE}, late, loose, {stub}, NoSuch`Name, $Version, Format, Quit, Sin", True, include=("usage", "options", "attributes", "dependencies"))
         self.assertEqual({name: theirs.definition(name) for name in self.names()}, before)
         self.assertEqual(theirs.definition("Global`trips").rules[0].value, Integer(0))
         for shown in ('own := (trips++; "fired")', "up /: _[___, up, ___] := ", "{a -> loose}", "rp[x_] := own"):
             self.assertIn(shown, text)
         self.assertEqual(before["Global`rp"].attributes, {"ReadProtected"})
+
+    def test_a_definition_takes_as_many_requests_however_many_names_and_contexts_it_has(self):
+        self.run_in("q[x_] := {a`f1, a`f2, b`f3, c`f4, d`e`f5}; a`f1 = 1; d`e`f5 := 2")
+        sent = len(self.kernel.link.sent)
+        text = self.shown("q", True, include=("dependencies",))
+        asked = [json.loads(text)["call"] for _, text in self.kernel.link.sent[sent:]]
+        self.assertEqual(asked, ["exist", "definition", "exist", "defined"])
+        self.assertIn('["a`f1", "d`e`f5"]', text)
+
+    def test_who_has_definitions_is_one_request(self):
+        self.run_in("one`q = 1; one`r[x_] := 1; mentioned; SetAttributes[one`s, Flat]; Options[one`t] = {a -> 1}; N[one`n] = 1.")
+        names = {f"one`{short}" for short in "qrstn"}
+        self.source.forget()
+        self.source._names = [*names, "Global`mentioned", "System`Plus", "PacletManager`Private`late", "Developer`x"]
+        sent = len(self.kernel.link.sent)
+        self.assertEqual(defined(self.source), sorted(names))
+        self.assertEqual(len(self.kernel.link.sent) - sent, 1)
 
     def test_names(self):
         self.run_in("one`q = 1")
@@ -259,17 +317,11 @@ class Definitions(KernelTest):
         self.assertTrue(self.source.is_builtin("System`Plus") and not self.source.is_builtin("one`q"))
 
 
-PIECES = [*map(chr, range(0x180)), "\u202e", "\ud800", "\ufeff", "\uf8ff", "\U0001d538", '"]', "\\[Alpha]", "Quit[]"]
-PIECES += ["(*", "*)", "\\", "\\\\", '\\"', "`", "$Line", "\r\n", "<*1*>", "\\!\\(", "\\u0041", "x" * 300]
-
-
 class Hostile(KernelTest):
-    def test_ten_thousand_texts_are_one_call_with_that_text(self):
-        lot = random.Random(1)
-        for _ in range(10_000):
-            given = "".join(lot.choices(PIECES, k=lot.randrange(0, 9)))
+    def test_a_request_with_any_text_reads_as_one_call_with_that_text(self):
+        """That the engine sends such requests, of 10,000 texts in every parameter, is in ``test_wstp_engine``."""
+        for given in hostile(300):
             sent = json.dumps({"id": 1, "call": "parse", "text": given})
-            self.assertTrue(sent.isascii())
             written = 'Imago`call["%s"]' % sent.replace("\\", "\\\\").replace('"', '\\"')
             (call,) = read(written, self.kernel.definitions)
             self.assertEqual((call.head.get_name(), len(call.elements)), ("Imago`call", 1))
@@ -279,7 +331,7 @@ class Hostile(KernelTest):
         lot = random.Random(2)
         # Left out: lone surrogates, of which Mathics makes no text, and line ends, which its reader changes.
         pieces = [one for one in PIECES if not set(one) & set("\ud800\r")]
-        given = ["".join(lot.choices(pieces, k=3)) for _ in range(100)]
+        given = ["".join(lot.choices(pieces, k=3)) for _ in range(50)]
         quoted = ", ".join('"%s"' % re.sub(r'(["\\])', r"\\\1", one) for one in given)
         parsed = self.engine.parsed("{" + quoted + "}")
         self.assertEqual(parsed.data.arguments, tuple(map(String, given)))

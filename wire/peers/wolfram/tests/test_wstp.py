@@ -4,6 +4,7 @@ import ctypes
 import json
 import os
 import random
+import re
 import signal
 import sys
 import tempfile
@@ -27,6 +28,9 @@ PROMPT = 0.5
 class WstpTest(unittest.TestCase):
     """A test on an installation of its own, whose path has a space in it."""
 
+    #: Seconds that a link of a test may last. Where one has not come to its end by then, no other gets as much.
+    seconds = 20
+
     @classmethod
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory(prefix="imago wstp ")
@@ -34,11 +38,45 @@ class WstpTest(unittest.TestCase):
         cls.root = folder.name
         cls.kernel, cls.library = kernel_player.install(folder.name)
 
+    def setUp(self):
+        # Last of all, when the links are closed.
+        self.addCleanup(self.no_rule_is_broken)
+
+    def no_rule_is_broken(self):
+        broken_rule = ctypes.CDLL(self.library).fake_broken_rule
+        broken_rule.restype = ctypes.c_char_p
+        self.assertIsNone(broken_rule())
+
     def launched(self):
         link = WstpLink.launch(self.library, self.kernel)
-        self.addCleanup(link.close)
-        link.open()
+        self.opened(link)
         return link
+
+    def opened(self, link):
+        """Opens a link, and closes it when the test ends, or when it has lasted too long."""
+        failed = []
+
+        def opening():
+            try:
+                link.open()
+            except LinkLost as lost:
+                failed.append(lost)
+
+        def too_long():
+            WstpTest.seconds = 1
+            link.close()
+
+        thread = threading.Thread(target=opening, daemon=True)
+        thread.start()
+        thread.join(10)
+        self.assertFalse(thread.is_alive(), "opening has not ended")
+        if failed:
+            raise failed[0]
+        self.addCleanup(link.close)
+        ends = threading.Timer(WstpTest.seconds, too_long)
+        ends.daemon = True
+        ends.start()
+        self.addCleanup(ends.cancel)
 
     def played(self, link, *steps):
         """What comes of a script, to its return."""
@@ -60,6 +98,9 @@ class WstpTest(unittest.TestCase):
             call()
         return str(caught.exception)
 
+    def unopened(self, link):
+        return self.lost(lambda: self.opened(link))
+
     @contextmanager
     def library_is(self, word):
         with unittest.mock.patch.dict(os.environ, FAKE_WSTP=word):
@@ -80,6 +121,8 @@ class Opening(WstpTest):
         self.assertEqual(link.receive(), Packet("ReturnPacket", ("first",)))
 
     def test_the_signal_that_interrupts_stays_with_python(self):
+        # A shell lets what it starts in the background ignore the signal.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         self.launched()
         with self.assertRaises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
@@ -88,20 +131,20 @@ class Opening(WstpTest):
     def test_a_file_that_is_no_library_is_named(self):
         for path in (os.path.join(self.root, "none.so"), _ctypes.__file__):
             with self.subTest(path):
-                said = self.lost(WstpLink.launch(path, self.kernel).open)
+                said = self.unopened(WstpLink.launch(path, self.kernel))
                 self.assertIn(f"{path} is no WSTP library", said)
 
     def test_a_library_that_opens_no_link_says_why(self):
         with self.library_is("refuse"):
-            said = self.lost(WstpLink.launch(self.library, self.kernel).open)
+            said = self.unopened(WstpLink.launch(self.library, self.kernel))
         self.assertIn("the arguments say no link (error 33)", said)
 
     def test_a_kernel_that_is_not_there_is_told(self):
-        said = self.lost(WstpLink.launch(self.library, self.kernel + "2").open)
+        said = self.unopened(WstpLink.launch(self.library, self.kernel + "2"))
         self.assertIn("could not be started", said)
 
     def test_a_kernel_that_dies_while_it_starts_is_told_with_what_to_do(self):
-        said = self.lost(WstpLink.launch(self.library, self.program("dying", "exit 1")).open)
+        said = self.unopened(WstpLink.launch(self.library, self.program("dying", "exit 1")))
         self.assertIn("the other side has closed the link (error 11)", said)
         self.assertIn("licence", said)
 
@@ -113,18 +156,18 @@ class Opening(WstpTest):
         )
         silent = self.program("silent", f'exec "{sys.executable}" -c "{code}"')
         with unittest.mock.patch("imago_wolfram.wstp.OPENING", 2):
-            said = self.lost(WstpLink.launch(self.library, silent).open)
+            said = self.unopened(WstpLink.launch(self.library, silent))
         self.assertRegex(said, "did not answer within 2 s.* It said: No valid password found.")
         code = "import os, threading; threading.Timer(1, os._exit, (1,)).start(); " + code
         dying = self.program("rejected", f'exec "{sys.executable}" -c "{code}"')
-        said = self.lost(WstpLink.launch(self.library, dying).open)
+        said = self.unopened(WstpLink.launch(self.library, dying))
         self.assertRegex(said, "could not be started.* It said: No valid password found.")
 
     def test_activating_that_never_ends_is_given_up_and_holds_up_nobody(self):
         begun = time.monotonic()
         with self.library_is("hang"), unittest.mock.patch("imago_wolfram.wstp.OPENING", 0.5):
             link = WstpLink.launch(self.library, self.kernel)
-            said = self.lost(link.open)
+            said = self.unopened(link)
         self.assertLess(time.monotonic() - begun, 3)
         self.assertIn("did not answer within 0.5 s", said)
         self.assertIn("licence must be activated", said)
@@ -134,7 +177,7 @@ class Opening(WstpTest):
             link.close()
 
     def test_an_address_at_which_nobody_listens_is_told(self):
-        said = self.lost(WstpLink.connect(self.library, "127.0.0.1:1").open)
+        said = self.unopened(WstpLink.connect(self.library, "127.0.0.1:1"))
         self.assertIn("could not be reached", said)
         self.assertIn("error 10", said)
 
@@ -207,6 +250,19 @@ class Packets(WstpTest):
                 link.answer('2 + "2"')
                 self.assertEqual(link.receive().parts, (f'{answered}["2 + \\"2\\""]',))
 
+    def test_an_answer_that_is_no_whole_text_is_sent_with_marks_in_it(self):
+        link = self.launched()
+        link.evaluate("play", json.dumps([["ask", "InputStringPacket", "name: "]]))
+        self.assertEqual(link.receive().kind, "InputStringPacket")
+        link.answer("a\ud800b")
+        self.assertEqual(link.receive().parts, ('TextPacket["a?b"]',))
+
+    def test_a_dialog_is_left_at_once_and_said(self):
+        said = self.played(self.launched(), ["ask", "BeginDialogPacket", 1], ["send", "EndDialogPacket", 1])
+        self.assertEqual(said[0].kind, "TextPacket")
+        self.assertIn("Dialog", said[0].parts[0])
+        self.assertEqual(said[1:], [("ReturnPacket", ('EnterTextPacket["Return[]"]',))])
+
     def test_a_packet_that_comes_after_the_return_is_the_next(self):
         link = self.launched()
         self.played(link, ["late", 0.05, "TextPacket", "late"])
@@ -247,7 +303,9 @@ class Hostile(WstpTest):
         for count, text in enumerate(self.texts(), 1):
             link.evaluate("echo", text)
             returned = link.receive()
-            self.assertTrue(returned == ("ReturnPacket", (text,)), ascii(text)[:200])
+            # A surrogate alone is no text that could be sent.
+            given = re.sub("[\ud800-\udfff]", "?", text)
+            self.assertTrue(returned == ("ReturnPacket", (given,)), ascii(text)[:200])
             self.assertIs(type(returned.parts[0]), str)
         self.assertEqual(count, 1000)
         seen = self.counted(link)
@@ -376,7 +434,7 @@ class Losing(WstpTest):
         self.addCleanup(server.close)
         for turn in (1, 2, 3):
             link = WstpLink.connect(self.library, f"localhost:{server.port}")
-            link.open()
+            self.opened(link)
             link.evaluate("count", "")
             packet = link.receive()
             if packet.kind == "InputNamePacket":

@@ -1,13 +1,15 @@
-"""The engine over a link that plays a kernel from a script: what comes late, wrong, or not at all."""
+"""The engine over a link that plays a kernel from a script: what comes late, wrong, or not at all; and what it sends."""
 
 import json
+import random
 import threading
 import unittest
 from collections import deque
+from unittest import mock
 
 from imago_wolfram.engine import Aborted, Failed, KernelLost, Piece, Quit
 from imago_wolfram.link import LinkLost, Name, Packet
-from imago_wolfram.wstp_engine import Busy, Stopped, WstpEngine, without_comments
+from imago_wolfram.wstp_engine import Busy, Stopped, Value, WstpEngine, closed_lines, without_comments
 from imago_wolfram.wstp_source import WstpSource
 from tests.doubles import RecordingListener
 
@@ -17,6 +19,8 @@ DONE = {"status": "done", "root": 1, "line": 1, "value": THREE, "output": "3", "
 
 class Scripted:
     """`Link`. Each step is a packet, what is raised, or a function of the link; `answer` stands for the answer."""
+
+    launches = False
 
     def __init__(self, *steps):
         self.steps = deque(steps)
@@ -48,6 +52,19 @@ class Scripted:
         return step(self) if callable(step) and not isinstance(step, Packet) else step
 
 
+class Late(Scripted):
+    """A kernel that has finished whenever it is aborted: the abort hits what it evaluates next."""
+
+    def evaluate(self, function, text):
+        super().evaluate(function, text)
+        if self.aborts:
+            self.aborts = 0
+            self.steps[0] = ABORTED
+
+
+ABORTED = Packet("ReturnPacket", (Name("$Aborted"),))
+
+
 def text_packet(text):
     return Packet("TextPacket", (text,))
 
@@ -70,6 +87,15 @@ class Engine(unittest.TestCase):
         said = text_packet("a\n"), message, text_packet("Power::infy: Infinite.\n"), text_packet("b\n")
         self.assertEqual(self.evaluate(*said, DONE), 3)
         self.assertEqual(self.heard.said, ["a\n", ("Power::infy", "Infinite."), "b\n"])
+        # As the fraction of 1/0 comes.
+        of_lines = (
+            "                                 1\nPower::infy: Infinite expression - encountered.\n"
+            "                                 0\n"
+        )
+        self.assertEqual(self.evaluate(message, text_packet(of_lines), DONE), 3)
+        [(name, text)] = self.heard.said
+        told = "\n                    1\nInfinite expression - encountered.\n                    0"
+        self.assertEqual((name, text), ("Power::infy", told))
 
     def test_a_question_is_answered_by_who_asked(self):
         self.assertEqual(self.evaluate(Packet("InputStringPacket", ("x? ",)), DONE), 3)
@@ -80,14 +106,21 @@ class Engine(unittest.TestCase):
             self.evaluate(Stopped(), Stopped(), {"status": "aborted"})
         self.assertEqual(self.link.aborts, 2)
         with self.assertRaises(Aborted):
-            self.evaluate(Stopped(), Packet("ReturnPacket", (Name("$Aborted"),)))
+            self.evaluate(Stopped(), ABORTED)
+
+    def test_an_abort_that_came_too_late_does_not_hit_the_next_request(self):
+        engine = self.engine(Stopped(), DONE)
+        late = engine._link = Late(*self.link.steps)
+        with self.assertRaises(Aborted):
+            engine.evaluate(Piece("1", "1", 1))
+        late.steps.append(DONE)
+        self.assertEqual(engine.evaluate(Piece("2", "2", 1)).data.value, 3)
 
     def test_the_late_answer_of_an_older_request_is_not_taken(self):
         engine = self.engine(SystemExit())
         with self.assertRaises(SystemExit):
             engine.evaluate(Piece("1", "1", 1))
-        aborted = Packet("ReturnPacket", (Name("$Aborted"),))
-        self.link.steps.extend([text_packet("old"), aborted, text_packet("new"), DONE])
+        self.link.steps.extend([text_packet("old"), ABORTED, text_packet("new"), DONE])
         self.assertEqual(engine.evaluate(Piece("2", "2", 1)).data.value, 3)
         self.assertEqual(self.heard.said, ["new"])
 
@@ -127,9 +160,88 @@ class Engine(unittest.TestCase):
         engine.evaluate(Piece("1", "1", 1))
         self.assertEqual(seen, ["busy"])
 
+    def test_a_line_ends_an_expression_only_where_no_bracket_is_open(self):
+        text = 'f[\n1,\n{"]\n"}]\ng\n<|a\n|>; "(" h[")"]\nx] y\n(z\n'
+        self.assertEqual(closed_lines(text), [4, 5, 7, 8, 10])
+
     def test_comments_make_room_for_blanks(self):
         self.assertEqual(without_comments('a(* (* x *)\n *)b "(* s *)"'), 'a              b "(* s *)"')
         self.assertEqual(without_comments("a (* open"), "a (* open")
+
+
+#: What hostile texts are made of.
+PIECES = [*map(chr, range(0x180)), "\u202e", "\ud800", "\ufeff", "\uf8ff", "\U0001d538", '"]', "\\[Alpha]", "Quit[]"]
+PIECES += ["(*", "*)", "\\", "\\\\", '\\"', "`", "$Line", "\r\n", "<*1*>", "\\!\\(", "\\u0041", "x" * 300]
+
+
+def hostile(count, pieces=PIECES):
+    """So many texts, drawn by lot."""
+    lot = random.Random(1)
+    return ["".join(lot.choices(pieces, k=lot.randrange(0, 9))) for _ in range(count)]
+
+
+class Recorded:
+    """`Link`. It keeps what is sent, and says that nothing was found."""
+
+    ANSWERS = {
+        "read": {"pieces": []},
+        "evaluate": {"status": "done", "null": True},
+        "exist": {"exist": [False]},
+        "defined": {"defined": [False]},
+        "parse": {"data": "Global`x", "whole": True, "length": 0},
+        "go": {"place": ["Global`", ["System`"]]},
+        "definition": {"missing": True},
+        "stored": {"gone": True},
+        "look": {"gone": True},
+    }
+
+    def __init__(self):
+        self.sent = []
+
+    def evaluate(self, function, text):
+        self.sent.append((function, text))
+
+    def receive(self):
+        request = json.loads(self.sent[-1][1])
+        return Packet("ReturnPacket", (json.dumps({"id": request["id"], "answer": self.ANSWERS[request["call"]]}),))
+
+
+#: Where a request has a text: its name and the parameter, and what of the engine sends it.
+TEXTS = {
+    ("read", "text"): lambda engine, text: engine.pieces(text),
+    ("parse", "text"): lambda engine, text: engine.parsed(text),
+    ("evaluate", "text"): lambda engine, text: engine.evaluate(Piece(text, text, 1)),
+    ("stored", "name"): lambda engine, text: engine.stored(text),
+    ("look", "root"): lambda engine, text: engine.looked(Value(text, (1,), None, False, 9), 0, 9),
+    ("definition", "name"): lambda engine, text: engine.source.definition(text),
+    ("defined", "names"): lambda engine, text: engine.source.defined([text]),
+    ("exist", "names"): lambda engine, text: engine.source.exists(text),
+    ("go", "context"): lambda engine, text: engine.enter((text, ())),
+    ("go", "path"): lambda engine, text: engine.enter(("Global`", (text,))),
+}
+
+
+class Hostile(unittest.TestCase):
+    def test_each_of_ten_thousand_texts_in_every_parameter_is_one_call_with_that_text(self):
+        texts, link = hostile(10_000), Recorded()
+        engine = WstpEngine(link)
+        engine._listener = RecordingListener()
+        engine.source = WstpSource(engine._look, ["System`"], ("Global`", ("System`",)))
+        # What is no name is not even asked for; here it is.
+        with mock.patch("imago_wolfram.wstp_source.is_name", return_value=True):
+            for (call, key), send in TEXTS.items():
+                for text in texts:
+                    engine.source.forget()
+                    link.sent.clear()
+                    send(engine, text)
+                    [(function, sent)] = link.sent
+                    request = json.loads(sent)
+                    given = without_comments(text) if call == "read" else text
+                    where = call, key, text
+                    self.assertEqual((function, request["call"]), ("Imago`call", call), where)
+                    self.assertIn(request[key], (given, [given]), where)
+                    # No character of it is one that a string of Wolfram Language might not carry.
+                    self.assertTrue(sent.isascii() and sent.isprintable(), where)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 from imago_wolfram.host import Host
 from imago_wolfram.link import LinkLost, Packet
-from imago_wolfram.wstp_engine import WstpEngine
+from imago_wolfram.wstp_engine import Package, WstpEngine
 from tests.doubles import Served
 from tests.test_wstp_engine import DONE, Scripted
 
@@ -19,7 +19,7 @@ HELLO = {
     "place": ["Global`", ["System`", "Global`"]],
 }
 #: A kernel that has the package already.
-LOADED = Packet("ReturnPacket", ("Imago",)), HELLO
+LOADED = Packet("ReturnPacket", (Package.read().version,)), HELLO
 PIECES = {"pieces": [[0, 3]]}
 LOOK = {"name": "System`Plus", "max_length": 100, "deadline_ms": 5_000}
 
