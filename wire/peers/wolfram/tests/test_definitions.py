@@ -222,7 +222,8 @@ class Tripwires(MathicsTest):
     )
     MADE = "own, down, up, holder, sub, fmt, boxed, numeric, value, opt, opt2, rule, tested, rp, locked, trips"
     NAMES = (
-        f"{MADE}, NoSuch`Name, nosuch, $Version, $Context, $ContextPath, $Line, $Path, Format, MakeBoxes, Out, In, Quit, Exit, Abort, Sin, x!"
+        f"{MADE}, NoSuch`Name, nosuch, $Version, $Context, $ContextPath, $Line, $Path, Format, MakeBoxes, Out, In, "
+        "Quit, Exit, Abort, Sin, x!"
     )
 
     def setUp(self):

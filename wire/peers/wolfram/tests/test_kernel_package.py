@@ -283,7 +283,8 @@ class Definitions(KernelTest):
         self.run_in(f"{stub} := (trips++; 0)")
         self.addCleanup(self.kernel.definitions.user.pop, stub)
         before = {name: theirs.definition(name) for name in self.names()}
-        text = self.shown(f"{of.MADE}, late, loose, {stub}, NoSuch`Name, $Version, Format, Quit, Sin", True, include=("usage", "options", "attributes", "dependencies"))
+        names = f"{of.MADE}, late, loose, {stub}, NoSuch`Name, $Version, Format, Quit, Sin"
+        text = self.shown(names, True, include=("usage", "options", "attributes", "dependencies"))
         self.assertEqual({name: theirs.definition(name) for name in self.names()}, before)
         self.assertEqual(theirs.definition("Global`trips").rules[0].value, Integer(0))
         for shown in ('own := (trips++; "fired")', "up /: _[___, up, ___] := ", "{a -> loose}", "rp[x_] := own"):
@@ -299,7 +300,8 @@ class Definitions(KernelTest):
         self.assertIn('["a`f1", "d`e`f5"]', text)
 
     def test_who_has_definitions_is_one_request(self):
-        self.run_in("one`q = 1; one`r[x_] := 1; mentioned; SetAttributes[one`s, Flat]; Options[one`t] = {a -> 1}; N[one`n] = 1.")
+        self.run_in("one`q = 1; one`r[x_] := 1; mentioned; SetAttributes[one`s, Flat]")
+        self.run_in("Options[one`t] = {a -> 1}; N[one`n] = 1.")
         names = {f"one`{short}" for short in "qrstn"}
         self.source.forget()
         self.source._names = [*names, "Global`mentioned", "System`Plus", "PacletManager`Private`late", "Developer`x"]
