@@ -35,6 +35,11 @@ function facts(): void {
   const reprs = async (source: string) => (await done(source)).values.map(value => value.repr.text)
   const inspect = (expr: string, evaluates = true) =>
     kernel.look('inspect', { expr, evaluate: evaluates }, { deadlineMs: 20_000 })
+  const shown = async (expr: string) => {
+    const looked = await inspect(expr)
+    const repr = looked.type === 'found' ? looked.value.repr : undefined
+    return repr && 'text' in repr ? repr.text : looked.type
+  }
   const raisedIn = async (source: string) => {
     const evaluated = await run(source)
     if (evaluated.type !== 'raised') throw new Error(JSON.stringify(evaluated))
@@ -147,16 +152,15 @@ function facts(): void {
 
   test('a name that begins with an escape is read at the end of a text, too', async () => {
     assert.equal(await reprs('\\[Alpha]1 = 5; \\[Alpha]1'), ['5'])
-    const looked = await inspect('\\[Alpha]1')
-    assert.is(looked.type === 'found' && 'text' in looked.value.repr! && looked.value.repr.text, '5')
+    assert.is(await shown('\\[Alpha]1'), '5')
   })
 
   test('a look that evaluates does so in the context of the last evaluation, and leaves it', async () => {
-    await done('BeginPackage["suiteShop`"]; price::usage = "p"; Begin["`Private`"]; price[x_] := 2; End[]; EndPackage[]')
-    for (const expr of ['price["milk"]', '(Begin["suiteElse`"]; price["milk"])']) {
-      const looked = await inspect(expr)
-      assert.is(looked.type === 'found' && 'text' in looked.value.repr! && looked.value.repr.text, '2')
-    }
+    await done(
+      'BeginPackage["suiteShop`"]\nprice::usage = "p"\nBegin["`Private`"]\nprice[x_] := 2\nEnd[]\nEndPackage[]',
+    )
+    for (const expr of ['price["milk"]', '(Begin["suiteElse`"]; price["milk"])'])
+      assert.is(await shown(expr), '2')
     assert.equal(await reprs('$Context'), ['"Global`"'])
     const made = await kernel.look('describe', { name: 'Global`price' }, { deadlineMs: 5_000 })
     assert.is(made.type, 'not_found')
@@ -241,12 +245,16 @@ function facts(): void {
     const work = { type: 'load', file, names: ['cost'] } as const
     doneIn(await kernel.evaluate({ call: newCall(), who: 'test', work }, {}))
     assert.equal(await reprs('suiteAlone`cost[4]'), ['8'])
-    assert.is((await kernel.look('describe', { name: 'suiteAlone`lone' }, { deadlineMs: 5_000 })).type, 'not_found')
+    assert.is(
+      (await kernel.look('describe', { name: 'suiteAlone`lone' }, { deadlineMs: 5_000 })).type,
+      'not_found',
+    )
   })
 
   test('symbols that Module has made are listed where a $ is looked for', async () => {
     await done('Do[Module[{local1 = i}, local1], {i, 30}]')
-    const listed = async (filter: string) => (await found(kernel, 'globals', { filter, modules: false, limit: 5 })).total
+    const listed = async (filter: string) =>
+      (await found(kernel, 'globals', { filter, modules: false, limit: 5 })).total
     assert.equal([await listed('local1'), (await listed('local1$')) >= 30], [0, true])
   })
 
