@@ -198,9 +198,8 @@ export class AttachedKernel implements NamedKernel {
 
   /** What one that could take its place has said of its own end, or it itself: it can be joined just before it fails. */
   lastWordsAmong(ends: readonly ProgramEnd[]): string | undefined {
-    const { address, announced_at } = this.#known
-    const isOwn = ({ program }: ProgramEnd) =>
-      program.address === address && program.announced_at === announced_at
+    const { address, epoch } = this.#known
+    const isOwn = ({ program }: ProgramEnd) => program.address === address && program.epoch === epoch
     return (ends.findLast(({ program }) => this.#isSuccessor(program)) ?? ends.find(isOwn))?.ended
   }
 

@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import type { ProjectKernel } from '../../tools/contract.ts'
 import { WireError } from '../../wire/errors.ts'
@@ -157,8 +156,7 @@ class OpenKernels implements Kernels {
   readonly #options: KernelsOptions
   readonly #kernelOptions: KernelOptions
   readonly #home: string
-  /** Where programs announce themselves. */
-  readonly #searched: string
+  readonly #programs: Programs
   readonly #attachments: Attachments
   /** Who follows what kernels print by themselves. */
   readonly #watchers = new Set<BackgroundWatcher>()
@@ -169,7 +167,7 @@ class OpenKernels implements Kernels {
   constructor(options: KernelsOptions) {
     const { programs = NO_PROGRAMS, attachments: store = NO_ATTACHMENTS, texts, noted, lives } = options
     this.#options = options
-    this.#searched = programs.folder
+    this.#programs = programs
     this.#home = realOf(options.home ?? homedir())
     this.#kernelOptions = {
       texts,
@@ -350,7 +348,7 @@ class OpenKernels implements Kernels {
     const rows = this.#in(root).map(kernel => rowOf(kernel, kernel === own))
     const listening = this.#attachments.listeningIn(root)
     const kernels = [...rows, ...listening].sort(byNumber)
-    return { kernels, searched: this.#searched }
+    return { kernels, searched: this.#programs.folder }
   }
 
   async choose(
@@ -420,7 +418,7 @@ class OpenKernels implements Kernels {
       root,
       kernels: this.#in(root).map(one => one.name),
       listening,
-      searched: this.#searched,
+      searched: this.#programs.folder,
     })
   }
 
@@ -477,7 +475,7 @@ class OpenKernels implements Kernels {
     if (known !== undefined) return known
     const only = onlyOne(programs) ?? (programs.length === 0 ? onlyOne(this.#livingIn(root)) : undefined)
     if (only === undefined) return undefined
-    const version = versionOf(this.#searched)
+    const version = this.#programs.version()
     if (this.#nothingListens.get(root) !== version) {
       if (this.#attachments.unclaimed(root).length > 0) return undefined
       this.#nothingListens.set(root, version)
@@ -506,7 +504,7 @@ class OpenKernels implements Kernels {
     const name = wanted.name ?? (ended?.lost === undefined ? undefined : ended.name)
     const { root } = wanted
     const { lost } = ended ?? {}
-    return noneLives({ root, name, lost }, { rows: this.#nameable(wanted), searched: this.#searched })
+    return noneLives({ root, name, lost }, { rows: this.#nameable(wanted), searched: this.#programs.folder })
   }
 
   /** What a caller may be told of other kernels: those of its own root, as far as they may be named to it. */
@@ -589,10 +587,6 @@ class OpenKernels implements Kernels {
     if (this.#closed) throw shuttingDown()
   }
 }
-
-/** Another text whenever a name in the folder has come or gone. */
-const versionOf = (folder: string): string =>
-  String(statSync(folder, { bigint: true, throwIfNoEntry: false })?.mtimeNs)
 
 /** A program that listens, beside kernels that live. */
 const memberRow = (program: Program) => ({ name: fullName(program), group: groupOf(program) })

@@ -118,6 +118,13 @@ test('uvicorn --reload: the child that serves is the program, and is followed; a
   assert.match(failed, /app\.py:10/)
   assert.match((await asked('read_file', { path: 'app.py' })).text, /return n \*$/m)
 
+  // One that is joined before it fails says why as well.
+  const late = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.02)\nraise ValueError('late')\n"
+  write('app.py', app('n * 5') + late)
+  await comesToShow(/n \* 5/, 'symbol_definition', SOURCE)
+  write('go', '')
+  await comesToShow(/did not come back: ValueError: late/, 'symbol_definition', SOURCE)
+
   write('app.py', app('n * 4'))
   await comesToShow(/n \* 4/, 'symbol_definition', SOURCE)
   assert.match((await asked('kernels')).text, /^\* project +ready/m)

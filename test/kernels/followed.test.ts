@@ -289,7 +289,12 @@ test('one that did not come back is told with the words of what ended it, and st
 test('one that was joined just before it failed is told with its own last words', async () => {
   const program = listens({ pid: 500 })
   await kernels.resolve(here())
-  programs.ends.push({ program, ended: 'SyntaxError: invalid syntax (views.py:9)' })
+  // It announces itself anew as it says what ends it.
+  const { epoch } = programs.latest.identity
+  programs.ends.push({
+    program: { ...program, epoch, announced_at: LATER },
+    ended: 'SyntaxError: invalid syntax (views.py:9)',
+  })
   await ended(500)
   const { message } = await refusal(kernels.resolve(here()))
   assert.is(

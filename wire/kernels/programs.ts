@@ -145,8 +145,14 @@ export function readAnnouncements(runtimeDir: string): Announcements {
 /** Words of programs that have ended, which nobody may ever ask for. */
 const ENDS_KEPT = 20
 
+/** Systems note the time of a change in steps of up to 10 ms: what has just changed can change again at the same time. */
+const STEP_MS = 20
+
 function versionOf(folder: string): string {
-  return String(statSync(folder, { bigint: true, throwIfNoEntry: false })?.mtimeNs)
+  const stat = statSync(folder, { bigint: true, throwIfNoEntry: false })
+  if (stat === undefined) return ''
+  const isSettled = Date.now() - Number(stat.mtimeMs) > STEP_MS
+  return isSettled ? String(stat.mtimeNs) : `${stat.mtimeNs} ${performance.now()}`
 }
 
 /**
@@ -172,7 +178,7 @@ export async function isReachable(announcement: Program): Promise<boolean> {
     transport.destroy()
     return true
   } catch (error) {
-    if (announcement.process !== 'lives' && isLeftOver(announcement, error)) remove(announcement)
+    if (announcement.process !== 'lives' && isLeftOver(announcement, error)) removeLeftOver(announcement)
     return codeOf(error) === 'EAGAIN'
   }
 }
@@ -192,6 +198,12 @@ function isOfThisBoot(started: string): boolean {
   if (process.platform !== 'linux') return true
   const boot = startOf(process.pid)?.split(':')[0]
   return boot !== undefined && started.split(':')[0] === boot
+}
+
+/** It may have said in the meantime how it ended: that is kept. */
+function removeLeftOver(announcement: Program): void {
+  const read = readOne(announcement.file)
+  if (read === undefined || 'reason' in read || read.ended === undefined) remove(announcement)
 }
 
 function remove({ address, file }: Program): void {
