@@ -305,11 +305,13 @@ def opens(gate):
 
 # ladder
 
-#: Catches every interrupt for as long as it is let run. A plain `while True` would not do: see test_interrupting.
+#: Catches every interrupt for as long as it is let run: the outer loop has those that hit the inner one between its
+#: ``except`` and its ``try``.
 DEAF = (
-    'print("on")\nimport os, time\n'
-    'while not os.path.exists("hear"):\n    try:\n        while not os.path.exists("hear"): time.sleep(0.01)\n'
-    '    except BaseException: pass\n"heard"'
+    'print("on")\nimport os, time\nwhile not os.path.exists("hear"):\n    try:\n'
+    '        while not os.path.exists("hear"):\n            try:\n'
+    '                while not os.path.exists("hear"): time.sleep(0.01)\n'
+    '            except BaseException: pass\n    except BaseException: pass\n"heard"'
 )
 
 
@@ -389,7 +391,7 @@ class Ladder(InterruptCase):
         call = self.running(DEAF, file='/app/deaf.py', line=10)
         report = self.interrupt(call)
         self.assertEqual((report['outcome'], report['offer']), ('still_running', 'restart'))
-        self.assertIn('/app/deaf.py:14 in <module>', report['message'])
+        self.assertRegex(report['message'], '/app/deaf.py:1[0-9] in <module>')
         self.assertIn('raised in it twice', report['message'])
         self.assertIn('raised in it 4 times', self.interrupt(call)['message'])
         self.let_hear(call)

@@ -105,8 +105,9 @@ class Ending(unittest.TestCase):
     def test_fault_8_code_that_will_not_end_is_ended_all_the_same(self):
         with Kernel() as kernel:
             call = kernel.link.start(
-                'print("on")\nwhile True:\n    try:\n        for i in range(10**12): n = i\n'
-                '    except BaseException: pass'
+                'print("on")\nwhile True:\n    try:\n        while True:\n            try:\n'
+                '                for i in range(10**12): n = i\n'
+                '            except BaseException: pass\n    except BaseException: pass'
             )
             call.until_printed('on')
             kernel.process.stdin.close()
