@@ -317,14 +317,18 @@ function facts({ name, looked }: LookedUp): SymbolFacts {
   }
 }
 
-/** One symbol fails as itself; several that fail alike as what they have in common, and otherwise as `not_found`. */
+/**
+ * What fails one symbol is the error, and so is what fails all in the same words, as a busy kernel does. Several that
+ * fail alike have one of what they have in common, and otherwise `not_found`.
+ */
 function noneFound(all: readonly LookedUp[]): Outcome<never> {
   const errors = all.flatMap(({ name, looked }) =>
     looked.type === 'ok' ? [] : [{ name, error: looked.error }],
   )
   const [first, ...others] = errors
   if (first === undefined) return noneOf('')
-  if (others.length === 0) return { type: 'failed', error: first.error }
+  if (others.every(({ error }) => error.message === first.error.message))
+    return { type: 'failed', error: first.error }
   const alike = others.every(({ error }) => error.code === first.error.code)
   const { details, message: _, code, ...rest } = first.error
   const reason = alike && typeof details.reason === 'string' ? { reason: details.reason } : {}
