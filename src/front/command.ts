@@ -92,11 +92,11 @@ export const OPTIONS = {
   },
   anywhere: {
     type: 'boolean',
-    summary: 'a Swank server of another machine too, though nothing is encrypted',
+    summary: 'a server on another machine too, though nothing is encrypted',
   },
   'no-secret': {
     type: 'boolean',
-    summary: 'a Swank server that asks for no secret, which anybody here can use',
+    summary: 'a server that asks for no secret, which anybody here can use',
   },
   path: { type: 'string', value: 'FILE', summary: 'a file that the call would be about' },
   level: { type: 'string', value: 'LEVEL', summary: 'safe, cautious or dangerous' },

@@ -3,8 +3,8 @@ import { type LanguageServer, languageAt } from '../../wire/languages.ts'
 import type { Programs } from '../../wire/programs.ts'
 import { KernelError } from './kernel-error.ts'
 
-/** What is said of the server that programs of a language listen by. */
-interface Said {
+/** What a person should know of the server that programs of a language listen by. */
+interface Advice {
   /** Why one of another machine is not joined as it is: sentences. */
   readonly danger: string
   /** What has it listen again. */
@@ -13,7 +13,7 @@ interface Said {
   explained(error: WireError, address: string): readonly [message: string, next: string]
 }
 
-const SAID: Readonly<Record<string, Said>> = {
+const ADVICE: Readonly<Record<string, Advice>> = {
   lisp: {
     danger:
       'Swank encrypts nothing, its secret included, and whoever has read that on the way can run anything in your image.',
@@ -48,14 +48,14 @@ function nextAfter(code: WireError['code'], address: string): string {
   }
 }
 
-/** A server that is not ours, and what is said of it. */
-type Server = LanguageServer & Said
+/** A server that is not ours. */
+type Server = LanguageServer & Advice
 
 /** The one at an address; undefined where programs listen by ours. */
 export function serverOf(address: string): Server | undefined {
   const { name, server } = languageAt(address)
-  const said = SAID[name]
-  return server && said && { ...server, ...said }
+  const advice = ADVICE[name]
+  return server && advice && { ...server, ...advice }
 }
 
 const AN_ADDRESS = /^\w+:\/\/(?:(?<alone>\d{1,5})|(?<host>\[[\da-f:.]+\]|[\w.-]+)(?::(?<port>\d{1,5}))?)\/?$/i
