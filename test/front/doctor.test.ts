@@ -124,6 +124,14 @@ test('an interpreter that is not there is broken, with what to do', () => {
   assert.match(checks.get('a kernel')?.fix ?? '', 'config.toml')
 })
 
+test('settings that were changed after the daemon had read them are told of', () => {
+  assert.is(examined().checks.get('settings'), undefined)
+  writeFileSync(join(folder, 'config/config.toml'), '[daemon]\nidle_minutes = 3\n')
+  assert.match(examined().checks.get('settings')?.fix ?? '', 'imago shutdown')
+  imago('shutdown')
+  assert.is(examined().checks.get('settings'), undefined)
+})
+
 test('whatever is broken has a line that mends it', () => {
   writeFileSync(join(folder, 'state'), '')
   writeFileSync(join(folder, 'config/config.toml'), '[daemon]\nidle = 3\n')

@@ -262,7 +262,8 @@ const noEngine = (why: string): WireError =>
     'KERNEL_NOT_FOUND',
     `There is no engine for Wolfram Language: ${why}.\n` +
       'Install the free Mathics3 with: imago install wolfram\n' +
-      'Or name a Wolfram Engine, or the Python of an environment with Mathics3, as wolfram in [kernels] of config.toml.',
+      'Or name a Wolfram Engine, or the Python of an environment with Mathics3, as wolfram in [kernels] of ' +
+      'config.toml, and imago shutdown.',
   )
 
 /** Why Mathics3 cannot run on it; undefined if it can. Mathics3 is not loaded, since that takes seconds. */

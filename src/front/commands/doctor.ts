@@ -1,4 +1,4 @@
-import { accessSync, constants, lstatSync, readFileSync, realpathSync } from 'node:fs'
+import { accessSync, constants, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { TOOLS } from '../../../tools/index.ts'
 import { duration } from '../../../tools/text.ts'
@@ -48,7 +48,7 @@ export async function doctor({ operands, options, printer }: CommandInput): Prom
     folders,
     ...(folders.checks.some(isBroken)
       ? await withoutDaemon(languages, 'the folders and settings above do not work')
-      : await checkLive(languages, root)),
+      : await checkLive(languages, { root, configDir: paths.configDir })),
     checkClients({ root, env, platform: process.platform }),
   ]
   if (options.json) printEnvelope(printer, { ok: true, result: { areas } })
@@ -67,10 +67,13 @@ function languagesAsked(named: string | undefined, all = false): readonly Langua
   })
 }
 
-async function checkLive(languages: readonly Language[], root: string): Promise<readonly Area[]> {
+async function checkLive(
+  languages: readonly Language[],
+  { root, configDir }: { readonly root: string; readonly configDir: string },
+): Promise<readonly Area[]> {
   try {
     await using client = await connectDaemon({ name: 'imago doctor', start: 'if-needed', root })
-    const daemon = await checkDaemon(client)
+    const daemon = await checkDaemon(client, configDir)
     const [areas, kernels] = await Promise.all([checkLanguages(client, languages), checkKernels(client)])
     return [daemon, ...areas, kernels]
   } catch (error) {
@@ -146,7 +149,7 @@ function showCheck({ name, state, found, gives, fix }: Check, width: number): st
 }
 
 /** The daemon that answers, with the time that one question there and back takes. */
-async function checkDaemon(client: DaemonClient): Promise<Area> {
+async function checkDaemon(client: DaemonClient, configDir: string): Promise<Area> {
   const asked = performance.now()
   const { version, pid, uptime_ms, log, clients, kernels } = await client.request('status', {})
   const took = milliseconds(performance.now() - asked)
@@ -156,8 +159,20 @@ async function checkDaemon(client: DaemonClient): Promise<Area> {
     checks: [
       { name: 'answers', state: 'ok', found: `${found}; round trip ${took}` },
       { name: 'log', state: 'ok', found: log },
+      ...(isChangedWithin(join(configDir, 'config.toml'), uptime_ms) ? [UNREAD] : []),
     ],
   }
+}
+
+const isChangedWithin = (path: string, ms: number): boolean =>
+  (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > Date.now() - ms
+
+const UNREAD: Check = {
+  name: 'settings',
+  state: 'missing',
+  found: 'config.toml was changed after the daemon had read it',
+  gives: 'what was changed holds',
+  fix: 'imago shutdown   (ends the kernels that it started; the next command starts it anew)',
 }
 
 /** Each kernel that lives, with one look there and back; a kernel that is busy answers looks as well. */
