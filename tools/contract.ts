@@ -564,7 +564,7 @@ export interface OutputLog {
 }
 
 /** Something that code has drawn or displayed, as its caller is told. */
-export interface Displayed extends Pick<Display, 'what' | 'shown' | 'text' | 'note'> {
+export interface Displayed extends Pick<Display, 'what' | 'shown' | 'text' | 'for_people' | 'note'> {
   readonly files?: readonly DisplayedFile[]
 }
 

@@ -93,12 +93,20 @@ type FailedEnvelope = Extract<Envelope, { ok: false }>
 export const readMore = (handle: string) => `imago call read_more '{"handle":"${handle}"}'`
 
 /**
- * Values of an evaluation as a prompt shows them, a line each, and how to read on where one is cut. Python's `None` says
- * nothing, and is left out.
+ * Values of an evaluation as a prompt shows them, a line each, and how to read on where one is cut; or the text for people
+ * that stands for them. Python's `None` says nothing, and is left out.
  */
 export function printValues(printer: Printer, result: unknown): void {
   const values = fieldOf(result, 'values')
   if (!Array.isArray(values)) return
+  const displays = fieldOf(result, 'displays')
+  const printed = Array.isArray(displays)
+    ? displays.find(one => fieldOf(one, 'for_people') === true)
+    : undefined
+  if (printed !== undefined) {
+    printer.out(`${String(fieldOf(printed, 'text')).trimEnd()}\n`)
+    return
+  }
   for (const value of values) {
     const repr = fieldOf(value, 'repr')
     const [text, handle] = [fieldOf(repr, 'text'), fieldOf(repr, 'handle')]

@@ -274,7 +274,9 @@ const SHOWN = z.object({ repr: TEXT, type: z.object({ name: z.string(), module: 
 const EVALUATION = z.object({
   values: z.array(SHOWN),
   input_line: z.number().optional(),
-  displays: z.array(z.object({ text: z.string().optional() })).default([]),
+  displays: z
+    .array(z.object({ text: z.string().optional(), for_people: z.boolean().optional() }))
+    .default([]),
 })
 
 const LEFT = z.object({
@@ -316,15 +318,13 @@ export function evaluated(envelope: Envelope, language: Pick<Language, 'highligh
   }
 }
 
-/** A value as it is read, or as the session prints it where it is there for that; behind its number, if it has one. */
+/** A value as it is read, or its text for people; behind its number, if it has one. */
 function valueSpans(
   { repr, type }: z.output<typeof SHOWN>,
   { input_line: number, displays }: Partial<Pick<z.output<typeof EVALUATION>, 'input_line' | 'displays'>>,
   { highlight, numbering }: Pick<Language, 'highlight' | 'numbering'>,
 ): Span[] {
-  const printed = numbering?.isForLooks(type.name)
-    ? displays?.find(({ text }) => text !== undefined)
-    : undefined
+  const printed = displays?.find(one => one.for_people)
   const label = number === undefined ? '' : (numbering?.label(number, type.name) ?? '')
   const text = printed?.text ?? repr.text
   // What has columns of its own begins at the margin.

@@ -32,8 +32,6 @@ export interface Numbering {
   prompt(number: number | undefined): string
   /** What stands before the value of a line. */
   label(number: number, type: string): string
-  /** Whether values of this type are made to be looked at: they are shown as the session prints them. */
-  isForLooks(type: string): boolean
 }
 
 interface Looks extends Manners {
@@ -82,7 +80,6 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
       last: '$Line',
       prompt: number => `In[${number ?? ''}]:= `,
       label: (number, type) => `Out[${number}]${type.endsWith('Form') ? `//${type}` : ''}= `,
-      isForLooks: type => type.endsWith('Form') || WOLFRAM_LAYOUTS.has(type),
     },
   }),
 }
@@ -309,11 +306,6 @@ const WOLFRAM_KEYWORDS = new Set(
 )
 const WOLFRAM_CONSTANTS = new Set(
   'True False Null None All Automatic Infinity ComplexInfinity Indeterminate Pi E I'.split(' '),
-)
-
-/** Heads that lay out what stands in them, besides those that end in `Form`. */
-const WOLFRAM_LAYOUTS = new Set(
-  'Row Column Grid Style Subscript Superscript Definition Information Graphics Graphics3D'.split(' '),
 )
 
 /** Wolfram Language, coloured by how it looks. */

@@ -58,12 +58,22 @@ function facts(): void {
     const { values, displays } = await done('TableForm[{{1, 2}, {3, 4}}]')
     assert.is(values[0]?.repr.text, 'TableForm[{{1, 2}, {3, 4}}]')
     assert.equal(
-      displays?.map(({ what, text }) => [what, text?.trimEnd()]),
-      [['output form', '1   2\n\n3   4']],
+      displays?.map(({ what, text, for_people }) => [what, text?.trimEnd(), for_people]),
+      [['output form', '1   2\n\n3   4', true]],
+    )
+    assert.equal(
+      (await done('{TableForm[{{1, 2}, {3, 4}}]}')).displays?.map(one => one.for_people),
+      [undefined],
     )
     const wide = (await reprs('Range[100]'))[0]?.split('\n') ?? []
     assert.ok(wide.length > 1 && wide.every(line => line.length <= 120))
     assert.is((await done('{1/2, x^2}')).displays, undefined)
+  })
+
+  test('of a drawing the beginning is shown, and to a person that it is one', async () => {
+    const { values, displays } = await done('Plot[Sin[x], {x, 0, 1}]')
+    assert.equal([values[0]?.repr.text.length, values[0]?.repr.truncated], [400, true])
+    assert.equal(displays, [{ what: 'output form', text: '-Graphics-', for_people: true }])
   })
 
   test('a value that is whole in input form and would be cut in output form is not shown in that', async () => {

@@ -72,6 +72,8 @@ function consoleTests() {
       assert.is(looks.match(/\$Line/g)?.length, 1, looks)
       screen.type(CTRL_D)
       assert.is(await screen.ended, 0)
+      const table = await rig.imago(['eval', 'TableForm[{{1, 2}, {3, 4}}]', '--kernel', 'wl'])
+      assert.is(table.stdout, '1   2\n\n3   4\n')
     }))
 
   test('a question mark tells of a name, of one’s own and of many', () =>

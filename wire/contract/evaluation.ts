@@ -210,6 +210,8 @@ export const display = z.object({
   /** A value that the code has asked to be shown. */
   shown: shown.exactOptional(),
   text: text.exactOptional(),
+  /** A person is shown this text in the place of the value, which only says how it is laid out. */
+  for_people: z.literal(true).exactOptional(),
   /** A PNG, in base64. */
   png: text.exactOptional(),
   html: text.exactOptional(),

@@ -256,7 +256,9 @@ class WolframEvaluator(Evaluator):
         self.handles.let_go()
         engine = self.engine
         form = forms.input_form(engine, value)
-        shown = {'repr': self.cut(form), 'type': forms.type_of(engine.head(value))}
+        kind = forms.type_of(engine.head(value))
+        most = _DRAWING if kind['name'] in _DRAWINGS else REPR_MAX_CHARS
+        shown = {'repr': self.cut(form, most), 'type': kind}
         items = engine.items(value)
         if items is not None or shown['repr']['truncated']:
             shown['handle'] = self.handles.keep_value(value)
@@ -264,15 +266,15 @@ class WolframEvaluator(Evaluator):
             shown['preview'] = '%s, length %d' % (shown['type']['name'], len(items))
         return shown
 
-    def cut(self, form):
+    def cut(self, form, most=REPR_MAX_CHARS):
         """The ``Text`` of a form, with a handle for what does not fit."""
         whole, length = form.text, len(form.text)
         shown = {
-            'text': whole[:REPR_MAX_CHARS],
-            'truncated': length > REPR_MAX_CHARS or not form.whole,
+            'text': whole[:most],
+            'truncated': length > most or not form.whole,
             'original_len': length if form.whole else None,
         }
-        if length > REPR_MAX_CHARS:
+        if length > most:
             shown['handle'] = self.handles.keep_text(whole)
         return shown
 
@@ -376,15 +378,27 @@ class AnswerExtras:
         if (context, path) != evaluator.begun_in:
             outcome['changed'] = ['package']
         for value, shown in zip(values, outcome['values']):
-            if shown['repr']['truncated'] or shown['type']['name'] in _ONE_FORM:
+            name = shown['type']['name']
+            if name in _ONE_FORM or (shown['repr']['truncated'] and name not in _DRAWINGS):
                 continue
             form = engine.output_form(value)
             if form.whole and len(form.text) <= OUTPUT_FORM and _differs(form.text, shown['repr']['text']):
                 outcome['displays'] = [{'what': 'output form', 'text': form.text}]
+                if _lays_out(name):
+                    outcome['displays'][0]['for_people'] = True
 
 
 #: Types whose values look alike in every form.
 _ONE_FORM = ('Integer', 'Rational', 'Symbol')
+#: Types that are drawn, and characters of them that are shown: those are mostly coordinates.
+_DRAWINGS = ('Graphics', 'Graphics3D')
+_DRAWING = 400
+#: Types that lay out what stands in them, besides those that end in ``Form``.
+_LAYOUTS = ('Row', 'Column', 'Grid', 'Style', 'Subscript', 'Superscript', 'Definition', 'FullDefinition', 'Information')
+
+
+def _lays_out(name):
+    return name.endswith('Form') or name in _LAYOUTS or name in _DRAWINGS
 
 
 def _differs(output, form):
