@@ -196,6 +196,11 @@ function beat(links: Iterable<Link>, heartbeatMs: number) {
     if (performance.now() - link.lastHeard < heartbeatMs) continue
     link
       .ping(heartbeatMs)
-      .catch(() => link.close({ code: 'unresponsive', message: `Nothing came for ${2 * heartbeatMs} ms.` }))
+      // After this process itself was held up, timers run before the bytes that wait: let those be read first.
+      .catch(() => new Promise(resolve => setImmediate(resolve)))
+      .then(() => {
+        if (performance.now() - link.lastHeard < heartbeatMs) return
+        return link.close({ code: 'unresponsive', message: `Nothing came for ${2 * heartbeatMs} ms.` })
+      })
   }
 }

@@ -347,7 +347,7 @@ test('what is kept is bounded in bytes and in days, the oldest going first', asy
   for (const [name, age] of [
     ['one', 50],
     ['two', 40],
-    ['three', 30],
+    ['three', 10],
   ] as const) {
     rig.put('a', name.padEnd(250))
     await rig.write('a', 'x', name)

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Envelope } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openRig, until } from '../support/rig.ts'
@@ -36,18 +38,23 @@ test('a thousand clients with one call each are all answered, none is refused, a
 test('a client with hundreds of calls is refused its own beyond its share, and another one waits for few of them', async () => {
   const [greedy, other] = [await rig.connect(), await rig.connect()]
   const order: string[] = []
-  const slow = 'import time; time.sleep(0.05)'
+  // None ends before all of them have come: where one ended, there would be room for another.
+  const held = 'import os, time\nwhile not os.path.exists("go"): time.sleep(0.01)\ntime.sleep(0.05)'
   const many = Array.from({ length: 200 }, () =>
-    greedy.call({ tool: 'eval_expr', args: { expr: slow, patience: 100 } }).then(answer => {
+    greedy.call({ tool: 'eval_expr', args: { expr: held, patience: 100 } }).then(answer => {
       if (answer.ok) order.push('greedy')
       return codeOf(answer)
     }),
   )
-  await until(async () => (await other.request('status', {})).running === 32, 'calls')
+  const areRunning = (count: number) =>
+    until(async () => (await other.request('status', {})).running === count, `${count} calls`)
+  await areRunning(32)
   const mine = other.call({ tool: 'eval_expr', args: { expr: '"mine"', patience: 100 } }).then(answer => {
     order.push('mine')
     return codeOf(answer)
   })
+  await areRunning(33)
+  writeFileSync(join(rig.project, 'go'), '')
   assert.is(await mine, 'ok')
   const codes = await Promise.all(many)
   assert.equal([...new Set(codes)].sort(), ['busy', 'ok'])

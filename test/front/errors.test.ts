@@ -197,21 +197,25 @@ test('an image that Imago started has the errors of its threads, apart from what
   assert.match(stdout, new RegExp(`^#1 {2}${TIME} {2}thread till {2}IndexError: list index out of range\n$`))
 })
 
-/** Whether each hook of the program is what it was before it listened, as it tells by itself. */
-async function hooksAreTheirOwn(): Promise<string> {
+/** Waits until each hook of the program is what it was before it listened, or none is, as it tells by itself. */
+async function hooksAreTheirOwn(are: boolean): Promise<void> {
   const file = join(rig.project, 'hooks')
-  rmSync(file, { force: true })
-  await until(() => existsSync(file), 'the program to tell of its hooks')
-  return readFileSync(file, 'utf8')
+  const wanted = are ? '[True, True]' : '[False, False]'
+  await until(async () => {
+    rmSync(file, { force: true })
+    await until(() => existsSync(file), 'the program to tell of its hooks')
+    return readFileSync(file, 'utf8') === wanted
+  }, `its hooks to be ${wanted}`)
 }
 
 test('detaching puts the hooks of the program back, and attaching notes errors again beside those that there were', async () => {
-  assert.is(await hooksAreTheirOwn(), '[False, False]')
+  await hooksAreTheirOwn(false)
   const before = (await rig.imago(['errors', '--kernel', 'shop'])).stdout
   await rig.imago(['detach', 'shop'])
-  assert.is(await hooksAreTheirOwn(), '[True, True]')
+  // It puts them back once it has seen that we are gone.
+  await hooksAreTheirOwn(true)
   await shop.order('cake pie pie pie cake bread')
   await rig.imago(['attach', 'shop'])
-  assert.is(await hooksAreTheirOwn(), '[False, False]')
+  await hooksAreTheirOwn(false)
   assert.is((await rig.imago(['errors', '--kernel', 'shop'])).stdout, before)
 })

@@ -102,6 +102,28 @@ withDaemon(
   },
 )
 
+withDaemon(
+  'a client is kept whose answer came while the daemon itself was held up',
+  { heartbeatMs: 50 },
+  async rig => {
+    const client = await RawClient.greeted(rig.paths.socket, rig.project)
+    client.send(evaluation(1, 'import time; time.sleep(0.5)', 'held-up'))
+    let pings = 0
+    const { type } = await client.find(message => {
+      if (message.type === 'ping') {
+        pings++
+        // It is in this process, whose timers are due before it reads what comes next.
+        for (const end = performance.now() + 120; performance.now() < end; );
+        client.send({ type: 'pong', n: message.n })
+      }
+      return message.type === 'return' || message.type === 'bye'
+    })
+    assert.is(type, 'return')
+    assert.ok(pings > 0)
+    client.close()
+  },
+)
+
 withRig(
   'a connection that breaks in the middle of a frame ends its session, and no result (fault 16)',
   async rig => {

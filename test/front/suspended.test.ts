@@ -38,11 +38,19 @@ async function waiting(): Promise<readonly (readonly [id: string, holder: string
   return suspensions.map(({ id, holder }) => [id, holder.type === 'other' ? holder.who : holder.type])
 }
 
-/** What the journal says of one, in order: what, and by whom. */
-async function noted(id: string): Promise<readonly (readonly [what: string, by: string | null])[]> {
-  const { stdout } = await rig.imago(['log', '--json'])
-  const lines = stdout.split('\n').flatMap(line => (line === '' ? [] : [JSON.parse(line)]))
-  return lines.filter(line => line.suspension === id).map(({ what, by }) => [what, by])
+/** What the journal says of one, in order: what, and by whom. It may say so a moment after it: waits for so many. */
+async function noted(
+  id: string,
+  count: number,
+): Promise<readonly (readonly [what: string, by: string | null])[]> {
+  let found: readonly (readonly [string, string | null])[] = []
+  await until(async () => {
+    const { stdout } = await rig.imago(['log', '--json'])
+    const lines = stdout.split('\n').flatMap(line => (line === '' ? [] : [JSON.parse(line)]))
+    found = lines.filter(line => line.suspension === id).map(({ what, by }) => [what, by] as const)
+    return found.length >= count
+  }, `${count} lines about ${id}`)
+  return found
 }
 
 /** A model of another program, whose evaluation has raised. */
@@ -93,7 +101,7 @@ test('what the person at a console that is killed owns is given up after a while
     [own, ['suspended', 'left']],
     [taken, ['suspended', 'taken', 'left']],
   ] as const) {
-    const said = await noted(id)
+    const said = await noted(id, whats.length)
     assert.equal(
       said.map(([what]) => what),
       whats,
@@ -122,7 +130,7 @@ test('what an MCP client owned that is killed is given up after a while', async 
     assert.match(owner ?? '', /^holder/)
     client.kill('SIGKILL')
     await until(async () => (await waiting()).length === 0, 'it to be given up')
-    const [began, left, ...more] = await noted(id)
+    const [began, left, ...more] = await noted(id, 2)
     assert.equal([began?.[0], left?.[0], more], ['suspended', 'left', []])
     assert.match(left?.[1] ?? '', /^holder/)
   } finally {
@@ -134,7 +142,7 @@ test('what was suspended under a daemon that is killed is told as lost, by the l
   const raised = await rig.imago(['call', 'eval_expr', '{"expr": "1 / 0", "on_error": "suspend"}'])
   const [id = ''] = /s\d+@\w+/.exec(raised.stdout + raised.stderr) ?? []
   assert.equal(
-    (await noted(id)).map(([what]) => what),
+    (await noted(id, 1)).map(([what]) => what),
     ['suspended'],
   )
   process.kill(daemon, 'SIGKILL')
@@ -150,7 +158,7 @@ test('what was suspended under a daemon that is killed is told as lost, by the l
     return false
   }, 'it to be told')
   assert.match(said, new RegExp(`${id} in project \\(ZeroDivisionError: .*is suspended no more.* daemon`))
-  assert.equal(await noted(id), [
+  assert.equal(await noted(id, 2), [
     ['suspended', null],
     ['lost', null],
   ])

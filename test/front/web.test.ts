@@ -34,8 +34,8 @@ async function asked(tool: string, args: Readonly<Record<string, unknown>> = {})
 const write = (name: string, source: string) => writeFileSync(join(rig.project, name), source)
 
 /**
- * Has such a server run at a port of the system's choice, and waits until it answers; what asks it for a path, where it
- * has said last that it is.
+ * Has such a server run at a port of the system's choice, and waits until it answers; its answer, and what asks it for a
+ * path, where it has said last that it is.
  */
 async function served(words: readonly string[], path: string) {
   const begun = rig.begin(['run', '--', venvPython, ...words], { env: { PYTHONUNBUFFERED: '1' } })
@@ -45,14 +45,18 @@ async function served(words: readonly string[], path: string) {
     const port = said.at(-1)?.[1]
     return port === undefined ? undefined : answerOf(Number(port), path)
   }
-  await until(async () => (await ask(path)) !== undefined, 'the server to answer')
-  return ask
+  let answer: string | undefined
+  await until(async () => {
+    answer = await ask(path)
+    return answer !== undefined
+  }, 'the server to answer')
+  return { ask, answer }
 }
 
 /** Status and text of the answer; undefined where nobody gives one. */
 function answerOf(port: number, path: string): Promise<string | undefined> {
   return new Promise(resolve => {
-    const request = get({ port, path, host: '127.0.0.1', agent: false, timeout: 1_000 }, response => {
+    const request = get({ port, path, host: '127.0.0.1', agent: false, timeout: 30_000 }, response => {
       let body = ''
       response.setEncoding('utf8').on('data', (text: string) => {
         body += text
@@ -95,7 +99,7 @@ test('uvicorn --reload: the child that serves is the program, and is followed; a
       '',
     ].join('\n')
   write('app.py', app('n * 2'))
-  const ask = await served(
+  const { ask } = await served(
     ['-m', 'uvicorn', 'app:app', '--reload', '--reload-delay', '0.1', '--port', '0'],
     '/total?n=2',
   )
@@ -198,9 +202,13 @@ test('two gunicorn workers are asked and traced at once; one that is recycled is
     ].join('\n'),
   )
   const words = ['-m', 'gunicorn', 'app:app', '-w', '2', '--max-requests', '1']
-  const ask = await served([...words, '-b', '127.0.0.1:0'], '/')
-  // Its first answer has recycled one of them.
-  await until(async () => Object.keys(await pids()).length === 2, 'both to listen')
+  const { ask, answer } = await served([...words, '-b', '127.0.0.1:0'], '/')
+  // Its first answer recycles one of them, which may live on for a moment.
+  const gone = Number(answer?.split(' ')[1])
+  await until(async () => {
+    const living = Object.values(await pids())
+    return living.length === 2 && !living.includes(gone)
+  }, 'both to listen')
   assert.match((await asked('threads')).text, 'ask all: {"kernel": "project/*"}')
   assert.match((await asked('kernels')).text, 'look at all of project')
   const begun = await asked('inspect', { expr: 'app.pid', ...ALL })
@@ -256,7 +264,7 @@ test('two gunicorn workers are asked and traced at once; one that is recycled is
 
 test('Django’s runserver: a request that fails is told, and a reload that fails as the error of its thread', async () => {
   cpSync(join(PACKAGE_ROOT, 'examples/demos/web'), rig.project, { recursive: true })
-  const ask = await served(['manage.py', 'runserver', '127.0.0.1:0'], '/orders/7')
+  const { ask } = await served(['manage.py', 'runserver', '127.0.0.1:0'], '/orders/7')
   assert.match((await ask('/orders/8')) ?? '', /^500 /)
   const error = await asked('get_last_error')
   assert.match(error.text, /KeyError: None/)

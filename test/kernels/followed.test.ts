@@ -61,7 +61,7 @@ const row = () => kernels.list().find(({ name }) => name === 'web')
 /** When it is as a test expects: successors are looked for now and then. */
 async function until(holds: () => boolean, what: string): Promise<void> {
   for (let looks = 0; !holds(); looks++) {
-    if (looks > 400) throw new Error(`waited in vain for ${what}`)
+    if (looks > 3_000) throw new Error(`waited in vain for ${what}`)
     await new Promise(resolve => setTimeout(resolve, 10))
   }
 }

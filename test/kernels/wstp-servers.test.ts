@@ -96,7 +96,7 @@ test('one that is attached is not stopped but let go of; a new daemon joins the 
   programs.rejoined.push('wl has begun anew, and what listens there now is another image.')
   kernels = open()
   assert.is(programs.joinings.at(-1)?.epoch, kept.epoch)
-  await new Promise(resolve => setTimeout(resolve, 20))
+  while (kernels.list()[0]?.state !== 'ended') await new Promise(resolve => setImmediate(resolve))
   const { message } = await refusal(kernels.resolve({ name: 'wl', root: join(folder, 'shop'), env: {} }))
   assert.match(message, 'another image')
   const [row] = kernels.list()

@@ -100,15 +100,15 @@ test('what stands on another is left first, and the other lives on', async () =>
 
 test('a time limit of the program takes it elsewhere, where somebody handles it, and changes nothing where not', async () => {
   const handled = await lisp.suspended(`
-    (setf (get :limit :came) (handler-case (sb-ext:with-timeout 0.2 (error "x")) (sb-ext:timeout () :in-time)))`)
+    (setf (get :limit :came) (handler-case (sb-ext:with-timeout 1 (error "x")) (sb-ext:timeout () :in-time)))`)
   const end = await endOf(handled.suspension.id)
   assert.is(end.how, 'resumed')
   assert.match(end.message, 'timeout')
   assert.is(await untilThere('(get :limit :came)'), ':IN-TIME')
   const { suspension } = await lisp.suspended(
-    '(sb-ext:with-timeout 0.1 (restart-case (error "x") (on () :went-on)))',
+    '(sb-ext:with-timeout 1 (restart-case (error "x") (on () :went-on)))',
   )
-  await asked('(sleep 0.3)')
+  await asked('(sleep 1.3)')
   assert.equal(await live(), [suspension.id])
   assert.equal(textsOf(await lisp.resume(suspension.id, { way: 'restart', restart: 0 })), [':went-on'])
 })

@@ -19,7 +19,7 @@ def main():
         os.execvp(sys.argv[2], sys.argv[2:])
     written = b''
     seen = 0
-    deadline = time.monotonic() + 14
+    deadline = time.monotonic() + 50
     while time.monotonic() < deadline:
         if steps and steps[0][0].encode() in written[seen:]:
             awaited, typed = steps.pop(0)

@@ -74,7 +74,8 @@ test('half a line is typed, a plan arrives, is looked at and is answered, and th
     await screen.shows(READY)
     screen.type('q')
     await screen.shows(/^>>> 40 \+$/m)
-    assert.equal([screen.cursor().column, await waiting()], [6, 1])
+    await until(() => screen.cursor().column === 6, 'the cursor where it was')
+    assert.is(await waiting(), 1)
     screen.type(CTRL_T)
     await screen.shows(READY)
     await screen.shows('+    return 2')
@@ -85,7 +86,7 @@ test('half a line is typed, a plan arrives, is looked at and is answered, and th
     await screen.shows(/^>>> 40 \+$/m)
     // What had been on the screen is there again, and what became of the plan stands above the line.
     assert.equal(screen.all().slice(0, before.length - 1), before.slice(0, -1))
-    assert.is(screen.cursor().column, 6)
+    await until(() => screen.cursor().column === 6, 'the cursor where it was')
     screen.type('\x05 2\r')
     await screen.shows(/^42$/m)
     screen.type('fir\x1b[A')

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Ability, Evaluated, Kernel, Loaded, LookName, Looks, Work } from '../../wire/kernel.ts'
 import { assert, type Suite } from '../support/harness.ts'
 import { evaluate, found, newCall } from '../support/heard.ts'
+import { until } from '../support/rig.ts'
 import type { Snippets } from '../support/snippets.ts'
 
 const LOOK = { deadlineMs: 5_000 }
@@ -118,6 +119,11 @@ export function lookFacts(
   fact('threads', 'every stack is there, with where it stands, and a filter finds one of them', async () => {
     const query = { limit: 50, frames: 20, locals: true }
     await run(waiter.source)
+    if (waiter.seen)
+      await until(async () => {
+        const [thread] = (await found(kernel(), 'threads', { ...query, filter: waiter.function })).threads
+        return thread?.state === 'waiting' && thread.names.includes(waiter.thread)
+      }, 'the thread to wait')
     const all = await found(kernel(), 'threads', query)
     assert.ok(all.threads_total >= 2)
     assert.ok(all.threads.some(({ role }) => role === 'main' || role === 'evaluating'))

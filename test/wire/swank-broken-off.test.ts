@@ -134,8 +134,8 @@ test('brings an evaluation to its end whose connection broke off, whoever connec
   }
   const { kernel } = await attach()
   try {
-    const evaluated = await evaluate(kernel, '(list (shiftf *go* t) *ended*)').result
-    assert.match(JSON.stringify(evaluated), '"text":"(nil 0)"')
+    const evaluated = await evaluate(kernel, '(list *ended* (shiftf *go* t))').result
+    assert.match(JSON.stringify(evaluated), '"text":"(0 nil)"')
     await until(async () => (await person.ask('cl-user::*ended*')) === '3', 'three evaluations to end')
   } finally {
     await kernel.close()

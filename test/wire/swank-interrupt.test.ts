@@ -24,9 +24,10 @@ test.after(async () => {
   swank?.kill()
 })
 
-/** Begins code that first says that it has begun. */
+const SAYS_SO = '(progn (write-line "begun") (finish-output))'
+/** Begins code that says that it has begun: where it does so itself, else before the first of its forms. */
 async function begun(source: string, on = kernel) {
-  const heard = evaluate(on, `(progn (write-line "begun") (finish-output))\n${source}`)
+  const heard = evaluate(on, source.includes(SAYS_SO) ? source : `${SAYS_SO}\n${source}`)
   await printed(heard, 'begun')
   return heard
 }
@@ -88,10 +89,12 @@ test('code that waits for a line is stopped, and its question is withdrawn', asy
 
 test('cleanup forms run; those that never end are left at the next asking', async () => {
   await evaluate(kernel, '(defparameter *cleaned* 0)').result
-  const once = await begun('(unwind-protect (loop (sleep 0.01)) (incf *cleaned*))')
+  const once = await begun(`(unwind-protect (progn ${SAYS_SO} (loop (sleep 0.01))) (incf *cleaned*))`)
   assert.is((await kernel.interrupt(once.call)).outcome, 'stopped')
   assert.is(await shown('*cleaned*'), '1')
-  const held = await begun('(unwind-protect (loop (sleep 0.01)) (loop (incf *cleaned*) (sleep 0.01)))')
+  const held = await begun(
+    `(unwind-protect (progn ${SAYS_SO} (loop (sleep 0.01))) (loop (incf *cleaned*) (sleep 0.01)))`,
+  )
   assert.is((await kernel.interrupt(held.call)).outcome, 'stopped')
   assert.is((await held.result).type, 'interrupted')
 })
@@ -165,7 +168,9 @@ test('the image itself interrupts no call that has ended, or that it does not kn
 
 test('a person who interrupts our thread from their own editor is obeyed', async () => {
   const { connection } = await openPeer(swank)
-  const heard = await begun('(defparameter *seat* (swank::current-thread-id))\n(loop (sleep 0.01))')
+  const heard = await begun(
+    `(defparameter *seat* (swank::current-thread-id))\n(progn ${SAYS_SO} (loop (sleep 0.01)))`,
+  )
   const human = await openSwankKernel(swank)
   const seat = await human.look('inspect', { expr: '*seat*', evaluate: false }, { deadlineMs: 5_000 })
   if (seat.type !== 'found' || !seat.value.repr || !('text' in seat.value.repr)) throw new Error(seat.type)
@@ -189,7 +194,7 @@ test("what enters Swank's own debugger is told as raised, and its thread is rele
 test('letting go of the image stops what runs there first', async () => {
   const own = await openSwankKernel(swank)
   const heard = await begun(
-    '(defparameter *left* nil)\n(unwind-protect (loop (sleep 0.01)) (setf *left* t))',
+    `(defparameter *left* nil)\n(unwind-protect (progn ${SAYS_SO} (loop (sleep 0.01))) (setf *left* t))`,
     own,
   )
   const waiting = evaluate(own, '(setf *left* :ran)')

@@ -158,7 +158,8 @@ export class Heart {
     if (silentMs < ms) return this.#later(ms - silentMs)
     const heard = await asked.ping(ms).then(
       () => true,
-      () => false,
+      // After this process itself was held up, timers run before the bytes that wait: let those be read first.
+      () => new Promise<false>(resolve => setImmediate(resolve, false)),
     )
     // In the meantime it may have been stopped, or have a new link to listen to.
     if (this.#timer !== timer) return
