@@ -1,5 +1,6 @@
 """Whose output is whose: the program's streams are borrowed while code is evaluated in it, and given back."""
 
+import os
 import unittest
 
 from tests.daemon import WAIT, until
@@ -47,6 +48,22 @@ async def main():
     await asyncio.get_running_loop().run_in_executor(None, lambda: wait_for_end())
 asyncio.run(main())
 """
+
+#: A thread looks at the streams once it is let. No evaluation may run meanwhile: they are borrowed then.
+LOOKS_LATER = """
+import os
+def look():
+    global seen
+    while not os.path.exists("look"): time.sleep(0.005)
+    seen = %s
+    open("looked", "w").close()
+threading.Thread(target=look).start()
+"""
+
+
+def let_look(program):
+    open(os.path.join(program.folder, 'look'), 'w').close()
+    until(lambda: os.path.exists(os.path.join(program.folder, 'looked')))
 
 
 class Output(ProgramCase):
@@ -176,8 +193,8 @@ class Streams(ProgramCase):
                 call = link.start('print("mine")\nprint("mine too", file=sys.stderr)\n7')
                 self.assertEqual(call.answer()['values'][0]['repr']['text'], '7')
                 self.assertEqual(call.output(), 'mine\nmine too\n')
-                link.evaluate('def look():\n    global seen\n    seen = same()\nthreading.Timer(0.05, look).start()')
-                until(lambda: link.value('"seen" in globals()') == 'True')
+                link.evaluate(LOOKS_LATER % 'same()')
+                let_look(program)
                 self.assertEqual(link.value('seen'), 'True')
                 self.assertEqual(program.end(), code)
                 self.assertEqual(bytes(program.printed[1]), b'')
@@ -247,12 +264,9 @@ class Plain(PlainCase):
             looked = link.call('inspect', expr='before[1]', evaluate=False, deadline_ms=5000).answer()
             self.assertEqual(looked['value']['type']['name'], 'TextIOWrapper')
         # Seen from a thread of the program's, when nothing is evaluated.
-        link.evaluate(
-            'def look():\n    global same\n    same = (sys.stdin, sys.stdout, sys.stderr) == before\n'
-            'threading.Timer(0.1, look).start()'
-        )
-        until(lambda: link.value('"same" in globals()') == 'True')
-        self.assertEqual(link.value('same'), 'True')
+        link.evaluate(LOOKS_LATER % '(sys.stdin, sys.stdout, sys.stderr) == before')
+        let_look(self.guest)
+        self.assertEqual(link.value('seen'), 'True')
 
     def test_other_threads_find_the_programs_stream_in_its_place_down_to_its_type(self):
         link = self.link
