@@ -5,7 +5,7 @@ import signal
 import unittest
 
 from tests.daemon import LONG, WAIT, until
-from tests.guests import ProgramCase
+from tests.guests import PLAIN, ProgramCase
 
 FORKS = """
 import imago, os, sys
@@ -227,9 +227,11 @@ class Ends(ProgramCase):
 
 class Signals(ProgramCase):
     def test_interrupting_the_program_from_its_terminal_ends_it_as_ever(self):
-        program = self.program()
+        # It can be attached to before it is back from listening, which it is to be interrupted after.
+        program = self.program(PLAIN.replace('wait_for_end()', 'print("listens", flush=True)\nwait_for_end()'))
         link = program.attach()
         link.evaluate('1')
+        program.until_printed('listens')
         program.process.send_signal(signal.SIGINT)
         self.assertEqual(program.wait(), -signal.SIGINT)
         self.assertIn(b'KeyboardInterrupt', bytes(program.printed[2]))
