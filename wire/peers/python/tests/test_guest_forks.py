@@ -192,7 +192,7 @@ class Ends(ProgramCase):
         call = link.start('import time\nprint("on")\nwhile True: time.sleep(0.001)')
         call.until_printed('on')
         link.start('"never"')
-        link.call('globals', modules=False, limit=10, deadline_ms=5000).answer()
+        link.call('globals', modules=False, limit=10, deadline_ms=60_000).answer()
         program.tell('')
         code = program.wait()
         self.assertTrue(link.ended.wait(WAIT))
@@ -266,7 +266,7 @@ class Signals(ProgramCase):
             'print("got", signal.sigwait({signal.SIGTERM, signal.SIGUSR1}) == signal.SIGTERM, flush=True)\n'
         )
         link = program.attach()
-        link.call('globals', modules=False, limit=10, deadline_ms=5000).answer()
+        link.call('globals', modules=False, limit=10, deadline_ms=60_000).answer()
         program.until_printed('ready')
         program.process.send_signal(signal.SIGTERM)
         self.assertEqual(program.wait(), 0)

@@ -153,7 +153,7 @@ class Output(ProgramCase):
                 self.assertEqual(bytes(program.printed[2]), b'')
 
     def look(self, link, expr):
-        return link.call('inspect', expr=expr, evaluate=True, deadline_ms=10000).answer()
+        return link.call('inspect', expr=expr, evaluate=True, deadline_ms=60_000).answer()
 
     def test_a_flood_of_evaluated_code_is_bounded_and_a_print_of_the_programs_never_waits_for_it(self):
         program = self.program(TALKS)
@@ -210,7 +210,7 @@ class Plain(PlainCase):
         self.assertTrue(self.link.notes.empty())
 
     def look(self, link, expr):
-        return link.call('inspect', expr=expr, evaluate=True, deadline_ms=10000).answer()
+        return link.call('inspect', expr=expr, evaluate=True, deadline_ms=60_000).answer()
 
     def test_what_evaluated_code_keeps_of_the_streams_writes_to_the_programs_own_afterwards(self):
         program, link = self.guest, self.link
@@ -252,7 +252,7 @@ class Plain(PlainCase):
         program, link, before = self.guest, self.link, self.guest.said()
         for expr in ('1 / 0', 'sys.stdout'):
             self.look(link, expr)
-            found = link.call('inspect', expr='sys.stdout', evaluate=False, deadline_ms=10000).answer()
+            found = link.call('inspect', expr='sys.stdout', evaluate=False, deadline_ms=60_000).answer()
             self.assertEqual(found['value']['type']['name'], 'TextIOWrapper', expr)
         self.assertEqual(program.said(), before)
 
@@ -261,7 +261,7 @@ class Plain(PlainCase):
         for _ in range(3):
             link.evaluate('print(1)')
             link.evaluate('1/0')
-            looked = link.call('inspect', expr='before[1]', evaluate=False, deadline_ms=5000).answer()
+            looked = link.call('inspect', expr='before[1]', evaluate=False, deadline_ms=60_000).answer()
             self.assertEqual(looked['value']['type']['name'], 'TextIOWrapper')
         # Seen from a thread of the program's, when nothing is evaluated.
         link.evaluate(LOOKS_LATER % '(sys.stdin, sys.stdout, sys.stderr) == before')

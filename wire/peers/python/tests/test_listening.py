@@ -103,7 +103,7 @@ class Listening(ProgramCase):
         self.assertEqual(link.value('worker.is_alive()'), 'True')
         link.evaluate('count = -1000000')
         self.assertLess(int(link.value('count')), 0)
-        found = link.call('globals', modules=False, limit=10, deadline_ms=5000).answer()
+        found = link.call('globals', modules=False, limit=10, deadline_ms=60_000).answer()
         self.assertIn('worker', [entry['name'] for entry in found['value']['globals']])
         self.assertEqual(program.end(), 0)
         self.assertEqual((program.said(), program.announcements()), ('ready\n\n', []))
@@ -167,7 +167,7 @@ class Listening(ProgramCase):
         link = self.program('import imago\nimago.listen()\nwait_for_end()').attach()
 
         def named():
-            found = link.call('threads', limit=10, frames=10, locals=False, deadline_ms=5000).answer()['value']
+            found = link.call('threads', limit=10, frames=10, locals=False, deadline_ms=60_000).answer()['value']
             return found['threads_total'], {one['names'][0] for one in found['threads'] if one['role'] != 'imago'}
 
         self.assertEqual((1, {'MainThread'}), named())
@@ -182,7 +182,7 @@ class Listening(ProgramCase):
     def test_a_debugger_of_the_programs_neither_traces_our_threads_nor_is_disturbed(self):
         program = self.program(DEBUGGED)
         link = program.attach()
-        link.call('threads', limit=10, frames=10, locals=True, deadline_ms=5000).answer()
+        link.call('threads', limit=10, frames=10, locals=True, deadline_ms=60_000).answer()
         self.assertEqual(link.value('sys.gettrace()'), 'None')
         self.assertEqual((program.end(), bytes(program.printed[2])), (0, b''))
 
@@ -239,7 +239,7 @@ class Plain(PlainCase):
     def test_nothing_of_ours_is_in_the_users_namespace_or_among_the_threads_that_the_program_can_count(self):
         link = self.program().attach()
         link.evaluate('1')
-        link.call('globals', modules=True, limit=10, deadline_ms=5000).answer()
+        link.call('globals', modules=True, limit=10, deadline_ms=60_000).answer()
         names = 'sorted(name for name in globals() if not name.startswith("__"))'
         self.assertEqual(link.value(names), "['imago', 'io', 'kept', 'sys', 'threading', 'time']")
         self.assertEqual(link.value('threading.active_count()'), '1')
@@ -269,7 +269,7 @@ class Plain(PlainCase):
         self.link.start(source, call='c-7').until_printed('before')
         link = self.attach_again()
         self.assertEqual(link.hello['epoch'], epoch)
-        piece = link.call('more', handle=handle, **{'from': 200}, count=1, deadline_ms=5000).answer()
+        piece = link.call('more', handle=handle, **{'from': 200}, count=1, deadline_ms=60_000).answer()
         self.assertEqual(piece['value']['items'], ['200'])
         recalled = link.call('recall', call='c-7')
         joined = link.start(source, call='c-7')
@@ -286,7 +286,7 @@ class Plain(PlainCase):
     def test_many_links_leave_no_thread_and_no_descriptor_behind(self):
         def round_trip():
             link = self.attach_again()
-            link.call('inspect', expr='kept', evaluate=False, deadline_ms=5000).answer()
+            link.call('inspect', expr='kept', evaluate=False, deadline_ms=60_000).answer()
             self.assertEqual(link.value('"there"'), "'there'")
 
         for _ in range(3):
@@ -304,7 +304,7 @@ class Plain(PlainCase):
         alone.announcement()
         link = attached.attach()
         link.evaluate('print("x" * 100000)\nkept')
-        link.call('globals', modules=False, limit=10, deadline_ms=5000).answer()
+        link.call('globals', modules=False, limit=10, deadline_ms=60_000).answer()
         link.evaluate('import asyncio; await asyncio.sleep(0)')
         until(lambda: is_still(attached) and is_still(alone))
         before = switches(attached), switches(alone)

@@ -444,7 +444,7 @@ class Tasks(unittest.TestCase):
 
 class InAKernel(KernelCase):
     def threads(self):
-        query = {"limit": 50, "frames": 20, "locals": True, "deadline_ms": 10_000}
+        query = {"limit": 50, "frames": 20, "locals": True, "deadline_ms": 60_000}
         return self.link.call("threads", **query).answer()["value"]
 
     def test_an_idle_kernel_waits_for_something_to_evaluate(self):
@@ -477,7 +477,7 @@ class BesideAScript(unittest.TestCase):
     def test_a_script_that_never_returns_is_seen_where_it_stands(self):
         script = "def loop(n):\n    print('on', flush=True)\n    while True: pass\nloop(1)\n"
         with Kernel(script=script) as kernel:
-            query = {"limit": 50, "frames": 20, "locals": True, "deadline_ms": 10_000}
+            query = {"limit": 50, "frames": 20, "locals": True, "deadline_ms": 60_000}
             seen = []
 
             def is_there():

@@ -104,7 +104,7 @@ class TestErrorsOfTheProgram(unittest.TestCase):
         with Program(SHOP + source + '\nprint("%s", flush=True)\nwait_for_end()\n' % ready) as program:
             program.until_printed(ready)
             link = program.attach()
-            return link.call('errors', count=count, deadline_ms=5000).answer()['value']
+            return link.call('errors', count=count, deadline_ms=60_000).answer()['value']
 
     def test_what_ends_a_thread_is_one_with_its_frames_and_locals(self):
         found = self.errors("thread = threading.Thread(target=in_thread, name='till'); thread.start(); thread.join()")
@@ -152,7 +152,7 @@ wait_for_end()
             link.evaluate('make("of the caller")')
             link.evaluate('drops = threading.Thread(target=left.clear); drops.start(); drops.join()')
             program.until_printed("name='of the caller'", 2)
-            found = link.call('errors', count=20, deadline_ms=5000).answer()['value']
+            found = link.call('errors', count=20, deadline_ms=60_000).answer()['value']
             self.assertEqual(['task baker'], [one['where'] for one in found['errors']])
 
     @unittest.skipUnless(hasattr(asyncio, 'TaskGroup'), 'comes with Python 3.11')
@@ -356,7 +356,7 @@ logged(100_000)
             link = program.attach()
             link.evaluate("price('own')")
             link.evaluate("logged()")
-            self.assertEqual([], link.call('errors', count=20, deadline_ms=5000).answer()['value']['errors'])
+            self.assertEqual([], link.call('errors', count=20, deadline_ms=60_000).answer()['value']['errors'])
 
     def test_what_was_there_before_is_called_and_put_back(self):
         source = '''
@@ -456,7 +456,7 @@ logged()
 '''
         with Program(SHOP + source + '\nprint("ready", flush=True)\nwait_for_end()\n') as program:
             program.until_printed('ready')
-            found = program.attach().call('errors', count=20, deadline_ms=5000).answer()['value']
+            found = program.attach().call('errors', count=20, deadline_ms=60_000).answer()['value']
             self.assertEqual(('KeyError', True), (found['errors'][0]['error']['type']['name'], found['watched']))
             self.assertEqual(b'', program.printed[2])
 
@@ -631,7 +631,7 @@ class TestImagesOfOurs(unittest.TestCase):
     """Images that the daemon started: what they do by themselves is the program's, what is evaluated is not."""
 
     def told(self, link):
-        found = link.call('errors', count=20, deadline_ms=5000).answer()['value']
+        found = link.call('errors', count=20, deadline_ms=60_000).answer()['value']
         return [(one['kind'], one['where'], one['error']['type']['name']) for one in found['errors']]
 
     def until_ended(self, kernel):
@@ -642,11 +642,11 @@ class TestImagesOfOurs(unittest.TestCase):
     def test_what_a_script_ends_with_is_one_with_its_frames_and_no_error_of_callers(self):
         with Kernel(script='def go():\n    left = 2\n    raise KeyError("missing")\ngo()') as kernel:
             until(lambda: self.told(kernel.link))
-            [one] = kernel.link.call('errors', count=20, deadline_ms=5000).answer()['value']['errors']
+            [one] = kernel.link.call('errors', count=20, deadline_ms=60_000).answer()['value']['errors']
             self.assertEqual(('uncaught', 'thread MainThread'), (one['kind'], one['where']))
             self.assertEqual(['<module>', 'go'], [frame['function'] for frame in one['error']['frames']])
             self.assertEqual([('left', '2')], [(one['name'], one['repr']) for one in one['error']['frames'][-1]['locals']])
-            self.assertIsNone(kernel.link.call('last_error', deadline_ms=5000).answer()['value']['error'])
+            self.assertIsNone(kernel.link.call('last_error', deadline_ms=60_000).answer()['value']['error'])
 
     def test_a_script_that_leaves_with_a_code_is_one_and_one_that_leaves_in_order_is_none(self):
         for leaves, told in (('sys.exit(3)', ['SystemExit']), ('sys.exit(0)', [])):
@@ -688,7 +688,7 @@ def all_of_it():
             kernel.link.evaluate('1 / 0')
             kernel.link.evaluate('try: 1 / 0\nexcept ZeroDivisionError: logging.exception("mine")')
             self.assertEqual([], self.told(kernel.link))
-            last = kernel.link.call('last_error', deadline_ms=5000).answer()['value']
+            last = kernel.link.call('last_error', deadline_ms=60_000).answer()['value']
             self.assertEqual('ZeroDivisionError', last['error']['type']['name'])
 
     @unittest.skipUnless(hasattr(os, 'fork'), 'forks')
@@ -707,7 +707,7 @@ os.waitpid(pid, 0)[1]
 
 def told_by(link):
     """How many errors there were in all, and whether more are noted."""
-    found = link.call('errors', count=20, deadline_ms=5000).answer()['value']
+    found = link.call('errors', count=20, deadline_ms=60_000).answer()['value']
     return found['total'], found['watched']
 
 

@@ -235,7 +235,7 @@ class InAProgram(ProgramCase):
             'wait_for_end()\n'
         )
         link = program.attach()
-        calls = [link.call('globals', modules=True, limit=10, deadline_ms=20000) for _ in range(20)]
+        calls = [link.call('globals', modules=True, limit=10, deadline_ms=60_000) for _ in range(20)]
         for call in calls:
             call.answer()
         names = '__import__("imago.native").native.names().values()'
