@@ -41,7 +41,7 @@ class Program:
 
 
 def hurried():
-    """The same steps, in less time, for what is not stopped. What is to be stopped has all of it: see test_interrupts."""
+    """The same steps, in less time, for what is not stopped. What is to be stopped has all of it (test_interrupts)."""
     return mock.patch.multiple(interrupts, REPEAT=1.0, GIVE_UP=2.0)
 
 

@@ -635,7 +635,7 @@ class TestImagesOfOurs(unittest.TestCase):
         return [(one['kind'], one['where'], one['error']['type']['name']) for one in found['errors']]
 
     def until_ended(self, kernel):
-        """Waits for the end of the script. One that takes long is told to run first, and evaluations go on beside it."""
+        """Waits for the end of the script. One that takes long is told to run first, and evaluations run beside it."""
         while kernel.link.notes.get(timeout=WAIT)['params'].get('state') not in ('returned', 'failed'):
             pass
 
