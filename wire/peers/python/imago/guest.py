@@ -54,15 +54,18 @@ class Guest:
         """Listens, and then makes it known. Raises ``OSError`` saying what is in the way."""
         self._announcement.prepare()
         self._acceptor = Acceptor(self._address, self._admit, self._announce)
+        # Before anybody can come in, who would be taken for one that came as it was closed.
+        _guests.append(self)
         try:
             self._announce(self._acceptor.address)
             self._acceptor.open()
         except BaseException:
+            if self in _guests:
+                _guests.remove(self)
             self._acceptor.close()
             self._announcement.remove()
             raise
         self._take_errors()
-        _guests.append(self)
 
     def close(self):
         """Takes it all back. What is being evaluated goes on to its end, and nobody hears of it."""

@@ -193,7 +193,7 @@ class Recalled(KernelCase):
         self.link.evaluate("'y' * 80_000_000")
         self.assertEqual(told, self.link.call('recall', call=first.name).answer())
         handle = told['values'][0]['handle']
-        looked = self.link.call('more', deadline_ms=5000, **{'handle': handle, 'from': 0, 'count': 10}).answer()
+        looked = self.link.call('more', deadline_ms=60_000, **{'handle': handle, 'from': 0, 'count': 10}).answer()
         self.assertEqual('stale_handle', looked['type'])
         self.assertIn('it was large', looked['because'])
         self.assertEqual("'x'", self.link.evaluate("'x'")['values'][0]['repr']['text'])

@@ -198,7 +198,7 @@ class Exceptions(KernelCase):
             self.assertLess(len(text), 4500)
             self.assertIn('z', text)
         (handle,) = re.findall(r'left out; all of it: read_more (@\S+) …', exception['message'])
-        piece = self.link.call('more', handle=handle, deadline_ms=5000, **{'from': 1_000_000, 'count': 10}).answer()
+        piece = self.link.call('more', handle=handle, deadline_ms=60_000, **{'from': 1_000_000, 'count': 10}).answer()
         self.assertEqual((piece['value']['text'], piece['value']['total']), ('z', 1_000_001))
 
 

@@ -54,13 +54,13 @@ class Closed(ProgramCase):
         self.guest.tell(line)
         until(lambda: self.guest.printed[1].count(b'did') > done)
 
-    def reached(self):
+    def reached(self, said=None):
         """A link, however often the program has to find first that its socket is gone."""
         links = []
 
         def is_reached():
             try:
-                links.append(self.guest.attach())
+                links.append(self.guest.attach(said))
             except (OSError, EOFError):
                 return False
             except Refused as refused:
@@ -137,12 +137,12 @@ class Closed(ProgramCase):
             self.assert_undisturbed()
 
     def test_a_port_whose_descriptor_was_closed_is_listened_at_again(self):
-        guest = self.program(SOURCE % 'port=0')
-        said = guest.announcement()
-        guest.tell('close_all(); take_all()')
-        guest.until_printed('did')
+        self.guest = self.program(SOURCE % 'port=0')
+        said = self.guest.announcement()
+        self.do('close_all(); take_all()')
         for _ in range(2):
-            link = guest.attach(said)
+            # Nobody listens there for a moment, before that is done anew.
+            link = self.reached(said)
             self.assertEqual(link.value('kept'), '1')
             link.close()
 

@@ -5,7 +5,7 @@ import signal
 import unittest
 
 from tests.daemon import LONG, WAIT, until
-from tests.guests import ProgramCase
+from tests.guests import PLAIN, ProgramCase
 
 FORKS = """
 import imago, os, sys
@@ -192,7 +192,7 @@ class Ends(ProgramCase):
         call = link.start('import time\nprint("on")\nwhile True: time.sleep(0.001)')
         call.until_printed('on')
         link.start('"never"')
-        link.call('globals', modules=False, limit=10, deadline_ms=5000).answer()
+        link.call('globals', modules=False, limit=10, deadline_ms=60_000).answer()
         program.tell('')
         code = program.wait()
         self.assertTrue(link.ended.wait(WAIT))
@@ -227,9 +227,11 @@ class Ends(ProgramCase):
 
 class Signals(ProgramCase):
     def test_interrupting_the_program_from_its_terminal_ends_it_as_ever(self):
-        program = self.program()
+        # It can be attached to before it is back from listening, which it is to be interrupted after.
+        program = self.program(PLAIN.replace('wait_for_end()', 'print("listens", flush=True)\nwait_for_end()'))
         link = program.attach()
         link.evaluate('1')
+        program.until_printed('listens')
         program.process.send_signal(signal.SIGINT)
         self.assertEqual(program.wait(), -signal.SIGINT)
         self.assertIn(b'KeyboardInterrupt', bytes(program.printed[2]))
@@ -264,7 +266,7 @@ class Signals(ProgramCase):
             'print("got", signal.sigwait({signal.SIGTERM, signal.SIGUSR1}) == signal.SIGTERM, flush=True)\n'
         )
         link = program.attach()
-        link.call('globals', modules=False, limit=10, deadline_ms=5000).answer()
+        link.call('globals', modules=False, limit=10, deadline_ms=60_000).answer()
         program.until_printed('ready')
         program.process.send_signal(signal.SIGTERM)
         self.assertEqual(program.wait(), 0)

@@ -84,7 +84,7 @@ class Green(ProgramCase):
 
     def check_served(self, link):
         """Looks and evaluations, and the program going on meanwhile."""
-        link.call('globals', modules=False, limit=10, deadline_ms=5000).answer()
+        link.call('globals', modules=False, limit=10, deadline_ms=60_000).answer()
         call = link.start('before = beats\nprint("on")\nwhile beats < before + 10: pass\nbeats > before')
         self.assertEqual(call.answer()['values'][0]['repr']['text'], 'True')
         self.assertEqual(call.output(), 'on\n')
@@ -123,7 +123,7 @@ class Green(ProgramCase):
         link = program.attach()
 
         def main_stands_in_the_hub():
-            looked = link.call('threads', limit=10, frames=10, locals=False, deadline_ms=5000).answer()['value']
+            looked = link.call('threads', limit=10, frames=10, locals=False, deadline_ms=60_000).answer()['value']
             mains = [one for one in looked['threads'] if one['role'] == 'main']
             self.assertEqual([one['names'] for one in mains], [['MainThread']])
             return mains[0]['frames'][0]['function'] == 'Hub.run'

@@ -1,5 +1,6 @@
 """Whose output is whose: the program's streams are borrowed while code is evaluated in it, and given back."""
 
+import os
 import unittest
 
 from tests.daemon import WAIT, until
@@ -47,6 +48,22 @@ async def main():
     await asyncio.get_running_loop().run_in_executor(None, lambda: wait_for_end())
 asyncio.run(main())
 """
+
+#: A thread looks at the streams once it is let. No evaluation may run meanwhile: they are borrowed then.
+LOOKS_LATER = """
+import os
+def look():
+    global seen
+    while not os.path.exists("look"): time.sleep(0.005)
+    seen = %s
+    open("looked", "w").close()
+threading.Thread(target=look).start()
+"""
+
+
+def let_look(program):
+    open(os.path.join(program.folder, 'look'), 'w').close()
+    until(lambda: os.path.exists(os.path.join(program.folder, 'looked')))
 
 
 class Output(ProgramCase):
@@ -136,7 +153,7 @@ class Output(ProgramCase):
                 self.assertEqual(bytes(program.printed[2]), b'')
 
     def look(self, link, expr):
-        return link.call('inspect', expr=expr, evaluate=True, deadline_ms=10000).answer()
+        return link.call('inspect', expr=expr, evaluate=True, deadline_ms=60_000).answer()
 
     def test_a_flood_of_evaluated_code_is_bounded_and_a_print_of_the_programs_never_waits_for_it(self):
         program = self.program(TALKS)
@@ -176,8 +193,8 @@ class Streams(ProgramCase):
                 call = link.start('print("mine")\nprint("mine too", file=sys.stderr)\n7')
                 self.assertEqual(call.answer()['values'][0]['repr']['text'], '7')
                 self.assertEqual(call.output(), 'mine\nmine too\n')
-                link.evaluate('def look():\n    global seen\n    seen = same()\nthreading.Timer(0.05, look).start()')
-                until(lambda: link.value('"seen" in globals()') == 'True')
+                link.evaluate(LOOKS_LATER % 'same()')
+                let_look(program)
                 self.assertEqual(link.value('seen'), 'True')
                 self.assertEqual(program.end(), code)
                 self.assertEqual(bytes(program.printed[1]), b'')
@@ -193,7 +210,7 @@ class Plain(PlainCase):
         self.assertTrue(self.link.notes.empty())
 
     def look(self, link, expr):
-        return link.call('inspect', expr=expr, evaluate=True, deadline_ms=10000).answer()
+        return link.call('inspect', expr=expr, evaluate=True, deadline_ms=60_000).answer()
 
     def test_what_evaluated_code_keeps_of_the_streams_writes_to_the_programs_own_afterwards(self):
         program, link = self.guest, self.link
@@ -235,7 +252,7 @@ class Plain(PlainCase):
         program, link, before = self.guest, self.link, self.guest.said()
         for expr in ('1 / 0', 'sys.stdout'):
             self.look(link, expr)
-            found = link.call('inspect', expr='sys.stdout', evaluate=False, deadline_ms=10000).answer()
+            found = link.call('inspect', expr='sys.stdout', evaluate=False, deadline_ms=60_000).answer()
             self.assertEqual(found['value']['type']['name'], 'TextIOWrapper', expr)
         self.assertEqual(program.said(), before)
 
@@ -244,15 +261,12 @@ class Plain(PlainCase):
         for _ in range(3):
             link.evaluate('print(1)')
             link.evaluate('1/0')
-            looked = link.call('inspect', expr='before[1]', evaluate=False, deadline_ms=5000).answer()
+            looked = link.call('inspect', expr='before[1]', evaluate=False, deadline_ms=60_000).answer()
             self.assertEqual(looked['value']['type']['name'], 'TextIOWrapper')
         # Seen from a thread of the program's, when nothing is evaluated.
-        link.evaluate(
-            'def look():\n    global same\n    same = (sys.stdin, sys.stdout, sys.stderr) == before\n'
-            'threading.Timer(0.1, look).start()'
-        )
-        until(lambda: link.value('"same" in globals()') == 'True')
-        self.assertEqual(link.value('same'), 'True')
+        link.evaluate(LOOKS_LATER % '(sys.stdin, sys.stdout, sys.stderr) == before')
+        let_look(self.guest)
+        self.assertEqual(link.value('seen'), 'True')
 
     def test_other_threads_find_the_programs_stream_in_its_place_down_to_its_type(self):
         link = self.link

@@ -15,7 +15,7 @@ TIME = re.compile(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z')
 
 class Looking(KernelCase):
     def look(self, name, **query):
-        answer = self.link.call(name, deadline_ms=5000, **query).answer()
+        answer = self.link.call(name, deadline_ms=60_000, **query).answer()
         self.assertEqual(answer['type'], 'found', answer)
         return answer['value']
 
@@ -100,7 +100,7 @@ class Looking(KernelCase):
 class Fresh(unittest.TestCase):
     def test_where_nothing_was_raised_it_is_said_where_was_looked(self):
         with Kernel() as kernel:
-            last = kernel.link.call('last_error', deadline_ms=5000).answer()['value']
+            last = kernel.link.call('last_error', deadline_ms=60_000).answer()['value']
             self.assertEqual((last['error'], last['who'], last['call'], last['at']), (None, None, None, None))
             self.assertEqual(last['seen'][0], 'evaluations')
 

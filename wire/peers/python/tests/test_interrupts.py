@@ -15,18 +15,22 @@ from tests.daemon import LONG, Kernel, KernelCase, until
 
 # interrupting
 
-#: The steps of the ladder, in less time.
-QUICK = 'import sys\nladder = sys.modules["imago.interrupts"]\nladder.REPEAT, ladder.TERMINATE, ladder.GIVE_UP = 0.4, 0.8, 1.6'
+#: The steps of the ladder, in less time, for tests of what is not stopped. What is to be stopped has all of it: a
+#: machine under load may take a while.
+QUICK = 'import sys\nladder = sys.modules["imago.interrupts"]\nladder.REPEAT, ladder.TERMINATE, ladder.GIVE_UP = 1.0, 1.5, 3.0'
 LOOP = 'print("on")\nwhile True: len("")'
 # A plain `while True` would not do here: some versions of CPython raise an interrupt at its jump outside of `try`.
-CATCHING = 'print("on")\ntry:\n    for i in range(10**12): n = i\nexcept KeyboardInterrupt: '
+# It prints where it catches already: the interrupt may come before it has gone on.
+CATCHING = 'try:\n    print("on")\n    for i in range(10**12): n = i\nexcept KeyboardInterrupt: '
 
 
 class InterruptCase(KernelCase):
+    ladder = ''
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.link.evaluate(QUICK)
+        cls.link.evaluate(cls.ladder)
 
     def running(self, source, **more):
         call = self.link.start(source, **more)
@@ -253,6 +257,7 @@ class Signals(InterruptCase):
 class Beside(InterruptCase):
     """Evaluations that run beside a script which holds the main thread."""
 
+    ladder = QUICK
     settings = {'script': 'import time\nbeats = 0\nwhile True:\n    beats += 1\n    time.sleep(0.001)\n'}
 
     def test_they_are_interrupted_as_well_and_the_script_is_not(self):
@@ -308,14 +313,16 @@ def opens(gate):
 #: Catches every interrupt for as long as it is let run: the outer loop has those that hit the inner one between its
 #: ``except`` and its ``try``.
 DEAF = (
-    'print("on")\nimport os, time\nwhile not os.path.exists("hear"):\n    try:\n'
-    '        while not os.path.exists("hear"):\n            try:\n'
+    'import os, time\nwhile not os.path.exists("hear"):\n    try:\n'
+    '        while not os.path.exists("hear"):\n            try:\n                print("on")\n'
     '                while not os.path.exists("hear"): time.sleep(0.01)\n'
     '            except BaseException: pass\n    except BaseException: pass\n"heard"'
 )
 
 
 class Ladder(InterruptCase):
+    ladder = QUICK
+
     def pid_in(self, name):
         """The process that has written its number into this file."""
         path = os.path.join(self.kernel.folder, name)

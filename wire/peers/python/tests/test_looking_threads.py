@@ -49,20 +49,26 @@ def standing(name, work, count=1):
             thread.join()
 
 
+def until_waiting(name, wanted="threading.Event.wait"):
+    """The stack of a thread that was started, once it waits for what is wanted."""
+    seen = []
+
+    def is_there():
+        # `start` comes back before the thread has its name, and before it does its work.
+        seen[:] = [stack for stack in look()["threads"] if name in stack["names"]]
+        return [(one["state"], one["waits_for"]) for one in seen] == [("waiting", wanted)]
+
+    try:
+        until(is_there)
+    except AssertionError:
+        raise AssertionError(seen) from None
+    return seen[0]
+
+
 def waiting(name, work, wanted):
     """The stack of a thread that runs `work`, once it waits for what is wanted."""
     with standing(name, work):
-        seen = []
-
-        def is_there():
-            seen[:] = [named(look()["threads"], f"{name}-1")]
-            return seen[0]["state"] == "waiting" and seen[0]["waits_for"] == wanted
-
-        try:
-            until(is_there)
-        except AssertionError:
-            raise AssertionError(seen) from None
-        return seen[0]
+        return until_waiting(f"{name}-1", wanted)
 
 
 class Threads(unittest.TestCase):
@@ -112,18 +118,18 @@ class Threads(unittest.TestCase):
             for thread in started:
                 thread.start()
             for name, (_, wanted) in waits.items():
-                until(lambda: named(look()["threads"], f"{name}-1")["waits_for"] == wanted)
+                until_waiting(f"{name}-1", wanted)
             items.put(None)
         for thread in started:
             thread.join()
         waiting("sleeping", sleeps, "time.sleep")
         with standing("warm", sleeps_warm):
             warm.wait()
-            until(lambda: named(look()["threads"], "warm-1")["waits_for"] == "time.sleep")
+            until_waiting("warm-1", "time.sleep")
 
     def test_stacks_at_the_same_lines_are_told_once(self):
         with standing("pool", lambda free: free.wait(), count=30):
-            until(lambda: len(look(filter="pool-")["threads"]) == 1)
+            until(lambda: [one["count"] for one in look(filter="pool-")["threads"]] == [30])
             seen = look(filter="pool-")
         stack = seen["threads"][0]
         self.assertEqual((30, 8, 30), (stack["count"], len(stack["names"]), seen["threads_total"]))
@@ -145,7 +151,7 @@ class Threads(unittest.TestCase):
             free.wait(owned * 100)
 
         with standing("locals", lambda free: names["held"](work, free)):
-            until(lambda: named(look()["threads"], "locals-1")["state"] == "waiting")
+            until_waiting("locals-1")
             for query, expected in (({}, []), ({"all": True}, ["work", "free", "mine"])):
                 frames = named(look(filter="locals", **query)["threads"], "locals-1")["frames"]
                 (held,) = [frame for frame in frames if frame["function"] == "held"]
@@ -168,7 +174,7 @@ class Threads(unittest.TestCase):
                 names["side"](0, lambda: nested(depth - 1, free))
 
         with standing("long", lambda free: nested(6, free)):
-            until(lambda: named(look()["threads"], "long-1")["state"] == "waiting")
+            until_waiting("long-1")
             stack = named(look(filter="long", frames=18)["threads"], "long-1")
         own = [frame["function"].rpartition(".")[2] for frame in stack["frames"] if frame["own"]]
         self.assertGreater(stack["frames_omitted"], 0)
@@ -179,7 +185,7 @@ class Threads(unittest.TestCase):
             free.wait()
 
         with standing("haystack", needle):
-            until(lambda: look(filter="haystack-1")["threads_total"] == 1)
+            until_waiting("haystack-1")
             for wanted in ("HAYSTACK", "needle", "test_looking_threads"):
                 self.assertIn("haystack-1", sum((one["names"] for one in look(filter=wanted)["threads"]), []), wanted)
             self.assertEqual(([], 0), (look(filter="no such thing")["threads"], look(filter="no such")["tasks_total"]))
@@ -191,7 +197,7 @@ class Threads(unittest.TestCase):
             return many
 
         with standing("deep", lambda free: deep(free, 100)), standing("other", lambda free: free.wait()):
-            until(lambda: named(look()["threads"], "deep-1")["waits_for"] is not None)
+            until_waiting("deep-1")
             seen = look(filter="deep", frames=10)["threads"][0]
             self.assertEqual(10, len(seen["frames"]))
             self.assertGreater(seen["frames_omitted"], 90)
@@ -210,7 +216,7 @@ class Threads(unittest.TestCase):
                 free.wait()
 
         with standing("recursive", lambda free: down(free, 300)):
-            until(lambda: named(look()["threads"], "recursive-1")["waits_for"] is not None)
+            until_waiting("recursive-1")
             stack = named(look(filter="recursive", frames=24)["threads"], "recursive-1")
         run, last = [frame for frame in stack["frames"] if frame["function"].endswith("down")]
         self.assertEqual((300, 0), (run["repeated"], stack["frames_omitted"]))
@@ -225,7 +231,7 @@ class Threads(unittest.TestCase):
             even(free, left - 1) if left > 1 else free.wait()
 
         with standing("mixed", lambda free: even(free, 60)):
-            until(lambda: named(look()["threads"], "mixed-1")["waits_for"] is not None)
+            until_waiting("mixed-1")
             whole = named(look(filter="mixed", frames=200)["threads"], "mixed-1")["frames"]
             seen = look(filter="mixed", frames=18)
         stack = seen["threads"][0]
@@ -438,7 +444,7 @@ class Tasks(unittest.TestCase):
 
 class InAKernel(KernelCase):
     def threads(self):
-        query = {"limit": 50, "frames": 20, "locals": True, "deadline_ms": 10_000}
+        query = {"limit": 50, "frames": 20, "locals": True, "deadline_ms": 60_000}
         return self.link.call("threads", **query).answer()["value"]
 
     def test_an_idle_kernel_waits_for_something_to_evaluate(self):
@@ -471,7 +477,7 @@ class BesideAScript(unittest.TestCase):
     def test_a_script_that_never_returns_is_seen_where_it_stands(self):
         script = "def loop(n):\n    print('on', flush=True)\n    while True: pass\nloop(1)\n"
         with Kernel(script=script) as kernel:
-            query = {"limit": 50, "frames": 20, "locals": True, "deadline_ms": 10_000}
+            query = {"limit": 50, "frames": 20, "locals": True, "deadline_ms": 60_000}
             seen = []
 
             def is_there():

@@ -5,6 +5,7 @@ import queue
 import signal
 import threading
 import unittest
+from unittest import mock
 
 from imago import interrupts
 from imago.places import place_for
@@ -39,13 +40,9 @@ class Program:
         return beaten.wait(WAIT)
 
 
-def setUpModule():
-    """The same steps, in less time."""
-    interrupts.REPEAT, interrupts.GIVE_UP = 0.4, 0.8
-
-
-def tearDownModule():
-    interrupts.REPEAT, interrupts.GIVE_UP = 2.0, 5.0
+def hurried():
+    """The same steps, in less time, for what is not stopped. What is to be stopped has all of it (test_interrupts)."""
+    return mock.patch.multiple(interrupts, REPEAT=1.0, GIVE_UP=2.0)
 
 
 def started(guest, source, **place):
@@ -179,6 +176,7 @@ class OnLoop(unittest.TestCase):
             self.assertEqual(self.guest.evaluate(source)['type'], 'raised')
             self.assertTrue(self.program.beats())
 
+    @hurried()
     def test_a_task_that_catches_its_cancellation_is_told_of_with_its_place(self):
         call = started(
             self.guest,
@@ -279,6 +277,7 @@ class Attached(unittest.TestCase):
             self.assertEqual(self.guest.interrupt(call)()['outcome'], 'stopped')
             self.assertEqual(call.answer()['exception']['type']['name'], 'KeyboardInterrupt')
 
+    @hurried()
     def test_a_blocking_call_is_told_of_with_its_place_and_is_interrupted_when_it_returns(self):
         source = 'import socket\na, b = socket.socketpair()\non = 1\na.recv(1)\nlater = 1'
         call = self.running(source, file='/app/reads.py', line=1)
@@ -293,6 +292,7 @@ class Attached(unittest.TestCase):
         self.assertNotIn('later', self.guest.namespace)
         self.assertEqual(self.guest.value('1'), '1')
 
+    @hurried()
     def test_fault_4_code_that_swallows_interrupts_is_told_of_and_may_be_interrupted_again(self):
         source = (
             'free, on = [], 1\nwhile not free:\n    try:\n        while not free:\n            try:\n'

@@ -79,7 +79,7 @@ class TestRequests(unittest.TestCase):
     def errors(self, source):
         with Program(source + '\nprint("ready", flush=True)\nwait_for_end()\n') as program:
             program.until_printed('ready')
-            return program.attach().call('errors', count=20, deadline_ms=5000).answer()['value']['errors']
+            return program.attach().call('errors', count=20, deadline_ms=60_000).answer()['value']['errors']
 
     def assert_is_of_the_view(self, one, where):
         self.assertEqual((where, 'KeyError'), (one['where'], one['error']['type']['name']))

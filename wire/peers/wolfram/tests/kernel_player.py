@@ -187,6 +187,11 @@ def _frame(kind: bytes, data: bytes = b"") -> bytes:
     return kind + struct.pack(">I", len(data)) + data
 
 
+def said_first(kind: str, *parts: Any) -> bytes:
+    """What a kernel that is there sends where its first packet is this one."""
+    return _frame(b"A") + _expression(Expression(kind, parts)) + _frame(b"E")
+
+
 def _head(head: str, count: int) -> bytes:
     return _frame(b"F", struct.pack(">I", count) + head.encode())
 

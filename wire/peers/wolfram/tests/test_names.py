@@ -55,9 +55,10 @@ class Lists(MathicsTest):
 
     def test_a_pattern_of_many_stars_is_looked_for_in_the_time_of_one(self):
         self.run_in("a" * 3000 + " = 1")
-        begun = time.monotonic()
+        # The time of this process alone, which others on the machine do not make longer.
+        begun = time.process_time()
         self.assertEqual(names.apropos(self.source, "*a" * 300 + "*z"), [])
-        self.assertLess(time.monotonic() - begun, 2)
+        self.assertLess(time.process_time() - begun, 2)
         self.assertEqual(len(names.apropos(self.source, "*a" * 300, "Global`")), 1)
         self.run_in("abXcd = 1")
         for pattern, fits in {"ab*cd": 1, "abx*xcd": 0, "a**d": 1, "a*b*c*d": 1, "*bx*": 1, "ab*c": 0}.items():
