@@ -140,11 +140,15 @@ async function callersError(context: KernelContext, than: string): Promise<Error
   return error !== null && at !== null && at > than ? { who, at, what: whatOf(error) } : undefined
 }
 
-const notWatched = ({ kernelName }: KernelContext): Failed =>
-  failed('not_available', {
-    message: `Errors of the program itself are not looked for in ${kernelName}: it does not tell them apart, or listens with errors=False.`,
+function notWatched({ kernel: { identity }, kernelName }: KernelContext): Failed {
+  const why = identity.abilities.has('errors')
+    ? 'it listens with errors=False'
+    : 'it does not tell them apart'
+  return failed('not_available', {
+    message: `Errors of the program itself are not looked for in ${kernelName}: ${why}.`,
     next: 'get_last_error without whose has the last error of what callers evaluated.',
   })
+}
 
 function noSuchError(number: number, errors: readonly ProgramError[]): Failed {
   const known = errors.map(one => one.number)

@@ -132,13 +132,20 @@ async function evaluated(work: Work, context: KernelContext, onError: OnError): 
   return { ...end, exception: await raisedProved(end.exception, context) }
 }
 
-/** Why no stack can be held alive here; undefined where that is not wanted, where it can be, or where it is anyhow. */
+/** Why an error can keep nothing open here; undefined where that is not wanted, where it can, or where it does anyhow. */
 export function holdRefused(
   onError: OnError | undefined,
   { kernel: { identity }, kernelName, leases }: KernelContext,
 ): Failed | undefined {
   const { abilities, language } = identity
-  const holds = abilities.has('hold') || (abilities.has('suspend') && termsOf(identity).suspendsAlive)
+  const { suspendsAlive, errorsHaveFrames } = termsOf(identity)
+  if (onError !== undefined && onError !== 'end' && !errorsHaveFrames)
+    return failed('invalid_args', {
+      message: `on_error is ${onError}, and ${kernelName} (${identity.implementation}) keeps no frames of an error. Nothing was run.`,
+      details: { parameter: 'on_error', language },
+      next: 'Leave on_error out: an error is told all the same.',
+    })
+  const holds = abilities.has('hold') || (abilities.has('suspend') && suspendsAlive)
   if (onError !== 'hold' || (holds && leases.leaseMs !== null)) return undefined
   const why = holds
     ? 'this client is shown no tool to go on from an error with'
@@ -276,7 +283,8 @@ export function lookingBack(
   besides = '',
 ): string | undefined {
   const { abilities } = identity
-  if (leaseMs === null || !abilities.has('last_error')) return undefined
+  if (leaseMs === null || !abilities.has('last_error') || !termsOf(identity).errorsHaveFrames)
+    return undefined
   // Those of the program itself come first, where they are told apart.
   const whose = abilities.has('errors') ? ' {"whose":"callers"}' : ''
   return `get_last_error${whose} shows its frames and locals${besides === '' ? '' : `; ${besides}`}.`

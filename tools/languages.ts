@@ -32,6 +32,8 @@ export interface Terms {
   kind(kind: NameKind | Kind): string
   /** Whether its programs have tasks beside their threads. */
   readonly tasks: boolean
+  /** Whether an error is kept with its frames and their variables. */
+  readonly errorsHaveFrames: boolean
   /** Whether an error that suspends an evaluation holds its stack alive, without being asked to. */
   readonly suspendsAlive: boolean
   /** Whether frames of a suspended evaluation can return, or be called again. */
@@ -58,6 +60,7 @@ const ANY: Terms = {
   call: (name, given) => `${name}(${given.map(one => `${one.name}=${one.text}`).join(', ')})`,
   kind: kind => kind,
   tasks: true,
+  errorsHaveFrames: true,
   suspendsAlive: false,
   framesReturn: false,
   expression: {},
@@ -91,6 +94,7 @@ const LISP: Terms = {
   call: (name, given) => `(${[name, ...given.map(one => one.text)].join(' ')})`,
   kind: kind => LISP_KINDS[kind] ?? kind,
   tasks: false,
+  errorsHaveFrames: true,
   suspendsAlive: true,
   framesReturn: true,
   expression: { search: LISP_SEARCH, reread: 'Give one form; to run several use eval_expr.' },
@@ -121,6 +125,7 @@ const WOLFRAM: Terms = {
   call: (name, given) => `${name}[${given.map(one => one.text).join(', ')}]`,
   kind: kind => WOLFRAM_KINDS[kind] ?? kind,
   tasks: false,
+  errorsHaveFrames: false,
   expression: { search: WOLFRAM_SEARCH, reread: 'Give one expression; to run several use eval_expr.' },
   name: { search: WOLFRAM_SEARCH, reread: 'Give the name of a symbol, such as total or shop`total.' },
 }

@@ -63,8 +63,8 @@ export function noticeOf(place: Omit<ResolvedKernel, 'kernel'> | undefined): str
     return `${name} (process ${joined.pid}${what}) listens in ${cwd ?? 'this project'} and was attached. Calls without a kernel go there.`
   }
   if (replaces === undefined) return undefined
-  const [how = ''] = replaces.split('\n')
-  return `This is a new and empty image of ${name}. The one before was lost: ${how}`
+  const [how = ''] = replaces.split(/(?: Its last words:)?\n/)
+  return `This is a new and empty image of ${name}. The one before is gone: ${how}`
 }
 
 /**

@@ -308,11 +308,13 @@ export class OwnedKernel implements NamedKernel {
   #ended(life: Life, end: KernelEnd): void {
     if (this.#life !== life) return
     this.#life = undefined
-    this.#message = end.message
-    this.#note(life, end.message)
+    const { hasQuit } = life.kernel
+    const how = hasQuit ? `${this.name} ended as its code asked.` : end.message
+    this.#message = how
+    this.#note(life, how)
     if (end.reason === 'closed') return
-    this.#lost = end.message
-    if (!life.kernel.hasQuit) this.#countDeath()
+    this.#lost = how
+    if (!hasQuit) this.#countDeath()
   }
 
   #note({ kernel }: Life, what: string): void {

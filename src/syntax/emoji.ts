@@ -15,8 +15,8 @@ const END = `${TOOL}\u{1F51A}`
 /** The sign without its variation selector, which may be left out wherever it is read. */
 const BARE = '\u{1F6E0}'
 
-const HEADER = /^\u{1F6E0}\u{FE0F}? +([a-z][\w.-]*)(?=[ \t\r\n\u{1F6E0}]|$)/u
-const SECTION = /^\u{1F6E0}\u{FE0F}? +([A-Za-z_]\w*):[ \t\r]*$/u
+const HEADER = /^\u{1F6E0}\u{FE0F}? *([a-z][\w.-]*)(?=[ \t\r\n\u{1F6E0}]|$)/u
+const SECTION = /^\u{1F6E0}\u{FE0F}? *([A-Za-z_]\w*):[ \t\r]*$/u
 const ENDS_LINE = /\u{1F6E0}\u{FE0F}?\u{1F51A}[ \t\r]*\n?$/u
 const IS_END = /^\u{1F6E0}\u{FE0F}?\u{1F51A}[ \t\r]*\n?$/u
 

@@ -325,10 +325,10 @@ for (const how of ['by its arguments', 'on the way'] as const)
     assert.ok((await run('eval_expr', { expr: 'x' }, { caller: { readOnlyPromised: true } })).ok)
   })
 
-const place = { name: 'python', replaces: 'python was killed by SIGKILL.\nIts last words: …' }
+const place = { name: 'python', replaces: 'python was killed by SIGKILL. Its last words:\n…' }
 
 const NOTICE =
-  'This is a new and empty image of python. The one before was lost: python was killed by SIGKILL.'
+  'This is a new and empty image of python. The one before is gone: python was killed by SIGKILL.'
 
 test('a result says that its image is a new one, and how the last was lost', () => {
   const ended = noticed(ok({ value_repr: '1' }) as Parameters<typeof noticed>[0], noticeOf(place))

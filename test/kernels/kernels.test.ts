@@ -211,7 +211,8 @@ test('a kernel that code was asked to end, as by Quit[], has not crashed', async
     await crash()
     assert.is((await answered).type, 'left')
   }
-  assert.is(kernels.list()[0]?.state, 'ended')
+  const [{ name = '', state, message } = {}] = kernels.list()
+  assert.equal([state, message], ['ended', `${name} ended as its code asked.`])
 })
 
 test('a kernel that does not come up counts, with its reason; a missing interpreter does not (fault 6)', async () => {

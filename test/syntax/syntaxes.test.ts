@@ -25,6 +25,10 @@ const WRITTEN: Readonly<Record<SyntaxName, readonly (readonly [text: string, cal
     [`${SIGN} body hello.py\nprint("Hello")${END}`, [one({ a: 'hello.py', b: 'print("Hello")' }, 'body')]],
     [`${SIGN} body x\n1\nsay ${END}\n3\n${END}`, [one({ a: 'x', b: `1\nsay ${END}\n3` }, 'body')]],
     [`${SIGN}  none ${END}\n${SIGN} none\n${END}`, [one({}, 'none'), one({}, 'none')]],
+    [
+      `${SIGN}none ${END}\n${SIGN}bodies x\n${SIGN}b:\nB\n${END}`,
+      [one({}, 'none'), one({ a: 'x', b: 'B' }, 'bodies')],
+    ],
     [`${SIGN} one a == "b c" ${END}`, [one({ a: 'a == "b c"' })]],
     [`${SIGN} one x [ 0 ] count=3 ${END}`, [one({ a: 'x [ 0 ]', count: 3 })]],
     [`${SIGN} one "a b" count=[1,{"c":"d e"}]\r\n${END}\r\n`, [one({ a: 'a b', count: [1, { c: 'd e' }] })]],
@@ -164,7 +168,7 @@ for (const name of SYNTAX_NAMES)
 
 test('what only looks like a call is text', () => {
   const looks = {
-    emoji: [`${SIGN}`, `${SIGN} Fixing it:`, ` ${SIGN} none ${END}`, `${SIGN}none ${END}`, END],
+    emoji: [`${SIGN}`, `${SIGN} Fixing it:`, ` ${SIGN} none ${END}`, `${SIGN}None ${END}`, END],
     hermes: [
       '<tool_calls>',
       '<tool_call> is the mark.',

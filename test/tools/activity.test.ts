@@ -411,10 +411,13 @@ test('errors of callers are told where the program had none, or where they are a
 
 test('where nobody looks for errors of the program, asking for them alone is told so', async () => {
   const off = failing({ errors: [], total: 0, watched: false })
-  for (const kernel of [off.kernel, APART]) {
+  for (const [kernel, why] of [
+    [off.kernel, 'it listens with errors=False'],
+    [APART, 'it does not tell them apart'],
+  ] as const) {
     const error = errorOf(await run(getLastError, { whose: 'program' }, { kernel }))
     assert.is(error.code, 'not_available')
-    assert.match(error.message, 'errors=False')
+    assert.match(error.message, why)
   }
 })
 

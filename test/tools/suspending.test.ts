@@ -11,6 +11,8 @@ import { lispImage, PYTHON, RESTARTS, STOPPED, suspendedBy, UNWOUND } from './su
 
 const test = suite('errors that suspend what raised them')
 
+const WOLFRAM = { ...PYTHON, language: 'wolfram', implementation: 'Mathics3' }
+
 const RUNNING: readonly (readonly [Tool, object])[] = [
   [evalExpr, { expr: '(ship 3)' }],
   [compileForm, { expr: '(ship 3)' }],
@@ -64,11 +66,22 @@ test('of an error that has ended what raised it, one line says how to look, as f
     [{}, without('errors'), RAISED, /^get_last_error shows its frames/],
     [{}, without('last_error'), RAISED, ''],
     [{}, PYTHON, { ...RAISED, frames: [] }, ''],
+    [{}, WOLFRAM, RAISED, ''],
   ] as const) {
     const image = lispImage({ ends: { type: 'raised', exception, elapsed_ms: 1 } }, identity)
     const error = errorOf(await run(evalExpr, { expr: 'x', ...args }, image.script))
     if (typeof next === 'string') assert.is(error.next ?? '', next)
     else assert.match(error.next ?? '', next)
+  }
+})
+
+test('where an error keeps no frames, asking for them is refused before anything runs', async () => {
+  for (const on_error of ['suspend', 'hold']) {
+    const image = lispImage({}, WOLFRAM)
+    const error = errorOf(await run(evalExpr, { expr: 'x', on_error }, image.script))
+    assert.is(error.code, 'invalid_args')
+    assert.match(error.message, `on_error is ${on_error}, and `)
+    assert.equal(image.evaluated, [])
   }
 })
 
