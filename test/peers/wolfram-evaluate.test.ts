@@ -275,6 +275,25 @@ function facts(): void {
     assert.equal(await reprs('marked'), ['12'])
   })
 
+  test('parts of a stored value are read as they are stored', async () => {
+    await done('p1 = {1, {2, pf1[3]}}; p2 = <|"a" -> {5, 6}, 7 -> 8|>; p3 := {Print["evaluated"], 9}')
+    for (const [expr, text] of [
+      ['p1[[2]]', '{2, pf1[3]}'],
+      ['p1[[2, -1]]', 'pf1[3]'],
+      ['p1[[2]][[2, 1]]', '3'],
+      ['p2["a"]', '{5, 6}'],
+      ['p2["a"][[1]]', '5'],
+      ['p2[[2]]', '8'],
+      ['p3[[1]]', 'Print["evaluated"]'],
+    ] as const) {
+      const looked = await inspect(expr, false)
+      const repr = looked.type === 'found' ? looked.value.repr : undefined
+      assert.is(repr && 'text' in repr ? repr.text : looked.type, text, expr)
+    }
+    for (const expr of ['p1[[3]]', 'p1[[0]]', 'p2["b"]', 'p1["a"]', 'pf1[[1]]', 'p1[[1, 1]]', 'p1[[All]]'])
+      assert.is((await inspect(expr, false)).type, 'needs_evaluation', expr)
+  })
+
   test('a handle of a text that was cut is no value, and inspect says so', async () => {
     const handle = doneIn(await run('StringJoin[Table["x", {20000}]]')).values[0]?.repr.handle ?? ''
     const looked = await kernel.look('inspect', { expr: handle, evaluate: false }, { deadlineMs: 5_000 })

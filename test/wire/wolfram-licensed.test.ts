@@ -103,6 +103,19 @@ function facts(): void {
     }
   })
 
+  test('parts of a stored value are read as they are stored', async () => {
+    await done('p1 = {1, {2, 3}, Range[100]}; p2 = <|"a" -> {5, 6}|>')
+    for (const [expr, text] of [
+      ['p1[[2, 1]]', '2'],
+      ['p1[[3, 50]]', '50'],
+      ['p2["a"][[1]]', '5'],
+    ] as const) {
+      const looked = await kernel.look('inspect', { expr, evaluate: false }, { deadlineMs: 10_000 })
+      const repr = looked.type === 'found' ? looked.value.repr : undefined
+      assert.is(repr && 'text' in repr ? repr.text : looked.type, text, expr)
+    }
+  })
+
   test('each caller goes on in the context that it was in', async () => {
     const by = (who: string, source: string) =>
       kernel.evaluate({ call: newCall(), who, work: { type: 'source', source } }, {})

@@ -15,7 +15,7 @@ from imago.looking.outcomes import StaleHandle, Unresolved, found, look, malform
 
 from imago_wolfram import definition, forms, names, uses
 from imago_wolfram.engine import Misread
-from imago_wolfram.expressions import Normal, Symbol
+from imago_wolfram.expressions import SYSTEM, Integer, Normal, String, Symbol
 from imago_wolfram.printing import is_name, visible
 
 _LIMITS = {
@@ -71,6 +71,9 @@ def _value(image, engine, expr):
         value = _read(engine, text)
         neutral = engine.neutral(value, 10)
         if isinstance(neutral, Normal):
+            part = _stored_part(engine, neutral)
+            if part is not None:
+                return part
             because = 'What %s comes to is known once it is evaluated.' % visible(text, 100)
             raise Unresolved({'type': 'needs_evaluation', 'because': because})
         return value
@@ -79,6 +82,44 @@ def _value(image, engine, expr):
         raise Unresolved(not_found(text, names.meant(engine.source, text)))
     stored = engine.stored(name)
     return engine.parsed(name) if stored is None else stored
+
+
+def _stored_part(engine, path):
+    """What a path such as ``name[[2, 1]]`` or ``name["key"]`` leads to in a stored value; ``None`` if it is none."""
+    steps = []
+    while isinstance(path, Normal):
+        if path.head == _PART:
+            path, *keys = path.arguments
+        else:
+            path, keys = path.head, path.arguments
+            if len(keys) != 1 or not isinstance(keys[0], String):
+                return None
+        steps = [*keys, *steps]
+    value = engine.stored(path.name) if isinstance(path, Symbol) else None
+    for step in steps:
+        value = None if value is None else _item(engine, value, step)
+    return value
+
+
+def _item(engine, value, step):
+    """An item by its number, the value of an association by its key or number; ``None`` if there is none."""
+    items = engine.items(value) or ()
+    if isinstance(step, Integer):
+        at = step.value - 1 if step.value > 0 else len(items) + step.value
+        if not 0 <= at < len(items) or step.value == 0:
+            return None
+        item = items[at]
+        return engine.items(item)[1] if engine.head(value) == _ASSOCIATION else item
+    if not isinstance(step, String) or engine.head(value) != _ASSOCIATION:
+        return None
+    for rule in items:
+        key, kept = engine.items(rule)
+        if engine.neutral(key, 1) == step:
+            return kept
+    return None
+
+
+_PART, _ASSOCIATION = Symbol(SYSTEM + 'Part'), Symbol(SYSTEM + 'Association')
 
 
 def _kept(image, handle):
