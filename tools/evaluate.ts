@@ -92,9 +92,10 @@ export const evalExpr = defineTool({
     if (refused !== undefined) return refused
     const read = inside === undefined ? {} : { package: inside }
     const evaluated = await runWork({ type: 'source', source: expr, ...place, ...read }, context, onError)
+    const parts = { output: context.output, done: evaluation, held: onError === 'hold' }
+    if (evaluated.type !== 'raised') return workOutcome(evaluated, parts)
     const raised = lookingBack(context, onError === undefined ? keepingOpen(context) : '')
-    const held = onError === 'hold'
-    return workOutcome(evaluated, { output: context.output, done: evaluation, held, raised })
+    return workOutcome(evaluated, { ...parts, raised })
   },
 
   show: result => showEvaluation(result as Evaluation),

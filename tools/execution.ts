@@ -137,9 +137,10 @@ export function holdRefused(
   onError: OnError | undefined,
   { kernel: { identity }, kernelName, leases }: KernelContext,
 ): Failed | undefined {
+  if (onError === undefined || onError === 'end') return undefined
   const { abilities, language } = identity
   const { suspendsAlive, errorsHaveFrames } = termsOf(identity)
-  if (onError !== undefined && onError !== 'end' && !errorsHaveFrames)
+  if (!errorsHaveFrames)
     return failed('invalid_args', {
       message: `on_error is ${onError}, and ${kernelName} (${identity.implementation}) keeps no frames of an error. Nothing was run.`,
       details: { parameter: 'on_error', language },

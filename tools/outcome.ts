@@ -1,4 +1,5 @@
 import type { Kernel } from '../wire/kernel.ts'
+import { termsOf } from './languages.ts'
 
 /** The two shapes of the one envelope in which every call of a tool ends, for every client. */
 export type Envelope =
@@ -208,6 +209,6 @@ export function packageRefused(
   return failed('invalid_args', {
     message: `${what}, and ${identity.language} has no such packages. Nothing was run.`,
     details: { parameter: 'package', language: identity.language },
-    next: 'Leave package out.',
+    next: ['Leave package out.', termsOf(identity).name.reread ?? ''].join(' ').trimEnd(),
   })
 }

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import type { ProjectKernel } from '../../tools/contract.ts'
 import { WireError } from '../../wire/errors.ts'
@@ -156,7 +157,8 @@ class OpenKernels implements Kernels {
   readonly #options: KernelsOptions
   readonly #kernelOptions: KernelOptions
   readonly #home: string
-  readonly #programs: Programs
+  /** Where programs announce themselves. */
+  readonly #searched: string
   readonly #attachments: Attachments
   /** Who follows what kernels print by themselves. */
   readonly #watchers = new Set<BackgroundWatcher>()
@@ -167,7 +169,7 @@ class OpenKernels implements Kernels {
   constructor(options: KernelsOptions) {
     const { programs = NO_PROGRAMS, attachments: store = NO_ATTACHMENTS, texts, noted, lives } = options
     this.#options = options
-    this.#programs = programs
+    this.#searched = programs.folder
     this.#home = realOf(options.home ?? homedir())
     this.#kernelOptions = {
       texts,
@@ -348,7 +350,7 @@ class OpenKernels implements Kernels {
     const rows = this.#in(root).map(kernel => rowOf(kernel, kernel === own))
     const listening = this.#attachments.listeningIn(root)
     const kernels = [...rows, ...listening].sort(byNumber)
-    return { kernels, searched: this.#programs.folder }
+    return { kernels, searched: this.#searched }
   }
 
   async choose(
@@ -418,7 +420,7 @@ class OpenKernels implements Kernels {
       root,
       kernels: this.#in(root).map(one => one.name),
       listening,
-      searched: this.#programs.folder,
+      searched: this.#searched,
     })
   }
 
@@ -475,7 +477,7 @@ class OpenKernels implements Kernels {
     if (known !== undefined) return known
     const only = onlyOne(programs) ?? (programs.length === 0 ? onlyOne(this.#livingIn(root)) : undefined)
     if (only === undefined) return undefined
-    const version = this.#programs.version()
+    const version = versionOf(this.#searched)
     if (this.#nothingListens.get(root) !== version) {
       if (this.#attachments.unclaimed(root).length > 0) return undefined
       this.#nothingListens.set(root, version)
@@ -504,7 +506,7 @@ class OpenKernels implements Kernels {
     const name = wanted.name ?? (ended?.lost === undefined ? undefined : ended.name)
     const { root } = wanted
     const { lost } = ended ?? {}
-    return noneLives({ root, name, lost }, { rows: this.#nameable(wanted), searched: this.#programs.folder })
+    return noneLives({ root, name, lost }, { rows: this.#nameable(wanted), searched: this.#searched })
   }
 
   /** What a caller may be told of other kernels: those of its own root, as far as they may be named to it. */
@@ -587,6 +589,10 @@ class OpenKernels implements Kernels {
     if (this.#closed) throw shuttingDown()
   }
 }
+
+/** Another text whenever a name in the folder has come or gone. */
+const versionOf = (folder: string): string =>
+  String(statSync(folder, { bigint: true, throwIfNoEntry: false })?.mtimeNs)
 
 /** A program that listens, beside kernels that live. */
 const memberRow = (program: Program) => ({ name: fullName(program), group: groupOf(program) })
