@@ -129,6 +129,9 @@ function facts(): void {
       ['s1 = 1\n{1,', 2],
       ['s1 = 1\n"open', 2],
       ['s1 = 1\n(* open', 2],
+      ['s1 = 1\nq[x_ := 2\nr = 3\n', 2],
+      ['s1 = 1\nq[x_] := Module[{y},\n  f[y, "]"] (* ] *);\nr = 3\n', 2],
+      ['s1 = 1\n\nr = \n\n', 3],
     ] as const) {
       const { type, frames } = await raisedIn(source)
       assert.match(type.name, /^Syntax::/)

@@ -163,6 +163,15 @@ function facts(): void {
     assert.match(markdown, '```wl\nq2[x_] := Module[{y = x}, f[g[y]]; h[y]]\n```')
   })
 
+  test('a file that cannot be read is told where it is left open, and that nothing of it was run', async () => {
+    const file = join(folder, 'bad.wl')
+    writeFileSync(file, 'unread[x_] := x\nq3[x_ := 2\nr3 = 3\n')
+    const { message, next } = errorOf(await said('load_file', { path: file }))
+    assert.is(message, `Syntax::sntxi: It is incomplete: "[" is not closed. (in top level, ${file}:2)`)
+    assert.match(next ?? '', 'Nothing of the file was run.')
+    assert.match((await defined('unread')).markdown, 'does not exist')
+  })
+
   test('a definition that was loaded has its place, as long as it is what was', async () => {
     const file = join(folder, 'shop.wl')
     writeFileSync(

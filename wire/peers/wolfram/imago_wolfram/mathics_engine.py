@@ -3,6 +3,7 @@
 import importlib.metadata
 import re
 
+from imago_wolfram.brackets import incomplete
 from imago_wolfram.engine import Aborted, Failed, Form, Misread, Piece, Quit
 from imago_wolfram.forms import input_form
 from imago_wolfram.printing import visible
@@ -110,12 +111,12 @@ class MathicsEngine:
         if message is None:
             return Misread('Syntax::sntx', 'It is no Wolfram Language.', line, source)
         symbol, tag, *parts = message
+        if tag == 'sntxi':
+            return incomplete(''.join(lines), len(''.join(lines[:begun])))
         before, after, base, *_ = [_unquoted(str(part)).strip() for part in parts] + ['', '', '']
         rest = ''
         if tag == 'sntufn':
             said = 'There is no character named \\[%s].' % visible(before.split('\n')[0])
-        elif tag == 'sntxi':
-            said = 'It is incomplete: more input is needed.'
         elif tag == 'sntxf':
             said = '%s cannot be followed by %s.' % (_quoted(before), _quoted(after))
             rest = after
