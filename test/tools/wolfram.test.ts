@@ -7,7 +7,7 @@ import type { Definitions } from '../../tools/definition.ts'
 import { TOOLS } from '../../tools/index.ts'
 import type { Kernel } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
-import { newCall } from '../support/heard.ts'
+import { found, newCall } from '../support/heard.ts'
 import { ownedWolfram } from '../support/real-kernels.ts'
 import { mathicsPython } from '../support/runtimes.ts'
 import { context, errorOf, resultOf } from './context.ts'
@@ -170,6 +170,33 @@ function facts(): void {
     assert.is(message, `Syntax::sntxi: It is incomplete: "[" is not closed. (in top level, ${file}:2)`)
     assert.match(next ?? '', 'Nothing of the file was run.')
     assert.match((await defined('unread')).markdown, 'does not exist')
+  })
+
+  async function load(name: string, text: string) {
+    const file = join(folder, name)
+    writeFileSync(file, text)
+    const call = { call: newCall(), who: 'test', work: { type: 'load', file } } as const
+    const evaluated = await kernel.evaluate(call, {})
+    if (evaluated.type !== 'done' || !evaluated.loaded) throw new Error(JSON.stringify(evaluated))
+    return evaluated.loaded
+  }
+
+  test('each rule has its own lines, and a symbol those of the calls that it defines', async () => {
+    const { file } = await load(
+      'places.wl',
+      'Options[draw] = {size -> 1};\nDefault[draw] = 0;\nother[x_] := x\n\ndraw[x_] /; x > 0 :=\n  other[1]\n' +
+        'draw[1/2] := other[2]\ndraw[x_, y_] := other[3] /; y > 0\ndraw[x_, y_] := other[4]\n' +
+        'HoldPattern[draw[]] := other[5]\ndraw /: held[draw, x_] := other[6]\nFormat[draw[x_]] := other[7]\n',
+    )
+    assert.equal(await placeOf('draw'), ['file', file, 5, 10])
+    const lines = async () => {
+      const { references } = await found(kernel, 'references', { name: 'other', limit: 20 })
+      return references.map(one => one.line).toSorted((one, two) => (one ?? 0) - (two ?? 0))
+    }
+    assert.equal(await lines(), [5, 7, 8, 9, 10, 11, 12])
+    await evaluate('draw[x_, y_] := other[8]')
+    assert.equal(await lines(), [null, 5, 7, 8, 10, 11, 12])
+    assert.equal((await placeOf('draw'))[1], null)
   })
 
   test('a definition that was loaded has its place, as long as it is what was', async () => {
