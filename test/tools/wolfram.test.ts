@@ -199,6 +199,30 @@ function facts(): void {
     assert.equal((await placeOf('draw'))[1], null)
   })
 
+  test('rules, options, attributes and names that a file does not define any more are named as long as they live', async () => {
+    const text = (body: string) => `BeginPackage["Kept\`"]\n${body}\nEndPackage[]\n`
+    const first = await load(
+      'kept.wl',
+      text(
+        'Options[area] = {unit -> 1}; SetAttributes[area, HoldFirst]\narea[Null] := -1\narea[s_] := 0\narea[circle[r_]] := r',
+      ),
+    )
+    assert.equal([first.added, first.kept], [['Kept`area'], []])
+    const cut = text('area[circle[r_]] := 2 r')
+    const old = ['HoldFirst of Kept`area', 'Options[Kept`area]', 'Kept`area[Null]', 'Kept`area[s_]']
+    for (const _ of [1, 2]) {
+      const { replaced, kept, file } = await load('kept.wl', cut)
+      assert.equal([replaced, kept.toSorted()], [['Kept`area'], old.toSorted()])
+      assert.equal(await placeOf('Kept`area'), ['file', file, 2, 2])
+    }
+    await evaluate('ClearAll[Kept`area]')
+    assert.equal((await load('kept.wl', cut)).kept, [])
+    await load('top.wl', 'a6[x_] := x\nb6[x_] := x\nc6 = 1\n')
+    await evaluate('Clear[c6]; a6[9] = 10')
+    const { replaced, kept } = await load('top.wl', 'a6[y_] := y\n')
+    assert.equal([replaced, kept], [['Global`a6'], ['Global`a6[x_]', 'Global`b6']])
+  })
+
   test('a definition that was loaded has its place, as long as it is what was', async () => {
     const file = join(folder, 'shop.wl')
     writeFileSync(

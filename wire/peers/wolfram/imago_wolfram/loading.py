@@ -6,8 +6,10 @@ from imago.looking.outcomes import nearest
 from imago.work import Ran, refused
 
 from imago_wolfram import names
+from imago_wolfram.definition import Scope
 from imago_wolfram.expressions import Normal, String, Symbol, head_name
 from imago_wolfram.printing import called, visible
+from imago_wolfram.uses import left_side
 
 #: Bytes of a file, and names in one list of what was changed.
 LARGEST = 20_000_000
@@ -58,6 +60,7 @@ class Loading:
         self._file = file
         self._wanted = wanted
         self._places = PlaceRecorder(engine, (file, 1), source_places)
+        self._source_places = source_places
         self._before = self._defined()
         self._package = None
         self._targets = {}
@@ -91,7 +94,7 @@ class Loading:
 
     def ran(self, value):
         """``Ran``, with the ``Loaded`` of the contract."""
-        self._places.ended()
+        set_now = self._places.ended()
         after = self._defined()
         changed = [name for name in after if self._before.get(name) != after[name] or name in self._targets]
         added = sorted(name for name in changed if name not in self._before)
@@ -101,6 +104,8 @@ class Loading:
             there = names.in_context(self._engine.source, self._package, inner=True)
             kept = sorted(name for name in there if name in self._before and name not in self._targets)
             kept = [name for name in kept if name in after and name not in replaced]
+        if self._wanted is None:
+            kept = sorted({*kept, *self._left(set_now, after)})
         lists = {'added': added, 'replaced': replaced, 'kept': kept}
         loaded = {
             'module': self._package,
@@ -112,6 +117,23 @@ class Loading:
             'complete': True,
         }
         return Ran([] if value is None or self._wanted is not None else [value], loaded)
+
+    def _left(self, set_now, after):
+        """What an older text of the file has defined, and this one does not: names, or left sides of rules."""
+        source = self._engine.source
+        for name, left in self._source_places.left(source, self._file, set_now).items():
+            if name not in self._targets:
+                if name in after:
+                    yield name
+                continue
+            definition = source.definition(name)
+            rules = {hash(rule): rule for rule in definition.rules}
+            scope = Scope(source, name, definition)
+            for one in left:
+                if one in rules:
+                    yield left_side(scope, rules[one], name)
+                else:
+                    yield 'Options[%s]' % name if one == OPTIONS else '%s of %s' % (one, name)
 
     def _not_run(self):
         """Sentences: what was asked for and is not there."""
@@ -165,6 +187,20 @@ class SourcePlaces:
         """``file`` and ``line`` of a rule that a symbol has; both ``None`` where they are not known."""
         file, line, _ = self._of.get(name, {}).get(hash(rule), (None, None, None))
         return {'file': None if line is None else file, 'line': line}
+
+    def left(self, source, file, now):
+        """By symbol what a text of the file has set once and not ``now``, and is still there. It has no lines any more."""
+        found = {}
+        for name, known in list(self._of.items()):
+            old = [one for one, place in known.items() if place[0] == file and one not in now.get(name, ())]
+            if old:
+                live = _live(source.definition(name))
+                left = [one for one in old if one in live]
+                # Another thread may look at the one that was there.
+                self._of[name] = {one: place for one, place in known.items() if one not in old}
+                self._of[name].update(dict.fromkeys(left, (file, None, None)))
+                found.update({name: left} if left else {})
+        return found
 
 
 def _live(definition):
