@@ -44,7 +44,8 @@ function facts(): void {
     writeFileSync(file, text)
     const work = { type: 'load', file } as const
     const { loaded } = doneIn(await kernel.evaluate({ call: newCall(), who: 'test', work }, {}))
-    return loaded ?? assert.unreachable('it was not loaded')
+    if (loaded === undefined) throw new Error('it was not loaded')
+    return loaded
   }
 
   test('expressions are evaluated one after the other, and keep what they define', async () => {

@@ -147,7 +147,7 @@ class MathicsEngine:
     def evaluate(self, piece):
         from mathics.core import interrupt
 
-        session = self._session
+        session, failure = self._session, None
         session.begin()
         try:
             value = session.step(self._converted(piece))
@@ -176,7 +176,7 @@ class MathicsEngine:
         except interrupt.TimeoutInterrupt:
             raise Aborted from None
         finally:
-            session.end()
+            session.end(failure)
         return None if session.is_null(value) else value
 
     def last_line(self):
