@@ -110,12 +110,16 @@ export const reload = defineTool({
 const OUTSIDE =
   'It lies outside of the project: its text is not shown, and may be another one by the time it runs.'
 
+const UNREAD = 'Nothing of the file was run. Correct it, and load it again.'
+
 async function load(
   { work, raised }: { readonly work: FreeWork; readonly raised: string },
   context: KernelContext,
 ) {
   const evaluated = await runWork(work, context)
-  const next = [raised, lookingBack(context)].filter(sentence => sentence !== undefined).join(' ')
+  const unread = evaluated.type === 'raised' && evaluated.exception.unread === true
+  const said = unread ? [UNREAD] : [raised, lookingBack(context)]
+  const next = said.filter(sentence => sentence !== undefined).join(' ')
   return workOutcome(evaluated, { output: context.output, done: loading, raised: next })
 }
 

@@ -129,6 +129,9 @@ function facts(): void {
       ['s1 = 1\n{1,', 2],
       ['s1 = 1\n"open', 2],
       ['s1 = 1\n(* open', 2],
+      ['s1 = 1\nq[x_ := 2\nr = 3\n', 2],
+      ['s1 = 1\nq[x_] := Module[{y},\n  f[y, "]"] (* ] *);\nr = 3\n', 2],
+      ['s1 = 1\n\nr = \n\n', 3],
     ] as const) {
       const { type, frames } = await raisedIn(source)
       assert.match(type.name, /^Syntax::/)
@@ -194,6 +197,15 @@ function facts(): void {
     assert.equal(await reprs('CheckAbort[Abort[], 8]'), ['8'])
     const { type } = await raisedIn('r1[x_] := 1 + r1[x]; r1[1]')
     assert.is(type.name, '$RecursionLimit::reclim')
+    const heard = evaluate(kernel, 'r1[2]')
+    assert.is(((await heard.result) as { diagnostics?: unknown }).diagnostics, undefined)
+    assert.is(heard.text(), '')
+    const caught = evaluate(kernel, 'CheckAbort[r1[3], Print["caught"]]')
+    assert.equal(
+      doneIn(await caught.result).diagnostics?.map(({ name }) => name),
+      ['$RecursionLimit::reclim'],
+    )
+    assert.match(caught.text(), /^\$RecursionLimit::reclim: .*\ncaught\n$/)
     assert.is((await raisedIn('l1 := l2; l2 := l1; l1')).type.name, '$RecursionLimit::reclim')
     assert.equal(await reprs('v1 = {1}; Do[v1, {5000}]; 1 + 1'), ['2'])
   })

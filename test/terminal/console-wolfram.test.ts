@@ -110,7 +110,7 @@ function consoleTests() {
       await enter(
         screen,
         '{1, {2}\r\r',
-        /Syntax::sntxi: It is incomplete: more input is needed\.\nIn\[1\]:=$/,
+        /^ {4}\{1, \{2\}\n {4}\^\n {2}Syntax::sntxi: It is incomplete: "\{" is not closed\.\nIn\[1\]:=$/m,
       )
     }))
 

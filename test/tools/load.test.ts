@@ -129,6 +129,14 @@ test('a file that raises is a failure as of any code, and says what stays done',
   assert.match(errorOf(again).next ?? '', 'reload')
 })
 
+test('a file that could not be read is said to have run nothing', async () => {
+  const exception = { ...RAISED, unread: true } as const
+  const error = errorOf(
+    await run(loadFile, { path: 'a.wl' }, ending({ type: 'raised', exception, elapsed_ms: 1 })),
+  )
+  assert.is(error.next, 'Nothing of the file was run. Correct it, and load it again.')
+})
+
 test('a failure before anything of the file ran does not speak of what ran, and says its one line once', async () => {
   const exception = { ...RAISED, frames: [], traceback: 'ZeroDivisionError: division by zero\n' }
   const error = errorOf(

@@ -7,7 +7,7 @@ import type { Definitions } from '../../tools/definition.ts'
 import { TOOLS } from '../../tools/index.ts'
 import type { Kernel } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
-import { newCall } from '../support/heard.ts'
+import { found, newCall } from '../support/heard.ts'
 import { ownedWolfram } from '../support/real-kernels.ts'
 import { mathicsPython } from '../support/runtimes.ts'
 import { context, errorOf, resultOf } from './context.ts'
@@ -161,6 +161,66 @@ function facts(): void {
     assert.match((await defined('q2')).markdown, 'q2[x_] :=\n    Module[{y = x},\n')
     const { markdown } = await defined('q2', {}, hasty)
     assert.match(markdown, '```wl\nq2[x_] := Module[{y = x}, f[g[y]]; h[y]]\n```')
+  })
+
+  test('a file that cannot be read is told where it is left open, and that nothing of it was run', async () => {
+    const file = join(folder, 'bad.wl')
+    writeFileSync(file, 'unread[x_] := x\nq3[x_ := 2\nr3 = 3\n')
+    const { message, next } = errorOf(await said('load_file', { path: file }))
+    assert.is(message, `Syntax::sntxi: It is incomplete: "[" is not closed. (in top level, ${file}:2)`)
+    assert.match(next ?? '', 'Nothing of the file was run.')
+    assert.match((await defined('unread')).markdown, 'does not exist')
+  })
+
+  async function load(name: string, text: string) {
+    const file = join(folder, name)
+    writeFileSync(file, text)
+    const call = { call: newCall(), who: 'test', work: { type: 'load', file } } as const
+    const evaluated = await kernel.evaluate(call, {})
+    if (evaluated.type !== 'done' || !evaluated.loaded) throw new Error(JSON.stringify(evaluated))
+    return evaluated.loaded
+  }
+
+  test('each rule has its own lines, and a symbol those of the calls that it defines', async () => {
+    const { file } = await load(
+      'places.wl',
+      'Options[draw] = {size -> 1};\nDefault[draw] = 0;\nother[x_] := x\n\ndraw[x_] /; x > 0 :=\n  other[1]\n' +
+        'draw[1/2] := other[2]\ndraw[x_, y_] := other[3] /; y > 0\ndraw[x_, y_] := other[4]\n' +
+        'HoldPattern[draw[]] := other[5]\ndraw /: held[draw, x_] := other[6]\nFormat[draw[x_]] := other[7]\n',
+    )
+    assert.equal(await placeOf('draw'), ['file', file, 5, 10])
+    const lines = async () => {
+      const { references } = await found(kernel, 'references', { name: 'other', limit: 20 })
+      return references.map(one => one.line).toSorted((one, two) => (one ?? 0) - (two ?? 0))
+    }
+    assert.equal(await lines(), [5, 7, 8, 9, 10, 11, 12])
+    await evaluate('draw[x_, y_] := other[8]')
+    assert.equal(await lines(), [null, 5, 7, 8, 10, 11, 12])
+    assert.equal((await placeOf('draw'))[1], null)
+  })
+
+  test('rules, options, attributes and names that a file does not define any more are named as long as they live', async () => {
+    const text = (body: string) => `BeginPackage["Kept\`"]\n${body}\nEndPackage[]\n`
+    const first = await load(
+      'kept.wl',
+      text(
+        'Options[area] = {unit -> 1}; SetAttributes[area, HoldFirst]\narea[Null] := -1\narea[s_] := 0\narea[circle[r_]] := r',
+      ),
+    )
+    assert.equal([first.added, first.kept], [['Kept`area'], []])
+    const cut = text('area[circle[r_]] := 2 r')
+    const old = ['HoldFirst of Kept`area', 'Options[Kept`area]', 'Kept`area[Null]', 'Kept`area[s_]']
+    for (const _ of [1, 2]) {
+      const { replaced, kept, file } = await load('kept.wl', cut)
+      assert.equal([replaced, kept.toSorted()], [['Kept`area'], old.toSorted()])
+      assert.equal(await placeOf('Kept`area'), ['file', file, 2, 2])
+    }
+    await evaluate('ClearAll[Kept`area]')
+    assert.equal((await load('kept.wl', cut)).kept, [])
+    await load('top.wl', 'a6[x_] := x\nb6[x_] := x\nc6 = 1\n')
+    await evaluate('Clear[c6]; a6[9] = 10')
+    const { replaced, kept } = await load('top.wl', 'a6[y_] := y\n')
+    assert.equal([replaced, kept], [['Global`a6'], ['Global`a6[x_]', 'Global`b6']])
   })
 
   test('a definition that was loaded has its place, as long as it is what was', async () => {

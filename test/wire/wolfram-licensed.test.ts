@@ -39,6 +39,15 @@ function facts(): void {
     return evaluated.exception
   }
 
+  async function load(text: string) {
+    const file = join(wolfram, 'loaded.wl')
+    writeFileSync(file, text)
+    const work = { type: 'load', file } as const
+    const { loaded } = doneIn(await kernel.evaluate({ call: newCall(), who: 'test', work }, {}))
+    if (loaded === undefined) throw new Error('it was not loaded')
+    return loaded
+  }
+
   test('expressions are evaluated one after the other, and keep what they define', async () => {
     assert.equal(await reprs('a1 = 2\nb1 = a1 + 1\n\n{a1,\n b1}'), ['{2, 3}'])
     assert.equal(await reprs('c1 = 5;'), [])
@@ -89,6 +98,17 @@ function facts(): void {
     const { handle = '' } = doneIn(await run('Range[5000]')).values[0] ?? {}
     const piece = await found(kernel, 'more', { handle, from: 4_998, count: 10 })
     assert.equal(piece.type === 'items' && [piece.items, piece.next], [['4999', '5000'], null])
+  })
+
+  test('what a file defines has its lines', async () => {
+    await load('Options[draw1] = {size -> 1};\ndraw1[x_] := x\n\ndraw1[x_, y_] /; x > y :=\n y\n')
+    const { line, end_line } = await found(kernel, 'definition', { name: 'draw1', max_length: 1_000 })
+    assert.equal([line, end_line], [2, 5])
+    assert.equal((await load('draw1[x_, y_] := y\n')).kept, [
+      'Global`draw1[x_, y_] /; x > y',
+      'Global`draw1[x_]',
+      'Options[Global`draw1]',
+    ])
   })
 
   test('an interrupt stops what runs; a look meanwhile is told that the kernel is busy', async () => {

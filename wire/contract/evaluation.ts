@@ -188,7 +188,7 @@ export const loaded = z.object({
   file: orNull(text),
   added: texts,
   replaced: texts,
-  /** Names that the new text does not define any more; they were left as they are. */
+  /** Names, or rules by their left sides, that the new text does not define any more; they were left as they are. */
   kept: texts,
   /** What of the file was not run, and why, a sentence each. */
   skipped: texts,

@@ -159,6 +159,8 @@ export const raised = z.object({
   /** Innermost last. Frames of the evaluator itself are left out; `frames_omitted` counts a cut middle. */
   frames: z.array(frame),
   frames_omitted: count,
+  /** The text could not be read, and nothing of it was run. Left out where the frames tell that, as there are none. */
+  unread: z.literal(true).exactOptional(),
   /** The whole report as the language itself would print it, bounded. */
   traceback: text,
   /**

@@ -193,6 +193,7 @@ class WolframEvaluator(Evaluator):
             if isinstance(failed, KernelLost):
                 _last_words(failed)
             failed.piece, failed.place = piece, place
+            failed.unread = piece is None and isinstance(failed, Misread)
             if loading is not None:
                 loading.failed()
             raise
@@ -322,13 +323,14 @@ def raised(failed):
     where = '' if line is None else '%s, line %d\n' % (file or 'in this text', frames[0]['line'])
     if isinstance(failed, Misread):
         where += _marked(failed)
-    return {
+    report = {
         'type': {'name': failed.name, 'module': 'System`', 'qualified': failed.name},
         'message': failed.message,
         'frames': frames,
         'frames_omitted': 0,
         'traceback': '%s%s: %s\n' % (where, failed.name, failed.message),
     }
+    return {**report, 'unread': True} if getattr(failed, 'unread', False) else report
 
 
 #: Characters of one line of code that are shown.

@@ -6,8 +6,10 @@ from imago.looking.outcomes import nearest
 from imago.work import Ran, refused
 
 from imago_wolfram import names
+from imago_wolfram.definition import Scope
 from imago_wolfram.expressions import Normal, String, Symbol, head_name
 from imago_wolfram.printing import called, visible
+from imago_wolfram.uses import left_side
 
 #: Bytes of a file, and names in one list of what was changed.
 LARGEST = 20_000_000
@@ -58,6 +60,7 @@ class Loading:
         self._file = file
         self._wanted = wanted
         self._places = PlaceRecorder(engine, (file, 1), source_places)
+        self._source_places = source_places
         self._before = self._defined()
         self._package = None
         self._targets = {}
@@ -75,7 +78,7 @@ class Loading:
             return False
         for name in targets(expression):
             self._targets[name] = None
-        self._places.began(piece, targets(expression))
+        self._places.began(piece, expression)
         return True
 
     def failed(self):
@@ -91,7 +94,7 @@ class Loading:
 
     def ran(self, value):
         """``Ran``, with the ``Loaded`` of the contract."""
-        self._places.ended()
+        set_now = self._places.ended()
         after = self._defined()
         changed = [name for name in after if self._before.get(name) != after[name] or name in self._targets]
         added = sorted(name for name in changed if name not in self._before)
@@ -101,6 +104,8 @@ class Loading:
             there = names.in_context(self._engine.source, self._package, inner=True)
             kept = sorted(name for name in there if name in self._before and name not in self._targets)
             kept = [name for name in kept if name in after and name not in replaced]
+        if self._wanted is None:
+            kept = sorted({*kept, *self._left(set_now, after)})
         lists = {'added': added, 'replaced': replaced, 'kept': kept}
         loaded = {
             'module': self._package,
@@ -112,6 +117,23 @@ class Loading:
             'complete': True,
         }
         return Ran([] if value is None or self._wanted is not None else [value], loaded)
+
+    def _left(self, set_now, after):
+        """What an older text of the file has defined, and this one does not: names, or left sides of rules."""
+        source = self._engine.source
+        for name, left in self._source_places.left(source, self._file, set_now).items():
+            if name not in self._targets:
+                if name in after:
+                    yield name
+                continue
+            definition = source.definition(name)
+            rules = {hash(rule): rule for rule in definition.rules}
+            scope = Scope(source, name, definition)
+            for one in left:
+                if one in rules:
+                    yield left_side(scope, rules[one], name)
+                else:
+                    yield 'Options[%s]' % name if one == OPTIONS else '%s of %s' % (one, name)
 
     def _not_run(self):
         """Sentences: what was asked for and is not there."""
@@ -133,27 +155,60 @@ class Loading:
 
 
 class SourcePlaces:
-    """By symbol the file and lines that its definition was evaluated from."""
+    """Where each rule of a symbol was evaluated from, by its hash; and its options and attributes, by their names."""
 
     def __init__(self):
+        #: By symbol and by what was set: the file, and the first and last line; ``None`` where the file lacks it by now.
         self._of = {}
 
-    def add(self, name, place, rules):
-        """``place`` is file, first and last line; ``rules`` are those that the symbol had then."""
-        self._of[name] = *place, rules
+    def add(self, name, places, live):
+        """Places of what was just set of a symbol; ``live`` is all that it has."""
+        known = self._of.get(name, {})
+        self._of[name] = {**{one: known[one] for one in known if one in live and one not in places}, **places}
 
     def of(self, source, name):
-        """``file``, ``line`` and ``end_line``; ``None`` where it has none, or has lost a rule that came from there."""
-        known = self._of.get(name)
-        if known is None or not known[3] <= _rules(source, name):
+        """``file``, ``line`` and ``end_line`` of the calls that a symbol defines; where it defines none, of its other rules.
+
+        ``None`` where it has none, or has lost a rule that came from there.
+        """
+        definition = source.definition(name)
+        kinds = {} if definition is None else {hash(rule): rule.kind for rule in definition.rules}
+        known = self._of.get(name, {})
+        placed = {rule: place for rule, place in known.items() if not isinstance(rule, str) and place[1] is not None}
+        files = [place[0] for place in placed.values()]
+        here = {rule: place for rule, place in placed.items() if place[0] == files[-1]}
+        if not here or not here.keys() <= kinds.keys():
             return None
-        return {'file': known[0], 'line': known[1], 'end_line': known[2]}
+        calls = [place for rule, place in here.items() if kinds[rule] in ('down', 'sub')]
+        lines = [place[1:] for place in calls or here.values()]
+        return {'file': files[-1], 'line': min(lines)[0], 'end_line': max(last for _, last in lines)}
+
+    def of_rule(self, name, rule):
+        """``file`` and ``line`` of a rule that a symbol has; both ``None`` where they are not known."""
+        file, line, _ = self._of.get(name, {}).get(hash(rule), (None, None, None))
+        return {'file': None if line is None else file, 'line': line}
+
+    def left(self, source, file, now):
+        """By symbol what a text of the file has set once and not ``now``, and is still there. It has no lines any more."""
+        found = {}
+        for name, known in list(self._of.items()):
+            old = [one for one, place in known.items() if place[0] == file and one not in now.get(name, ())]
+            if old:
+                live = _live(source.definition(name))
+                left = [one for one in old if one in live]
+                # Another thread may look at the one that was there.
+                self._of[name] = {one: place for one, place in known.items() if one not in old}
+                self._of[name].update(dict.fromkeys(left, (file, None, None)))
+                found.update({name: left} if left else {})
+        return found
 
 
-def _rules(source, name):
-    """Hashes of the rules. Memoized values only add to them."""
-    definition = source.definition(name)
-    return frozenset(() if definition is None else map(hash, definition.rules))
+def _live(definition):
+    """What a symbol has: hashes of its rules, ``OPTIONS``, and its attributes."""
+    if definition is None:
+        return frozenset()
+    options = (OPTIONS,) if definition.options else ()
+    return frozenset((*map(hash, definition.rules), *options, *definition.attributes))
 
 
 class PlaceRecorder:
@@ -164,12 +219,12 @@ class PlaceRecorder:
         self._file, self._first = place[0], place[1] or 1
         self._source_places = source_places
         self._open = None
-        #: By symbol the first and the last line.
+        #: By symbol and by what was set: the first and the last line.
         self._lines = {}
 
     def takes(self, piece):
         """See ``Loading``. All of them are."""
-        self.began(piece, targets(self._engine.expression(piece)))
+        self.began(piece, self._engine.expression(piece))
         return True
 
     def ran(self, value):
@@ -181,39 +236,110 @@ class PlaceRecorder:
         self._open = None
         self.ended()
 
-    def began(self, piece, names):
+    def began(self, piece, expression):
         self._evaluated()
-        self._open = piece, names
+        self._open = piece, settings(expression)
 
     def ended(self):
-        """Call it after the last expression: reading rules is slow, so it is done once."""
+        """By symbol what was set of it. Call it after the last expression: reading rules is slow, so it is done once."""
         self._evaluated()
-        for name, (first, last) in self._lines.items():
-            rules = _rules(self._engine.source, name)
-            if rules:
-                self._source_places.add(name, (self._file, first, last), rules)
+        found = {}
+        for name, lines in self._lines.items():
+            definition = self._engine.source.definition(name)
+            found[name] = _placed(definition, lines)
+            places = {one: (self._file, *at) for one, at in found[name].items()}
+            self._source_places.add(name, places, _live(definition))
+        return found
 
     def _evaluated(self):
         if self._open is None:
             return
-        piece, names = self._open
+        piece, set_there = self._open
         self._open = None
         line = self._first + piece.line - 1
-        for name in names:
-            first = self._lines[name][0] if name in self._lines else line
-            self._lines[name] = first, line + piece.text.count('\n')
+        for name, what in set_there:
+            self._lines.setdefault(name, {})[what] = line, line + piece.text.count('\n')
+
+
+def _placed(definition, lines):
+    """The lines of what a symbol has, by those of what was set.
+
+    A left side that the engine has evaluated is another by then: such rules stand somewhere in the lines that are left.
+    """
+    found, unknown, left = {}, [], {what: at for what, at in lines.items() if isinstance(what, tuple)}
+    for rule in () if definition is None else definition.rules:
+        what = _left(rule.pattern, rule.value, rule.kind)
+        if what in lines:
+            found[hash(rule)] = lines[what]
+            left.pop(what, None)
+        else:
+            unknown.append(hash(rule))
+    if left:
+        somewhere = min(first for first, _ in left.values()), max(last for _, last in left.values())
+        found.update(dict.fromkeys(unknown, somewhere))
+    live = _live(definition)
+    return {**found, **{what: at for what, at in lines.items() if isinstance(what, str) and what in live}}
 
 
 def targets(expression):
-    """The full names of the symbols that an expression gives values to, as far as it says so itself."""
+    """The full names of the symbols that an expression sets something of, as far as it says so itself."""
+    return [name for name, _ in settings(expression)]
+
+
+#: What is set where that is the options of a symbol.
+OPTIONS = 'Options'
+
+
+def settings(expression):
+    """What an expression sets, as far as it says so itself: the full name of a symbol, and what of it.
+
+    That is what ``_left`` makes of a rule, ``OPTIONS``, or the name of an attribute; ``None`` where it is not known.
+    """
     name = head_name(expression)
+    given = expression.arguments if isinstance(expression, Normal) else ()
     if name == 'CompoundExpression':
-        return [one for part in expression.arguments for one in targets(part)]
-    if name in _FIRST_SIDE and len(expression.arguments) == 2:
-        return _named(expression.arguments[0])
-    if name in _TAGGED and len(expression.arguments) == 3:
-        return _named(expression.arguments[0])
+        return [one for part in given for one in settings(part)]
+    if name in _FIRST_SIDE and len(given) == 2:
+        return _set(*given)
+    if name in _TAGGED and len(given) == 3:
+        return [(one, _left(*given[1:])) for one in _named(given[0])]
+    if name == 'SetAttributes' and len(given) == 2:
+        return [(one, attribute) for one in _named(given[0]) for attribute in _shorts(given[1])]
     return []
+
+
+def _set(left, value):
+    """What an assignment sets."""
+    call = called(left)
+    kind = head_name(call)
+    if kind == 'List':
+        return [one for element in call.arguments for one in _set(element, None)]
+    if kind == 'Options':
+        return [(name, OPTIONS) for name in _named(left)]
+    if kind == 'Attributes':
+        return [(name, attribute) for name in _named(left) for attribute in _shorts(value) or [None]]
+    return [(name, _left(left, value)) for name in _named(left)]
+
+
+def _left(left, value, kind=None):
+    """What tells a rule from others of its symbol: its left side with the conditions, wherever these stand."""
+    conditions = []
+    while (head := head_name(left)) in ('HoldPattern', 'Condition') and left.arguments:
+        conditions += left.arguments[1:]
+        left = left.arguments[0]
+    is_format = head == 'Format' or kind == 'format'
+    if head == 'Format' and left.arguments:
+        left = left.arguments[0]
+    while head_name(value) == 'Condition' and value.arguments:
+        conditions += value.arguments[1:]
+        value = value.arguments[0]
+    return is_format, left, tuple(conditions)
+
+
+def _shorts(expression):
+    """The short names of a symbol or of a list of them."""
+    some = expression.arguments if head_name(expression) == 'List' else (expression,)
+    return [one.short for one in some if isinstance(one, Symbol)]
 
 
 def _with_messages(expression):

@@ -3,6 +3,7 @@
 import importlib.metadata
 import re
 
+from imago_wolfram.brackets import incomplete
 from imago_wolfram.engine import Aborted, Failed, Form, Misread, Piece, Quit
 from imago_wolfram.forms import input_form
 from imago_wolfram.printing import visible
@@ -110,12 +111,12 @@ class MathicsEngine:
         if message is None:
             return Misread('Syntax::sntx', 'It is no Wolfram Language.', line, source)
         symbol, tag, *parts = message
+        if tag == 'sntxi':
+            return incomplete(''.join(lines), len(''.join(lines[:begun])))
         before, after, base, *_ = [_unquoted(str(part)).strip() for part in parts] + ['', '', '']
         rest = ''
         if tag == 'sntufn':
             said = 'There is no character named \\[%s].' % visible(before.split('\n')[0])
-        elif tag == 'sntxi':
-            said = 'It is incomplete: more input is needed.'
         elif tag == 'sntxf':
             said = '%s cannot be followed by %s.' % (_quoted(before), _quoted(after))
             rest = after
@@ -146,7 +147,7 @@ class MathicsEngine:
     def evaluate(self, piece):
         from mathics.core import interrupt
 
-        session = self._session
+        session, failure = self._session, None
         session.begin()
         try:
             value = session.step(self._converted(piece))
@@ -175,7 +176,7 @@ class MathicsEngine:
         except interrupt.TimeoutInterrupt:
             raise Aborted from None
         finally:
-            session.end()
+            session.end(failure)
         return None if session.is_null(value) else value
 
     def last_line(self):

@@ -26,6 +26,9 @@ class Session(Evaluation):
         super().__init__(definitions, output=_NoOutput(), catch_interrupt=False)
         self.listener = listener
         definitions.set_line_no(0)
+        self._fails = False
+        #: The message of an error. It is said where the evaluation goes on; where the error ends it, that is told alone.
+        self._held = None
         self._times_said = collections.Counter()
         self._last = {}
 
@@ -51,7 +54,11 @@ class Session(Evaluation):
         self._last.clear()
         self.out = []
 
-    def end(self):
+    def end(self, failure=None):
+        """``failure`` is the error that has ended it, by its name and text."""
+        if self._held == failure:
+            self._held = None
+        self.say_held()
         self.recursion_depth = 0
         self.out = []
 
@@ -88,25 +95,36 @@ class Session(Evaluation):
             return None
         self._times_said[known] += 1
         self._last[known] = message
-        self.listener.message('%s::%s' % (message.symbol, message.tag), message.text)
+        self.say_held()
+        self._held = '%s::%s' % (message.symbol, message.tag), message.text
+        if not self._fails or self._times_said[known] == REPEATS:
+            self.say_held()
         if self._times_said[known] == REPEATS:
             said = 'Further output of %s::%s will be suppressed during this calculation.' % (message.symbol, tag)
             self.listener.message('General::stop', said)
         return message
+
+    def say_held(self):
+        held, self._held = self._held, None
+        if held is not None:
+            self.listener.message(*held)
 
     def print_out(self, text):
         printed = _plain(text)
         if printed is None:
             printed = self.format_output(Shortened(from_python(text)).value, 'text')
         self.out.append(_PRINTED)
+        self.say_held()
         self.listener.printed('%s\n' % printed)
 
     def error(self, symbol, tag, *msgs):
         """As in Mathics, but what is raised says what went wrong."""
         self.recursion_depth, depth = 0, self.recursion_depth
+        self._fails = True
         try:
             message = self.message(symbol, tag, *msgs)
         finally:
+            self._fails = False
             self.recursion_depth = depth
         aborted = AbortInterrupt()
         if message is not None:
@@ -200,6 +218,7 @@ class Input(Builtin):
 
 
 def _asked(prompt, evaluation):
+    evaluation.say_held()
     shown = [one.value if type(one) is String else evaluation.format_output(one, 'text') for one in prompt.get_sequence()]
     try:
         return evaluation.listener.ask(''.join(shown))

@@ -167,7 +167,9 @@ def references(image, query):
     seen = uses.uses(source, name)
     wanted = query.get('relations')
     shown = [use for use in seen.found if use.user not in _LINES]
-    rows = [{**_place(image, use.user), 'kind': _relation(use), 'from': use.rule} for use in shown]
+    rows = [
+        {**image.source_places.of_rule(use.user, use.stored), 'kind': _relation(use), 'from': use.rule} for use in shown
+    ]
     if wanted is not None and 'uses' not in wanted:
         rows = [row for row in rows if row['kind'] in wanted]
     return found(

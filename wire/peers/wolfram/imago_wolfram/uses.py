@@ -94,11 +94,12 @@ SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A definition that names a symbol: whose, which of its rules, and how."""
+    """A definition that names a symbol: whose, which of its rules, by its left side and as it is stored, and how."""
 
     user: str
     rule: str
     relation: Relation
+    stored: Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +132,17 @@ def _uses_in(source: Source, user: str, definition: Definition, name: str) -> It
         relation = _relation(rule, name, is_self=user == name)
         if relation is not None:
             scope = scope or Scope(source, user, definition)
-            pattern = Redactor().expression(rule.pattern)
-            left, _ = Printer(scope.shown).statement(None, pattern, Symbol("System`Null"))
-            yield Use(user, render(left, None), relation)
+            yield Use(user, left_side(scope, rule), relation, rule)
+
+
+def left_side(scope: Scope, rule: Rule, full: str = "") -> str:
+    """The left side of a rule, without secrets; the name `full` is written in full."""
+
+    def shown(symbol: Symbol) -> str:
+        return full if symbol.name == full else scope.shown(symbol)
+
+    left, _ = Printer(shown).statement(None, Redactor().expression(rule.pattern), Symbol("System`Null"))
+    return render(left, None)
 
 
 _FIRST = (

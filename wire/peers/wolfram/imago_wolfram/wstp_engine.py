@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from imago.looking.limits import DeadlineExceeded
 
+from imago_wolfram.brackets import closed_lines, incomplete, without_comments
 from imago_wolfram.engine import Aborted, Failed, Form, KernelLost, Misread, Piece, Quit
 from imago_wolfram.expressions import (
     SYSTEM,
@@ -476,64 +477,14 @@ _QUITS = re.compile(r'(?<![\w$])(?:System`)?(?:Quit|Exit)(?![\w$`])')
 
 
 def _misread(text, at, more):
-    line = text.count('\n', 0, at) + 1
     if more:
-        return Misread('Syntax::sntxi', 'It is incomplete: more input is needed.', line)
+        return incomplete(text, at)
+    line = text.count('\n', 0, at) + 1
     before, after = text[:at].rstrip()[-30:], text[at:].lstrip()[:30]
     shown = ['"%s"' % side.split('\n')[edge] if side else 'the end' for side, edge in ((before, -1), (after, 0))]
     return Misread('Syntax::sntxf', '%s cannot be followed by %s.' % tuple(shown), line)
 
 
-_MARKS = re.compile(r'"(?:[^"\\]|\\.)*"?|\(\*|\*\)', re.DOTALL)
-_IN_COMMENT = re.compile(r'\(\*|\*\)')
-
-
-def without_comments(text):
-    """The same text, as long as it was, with blanks where its comments are. One that is open is left."""
-    out, at = [], 0
-    while True:
-        found = _MARKS.search(text, at)
-        if found is None:
-            return ''.join(out) + text[at:]
-        if found.group() != '(*':
-            out.append(text[at : found.end()])
-            at = found.end()
-            continue
-        depth, end = 1, found.end()
-        while depth:
-            mark = _IN_COMMENT.search(text, end)
-            if mark is None:
-                return ''.join(out) + text[at:]
-            depth += 1 if mark.group() == '(*' else -1
-            end = mark.end()
-        out += [text[at : found.start()], ' ' * (end - found.start())]
-        at = end
-
-
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"?|<\||\|>|[][(){}\n]', re.DOTALL)
-
-
-def closed_lines(text):
-    """The numbers of lines, counted from 1, at whose end no bracket and no string is open; and that of the last.
-
-    The text is without comments.
-    """
-    closed, line, depth = [], 1, 0
-    for found in _BRACKETS.finditer(text):
-        mark = found.group()
-        if mark == '\n':
-            if depth <= 0:
-                closed.append(line)
-                depth = 0
-            line += 1
-        elif mark[0] == '"':
-            line += mark.count('\n')
-        else:
-            depth += 1 if mark in _OPENING else -1
-    return [*closed, line]
-
-
-_OPENING = ('[', '(', '{', '<|')
 _ATOMS = {String: 'String', Integer: 'Integer', Rational: 'Rational', Real: 'Real', Complex: 'Complex', Symbol: 'Symbol'}
 
 

@@ -196,7 +196,11 @@ class Evaluating(KernelTest):
         self.assertEqual((piece.text, tried), (text, [text]))
 
     def test_what_is_no_expression_is_refused_with_its_line(self):
-        for text, name, line in (("1\n2 +", "Syntax::sntxi", 2), ("1\nf[)", "Syntax::sntxf", 2)):
+        for text, name, line in (
+            ("1\n2 +\n\n", "Syntax::sntxi", 2),
+            ("1\n\nq[x_ := (* ] *) 2\nr = 3", "Syntax::sntxi", 3),
+            ("1\nf[)", "Syntax::sntxf", 2),
+        ):
             with self.assertRaises(Misread) as misread:
                 self.engine.pieces(text)
             self.assertEqual((misread.exception.name, misread.exception.line), (name, line))

@@ -7,9 +7,10 @@ import unittest
 from collections import deque
 from unittest import mock
 
+from imago_wolfram.brackets import closed_lines, incomplete, without_comments
 from imago_wolfram.engine import Aborted, Failed, KernelLost, Piece, Quit
 from imago_wolfram.link import LinkLost, Name, Packet
-from imago_wolfram.wstp_engine import Busy, Stopped, Value, WstpEngine, closed_lines, without_comments
+from imago_wolfram.wstp_engine import Busy, Stopped, Value, WstpEngine
 from imago_wolfram.wstp_source import WstpSource
 from tests.doubles import RecordingListener
 
@@ -167,6 +168,18 @@ class Engine(unittest.TestCase):
     def test_comments_make_room_for_blanks(self):
         self.assertEqual(without_comments('a(* (* x *)\n *)b "(* s *)"'), 'a              b "(* s *)"')
         self.assertEqual(without_comments("a (* open"), "a (* open")
+
+    def test_what_is_incomplete_is_shown_where_it_is_left_open(self):
+        for text, said, line, column in (
+            ("q[x_ := 2\nr = 3\n", '"[" is not closed', 1, 2),
+            ('f[{1, (* } *)\n "}"], <|a\n', '"<|" is not closed', 2, 8),
+            ('a;\n b "s\n', "the string is not closed", 2, 4),
+            ("a; (* b *)\n(* c (* d *)\n[", "the comment is not closed", 2, 1),
+            ("a = (* b *)\n\n", "more input is needed", 1, None),
+        ):
+            misread = incomplete("x\n" + text, 2)
+            told = misread.message, misread.line, misread.column, misread.source
+            self.assertEqual(told, ("It is incomplete: %s." % said, line + 1, column, text.split("\n")[line - 1]))
 
 
 #: What hostile texts are made of.
