@@ -160,8 +160,10 @@ class Scope:
             part.name: None for side in sides for part in parts(side) if isinstance(part, Symbol)
         }
         self._bound = variables(sides)
-        contexts = ["Global`", SYSTEM, *(Symbol(one).context for one in self._names)]
-        self.path = tuple(dict.fromkeys(reversed(list(dict.fromkeys(contexts)))))
+        contexts = dict.fromkeys(["Global`", SYSTEM, *(Symbol(one).context for one in self._names)])
+        # In the specification's order, but for these: a helper with the name of the symbol itself, or of a builtin, would
+        # read as that.
+        self.path = tuple(dict.fromkeys([self.symbol.context, SYSTEM, *reversed(contexts)]))
         source.learn(context + Symbol(one).short for one in self._names for context in self.path)
         self._short: dict[str, str] = {}
         self._written: dict[str, None] = {name: None}

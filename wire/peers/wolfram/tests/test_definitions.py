@@ -163,7 +163,21 @@ class LeftSides(MathicsTest):
 class Qualifying(MathicsTest):
     def test_only_a_name_that_another_hides_is_qualified(self):
         self.run_in("q[p`x_, r`x_] := {p`x, r`x, hidden`Head, Head, deep`er`y, Rest}")
-        self.assertEqual(self.body("q"), "q[p`x_, x_] := {p`x, x, Head, System`Head, y, Rest}")
+        self.assertEqual(self.body("q"), "q[p`x_, x_] := {p`x, x, hidden`Head, Head, y, Rest}")
+
+    def test_a_namesake_of_the_symbol_or_of_a_builtin_is_told_from_it_on_any_path(self):
+        for name, text in {
+            "Shop`total": "Shop`total[order_] := Shop`Private`total[order[1]]",
+            "Global`foo": "foo[y_] := AA`foo + foo[2]",
+            "Global`bar": "bar[y_] := Private`Total[y] + Total[y]",
+        }.items():
+            with self.subTest(name):
+                self._forget()
+                self.run_in(text)
+                self.definitions.set_context_path(("Shop`", "System`", "Global`"))
+                body, before = self.body(name), self.source.definition(name).rules
+                self.run_in(f"Clear[{name}]", body)
+                self.assertEqual(self.source.definition(name).rules, before, body)
 
     def test_reading_it_back_where_those_contexts_are_on_the_path(self):
         self.run_in("p`x; r`x; hidden`Head; deep`er`y", "q[p`x_, r`x_] := {p`x, r`x, hidden`Head, Head, deep`er`y}")
