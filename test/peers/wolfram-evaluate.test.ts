@@ -165,6 +165,15 @@ function facts(): void {
     assert.is(await shown('\\[Alpha]1'), '5')
   })
 
+  test('a value has the contexts without which it would read as another symbol', async () => {
+    assert.equal(await reprs('Shop1`Private`items'), ['Shop1`Private`items'])
+    const held = 'Hold[Geo1`helper[3], Geo1`n, f1[x1]]'
+    assert.equal([await reprs(`v1 = ${held}`), await reprs('v1')], [[held], [held]])
+    assert.is(await shown('FullForm[AA1`q]'), 'FullForm[AA1`q]')
+    assert.equal(await reprs('Begin["Geo1`"]\nv2 = Hold[helper, new]'), ['Hold[helper, new]'])
+    assert.equal(await reprs('End[]; Geo1`v2'), ['Hold[Geo1`helper, Geo1`new]'])
+  })
+
   test('a look that evaluates does so in the context of the last evaluation, and leaves it', async () => {
     await done(
       'BeginPackage["suiteShop`"]\nprice::usage = "p"\nBegin["`Private`"]\nprice[x_] := 2\nEnd[]\nEndPackage[]',
