@@ -51,6 +51,7 @@ function facts(): void {
     assert.equal(await reprs('Range[3]\n4 + 4'), ['8'])
     assert.equal(await reprs('c1 = 5;'), [])
     assert.equal(await reprs('(* nothing *)'), [])
+    assert.equal(await reprs('1./3'), ['0.3333333333333333'])
     assert.equal([await reprs('8'), await reprs('% + 1')], [['8'], ['9']])
   })
 

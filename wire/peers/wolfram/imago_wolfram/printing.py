@@ -451,8 +451,6 @@ _HOLDING: Final = frozenset(
     " TagSetDelayed Condition Module Block With Table Do If Which Switch".split()
 )
 """What leaves its arguments as they are. Within it, a form is used only where it reads as just what stands there."""
-_MACHINE_LENGTH: Final = 17
-"""Characters, its point included, of a number that reads as one of machine precision. Mathics counts the sign, too."""
 
 
 class ValuePrinter(Printer):
@@ -461,11 +459,6 @@ class ValuePrinter(Printer):
     def __init__(self, shown: Callable[[Symbol], str]):
         super().__init__(shown, plain=True)
         self._holding = 0
-
-    def _with_precedence(self, expression: Expression, around: int) -> tuple[Document, int]:
-        if isinstance(expression, Real):
-            expression = Real(_unmarked(expression.text))
-        return super()._with_precedence(expression, around)
 
     def _normal(self, expression: Normal, around: int) -> tuple[Document, int]:
         is_holding = head_name(expression) in _HOLDING
@@ -599,10 +592,3 @@ def _negated(number: Expression) -> Expression:
         case Real(text):
             return Real(text[1:])
     return number
-
-
-def _unmarked(text: str) -> str:
-    """A number of machine precision without its mark, where its digits say the same."""
-    mantissa, mark, exponent = text.partition("`")
-    is_machine = mark and (not exponent or exponent.startswith("*^"))
-    return mantissa + exponent if is_machine and len(mantissa.lstrip("-")) <= _MACHINE_LENGTH else text
