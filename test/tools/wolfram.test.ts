@@ -126,7 +126,7 @@ function facts(): void {
   })
 
   test('usage, options, attributes and dependencies stand behind a definition where asked for', async () => {
-    await evaluate('q1::usage = "q1[x] is x."; Options[q1] = {a1 -> 1}; q1[x_] := r1[x]; r1[x_] := x')
+    await evaluate('q1::usage = "q1[x] is x."; Options[q1] = {a1 -> 1}; q1[x_] := r1[x] + h1[x]; r1[x_] := x')
     const { markdown, symbols } = await defined('q1', {
       include: ['usage', 'options', 'attributes', 'dependencies'],
     })
@@ -138,8 +138,9 @@ function facts(): void {
       ['Usage', 'q1[x] is x.'],
       ['Options', '{a1 -> 1}'],
       ['Attributes', '{}'],
-      ['Dependencies', '["Global`r1"]'],
+      ['Dependencies', '["Global`h1", "Global`r1"]'],
     ])
+    assert.match(markdown, '\n\nNot defined: Global`h1')
     assert.not.ok(symbols.some(one => 'data' in one))
   })
 

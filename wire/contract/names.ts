@@ -71,8 +71,10 @@ const definitionData = z.object({
   kernel_code: texts,
   options: text,
   usage: orNull(text),
-  /** Full names of what it uses and people have defined. */
+  /** Full names of what it uses and the engine has not brought. */
   dependencies: texts,
+  /** Those of them that have no definition. */
+  undefined: texts,
   contexts: z.record(text, texts),
   /** How many texts in it look like secrets, and have a mark in their place. */
   redacted: count,

@@ -57,6 +57,8 @@ class Found:
     usage: str | None = None
     options: str = "{}"
     dependencies: tuple[str, ...] = ()
+    undefined: tuple[str, ...] = ()
+    """Those of the dependencies that are only mentioned: what calls them stays as it is."""
     redacted: int = 0
     redacted_usage: int = 0
     nearest: tuple[str, ...] = ()
@@ -90,6 +92,7 @@ def read(source: Source, name: str, max_length: int = 10_000, *, settings: Setti
     redactor, of_usage = Redactor(), Redactor()
     definition = without_secrets(definition, redactor)
     scope = Scope(source, full, definition)
+    dependencies = scope.dependencies()
     text, plain = _printed(scope, definition, settings)
     for form in _placeholders(scope, definition):
         text += ("\n\n" if text else "") + form
@@ -103,7 +106,8 @@ def read(source: Source, name: str, max_length: int = 10_000, *, settings: Setti
         definition=definition,
         usage=of_usage.text(definition.messages.get("usage", "")) or None,
         options=render(Printer(scope.shown).text(_as_list(definition.options)), WIDTH),
-        dependencies=scope.dependencies(),
+        dependencies=dependencies,
+        undefined=scope.undefined(dependencies),
         redacted=redactor.count,
         redacted_usage=of_usage.count,
         plain=plain,
@@ -160,6 +164,7 @@ class Scope:
             part.name: None for side in sides for part in parts(side) if isinstance(part, Symbol)
         }
         self._bound = variables(sides)
+        self._option_names = {option.name for option, _ in definition.options if isinstance(option, Symbol)}
         contexts = dict.fromkeys(["Global`", SYSTEM, *(Symbol(one).context for one in self._names)])
         # In the specification's order, but for these: a helper with the name of the symbol itself, or of a builtin, would
         # read as that.
@@ -191,9 +196,18 @@ class Scope:
         return {context: sorted(found[context], key=_longer_first) for context in sorted(found, key=_longer_first)}
 
     def dependencies(self) -> tuple[str, ...]:
-        """The symbols that it uses, and that people have defined; sorted."""
-        used = (name for name in self._names if name != self.symbol.name and name not in self._bound)
-        return tuple(sorted(self._source.defined(name for name in used if not self._source.is_builtin(name))))
+        """The symbols that it uses and that the engine has not brought; sorted."""
+        others = self._names.keys() - self._bound - self._option_names - {self.symbol.name}
+        return tuple(sorted(name for name in others if not self._is_brought(name)))
+
+    def _is_brought(self, name: str) -> bool:
+        # Mathics makes a symbol only when it evaluates it, and until then nobody has brought it.
+        return self._source.exists(name) and self._source.is_builtin(name)
+
+    def undefined(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of them that are no more than mentioned."""
+        defined = self._source.defined(names)
+        return tuple(name for name in names if name not in defined)
 
 
 def _longer_first(name: str) -> tuple[str, str]:
@@ -305,6 +319,8 @@ def _sections(found: Found, include: Sequence[Section]) -> Iterable[str]:
                 yield fenced("wl", "{" + ", ".join(sorted(found.definition.attributes)) + "}")
             case "dependencies":
                 yield fenced("json", json.dumps(found.dependencies, ensure_ascii=False))
+                if found.undefined:
+                    yield f"Not defined: {', '.join(map(visible, found.undefined))}"
 
 
 def fenced(language: str, text: str) -> str:
@@ -341,6 +357,7 @@ def structured(found: Found) -> dict[str, object]:
             "options": found.options,
             "usage": found.usage,
             "dependencies": list(found.dependencies),
+            "undefined": list(found.undefined),
             "contexts": found.contexts,
             "redacted": found.redacted + found.redacted_usage,
         }

@@ -165,6 +165,11 @@ _BLANKS: Final = {"Blank": "_", "BlankSequence": "__", "BlankNullSequence": "___
 _REPEATED: Final = {"Repeated": "..", "RepeatedNull": "..."}
 _SCOPES: Final = frozenset({"Module", "Block", "With"})
 """They always stand on lines of their own."""
+_ITERATING: Final = frozenset(
+    "Do Table Sum Product ParallelDo ParallelTable ParallelSum ParallelProduct NSum NProduct Integrate NIntegrate Plot"
+    " Plot3D ParametricPlot ParametricPlot3D PolarPlot LogPlot LogLinearPlot LogLogPlot ContourPlot DensityPlot".split()
+)
+"""Calls whose lists behind the first argument begin with a variable of theirs: `{i, 1, n}`."""
 _PAIRED: Final = {"Switch": 1, "Which": 0}
 """Calls whose arguments are tests with their values, and how many stand before those."""
 _BRACKETED: Final = frozenset(
@@ -175,7 +180,7 @@ _BRACKETED: Final = frozenset(
 
 
 def variables(expressions: Iterable[Expression]) -> frozenset[str]:
-    """The full names that patterns, scoping constructs and functions bind."""
+    """The full names that patterns, scoping constructs, iterators and functions bind."""
     found: set[str] = set()
     for expression in expressions:
         for part in parts(expression):
@@ -186,6 +191,9 @@ def variables(expressions: Iterable[Expression]) -> frozenset[str]:
                     system_name(head) in _SCOPES or system_name(head) == "Function"
                 ) and system_name(list_head) == "List":
                     found.update(filter(None, map(_variable, listed)))
+                case Normal(head, (_, *iterators)) if system_name(head) in _ITERATING:
+                    firsts = (one.arguments[0] for one in iterators if head_name(one) == "List" and one.arguments)
+                    found.update(one.name for one in firsts if isinstance(one, Symbol))
     return frozenset(found)
 
 

@@ -374,6 +374,12 @@ class Options(MathicsTest):
             self.assertIn(section, text)
         self.assertNotIn("## Usage", self.shown("q"))
 
+    def test_what_it_uses_and_nobody_has_defined_is_a_dependency_too_and_said(self):
+        self.run_in("r[x_] := x", "q[x_] := r[x] + h[x] + k`m + Sum[i, {i, x}] + Module[{y = x}, y]")
+        expected = '```json\n["Global`h", "Global`r", "k`m"]\n```\n\nNot defined: Global`h, k`m'
+        self.assertTrue(self.shown("q", include=("dependencies",)).endswith(expected))
+        self.assertEqual(structured(read(self.source, "q"))["undefined"], ["Global`h", "k`m"])
+
     def test_a_text_cannot_close_its_fence(self):
         self.run_in('q::usage = "```\n# Heading"; q = "```"')
         text = self.shown("q", include=("usage",))
