@@ -26,7 +26,7 @@ export const naming = z.object({
 export type NameQuery = Of<typeof naming>
 
 /** What a language tells of a definition besides its text, where it can tell them apart; `json`: all of it as data. */
-export const SECTIONS = ['usage', 'options', 'attributes', 'dependencies', 'json'] as const
+export const SECTIONS = ['usage', 'options', 'attributes', 'dependencies', 'place', 'json'] as const
 
 export const definitionQuery = z.object({
   ...naming.shape,

@@ -2,9 +2,9 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from imago_wolfram.expressions import SYSTEM, Expression, Symbol, parts, system
 from imago_wolfram.keys import Redactor, said_by
@@ -20,8 +20,8 @@ ON_ONE_LINE = 60
 LONGEST_NAME = 4096
 KERNEL_FUNCTION = "<kernel function>"
 
-Section = Literal["usage", "options", "attributes", "dependencies", "json"]
-SECTIONS: tuple[Section, ...] = ("usage", "options", "attributes", "dependencies")
+Section = Literal["usage", "options", "attributes", "dependencies", "place", "json"]
+SECTIONS: tuple[Section, ...] = ("usage", "options", "attributes", "dependencies", "place")
 """Those that stand behind a definition; `json` stands in its place."""
 
 _RULES_IN_ORDER: tuple[RuleKind, ...] = ("default", "own", "down", "sub", "up", "n", "format")
@@ -62,6 +62,8 @@ class Found:
     redacted: int = 0
     redacted_usage: int = 0
     nearest: tuple[str, ...] = ()
+    place: Mapping[str, Any] | None = None
+    """`file`, `line` and `end_line`, where it was defined from a file."""
     plain: bool = False
     """The formatter took too long."""
 
@@ -166,8 +168,8 @@ class Scope:
         self._bound = variables(sides)
         self._option_names = {option.name for option, _ in definition.options if isinstance(option, Symbol)}
         contexts = dict.fromkeys(["Global`", SYSTEM, *(Symbol(one).context for one in self._names)])
-        # In the specification's order, but for these: a helper with the name of the symbol itself, or of a builtin, would
-        # read as that.
+        # The specification's order but for the first two: a helper with the name of the symbol itself, or of a builtin,
+        # would read as that.
         self.path = tuple(dict.fromkeys([self.symbol.context, SYSTEM, *reversed(contexts)]))
         source.learn(context + Symbol(one).short for one in self._names for context in self.path)
         self._short: dict[str, str] = {}
@@ -321,6 +323,13 @@ def _sections(found: Found, include: Sequence[Section]) -> Iterable[str]:
                 yield fenced("json", json.dumps(found.dependencies, ensure_ascii=False))
                 if found.undefined:
                     yield f"Not defined: {', '.join(map(visible, found.undefined))}"
+            case "place":
+                yield fenced("text", _lines(found.place)) if found.place else "None."
+
+
+def _lines(place: Mapping[str, Any]) -> str:
+    last = "" if place["end_line"] == place["line"] else f"-{place['end_line']}"
+    return f"{visible(place['file'], LONGEST_NAME)}:{place['line']}{last}"
 
 
 def fenced(language: str, text: str) -> str:
@@ -360,5 +369,6 @@ def structured(found: Found) -> dict[str, object]:
             "undefined": list(found.undefined),
             "contexts": found.contexts,
             "redacted": found.redacted + found.redacted_usage,
+            **(found.place or {"file": None, "line": None, "end_line": None}),
         }
     return facts
