@@ -51,6 +51,7 @@ function facts(): void {
     assert.equal(await reprs('Range[3]\n4 + 4'), ['8'])
     assert.equal(await reprs('c1 = 5;'), [])
     assert.equal(await reprs('(* nothing *)'), [])
+    assert.equal(await reprs('1./3'), ['0.3333333333333333'])
     assert.equal([await reprs('8'), await reprs('% + 1')], [['8'], ['9']])
   })
 
@@ -166,6 +167,15 @@ function facts(): void {
   test('a name that begins with an escape is read at the end of a text, too', async () => {
     assert.equal(await reprs('\\[Alpha]1 = 5; \\[Alpha]1'), ['5'])
     assert.is(await shown('\\[Alpha]1'), '5')
+  })
+
+  test('a value has the contexts without which it would read as another symbol', async () => {
+    assert.equal(await reprs('Shop1`Private`items'), ['Shop1`Private`items'])
+    const held = 'Hold[Geo1`helper[3], Geo1`n, f1[x1]]'
+    assert.equal([await reprs(`v1 = ${held}`), await reprs('v1')], [[held], [held]])
+    assert.is(await shown('FullForm[AA1`q]'), 'FullForm[AA1`q]')
+    assert.equal(await reprs('Begin["Geo1`"]\nv2 = Hold[helper, new]'), ['Hold[helper, new]'])
+    assert.equal(await reprs('End[]; Geo1`v2'), ['Hold[Geo1`helper, Geo1`new]'])
   })
 
   test('a look that evaluates does so in the context of the last evaluation, and leaves it', async () => {

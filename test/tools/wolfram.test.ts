@@ -126,7 +126,7 @@ function facts(): void {
   })
 
   test('usage, options, attributes and dependencies stand behind a definition where asked for', async () => {
-    await evaluate('q1::usage = "q1[x] is x."; Options[q1] = {a1 -> 1}; q1[x_] := r1[x]; r1[x_] := x')
+    await evaluate('q1::usage = "q1[x] is x."; Options[q1] = {a1 -> 1}; q1[x_] := r1[x] + h1[x]; r1[x_] := x')
     const { markdown, symbols } = await defined('q1', {
       include: ['usage', 'options', 'attributes', 'dependencies'],
     })
@@ -138,8 +138,9 @@ function facts(): void {
       ['Usage', 'q1[x] is x.'],
       ['Options', '{a1 -> 1}'],
       ['Attributes', '{}'],
-      ['Dependencies', '["Global`r1"]'],
+      ['Dependencies', '["Global`h1", "Global`r1"]'],
     ])
+    assert.match(markdown, '\n\nNot defined: Global`h1')
     assert.not.ok(symbols.some(one => 'data' in one))
   })
 
@@ -151,8 +152,9 @@ function facts(): void {
     assert.is(shown.definition, 'r1[x_] := x')
     assert.is(missing.status, 'missing')
     const [one] = symbols
-    const { symbol: _, qualified: __, ...data } = shown
+    const { symbol: _, qualified: __, file, line, end_line, ...data } = shown
     assert.equal(one?.ok && one.data, data)
+    assert.equal([file, line, end_line], [null, null, null])
   })
 
   test('what a formatter has no time for is given in input form', async () => {
@@ -233,6 +235,13 @@ function facts(): void {
     assert.is((await kernel.evaluate(call, {})).type, 'done')
     assert.equal(await placeOf('rate'), ['file', file, 1, 1])
     assert.equal(await placeOf('price'), ['file', file, 4, 6])
+    const paged = await defined('price, rate, Plus', { include: ['place'] })
+    assert.equal(paged.markdown.match(/^## Place\n\n.*\n?.*/gm), [
+      `## Place\n\n\`\`\`text\n${file}:4-6`,
+      `## Place\n\n\`\`\`text\n${file}:1`,
+      '## Place\n\nNone.',
+    ])
+    assert.match((await defined('price', { include: ['json'] })).markdown, '"line": 4,\n  "end_line": 6')
     await evaluate('price[2]')
     assert.equal(await placeOf('price'), ['file', file, 4, 6])
     await evaluate('price[n_] := n; rate = 3')

@@ -26,7 +26,7 @@ export const naming = z.object({
 export type NameQuery = Of<typeof naming>
 
 /** What a language tells of a definition besides its text, where it can tell them apart; `json`: all of it as data. */
-export const SECTIONS = ['usage', 'options', 'attributes', 'dependencies', 'json'] as const
+export const SECTIONS = ['usage', 'options', 'attributes', 'dependencies', 'place', 'json'] as const
 
 export const definitionQuery = z.object({
   ...naming.shape,
@@ -71,8 +71,10 @@ const definitionData = z.object({
   kernel_code: texts,
   options: text,
   usage: orNull(text),
-  /** Full names of what it uses and people have defined. */
+  /** Full names of what it uses and the engine has not brought. */
   dependencies: texts,
+  /** Those of them that have no definition. */
+  undefined: texts,
   contexts: z.record(text, texts),
   /** How many texts in it look like secrets, and have a mark in their place. */
   redacted: count,

@@ -2,9 +2,9 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from imago_wolfram.expressions import SYSTEM, Expression, Symbol, parts, system
 from imago_wolfram.keys import Redactor, said_by
@@ -20,8 +20,8 @@ ON_ONE_LINE = 60
 LONGEST_NAME = 4096
 KERNEL_FUNCTION = "<kernel function>"
 
-Section = Literal["usage", "options", "attributes", "dependencies", "json"]
-SECTIONS: tuple[Section, ...] = ("usage", "options", "attributes", "dependencies")
+Section = Literal["usage", "options", "attributes", "dependencies", "place", "json"]
+SECTIONS: tuple[Section, ...] = ("usage", "options", "attributes", "dependencies", "place")
 """Those that stand behind a definition; `json` stands in its place."""
 
 _RULES_IN_ORDER: tuple[RuleKind, ...] = ("default", "own", "down", "sub", "up", "n", "format")
@@ -57,9 +57,13 @@ class Found:
     usage: str | None = None
     options: str = "{}"
     dependencies: tuple[str, ...] = ()
+    undefined: tuple[str, ...] = ()
+    """Those of the dependencies that are only mentioned: what calls them stays as it is."""
     redacted: int = 0
     redacted_usage: int = 0
     nearest: tuple[str, ...] = ()
+    place: Mapping[str, Any] | None = None
+    """`file`, `line` and `end_line`, where it was defined from a file."""
     plain: bool = False
     """The formatter took too long."""
 
@@ -90,6 +94,7 @@ def read(source: Source, name: str, max_length: int = 10_000, *, settings: Setti
     redactor, of_usage = Redactor(), Redactor()
     definition = without_secrets(definition, redactor)
     scope = Scope(source, full, definition)
+    dependencies = scope.dependencies()
     text, plain = _printed(scope, definition, settings)
     for form in _placeholders(scope, definition):
         text += ("\n\n" if text else "") + form
@@ -103,7 +108,8 @@ def read(source: Source, name: str, max_length: int = 10_000, *, settings: Setti
         definition=definition,
         usage=of_usage.text(definition.messages.get("usage", "")) or None,
         options=render(Printer(scope.shown).text(_as_list(definition.options)), WIDTH),
-        dependencies=scope.dependencies(),
+        dependencies=dependencies,
+        undefined=scope.undefined(dependencies),
         redacted=redactor.count,
         redacted_usage=of_usage.count,
         plain=plain,
@@ -160,8 +166,11 @@ class Scope:
             part.name: None for side in sides for part in parts(side) if isinstance(part, Symbol)
         }
         self._bound = variables(sides)
-        contexts = ["Global`", SYSTEM, *(Symbol(one).context for one in self._names)]
-        self.path = tuple(dict.fromkeys(reversed(list(dict.fromkeys(contexts)))))
+        self._option_names = {option.name for option, _ in definition.options if isinstance(option, Symbol)}
+        contexts = dict.fromkeys(["Global`", SYSTEM, *(Symbol(one).context for one in self._names)])
+        # The specification's order but for the first two: a helper with the name of the symbol itself, or of a builtin,
+        # would read as that.
+        self.path = tuple(dict.fromkeys([self.symbol.context, SYSTEM, *reversed(contexts)]))
         source.learn(context + Symbol(one).short for one in self._names for context in self.path)
         self._short: dict[str, str] = {}
         self._written: dict[str, None] = {name: None}
@@ -189,9 +198,18 @@ class Scope:
         return {context: sorted(found[context], key=_longer_first) for context in sorted(found, key=_longer_first)}
 
     def dependencies(self) -> tuple[str, ...]:
-        """The symbols that it uses, and that people have defined; sorted."""
-        used = (name for name in self._names if name != self.symbol.name and name not in self._bound)
-        return tuple(sorted(self._source.defined(name for name in used if not self._source.is_builtin(name))))
+        """The symbols that it uses and that the engine has not brought; sorted."""
+        others = self._names.keys() - self._bound - self._option_names - {self.symbol.name}
+        return tuple(sorted(name for name in others if not self._is_brought(name)))
+
+    def _is_brought(self, name: str) -> bool:
+        # Mathics makes a symbol only when it evaluates it, and until then nobody has brought it.
+        return self._source.exists(name) and self._source.is_builtin(name)
+
+    def undefined(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of them that are no more than mentioned."""
+        defined = self._source.defined(names)
+        return tuple(name for name in names if name not in defined)
 
 
 def _longer_first(name: str) -> tuple[str, str]:
@@ -303,6 +321,15 @@ def _sections(found: Found, include: Sequence[Section]) -> Iterable[str]:
                 yield fenced("wl", "{" + ", ".join(sorted(found.definition.attributes)) + "}")
             case "dependencies":
                 yield fenced("json", json.dumps(found.dependencies, ensure_ascii=False))
+                if found.undefined:
+                    yield f"Not defined: {', '.join(map(visible, found.undefined))}"
+            case "place":
+                yield fenced("text", _lines(found.place)) if found.place else "None."
+
+
+def _lines(place: Mapping[str, Any]) -> str:
+    last = "" if place["end_line"] == place["line"] else f"-{place['end_line']}"
+    return f"{visible(place['file'], LONGEST_NAME)}:{place['line']}{last}"
 
 
 def fenced(language: str, text: str) -> str:
@@ -339,7 +366,9 @@ def structured(found: Found) -> dict[str, object]:
             "options": found.options,
             "usage": found.usage,
             "dependencies": list(found.dependencies),
+            "undefined": list(found.undefined),
             "contexts": found.contexts,
             "redacted": found.redacted + found.redacted_usage,
+            **(found.place or {"file": None, "line": None, "end_line": None}),
         }
     return facts

@@ -10,6 +10,8 @@ MOST_NODES = 50_000
 MOST_DEPTH = 100
 MOST_CHARACTERS = 1_000_000
 MOST_DIGITS = 4_000
+_MACHINE_LENGTH = 18
+"""Characters, its sign and point included, up to which Mathics reads a number as one of machine precision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +131,8 @@ def machine_real(value: float) -> Real:
     """A number of machine precision: its shortest text that reads back, marked where its digits say otherwise."""
     mantissa, _, exponent = repr(value).partition("e")
     whole, _, fraction = mantissa.partition(".")
-    mark = "`" if len(mantissa) > 16 else ""
-    text = f"{whole}.{'' if fraction == '0' else fraction}{mark}"
-    return Real(f"{text}*^{int(exponent)}" if exponent else text)
+    text = f"{whole}.{'' if fraction == '0' else fraction}"
+    return _marked(text, f"*^{int(exponent)}" if exponent else "")
 
 
 def bounded(expression: Expression, budget: Budget, depth: int = 0) -> Expression:
@@ -216,8 +217,11 @@ def _from_json(value: object, budget: Budget, depth: int) -> Expression:
 def _real(text: str) -> Real:
     """A real without a mark has machine precision. One with many digits gets a mark, so that it reads back so."""
     mantissa, times, exponent = text.partition("*^")
-    mark = "`" if "`" not in mantissa and len(mantissa.lstrip("-")) > 16 else ""
-    return Real(f"{mantissa}{mark}{times}{exponent}")
+    return Real(text) if "`" in mantissa else _marked(mantissa, times + exponent)
+
+
+def _marked(mantissa: str, power: str) -> Real:
+    return Real(f"{mantissa}{'`' if len(mantissa) > _MACHINE_LENGTH else ''}{power}")
 
 
 def _whole(digits: str) -> Expression:

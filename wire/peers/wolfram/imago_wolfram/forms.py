@@ -34,8 +34,15 @@ class _Shown:
     def __call__(self, symbol):
         name = symbol.name
         if name not in self._known:
-            self._known[name] = symbol.short if resolved(self._source, symbol.short) in (name, None) else name
+            self._known[name] = symbol.short if self._reads_short(symbol) else name
         return self._known[name]
+
+    def _reads_short(self, symbol):
+        found = resolved(self._source, symbol.short)
+        if found is None:
+            # The symbol was removed, or is not made yet: the short name would make one in the current context.
+            return symbol.context == self._source.context()
+        return found == symbol.name
 
 
 def type_of(head):

@@ -28,6 +28,8 @@ def definition_of(image, query):
     seconds = min(image.settings.formatter_seconds, _LAYOUT * query['deadline_ms'] / 1000)
     settings = replace(image.settings, formatter_seconds=seconds)
     read = definition.read(source, query['name'], query['max_length'], settings=settings)
+    place = image.source_places.of(source, read.qualified) if read.qualified else None
+    read = replace(read, place=place)
     page = definition.markdown(read, query.get('contexts', False), include)
     # As the page says it, behind its heading.
     because = definition.markdown(read).partition('\n\n')[2].removeprefix('Error: ')
@@ -35,7 +37,6 @@ def definition_of(image, query):
         return {**not_found(query['name'], read.nearest), 'page': page}
     if read.status == 'invalid':
         return {**malformed(because), 'page': page}
-    place = image.source_places.of(source, read.qualified)
     answer = {
         'name': query['name'],
         'qualified': read.qualified or query['name'],
@@ -66,7 +67,7 @@ def definition_of(image, query):
 
 
 #: What an answer says of a name beside its data.
-_NAMING = ('symbol', 'qualified')
+_NAMING = ('symbol', 'qualified', 'file', 'line', 'end_line')
 
 
 # One name.

@@ -165,6 +165,11 @@ _BLANKS: Final = {"Blank": "_", "BlankSequence": "__", "BlankNullSequence": "___
 _REPEATED: Final = {"Repeated": "..", "RepeatedNull": "..."}
 _SCOPES: Final = frozenset({"Module", "Block", "With"})
 """They always stand on lines of their own."""
+_ITERATING: Final = frozenset(
+    "Do Table Sum Product ParallelDo ParallelTable ParallelSum ParallelProduct NSum NProduct Integrate NIntegrate Plot"
+    " Plot3D ParametricPlot ParametricPlot3D PolarPlot LogPlot LogLinearPlot LogLogPlot ContourPlot DensityPlot".split()
+)
+"""Calls whose lists behind the first argument begin with a variable of theirs: `{i, 1, n}`."""
 _PAIRED: Final = {"Switch": 1, "Which": 0}
 """Calls whose arguments are tests with their values, and how many stand before those."""
 _BRACKETED: Final = frozenset(
@@ -175,7 +180,7 @@ _BRACKETED: Final = frozenset(
 
 
 def variables(expressions: Iterable[Expression]) -> frozenset[str]:
-    """The full names that patterns, scoping constructs and functions bind."""
+    """The full names that patterns, scoping constructs, iterators and functions bind."""
     found: set[str] = set()
     for expression in expressions:
         for part in parts(expression):
@@ -186,6 +191,9 @@ def variables(expressions: Iterable[Expression]) -> frozenset[str]:
                     system_name(head) in _SCOPES or system_name(head) == "Function"
                 ) and system_name(list_head) == "List":
                     found.update(filter(None, map(_variable, listed)))
+                case Normal(head, (_, *iterators)) if system_name(head) in _ITERATING:
+                    firsts = (one.arguments[0] for one in iterators if head_name(one) == "List" and one.arguments)
+                    found.update(one.name for one in firsts if isinstance(one, Symbol))
     return frozenset(found)
 
 
@@ -451,8 +459,6 @@ _HOLDING: Final = frozenset(
     " TagSetDelayed Condition Module Block With Table Do If Which Switch".split()
 )
 """What leaves its arguments as they are. Within it, a form is used only where it reads as just what stands there."""
-_MACHINE_LENGTH: Final = 17
-"""Characters, its point included, of a number that reads as one of machine precision. Mathics counts the sign, too."""
 
 
 class ValuePrinter(Printer):
@@ -461,11 +467,6 @@ class ValuePrinter(Printer):
     def __init__(self, shown: Callable[[Symbol], str]):
         super().__init__(shown, plain=True)
         self._holding = 0
-
-    def _with_precedence(self, expression: Expression, around: int) -> tuple[Document, int]:
-        if isinstance(expression, Real):
-            expression = Real(_unmarked(expression.text))
-        return super()._with_precedence(expression, around)
 
     def _normal(self, expression: Normal, around: int) -> tuple[Document, int]:
         is_holding = head_name(expression) in _HOLDING
@@ -599,10 +600,3 @@ def _negated(number: Expression) -> Expression:
         case Real(text):
             return Real(text[1:])
     return number
-
-
-def _unmarked(text: str) -> str:
-    """A number of machine precision without its mark, where its digits say the same."""
-    mantissa, mark, exponent = text.partition("`")
-    is_machine = mark and (not exponent or exponent.startswith("*^"))
-    return mantissa + exponent if is_machine and len(mantissa.lstrip("-")) <= _MACHINE_LENGTH else text

@@ -163,7 +163,21 @@ class LeftSides(MathicsTest):
 class Qualifying(MathicsTest):
     def test_only_a_name_that_another_hides_is_qualified(self):
         self.run_in("q[p`x_, r`x_] := {p`x, r`x, hidden`Head, Head, deep`er`y, Rest}")
-        self.assertEqual(self.body("q"), "q[p`x_, x_] := {p`x, x, Head, System`Head, y, Rest}")
+        self.assertEqual(self.body("q"), "q[p`x_, x_] := {p`x, x, hidden`Head, Head, y, Rest}")
+
+    def test_a_namesake_of_the_symbol_or_of_a_builtin_is_told_from_it_on_any_path(self):
+        for name, text in {
+            "Shop`total": "Shop`total[order_] := Shop`Private`total[order[1]]",
+            "Global`foo": "foo[y_] := AA`foo + foo[2]",
+            "Global`bar": "bar[y_] := Private`Total[y] + Total[y]",
+        }.items():
+            with self.subTest(name):
+                self._forget()
+                self.run_in(text)
+                self.definitions.set_context_path(("Shop`", "System`", "Global`"))
+                body, before = self.body(name), self.source.definition(name).rules
+                self.run_in(f"Clear[{name}]", body)
+                self.assertEqual(self.source.definition(name).rules, before, body)
 
     def test_reading_it_back_where_those_contexts_are_on_the_path(self):
         self.run_in("p`x; r`x; hidden`Head; deep`er`y", "q[p`x_, r`x_] := {p`x, r`x, hidden`Head, Head, deep`er`y}")
@@ -359,6 +373,12 @@ class Options(MathicsTest):
         ):
             self.assertIn(section, text)
         self.assertNotIn("## Usage", self.shown("q"))
+
+    def test_what_it_uses_and_nobody_has_defined_is_a_dependency_too_and_said(self):
+        self.run_in("r[x_] := x", "q[x_] := r[x] + h[x] + k`m + Sum[i, {i, x}] + Module[{y = x}, y]")
+        expected = '```json\n["Global`h", "Global`r", "k`m"]\n```\n\nNot defined: Global`h, k`m'
+        self.assertTrue(self.shown("q", include=("dependencies",)).endswith(expected))
+        self.assertEqual(structured(read(self.source, "q"))["undefined"], ["Global`h", "k`m"])
 
     def test_a_text_cannot_close_its_fence(self):
         self.run_in('q::usage = "```\n# Heading"; q = "```"')

@@ -108,6 +108,8 @@ class FromJson(unittest.TestCase):
             (["s", "a\nb"], String("a\nb")),
             (["q", "1", "-2"], Rational(1, -2)),
             (["r", "1.5`20."], Real("1.5`20.")),
+            (["r", "0.3333333333333333"], Real("0.3333333333333333")),
+            (["r", "0.30000000000000004*^-7"], Real("0.30000000000000004`*^-7")),
             (["c", 1, ["r", "2."]], Complex(Integer(1), Real("2."))),
             (["o", "Image"], Omitted("Image")),
             (["n", "System`List", 1, ["n", "g`f"]], system("List", Integer(1), Normal(Symbol("g`f"), ()))),

@@ -301,7 +301,7 @@ class Definitions(KernelTest):
         text = self.shown("q", True, include=("dependencies",))
         asked = [json.loads(text)["call"] for _, text in self.kernel.link.sent[sent:]]
         self.assertEqual(asked, ["exist", "definition", "exist", "defined"])
-        self.assertIn('["a`f1", "d`e`f5"]', text)
+        self.assertIn('["a`f1", "a`f2", "b`f3", "c`f4", "d`e`f5"]\n```\n\nNot defined: a`f2, b`f3, c`f4', text)
 
     def test_who_has_definitions_is_one_request(self):
         self.run_in("one`q = 1; one`r[x_] := 1; mentioned; SetAttributes[one`s, Flat]")

@@ -99,7 +99,7 @@ class Drawn:
                 Integer(lot.randrange(-5, 20)),
                 Rational(lot.choice((1, -1, 7)), 3),
                 Complex(Integer(lot.randrange(-2, 3)), lot.choice((Integer(1), Integer(-2), Rational(1, 2)))),
-                machine_real(lot.choice((1.5, -2.0, 1e-10, 0.1 + 0.2, -1e300, 123456789.125))),
+                machine_real(lot.choice((1.5, -2.0, 1e-10, 0.1 + 0.2, -1e300, 123456789.125, 1 / 3, -1 / 3))),
                 String(self.string()),
                 Symbol("System`Null"),
                 Symbol("System`All"),
@@ -171,7 +171,11 @@ class ReadingBack(unittest.TestCase):
             (times(Rational(2, 3), a, below), "(2*a)/(3*x)"),
             (times(Rational(-1, 2), x), "-x/2"),
             (machine_real(3.141592653589793), "3.141592653589793"),
+            (machine_real(1 / 3), "0.3333333333333333"),
+            (machine_real(0.30000000000000004), "0.30000000000000004`"),
             (machine_real(-0.30000000000000004), "-0.30000000000000004`"),
+            # Mathics reads as many characters, with the sign, as more than machine precision.
+            (plus(a, machine_real(-1 / 3)), "a - 0.3333333333333333`"),
             (system("Hold", times(a, below, x)), "Hold[a*x^(-1)*x]"),
         ):
             with self.subTest(text):
@@ -227,8 +231,9 @@ class ReadingBack(unittest.TestCase):
             self.check(expression)
 
     def test_numbers(self):
-        for value in (0.1, 1.0, -1.0, 1e16, 1e17, 5e-324, 1.7976931348623157e308, 1 / 3, 2 / 3, 100.0, 123456.789e-7):
+        for value in (0.1, 1.0, 1e16, 1e17, 5e-324, 1.7976931348623157e308, 1 / 3, 2 / 3, 100.0, 123456.789e-7, 1 / 30):
             self.check(machine_real(value))
+            self.check(machine_real(-value))
 
 
 class NamesOfSymbols(unittest.TestCase):
