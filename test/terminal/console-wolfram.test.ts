@@ -78,11 +78,15 @@ function consoleTests() {
 
   test('a question mark tells of a name, of one’s own and of many', () =>
     withSession(async screen => {
-      await enter(screen, '?Plus', /^In\[1\]:= \?Plus\nSystem`Plus\nadd a number\nIn\[1\]:=$/m)
+      await enter(
+        screen,
+        '?Plus',
+        /^In\[1\]:= \?Plus\nSystem`Plus\nPlus\[a, b, \.\.\.\] or a \+ b \+ \.\.\. represents the sum of the terms a, b, \.\.\.\nIn\[1\]:=$/m,
+      )
       await enter(
         screen,
         '??Plus',
-        /^add a number\nAttributes\[Plus\] = \{.*\}\n[\s\S]*<kernel function>\nIn/m,
+        /the terms a, b, \.\.\.\nAttributes\[Plus\] = \{.*\}\n[\s\S]*<kernel function>\nIn/m,
       )
       await enter(screen, 'total[x_] := Total[x];', /\nIn\[2\]:=$/)
       await enter(screen, '?total', /^Global`total\ntotal\[x_\] := Total @ x\nIn/m)

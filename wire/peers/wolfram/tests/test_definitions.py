@@ -360,6 +360,19 @@ class Options(MathicsTest):
             self.assertIn(section, text)
         self.assertNotIn("## Usage", self.shown("q"))
 
+    def test_the_usage_of_a_builtin_is_what_its_question_mark_prints(self):
+        for name, usage in {
+            "Sin": "Sin[z] returns the sine of z.",
+            "Plus": "Plus[a, b, ...] or a + b + ... represents the sum of the terms a, b, ...",
+            "$Line": "$Line holds the current input line number.",
+            "Map": "Map[f, expr] or f /@ expr applies f to each part on the first level of expr.\n"
+            "Map[f, expr, levelspec] applies f to each level specified by levelspec of expr.",
+        }.items():
+            with self.subTest(name):
+                self.assertIn(f"## Usage\n\n```text\n{usage}\n```", self.shown(name, include=("usage",)))
+        self.run_in('Unprotect[Sin]; Sin::usage = "Sin of mine."; Protect[Sin]')
+        self.assertIn("```text\nSin of mine.\n```", self.shown("Sin", include=("usage",)))
+
     def test_a_text_cannot_close_its_fence(self):
         self.run_in('q::usage = "```\n# Heading"; q = "```"')
         text = self.shown("q", include=("usage",))

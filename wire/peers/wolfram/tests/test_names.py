@@ -100,9 +100,18 @@ class Calls(MathicsTest):
         self.assertEqual(texts["f[a_][b_]"], [("b", "positional", "b_", None)])
         self.assertIn(("", "optional", "_.", None), texts["f[{p_, q_}, _.]"])
 
-    def test_what_the_engine_computes_can_be_called(self):
-        self.assertEqual([call.text for call in uses.calls(self.source, "System`Sin")], ["Sin[___]"])
-        self.assertEqual(uses.calls(self.source, "Global`none"), [])
+    def test_what_the_engine_computes_is_called_as_its_usage_says(self):
+        def calls(name):
+            return [call.text for call in uses.calls(self.source, name)]
+
+        self.assertEqual(calls("System`Map"), ["Map[f, expr]", "Map[f, expr, levelspec]"])
+        self.assertEqual(calls("System`Plus"), ["Plus[a, b, ...]"])
+        self.assertEqual(calls("System`Symbol"), ["Symbol[___]"])
+        self.assertEqual(calls("Global`none"), [])
+        self.run_in("Unprotect[Map]; Map[own] := 1; Protect[Map]")
+        self.assertEqual(calls("System`Map")[0], "Map[own]")
+        self.run_in('Unprotect[Sin]; Sin::usage = "Sin[\\"https://me:hunter22@x.org\\"] is mine."; Protect[Sin]')
+        self.assertNotIn("hunter22", calls("System`Sin")[0])
 
 
 class WhoUses(MathicsTest):
