@@ -155,6 +155,21 @@ function facts(): void {
     assert.equal(one?.ok && one.data, data)
   })
 
+  test('a name is read with its characters as files write them', async () => {
+    await evaluate('\\[Alpha]beta[x_] := x + 1\nuser2[x_] := \\[Alpha]beta[x]')
+    for (const written of ['\\[Alpha]beta', '\\:03b1beta', 'αbeta'])
+      assert.match(
+        (await defined(written)).markdown,
+        '# αbeta\n\n## Definition\n\n```wl\nαbeta[x_] := x + 1\n```',
+      )
+    assert.match((await defined('Plus, \\[Nope]beta')).markdown, 'Error: Invalid symbol name "\\[Nope]beta"')
+    const about = { name: '\\[Alpha]beta' }
+    const shown = async (tool: string, args: object) => JSON.stringify(resultOf(await said(tool, args)))
+    assert.match(await shown('who_calls', about), '"user2[x_]"')
+    assert.match(await shown('function_arglist', { expr: about.name }), '"αbeta[x_]"')
+    assert.match(await shown('apropos_search', { filter: '\\[Alpha]*' }), '"name":"αbeta"')
+  })
+
   test('what a formatter has no time for is given in input form', async () => {
     const source = 'q2[x_] := Module[{y = x}, f[g[y]]; h[y]]'
     await Promise.all([evaluate(source), evaluate(source, hasty)])

@@ -12,6 +12,9 @@ from imago_wolfram.keys import redacted
 from imago_wolfram.printing import NAME_PART
 from imago_wolfram.source import Definition, Source
 
+_ESCAPE = r"\\(?:\[[A-Za-z]+\]|:[0-9a-fA-F]{4}|\.[0-9a-fA-F]{2}|\|[0-9a-fA-F]{6})"
+ESCAPED = re.compile(rf"(?:{NAME_PART.pattern}|\*|{_ESCAPE})+")
+"""A name as files write it, or a pattern of names: some of its characters are escapes, as `\\[Alpha]`."""
 _MOST_MEANT = 3
 _ALIKE = 0.75
 _LONGEST_GUESSED = 100
