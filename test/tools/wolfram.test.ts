@@ -5,7 +5,7 @@ import { openRegistry, validate } from '../../src/registry/registry.ts'
 import type { KernelContext } from '../../tools/contract.ts'
 import type { Definitions } from '../../tools/definition.ts'
 import { TOOLS } from '../../tools/index.ts'
-import type { Kernel } from '../../wire/kernel.ts'
+import type { Completions, Kernel } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 import { newCall } from '../support/heard.ts'
 import { ownedWolfram } from '../support/real-kernels.ts'
@@ -168,6 +168,23 @@ function facts(): void {
     assert.match(await shown('who_calls', about), '"user2[x_]"')
     assert.match(await shown('function_arglist', { expr: about.name }), '"αbeta[x_]"')
     assert.match(await shown('apropos_search', { filter: '\\[Alpha]*' }), '"name":"αbeta"')
+  })
+
+  test('names are offered where one can stand', async () => {
+    const offered = async (text: string) => {
+      const { from, completions, because } = resultOf(
+        await said('complete', { text }),
+      ) as unknown as Completions
+      return [from, completions.map(one => one.text).slice(0, 2), because]
+    }
+    assert.equal(await offered('1 + \\[Alpha]be'), [4, ['αbeta'], null])
+    assert.equal(await offered('"a" <> Algebr'), [7, ['Algebraics'], null])
+    for (const [text, place] of [
+      ['\\[Al', 'the name of a character'],
+      ['f["Pl', 'a string'],
+      ['(* Pl', 'a comment'],
+    ] as const)
+      assert.equal((await offered(text)).slice(1), [[], `the end of the text is in ${place}`])
   })
 
   test('what a formatter has no time for is given in input form', async () => {

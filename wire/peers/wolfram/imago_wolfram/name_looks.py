@@ -211,21 +211,21 @@ _LONGEST_NAME = 500
 
 def complete(image, query):
     """Names that the one at the cursor may go on to be, and the call that it stands in."""
-    source, text, cursor = image.engine.source, query['text'], query['cursor']
-    before = text[:cursor]
-    offered = names.completions(source, before)
+    engine, before = image.engine, query['text'][: query['cursor']]
+    source, begin, inside = engine.source, names.begin_of_name(before), names.inside(before)
+    offered = [] if inside else names.completions(source, _spelled(engine, before[begin:])).names
     # Where nothing is begun, what the session itself has set is not what a person looks for.
-    begun = offered.begin < len(before)
-    there = [one for one in offered.names if begun or not (names.resolved(source, one) or '').startswith(SYSTEM)]
+    begun = begin < len(before)
+    there = [one for one in offered if begun or not (names.resolved(source, one) or '').startswith(SYSTEM)]
     page = [_completion(source, one) for one in there[: query['limit']]]
     return found(
         {
-            'from': offered.begin,
+            'from': begin,
             'to': len(before),
             'completions': page,
             'total': len(there),
             'call': _open_call(source, before),
-            'because': None,
+            'because': inside and 'the end of the text is in %s' % inside,
         }
     )
 

@@ -162,7 +162,7 @@ class Completions:
 
 def completions(source: Source, text: str) -> Completions:
     """Names as they may be written here: short where the context is on the path. Those that people made come first."""
-    begin = _begin_of_name(text)
+    begin = begin_of_name(text)
     prefix = text[begin:]
     names = source.names()
     if "`" in prefix:
@@ -178,10 +178,32 @@ def completions(source: Source, text: str) -> Completions:
     return Completions(begin, list(dict.fromkeys(offered)))
 
 
-def _begin_of_name(text: str) -> int:
-    begin = len(text)
-    while begin > 0 and len(text) - begin < _LONGEST_GUESSED * 2 and NAME_PART.fullmatch(text[begin - 1]):
-        begin -= 1
+def begin_of_name(text: str) -> int:
+    """Where the name begins that a text ends with; its end where there is none."""
+    found = _AT_END.search(text, max(0, len(text) - _LONGEST_GUESSED * 2))
+    begin = len(text) if found is None else found.start()
     while begin < len(text) and text[begin] in "0123456789`":
         begin += 1
     return begin
+
+
+_AT_END = re.compile(rf"(?:{NAME_PART.pattern}|{_ESCAPE})+\Z")
+
+
+def inside(text: str) -> str | None:
+    """What the end of a text is in, if no name can stand there."""
+    depth = at = 0
+    while found := (_IN_COMMENT if depth else _MARKS).search(text, at):
+        at = found.end()
+        if found.group() in ("(*", "*)"):
+            depth = max(0, depth + (1 if found.group() == "(*" else -1))
+        elif not found.group("end"):
+            return "a string"
+    if depth:
+        return "a comment"
+    return "the name of a character" if _IN_CHARACTER.search(text, at) else None
+
+
+_MARKS = re.compile(r'"(?:[^"\\]|\\.)*(?P<end>"?)|\(\*|\*\)', re.DOTALL)
+_IN_COMMENT = re.compile(r"\(\*|\*\)")
+_IN_CHARACTER = re.compile(r"\\(?:\[[A-Za-z]*|:[0-9a-fA-F]{0,3})\Z")
