@@ -90,6 +90,21 @@ function facts(): void {
     assert.match((await defined('nosuch')).markdown, 'Error: Symbol "nosuch" does not exist')
   })
 
+  test('who writes no commas between names is told of them', async () => {
+    for (const symbols of ['Plus Map', 'Plus; Map', 'Plus\nMap'])
+      assert.match(
+        errorOf(await said('symbol_definition', { symbols })).next ?? '',
+        'such as total or shop`total. Commas stand between several.',
+      )
+    assert.not.match(errorOf(await said('symbol_definition', { symbols: 'bad!name' })).next ?? '', 'Commas')
+  })
+
+  test('of a context of the engine only what was set is listed, and that is said', async () => {
+    const listed = await said('list_globals', { package: 'System`' })
+    const text = registry.find('list_globals')?.show(resultOf(listed)) ?? ''
+    assert.match(text, /^\d+ names? defined here\n/, text)
+  })
+
   test('a name that is too long is invalid in its place, and a handle is said to name a value', async () => {
     const { markdown } = await defined(`Plus, ${'a'.repeat(5_000)}, @45ce.1`)
     assert.match(markdown, '# Plus\n\n## Definition')

@@ -32,7 +32,7 @@ def resolved(source: Source, name: str) -> str | None:
 def meant(source: Source, name: str) -> list[str]:
     """
     Likely names, as this session writes them. First the same short name in other contexts; for a qualified name, only
-    where people defined it, or the context looks alike.
+    where people defined it, or the context looks alike. What the engine itself only mentions elsewhere is none.
     """
     if len(name) > _LONGEST_GUESSED:
         return []
@@ -43,9 +43,18 @@ def meant(source: Source, name: str) -> list[str]:
     if wanted.context:
         alike = nearest(wanted.context, [Symbol(one).context for one in same], _ALIKE)
         found = [one for one in same if Symbol(one).context in alike or _is_peoples(source, one)]
-        return _first([*found, *nearest(name, names, _ALIKE)])
+        # A long context that is right makes any two names in it look alike.
+        likely = [one for one in _likely(name, names) if nearest(wanted.short, [Symbol(one).short], _ALIKE)]
+        return _first([*found, *likely])
     shorts = [Symbol(one).short for one in names if Symbol(one).context in visible]
-    return _first([*same, *nearest(name, shorts, _ALIKE)])
+    found = [one for one in same if not source.is_builtin(one) or one in source.defined([one])]
+    return _first([*found, *_likely(name, shorts)])
+
+
+def _likely(name: str, names: Iterable[str]) -> list[str]:
+    """Those that look alike; where some differ in nothing but capitals, these."""
+    found = nearest(name, names, _ALIKE)
+    return [one for one in found if one.casefold() == name.casefold()] or found
 
 
 def _first(names: Iterable[str]) -> list[str]:

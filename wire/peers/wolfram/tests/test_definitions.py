@@ -465,6 +465,13 @@ class AskedFor(MathicsTest):
         self.run_in("shop`prices`count; mentioned`total")
         self.assertIn("Did you mean shop`prices`count?", self.shown("shop`price`count"))
         self.assertNotIn("Did you mean", self.shown("price`total"))
+        self.run_in("shop`Area[x_] := x; shop`Draw[x_] := x; shop`Are")
+        self.assertTrue(self.shown("shop`area").endswith("Did you mean shop`Area?"))
+        self.assertTrue(self.shown("shop`Ara").endswith("Did you mean shop`Area?"))
+        self.assertTrue(self.shown("sin").endswith("Did you mean Sin?"))
+        # Mathics has this one in its rules.
+        self.assertTrue(self.source.exists("internals`elements`p"))
+        self.assertNotIn("Did you mean", self.shown("p"))
 
     def test_what_is_no_name_cannot_write_markdown(self):
         text = self.shown("a\n# b\n\nError: fine")
