@@ -252,10 +252,22 @@ function lookAll({ names, max_length, contexts, include, inside }: DefinitionsQu
     names.map(async name =>
       name === ''
         ? emptyName(named.reread)
-        : lookUpName({ look: 'definition', query: { name, max_length, ...more }, words }, context),
+        : lookUpName(
+            {
+              look: 'definition',
+              query: { name, max_length, ...more },
+              words: LISTED.test(name) ? { ...words, reread: `${words.reread} ${COMMAS}` } : words,
+            },
+            context,
+          ),
     ),
   )
 }
+
+/** A name that may be several, with what is no comma between them. */
+const LISTED = /[\s;]/
+
+const COMMAS = 'Commas stand between several.'
 
 /** The most that each may have so that all fit: what is short keeps its length, and the long ones share the rest. */
 export function fairShare(lengths: readonly number[], total: number): number {

@@ -41,6 +41,8 @@ export interface Terms {
   /** What to do where an expression, or a name, cannot be read or is not there; left out: what is said for any language. */
   readonly expression: Advice
   readonly name: Advice
+  /** Which names of a package are listed as globals, behind their number; left out: all of them. */
+  readonly listed?: string
   /** What a model can call there that it is not listed elsewhere; left out: nothing. */
   readonly besides?: string
 }
@@ -124,6 +126,7 @@ const WOLFRAM: Terms = {
   exception: 'error',
   call: (name, given) => `${name}[${given.map(one => one.text).join(', ')}]`,
   kind: kind => WOLFRAM_KINDS[kind] ?? kind,
+  listed: ' defined here',
   tasks: false,
   errorsHaveFrames: false,
   expression: { search: WOLFRAM_SEARCH, reread: 'Give one expression; to run several use eval_expr.' },

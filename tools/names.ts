@@ -155,7 +155,7 @@ export const listGlobals = defineTool({
   show: result =>
     'symbols' in (result as object)
       ? showModule(result as ModulePage & Told)
-      : showGlobals(result as GlobalsPage),
+      : showGlobals(result as GlobalsPage & Told),
 })
 
 const LOADED =
@@ -188,9 +188,10 @@ function fitted({ globals, next: after, ...rest }: GlobalsPage & Told): GlobalsP
   return { globals: items, ...rest, ...next }
 }
 
-function showGlobals({ globals, total, next, package: inside, elsewhere }: GlobalsPage): string {
+function showGlobals(found: GlobalsPage & Told): string {
+  const { globals, total, next, package: inside, elsewhere } = found
   if (total === 0) return noNames(inside, elsewhere)
-  const count = total === 1 ? '1 name' : `${total} names`
+  const count = `${total === 1 ? '1 name' : `${total} names`}${termsOf(found).listed ?? ''}`
   const page = globals.length === total ? count : `${globals.length} of ${count}`
   const more = next === undefined ? '' : `; for more: after ${JSON.stringify(next)}`
   return [`${page}${more}`, ...globals.map(globalLine)].join('\n')

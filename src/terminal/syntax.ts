@@ -311,7 +311,7 @@ export const WOLFRAM: Syntax = {
 
   asked(line) {
     const [, marks, name = ''] = WOLFRAM_ASKED.exec(line) ?? []
-    if (marks === undefined || !/^[\p{L}$*@]/u.test(name)) return undefined
+    if (marks === undefined || !/^[\p{L}$*@\\]/u.test(name)) return undefined
     return /[*@]/.test(name) ? namesLike(name) : { type: 'name', name, source: marks === '??' }
   },
 
@@ -332,7 +332,7 @@ export const WOLFRAM: Syntax = {
   },
 }
 
-const WOLFRAM_ASKED = /^(\?\??)\s*([\p{L}\p{N}$`*@]+)$/u
+const WOLFRAM_ASKED = /^(\?\??)\s*([\p{L}\p{N}$`*@]+|(?:[\p{L}\p{N}$`]|\\\[[A-Za-z]+\]|\\:[0-9a-fA-F]{4})+)$/u
 
 /** Its `*` is no operator, behind which something has to follow. */
 const isAsked = (text: string) => WOLFRAM_ASKED.test(text.trim())

@@ -78,19 +78,25 @@ function consoleTests() {
 
   test('a question mark tells of a name, of one’s own and of many', () =>
     withSession(async screen => {
-      await enter(screen, '?Plus', /^In\[1\]:= \?Plus\nSystem`Plus\nadd a number\nIn\[1\]:=$/m)
+      await enter(
+        screen,
+        '?Plus',
+        /^In\[1\]:= \?Plus\nSystem`Plus\nPlus\[a, b, \.\.\.\] or a \+ b \+ \.\.\. represents the sum of the terms a, b, \.\.\.\nIn\[1\]:=$/m,
+      )
       await enter(
         screen,
         '??Plus',
-        /^add a number\nAttributes\[Plus\] = \{.*\}\n[\s\S]*<kernel function>\nIn/m,
+        /the terms a, b, \.\.\.\nAttributes\[Plus\] = \{.*\}\n[\s\S]*<kernel function>\nIn/m,
       )
       await enter(screen, 'total[x_] := Total[x];', /\nIn\[2\]:=$/)
       await enter(screen, '?total', /^Global`total\ntotal\[x_\] := Total @ x\nIn/m)
       await enter(screen, 'total::usage = "total[x] adds up x.";', /\nIn\[3\]:=$/)
+      await enter(screen, '\\[Alpha]beta[x_] := x;', /\nIn\[4\]:=$/)
+      await enter(screen, '?\\[Alpha]beta', /^Global`αbeta\nαbeta\[x_\] := x\nIn/m)
       await enter(screen, '?tot*', /^Global`total\ntotal\[x\] adds up x\.\nIn/m)
-      await enter(screen, '?Integer*', /^Integer +IntegerExponent [\s\S]*\nIn\[3\]:=$/m)
-      await enter(screen, '?Global`*', /:= \?Global`\*\n(?:.* )?total .*\nIn\[3\]:=$/)
-      await enter(screen, '?No@Such*', /^No name is like No@Such\*\.\nIn\[3\]:=$/m)
+      await enter(screen, '?Integer*', /^Integer +IntegerExponent [\s\S]*\nIn\[4\]:=$/m)
+      await enter(screen, '?Global`*', /:= \?Global`\*\n(?:.* )?total .*\nIn\[4\]:=$/)
+      await enter(screen, '?No@Such*', /^No name is like No@Such\*\.\nIn\[4\]:=$/m)
       await enter(screen, '?nosuch', /^not_found: Nothing is called nosuch\./m)
     }))
 

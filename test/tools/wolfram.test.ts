@@ -5,7 +5,7 @@ import { openRegistry, validate } from '../../src/registry/registry.ts'
 import type { KernelContext } from '../../tools/contract.ts'
 import type { Definitions } from '../../tools/definition.ts'
 import { TOOLS } from '../../tools/index.ts'
-import type { Kernel } from '../../wire/kernel.ts'
+import type { Completions, Kernel } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 import { found, newCall } from '../support/heard.ts'
 import { ownedWolfram } from '../support/real-kernels.ts'
@@ -90,6 +90,21 @@ function facts(): void {
     assert.match((await defined('nosuch')).markdown, 'Error: Symbol "nosuch" does not exist')
   })
 
+  test('who writes no commas between names is told of them', async () => {
+    for (const symbols of ['Plus Map', 'Plus; Map', 'Plus\nMap'])
+      assert.match(
+        errorOf(await said('symbol_definition', { symbols })).next ?? '',
+        'such as total or shop`total. Commas stand between several.',
+      )
+    assert.not.match(errorOf(await said('symbol_definition', { symbols: 'bad!name' })).next ?? '', 'Commas')
+  })
+
+  test('of a context of the engine only what was set is listed, and that is said', async () => {
+    const listed = await said('list_globals', { package: 'System`' })
+    const text = registry.find('list_globals')?.show(resultOf(listed)) ?? ''
+    assert.match(text, /^\d+ names? defined here\n/, text)
+  })
+
   test('a name that is too long is invalid in its place, and a handle is said to name a value', async () => {
     const { markdown } = await defined(`Plus, ${'a'.repeat(5_000)}, @45ce.1`)
     assert.match(markdown, '# Plus\n\n## Definition')
@@ -155,6 +170,38 @@ function facts(): void {
     const { symbol: _, qualified: __, file, line, end_line, ...data } = shown
     assert.equal(one?.ok && one.data, data)
     assert.equal([file, line, end_line], [null, null, null])
+  })
+
+  test('a name is read with its characters as files write them', async () => {
+    await evaluate('\\[Alpha]beta[x_] := x + 1\nuser2[x_] := \\[Alpha]beta[x]')
+    for (const written of ['\\[Alpha]beta', '\\:03b1beta', 'αbeta'])
+      assert.match(
+        (await defined(written)).markdown,
+        '# αbeta\n\n## Definition\n\n```wl\nαbeta[x_] := x + 1\n```',
+      )
+    assert.match((await defined('Plus, \\[Nope]beta')).markdown, 'Error: Invalid symbol name "\\[Nope]beta"')
+    const about = { name: '\\[Alpha]beta' }
+    const shown = async (tool: string, args: object) => JSON.stringify(resultOf(await said(tool, args)))
+    assert.match(await shown('who_calls', about), '"user2[x_]"')
+    assert.match(await shown('function_arglist', { expr: about.name }), '"αbeta[x_]"')
+    assert.match(await shown('apropos_search', { filter: '\\[Alpha]*' }), '"name":"αbeta"')
+  })
+
+  test('names are offered where one can stand', async () => {
+    const offered = async (text: string) => {
+      const { from, completions, because } = resultOf(
+        await said('complete', { text }),
+      ) as unknown as Completions
+      return [from, completions.map(one => one.text).slice(0, 2), because]
+    }
+    assert.equal(await offered('1 + \\[Alpha]be'), [4, ['αbeta'], null])
+    assert.equal(await offered('"a" <> Algebr'), [7, ['Algebraics'], null])
+    for (const [text, place] of [
+      ['\\[Al', 'the name of a character'],
+      ['f["Pl', 'a string'],
+      ['(* Pl', 'a comment'],
+    ] as const)
+      assert.equal((await offered(text)).slice(1), [[], `the end of the text is in ${place}`])
   })
 
   test('what a formatter has no time for is given in input form', async () => {

@@ -95,6 +95,13 @@ function facts(): void {
     const definition = await found(kernel, 'definition', { name: 'pay', max_length: 10_000, contexts: true })
     assert.match(definition.page ?? '', '```wl\npay[x_] := 2 * x\n```')
     assert.match(definition.page ?? '', '"Global`": ["pay"]')
+    await done('\\[Alpha]beta[x_] := x')
+    const escaped = await found(kernel, 'definition', {
+      name: '\\[Alpha]beta',
+      max_length: 100,
+      contexts: false,
+    })
+    assert.match(escaped.page ?? '', '```wl\nαbeta[x_] := x\n```')
     const { handle = '' } = doneIn(await run('Range[5000]')).values[0] ?? {}
     const piece = await found(kernel, 'more', { handle, from: 4_998, count: 10 })
     assert.equal(piece.type === 'items' && [piece.items, piece.next], [['4999', '5000'], null])

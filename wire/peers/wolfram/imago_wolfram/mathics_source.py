@@ -14,6 +14,7 @@ from mathics.core.expression import Expression as MathicsExpression
 from mathics.core.rules import FunctionApplyRule
 from mathics.core.rules import Rule as MathicsRule
 from mathics.core.symbols import Symbol as MathicsSymbol
+from mathics.doc.doc_entries import DocumentationEntry
 from mpmath.libmp import prec_to_dps, repr_dps, to_str
 
 from imago_wolfram.expressions import (
@@ -211,7 +212,33 @@ def _messages(stored: "list[MathicsDefinition]") -> dict[str, str]:
                 tag = pattern.elements[1]
                 if isinstance(tag, MathicsString) and isinstance(value, MathicsString):
                     found[tag.value] = value.value
+        usage = _documented(one)
+        if usage:
+            found["usage"] = usage
     return found
+
+
+def _documented(of: "MathicsDefinition") -> str:
+    """What Mathics' `Information` prints of a builtin, a line for each way to call it. Its message says much less."""
+    text = "" if of.builtin is None else type(of.builtin).__doc__ or ""
+    begin, end = text.find("<dl>"), text.find("</dl>")
+    if not 0 <= begin < end:
+        return ""
+    lines: list[str] = []
+    forms: list[str] = []
+    for line in DocumentationEntry(text[begin:end], type(of.builtin).__name__).text().split("\n"):
+        words = " ".join(line.split())
+        # A form is indented by two, and what is said of it by four.
+        if not words:
+            continue
+        if line.startswith("    "):
+            lines.append(f"{' or '.join(forms)} {words}" if forms else words)
+            forms = []
+        elif line.startswith("  "):
+            forms.append(words)
+        elif lines:
+            lines[-1] += f" {words}"
+    return "\n".join([*lines, *([" or ".join(forms)] if forms else [])])
 
 
 def in_order_of_definition(rules: list[Any]) -> list[Any]:

@@ -7,6 +7,7 @@ from imago.looking.limits import DOC_MAX_CHARS, KEPT_MAX_CHARS
 from imago.looking.outcomes import Unresolved, found, look, malformed, nearest, not_found
 
 from imago_wolfram import definition, forms, names, uses
+from imago_wolfram.engine import Misread
 from imago_wolfram.expressions import SYSTEM, Symbol
 from imago_wolfram.keys import redacted
 from imago_wolfram.printing import is_name, visible
@@ -27,7 +28,8 @@ def definition_of(image, query):
     # Input form takes its time, too.
     seconds = min(image.settings.formatter_seconds, _LAYOUT * query['deadline_ms'] / 1000)
     settings = replace(image.settings, formatter_seconds=seconds)
-    read = definition.read(source, query['name'], query['max_length'], settings=settings)
+    name = _spelled(image.engine, query['name'].strip())
+    read = definition.read(source, name, query['max_length'], settings=settings)
     place = image.source_places.of(source, read.qualified) if read.qualified else None
     read = replace(read, place=place)
     page = definition.markdown(read, query.get('contexts', False), include)
@@ -75,13 +77,24 @@ _NAMING = ('symbol', 'qualified', 'file', 'line', 'end_line')
 
 def _found(image, given):
     """The full name of a symbol. Raises ``Unresolved``."""
-    source, name = image.engine.source, given.strip()
+    source, name = image.engine.source, _spelled(image.engine, given.strip())
     if not is_name(name):
         raise Unresolved(malformed('%s is no name of a symbol.' % visible(name)))
     full = names.resolved(source, name)
     if full is None:
         raise Unresolved(not_found(name, names.meant(source, name)))
     return full
+
+
+def _spelled(engine, name):
+    """A name, or a part of one, with its characters in place of their escapes: `α` for `\\[Alpha]`."""
+    if '\\' not in name or len(name) > definition.LONGEST_NAME or not names.ESCAPED.fullmatch(name):
+        return name
+    try:
+        # Read as a text, it makes no symbol.
+        return engine.neutral(engine.parsed('"%s"' % name), 1).value
+    except Misread:
+        return name
 
 
 @look
@@ -202,21 +215,21 @@ _LONGEST_NAME = 500
 
 def complete(image, query):
     """Names that the one at the cursor may go on to be, and the call that it stands in."""
-    source, text, cursor = image.engine.source, query['text'], query['cursor']
-    before = text[:cursor]
-    offered = names.completions(source, before)
+    engine, before = image.engine, query['text'][: query['cursor']]
+    source, begin, inside = engine.source, names.begin_of_name(before), names.inside(before)
+    offered = [] if inside else names.completions(source, _spelled(engine, before[begin:])).names
     # Where nothing is begun, what the session itself has set is not what a person looks for.
-    begun = offered.begin < len(before)
-    there = [one for one in offered.names if begun or not (names.resolved(source, one) or '').startswith(SYSTEM)]
+    begun = begin < len(before)
+    there = [one for one in offered if begun or not (names.resolved(source, one) or '').startswith(SYSTEM)]
     page = [_completion(source, one) for one in there[: query['limit']]]
     return found(
         {
-            'from': offered.begin,
+            'from': begin,
             'to': len(before),
             'completions': page,
             'total': len(there),
             'call': _open_call(source, before),
-            'because': None,
+            'because': inside and 'the end of the text is in %s' % inside,
         }
     )
 
@@ -304,7 +317,7 @@ def apropos(image, query):
     """Symbols of all contexts whose name has a text in it."""
     source = image.engine.source
     context = _context(query['module']) if 'module' in query else ''
-    matching = names.apropos(source, query['pattern'], context)
+    matching = names.apropos(source, _spelled(image.engine, query['pattern']), context)
     rest = matching
     if 'after' in query:
         at = next((at for at, name in enumerate(matching) if _written(source, name) == query['after']), -1)

@@ -12,6 +12,9 @@ from imago_wolfram.keys import redacted
 from imago_wolfram.printing import NAME_PART
 from imago_wolfram.source import Definition, Source
 
+_ESCAPE = r"\\(?:\[[A-Za-z]+\]|:[0-9a-fA-F]{4}|\.[0-9a-fA-F]{2}|\|[0-9a-fA-F]{6})"
+ESCAPED = re.compile(rf"(?:{NAME_PART.pattern}|\*|{_ESCAPE})+")
+"""A name as files write it, or a pattern of names: some of its characters are escapes, as `\\[Alpha]`."""
 _MOST_MEANT = 3
 _ALIKE = 0.75
 _LONGEST_GUESSED = 100
@@ -29,7 +32,7 @@ def resolved(source: Source, name: str) -> str | None:
 def meant(source: Source, name: str) -> list[str]:
     """
     Likely names, as this session writes them. First the same short name in other contexts; for a qualified name, only
-    where people defined it, or the context looks alike.
+    where people defined it, or the context looks alike. What the engine itself only mentions elsewhere is none.
     """
     if len(name) > _LONGEST_GUESSED:
         return []
@@ -40,9 +43,18 @@ def meant(source: Source, name: str) -> list[str]:
     if wanted.context:
         alike = nearest(wanted.context, [Symbol(one).context for one in same], _ALIKE)
         found = [one for one in same if Symbol(one).context in alike or _is_peoples(source, one)]
-        return _first([*found, *nearest(name, names, _ALIKE)])
+        # A long context that is right makes any two names in it look alike.
+        likely = [one for one in _likely(name, names) if nearest(wanted.short, [Symbol(one).short], _ALIKE)]
+        return _first([*found, *likely])
     shorts = [Symbol(one).short for one in names if Symbol(one).context in visible]
-    return _first([*same, *nearest(name, shorts, _ALIKE)])
+    found = [one for one in same if not source.is_builtin(one) or one in source.defined([one])]
+    return _first([*found, *_likely(name, shorts)])
+
+
+def _likely(name: str, names: Iterable[str]) -> list[str]:
+    """Those that look alike; where some differ in nothing but capitals, these."""
+    found = nearest(name, names, _ALIKE)
+    return [one for one in found if one.casefold() == name.casefold()] or found
 
 
 def _first(names: Iterable[str]) -> list[str]:
@@ -159,7 +171,7 @@ class Completions:
 
 def completions(source: Source, text: str) -> Completions:
     """Names as they may be written here: short where the context is on the path. Those that people made come first."""
-    begin = _begin_of_name(text)
+    begin = begin_of_name(text)
     prefix = text[begin:]
     names = source.names()
     if "`" in prefix:
@@ -175,10 +187,32 @@ def completions(source: Source, text: str) -> Completions:
     return Completions(begin, list(dict.fromkeys(offered)))
 
 
-def _begin_of_name(text: str) -> int:
-    begin = len(text)
-    while begin > 0 and len(text) - begin < _LONGEST_GUESSED * 2 and NAME_PART.fullmatch(text[begin - 1]):
-        begin -= 1
+def begin_of_name(text: str) -> int:
+    """Where the name begins that a text ends with; its end where there is none."""
+    found = _AT_END.search(text, max(0, len(text) - _LONGEST_GUESSED * 2))
+    begin = len(text) if found is None else found.start()
     while begin < len(text) and text[begin] in "0123456789`":
         begin += 1
     return begin
+
+
+_AT_END = re.compile(rf"(?:{NAME_PART.pattern}|{_ESCAPE})+\Z")
+
+
+def inside(text: str) -> str | None:
+    """What the end of a text is in, if no name can stand there."""
+    depth = at = 0
+    while found := (_IN_COMMENT if depth else _MARKS).search(text, at):
+        at = found.end()
+        if found.group() in ("(*", "*)"):
+            depth = max(0, depth + (1 if found.group() == "(*" else -1))
+        elif not found.group("end"):
+            return "a string"
+    if depth:
+        return "a comment"
+    return "the name of a character" if _IN_CHARACTER.search(text, at) else None
+
+
+_MARKS = re.compile(r'"(?:[^"\\]|\\.)*(?P<end>"?)|\(\*|\*\)', re.DOTALL)
+_IN_COMMENT = re.compile(r"\(\*|\*\)")
+_IN_CHARACTER = re.compile(r"\\(?:\[[A-Za-z]*|:[0-9a-fA-F]{0,3})\Z")

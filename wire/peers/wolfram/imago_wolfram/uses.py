@@ -7,7 +7,7 @@ from typing import Literal
 
 from imago_wolfram.definition import Scope, without_secrets
 from imago_wolfram.expressions import Expression, Normal, Symbol, head_name, parts, system_name
-from imago_wolfram.keys import Redactor
+from imago_wolfram.keys import Redactor, redacted
 from imago_wolfram.layout import render
 from imago_wolfram.printing import Printer, called
 from imago_wolfram.source import Definition, Rule, Source
@@ -38,8 +38,8 @@ class Call:
 
 def calls(source: Source, name: str) -> list[Call]:
     """
-    The ways to call a symbol by its full name, in the order in which they were defined. Of what the engine computes it is
-    only known that it can be called.
+    The ways to call a symbol by its full name, in the order in which they were defined. Of what the engine computes
+    only its usage tells.
     """
     definition = source.definition(name)
     if definition is None:
@@ -49,7 +49,8 @@ def calls(source: Source, name: str) -> list[Call]:
     found = [_call(scope, rule) for rule in definition.rules if rule.kind in ("down", "sub")]
     shown = scope.shown(scope.symbol)
     if "down" in definition.code:
-        found.append(Call(f"{shown}[___]", ()))
+        told = _told(redacted(definition.messages.get("usage", "")), scope.symbol.short) or ["[___]"]
+        found += [Call(shown + arguments, ()) for arguments in told]
     if "sub" in definition.code:
         found.append(Call(f"{shown}[___][___]", ()))
     return found
@@ -61,6 +62,19 @@ def _call(scope: Scope, rule: Rule) -> Call:
     call = called(rule.pattern)
     arguments = call.arguments if isinstance(call, Normal) else ()
     return Call(render(left, None), tuple(_parameter(printer, one) for one in arguments))
+
+
+def _told(usage: str, short: str) -> list[str]:
+    """The arguments of each line of a usage that begins with a call: `[x]` of `f[x] is x.`."""
+    found: dict[str, None] = {}
+    for line in usage.splitlines():
+        depth = 0
+        for at, one in enumerate(line[len(short) :] if line.startswith(short + "[") else ""):
+            depth += (one == "[") - (one == "]")
+            if depth == 0:
+                found[line[len(short) :][: at + 1]] = None
+                break
+    return list(found)
 
 
 def _parameter(printer: Printer, argument: Expression) -> Parameter:

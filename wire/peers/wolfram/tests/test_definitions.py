@@ -380,6 +380,19 @@ class Options(MathicsTest):
         self.assertTrue(self.shown("q", include=("dependencies",)).endswith(expected))
         self.assertEqual(structured(read(self.source, "q"))["undefined"], ["Global`h", "k`m"])
 
+    def test_the_usage_of_a_builtin_is_what_its_question_mark_prints(self):
+        for name, usage in {
+            "Sin": "Sin[z] returns the sine of z.",
+            "Plus": "Plus[a, b, ...] or a + b + ... represents the sum of the terms a, b, ...",
+            "$Line": "$Line holds the current input line number.",
+            "Map": "Map[f, expr] or f /@ expr applies f to each part on the first level of expr.\n"
+            "Map[f, expr, levelspec] applies f to each level specified by levelspec of expr.",
+        }.items():
+            with self.subTest(name):
+                self.assertIn(f"## Usage\n\n```text\n{usage}\n```", self.shown(name, include=("usage",)))
+        self.run_in('Unprotect[Sin]; Sin::usage = "Sin of mine."; Protect[Sin]')
+        self.assertIn("```text\nSin of mine.\n```", self.shown("Sin", include=("usage",)))
+
     def test_a_text_cannot_close_its_fence(self):
         self.run_in('q::usage = "```\n# Heading"; q = "```"')
         text = self.shown("q", include=("usage",))
@@ -472,6 +485,13 @@ class AskedFor(MathicsTest):
         self.run_in("shop`prices`count; mentioned`total")
         self.assertIn("Did you mean shop`prices`count?", self.shown("shop`price`count"))
         self.assertNotIn("Did you mean", self.shown("price`total"))
+        self.run_in("shop`Area[x_] := x; shop`Draw[x_] := x; shop`Are")
+        self.assertTrue(self.shown("shop`area").endswith("Did you mean shop`Area?"))
+        self.assertTrue(self.shown("shop`Ara").endswith("Did you mean shop`Area?"))
+        self.assertTrue(self.shown("sin").endswith("Did you mean Sin?"))
+        # Mathics has this one in its rules.
+        self.assertTrue(self.source.exists("internals`elements`p"))
+        self.assertNotIn("Did you mean", self.shown("p"))
 
     def test_what_is_no_name_cannot_write_markdown(self):
         text = self.shown("a\n# b\n\nError: fine")

@@ -73,6 +73,29 @@ class Lists(MathicsTest):
         self.assertEqual(names.completions(self.source, "2are").begin, 1)
         self.assertNotIn("Plus", names.completions(self.source, "f[").names)
 
+    def test_a_name_begins_with_its_escapes(self):
+        for text, begin in {"x + \\[Alpha]be": 4, "f[\\:03b1": 2, "[Alpha]be": 7, "x\\.e9": 0, "": 0, "f[": 2}.items():
+            self.assertEqual(names.begin_of_name(text), begin, text)
+
+    def test_where_no_name_can_stand(self):
+        for text, inside in {
+            '"Pl': "a string",
+            'f["a", "b\\" Pl': "a string",
+            '"\\': "a string",
+            "(* Pl": "a comment",
+            "(* a (* b *) Pl": "a comment",
+            '(* " *) "(*" Pl': None,
+            "*) Pl": None,
+            "\\[Al": "the name of a character",
+            "a\\[": "the name of a character",
+            "\\:03b": "the name of a character",
+            "\\[Alpha]be": None,
+            "f[Al": None,
+            "": None,
+        }.items():
+            self.assertEqual(names.inside(text), inside, text)
+        self.assertEqual(names.inside('"' + "a\\n" * 200_000), "a string")
+
     def test_symbols_that_module_makes_are_completed_once_a_dollar_is_typed(self):
         self.run_in("quantity = 1; Do[Module[{quantity = i}, kept = Hold[quantity]], {i, 3}]; own$name = 2; $1 = 3")
         self.assertEqual(names.completions(self.source, "quan").names, ["quantity"])
@@ -100,9 +123,18 @@ class Calls(MathicsTest):
         self.assertEqual(texts["f[a_][b_]"], [("b", "positional", "b_", None)])
         self.assertIn(("", "optional", "_.", None), texts["f[{p_, q_}, _.]"])
 
-    def test_what_the_engine_computes_can_be_called(self):
-        self.assertEqual([call.text for call in uses.calls(self.source, "System`Sin")], ["Sin[___]"])
-        self.assertEqual(uses.calls(self.source, "Global`none"), [])
+    def test_what_the_engine_computes_is_called_as_its_usage_says(self):
+        def calls(name):
+            return [call.text for call in uses.calls(self.source, name)]
+
+        self.assertEqual(calls("System`Map"), ["Map[f, expr]", "Map[f, expr, levelspec]"])
+        self.assertEqual(calls("System`Plus"), ["Plus[a, b, ...]"])
+        self.assertEqual(calls("System`Symbol"), ["Symbol[___]"])
+        self.assertEqual(calls("Global`none"), [])
+        self.run_in("Unprotect[Map]; Map[own] := 1; Protect[Map]")
+        self.assertEqual(calls("System`Map")[0], "Map[own]")
+        self.run_in('Unprotect[Sin]; Sin::usage = "Sin[\\"https://me:hunter22@x.org\\"] is mine."; Protect[Sin]')
+        self.assertNotIn("hunter22", calls("System`Sin")[0])
 
 
 class WhoUses(MathicsTest):
