@@ -132,29 +132,25 @@ async function evaluated(work: Work, context: KernelContext, onError: OnError): 
   return { ...end, exception: await raisedProved(end.exception, context) }
 }
 
-/** Why an error can keep nothing open here; undefined where that is not wanted, where it can, or where it does anyhow. */
+/** Why no stack can be held alive here; undefined where that is not wanted, where it can be, or where it is anyhow. */
 export function holdRefused(
   onError: OnError | undefined,
   { kernel: { identity }, kernelName, leases }: KernelContext,
 ): Failed | undefined {
-  if (onError === undefined || onError === 'end') return undefined
+  if (onError !== 'hold') return undefined
   const { abilities, language } = identity
   const { suspendsAlive, errorsHaveFrames } = termsOf(identity)
-  if (!errorsHaveFrames)
-    return failed('invalid_args', {
-      message: `on_error is ${onError}, and ${kernelName} (${identity.implementation}) keeps no frames of an error. Nothing was run.`,
-      details: { parameter: 'on_error', language },
-      next: 'Leave on_error out: an error is told all the same.',
-    })
   const holds = abilities.has('hold') || (abilities.has('suspend') && suspendsAlive)
-  if (onError !== 'hold' || (holds && leases.leaseMs !== null)) return undefined
+  if (holds && leases.leaseMs !== null) return undefined
   const why = holds
     ? 'this client is shown no tool to go on from an error with'
     : `${kernelName} (${identity.implementation}) cannot hold an evaluation alive where an error is raised`
   return failed('invalid_args', {
     message: `on_error is hold, and ${why}. Nothing was run.`,
     details: { parameter: 'on_error', language },
-    next: 'Leave on_error out: an error is told with its frames all the same; "suspend" keeps them where it can.',
+    next: errorsHaveFrames
+      ? 'Leave on_error out: an error is told with its frames all the same; "suspend" keeps them where it can.'
+      : 'Leave on_error out: an error is told all the same.',
   })
 }
 
