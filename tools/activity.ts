@@ -141,11 +141,9 @@ async function callersError(context: KernelContext, than: string): Promise<Error
 }
 
 function notWatched({ kernel: { identity }, kernelName }: KernelContext): Failed {
-  const why = identity.abilities.has('errors')
-    ? 'it listens with errors=False'
-    : 'it does not tell them apart'
+  const how = termsOf(identity).errorsHaveFrames ? ', or listens with errors=False' : ''
   return failed('not_available', {
-    message: `Errors of the program itself are not looked for in ${kernelName}: ${why}.`,
+    message: `Errors of the program itself are not looked for in ${kernelName}: it does not tell them apart${how}.`,
     next: 'get_last_error without whose has the last error of what callers evaluated.',
   })
 }

@@ -411,9 +411,11 @@ test('errors of callers are told where the program had none, or where they are a
 
 test('where nobody looks for errors of the program, asking for them alone is told so', async () => {
   const off = failing({ errors: [], total: 0, watched: false })
+  const wolfram = { ...APART, identity: { ...APART.identity, language: 'wolfram' } }
   for (const [kernel, why] of [
-    [off.kernel, 'it listens with errors=False'],
-    [APART, 'it does not tell them apart'],
+    [off.kernel, 'or listens with errors=False.'],
+    [APART, 'or listens with errors=False.'],
+    [wolfram, 'it does not tell them apart.'],
   ] as const) {
     const error = errorOf(await run(getLastError, { whose: 'program' }, { kernel }))
     assert.is(error.code, 'not_available')
