@@ -57,7 +57,7 @@ def closed_lines(text):
 def incomplete(text, begin):
     """``Misread`` of a text that ends within the expression that begins at ``begin``: where it is left open."""
     rest = without_comments(text[begin:])
-    mark, at = _left_open(rest)
+    mark, at = left_open(rest)
     if mark is None:
         said, at = 'more input is needed', max(0, len(rest.rstrip()) - 1)
     else:
@@ -72,7 +72,7 @@ def incomplete(text, begin):
 _OPEN = re.compile(r'"(?:[^"\\]|\\.)*("?)|\(\*|<\||\|>|[][(){}]', re.DOTALL)
 
 
-def _left_open(text):
+def left_open(text):
     """What was opened last and is not closed, in words, and where; ``None, 0`` where nothing is open.
 
     The only comment of the text is an open one.

@@ -7,6 +7,7 @@ from typing import Literal
 
 from imago.looking.outcomes import nearest
 
+from imago_wolfram.brackets import left_open, without_comments
 from imago_wolfram.expressions import Budget, Symbol
 from imago_wolfram.keys import redacted
 from imago_wolfram.printing import NAME_PART
@@ -201,18 +202,10 @@ _AT_END = re.compile(rf"(?:{NAME_PART.pattern}|{_ESCAPE})+\Z")
 
 def inside(text: str) -> str | None:
     """What the end of a text is in, if no name can stand there."""
-    depth = at = 0
-    while found := (_IN_COMMENT if depth else _MARKS).search(text, at):
-        at = found.end()
-        if found.group() in ("(*", "*)"):
-            depth = max(0, depth + (1 if found.group() == "(*" else -1))
-        elif not found.group("end"):
-            return "a string"
-    if depth:
-        return "a comment"
-    return "the name of a character" if _IN_CHARACTER.search(text, at) else None
+    mark, _ = left_open(without_comments(text))
+    if mark in ("the string", "the comment"):
+        return mark.replace("the", "a")
+    return "the name of a character" if _IN_CHARACTER.search(text) else None
 
 
-_MARKS = re.compile(r'"(?:[^"\\]|\\.)*(?P<end>"?)|\(\*|\*\)', re.DOTALL)
-_IN_COMMENT = re.compile(r"\(\*|\*\)")
 _IN_CHARACTER = re.compile(r"\\(?:\[[A-Za-z]*|:[0-9a-fA-F]{0,3})\Z")
