@@ -51,6 +51,7 @@ const AT_TERMINAL: Seen = {
   reads: TTY,
   writes: TTY,
   device: '/dev/pts/3',
+  beside: [[WATCH, SHELL], [SHELL]],
   daemon: DAEMON,
 }
 const watchIs = (more: Partial<Process>): Partial<Seen> => ({ line: [{ ...WATCH, ...more }, SHELL] })
@@ -79,12 +80,12 @@ const NO_SEAT: readonly (readonly [what: string, facts: Partial<Seen>, because: 
   [
     'descends from a kernel',
     watchIs({ fromKernel: true }),
-    'Process 9 was started from inside a kernel: its limit on file locks shows it.',
+    'Process 9 was started from inside a kernel, or a program of imago run: its limit on file locks shows it.',
   ],
   [
     'asks a daemon that descends from a kernel',
     { daemon: { ...DAEMON, fromKernel: true } },
-    'The daemon itself was started from inside a kernel, so it gives nobody a seat.',
+    'The daemon itself was started from inside a kernel, or a program of imago run, so it gives nobody a seat.',
   ],
 ]
 for (const [what, facts, because] of NO_SEAT)
@@ -149,12 +150,12 @@ const NO_YES: readonly (readonly [what: string, facts: Partial<AnswerFacts>, bec
   [
     'descends from a kernel',
     { bridge: [{ ...BRIDGE, fromKernel: true }, HOST] },
-    'its program was started from inside a kernel',
+    'its program was started from inside a kernel, or a program of imago run',
   ],
   [
     'asks a daemon that descends from a kernel',
     { daemon: { ...DAEMON, fromKernel: true } },
-    'its program was started from inside a kernel',
+    'its program was started from inside a kernel, or a program of imago run',
   ],
   [
     'was started by one that may not approve',

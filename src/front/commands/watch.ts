@@ -38,7 +38,11 @@ async function onScreen({ client, printer, desktop }: Parts & { desktop: boolean
   const { watchHere } = await import('../../terminal/desk-page.ts')
   const { lost, past } = await watchHere({
     desktop,
-    sit: options => openSeat(client, options),
+    async sit(options) {
+      const seat = await openSeat(client, options)
+      for (const text of multiplexed(process.env)) options.tell({ type: 'notice', text })
+      return seat
+    },
     follow: ({ tell, signal }) => void followSuspended({ client, tell, signal }),
   })
   for (const one of past) printer.out(`${planEnd(one).join('')}\n`)
@@ -54,6 +58,7 @@ async function lineByLine({ client, printer, desktop }: Parts & { desktop: boole
   const ring = (text: string) => notifier.notify(text)
   return await atTerminal({ client, printer, ring }, async ({ seat, asker }) => {
     printer.out(`${seat.id}, ${seat.who}: plans that need approval are shown here. Ctrl-C leaves.\n`)
+    for (const text of multiplexed(process.env)) printer.out(`${text}\n`)
     for (const { seat: other, who } of seat.others) printer.out(`There is also ${other}, ${who}.\n`)
     const over = new AbortController()
     const lost = seat.ended.then(why => {
@@ -67,6 +72,20 @@ async function lineByLine({ client, printer, desktop }: Parts & { desktop: boole
     return ended(printer, await lost)
   })
 }
+
+/** Who else can type at this terminal, where another program makes it. */
+const multiplexed = (env: NodeJS.ProcessEnv): readonly string[] =>
+  MULTIPLEXERS.flatMap(([name, variable]) =>
+    env[variable]
+      ? [`This terminal is in ${name}: any program of yours that can drive ${name} can answer here.`]
+      : [],
+  )
+
+const MULTIPLEXERS = [
+  ['tmux', 'TMUX'],
+  ['screen', 'STY'],
+  ['zellij', 'ZELLIJ'],
+] as const
 
 interface NewsOptions {
   readonly client: Pick<DaemonClient, 'watchSuspensions'>
