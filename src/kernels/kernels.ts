@@ -328,8 +328,10 @@ class OpenKernels implements Kernels {
         roots: this.rootsOf(known.name),
         elsewhere: known.root !== root,
       }
+    // In this order, so that one that begins to listen in between is not taken for another project's.
+    const anywhere = this.#attachments.anywhere(isTarget(name))
     const own = this.#attachments.joinable(root).filter(isTarget(name))
-    const meant = own.length > 0 ? own : this.#attachments.anywhere(isTarget(name))
+    const meant = own.length > 0 ? own : anywhere
     const [called, ...others] = new Set(meant.map(one => one.name))
     return {
       name: others.length === 0 ? (called ?? null) : null,

@@ -9,7 +9,7 @@ import type { CommandInput } from '../command.ts'
 import { openNotifier } from '../notify.ts'
 import { isCapable, type Printer } from '../print.ts'
 import { atTerminal, hasTerminal } from '../seat/at-terminal.ts'
-import { isEnd, openSeat } from '../seat/open-seat.ts'
+import { isEnd, multiplexed, openToldSeat } from '../seat/open-seat.ts'
 import { planEnd } from '../seat/plan-text.ts'
 import { newsText } from '../suspension-news.ts'
 
@@ -38,11 +38,7 @@ async function onScreen({ client, printer, desktop }: Parts & { desktop: boolean
   const { watchHere } = await import('../../terminal/desk-page.ts')
   const { lost, past } = await watchHere({
     desktop,
-    async sit(options) {
-      const seat = await openSeat(client, options)
-      for (const text of multiplexed(process.env)) options.tell({ type: 'notice', text })
-      return seat
-    },
+    sit: options => openToldSeat(client, options),
     follow: ({ tell, signal }) => void followSuspended({ client, tell, signal }),
   })
   for (const one of past) printer.out(`${planEnd(one).join('')}\n`)
@@ -58,7 +54,7 @@ async function lineByLine({ client, printer, desktop }: Parts & { desktop: boole
   const ring = (text: string) => notifier.notify(text)
   return await atTerminal({ client, printer, ring }, async ({ seat, asker }) => {
     printer.out(`${seat.id}, ${seat.who}: plans that need approval are shown here. Ctrl-C leaves.\n`)
-    for (const text of multiplexed(process.env)) printer.out(`${text}\n`)
+    for (const text of multiplexed()) printer.out(`${text}\n`)
     for (const { seat: other, who } of seat.others) printer.out(`There is also ${other}, ${who}.\n`)
     const over = new AbortController()
     const lost = seat.ended.then(why => {
@@ -72,20 +68,6 @@ async function lineByLine({ client, printer, desktop }: Parts & { desktop: boole
     return ended(printer, await lost)
   })
 }
-
-/** Who else can type at this terminal, where another program makes it. */
-const multiplexed = (env: NodeJS.ProcessEnv): readonly string[] =>
-  MULTIPLEXERS.flatMap(([name, variable]) =>
-    env[variable]
-      ? [`This terminal is in ${name}: any program of yours that can drive ${name} can answer here.`]
-      : [],
-  )
-
-const MULTIPLEXERS = [
-  ['tmux', 'TMUX'],
-  ['screen', 'STY'],
-  ['zellij', 'ZELLIJ'],
-] as const
 
 interface NewsOptions {
   readonly client: Pick<DaemonClient, 'watchSuspensions'>

@@ -118,7 +118,7 @@ export function openSeats(options: SeatsOptions): Seats {
     if (found !== undefined && fault !== undefined) {
       const [shares, next] = fault
       noteRefused(found.who, shares)
-      found.lose(refusal('seat_refused', `The seat is over. ${shares}`, next))
+      found.lose(refusal('seat_refused', `The seat is over. ${shares} ${next}`))
       throw refusal('no_seat', shares, next)
     }
     const [who, why] = [`${session.name} (${session.id})`, `It tried to ${what}, and has no seat.`]
