@@ -4,6 +4,7 @@ import { type Failed, type Outcome, ok } from '../../tools/outcome.ts'
 import type { Files } from '../files/files.ts'
 import type { Decision } from '../journal/entries.ts'
 import type { Kernels } from '../kernels/kernels.ts'
+import { ALL_OF_GROUP } from '../kernels/programs.ts'
 import { aboutInWords, judgedName } from '../policy/file.ts'
 import { judgedPath, judgedPaths } from '../policy/judged-paths.ts'
 import type { Policy } from '../policy/policy.ts'
@@ -34,6 +35,25 @@ export function openPolicyDesk(options: CheckingOptions & AcceptingOptions): Pol
     letsIn: request => letsIn(request, options),
     accept: request => acceptPolicy(request, options),
   }
+}
+
+/** The kernels that a call to all of a group would go to. */
+function membersOf(kernel: string | null, root: string, { kernels }: CheckingOptions): readonly string[] {
+  return kernel?.endsWith(ALL_OF_GROUP) ? kernels.membersOf(kernel.slice(0, -ALL_OF_GROUP.length), root) : []
+}
+
+interface MemberCall {
+  readonly call: Omit<Asked, 'rules'>
+  readonly asked: CheckRequest
+  readonly options: CheckingOptions
+}
+
+/** What a member of a group is kept from by rules about itself. */
+function strictIn(kernel: string, { call, asked, options }: MemberCall): readonly string[] {
+  const { kernels, policy } = options
+  const { rules } = policy.rulesFor(asked.root, { roots: kernels.rootsOf(kernel) })
+  const { decision, rule } = decide({ ...call, kernel, otherNames: kernels.otherNames(kernel), rules })
+  return decision === 'allow' ? [] : [`In ${kernel}: ${decision}, by ${placeOf(rule)}.`]
 }
 
 /** A method of the client protocol about a kernel of another project. */
@@ -108,7 +128,7 @@ interface ProjectReport {
 
 interface CheckingOptions {
   readonly policy: Policy
-  readonly kernels: Pick<Kernels, 'meant' | 'otherNames' | 'rootsOf' | 'attachable'>
+  readonly kernels: Pick<Kernels, 'meant' | 'otherNames' | 'membersOf' | 'rootsOf' | 'attachable'>
   readonly registry: Registry
   readonly files: Files
 }
@@ -159,6 +179,7 @@ function checkPolicy(asked: CheckRequest, options: CheckingOptions): Outcome<Che
     projects,
     notes: [
       ...notesOf(tool, { named: known.kernel, kernel, rules }),
+      ...membersOf(kernel, asked.root, options).flatMap(member => strictIn(member, { call, asked, options })),
       ...(rule.from.type === 'elsewhere' && !stopped ? [AT_A_TERMINAL] : []),
       ...(waiting.length === 0 ? [] : [WAITING]),
     ],

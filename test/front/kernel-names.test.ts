@@ -133,6 +133,8 @@ test('a call to all of a group is judged by the name of the group, and each memb
           ['production/2', 'denied'],
         ],
       )
+      const checked = await rig.imago(['policy', 'check', 'inspect', '--kernel', 'production/*'])
+      assert.match(checked.stdout, /^allow: [\s\S]*In production\/2: deny, by rule 2 of /)
     },
   ))
 

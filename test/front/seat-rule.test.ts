@@ -102,6 +102,41 @@ test('nothing at or below a process that is barred gets a seat, and a later one 
   assert.match(sits({}, [{ ...kernel, started: 'earlier' }]), /^terminal/)
 })
 
+test('nobody sits at a terminal where a program is that may not approve, or something of it; the daemon does not count (threat 31)', () => {
+  const program = processNamed(5, { command: '/usr/bin/python3 app.py' })
+  const web = { pid: 5, what: 'web, a program that is attached' }
+  const beside = (more: Partial<Process> = {}) => ({
+    beside: [
+      [WATCH, SHELL],
+      [{ ...program, ...more }, SHELL],
+    ],
+  })
+  assert.match(sits(beside()), /^terminal/)
+  assert.is(
+    sits(beside(), [web]),
+    'Process 5 (python3), web, a program that is attached, is at this terminal too, and may type there.',
+  )
+  assert.match(
+    sits({ beside: [[processNamed(6), program]] }, [web]),
+    /^Process 6 \(program-6\), of web, a program/,
+  )
+  assert.match(
+    sits(beside({ fromKernel: true })),
+    /^Process 5 \(python3\), of a kernel, or a program of imago run/,
+  )
+  assert.match(sits(beside(), [{ pid: 5, what: 'the daemon' }]), /^terminal/)
+})
+
+test('a code counts from whichever terminal or none, and from nothing at or below what may not approve (threat 5)', () => {
+  const gives = (more: Partial<Seen>, barred: Parameters<typeof judgeSeat>[1] = []) =>
+    judgeSeat({ ...AT_TERMINAL, ...more }, barred, { gives: 'a code' }).type
+  assert.is(gives(watchIs({ terminal: 0 })), 'proved')
+  assert.is(gives({ beside: [[processNamed(5, { fromKernel: true })]] }), 'proved')
+  assert.is(gives(watchIs({ fromKernel: true })), 'unproved')
+  assert.is(gives({ holdsFile: false }), 'unproved')
+  assert.is(gives({}, [{ pid: 8, what: 'the kernel main' }]), 'unproved')
+})
+
 test('where a system tells of no process the client is taken at its word, and that is said', () => {
   const judged = judgeSeat({ type: 'unseen', pid: 9, started: 'then' }, [])
   assert.is(judged.type, 'proved')
