@@ -133,7 +133,7 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
     gone()
     calls.left(connection)
   }
-  const seats = openSeats({ approvals, journal, prove: hosts.prove })
+  const seats = openSeats({ approvals, journal, prove: hosts.prove, shared: hosts.shared })
   const uses = (clients: number) => ({ running: calls.busy(), kernels: kernels.list(), clients })
 
   const server = await openServer({

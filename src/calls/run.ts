@@ -25,7 +25,7 @@ import type { Files } from '../files/files.ts'
 import type { Shows } from '../files/list.ts'
 import type { Decision, Earlier } from '../journal/entries.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { Kernels, ResolvedKernel, Wanted } from '../kernels/kernels.ts'
+import type { Attachable, Kernels, MeantKernel, ResolvedKernel, Wanted } from '../kernels/kernels.ts'
 import { judgedPaths, shownPaths } from '../policy/judged-paths.ts'
 import type { Policy, Rules } from '../policy/policy.ts'
 import { asksByDefault, decide, forAttaching } from '../policy/rules.ts'
@@ -33,14 +33,7 @@ import type { Checked, Registry } from '../registry/registry.ts'
 import type { Leases } from '../suspensions/leases.ts'
 import { openOutput, type TextStore, type TextStores } from '../text/texts.ts'
 import { bounded, codeOf, enveloped, type FinalOutcome, noticed, noticeOf } from './answer.ts'
-import {
-  type Choices,
-  callerKernels,
-  elsewhereOf,
-  rootsBeside,
-  targetOf,
-  wantedBy,
-} from './caller-kernels.ts'
+import { type Choices, callerKernels, elsewhereOf, targetOf, wantedBy } from './caller-kernels.ts'
 import type { CallEvent, Caller, CallFacts, CallRequest, Judgement, Ruling } from './contract.ts'
 import { faultOf, kernelFault, withdrawn } from './faults.ts'
 import type { JobBook, TrackedJob } from './jobs.ts'
@@ -159,6 +152,8 @@ export interface RunOptions {
     Kernels,
     | 'resolve'
     | 'living'
+    | 'meant'
+    | 'otherNames'
     | 'group'
     | 'membersOf'
     | 'rootsOf'
@@ -194,6 +189,12 @@ export interface PlanRequest {
   readonly level: Level
   readonly judged: Ruling
   readonly paths: readonly string[]
+}
+
+/** Which rules are meant: `kernel`: those of the projects that it belongs to. Left out: the kernel of the call. */
+interface PolicyAsked {
+  readonly fresh?: boolean
+  readonly kernel?: Pick<MeantKernel, 'roots'> | undefined
 }
 
 /** How far a call came: `decision` is null where the gate was not asked. */
@@ -251,6 +252,9 @@ export class Run {
   #whenTracked: readonly ((job: TrackedJob) => void)[] = []
   /** Found once, and kept when the call rises. */
   #place: Place | undefined
+  /** What was found for the gate: a kernel that lives, or what would be attached to or started. */
+  #present: Place | undefined
+  #meant: MeantKernel | undefined
   /** Made only where something is printed, or asked of it. */
   #output: OutputLog | undefined
 
@@ -419,14 +423,8 @@ export class Run {
     }
     const paths = tool.paths.length === 0 ? NO_PATHS : this.realPaths(checked.args)
     if ('type' in paths) return this.noted(paths, { level, decision: null })
-    let policy = this.policyOn(paths)
-    // A refused call must not start a kernel, so it is found first only where the policy names kernels.
-    if (this.#needsName(policy)) {
-      const missing = this.placed() ? undefined : await this.findPlace()
-      if (missing !== undefined) return this.noted(missing, { level, decision: null })
-      policy = this.policyOn(paths)
-    }
-    const judged = this.judge({ level, paths }, policy)
+    this.#lookAhead()
+    const judged = this.judge({ level, paths })
     if (before !== undefined && (level === 'dangerous' || judged.decision !== 'allow'))
       return this.#ranEarlier(before)
     if (judged.decision === 'deny') return this.noted(judged.refusal, { level, decision: 'deny' })
@@ -440,8 +438,8 @@ export class Run {
     const found = this.#place
     const missing = this.placed() ? undefined : await this.findPlace()
     if (missing !== undefined) return this.noted(missing, passed)
-    if (found === undefined && rootsBeside(this, this.kernelName).length > 0) {
-      // Only now it is known whose kernel it is.
+    if (found === undefined && this.#place !== undefined) {
+      // It may be another one than the gate was told of.
       const again = this.judge({ level, paths })
       if (again.decision === 'deny') return this.noted(again.refusal, { level, decision: 'deny' })
       if (again.decision === 'ask') return this.options.planned(this, { level, judged: again, paths })
@@ -478,10 +476,30 @@ export class Run {
     return refusals.ranEarlier(String(this.call), known)
   }
 
-  #needsName({ rules }: Rules): boolean {
-    const { tool, kernelName } = this
-    if (tool.needs.length === 0 || kernelName !== null) return false
-    return rules.some(rule => rule.kernel !== undefined)
+  /** Finds what the gate is to judge. A refused call must start nothing, so nothing is started or attached to for it. */
+  #lookAhead(): void {
+    if (this.tool.needs.length === 0 || this.#place !== undefined) return
+    const { kernels } = this.options
+    const wanted = this.wanted()
+    this.#present = kernels.living(wanted)
+    if (this.#present === undefined) this.#meant = kernels.meant(wanted)
+  }
+
+  /** As rules can name the kernel of that name. */
+  ruled(name: string): MeantKernel {
+    const { kernels } = this.options
+    return { name, otherNames: kernels.otherNames(name), roots: kernels.rootsOf(name) }
+  }
+
+  /** As rules can name it: the kernel that it is for, as far as that was found. */
+  get #kernel(): MeantKernel | undefined {
+    const place = this.#place ?? this.#present
+    return place === undefined ? this.#meant : this.ruled(place.name)
+  }
+
+  /** The same, or what it would attach to. */
+  get #subject(): MeantKernel | Attachable | undefined {
+    return this.#kernel ?? targetOf(this)
   }
 
   /** Runs what changes nothing; its one line in the journal may come a moment later. */
@@ -534,10 +552,9 @@ export class Run {
    */
   policyOn(
     paths: readonly string[] = [],
-    how: { readonly fresh?: boolean; readonly kernel?: string | null } = {},
+    { fresh = false, kernel = this.#subject }: PolicyAsked = {},
   ): Rules {
-    const { fresh = false, kernel = this.kernelName } = how
-    const roots = rootsBeside(this, kernel)
+    const roots = (kernel?.roots ?? []).filter(root => root !== this.caller.root)
     return this.options.policy.rulesFor(this.caller.root, {
       fresh,
       paths,
@@ -547,12 +564,7 @@ export class Run {
 
   /** The project whose kernel it is, where the caller is not at home there and was not let in. */
   get elsewhere(): string | undefined {
-    return elsewhereOf(this, this.kernelName)
-  }
-
-  /** As a rule can name it: the kernel that it is for, or what it would attach to. */
-  get #ruledKernel(): string | null {
-    return this.kernelName ?? targetOf(this)?.name ?? null
+    return elsewhereOf(this, this.#kernel)
   }
 
   /** By which names rules may speak about the call. */
@@ -564,15 +576,16 @@ export class Run {
   judge(
     { level, args, paths, effects }: CallFacts,
     policy: Rules = this.policyOn(paths),
-    kernel: string | null = this.#ruledKernel,
+    ruled: MeantKernel | Attachable | undefined = this.#subject,
   ): Judgement {
     const { tool } = this
+    const { name: kernel = null, otherNames = [] } = ruled ?? {}
     if (policy.problem !== undefined && level !== 'safe')
       return { decision: 'deny', refusal: refusals.policyBroken(policy.problem) }
     const about = { ...(paths && { paths }), ...(effects && { effects }) }
     const elsewhere = this.elsewhere !== undefined
     const rules = tool.attaches === undefined ? policy.rules : forAttaching(policy.rules)
-    const asked = { ...this.named(args), level, kernel, elsewhere, rules, ...about }
+    const asked = { ...this.named(args), level, kernel, otherNames, elsewhere, rules, ...about }
     const verdict = decide(asked)
     const { decision } = verdict
     if (decision !== 'deny')
@@ -583,7 +596,7 @@ export class Run {
   /** That somebody would have to be asked, and nobody can be. `paths` are real ones, as far as they are known. */
   unavailable(judged: CallFacts & Pick<refusals.JudgedCall, 'verdict' | 'policy'>): Refusal {
     const { tool, caller, options } = this
-    const kernel = this.#ruledKernel
+    const kernel = this.#subject?.name ?? null
     const { level, args, verdict, policy, paths = tool.paths } = judged
     const { as } = this.named(args)
     const root = options.files.realPath({ root: caller.root, path: caller.root })
@@ -604,7 +617,9 @@ export class Run {
     const { needs } = this.tool
     if (needs.length === 0 || this.#place !== undefined) return true
     if (this.cancelled) return false
-    const place = this.options.kernels.living(this.wanted())
+    const { kernels } = this.options
+    const place =
+      this.#present?.kernel.health === 'responsive' ? this.#present : kernels.living(this.wanted())
     if (place === undefined || !needs.every(need => place.kernel.identity.abilities.has(need))) return false
     this.#place = place
     this.#went(place)
@@ -652,8 +667,9 @@ export class Run {
 
   /** Nobody is asked about a kernel that the call does not name. */
   mayLook(kernel: string): boolean {
-    const { rules } = this.policyOn([], { kernel })
-    return decide({ ...this.named(), level: 'safe', kernel, rules }).decision === 'allow'
+    const { otherNames, roots } = this.ruled(kernel)
+    const { rules } = this.policyOn([], { kernel: { roots } })
+    return decide({ ...this.named(), level: 'safe', kernel, otherNames, rules }).decision === 'allow'
   }
 
   /** Runs the handler, and never rejects. A name that is not there yet in a program that has just begun is waited for. */
@@ -737,7 +753,8 @@ export class Run {
   /** A refusal, which the journal remembers too. */
   noted(refusal: Refusal, judged: Stage, args?: Arguments): Refusal {
     const outcome = codeOf(refusal)
-    this.options.journal.later({ type: 'refused', ...this.journalled(judged, args), outcome })
+    const kernel = this.#kernel?.name ?? this.kernelName
+    this.options.journal.later({ type: 'refused', ...this.journalled(judged, args), kernel, outcome })
     return refusal
   }
 

@@ -5,7 +5,7 @@ import type { Attachment } from './attachment-store.ts'
 import { Background } from './background.ts'
 import { KernelError } from './kernel-error.ts'
 import { KernelLife, notLiving } from './owned-kernel.ts'
-import { groupOf } from './programs.ts'
+import { groupOf, otherNamesOf } from './programs.ts'
 import { wayBack } from './refusals.ts'
 import type { KernelOptions, KernelRow, NamedKernel } from './rows.ts'
 
@@ -84,6 +84,11 @@ export class AttachedKernel implements NamedKernel {
   get group(): string {
     const { announced, name } = this.#known
     return announced === null ? name : groupOf({ name: announced })
+  }
+
+  get otherNames(): readonly string[] {
+    const { announced, process } = this.#known
+    return announced === null ? [] : otherNamesOf({ name: announced, pid: process?.pid })
   }
 
   get root(): string {

@@ -109,6 +109,10 @@ export class OwnedKernel implements NamedKernel {
     return this.request.name
   }
 
+  get otherNames(): readonly string[] {
+    return []
+  }
+
   get root(): string {
     return this.request.root
   }

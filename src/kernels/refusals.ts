@@ -5,7 +5,7 @@ import { isFile, isFolder } from '../files/roots.ts'
 import { nearest } from '../text/nearest.ts'
 import type { Attachment } from './attachment-store.ts'
 import { KernelError } from './kernel-error.ts'
-import { fullName, groupOf, HAVE_IT_LISTEN, type Target } from './programs.ts'
+import { allOf, fullName, groupOf, HAVE_IT_LISTEN, type Target } from './programs.ts'
 import type { KernelRow } from './rows.ts'
 import { isFar, serverOf } from './servers.ts'
 
@@ -109,11 +109,6 @@ export function noneLives(
 const waysFrom = (root: string): string =>
   `You are in ${root}. Go to the folder of your program, or ${HAVE_IT_LISTEN}   ` +
   'Code to run without a program, such as eval_expr, starts an empty image.'
-
-/** What stands for all that live under that name. */
-export const allOf = (group: string): string => `${group}${ALL_OF_GROUP}`
-
-export const ALL_OF_GROUP = '/*'
 
 /** The ways to say which one is meant, or that all of one name are, where the call could be for all of them. */
 function chooseOne(
