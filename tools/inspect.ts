@@ -22,12 +22,11 @@ import type {
 } from '../wire/kernel.ts'
 import type { KernelContext } from './contract.ts'
 import { defineTool } from './define.ts'
-import { insideWord } from './execution.ts'
 import { type Told, termsOf, told } from './languages.ts'
 import { aName, anExpression, lookUpName, stale, unfound } from './look.ts'
-import { failed, type Outcome, ok, packageRefused, rises } from './outcome.ts'
+import { failed, type Outcome, ok, packageRefused } from './outcome.ts'
 import { NAMED_IN, named, parameterFor, SOURCE_LENGTH } from './parameters.ts'
-import { inspectedProved, previewLines, raisedProved } from './proof.ts'
+import { inspectedProved, previewLines } from './proof.ts'
 import {
   beginning,
   counted,
@@ -49,9 +48,9 @@ export const inspect = defineTool({
     'Look at one value: its type, size, items and fields; for a callable its signature, place and source; for an ' +
     'exception its traceback. Prefer it over eval_expr for understanding: one inspect replaces many probes. A ' +
     'name, a path such as `orders[0].customer.name`, a literal or a handle such as `@ab12.3` is read from stored ' +
-    'fields and runs no code; any other expression is treated like eval_expr, or you are told to use that.',
+    'fields and runs no code; what only running code could tell is answered needs_evaluation, with the call that runs it.',
   parameters: {
-    expr: z.string().min(1).max(SOURCE_LENGTH).describe('A name, a path, a handle, or any other expression.'),
+    expr: z.string().min(1).max(SOURCE_LENGTH).describe('A name, a path, a literal or a handle.'),
     package: NAMED_IN,
     detail: parameterFor(
       'describe',
@@ -73,29 +72,26 @@ export const inspect = defineTool({
     { args: { expr: 'shop.Order.total', detail: 'signature' }, shows: 'how a method is called' },
   ],
 
-  preview: ({ expr, package: inside }) => ({
-    title: `Evaluate this expression${insideWord(inside)}, to look at its value`,
-    body: expr,
-  }),
-
   async handler({ expr, package: inside, detail }, context) {
     if (detail !== 'full') return outlined({ name: expr, package: inside }, detail, context)
-    const { kernel, level, lookMs, signal, jobs } = context
+    const { kernel, lookMs, signal, jobs } = context
     const refused = packageRefused(inside, kernel, 'package says in what names are read')
     if (refused !== undefined) return refused
-    const evaluate = level !== 'safe'
-    const query = { expr, evaluate, ...(inside !== undefined && { package: inside }) }
+    const query = { expr, evaluate: false, ...(inside !== undefined && { package: inside }) }
     const looked = await kernel.look('inspect', query, { deadlineMs: lookMs, signal })
     if (looked.type === 'found')
       return ok({ ...(await inspectedProved(looked.value, context)), ...told(kernel) })
-    if (looked.type === 'needs_evaluation' && !evaluate) return rises('cautious', looked.because)
-    const words = anExpression(kernel)
-    if (looked.type !== 'raised') return unfound(looked, { jobs, words })
-    return unfound({ ...looked, exception: await raisedProved(looked.exception, context) }, { jobs, words })
+    return unfound(looked, { jobs, words: { ...anExpression(kernel), running: running(expr) } })
   },
 
   show: result => showLooked(result as Inspected | Description | Arglist),
 })
+
+/** How to run the expression after all. */
+function running(expr: string): string {
+  const typed = `'${expr.replaceAll("'", "'\\''")}'`
+  return `To run it: eval_expr ${JSON.stringify({ expr })}, or in a shell imago eval ${typed}`
+}
 
 /** What a name stands for, or how it is called, of stored facts alone. */
 function outlined(
@@ -161,6 +157,7 @@ function showInspected(value: Inspected & Told): string {
   const whole = isWholeSource(value.callable)
   return [
     headline(value),
+    ...(value.note === undefined ? [] : [`note: ${oneLine(value.note)}`]),
     ...(isPrinted(value, sampled) ? section('repr', value.repr, textLines) : []),
     ...section(terms.exception, value.exception, exceptionLines),
     ...section(terms.kind('callable'), value.callable, callableLines),

@@ -46,6 +46,8 @@ export interface Words {
   readonly narrow: string
   /** What is said where there is no such thing. Left out: that nothing is called so. */
   absent?(what: string): string
+  /** How to run what only running code could tell. Left out: with eval_expr. */
+  readonly running?: string
   /** What code runs in that cannot be looked at until it has ended. Left out: the image. */
   readonly occupied?: string
 }
@@ -92,7 +94,7 @@ export function unfound(
       return failed('needs_evaluation', {
         message: `Code would have to run to tell: ${clause(looked.because)}. Nothing was run.`,
         details: { because: looked.because },
-        next: 'Use eval_expr, which may run code, or ask for a name or a path of stored values.',
+        next: `${words.running ?? 'Use eval_expr, which may run code'}; or ask for a name or a path of stored values.`,
       })
     case 'not_found':
       return failed('not_found', {

@@ -56,24 +56,34 @@ test('a page of long names ends early, and its `next` leads on from the last nam
   assert.equal(await listed(long), long)
 })
 
-test('inspect rises to cautious for what only running code can tell, and runs nothing before', async () => {
+test('inspect runs nothing: what only running code can tell names the call that runs it, for a model and in a shell', async () => {
   const queries: unknown[] = []
-  const answers: Looked<Inspected>[] = [
-    { type: 'needs_evaluation', because: 'f() is a call' },
-    { type: 'found', value: { ...LIST, read: 'evaluated' } },
-  ]
-  const ask = async (query: unknown) => {
+  const look = async (query: unknown) => {
     queries.push(query)
-    return answers.shift() ?? ({ type: 'timed_out', deadline_ms: 1 } as const)
+    return { type: 'needs_evaluation', because: "`o['k'].f` is a property of O" } as const
   }
-  const kernel = { inspect: ask }
-  assert.equal(await run(inspect, { expr: 'f()' }, { kernel }), rises('cautious', 'f() is a call'))
-  const again = await run(inspect, { expr: 'f()' }, { kernel, level: 'cautious' })
-  assert.is(resultOf(again).read, 'evaluated')
-  assert.equal(queries, [
-    { expr: 'f()', evaluate: false },
-    { expr: 'f()', evaluate: true },
-  ])
+  const outcome = await run(inspect, { expr: "o['k'].f" }, { kernel: { inspect: look }, level: 'cautious' })
+  const error = errorOf(outcome)
+  assert.is(error.code, 'needs_evaluation')
+  assert.match(error.message, 'is a property of O. Nothing was run.')
+  assert.match(
+    error.next ?? '',
+    `To run it: eval_expr {"expr":"o['k'].f"}, or in a shell imago eval 'o['\\''k'\\''].f'`,
+  )
+  assert.equal(queries, [{ expr: "o['k'].f", evaluate: false }])
+})
+
+test('a value that is stored behind a descriptor says so below its heading', () => {
+  const note = '`o.total` is shown as the instance stores it; code is given what a property of O returns'
+  assert.match(inspect.show({ ...LIST, note }), `list · sequence\nnote: ${note}`)
+})
+
+test('few names at the top level are followed by the modules of the program', () => {
+  const one = { globals: [{ name: 'main', type_name: 'function' }], total: 1, elsewhere: ['main', 'shop'] }
+  assert.is(
+    listGlobals.show(one),
+    '1 name\nmain: function\nmodules that have names: main, shop\nnext: list_globals {"package":"main"}',
+  )
 })
 
 test('read_more reads texts of the daemon without a kernel, and asks the kernel for everything else', async () => {

@@ -23,6 +23,7 @@ from imago.looking.limits import (
     EVALUATED_LIMITS,
     EXPRESSION_SECONDS,
     KEPT_MAX_CHARS,
+    NOTE_MAX_CHARS,
     PIECE_MAX_CHARS,
     PIECE_MAX_ITEMS,
     SECTION_SECONDS,
@@ -233,7 +234,8 @@ _SCALARS = ("none", "bool", "number", "string", "bytes")
 def inspect_static(namespace, expr, handles):
     """A `Looked<Inspected>` of what `expr` leads to through stored fields. Runs no user code."""
     attribute = resolve(namespace, expr, handles)
-    return found(static_sections(attribute.value, attribute.remark, handles))
+    sections = static_sections(attribute.value, attribute.remark, handles)
+    return found(sections if attribute.note is None else {**sections, "note": cut(attribute.note, NOTE_MAX_CHARS)})
 
 
 def inspect_evaluated(namespace, expr, handles, evaluate, guard):

@@ -44,7 +44,10 @@ def called(frame):
     try:
         here = _root(frame, root)
         for name in names if entered else names[:-1]:
-            here = read_attribute(here, name, name).value
+            attribute = read_attribute(here, name, name)
+            if attribute.note is not None:
+                return None
+            here = attribute.value
     except Unresolved:
         return None
     if entered:
