@@ -10,7 +10,7 @@ import types
 
 from imago import native
 from imago.calls import CURRENT
-from imago.coroutines import Loop, Onto, running_loop
+from imago.coroutines import Loop, Onto, program_loop, running_loop
 
 _STOP = object()
 _TAKE_OVER = object()
@@ -124,7 +124,8 @@ class Here:
 class OwnThread(Here):
     """A thread of its own, made when it is first needed.
 
-    Awaits run on the program's event loop, while there is one and it runs; else on one of this thread.
+    Awaits run on the event loop that ran where the program began to listen, or else on the one that runs in it now; where
+    there is none, on one of this thread.
     """
 
     def __init__(self, loop=None, name='imago-eval'):
@@ -145,8 +146,9 @@ class OwnThread(Here):
 
     @types.coroutine
     def wait(self, coroutine):
-        if _runs(self._programs):
-            return (yield from over(self._programs, coroutine))
+        loop = self._programs if _runs(self._programs) else _found_for(coroutine)
+        if loop is not None:
+            return (yield from over(loop, coroutine))
         return (yield from super().wait(coroutine))
 
     def stop(self):
@@ -199,8 +201,9 @@ class Through:
         if here is not None:
             yield Onto(here)
             return (yield from coroutine)
-        if _runs(self._programs):
-            return (yield from over(self._programs, coroutine))
+        loop = self._programs if _runs(self._programs) else _found_for(coroutine)
+        if loop is not None:
+            return (yield from over(loop, coroutine))
         return _blocking(self._own, coroutine)
 
     def wake(self, deliver):
@@ -242,6 +245,15 @@ def over(loop, coroutine):
     if error is not None:
         raise error
     return result
+
+
+def _found_for(coroutine):
+    """The program's one running loop, or ``None``. Raises where there are several: then ``coroutine`` never begins."""
+    try:
+        return program_loop()
+    except RuntimeError:
+        coroutine.close()
+        raise
 
 
 def _runs(loop):

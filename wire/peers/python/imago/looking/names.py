@@ -143,7 +143,8 @@ def _own_modules(namespace):
     names = [
         name
         for name, _, own in modules()
-        if own is not namespace and name != "__mp_main__" and not is_imago(name) and not is_library(name, own)
+        if own is not namespace and plain(stored(own, "__file__")) is not None and not is_library(name, own)
+        if name not in ("__mp_main__", "sitecustomize") and not is_imago(name)
     ]
     return [clean(name) for name in sorted(names)[:_MODULES_NAMED]]
 

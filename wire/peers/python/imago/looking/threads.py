@@ -4,8 +4,7 @@ import re
 import sys
 import threading
 
-from imago import native
-from imago.looking.fields import ABSENT, class_label, clean, cut, entries, stored
+from imago.looking.fields import ABSENT, class_label, clean, cut, stored
 from imago.looking.frames import (
     function_name,
     is_ours,
@@ -22,7 +21,7 @@ from imago.looking.running import doubted
 from imago.looking.source import file_of, name_of, shown_file
 from imago.looking.rendering import static_text
 from imago.looking.tasks import MOST, Asyncio
-from imago.looking.waiting import thread_ident, thread_name, what_thread_waits_for
+from imago.looking.waiting import thread_ident, thread_names, what_thread_waits_for
 
 # What a task waits for: told by the functions of asyncio that it is suspended in, or by its future.
 
@@ -284,7 +283,7 @@ def threads(_image, query):
     """`Looked<Threads>`; `query` has `filter`, `limit`, `frames`, `locals` and `all` of the contract."""
     limit = max(1, min(query["limit"], _MOST_STACKS))
     notes = [note for module, note in _NOT_SHOWN if stored(sys.modules, module) is not ABSENT]
-    names = _names()
+    names = thread_names()
     stacks = {ident: walked(frame) for ident, frame in sys._current_frames().items()}
     asyncio = Asyncio.loaded()
     main = _main_ident(stacks)
@@ -325,16 +324,6 @@ def threads(_image, query):
             "notes": notes + show.notes,
         }
     )
-
-
-def _names():
-    """The names of our threads, and of those that Python knows as their objects store them, by ident."""
-    names = native.names()
-    for ident, thread in entries(threading._active):
-        name = thread_name(thread)
-        if name is not None and type(ident) is int:
-            names[ident] = name
-    return names
 
 
 def _main_ident(stacks):

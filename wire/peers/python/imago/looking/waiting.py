@@ -3,12 +3,14 @@
 import builtins
 import dis
 import re
+import threading
 from _thread import RLock
 from threading import Thread
 from types import BuiltinFunctionType, MethodDescriptorType, MethodType, ModuleType
 
+from imago import native
 from imago.looking.attributes import read_attribute
-from imago.looking.fields import ABSENT, class_label, class_lookup, clean, cut, inherits, own_field, plain, stored
+from imago.looking.fields import ABSENT, class_label, class_lookup, clean, cut, entries, inherits, own_field, plain, stored
 from imago.looking.frames import function_name, is_ours, library_file, variables
 from imago.looking.outcomes import Unresolved
 from imago.looking.source import exact, instructions, name_of
@@ -285,3 +287,13 @@ def thread_name(thread):
     """The name that a thread object stores; None where there is none."""
     name = plain(own_field(thread, "_name"))
     return None if name is None else cut(clean(name), 200)
+
+
+def thread_names():
+    """The names of our threads, and of those that Python knows as their objects store them, by ident."""
+    names = native.names()
+    for ident, thread in entries(threading._active):
+        name = thread_name(thread)
+        if name is not None and type(ident) is int:
+            names[ident] = name
+    return names
