@@ -155,6 +155,15 @@ class OwnThread(unittest.TestCase):
         self.assertEqual(guest.value('6 * 7'), '42')
 
 
+    def test_code_runs_below_a_frame_that_takes_more_than_half_of_a_large_chunk_of_the_stack(self):
+        guest = Guest(place_for('thread'))
+        guest.evaluate(
+            'import sys\ndef slots(frame):\n'
+            '    return [] if frame is None else [frame.f_code.co_stacksize, *slots(frame.f_back)]\n'
+        )
+        self.assertGreater(int(guest.value('max(slots(sys._getframe()))')), 2**20 // 8)
+
+
 class OnLoop(unittest.TestCase):
     def setUp(self):
         self.program = Program().__enter__()
