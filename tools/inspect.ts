@@ -8,6 +8,7 @@ import type {
   Hierarchy,
   HierarchyQuery,
   Inspected,
+  InspectQuery,
   Members,
   Methods,
   NameQuery,
@@ -25,7 +26,7 @@ import { defineTool } from './define.ts'
 import { type Told, termsOf, told } from './languages.ts'
 import { aName, anExpression, lookUpName, stale, unfound } from './look.ts'
 import { failed, type Outcome, ok, packageRefused } from './outcome.ts'
-import { NAMED_IN, named, parameterFor, SOURCE_LENGTH } from './parameters.ts'
+import { NAME_LENGTH, NAMED_IN, named, parameterFor, SOURCE_LENGTH } from './parameters.ts'
 import { inspectedProved, previewLines } from './proof.ts'
 import {
   beginning,
@@ -52,6 +53,15 @@ export const inspect = defineTool({
   parameters: {
     expr: z.string().min(1).max(SOURCE_LENGTH).describe('A name, a path, a literal or a handle.'),
     package: NAMED_IN,
+    frame: parameterFor(
+      'live_frames',
+      z
+        .string()
+        .min(1)
+        .max(NAME_LENGTH)
+        .optional()
+        .describe('Read it in a frame that threads shows: `main`, or `main in MainThread`.'),
+    ),
     detail: parameterFor(
       'describe',
       z
@@ -69,19 +79,33 @@ export const inspect = defineTool({
     { args: { expr: 'next' }, shows: 'a function, with its signature and source' },
     { args: { expr: 'orders[0].customer' }, shows: 'a value within another, read without running code' },
     { args: { expr: '@ab12.3' }, shows: 'the value behind a handle' },
+    { args: { expr: 'losses[-5:]', frame: 'main in MainThread' }, shows: 'a local of a running function' },
     { args: { expr: 'shop.Order.total', detail: 'signature' }, shows: 'how a method is called' },
   ],
 
-  async handler({ expr, package: inside, detail }, context) {
+  async handler({ expr, package: inside, frame, detail }, context) {
+    const { language, abilities } = context.kernel.identity
+    if (frame !== undefined && (detail !== 'full' || !abilities.has('live_frames')))
+      return failed('invalid_args', {
+        message:
+          detail === 'full'
+            ? `frame says in which live frame a local is read, and ${language} does not tell that.`
+            : `frame is for a value, and detail ${detail} is about a name. Nothing was looked at.`,
+        details: { parameter: 'frame' },
+        next: detail === 'full' ? 'Leave frame out.' : 'Leave detail out.',
+      })
     if (detail !== 'full') return outlined({ name: expr, package: inside }, detail, context)
     const { kernel, lookMs, signal, jobs } = context
     const refused = packageRefused(inside, kernel, 'package says in what names are read')
     if (refused !== undefined) return refused
-    const query = { expr, evaluate: false, ...(inside !== undefined && { package: inside }) }
+    const query = given<InspectQuery>({ expr, evaluate: false, package: inside, frame })
     const looked = await kernel.look('inspect', query, { deadlineMs: lookMs, signal })
     if (looked.type === 'found')
       return ok({ ...(await inspectedProved(looked.value, context)), ...told(kernel) })
-    return unfound(looked, { jobs, words: { ...anExpression(kernel), running: running(expr) } })
+    const inFrame = (name: string) => `inspect ${JSON.stringify({ expr, frame: name })} shows it.`
+    const words = { ...anExpression(kernel), running: running(expr), inFrame }
+    const search = frame === undefined ? words.search : 'threads shows the frames that live now.'
+    return unfound(looked, { jobs, words: { ...words, search } })
   },
 
   show: result => showLooked(result as Inspected | Description | Arglist),

@@ -6,7 +6,7 @@ import { PAGE_TOKENS, tokensAtMost } from '../../tools/tokens.ts'
 import type { GlobalsPage, Inspected } from '../../wire/contract/inspection.ts'
 import type { Looked } from '../../wire/contract/looks.ts'
 import { assert, suite } from '../support/harness.ts'
-import { callId, context, errorOf, finding, job, RAISED, resultOf, run } from './context.ts'
+import { callId, context, errorOf, finding, job, kernel, RAISED, resultOf, run } from './context.ts'
 
 const test = suite('looking')
 
@@ -71,6 +71,24 @@ test('inspect runs nothing: what only running code can tell names the call that 
     `To run it: eval_expr {"expr":"o['k'].f"}, or in a shell imago eval 'o['\\''k'\\''].f'`,
   )
   assert.equal(queries, [{ expr: "o['k'].f", evaluate: false }])
+})
+
+test('a local of a frame that lives is read where the language tells it, and a name that is not found leads there', async () => {
+  const queries: unknown[] = []
+  const look = async (query: unknown) => {
+    queries.push(query)
+    return { type: 'not_found', what: '`losses`', nearest: [], frames: ['main in MainThread'] } as const
+  }
+  const able = { inspect: look }
+  const error = errorOf(await run(inspect, { expr: 'losses[-1]' }, { kernel: able }))
+  assert.match(error.message, 'Nothing is called `losses`. It is a local of main in MainThread.')
+  assert.is(error.next, 'inspect {"expr":"losses[-1]","frame":"main in MainThread"} shows it.')
+  await run(inspect, { expr: 'losses', frame: 'main' }, { kernel: able })
+  assert.equal(queries[1], { expr: 'losses', evaluate: false, frame: 'main' })
+  const identity = { ...kernel().identity, language: 'lisp', abilities: new Set(['inspect'] as const) }
+  const unable = { ...able, identity }
+  const refused = errorOf(await run(inspect, { expr: 'losses', frame: 'main' }, { kernel: unable }))
+  assert.equal([refused.code, refused.details?.parameter, queries.length], ['invalid_args', 'frame', 2])
 })
 
 test('a value that is stored behind a descriptor says so below its heading', () => {
