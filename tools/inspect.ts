@@ -47,20 +47,15 @@ export const inspect = defineTool({
   name: 'inspect',
   description:
     'Look at one value: its type, size, items and fields; for a callable its signature, place and source; for an ' +
-    'exception its traceback. Prefer it over eval_expr for understanding: one inspect replaces many probes. A ' +
-    'name, a path such as `orders[0].customer.name`, a literal or a handle such as `@ab12.3` is read from stored ' +
-    'fields and runs no code; what only running code could tell is answered needs_evaluation, with the call that runs it.',
+    'exception its traceback. Prefer it over eval_expr for understanding. A name, a path such as ' +
+    '`orders[0].customer.name`, a literal or a handle such as `@ab12.3` is read from stored fields. Runs no code: ' +
+    'what needs that is refused.',
   parameters: {
-    expr: z.string().min(1).max(SOURCE_LENGTH).describe('A name, a path, a literal or a handle.'),
+    expr: z.string().min(1).max(SOURCE_LENGTH).describe('A name, path, literal or handle.'),
     package: NAMED_IN,
     frame: parameterFor(
       'live_frames',
-      z
-        .string()
-        .min(1)
-        .max(NAME_LENGTH)
-        .optional()
-        .describe('Read it in a frame that threads shows: `main`, or `main in MainThread`.'),
+      z.string().max(NAME_LENGTH).optional().describe('A live frame: `main in MainThread`.'),
     ),
     detail: parameterFor(
       'describe',
