@@ -3,11 +3,11 @@
 import sys
 from itertools import islice
 
-from imago.looking.fields import clean, cut
+from imago.looking.fields import clean, cut, plain
 from imago.looking.frames import function_name, is_ours, is_own, suspended_variables, variables
 from imago.looking.limits import NEAREST_MAX_NAMES
 from imago.looking.outcomes import NotFound, nearest
-from imago.looking.source import shown_file
+from imago.looking.source import exact, shown_file
 from imago.looking.tasks import Asyncio
 from imago.looking.waiting import thread_names
 
@@ -36,6 +36,12 @@ class LiveFrame:
     @property
     def place(self):
         return f"{shown_file(self.frame.f_code)}:{self.frame.f_lineno}"
+
+    def may_have(self, name):
+        """Whether its code has a variable of that name, which may hold nothing yet."""
+        code = self.frame.f_code
+        named = (exact(names) for names in (code.co_varnames, code.co_cellvars, code.co_freevars))
+        return any(plain(one) == name for names in named for one in names)
 
     def variables(self):
         """Its variables by name, as a dict of our own; none of a frame at the top level of a module."""
@@ -79,5 +85,6 @@ def live_frame(label):
 
 def frames_with(name):
     """The labels of frames of the program that have a local variable of that name; of very many, the first."""
-    labels = (one.label for one in live_frames() if is_own(one.frame) and name in one.variables())
+    own = (one for one in live_frames() if is_own(one.frame) and one.may_have(name))
+    labels = (one.label for one in own if name in one.variables())
     return list(dict.fromkeys(islice(labels, NEAREST_MAX_NAMES)))

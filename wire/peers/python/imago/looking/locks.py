@@ -9,7 +9,7 @@ import re
 import sys
 from _thread import LockType, RLock
 
-from imago.looking.fields import own_field, stored
+from imago.looking.fields import own_field, plain, stored
 from imago.looking.frames import function_name, suspended_variables
 from imago.looking.outcomes import Unresolved
 from imago.looking.source import exact, instructions, shown_file
@@ -17,6 +17,7 @@ from imago.looking.waiting import LONGEST, called, entering, followed, loads
 
 _ENTERS_BEFORE_3_11 = ("SETUP_WITH", "SETUP_ASYNC_WITH")
 _EXCEPT_START = dis.opmap["WITH_EXCEPT_START"]
+_HANDLER = ["PUSH_EXC_INFO", "WITH_EXCEPT_START"]
 # Frames whose code is gone through for the locks of one look.
 _FRAMES = 5000
 
@@ -52,9 +53,9 @@ class Locks:
             return ""
         holder, frame, line = inside[0]
         self._waits[waiter] = holder, False
-        place = f"{shown_file(frame.f_code).rpartition('/')[2]}:{line} in {function_name(frame.f_code).rpartition('.')[2]}"
+        file, function = shown_file(frame.f_code).rpartition("/")[2], function_name(frame.f_code).rpartition(".")[2]
         who = "it likely holds itself" if holder is waiter else f"{holder.name} likely holds"
-        return f" that {who} ({place})"
+        return f" that {who} ({file}:{line} in {function})"
 
     def circles(self):
         """A sentence for each circle of those that wait for each other."""
@@ -71,7 +72,8 @@ class Locks:
             seen.update(chain)
             pairs = zip(chain, [*chain[1:], first])
             links = ", ".join(f"{one.name} waits for {other.name}" for one, other in pairs)
-            told.append(f"Deadlock: {links}{'' if sure else '; of a lock without an owner, the likely holder is named'}.")
+            likely = "" if sure else "; of a lock without an owner, the likely holder is named"
+            told.append(f"Deadlock: {links}{likely}.")
         return told
 
     def _those_inside(self, lock):
@@ -101,7 +103,9 @@ class Locks:
         """`((root, attributes), is_with)` of each such lock."""
         if id(code) not in self._codes:
             opcodes = exact(code.co_code)[::2]
-            may_hold = len(opcodes) <= LONGEST and (_EXCEPT_START in opcodes or "acquire" in code.co_names)
+            may_hold = len(opcodes) <= LONGEST and (
+                _EXCEPT_START in opcodes or any(plain(name) == "acquire" for name in exact(code.co_names))
+            )
             listed = [one for one in instructions(code) if one.opname != "CACHE"] if may_hold else []
             self._codes[id(code)] = (code, listed)
         listed = self._codes[id(code)][1]
@@ -134,6 +138,8 @@ def _withs(code, listed, last):
             if one.opname in _ENTERS_BEFORE_3_11 and one.offset < last < one.argval:
                 yield entering(listed[: at + 1])
         return
+    if type(code.co_exceptiontable) is not bytes:
+        return
     # From each handler on, the table leads to that of the block around it.
     table, at = dis._parse_exception_table(code), last
     names = {one.offset: index for index, one in enumerate(listed)}
@@ -145,7 +151,7 @@ def _withs(code, listed, last):
         passed.add(entry.target)
         at = entry.target
         index = names.get(at)
-        if index is not None and [one.opname for one in listed[index : index + 2]] == ["PUSH_EXC_INFO", "WITH_EXCEPT_START"]:
+        if index is not None and [one.opname for one in listed[index : index + 2]] == _HANDLER:
             start = min(one.start for one in table if one.target == at)
             yield entering([one for one in listed if one.offset < start])
 
