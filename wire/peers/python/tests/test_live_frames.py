@@ -1,10 +1,14 @@
 """Locals of functions that threads and tasks are in at this moment."""
 
 import asyncio
+import sys
 import threading
 import unittest
 
 from tests.looking_image import ImageCase
+
+
+HAS_WHOLE_NAMES = sys.version_info >= (3, 11)
 
 
 class Opaque:
@@ -42,7 +46,8 @@ class LiveFrames(ImageCase):
 
     def test_a_local_is_read_in_the_frame_that_is_named_and_said_to_be_one(self):
         self.begin("trainer", self.train)
-        for frame in ("train", "train in trainer", "LiveFrames.train in trainer"):
+        whole = ["LiveFrames.train in trainer"] if HAS_WHOLE_NAMES else []
+        for frame in ("train", "train in trainer", *whole):
             found = self.inspect("losses[-2:]", frame)["value"]
             self.assertEqual("[0.25, 0.125]", found["repr"]["text"])
             self.assertRegex(found["note"], r"^`losses` is a local of train in trainer, at .*test_live_frames.py:\d+ at")
@@ -73,6 +78,23 @@ class LiveFrames(ImageCase):
 
         self.begin("recursive", down)
         self.assertEqual("0", self.inspect("depth", "down in recursive")["value"]["repr"]["text"])
+
+    @unittest.skipUnless(HAS_WHOLE_NAMES, "code does not tell the class of its function")
+    def test_a_function_is_told_from_one_of_another_class_in_the_same_stack(self):
+        class Inner:
+            def run(inner, reached):
+                depth = 2
+                reached.set()
+                return self.go_on.wait(), depth
+
+        class Outer:
+            def run(outer, reached):
+                depth = 1
+                return Inner().run(reached), depth
+
+        self.begin("nested", Outer().run)
+        for frame, depth in (("Outer.run", "1"), ("Inner.run in nested", "2"), ("run in nested", "2")):
+            self.assertEqual(depth, self.inspect("depth", frame)["value"]["repr"]["text"])
 
     def test_the_locals_of_a_task_that_waits_are_read(self):
         def serve(reached):

@@ -25,13 +25,12 @@ class LiveFrame:
         self.is_suspended = is_suspended
 
     @property
-    def function(self):
-        """The last part of the name of its function, as `threads` shows it."""
-        return function_name(self.frame.f_code).rpartition(".")[2]
-
-    @property
     def label(self):
-        return f"{self.function} in {self.where}"
+        return f"{function_name(self.frame.f_code).rpartition('.')[2]} in {self.where}"
+
+    def is_of(self, function):
+        """Whether its function is called so, in whole or in its last parts: `total`, `Order.total`."""
+        return f".{function_name(self.frame.f_code)}".endswith(f".{function}")
 
     @property
     def place(self):
@@ -71,7 +70,7 @@ def live_frame(label):
     function, _, where = label.strip().partition(" in ")
     found, others = {}, {}
     for one in live_frames():
-        if one.function == function.rpartition(".")[2].rstrip("()") and where in ("", one.where):
+        if one.is_of(function) and where in ("", one.where):
             found.setdefault(one.where, one)
         elif is_own(one.frame):
             others.setdefault(one.label)
