@@ -192,8 +192,8 @@ async def main():
 def serves(): asyncio.run(main())
 begin(serves)"""
         notes, waits = self.seen(program, "asyncio.Lock.acquire", "is blocked")
-        blocked = "The event loop of serves is blocked: its task 'Task-2' is in time.sleep, which does not await, and "
-        self.assertEqual([f"{blocked}3 other tasks wait."], notes)
+        blocked = "The event loop of serves is blocked: its task 'Task-2' is in time.sleep, which does not await. "
+        self.assertEqual([f"{blocked}Of 4 tasks no other runs."], notes)
         for name in ("Task-3", "Task-4"):
             self.assertRegex(waits[name], r"^asyncio.Lock.acquire that Task-2 likely holds \(<string>:\d+ in holds\)$")
 

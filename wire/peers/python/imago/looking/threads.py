@@ -347,10 +347,9 @@ def _blocked(standing, tasks):
             if any(frame is task.task.frames[0] for frame, _ in thread.whole):
                 waits, text = what_thread_waits_for(_inwards(thread), lambda _lock: "")
                 if waits:
-                    others = len(tasks) - 1
                     yield (
                         f"The event loop of {thread.name} is blocked: its task {task.name!r} is in {text or 'a call'}, "
-                        f"which does not await, and {others} other tasks wait."
+                        f"which does not await. Of {len(tasks)} tasks no other runs."
                     )
 
 
