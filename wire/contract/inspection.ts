@@ -40,7 +40,7 @@ export const globalsPage = z.object({
   next: text.exactOptional(),
   /** The package whose names these are, where the language has such. */
   package: text.exactOptional(),
-  /** Where nothing was found at the top level: packages of the program that have names. */
+  /** Where little or nothing was found at the top level: packages or modules of the program that have names. */
   elsewhere: texts.exactOptional(),
 })
 export type GlobalsPage = Of<typeof globalsPage>
@@ -49,6 +49,8 @@ export const inspectQuery = z.object({
   expr: text,
   /** The package that names in it are read in; left out: the one in force. Only with the ability `packages`. */
   package: text.exactOptional(),
+  /** A frame that lives now, such as `main in MainThread`. Only with the ability `live_frames`, and not to evaluate. */
+  frame: text.exactOptional(),
   evaluate: bool,
 })
 export type InspectQuery = Of<typeof inspectQuery>
@@ -134,6 +136,8 @@ export const inspected = z.object({
   kind: z.enum(KINDS),
   /** How the answer was come by: from stored fields alone, or by running code. */
   read: z.enum(['static', 'evaluated']),
+  /** Why code that reads the same path may be given something else, as a sentence without its full stop. */
+  note: text.exactOptional(),
   repr: section(cutText).exactOptional(),
   /** Here the error is tried first, as every field of the contents may be left out. */
   size: z

@@ -90,7 +90,7 @@ LOOKS = {
 }
 
 #: What this peer can do, as its hello says it.
-ABILITIES = ['evaluate', 'load', 'reload', 'interrupt', 'ask', 'inspect', 'suspend', *LOOKS]
+ABILITIES = ['evaluate', 'load', 'reload', 'interrupt', 'ask', 'inspect', 'live_frames', 'suspend', *LOOKS]
 
 
 # The methods that the daemon calls, by name: what each takes, and where its work is done.
@@ -174,7 +174,8 @@ class Service:
     def _inspect(self, served, params):
         expr = text(params, 'expr')
         if not flag(params, 'evaluate'):
-            self._look(served, params, lambda: self.inspect_static(self._image, expr))
+            frame = optional(text)(params, 'frame')
+            self._look(served, params, lambda: self.inspect_static(self._image, expr, frame))
             return
         done = self._deadline(served, params)
         deadline_ms = count(params, 'deadline_ms', 1)
@@ -188,9 +189,9 @@ class Service:
             lambda: self._reply(served, done, lambda: self.inspect_evaluated(self._image, expr, deadline_ms)), busy
         )
 
-    def inspect_static(self, image, expr):
+    def inspect_static(self, image, expr, frame):
         """``Looked`` of ``inspect``, which runs nothing."""
-        return looking.inspect_static(image.namespace, expr, image.handles)
+        return looking.inspect_static(image.namespace, expr, image.handles, frame)
 
     def inspect_evaluated(self, image, expr, deadline_ms):
         """The same of what evaluating comes to. It is called where evaluations run."""

@@ -160,6 +160,8 @@ def _other_names(namespace, name, inside, qualified):
 
 
 def _facts(name, inside, wrappers, place, kind):
+    if name.note is not None:
+        yield name.note
     if inherits(inside, ModuleType):
         yield from _module_facts(inside)
     elif is_class(inside):
