@@ -234,8 +234,9 @@ class PlannedCall {
   ): Promise<Refusal> {
     switch (answer.type) {
       case 'denied':
-        if (answer.unanswered === true) return refusals.unanswered({ plan, reason: answer.reason })
-        return refusals.deniedByPerson({ plan, reason: answer.reason })
+        return refusals.deniedByPerson({ plan, by: answer.by, reason: answer.reason })
+      case 'dismissed':
+        return refusals.dismissed({ plan, by: answer.by })
       case 'stale':
         return this.#stale(plan, { causes: answer.causes, wish })
       case 'timed_out':
@@ -247,6 +248,7 @@ class PlannedCall {
       case 'cancelled':
         return refusals.planWithdrawn(plan, answer.reason)
       case 'unavailable':
+        if (answer.by !== undefined) return refusals.unanswered({ plan, reason: answer.reason })
         return this.#unavailable(judged, aboutOf(plan))
       default:
         return answer
