@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   realpathSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -689,6 +690,16 @@ test('a repository that is broken, or hangs, is as none', async () => {
   rmSync(join(top, '.git', 'HEAD'))
   writeFileSync(join(top, '.git', 'HEAD'), `${'1'.repeat(40)}\n`)
   assert.is((await defined(`${name}.price`)).current, false)
+})
+
+test('a repository whose lists are devices, or that borrows objects, makes git read none of them (threat 9)', async () => {
+  const { name, top, path, write } = await committed([PRICE])
+  await run(`import ${name}`)
+  write(EDITED)
+  symlinkSync('/dev/zero', join(top, '.git/shallow'))
+  assert.match((await defined(`${name}.price`)).proof?.from ?? '', /^commit /)
+  symlinkSync('/dev/zero', join(top, '.git/objects/info/alternates'))
+  assert.equal(await openCommits()(path, 4), [])
 })
 
 test('a machine without git answers as well', async () => {
