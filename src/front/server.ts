@@ -120,7 +120,7 @@ export async function openServer(options: ServerOptions): Promise<Server> {
     const current = session.current
     if (current === undefined) throw new Error('a client was accepted without being judged')
     log.info({ client: current.id, name: current.name, version: current.version }, 'A client connected.')
-    const forget = secretsOf(current.env).map(value => keepSecret(value, 'environment variable'))
+    const forget = secretsOf(current.env).map(value => keepSecret(value, 'environment variable', current.id))
     let reason: string | undefined
     try {
       if (accepted.type === 'mcp') {

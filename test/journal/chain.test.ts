@@ -380,7 +380,7 @@ for (const [how, take] of Object.entries(TAKEN))
     const lines = journals.bytes('000002.jsonl').toString()
     assert.match(
       lines,
-      /"why":"quarantine".*"trouble":\[\{"file":"000001.jsonl"[^]*"call":"b"[^]*"quarantined"[^]*"call":"c"/,
+      /"why":"quarantine".*"trouble":\[\{"file":"000001.jsonl"[\s\S]*"call":"b"[\s\S]*"quarantined"[\s\S]*"call":"c"/,
     )
     assert.is((await verified()).problem?.file, '000001.jsonl')
     await journal.acknowledge('seat-1')
