@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { WireError } from '../../wire/errors.ts'
+import { openCommits } from '../../wire/kernels/git-commits.ts'
 import { isTracked } from '../../wire/kernels/git-index.ts'
 import { findPython } from '../../wire/kernels/python.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -242,6 +243,15 @@ function longNames(): Buffer {
   const first = Buffer.concat([entry.subarray(0, 62), Buffer.from(`\0${'n'.repeat(100_000)}\0`)])
   return Buffer.concat([head, first, ...Array<Buffer>(19_999).fill(entry)])
 }
+
+test('git reads no device in the place of a list of a repository, and no objects that it borrows (threat 9)', async () => {
+  track()
+  const file = join(root, 'a')
+  symlinkSync('/dev/zero', join(root, '.git/shallow'))
+  assert.is((await openCommits()(file, 4)).length, 1)
+  symlinkSync('/dev/zero', join(root, '.git/objects/info/alternates'))
+  assert.equal(await openCommits()(file, 4), [])
+})
 
 test('blank lines without end in a configuration of git take no time', () => {
   makeVenv()
