@@ -8,7 +8,6 @@ last that were met.
 
 import collections
 import threading
-import time
 import weakref
 from _thread import _local
 
@@ -21,6 +20,7 @@ from imago.looking.source import shown_file
 from imago.looking.rendering import preview_of, static_repr
 from imago.looking.sizes import bytes_of
 from imago.looking.waiting import thread_name
+from imago.native import time
 
 #: Arguments of one call that are taken down, and the characters of each value's text.
 ARGUMENTS = 20
