@@ -440,6 +440,8 @@ export type SourceProof =
       readonly begins: number
       /** Its lines stand, one by one, as they did when it was compiled: it has moved as a whole, or not at all. */
       readonly inStep: boolean
+      /** What its definition says, or may have said, besides, and cannot be compared: `decorators`. */
+      readonly beside: readonly string[]
       readonly line: number
       readonly last: number
       /** All lines of that text. */

@@ -1,5 +1,6 @@
 import { relative, resolve } from 'node:path'
 import { WireError } from '../../wire/errors.ts'
+import { isStopped } from '../../wire/process-start.ts'
 import type { Program } from '../../wire/programs.ts'
 import { isFile, isFolder } from '../files/roots.ts'
 import { nearest } from '../text/nearest.ts'
@@ -328,3 +329,7 @@ export function explained(
       return [`${who} was not attached to: ${error.message}`, 'imago kernels shows what can be attached to']
   }
 }
+
+/** What is said of a kernel whose process is stopped; null where it is not. */
+export const stoppedText = (pid: number): string | null =>
+  isStopped(pid) ? `Process ${pid} is stopped, as by Ctrl-Z. kill -CONT ${pid} lets it go on.` : null

@@ -1,12 +1,13 @@
 """A kernel process that the daemon starts, from its first line of standard input to its end."""
 
 import faulthandler
+import importlib
 import json
 import os
 import sys
 import types
 
-from imago import native
+from imago import codec, native
 from imago.connection import Connecting, Refused
 from imago.held_stacks import Holder
 from imago.history import LastValues
@@ -46,7 +47,10 @@ def main(kernel_of=None):
 
 
 def _python(end):
+    _import_all()
     namespace = _fresh_main()
+    # As an interpreter has it that was started without a script; not before, for what is imported until then is ours.
+    sys.path.insert(0, '')
     kernel = Kernel(namespace, end)
     evaluator = kernel.evaluator
     evaluator.last_values = LastValues(namespace)
@@ -166,6 +170,16 @@ def _move_stdin():
     os.dup2(null, 0)
     os.close(null)
     return lifeline
+
+
+def _import_all():
+    """What a look may import later, while a project's folder comes first on ``sys.path``."""
+    for name in ('ctypes', 'getpass', 'zlib'):
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            pass
+    codec.encodings()
 
 
 def _fresh_main():

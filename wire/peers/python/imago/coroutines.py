@@ -122,9 +122,9 @@ class Loop:
 
     def finish(self):
         """Cancels the tasks that are left, and runs the loop until they have ended or a second has gone by."""
-        import asyncio
-
         if self.idles():
+            import asyncio
+
             tasks = asyncio.all_tasks(self._loop)
             for task in tasks:
                 task.cancel()

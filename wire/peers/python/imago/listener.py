@@ -51,7 +51,7 @@ class Announcement:
     def write(self, fields):
         """Makes it known, whole or not at all, in the place of what was known before."""
         self._fields = fields
-        announced_at = datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%S.%fZ')
+        announced_at = datetime.datetime.fromtimestamp(native.time.time(), datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%S.%fZ')
         text = json.dumps({'imago': 1, **fields, 'announced_at': announced_at}).encode()
         path = os.path.join(self._directory, '.new-%s' % os.urandom(8).hex())
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

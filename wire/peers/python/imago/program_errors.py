@@ -11,7 +11,6 @@ import logging
 import re
 import sys
 import threading
-import time
 import types
 
 from imago import exceptions, native
@@ -22,6 +21,7 @@ from imago.looking.fields import ABSENT, instance_dict, stored
 from imago.looking.frames import suspended_variables, variables
 from imago.looking.source import file_of
 from imago.looking.waiting import thread_name
+from imago.native import time
 
 #: Different errors that are kept; one that comes again takes the place of what it was.
 KEPT = 20

@@ -73,6 +73,27 @@ def waiting(name, work, wanted):
 
 
 class Threads(unittest.TestCase):
+    def test_code_of_a_function_that_runs_with_a_mapping_for_its_locals_is_shown_without_them(self):
+        class Names:
+            """The least that `exec` takes."""
+
+            def __init__(self):
+                self.held = {}
+
+            def __getitem__(self, name):
+                return self.held[name]
+
+            def __setitem__(self, name, value):
+                self.held[name] = value
+
+        texts = ("number = 7; free.wait()", "def run():\n    number = 7\n    free.wait()\ncode = run.__code__")
+        codes = [compile(text, __file__, "exec") for text in texts]
+        made = {}
+        exec(codes[1], made)
+        for name, code in (("mapped", codes[0]), ("mapped-function", made["code"])):
+            stack = waiting(name, lambda free: exec(code, {"free": free}, Names()), "threading.Event.wait")
+            self.assertTrue({"run", "<module>"} & {frame["function"] for frame in stack["frames"]})
+
     def test_a_stack_has_its_frames_innermost_last_with_file_line_source_and_locals(self):
         def inner(free, number):
             free.wait()  # here

@@ -46,6 +46,7 @@ from imago.looking.fields import (
     stored,
 )
 from imago.looking.outcomes import NeedsEvaluation, NotFound, nearest
+from imago.native import own_class
 
 TupleField = type(namedtuple("Example", "field").field)
 
@@ -269,8 +270,8 @@ _FIELD_GETSETS = (
     (CoroutineType, None),
     (property, ("__doc__",)),
     (memoryview, ("format", "itemsize", "nbytes", "ndim", "readonly", "shape", "strides")),
-    (datetime.date, None),
+    (own_class(datetime.date), None),
     (datetime.time, None),
-    (datetime.datetime, None),
+    (own_class(datetime.datetime), None),
     (datetime.timedelta, None),
 )

@@ -1,7 +1,6 @@
 """Inspecting a value: by its stored fields, by evaluating, and piece by piece."""
 
 import inspect
-import time
 from types import FunctionType
 
 from imago.looking.contents import countable, exactly_built_in
@@ -49,6 +48,7 @@ from imago.looking.sections import (
     whole_doc,
 )
 from imago.looking.rendering import items_of, measure_of, static_card, static_repr
+from imago.native import time
 
 # The next part of something that was cut, by its handle. Runs no user code.
 

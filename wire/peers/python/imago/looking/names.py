@@ -3,7 +3,6 @@
 import builtins
 from heapq import nsmallest
 from operator import itemgetter
-from time import monotonic
 from types import ModuleType
 
 from imago.looking.fields import (
@@ -38,6 +37,7 @@ from imago.looking.outcomes import NotFound, found, look
 from imago.looking.sections import dedented
 from imago.looking.source import FILE_MAX_CHARS
 from imago.looking.rendering import module_name, own_name
+from imago.native import monotonic
 
 # The look `symbols`: the names of one module or package, a page at a time.
 
