@@ -8,6 +8,7 @@ import {
   type Level,
   type OtherKernel,
   type OutputLog,
+  type PastErrors,
   type ProjectFiles,
   type Sources,
   stricter,
@@ -37,12 +38,13 @@ import {
   type Choices,
   callerKernels,
   elsewhereOf,
+  pastErrorsFor,
   rootsBeside,
   targetOf,
   wantedBy,
 } from './caller-kernels.ts'
 import type { CallEvent, Caller, CallFacts, CallRequest, Judgement, Ruling } from './contract.ts'
-import { faultOf, kernelFault, withdrawn } from './faults.ts'
+import { faultOf, kernelFault, saysNoneLives, withdrawn } from './faults.ts'
 import type { JobBook, TrackedJob } from './jobs.ts'
 import * as refusals from './refusals.ts'
 
@@ -69,6 +71,7 @@ export class Context implements ToolContext {
   readonly sources: Sources
   readonly pathOf: (path: string) => string
   readonly signal: Signal
+  readonly past: () => PastErrors
   readonly #filesOf: () => ProjectFiles
   readonly #kernelsOf: () => CallerKernels
   #files: ProjectFiles | undefined
@@ -88,6 +91,7 @@ export class Context implements ToolContext {
     }
     this.pathOf = path => resolve(run.caller.root, path)
     this.signal = run.signal
+    this.past = () => pastErrorsFor(run)
     this.#filesOf = files
     this.#kernelsOf = kernels
   }
@@ -178,6 +182,8 @@ export interface RunOptions {
   readonly jobs: JobBook
   readonly texts: TextStores
   readonly sources: Pick<Sources, 'prove'>
+  /** What processes have left of their errors that ran in such folders. Left out: nothing. */
+  readonly past?: (isWanted: (cwd: string) => boolean) => PastErrors
   readonly clock: Clock
   /** Faults, with their stacks; they are not for callers. */
   readonly log: (message: string, error: unknown) => void
@@ -439,7 +445,10 @@ export class Run {
     }
     const found = this.#place
     const missing = this.placed() ? undefined : await this.findPlace()
-    if (missing !== undefined) return this.noted(missing, passed)
+    if (missing !== undefined) {
+      const left = level === 'safe' && saysNoneLives(missing) ? this.#withNoneLiving(level) : undefined
+      return left === undefined ? this.noted(missing, passed) : this.#looked(passed, left)
+    }
     if (found === undefined && rootsBeside(this, this.kernelName).length > 0) {
       // Only now it is known whose kernel it is.
       const again = this.judge({ level, paths })
@@ -447,6 +456,11 @@ export class Run {
       if (again.decision === 'ask') return this.options.planned(this, { level, judged: again, paths })
     }
     return level === 'safe' ? this.#look(passed) : this.#change(passed)
+  }
+
+  #withNoneLiving(level: Level): Outcome | undefined {
+    const { tool, checked } = this
+    return tool.withNoneLiving(checked.args, this.context(level), checked.kernel)
   }
 
   /** Why it can never be for what it names, whatever the gate says. */
