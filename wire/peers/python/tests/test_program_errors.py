@@ -106,6 +106,71 @@ class TestErrorsOfTheProgram(unittest.TestCase):
             link = program.attach()
             return link.call('errors', count=count, deadline_ms=60_000).answer()['value']
 
+    def test_what_a_program_prints_with_its_traceback_is_one_and_what_it_logs_is_not_told_again(self):
+        source = '''
+import http.client, http.server, io, traceback
+
+class Shop(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        price(self.path[1:])
+
+server = http.server.HTTPServer(('127.0.0.1', 0), Shop)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+asked = http.client.HTTPConnection('127.0.0.1', server.server_port)
+asked.request('GET', '/pie')
+try:
+    asked.getresponse()
+except http.client.RemoteDisconnected:
+    pass
+server.shutdown()
+
+def sold(item, tell):
+    try:
+        price(item)
+    except KeyError:
+        tell()
+
+try:
+    price('cake')
+except KeyError:
+    traceback.format_exc()
+stream = logging.StreamHandler(io.StringIO())
+loud = logging.getLogger('loud')
+loud.addHandler(stream)
+loud.addHandler(logging.StreamHandler(io.StringIO()))
+for _ in range(2):
+    sold('bread', lambda: loud.exception('no bread'))
+try:
+    raise KeyboardInterrupt
+except KeyboardInterrupt:
+    traceback.print_exc()
+'''
+        told = [(one['kind'], one['where'], one['times'], one['error']['message']) for one in self.errors(source)['errors']]
+        self.assertEqual(
+            [
+                ('logged', 'thread MainThread', 2, "'bread'"),
+                ('printed', 'thread MainThread', 1, "'cake'"),
+                ('printed', 'request GET /pie', 1, "'pie'"),
+            ],
+            told,
+        )
+
+    def test_what_python_can_only_ignore_is_one_and_its_hook_is_called_as_before(self):
+        source = '''
+heard = []
+sys.unraisablehook = lambda args, before=sys.unraisablehook: (heard.append(args.exc_type), before(args))
+
+class Till:
+    def __del__(self):
+        price('pie')
+
+till = Till()
+del till
+assert heard == [KeyError], heard
+'''
+        [one] = self.errors(source)['errors']
+        self.assertEqual(('unraisable', "'pie'"), (one['kind'], one['error']['message']))
+
     def test_what_ends_a_thread_is_one_with_its_frames_and_locals(self):
         found = self.errors("thread = threading.Thread(target=in_thread, name='till'); thread.start(); thread.join()")
         [one] = found['errors']
