@@ -92,7 +92,7 @@ export const getLastError = defineTool({
     if (process !== undefined && process !== context.kernel.identity.pid) return noSuchProcess(process, past)
     const ofProgram = whose === 'callers' ? NONE_OF_PROGRAM : await programErrorsOf(context)
     if (ofProgram.type !== 'ok') return ofProgram
-    const { errors, watched, seen: looked = SEEN_OF_PROGRAM } = ofProgram.result
+    const { errors, watched, seen: looked = SEEN_OF_PROGRAM, unread } = ofProgram.result
     if (whose === 'program' && !watched) return notWatched(context)
     const shown = number === undefined ? errors[0] : errors.find(one => one.number === number)
     if (number !== undefined && shown === undefined) return noSuchError(number, errors)
@@ -100,7 +100,7 @@ export const getLastError = defineTool({
       ...errors.filter(one => one !== shown).map(one => summaryOf(one)),
       ...(whose === 'callers' ? [] : past.errors.map(pastSummaryOf)),
     ].slice(0, PROGRAM_ERRORS)
-    const left = leftBy(past)
+    const left = { ...leftBy(past), ...(unread && { in_futures: unread }) }
     if (shown !== undefined) {
       const { error: found, last: at, ...program } = shown
       const error = await raisedProved(found, context)
@@ -109,12 +109,15 @@ export const getLastError = defineTool({
       return ok<ErrorShown>({ ...known, ...left, ...(newer && { newer }) })
     }
     if (whose === 'program')
-      return pastError(past, {}, true) ?? ok<ErrorShown>({ ...NO_ERROR, seen: looked, others, ...left })
+      return (
+        beside(left, pastError(past, {}, true)) ??
+        ok<ErrorShown>({ ...NO_ERROR, seen: looked, others, ...left })
+      )
     const last = await lookUp({ look: 'last_error', query: {} }, context)
     if (last.type !== 'ok') return last
     const { error, seen: places, ...rest } = last.result
     const before = error === null && whose === undefined ? pastError(past, {}, true) : undefined
-    if (before !== undefined) return before
+    if (before !== undefined) return beside(left, before) ?? before
     const seen = watched ? [...looked, ...places] : places
     return ok<ErrorShown>({
       ...rest,
@@ -144,6 +147,8 @@ interface ErrorShown extends LastError, Left {
 
 /** Files in which processes that have gone have left their errors, and those that could not be read. */
 interface Left {
+  /** Exceptions that finished futures and tasks hold, and nobody has asked for. */
+  readonly in_futures?: NonNullable<ProgramErrors['unread']>
   readonly records?: readonly string[]
   readonly unread?: readonly { readonly file: string; readonly reason: string }[]
 }
@@ -187,7 +192,8 @@ const SEEN_OF_PROGRAM = [
 /** None where the image does not tell its errors apart. */
 async function programErrorsOf(context: KernelContext): Promise<Outcome<ProgramErrors>> {
   if (!context.kernel.identity.abilities.has('errors')) return NONE_OF_PROGRAM
-  return lookUp({ look: 'errors', query: { count: PROGRAM_ERRORS } }, context)
+  const unread = termsOf(context.kernel.identity).tasks
+  return lookUp({ look: 'errors', query: { count: PROGRAM_ERRORS, ...(unread && { unread }) } }, context)
 }
 
 /** The last error of what callers evaluated, where it is newer than that. */
@@ -230,6 +236,9 @@ function scriptOf({ name, program }: Pick<PastProcess, 'name' | 'program'>): str
   const stem = /([^/]+?)(?:\.py)?$/.exec(program)?.[1] ?? ''
   return ['', '__main__'].includes(stem) ? name : stem
 }
+
+const beside = (left: Left, outcome: Outcome<ErrorShown> | undefined): Outcome<ErrorShown> | undefined =>
+  outcome?.type === 'ok' ? ok({ ...outcome.result, ...left }) : outcome
 
 function leftBy({ gone, skipped }: Past): Left {
   return {
@@ -314,6 +323,19 @@ export function errorSummaries(result: unknown): readonly ErrorSummary[] {
   return [summaryOf({ ...program, error, last: at }, of), ...others]
 }
 
+/** What finished futures and tasks hold, and how to inspect each, in lines; none where there are no such. */
+export function futuresLines(result: unknown): readonly string[] {
+  const { in_futures: found } = result as ErrorShown
+  if (found === undefined) return []
+  const one = found.count === 1
+  const head = `${counted(found.count, 'finished future')} or ${one ? 'task holds' : 'tasks hold'} an exception that no result() has raised:`
+  const lines = found.named.map(({ what, expr }) =>
+    indent(`${oneLine(what)}  inspect ${oneLine(JSON.stringify({ expr }))}`),
+  )
+  const left = found.count - found.named.length
+  return [head, ...lines, ...(left === 0 ? [] : [indent(`and ${left} more`)])]
+}
+
 /** The files of which an answer of `get_last_error` tells, that processes have left which have gone. */
 export function errorRecords(result: unknown): readonly string[] {
   const { records = [], unread = [] } = result as ErrorShown
@@ -331,6 +353,7 @@ function showLastError(shown: ErrorShown): string {
         ? 'no process of the project that has gone has left an error'
         : 'no error of this image has reached Imago',
       ...(seen.length === 0 ? [] : [`where it looks: ${seen.map(oneLine).join('; ')}`]),
+      ...futuresLines(shown),
       ...otherLines(others),
       ...notRead,
     ].join('\n')
@@ -352,6 +375,7 @@ function showLastError(shown: ErrorShown): string {
     ...told,
     ...gone,
     ...raisedLines(error),
+    ...futuresLines(shown),
     ...otherLines(others),
     ...since,
     ...notRead,

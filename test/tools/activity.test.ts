@@ -345,7 +345,7 @@ const answering = async (args: object, { kernel } = failing()) =>
 test('the newest error of the program comes first, with what it belonged to, how often it came, and the others', async () => {
   const program = failing()
   const shown = getLastError.show(await answering({}, program))
-  assert.equal(program.errors.queries, [{ count: 20 }])
+  assert.equal(program.errors.queries, [{ count: 20, unread: true }])
   assert.match(
     shown,
     /^ZeroDivisionError: division by zero\nerror 7 of the program, request GET \/orders\/: logged at 2026-10-02T09:00:01Z, 3 times since 2026-10-02T08:00:00Z \(shown is the newest\), with "could not ship %s"\n/,
@@ -526,6 +526,20 @@ test('an error of a process that has gone is shown by both numbers, and no kerne
   assert.is(await getLastError.withoutKernel({ number: 7 }, context({ past: PAST })), undefined)
   const other = errorOf(await run(getLastError, { process: 39 }, { kernel: failing().kernel }))
   assert.equal([other.code, other.details.what], ['not_found', '39'])
+})
+
+test('exceptions that finished futures hold are lines, and how each is inspected', async () => {
+  const unread = { count: 2, named: [{ what: "KeyError: 'pie' (shop.py:3)", expr: 'kept[1]' }] }
+  const nothing = failing({ errors: [], total: 0, watched: true, unread }, { ...LAST, error: null, at: null })
+  assert.match(
+    getLastError.show(await answering({}, nothing)),
+    [
+      '2 finished futures or tasks hold an exception that no result() has raised:',
+      '  KeyError: \'pie\' (shop.py:3)  inspect {"expr":"kept[1]"}',
+      '  and 1 more',
+    ].join('\n'),
+  )
+  assert.equal(nothing.errors.queries, [{ count: 20, unread: true }])
 })
 
 test('where no kernel lives, those of the kernel that was named answer, and where it left none that is no answer', () => {

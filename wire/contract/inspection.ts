@@ -255,6 +255,8 @@ export type LastError = Of<typeof lastError>
 
 export const programErrorsQuery = z.object({
   count,
+  /** Also exceptions in finished futures and tasks, for which all objects are gone over. */
+  unread: bool.exactOptional(),
 })
 export type ProgramErrorsQuery = Of<typeof programErrorsQuery>
 
@@ -290,6 +292,8 @@ export const programErrors = z.object({
   watched: bool,
   /** Where they are looked for; left out: what nothing caught, what is logged with its exception, and requests. */
   seen: texts.exactOptional(),
+  /** Exceptions that finished futures and tasks hold and no `result()` has raised, where there are any; `expr` is for `inspect`. */
+  unread: z.object({ count, named: z.array(z.object({ what: text, expr: text })) }).exactOptional(),
 })
 export type ProgramErrors = Of<typeof programErrors>
 

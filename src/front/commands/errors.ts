@@ -1,7 +1,13 @@
 import { rmSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ErrorSummary, errorRecords, errorSummaries, getLastError } from '../../../tools/activity.ts'
+import {
+  type ErrorSummary,
+  errorRecords,
+  errorSummaries,
+  futuresLines,
+  getLastError,
+} from '../../../tools/activity.ts'
 import type { Envelope } from '../../../tools/outcome.ts'
 import { counted, oneLine, placeOf } from '../../../tools/text.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
@@ -37,7 +43,8 @@ export async function errors(input: CommandInput): Promise<ExitCode> {
   if (!envelope.ok) return printFailed(input, envelope)
   if (which.number !== undefined) return printOne(input, envelope.result)
   const found = errorSummaries(envelope.result).toReversed()
-  const lines = found.length === 0 ? [NONE] : found.map(errorLine)
+  const futures = futuresLines(envelope.result)
+  const lines = [...(found.length === 0 && futures.length === 0 ? [NONE] : found.map(errorLine)), ...futures]
   // A script reads lines of errors.
   const more = found.length > 0 && process.stdout.isTTY ? [SHOWS_ONE] : []
   return print(input, { result: { errors: found }, text: [...lines, ...more].join('\n') })

@@ -155,6 +155,49 @@ except KeyboardInterrupt:
             told,
         )
 
+    def test_exceptions_in_finished_futures_and_tasks_that_nobody_took_are_counted_and_can_be_inspected(self):
+        source = '''
+import asyncio
+from concurrent.futures import Future, ThreadPoolExecutor
+pool = ThreadPoolExecutor(1)
+kept = [pool.submit(price, item) for item in ('tea', 'pie', 'cake')]
+jobs = {'bread': pool.submit(price, 'bread')}
+heard = pool.submit(price, 'told')
+heard.add_done_callback(lambda one: one.exception())
+class Mine(Future):
+    def __getattribute__(self, name):
+        raise SystemExit('code of the program has run')
+mine = Mine.__new__(Mine)
+pool.shutdown()
+for one in kept[2:]:
+    try:
+        one.result()
+    except KeyError:
+        pass
+
+async def sell(item):
+    return price(item)
+
+async def main():
+    lost, read = asyncio.ensure_future(sell('salt')), asyncio.ensure_future(sell('oil'))
+    await asyncio.wait([lost, read])
+    read.exception()
+    return {'lost': lost, 'read': read}
+
+tasks = asyncio.run(main())
+print('ready', flush=True)
+wait_for_end()
+'''
+        with Program(SHOP + source) as program:
+            program.until_printed('ready')
+            link = program.attach()
+            asked = link.call('errors', count=20, unread=True, deadline_ms=60_000)
+            found = asked.answer()['value']['unread']
+            self.assertEqual(3, found['count'])
+            named = {one['expr']: one['what'].partition(' (')[0] for one in found['named']}
+            self.assertEqual({'kept[1]': "KeyError: 'pie'", "jobs['bread']": "KeyError: 'bread'", "tasks['lost']": "KeyError: 'salt'"}, named)
+            self.assertNotIn('unread', link.call('errors', count=20, deadline_ms=60_000).answer()['value'])
+
     def test_what_python_can_only_ignore_is_one_and_its_hook_is_called_as_before(self):
         source = '''
 heard = []
