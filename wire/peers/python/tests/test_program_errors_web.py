@@ -230,6 +230,37 @@ class TestRequests(unittest.TestCase):
         self.assertEqual(('task shop.send, retry 2', 2), (retried['where'], retried['times']))
         self.assert_is_of_the_view(retried, retried['where'])
 
+    def test_tasks_of_celery_are_their_functions_and_no_proxy_is_asked(self):
+        source = COMMON + '''
+from celery import Celery, shared_task
+app = Celery('shop', broker='memory://')
+
+@shared_task
+def send(item):
+    return price(item)
+
+@app.task(bind=True)
+def ship(self, item):
+    return price(item)
+
+another = Celery('another', broker='memory://')
+
+@another.task
+def pack(item):
+    return price(item)
+
+pack.name
+'''
+        with Program(source + '\nprint("ready", flush=True)\nwait_for_end()\n') as program:
+            program.until_printed('ready')
+            link = program.attach()
+            self.assertEqual('(False, True)', link.value('(ship.__evaluated__(), pack.__evaluated__())'))
+            for name, first in (('send', '@shared_task'), ('ship', '@app.task(bind=True)'), ('pack', '@another.task')):
+                asked = link.call('definition', name=name, max_length=4000, deadline_ms=60_000).answer()
+                text = asked['value']['source']['text']
+                self.assertEqual(first, text.partition('\n')[0])
+            self.assertEqual('(False, True)', link.value('(ship.__evaluated__(), pack.__evaluated__())'))
+
     def test_what_is_joined_of_frameworks_is_taken_back_with_the_hooks(self):
         source = FLASK.replace('DEBUGGING', 'True') + '''
 import sys, traceback
