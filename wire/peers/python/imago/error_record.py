@@ -4,7 +4,6 @@ It is written when an error is noted, at most once a second, and at the end of t
 ``wire/kernels/error-records.ts`` reads it: JSON, of bounded size, for its owner alone. What looks like a secret is not in it.
 """
 
-import hashlib
 import json
 import os
 import time
@@ -85,6 +84,8 @@ class Record:
 
     def _place(self):
         if self._path is None:
+            import hashlib
+
             directory = os.path.join(state_directory(), 'errors')
             make_private(directory)
             folder = hashlib.sha256(os.fsencode(self._facts()['cwd'])).hexdigest()[:12]
