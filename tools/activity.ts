@@ -336,6 +336,12 @@ export function futuresLines(result: unknown): readonly string[] {
   return [head, ...lines, ...(left === 0 ? [] : [indent(`and ${left} more`)])]
 }
 
+/** Files of errors that could not be read, and why, in lines. */
+export const unreadLines = (result: unknown): readonly string[] =>
+  ((result as ErrorShown).unread ?? []).map(
+    ({ file, reason }) => `not read: ${oneLine(file)} ${oneLine(reason)}`,
+  )
+
 /** The files of which an answer of `get_last_error` tells, that processes have left which have gone. */
 export function errorRecords(result: unknown): readonly string[] {
   const { records = [], unread = [] } = result as ErrorShown
@@ -345,8 +351,8 @@ export function errorRecords(result: unknown): readonly string[] {
 const SUMMARY_LENGTH = 160
 
 function showLastError(shown: ErrorShown): string {
-  const { error, who, call, at, seen, program, of, living, others, newer, unread = [] } = shown
-  const notRead = unread.map(({ file, reason }) => `not read: ${oneLine(file)} ${oneLine(reason)}`)
+  const { error, who, call, at, seen, program, of, living, others, newer } = shown
+  const notRead = unreadLines(shown)
   if (error === null)
     return [
       living === false

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
+  chownSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -120,15 +121,19 @@ test('a record that is cut short, too large, a link, or open to others is told, 
   chmodSync(put(103, whole), 0o644)
   symlinkSync(join(folder(), name), join(folder(), `${of}-20250101T000000-104.json`))
   put(105, whole.replace('"errors": [', '"errors": [7, '))
+  const isRoot = process.getuid?.() === 0
+  if (isRoot) chownSync(put(106, whole), 4242, 4242)
   const { code, stdout } = await rig.imago(['call', 'get_last_error'])
   assert.is(code, 0)
   assert.match(stdout, /^KeyError: None\nerror 1 of process/)
+  assert.match((await rig.imago(['errors'])).stdout, /^\d+#1 .*\nnot read: /)
   for (const [pid, reason] of [
     [101, 'was cut short'],
     [102, 'is larger than 1048576 bytes'],
     [103, 'is open to others \\(mode 644'],
     [104, 'is a symbolic link'],
     [105, 'is no record of errors: errors.0'],
+    ...(isRoot ? [[106, 'belongs to user 4242'] as const] : []),
   ] as const)
     assert.match(stdout, new RegExp(`not read: \\S+-${pid}\\.json .*${reason}`))
   await rig.imago(['errors', '--forget'])

@@ -7,6 +7,7 @@ import {
   errorSummaries,
   futuresLines,
   getLastError,
+  unreadLines,
 } from '../../../tools/activity.ts'
 import type { Envelope } from '../../../tools/outcome.ts'
 import { counted, oneLine, placeOf } from '../../../tools/text.ts'
@@ -43,8 +44,8 @@ export async function errors(input: CommandInput): Promise<ExitCode> {
   if (!envelope.ok) return printFailed(input, envelope)
   if (which.number !== undefined) return printOne(input, envelope.result)
   const found = errorSummaries(envelope.result).toReversed()
-  const futures = futuresLines(envelope.result)
-  const lines = [...(found.length === 0 && futures.length === 0 ? [NONE] : found.map(errorLine)), ...futures]
+  const besides = [...futuresLines(envelope.result), ...unreadLines(envelope.result)]
+  const lines = [...(found.length === 0 && besides.length === 0 ? [NONE] : found.map(errorLine)), ...besides]
   // A script reads lines of errors.
   const more = found.length > 0 && process.stdout.isTTY ? [SHOWS_ONE] : []
   return print(input, { result: { errors: found }, text: [...lines, ...more].join('\n') })
