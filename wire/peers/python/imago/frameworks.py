@@ -1,7 +1,8 @@
 """Errors that libraries tell of in ways of their own, each joined when it is imported. PYTEST_DONT_REWRITE
 
 Django, Flask and Quart send a signal for a request that failed, and Celery for a task that is tried again; pytest has a
-hook for a test that failed; rich reads a traceback itself before it prints one.
+hook for a test that failed; rich reads a traceback itself before it prints one; loguru and Twisted have logs of their
+own.
 """
 
 import re
@@ -231,7 +232,7 @@ def pytest_exception_interact(node, call):
     _told(call.excinfo.value, 'test', where=lambda: ('test %s' % name[:WHERE_CHARS], ('test', name)))
 
 
-# What is printed
+# What is printed, or logged in a way of its own
 
 
 def _rich(module):
@@ -255,6 +256,34 @@ def _rich(module):
     return leave
 
 
+def _loguru(module):
+    before = module.get('RecordException')
+    if type(before) is not type:
+        return None
+
+    def made(*args):
+        if len(args) > 1 and issubclass(type(args[1]), BaseException):
+            _told(args[1], 'logged')
+        return before(*args)
+
+    module['RecordException'] = made
+    return lambda: module.update(RecordException=before)
+
+
+def _twisted(module):
+    publisher = module.get('globalLogPublisher')
+    if publisher is None:
+        return None
+    publisher.addObserver(_twisted_logged)
+    return lambda: publisher.removeObserver(_twisted_logged)
+
+
+def _twisted_logged(event):
+    error = own_field(stored(event, 'log_failure'), 'value')
+    if issubclass(type(error), BaseException):
+        _told(error, 'logged')
+
+
 def _told(error, kind, **more):
     if _tell is not None:
         _tell(error, kind, **more)
@@ -267,4 +296,6 @@ _JOIN = {
     'celery.signals': _celery,
     '_pytest.config': _pytest,
     'rich.traceback': _rich,
+    'loguru._logger': _loguru,
+    'twisted.logger._global': _twisted,
 }
