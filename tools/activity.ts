@@ -89,7 +89,7 @@ export const getLastError = defineTool({
 
   async handler({ number, process, whose }, context) {
     const past = pastOf(context)
-    if (process !== undefined && process !== context.kernel.identity.pid) return noSuchProcess(process, past)
+    if (process !== undefined && process !== context.kernel.identity.pid) return noSuchPast(past)
     const ofProgram = whose === 'callers' ? NONE_OF_PROGRAM : await programErrorsOf(context)
     if (ofProgram.type !== 'ok') return ofProgram
     const { errors, watched, seen: looked = SEEN_OF_PROGRAM, unread } = ofProgram.result
@@ -109,15 +109,12 @@ export const getLastError = defineTool({
       return ok<ErrorShown>({ ...known, ...left, ...(newer && { newer }) })
     }
     if (whose === 'program')
-      return (
-        beside(left, pastError(past, {}, true)) ??
-        ok<ErrorShown>({ ...NO_ERROR, seen: looked, others, ...left })
-      )
+      return pastError(past, {}, left) ?? ok<ErrorShown>({ ...NO_ERROR, seen: looked, others, ...left })
     const last = await lookUp({ look: 'last_error', query: {} }, context)
     if (last.type !== 'ok') return last
     const { error, seen: places, ...rest } = last.result
-    const before = error === null && whose === undefined ? pastError(past, {}, true) : undefined
-    if (before !== undefined) return beside(left, before) ?? before
+    const before = error === null && whose === undefined ? pastError(past, {}, left) : undefined
+    if (before !== undefined) return before
     const seen = watched ? [...looked, ...places] : places
     return ok<ErrorShown>({
       ...rest,
@@ -237,9 +234,6 @@ function scriptOf({ name, program }: Pick<PastProcess, 'name' | 'program'>): str
   return ['', '__main__'].includes(stem) ? name : stem
 }
 
-const beside = (left: Left, outcome: Outcome<ErrorShown> | undefined): Outcome<ErrorShown> | undefined =>
-  outcome?.type === 'ok' ? ok({ ...outcome.result, ...left }) : outcome
-
 function leftBy({ gone, skipped }: Past): Left {
   return {
     ...(gone.length > 0 && { records: gone.map(({ file }) => file) }),
@@ -247,11 +241,14 @@ function leftBy({ gone, skipped }: Past): Left {
   }
 }
 
-/** The one that is meant, or the newest, with the others beside it. Undefined where there is none at all. */
+/**
+ * The one that is meant, or the newest, with the others beside it. Undefined where there is none at all. `living`: what is
+ * to be told besides where something lives.
+ */
 function pastError(
   past: Past,
   { number, process }: { readonly number?: number | undefined; readonly process?: number | undefined },
-  lives = false,
+  living?: Left,
 ): Outcome<ErrorShown> | undefined {
   const { errors } = past
   const isMeant = ({ error, of }: PastError) =>
@@ -262,9 +259,8 @@ function pastError(
   const { error, last: at, ...program } = shown.error
   return ok<ErrorShown>({
     ...{ error, who: null, call: null, at, seen: [], program, of: shown.of },
-    ...(!lives && { living: false as const }),
     others: errors.filter(one => one !== shown).map(pastSummaryOf),
-    ...leftBy(past),
+    ...(living ?? { living: false, ...leftBy(past) }),
   })
 }
 
@@ -273,18 +269,9 @@ const pastSummaryOf = ({ error, of }: PastError): ErrorSummary => summaryOf(erro
 function noSuchPast({ errors }: Past): Failed {
   const known = errors.map(({ error, of }) => `${error.number} of process ${of.pid}`)
   return failed('not_found', {
-    message: `No such error was left by a process that has gone. Known: ${known.join(', ')}.`,
+    message: `No process that has gone has left that error. Known: ${known.length === 0 ? 'none' : known.join(', ')}.`,
     details: { nearest: known },
     next: 'get_last_error {"whose": "gone"} lists them; at a terminal: imago errors',
-  })
-}
-
-function noSuchProcess(process: number, past: Past): Failed {
-  if (past.errors.length > 0) return noSuchPast(past)
-  return failed('not_found', {
-    message: `No process ${process} that has gone has left an error here.`,
-    details: { what: String(process), nearest: [] },
-    next: 'get_last_error without arguments lists what there is; at a terminal: imago errors',
   })
 }
 

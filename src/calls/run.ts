@@ -429,7 +429,8 @@ export class Run {
     // A refused call must not start a kernel, so it is found first only where the policy names kernels.
     if (this.#needsName(policy)) {
       const missing = this.placed() ? undefined : await this.findPlace()
-      if (missing !== undefined) return this.noted(missing, { level, decision: null })
+      if (missing !== undefined && (level !== 'safe' || !saysNoneLives(missing)))
+        return this.noted(missing, { level, decision: null })
       policy = this.policyOn(paths)
     }
     const judged = this.judge({ level, paths }, policy)
@@ -446,8 +447,9 @@ export class Run {
     const found = this.#place
     const missing = this.placed() ? undefined : await this.findPlace()
     if (missing !== undefined) {
-      const left = level === 'safe' && saysNoneLives(missing) ? this.#withNoneLiving(level) : undefined
-      return left === undefined ? this.noted(missing, passed) : this.#looked(passed, left)
+      const isAsked = level === 'safe' && saysNoneLives(missing)
+      const left = isAsked && tool.withNoneLiving(checked.args, this.context(level), checked.kernel)
+      return left ? this.#looked(passed, left) : this.noted(missing, passed)
     }
     if (found === undefined && rootsBeside(this, this.kernelName).length > 0) {
       // Only now it is known whose kernel it is.
@@ -456,11 +458,6 @@ export class Run {
       if (again.decision === 'ask') return this.options.planned(this, { level, judged: again, paths })
     }
     return level === 'safe' ? this.#look(passed) : this.#change(passed)
-  }
-
-  #withNoneLiving(level: Level): Outcome | undefined {
-    const { tool, checked } = this
-    return tool.withNoneLiving(checked.args, this.context(level), checked.kernel)
   }
 
   /** Why it can never be for what it names, whatever the gate says. */

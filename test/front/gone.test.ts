@@ -111,7 +111,7 @@ test('a record that is cut short, too large, a link, or open to others is told, 
   const [name = ''] = records()
   const of = name.slice(0, 12)
   const put = (pid: number, text: string) => {
-    const file = join(folder(), `${of}-20250101T000000-${pid}.json`)
+    const file = join(folder(), `${of}-20250101T000000-${pid}-0123abcd.json`)
     writeFileSync(file, text, { mode: 0o600 })
     return file
   }
@@ -119,7 +119,7 @@ test('a record that is cut short, too large, a link, or open to others is told, 
   put(101, whole.slice(0, whole.length / 2))
   put(102, 'x'.repeat(10 * 1024 * 1024))
   chmodSync(put(103, whole), 0o644)
-  symlinkSync(join(folder(), name), join(folder(), `${of}-20250101T000000-104.json`))
+  symlinkSync(join(folder(), name), join(folder(), `${of}-20250101T000000-104-0123abcd.json`))
   put(105, whole.replace('"errors": [', '"errors": [7, '))
   const isRoot = process.getuid?.() === 0
   if (isRoot) chownSync(put(106, whole), 4242, 4242)
@@ -135,7 +135,7 @@ test('a record that is cut short, too large, a link, or open to others is told, 
     [105, 'is no record of errors: errors.0'],
     ...(isRoot ? [[106, 'belongs to user 4242'] as const] : []),
   ] as const)
-    assert.match(stdout, new RegExp(`not read: \\S+-${pid}\\.json .*${reason}`))
+    assert.match(stdout, new RegExp(`not read: \\S+-${pid}-0123abcd\\.json .*${reason}`))
   await rig.imago(['errors', '--forget'])
   assert.equal(records(), [])
 })

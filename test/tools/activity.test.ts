@@ -525,7 +525,10 @@ test('an error of a process that has gone is shown by both numbers, and no kerne
   )
   assert.is(await getLastError.withoutKernel({ number: 7 }, context({ past: PAST })), undefined)
   const other = errorOf(await run(getLastError, { process: 39 }, { kernel: failing().kernel }))
-  assert.equal([other.code, other.details.what], ['not_found', '39'])
+  assert.equal(
+    [other.code, other.message],
+    ['not_found', 'No process that has gone has left that error. Known: none.'],
+  )
 })
 
 test('exceptions that finished futures hold are lines, and how each is inspected', async () => {

@@ -15,8 +15,8 @@ export interface ErrorRecords {
 /** A larger file is none of ours: `error_record.py` ends before. */
 const MOST_BYTES = 1024 * 1024
 
-/** `<folder>-<when it was begun>-<process>.json`, where `folder` is a digest of the folder that the process ran in. */
-const NAME = /^([0-9a-f]{12})-(\d{8}T\d{6}-\d{1,10})\.json$/
+/** `<folder>-<when it was begun>-<process>-<epoch>.json`, where `folder` is a digest of the folder that it ran in. */
+const NAME = /^([0-9a-f]{12})-(\d{8}T\d{6}-\d{1,10}-[0-9a-f]{8})\.json$/
 
 /**
  * Reads the records of processes that ran in a folder of which `isWanted` says so. Only the newest record of any other

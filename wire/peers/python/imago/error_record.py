@@ -22,10 +22,11 @@ _OF_ALL = 400
 
 
 class Record:
-    """``facts()`` says which process it is, ``errors`` are its ``ProgramErrors``. Nothing that fails here is told."""
+    """``errors`` are the ``ProgramErrors`` of the process. Nothing that fails here is told."""
 
-    def __init__(self, facts, errors):
-        self._facts = facts
+    def __init__(self, errors):
+        #: Which process it is, as it announces itself.
+        self.facts = {}
         self._errors = errors
         self._path = None
         self._pid = os.getpid()
@@ -41,10 +42,12 @@ class Record:
         if self._written_at is None or time.monotonic() - self._written_at >= _AGAIN:
             self._write({})
 
-    def close(self):
+    def close(self, ends):
         """The process ends, or listens no more."""
-        if self._path is not None or self._is_behind:
+        if ends and (self._path is not None or self._is_behind):
             self._write({'ended_at': rfc3339(time.time()), 'ended': self._errors.last_words})
+        elif self._is_behind:
+            self._write({})
 
     def _write(self, end):
         if os.getpid() != self._pid or not self._writing.acquire(False):
@@ -55,7 +58,7 @@ class Record:
             texts = self._bounded()
             if texts:
                 ended = {'ended_with': self._errors.ended_with, **_without_secrets(end)}
-                head = json.dumps({'imago': 1, **self._facts(), **ended})
+                head = json.dumps({'imago': 1, **self.facts, **ended})
                 write_whole(self._place(), ('%s, "errors": [%s]}\n' % (head[:-1], ',\n'.join(texts))).encode())
         except OSError:
             # No room, or no such directory: the program is not disturbed by that.
@@ -88,10 +91,11 @@ class Record:
 
             directory = os.path.join(state_directory(), 'errors')
             make_private(directory)
-            folder = hashlib.sha256(os.fsencode(self._facts()['cwd'])).hexdigest()[:12]
+            folder = hashlib.sha256(os.fsencode(self.facts['cwd'])).hexdigest()[:12]
             _make_room(directory, folder)
             began = time.strftime('%Y%m%dT%H%M%S', time.gmtime())
-            self._path = os.path.join(directory, '%s-%s-%d.json' % (folder, began, self._pid))
+            name = '%s-%s-%d-%s.json' % (folder, began, self._pid, self.facts['epoch'])
+            self._path = os.path.join(directory, name)
         return self._path
 
 

@@ -35,7 +35,7 @@ class Guest:
         self._secret = key or os.urandom(32).hex()
         self._is_told = key is None
         self._announcement = Announcement()
-        self._record = Record(lambda: {**_process_facts(name), 'epoch': kernel.epoch}, self._errors)
+        self._record = Record(self._errors)
         self._errors.changed = self._record.noted
         self._address = 'unix:' + self._announcement.socket if port is None else 'tcp:127.0.0.1:%d' % port
         self._acceptor = None
@@ -75,14 +75,14 @@ class Guest:
         if self in _guests:
             _guests.remove(self)
             self._errors.end()
-            self._record.close()
+            self._record.close(ends=False)
             self._announcement.remove()
             self._acceptor.close()
             self.kernel.close()
 
     def leave(self):
         """The program ends. There is nothing to wait for."""
-        self._record.close()
+        self._record.close(ends=True)
         self._say_why()
         self._acceptor.close()
         self.kernel.session.hang_up()
@@ -118,7 +118,8 @@ class Guest:
     def _announce(self, address):
         self._address = address
         self._announcement.prepare()
-        fields = _facts(self.name, address, self.kernel.epoch)
+        self._record.facts = _facts(self.name, address, self.kernel.epoch)
+        fields = dict(self._record.facts)
         if self._is_told:
             fields['secret'] = self._secret
         self._announcement.write(fields)
@@ -171,10 +172,6 @@ def leave_word(name, ended):
 
 def _facts(name, address, epoch):
     """What an announcement says, but for the secret."""
-    return {**_process_facts(name), 'address': address, 'epoch': epoch}
-
-
-def _process_facts(name):
     return {
         'name': name,
         'language': 'python',
@@ -182,6 +179,8 @@ def _process_facts(name):
         'pid': os.getpid(),
         'started': started(os.getpid()),
         'parent': os.getppid(),
+        'address': address,
+        'epoch': epoch,
         'cwd': _cwd(),
         'program': program(),
     }
