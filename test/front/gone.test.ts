@@ -106,6 +106,20 @@ test('--forget removes what the processes of the project have left, and of no ot
   assert.is((await rig.imago(['errors', '--forget', '--follow'])).code, 2)
 })
 
+test('a rule that keeps a program from the caller keeps what it has left from them too', async () => {
+  mkdirSync(rig.paths.configDir, { recursive: true, mode: 0o700 })
+  const rule = (kernel: string) =>
+    `[[rule]]\ndecision = "deny"\ntool = "get_last_error"\nkernel = "${kernel}"\n`
+  writeFileSync(join(rig.paths.configDir, 'policy.toml'), rule('project'), { mode: 0o600 })
+  await crash()
+  await rig.imago(['run', '--name', 'other', '--', 'python3', 'crash.py'])
+  const told = (await rig.imago(['call', 'get_last_error', '{"whose": "gone"}'])).stdout
+  assert.not.match(told, 'other errors')
+  assert.match((await rig.imago(['errors'])).stdout, /^\d+#1 .*ended with it at [\d:]+\)\n$/)
+  assert.is((await rig.imago(['errors', '--kernel', 'other'])).code, 0)
+  assert.is((await rig.imago(['errors', '--kernel', 'project'])).code === 0, false)
+})
+
 test('a record that is cut short, too large, a link, or open to others is told, and the others are read', async () => {
   await crash()
   const [name = ''] = records()
