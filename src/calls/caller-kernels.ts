@@ -1,7 +1,11 @@
-import type { CallerKernels } from '../../tools/contract.ts'
+import type { CallerKernels, PastErrors } from '../../tools/contract.ts'
 import type { Tool } from '../../tools/define.ts'
 import { mayBeForAll } from '../../tools/group.ts'
+import type { Raised } from '../../wire/kernel.ts'
+import { isOfProject, realOf } from '../files/roots.ts'
+import { redactedValue } from '../journal/redaction.ts'
 import type { Attachable, Kernels, MeantKernel, Wanted } from '../kernels/kernels.ts'
+import { groupOf } from '../kernels/programs.ts'
 import type { Checked } from '../registry/registry.ts'
 import type { Caller } from './contract.ts'
 import { kernelFault } from './faults.ts'
@@ -100,6 +104,34 @@ export function wantedBy(call: Addressed): Wanted {
   if (tool.starts) return wanted
   const forAll = mayBeForAll(tool, tool.level)
   return { ...wanted, onlyLiving: true, mayName: name => call.mayLook(name), mayBeForAll: forAll }
+}
+
+/** What processes of the caller's project have left of their errors, without their secrets. */
+export function pastErrorsFor(
+  call: Pick<Addressed, 'caller' | 'mayLook'> & {
+    readonly options: { readonly past?: (isWanted: (cwd: string) => boolean) => PastErrors }
+  },
+): PastErrors {
+  const root = realOf(call.caller.root)
+  const past = call.options.past?.(cwd => isOfProject(realOf(cwd), root)) ?? { gone: [], skipped: [] }
+  const seen = past.gone.filter(one => call.mayLook(groupOf(one)))
+  return {
+    ...past,
+    gone: seen.map(({ errors, ...one }) => ({
+      ...(redactedValue(one) as typeof one),
+      errors: errors.map(({ error, ...told }) => ({
+        ...(redactedValue(told) as typeof told),
+        error: withoutSecrets(error),
+      })),
+    })),
+  }
+}
+
+/** Each exception of a chain by itself: together they may be nested too deep to be redacted. */
+function withoutSecrets({ cause, ...raised }: Raised): Raised {
+  const clean = redactedValue(raised) as typeof raised
+  if (cause === undefined) return clean
+  return { ...clean, cause: { ...cause, exception: withoutSecrets(cause.exception) } }
 }
 
 /** What a call would attach to. */

@@ -8,6 +8,7 @@ import {
   type Level,
   type OtherKernel,
   type OutputLog,
+  type PastErrors,
   type ProjectFiles,
   type Sources,
   stricter,
@@ -33,114 +34,22 @@ import type { Checked, Registry } from '../registry/registry.ts'
 import type { Leases } from '../suspensions/leases.ts'
 import { openOutput, type TextStore, type TextStores } from '../text/texts.ts'
 import { bounded, codeOf, enveloped, type FinalOutcome, noticed, noticeOf } from './answer.ts'
-import { type Choices, callerKernels, elsewhereOf, targetOf, wantedBy } from './caller-kernels.ts'
+import {
+  type Choices,
+  callerKernels,
+  elsewhereOf,
+  pastErrorsFor,
+  targetOf,
+  wantedBy,
+} from './caller-kernels.ts'
+import { Context, ContextOnKernel } from './context.ts'
 import type { CallEvent, Caller, CallFacts, CallRequest, Judgement, Ruling } from './contract.ts'
-import { faultOf, kernelFault, withdrawn } from './faults.ts'
+import { faultOf, kernelFault, saysNoneLives, withdrawn } from './faults.ts'
 import type { JobBook, TrackedJob } from './jobs.ts'
 import * as refusals from './refusals.ts'
 
 /** A kernel, and the name under which it is known. */
 export type Place = ResolvedKernel
-
-interface ContextParts {
-  readonly run: Run
-  readonly level: Level
-  /** The files of the caller's project, as far as the policy lets the call see them. */
-  files(): ProjectFiles
-  kernels(): CallerKernels
-}
-
-/** What a handler is given. */
-export class Context implements ToolContext {
-  readonly call: CallId
-  readonly who: string
-  readonly caller: string
-  readonly level: Level
-  readonly lookMs: number
-  readonly jobs: Jobs
-  readonly texts: Texts
-  readonly sources: Sources
-  readonly pathOf: (path: string) => string
-  readonly signal: Signal
-  readonly #filesOf: () => ProjectFiles
-  readonly #kernelsOf: () => CallerKernels
-  #files: ProjectFiles | undefined
-
-  constructor({ run, level, files, kernels }: ContextParts) {
-    const { options } = run
-    this.call = run.call
-    this.who = run.caller.who
-    this.caller = run.caller.id
-    this.level = level
-    this.lookMs = options.lookMs
-    this.jobs = options.jobs.of(run.caller.root)
-    this.texts = run.texts
-    this.sources = {
-      prove: asked => options.sources.prove(asked),
-      keep: text => run.texts.keep(text),
-    }
-    this.pathOf = path => resolve(run.caller.root, path)
-    this.signal = run.signal
-    this.#filesOf = files
-    this.#kernelsOf = kernels
-  }
-
-  get kernels(): CallerKernels {
-    return this.#kernelsOf()
-  }
-
-  get files(): ProjectFiles {
-    this.#files ??= this.#filesOf()
-    return this.#files
-  }
-}
-
-interface KernelContextParts {
-  readonly place: Place
-  /** The image was given the call before: it is asked what became of it, and begins nothing. */
-  readonly again: boolean
-  output(): OutputLog
-  leases(): CallLeases
-  others(): readonly OtherKernel[]
-}
-
-/** The same on a kernel, whose output is kept from when it is first asked for. */
-export class ContextOnKernel extends Context implements KernelContext {
-  readonly kernel: Kernel
-  readonly kernelName: string
-  readonly again: boolean
-  readonly ask: (question: Question) => Promise<string>
-  readonly others: () => readonly OtherKernel[]
-  readonly #run: Run
-  readonly #output: () => OutputLog
-  readonly #leasesOf: () => CallLeases
-  #leases: CallLeases | undefined
-
-  constructor(given: ContextParts & KernelContextParts) {
-    super(given)
-    this.kernel = given.place.kernel
-    this.kernelName = given.place.name
-    this.again = given.again
-    this.ask = question => given.run.ask(question)
-    this.#run = given.run
-    this.#output = given.output
-    this.others = given.others
-    this.#leasesOf = given.leases
-  }
-
-  get leases(): CallLeases {
-    this.#leases ??= this.#leasesOf()
-    return this.#leases
-  }
-
-  get canAsk(): boolean {
-    return this.#run.canAsk
-  }
-
-  get output(): OutputLog {
-    return this.#output()
-  }
-}
 
 /** What all calls of a daemon have in common. */
 export interface RunOptions {
@@ -173,6 +82,8 @@ export interface RunOptions {
   readonly jobs: JobBook
   readonly texts: TextStores
   readonly sources: Pick<Sources, 'prove'>
+  /** What processes have left of their errors that ran in such folders. Left out: nothing. */
+  readonly past?: (isWanted: (cwd: string) => boolean) => PastErrors
   readonly clock: Clock
   /** Faults, with their stacks; they are not for callers. */
   readonly log: (message: string, error: unknown) => void
@@ -437,7 +348,11 @@ export class Run {
     }
     const found = this.#place
     const missing = this.placed() ? undefined : await this.findPlace()
-    if (missing !== undefined) return this.noted(missing, passed)
+    if (missing !== undefined) {
+      const isAsked = level === 'safe' && saysNoneLives(missing)
+      const left = isAsked && tool.withNoneLiving(checked.args, this.context(level), checked.kernel)
+      return left ? this.#looked(passed, left) : this.noted(missing, passed)
+    }
     if (found === undefined && this.#place !== undefined) {
       // It may be another one than the gate was told of.
       const again = this.judge({ level, paths })
@@ -708,7 +623,7 @@ export class Run {
     const { caller, options } = this
     const files = () => options.files.of(caller.root, this.#shows())
     const kernels = () => callerKernels({ ...options, caller })
-    const given = { run: this, level, files, kernels }
+    const given = { run: this, level, files, kernels, past: () => pastErrorsFor(this) }
     if (place === undefined) return new Context(given)
     const { leases } = options
     return new ContextOnKernel({

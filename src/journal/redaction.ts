@@ -78,7 +78,7 @@ interface Form {
 /**
  * The forms that the services document for what they hand out. A longer name stands before a shorter one that
  * begins alike. Forms that an ordinary word could have are left out. They stand again, as the names above do, in
- * `wire/peers/wolfram/imago_wolfram/keys.py`; the tests of both read `test/journal/secrets.json`.
+ * `wire/peers/python/imago/redaction.py`; the tests of both read `test/journal/secrets.json`.
  */
 const FORMS: readonly Form[] = [
   { kind: 'aws key', begins: 'A(?:KIA|SIA)', goesOn: '[A-Z0-9]{16}(?![A-Za-z0-9])' },

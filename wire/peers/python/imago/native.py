@@ -200,5 +200,10 @@ def names():
     return dict(_names)
 
 
+def is_ours():
+    """Whether this thread was started here."""
+    return get_ident() in _names
+
+
 def _signals():
     return signal.valid_signals() - {getattr(signal, name, None) for name in _OF_A_THREAD}

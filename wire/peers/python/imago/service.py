@@ -15,6 +15,7 @@ from imago.looking.threads import threads
 from imago.native import report_fault
 from imago.params import count, flag, optional, query, suspending, text
 from imago.suspensions import Left, adopt, theirs
+from imago.unread_errors import unread
 from imago.work import work_of
 from imago.workers import Task
 
@@ -39,6 +40,11 @@ class Image:
         self.tracing = tracing
 
 
+def _unread(image, query):
+    found = unread(image.namespace, image.handles) if query.get('unread') else None
+    return {} if found is None else {'unread': found}
+
+
 LOOKS = {
     'globals': (
         {
@@ -59,8 +65,10 @@ LOOKS = {
         lambda image, query: outcomes.found(image.history.page(query)),
     ),
     'errors': (
-        {'count': count},
-        lambda image, query: outcomes.found(image.errors.page_of_program(query)),
+        {'count': count, 'unread': optional(flag)},
+        lambda image, query: outcomes.found(
+            {**image.errors.page_of_program(query), **_unread(image, query)},
+        ),
     ),
     'last_error': ({}, lambda image, _: outcomes.found(image.errors.last())),
     'definition': ({'name': text, 'max_length': count, 'contexts': optional(flag)}, definition),
