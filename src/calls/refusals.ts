@@ -257,7 +257,7 @@ export function deniedByPerson({ plan, by, reason }: PersonsNo): Failed {
   const client = /^client (.+)$/.exec(by)?.[1]
   const who = client === undefined ? 'A person' : `The dialog of ${client}`
   return failed('denied', {
-    message: `${who} refused ${plan.tool} (${plan.id})${reason === null ? ', and gave no reason' : ''}. Nothing ran.${reason === null ? '' : ` The reason: ${reason}`}`,
+    message: `${who} refused ${plan.tool} (${plan.id}). Nothing ran. They refused it${reason === null ? ', and gave no reason.' : `: ${reason}`}`,
     details: { plan: plan.id, tool: plan.tool, by: client === undefined ? 'person' : by, reason },
     next: afterNo(reason !== null),
   })

@@ -1,24 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { resolve } from 'node:path'
-import {
-  type CallerKernels,
-  type Leases as CallLeases,
-  type Jobs,
-  type KernelContext,
-  type Level,
-  type OtherKernel,
-  type OutputLog,
-  type PastErrors,
-  type ProjectFiles,
-  type Sources,
-  stricter,
-  type Texts,
-  type ToolContext,
-} from '../../tools/contract.ts'
+import { type Level, type OutputLog, type PastErrors, type Sources, stricter } from '../../tools/contract.ts'
 import type { Tool } from '../../tools/define.ts'
 import type { Envelope, Outcome } from '../../tools/outcome.ts'
-import type { Ability, CallId, Kernel, Question } from '../../wire/kernel.ts'
-import { LightSignal, type Signal, unlessAborted } from '../../wire/signal.ts'
+import type { Ability, CallId, Question } from '../../wire/kernel.ts'
+import { LightSignal, unlessAborted } from '../../wire/signal.ts'
 import type { Approvals } from '../approvals/contract.ts'
 import type { Arguments } from '../approvals/plan.ts'
 import type { Clock } from '../clock.ts'
