@@ -623,11 +623,10 @@ ran."
                     (setf (second tail) (printed-tree value (min 1/2 (remaining-seconds)))))))
     tree))
 
-(define-call "inspect" (expr package evaluate call)
-  (let ((*look-package* (and package (package-named package))))
-    (found (if evaluate
-               (inspected-by-running expr call)
-               (inspected-tree (resolve expr))))))
+(define-call "inspect" (expr evaluate call)
+  (found (if evaluate
+             (inspected-by-running expr call)
+             (inspected-tree (resolve expr)))))
 
 (make-interruptible "inspect")
 

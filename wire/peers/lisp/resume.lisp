@@ -191,6 +191,10 @@ force there."
         package
         *package*)))
 
+(defun readtable-in-frame ()
+  "That of the package in force; one that has none leaves it as it is there."
+  (or (package-readtable *package*) *readtable*))
+
 (defun evaluate-text-in (frame source)
   "Evaluates the forms of SOURCE one after the other in FRAME, or nowhere where it is NIL. The
 values of the last, as a list."
@@ -214,7 +218,7 @@ values of the last, as a list."
 
 (define-work "frame" (source)
   (let ((frame *frame*))
-    (let ((*package* (package-of-frame frame)))
+    (let* ((*package* (package-of-frame frame)) (*readtable* (readtable-in-frame)))
       (evaluate-text-in frame source))))
 
 (defun call-at-suspension (name call function)
@@ -383,7 +387,8 @@ and, as a tree, what else it has come to. The suspension stays."
   "The same, of the value that ARGUMENTS have, evaluated in FRAME where that can be done."
   (call-deciding suspension arguments
                  (lambda ()
-                   (let ((*package* (package-of-frame frame)))
+                   (let* ((*package* (package-of-frame frame))
+                          (*readtable* (readtable-in-frame)))
                      (evaluate-text-in (and frame (not (why-not-evaluate frame)) frame)
                                        (argument "value" arguments))))))
 
