@@ -392,6 +392,11 @@ no name by which it is called.")
   "The values of FORM, which sees and can set the variables of FRAME."
   (eval form))
 
+(define-interface unkept-variables (frame form)
+  "The names that FORM would set and that are variables neither in FRAME nor in the image: to set
+one would make it a global variable."
+  '())
+
 (define-interface restart-arity (restart)
   "Whether it is known what RESTART takes, and how many values at least, and at most: NIL where
 there is no such number.")

@@ -203,9 +203,24 @@ values of the last, as a list."
     (loop (let ((start (next-form-start source (file-position stream))))
             (when (>= start (length source)) (return values))
             (setf - (read-next stream source start))
+            (when frame (refuse-unkept frame - source start))
             (setf values (mapcar #'off-the-stack
                                  (multiple-value-list (if frame (evaluate-in frame -) (eval -)))))
             (note-values - values)))))
+
+(defun refuse-unkept (frame form source start)
+  "Ends the evaluation where FORM, which begins at START of SOURCE, would set what FRAME has not
+kept."
+  (let ((unkept (unkept-variables frame form)))
+    (when unkept
+      (refuse "malformed"
+              (format nil "~{~A~^, ~} cannot be set: this frame has no such variable at this point, ~
+                           for the compiler has not kept ~:[it~;them~], and no global variable has ~
+                           that name. The form that begins at ~A was not run."
+                      (mapcar #'symbol-text unkept) (rest unkept) (form-place source start))
+              :what (symbol-text (first unkept))
+              :next (format nil "Code that is compiled with (declaim (optimize debug)) keeps its ~
+                                 variables. For a global variable evaluate defvar first.")))))
 
 (defun off-the-stack (value)
   "VALUE, or what stands for it where it is gone with its frame."

@@ -531,6 +531,27 @@ its memory, where one is made to return that only its own component calls."
                     (sb-di:preprocess-for-eval form (sb-di:frame-code-location frame)))))
     (funcall function frame)))
 
+(define-implementation unkept-variables (frame form)
+  (let ((kept (if-known
+               (loop with location = (sb-di:frame-code-location frame)
+                     for variable across (sb-di::debug-fun-debug-vars
+                                          (sb-di:frame-debug-fun frame))
+                     unless (eq (sb-di:debug-var-validity variable location) :invalid)
+                       collect (sb-di:debug-var-symbol variable))))
+        (unkept '()))
+    (flet ((see (part context environment)
+             (when (and (eq context :set)
+                        (symbolp part)
+                        (not (member part kept))
+                        (not (native ("SB-WALKER" "VAR-LEXICAL-P") part environment))
+                        (eq (info-of :variable :kind part) :unknown)
+                        (not (boundp part)))
+               (pushnew part unkept))
+             part))
+      ;; An error of a macro comes once more where the form is evaluated.
+      (ignore-errors (native ("SB-WALKER" "WALK-FORM") form nil #'see)))
+    (nreverse unkept)))
+
 (define-implementation restart-arity (restart)
   (let* ((function (native ("SB-KERNEL" "RESTART-FUNCTION") restart))
          (list (if (functionp function)
