@@ -250,6 +250,7 @@ is entered by what goes wrong in it."
          (*deadline-ms* (argument "deadline_ms" arguments))
          (*deadline* (deadline-after *deadline-ms*)))
     (leave-list-again)
+    (note-debugger-hooks)
     (unwind-protect
          (let ((tree (answer-tree name arguments)))
            (prog1 (handler-case (json tree)
