@@ -535,7 +535,10 @@ to MUFFLE: functions of a condition."
   "Whether THREAD is the one that the image began with.")
 
 (define-interface awaited (thread)
-  "What THREAD waits for, where that can be told without stopping it.")
+  "What THREAD waits for and who has it, as text, where that can be told without stopping it.")
+
+(define-interface deadlocks ()
+  "Lists of threads of which each waits for a lock that the next has, the last for one of the first.")
 
 (define-interface asdf-file ()
   "The file of the ASDF that comes with this Lisp, or NIL.")

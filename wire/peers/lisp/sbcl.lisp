@@ -779,9 +779,59 @@ of its name."
 (define-implementation main-thread-p (thread)
   (eq thread (sb-thread:main-thread)))
 
+(defun awaited-lock (thread)
+  "The mutex that THREAD waits for, or NIL; and whether it waits until some time at most. A thread
+that is in a debugger, for SBCL has found a deadlock in which it is, waits for what its error names."
+  (let* ((condition (waiting-condition thread))
+         (cycle (and (typep condition 'sb-thread:thread-deadlock)
+                     (ignore-errors (sb-thread:thread-deadlock-cycle condition))))
+         (link (ignore-errors (assoc thread cycle)))
+         (thing (if link
+                    (rest link)
+                    (ignore-errors (native ("SB-THREAD" "THREAD-WAITING-FOR") thread))))
+         (timed (and (not link) (consp thing)))
+         (lock (cond ((not (consp thing)) thing)
+                     (timed (rest thing))
+                     (t (first thing)))))
+    (and (typep lock 'sb-thread:mutex) (values lock timed))))
+
 (define-implementation awaited (thread)
-  (let ((thing (ignore-errors (native ("SB-THREAD" "THREAD-WAITING-FOR") thread))))
-    (and thing (static-text (if (consp thing) (rest thing) thing) 100))))
+  (let ((lock (awaited-lock thread)) (condition (waiting-condition thread)))
+    (cond (lock
+           (let ((owner (sb-thread:mutex-owner lock)) (name (sb-thread:mutex-name lock)))
+             (format nil "the mutex~@[ ~A~]~@[, which ~A~]"
+                     (and name (static-text name 100))
+                     (cond ((not (typep owner 'sb-thread:thread)) nil)
+                           ((eq owner thread) "this thread has itself")
+                           ((sb-thread:thread-alive-p owner)
+                            (format nil "the thread \"~A\" has" (one-line (thread-text owner))))
+                           (t (format nil "the thread \"~A\" had when it ended"
+                                      (one-line (thread-text owner))))))))
+          (condition
+           (format nil "a person at its debugger, for ~A" (type-label (class-of condition)))))))
+
+(define-implementation deadlocks ()
+  (labels ((next (thread)
+             (multiple-value-bind (lock timed) (awaited-lock thread)
+               (let ((owner (and lock (not timed) (sb-thread:mutex-owner lock))))
+                 (and (typep owner 'sb-thread:thread) (sb-thread:thread-alive-p owner) owner))))
+           (circle-from (thread)
+             (loop with path = '()
+                   for at = thread then (next at)
+                   while at
+                   do (check-deadline)
+                      (when (member at path)
+                        (return (reverse (subseq path 0 (1+ (position at path))))))
+                      (push at path))))
+    (let ((found '()))
+      (dolist (thread (swank/backend:all-threads) found)
+        (let ((circle (circle-from thread)))
+          (when (and circle
+                     (notany (lambda (known) (member (first circle) known)) found)
+                     ;; Threads go on while they are looked at, but for those in such a circle.
+                     (loop for (one . more) on circle
+                           always (eq (next one) (if more (first more) (first circle)))))
+            (push circle found)))))))
 
 (define-implementation asdf-file ()
   (ignore-errors
