@@ -538,7 +538,8 @@ to MUFFLE: functions of a condition."
   "What THREAD waits for and who has it, as text, where that can be told without stopping it.")
 
 (define-interface deadlocks ()
-  "Lists of threads of which each waits for a lock that the next has, the last for one of the first.")
+  "Lists of threads of which each waits for a lock that the next has, the last for one of the
+first's.")
 
 (define-interface asdf-file ()
   "The file of the ASDF that comes with this Lisp, or NIL.")

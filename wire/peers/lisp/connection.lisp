@@ -33,8 +33,8 @@ connections then.")
       (setf *hooks-seen* (list hooks swank::*connections*)))))
 
 (defun hooks-of-slynk ()
-  "The debugger hooks by which errors of threads go to Slynk, SLY's server, where that serves somebody
-in this image; else NIL."
+  "The debugger hooks by which errors of threads go to Slynk, SLY's server, where that serves
+somebody in this image; else NIL."
   (flet ((its (name package)
            (let ((home (find-package package))) (and home (find-symbol name home)))))
     (let ((connections (its "*CONNECTIONS*" "SLYNK"))
@@ -49,9 +49,9 @@ in this image; else NIL."
 (defun restore-debugger-hooks ()
   "By making a connection Swank has set the debugger hooks, for good. They are again what they were
 before as far as that can be known: as an earlier session of ours has seen them, if nobody else has
-connected since; else, unless an editor is or was here by Swank, Slynk's, or those of an image without
-any. Whoever connects later has them set again. An image that was told not to give its errors to Swank
-has hooks of its own, which stay."
+connected since; else, unless an editor is or was here by Swank, Slynk's, or those of an image
+without any. Whoever connects later has them set again. An image that was told not to give its
+errors to Swank has hooks of its own, which stay."
   (when swank:*global-debugger*
     (cond ((and *hooks-seen* (subsetp swank::*connections* (second *hooks-seen*)))
            (set-debugger-hooks (first *hooks-seen*)))

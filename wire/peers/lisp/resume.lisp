@@ -214,9 +214,9 @@ kept."
   (let ((unkept (unkept-variables frame form)))
     (when unkept
       (refuse "malformed"
-              (format nil "~{~A~^, ~} cannot be set: this frame has no such variable at this point, ~
-                           for the compiler has not kept ~:[it~;them~], and no global variable has ~
-                           that name. The form that begins at ~A was not run."
+              (format nil "~{~A~^, ~} cannot be set: this frame has no such variable at this ~
+                           point, for the compiler has not kept ~:[it~;them~], and no global ~
+                           variable has that name. The form that begins at ~A was not run."
                       (mapcar #'symbol-text unkept) (rest unkept) (form-place source start))
               :what (symbol-text (first unkept))
               :next (format nil "Code that is compiled with (declaim (optimize debug)) keeps its ~

@@ -249,10 +249,14 @@ the lambda list that differs."
     (let* ((date (and (not (system-file-p source)) (known-date source name function)))
            (recorded (recorded-of function kind))
            (whole (and recorded (listp (recorded-body recorded)) recorded))
-           (same (and text date (eql date (file-date file))))
+           (kept (text-as-compiled file date))
+           ;; A date is told in seconds: an edit may have left it.
+           (same (and text date (eql date (file-date file))
+                      (or (null kept) (string= kept text))))
            (placed (and same (placed-definition source text name kind))))
       (append
-       (cond ((and same (not (eq (verdict-on placed text name whole) 'other)))
+       (cond ((and same (not (eq (verdict-on placed text name
+                                          (if (string= kind "function") recorded whole)) 'other)))
               (keep-text file date text)
               (if placed
                   (list* 'current t 'from "file" placed)
