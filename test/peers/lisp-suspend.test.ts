@@ -55,7 +55,11 @@ test('a variable that the frame has not kept is not set, and no global variable 
   // What follows an error is never reached, so nothing needs `pct` any more.
   await lisp.define('(defun owed (order pct) (list (error "no rate for ~a" order) pct))')
   const { suspension } = await lisp.suspended('(list (owed "tea" 7))')
-  for (const source of ['(setf pct 5)', '(when t (incf pct))', '(let ((other 1)) (setq other 2 pct other))']) {
+  for (const source of [
+    '(setf pct 5)',
+    '(when t (incf pct))',
+    '(let ((other 1)) (setq other 2 pct other))',
+  ]) {
     const refused = await lisp.inFrame(suspension.id, 0, source)
     assert.is(refused.type, 'refused', JSON.stringify(refused))
     assert.match(refused.type === 'refused' ? refused.message : '', 'cl-user::pct cannot be set: this frame')

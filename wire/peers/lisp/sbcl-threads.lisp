@@ -8,7 +8,8 @@
 
 (defun awaited-lock (thread)
   "The mutex that THREAD waits for, or NIL; and whether it waits until some time at most. A thread
-that is in a debugger, for SBCL has found a deadlock in which it is, waits for what its error names."
+that is in a debugger because SBCL has found a deadlock in which it is waits for what its error
+names."
   (let* ((condition (waiting-condition thread))
          (cycle (and (typep condition 'sb-thread:thread-deadlock)
                      (ignore-errors (sb-thread:thread-deadlock-cycle condition))))
