@@ -494,6 +494,26 @@ test('a suite of FiveAM is read into failures: the test, the reason and the chec
   assert.is(printed, '')
 })
 
+test('a failure of FiveAM has the line of its test, in a file that was loaded by itself', async () => {
+  const file = lisp.write(
+    'lines.lisp',
+    '(defpackage :lines-tests (:use :cl :fiveam))\n(in-package :lines-tests)\n\n(test adds\n  (is (= 2 (+ 1 1))))\n\n' +
+      '(test (fails)\n  (is (= 3 (+ 1 1))))\n',
+  )
+  assert.is((await lisp.run('', { work: 'load', file })).type, 'done')
+  const { failures } = await report('lines-tests')
+  assert.equal(
+    failures.map(one => [one.file, one.line]),
+    [[file, 7]],
+  )
+})
+
+test('a framework whose tests are not known is named, and what runs them', async () => {
+  await lisp.define('(progn (defpackage :rove (:use)) (intern "RUN" :rove))')
+  assert.match(await refusal('nothing-of-it'), /Loaded: ROVE, whose tests run_tests knows only/)
+  await lisp.define('(delete-package :rove)')
+})
+
 test('one test, a package, and a name in another case are targets too', async () => {
   assert.equal((await report('SHOP-TESTS::fine')).failures, [])
   const whole = await report('shop-tests')
