@@ -423,9 +423,26 @@ before."
   (let ((before (call-asdf "ALREADY-LOADED-SYSTEMS"))
         (*package* *package*)
         (*readtable* *readtable*))
-    (call-noting-compilation
-     (lambda () (call-asdf "LOAD-SYSTEM" system (keyword-of "FORCE") force)))
+    (unwind-protect
+         (call-noting-compilation
+          (lambda () (call-asdf "LOAD-SYSTEM" system (keyword-of "FORCE") force)))
+      (drop-foreign-notes (call-asdf "SYSTEM-SOURCE-DIRECTORY" system)))
     (sort (set-difference (call-asdf "ALREADY-LOADED-SYSTEMS") before :test #'equal) #'string<)))
+
+(defun drop-foreign-notes (folder)
+  "Forgets what the compiler has noted of files that are not in FOLDER, a pathname or NIL, but for
+warnings and errors: nobody who loads a system is to mend those of the systems that it needs."
+  (let ((own (and folder (native-name folder))))
+    (setf *diagnostics*
+          (remove-if (lambda (tree)
+                       (let ((file (part tree "file")))
+                         (and own
+                              (stringp file)
+                              (member (part tree "severity")
+                                      '("note" "style_warning" "redefinition")
+                                      :test #'equal)
+                              (not (begins-p own file)))))
+                     *diagnostics*))))
 
 (define-work "system" (system force)
   (let* ((system (system-named system))
