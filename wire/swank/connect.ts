@@ -68,12 +68,11 @@ export async function connectSwank(place: SwankPlace): Promise<SwankConnected> {
  */
 function isServedBySlynk({ host, port }: SwankPlace): boolean {
   if (!/^(127\.|::1$|localhost$)/.test(host)) return false
-  const name = `Slynk ${port}\n`
-  return entriesOf('/proc').some(
-    pid =>
-      /^\d+$/.test(pid) &&
-      entriesOf(`/proc/${pid}/task`).some(thread => textAt(`/proc/${pid}/task/${thread}/comm`) === name),
-  )
+  const names = entriesOf('/proc')
+    .filter(pid => /^\d+$/.test(pid))
+    .flatMap(pid => entriesOf(`/proc/${pid}/task`).map(thread => textAt(`/proc/${pid}/task/${thread}/comm`)))
+  // One of the two may listen at that port of a container.
+  return names.includes(`Slynk ${port}\n`) && !names.includes(`Swank ${port}\n`)
 }
 
 function entriesOf(folder: string): readonly string[] {
