@@ -272,7 +272,13 @@ function progress({ run, request, clock }: Omit<CallWait, 'cancelMs' | 'jobs'>):
   if (request.on === undefined) return () => undefined
   const tick = () => {
     const plan = run.job?.asking?.plan
-    const now = { message: stateOf(run), elapsed_ms: run.elapsedMs, ...(plan !== undefined && { plan }) }
+    const behind = plan === undefined ? run.behind : undefined
+    const now = {
+      message: behind ?? stateOf(run),
+      elapsed_ms: run.elapsedMs,
+      ...(plan !== undefined && { plan }),
+      ...(behind !== undefined && { behind }),
+    }
     run.emitTo(request, { type: 'progress', ...now })
     takeBack = clock.after(PROGRESS_MS, tick)
   }

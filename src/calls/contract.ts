@@ -68,6 +68,8 @@ export type CallEvent =
       readonly message: string
       readonly elapsed_ms: number
       readonly plan?: string
+      /** What it waits behind, as a sentence without its full stop: another evaluation of the same kernel. */
+      readonly behind?: string
     }
 
 /** The one path for every call, whoever makes it. */

@@ -8,6 +8,7 @@ import { KernelLife, notLiving } from './owned-kernel.ts'
 import { groupOf, otherNamesOf } from './programs.ts'
 import { stoppedText, wayBack } from './refusals.ts'
 import type { KernelOptions, KernelRow, NamedKernel } from './rows.ts'
+import { serverOf } from './servers.ts'
 
 /** How long a call waits for a link that is being made again, in ms. */
 const AWAY_MS = 10_000
@@ -419,8 +420,10 @@ export class AttachedKernel implements NamedKernel {
     return running === null ? 'ready' : 'busy'
   }
 
+  /** A server that is not ours tells of errors that wait in a debugger, and of none that the program handles. */
   #notesErrors(): boolean {
-    return this.alive && this.#kernel?.identity.abilities.has('errors') === true
+    const hears = serverOf(this.#known.address) === undefined
+    return hears && this.alive && this.#kernel?.identity.abilities.has('errors') === true
   }
 
   #message(): string | null {
