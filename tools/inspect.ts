@@ -492,7 +492,7 @@ export const readMore = defineTool({
       .string()
       .max(64)
       .regex(/^@[0-9a-z]+\.[0-9]+$/)
-      .describe('Such as `@ab12.3` or `@out.7`.'),
+      .describe('Such as `@ab12.3`.'),
     from: z.int().min(0).default(0).describe('Where to begin.'),
     limit: z.int().min(1).max(40_000).default(4_000).describe('How much to read at most.'),
   },
