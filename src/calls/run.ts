@@ -161,6 +161,8 @@ export interface RunOptions {
     | 'living'
     | 'group'
     | 'membersOf'
+    | 'areSeveral'
+    | 'lasts'
     | 'rootsOf'
     | 'attachable'
     | 'besides'

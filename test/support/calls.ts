@@ -43,6 +43,8 @@ export function openTestCalls(
       living: wanted => kernels.living?.(wanted),
       group: async (group, wanted) => (await kernels.group?.(group, wanted)) ?? [],
       membersOf: (group, root) => kernels.membersOf?.(group, root) ?? [],
+      areSeveral: wanted => kernels.areSeveral?.(wanted) === true,
+      lasts: name => kernels.lasts?.(name) === true,
       rootsOf: name => kernels.rootsOf?.(name) ?? [],
       attachable: (name, root) =>
         kernels.attachable?.(name, root) ?? { name: null, roots: [], elsewhere: false },

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ErrorSummary, errorSummaries, getLastError } from '../../../tools/activity.ts'
+import { isGroupAnswer } from '../../../tools/group.ts'
 import type { Envelope } from '../../../tools/outcome.ts'
+import { showResult } from '../../../tools/show.ts'
 import { oneLine } from '../../../tools/text.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findRoot } from '../../paths.ts'
@@ -32,7 +34,7 @@ export async function errors(input: CommandInput): Promise<ExitCode> {
   const envelope = await asked(client, input, { number })
   if (!envelope.ok) return printFailed(input, envelope)
   if (number !== undefined) return printOne(input, envelope.result)
-  const found = errorSummaries(envelope.result).toReversed()
+  const found = errorsOf(envelope.result)
   const lines = found.length === 0 ? [NONE] : found.map(errorLine)
   // A script reads lines of errors.
   const more = found.length > 0 && process.stdout.isTTY ? [SHOWS_ONE] : []
@@ -57,7 +59,7 @@ async function follow(input: CommandInput, client: DaemonClient): Promise<ExitCo
     const envelope = await asked(client, input, { signal: ended })
     if (ended.aborted) break
     if (!envelope.ok) return printFailed(input, envelope)
-    const found = errorSummaries(envelope.result).toReversed()
+    const found = errorsOf(envelope.result)
     for (const one of found.filter(one => !shown.has(keyOf(one))))
       input.printer.out(`${json ? escapeJson(JSON.stringify(one)) : errorLine(one)}\n`)
     shown = new Set(found.map(keyOf))
@@ -79,10 +81,24 @@ function asked(
   })
 }
 
-/** The one error, without the others that a model is told of beside it. */
+/** An error, and of several programs the one that had it. */
+type Found = ErrorSummary & { readonly kernel?: string }
+
+/** Oldest first; of several programs one after the other. */
+function errorsOf(result: unknown): readonly Found[] {
+  if (!isGroupAnswer(result)) return errorSummaries(result).toReversed()
+  return result.members.flatMap(one =>
+    one.ok ? errorsOf(one.result).map(found => ({ ...found, kernel: one.kernel })) : [],
+  )
+}
+
+/** The one error, or that of each program, without the others that a model is told of beside it. */
 function printOne(input: CommandInput, result: unknown): ExitCode {
-  const one = { ...(result as object), others: [] }
-  return print(input, { result: one, text: getLastError.show(one) })
+  const alone = (result: unknown) => ({ ...(result as object), others: [] })
+  if (!isGroupAnswer(result))
+    return print(input, { result: alone(result), text: getLastError.show(alone(result)) })
+  const members = result.members.map(one => (one.ok ? { ...one, result: alone(one.result) } : one))
+  return print(input, { result: { members }, text: showResult({ members }, getLastError) })
 }
 
 function printFailed(
@@ -95,12 +111,19 @@ function printFailed(
 }
 
 /** One that comes again does so at another time, and a program that was started again counts anew. */
-const keyOf = ({ number, at }: ErrorSummary) => `${number} ${at}`
+const keyOf = ({ kernel, number, at }: Found) => `${kernel} ${number} ${at}`
 
 /** `#3  2026-11-23 13:22:05  request GET /orders/  KeyError: 'tea'  (12 times)` */
-function errorLine({ number, at, where, what, times }: ErrorSummary): string {
+function errorLine({ kernel, number, at, where, what, times }: Found): string {
   const often = times === 1 ? [] : [`(${times} times)`]
-  return [`#${number}`, clock(at), oneLine(where ?? '-'), what, ...often].join('  ')
+  return [
+    ...(kernel === undefined ? [] : [oneLine(kernel)]),
+    `#${number}`,
+    clock(at),
+    oneLine(where ?? '-'),
+    what,
+    ...often,
+  ].join('  ')
 }
 
 /** Aborted when nobody wants more: Ctrl-C, or the reader has gone. */

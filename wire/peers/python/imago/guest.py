@@ -6,7 +6,7 @@ evaluated in it, and while nobody asks, nothing of ours runs in it.
 
 import os
 
-from imago import native
+from imago import family, native
 from imago.connection import Handshake, NotTrusted, Refused
 from imago.kernel import Kernel, implementation
 from imago.listener import Acceptor, Announcement, program, started
@@ -166,6 +166,7 @@ def leave_word(name, ended):
 
 def _facts(name, address, epoch):
     """What an announcement says, but for the secret."""
+    role = family.role()
     return {
         'name': name,
         'language': 'python',
@@ -173,6 +174,7 @@ def _facts(name, address, epoch):
         'pid': os.getpid(),
         'started': started(os.getpid()),
         'parent': os.getppid(),
+        **({} if role is None else {'role': role}),
         'address': address,
         'epoch': epoch,
         'cwd': _cwd(),

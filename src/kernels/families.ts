@@ -1,0 +1,92 @@
+import type { Program, ProgramEnd, Programs, SkippedFile } from '../../wire/programs.ts'
+import { groupOf } from './programs.ts'
+
+/**
+ * What a program is among the processes of its family. `supervisor`: it waits for a child that does its work. `helper`:
+ * it works for its parent, and calls go there only by its name. `orphan`: a helper whose parent has ended.
+ */
+export type Standing = 'program' | 'supervisor' | 'helper' | 'orphan'
+
+/** What has been announced, and what each of them is to the others. */
+export interface Family {
+  /** One for each process, sorted by name and process. */
+  readonly programs: readonly Program[]
+  readonly ends: readonly ProgramEnd[]
+  readonly skipped: readonly SkippedFile[]
+  placeOf(program: Program): FamilyPlace
+  /** The process that started it, where that has announced itself and lives. */
+  parentOf(program: Program): Program | undefined
+}
+
+/** What a kernel or a program is to the others of its family. */
+export interface FamilyPlace {
+  readonly standing: Standing
+  /** Its group, and those of the programs that it works for: all that `GROUP/*` may mean it by. */
+  readonly groups: readonly string[]
+  /** What `imago run` started has started it in turn, and it does not do the work of that. */
+  readonly isStarted: boolean
+}
+
+/** Reads announcements. A supervisor stays one for as long as it lives, whatever has become of its children. */
+export class Families {
+  readonly #programs: Programs
+  /** Whether something that is attached was started by that program to do its work. */
+  readonly #hasServed: (program: Program) => boolean
+  readonly #supervisors = new Set<string>()
+
+  constructor(programs: Programs, hasServed: (program: Program) => boolean) {
+    this.#programs = programs
+    this.#hasServed = hasServed
+  }
+
+  read(): Family {
+    const { programs, ends, skipped } = this.#programs.read()
+    const serving = [...programs, ...ends.map(({ program }) => program)].filter(isServing)
+    const isSupervisor = (one: Program) =>
+      this.#supervisors.has(processOf(one)) ||
+      serving.some(child => isParent(one, child)) ||
+      this.#hasServed(one)
+    const supervisors = programs.filter(isSupervisor)
+    this.#supervisors.clear()
+    for (const one of supervisors) this.#supervisors.add(processOf(one))
+    const parentOf = (child: Program) => programs.find(one => one.process === 'lives' && isParent(one, child))
+    const standingOf = (one: Program): Standing => {
+      if (one.role === 'helper')
+        return one.parent === undefined || this.#programs.lives(one.parent) ? 'helper' : 'orphan'
+      return this.#supervisors.has(processOf(one)) ? 'supervisor' : 'program'
+    }
+    /** From its parent upwards; each once, whatever has been announced. */
+    const ancestorsOf = (one: Program): readonly Program[] => {
+      const found: Program[] = []
+      for (let next = parentOf(one); next !== undefined && !found.includes(next); next = parentOf(next))
+        found.push(next)
+      return found
+    }
+    const placeOf = (one: Program): FamilyPlace => {
+      const above = ancestorsOf(one)
+      const served = above.slice(0, above.findIndex(({ role }) => role !== 'helper') + 1)
+      return {
+        standing: standingOf(one),
+        groups: [one, ...(one.role === 'helper' ? served : [])].map(groupOf),
+        isStarted: one.role === undefined && above.some(({ role }) => role === 'main' || role === 'serves'),
+      }
+    }
+    return { programs, ends, skipped, placeOf, parentOf }
+  }
+}
+
+const isServing = ({ role }: Program) => role === 'serves'
+
+const processOf = ({ pid, started }: Program) => `${pid} ${started}`
+
+/** A process that began after its child has been given the number of its parent. */
+function isParent(one: Program, child: Program): boolean {
+  return one.pid === child.parent && !(beganAt(one) > beganAt(child))
+}
+
+/** On Linux in ticks since the boot; elsewhere no number, which nothing comes after. */
+const beganAt = ({ started }: Program) => Number(started.split(':')[1] ?? Number.NaN)
+
+/** Whose a helper was that has outlived its parent, as a clause. */
+export const leftBy = (name: string, parent: number | null): string =>
+  `left over by ${name.replace(/-worker$/, '')} (process ${parent}), which has ended`
