@@ -283,9 +283,11 @@ export class Attachments {
 
   #lookForSuccessors(): void {
     const { programs } = this.#options
-    const waiting = this.#attached().filter(one => one.isFollowed)
+    // One that joins its successor at this moment has found it: two links would be one too many.
+    const followed = this.#attached().filter(one => one.isFollowed)
+    const waiting = followed.filter(one => !one.isTaken)
     waiting.sort((one, other) => (one.endedOn < other.endedOn ? -1 : 1))
-    if (waiting.length === 0) {
+    if (followed.length === 0) {
       clearInterval(this.#following)
       this.#following = undefined
       return
