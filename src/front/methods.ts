@@ -156,9 +156,13 @@ function betweenProjects(parts: MethodParts) {
 
   /** The next calls of this client, and of others at its terminal, go there. What is attached already is only chosen. */
   async function attach(params: Methods['attach']['params'], context: ServeContext): Promise<KernelRow> {
-    const row = await joined(params, context).catch(error =>
-      attachedAs(error, { ...params, root: context.session.root }),
-    )
+    const { target, name = target } = params
+    const { root } = context.session
+    const known = kernels.list().find(one => one.name === target && name === target && one.root === root)
+    const row =
+      known !== undefined && kernels.lasts(target)
+        ? known
+        : await joined(params, context).catch(error => attachedAs(error, { name: params.name, root }))
     calls.choose(callerOf(context, parts), row.name)
     return row
   }
