@@ -1,5 +1,6 @@
 import type { Program, ProgramEnd, Programs, SkippedFile } from '../../wire/programs.ts'
 import { groupOf } from './programs.ts'
+import type { NamedKernel } from './rows.ts'
 
 /**
  * What a program is among the processes of its family. `supervisor`: it waits for a child that does its work. `helper`:
@@ -90,3 +91,39 @@ const beganAt = ({ started }: Program) => Number(started.split(':')[1] ?? Number
 /** Whose a helper was that has outlived its parent, as a clause. */
 export const leftBy = (name: string, parent: number | null): string =>
   `left over by ${name.replace(/-worker$/, '')} (process ${parent}), which has ended`
+
+/** One that a call without a name may be for: a kernel that lives, or a program that listens. */
+interface Candidate extends Omit<FamilyPlace, 'groups'> {
+  readonly name: string
+  readonly group: string
+  readonly kernel?: NamedKernel
+  readonly program?: Program
+}
+
+/** What lives or listens in a root. */
+export interface Roster {
+  /** One of these is meant where none is named: neither helpers, nor what another of them has started. */
+  readonly firsts: readonly Candidate[]
+  /** A look that names none is for all of these: those, and what they have started that bears their name. */
+  readonly members: readonly Candidate[]
+  readonly others: readonly Candidate[]
+}
+
+/** The process that answers, and what else could have been meant. */
+export interface Besides {
+  readonly pid: number
+  readonly names: readonly string[]
+}
+
+/** What else a call could have meant that has named none, as far as it may be named to its caller. */
+export function besidesOf(
+  { name, pid }: { readonly name: string; readonly pid: number },
+  { members, others }: Roster,
+  { mayName = () => true }: { readonly mayName?: ((kernel: string) => boolean) | undefined },
+): Besides | undefined {
+  if (members.length + others.length < 2) return undefined
+  const names = [...members, ...others]
+    .filter(one => one.standing !== 'orphan' && one.name !== name && mayName(one.name))
+    .map(one => one.name)
+  return names.length === 0 ? undefined : { pid, names }
+}

@@ -8,7 +8,7 @@ import { isProject, kernelNameOf, realOf } from '../files/roots.ts'
 import type { TextStores } from '../text/texts.ts'
 import { type AnnouncedPrograms, type Attach, Attachments } from './attach.ts'
 import { type AttachmentStore, NO_ATTACHMENTS } from './attachment-store.ts'
-import type { FamilyPlace } from './families.ts'
+import { type Besides, besidesOf, type Roster } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import {
   type CrashLimits,
@@ -206,7 +206,9 @@ class OpenKernels implements Kernels {
       wanted.name === undefined ? await this.#ofRoot(wanted) : await this.#byName(wanted.name, wanted)
     const reached = await this.#reached(found, wanted)
     if (wanted.name !== undefined || this.#chosen(wanted.chosen) !== undefined) return reached
-    const besides = besidesOf(reached, this.#rosterOf(realOf(wanted.root)), wanted)
+    const { name, kernel } = reached
+    const answers = { name, pid: kernel.identity.pid }
+    const besides = besidesOf(answers, this.#rosterOf(realOf(wanted.root)), wanted)
     return besides === undefined ? reached : { ...reached, besides }
   }
 
@@ -233,7 +235,7 @@ class OpenKernels implements Kernels {
     const kernel = named?.present
     if (named === undefined || kernel === undefined) return undefined
     const found = { name: named.name, kernel }
-    const besides = roster && besidesOf(found, roster, wanted)
+    const besides = roster && besidesOf({ name: named.name, pid: kernel.identity.pid }, roster, wanted)
     return besides === undefined ? found : { ...found, besides }
   }
 
@@ -664,36 +666,6 @@ class OpenKernels implements Kernels {
   }
 }
 
-/** One that a call without a name may be for: a kernel that lives, or a program that listens. */
-interface Candidate extends Omit<FamilyPlace, 'groups'> {
-  readonly name: string
-  readonly group: string
-  readonly kernel?: NamedKernel
-  readonly program?: Program
-}
-
-/** What lives or listens in a root. */
-interface Roster {
-  /** One of these is meant where none is named: neither helpers, nor what another of them has started. */
-  readonly firsts: readonly Candidate[]
-  /** A look that names none is for all of these: those, and what they have started that bears their name. */
-  readonly members: readonly Candidate[]
-  readonly others: readonly Candidate[]
-}
-
-/** What else a call could have meant that has named none, as far as it may be named to its caller. */
-function besidesOf(
-  { name, kernel }: ResolvedKernel,
-  { members, others }: Roster,
-  { mayName = () => true }: Pick<Wanted, 'mayName'>,
-): ResolvedKernel['besides'] {
-  if (members.length + others.length < 2) return undefined
-  const names = [...members, ...others]
-    .filter(one => one.standing !== 'orphan' && one.name !== name && mayName(one.name))
-    .map(one => one.name)
-  return names.length === 0 ? undefined : { pid: kernel.identity.pid, names }
-}
-
 const isFull = <Item>(items: readonly Item[]): items is readonly [Item, ...Item[]] => items.length > 0
 
 const isSameList = <Item>(items: readonly Item[], others: readonly Item[]): boolean =>
@@ -763,7 +735,7 @@ export interface ResolvedKernel {
   /** It was begun for this call, and is empty. */
   readonly begun?: true
   /** The call has named none, and could have meant these others. */
-  readonly besides?: { readonly pid: number; readonly names: readonly string[] }
+  readonly besides?: Besides
 }
 
 interface FoundKernel {

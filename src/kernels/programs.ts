@@ -2,7 +2,6 @@ import { SERVERS } from '../../wire/languages.ts'
 import type { Program, Programs, SkippedFile } from '../../wire/programs.ts'
 import { isWithin, nameFrom, realOf } from '../files/roots.ts'
 import { nearest } from '../text/nearest.ts'
-import type { Family } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import { serverAddress } from './servers.ts'
 
@@ -22,6 +21,14 @@ export const NO_PROGRAMS: Programs = {
 export interface Target {
   readonly address: string
   readonly program: Program | undefined
+}
+
+/** What is announced, and what each is to the others: see `families.ts`. */
+interface Family {
+  readonly programs: readonly Program[]
+  readonly skipped: readonly SkippedFile[]
+  placeOf(program: Program): { readonly standing: string }
+  parentOf(program: Program): Program | undefined
 }
 
 /**

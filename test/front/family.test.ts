@@ -175,7 +175,7 @@ test('two workers are asked at once by looks that name none, at the shell too; w
   assert.not.match((await rig.imago(['threads'])).stdout, 'project:')
 })
 
-test('workers that a reloader replaces are followed one and all, under calls that go on meanwhile', async () => {
+test('workers that are replaced at once are followed one and all, under calls that go on meanwhile', async () => {
   const source = (version: number) => [
     `VERSION = ${version}`,
     'def app(environ, start):',
@@ -183,11 +183,14 @@ test('workers that a reloader replaces are followed one and all, under calls tha
     '    return [b"1"]',
   ]
   write('app.py', source(0))
-  python('-m', 'gunicorn', '-w', '3', '--reload', '-b', '127.0.0.1:0', 'app:app')
-  await listening(4)
+  python('-m', 'gunicorn', '-w', '3', '-b', '127.0.0.1:0', 'app:app')
+  const arbiter = (await listening(4)).find(({ role }) => role === 'main')?.pid
   const all = { expr: 'app.VERSION', kernel: 'project/*' }
   for (let version = 0; version < 4; version++) {
-    if (version > 0) write('app.py', source(version))
+    if (version > 0) {
+      write('app.py', source(version))
+      if (arbiter !== undefined) process.kill(arbiter, 'SIGHUP')
+    }
     let answer = ''
     await until(async () => {
       answer = await asked('inspect', all)

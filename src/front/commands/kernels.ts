@@ -187,8 +187,8 @@ function whatItIs({ implementation, language, script, script_state, attached }: 
   const ran = script === null ? [] : [`${basename(script)}${fate}`]
   const program = attached === null ? [] : [`attached to ${programOf(attached)}`]
   const noted = attached?.errors ? ['its errors are noted'] : []
-  const helper = attached?.helper ? ['a helper'] : []
-  return [implementation ?? language, ...ran, ...program, ...noted, ...helper].map(oneLine).join(', ')
+  const working = attached?.helper ? ['a helper'] : []
+  return [implementation ?? language, ...ran, ...program, ...noted, ...working].map(oneLine).join(', ')
 }
 
 type Attached = NonNullable<KernelRow['attached']>

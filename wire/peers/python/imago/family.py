@@ -29,7 +29,7 @@ _FRAMES = 8
 #: Commands that start other commands and run nothing of a program themselves.
 _LAUNCHERS = (
     'accelerate circusd ddtrace-run dotenv fab hatch honcho inv invoke newrelic-admin nox opentelemetry-instrument pdm '
-    'pipenv poetry supervisord torch.distributed.launch torch.distributed.run torchrun tox watchfiles watchmedo'
+    'pipenv poetry supervisord torch.distributed.launch torch.distributed.run torchrun tox watchdog.watchmedo watchfiles watchmedo'
 ).split()
 #: Commands that start another command to do their work, or do it themselves.
 _SERVES_BY_CHILD = ('litestar',)
@@ -47,6 +47,13 @@ def role():
         return _role
     process = _process()
     return None if process is None else _role_of_process(process)
+
+
+def parent():
+    """The process that has started this one. A server of forks does so for another one."""
+    if _role is _UNKNOWN and _process() is not None:
+        return sys.modules['multiprocessing.process'].parent_process().pid
+    return os.getppid()
 
 
 def become(role):

@@ -173,7 +173,7 @@ def _facts(name, address, epoch):
         'implementation': implementation(),
         'pid': os.getpid(),
         'started': started(os.getpid()),
-        'parent': os.getppid(),
+        'parent': family.parent(),
         **({} if role is None else {'role': role}),
         'address': address,
         'epoch': epoch,
