@@ -136,29 +136,6 @@ test('a process that replaces itself twice is listed once, and calls go to what 
   assert.equal([after?.pid, after?.role, others], [before?.pid, 'main', []])
 })
 
-test('what launches a program is not announced, and where the program has failed the answer is why', async () => {
-  write('app.py', ['import time', 'time.sleep(1)', 'value = {}["none"]'])
-  write('watched.txt', [])
-  rig.begin([
-    'run',
-    '--',
-    venvPython,
-    '-m',
-    'watchdog.watchmedo',
-    'auto-restart',
-    '--no-restart-on-command-exit',
-    '-p',
-    'nothing',
-    '--',
-    venvPython,
-    'app.py',
-  ])
-  await listening(1)
-  await until(() => announced().length === 0, 'the program to fail')
-  const answer = await asked('inspect', { expr: 'value' })
-  assert.match(answer, /app\.py ended at \d\d:\d\d:\d\d \(process \d+\): KeyError: 'none'/)
-})
-
 test('two workers are asked at once by looks that name none, at the shell too; what a person has attached is asked by the next command', async () => {
   write('app.py', ['def app(environ, start):', '    start("200 OK", [])', '    return [b"1"]'])
   python('-m', 'gunicorn', '-w', '2', '-b', '127.0.0.1:0', 'app:app')
