@@ -52,6 +52,8 @@ export interface RunOptions {
     | 'otherNames'
     | 'group'
     | 'membersOf'
+    | 'areSeveral'
+    | 'lasts'
     | 'rootsOf'
     | 'attachable'
     | 'besides'
