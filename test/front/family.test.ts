@@ -153,8 +153,9 @@ test('two workers are asked at once by looks that name none, at the shell too; w
 })
 
 test('workers that are replaced at once are followed one and all, under calls that go on meanwhile', async () => {
+  // Each of another length: Python takes a compiled file of the same second and length for that of the new text.
   const source = (version: number) => [
-    `VERSION = ${version}`,
+    `VERSION = ${version} ${'#'.repeat(version)}`,
     'def app(environ, start):',
     '    start("200 OK", [])',
     '    return [b"1"]',
@@ -176,12 +177,11 @@ test('workers that are replaced at once are followed one and all, under calls th
     }, `all to have version ${version}`).catch(error => {
       throw new Error(`${error.message}: ${answer}`)
     })
-    assert.equal(await statesOf(), [
-      'project ready',
-      'project/2 ready',
-      'project/3 ready',
-      `${(await statesOf()).at(-1)}`,
-    ])
+    const states = (await statesOf()).map(state => state.split(' ').at(-1))
+    assert.equal(
+      states.filter(state => state !== 'ended'),
+      ['ready', 'ready', 'ready', 'supervisor'],
+    )
   }
 })
 

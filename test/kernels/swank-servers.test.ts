@@ -92,6 +92,7 @@ test('a server is joined with the secret of the home directory, under a name of 
     program: null,
     cwd: null,
     errors: false,
+    helper: false,
   })
   const [joining] = programs.joinings
   assert.equal([joining?.key, joining?.open], [undefined, false])
