@@ -185,6 +185,28 @@ test('workers that are replaced at once are followed one and all, under calls th
   }
 })
 
+test('imago trace --follow of a group prints the calls of each member, by its name', async () => {
+  write('beat.py', [
+    'import os, time',
+    'def beat(n):',
+    '    return n',
+    'os.fork()',
+    'while True:',
+    '    beat(7)',
+    '    time.sleep(.05)',
+  ])
+  python('beat.py')
+  await listening(2)
+  const group = ['--kernel', 'project/*']
+  const plain = rig.begin(['trace', 'beat', '--follow', ...group])
+  await plain.says(/^project:\n#\d+ __main__\.beat\(n=7\) → 7/m)
+  await plain.says(/^project\/2:\n#\d+ __main__\.beat\(n=7\) → 7/m)
+  const json = rig.begin(['trace', 'beat', '--follow', '--json', ...group])
+  await json.says(/^\{"kernel":"project\/2",/m)
+  for (const one of [plain, json]) one.child.kill('SIGINT')
+  assert.equal([(await plain.ended).code, (await json.ended).code], [0, 0])
+})
+
 test('two hundred children that are forked at once are each announced, and the program answers meanwhile', async () => {
   write('storm.py', [
     'import multiprocessing, time',
