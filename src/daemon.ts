@@ -32,7 +32,7 @@ import { openAttachmentStore } from './kernels/attachment-store.ts'
 import { type Kernels, openKernels } from './kernels/kernels.ts'
 import type { KernelRow } from './kernels/rows.ts'
 import { type Log, openLog } from './log.ts'
-import { type Paths, preparePaths, VERSION } from './paths.ts'
+import { type Paths, preparePaths, tellRuntimeDir, VERSION } from './paths.ts'
 import { openPolicy } from './policy/policy.ts'
 import { openRegistry } from './registry/registry.ts'
 import { openSources } from './sources/sources.ts'
@@ -256,6 +256,7 @@ async function becomeInstance(paths: Paths): Promise<Instance> {
   })
   if (claim.type === 'held') {
     await claimState(paths)
+    tellRuntimeDir(paths)
     return claim.instance
   }
   const who = claim.by === undefined ? '' : ` (process ${claim.by.pid}, version ${claim.by.version})`
@@ -276,7 +277,7 @@ async function claimState({ stateDir, runtimeDir }: Paths): Promise<void> {
   if (claim === undefined || claim.type === 'held') return
   const who = claim.by === undefined ? '' : ` (process ${claim.by.pid}, version ${claim.by.version})`
   throw new Failure(
-    `Another daemon${who} keeps its journal in ${stateDir}, and serves another runtime directory than ${runtimeDir}. Set IMAGO_RUNTIME_DIR to that one, end it there (imago shutdown), or set IMAGO_STATE_DIR to another directory.`,
+    `Another daemon${who} keeps its journal in ${stateDir}, and serves another runtime directory than ${runtimeDir}. Set IMAGO_RUNTIME_DIR to that one or leave it out, end it there (imago shutdown), or set IMAGO_STATE_DIR to another directory.`,
   )
 }
 
