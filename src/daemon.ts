@@ -6,6 +6,7 @@ import { showEnvelope } from '../tools/show.ts'
 import { counted, duration } from '../tools/text.ts'
 import { cacheFolder } from '../wire/cache-folder.ts'
 import { openCompiler } from '../wire/kernels/compiler.ts'
+import { readErrorRecords } from '../wire/kernels/error-records.ts'
 import { openCommits } from '../wire/kernels/git-commits.ts'
 import { adapterOf } from '../wire/kernels/languages.ts'
 import { openPrograms } from '../wire/kernels/programs.ts'
@@ -123,6 +124,7 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
     leases,
     texts,
     sources,
+    past: isWanted => readErrorRecords(paths.stateDir, isWanted),
     clock: SYSTEM_CLOCK,
     log: (sentence, error) => log.error({ error }, sentence),
     patienceMs: config.calls.patience_seconds * 1_000,
@@ -133,7 +135,7 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
     gone()
     calls.left(connection)
   }
-  const seats = openSeats({ approvals, journal, prove: hosts.prove })
+  const seats = openSeats({ approvals, journal, prove: hosts.prove, shared: hosts.shared })
   const uses = (clients: number) => ({ running: calls.busy(), kernels: kernels.list(), clients })
 
   const server = await openServer({

@@ -110,7 +110,7 @@ const TABLE: readonly Row[] = [
   room('src/syntax', ['src/registry']),
   room('src/sources', []),
   room('src/policy', ['src/text', 'src/journal', 'src/files', 'src/registry']),
-  room('src/kernels', ['src/text', 'src/files']),
+  room('src/kernels', ['src/text', 'src/files', 'wire/process-start.ts']),
   room('src/suspensions', ['src/text', 'src/journal', 'src/kernels']),
   room('src/approvals', ['src/text', 'src/journal', 'src/files']),
   room('src/calls', [

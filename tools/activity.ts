@@ -12,7 +12,7 @@ import type {
   Threads,
   ThreadsQuery,
 } from '../wire/kernel.ts'
-import type { KernelContext } from './contract.ts'
+import type { KernelContext, PastErrors, PastProcess, ToolContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type Told, termsOf } from './languages.ts'
 import { anExpression, lookUp } from './look.ts'
@@ -36,6 +36,7 @@ import {
   isOwn,
   oneLine,
   placeOf,
+  programFrame,
   reportOf,
   reportSetIn,
   restartLines,
@@ -49,14 +50,17 @@ export const getLastError = defineTool({
   name: 'get_last_error',
   description:
     'Show the newest error of the program, also one that was caught and logged or that a request failed with: ' +
-    'its traceback, with the locals of every frame as they were. Older ones are listed. Runs no code. Use it ' +
-    'first when something failed; do not run the code again.',
+    'its traceback, with the locals of every frame as they were. Older ones are listed, those of processes that ' +
+    'have gone too. Runs no code. Use it first when something failed; do not run the code again.',
   parameters: {
     number: z.int().min(1).optional().describe('An older error of the program, by its number in the list.'),
+    process: z.int().min(1).optional().describe('The process that had it, where the list names one.'),
     whose: z
-      .enum(['program', 'callers'])
+      .enum(['program', 'callers', 'gone'])
       .optional()
-      .describe('Errors of the program, or the last one of what callers evaluated.'),
+      .describe(
+        'Errors of the program, the last one of what callers evaluated, or those of processes that have gone.',
+      ),
   },
   level: 'safe',
   profile: 'live',
@@ -65,34 +69,59 @@ export const getLastError = defineTool({
   examples: [
     { args: {}, shows: 'the last failure, frame by frame' },
     { args: { number: 3 }, shows: 'an earlier error of the program' },
+    { args: { number: 1, process: 4242 }, shows: 'an error of a process that has gone' },
     { args: { whose: 'callers' }, shows: 'what an evaluation failed with' },
   ],
 
-  async handler({ number, whose }, context) {
+  withoutKernel(args, context) {
+    const { process, whose } = args
+    const past = pastOf(context)
+    const isGone = process !== undefined && past.errors.some(one => one.of.pid === process)
+    if (whose !== 'gone' && !isGone) return undefined
+    const none = { ...NO_ERROR, living: false as const, seen: [], others: [] }
+    return pastError(past, args) ?? ok<ErrorShown>({ ...none, ...leftBy(past) })
+  },
+
+  withNoneLiving(args, context, kernel) {
+    const past = pastOf(context, kernel)
+    return args.whose === 'callers' ? undefined : pastError(past, args)
+  },
+
+  async handler({ number, process, whose }, context) {
+    const past = pastOf(context)
+    if (process !== undefined && process !== context.kernel.identity.pid) return noSuchPast(past)
     const ofProgram = whose === 'callers' ? NONE_OF_PROGRAM : await programErrorsOf(context)
     if (ofProgram.type !== 'ok') return ofProgram
-    const { errors, watched, seen: looked = SEEN_OF_PROGRAM } = ofProgram.result
+    const { errors, watched, seen: looked = SEEN_OF_PROGRAM, unread } = ofProgram.result
     if (whose === 'program' && !watched) return notWatched(context)
     const shown = number === undefined ? errors[0] : errors.find(one => one.number === number)
     if (number !== undefined && shown === undefined) return noSuchError(number, errors)
-    const others = errors.filter(one => one !== shown).map(summaryOf)
+    const others = [
+      ...errors.filter(one => one !== shown).map(one => summaryOf(one)),
+      ...(whose === 'callers' ? [] : past.errors.map(pastSummaryOf)),
+    ].slice(0, PROGRAM_ERRORS)
+    const left = { ...leftBy(past), ...(unread && { in_futures: unread }) }
     if (shown !== undefined) {
       const { error: found, last: at, ...program } = shown
       const error = await raisedProved(found, context)
       const newer = number === undefined && whose === undefined ? await callersError(context, at) : undefined
       const known = { error, who: null, call: null, at, seen: [], program, others }
-      return ok<ErrorShown>({ ...known, ...(newer && { newer }) })
+      return ok<ErrorShown>({ ...known, ...left, ...(newer && { newer }) })
     }
-    if (whose === 'program') return ok<ErrorShown>({ ...NO_ERROR, seen: looked, others })
+    if (whose === 'program')
+      return pastError(past, {}, left) ?? ok<ErrorShown>({ ...NO_ERROR, seen: looked, others, ...left })
     const last = await lookUp({ look: 'last_error', query: {} }, context)
     if (last.type !== 'ok') return last
     const { error, seen: places, ...rest } = last.result
+    const before = error === null && whose === undefined ? pastError(past, {}, left) : undefined
+    if (before !== undefined) return before
     const seen = watched ? [...looked, ...places] : places
     return ok<ErrorShown>({
       ...rest,
       error: error === null ? null : await raisedProved(error, context),
       seen,
       others,
+      ...left,
     })
   },
 
@@ -100,13 +129,35 @@ export const getLastError = defineTool({
 })
 
 /** What `get_last_error` answers with. */
-interface ErrorShown extends LastError {
+interface ErrorShown extends LastError, Left {
   /** Where it is one of the program's own. */
   readonly program?: Omit<ProgramError, 'error' | 'last'>
+  /** Where that is of a process that has gone. */
+  readonly of?: GoneProcess
+  /** Nothing lives that could be asked instead. */
+  readonly living?: false
   /** The other errors of the program, newest first. */
   readonly others: readonly ErrorSummary[]
   /** Beside an error of the program: what was evaluated since, and failed. */
   readonly newer?: { readonly who: string | null; readonly at: string; readonly what: string }
+}
+
+/** Files in which processes that have gone have left their errors, and those that could not be read. */
+interface Left {
+  /** Exceptions that finished futures and tasks hold, and nobody has asked for. */
+  readonly in_futures?: NonNullable<ProgramErrors['unread']>
+  readonly records?: readonly string[]
+  readonly unread?: readonly { readonly file: string; readonly reason: string }[]
+}
+
+/** A process that has gone; `ended_at` is null where it had no time to say when. */
+export interface GoneProcess {
+  /** What it ran, or else what it was called. */
+  readonly name: string
+  readonly pid: number
+  readonly ended_at: string | null
+  /** Whether the error has ended it. */
+  readonly by_it: boolean
 }
 
 /** An error of the program in a line. */
@@ -117,6 +168,11 @@ export interface ErrorSummary {
   readonly times: number
   /** `ZeroDivisionError: division by zero` */
   readonly what: string
+  /** The innermost line of the program's own; null where there is none. */
+  readonly file: string | null
+  readonly line: number | null
+  /** Where it is of a process that has gone. */
+  readonly of?: GoneProcess
 }
 
 /** As many as an image keeps. */
@@ -124,12 +180,17 @@ const PROGRAM_ERRORS = 20
 
 const NONE_OF_PROGRAM = ok<ProgramErrors>({ errors: [], total: 0, watched: false })
 const NO_ERROR = { error: null, who: null, call: null, at: null } as const
-const SEEN_OF_PROGRAM = ['what nothing catches', 'what is logged with its exception', 'requests that fail']
+const SEEN_OF_PROGRAM = [
+  'what nothing catches',
+  'what is logged or printed with its traceback',
+  'requests and tests that fail',
+]
 
 /** None where the image does not tell its errors apart. */
 async function programErrorsOf(context: KernelContext): Promise<Outcome<ProgramErrors>> {
   if (!context.kernel.identity.abilities.has('errors')) return NONE_OF_PROGRAM
-  return lookUp({ look: 'errors', query: { count: PROGRAM_ERRORS } }, context)
+  const unread = termsOf(context.kernel.identity).tasks
+  return lookUp({ look: 'errors', query: { count: PROGRAM_ERRORS, ...(unread && { unread }) } }, context)
 }
 
 /** The last error of what callers evaluated, where it is newer than that. */
@@ -138,6 +199,80 @@ async function callersError(context: KernelContext, than: string): Promise<Error
   if (last.type !== 'ok') return undefined
   const { error, who, at } = last.result
   return error !== null && at !== null && at > than ? { who, at, what: whatOf(error) } : undefined
+}
+
+/** An error of a process that has gone. */
+interface PastError {
+  readonly error: ProgramError
+  readonly of: GoneProcess
+}
+
+interface Past extends PastErrors {
+  /** Newest first. */
+  readonly errors: readonly PastError[]
+}
+
+/** `kernel`: only of processes that are called so, by name, number or both. */
+function pastOf(context: ToolContext, kernel?: string): Past {
+  const past = context.past()
+  const isMeant = ({ name, pid }: PastProcess) =>
+    kernel === undefined || [name, String(pid), `${name}-${pid}`, `${name}/*`].includes(kernel)
+  const errors = past.gone.filter(isMeant).flatMap(({ pid, ended_at = null, ended_with, ...one }) => {
+    const name = scriptOf(one)
+    return one.errors.map(error => ({
+      error,
+      of: { name, pid, ended_at, by_it: error.number === ended_with },
+    }))
+  })
+  errors.sort(({ error: one }, { error: other }) => (one.last > other.last ? -1 : 1))
+  return { ...past, errors: errors.slice(0, PROGRAM_ERRORS) }
+}
+
+/** `crash`, of `/srv/crash.py`. */
+function scriptOf({ name, program }: Pick<PastProcess, 'name' | 'program'>): string {
+  const stem = /([^/]+?)(?:\.py)?$/.exec(program)?.[1] ?? ''
+  return ['', '__main__'].includes(stem) ? name : stem
+}
+
+function leftBy({ gone, skipped }: Past): Left {
+  return {
+    ...(gone.length > 0 && { records: gone.map(({ file }) => file) }),
+    ...(skipped.length > 0 && { unread: skipped }),
+  }
+}
+
+/**
+ * The one that is meant, or the newest, with the others beside it. Undefined where there is none at all. `living`: what is
+ * to be told besides where something lives.
+ */
+function pastError(
+  past: Past,
+  { number, process }: { readonly number?: number | undefined; readonly process?: number | undefined },
+  living?: Left,
+): Outcome<ErrorShown> | undefined {
+  const { errors } = past
+  const isMeant = ({ error, of }: PastError) =>
+    (process === undefined || of.pid === process) && (number === undefined || error.number === number)
+  const shown = errors.find(isMeant)
+  if (errors.length === 0) return undefined
+  if (shown === undefined) return noSuchPast(past)
+  const { error, last: at, ...program } = shown.error
+  return ok<ErrorShown>({
+    ...{ error, who: null, call: null, at, seen: [], program, of: shown.of },
+    others: errors.filter(one => one !== shown).map(pastSummaryOf),
+    ...(living ?? { living: false, ...leftBy(past) }),
+  })
+}
+
+const pastSummaryOf = ({ error, of }: PastError): ErrorSummary => summaryOf(error, of)
+
+function noSuchPast({ errors }: Past): Failed {
+  const known = errors.map(({ error, of }) => `${error.number} of process ${of.pid}`)
+  return failed('not_found', {
+    message: `No process that has gone has left that error. Known: ${known.length === 0 ? 'none' : known.join(', ')}.`,
+    details: { nearest: known },
+    next: 'get_last_error {"whose": "gone"} lists them; at a terminal: imago errors',
+  })
 }
 
 function notWatched({ kernel: { identity }, kernelName }: KernelContext): Failed {
@@ -157,47 +292,103 @@ function noSuchError(number: number, errors: readonly ProgramError[]): Failed {
   })
 }
 
-function summaryOf({ number, last, where, times, error }: Omit<ProgramError, 'kind' | 'first' | 'said'>) {
-  return { number, at: last, where, times, what: whatOf(error) }
+function summaryOf(
+  { number, last, where, times, error }: Omit<ProgramError, 'kind' | 'first' | 'said'>,
+  of?: GoneProcess,
+): ErrorSummary {
+  const { file = null, line = null } = programFrame(error.frames) ?? {}
+  return { number, at: last, where, times, what: whatOf(error), file, line, ...(of && { of }) }
 }
 
-const whatOf = (error: Raised): string => oneLine(beginning(exceptionLine(error), SUMMARY_LENGTH))
+const whatOf = (error: Raised): string =>
+  oneLine(beginning(exceptionLine(error).split('\n', 1).join(), SUMMARY_LENGTH))
 
 /** All errors of the program that an answer of `get_last_error` tells of, a line of each, newest first. */
 export function errorSummaries(result: unknown): readonly ErrorSummary[] {
-  const { error, at, program, others } = result as ErrorShown
+  const { error, at, program, of, others } = result as ErrorShown
   if (error === null || at === null || program === undefined) return others
-  return [summaryOf({ ...program, error, last: at }), ...others]
+  return [summaryOf({ ...program, error, last: at }, of), ...others]
+}
+
+/** What finished futures and tasks hold, and how to inspect each, in lines; none where there are no such. */
+export function futuresLines(result: unknown): readonly string[] {
+  const { in_futures: found } = result as ErrorShown
+  if (found === undefined) return []
+  const one = found.count === 1
+  const head = `${counted(found.count, 'finished future')} or ${one ? 'task holds' : 'tasks hold'} an exception that no result() has raised:`
+  const lines = found.named.map(({ what, expr }) =>
+    indent(`${oneLine(what)}  inspect ${oneLine(JSON.stringify({ expr }))}`),
+  )
+  const left = found.count - found.named.length
+  return [head, ...lines, ...(left === 0 ? [] : [indent(`and ${left} more`)])]
+}
+
+/** Files of errors that could not be read, and why, in lines. */
+export const unreadLines = (result: unknown): readonly string[] =>
+  ((result as ErrorShown).unread ?? []).map(
+    ({ file, reason }) => `not read: ${oneLine(file)} ${oneLine(reason)}`,
+  )
+
+/** The files of which an answer of `get_last_error` tells, that processes have left which have gone. */
+export function errorRecords(result: unknown): readonly string[] {
+  const { records = [], unread = [] } = result as ErrorShown
+  return [...records, ...unread.map(({ file }) => file)]
 }
 
 const SUMMARY_LENGTH = 160
 
-function showLastError({ error, who, call, at, seen, program, others, newer }: ErrorShown): string {
+function showLastError(shown: ErrorShown): string {
+  const { error, who, call, at, seen, program, of, living, others, newer } = shown
+  const notRead = unreadLines(shown)
   if (error === null)
     return [
-      'no error was raised in this image, as far as Imago could see',
+      living === false
+        ? 'no process of the project that has gone has left an error'
+        : 'no error of this image has reached Imago',
       ...(seen.length === 0 ? [] : [`where it looks: ${seen.map(oneLine).join('; ')}`]),
+      ...futuresLines(shown),
+      ...otherLines(others),
+      ...notRead,
     ].join('\n')
   const by = who === null ? '' : ` by ${oneLine(who)}`
   const raisedBy =
     by === '' && at === null
       ? []
       : [`raised${by}${at === null ? '' : ` at ${at}`}${call === null ? '' : ` (call ${oneLine(call)})`}`]
-  const told = program === undefined ? raisedBy : [ofProgramLine(program, at)]
+  const told = program === undefined ? raisedBy : [ofProgramLine(program, at, of)]
+  const gone = of === undefined ? [] : [goneLine(of, living === false)]
   const since =
     newer === undefined
       ? []
       : [
           `evaluated since, and failed: ${newer.what}${newer.who === null ? '' : ` (${oneLine(newer.who)})`}; get_last_error {"whose": "callers"} shows it`,
         ]
-  return [setIn(exceptionLine(error)), ...told, ...raisedLines(error), ...otherLines(others), ...since].join(
-    '\n',
-  )
+  return [
+    setIn(exceptionLine(error)),
+    ...told,
+    ...gone,
+    ...raisedLines(error),
+    ...futuresLines(shown),
+    ...otherLines(others),
+    ...since,
+    ...notRead,
+  ].join('\n')
+}
+
+/** `crash (process 4242) ended with it at 01:21, and has gone`: what is shown was kept when the error came. */
+function goneLine({ name, pid, ended_at: at, by_it }: GoneProcess, alone: boolean): string {
+  const when = at === null ? '' : ` at ${at}`
+  const how = by_it ? `ended with it${when}` : at === null ? 'has gone and did not say when' : `ended${when}`
+  const rest = alone ? ', and nothing of the project listens now' : ''
+  return `${oneLine(name)} (process ${pid}) ${how}${rest}; the values are as they were kept then`
 }
 
 /** What became of an error, where its kind does not say it. */
 const WORDS: Partial<Record<ProgramError['kind'], string>> = {
   request: 'failed',
+  test: 'failed',
+  retried: 'tried again',
+  unraisable: 'ignored by Python',
   waiting: 'waits there for a person, seen first',
 }
 
@@ -205,21 +396,32 @@ const WORDS: Partial<Record<ProgramError['kind'], string>> = {
 function ofProgramLine(
   { number, kind, where, times, first, shown_at, said }: Omit<ProgramError, 'error' | 'last'>,
   at: string | null,
+  of?: GoneProcess,
 ) {
   const which = shown_at === undefined ? 'the newest' : `the one of ${shown_at}`
   const often = times === 1 ? '' : `, ${times} times since ${first} (shown is ${which})`
   const beside = said === null ? '' : `, with "${oneLine(said.trim().replace(/\s*\n\s*/g, ' '))}"`
   const word = WORDS[kind] ?? kind
-  return `error ${number} of the program, ${where === null ? '' : `${oneLine(where)}: `}${word} at ${at}${often}${beside}`
+  const whose = of === undefined ? 'the program' : `process ${of.pid}`
+  return `error ${number} of ${whose}, ${where === null ? '' : `${oneLine(where)}: `}${word} at ${at}${often}${beside}`
 }
 
 function otherLines(others: readonly ErrorSummary[]): string[] {
   if (others.length === 0) return []
-  const lines = others.map(({ number, at, where, times, what }) => {
+  const lines = others.map(({ number, at, where, times, what, file, line, of }) => {
     const often = times === 1 ? '' : `, ${times} times`
-    return indent(`${number}  ${what}  (${where === null ? '' : `${oneLine(where)}, `}${at}${often})`)
+    const place = placeOf({ file, line })
+    const inside = [
+      ...(where === null ? [] : [oneLine(where)]),
+      ...(place === '' ? [] : [place]),
+      `${at}${often}`,
+    ]
+    const whose = of === undefined ? '' : ` of process ${of.pid} (${oneLine(of.name)}, gone)`
+    return indent(`${number}${whose}  ${what}  (${inside.join(', ')})`)
   })
-  return ['other errors of the program, newest first; get_last_error {"number": N} shows one:', ...lines]
+  const some = others.some(({ of }) => of !== undefined)
+  const how = some ? '{"number": N, "process": P}' : '{"number": N}'
+  return [`other errors of the program, newest first; get_last_error ${how} shows one:`, ...lines]
 }
 
 /** The frames with what their variables held; what it was raised from stands before it, as in a traceback. */

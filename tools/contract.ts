@@ -1,6 +1,7 @@
 import type {
   CallId,
   Display,
+  ErrorRecord,
   EvalEvent,
   Evaluated,
   Kernel,
@@ -440,6 +441,8 @@ export type SourceProof =
       readonly begins: number
       /** Its lines stand, one by one, as they did when it was compiled: it has moved as a whole, or not at all. */
       readonly inStep: boolean
+      /** What its definition says, or may have said, besides, and cannot be compared: `decorators`. */
+      readonly beside: readonly string[]
       readonly line: number
       readonly last: number
       /** All lines of that text. */
@@ -472,7 +475,17 @@ export interface ToolContext {
   pathOf(path: string): string
   readonly files: ProjectFiles
   readonly sources: Sources
+  /** What processes of the project have left of their errors, as far as the caller may look into them. */
+  past(): PastErrors
 }
+
+/** Of processes that have gone, newest first, each with its file; and files that are not read. */
+export interface PastErrors {
+  readonly gone: readonly PastProcess[]
+  readonly skipped: readonly { readonly file: string; readonly reason: string }[]
+}
+
+export type PastProcess = Omit<ErrorRecord, 'imago'> & { readonly file: string }
 
 /** The kernels of the caller's project, for the tools that are about them. */
 export interface CallerKernels {

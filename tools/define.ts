@@ -122,7 +122,7 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
     ...definition,
   })
   const { name, level = 'dangerous', raise, preview, plan, show, finalizeDocumentation } = definition
-  const { withoutKernel, handler } = definition
+  const { withoutKernel, withNoneLiving, handler } = definition
   const typed: readonly string[] = definition.typed ?? []
   const multiline: readonly string[] = definition.multiline ?? []
   const parameterAliases: Readonly<Record<string, string>> = {
@@ -165,8 +165,9 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
         evidence: [],
         changes: [],
       },
-    code: [handler, plan, raise, preview, withoutKernel].map(String).join('\n'),
+    code: [handler, plan, raise, preview, withoutKernel, withNoneLiving].map(String).join('\n'),
     withoutKernel: async (args, context) => withoutKernel?.(args as Checked, context),
+    withNoneLiving: (args, context, kernel) => withNoneLiving?.(args as Checked, context, kernel),
     handler: async (args, context) => {
       if (handler === undefined) throw new Error(`${name} does nothing but what it plans`)
       return handler(args as Checked, context as Context)
@@ -266,6 +267,15 @@ interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends readonly Abi
     context: ToolContext,
   ): Outcome | undefined | Promise<Outcome | undefined>
   /**
+   * Asked where no kernel lives that the call could be for; `kernel` is the one that it named. An outcome is the answer
+   * then; for `undefined` it is that none lives.
+   */
+  withNoneLiving?(
+    args: z.output<z.ZodObject<Shape>>,
+    context: ToolContext,
+    kernel: string | undefined,
+  ): Outcome | undefined
+  /**
    * Left out by a tool with a `plan` that changes files. Must not throw for what a model can act on; a throw is reported
    * as a fault of the tool.
    */
@@ -312,8 +322,8 @@ export interface Tool {
   /** Without a plan of its own: the preview, with no evidence and no changes. */
   plan(args: Readonly<Record<string, unknown>>, context: PlanContext): Promise<Planned>
   /**
-   * The text of the functions that decide and act, for the hash that a plan binds: `handler`, `plan`, `raise`, `preview`
-   * and `withoutKernel`. What they call, and what they close over, is not in it.
+   * The text of the functions that decide and act, for the hash that a plan binds: `handler`, `plan`, `raise`, `preview`,
+   * `withoutKernel` and `withNoneLiving`. What they call, and what they close over, is not in it.
    */
   readonly code: string
   readonly parameterAliases: Readonly<Record<string, string>>
@@ -324,6 +334,11 @@ export interface Tool {
   /** The arguments as the journal keeps them: without those that say what would stand if they were left out. */
   journalled(args: Readonly<Record<string, unknown>>): unknown
   withoutKernel(args: Readonly<Record<string, unknown>>, context: ToolContext): Promise<Outcome | undefined>
+  withNoneLiving(
+    args: Readonly<Record<string, unknown>>,
+    context: ToolContext,
+    kernel: string | undefined,
+  ): Outcome | undefined
   handler(args: Readonly<Record<string, unknown>>, context: ToolContext): Promise<Outcome>
   show(result: unknown): string
   finalizeDocumentation(documentation: string, facts: Readonly<Record<string, string>>): string

@@ -8,6 +8,7 @@ import type {
   Hierarchy,
   HierarchyQuery,
   Inspected,
+  InspectQuery,
   Members,
   Methods,
   NameQuery,
@@ -22,12 +23,11 @@ import type {
 } from '../wire/kernel.ts'
 import type { KernelContext } from './contract.ts'
 import { defineTool } from './define.ts'
-import { insideWord } from './execution.ts'
 import { type Told, termsOf, told } from './languages.ts'
 import { aName, anExpression, lookUpName, stale, unfound } from './look.ts'
-import { failed, type Outcome, ok, packageRefused, rises } from './outcome.ts'
-import { NAMED_IN, named, parameterFor, SOURCE_LENGTH } from './parameters.ts'
-import { inspectedProved, previewLines, raisedProved } from './proof.ts'
+import { failed, type Outcome, ok, packageRefused } from './outcome.ts'
+import { NAME_LENGTH, NAMED_IN, named, parameterFor, SOURCE_LENGTH } from './parameters.ts'
+import { inspectedProved, previewLines } from './proof.ts'
 import {
   beginning,
   counted,
@@ -47,12 +47,16 @@ export const inspect = defineTool({
   name: 'inspect',
   description:
     'Look at one value: its type, size, items and fields; for a callable its signature, place and source; for an ' +
-    'exception its traceback. Prefer it over eval_expr for understanding: one inspect replaces many probes. A ' +
-    'name, a path such as `orders[0].customer.name`, a literal or a handle such as `@ab12.3` is read from stored ' +
-    'fields and runs no code; any other expression is treated like eval_expr, or you are told to use that.',
+    'exception its traceback. Prefer it over eval_expr for understanding. A name, a path such as ' +
+    '`orders[0].customer.name`, a literal or a handle such as `@ab12.3` is read from stored fields. Runs no code: ' +
+    'what needs that is refused.',
   parameters: {
-    expr: z.string().min(1).max(SOURCE_LENGTH).describe('A name, a path, a handle, or any other expression.'),
+    expr: z.string().min(1).max(SOURCE_LENGTH).describe('A name, path, literal or handle.'),
     package: NAMED_IN,
+    frame: parameterFor(
+      'live_frames',
+      z.string().max(NAME_LENGTH).optional().describe('A live frame: `main in MainThread`.'),
+    ),
     detail: parameterFor(
       'describe',
       z
@@ -70,32 +74,43 @@ export const inspect = defineTool({
     { args: { expr: 'next' }, shows: 'a function, with its signature and source' },
     { args: { expr: 'orders[0].customer' }, shows: 'a value within another, read without running code' },
     { args: { expr: '@ab12.3' }, shows: 'the value behind a handle' },
+    { args: { expr: 'losses[-5:]', frame: 'main in MainThread' }, shows: 'a local of a running function' },
     { args: { expr: 'shop.Order.total', detail: 'signature' }, shows: 'how a method is called' },
   ],
 
-  preview: ({ expr, package: inside }) => ({
-    title: `Evaluate this expression${insideWord(inside)}, to look at its value`,
-    body: expr,
-  }),
-
-  async handler({ expr, package: inside, detail }, context) {
+  async handler({ expr, package: inside, frame, detail }, context) {
+    const { language, abilities } = context.kernel.identity
+    if (frame !== undefined && (detail !== 'full' || !abilities.has('live_frames')))
+      return failed('invalid_args', {
+        message:
+          detail === 'full'
+            ? `frame says in which live frame a local is read, and ${language} does not tell that.`
+            : `frame is for a value, and detail ${detail} is about a name. Nothing was looked at.`,
+        details: { parameter: 'frame' },
+        next: detail === 'full' ? 'Leave frame out.' : 'Leave detail out.',
+      })
     if (detail !== 'full') return outlined({ name: expr, package: inside }, detail, context)
-    const { kernel, level, lookMs, signal, jobs } = context
+    const { kernel, lookMs, signal, jobs } = context
     const refused = packageRefused(inside, kernel, 'package says in what names are read')
     if (refused !== undefined) return refused
-    const evaluate = level !== 'safe'
-    const query = { expr, evaluate, ...(inside !== undefined && { package: inside }) }
+    const query = given<InspectQuery>({ expr, evaluate: false, package: inside, frame })
     const looked = await kernel.look('inspect', query, { deadlineMs: lookMs, signal })
     if (looked.type === 'found')
       return ok({ ...(await inspectedProved(looked.value, context)), ...told(kernel) })
-    if (looked.type === 'needs_evaluation' && !evaluate) return rises('cautious', looked.because)
-    const words = anExpression(kernel)
-    if (looked.type !== 'raised') return unfound(looked, { jobs, words })
-    return unfound({ ...looked, exception: await raisedProved(looked.exception, context) }, { jobs, words })
+    const inFrame = (name: string) => `inspect ${JSON.stringify({ expr, frame: name })} shows it.`
+    const words = { ...anExpression(kernel), running: running(expr), inFrame }
+    const search = frame === undefined ? words.search : 'threads shows the frames that live now.'
+    return unfound(looked, { jobs, words: { ...words, search } })
   },
 
   show: result => showLooked(result as Inspected | Description | Arglist),
 })
+
+/** How to run the expression after all. */
+function running(expr: string): string {
+  const typed = `'${expr.replaceAll("'", "'\\''")}'`
+  return `To run it: eval_expr ${JSON.stringify({ expr })}, or in a shell imago eval ${typed}`
+}
 
 /** What a name stands for, or how it is called, of stored facts alone. */
 function outlined(
@@ -161,6 +176,7 @@ function showInspected(value: Inspected & Told): string {
   const whole = isWholeSource(value.callable)
   return [
     headline(value),
+    ...(value.note === undefined ? [] : [`note: ${oneLine(value.note)}`]),
     ...(isPrinted(value, sampled) ? section('repr', value.repr, textLines) : []),
     ...section(terms.exception, value.exception, exceptionLines),
     ...section(terms.kind('callable'), value.callable, callableLines),

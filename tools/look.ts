@@ -46,6 +46,10 @@ export interface Words {
   readonly narrow: string
   /** What is said where there is no such thing. Left out: that nothing is called so. */
   absent?(what: string): string
+  /** How to look in a frame that has a local of that name. */
+  inFrame?(frame: string): string
+  /** How to run what only running code could tell. Left out: with eval_expr. */
+  readonly running?: string
   /** What code runs in that cannot be looked at until it has ended. Left out: the image. */
   readonly occupied?: string
 }
@@ -92,13 +96,13 @@ export function unfound(
       return failed('needs_evaluation', {
         message: `Code would have to run to tell: ${clause(looked.because)}. Nothing was run.`,
         details: { because: looked.because },
-        next: 'Use eval_expr, which may run code, or ask for a name or a path of stored values.',
+        next: `${words.running ?? 'Use eval_expr, which may run code'}; or ask for a name or a path of stored values.`,
       })
     case 'not_found':
       return failed('not_found', {
-        message: `${words.absent?.(looked.what) ?? `Nothing is called ${looked.what}.`}${nearest(looked.nearest)}`,
+        message: `${words.absent?.(looked.what) ?? `Nothing is called ${looked.what}.`}${localIn(looked.frames)}${nearest(looked.nearest)}`,
         details: { what: looked.what, nearest: looked.nearest, ...pageOf(looked) },
-        next: words.search,
+        next: looked.frames?.slice(0, 1).map(frame => words.inFrame?.(frame))[0] ?? words.search,
       })
     case 'malformed':
       return malformed(looked, words)
@@ -182,6 +186,9 @@ function jobNamed(call: CallId, jobs: Jobs): string | undefined {
 
 /** What an image tells may end as a sentence does. */
 const clause = (because: string): string => because.replace(/\.$/, '')
+
+const localIn = (frames: readonly string[] = []): string =>
+  frames.length === 0 ? '' : ` It is a local of ${frames.map(oneLine).join(', ')}.`
 
 function nearest(names: readonly string[]): string {
   return names.length === 0 ? '' : ` Nearest: ${names.join(', ')}.`

@@ -189,26 +189,30 @@ function fitted({ globals, next: after, ...rest }: GlobalsPage & Told): GlobalsP
 }
 
 function showGlobals(found: GlobalsPage & Told): string {
-  const { globals, total, next, package: inside, elsewhere } = found
-  if (total === 0) return noNames(inside, elsewhere)
-  const count = `${total === 1 ? '1 name' : `${total} names`}${termsOf(found).listed ?? ''}`
+  const { globals, total, next, package: inside, elsewhere = [] } = found
+  const terms = termsOf(found)
+  const [one] = elsewhere
+  const others =
+    one === undefined
+      ? []
+      : [
+          `${terms.module[1]} that have names: ${elsewhere.map(oneLine).join(', ')}`,
+          `next: list_globals ${JSON.stringify({ package: one })}`,
+        ]
+  if (total === 0) {
+    const [where, ...next] = others
+    const none = inside === undefined ? 'no names' : `no names in ${oneLine(inside)}`
+    return [where === undefined ? none : `${none}; ${where}`, ...next].join('\n')
+  }
+  const count = `${total === 1 ? '1 name' : `${total} names`}${terms.listed ?? ''}`
   const page = globals.length === total ? count : `${globals.length} of ${count}`
   const more = next === undefined ? '' : `; for more: after ${JSON.stringify(next)}`
-  return [`${page}${more}`, ...globals.map(globalLine)].join('\n')
+  return [`${page}${more}`, ...globals.map(globalLine), ...others].join('\n')
 }
 
 /** `orders: dict`, and of a Lisp package `shop: package`, whose name ends with a colon. */
 const globalLine = ({ name, type_name }: GlobalsPage['globals'][number]): string =>
   `${oneLine(name)}${name.endsWith(':') ? '' : ':'} ${oneLine(type_name)}`
-
-/** Where the top level is empty, a program may have its names in packages of its own. */
-function noNames(inside: string | undefined, elsewhere: readonly string[] | undefined): string {
-  const where = inside === undefined ? 'no names' : `no names in ${oneLine(inside)}`
-  const [one] = elsewhere ?? []
-  if (one === undefined) return where
-  const ask = `list_globals ${JSON.stringify({ package: one })}`
-  return `${where}; packages that have names: ${elsewhere?.map(oneLine).join(', ')}\nnext: ${ask}`
-}
 
 export const complete = defineTool({
   name: 'complete',

@@ -151,6 +151,10 @@ export const TOOL_ERRORS = {
     retryable: false,
     meaning: 'The call needs approval, and nobody can be asked. Nothing ran.',
   },
+  approval_dismissed: {
+    retryable: false,
+    meaning: 'The dialog of the client was closed without a choice. Nothing ran.',
+  },
   approval_timed_out: {
     retryable: false,
     meaning:

@@ -48,8 +48,10 @@ function sentenceOf(proof: SourceProof, running?: Running): string | undefined {
       if (proof.from !== 'file') return olderText(proof)
       const stood = running?.functions[0]?.line
       if (proof.partly) return ONLY_FUNCTIONS
-      if (stood === undefined || stood === proof.begins) return undefined
-      return `The file has changed since: this began on line ${stood} when it was loaded, and has only moved.`
+      const beside = besideText(proof)
+      if (stood === undefined || stood === proof.begins)
+        return beside === undefined ? undefined : `Its code is what runs; ${beside}`
+      return `The file has changed since: this began on line ${stood} when it was loaded${beside === undefined ? ', and has only moved.' : `. Its code is the same; ${beside}`}`
     }
     case 'differs': {
       const { what, because } = proof
@@ -69,10 +71,18 @@ const ONLY_FUNCTIONS = 'Its functions are what runs; what else the text says can
 
 const DIFFERING = 5
 
-function olderText({ from, now, partly }: Extract<SourceProof, { source: 'proved' }>): string {
+function besideText({ beside }: Extract<SourceProof, { source: 'proved' }>): string | undefined {
+  if (beside.length === 0) return undefined
+  return `whether its ${beside.join(' and ')} are the same cannot be told.`
+}
+
+function olderText(proof: Extract<SourceProof, { source: 'proved' }>): string {
+  const { from, now, partly } = proof
   const there = now === null ? '' : `; another text of that name is on line ${now} now`
   const whose = from.startsWith('commit ') ? `of ${from}` : from
-  return `The file has changed since${there}. Shown is the text that runs, ${whose}.${partly ? ` ${ONLY_FUNCTIONS}` : ''}`
+  const beside = besideText(proof)
+  const rest = partly ? ` ${ONLY_FUNCTIONS}` : beside === undefined ? '' : ` Its code is that; ${beside}`
+  return `The file has changed since${there}. Shown is the text that runs, ${whose}.${rest}`
 }
 
 /**

@@ -28,9 +28,9 @@ export { KINDS, NAME_KINDS } from './contract/values.ts'
  * What a kernel may be able to do. A tool that needs what a kernel lacks is not listed for it. `compile`, `expand`,
  * `system` and `tests` are kinds of `Work`; `packages`: code can be read and run in a package that the caller names;
  * `callers`: `references` tells calls, bindings, assignments and expansions apart; `sections`: `definition` tells usage,
- * options, attributes and dependencies apart. `suspend`: an error can suspend its
- * evaluation, and `frame` and `resume` are kinds of `Work`; `hold`: its stack can be held alive on request, where that
- * is not what `suspend` does anyhow.
+ * options, attributes and dependencies apart. `live_frames`: `inspect` reads in a frame that a thread or task is in.
+ * `suspend`: an error can suspend its evaluation, and `frame` and `resume` are kinds of `Work`; `hold`: its stack can be held
+ * alive on request, where that is not what `suspend` does anyhow.
  */
 export const ABILITIES = [
   'evaluate',
@@ -43,6 +43,7 @@ export const ABILITIES = [
   'packages',
   'callers',
   'sections',
+  'live_frames',
   'interrupt',
   'ask',
   'suspend',

@@ -1,3 +1,8 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { roundsFor, sharedGround } from '../ground.ts'
 import { openServer, type Server } from '../reference/server.ts'
 import { median, percentile, type Row } from '../row.ts'
@@ -71,3 +76,52 @@ export const errorsMany = row(
   },
   1.25,
 )
+
+const CRASHES = 12
+
+/** It says when it is about to crash, with large values in thirty frames. */
+const CRASH = `
+import imago, sys
+imago.listen('crash', errors=sys.argv[1] == 'kept')
+def price(order, depth, big=['x' * 1000] * 1_000_000):
+    rows = {str(n): [order] * n for n in range(200)}
+    return price(order, depth - 1) if depth else {'early': 10}[order['discount']]
+print('now', flush=True)
+price({'items': ['tea'] * 1000, 'discount': None, 'token': 'x' * 40}, 30)
+`
+
+/** The milliseconds from its last word to its end. */
+async function dying(how: 'kept' | 'deaf', folder: string): Promise<number> {
+  const env = {
+    PATH: process.env.PATH ?? '',
+    PYTHONPATH: join(import.meta.dirname, '../../wire/peers/python'),
+    IMAGO_RUNTIME_DIR: join(folder, 'run'),
+    IMAGO_STATE_DIR: join(folder, 'state'),
+  }
+  const child = spawn('python3', ['-c', CRASH, how], { env, stdio: ['ignore', 'pipe', 'ignore'] })
+  const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
+  await new Promise<void>(resolve => createInterface(child.stdout).once('line', () => resolve()))
+  const began = performance.now()
+  await ended
+  return performance.now() - began
+}
+
+export const crashKept: Row = {
+  what: 'a program that dies of an exception: what noting and keeping it takes of its end',
+  how: `a script that listens and fails in 30 frames with large values, ${CRASHES} times, and in turn its twin with errors=False: the difference of the medians from its last word to its end`,
+  bar: { relation: '≤', limit: 50, unit: 'ms' },
+  async measure() {
+    const folder = mkdtempSync(join(tmpdir(), 'imago-bench-'))
+    const [ours, twin]: [number[], number[]] = [[], []]
+    try {
+      for (let count = 0; count < CRASHES; count++) {
+        ours.push(await dying('kept', folder))
+        twin.push(await dying('deaf', folder))
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+    const [ours_ms, twin_ms] = [median(ours), median(twin)]
+    return { figure: ours_ms - twin_ms, parts: { ours_ms, twin_ms } }
+  },
+}

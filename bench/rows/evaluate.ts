@@ -62,6 +62,41 @@ export const evaluateAgainstJupyter: Row = {
   },
 }
 
+const DEPTHS = `
+import time
+def called(value):
+    return value
+def work():
+    best = 1.0
+    for _ in range(3):
+        began = time.perf_counter()
+        for _ in range(3000):
+            called(1)
+        best = min(best, time.perf_counter() - began)
+    return best
+def at(depth):
+    return work() if depth == 0 else at(depth - 1)
+`
+
+/** Frames between two depths: few enough that each end of a chunk is met, which is passed by several depths in a row. */
+const STEP = 4
+
+export const depths: Row = {
+  what: 'a call at each of 120 depths of the stack of a Python image: the slowest against the fastest',
+  how: `3,000 calls of a function that returns its argument, the best of 3, at depths 0 to ${119 * STEP} in steps of ${STEP}, measured within one evaluation`,
+  bar: { relation: '≤', limit: 3, unit: '×' },
+  setUp: ground.setUp,
+  tearDown: ground.tearDown,
+  async measure() {
+    const { daemon } = ground
+    await daemon.call('eval_expr', { expr: DEPTHS })
+    const expr = `[round(1e6 * t) for t in (lambda all: (max(all), min(all)))([at(d) for d in range(0, ${120 * STEP}, ${STEP})])]`
+    const { value_repr } = (await daemon.call('eval_expr', { expr })) as { readonly value_repr: string }
+    const [slowest_us = 0, fastest_us = 0] = JSON.parse(value_repr) as number[]
+    return ratio(slowest_us, fastest_us, { slowest_us, fastest_us })
+  },
+}
+
 export const pipelined: Row = {
   what: 'evaluations with 32 in flight, against the rate of the raw loop behind a bare hop',
   how: '2,000 evaluations with 32 under way at any time: through the daemon, against the raw framed loop behind a bare Node hop with as many in flight',

@@ -4,8 +4,8 @@ import { attachedLatency, attachedMemory } from './attached.ts'
 import { crowd, largeResults } from './bounds.ts'
 import { errorToAnswer, framesPaged } from './debugger.ts'
 import { unifiedLines } from './diffs.ts'
-import { errorsMany, errorsUnseen } from './errors.ts'
-import { evaluateAgainstHop, evaluateAgainstJupyter, pipelined } from './evaluate.ts'
+import { crashKept, errorsMany, errorsUnseen } from './errors.ts'
+import { depths, evaluateAgainstHop, evaluateAgainstJupyter, pipelined } from './evaluate.ts'
 import { replyOfLists, replyOfText } from './expressions.ts'
 import { floodLatency, floodMemory } from './flood.ts'
 import { successorAnswers } from './following.ts'
@@ -37,6 +37,7 @@ export const ROWS: readonly Row[] = [
   evaluateAgainstHop,
   evaluateAgainstJupyter,
   pipelined,
+  depths,
   inspectSize,
   globalsMany,
   proofFirst,
@@ -78,6 +79,7 @@ export const ROWS: readonly Row[] = [
   attachedMemory,
   errorsUnseen,
   errorsMany,
+  crashKept,
   successorAnswers,
   lispEvaluation,
   lispAttachAgain,

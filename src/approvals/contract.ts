@@ -174,7 +174,8 @@ export interface PlanEnd {
 
 /**
  * What was said of a plan, or came before anybody said anything. `edited`: approved with other arguments, which are a
- * plan of their own. `withdrawn`: its caller gave up, or the daemon ended. Whether it could be carried out after that,
+ * plan of their own. `dismissed`: the dialog of its client was closed without a choice. `withdrawn`: its caller gave up,
+ * or the daemon ended. Whether it could be carried out after that,
  * the journal says.
  */
 export type PlanOutcome =
@@ -182,6 +183,7 @@ export type PlanOutcome =
   | 'approved_in_part'
   | 'edited'
   | 'denied'
+  | 'dismissed'
   | 'stale'
   | 'timed_out'
   | 'withdrawn'

@@ -124,9 +124,9 @@ function saidOf(client: ClientAsker, { id }: ShownPlan, given: ClientAnswer): Cl
       return { type: 'answer', answer: { type: 'denied', by, reason }, why: `${asker(who)} denied it.` }
     case 'cancelled':
       return {
-        type: 'answer',
-        answer: { type: 'denied', by, reason: reason ?? 'they dismissed the question' },
-        why: `${asker(who)} dismissed the question.`,
+        type: 'nothing',
+        answer: { type: 'dismissed', by, reason },
+        why: `The dialog of ${who} was closed without a choice, and nobody sits.`,
       }
     case 'failed':
       return nothing({ by, reason: reason ?? 'the question could not be put there' })
@@ -159,7 +159,7 @@ function nothing(o: {
   readonly doubted?: string
 }): ClientVerdict {
   const { by, reason, doubted } = o
-  const answer = { type: 'denied', by, reason, unanswered: true } as const
+  const answer = { type: 'unavailable', by, reason } as const
   const why = `Nobody sits, and no answer that counts came from ${by}: ${reason}.`
   return { type: 'nothing', answer, why, ...(doubted !== undefined && { doubted }) }
 }

@@ -77,20 +77,16 @@ export type Answer =
   | { readonly type: 'edited'; readonly by: string; readonly args: Readonly<Record<string, unknown>> }
   /** Approved in part: the choices make another plan of it, which is carried out as they say without asking again. */
   | { readonly type: 'chosen'; readonly by: string; readonly choices: readonly Choice[] }
-  | {
-      readonly type: 'denied'
-      readonly by: string
-      readonly reason: string | null
-      /** No person has said so: whoever alone could be asked has given no answer that counts. */
-      readonly unanswered?: true
-    }
+  | { readonly type: 'denied'; readonly by: string; readonly reason: string | null }
+  /** The only dialog in which it was put was closed without a choice, by a person or by the program around it. */
+  | { readonly type: 'dismissed'; readonly by: string; readonly reason: string | null }
   /** What the plan was computed from moved while it waited; the clauses say what. */
   | { readonly type: 'stale'; readonly causes: readonly string[] }
   | { readonly type: 'timed_out'; readonly afterMs: number }
   /** The caller gave up; or, with a `reason`, what else took the question back. */
   | { readonly type: 'cancelled'; readonly reason?: string }
-  /** Nobody has a seat. */
-  | { readonly type: 'unavailable' }
+  /** Nobody has a seat; with `by`, no answer that counts came from the client that could be asked. */
+  | { readonly type: 'unavailable'; readonly by?: string; readonly reason?: string }
 
 /** What a plan is made of: what is known of the call, and what its tool proposes. */
 interface PlanParts

@@ -559,6 +559,7 @@ function outcomeOf(answer: Answer): PlanOutcome {
     case 'approved':
     case 'edited':
     case 'denied':
+    case 'dismissed':
     case 'stale':
     case 'timed_out':
       return answer.type

@@ -1,7 +1,11 @@
-import type { CallerKernels } from '../../tools/contract.ts'
+import type { CallerKernels, PastErrors } from '../../tools/contract.ts'
 import type { Tool } from '../../tools/define.ts'
 import { mayBeForAll } from '../../tools/group.ts'
-import type { Attachable, Kernels, Wanted } from '../kernels/kernels.ts'
+import type { Raised } from '../../wire/kernel.ts'
+import { isOfProject, realOf } from '../files/roots.ts'
+import { redactedValue } from '../journal/redaction.ts'
+import type { Attachable, Kernels, MeantKernel, Wanted } from '../kernels/kernels.ts'
+import { groupOf } from '../kernels/programs.ts'
 import type { Checked } from '../registry/registry.ts'
 import type { Caller } from './contract.ts'
 import { kernelFault } from './faults.ts'
@@ -80,7 +84,7 @@ export function callerKernels({ kernels, choices, caller }: CallerKernelsOptions
 interface Addressed {
   readonly options: {
     readonly choices: Choices
-    readonly kernels: Pick<Kernels, 'rootsOf' | 'attachable'>
+    readonly kernels: Pick<Kernels, 'attachable'>
   }
   readonly caller: Caller
   readonly tool: Tool
@@ -102,27 +106,52 @@ export function wantedBy(call: Addressed): Wanted {
   return { ...wanted, onlyLiving: true, mayName: name => call.mayLook(name), mayBeForAll: forAll }
 }
 
+/** What processes of the caller's project have left of their errors, without their secrets. */
+export function pastErrorsFor(
+  call: Pick<Addressed, 'caller' | 'mayLook'> & {
+    readonly options: { readonly past?: (isWanted: (cwd: string) => boolean) => PastErrors }
+  },
+): PastErrors {
+  const root = realOf(call.caller.root)
+  const past = call.options.past?.(cwd => isOfProject(realOf(cwd), root)) ?? { gone: [], skipped: [] }
+  const seen = past.gone.filter(one => call.mayLook(groupOf(one)))
+  return {
+    ...past,
+    gone: seen.map(({ errors, ...one }) => ({
+      ...(redactedValue(one) as typeof one),
+      errors: errors.map(({ error, ...told }) => ({
+        ...(redactedValue(told) as typeof told),
+        error: withoutSecrets(error),
+      })),
+    })),
+  }
+}
+
+/** Each exception of a chain by itself: together they may be nested too deep to be redacted. */
+function withoutSecrets({ cause, ...raised }: Raised): Raised {
+  const clean = redactedValue(raised) as typeof raised
+  if (cause === undefined) return clean
+  return { ...clean, cause: { ...cause, exception: withoutSecrets(cause.exception) } }
+}
+
 /** What a call would attach to. */
 export function targetOf({ tool, checked, caller, options }: Addressed): Attachable | undefined {
   const name = tool.attaches === undefined ? undefined : checked.args[tool.attaches]
   return typeof name === 'string' ? options.kernels.attachable(name, caller.root) : undefined
 }
 
-/** The projects besides the caller's own that the kernel belongs to, or what the call would attach to. */
-export function rootsBeside(call: Addressed, kernel: string | null): readonly string[] {
-  const { caller, options } = call
-  const roots = kernel === null ? (targetOf(call)?.roots ?? []) : options.kernels.rootsOf(kernel)
-  return roots.filter(root => root !== caller.root)
-}
-
 /**
  * The project whose kernel it is, where that is another one, the caller is no person who sits or was seen at a terminal,
  * and nobody has let it in.
  */
-export function elsewhereOf({ caller, options }: Addressed, kernel: string | null): string | undefined {
-  const [root] = kernel === null ? [] : options.kernels.rootsOf(kernel)
-  if (kernel === null || root === undefined || root === caller.root || isByPerson(caller)) return undefined
-  return options.choices.of(caller).admitted?.includes(admission(kernel, root)) ? undefined : root
+export function elsewhereOf(
+  { caller, options }: Addressed,
+  kernel: MeantKernel | undefined,
+): string | undefined {
+  const [root] = kernel?.roots ?? []
+  if (kernel === undefined || root === undefined || root === caller.root || isByPerson(caller))
+    return undefined
+  return options.choices.of(caller).admitted?.includes(admission(kernel.name, root)) ? undefined : root
 }
 
 const isByPerson = ({ seat, isPerson }: Caller) => seat?.() !== undefined || isPerson?.() === true

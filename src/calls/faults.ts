@@ -33,6 +33,16 @@ export function faultOf(thrown: Thrown): Outcome<never> {
 export const withdrawn = () =>
   failed('withdrawn', { message: 'The call was cancelled before it started. Nothing ran.' })
 
+/** Whether a kernel could not be had because none lives, and not because one of several has to be named. */
+export function saysNoneLives(outcome: Outcome<never>): boolean {
+  if (outcome.type !== 'failed') return false
+  const { code, details } = outcome.error
+  if (code === 'no_such_kernel') return details?.reason !== 'several'
+  return (
+    code === 'kernel_unavailable' && (details?.reason === 'ended' || details?.reason === 'did_not_come_back')
+  )
+}
+
 /** A kernel that could not be had, and why. */
 export function kernelFault(error: unknown, wanted: string | undefined): Outcome<never> {
   const named = wanted === undefined ? {} : { kernel: wanted }

@@ -4,7 +4,7 @@ import { failed, type Outcome, ok, toolError } from '../../tools/outcome.ts'
 import { dataSize } from '../../tools/text.ts'
 import { unlessAborted } from '../../wire/signal.ts'
 import type { Member } from '../kernels/kernels.ts'
-import { ALL_OF_GROUP } from '../kernels/refusals.ts'
+import { ALL_OF_GROUP } from '../kernels/programs.ts'
 import { bounded, enveloped, type FinalOutcome, noticed, RESULT_CHARS } from './answer.ts'
 import { kernelFault, withdrawn } from './faults.ts'
 import * as refusals from './refusals.ts'
@@ -83,7 +83,8 @@ export class GroupRun extends Run {
 
   /** Why the rules about that member keep the call from it, where they are stricter than those about all. */
   #closed(kernel: string, level: Level): Refusal | undefined {
-    const judged = this.judge({ level }, this.policyOn([], { kernel }), kernel)
+    const ruled = this.ruled(kernel)
+    const judged = this.judge({ level }, this.policyOn([], { kernel: ruled }), ruled)
     if (judged.decision === 'deny') return judged.refusal
     if (judged.decision === 'allow' || this.judge({ level }).decision === 'ask') return undefined
     return forOneAlone('approval_unavailable', { kernel, why: 'A rule has a person asked there' })

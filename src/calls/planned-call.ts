@@ -34,11 +34,12 @@ import { decide, isAboutFiles, type Verdict } from '../policy/rules.ts'
 import { validate } from '../registry/registry.ts'
 import { sha256 } from '../sha256.ts'
 import { withNotice } from './answer.ts'
+import { type Context, ContextOnKernel } from './context.ts'
 import type { Ruling } from './contract.ts'
 import { carryOut, effectsOf, type LetThrough, toolMoved } from './effect.ts'
 import { withdrawn } from './faults.ts'
 import * as refusals from './refusals.ts'
-import { type Context, ContextOnKernel, type PlanRequest, type Refusal, type Run } from './run.ts'
+import type { PlanRequest, Refusal, Run } from './run.ts'
 
 /** See `PlannedCall`. What is thrown on the way had no effect: from the moment of the effect on, nothing throws. */
 export const plannedCall = (run: Run, planning: PlanRequest): Promise<Outcome> =>
@@ -234,8 +235,9 @@ class PlannedCall {
   ): Promise<Refusal> {
     switch (answer.type) {
       case 'denied':
-        if (answer.unanswered === true) return refusals.unanswered({ plan, reason: answer.reason })
-        return refusals.deniedByPerson({ plan, reason: answer.reason })
+        return refusals.deniedByPerson({ plan, by: answer.by, reason: answer.reason })
+      case 'dismissed':
+        return refusals.dismissed({ plan, by: answer.by })
       case 'stale':
         return this.#stale(plan, { causes: answer.causes, wish })
       case 'timed_out':
@@ -247,6 +249,7 @@ class PlannedCall {
       case 'cancelled':
         return refusals.planWithdrawn(plan, answer.reason)
       case 'unavailable':
+        if (answer.by !== undefined) return refusals.unanswered({ plan, reason: answer.reason })
         return this.#unavailable(judged, aboutOf(plan))
       default:
         return answer

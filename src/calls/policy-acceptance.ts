@@ -256,6 +256,7 @@ function notApproved(plan: Plan, answer: Exclude<Answer, { type: 'approved' }>):
         details: { plan: plan.id },
         next: 'Run imago policy accept again only if it is wanted again.',
       })
+    case 'dismissed':
     case 'unavailable':
       return failed('approval_unavailable', {
         message: `Nobody has a seat, so nobody can be asked. ${STAYS}`,

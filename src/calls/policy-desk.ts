@@ -4,6 +4,7 @@ import { type Failed, type Outcome, ok } from '../../tools/outcome.ts'
 import type { Files } from '../files/files.ts'
 import type { Decision } from '../journal/entries.ts'
 import type { Kernels } from '../kernels/kernels.ts'
+import { ALL_OF_GROUP } from '../kernels/programs.ts'
 import { aboutInWords, judgedName } from '../policy/file.ts'
 import { judgedPath, judgedPaths } from '../policy/judged-paths.ts'
 import type { Policy } from '../policy/policy.ts'
@@ -36,6 +37,25 @@ export function openPolicyDesk(options: CheckingOptions & AcceptingOptions): Pol
   }
 }
 
+/** The kernels that a call to all of a group would go to. */
+function membersOf(kernel: string | null, root: string, { kernels }: CheckingOptions): readonly string[] {
+  return kernel?.endsWith(ALL_OF_GROUP) ? kernels.membersOf(kernel.slice(0, -ALL_OF_GROUP.length), root) : []
+}
+
+interface MemberCall {
+  readonly call: Omit<Asked, 'rules'>
+  readonly asked: CheckRequest
+  readonly options: CheckingOptions
+}
+
+/** What a member of a group is kept from by rules about itself. */
+function strictIn(kernel: string, { call, asked, options }: MemberCall): readonly string[] {
+  const { kernels, policy } = options
+  const { rules } = policy.rulesFor(asked.root, { roots: kernels.rootsOf(kernel) })
+  const { decision, rule } = decide({ ...call, kernel, otherNames: kernels.otherNames(kernel), rules })
+  return decision === 'allow' ? [] : [`In ${kernel}: ${decision}, by ${placeOf(rule)}.`]
+}
+
 /** A method of the client protocol about a kernel of another project. */
 interface LetsInRequest {
   readonly root: string
@@ -45,10 +65,10 @@ interface LetsInRequest {
 }
 
 function letsIn({ root, method, level, kernel }: LetsInRequest, { policy, kernels }: CheckingOptions) {
-  const roots = kernels.rootsOf(kernel)
+  const [roots, otherNames] = [kernels.rootsOf(kernel), kernels.otherNames(kernel)]
   const { rules, problem } = policy.rulesFor(root, { roots })
   if (problem !== undefined && level !== 'safe') return false
-  return decide({ tool: method, level, kernel, elsewhere: true, rules }).decision === 'allow'
+  return decide({ tool: method, level, kernel, otherNames, elsewhere: true, rules }).decision === 'allow'
 }
 
 /** A call that is only thought of. */
@@ -108,7 +128,7 @@ interface ProjectReport {
 
 interface CheckingOptions {
   readonly policy: Policy
-  readonly kernels: Pick<Kernels, 'rootsOf' | 'attachable'>
+  readonly kernels: Pick<Kernels, 'meant' | 'otherNames' | 'membersOf' | 'rootsOf' | 'attachable'>
   readonly registry: Registry
   readonly files: Files
 }
@@ -121,27 +141,32 @@ function checkPolicy(asked: CheckRequest, options: CheckingOptions): Outcome<Che
   if (known.type === 'failed') return known
   if (known.type === 'refused') return known.refusal
   const { as, paths, target } = known
-  const meant = target === undefined ? undefined : options.kernels.attachable(target, asked.root)
-  const kernel = known.kernel ?? meant?.name ?? null
-  const level = asked.level ?? (meant?.elsewhere === true ? 'dangerous' : known.level)
+  const attached = target === undefined ? undefined : options.kernels.attachable(target, asked.root)
+  const wanted = { name: known.kernel ?? undefined, root: asked.root, env: {}, onlyLiving: !tool.starts }
+  const found = tool.needs.length === 0 ? undefined : options.kernels.meant(wanted)
+  const { name: kernel = known.kernel, otherNames = [], roots: all = [] } = attached ?? found ?? {}
+  const level = asked.level ?? (attached?.elsewhere === true ? 'dangerous' : known.level)
   const effects: readonly Effect[] = level === 'dangerous' && paths.length > 0 ? ['write_file'] : []
-  const [home = asked.root, ...further] = known.kernel === null ? [] : options.kernels.rootsOf(known.kernel)
-  const roots = [...new Set(meant?.roots ?? [home, ...further])].filter(root => root !== asked.root)
-  const { problem, waiting, ...found } = options.policy.rulesFor(asked.root, { paths, roots })
-  const rules = target === undefined ? found.rules : forAttaching(found.rules)
-  const call = { tool: tool.name, as, level, kernel, paths, effects, elsewhere: home !== asked.root }
+  const elsewhere = attached === undefined && (all[0] ?? asked.root) !== asked.root
+  const roots = all.filter(root => root !== asked.root)
+  const { problem, waiting, ...inForce } = options.policy.rulesFor(asked.root, { paths, roots })
+  const rules = target === undefined ? inForce.rules : forAttaching(inForce.rules)
+  const call = { tool: tool.name, as, level, kernel, otherNames, paths, effects, elsewhere }
   const { verdict, parts, matching } = explain({ ...call, rules })
   const stopped = problem !== undefined && level !== 'safe'
   const { rule } = verdict
   const projects = (roots.length === 0 ? [] : [asked.root, ...roots]).map(root => {
     const own = options.policy.rulesFor(root, { paths })
-    const elsewhere = call.elsewhere && root === asked.root
-    return projectReport({ ...call, elsewhere, rules: own.rules }, { root, problem: own.problem })
+    const isAsker = root === asked.root
+    return projectReport(
+      { ...call, elsewhere: elsewhere && isAsker, rules: own.rules },
+      { root, problem: own.problem },
+    )
   })
   return ok({
     tool: as,
     level,
-    kernel: known.kernel,
+    kernel: attached === undefined ? kernel : null,
     paths,
     effects,
     decision: stopped ? 'deny' : verdict.decision,
@@ -153,7 +178,8 @@ function checkPolicy(asked: CheckRequest, options: CheckingOptions): Outcome<Che
     }),
     projects,
     notes: [
-      ...notesOf(tool, kernel, rules),
+      ...notesOf(tool, { named: known.kernel, kernel, rules }),
+      ...membersOf(kernel, asked.root, options).flatMap(member => strictIn(member, { call, asked, options })),
       ...(rule.from.type === 'elsewhere' && !stopped ? [AT_A_TERMINAL] : []),
       ...(waiting.length === 0 ? [] : [WAITING]),
     ],
@@ -232,7 +258,15 @@ const AT_A_TERMINAL = 'A person who makes the call at a terminal of their own is
 
 const WAITING = 'Rules that wait to be accepted were left out; imago policy lists them.'
 
-function notesOf(tool: Tool, kernel: string | null, rules: readonly Rule[]): readonly string[] {
-  if (kernel !== null || tool.needs.length === 0 || rules.every(rule => rule.kernel === undefined)) return []
-  return ['No kernel was named; rules about kernels are asked with the one that the call would get.']
+interface NamedKernels {
+  readonly named: string | null
+  readonly kernel: string | null
+  readonly rules: readonly Rule[]
+}
+
+function notesOf(tool: Tool, { named, kernel, rules }: NamedKernels): readonly string[] {
+  if (named !== null || tool.needs.length === 0 || rules.every(rule => rule.kernel === undefined)) return []
+  return kernel === null
+    ? ['No kernel was named; rules about kernels are asked with the one that the call would get.']
+    : [`No kernel was named: ${kernel} is what such a call gets, unless its caller has chosen another.`]
 }

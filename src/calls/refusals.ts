@@ -83,7 +83,14 @@ export function journalInTrouble(trouble: string): Failed {
 }
 
 /** Ends that mean that nothing of the call ran. */
-const NOT_RUN = ['withdrawn', 'denied', 'stale_plan', 'approval_timed_out', 'approval_unavailable'] as const
+const NOT_RUN = [
+  'withdrawn',
+  'denied',
+  'stale_plan',
+  'approval_timed_out',
+  'approval_dismissed',
+  'approval_unavailable',
+] as const
 
 /**
  * An earlier daemon was given the call, and the journal says how it ended. A call that is known not to have run is
@@ -238,19 +245,37 @@ function ruleName({ rule: { from, level } }: Verdict): string {
 
 // What a caller is told of a plan that was not carried out. Each says whether anything ran, and what not to try.
 
-export function deniedByPerson({ plan, reason }: { plan: Plan; reason: string | null }): Failed {
-  const why = reason === null ? ', and gave no reason.' : `: ${reason}`
+interface PersonsNo {
+  readonly plan: Plan
+  /** Where it was said: a seat, or `client NAME` for the dialog of that client. */
+  readonly by: string
+  readonly reason: string | null
+}
+
+/** With a reason, a proposal that heeds it is welcome; without one, the caller stops. */
+export function deniedByPerson({ plan, by, reason }: PersonsNo): Failed {
+  const client = /^client (.+)$/.exec(by)?.[1]
+  const who = client === undefined ? 'A person' : `The dialog of ${client}`
   return failed('denied', {
-    message: `A person refused ${plan.tool} (${plan.id}). Nothing ran. They refused it${why}`,
-    details: { plan: plan.id, tool: plan.tool, by: 'person', reason },
-    next: `${STOP} Tell the person what you make of it, and wait for what they say.`,
+    message: `${who} refused ${plan.tool} (${plan.id}). Nothing ran. They refused it${reason === null ? ', and gave no reason.' : `: ${reason}`}`,
+    details: { plan: plan.id, tool: plan.tool, by: client === undefined ? 'person' : by, reason },
+    next: afterNo(reason !== null),
+  })
+}
+
+/** Nobody has said no: a host without a person, such as `claude -p`, closes the dialog by itself. */
+export function dismissed({ plan, by }: Pick<PersonsNo, 'plan' | 'by'>): Failed {
+  return failed('approval_dismissed', {
+    message: `The dialog of ${by.replace(/^client /, '')} was closed without a choice on ${plan.tool} (${plan.id}). Nobody refused it, and nobody approved it. Nothing ran.`,
+    details: { plan: plan.id, tool: plan.tool, by },
+    next: `${STOP} Tell the person what you wanted to do, and that they are asked in a terminal of their own with imago watch.`,
   })
 }
 
 /** Only the client that the call came from could be asked, and no answer that counts came from there. */
-export function unanswered({ plan, reason }: { plan: Plan; reason: string | null }): Failed {
-  return failed('denied', {
-    message: `No person has approved ${plan.tool} (${plan.id}), which counts as a refusal: ${reason ?? 'nobody answered'}. Nothing ran.`,
+export function unanswered({ plan, reason }: { plan: Plan; reason: string | undefined }): Failed {
+  return failed('approval_unavailable', {
+    message: `No person has approved ${plan.tool} (${plan.id}): ${reason ?? 'nobody answered'}. Nothing ran.`,
     details: { plan: plan.id, tool: plan.tool, by: 'nobody', reason },
     next: `${STOP} Tell the person what you wanted to do, and that they are asked in a terminal of their own with imago watch.`,
   })
@@ -373,6 +398,11 @@ export function allRefused({ id, tool }: Plan, fates: readonly Fate[]): Failed {
   return failed('denied', {
     message: `A person refused every hunk of ${tool} (${id}). Nothing ran. They refused ${reasonsIn(fates)}.`,
     details: { plan: id, tool, by: 'person', reason: null, hunks: fates },
-    next: `${STOP} Tell the person what you make of it, and wait for what they say.`,
+    next: afterNo(fates.some(({ reason }) => reason !== null)),
   })
 }
+
+const afterNo = (reasoned: boolean) =>
+  reasoned
+    ? 'Another proposal that heeds the reason is welcome. Do not do the same in another way.'
+    : `${STOP} Tell the person what you make of it, and wait for what they say.`

@@ -1,23 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { resolve } from 'node:path'
-import {
-  type CallerKernels,
-  type Leases as CallLeases,
-  type Jobs,
-  type KernelContext,
-  type Level,
-  type OtherKernel,
-  type OutputLog,
-  type ProjectFiles,
-  type Sources,
-  stricter,
-  type Texts,
-  type ToolContext,
-} from '../../tools/contract.ts'
+import { type Level, type OutputLog, type PastErrors, type Sources, stricter } from '../../tools/contract.ts'
 import type { Tool } from '../../tools/define.ts'
 import type { Envelope, Outcome } from '../../tools/outcome.ts'
-import type { Ability, CallId, Kernel, Question } from '../../wire/kernel.ts'
-import { LightSignal, type Signal, unlessAborted } from '../../wire/signal.ts'
+import type { Ability, CallId, Question } from '../../wire/kernel.ts'
+import { LightSignal, unlessAborted } from '../../wire/signal.ts'
 import type { Approvals } from '../approvals/contract.ts'
 import type { Arguments } from '../approvals/plan.ts'
 import type { Clock } from '../clock.ts'
@@ -25,7 +11,7 @@ import type { Files } from '../files/files.ts'
 import type { Shows } from '../files/list.ts'
 import type { Decision, Earlier } from '../journal/entries.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { Kernels, ResolvedKernel, Wanted } from '../kernels/kernels.ts'
+import type { Attachable, Kernels, MeantKernel, ResolvedKernel, Wanted } from '../kernels/kernels.ts'
 import { judgedPaths, shownPaths } from '../policy/judged-paths.ts'
 import type { Policy, Rules } from '../policy/policy.ts'
 import { asksByDefault, decide, forAttaching } from '../policy/rules.ts'
@@ -37,117 +23,18 @@ import {
   type Choices,
   callerKernels,
   elsewhereOf,
-  rootsBeside,
+  pastErrorsFor,
   targetOf,
   wantedBy,
 } from './caller-kernels.ts'
+import { Context, ContextOnKernel } from './context.ts'
 import type { CallEvent, Caller, CallFacts, CallRequest, Judgement, Ruling } from './contract.ts'
-import { faultOf, kernelFault, withdrawn } from './faults.ts'
+import { faultOf, kernelFault, saysNoneLives, withdrawn } from './faults.ts'
 import type { JobBook, TrackedJob } from './jobs.ts'
 import * as refusals from './refusals.ts'
 
 /** A kernel, and the name under which it is known. */
 export type Place = ResolvedKernel
-
-interface ContextParts {
-  readonly run: Run
-  readonly level: Level
-  /** The files of the caller's project, as far as the policy lets the call see them. */
-  files(): ProjectFiles
-  kernels(): CallerKernels
-}
-
-/** What a handler is given. */
-export class Context implements ToolContext {
-  readonly call: CallId
-  readonly who: string
-  readonly caller: string
-  readonly level: Level
-  readonly lookMs: number
-  readonly jobs: Jobs
-  readonly texts: Texts
-  readonly sources: Sources
-  readonly pathOf: (path: string) => string
-  readonly signal: Signal
-  readonly #filesOf: () => ProjectFiles
-  readonly #kernelsOf: () => CallerKernels
-  #files: ProjectFiles | undefined
-
-  constructor({ run, level, files, kernels }: ContextParts) {
-    const { options } = run
-    this.call = run.call
-    this.who = run.caller.who
-    this.caller = run.caller.id
-    this.level = level
-    this.lookMs = options.lookMs
-    this.jobs = options.jobs.of(run.caller.root)
-    this.texts = run.texts
-    this.sources = {
-      prove: asked => options.sources.prove(asked),
-      keep: text => run.texts.keep(text),
-    }
-    this.pathOf = path => resolve(run.caller.root, path)
-    this.signal = run.signal
-    this.#filesOf = files
-    this.#kernelsOf = kernels
-  }
-
-  get kernels(): CallerKernels {
-    return this.#kernelsOf()
-  }
-
-  get files(): ProjectFiles {
-    this.#files ??= this.#filesOf()
-    return this.#files
-  }
-}
-
-interface KernelContextParts {
-  readonly place: Place
-  /** The image was given the call before: it is asked what became of it, and begins nothing. */
-  readonly again: boolean
-  output(): OutputLog
-  leases(): CallLeases
-  others(): readonly OtherKernel[]
-}
-
-/** The same on a kernel, whose output is kept from when it is first asked for. */
-export class ContextOnKernel extends Context implements KernelContext {
-  readonly kernel: Kernel
-  readonly kernelName: string
-  readonly again: boolean
-  readonly ask: (question: Question) => Promise<string>
-  readonly others: () => readonly OtherKernel[]
-  readonly #run: Run
-  readonly #output: () => OutputLog
-  readonly #leasesOf: () => CallLeases
-  #leases: CallLeases | undefined
-
-  constructor(given: ContextParts & KernelContextParts) {
-    super(given)
-    this.kernel = given.place.kernel
-    this.kernelName = given.place.name
-    this.again = given.again
-    this.ask = question => given.run.ask(question)
-    this.#run = given.run
-    this.#output = given.output
-    this.others = given.others
-    this.#leasesOf = given.leases
-  }
-
-  get leases(): CallLeases {
-    this.#leases ??= this.#leasesOf()
-    return this.#leases
-  }
-
-  get canAsk(): boolean {
-    return this.#run.canAsk
-  }
-
-  get output(): OutputLog {
-    return this.#output()
-  }
-}
 
 /** What all calls of a daemon have in common. */
 export interface RunOptions {
@@ -159,6 +46,8 @@ export interface RunOptions {
     Kernels,
     | 'resolve'
     | 'living'
+    | 'meant'
+    | 'otherNames'
     | 'group'
     | 'membersOf'
     | 'rootsOf'
@@ -178,6 +67,8 @@ export interface RunOptions {
   readonly jobs: JobBook
   readonly texts: TextStores
   readonly sources: Pick<Sources, 'prove'>
+  /** What processes have left of their errors that ran in such folders. Left out: nothing. */
+  readonly past?: (isWanted: (cwd: string) => boolean) => PastErrors
   readonly clock: Clock
   /** Faults, with their stacks; they are not for callers. */
   readonly log: (message: string, error: unknown) => void
@@ -194,6 +85,12 @@ export interface PlanRequest {
   readonly level: Level
   readonly judged: Ruling
   readonly paths: readonly string[]
+}
+
+/** Which rules are meant: `kernel`: those of the projects that it belongs to. Left out: the kernel of the call. */
+interface PolicyAsked {
+  readonly fresh?: boolean
+  readonly kernel?: Pick<MeantKernel, 'roots'> | undefined
 }
 
 /** How far a call came: `decision` is null where the gate was not asked. */
@@ -251,6 +148,9 @@ export class Run {
   #whenTracked: readonly ((job: TrackedJob) => void)[] = []
   /** Found once, and kept when the call rises. */
   #place: Place | undefined
+  /** What was found for the gate: a kernel that lives, or what would be attached to or started. */
+  #present: Place | undefined
+  #meant: MeantKernel | undefined
   /** Made only where something is printed, or asked of it. */
   #output: OutputLog | undefined
 
@@ -419,14 +319,8 @@ export class Run {
     }
     const paths = tool.paths.length === 0 ? NO_PATHS : this.realPaths(checked.args)
     if ('type' in paths) return this.noted(paths, { level, decision: null })
-    let policy = this.policyOn(paths)
-    // A refused call must not start a kernel, so it is found first only where the policy names kernels.
-    if (this.#needsName(policy)) {
-      const missing = this.placed() ? undefined : await this.findPlace()
-      if (missing !== undefined) return this.noted(missing, { level, decision: null })
-      policy = this.policyOn(paths)
-    }
-    const judged = this.judge({ level, paths }, policy)
+    this.#lookAhead()
+    const judged = this.judge({ level, paths })
     if (before !== undefined && (level === 'dangerous' || judged.decision !== 'allow'))
       return this.#ranEarlier(before)
     if (judged.decision === 'deny') return this.noted(judged.refusal, { level, decision: 'deny' })
@@ -439,9 +333,13 @@ export class Run {
     }
     const found = this.#place
     const missing = this.placed() ? undefined : await this.findPlace()
-    if (missing !== undefined) return this.noted(missing, passed)
-    if (found === undefined && rootsBeside(this, this.kernelName).length > 0) {
-      // Only now it is known whose kernel it is.
+    if (missing !== undefined) {
+      const isAsked = level === 'safe' && saysNoneLives(missing)
+      const left = isAsked && tool.withNoneLiving(checked.args, this.context(level), checked.kernel)
+      return left ? this.#looked(passed, left) : this.noted(missing, passed)
+    }
+    if (found === undefined && this.#place !== undefined) {
+      // It may be another one than the gate was told of.
       const again = this.judge({ level, paths })
       if (again.decision === 'deny') return this.noted(again.refusal, { level, decision: 'deny' })
       if (again.decision === 'ask') return this.options.planned(this, { level, judged: again, paths })
@@ -478,10 +376,30 @@ export class Run {
     return refusals.ranEarlier(String(this.call), known)
   }
 
-  #needsName({ rules }: Rules): boolean {
-    const { tool, kernelName } = this
-    if (tool.needs.length === 0 || kernelName !== null) return false
-    return rules.some(rule => rule.kernel !== undefined)
+  /** Finds what the gate is to judge. A refused call must start nothing, so nothing is started or attached to for it. */
+  #lookAhead(): void {
+    if (this.tool.needs.length === 0 || this.#place !== undefined) return
+    const { kernels } = this.options
+    const wanted = this.wanted()
+    this.#present = kernels.living(wanted)
+    if (this.#present === undefined) this.#meant = kernels.meant(wanted)
+  }
+
+  /** As rules can name the kernel of that name. */
+  ruled(name: string): MeantKernel {
+    const { kernels } = this.options
+    return { name, otherNames: kernels.otherNames(name), roots: kernels.rootsOf(name) }
+  }
+
+  /** As rules can name it: the kernel that it is for, as far as that was found. */
+  get #kernel(): MeantKernel | undefined {
+    const place = this.#place ?? this.#present
+    return place === undefined ? this.#meant : this.ruled(place.name)
+  }
+
+  /** The same, or what it would attach to. */
+  get #subject(): MeantKernel | Attachable | undefined {
+    return this.#kernel ?? targetOf(this)
   }
 
   /** Runs what changes nothing; its one line in the journal may come a moment later. */
@@ -534,10 +452,9 @@ export class Run {
    */
   policyOn(
     paths: readonly string[] = [],
-    how: { readonly fresh?: boolean; readonly kernel?: string | null } = {},
+    { fresh = false, kernel = this.#subject }: PolicyAsked = {},
   ): Rules {
-    const { fresh = false, kernel = this.kernelName } = how
-    const roots = rootsBeside(this, kernel)
+    const roots = (kernel?.roots ?? []).filter(root => root !== this.caller.root)
     return this.options.policy.rulesFor(this.caller.root, {
       fresh,
       paths,
@@ -547,12 +464,7 @@ export class Run {
 
   /** The project whose kernel it is, where the caller is not at home there and was not let in. */
   get elsewhere(): string | undefined {
-    return elsewhereOf(this, this.kernelName)
-  }
-
-  /** As a rule can name it: the kernel that it is for, or what it would attach to. */
-  get #ruledKernel(): string | null {
-    return this.kernelName ?? targetOf(this)?.name ?? null
+    return elsewhereOf(this, this.#kernel)
   }
 
   /** By which names rules may speak about the call. */
@@ -564,15 +476,16 @@ export class Run {
   judge(
     { level, args, paths, effects }: CallFacts,
     policy: Rules = this.policyOn(paths),
-    kernel: string | null = this.#ruledKernel,
+    ruled: MeantKernel | Attachable | undefined = this.#subject,
   ): Judgement {
     const { tool } = this
+    const { name: kernel = null, otherNames = [] } = ruled ?? {}
     if (policy.problem !== undefined && level !== 'safe')
       return { decision: 'deny', refusal: refusals.policyBroken(policy.problem) }
     const about = { ...(paths && { paths }), ...(effects && { effects }) }
     const elsewhere = this.elsewhere !== undefined
     const rules = tool.attaches === undefined ? policy.rules : forAttaching(policy.rules)
-    const asked = { ...this.named(args), level, kernel, elsewhere, rules, ...about }
+    const asked = { ...this.named(args), level, kernel, otherNames, elsewhere, rules, ...about }
     const verdict = decide(asked)
     const { decision } = verdict
     if (decision !== 'deny')
@@ -583,7 +496,7 @@ export class Run {
   /** That somebody would have to be asked, and nobody can be. `paths` are real ones, as far as they are known. */
   unavailable(judged: CallFacts & Pick<refusals.JudgedCall, 'verdict' | 'policy'>): Refusal {
     const { tool, caller, options } = this
-    const kernel = this.#ruledKernel
+    const kernel = this.#subject?.name ?? null
     const { level, args, verdict, policy, paths = tool.paths } = judged
     const { as } = this.named(args)
     const root = options.files.realPath({ root: caller.root, path: caller.root })
@@ -604,7 +517,9 @@ export class Run {
     const { needs } = this.tool
     if (needs.length === 0 || this.#place !== undefined) return true
     if (this.cancelled) return false
-    const place = this.options.kernels.living(this.wanted())
+    const { kernels } = this.options
+    const place =
+      this.#present?.kernel.health === 'responsive' ? this.#present : kernels.living(this.wanted())
     if (place === undefined || !needs.every(need => place.kernel.identity.abilities.has(need))) return false
     this.#place = place
     this.#went(place)
@@ -652,8 +567,9 @@ export class Run {
 
   /** Nobody is asked about a kernel that the call does not name. */
   mayLook(kernel: string): boolean {
-    const { rules } = this.policyOn([], { kernel })
-    return decide({ ...this.named(), level: 'safe', kernel, rules }).decision === 'allow'
+    const { otherNames, roots } = this.ruled(kernel)
+    const { rules } = this.policyOn([], { kernel: { roots } })
+    return decide({ ...this.named(), level: 'safe', kernel, otherNames, rules }).decision === 'allow'
   }
 
   /** Runs the handler, and never rejects. A name that is not there yet in a program that has just begun is waited for. */
@@ -692,7 +608,7 @@ export class Run {
     const { caller, options } = this
     const files = () => options.files.of(caller.root, this.#shows())
     const kernels = () => callerKernels({ ...options, caller })
-    const given = { run: this, level, files, kernels }
+    const given = { run: this, level, files, kernels, past: () => pastErrorsFor(this) }
     if (place === undefined) return new Context(given)
     const { leases } = options
     return new ContextOnKernel({
@@ -737,7 +653,8 @@ export class Run {
   /** A refusal, which the journal remembers too. */
   noted(refusal: Refusal, judged: Stage, args?: Arguments): Refusal {
     const outcome = codeOf(refusal)
-    this.options.journal.later({ type: 'refused', ...this.journalled(judged, args), outcome })
+    const kernel = this.#kernel?.name ?? this.kernelName
+    this.options.journal.later({ type: 'refused', ...this.journalled(judged, args), kernel, outcome })
     return refusal
   }
 

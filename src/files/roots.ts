@@ -1,4 +1,5 @@
 import { realpathSync, statSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { basename, parse, resolve } from 'node:path'
 
 /**
@@ -37,6 +38,14 @@ export function isWithin(path: string, folder: string): boolean {
 export function isProject(root: string, home: string): boolean {
   const path = realOf(root)
   return !holdsHome(path, realOf(home)) && path !== parse(path).root && isFolder(path)
+}
+
+/**
+ * Whether what runs in that folder is of the project: in the same folder, or below it. Below the home directory, or a
+ * folder that holds it, there are other projects. Both without links.
+ */
+export function isOfProject(folder: string, root: string): boolean {
+  return folder === root || (isWithin(folder, root) && !holdsHome(root, realOf(homedir())))
 }
 
 /** Whether that is the home directory or a folder above it, in whichever letters; both without links. */

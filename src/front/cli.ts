@@ -354,11 +354,11 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'errors',
-    usage: '[NUMBER] [--kernel NAME] [--follow] [--json]',
+    usage: '[NUMBER] [--kernel NAME] [--follow] [--forget] [--json]',
     summary:
-      'the errors of the program, without those of agents: uncaught, logged, or of a request; a line each, oldest first, or one by its number, with traceback and locals',
+      'the errors of the program, without those of agents, also where it has gone: uncaught, logged, printed, or of a request; a line each, oldest first, or one by its number, with traceback and locals',
     operands: [0, 1],
-    options: ['kernel', 'follow', 'json'],
+    options: ['kernel', 'follow', 'forget', 'json'],
     means: { json: 'one envelope; with --follow, one object in a line' },
     load: async () => (await import('./commands/errors.ts')).errors,
   },

@@ -98,6 +98,10 @@ export const OPTIONS = {
     type: 'boolean',
     summary: 'a server that asks for no secret, which anybody here can use',
   },
+  forget: {
+    type: 'boolean',
+    summary: 'remove what processes of the project have left that have gone',
+  },
   path: { type: 'string', value: 'FILE', summary: 'a file that the call would be about' },
   level: { type: 'string', value: 'LEVEL', summary: 'safe, cautious or dangerous' },
   profile: { type: 'string', value: 'PROFILE', summary: 'core, live or full' },

@@ -11,7 +11,7 @@ import type { SuspensionEvent } from '../suspensions/rows.ts'
 import { connectDaemon, type DaemonClient } from './client.ts'
 import { lostDaemon } from './print.ts'
 import type { Method, Methods } from './protocol.ts'
-import { type OpenSeat, openSeat, type SeatOptions } from './seat/open-seat.ts'
+import { type OpenSeat, openToldSeat, type SeatOptions } from './seat/open-seat.ts'
 
 /** The image behind a prompt, and the daemon on the way to it. A connection that was lost is made again. */
 export interface Image {
@@ -203,7 +203,7 @@ export async function openImage({
     },
     async sit(options) {
       await reach()
-      return openSeat(client, options)
+      return openToldSeat(client, options)
     },
     row,
     made: name => made.has(name),

@@ -17,7 +17,7 @@ import type { Tool } from '../../tools/define.ts'
 import { OF_ONE_LANGUAGE } from '../../tools/languages.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import { abilityFor } from '../../tools/parameters.ts'
-import type { Ability, Kernel } from '../../wire/kernel.ts'
+import { ABILITIES, type Ability, type Kernel } from '../../wire/kernel.ts'
 import type { ClientAsker } from '../approvals/contract.ts'
 import { toldWithin } from '../calls/answer.ts'
 import type { CallEvent, Caller, CallRequest, Calls } from '../calls/contract.ts'
@@ -130,20 +130,20 @@ function makeServer(connection: Connection): Server {
       },
     },
   )
-  const tools = () => listedFor(connection.living?.() ?? livingOf([]), { tools: shown, registry })
-  const wordOf = (listed: readonly ListedTool[]) => JSON.stringify(listed)
+  const living = () => connection.living?.() ?? livingOf([])
   let told: string | undefined
   server.setRequestHandler('tools/list', () => {
-    const listed = tools()
-    told = wordOf(listed)
+    const now = living()
+    told = factsOf(now)
+    const listed = listedFor(now, { tools: shown, registry })
     return { tools: structured ? listed.map(tool => ({ ...tool, outputSchema: ENVELOPE_SCHEMA })) : listed }
   })
   /** A call may have found or begun a kernel that can do more. A client of the new revision asks again by itself. */
   async function tellChange(): Promise<void> {
     if (told === undefined || connection.lines.closed || isModern(server)) return
-    const word = wordOf(tools())
-    if (word === told) return
-    told = word
+    const facts = factsOf(living())
+    if (facts === told) return
+    told = facts
     await server.sendToolListChanged()
   }
   server.setRequestHandler('tools/call', ({ params }, context) => {
@@ -191,6 +191,9 @@ export function livingOf(kernels: readonly Pick<Kernel, 'identity'>[]): Living {
         : kernels.some(({ identity }) => identity.abilities.has(ability)),
   }
 }
+
+/** All that a list of tools depends on, as one text. */
+const factsOf = ({ several, can }: Living): string => `${several} ${ABILITIES.filter(can).join()}`
 
 /**
  * Tools as MCP lists them, in the order of the registry. What no kernel of the project can do is left out, and so are

@@ -11,7 +11,7 @@ import { originOf } from '../approvals/contract.ts'
 import { enveloped } from '../calls/answer.ts'
 import type { CallEvent, Caller, Calls } from '../calls/contract.ts'
 import type { PolicyDesk } from '../calls/policy-desk.ts'
-import { isWithin, realOf } from '../files/roots.ts'
+import { isOfProject, realOf } from '../files/roots.ts'
 import type { Kernels } from '../kernels/kernels.ts'
 import { type Described, describe, FORMATS } from '../registry/descriptions.ts'
 import type { Registry } from '../registry/registry.ts'
@@ -144,7 +144,7 @@ function betweenProjects({ kernels, policy, isPerson }: MethodParts) {
     const own = {
       ...all,
       kernels: all.kernels.filter(isOwn),
-      announced: all.announced.filter(({ cwd }) => isWithin(realOf(cwd), root)),
+      announced: all.announced.filter(({ cwd }) => isOfProject(realOf(cwd), root)),
     }
     const isAll =
       own.kernels.length + own.announced.length === all.kernels.length + all.announced.length ||
@@ -158,12 +158,8 @@ function betweenProjects({ kernels, policy, isPerson }: MethodParts) {
     const { root } = context.session
     const wanted = { ...more, target, keyFile, noSecret, root }
     if (await isPerson(context)) return kernels.attach(wanted)
-    const { roots, elsewhere } = kernels.attachable(target, root)
-    const judged = policy.check({
-      root,
-      tool: 'attach',
-      ...(roots.length > 0 && { args: { name: target } }),
-    })
+    const { elsewhere } = kernels.attachable(target, root)
+    const judged = policy.check({ root, tool: 'attach', kernel: target })
     if (judged.type !== 'ok') throw new Error('attaching could not be judged')
     const { decision, by } = judged.result
     if (decision === 'allow') return kernels.attach(elsewhere ? wanted : { ...wanted, within: root })

@@ -43,6 +43,7 @@ export function exitOf(envelope: Envelope): ExitCode {
   switch (envelope.error.code) {
     case 'denied':
     case 'approval_unavailable':
+    case 'approval_dismissed':
     case 'approval_timed_out':
       return EXIT.denied
     case 'no_such_kernel':

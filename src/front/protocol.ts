@@ -263,6 +263,8 @@ type WaitingRow = WaitingPlan
 export interface TerminalChallenge {
   readonly file: string
   readonly position: number
+  /** `false`: which process it is counts, and no terminal is needed. */
+  readonly terminal?: false
 }
 
 /** What the daemon may ask of the client that made a call, under the name `ask`. */

@@ -50,13 +50,20 @@ interface ServerOptions {
 export interface ServerLimits {
   /** Connections at once, those still at their hello included. */
   readonly connections: number
+  /** Of these, MCP clients: hosts keep theirs for days, and a terminal shall find a place beside them. */
+  readonly mcpClients: number
   /** A client that has been silent this long is asked for a sign of life, and dropped without one. */
   readonly heartbeatMs: number
   /** Calls that one client may have pending. */
   readonly pendingCalls: number
 }
 
-export const SERVER_LIMITS: ServerLimits = { connections: 1_024, heartbeatMs: 15_000, pendingCalls: 256 }
+export const SERVER_LIMITS: ServerLimits = {
+  connections: 1_024,
+  mcpClients: 960,
+  heartbeatMs: 15_000,
+  pendingCalls: 256,
+}
 
 export interface Server {
   readonly address: string
@@ -75,6 +82,7 @@ export async function openServer(options: ServerOptions): Promise<Server> {
   const connections = new Set<Duplex>()
   const links = new Map<Link, Session>()
   let made = 0
+  let mcpClients = 0
   let ending = false
 
   const listener = await listen(options.address, transport => {
@@ -106,6 +114,12 @@ export async function openServer(options: ServerOptions): Promise<Server> {
         const root = realDirectory(hello.root)
         if (root === undefined)
           return refusal('invalid_root', 'The root is not the absolute path of a directory.')
+        if (hello.role === 'mcp') {
+          if (mcpClients >= limits.mcpClients)
+            return refusal('too_many_clients', `${mcpClients} MCP clients are connected: end some of them.`)
+          mcpClients++
+          transport.once('close', () => mcpClients--)
+        }
         const { env } = hello
         const [name, version] = [plainName(hello.name.slice(0, 80)), plainName(hello.version.slice(0, 40))]
         session.current = { id: `client-${++made}`, name, version, root, env, options: hello.options ?? {} }
@@ -120,7 +134,7 @@ export async function openServer(options: ServerOptions): Promise<Server> {
     const current = session.current
     if (current === undefined) throw new Error('a client was accepted without being judged')
     log.info({ client: current.id, name: current.name, version: current.version }, 'A client connected.')
-    const forget = secretsOf(current.env).map(value => keepSecret(value, 'environment variable'))
+    const forget = secretsOf(current.env).map(value => keepSecret(value, 'environment variable', current.id))
     let reason: string | undefined
     try {
       if (accepted.type === 'mcp') {

@@ -26,6 +26,7 @@ type AnswerType =
   | 'edited'
   | 'chosen'
   | 'denied'
+  | 'dismissed'
   | 'stale'
   | 'timed_out'
   | 'cancelled'

@@ -78,7 +78,7 @@ interface Form {
 /**
  * The forms that the services document for what they hand out. A longer name stands before a shorter one that
  * begins alike. Forms that an ordinary word could have are left out. They stand again, as the names above do, in
- * `wire/peers/wolfram/imago_wolfram/keys.py`; the tests of both read `test/journal/secrets.json`.
+ * `wire/peers/python/imago/redaction.py`; the tests of both read `test/journal/secrets.json`.
  */
 const FORMS: readonly Form[] = [
   { kind: 'aws key', begins: 'A(?:KIA|SIA)', goesOn: '[A-Z0-9]{16}(?![A-Za-z0-9])' },
@@ -163,7 +163,7 @@ function urlPassword(text: string, at: number): Found | undefined {
 }
 
 const PLACEHOLDER =
-  /^(?:(?:bearer|basic|token) *)?(?:\{[^{}]*\}|\$\{[^{}]*\}|\$\w*|%s|%\(\w*\)s|<[^<>]*>|\*+|\.\.\.|…|\[redacted: [a-z ]{1,40}, \d{1,12} characters\])?$/i
+  /^(?:(?:bearer|basic|token) *)?(?:\{[^{}]*\}|\$\{[^{}]*\}|\$\w*|%s|%\(\w*\)s|<[^<>]*>|\*+|\.\.\.|…|\[redacted: [a-z ]{1,40}, \d{1,12} characters(?:, sha256 [\da-f]{64})?\])?$/i
 
 /** What stands where a secret will be: an interpolation, stars, nothing; or a mark of ours. */
 const isPlaceholder = (value: string) => PLACEHOLDER.test(value)
@@ -352,31 +352,48 @@ function inTheOpen({ text, from, end, kind }: Name): Found | undefined {
 }
 
 /**
- * The entry with a mark in place of every secret that can be told: under a name that says so, in a form that is
- * known, or kept by `keepSecret`. The same object where there is none. What is nested deeper than a line keeps is
- * left out. The real paths of a plan stay: which file was changed is what a journal is for, whatever its name looks like.
+ * The entry with a mark in place of every secret in what somebody wrote freely: under a name that says so, in a form
+ * that is known, or kept by `keepSecret`. The same object where there is none. What is nested deeper than a line keeps
+ * is left out. Names, ids, outcomes and paths stay as they are, whatever they look like: by them a call is found again,
+ * and never runs twice.
  */
 export function redacted(entry: JournalEntry): JournalEntry {
+  const whose = ownerIn(entry)
   let clean: JournalEntry = entry
-  for (const [name, value] of Object.entries(entry)) {
-    if (OURS.has(name)) continue
-    const kept = NESTED.has(name) ? redactedValue(value) : redactedTextOf(value)
+  for (const name of FREE_TEXTS) {
+    if (!(name in entry)) continue
+    const value = entry[name as keyof JournalEntry] as unknown
+    const kept = cleaned(value, { whose, depth: 0 })
     if (kept !== value) clean = { ...clean, [name]: kept } as JournalEntry
   }
-  if (clean === entry || entry.type !== 'requested' || clean.type !== 'requested') return clean
-  return { ...clean, plan: { ...clean.plan, paths: entry.plan.paths } }
+  if (clean.type !== 'requested') return clean
+  const title = redactedText(clean.plan.title, whose)
+  return title === clean.plan.title ? clean : { ...clean, plan: { ...clean.plan, title } }
 }
 
+/** All that a caller, a person or a program said in words of their own; the title of a plan besides. */
+const FREE_TEXTS = ['args', 'why', 'reason', 'choices'] as const
+
+/** Whose secrets are looked for. An error that suspended an evaluation may hold those of any client. */
+function ownerIn(entry: JournalEntry): string {
+  if ('caller' in entry) return entry.caller.split(' ', 1)[0] ?? NOBODY
+  return entry.type === 'suspension' ? ANYBODY : NOBODY
+}
+
+const NOBODY = ''
+
+const ANYBODY = '*'
+
 /** The text with a mark in place of every secret; linear in its length, whatever it is. */
-function redactedText(text: string): string {
+function redactedText(text: string, whose: string): string {
   if (text.length < SHORTEST) return text
-  const kept = keptSecrets.isEmpty ? text : keptSecrets.redacted(text)
+  const kept = keptSecrets.redacted(text, whose)
   return MAY_HOLD.test(kept) ? withoutFound(kept) : kept
 }
 
 /**
- * From now on this exact value is a secret wherever it stands: a key of a kernel, a value of an environment. Gives back
- * what forgets it.
+ * From now on this exact value is a secret in what that client writes; without one, in what anybody does: a key of a
+ * kernel. Gives back what forgets it. No client can have what another one ran hidden.
  *
  * A mark tells whoever can have a text written, and read what became of it, that it held the value: millions of guesses
  * in a second. So a value that can be guessed is not kept: one of digits alone, of fewer than 6 different characters,
@@ -384,13 +401,13 @@ function redactedText(text: string): string {
  * a list of words, a mark still confirms a guess; so nothing that gives a right in this daemon may ever be kept that
  * has fewer than 80 random bits.
  */
-export function keepSecret(value: string, kind = 'secret'): () => void {
-  return isGuessable(value) ? () => {} : keptSecrets.add(value, kind)
+export function keepSecret(value: string, kind = 'secret', client = NOBODY): () => void {
+  return isGuessable(value) ? () => {} : keptSecrets.add(value, { kind, client })
 }
 
 /** Any value that JSON can hold, with a mark in place of every secret in it. The same one where there is none. */
 export function redactedValue(value: unknown): unknown {
-  return cleaned(value, 0)
+  return cleaned(value, { whose: ANYBODY, depth: 0 })
 }
 
 /**
@@ -424,38 +441,40 @@ const KINDS_OF_CHARACTERS = [
   [/[^\dA-Za-z]/, 32],
 ] as const
 
-/** What is always one of a few words, or a number. */
-const OURS: ReadonlySet<string> = new Set(['type', 'level', 'decision', 'elapsed_ms'])
-
-const NESTED: ReadonlySet<string> = new Set(['args', 'plan', 'choices'])
-
 const SHORTEST = 6
 
 /** A line keeps less of a value that is nested. */
 const DEPTH = 12
 
-const markFor = (kind: string, length: number) => `[redacted: ${kind}, ${length} characters]`
+/** The hash shows later that a text is the one which was hidden; it also lets a short secret be found by trying. */
+const markFor = (kind: string, hidden: string) =>
+  `[redacted: ${kind}, ${hidden.length} characters, sha256 ${sha256(hidden)}]`
 
-const redactedTextOf = (value: unknown) => (typeof value === 'string' ? redactedText(value) : value)
-
-function cleaned(value: unknown, depth: number): unknown {
-  if (typeof value === 'string') return redactedText(value)
-  if (typeof value !== 'object' || value === null) return value
-  if (depth === DEPTH) return '…'
-  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`
-  if (Array.isArray(value)) {
-    const items = value.map(item => cleaned(item, depth + 1))
-    return items.some((item, index) => item !== value[index]) ? items : value
-  }
-  return redactedObject(value, depth)
+interface Cleaning {
+  readonly whose: string
+  readonly depth: number
 }
 
-function redactedObject(value: object, depth: number): object {
+const deeper = ({ whose, depth }: Cleaning): Cleaning => ({ whose, depth: depth + 1 })
+
+function cleaned(value: unknown, at: Cleaning): unknown {
+  if (typeof value === 'string') return redactedText(value, at.whose)
+  if (typeof value !== 'object' || value === null) return value
+  if (at.depth === DEPTH) return '…'
+  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`
+  if (Array.isArray(value)) {
+    const items = value.map(item => cleaned(item, deeper(at)))
+    return items.some((item, index) => item !== value[index]) ? items : value
+  }
+  return redactedObject(value, at)
+}
+
+function redactedObject(value: object, at: Cleaning): object {
   let changed = false
   const entries = Object.entries(value).map(([name, item]): [string, unknown] => {
     const kind = secretNamed(name)
-    const clean = kind === undefined ? cleaned(item, depth + 1) : hidden(item, { kind, depth: depth + 1 })
-    const key = redactedText(name)
+    const clean = kind === undefined ? cleaned(item, deeper(at)) : hidden(item, { kind, ...deeper(at) })
+    const key = redactedText(name, at.whose)
     if (clean !== item || key !== name) changed = true
     return [key, clean]
   })
@@ -463,16 +482,17 @@ function redactedObject(value: object, depth: number): object {
 }
 
 /** What stands under a name that says secret: every text and number of it. */
-function hidden(value: unknown, { kind, depth }: { kind: string; depth: number }): unknown {
-  if (typeof value === 'string') return isPlaceholder(value) ? value : markFor(kind, value.length)
-  if (typeof value === 'number' || typeof value === 'bigint') return markFor(kind, String(value).length)
+function hidden(value: unknown, at: Cleaning & { readonly kind: string }): unknown {
+  const { kind, whose, depth } = at
+  if (typeof value === 'string') return isPlaceholder(value) ? value : markFor(kind, value)
+  if (typeof value === 'number' || typeof value === 'bigint') return markFor(kind, String(value))
   if (typeof value !== 'object' || value === null) return value
   if (depth >= DEPTH) return '…'
-  if (Array.isArray(value)) return value.map(item => hidden(item, { kind, depth: depth + 1 }))
+  if (Array.isArray(value)) return value.map(item => hidden(item, { kind, ...deeper(at) }))
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`
   const items = Object.entries(value).map(([name, item]) => [
-    redactedText(name),
-    hidden(item, { kind, depth: depth + 1 }),
+    redactedText(name, whose),
+    hidden(item, { kind, ...deeper(at) }),
   ])
   return Object.fromEntries(items)
 }
@@ -488,7 +508,7 @@ function withoutFound(text: string): string {
   for (let hit = EACH_BEGINNING.exec(text); hit !== null; hit = EACH_BEGINNING.exec(text)) {
     const { found, resume } = secretAt(text, hit)
     if (found !== undefined) {
-      clean += text.slice(done, found.from) + markFor(found.kind, found.to - found.from)
+      clean += text.slice(done, found.from) + markFor(found.kind, text.slice(found.from, found.to))
       done = found.to
     }
     EACH_BEGINNING.lastIndex = resume
@@ -504,48 +524,53 @@ function secretAt(text: string, hit: RegExpExecArray): { found: Found | undefine
   return { found, resume: found?.to ?? to }
 }
 
-/** Exact values. A long list costs no more than a short one: they are looked for together. */
+/** Exact values by whose they are. A long list costs no more than a short one: they are looked for together. */
 class KeptSecrets {
   /** How often each was handed in, and as what. */
-  readonly #kinds = new Map<string, { kind: string; count: number }>()
-  #pattern: RegExp | undefined
+  readonly #kept = new Map<string, Map<string, { readonly kind: string; count: number }>>()
+  /** What finds those of one client and of nobody; undefined where there are none. */
+  readonly #patterns = new Map<string, RegExp | undefined>()
 
-  get isEmpty(): boolean {
-    return this.#kinds.size === 0
-  }
-
-  add(value: string, kind: string): () => void {
-    const kept = this.#kinds.get(value)
-    if (kept === undefined) {
-      this.#kinds.set(value, { kind, count: 1 })
-      this.#pattern = undefined
-    } else kept.count++
+  add(value: string, { kind, client }: { kind: string; client: string }): () => void {
+    const own = this.#kept.get(client) ?? new Map<string, { kind: string; count: number }>()
+    this.#kept.set(client, own)
+    const kept = own.get(value) ?? { kind, count: 0 }
+    own.set(value, kept)
+    kept.count++
+    this.#patterns.clear()
     let forgotten = false
     return () => {
       if (forgotten) return
       forgotten = true
-      this.#forget(value)
+      if (--kept.count > 0) return
+      own.delete(value)
+      if (own.size === 0) this.#kept.delete(client)
+      this.#patterns.clear()
     }
   }
 
-  redacted(text: string): string {
-    this.#pattern ??= this.#together()
-    if (text.search(this.#pattern) === -1) return text
-    return text.replace(this.#pattern, value =>
-      markFor(this.#kinds.get(value)?.kind ?? 'secret', value.length),
-    )
+  redacted(text: string, whose: string): string {
+    const owner = whose === ANYBODY || this.#kept.has(whose) ? whose : NOBODY
+    if (!this.#patterns.has(owner)) this.#patterns.set(owner, this.#together(owner))
+    const pattern = this.#patterns.get(owner)
+    if (pattern === undefined || text.search(pattern) === -1) return text
+    const kindOf = (value: string) =>
+      this.#of(whose)
+        .find(own => own.has(value))
+        ?.get(value)?.kind
+    return text.replace(pattern, value => markFor(kindOf(value) ?? 'secret', value))
   }
 
-  #forget(value: string): void {
-    const kept = this.#kinds.get(value)
-    if (kept === undefined || --kept.count > 0) return
-    this.#kinds.delete(value)
-    this.#pattern = undefined
+  #of(whose: string) {
+    if (whose === ANYBODY) return [...this.#kept.values()]
+    return [this.#kept.get(NOBODY), this.#kept.get(whose)].filter(own => own !== undefined)
   }
 
   /** The longest first, so that one that begins another does not leave the rest of it. */
-  #together(): RegExp {
-    const values = [...this.#kinds.keys()].sort((one, other) => other.length - one.length)
+  #together(whose: string): RegExp | undefined {
+    const values = this.#of(whose).flatMap(own => [...own.keys()])
+    if (values.length === 0) return undefined
+    values.sort((one, other) => other.length - one.length)
     return new RegExp(values.map(value => value.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g')
   }
 }
@@ -560,9 +585,12 @@ export function entryBody(entry: JournalEntry, time: Date): string {
   const kept = clean(entry)
   const text = JSON.stringify(kept)
   if (text.length <= LINE_CHARS) return begun(text, time)
-  const cut = { ...kept, args: hashed(text) }
+  const cut = { ...kept, args: hashed(text, ownerIn(entry)) }
   const short = JSON.stringify(cut)
-  return begun(short.length <= LINE_CHARS ? short : JSON.stringify(capped(cut, 0)), time)
+  return begun(
+    short.length <= LINE_CHARS ? short : JSON.stringify(capped(cut, { whose: ownerIn(entry), depth: 0 })),
+    time,
+  )
 }
 
 /** The same for what the journal says of itself. */
@@ -581,13 +609,13 @@ function textOf(time: Date): string {
 }
 
 function clean(entry: JournalEntry): JournalEntry {
-  return redacted('args' in entry ? withKeptArgs(entry) : entry)
+  return redacted('args' in entry ? withKeptArgs(entry, ownerIn(entry)) : entry)
 }
 
 /** With whatever a caller passed as something that JSON can hold, within bounds. */
-function withKeptArgs<Entry extends { readonly args: unknown }>(entry: Entry): Entry {
+function withKeptArgs<Entry extends { readonly args: unknown }>(entry: Entry, whose: string): Entry {
   try {
-    return isShort(entry.args) ? entry : { ...entry, args: capped(entry.args, 0) }
+    return isShort(entry.args) ? entry : { ...entry, args: capped(entry.args, { whose, depth: 0 }) }
   } catch {
     return { ...entry, args: '[cannot be shown]' }
   }
@@ -616,20 +644,20 @@ const ARGUMENT_DEPTH = 8
 const LINE_CHARS = 64 * 1024
 
 /** Arguments as they are kept: bounded, and always something that JSON can hold. */
-function capped(value: unknown, depth: number): unknown {
-  if (typeof value === 'string') return value.length <= ARGUMENT_CHARS ? value : hashed(value)
+function capped(value: unknown, at: Cleaning): unknown {
+  if (typeof value === 'string') return value.length <= ARGUMENT_CHARS ? value : hashed(value, at.whose)
   if (typeof value === 'bigint' || typeof value === 'function' || typeof value === 'symbol')
     return String(value)
   if (typeof value !== 'object' || value === null) return value
-  if (depth === ARGUMENT_DEPTH) return '…'
-  if (Array.isArray(value)) return value.slice(0, 100).map(item => capped(item, depth + 1))
+  if (at.depth === ARGUMENT_DEPTH) return '…'
+  if (Array.isArray(value)) return value.slice(0, 100).map(item => capped(item, deeper(at)))
   const entries = Object.entries(value).slice(0, 100)
-  return Object.fromEntries(entries.map(([key, item]) => [key.slice(0, 100), capped(item, depth + 1)]))
+  return Object.fromEntries(entries.map(([key, item]) => [key.slice(0, 100), capped(item, deeper(at))]))
 }
 
-function hashed(text: string) {
+function hashed(text: string, whose: string) {
   // A secret is known for one only as long as it is whole.
-  const beginning = redactedText(text.slice(0, 8 * BEGINNING_CHARS)).slice(0, BEGINNING_CHARS)
+  const beginning = redactedText(text.slice(0, 8 * BEGINNING_CHARS), whose).slice(0, BEGINNING_CHARS)
   return {
     beginning,
     length: text.length,

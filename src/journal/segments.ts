@@ -165,9 +165,12 @@ export interface JournalFiles {
   create(path: string): number
   /** One that is there, to append to and to read. */
   open(path: string): number
+  /** Throws for what is no regular file: a device has no end, and a pipe has none yet. */
   openToRead(path: string): number
-  /** `links` is 0 once the file was removed. */
-  stat(fd: number): { readonly size: number; readonly links: number }
+  /** `links` is 0 once the file was removed; `id` is its device and inode. */
+  stat(fd: number): { readonly size: number; readonly links: number; readonly id: string }
+  /** What the name itself leads to, also where that is a link; undefined where nothing has it. */
+  named(path: string): { readonly size: number; readonly id: string } | undefined
   /** How many bytes were there. */
   read(fd: number, into: Uint8Array, at: number): number
   /** The same, without holding up whatever else this process does. */

@@ -79,9 +79,12 @@ export function findings(checks: readonly SegmentCheck[]): Findings {
     const before = checks[index - 1]
     return [...gapBefore(check, before), ...linkBefore(check, { before, notes }), ...problemOf(check)]
   })
-  const { mentioned, current } = troublesIn(checks)
+  const { mentioned, current, told } = troublesIn(checks)
   const acknowledged = ({ file }: JournalTrouble) =>
     mentioned.has(original(file)) && !current.has(original(file))
+  // A copy in the place of a file bears its chain. What the daemon saw of that is in the headers alone.
+  const seen = new Set(found.map(({ file }) => original(file)))
+  found.push(...told.filter(({ file }) => !seen.has(original(file))))
   for (const trouble of found.filter(acknowledged))
     notes.push(`${sentence(trouble)} A person has acknowledged this.`)
   const torn = checks.at(-1)?.torn ?? 0
@@ -103,13 +106,15 @@ export function sentence({ file, line, byte, what }: JournalTrouble): string {
 /** The name that a segment had before it was set aside. */
 export const original = (file: string) => file.replace('.quarantined', '')
 
-/** The files that headers name as corrupt: any of them, and the newest, which names those not acknowledged yet. */
+/** What headers tell of trouble, and its files: any of them, and the newest, which names those not acknowledged yet. */
 function troublesIn(checks: readonly SegmentCheck[]) {
   const headers = checks.flatMap(({ header }) => header ?? [])
+  const told = new Map(headers.flatMap(({ trouble }) => trouble).map(each => [sentence(each), each]))
   const files = (list: readonly JournalTrouble[]) => list.map(({ file }) => original(file))
   return {
     mentioned: new Set(headers.flatMap(({ trouble }) => files(trouble))),
     current: new Set(files(headers.at(-1)?.trouble ?? [])),
+    told: [...told.values()],
   }
 }
 

@@ -5,6 +5,7 @@ import {
   fstatSync,
   fsync,
   ftruncateSync,
+  lstatSync,
   mkdirSync,
   open,
   openSync,
@@ -12,6 +13,7 @@ import {
   readdirSync,
   readSync,
   renameSync,
+  type Stats,
   unlink,
   writeSync,
 } from 'node:fs'
@@ -41,10 +43,19 @@ export const NODE_FILES: JournalFiles = {
   makeDirectory: dir => void mkdirSync(dir, { recursive: true, mode: 0o700 }),
   create: path => openSync(path, 'ax+', 0o600),
   open: path => openSync(path, constants.O_RDWR | constants.O_APPEND),
-  openToRead: path => openSync(path, 'r'),
+  openToRead(path) {
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    if (fstatSync(fd).isFile()) return fd
+    closeSync(fd)
+    throw new Error(`${path} is not a regular file`)
+  },
   stat(fd) {
-    const { size, nlink } = fstatSync(fd)
-    return { size, links: nlink }
+    const stat = fstatSync(fd)
+    return { size: stat.size, links: stat.nlink, id: idOf(stat) }
+  },
+  named(path) {
+    const stat = lstatSync(path, { throwIfNoEntry: false })
+    return stat && { size: stat.size, id: idOf(stat) }
   },
   read: (fd, into, at) => readSync(fd, into, 0, into.length, at),
   readLater: async (fd, into, at) => (await readAsync(fd, into, 0, into.length, at)).bytesRead,
@@ -64,6 +75,8 @@ export const NODE_FILES: JournalFiles = {
   close: closeSync,
 }
 
+const idOf = ({ dev, ino }: Stats) => `${dev}:${ino}`
+
 /**
  * The end of the journal: lines are chained and appended to the last segment, and to the next one when that is full.
  * A line that was cut short is cut off again, so what is in the file are whole lines. One daemon writes a journal.
@@ -73,6 +86,8 @@ export class SegmentWriter {
   #number: number
   #fd: number | undefined
   #size: number
+  /** Device and inode of the file that is written; undefined while that is not known. */
+  #id: string | undefined
   #chain: string
   /** In bytes: what is beyond it may be lost when the machine fails. */
   #synced = 0
@@ -159,6 +174,7 @@ export class SegmentWriter {
 
   /** The file to append to, without anything that is no whole line. */
   #ready(): number {
+    if (this.#fd !== undefined && !this.#over && !this.#isInPlace(this.#fd)) this.#spoilt()
     const full = this.#size >= this.#options.segmentBytes
     if (this.#over || full || (this.#due !== undefined && this.#size > 0)) return this.#advance()
     // An empty file can begin for another reason than it was made for.
@@ -236,6 +252,7 @@ export class SegmentWriter {
     try {
       const fd = files.open(this.#path)
       this.#fd = fd
+      this.#id = undefined
       if (files.stat(fd).size >= this.#size) {
         this.#clean(fd)
         return fd
@@ -247,10 +264,25 @@ export class SegmentWriter {
     return this.#advance()
   }
 
+  /**
+   * Whether whoever reads the file of that name reads what is written here. Asked before each write: one who puts a copy
+   * in its place, or a link to a device, would have all that follows go where nobody looks.
+   */
+  #isInPlace(fd: number): boolean {
+    const { files } = this.#options
+    try {
+      this.#id ??= files.stat(fd).id
+      const named = files.named(this.#path)
+      return named?.id === this.#id && (this.#unclean ? named.size >= this.#size : named.size === this.#size)
+    } catch (cause) {
+      throw cannotOpen(this.#path, cause)
+    }
+  }
+
   #spoilt(): void {
     this.#due = 'quarantine'
     this.#over = true
-    const what = 'It is shorter than what was written to it, or gone'
+    const what = 'It is not the file that was written, of that length: another one has its name, or none'
     this.#options.spoilt({ file: this.file, line: null, byte: this.#size, what })
   }
 
@@ -259,6 +291,7 @@ export class SegmentWriter {
     const path = join(this.#options.dir, segmentName(number))
     const fd = this.#created(path)
     const old = this.#fd
+    this.#id = undefined
     this.#why = this.#due ?? 'full'
     this.#due = undefined
     this.#over = false
@@ -274,8 +307,11 @@ export class SegmentWriter {
   }
 
   #created(path: string): number {
+    const { files, dir } = this.#options
     try {
-      return this.#options.files.create(path)
+      // Its directory may have been removed.
+      files.makeDirectory(dir)
+      return files.create(path)
     } catch (cause) {
       throw cannotOpen(path, cause)
     }
@@ -319,7 +355,7 @@ export class SegmentWriter {
     const { links, size } = this.#options.files.stat(fd)
     if (fd === this.#fd && (links === 0 || size < this.#size)) {
       this.#spoilt()
-      throw new Error('it is shorter than what was written to it, or gone')
+      throw new Error('it is not as long as what was written to it, or gone')
     }
     await this.#options.files.sync(fd)
   }

@@ -3,7 +3,7 @@ import { messageOf } from '../../wire/errors.ts'
 import { languageAt } from '../../wire/languages.ts'
 import type { Program, ProgramEnd, Programs, SkippedFile } from '../../wire/programs.ts'
 import { readSecretFile } from '../../wire/secret-file.ts'
-import { isWithin, nameFrom, realOf } from '../files/roots.ts'
+import { isOfProject, nameFrom, realOf } from '../files/roots.ts'
 import { AttachedKernel, type AttachmentDraft } from './attached-kernel.ts'
 import type { Attachment, AttachmentStore } from './attachment-store.ts'
 import { KernelError } from './kernel-error.ts'
@@ -13,8 +13,9 @@ import {
   fullName,
   groupOf,
   handleOf,
-  isCalled,
   isSupervisor,
+  isTarget,
+  otherNamesOf,
   parentOf,
   type Target,
   whoAnswer,
@@ -144,7 +145,7 @@ export class Attachments {
       one =>
         one.process === 'lives' &&
         !one.keyed &&
-        isWithin(realOf(one.cwd), root) &&
+        isOfProject(realOf(one.cwd), root) &&
         !this.#isSupervisor(one, announced),
     )
   }
@@ -184,17 +185,27 @@ export class Attachments {
     return this.#supervisors.has(kernel)
   }
 
-  /** Programs anywhere that could be attached to, and are called so. */
-  named(name: string): readonly Program[] {
+  /** Programs anywhere that could be attached to, and are meant. */
+  anywhere(isMeant: (program: Program) => boolean): readonly Program[] {
     const { programs } = this.#options.programs.read()
-    return programs.filter(one => one.process === 'lives' && !one.keyed && isCalled(one, name))
+    return programs.filter(one => one.process === 'lives' && !one.keyed && isMeant(one))
+  }
+
+  /** Every name of what has announced itself and may be meant by that one, an address too. */
+  otherNames(wanted: string): readonly string[] {
+    return [...new Set(this.#options.programs.read().programs.filter(isTarget(wanted)).flatMap(otherNamesOf))]
+  }
+
+  /** What a program would be called as a kernel of that project. */
+  nameFor(program: Program, root: string): string {
+    return this.#freeName({ program, address: program.address }, root)
   }
 
   /** What listens in a project and is not attached, supervisors among it. */
   listeningIn(root: string): readonly ProjectKernel[] {
     const announced = this.#options.programs.read()
     const listening = this.#unattached(announced.programs).filter(
-      one => one.process === 'lives' && isWithin(realOf(one.cwd), root),
+      one => one.process === 'lives' && isOfProject(realOf(one.cwd), root),
     )
     const supervisors = listening.filter(one => this.#isSupervisor(one, announced))
     const workers = listening.filter(one => !supervisors.includes(one))
@@ -323,7 +334,7 @@ export class Attachments {
   find(name: string, within?: string): AnnouncedRow | undefined {
     const { programs } = this.#options.programs.read()
     const lives = programs.filter(one => one.process === 'lives')
-    const isMeant = ({ cwd }: Program) => within === undefined || isWithin(realOf(cwd), within)
+    const isMeant = ({ cwd }: Program) => within === undefined || isOfProject(realOf(cwd), within)
     const found = lives.find(one => (one.name === name || fullName(one) === name) && isMeant(one))
     return found && rowOf(found, lives)
   }

@@ -5,8 +5,8 @@ import type { Attachment } from './attachment-store.ts'
 import { Background } from './background.ts'
 import { KernelError } from './kernel-error.ts'
 import { KernelLife, notLiving } from './owned-kernel.ts'
-import { groupOf } from './programs.ts'
-import { wayBack } from './refusals.ts'
+import { groupOf, otherNamesOf } from './programs.ts'
+import { stoppedText, wayBack } from './refusals.ts'
 import type { KernelOptions, KernelRow, NamedKernel } from './rows.ts'
 
 /** How long a call waits for a link that is being made again, in ms. */
@@ -84,6 +84,11 @@ export class AttachedKernel implements NamedKernel {
   get group(): string {
     const { announced, name } = this.#known
     return announced === null ? name : groupOf({ name: announced })
+  }
+
+  get otherNames(): readonly string[] {
+    const { announced, process } = this.#known
+    return announced === null ? [] : otherNamesOf({ name: announced, pid: process?.pid })
   }
 
   get root(): string {
@@ -250,11 +255,13 @@ export class AttachedKernel implements NamedKernel {
   row(): KernelRow {
     const { name, root, language, implementation = null, pid = null, epoch = null } = this.#known
     const { address, announced, program, cwd } = this.#known
+    // A number of a process that nobody announced here may be one of another machine.
+    const stopped = this.alive && announced !== null && pid !== null ? stoppedText(pid) : null
     return {
       name,
       language,
       implementation,
-      state: this.#state(),
+      state: stopped === null ? this.#state() : 'unresponsive',
       pid: this.alive ? pid : null,
       epoch: this.alive ? epoch : null,
       owned: false,
@@ -264,7 +271,7 @@ export class AttachedKernel implements NamedKernel {
       script_state: null,
       running: this.alive ? (this.#kernel?.running ?? null) : null,
       suspended: this.alive ? (this.#kernel?.suspended ?? 0) : 0,
-      message: this.#message(),
+      message: this.#message() ?? stopped,
       background: this.#background?.row() ?? null,
     }
   }

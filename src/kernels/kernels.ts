@@ -17,9 +17,17 @@ import {
   OwnedKernel,
   type StartedKernel,
 } from './owned-kernel.ts'
-import { fullName, groupOf, isCalled, NO_PROGRAMS } from './programs.ts'
 import {
+  ALL_OF_GROUP,
   allOf,
+  fullName,
+  groupOf,
+  isCalled,
+  isTarget,
+  NO_PROGRAMS,
+  otherNamesOf,
+} from './programs.ts'
+import {
   badName,
   badRoot,
   nameTaken,
@@ -59,6 +67,13 @@ export interface Kernels {
    * Where none lives, those that have ended and are followed are waited for. Throws `KernelError` where there is none.
    */
   group(group: string, wanted: Wanted): Promise<readonly Member[]>
+  /**
+   * What `resolve` would answer with, found with nothing attached to and nothing started for it. Where that would be
+   * nothing: the name itself; undefined where there is none.
+   */
+  meant(wanted: Wanted): MeantKernel | undefined
+  /** By which names a rule can mean the kernel, or the program, of that name besides: its group's, its process's. */
+  otherNames(name: string): readonly string[]
   /** What they are called, with nothing attached. */
   membersOf(group: string, root: string): readonly string[]
   /**
@@ -194,9 +209,47 @@ class OpenKernels implements Kernels {
 
   async resolve(wanted: Wanted): Promise<ResolvedKernel> {
     this.#refuseClosed()
-    const found =
-      wanted.name === undefined ? await this.#ofRoot(wanted) : await this.#byName(wanted.name, wanted)
-    return this.#reached(found, wanted)
+    const found = this.#find(wanted)
+    switch (found.type) {
+      case 'kernel':
+        return this.#reached(found, wanted)
+      case 'program': {
+        const named = await this.#attachments.join(found.program, realOf(wanted.root))
+        return this.#reached({ named, isJoined: true }, wanted)
+      }
+      case 'default':
+        return this.#reached({ named: this.#default(wanted) }, wanted)
+      default:
+        return found satisfies never
+    }
+  }
+
+  meant(wanted: Wanted): MeantKernel | undefined {
+    const { name } = wanted
+    if (name?.endsWith(ALL_OF_GROUP))
+      return { name, otherNames: [name.slice(0, -ALL_OF_GROUP.length)], roots: [] }
+    try {
+      const root = realOf(wanted.root)
+      const found = this.#find({ ...wanted, mayName: undefined })
+      if (found.type === 'program') {
+        const { program } = found
+        const roots = [...new Set([root, realOf(program.cwd)])]
+        return { name: this.#attachments.nameFor(program, root), otherNames: otherNamesOf(program), roots }
+      }
+      if (found.type === 'default')
+        return { name: this.#free(kernelNameOf(root)), otherNames: [], roots: [root] }
+      const { name, otherNames } = found.named
+      return { name, otherNames, roots: this.rootsOf(name) }
+    } catch (error) {
+      if (!(error instanceof KernelError)) throw error
+      return name === undefined
+        ? undefined
+        : { name, otherNames: this.otherNames(name), roots: this.rootsOf(name) }
+    }
+  }
+
+  #find(wanted: Wanted): Found {
+    return wanted.name === undefined ? this.#ofRoot(wanted) : this.#byName(wanted.name, wanted)
   }
 
   /** It lives, or comes to. */
@@ -255,6 +308,10 @@ class OpenKernels implements Kernels {
     return { kernels: followed.length > 0 ? followed : image, programs, ended: known.at(-1) }
   }
 
+  otherNames(name: string): readonly string[] {
+    return this.#kernels.get(name)?.otherNames ?? this.#attachments.otherNames(name)
+  }
+
   rootsOf(name: string): readonly string[] {
     const known = this.#kernels.get(name)
     if (known === undefined) return []
@@ -265,12 +322,20 @@ class OpenKernels implements Kernels {
     const root = realOf(given)
     const known = this.#kernels.get(name) ?? this.#attachments.attachedAs(name, root)
     if (known !== undefined)
-      return { name: known.name, roots: this.rootsOf(known.name), elsewhere: known.root !== root }
-    const own = this.#attachments.joinable(root).filter(one => isCalled(one, name))
-    const meant = own.length > 0 ? own : this.#attachments.named(name)
+      return {
+        name: known.name,
+        otherNames: known.otherNames,
+        roots: this.rootsOf(known.name),
+        elsewhere: known.root !== root,
+      }
+    // In this order, so that one that begins to listen in between is not taken for another project's.
+    const anywhere = this.#attachments.anywhere(isTarget(name))
+    const own = this.#attachments.joinable(root).filter(isTarget(name))
+    const meant = own.length > 0 ? own : anywhere
     const [called, ...others] = new Set(meant.map(one => one.name))
     return {
       name: others.length === 0 ? (called ?? null) : null,
+      otherNames: [name, ...this.#attachments.otherNames(name)],
       roots: [...new Set(meant.map(({ cwd }) => realOf(cwd)))],
       elsewhere: own.length === 0 && meant.length > 0,
     }
@@ -366,7 +431,7 @@ class OpenKernels implements Kernels {
       await known.living()
       return { type: 'chosen', kernel: rowOf(known, true) } as const
     }
-    const listening = this.#attachments.named(name)
+    const listening = this.#attachments.anywhere(one => isCalled(one, name))
     const own = this.#attachments.joinable(root).filter(one => isCalled(one, name))
     const [program, ...others] = own.length > 0 ? own : listening
     if (program === undefined) throw this.#unheardOf(name, root)
@@ -398,19 +463,31 @@ class OpenKernels implements Kernels {
     await Promise.all([...this.#kernels.values()].map(kernel => kernel.close()))
   }
 
-  /** By its name; the name that the root's default kernel would bear counts, though it may not live yet. */
-  #named(name: string, wanted?: Wanted): NamedKernel {
+  #named(name: string): NamedKernel {
     const known = this.#kernels.get(name)
     if (known) return known
+    const program = this.#attachments.find(name)
+    throw program ? notAttachedYet(name, program) : this.#unknown(name, undefined)
+  }
+
+  /** By its name; the name that the root's default kernel would bear counts, though it may not live yet. */
+  #orDefault(name: string, wanted: Wanted): Found {
+    const named = this.#kernels.get(name)
+    if (named) return { type: 'kernel', named }
     // Of programs of other projects only a person is told more than that they are there.
-    const within = wanted === undefined || wanted.byPerson === true ? undefined : realOf(wanted.root)
-    const program = this.#attachments.find(name, within)
+    const program = this.#attachments.find(name, wanted.byPerson === true ? undefined : realOf(wanted.root))
     if (program) throw notAttachedYet(name, program)
-    if (wanted && name === kernelNameOf(wanted.root) && isProject(wanted.root, this.#home)) {
-      if (wanted.onlyLiving === true) throw this.#noneLives(wanted, undefined)
-      return this.#default(wanted)
-    }
-    throw this.#unknown(name, wanted && { root: realOf(wanted.root), mayName: wanted.mayName })
+    if (name !== kernelNameOf(wanted.root) || !isProject(wanted.root, this.#home))
+      throw this.#unknown(name, { root: realOf(wanted.root), mayName: wanted.mayName })
+    if (wanted.onlyLiving === true) throw this.#noneLives(wanted, undefined)
+    return this.#ownDefault(wanted)
+  }
+
+  /** The image that calls of the root begin by themselves, which may not have been begun yet. */
+  #ownDefault({ root: given }: Wanted): Found {
+    const root = this.#rootOf(given)
+    const known = this.#kernels.get(this.#defaults.get(root) ?? '')
+    return known?.root === root ? { type: 'kernel', named: known } : { type: 'default' }
   }
 
   /** Nothing is called so that could be attached to. */
@@ -434,40 +511,40 @@ class OpenKernels implements Kernels {
     return unknownKernel(name, { kernels: kernels.sort(), isAlone })
   }
 
-  /** By its name: one that is known, or a program of the root that listens under it, which is attached on the way. */
-  async #byName(name: string, wanted: Wanted): Promise<FoundKernel> {
+  /** By its name: one that is known, or a program of the root that listens under it. */
+  #byName(name: string, wanted: Wanted): Found {
     const root = realOf(wanted.root)
     const known = this.#kernels.get(name) ?? this.#attachments.attachedAs(name, root)
     const hasEnded = known !== undefined && known.root === root && known.hasProgram && !known.alive
-    if (known !== undefined && !hasEnded) return { named: known }
+    if (known !== undefined && !hasEnded) return { type: 'kernel', named: known }
     const listening = hasEnded ? this.#attachments.unclaimed(root) : this.#attachments.joinable(root)
     const [program, ...others] = listening.filter(one => isCalled(one, name))
-    if (program === undefined) return { named: this.#named(name, wanted) }
+    if (program === undefined) return this.#orDefault(name, wanted)
     if (others.length > 0) throw severalListen(root, [program, ...others], wanted)
-    return { named: await this.#attachments.join(program, root), isJoined: true }
+    return { type: 'program', program }
   }
 
   /** Without a name: what its caller has chosen, the program of the root, or its default image. */
-  async #ofRoot(wanted: Wanted): Promise<FoundKernel> {
+  #ofRoot(wanted: Wanted): Found {
     const root = realOf(wanted.root)
     const chosen = this.#chosen(wanted.chosen)
     if (chosen !== undefined) return this.#byName(chosen.name, wanted)
     const programs = this.#programsIn(root).filter(one => one.alive)
     const lately = programs.find(one => one.name === wanted.lately)
-    if (lately) return { named: lately }
+    if (lately) return { type: 'kernel', named: lately }
     const listening = this.#attachments.unclaimed(root)
     const all = [...programs.sort(byNumber), ...listening.map(memberRow)]
     if (programs.length > 0 && all.length > 1) throw severalLive(root, all, wanted)
-    if (programs[0]) return { named: programs[0] }
+    if (programs[0]) return { type: 'kernel', named: programs[0] }
     const followed = this.#in(root).findLast(one => one.hasProgram && one.isFollowed)
     const [program, ...others] = listening
-    if (followed && program === undefined) return { named: followed }
+    if (followed && program === undefined) return { type: 'kernel', named: followed }
     if (others.length > 0 && program !== undefined) throw severalListen(root, [program, ...others], wanted)
-    if (program !== undefined) return { named: await this.#attachments.join(program, root), isJoined: true }
+    if (program !== undefined) return { type: 'program', program }
     const ended = this.#in(root).findLast(({ hasProgram }) => hasProgram)
     if (ended) throw ended.over()
     if (wanted.onlyLiving === true && !this.#hasDefault(root)) throw this.#noneLives(wanted, undefined)
-    return { named: this.#default(wanted) }
+    return this.#ownDefault(wanted)
   }
 
   /** The same at once, where nothing has to be looked up for it. */
@@ -526,9 +603,6 @@ class OpenKernels implements Kernels {
 
   #default({ root: given, env }: Wanted): NamedKernel {
     const root = this.#rootOf(given)
-    const name = this.#defaults.get(root)
-    const known = name === undefined ? undefined : this.#kernels.get(name)
-    if (known?.root === root) return known
     const named = this.#add({
       language: DEFAULT_LANGUAGE.name,
       name: this.#free(kernelNameOf(root)),
@@ -667,6 +741,19 @@ interface FoundKernel {
   readonly isJoined?: boolean
 }
 
+/** What a call is for: a kernel, a program to attach to, or the image of the root, which has not been begun. */
+type Found =
+  | { readonly type: 'kernel'; readonly named: NamedKernel }
+  | { readonly type: 'program'; readonly program: Program }
+  | { readonly type: 'default' }
+
+/** What a call is for, as rules can name it, and the projects whose policy holds there: see `otherNames`, `rootsOf`. */
+export interface MeantKernel {
+  readonly name: string
+  readonly otherNames: readonly string[]
+  readonly roots: readonly string[]
+}
+
 /** Which kernel a call is for. */
 export interface Wanted {
   readonly name?: string | undefined
@@ -689,10 +776,9 @@ export interface Wanted {
 }
 
 /** What would be attached to: the folders whose policy holds for that, without links, and whether it is outside the project. */
-export interface Attachable {
+export interface Attachable extends Omit<MeantKernel, 'name'> {
   /** As a rule of the policy can name it; null where it is none, or programs of several names. */
   readonly name: string | null
-  readonly roots: readonly string[]
   readonly elsewhere: boolean
 }
 

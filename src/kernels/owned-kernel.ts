@@ -22,7 +22,7 @@ import type { InstalledEngine } from '../../wire/languages.ts'
 import { Background } from './background.ts'
 import { FairQueue, type Waiter } from './fair-queue.ts'
 import { KernelError } from './kernel-error.ts'
-import { programEnded } from './refusals.ts'
+import { programEnded, stoppedText } from './refusals.ts'
 import type { KernelOptions, KernelRow, NamedKernel } from './rows.ts'
 
 /** What a kernel is started with, each time it is. */
@@ -109,6 +109,10 @@ export class OwnedKernel implements NamedKernel {
     return this.request.name
   }
 
+  get otherNames(): readonly string[] {
+    return []
+  }
+
   get root(): string {
     return this.request.root
   }
@@ -144,11 +148,12 @@ export class OwnedKernel implements NamedKernel {
   row(): KernelRow {
     const { name, language, root, script } = this.request
     const identity = this.#life?.kernel.identity
+    const stopped = identity === undefined ? null : stoppedText(identity.pid)
     return {
       name,
       language,
       implementation: identity?.implementation ?? null,
-      state: this.#state(),
+      state: stopped === null ? this.#state() : 'unresponsive',
       pid: identity?.pid ?? null,
       epoch: identity?.epoch ?? null,
       owned: true,
@@ -158,7 +163,7 @@ export class OwnedKernel implements NamedKernel {
       script_state: this.#scriptState(),
       running: this.#life?.kernel.running ?? null,
       suspended: this.#life?.kernel.suspended ?? 0,
-      message: this.#doing ?? this.#message ?? this.#program.news?.message ?? null,
+      message: this.#doing ?? this.#message ?? this.#program.news?.message ?? stopped,
       background: this.#background?.row() ?? null,
     }
   }

@@ -1,6 +1,6 @@
 import { SERVERS } from '../../wire/languages.ts'
 import type { Program, ProgramEnd, Programs, SkippedFile } from '../../wire/programs.ts'
-import { isWithin, nameFrom, realOf } from '../files/roots.ts'
+import { isOfProject, nameFrom, realOf } from '../files/roots.ts'
 import { nearest } from '../text/nearest.ts'
 import { KernelError } from './kernel-error.ts'
 import { serverAddress } from './servers.ts'
@@ -30,7 +30,7 @@ export interface Target {
 export async function findTarget(wanted: string, programs: Programs, within?: string): Promise<Target> {
   const announced = programs.read()
   const { programs: all, skipped } = announced
-  const read = within === undefined ? all : all.filter(one => isWithin(realOf(one.cwd), within))
+  const read = within === undefined ? all : all.filter(one => isOfProject(realOf(one.cwd), within))
   const address = addressOf(wanted)
   if (address !== undefined) {
     const there = (one: Program) => one.address === address
@@ -93,12 +93,29 @@ export function isSupervisor({ pid, name, cwd }: Program, { programs, ends }: An
 /** What it and others that announce the same name are members of: what their kernels are called by. */
 export const groupOf = ({ name }: Pick<Program, 'name'>): string => nameFrom(name, 'program')
 
+/** What stands for all that live under that name. */
+export const allOf = (group: string): string => `${group}${ALL_OF_GROUP}`
+
+export const ALL_OF_GROUP = '/*'
+
 /** Never stands for another one. */
-export const fullName = ({ name, pid }: Program) => `${name}-${pid}`
+export const fullName = ({ name, pid }: Pick<Program, 'name' | 'pid'>) => `${name}-${pid}`
+
+/** Every name by which a rule can mean it, besides that of its kernel: what it calls itself, its group's, its process's. */
+export function otherNamesOf({ name, pid }: { readonly name: string; readonly pid: number | undefined }) {
+  const group = groupOf({ name })
+  return [name, group, allOf(group), ...(pid === undefined ? [] : [String(pid), fullName({ name, pid })])]
+}
 
 /** Whether a text stands for that program: its name, its process number, or both. */
 export const isCalled = (one: Program, wanted: string) =>
   one.name === wanted || String(one.pid) === wanted || fullName(one) === wanted
+
+/** Whether a person who attaches means it: by one of these, or by its address. */
+export const isTarget = (wanted: string) => {
+  const address = addressOf(wanted)
+  return (one: Program) => isCalled(one, wanted) || one.address === address
+}
 
 /** A process that had to listen anew may not have been able to take back what it said before. */
 const isSame = (one: Program, other: Program) => one.pid === other.pid && one.epoch === other.epoch

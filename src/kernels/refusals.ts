@@ -1,11 +1,12 @@
 import { relative, resolve } from 'node:path'
 import { WireError } from '../../wire/errors.ts'
+import { isStopped } from '../../wire/process-start.ts'
 import type { Program } from '../../wire/programs.ts'
 import { isFile, isFolder } from '../files/roots.ts'
 import { nearest } from '../text/nearest.ts'
 import type { Attachment } from './attachment-store.ts'
 import { KernelError } from './kernel-error.ts'
-import { fullName, groupOf, HAVE_IT_LISTEN, type Target } from './programs.ts'
+import { allOf, fullName, groupOf, HAVE_IT_LISTEN, type Target } from './programs.ts'
 import type { KernelRow } from './rows.ts'
 import { isFar, serverOf } from './servers.ts'
 
@@ -109,11 +110,6 @@ export function noneLives(
 const waysFrom = (root: string): string =>
   `You are in ${root}. Go to the folder of your program, or ${HAVE_IT_LISTEN}   ` +
   'Code to run without a program, such as eval_expr, starts an empty image.'
-
-/** What stands for all that live under that name. */
-export const allOf = (group: string): string => `${group}${ALL_OF_GROUP}`
-
-export const ALL_OF_GROUP = '/*'
 
 /** The ways to say which one is meant, or that all of one name are, where the call could be for all of them. */
 function chooseOne(
@@ -333,3 +329,7 @@ export function explained(
       return [`${who} was not attached to: ${error.message}`, 'imago kernels shows what can be attached to']
   }
 }
+
+/** What is said of a kernel whose process is stopped; null where it is not. */
+export const stoppedText = (pid: number): string | null =>
+  isStopped(pid) ? `Process ${pid} is stopped, as by Ctrl-Z. kill -CONT ${pid} lets it go on.` : null

@@ -35,6 +35,8 @@ export interface NamedKernel {
   readonly name: string
   /** What it is a member of, with others that are called so: `web`, for `web` and `web/2`. */
   readonly group: string
+  /** What else stands for it: see `namesOf`. */
+  readonly otherNames: readonly string[]
   readonly root: string
   /** Where it runs, without links: its root, unless a person attached it for another project. */
   readonly folder: string

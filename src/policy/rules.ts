@@ -49,6 +49,8 @@ export interface Asked {
   readonly as?: string
   readonly level: Level
   readonly kernel: string | null
+  /** The other names that stand for that kernel: what asks or denies holds by each of them. */
+  readonly otherNames?: readonly string[]
   readonly paths?: readonly string[]
   readonly effects?: readonly Effect[]
   /** The kernel is one of another project, and nobody has let the caller in. */
@@ -151,10 +153,17 @@ function matches(rule: Rule, asked: Asked, { effect, path }: Aspect): boolean {
   return (
     isAboutTool(rule, asked) &&
     (rule.level === undefined || rule.level === asked.level) &&
-    (rule.kernel === undefined || (asked.kernel !== null && nameMatches(rule.kernel, asked.kernel))) &&
+    isAboutKernel(rule, asked) &&
     (!isAboutFiles(rule) || (path !== undefined && covers(rule, path))) &&
     (rule.effect === undefined || rule.effect === effect)
   )
+}
+
+/** What allows speaks of the kernel by its own name alone; what asks or denies, by every name that stands for it. */
+function isAboutKernel({ kernel: pattern, decision }: Rule, { kernel, otherNames = NONE }: Asked): boolean {
+  if (pattern === undefined) return true
+  if (kernel !== null && nameMatches(pattern, kernel)) return true
+  return decision !== 'allow' && otherNames.some(name => nameMatches(pattern, name))
 }
 
 /**

@@ -190,20 +190,65 @@ export function validate(
   const other = preset.find(([name, value]) => Object.hasOwn(called, name) && called[name] !== value)
   if (other !== undefined) return refuse(tool, [presetProblem(as, other)], 1)
   const named = { ...called, ...Object.fromEntries(preset) }
-  const { own, reserved } = split(tool, named)
-  const checked = tool.parameters.safeParse(own)
-  const beside = reserved === undefined ? NONE : RESERVED_PARAMETERS.safeParse(reserved)
-  if (checked.success && beside.success)
-    return {
-      type: 'valid',
-      args: checked.data,
-      kernel: beside.data.kernel,
-      patience: beside.data.patience,
-    }
-  const issues = [...(checked.error?.issues ?? []), ...(beside.error?.issues ?? [])].flatMap(single)
+  const first = parse(tool, named)
+  if (first.type === 'valid') return first
+  const issues = first.issues.flatMap(single)
   const given = { tool, args: named, schema: registry.schema(tool) }
+  const typed = withTypes(issues, given)
+  const second = typed === undefined ? first : parse(tool, typed)
+  if (second.type === 'valid') return second
   const problems = issues.slice(0, SHOWN).map(issue => problemOf(issue, given))
   return refuse(tool, problems, issues.length)
+}
+
+type Parsed = Checked | { readonly type: 'misfit'; readonly issues: readonly z.core.$ZodIssue[] }
+
+function parse(tool: Tool, args: Readonly<Record<string, unknown>>): Parsed {
+  const { own, reserved } = split(tool, args)
+  const checked = tool.parameters.safeParse(own)
+  const beside = reserved === undefined ? NONE : RESERVED_PARAMETERS.safeParse(reserved)
+  if (!checked.success || !beside.success)
+    return { type: 'misfit', issues: [...(checked.error?.issues ?? []), ...(beside.error?.issues ?? [])] }
+  return { type: 'valid', args: checked.data, kernel: beside.data.kernel, patience: beside.data.patience }
+}
+
+/**
+ * The arguments with each value of a wrong type read as models write it: null for an argument left out, and a list, a
+ * number or a truth value as JSON text. Undefined where one of them can mean anything else.
+ */
+function withTypes(issues: readonly z.core.$ZodIssue[], { args, schema }: Given) {
+  const typed: Record<string, unknown> = structuredClone(args)
+  const paths = new Map(issues.map(({ path }) => [pathText(path.map(String)), path.map(String)]))
+  for (const path of paths.values()) {
+    const name = path.at(-1)
+    const holder = path.length === 1 ? typed : valueAt(typed, path.slice(0, -1))
+    const expected = schemaAt(schema, path)
+    if (name === undefined || expected === undefined || typeof holder !== 'object' || holder === null)
+      return undefined
+    const value: unknown = Reflect.get(holder, name)
+    const required = schemaAt(schema, path.slice(0, -1))?.required
+    if (value === null && !Array.isArray(holder) && !(Array.isArray(required) && required.includes(name))) {
+      Reflect.deleteProperty(holder, name)
+      continue
+    }
+    const read = typeof value === 'string' ? jsonOf(value, expected.type) : undefined
+    if (read === undefined) return undefined
+    Reflect.set(holder, name, read)
+  }
+  return typed
+}
+
+/** The value that a text writes in JSON, where it is of that type of JSON Schema. */
+function jsonOf(text: string, type: unknown): unknown {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (type === 'array') return Array.isArray(value) ? value : undefined
+  if (type === 'object') return isRecord(value) ? value : undefined
+  return typeof value === (type === 'integer' ? 'number' : type) && type !== 'string' ? value : undefined
 }
 
 const presetProblem = (as: string, [name, value]: readonly [string, unknown]): Problem => ({

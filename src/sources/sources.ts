@@ -137,11 +137,22 @@ function proved(running: Running, text: CompiledText, from: string): Proved | un
     partly: running.what !== 'function',
     begins: part.line,
     inStep: running.functions[0]?.lines === part.lines,
+    beside: besideOf(running, part),
     line,
     last,
     lines,
     now: null,
   }
+}
+
+/** A decorator is a line before the code, so one that is gone has moved the lines of the rest. */
+function besideOf({ functions: [one], older }: Running, { beside, lines }: CompiledPart): readonly string[] {
+  if (older || one === undefined) return []
+  const gone = [
+    ...(one.lines === lines ? [] : ['decorators']),
+    ...(one.annotated === true ? ['annotations'] : []),
+  ]
+  return [...new Set([...beside, ...gone])]
 }
 
 type RunningFunction = Running['functions'][number]

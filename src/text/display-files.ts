@@ -1,6 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Displayed, DisplayedFile } from '../../tools/contract.ts'
+import { readBounded } from '../../wire/bounded-file.ts'
 import type { Display } from '../../wire/kernel.ts'
 
 /** How many files of displays are kept, and how many bytes in all; the oldest go first, whosever they are. */
@@ -72,7 +73,7 @@ export function openDisplayFiles({ stateDir, log }: DisplayFilesOptions): Displa
       const name = path.slice(directory.length + 1)
       if (dirname(path) !== directory || files?.has(name) !== true) return undefined
       try {
-        return readFileSync(path)
+        return readBounded(path, { most: MOST_BYTES })
       } catch {
         return undefined
       }

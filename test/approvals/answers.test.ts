@@ -207,40 +207,38 @@ test('a doubted yes is written down, told to the seats, and counts for nothing',
   assert.equal(await answer, { type: 'denied', by: 'seat-1', reason: 'no' })
 })
 
-test('a yes that has come to be doubted while nobody sits is a refusal by nobody', async () => {
+test('a yes that has come to be doubted while nobody sits refuses nothing: nobody could be asked', async () => {
   const { client, answer } = await clientAsked(book())
   client.doubted = 'it answered faster than anybody reads'
   client.answer(YES)
   assert.equal(await answer, {
-    type: 'denied',
+    type: 'unavailable',
     by: 'client a client',
     reason: "its yes may not be a person's: it answered faster than anybody reads",
-    unanswered: true,
   })
 })
 
-for (const [how, given, kept] of [
-  ['declined', 'not like this', 'not like this'],
-  ['declined', null, null],
-  ['cancelled', null, 'they dismissed the question'],
-] as const)
-  test(`${how} at the client is a refusal at once, also while somebody sits (${given})`, async () => {
+for (const given of ['not like this', null])
+  test(`declined at the client is a refusal at once, also while somebody sits (${given})`, async () => {
     const made = sitting()
     const { client, plan, answer } = await clientAsked(made)
     client.doubted = 'it answers by itself'
-    client.answer(no(how, given))
-    assert.equal(await answer, { type: 'denied', by: 'client a client', reason: kept })
+    client.answer(no('declined', given))
+    assert.equal(await answer, { type: 'denied', by: 'client a client', reason: given })
     assert.is(made.person.told.at(-1)?.type, 'settled')
     assert.is(made.person.answer('approve', plan.id).type, 'late')
   })
 
-for (const how of ['failed', 'silent'] as const)
-  test(`${how} at the client never approves: whoever sits by then is waited for, and without them it is denied`, async () => {
+for (const [how, ends] of [
+  ['failed', 'unavailable'],
+  ['silent', 'unavailable'],
+  ['cancelled', 'dismissed'],
+] as const)
+  test(`${how} at the client never approves: who sits by then is waited for, and without them it is ${ends}`, async () => {
     const made = book()
     const alone = await clientAsked(made)
     alone.client.answer(no(how))
-    const refused = await alone.answer
-    assert.equal([refused.type, refused.type === 'denied' && refused.unanswered], ['denied', true])
+    assert.is((await alone.answer).type, ends)
     const seated = await clientAsked(made)
     const person = takeSeat(made.approvals)
     seated.client.answer(no(how))
@@ -250,13 +248,13 @@ for (const how of ['failed', 'silent'] as const)
     assert.equal(await seated.answer, { type: 'approved', by: 'seat-1' })
   })
 
-test('a client that throws has failed, and denies where nobody sits', async () => {
+test('a client that throws has failed, and nobody could be asked where nobody sits', async () => {
   const throws = () => {
     throw new Error('gone')
   }
   for (const ask of [throws, async () => throws()]) {
     const client = { ...scriptedClient(), ask }
-    assert.is((await book().approvals.ask(somePlan(), { signal: still, client })).type, 'denied')
+    assert.is((await book().approvals.ask(somePlan(), { signal: still, client })).type, 'unavailable')
   }
 })
 
@@ -324,18 +322,22 @@ test('a name that a client gives itself is no seat, and holds nothing that does 
   assert.equal(await answer, { type: 'approved', by: 'client seat-1\ufffd\ufffd' })
 })
 
-test('whoever called is told whether a person refused at the client, or nobody answered there', async () => {
+test('a caller is told whether its dialog refused, was closed without a choice, or gave no answer', async () => {
   const { run, files } = rig()
-  const ask = async (how: 'declined' | 'silent') => {
+  const ask = async (how: 'declined' | 'silent' | 'cancelled') => {
     const client = scriptedClient()
     const answered = run('put', PUT, { caller: { client }, call: `call-${how}` as CallId })
     await client.asked()
     client.answer(no(how))
     return errorOf(await answered)
   }
-  const [declined, silent] = [await ask('declined'), await ask('silent')]
-  assert.equal([declined.code, silent.code], ['denied', 'denied'])
-  assert.match(declined.message, /^A person refused put/)
+  const [declined, silent, closed] = [await ask('declined'), await ask('silent'), await ask('cancelled')]
+  assert.equal(
+    [declined.code, silent.code, closed.code],
+    ['denied', 'approval_unavailable', 'approval_dismissed'],
+  )
+  assert.match(declined.message, /^The dialog of a client refused put/)
+  assert.match(closed.message, /^The dialog of a client was closed without a choice on put/)
   assert.match(silent.message, /^No person has approved put .* nobody answered there\. Nothing ran/)
   assert.is(files.text('a.txt'), 'old')
 })

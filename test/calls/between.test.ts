@@ -59,6 +59,7 @@ function between({ policy, theirs, runsIn, listens = false }: Given = {}): Betwe
         rootsOf: name => roots.get(name) ?? [],
         attachable: name => ({
           name,
+          otherNames: [],
           roots: listens && name === 'web' ? [join(rig.folder, 'other')] : [],
           elsewhere: listens && name === 'web',
         }),

@@ -33,7 +33,7 @@ test('an approved plan is carried out exactly as shown, once, and the journal te
   assert.equal(invariantsOf(lines, files.effects), [])
 })
 
-test('a refusal reaches the model with its reason to the letter, and says to stop', async () => {
+test('a refusal reaches the model with its reason to the letter, and another proposal is welcome', async () => {
   const { run, files, seat, journal } = rig()
   seat(() => ({ deny: 'Not on a Friday! ("really")' }))
   const error = errorOf(await run('put', PUT))
@@ -41,7 +41,7 @@ test('a refusal reaches the model with its reason to the letter, and says to sto
   assert.match(error.message, 'Not on a Friday! ("really")')
   assert.match(error.message, 'Nothing ran')
   assert.is(error.details.reason, 'Not on a Friday! ("really")')
-  assert.match(error.next ?? '', /Stop here.*not try another way/)
+  assert.match(error.next ?? '', /^Another proposal that heeds the reason is welcome/)
   assert.is(files.text('a.txt'), 'old')
   const lines = await journal()
   assert.equal(typesOf(ofCalls(lines)), ['requested', 'decided', 'refused denied'])

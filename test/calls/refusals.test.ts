@@ -48,16 +48,19 @@ const ALL: Readonly<Record<string, readonly (readonly [Outcome<never>, stop: boo
   denied: [[refusals.denied(judged('dangerous', fromUser)), true]],
   unavailable: LEVELS.map(level => [refusals.unavailable(judged(level, fromUser)), true] as const),
   deniedByPerson: [
-    [refusals.deniedByPerson({ plan, reason: null }), true],
-    [refusals.deniedByPerson({ plan, reason: 'not on a Friday' }), true],
+    [refusals.deniedByPerson({ plan, by: 'seat-1', reason: null }), true],
+    [refusals.deniedByPerson({ plan, by: 'client claude-code', reason: null }), true],
+    [refusals.deniedByPerson({ plan, by: 'seat-1', reason: 'not on a Friday' }), false],
   ],
+  dismissed: [[refusals.dismissed({ plan, by: 'client claude-code' }), true]],
   unanswered: [
-    [refusals.unanswered({ plan, reason: null }), true],
+    [refusals.unanswered({ plan, reason: undefined }), true],
     [refusals.unanswered({ plan, reason: 'nobody answered there' }), true],
   ],
   badChoice: [[refusals.badChoice(plan, 'The text of hunk 2 cannot be written.'), true]],
   allRefused: [
-    [refusals.allRefused(plan, [{ number: 1, path: 'a', line: 1, outcome: 'refused', reason: 'no' }]), true],
+    [refusals.allRefused(plan, [{ number: 1, path: 'a', line: 1, outcome: 'refused', reason: null }]), true],
+    [refusals.allRefused(plan, [{ number: 1, path: 'a', line: 1, outcome: 'refused', reason: 'no' }]), false],
   ],
   untold: (['ask', 'deny'] as const).map(
     decision =>

@@ -93,7 +93,7 @@ withRig(
   async ({ rig, start }) => {
     const program = await start({ listen: `port=0, key="${KEY}"` })
     assert.match(program.address, /^tcp:127\.0\.0\.1:\d+$/)
-    const file = join(rig.folder, 'key')
+    const file = join(rig.project, 'key')
     writeFileSync(file, `${KEY}\n`, { mode: 0o644 })
     assert.match(
       (await rig.imago(['attach', program.address])).stderr,
@@ -111,9 +111,7 @@ withRig(
     assert.is(open.code, 2)
     assert.match(open.stderr, /is open to others \(mode 644\), so the secret in it is not used: chmod 600 /)
     chmodSync(file, 0o600)
-    const byFile = await rig.imago(['attach', program.address, '--key-file', 'key', '--json'], {
-      cwd: rig.folder,
-    })
+    const byFile = await rig.imago(['attach', program.address, '--key-file', 'key', '--json'])
     assert.is(resultOf(byFile).pid, program.pid)
     await rig.imago(['detach', String(resultOf(byFile).name)])
     const byEnv = await rig.imago(['attach', 'web', '--json'], { env: { IMAGO_KEY: KEY } })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { addressOf, IMAGO, journalOf, openScene, textOf } from '../support/attacking.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -46,6 +46,23 @@ test('a byte of the journal that is changed is found, and the next daemon refuse
   assert.is(await verify(), 1)
   person.screen.close()
 })
+
+for (const [what, command] of [
+  ['puts a copy in the place of the journal', 'cp "$1" "$1.new"; mv "$1.new" "$1"'],
+  ['removes the journal', 'rm "$1"'],
+  ['puts a link to a device in the place of the journal', 'ln -sf /dev/full "$1"'],
+] as const)
+  test(`an attacker who ${what} while a daemon runs is found out with the next call, and loses nothing after it (threat 37)`, async () => {
+    await scene.shell(command, journal)
+    await scene.imago('call', 'list_files', '{}')
+    const next = journal.replace('1.jsonl', '2.jsonl')
+    await until(() => existsSync(next) && readFileSync(next, 'utf8').includes('list_files'), 'the next file')
+    const { code, text } = await scene.imago('log', 'verify')
+    assert.is(code, 1)
+    assert.match(text, /000001\.jsonl.*It (is|cannot)/)
+    const refused = await scene.imago('call', 'write_file', WRITE)
+    assert.match(refused.text, /The journal is not what was written/)
+  })
 
 test('an attacker who cuts off the end of the journal while no daemon runs succeeds: it is verified as whole', async () => {
   const before = journalOf(scene).length

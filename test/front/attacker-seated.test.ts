@@ -162,7 +162,7 @@ for (const [how, swap] of [
     assert.is(textOf(scene, 'notes.txt'), 'swapped\n')
   })
 
-test('typing into the terminal of the person is refused by the system, and approves nothing (threat 31)', async () => {
+test('typing into the terminal of the person from outside of it is refused by the system, and approves nothing (threat 31)', async () => {
   const proposed = await scene.proposes('theirs.txt')
   await person.asked(proposed.plan)
   const tried = await scene.intrudes('type', readlinkSync(`/proc/${person.pid}/fd/0`), 'y\n')

@@ -293,3 +293,36 @@ async function inRig(options: Parameters<typeof openRig>[0], body: (rig: Rig) =>
     await rig.close()
   }
 }
+
+test('what runs in a project below the home directory is of another project than the home directory and all above it', async () => {
+  const shop = join(rig.env.HOME ?? '', 'work/shop')
+  mkdirSync(shop, { recursive: true })
+  const quoll = await startProgram({ folder: shop, runtimeDir: rig.paths.runtimeDir, name: 'quoll' })
+  const look = (kernel?: string) => ({
+    tool: 'list_globals',
+    args: kernel === undefined ? {} : { kernel },
+  })
+  const codeOf = (envelope: Envelope) => (envelope.ok ? 'done' : envelope.error.code)
+  try {
+    const roots = ['/', rig.folder, rig.env.HOME ?? '']
+    const above = await Promise.all(roots.map(root => rig.connect({ root })))
+    for (const client of above) {
+      assert.is(
+        codeOf(await client.call({ tool: 'attach', args: { name: 'quoll' } })),
+        'approval_unavailable',
+      )
+      for (const name of ['quoll', String(quoll.pid), undefined])
+        assert.is(codeOf(await client.call(look(name))), 'no_such_kernel')
+      const { announced } = await client.request('kernels', {})
+      assert.equal(announced, [])
+      const listed = await client.call({ tool: 'kernels', args: {} })
+      assert.equal(resultIn(listed).kernels, [])
+    }
+    const monorepo = await rig.connect({ root: join(shop, '..') })
+    assert.is(codeOf(await monorepo.call(look('quoll'))), 'done')
+    for (const client of above) assert.is(codeOf(await client.call(look('quoll'))), 'approval_unavailable')
+  } finally {
+    quoll.signal('SIGKILL')
+    await quoll.ended
+  }
+})

@@ -161,25 +161,40 @@ for (const kind of ELICITING) {
     assert.equal(await decidedIn(made), { answer: 'approved', by: 'client a-client', reason: null })
   })
 
-  const REFUSALS: readonly (readonly [what: string, reply: Reply, code: RegExp, reason: RegExp])[] = [
-    ['chooses deny and says why', DENIES, /^denied: .*not that file/s, /^not that file$/],
-    ['accepts an empty form', { action: 'accept', content: {} }, /Nothing ran/, /left out the decision/],
+  type Refusal = readonly [what: string, reply: Reply, answer: string, text: RegExp, reason: RegExp]
+  const REFUSALS: readonly Refusal[] = [
+    ['chooses deny and says why', DENIES, 'denied', /^denied: .*not that file/s, /^not that file$/],
+    [
+      'accepts an empty form',
+      { action: 'accept', content: {} },
+      'unavailable',
+      /^approval_unavailable: /,
+      /left out the decision/,
+    ],
     [
       'approves and declines at once',
       { action: 'decline', content: { decision: 'approve' } },
+      'denied',
       /^denied: /,
       /^$/,
     ],
+    [
+      'closes the dialog without a choice',
+      { action: 'cancel' },
+      'dismissed',
+      /^approval_dismissed: The dialog of a-client was closed without a choice/,
+      /^$/,
+    ],
   ]
-  for (const [what, reply, said, reason] of REFUSALS)
-    test(`${revision}: whoever ${what} has not approved, and nothing happens`, async () => {
+  for (const [what, reply, answered, said, reason] of REFUSALS)
+    test(`${revision}: a client that ${what} has not approved, and nothing happens`, async () => {
       const { made, client, puts, text } = await connected(kind, () => reply)
       const answer = await puts()
       assert.match(answer.text, said)
       assert.equal([answer.failed, text()], [true, 'old'])
       await client.close()
       const decided = await decidedIn(made)
-      assert.equal([decided.answer, decided.by], ['denied', 'client a-client'])
+      assert.equal([decided.answer, decided.by], [answered, 'client a-client'])
       assert.match(String(decided.reason ?? ''), reason)
     })
 
@@ -247,7 +262,7 @@ for (const kind of ELICITING) {
     while (made.approvals.waiting().length > 0) await settled()
     assert.is(text(), 'old')
     const { answer, by, reason } = await decidedIn(made)
-    assert.equal([answer, by], ['denied', 'client a-client'])
+    assert.equal([answer, by], ['unavailable', 'client a-client'])
     assert.match(String(reason), /went away/)
   })
 
@@ -274,7 +289,7 @@ for (const kind of ELICITING) {
     assert.is(text(), 'old')
     await client.close()
     while (made.approvals.waiting().length > 0) await settled()
-    assert.is((await decidedIn(made)).answer, 'denied')
+    assert.is((await decidedIn(made)).answer, 'unavailable')
   })
 
   test(`${revision}: two calls at once are asked about one by one, and each gets its own answer (threat 20)`, async () => {

@@ -63,11 +63,13 @@ async function fail(orders: string, lines: number): Promise<void> {
   )
 }
 
+/** Of the program, which stands in the project. */
+const PLACE = String.raw`shop\.py:\d+`
 const TIME = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`
 
 test('a program without errors is told as one', async () => {
   const { code, stdout } = await rig.imago(['errors'])
-  assert.equal([code, stdout], [0, 'No error of the program has been noted.\n'])
+  assert.equal([code, stdout], [0, 'No error of the program has reached Imago.\n'])
   const envelope = onlyEnvelope(await rig.imago(['errors', '--json']))
   assert.equal(envelope.ok && envelope.result, { errors: [] })
 })
@@ -87,7 +89,7 @@ test('each error is a line with number, time, where, what and how often, oldest 
   assert.match(
     stdout,
     new RegExp(
-      `^#1 {2}${TIME} {2}thread till {2}KeyError: 'cake'\n#2 {2}${TIME} {2}thread orders {2}KeyError: 'pie' {2}\\(2 times\\)\n$`,
+      `^#1 {2}${TIME} {2}thread till {2}KeyError: 'cake' {2}${PLACE}\n#2 {2}${TIME} {2}thread orders {2}KeyError: 'pie' {2}${PLACE} {2}\\(2 times\\)\n$`,
     ),
   )
   const envelope = onlyEnvelope(await rig.imago(['errors', '--json']))
@@ -159,7 +161,7 @@ test('--follow tells what is there and then what comes, until Ctrl-C, and --json
   await plain.says(/#1 .*\n#2 .*\n/)
   await json.says(/"number":1,.*\n.*"number":2,.*\n/)
   await shop.order('cake pie pie pie cake')
-  await plain.says(/\n#1 .*thread till {2}KeyError: 'cake' {2}\(2 times\)\n/)
+  await plain.says(/\n#1 .*thread till {2}KeyError: 'cake' {2}.*shop\.py:\d+ {2}\(2 times\)\n/)
   await json.says(/\n\{"number":1,.*"times":2.*\}\n/)
   for (const one of [plain, json]) one.child.kill('SIGINT')
   assert.equal([(await plain.ended).code, (await json.ended).code], [0, 0])
@@ -194,7 +196,10 @@ test('an image that Imago started has the errors of its threads, apart from what
   ])
   await rig.imago(['call', 'eval_expr', '{"kernel":"own","expr":"1 / 0"}'])
   const { stdout } = await rig.imago(['errors', '--kernel', 'own'])
-  assert.match(stdout, new RegExp(`^#1 {2}${TIME} {2}thread till {2}IndexError: list index out of range\n$`))
+  assert.match(
+    stdout,
+    new RegExp(`^#1 {2}${TIME} {2}thread till {2}IndexError: list index out of range {2}.+:1\n$`),
+  )
 })
 
 /** Waits until each hook of the program is what it was before it listened, or none is, as it tells by itself. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type Daemon, openDaemon } from '../../src/daemon.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { assert, suite } from '../support/harness.ts'
-import { frame, RawClient } from '../support/raw-client.ts'
+import { frame, hello, RawClient } from '../support/raw-client.ts'
 import { dial, openRig, type Rig, until, within } from '../support/rig.ts'
 
 const test = suite('daemon faults', { limitMs: 60_000 })
@@ -180,6 +180,21 @@ withDaemon(
     for (const client of three) client.close()
   },
 )
+
+withDaemon('MCP clients leave places for terminals', { connections: 99, mcpClients: 3 }, async rig => {
+  const asks = async () => {
+    const client = await RawClient.dial(rig.paths.socket)
+    client.send({ hello: { ...hello(rig.project), role: 'mcp' } })
+    return { client, answer: JSON.stringify(await client.next()) }
+  }
+  const three = await Promise.all([1, 2, 3].map(asks))
+  for (const { answer } of three) assert.match(answer, 'welcome')
+  assert.match((await asks()).answer, /too_many_clients.*3 MCP clients are connected/)
+  assert.ok((await connected(rig)).daemon.pid > 0)
+  three[0]?.client.close()
+  await until(async () => (await asks()).answer.includes('welcome'), 'a place')
+  for (const { client } of three) client.close()
+})
 
 withRig('an unused daemon of another version is replaced (fault 33)', async rig => {
   const other = otherVersion(rig)

@@ -198,4 +198,22 @@ withDaemon(
   },
 )
 
+withDaemon('an idle kernel that is stopped is not called ready, and goes on as it was', async (_, client) => {
+  assert.is((await evaluate(client, 'kept = 1')).ok, true)
+  const { pid, state } = await rowOf(client)
+  assert.is(state, 'ready')
+  process.kill(pid ?? 0, 'SIGSTOP')
+  try {
+    await until(async () => (await rowOf(client)).state === 'unresponsive', 'the row to say so')
+    assert.is(
+      (await rowOf(client)).message,
+      `Process ${pid} is stopped, as by Ctrl-Z. kill -CONT ${pid} lets it go on.`,
+    )
+  } finally {
+    process.kill(pid ?? 0, 'SIGCONT')
+  }
+  await until(async () => (await rowOf(client)).state === 'ready', 'it to go on')
+  assert.match(JSON.stringify(await evaluate(client, 'kept + 1')), /"value_repr":"2"/)
+})
+
 const pause = (ms: number) => new Promise<undefined>(resolve => setTimeout(resolve, ms, undefined).unref())

@@ -101,7 +101,7 @@ const CHECKS: readonly CheckRow[] = [
   {
     args: ['eval_expr'],
     code: 0,
-    says: /^allow: eval_expr \(cautious\)\nThe default for what is cautious decides\. No rule/,
+    says: /^allow: eval_expr \(cautious\), in project\nThe default for what is cautious decides\. No rule/,
   },
   {
     args: ['eval_expr', '--kernel', 'live'],

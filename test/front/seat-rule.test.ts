@@ -51,6 +51,7 @@ const AT_TERMINAL: Seen = {
   reads: TTY,
   writes: TTY,
   device: '/dev/pts/3',
+  beside: [[WATCH, SHELL], [SHELL]],
   daemon: DAEMON,
 }
 const watchIs = (more: Partial<Process>): Partial<Seen> => ({ line: [{ ...WATCH, ...more }, SHELL] })
@@ -79,12 +80,12 @@ const NO_SEAT: readonly (readonly [what: string, facts: Partial<Seen>, because: 
   [
     'descends from a kernel',
     watchIs({ fromKernel: true }),
-    'Process 9 was started from inside a kernel: its limit on file locks shows it.',
+    'Process 9 was started from inside a kernel, or a program of imago run: its limit on file locks shows it.',
   ],
   [
     'asks a daemon that descends from a kernel',
     { daemon: { ...DAEMON, fromKernel: true } },
-    'The daemon itself was started from inside a kernel, so it gives nobody a seat.',
+    'The daemon itself was started from inside a kernel, or a program of imago run, so it gives nobody a seat.',
   ],
 ]
 for (const [what, facts, because] of NO_SEAT)
@@ -99,6 +100,41 @@ test('nothing at or below a process that is barred gets a seat, and a later one 
   assert.match(sits({}, [{ pid: 9, what: 'the daemon' }]), /^Process 9 is the daemon/)
   assert.match(sits({}, [{ ...kernel, started: SHELL.started }]), /may not approve/)
   assert.match(sits({}, [{ ...kernel, started: 'earlier' }]), /^terminal/)
+})
+
+test('nobody sits at a terminal where a program is that may not approve, or something of it; the daemon does not count (threat 31)', () => {
+  const program = processNamed(5, { command: '/usr/bin/python3 app.py' })
+  const web = { pid: 5, what: 'web, a program that is attached' }
+  const beside = (more: Partial<Process> = {}) => ({
+    beside: [
+      [WATCH, SHELL],
+      [{ ...program, ...more }, SHELL],
+    ],
+  })
+  assert.match(sits(beside()), /^terminal/)
+  assert.is(
+    sits(beside(), [web]),
+    'Process 5 (python3), web, a program that is attached, is at this terminal too, and may type there.',
+  )
+  assert.match(
+    sits({ beside: [[processNamed(6), program]] }, [web]),
+    /^Process 6 \(program-6\), of web, a program/,
+  )
+  assert.match(
+    sits(beside({ fromKernel: true })),
+    /^Process 5 \(python3\), of a kernel, or a program of imago run/,
+  )
+  assert.match(sits(beside(), [{ pid: 5, what: 'the daemon' }]), /^terminal/)
+})
+
+test('a code counts from whichever terminal or none, and from nothing at or below what may not approve (threat 5)', () => {
+  const gives = (more: Partial<Seen>, barred: Parameters<typeof judgeSeat>[1] = []) =>
+    judgeSeat({ ...AT_TERMINAL, ...more }, barred, { gives: 'a code' }).type
+  assert.is(gives(watchIs({ terminal: 0 })), 'proved')
+  assert.is(gives({ beside: [[processNamed(5, { fromKernel: true })]] }), 'proved')
+  assert.is(gives(watchIs({ fromKernel: true })), 'unproved')
+  assert.is(gives({ holdsFile: false }), 'unproved')
+  assert.is(gives({}, [{ pid: 8, what: 'the kernel main' }]), 'unproved')
 })
 
 test('where a system tells of no process the client is taken at its word, and that is said', () => {
@@ -149,12 +185,12 @@ const NO_YES: readonly (readonly [what: string, facts: Partial<AnswerFacts>, bec
   [
     'descends from a kernel',
     { bridge: [{ ...BRIDGE, fromKernel: true }, HOST] },
-    'its program was started from inside a kernel',
+    'its program was started from inside a kernel, or a program of imago run',
   ],
   [
     'asks a daemon that descends from a kernel',
     { daemon: { ...DAEMON, fromKernel: true } },
-    'its program was started from inside a kernel',
+    'its program was started from inside a kernel, or a program of imago run',
   ],
   [
     'was started by one that may not approve',

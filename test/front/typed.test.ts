@@ -21,6 +21,16 @@ def sell(item):
     except KeyError:
         pass
 
+class Db:
+    asked = []
+
+    @property
+    def interval(self):
+        self.asked.append(1)
+        return 5
+
+db = Db()
+
 import sys
 open('rates.py', 'w').write('RATES = [7, 11]\\n')
 sys.path.insert(0, os.getcwd())
@@ -97,6 +107,24 @@ test('imago inspect and imago threads answer as their tools do', async () => {
   assert.match(threads.stdout, /orders[\s\S]*in watch/)
   assert.not.match(threads.stdout, 'done = ')
   assert.match((await rig.imago(['threads', 'locals=false'])).stdout, 'MainThread')
+})
+
+test('imago inspect runs no property, and says what to type to run it', async () => {
+  const inspected = await rig.imago(['inspect', 'db.interval'])
+  assert.is(inspected.code, 1)
+  assert.match(inspected.stderr, /^needs_evaluation: .*property of .*Db.*Nothing was run/)
+  assert.match(inspected.stderr, "imago eval 'db.interval'")
+  assert.match((await rig.imago(['inspect', 'db.asked'])).stdout, 'len 0')
+  assert.is((await rig.imago(['eval', 'db.interval'])).stdout, '5\n')
+})
+
+test('imago inspect opens a local of a running function, which a name that is not found leads to', async () => {
+  assert.match(
+    (await rig.imago(['inspect', 'done'])).stderr,
+    /It is a local of watch in orders\.[\s\S]*inspect \{"expr":"done","frame":"watch in orders"\}/,
+  )
+  const opened = await rig.imago(['inspect', 'done', 'frame=watch in orders'])
+  assert.match(opened.stdout, '`done` is a local of watch in orders, at ')
 })
 
 const NAMED: readonly (readonly [what: string, words: readonly string[], shows: RegExp])[] = [

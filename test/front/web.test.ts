@@ -1,6 +1,6 @@
 import { cpSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { DaemonClient } from '../../src/front/client.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -132,6 +132,39 @@ test('uvicorn --reload: the child that serves is the program, and is followed; a
   write('app.py', app('n * 4'))
   await comesToShow(/n \* 4/, 'symbol_definition', SOURCE)
   assert.match((await asked('kernels')).text, /^\* project +ready/m)
+})
+
+test('uvicorn main:app: the module is looked at though the launcher has a function main, and code awaits on its loop', async () => {
+  write(
+    'main.py',
+    [
+      'import asyncio',
+      'queue, seen = asyncio.Queue(), []',
+      'async def send(n):',
+      '    done = asyncio.get_running_loop().create_future()',
+      '    await queue.put((n, done))',
+      '    return await done',
+      'async def work():',
+      '    while True:',
+      '        n, done = await queue.get()',
+      '        done.set_result(f"sent {n}")',
+      'async def app(scope, receive, send):',
+      '    if scope["type"] == "lifespan":',
+      '        seen.append(asyncio.create_task(work()))',
+      '        await receive()',
+      '        await send({"type": "lifespan.startup.complete"})',
+      '        await receive()',
+      '    else:',
+      '        await send({"type": "http.response.start", "status": 200, "headers": []})',
+      '        await send({"type": "http.response.body", "body": b"served"})',
+      '',
+    ].join('\n'),
+  )
+  await served([join(dirname(venvPython), 'uvicorn'), 'main:app', '--port', '0'], '/')
+  assert.match((await asked('inspect', { expr: 'main.seen' })).text, /^list[\s\S]*len 1/)
+  assert.match((await asked('symbol_definition', { names: ['main.send'] })).text, 'create_future')
+  assert.match((await asked('list_globals')).text, /modules that have names: main\n/)
+  assert.match((await asked('eval_expr', { expr: 'import main\nawait main.send(3)' })).text, "'sent 3'")
 })
 
 test('of two gunicorn workers the one that was chosen is followed when it is recycled, and not to the other', async () => {

@@ -1,5 +1,15 @@
 import { hash } from 'node:crypto'
-import { readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  copyFileSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { JournalError } from '../../src/journal/journal.ts'
 import { type Verification, verifyJournal } from '../../src/journal/verify.ts'
@@ -339,28 +349,63 @@ test('calls in a corrupt segment are not forgotten: what can be read of them cou
   )
 })
 
-test('a file that was cut while it is written is trouble, and certainty is not claimed for it (fault 10)', async () => {
-  const journal = journals.open()
-  journal.write(dispatched('a'))
-  truncateSync(path('000001.jsonl'), 10)
+/** How the file that is written stops being the one of its name, while the daemon has it open. */
+const TAKEN: Readonly<Record<string, (file: string) => void>> = {
+  'was cut': file => truncateSync(file, 10),
+  'was written to by another': file => appendFileSync(file, '{}\n'),
+  'was removed': file => rmSync(file),
+  'was removed with its directory': file => rmSync(join(file, '..'), { recursive: true }),
+  'has a copy in its place': file => {
+    copyFileSync(file, `${file}.copy`)
+    renameSync(`${file}.copy`, file)
+  },
+  'became a link to a device': file => {
+    rmSync(file)
+    symlinkSync('/dev/full', file)
+  },
+  'became a link to itself elsewhere': file => {
+    renameSync(file, join(journals.folder, 'elsewhere'))
+    symlinkSync(join(journals.folder, 'elsewhere'), file)
+  },
+}
+
+for (const [how, take] of Object.entries(TAKEN))
+  test(`a file that ${how} while it is written is written no more: the next one says so (threat 37) (fault 10)`, async () => {
+    const journal = journals.open()
+    journal.write(dispatched('a'))
+    take(path('000001.jsonl'))
+    await journal.sync(dispatched('b'))
+    assert.match(journal.trouble ?? '', '000001.jsonl: It is not the file that was written')
+    journal.write(dispatched('c'))
+    const lines = journals.bytes('000002.jsonl').toString()
+    assert.match(
+      lines,
+      /"why":"quarantine".*"trouble":\[\{"file":"000001.jsonl"[\s\S]*"call":"b"[\s\S]*"quarantined"[\s\S]*"call":"c"/,
+    )
+    assert.is((await verified()).problem?.file, '000001.jsonl')
+    await journal.acknowledge('seat-1')
+    assert.is(journal.trouble, undefined)
+    await journal.close()
+    const { problem, notes } = await verified()
+    assert.is(problem, undefined)
+    assert.match(notes.join(' '), /000001.jsonl.* A person has acknowledged this/)
+  })
+
+test('certainty is not claimed for a file that was cut between the write and the disk (fault 10)', async () => {
+  let last = ''
+  const files = watched(call => {
+    if (call === 'stat' && last === 'write') truncateSync(path('000001.jsonl'), 10)
+    last = call
+  })
+  const journal = journals.open({ files })
   let caught: unknown
-  await journal.sync(dispatched('b')).catch(error => {
+  await journal.sync(dispatched('a')).catch(error => {
     caught = error
   })
   assert.match(String(caught), 'JournalError')
-  assert.match(journal.trouble ?? '', '000001.jsonl: It is shorter than what was written to it')
-  await journal.sync(dispatched('c'))
-  assert.ok(journals.bytes('000002.jsonl').toString().includes('"call":"c"'))
-})
-
-test('a file that was removed while it is written is trouble too (fault 10)', async () => {
-  const journal = journals.open()
-  journal.write(dispatched('a'))
-  rmSync(path('000001.jsonl'))
-  await journal.sync(dispatched('b')).catch(() => undefined)
-  assert.match(journal.trouble ?? '', 'or gone')
-  await journal.sync(dispatched('c'))
-  assert.equal(journals.names(), ['000002.jsonl'])
+  assert.match(journal.trouble ?? '', '000001.jsonl: It is not the file that was written')
+  await journal.sync(dispatched('b'))
+  assert.ok(journals.bytes('000002.jsonl').toString().includes('"call":"b"'))
 })
 
 test('what cannot be written down is not acknowledged', async () => {

@@ -2,6 +2,7 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from '
 import { join } from 'node:path'
 import type { JournalEntry } from '../../src/journal/entries.ts'
 import { type LineRead, type ReadOptions, readEntries } from '../../src/journal/reader.ts'
+import { keepSecret } from '../../src/journal/redaction.ts'
 import { verifyJournal } from '../../src/journal/verify.ts'
 import { NODE_FILES } from '../../src/journal/writer.ts'
 import type { CallId } from '../../wire/contract/values.ts'
@@ -67,6 +68,15 @@ test('a daemon that was killed between making a segment and writing its first li
     assert.is(await problem(), undefined)
     rmSync(path(name))
   }
+})
+
+test('a call is known by its name though an environment holds that as a secret, and never runs twice (threat 7)', async () => {
+  const [call, forget] = ['run-4Xq9-once', keepSecret('run-4Xq9-once', 'environment variable', 'c')]
+  await journals.earlierDaemon(0, [call])
+  const journal = journals.open()
+  assert.is((await journal.earlier(id(call)))?.outcome, 'outcome_unknown')
+  await journal.close()
+  forget()
 })
 
 test('what was dispatched and never ended gets one end that says so, over any number of restarts', async () => {

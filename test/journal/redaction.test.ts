@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -12,6 +13,9 @@ const redactedText = (text: string) => String(redactedValue(text))
 
 /** Put together here, so that nobody takes this file for a leak. */
 const made = (...parts: readonly string[]) => parts.join('')
+
+const marked = (kind: string, secret: string) =>
+  `[redacted: ${kind}, ${secret.length} characters, sha256 ${hash('sha256', secret)}]`
 
 /** Also for the tests of the peers that redact for themselves. A number stands for so many letters. */
 const SHARED: {
@@ -32,7 +36,7 @@ const FORMS = SHARED.forms.map(([kind, ...parts]) => ({
 
 for (const { kind, secret } of FORMS)
   test(`a ${kind} such as ${secret.slice(0, 12).trim()}… is marked wherever it stands, with its length (threat 7)`, () => {
-    const mark = `[redacted: ${kind}, ${secret.length} characters]`
+    const mark = marked(kind, secret)
     for (const [before, after] of [
       ['', ''],
       ["x = f('", "')  # call"],
@@ -77,7 +81,7 @@ const GIVEN: readonly (readonly [text: string, secret: string, kind: string])[] 
 
 for (const [text, secret, kind] of GIVEN)
   test(`in ${JSON.stringify(text)} what stands at ~ is marked (threat 7)`, () => {
-    const mark = `[redacted: ${kind}, ${secret.length} characters]`
+    const mark = marked(kind, secret)
     assert.is(redactedText(text.replace('~', secret)), text.replace('~', mark))
     assert.is(redactedText(text.replace('~', mark)), text.replace('~', mark))
   })
@@ -114,8 +118,7 @@ for (const text of CODE)
 test('a name says which kind of secret stands under it, or that none does (threat 7)', () => {
   const value = 'Zk39fKq01mmVxW'
   for (const [kind, names] of Object.entries(SHARED.named))
-    for (const name of names)
-      assert.equal(redactedValue({ [name]: value }), { [name]: `[redacted: ${kind}, 14 characters]` })
+    for (const name of names) assert.equal(redactedValue({ [name]: value }), { [name]: marked(kind, value) })
   for (const name of SHARED.unnamed) assert.equal(redactedValue({ [name]: value }), { [name]: value })
 })
 
@@ -131,14 +134,14 @@ test('values under names that say secret are marked in arguments, however deep, 
   }
   assert.equal(redactedValue(args), {
     expr: '1 + 2',
-    apiKey: '[redacted: api key, 3 characters]',
-    'x-auth-token': '[redacted: token, 5 characters]',
+    apiKey: marked('api key', 'abc'),
+    'x-auth-token': marked('token', '12345'),
     nested: [
-      { Password: '[redacted: password, 1 characters]', user: 'u' },
+      { Password: marked('password', 'p'), user: 'u' },
       {
         credentials: {
-          id: '[redacted: credential, 1 characters]',
-          list: ['[redacted: credential, 1 characters]'],
+          id: marked('credential', 'i'),
+          list: [marked('credential', 'l')],
         },
       },
     ],
@@ -148,7 +151,7 @@ test('values under names that say secret are marked in arguments, however deep, 
   })
 })
 
-test('an entry is cleaned in every text of it, and is the same object where there is nothing', () => {
+test('an entry is cleaned in what is written freely, and is the same object where there is nothing', () => {
   const secret = made('ghp_', letters(36))
   const entry: JournalEntry = {
     type: 'requested',
@@ -189,20 +192,63 @@ test('an entry is cleaned in every text of it, and is the same object where ther
 })
 
 test('a secret that was kept is marked wherever it stands, until it is forgotten (threat 7)', () => {
+  const mark = marked('key', 'kx83174625')
   const forgetCode = keepSecret('kx83174625', 'key')
   const forgetKey = keepSecret('kx83174625-and-more.*')
   const again = keepSecret('kx83174625', 'key')
-  assert.is(redactedText('answer(kx83174625)'), 'answer([redacted: key, 10 characters])')
-  assert.is(redactedText('kx83174625-and-more.*'), '[redacted: secret, 21 characters]')
+  assert.is(redactedText('answer(kx83174625)'), `answer(${mark})`)
+  assert.is(redactedText('kx83174625-and-more.*'), marked('secret', 'kx83174625-and-more.*'))
   assert.equal(redactedValue({ 'a kx83174625': ['kx83174625'] }), {
-    'a [redacted: key, 10 characters]': ['[redacted: key, 10 characters]'],
+    [`a ${mark}`]: [mark],
   })
   forgetCode()
   forgetCode()
-  assert.is(redactedText('kx83174625'), '[redacted: key, 10 characters]')
+  assert.is(redactedText('kx83174625'), mark)
   again()
   forgetKey()
   assert.is(redactedText('kx83174625-and-more.*'), 'kx83174625-and-more.*')
+})
+
+test('a client has nothing hidden but what it wrote itself, and never a name or an id (threat 7)', () => {
+  const secrets = ['call-4Xq9-a', 'edit_file_9', 'plan-7KqzA1']
+  const forget = secrets.map(value => keepSecret(value, 'environment variable', 'client-1'))
+  const [call = '', tool = '', plan = ''] = secrets
+  const dispatched = (caller: string): JournalEntry => ({
+    type: 'dispatched',
+    call: call as CallId,
+    tool,
+    level: 'cautious',
+    kernel: tool,
+    epoch: tool,
+    caller,
+    who: tool,
+    args: { [tool]: `run ${tool}` },
+    decision: 'allow',
+    plan,
+  })
+  const theirs = dispatched('client-2')
+  assert.is(redacted(theirs), theirs)
+  const mark = marked('environment variable', tool)
+  for (const caller of ['client-1', 'client-1 agent'])
+    assert.equal(redacted(dispatched(caller)), { ...dispatched(caller), args: { [mark]: `run ${mark}` } })
+  const ended: JournalEntry = {
+    type: 'ended',
+    call: call as CallId,
+    outcome: 'ok',
+    elapsed_ms: 1,
+    undo: plan,
+  }
+  assert.is(redacted(ended), ended)
+  const decided: JournalEntry = {
+    type: 'decided',
+    call: call as CallId,
+    plan,
+    answer: 'denied',
+    by: tool,
+    reason: `a person does not want ${tool}`,
+  }
+  assert.is(redacted(decided), decided)
+  for (const forgetOne of forget) forgetOne()
 })
 
 test('what can be guessed is not kept, since its mark would tell the guess that was right (threat 5)', () => {
@@ -235,7 +281,7 @@ test('whatever the text, what is left of it is the text, but for whole marks', (
     fc.property(fc.array(fc.constantFrom(...PIECES), { maxLength: 60 }), pieces => {
       const text = pieces.join('')
       const clean = redactedText(text)
-      const kept = clean.split(/\[redacted: [a-zA-Z ]+, \d+ characters\]/)
+      const kept = clean.split(/\[redacted: [a-zA-Z ]+, \d+ characters, sha256 [0-9a-f]{64}\]/)
       let at = 0
       for (const part of kept) {
         const found = text.indexOf(part, at)

@@ -157,13 +157,16 @@ const NAMED = { name: 'data', package: 'data' } as const
 const JUDGED: Readonly<Record<string, Judged>> = {
   list_globals: { args: {}, texts: { filter: 'data', after: 'data', package: 'data', detail: 'data' } },
   // As `eval_expr` where it may run code, which its level then says; not where it may not.
-  inspect: { args: { expr: 'car' }, texts: { expr: 'code', package: 'data', detail: 'data' } },
+  inspect: {
+    args: { expr: 'car' },
+    texts: { expr: 'code', package: 'data', frame: 'data', detail: 'data' },
+  },
   symbol_definition: {
     args: { symbols: ['car'] },
     texts: { symbols: 'data', package: 'data', include: 'data' },
   },
-  describe_symbol: { args: { expr: 'car' }, texts: { expr: 'data', package: 'data' } },
-  function_arglist: { args: { expr: 'car' }, texts: { expr: 'data', package: 'data' } },
+  describe_symbol: { args: { expr: 'car' }, texts: { expr: 'data', package: 'data', frame: 'data' } },
+  function_arglist: { args: { expr: 'car' }, texts: { expr: 'data', package: 'data', frame: 'data' } },
   apropos_search: { args: { filter: 'car' }, texts: { filter: 'data', package: 'data', after: 'data' } },
   list_package_symbols: {
     args: { package: 'cl' },
@@ -396,17 +399,16 @@ for (const tool of judgedNames(level => level === 'safe'))
     }
   })
 
-test('inspect evaluates an expression at a higher level, and for nobody who was promised that it only reads (threat 25)', async () => {
+test('inspect evaluates an expression for nobody, whether it was promised that it only reads or not (threat 25)', async () => {
   const expr = '#.(setf cl-user::*pwned* t)'
-  const promised = await lisp.run('inspect', { expr }, { caller: { readOnlyPromised: true } })
-  assert.is(promised.ok ? 'done' : promised.error.code, 'needs_evaluation')
+  for (const readOnlyPromised of [true, false]) {
+    const looked = await lisp.run('inspect', { expr }, { caller: { readOnlyPromised } })
+    assert.is(looked.ok ? 'done' : looked.error.code, 'needs_evaluation')
+  }
   assert.is(await traces.ran(), false)
-  assert.ok((await lisp.run('inspect', { expr })).ok)
-  assert.is(await traces.ran(), true)
-  const dispatched = (await lisp.rig.journal()).filter(({ type }) => type === 'dispatched')
   assert.equal(
-    dispatched.map(({ tool, level }) => [tool, level]),
-    [['inspect', 'cautious']],
+    (await lisp.rig.journal()).filter(({ type }) => type === 'dispatched'),
+    [],
   )
 })
 

@@ -154,3 +154,20 @@ test('a rule about a tool and one about its older name hold together, and the st
   const rules = [rule('deny', { tool: 'write_file' }), rule('allow', { tool: 'create_file' })]
   assert.is(ask({ tool: 'write_file', as: 'create_file', rules }), 'deny')
 })
+
+test('what asks or denies holds by every name of a kernel, and what allows by its own alone', () => {
+  const asked = { kernel: 'mine', otherNames: ['web', 'web/*', '4711', 'web-4711'] }
+  for (const kernel of ['mine', 'web', 'web/*', 'we*', '4711', 'web-4711']) {
+    assert.is(ask({ ...asked, rules: [rule('deny', { kernel })] }), 'deny', kernel)
+    assert.is(ask({ ...asked, rules: [rule('ask', { kernel })] }), 'ask', kernel)
+    const allows = [rule('allow', { kernel })]
+    assert.is(
+      ask({ ...asked, level: 'dangerous', rules: allows }),
+      kernel === 'mine' ? 'allow' : 'ask',
+      kernel,
+    )
+    assert.is(ask({ ...asked, elsewhere: true, rules: allows }), kernel === 'mine' ? 'allow' : 'ask', kernel)
+  }
+  for (const kernel of ['web/2', '471', 'yours'])
+    assert.is(ask({ ...asked, rules: [rule('deny', { kernel })] }), 'allow')
+})

@@ -146,7 +146,10 @@ const REFUSED: readonly (readonly [unknown, string])[] = [
   [{ expr: 'x', line: 'x' }, '"line" must be a whole number ≥ 1, got "x"'],
   [{ expr: 'x', line: 0 }, '"line" must be a whole number ≥ 1, got 0'],
   [{ expr: 'x', line: 1.5 }, '"line" must be a whole number ≥ 1, got 1.5'],
-  [{ expr: 'x', line: null }, '"line" must be a whole number ≥ 1, got null'],
+  [{ expr: null }, '"expr" must be a text that is not empty, of at most 20 characters, got null'],
+  [{ expr: 'x', line: '0' }, '"line" must be a whole number ≥ 1, got "0"'],
+  [{ expr: 'x', points: '[1,' }, '"points" must be a list of 2 to 3 items, each a whole number, got "[1,"'],
+  [{ expr: 'x', points: [1, null] }, '"points.1" must be a whole number, got null'],
   [{ expr: 'x', size: 10 }, '"size" must be a number ≥ 0 and ≤ 9, got 10'],
   [{ expr: 'x', size: Number.NaN }, '"size" must be a number ≥ 0 and ≤ 9, got NaN'],
   [{ expr: 'x', size: 3n }, '"size" must be a number ≥ 0 and ≤ 9, got a bigint'],
@@ -167,7 +170,7 @@ const REFUSED: readonly (readonly [unknown, string])[] = [
   [{ expr: ['x'] }, '"expr" must be a text that is not empty, of at most 20 characters, got a list'],
   [{ expr: 'x'.repeat(10_485_760) }, '"expr" is 10,485,760 characters long; the limit is 20'],
   [{ expr: 'x', patience: -1 }, '"patience" must be a number ≥ 0 and ≤ 1000000, got -1'],
-  [{ expr: 'x', patience: '5' }, '"patience" must be a number ≥ 0 and ≤ 1000000, got "5"'],
+  [{ expr: 'x', patience: 'five' }, '"patience" must be a number ≥ 0 and ≤ 1000000, got "five"'],
   [{ expr: 'x', kernel: '' }, '"kernel" must be a text that is not empty, of at most 128 characters, got ""'],
   [7, 'the arguments of draw must be one object, such as {"expr":"a line"}; got a number'],
   [[], 'the arguments of draw must be one object, such as {"expr":"a line"}; got a list'],
@@ -182,6 +185,40 @@ for (const [args, problem] of REFUSED)
       [problem],
     )
   })
+
+test('one value that can mean anything else leaves all as they were sent', () => {
+  assert.equal(
+    issuesOf({ expr: 'x', line: '3', size: 'large' }).map(issue => issue.problem),
+    ['"line" must be a whole number ≥ 1, got "3"', '"size" must be a number ≥ 0 and ≤ 9, got "large"'],
+  )
+})
+
+const TYPED: readonly (readonly [string, Record<string, unknown>, Record<string, unknown>])[] = [
+  ['a list as JSON text', { points: '[1, 2]' }, { points: [1, 2] }],
+  ['a list whose items are texts of numbers', { points: ['1', '2'] }, { points: [1, 2] }],
+  ['an object as JSON text', { frame: '{"width": 2}' }, { frame: { width: 2 } }],
+  ['a number as text', { line: '3', size: '0.5' }, { line: 3, size: 0.5 }],
+  ['a truth value as text', { filled: 'true' }, { filled: true }],
+  ['null for what is optional', { line: null, colour: null, size: null, kernel: null }, {}],
+]
+
+for (const [what, given, taken] of TYPED)
+  test(`taken as meant: ${what}`, () => {
+    const args = { expr: 'x', ...given }
+    const checked = validate(drawing, args, registry)
+    assert.equal(checked.type === 'valid' && checked.args, { size: 1, expr: 'x', ...taken })
+    assert.equal(args, { expr: 'x', ...given }, 'what the caller sent is left as it was')
+  })
+
+test('patience as text is taken as the number, and null for it is left out', () => {
+  for (const [patience, seconds] of [
+    ['5', 5],
+    [null, undefined],
+  ] as const) {
+    const checked = validate(drawing, { expr: 'x', patience }, registry)
+    assert.is(checked.type === 'valid' ? checked.patience : 'refused', seconds)
+  }
+})
 
 test('every problem is listed, as text and as data with its path', () => {
   const issues = issuesOf({ line: 0, nonsense: 1, patience: -1 })

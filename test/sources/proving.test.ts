@@ -63,14 +63,8 @@ const run = async (expr: string) => resultOf(await rig.run('eval_expr', { expr }
 
 let made = 0
 
-interface Module {
-  readonly name: string
-  readonly path: string
-  write(text: string | Buffer): void
-}
-
 /** A module of that text, which the image has imported. */
-async function imported(text: string | Buffer): Promise<Module> {
+async function imported(text: string | Buffer) {
   const name = `module_${++made}`
   const path = join(folder, `${name}.py`)
   const write = (text: string | Buffer) => writeFileSync(path, text)
@@ -185,6 +179,26 @@ test('another default of a parameter is another text', async () => {
   write('def f(x, y = 1, *, z = 2):\n    return x, y, z\n')
   assert.is((await defined(`${name}.f`)).current, true)
 })
+
+const [F, G] = ['def f(x):\n    return x\n', 'def f(x: int):\n    return x\n']
+const BESIDE: readonly (readonly [what: string, before: string, after: string])[] = [
+  ['decorators', `@plain\n${F}`, `\n@other\n${F}`],
+  ['decorators', `@plain\n${F}`, `\n\n\n${F}`],
+  ['decorators', F, `@plain\n${F}`],
+  ['annotations', G, `\n${G.replace('int', 'str')}`],
+  ['annotations', G, `\n${F}`],
+  ['annotations', F, F.replace(':', ' -> int:')],
+  ['computed defaults', F.replace('x', 'x=len("a")'), `\n${F.replace('x', 'x=len("")')}`],
+]
+
+for (const [what, before, after] of BESIDE)
+  test(`a function is not said to have only moved where its ${what} may be others: ${JSON.stringify(after)}`, async () => {
+    const { name, write } = await imported(`plain = other = lambda f: f\n${before}`)
+    write(`plain = other = lambda f: f\n${after}`)
+    const { markdown } = await defined(`${name}.f`)
+    assert.match(markdown, new RegExp(`Its code is .*; whether its .*${what} are the same cannot be told`))
+    assert.match(String((await inspected(`${name}.f`)).proof_note), what)
+  })
 
 const NESTED = `from __future__ import annotations
 class Order:
@@ -467,7 +481,7 @@ async function failing(change: (text: string) => string) {
 }
 
 /** Has the image forget the text as it was first read. */
-const forgotten = ({ path }: Pick<Module, 'path'>) =>
+const forgotten = ({ path }: { path: string }) =>
   run(`import linecache; linecache.cache.pop(${JSON.stringify(path)}, None)`)
 
 interface FrameTold {

@@ -8,7 +8,9 @@ import type { Steps } from './terminal.ts'
 import { openWatch, type Watch } from './watching.ts'
 
 const SUPPORT = join(PACKAGE_ROOT, 'test/support')
-const UNPRIVILEGED = ['python3', join(SUPPORT, 'unprivileged.py')]
+export const UNPRIVILEGED: readonly string[] = ['python3', join(SUPPORT, 'unprivileged.py')]
+/** For a Python that is to have `imago`. */
+export const PYTHON = { PYTHONPATH: join(PACKAGE_ROOT, 'wire/peers/python') }
 /** What another program of the user can do: `intruder.py`. */
 export const INTRUDER: readonly string[] = ['python3', join(SUPPORT, 'intruder.py')]
 export const IMAGO: readonly string[] = [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.cjs')]

@@ -43,9 +43,15 @@ export function openTestCalls(
       living: wanted => kernels.living?.(wanted),
       group: async (group, wanted) => (await kernels.group?.(group, wanted)) ?? [],
       membersOf: (group, root) => kernels.membersOf?.(group, root) ?? [],
+      meant: wanted => {
+        const { name } = wanted
+        const named = { name: name ?? '', otherNames: [], roots: kernels.rootsOf?.(name ?? '') ?? [] }
+        return kernels.meant?.(wanted) ?? (name === undefined ? undefined : named)
+      },
+      otherNames: name => kernels.otherNames?.(name) ?? [],
       rootsOf: name => kernels.rootsOf?.(name) ?? [],
       attachable: (name, root) =>
-        kernels.attachable?.(name, root) ?? { name: null, roots: [], elsewhere: false },
+        kernels.attachable?.(name, root) ?? { name: null, otherNames: [], roots: [], elsewhere: false },
       besides: than => kernels.besides?.(than) ?? [],
       project: async (root, chosen) =>
         (await kernels.project?.(root, chosen)) ?? { kernels: [], searched: '' },

@@ -32,7 +32,7 @@ export function effects(stateDir: string): string[] {
 }
 
 /** What only looks leaves nothing behind: a death there is one before whatever comes next. */
-const LOOKS = new Set(['list', 'open', 'openToRead', 'stat', 'read', 'readLater', 'close'])
+const LOOKS = new Set(['list', 'open', 'openToRead', 'stat', 'named', 'read', 'readLater', 'close'])
 
 /** Ends this process at the Nth of the moments before it changes a file, and in the middle of each write. */
 async function daemonThatDies(stateDir: string, at: number): Promise<void> {

@@ -138,7 +138,7 @@ export function remembered(contents: ReadonlyMap<string, Buffer>): JournalFiles 
       if (bytes === undefined) throw new Error(`ENOENT: ${path}`)
       return open.push(bytes) - 1
     },
-    stat: fd => ({ size: open[fd]?.length ?? 0, links: 1 }),
+    stat: fd => ({ size: open[fd]?.length ?? 0, links: 1, id: String(fd) }),
     read,
     readLater: async (fd, into, at) => read(fd, into, at),
     close: () => {},

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { until } from './rig.ts'
 
@@ -48,6 +48,7 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
       HOME: folder,
       PYTHONPATH: join(PACKAGE_ROOT, 'wire/peers/python'),
       IMAGO_RUNTIME_DIR: runtimeDir,
+      IMAGO_STATE_DIR: join(dirname(runtimeDir), 'state'),
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

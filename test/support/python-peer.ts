@@ -70,6 +70,7 @@ const PACKAGED: Readonly<Record<string, string>> = {
   test_adapters_polars: 'it shows values of polars, and runs no code of the program for it',
   test_program_errors_web: 'it takes down what requests of Django and FastAPI fail with',
   test_guest_green: 'it serves programs on gevent, eventlet and uvloop',
+  test_frozen_time: 'its clocks go on in a program that freezes time',
   test_wrapt: 'it asks no proxy of wrapt for what it stands for',
   test_adapters_models: 'it shows values of pydantic and attrs, and runs no code of the program for it',
 }

@@ -1,4 +1,5 @@
 import { errorSummaries, getLastError, getReplHistory, threads } from '../../tools/activity.ts'
+import type { PastErrors } from '../../tools/contract.ts'
 import type {
   LastError,
   ProgramError,
@@ -10,7 +11,7 @@ import type {
 } from '../../wire/contract/inspection.ts'
 import type { Frame } from '../../wire/contract/values.ts'
 import { assert, suite } from '../support/harness.ts'
-import { callId, errorOf, finding, kernel, RAISED, resultOf, run } from './context.ts'
+import { callId, context, errorOf, finding, kernel, RAISED, resultOf, run } from './context.ts'
 
 const test = suite('activity')
 
@@ -304,7 +305,7 @@ test('where nothing was raised that is no failure, and the answer says where err
   const kernel = { ...APART, last_error: finding(value).look }
   assert.is(
     getLastError.show(resultOf(await run(getLastError, {}, { kernel }))),
-    'no error was raised in this image, as far as Imago could see\nwhere it looks: evaluations; threads',
+    'no error of this image has reached Imago\nwhere it looks: evaluations; threads',
   )
 })
 
@@ -344,7 +345,7 @@ const answering = async (args: object, { kernel } = failing()) =>
 test('the newest error of the program comes first, with what it belonged to, how often it came, and the others', async () => {
   const program = failing()
   const shown = getLastError.show(await answering({}, program))
-  assert.equal(program.errors.queries, [{ count: 20 }])
+  assert.equal(program.errors.queries, [{ count: 20, unread: true }])
   assert.match(
     shown,
     /^ZeroDivisionError: division by zero\nerror 7 of the program, request GET \/orders\/: logged at 2026-10-02T09:00:01Z, 3 times since 2026-10-02T08:00:00Z \(shown is the newest\), with "could not ship %s"\n/,
@@ -353,7 +354,7 @@ test('the newest error of the program comes first, with what it belonged to, how
   assert.ok(
     shown.endsWith(
       'other errors of the program, newest first; get_last_error {"number": N} shows one:\n' +
-        '  4  ZeroDivisionError: no rate  (thread till, 2026-10-02T08:30:00Z)',
+        '  4  ZeroDivisionError: no rate  (thread till, app.py:3, 2026-10-02T08:30:00Z)',
     ),
     shown,
   )
@@ -402,7 +403,7 @@ test('errors of callers are told where the program had none, or where they are a
   const own = { errors: [], total: 0, watched: true }
   assert.match(
     getLastError.show(await answering({}, failing(own, nothing))),
-    'where it looks: what nothing catches; what is logged with its exception; requests that fail; evaluations',
+    'where it looks: what nothing catches; what is logged or printed with its traceback; requests and tests that fail; evaluations',
   )
   const alone = failing(own)
   assert.not.match(getLastError.show(await answering({ whose: 'program' }, alone)), 'claude-code')
@@ -431,6 +432,8 @@ test('each error of the program is a line of the command, the newest first', asy
       where: 'request GET /orders/',
       times: 3,
       what: 'ZeroDivisionError: division by zero',
+      file: 'app.py',
+      line: 3,
     },
     {
       number: 4,
@@ -438,8 +441,116 @@ test('each error of the program is a line of the command, the newest first', asy
       where: 'thread till',
       times: 1,
       what: 'ZeroDivisionError: no rate',
+      file: 'app.py',
+      line: 3,
     },
   ])
+})
+
+/** A program that has ended with one of its errors, and one that was killed. */
+const PAST: PastErrors = {
+  gone: [
+    {
+      file: '/state/errors/a.json',
+      name: 'night',
+      pid: 41,
+      started: '',
+      cwd: '/project',
+      program: '/project/train.py',
+      ended_at: '2026-10-02T01:21:05Z',
+      ended: 'ZeroDivisionError: no rate',
+      ended_with: 4,
+      errors: [{ ...OLDER, last: '2026-10-02T01:21:04Z' }],
+    },
+    {
+      file: '/state/errors/b.json',
+      name: 'web',
+      pid: 40,
+      started: '',
+      cwd: '/project',
+      program: '',
+      ended_with: null,
+      errors: [{ ...NEWEST, last: '2026-10-01T01:00:00Z' }],
+    },
+  ],
+  skipped: [{ file: '/state/errors/c.json', reason: 'is no whole record of errors: it was cut short' }],
+}
+
+test('errors of processes that have gone stand behind those of the one that lives, each with its process', async () => {
+  const shown = getLastError.show(
+    resultOf(await run(getLastError, {}, { kernel: failing().kernel, past: PAST })),
+  )
+  assert.match(shown, /^ZeroDivisionError: division by zero\nerror 7 of the program/)
+  assert.ok(
+    shown.endsWith(
+      [
+        'other errors of the program, newest first; get_last_error {"number": N, "process": P} shows one:',
+        '  4  ZeroDivisionError: no rate  (thread till, app.py:3, 2026-10-02T08:30:00Z)',
+        '  4 of process 41 (train, gone)  ZeroDivisionError: no rate  (thread till, app.py:3, 2026-10-02T01:21:04Z)',
+        '  7 of process 40 (web, gone)  ZeroDivisionError: division by zero  (request GET /orders/, app.py:3, 2026-10-01T01:00:00Z, 3 times)',
+        'not read: /state/errors/c.json is no whole record of errors: it was cut short',
+      ].join('\n'),
+    ),
+    shown,
+  )
+})
+
+test('where the program that lives has none, the newest of those that have gone is shown as such', async () => {
+  const none = failing(
+    { errors: [], total: 0, watched: true },
+    { ...LAST, error: null, who: null, call: null, at: null },
+  )
+  for (const args of [{}, { whose: 'program' }]) {
+    const shown = getLastError.show(
+      resultOf(await run(getLastError, args, { kernel: none.kernel, past: PAST })),
+    )
+    assert.match(shown, '\nerror 4 of process 41, thread till: uncaught at 2026-10-02T01:21:04Z\n')
+    assert.match(
+      shown,
+      'train (process 41) ended with it at 2026-10-02T01:21:05Z; the values are as they were',
+    )
+  }
+})
+
+test('an error of a process that has gone is shown by both numbers, and no kernel is asked', async () => {
+  const asked = await getLastError.withoutKernel({ number: 7, process: 40 }, context({ past: PAST }))
+  assert.match(
+    getLastError.show(asked?.type === 'ok' ? asked.result : asked),
+    'web (process 40) has gone and did not say when, and nothing of the project listens now',
+  )
+  const unknown = await getLastError.withoutKernel({ number: 9, process: 40 }, context({ past: PAST }))
+  assert.match(
+    unknown?.type === 'failed' ? unknown.error.message : '',
+    'Known: 4 of process 41, 7 of process 40.',
+  )
+  assert.is(await getLastError.withoutKernel({ number: 7 }, context({ past: PAST })), undefined)
+  const other = errorOf(await run(getLastError, { process: 39 }, { kernel: failing().kernel }))
+  assert.equal(
+    [other.code, other.message],
+    ['not_found', 'No process that has gone has left that error. Known: none.'],
+  )
+})
+
+test('exceptions that finished futures hold are lines, and how each is inspected', async () => {
+  const unread = { count: 2, named: [{ what: "KeyError: 'pie' (shop.py:3)", expr: 'kept[1]' }] }
+  const nothing = failing({ errors: [], total: 0, watched: true, unread }, { ...LAST, error: null, at: null })
+  assert.match(
+    getLastError.show(await answering({}, nothing)),
+    [
+      '2 finished futures or tasks hold an exception that no result() has raised:',
+      '  KeyError: \'pie\' (shop.py:3)  inspect {"expr":"kept[1]"}',
+      '  and 1 more',
+    ].join('\n'),
+  )
+  assert.equal(nothing.errors.queries, [{ count: 20, unread: true }])
+})
+
+test('where no kernel lives, those of the kernel that was named answer, and where it left none that is no answer', () => {
+  const asked = (kernel?: string) => getLastError.withNoneLiving({}, context({ past: PAST }), kernel)
+  for (const name of ['web', '40', 'web-40', 'web/*'])
+    assert.match(JSON.stringify(asked(name)), '"of":{"name":"web","pid":40')
+  assert.match(JSON.stringify(asked()), '"of":{"name":"train","pid":41')
+  assert.is(asked('shop'), undefined)
 })
 
 const ENTRY: RunHistoryEntry = {

@@ -39,6 +39,7 @@ export interface Scripted {
   readonly others?: ReturnType<KernelContext['others']>
   readonly kernels?: Partial<CallerKernels>
   readonly sources?: Partial<Sources>
+  readonly past?: ReturnType<KernelContext['past']>
 }
 
 export function context(script: Scripted = {}): KernelContext {
@@ -67,6 +68,7 @@ export function context(script: Scripted = {}): KernelContext {
     pathOf: path => (path.startsWith('/') ? path : `/project/${path}`),
     files: NO_FILES.of('/project'),
     sources: { ...NO_SOURCES, ...script.sources },
+    past: () => script.past ?? { gone: [], skipped: [] },
   }
 }
 

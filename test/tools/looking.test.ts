@@ -6,7 +6,7 @@ import { PAGE_TOKENS, tokensAtMost } from '../../tools/tokens.ts'
 import type { GlobalsPage, Inspected } from '../../wire/contract/inspection.ts'
 import type { Looked } from '../../wire/contract/looks.ts'
 import { assert, suite } from '../support/harness.ts'
-import { callId, context, errorOf, finding, job, RAISED, resultOf, run } from './context.ts'
+import { callId, context, errorOf, finding, job, kernel, RAISED, resultOf, run } from './context.ts'
 
 const test = suite('looking')
 
@@ -56,24 +56,52 @@ test('a page of long names ends early, and its `next` leads on from the last nam
   assert.equal(await listed(long), long)
 })
 
-test('inspect rises to cautious for what only running code can tell, and runs nothing before', async () => {
+test('inspect runs nothing: what only running code can tell names the call that runs it, for a model and in a shell', async () => {
   const queries: unknown[] = []
-  const answers: Looked<Inspected>[] = [
-    { type: 'needs_evaluation', because: 'f() is a call' },
-    { type: 'found', value: { ...LIST, read: 'evaluated' } },
-  ]
-  const ask = async (query: unknown) => {
+  const look = async (query: unknown) => {
     queries.push(query)
-    return answers.shift() ?? ({ type: 'timed_out', deadline_ms: 1 } as const)
+    return { type: 'needs_evaluation', because: "`o['k'].f` is a property of O" } as const
   }
-  const kernel = { inspect: ask }
-  assert.equal(await run(inspect, { expr: 'f()' }, { kernel }), rises('cautious', 'f() is a call'))
-  const again = await run(inspect, { expr: 'f()' }, { kernel, level: 'cautious' })
-  assert.is(resultOf(again).read, 'evaluated')
-  assert.equal(queries, [
-    { expr: 'f()', evaluate: false },
-    { expr: 'f()', evaluate: true },
-  ])
+  const outcome = await run(inspect, { expr: "o['k'].f" }, { kernel: { inspect: look }, level: 'cautious' })
+  const error = errorOf(outcome)
+  assert.is(error.code, 'needs_evaluation')
+  assert.match(error.message, 'is a property of O. Nothing was run.')
+  assert.match(
+    error.next ?? '',
+    `To run it: eval_expr {"expr":"o['k'].f"}, or in a shell imago eval 'o['\\''k'\\''].f'`,
+  )
+  assert.equal(queries, [{ expr: "o['k'].f", evaluate: false }])
+})
+
+test('a local of a frame that lives is read where the language tells it, and a name that is not found leads there', async () => {
+  const queries: unknown[] = []
+  const look = async (query: unknown) => {
+    queries.push(query)
+    return { type: 'not_found', what: '`losses`', nearest: [], frames: ['main in MainThread'] } as const
+  }
+  const able = { inspect: look }
+  const error = errorOf(await run(inspect, { expr: 'losses[-1]' }, { kernel: able }))
+  assert.match(error.message, 'Nothing is called `losses`. It is a local of main in MainThread.')
+  assert.is(error.next, 'inspect {"expr":"losses[-1]","frame":"main in MainThread"} shows it.')
+  await run(inspect, { expr: 'losses', frame: 'main' }, { kernel: able })
+  assert.equal(queries[1], { expr: 'losses', evaluate: false, frame: 'main' })
+  const identity = { ...kernel().identity, language: 'lisp', abilities: new Set(['inspect'] as const) }
+  const unable = { ...able, identity }
+  const refused = errorOf(await run(inspect, { expr: 'losses', frame: 'main' }, { kernel: unable }))
+  assert.equal([refused.code, refused.details?.parameter, queries.length], ['invalid_args', 'frame', 2])
+})
+
+test('a value that is stored behind a descriptor says so below its heading', () => {
+  const note = '`o.total` is shown as the instance stores it; code is given what a property of O returns'
+  assert.match(inspect.show({ ...LIST, note }), `list · sequence\nnote: ${note}`)
+})
+
+test('few names at the top level are followed by the modules of the program', () => {
+  const one = { globals: [{ name: 'main', type_name: 'function' }], total: 1, elsewhere: ['main', 'shop'] }
+  assert.is(
+    listGlobals.show(one),
+    '1 name\nmain: function\nmodules that have names: main, shop\nnext: list_globals {"package":"main"}',
+  )
 })
 
 test('read_more reads texts of the daemon without a kernel, and asks the kernel for everything else', async () => {

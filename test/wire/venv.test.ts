@@ -9,11 +9,13 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { WireError } from '../../wire/errors.ts'
+import { openCommits } from '../../wire/kernels/git-commits.ts'
 import { isTracked } from '../../wire/kernels/git-index.ts'
 import { findPython } from '../../wire/kernels/python.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -207,6 +209,55 @@ test('every kind of index is read; one that is split or not whole is not taken f
     assert.match(await found(), /which cannot be told/, JSON.stringify(bytes))
   }
   assert.not.ok(ran())
+})
+
+test('an index or a .git file that is a pipe, a device or never ends holds nobody up (threat 9)', async () => {
+  makeVenv()
+  track()
+  const index = join(root, '.git/index')
+  rmSync(index)
+  execFileSync('mkfifo', [index])
+  assert.match(await found(), /cannot be told: .*index cannot be read: it is not a regular file/)
+  rmSync(index)
+  symlinkSync('/dev/zero', index)
+  assert.match(await found(), /cannot be told: .*index cannot be read: it is not a regular file/)
+  rmSync(index)
+  writeFileSync(index, '')
+  truncateSync(index, 1024 ** 4)
+  assert.match(await found(), /cannot be told: .*index is larger than/)
+  writeFileSync(index, longNames())
+  assert.match(await found(), /cannot be told: the names in its index are too long/)
+  rmSync(join(root, '.git'), { recursive: true })
+  writeFileSync(join(root, '.git'), '')
+  truncateSync(join(root, '.git'), 1024 ** 4)
+  assert.match(await found(), /cannot be told: .*\.git is larger than/)
+  assert.not.ok(ran())
+})
+
+/** An index of version 4 whose entries repeat a name of 100 kB, in a few bytes each. */
+function longNames(): Buffer {
+  const [head, entry] = [Buffer.alloc(12), Buffer.alloc(64)]
+  head.write('DIRC')
+  head.writeUInt32BE(4, 4)
+  head.writeUInt32BE(20_000, 8)
+  const first = Buffer.concat([entry.subarray(0, 62), Buffer.from(`\0${'n'.repeat(100_000)}\0`)])
+  return Buffer.concat([head, first, ...Array<Buffer>(19_999).fill(entry)])
+}
+
+test('git reads no device in the place of a list of a repository, and no objects that it borrows (threat 9)', async () => {
+  track()
+  const file = join(root, 'a')
+  symlinkSync('/dev/zero', join(root, '.git/shallow'))
+  assert.is((await openCommits()(file, 4)).length, 1)
+  symlinkSync('/dev/zero', join(root, '.git/objects/info/alternates'))
+  assert.equal(await openCommits()(file, 4), [])
+})
+
+test('blank lines without end in a configuration of git take no time', () => {
+  makeVenv()
+  track()
+  writeFileSync(join(root, '.git/config'), '\n'.repeat(1024 * 1024))
+  assert.is(isTracked(join(root, '.venv')), true)
 })
 
 test('a repository with hashes of the other length is read', () => {

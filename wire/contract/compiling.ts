@@ -13,6 +13,8 @@ export const compiledPart = z.object({
   fingerprint: text,
   lines: text,
   defaults: orNull(z.array(parameterDefault)),
+  /** What else its definition says, which code does not tell: `decorators`, `annotations`, `computed defaults`. */
+  beside: z.array(text),
   /** Else it is the body of a class or module. */
   function: z.boolean(),
 })

@@ -40,7 +40,7 @@ export const globalsPage = z.object({
   next: text.exactOptional(),
   /** The package whose names these are, where the language has such. */
   package: text.exactOptional(),
-  /** Where nothing was found at the top level: packages of the program that have names. */
+  /** Where little or nothing was found at the top level: packages or modules of the program that have names. */
   elsewhere: texts.exactOptional(),
 })
 export type GlobalsPage = Of<typeof globalsPage>
@@ -49,6 +49,8 @@ export const inspectQuery = z.object({
   expr: text,
   /** The package that names in it are read in; left out: the one in force. Only with the ability `packages`. */
   package: text.exactOptional(),
+  /** A frame that lives now, such as `main in MainThread`. Only with the ability `live_frames`, and not to evaluate. */
+  frame: text.exactOptional(),
   evaluate: bool,
 })
 export type InspectQuery = Of<typeof inspectQuery>
@@ -134,6 +136,8 @@ export const inspected = z.object({
   kind: z.enum(KINDS),
   /** How the answer was come by: from stored fields alone, or by running code. */
   read: z.enum(['static', 'evaluated']),
+  /** Why code that reads the same path may be given something else, as a sentence without its full stop. */
+  note: text.exactOptional(),
   repr: section(cutText).exactOptional(),
   /** Here the error is tried first, as every field of the contents may be left out. */
   size: z
@@ -255,6 +259,8 @@ export type LastError = Of<typeof lastError>
 
 export const programErrorsQuery = z.object({
   count,
+  /** Also exceptions in finished futures and tasks, for which all objects are gone over. */
+  unread: bool.exactOptional(),
 })
 export type ProgramErrorsQuery = Of<typeof programErrorsQuery>
 
@@ -263,10 +269,11 @@ export const programError = z.object({
   /** From 1, as they came first; one that comes again keeps it. */
   number: count,
   /**
-   * No code caught it; it was logged with its exception; a request of a web framework failed with it; or it waits in a
-   * debugger of a person.
+   * No code caught it; it was logged with its exception, or its traceback was printed; a request of a web framework
+   * failed with it, or a test; a task is tried again for it; it came where nothing can be raised, as in a finalizer; or
+   * it waits in a debugger of a person.
    */
-  kind: z.enum(['uncaught', 'logged', 'request', 'waiting']),
+  kind: z.enum(['uncaught', 'logged', 'printed', 'request', 'test', 'retried', 'unraisable', 'waiting']),
   /** When it came first and last, or was seen first where it waits: RFC 3339, in UTC. */
   first: text,
   last: text,
@@ -289,8 +296,29 @@ export const programErrors = z.object({
   watched: bool,
   /** Where they are looked for; left out: what nothing caught, what is logged with its exception, and requests. */
   seen: texts.exactOptional(),
+  /** Exceptions that finished futures and tasks hold and no `result()` has raised, where there are any; `expr` is for `inspect`. */
+  unread: z.object({ count, named: z.array(z.object({ what: text, expr: text })) }).exactOptional(),
 })
 export type ProgramErrors = Of<typeof programErrors>
+
+/** What a process has left of its errors in the state directory: a file of JSON. */
+export const errorRecord = z.object({
+  imago: z.literal(1),
+  name: text,
+  pid: count,
+  /** When the process began, as the system tells it; empty where it does not. */
+  started: text,
+  cwd: text,
+  program: text,
+  /** When it ended, and by which exception, in a line; left out where it had no time to say so. */
+  ended_at: text.exactOptional(),
+  ended: orNull(text).exactOptional(),
+  /** The number of the error that has ended it, where one of them has. */
+  ended_with: orNull(count),
+  /** Newest first. */
+  errors: z.array(programError),
+})
+export type ErrorRecord = Of<typeof errorRecord>
 
 export const INSPECTION_LOOKS = {
   /** Names and types at the top level, sorted by name, a page at a time. */

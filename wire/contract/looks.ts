@@ -31,8 +31,14 @@ export interface Look {
 export const notFound = z.discriminatedUnion('type', [
   /** Only running code could tell. Nothing was run. */
   z.object({ type: z.literal('needs_evaluation'), because: text }),
-  /** Nothing has that name; `nearest` is sorted by likeness and may be empty. */
-  z.object({ type: z.literal('not_found'), what: text, nearest: texts, page: text.exactOptional() }),
+  /** Nothing has that name; `nearest` is sorted by likeness and may be empty. `frames` that live now have such a local. */
+  z.object({
+    type: z.literal('not_found'),
+    what: text,
+    nearest: texts,
+    frames: texts.exactOptional(),
+    page: text.exactOptional(),
+  }),
   /** The expression is not one. `line` and `column` count from 1, where known. */
   z.object({
     type: z.literal('malformed'),

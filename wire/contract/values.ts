@@ -79,6 +79,8 @@ export const running = z.object({
       lines: text.exactOptional(),
       /** Of the parameters that need not be given; null where they are not known. */
       defaults: orNull(z.array(parameterDefault)),
+      /** Whether it has annotations, where that is known. */
+      annotated: z.boolean().exactOptional(),
     }),
   ),
   /** What the code says that its file is, and the absolute path of that. */

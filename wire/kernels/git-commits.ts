@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative, resolve, sep } from 'node:path'
 import { readBounded } from '../bounded-file.ts'
@@ -21,7 +21,7 @@ const KNOWN = 16
 /**
  * What the last `most` commits that touched a file have of it, newest first; none where there is no repository, or no git.
  * A repository can make git run what it likes, so git is shown its objects alone: from a folder of ours it sees no
- * configuration, hooks, attributes or remotes of anybody's.
+ * configuration, hooks, attributes or remotes of anybody's. A repository that borrows objects of another has none.
  */
 export function openCommits(): (path: string, most: number) => Promise<readonly CommittedText[]> {
   const known = new Map<string, Promise<readonly CommittedText[]>>()
@@ -86,18 +86,21 @@ function textOf(path: string): string | undefined {
 const lineOf = (path: string) => textOf(path)?.trim()
 
 async function textsOf({ shared, head, name }: Where, most: number): Promise<readonly CommittedText[]> {
+  // Git would read these to their end, and a device has none. A repository that borrows objects can borrow from anywhere.
+  if (existsSync(join(shared, 'objects/info/alternates'))) return []
+  const shallow = textOf(join(shared, 'shallow'))
   const folder = mkdtempSync(join(tmpdir(), 'imago-git-'))
   try {
     const sha256 = head.length === 64 ? '[extensions]\nobjectformat = sha256\n' : ''
     mkdirSync(join(folder, 'refs'))
     writeFileSync(join(folder, 'HEAD'), 'ref: refs/heads/none\n')
+    if (shallow !== undefined) writeFileSync(join(folder, 'shallow'), shallow)
     writeFileSync(join(folder, 'config'), `[core]\nrepositoryformatversion = 1\nbare = true\n${sha256}`)
     const env = {
       PATH: process.env.PATH,
       LC_ALL: 'C',
       GIT_DIR: folder,
       GIT_OBJECT_DIRECTORY: join(shared, 'objects'),
-      GIT_SHALLOW_FILE: join(shared, 'shallow'),
       GIT_CONFIG_NOSYSTEM: '1',
       GIT_CONFIG_GLOBAL: '/dev/null',
       GIT_OPTIONAL_LOCKS: '0',

@@ -245,17 +245,8 @@ type Read =
 /** `undefined` for a file that has just gone. */
 function readOne(file: string): Read | undefined {
   const skip = (reason: string): SkippedFile => ({ file, reason })
-  const wrong = flawOf(file, 'file')
-  if (wrong === 'is not there') return undefined
-  if (wrong !== undefined) return skip(wrong)
-  let text: string | undefined
-  try {
-    text = readPrivate(file)
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'an error'
-    return code === 'ENOENT' ? undefined : skip(`cannot be read (${code})`)
-  }
-  if (text === undefined) return skip(`is larger than ${MOST_BYTES} bytes, or was replaced while it was read`)
+  const text = readPrivate(file, MOST_BYTES)
+  if (typeof text !== 'string') return text
   const parsed = parse(text)
   if (parsed === undefined) return skip('is not JSON')
   if (typeof parsed === 'object' && parsed !== null && 'imago' in parsed && parsed.imago !== 1)
@@ -270,14 +261,14 @@ function readOne(file: string): Read | undefined {
   return { announcement: { ...said, keyed, file, process: processOf(said) }, secret, ended }
 }
 
-function processOf({ pid, started }: { pid: number; started: string }): Program['process'] {
+export function processOf({ pid, started }: { pid: number; started: string }): Program['process'] {
   const now = startOf(pid)
   if (now === undefined) return 'gone'
   return started === '' || now === started ? 'lives' : 'recycled'
 }
 
 /** What keeps a path from being trusted, as the end of a sentence about it. */
-function flawOf(path: string, kind: 'file' | 'directory'): string | undefined {
+export function flawOf(path: string, kind: 'file' | 'directory'): string | undefined {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (found === undefined) return 'is not there'
   if (found.isSymbolicLink()) return 'is a symbolic link'
@@ -289,20 +280,38 @@ function flawOf(path: string, kind: 'file' | 'directory'): string | undefined {
   return undefined
 }
 
-/** The text of a file that is still the private one that was looked at; undefined if it is not, or is too large. */
-function readPrivate(path: string): string | undefined {
+/** The text of a file for its owner alone, or why it is not read; `undefined` for one that has just gone. */
+export function readPrivate(file: string, most: number): string | SkippedFile | undefined {
+  const wrong = flawOf(file, 'file')
+  if (wrong === 'is not there') return undefined
+  if (wrong !== undefined) return { file, reason: wrong }
+  try {
+    return (
+      textOf(file, most) ?? {
+        file,
+        reason: `is larger than ${most} bytes, or was replaced while it was read`,
+      }
+    )
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'an error'
+    return code === 'ENOENT' ? undefined : { file, reason: `cannot be read (${code})` }
+  }
+}
+
+/** That of a file that is still the private one that was looked at; undefined if it is not, or is too large. */
+function textOf(path: string, most: number): string | undefined {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
     const { mode, uid } = fstatSync(fd)
     const ours = process.getuid === undefined || uid === process.getuid()
     if (!ours || (mode & 0o077) !== 0) return undefined
-    return readMost(fd, MOST_BYTES)?.toString('utf8')
+    return readMost(fd, most)?.toString('utf8')
   } finally {
     closeSync(fd)
   }
 }
 
-function parse(text: string): unknown {
+export function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -1,9 +1,18 @@
+import { rmSync } from 'node:fs'
+import { basename, join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ErrorSummary, errorSummaries, getLastError } from '../../../tools/activity.ts'
+import {
+  type ErrorSummary,
+  errorRecords,
+  errorSummaries,
+  futuresLines,
+  getLastError,
+  unreadLines,
+} from '../../../tools/activity.ts'
 import type { Envelope } from '../../../tools/outcome.ts'
-import { oneLine } from '../../../tools/text.ts'
+import { counted, oneLine, placeOf } from '../../../tools/text.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
-import { findRoot } from '../../paths.ts'
+import { findPaths, findRoot } from '../../paths.ts'
 import { escapeJson } from '../../text/escape.ts'
 import { connectDaemon, type DaemonClient } from '../client.ts'
 import type { CommandInput } from '../command.ts'
@@ -15,38 +24,60 @@ const AGAIN_MS = 1_000
 
 const SHOWS_ONE = 'imago errors N shows one with its values'
 
-const NONE = 'No error of the program has been noted.'
+const NONE = 'No error of the program has reached Imago.'
 
 /**
- * `imago errors`: the errors that the program had by itself, a line each, oldest first; `imago errors 3`: that one, with
- * its traceback and locals. With `--follow`, those that come, until Ctrl-C.
+ * `imago errors`: the errors that the program had by itself, and those of processes of the project that have gone, a line
+ * each, oldest first; `imago errors 3`, or `imago errors 4242#3`: that one, with its traceback and locals. With
+ * `--follow`, those that come, until Ctrl-C. `--forget` removes what processes have left that have gone.
  */
 export async function errors(input: CommandInput): Promise<ExitCode> {
-  const number = numberOf(input)
+  const which = whichOf(input)
   await using client = await connectDaemon({
     name: 'imago errors',
     start: 'if-needed',
     root: findRoot(process.cwd()),
   })
   if (input.options.follow) return await follow(input, client)
-  const envelope = await asked(client, input, { number })
+  if (input.options.forget) return await forget(input, client)
+  const envelope = await asked(client, input, which)
   if (!envelope.ok) return printFailed(input, envelope)
-  if (number !== undefined) return printOne(input, envelope.result)
+  if (which.number !== undefined) return printOne(input, envelope.result)
   const found = errorSummaries(envelope.result).toReversed()
-  const lines = found.length === 0 ? [NONE] : found.map(errorLine)
+  const besides = [...futuresLines(envelope.result), ...unreadLines(envelope.result)]
+  const lines = [...(found.length === 0 && besides.length === 0 ? [NONE] : found.map(errorLine)), ...besides]
   // A script reads lines of errors.
   const more = found.length > 0 && process.stdout.isTTY ? [SHOWS_ONE] : []
   return print(input, { result: { errors: found }, text: [...lines, ...more].join('\n') })
 }
 
-/** `3`, or `#3` as the list has it. */
-function numberOf({ operands: [given], options: { follow } }: CommandInput): number | undefined {
-  if (given === undefined) return undefined
-  const number = Number(/^#?([1-9]\d*)$/.exec(given)?.[1])
-  if (!Number.isSafeInteger(number))
-    throw new Failure(`${oneLine(given)} is not the number of an error.`, { exit: EXIT.usage })
-  if (follow) throw new Failure('--follow goes without a number.', { exit: EXIT.usage })
-  return number
+interface Which {
+  readonly number?: number
+  readonly process?: number
+}
+
+/** `3`, or `#3` as the list has it; `4242#3` of a process that has gone. */
+function whichOf({ operands: [given], options: { follow, forget } }: CommandInput): Which {
+  const usage = (message: string) => new Failure(message, { exit: EXIT.usage })
+  if (follow && forget) throw usage('--follow goes without --forget.')
+  if (given === undefined) return {}
+  const [, pid, number] = /^(?:([1-9]\d*)?#)?([1-9]\d*)$/.exec(given) ?? []
+  const [of, which] = [Number(pid ?? 1), Number(number)]
+  if (!Number.isSafeInteger(which) || !Number.isSafeInteger(of))
+    throw usage(`${oneLine(given)} is not the number of an error.`)
+  if (follow || forget) throw usage(`--${follow ? 'follow' : 'forget'} goes without a number.`)
+  return { number: which, ...(pid !== undefined && { process: of }) }
+}
+
+/** Removes the records of processes of the project that have gone. Those that live keep theirs. */
+async function forget(input: CommandInput, client: DaemonClient): Promise<ExitCode> {
+  const envelope = await client.call({ tool: 'get_last_error', args: { whose: 'gone' } })
+  if (!envelope.ok) return printFailed(input, envelope)
+  const folder = join(findPaths().stateDir, 'errors')
+  const files = errorRecords(envelope.result).map(file => join(folder, basename(file)))
+  for (const file of files) rmSync(file, { force: true })
+  const text = `Forgotten: the errors of ${counted(files.length, 'process', 'processes')} of this project that ${files.length === 1 ? 'has' : 'have'} gone.`
+  return print(input, { result: { forgotten: files.length }, text })
 }
 
 async function follow(input: CommandInput, client: DaemonClient): Promise<ExitCode> {
@@ -69,12 +100,11 @@ async function follow(input: CommandInput, client: DaemonClient): Promise<ExitCo
 function asked(
   client: DaemonClient,
   { options: { kernel } }: CommandInput,
-  { number, signal }: { readonly number?: number | undefined; readonly signal?: AbortSignal },
+  { signal, ...which }: Which & { readonly signal?: AbortSignal },
 ): Promise<Envelope> {
-  const which = { ...(number !== undefined && { number }), ...(kernel !== undefined && { kernel }) }
   return client.call({
     tool: 'get_last_error',
-    args: { whose: 'program', ...which },
+    args: { whose: 'program', ...which, ...(kernel !== undefined && { kernel }) },
     ...(signal && { signal }),
   })
 }
@@ -97,10 +127,33 @@ function printFailed(
 /** One that comes again does so at another time, and a program that was started again counts anew. */
 const keyOf = ({ number, at }: ErrorSummary) => `${number} ${at}`
 
-/** `#3  2026-11-23 13:22:05  request GET /orders/  KeyError: 'tea'  (12 times)` */
-function errorLine({ number, at, where, what, times }: ErrorSummary): string {
+/** `#3  2026-11-23 13:22:05  request GET /orders/  KeyError: 'tea'  shop/orders.py:12  (12 times)` */
+function errorLine({ number, at, where, what, times, file, line, of }: ErrorSummary): string {
   const often = times === 1 ? [] : [`(${times} times)`]
-  return [`#${number}`, clock(at), oneLine(where ?? '-'), what, ...often].join('  ')
+  const place = placeOf({ file: file === null ? null : within(file), line })
+  const gone = of === undefined ? [] : [`(${goneWords(of)})`]
+  return [
+    `${of?.pid ?? ''}#${number}`,
+    clock(at),
+    oneLine(where ?? '-'),
+    what,
+    ...(place === '' ? [] : [place]),
+    ...often,
+    ...gone,
+  ].join('  ')
+}
+
+/** As seen from here, where it is below. */
+function within(file: string): string {
+  const path = relative(process.cwd(), file)
+  return path.startsWith('..') ? file : path
+}
+
+/** `crash ended with it at 01:21:05` */
+function goneWords({ name, ended_at: at, by_it }: NonNullable<ErrorSummary['of']>): string {
+  const who = oneLine(name)
+  if (!by_it || at === null) return `${who} has gone`
+  return `${who} ended with it at ${clock(at).split(' ').at(-1)}`
 }
 
 /** Aborted when nobody wants more: Ctrl-C, or the reader has gone. */

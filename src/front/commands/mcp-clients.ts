@@ -7,7 +7,6 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
-  readFileSync,
   realpathSync,
   renameSync,
   rmdirSync,
@@ -32,7 +31,7 @@ import { parse, stringify } from 'smol-toml'
 import { z } from 'zod'
 import { messageOf } from '../../../wire/errors.ts'
 import { Failure } from '../../failure.ts'
-import { tomlOf } from '../../policy/file.ts'
+import { bytesOf, tomlOf } from '../../policy/file.ts'
 import { nameMatches } from '../../policy/rules.ts'
 
 /** One way of starting the MCP server: a program and its arguments. */
@@ -162,12 +161,15 @@ export function entryFor(host: Host, { root, server }: { root: string; server: S
   return host.entry({ ...server, args })
 }
 
+/** Claude Code keeps a few megabytes in its own. */
+const SETTINGS_BYTES = 64 * 1024 * 1024
+
 /** The text of a file as UTF-8, or `undefined` where there is no file. Throws a `Failure` for anything else. */
 export function readIfThere(path: string): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(readFileSync(path))
+    const bytes = bytesOf(path, { most: SETTINGS_BYTES })
+    return bytes && new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     throw new Failure(`${path} cannot be read as text: ${messageOf(error)}. Nothing was changed.`, {
       cause: error,
     })

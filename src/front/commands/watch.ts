@@ -9,7 +9,7 @@ import type { CommandInput } from '../command.ts'
 import { openNotifier } from '../notify.ts'
 import { isCapable, type Printer } from '../print.ts'
 import { atTerminal, hasTerminal } from '../seat/at-terminal.ts'
-import { isEnd, openSeat } from '../seat/open-seat.ts'
+import { isEnd, multiplexed, openToldSeat } from '../seat/open-seat.ts'
 import { planEnd } from '../seat/plan-text.ts'
 import { newsText } from '../suspension-news.ts'
 
@@ -38,7 +38,7 @@ async function onScreen({ client, printer, desktop }: Parts & { desktop: boolean
   const { watchHere } = await import('../../terminal/desk-page.ts')
   const { lost, past } = await watchHere({
     desktop,
-    sit: options => openSeat(client, options),
+    sit: options => openToldSeat(client, options),
     follow: ({ tell, signal }) => void followSuspended({ client, tell, signal }),
   })
   for (const one of past) printer.out(`${planEnd(one).join('')}\n`)
@@ -54,6 +54,7 @@ async function lineByLine({ client, printer, desktop }: Parts & { desktop: boole
   const ring = (text: string) => notifier.notify(text)
   return await atTerminal({ client, printer, ring }, async ({ seat, asker }) => {
     printer.out(`${seat.id}, ${seat.who}: plans that need approval are shown here. Ctrl-C leaves.\n`)
+    for (const text of multiplexed()) printer.out(`${text}\n`)
     for (const { seat: other, who } of seat.others) printer.out(`There is also ${other}, ${who}.\n`)
     const over = new AbortController()
     const lost = seat.ended.then(why => {

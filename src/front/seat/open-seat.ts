@@ -110,6 +110,25 @@ export async function openSeat(client: DaemonClient, options: SeatOptions): Prom
   })
 }
 
+/** The same, which also tells who else can answer there. */
+export async function openToldSeat(client: DaemonClient, options: SeatOptions): Promise<OpenSeat> {
+  const seat = await openSeat(client, options)
+  for (const text of multiplexed()) options.tell({ type: 'notice', text })
+  return seat
+}
+
+/** Who else can type at this terminal, where another program makes it: a line for the person. */
+export const multiplexed = (): readonly string[] =>
+  MULTIPLEXERS.filter(([, variable]) => process.env[variable]).map(
+    ([name]) => `This terminal is in ${name}: any program of yours that can drive ${name} can answer here.`,
+  )
+
+const MULTIPLEXERS = [
+  ['tmux', 'TMUX'],
+  ['screen', 'STY'],
+  ['zellij', 'ZELLIJ'],
+] as const
+
 /** Whether it is how the end of the daemon is learned. */
 export const isEnd = (error: unknown) => error instanceof WireError && error.code === 'LINK_CLOSED'
 

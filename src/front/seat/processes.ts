@@ -23,12 +23,7 @@ export function processOf(pid: number): Process | undefined {
   const started = startOf(pid)
   if (started === undefined) return undefined
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The command stands in parentheses and may hold anything.
-    const [, parent, group, session, terminal, foreground] = stat
-      .slice(stat.lastIndexOf(')') + 2)
-      .split(' ')
-      .map(Number)
+    const [, parent, group, session, terminal, foreground] = statOf(pid)
     const found = {
       pid,
       parent: parent ?? 0,
@@ -48,6 +43,33 @@ export function processOf(pid: number): Process | undefined {
   }
 }
 
+function statOf(pid: number | string): readonly number[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  // The command stands in parentheses and may hold anything.
+  return stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number)
+}
+
+/** Whatever of the same user is at the terminal of that process, each with those that started it. */
+export function linesBeside(pid: number): readonly Line[] {
+  const terminal = terminalOf(pid)
+  if (terminal === 0) return []
+  const there = readdirSync('/proc').filter(name => /^\d+$/.test(name) && terminalOf(name) === terminal)
+  // Terminals of containers bear the same numbers.
+  return there.map(name => lineOf(Number(name))).filter(([first]) => first?.uid === process.getuid?.())
+}
+
+/** The number of the device; 0 without one. */
+function terminalOf(pid: number | string): number {
+  try {
+    return statOf(pid)[4] ?? 0
+  } catch {
+    return 0
+  }
+}
+
 function lineOf(pid: number): Line {
   const line: Process[] = []
   for (let next = pid; next > 1 && line.length < GENERATIONS; ) {
@@ -63,9 +85,9 @@ function lineOf(pid: number): Line {
 const GENERATIONS = 1_000
 
 /**
- * Whether it descends from a kernel of a daemon. Every such kernel lowers a limit of its own that Linux has not used
- * since 2003, on file locks, before it runs anything (`wire/peers/python/imago/boot.py`). What it starts inherits
- * that, however often it forks and whatever it becomes, and without CAP_SYS_RESOURCE nothing can raise it again.
+ * Whether it descends from a kernel of a daemon, or from a Python of `imago run`. Each of these lowers a limit of its own
+ * that Linux has not used since 2003, on file locks, before it runs anything (`wire/peers/python/imago/mark.py`). What it
+ * starts inherits that, however often it forks and whatever it becomes, and without CAP_SYS_RESOURCE nothing can raise it again.
  */
 function descendsFromKernel(pid: number): boolean {
   try {
@@ -159,12 +181,13 @@ export async function seatFacts({
       reads: deviceOf(pid, 0),
       writes: deviceOf(pid, 1),
       device: deviceName(pid),
+      beside: linesBeside(pid),
     }
     // Whatever was read was that of this process, and not of a later one of its number.
     const same = startOf(pid) === line[0]?.started
     return { type: 'seen', pid, line: same ? line : [], ...seen, daemon: daemonFacts() }
   } catch (error) {
-    return { type: 'silent', why: `It did not show its terminal: ${messageOf(error)}` }
+    return { type: 'silent', why: `It did not show which process it is: ${messageOf(error)}` }
   } finally {
     closeSync(file)
     rmSync(path, { force: true })

@@ -12,7 +12,11 @@ import type { Yes } from '../../policy/file.ts'
  * 2. A person runs it: it is in the foreground of a terminal, reads from that terminal and writes to it.
  * 3. No model runs it: neither the process nor any that started it is a kernel, an attached program, the host of an MCP
  *    server, or the daemon.
- * 4. Those who sit already admit it (`seats.ts` asks them).
+ * 4. Nothing of that kind is at its terminal: what runs at a terminal may be able to type there (TIOCSTI). This is
+ *    looked at again before anything is done from the seat.
+ * 5. Those who sit already admit it (`seats.ts` asks them).
+ *
+ * An **answer with a code** counts where 1 and 3 hold. A script has no terminal.
  *
  * The **yes of an MCP client** counts without a seat, where all of this holds:
  *
@@ -40,7 +44,7 @@ export interface Process {
   readonly uid: number
   /** The pipe or socket that is its standard input, by a name that no other has; undefined for anything else. */
   readonly input: string | undefined
-  /** Whether it descends from a kernel. It can have parted from its parents since. */
+  /** Whether it descends from a kernel, or a program of `imago run`. It can have parted from its parents since. */
   readonly fromKernel: boolean
   /** What it was called with, as it says itself. For people. */
   readonly command: string
@@ -71,6 +75,8 @@ export type SeatFacts =
       readonly reads: number
       readonly writes: number
       readonly device: string
+      /** What runs at its terminal, itself among them. */
+      readonly beside: readonly Line[]
       readonly daemon: DaemonFacts
     }
   /** This system tells of no process more than when it began. */
@@ -102,11 +108,15 @@ const AT_A_TERMINAL = 'Run imago watch in a terminal of your own, as a command b
 
 const ELSEWHERE = 'Open a terminal by other means, and run imago watch there.'
 
-/** Whether a client may have a seat, as far as its process tells. */
-export function judgeSeat(facts: SeatFacts, barred: readonly NoApprover[]): Judgement {
+/** Whether a client may have a seat, as far as its process tells; or, where it `gives` a code, whether that counts. */
+export function judgeSeat(
+  facts: SeatFacts,
+  barred: readonly NoApprover[],
+  { gives = 'answers' }: { readonly gives?: 'answers' | 'a code' } = {},
+): Judgement {
   if (facts.type === 'silent') return unproved('a client', [facts.why, AT_A_TERMINAL])
   if (facts.type === 'unseen') return judgeUnseen(facts)
-  const { pid, line, holdsFile, device, daemon } = facts
+  const { pid, line, holdsFile, device, beside, daemon } = facts
   const [seen] = line
   const who = `process ${pid}`
   if (seen === undefined) return unproved(who, [`There is no process ${pid}.`, AT_A_TERMINAL])
@@ -115,7 +125,10 @@ export function judgeSeat(facts: SeatFacts, barred: readonly NoApprover[]): Judg
   if (!holdsFile)
     return unproved(who, [`Process ${pid} has not opened the file that it was told of.`, AT_A_TERMINAL])
   const command = shortly(seen.command)
-  const fault = terminalFault(seen, facts) ?? descentFault(line, { barred, daemon })
+  const fault =
+    (gives === 'answers' ? terminalFault(seen, facts) : undefined) ??
+    descentFault(line, { barred, daemon }) ??
+    (gives === 'answers' ? sharedFault(beside, barred) : undefined)
   if (fault !== undefined) return unproved(`${who} (${command})`, fault)
   const { started } = seen
   return { type: 'proved', pid, started, terminal: device, command, who: `terminal ${device} (${who})` }
@@ -127,7 +140,7 @@ function judgeUnseen({ pid, started }: Extract<SeatFacts, { type: 'unseen' }>): 
   return { type: 'proved', pid, started, terminal: 'a terminal', command: '', who }
 }
 
-type Fault = readonly [why: string, next: string]
+export type Fault = readonly [why: string, next: string]
 
 function terminalFault(
   { pid, terminal, foreground, group }: Process,
@@ -151,16 +164,38 @@ function descentFault(
   const [{ pid, fromKernel } = { pid: 0, fromKernel: true }] = line
   if (daemon.fromKernel)
     return [
-      'The daemon itself was started from inside a kernel, so it gives nobody a seat.',
+      `The daemon itself was started from inside ${MARKED}, so it gives nobody a seat.`,
       'End it with imago shutdown, and start it from a terminal: imago kernels',
     ]
   if (fromKernel)
-    return [`Process ${pid} was started from inside a kernel: its limit on file locks shows it.`, ELSEWHERE]
+    return [`Process ${pid} was started from inside ${MARKED}: its limit on file locks shows it.`, ELSEWHERE]
   const found = barredIn(line, barred)
   if (found === undefined) return undefined
   const is = found.pid === pid ? 'is' : 'was started by'
   return [`Process ${pid} ${is} ${found.what} (process ${found.pid}), which may not approve.`, ELSEWHERE]
 }
+
+const MARKED = 'a kernel, or a program of imago run'
+
+/** Why a person is not alone at a terminal, where those processes are. The daemon itself runs no code of others. */
+export function sharedFault(beside: readonly Line[], barred: readonly NoApprover[]): Fault | undefined {
+  const programs = barred.filter(({ what }) => what !== THE_DAEMON)
+  for (const line of beside) {
+    const [first] = line
+    if (first === undefined) continue
+    const found = barredIn(line, programs)
+    if (found === undefined && !first.fromKernel) continue
+    const whose = found?.what ?? MARKED
+    const is = found?.pid === first.pid ? whose : `of ${whose}`
+    return [
+      `Process ${first.pid} (${nameOf(first)}), ${is}, is at this terminal too, and may type there.`,
+      'Open another terminal, and run imago watch there. With setsid, a program has no terminal to type at: setsid imago run -- COMMAND',
+    ]
+  }
+  return undefined
+}
+
+export const THE_DAEMON = 'the daemon'
 
 /** The nearest of the processes of a line that is barred. */
 function barredIn(line: Line, barred: readonly NoApprover[]): NoApprover | undefined {
@@ -231,7 +266,7 @@ function hostDoubt({ bridge, daemon, barred }: AnswerFacts): string | undefined 
   const host = bridge === 'hidden' ? undefined : hostOf(bridge)
   if (bridge === 'hidden' || host === undefined) return 'it is not known which program answers'
   const [server, above] = bridge
-  if (daemon.fromKernel || server?.fromKernel) return 'its program was started from inside a kernel'
+  if (daemon.fromKernel || server?.fromKernel) return `its program was started from inside ${MARKED}`
   const found = barredIn(bridge, barred)
   if (found !== undefined) return `its program was started by ${found.what} (process ${found.pid})`
   // Whoever hands its input on to a bridge can write there, too.

@@ -9,14 +9,30 @@ import type { KernelRow } from '../../kernels/rows.ts'
 import type { Yes } from '../../policy/file.ts'
 import type { FailureData, Methods, SeatEvent, SeatRow, SeatWanted, TerminalChallenge } from '../protocol.ts'
 import type { ServeContext } from '../server.ts'
-import { bridgeFacts, seatFacts } from './processes.ts'
-import { answerDoubt, hostOf, isShell, type Judgement, judgeSeat, type NoApprover, nameOf } from './rule.ts'
+import { bridgeFacts, linesBeside, seatFacts } from './processes.ts'
+import {
+  answerDoubt,
+  type Fault,
+  hostOf,
+  isShell,
+  type Judgement,
+  judgeSeat,
+  type NoApprover,
+  nameOf,
+  sharedFault,
+  THE_DAEMON,
+} from './rule.ts'
 
 interface SeatsOptions {
   readonly approvals: Approvals
   readonly journal: Pick<Journal, 'later' | 'trouble' | 'acknowledge'>
-  /** Looks whether a person runs the client at a terminal; `challenge` puts the question to it. */
-  prove(challenge: (told: TerminalChallenge) => Promise<number>): Promise<Judgement>
+  /** Looks whether a person runs the client at a terminal, or what gives a code; `challenge` puts the question to it. */
+  prove(
+    challenge: (told: TerminalChallenge) => Promise<number>,
+    how?: Parameters<typeof judgeSeat>[2],
+  ): Promise<Judgement>
+  /** Why the person at the terminal of that process is not alone there. */
+  shared(pid: number): Fault | undefined
   readonly clock?: Clock
 }
 
@@ -40,6 +56,8 @@ export interface HeldSeat {
   readonly command: string
   readonly process: { readonly pid: number; readonly started: string }
   tell(event: SeatEvent): void
+  /** Ends it. */
+  lose(why: Refusal): void
 }
 
 /** The methods about seats. Who may do what is told by the connection that a message came on, never by the message. */
@@ -68,7 +86,8 @@ type Person = Extract<Judgement, { type: 'proved' }>
  * Who has a seat, and what they may do. A seat lives in memory and ends with its call or its connection. Each grant,
  * refusal and leaving, and each try to do without a seat what only a seat may, is in the journal and told to whoever sits.
  */
-export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: SeatsOptions): Seats {
+export function openSeats(options: SeatsOptions): Seats {
+  const { approvals, journal, prove, shared, clock = SYSTEM_CLOCK } = options
   const held = new Map<Link, HeldSeat>()
   const admissions = new Admissions(clock)
   /** Connections that are taking a seat, and those that were found to do without one. */
@@ -94,7 +113,14 @@ export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: S
 
   function seatOf(what: string, { link, session }: ServeContext): HeldSeat {
     const found = heldBy(link)
-    if (found !== undefined) return found
+    const fault = found && shared(found.process.pid)
+    if (found !== undefined && fault === undefined) return found
+    if (found !== undefined && fault !== undefined) {
+      const [shares, next] = fault
+      noteRefused(found.who, shares)
+      found.lose(refusal('seat_refused', `The seat is over. ${shares} ${next}`))
+      throw refusal('no_seat', shares, next)
+    }
     const [who, why] = [`${session.name} (${session.id})`, `It tried to ${what}, and has no seat.`]
     noteRefused(who, why)
     // Once for each connection: the journal has the others.
@@ -117,13 +143,24 @@ export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: S
     return judged.type === 'proved'
   }
 
-  function withCode(given: CodedAnswer, { session }: ServeContext): AnswerOutcome {
+  async function withCode(given: CodedAnswer, { session, link }: ServeContext): Promise<AnswerOutcome> {
+    if (approvals.waiting().some(({ id }) => id === given.plan)) {
+      const noTerminal = (told: TerminalChallenge) => challenged(link, { ...told, terminal: false })
+      const judged = await prove(noTerminal, { gives: 'a code' })
+      if (judged.type === 'unproved') throw codeRefused(given.plan, judged)
+    }
     const answer = approvals.answerWithCode(given)
     if (answer.type !== 'wrong_code') return answer
     const [who, why] = [`${session.name} (${session.id})`, `It gave a wrong code for ${given.plan}.`]
     noteRefused(who, why)
     notice(`${who}: ${why}`)
     return answer
+  }
+
+  function codeRefused(plan: string, { who, why, next }: Extract<Judgement, { type: 'unproved' }>): Refusal {
+    noteRefused(who, why)
+    notice(`${who} gave a code for ${plan}, which was not looked at. ${why}`)
+    return refusal('seat_refused', `The code was not looked at: ${why}`, next)
   }
 
   function refuse(who: string, why: string, next: string): Refusal {
@@ -170,7 +207,7 @@ export function openSeats({ approvals, journal, prove, clock = SYSTEM_CLOCK }: S
       const granted = approvals.sit({ who, tell: news => tell(eventOf(news)) })
       notice(`${granted.id} was taken by ${who}.`)
       const others = rows()
-      held.set(link, { seat: granted, who, command, process: { pid, started }, tell })
+      held.set(link, { seat: granted, who, command, process: { pid, started }, tell, lose: over })
       seat = granted
       tell({ type: 'seated', seat: granted.id, who, others, trouble: journal.trouble ?? null })
       for (const event of early) tell(event)
@@ -348,6 +385,7 @@ interface Hosts {
   barred(): readonly NoApprover[]
   /** For a client that asks for a seat. */
   prove: SeatsOptions['prove']
+  shared: SeatsOptions['shared']
 }
 
 /** What is known of the program behind a bridge. */
@@ -377,7 +415,7 @@ export function openHosts({ runtimeDir, kernels }: HostsOptions): Hosts {
     for (const [key, { pid, started, shell, bridges }] of hosts)
       if (startOf(pid) !== started || (shell && bridges === 0)) hosts.delete(key)
     return [
-      { pid: process.pid, what: 'the daemon' },
+      { pid: process.pid, what: THE_DAEMON },
       ...kernels.list().flatMap(({ pid, name, owned }) => {
         if (pid === null) return []
         return [{ pid, what: owned ? `the kernel ${name}` : `${name}, a program that is attached` }]
@@ -412,6 +450,8 @@ export function openHosts({ runtimeDir, kernels }: HostsOptions): Hosts {
       }
     },
     barred: () => barredBeside(),
-    prove: async challenge => judgeSeat(await seatFacts({ runtimeDir, challenge }), barredBeside()),
+    prove: async (challenge, how) =>
+      judgeSeat(await seatFacts({ runtimeDir, challenge }), barredBeside(), how),
+    shared: pid => sharedFault(linesBeside(pid), barredBeside()),
   }
 }

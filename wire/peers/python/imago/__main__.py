@@ -1,7 +1,8 @@
 """Starts a kernel: ``python imago/__main__.py``, with one line of JSON on standard input.
 
 The daemon names this file by its path, so that nothing has to be installed. Python has then put this directory
-first on ``sys.path``, where its modules would shadow the user's: it is taken off before anything else happens.
+first on ``sys.path``, where its modules would shadow the user's: it is taken off before anything else happens. The
+folder that the kernel works in comes on it last, in ``boot.py``: a project's ``resource.py`` is none of our modules.
 """
 
 import sys
@@ -16,7 +17,6 @@ if not __package__:
         import imago.boot
     finally:
         del sys.path[0]
-        sys.path.insert(0, '')
 else:
     import imago.boot
 

@@ -1,43 +1,21 @@
 """A kernel process that the daemon starts, from its first line of standard input to its end."""
 
 import faulthandler
+import importlib
 import json
 import os
 import sys
 import types
 
-from imago import native
+from imago import codec, native
 from imago.connection import Connecting, Refused
 from imago.held_stacks import Holder
 from imago.history import LastValues
 from imago.kernel import Kernel
+from imago.mark import mark
 from imago.program_errors import ProgramErrors
 from imago.scripts import Fate, Script
 from imago.streams import Streams
-
-# A mark on this process and on all that it will ever start, which none of them can take off.
-
-#: RLIMIT_LOCKS. Linux has kept it and not used it since 2003, so nothing is any poorer for a lower one.
-_FILE_LOCKS = 10
-
-
-def mark():
-    """Lowers the limit on file locks, hard and soft.
-
-    Children inherit it, whatever they become and however they part from this process, and without CAP_SYS_RESOURCE it
-    cannot be raised again. The daemon gives nobody a seat who bears it: `src/front/seat/processes.ts`.
-    """
-    if not sys.platform.startswith('linux'):
-        return
-    try:
-        import resource
-
-        _, hard = resource.getrlimit(_FILE_LOCKS)
-        lower = 2**40 if hard == resource.RLIM_INFINITY else max(hard - 1, 0)
-        resource.setrlimit(_FILE_LOCKS, (lower, lower))
-    except (ImportError, OSError, ValueError):
-        pass
-
 
 # From a fresh interpreter to a kernel: the invitation, the descriptors, the namespace, and the threads.
 #
@@ -69,7 +47,10 @@ def main(kernel_of=None):
 
 
 def _python(end):
+    _import_all()
     namespace = _fresh_main()
+    # As an interpreter has it that was started without a script; not before, for what is imported until then is ours.
+    sys.path.insert(0, '')
     kernel = Kernel(namespace, end)
     evaluator = kernel.evaluator
     evaluator.last_values = LastValues(namespace)
@@ -189,6 +170,16 @@ def _move_stdin():
     os.dup2(null, 0)
     os.close(null)
     return lifeline
+
+
+def _import_all():
+    """What a look may import later, while a project's folder comes first on ``sys.path``."""
+    for name in ('ctypes', 'getpass', 'zlib'):
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            pass
+    codec.encodings()
 
 
 def _fresh_main():

@@ -2,8 +2,8 @@
 
 import collections
 import contextvars
-import time
 
+from imago.native import time
 from imago.output import PATIENCE, Outflow
 
 #: Finished calls that are remembered, and those of them whose unheard output is kept.

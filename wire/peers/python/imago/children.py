@@ -10,7 +10,8 @@ import os
 import signal
 import sys
 import threading
-import time
+
+from imago.native import time
 
 #: Other threads whose starts are remembered while a call has children.
 OTHERS = 64

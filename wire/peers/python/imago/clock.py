@@ -2,9 +2,9 @@
 
 import heapq
 import itertools
-import time
 
 from imago import native
+from imago.native import time
 
 
 class Clock:

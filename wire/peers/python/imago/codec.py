@@ -3,8 +3,12 @@
 A frame is a big-endian ``u32`` with the length of the body, then the body. A body is one message.
 """
 
+import importlib
 import json
+import os
 import struct
+import sys
+import types
 
 _HEADER = struct.Struct('>I')
 
@@ -64,22 +68,23 @@ class Json:
 
 
 class Msgpack:
-    """Messages as msgpack, by the ``msgpack`` package where the user has it."""
+    """Messages as msgpack, by what the ``msgpack`` package has in C: a program may put other functions in the package."""
 
     name = 'msgpack'
 
-    def __init__(self, package):
-        self._package = package
+    def __init__(self, packer, unpackb):
+        self._packer = packer
+        self._unpackb = unpackb
 
     def encode(self, message):
         try:
-            return self._package.packb(message)
+            return self._packer().pack(message)
         except UnicodeEncodeError:
-            return self._package.packb(message, unicode_errors='backslashreplace')
+            return self._packer(unicode_errors='backslashreplace').pack(message)
 
     def decode(self, body):
         try:
-            return self._package.unpackb(body, strict_map_key=False)
+            return self._unpackb(body, strict_map_key=False)
         except Exception as error:
             raise Broken('FRAME_MALFORMED', 'the body of a frame is not valid msgpack: %s' % error) from None
 
@@ -99,17 +104,35 @@ class Msgpack:
         return len(piece) if isinstance(piece, bytes) else 0
 
 
-def encodings():
-    """The encodings that this process can speak, by name."""
-    known = {'json': Json()}
-    try:
-        import msgpack
+_known = {}
 
-        if msgpack.version >= (1, 0):
-            known['msgpack'] = Msgpack(msgpack)
-    except Exception:
-        pass
-    return known
+
+def encodings():
+    """The encodings that this process can speak, by name. They are looked up once and kept."""
+    if not _known:
+        found = {'json': Json()}
+        try:
+            if _is_installed('msgpack'):
+                package = importlib.import_module('msgpack')
+                native = importlib.import_module('msgpack._cmsgpack')
+                if package.version >= (1, 0) and _is_native(native.Packer):
+                    found['msgpack'] = Msgpack(native.Packer, native.unpackb)
+        except Exception:
+            pass
+        _known.update(found)
+    return dict(_known)
+
+
+def _is_installed(name):
+    """Whether a package is, and no module of a project has its name: that would be code to be run for a look."""
+    for entry in sys.path:
+        if any(os.path.exists(os.path.join(entry, name + ending)) for ending in ('', '.py')):
+            return os.path.basename(entry) in ('site-packages', 'dist-packages')
+    return False
+
+
+def _is_native(packer):
+    return packer.__mro__ == (packer, object) and type(packer.__dict__['pack']) is not types.FunctionType
 
 
 def frame(body):

@@ -2,7 +2,7 @@
 
 It is begun as ``python -I -S -B compile_texts.py`` with the interpreter of a program, and first writes a line of JSON,
 ``{"version": ...}``. It then reads lines from standard input: ``{"bytes": base64, "optimize", "flags"}``. For each it
-writes a line: ``{"functions": [{"name", "qualified", "line", "last", "fingerprint", "lines", "function", "defaults"},
+writes a line: ``{"functions": [{"name", "qualified", "line", "last", "fingerprint", "lines", "function", "defaults", "beside"},
 ...]}``, with the ``text`` besides where that is not UTF-8; or ``{"error": "SyntaxError: ...", "fault": "syntax"}``.
 """
 
@@ -65,6 +65,7 @@ def _functions(text, asked):
             'line': one.co_firstlineno,
             'last': lines,
             'defaults': None,
+            'beside': [],
             **({} if one is code else _of_node(nodes.get((one.co_firstlineno, one.co_name), ()), one.co_firstlineno)),
             'fingerprint': fingerprint(one, known),
             'lines': of_lines(one),
@@ -86,14 +87,27 @@ def _nodes_of(tree):
 
 
 def _of_node(nodes, line):
-    """Where it ends, and its literal defaults, as ``running.py`` tells those of a function; None where not known."""
+    """Where it ends, its literal defaults, as ``running.py`` tells those of a function, and what else is beside its code."""
     last = max([node.end_lineno for node in nodes], default=line)
     if len(nodes) != 1 or not isinstance(nodes[0], _FUNCTIONS):
         return {'last': last, 'defaults': None}
     arguments = nodes[0].args
     named = [(one.arg, value) for one, value in zip(arguments.kwonlyargs, arguments.kw_defaults) if value is not None]
     pairs = [(None, value) for value in arguments.defaults] + sorted(named, key=lambda pair: pair[0])
-    return {'last': last, 'defaults': [{'name': name, 'value': _literal(value)} for name, value in pairs]}
+    defaults = [{'name': name, 'value': _literal(value)} for name, value in pairs]
+    return {'last': last, 'defaults': defaults, 'beside': _beside(nodes[0], defaults)}
+
+
+def _beside(node, defaults):
+    given = node.args
+    arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    annotations = [getattr(node, 'returns', None)] + [one.annotation for one in arguments if one is not None]
+    found = {
+        'decorators': getattr(node, 'decorator_list', ()),
+        'annotations': [one for one in annotations if one is not None],
+        'computed defaults': [one for one in defaults if one['value'] is None],
+    }
+    return [name for name, there in found.items() if there]
 
 
 def _literal(node):

@@ -6,10 +6,10 @@ import hmac
 import os
 import socket
 import sys
-import time
 
 from imago import PROTOCOL, native
 from imago.codec import Broken, Frames, Json, frame
+from imago.native import time
 
 
 # A socket of ours, and the certainty that it still is ours.

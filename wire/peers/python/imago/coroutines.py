@@ -4,6 +4,10 @@ import os
 import sys
 import types
 
+from imago import native
+from imago.looking.frames import variables
+from imago.looking.waiting import thread_names
+
 # Event loops for top-level ``await``: one of our own, or the program's.
 #
 # Our own goes on while nothing else does in its thread. It is made when it is first needed, so that a session without
@@ -27,6 +31,33 @@ def running_loop():
     # While asyncio is being imported it is there, and has not got this yet.
     running = getattr(sys.modules.get('asyncio'), '_get_running_loop', None)
     return None if running is None else running()
+
+
+def program_loop():
+    """The event loop that runs in a thread of the program, or ``None``. Raises ``RuntimeError`` where several do.
+
+    It is told by what the frames of the threads hold: no loop says which others there are.
+    """
+    base = getattr(sys.modules.get('asyncio.events'), 'AbstractEventLoop', None)
+    if base is None:
+        return None
+    runner = getattr(sys.modules.get('asyncio.runners'), 'Runner', None)
+    ours, here, names = native.names(), native.get_ident(), thread_names()
+    found = {}
+    for ident, frame in sys._current_frames().items():
+        while frame is not None and ident not in ours and ident != here:
+            for value in variables(frame).values():
+                loop = getattr(value, '_loop', None) if type(value) is runner else value
+                if issubclass(type(loop), base) and loop.is_running():
+                    found.setdefault(id(loop), (loop, names.get(ident, 'a thread without a name')))
+            frame = frame.f_back
+    if len(found) > 1:
+        where = ', '.join(name for _, name in found.values())
+        raise RuntimeError(
+            'several event loops run in the program, in %s, and nothing says on which to await. Nothing ran. '
+            'Use asyncio.run_coroutine_threadsafe(coroutine, loop).result()' % where
+        )
+    return next(iter(found.values()))[0] if found else None
 
 
 class Loop:
@@ -91,9 +122,9 @@ class Loop:
 
     def finish(self):
         """Cancels the tasks that are left, and runs the loop until they have ended or a second has gone by."""
-        import asyncio
-
         if self.idles():
+            import asyncio
+
             tasks = asyncio.all_tasks(self._loop)
             for task in tasks:
                 task.cancel()

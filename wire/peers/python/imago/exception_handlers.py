@@ -11,7 +11,7 @@ from itertools import islice
 from weakref import ref
 
 from imago.looking.fields import ABSENT, class_lookup, inherits, instance_dict, is_class, mro, stored
-from imago.looking.frames import has_own_names
+from imago.looking.frames import LOCALS_PROXY, has_own_names
 from imago.looking.source import name_of, written_for
 from imago.looking.syntax import parsed
 
@@ -28,9 +28,6 @@ _INNER = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
 _TRIES = tuple(getattr(ast, name) for name in ('Try', 'TryStar') if hasattr(ast, name))
 #: What Python makes of parts of expressions, in which no statement stands.
 _EXPRESSIONS = frozenset(['<lambda>', '<listcomp>', '<setcomp>', '<dictcomp>', '<genexpr>'])
-
-#: What Python 3.13 has in the place of a dict of variables.
-_PROXY = (lambda: type(sys._getframe().f_locals))() if sys.version_info >= (3, 13) else None
 
 NO, PERHAPS, YES = range(3)
 
@@ -110,7 +107,7 @@ def _named(name, frame):
     if has_own_names(frame):
         if name in code.co_varnames + code.co_cellvars + code.co_freevars:
             return frame.f_locals.get(name, ABSENT)
-    elif type(frame.f_locals) is _PROXY and name_of(code) == '<module>':
+    elif type(frame.f_locals) is LOCALS_PROXY and name_of(code) == '<module>':
         # From 3.13 on, while a comprehension runs there: its variables alone, the others are globals.
         found = frame.f_locals.get(name, ABSENT)
         if found is not ABSENT:

@@ -8,6 +8,7 @@ import os
 
 from imago import native
 from imago.connection import Handshake, NotTrusted, Refused
+from imago.error_record import Record
 from imago.kernel import Kernel, implementation
 from imago.listener import Acceptor, Announcement, program, started
 from imago.program_errors import ProgramErrors
@@ -34,6 +35,8 @@ class Guest:
         self._secret = key or os.urandom(32).hex()
         self._is_told = key is None
         self._announcement = Announcement()
+        self._record = Record(self._errors)
+        self._errors.changed = self._record.noted
         self._address = 'unix:' + self._announcement.socket if port is None else 'tcp:127.0.0.1:%d' % port
         self._acceptor = None
         self._entering = native.Lock()
@@ -72,12 +75,14 @@ class Guest:
         if self in _guests:
             _guests.remove(self)
             self._errors.end()
+            self._record.close(ends=False)
             self._announcement.remove()
             self._acceptor.close()
             self.kernel.close()
 
     def leave(self):
         """The program ends. There is nothing to wait for."""
+        self._record.close(ends=True)
         self._say_why()
         self._acceptor.close()
         self.kernel.session.hang_up()
@@ -113,7 +118,8 @@ class Guest:
     def _announce(self, address):
         self._address = address
         self._announcement.prepare()
-        fields = _facts(self.name, address, self.kernel.epoch)
+        self._record.facts = _facts(self.name, address, self.kernel.epoch)
+        fields = dict(self._record.facts)
         if self._is_told:
             fields['secret'] = self._secret
         self._announcement.write(fields)

@@ -4,11 +4,11 @@ import builtins
 import collections
 import datetime
 import sys
-import time
 
 from imago import native
 from imago.exceptions import cut, moment_of, still
 from imago.looking.fields import ABSENT, stored
+from imago.native import time
 
 
 # What has been evaluated in this image, by whom, and what came of it; and the error that was raised last.

@@ -4,13 +4,13 @@ turn."""
 import signal
 import sys
 import threading
-import time
 import types
 
 from imago import native
 from imago.calls import CURRENT
 from imago.looking.frames import is_ours, library_file
 from imago.looking.limits import DeadlineExceeded
+from imago.native import time
 
 # The two means of raising an exception in another thread: a signal, and what CPython calls an asynchronous exception.
 

@@ -12,7 +12,6 @@ import os
 import re
 import sys
 import threading
-import time
 
 from imago import displays, native
 from imago.coroutines import running_loop
@@ -20,6 +19,7 @@ from imago.exceptions import still
 from imago.history import RESULT_CHARS
 from imago.listening import listen
 from imago.looking import static_text
+from imago.native import time
 from imago.places import Through, over
 
 #: How soon it is looked again whether the prompt waits, in seconds; only while there is something to evaluate.

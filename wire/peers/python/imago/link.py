@@ -5,10 +5,10 @@ never waits. ``docs/wire.md`` has the messages and their order; who breaks it is
 """
 
 import itertools
-import time
 
 from imago import native
 from imago.codec import Broken, Chunks, TooLarge
+from imago.native import time
 from imago.outbox import HIGH, Outbox
 
 #: Seconds that the last of what is queued may take when a link is closed.

@@ -40,7 +40,7 @@ class Announcement:
             raise OSError('the path %s is too long for a socket; set IMAGO_RUNTIME_DIR to a shorter one' % self.socket)
         for directory in (os.path.dirname(self._directory), self._directory):
             try:
-                _make_private(directory)
+                make_private(directory)
             except OSError as error:
                 if error.errno is None:
                     raise
@@ -52,17 +52,9 @@ class Announcement:
     def write(self, fields):
         """Makes it known, whole or not at all, in the place of what was known before."""
         self._fields = fields
-        announced_at = datetime.datetime.now(datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%S.%fZ')
+        announced_at = datetime.datetime.fromtimestamp(native.time.time(), datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%S.%fZ')
         text = json.dumps({'imago': 1, **fields, 'announced_at': announced_at}).encode()
-        path = os.path.join(self._directory, '.new-%s' % os.urandom(8).hex())
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            with os.fdopen(descriptor, 'wb') as file:
-                file.write(text + b'\n')
-            os.replace(path, self._path)
-        except BaseException:
-            _remove(path)
-            raise
+        write_whole(self._path, text + b'\n')
 
     def leave_word(self, ended):
         """Says in its place what has ended the program. Whoever follows that reads it, and removes it."""
@@ -100,19 +92,21 @@ def runtime_directory(env=None):
 USERS = '/run/user'
 
 
-def _state_directory(env):
+def state_directory(env=None):
+    """The directory of what outlives the daemon, as that finds it too (``src/paths.ts``)."""
+    env = os.environ if env is None else env
     if env.get('IMAGO_STATE_DIR'):
         return os.path.abspath(env['IMAGO_STATE_DIR'])
     xdg = env.get('XDG_STATE_HOME') or ''
     if os.path.isabs(xdg):
         return os.path.normpath(os.path.join(xdg, 'imago'))
-    return os.path.join(env.get('HOME') or os.path.expanduser('~'), '.local/state/imago')
+    return os.path.join(env.get('HOME') or os.path.expanduser('~'), '.local', 'state', 'imago')
 
 
 def _directory_in_use(env):
     """The runtime directory that the state directory names, or None where it is gone or not ours alone."""
     try:
-        path = os.path.join(_state_directory(env), 'runtime')
+        path = os.path.join(state_directory(env), 'runtime')
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             line, end, _ = os.read(descriptor, 4096).partition(b'\n')
@@ -130,7 +124,7 @@ def _tell(directory, env=None):
     env = os.environ if env is None else env
     if env.get('IMAGO_RUNTIME_DIR') or _directory_in_use(env) is not None:
         return
-    state = _state_directory(env)
+    state = state_directory(env)
     draft = os.path.join(state, 'runtime.%d' % os.getpid())
     try:
         os.makedirs(state, mode=0o700, exist_ok=True)
@@ -189,7 +183,21 @@ def started(pid):
         return ''
 
 
-def _make_private(directory):
+def write_whole(path, data):
+    """Puts a file there for its owner alone, whole or not at all, in the place of what was there."""
+    made = os.path.join(os.path.dirname(path), '.new-%s' % os.urandom(8).hex())
+    descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, 'wb') as file:
+            file.write(data)
+        os.replace(made, path)
+    except BaseException:
+        _remove(made)
+        raise
+
+
+def make_private(directory):
+    """Makes a directory for its owner alone, or finds it so. Raises ``OSError`` saying what is wrong with it."""
     os.makedirs(os.path.dirname(directory), mode=0o700, exist_ok=True)
     try:
         os.mkdir(directory, 0o700)

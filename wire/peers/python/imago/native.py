@@ -3,7 +3,8 @@
 A program may put others in their place: gevent and eventlet replace, in the modules themselves, a thread by
 something that only runs when the program's own code waits. What is ours must work while that code does not wait, so
 nothing of ours is taken from ``threading``, ``queue``, ``socket``, ``select`` or ``time.sleep``. What is here is
-looked up once and kept: replacing it later does not reach it.
+looked up once and kept: replacing it later does not reach it. A program that freezes its clocks (freezegun) replaces
+them in all modules that hold them, so ours are those of a ``time`` that nobody else has.
 
 Threads are started without ``threading``: a program that joins or counts all its threads does not find ours.
 """
@@ -12,6 +13,8 @@ import _queue
 import _socket
 import _thread
 import collections
+import importlib.machinery
+import importlib.util
 import signal
 import sys
 import traceback
@@ -44,6 +47,25 @@ def _original(name):
     if eventlet is not None and eventlet.is_monkey_patched('thread'):
         return getattr(eventlet.original('_thread'), name)
     return found
+
+
+def _own_time():
+    """A module ``time`` besides the one that programs import, with functions of its own."""
+    spec = importlib.machinery.BuiltinImporter.find_spec('time')
+    if spec is None:
+        return sys.modules['time']
+    own = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(own)
+    return own
+
+
+time = _own_time()
+monotonic = time.monotonic
+
+
+def own_class(cls):
+    """A class of ``datetime``, where a program that has frozen time has a subclass in its place."""
+    return next(base for base in cls.__mro__ if base.__module__ == 'datetime')
 
 
 Lock = _original('allocate_lock')
@@ -176,6 +198,11 @@ def blocked_signals():
 def names():
     """The names of the threads started here, by their numbers in ``sys._current_frames``."""
     return dict(_names)
+
+
+def is_ours():
+    """Whether this thread was started here."""
+    return get_ident() in _names
 
 
 def _signals():

@@ -1,27 +1,29 @@
-"""The errors that the program had by itself: uncaught, logged with an exception, or met by a request.
+"""The errors that the program had by itself: uncaught, logged with an exception, printed, or met by a request.
 
 Each is taken down as text where it happens, so that nothing of the program's is kept alive by it. What was there is
-called as ever: hooks are chained and never replaced, no class of a framework is changed, and an error reporter beside
-us sees what it saw. Errors of what Imago's callers evaluate are kept elsewhere (``history.Errors``).
+called as ever: hooks are chained and never replaced, and an error reporter beside us sees what it saw. Errors of what
+Imago's callers evaluate are kept elsewhere (``history.Errors``).
 """
 
 import contextvars
+import functools
 import gc
 import logging
 import re
 import sys
 import threading
-import time
+import traceback
 import types
 
-from imago import exceptions, native
+from imago import exceptions, frameworks, native
 from imago.calls import CURRENT
 from imago.coroutines import running_loop
 from imago.history import rfc3339
-from imago.looking.fields import ABSENT, instance_dict, stored
-from imago.looking.frames import suspended_variables, variables
+from imago.looking.fields import ABSENT, stored
+from imago.looking.frames import variables
 from imago.looking.source import file_of
 from imago.looking.waiting import thread_name
+from imago.native import time
 
 #: Different errors that are kept; one that comes again takes the place of what it was.
 KEPT = 20
@@ -41,9 +43,6 @@ REQUEST_FRAMES = 100
 #: Frames of ``logging`` between a record and the code that logs.
 LOGGING_FRAMES = 8
 
-_DJANGO = 'django.core.signals'
-#: Where a request is found: the argument that holds it, as ASGI and WSGI call it, and in that its method and its path.
-_REQUESTS = (('scope', 'method', 'path'), ('environ', 'REQUEST_METHOD', 'PATH_INFO'))
 #: How asyncio names the task in what it logs of one that nobody waited for.
 _TASK = re.compile(r"Task exception was never retrieved\n.{0,40}?\bname='([^'\n]{1,200})'")
 # A class of the program's may have an attribute of this name, and it may be code.
@@ -64,6 +63,10 @@ class ProgramErrors:
         self._changing = native.Lock()
         self._budget = _Budget()
         self._uncaught = None
+        #: The number of the error that has ended the program, where one has.
+        self.ended_with = None
+        #: Called when something has changed in what is kept.
+        self.changed = lambda: None
 
     @property
     def last_words(self):
@@ -98,7 +101,10 @@ class ProgramErrors:
     def ends_with(self, error):
         """No code of the program catches it in the main thread, so that the process is about to end."""
         # At a prompt it is shown, and the next line is read.
-        self._uncaught = None if hasattr(sys, 'ps1') else one_line(error)
+        if not hasattr(sys, 'ps1'):
+            self._uncaught = one_line(error)
+            entry = self._kept.get(_key_of(self._kept, error, _path(error)))
+            self.ended_with = None if entry is None else entry.number
 
     def note(self, error, kind, site=None, said=None, where=None):
         """Takes one down. ``site`` is where the program spoke of it; one error is often told of in several places."""
@@ -131,6 +137,7 @@ class ProgramErrors:
             if len(kept) > KEPT:
                 del kept[next(iter(kept))]
             self._kept = kept
+        self.changed()
 
 
 class _Entry:
@@ -260,7 +267,6 @@ def one_line(error):
 # Where an error belongs to: a text for people, and what sort of place that is, by which errors are known again. Two
 # orders of one view are of one sort, and so are two workers of a pool.
 
-_NUMBERED = re.compile(r'[^/]*[0-9][^/]*')
 _NUMBER = re.compile(r'[0-9]+')
 
 
@@ -275,22 +281,10 @@ def _request_of(error):
         else:
             frame, trace = trace.tb_frame, trace.tb_next
         steps += 1
-        arguments = frame.f_code.co_varnames[: frame.f_code.co_argcount]
-        for argument, method, path in _REQUESTS:
-            if argument in arguments:
-                request = suspended_variables(frame).get(argument)
-                told = _told_by(request, method, path) if type(request) is dict else None
-                if told is not None:
-                    return told
+        told = frameworks.request_of(frame)
+        if told is not None:
+            return told
     return None
-
-
-def _told_by(fields, method, path):
-    method, path = stored(fields, method), stored(fields, path)
-    if type(method) is not str or type(path) is not str:
-        return None
-    text = ('request %s %s' % (method, path))[:SAID_CHARS]
-    return text, ('request', method, _NUMBERED.sub('', path[:SAID_CHARS].partition('?')[0]))
 
 
 def _where():
@@ -336,7 +330,6 @@ class _Hooks:
         self._at_work = threading.local()
         # By its place: the hook that has been put there and not taken out, and what was there before.
         self._placed = {}
-        self._django = None
 
     def lead_to_whom(self):
         return self._errors
@@ -345,8 +338,11 @@ class _Hooks:
         self._errors = errors
         self._put('sys', sys.excepthook, self._uncaught, _set_excepthook)
         self._put('threading', threading.excepthook, self._uncaught_in_thread, _set_thread_excepthook)
+        self._put('unraisable', sys.unraisablehook, self._unraisable, _set_unraisablehook)
         self._put('record', logging.getLogRecordFactory(), self._logged, logging.setLogRecordFactory)
-        self._join_django()
+        for name in _PRINTERS:
+            self._put(name, getattr(traceback, name), self._printed(name), functools.partial(setattr, traceback, name))
+        frameworks.begin(self.tell)
 
     def leave(self, errors):
         """What others have put on top of ours stays, and finds ours doing nothing."""
@@ -356,10 +352,11 @@ class _Hooks:
             return
         self._take('sys', sys.excepthook, _set_excepthook)
         self._take('threading', threading.excepthook, _set_thread_excepthook)
+        self._take('unraisable', sys.unraisablehook, _set_unraisablehook)
         self._take('record', logging.getLogRecordFactory(), logging.setLogRecordFactory)
-        if self._django is not None:
-            self._django.disconnect(self._requested, dispatch_uid='imago')
-            self._django = None
+        for name in _PRINTERS:
+            self._take(name, getattr(traceback, name), functools.partial(setattr, traceback, name))
+        frameworks.end()
 
     def _put(self, place, there, make, put):
         hook, before = self._placed.get(place, (None, None))
@@ -397,6 +394,34 @@ class _Hooks:
 
         return excepthook
 
+    def _unraisable(self, before):
+        def unraisablehook(args):
+            error = args.exc_value
+            if self._stands('unraisable', unraisablehook) and issubclass(type(error), Exception):
+                self.tell(error, 'unraisable', said=args.err_msg if type(args.err_msg) is str else None)
+            before(args)
+
+        return unraisablehook
+
+    def _printed(self, place):
+        """For the functions by which programs print the traceback of what they have caught, and log nothing."""
+
+        def make(before):
+            @functools.wraps(before)
+            def printer(*args, **named):
+                if self._stands(place, printer):
+                    caller = sys._getframe(1)
+                    error = sys.exc_info()[1] if place == 'format_exc' else _printed_error(args, named)
+                    # What is logged has been told when its record was made; and what we print is ours.
+                    ours = caller.f_globals is vars(logging) or native.is_ours()
+                    if not ours and issubclass(type(error), Exception):
+                        self.tell(error, 'printed', site=(file_of(caller.f_code), caller.f_lineno))
+                return before(*args, **named)
+
+            return printer
+
+        return make
+
     def _logged(self, before):
         def make_record(*args, **named):
             record = before(*args, **named)
@@ -404,10 +429,7 @@ class _Hooks:
                 return record
             exc_info = _given('exc_info', 6, args, named)
             name = _given('name', 0, args, named)
-            if type(name) is not str:
-                name = None
-            elif self._django is None and name.startswith('django'):
-                self._join_django()
+            name = name if type(name) is str else None
             if type(exc_info) is tuple and len(exc_info) == 3:
                 message, line = _given('msg', 4, args, named), _given('lineno', 3, args, named)
                 said = message[:SAID_CHARS] if type(message) is str else None
@@ -420,20 +442,6 @@ class _Hooks:
             return record
 
         return make_record
-
-    def _requested(self, sender=None, request=None, **_):
-        self.tell(sys.exc_info()[1], 'request', where=lambda: _told_by(instance_dict(request) or {}, 'method', 'path'))
-
-    def _join_django(self):
-        """Django tells of a request that failed by a signal of its own, once it is there."""
-        module = sys.modules.get(_DJANGO)
-        signal = getattr(module, 'got_request_exception', None)
-        if self._django is None and self._errors is not None and signal is not None:
-            self._django = signal
-            try:
-                signal.connect(self._requested, weak=False, dispatch_uid='imago')
-            except Exception:
-                native.report_fault('listening to a signal of Django')
 
     def tell(self, error, kind, where=None, is_last=False, evaluation=CURRENT.get, **told):
         """Hands it on. A fault of ours is told once, and ends our listening; the program goes on as without us.
@@ -468,6 +476,20 @@ def _set_excepthook(hook):
 
 def _set_thread_excepthook(hook):
     threading.excepthook = hook
+
+
+def _set_unraisablehook(hook):
+    sys.unraisablehook = hook
+
+
+#: ``traceback.print_exc`` calls the first of them, and all others that print an exception do.
+_PRINTERS = ('print_exception', 'format_exc')
+
+
+def _printed_error(args, named):
+    """What ``print_exception`` was given: the exception, or its class, itself and its traceback."""
+    given = [*args[1:2], named.get('value'), *args[:1], named.get('exc')]
+    return next((one for one in given if issubclass(type(one), BaseException)), None)
 
 
 def _given(name, at, args, named):

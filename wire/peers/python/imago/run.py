@@ -9,6 +9,7 @@ import os
 import sys
 
 from imago import guest, listener, listening, native
+from imago.mark import mark
 from imago.program_errors import one_line
 
 #: The command line of the process that bears the name of the run. A reloader starts itself again with the same one.
@@ -28,8 +29,9 @@ _run = None
 
 
 def begin():
-    """Listens at the start of the process. Nothing that fails here reaches the program."""
+    """Marks the process and all that it starts, and listens. Nothing that fails here reaches the program."""
     global _run
+    mark()
     try:
         _run = json.loads(os.environ['IMAGO_RUN'])
         line = _command_line()

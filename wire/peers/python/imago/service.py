@@ -15,6 +15,7 @@ from imago.looking.threads import threads
 from imago.native import report_fault
 from imago.params import count, flag, optional, query, suspending, text
 from imago.suspensions import Left, adopt, theirs
+from imago.unread_errors import unread
 from imago.work import work_of
 from imago.workers import Task
 
@@ -39,6 +40,11 @@ class Image:
         self.tracing = tracing
 
 
+def _unread(image, query):
+    found = unread(image.namespace, image.handles) if query.get('unread') else None
+    return {} if found is None else {'unread': found}
+
+
 LOOKS = {
     'globals': (
         {
@@ -59,8 +65,10 @@ LOOKS = {
         lambda image, query: outcomes.found(image.history.page(query)),
     ),
     'errors': (
-        {'count': count},
-        lambda image, query: outcomes.found(image.errors.page_of_program(query)),
+        {'count': count, 'unread': optional(flag)},
+        lambda image, query: outcomes.found(
+            {**image.errors.page_of_program(query), **_unread(image, query)},
+        ),
     ),
     'last_error': ({}, lambda image, _: outcomes.found(image.errors.last())),
     'definition': ({'name': text, 'max_length': count, 'contexts': optional(flag)}, definition),
@@ -90,7 +98,7 @@ LOOKS = {
 }
 
 #: What this peer can do, as its hello says it.
-ABILITIES = ['evaluate', 'load', 'reload', 'interrupt', 'ask', 'inspect', 'suspend', *LOOKS]
+ABILITIES = ['evaluate', 'load', 'reload', 'interrupt', 'ask', 'inspect', 'live_frames', 'suspend', *LOOKS]
 
 
 # The methods that the daemon calls, by name: what each takes, and where its work is done.
@@ -174,7 +182,8 @@ class Service:
     def _inspect(self, served, params):
         expr = text(params, 'expr')
         if not flag(params, 'evaluate'):
-            self._look(served, params, lambda: self.inspect_static(self._image, expr))
+            frame = optional(text)(params, 'frame')
+            self._look(served, params, lambda: self.inspect_static(self._image, expr, frame))
             return
         done = self._deadline(served, params)
         deadline_ms = count(params, 'deadline_ms', 1)
@@ -188,9 +197,9 @@ class Service:
             lambda: self._reply(served, done, lambda: self.inspect_evaluated(self._image, expr, deadline_ms)), busy
         )
 
-    def inspect_static(self, image, expr):
+    def inspect_static(self, image, expr, frame):
         """``Looked`` of ``inspect``, which runs nothing."""
-        return looking.inspect_static(image.namespace, expr, image.handles)
+        return looking.inspect_static(image.namespace, expr, image.handles, frame)
 
     def inspect_evaluated(self, image, expr, deadline_ms):
         """The same of what evaluating comes to. It is called where evaluations run."""

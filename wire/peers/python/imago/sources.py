@@ -10,8 +10,9 @@ import linecache
 import types
 import weakref
 
-#: Characters of source that are kept for tracebacks and looks; the oldest go first.
+#: Characters of source that are kept for tracebacks and looks, and texts of it; the oldest go first.
 SOURCES_KEPT = 32 * 1024 * 1024
+TEXTS_KEPT = 4096
 
 #: What names of typed-in code begin with.
 _TYPED = '<imago-'
@@ -89,7 +90,7 @@ class Kept:
     def _add(self, kept, size):
         self._sizes[kept] = size
         self._size += size
-        while self._size > SOURCES_KEPT and len(self._sizes) > 1:
+        while len(self._sizes) > TEXTS_KEPT or (self._size > SOURCES_KEPT and len(self._sizes) > 1):
             oldest = next(iter(self._sizes))
             self._size -= self._sizes.pop(oldest)
             if type(oldest) is Placed:

@@ -3,7 +3,6 @@ adopted."""
 
 import collections
 import sys
-import time
 
 from imago import native
 from imago.exceptions import still
@@ -12,6 +11,7 @@ from imago.looking.fields import type_facts
 from imago.looking.frames import is_ours, stored_message
 from imago.looking.outcomes import found, malformed, nearest, not_found
 from imago.looking.source import file_of
+from imago.native import time
 from imago.sources import is_evaluated
 from imago.work import restarts
 

@@ -1,7 +1,6 @@
 """Traces of functions and tracepoints: what may be traced, what is kept of it, and the looks that turn it on and off."""
 
 import os
-import time
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType, WrapperDescriptorType
 
 from imago import native
@@ -12,6 +11,7 @@ from imago.looking.name_lookup import named
 from imago.looking.outcomes import Unresolved, found, malformed, not_found
 from imago.looking.rendering import function_label
 from imago.looking.unwrapping import unwrapped
+from imago.native import time
 from imago.params import count, optional, text
 from imago.tracing_calls import Call, Recorder
 from imago.tracing_code import Changed, can_change

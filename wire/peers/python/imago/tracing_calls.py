@@ -8,7 +8,6 @@ last that were met.
 
 import collections
 import threading
-import time
 import weakref
 from _thread import _local
 
@@ -16,11 +15,12 @@ from imago import native
 from imago.history import rfc3339
 from imago.looking.display import is_worth_a_handle
 from imago.looking.fields import ABSENT, clean, type_facts
-from imago.looking.frames import function_name, is_ours, stored_message
+from imago.looking.frames import LOCALS_PROXY, function_name, is_ours, stored_message
 from imago.looking.source import shown_file
 from imago.looking.rendering import preview_of, static_repr
 from imago.looking.sizes import bytes_of
 from imago.looking.waiting import thread_name
+from imago.native import time
 
 #: Arguments of one call that are taken down, and the characters of each value's text.
 ARGUMENTS = 20
@@ -242,6 +242,9 @@ def _quick(value):
 def _stored(frame, names):
     """What a frame that has just begun stores under the names of its arguments."""
     variables = frame.f_locals
+    if type(variables) is not dict and LOCALS_PROXY is None:
+        # A mapping of the program's, with which `exec` runs code of a function.
+        return [ABSENT for _ in names[:ARGUMENTS]]
     values = [variables.get(name.lstrip('*'), ABSENT) for name in names[:ARGUMENTS]]
     if type(variables) is dict and frame.f_trace is None:
         # Before 3.13 this is a snapshot that stays with the frame, and would keep alive what the function lets go of.

@@ -128,8 +128,11 @@ class Kernel(Process):
     #: Given as the script: the path of a file that is not there.
     MISSING = object()
 
-    def __init__(self, script=None, args=(), address=None, env=None, welcome=None):
+    def __init__(self, script=None, args=(), address=None, env=None, welcome=None, files=None):
         folder = tempfile.mkdtemp(prefix='imago-peer-')
+        for name, text in (files or {}).items():
+            with open(os.path.join(folder, name), 'w', encoding='utf-8') as file:
+                file.write(text)
         if address == 'tcp':
             self.listener = socket.create_server(('127.0.0.1', 0))
             self.address = 'tcp:127.0.0.1:%d' % self.listener.getsockname()[1]

@@ -22,10 +22,11 @@ class Program(Process):
     def __init__(self, source=PLAIN, name='app.py', env=None, python=sys.executable, options=(), path=PACKAGE):
         folder = tempfile.mkdtemp(prefix='imago-guest-')
         self.runtime = os.path.join(folder, 'run')
+        self.state = os.path.join(folder, 'state')
         self.script = os.path.join(folder, name)
         with open(self.script, 'w', encoding='utf-8') as file:
             file.write(source.replace('wait_for_end()', '__import__("sys").__stdin__.read()'))
-        given = {'IMAGO_RUNTIME_DIR': self.runtime, 'PYTHONPATH': path, **(env or {})}
+        given = {'IMAGO_RUNTIME_DIR': self.runtime, 'IMAGO_STATE_DIR': self.state, 'PYTHONPATH': path, **(env or {})}
         super().__init__([python, *options, self.script], folder, given)
 
     def announcements(self):

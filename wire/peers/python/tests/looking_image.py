@@ -33,7 +33,7 @@ class ImageCase(unittest.TestCase):
 
     def ask(self, look, **query):
         if look == "inspect":
-            looked = looking.inspect_static(self.namespace, query["expr"], self.handles)
+            looked = looking.inspect_static(self.namespace, query["expr"], self.handles, query.get("frame"))
         else:
             looked = LOOKS[look][1](self.image, query)
         json.dumps(looked, allow_nan=False, ensure_ascii=False).encode("utf-8")

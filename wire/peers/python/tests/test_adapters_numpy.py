@@ -1,8 +1,10 @@
 """numpy: what is shown of arrays and their cells, and that none of it runs code of the user's."""
 
+import array as array_module
 import mmap
 import os
 import tempfile
+import types
 import unittest
 
 from tests.adapters_support import Adapters
@@ -119,6 +121,41 @@ class Numpy(Adapters):
                     self.assertNotIn("sample", self.seen(array))
                 self.assertIn("mode='w+'", self.text(mapped))
                 self.assertEqual("400.0 kB of a mapped file, not read", self.card(mapped)[1])
+
+    def test_memory_of_an_owner_that_is_not_known_is_never_read(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "cells")
+            mapped = numpy.memmap(path, "i4", "w+", shape=(100_000,))
+            records = numpy.memmap(os.path.join(folder, "records"), "i4,f8", "w+", shape=(1000,))
+            plain, posing = numpy.asarray(mapped), types.SimpleNamespace(held=mapped)
+            posing.__array_interface__ = plain.__array_interface__
+            arrays = {
+                "a numpy.lib": numpy.lib.stride_tricks.as_strided(plain, (9,), (4,)),
+                "a types.SimpleNamespace": numpy.asarray(posing),
+                "a PyCapsule": numpy.from_dlpack(plain),
+                "a mmap.mmap": records[3],
+            }
+            hidden = numpy.ma.array(numpy.zeros(9), mask=numpy.asarray(numpy.memmap(path, "?", "r+", shape=(9,))))
+            hidden._mask = numpy.lib.stride_tricks.as_strided(plain.view("?"), (9,), (1,))
+            os.truncate(path, 0)  # Reading one of the cells would end this process.
+            os.truncate(os.path.join(folder, "records"), 0)
+            for owner, array in arrays.items():
+                said = self.look_everywhere(array)
+                self.assertIn("not read: its memory belongs to " + owner, said)
+            self.look_everywhere(hidden)
+
+    def test_memory_of_an_owner_that_is_known_is_read(self):
+        kept = numpy.arange(4)
+        for array in (
+            kept[1:][1:],
+            numpy.broadcast_to(kept, (2, 4))[0][2:],
+            numpy.frombuffer(array_module.array("q", [2, 3])),
+            numpy.frombuffer(kept.tobytes(), "i8")[2:],
+            numpy.frombuffer(memoryview(bytearray(kept.tobytes()))[16:], "i8"),
+            numpy.matrix(kept).view(numpy.ndarray)[0, 2:],
+        ):
+            self.assertNotIn("not read", self.look_everywhere(array))
+            self.assertIn("[", self.text(array))
 
     def test_an_array_that_holds_itself_is_shown_without_end(self):
         array = numpy.empty(1, object)

@@ -1,7 +1,9 @@
 """pandas: what is shown of tables and their columns, and that none of it runs code of the user's, or of pandas'."""
 
 import datetime
+import os
 import sys
+import tempfile
 import unittest
 
 from tests.adapters_support import Adapters
@@ -29,6 +31,18 @@ class Pandas(Adapters):
                 "live": [True, False, True],
             }
         )
+
+    def test_a_table_of_a_mapped_file_is_not_read_and_says_whose_memory_it_has(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "cells")
+            mapped = numpy.asarray(numpy.memmap(path, "f8", "w+", shape=(1000,)))
+            view = numpy.lib.stride_tricks.as_strided(mapped, (50,), (8,))
+            held = pandas.DataFrame({"a": view}, copy=False), pandas.Series(numpy.from_dlpack(mapped), copy=False)
+            os.truncate(path, 0)  # Reading one of the cells would end this process.
+            for one in held:
+                self.assertIn("float64", self.look_everywhere(one))
+            self.assertRegex("\n".join(self.card(held[0])), "not read: a, whose memory belongs to a numpy.lib.*DummyArray")
+            self.assertIn("not read: all, whose memory belongs to a PyCapsule", "\n".join(self.card(held[1])))
 
     def test_a_frame_is_shown_by_its_columns_and_first_rows(self):
         frame = self.frame()

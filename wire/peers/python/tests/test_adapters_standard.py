@@ -26,6 +26,15 @@ from tests.looking_support import FIRED, Keyed, asked, hook, hooks, make
 
 
 class Standard(Adapters):
+    def test_what_stands_in_a_table_of_fields_is_asked_by_no_compiled_getter(self):
+        class Raw(io.BytesIO):
+            name = property(hook("name"))
+
+        described = io.TextIOWrapper(Raw())
+        for table in ({"__attrs_attrs__": (described,)}, {"__dataclass_fields__": {"a": described}}):
+            self.look_everywhere(type("Fields", (), table)())
+            self.assertEqual([], FIRED)
+
     def test_zones_are_named(self):
         offset = datetime.timezone(datetime.timedelta(hours=-2, minutes=-30))
         self.assertEqual("<datetime.timezone UTC-02:30>", self.text(offset))

@@ -22,11 +22,21 @@ class Listing(ImageCase):
         return names_of(self.page(**query)["globals"])
 
     def test_names_are_sorted_and_typed(self):
-        self.assertEqual({"globals": [], "total": 0}, self.page())
+        self.assertEqual([[], 0], [self.page()[key] for key in ("globals", "total")])
         self.namespace.update({"b": 1, "a": "x", "C": None, "_d": []})
         typed = [("C", "NoneType"), ("_d", "list"), ("a", "str"), ("b", "int")]
         rows = [{"name": name, "type_name": type_name} for name, type_name in typed]
-        self.assertEqual({"globals": rows, "total": 4}, self.page())
+        self.assertEqual([rows, 4], [self.page()[key] for key in ("globals", "total")])
+
+    def test_a_top_level_of_few_names_is_followed_by_the_modules_of_the_program(self):
+        self.load("main_of_test", "count = 1\n")
+        self.namespace["main"] = print
+        page = self.page()
+        self.assertIn("main_of_test", page["elsewhere"])
+        self.assertFalse({"os", "json", "imago"} & set(page["elsewhere"]))
+        self.assertNotIn("elsewhere", self.page(filter="main"))
+        self.namespace.update((f"n{number}", number) for number in range(20))
+        self.assertNotIn("elsewhere", self.page())
 
     def test_what_is_a_name_is_listed_and_modules_only_when_asked_for(self):
         lazy = type("Lazy", (types.ModuleType,), {})("lazy")

@@ -211,6 +211,27 @@ class Resolving(ImageCase):
                 self.assertEqual("needs_evaluation", looked["type"])
                 self.assertIn(named, looked["because"])
 
+    def test_what_an_instance_stores_behind_a_descriptor_is_shown_and_said_to_be_the_stored_one(self):
+        class Stored:
+            @property
+            def total(self):
+                raise AssertionError("was read")
+
+        self.namespace["stored"] = stored = Stored()
+        stored.__dict__["total"] = [3, Customer("Ada")]
+        found = self.found("inspect", expr="stored.total")
+        self.assertEqual(2, found["size"]["len"])
+        self.assertRegex(found["note"], r"^`stored.total` is shown as the instance stores it; .* a property of .*Stored")
+        inner = self.found("inspect", expr="stored.total[1].name")
+        self.assertEqual(("'Ada'", found["note"]), (inner["repr"]["text"], inner["note"]))
+        self.assertEqual("property", self.found("describe", name="stored.total")["kind"])
+
+    def test_a_text_is_found_among_a_million_keys_and_no_other_key_is_asked(self):
+        self.namespace["many"] = many = dict.fromkeys(map(str, range(10**6)), 0)
+        many["last"] = 1
+        self.assertEqual("1", self.shown("many['last']"))
+        self.assertIn("more than 100000 entries", self.look("many['none']")["because"])
+
     def test_what_is_not_there_is_not_found_and_near_names_are_offered(self):
         self.namespace["config"] = {"colour": 1, "size": 2}
         for expr, nearest in {
@@ -254,6 +275,20 @@ class Resolving(ImageCase):
         self.load("order_of_test", "kind = 'module'\n")
         self.namespace["order_of_test"] = types.SimpleNamespace(kind="mine")
         self.assertEqual("'mine'", self.shown("order_of_test.kind"))
+
+    def test_a_path_that_fails_from_the_top_level_goes_on_to_the_loaded_module(self):
+        # As under `uvicorn main:app`, whose own script has a function called so.
+        self.load("main_of_test", "seen = [1]\ndef total(items):\n    return len(items)\n")
+        self.namespace["main_of_test"] = lambda: None
+        found = self.found("inspect", expr="main_of_test.seen[0]")
+        self.assertEqual("1", found["repr"]["text"])
+        self.assertEqual(
+            "`main_of_test` is the loaded module; at the top level, `main_of_test` is something else", found["note"]
+        )
+        self.assertEqual("callable", self.found("inspect", expr="main_of_test")["kind"])
+        self.assertIn("return len(items)", self.source("main_of_test.total"))
+        offered = self.found("complete", text="main_of_test.to", cursor=15)["completions"]
+        self.assertEqual(["total"], [one["text"] for one in offered])
 
     def test_a_module_is_not_asked_for_what_it_does_not_store(self):
         self.load("lazy_of_test", "def __getattr__(name):\n    raise AssertionError('was asked')\n")

@@ -36,6 +36,14 @@ class Msgpack(unittest.TestCase):
     def test_it_is_offered(self):
         self.assertEqual(self.hello['encodings'], ['json', 'msgpack'])
 
+    def test_a_program_that_replaces_functions_of_the_package_has_none_of_them_run_in_a_look(self):
+        self.link.evaluate(
+            'import msgpack, msgpack._cmsgpack as native\nran = []\n'
+            'def spy(*a, **k): ran.append(1); return b""\n'
+            'msgpack.packb = msgpack.unpackb = native.packb = native.unpackb = msgpack.Packer = native.Packer = spy'
+        )
+        self.assertEqual(self.link.value('ran'), '[]')
+
     def test_evaluations_and_their_output_come_through(self):
         call = self.link.start('print("é")\n1+2')
         self.assertEqual(call.answer()['values'][0]['repr']['text'], '3')

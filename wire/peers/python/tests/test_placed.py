@@ -1,6 +1,7 @@
 """Code that is evaluated with its place in a file shows what it was compiled from, and not what the file holds."""
 
 import gc
+import linecache
 import os
 import shutil
 import tempfile
@@ -113,6 +114,13 @@ class Bounds(unittest.TestCase):
         compiler.compile('x = "%s"' % ('x' * 80))
         self.assertEqual(sources.lines_of(old, 1), [])
         self.assertEqual(sources.lines_of(young, 1), ['def g(): pass\n'])
+
+    def test_no_more_than_so_many_texts_are_kept_however_short(self):
+        most, sources.TEXTS_KEPT = sources.TEXTS_KEPT, 10
+        self.addCleanup(setattr, sources, 'TEXTS_KEPT', most)
+        compiler = Compiler()
+        names = [compiler.compile('x = %d' % number)[0].co_filename for number in range(30)]
+        self.assertEqual([name for name in names if name in linecache.cache], names[-10:])
 
     def test_source_that_is_no_longer_kept_is_not_taken_from_the_file_instead(self):
         compiler = Compiler()

@@ -119,6 +119,27 @@ class OwnThread(unittest.TestCase):
             until(lambda: 'on' in guest.namespace)
             self.assertEqual(guest.interrupt(call)()['outcome'], 'stopped')
 
+    def test_awaits_run_on_the_one_loop_that_began_after_the_program_listened(self):
+        guest = Guest(place_for('thread'))
+        with Program() as program:
+            self.assertTrue(program.beats())
+            self.assertEqual(guest.value('import asyncio\nawait asyncio.sleep(0, %s)' % WHERE), str(program.thread.ident))
+            call = started(guest, SLEEP + '    await asyncio.sleep(3600)\nawait wait()')
+            self.assertEqual(guest.interrupt(call)()['outcome'], 'stopped')
+            self.assertTrue(program.beats())
+        self.assertNotEqual(guest.value('await asyncio.sleep(0, %s)' % WHERE), str(program.thread.ident))
+
+    def test_where_several_loops_run_the_answer_names_their_threads_and_nothing_is_awaited(self):
+        guest = Guest(place_for('thread'))
+        with Program() as first, Program() as second:
+            self.assertTrue(first.beats() and second.beats())
+            outcome = guest.evaluate('begun = []\nasync def begin():\n    begun.append(1)\nawait begin()')
+            said = outcome['exception']['message']
+            self.assertIn('several event loops run in the program, in ', said)
+            self.assertIn(first.thread.name, said)
+            self.assertIn('run_coroutine_threadsafe', said)
+            self.assertNotIn('begun', guest.namespace)
+
     def test_a_loop_that_has_ended_is_not_waited_for(self):
         program = Program()
         with program:
@@ -132,6 +153,15 @@ class OwnThread(unittest.TestCase):
         self.assertEqual(guest.interrupt(call)()['outcome'], 'stopped')
         self.assertEqual(call.answer()['type'], 'interrupted')
         self.assertEqual(guest.value('6 * 7'), '42')
+
+
+    def test_code_runs_below_a_frame_that_takes_more_than_half_of_a_large_chunk_of_the_stack(self):
+        guest = Guest(place_for('thread'))
+        guest.evaluate(
+            'import sys\ndef slots(frame):\n'
+            '    return [] if frame is None else [frame.f_code.co_stacksize, *slots(frame.f_back)]\n'
+        )
+        self.assertGreater(int(guest.value('max(slots(sys._getframe()))')), 2**20 // 8)
 
 
 class OnLoop(unittest.TestCase):

@@ -35,6 +35,59 @@ class Secrets(KernelCase):
         self.assertIn(listed, ("b'[]\\n'", "b'[3]\\n'"))
 
 
+class AProjectsModules(unittest.TestCase):
+    """A project may have a module of any name. Nothing of ours is it."""
+
+    def test_threat_9_a_kernel_and_its_looks_import_no_module_of_the_project(self):
+        note = 'open("ran", "a")\nprint(__name__, "ran")\nraise ImportError("a module of the project")\n'
+        names = sorted(getattr(sys, 'stdlib_module_names', OLDER)) + ['msgpack', 'sitecustomize']
+        with Kernel(files={name + '.py': note for name in names}) as kernel:
+            link = kernel.link
+            self.assertEqual(link.value('import sys; sys.path[0]'), "''")
+            link.evaluate('def half(n):\n    """Half."""\n    return n / 2\nclass One: pass\ntext = "x" * 100000\n[half]')
+            link.evaluate('half("x")')
+            for method, params in LOOKS:
+                link.call(method, deadline_ms=60_000, **params).answer()
+            link.evaluate('print("é")\nprint(1, file=sys.stderr)')
+            self.assertEqual(kernel.end(), 0, kernel.said())
+            self.assertFalse(kernel.has('ran'), kernel.said())
+
+    def test_threat_9_its_mark_is_on_a_kernel_whatever_the_project_has(self):
+        with Kernel(files={'resource.py': 'raise ImportError'}) as kernel:
+            limits = kernel.link.value('open("/proc/self/limits").read()')
+            self.assertRegex(limits, r'Max file locks +\d')
+
+    def test_the_project_comes_first_on_the_path_of_evaluated_code(self):
+        with Kernel(files={'colorsys.py': 'mine = 5\n'}) as kernel:
+            self.assertEqual(kernel.link.value('import colorsys; colorsys.mine'), '5')
+
+
+#: Of the standard library, where its names cannot be asked for.
+OLDER = ('resource', 'json', 'asyncio', 'socket', 'getpass', 'subprocess', 'tokenize', 'zlib', 'textwrap', 'ctypes')
+LOOKS = (
+    ('inspect', {'expr': 'half', 'evaluate': False}),
+    ('inspect', {'expr': 'text', 'evaluate': False}),
+    ('inspect', {'expr': 'half(3)', 'evaluate': True}),
+    ('globals', {'modules': True, 'limit': 100}),
+    ('history', {'limit': 9}),
+    ('errors', {'count': 9}),
+    ('last_error', {}),
+    ('definition', {'name': 'half', 'max_length': 1000}),
+    ('definition', {'name': 'argparse.nothing', 'max_length': 1000}),
+    ('kept_text', {'file': 'half'}),
+    ('describe', {'name': 'half'}),
+    ('arglist', {'name': 'half'}),
+    ('complete', {'text': 'import ht', 'cursor': 9, 'limit': 9}),
+    ('complete', {'text': 'half.', 'cursor': 5, 'limit': 9}),
+    ('apropos', {'pattern': 'hal', 'limit': 9}),
+    ('symbols', {'module': '__main__', 'internal': True, 'limit': 9}),
+    ('slots', {'name': 'One', 'limit': 9}),
+    ('hierarchy', {'name': 'One', 'limit': 9}),
+    ('references', {'name': 'half', 'limit': 9}),
+    ('threads', {'limit': 9, 'frames': 9, 'locals': True}),
+)
+
+
 class Forking(KernelCase):
     def test_a_forked_child_does_not_use_its_parents_link(self):
         source = (

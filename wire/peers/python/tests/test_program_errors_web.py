@@ -1,4 +1,4 @@
-"""Requests that fail in Django and FastAPI, as the look ``errors`` tells them."""
+"""Requests and tasks that fail in frameworks, as the look ``errors`` tells them."""
 
 import unittest
 
@@ -75,6 +75,117 @@ serving.join()
 )
 
 
+SERVED = '''
+for asked in ('/orders/tea', '/orders/pie', '/orders/pie'):
+    ask(port, asked)
+'''
+
+FLASK = COMMON + '''
+from flask import Flask
+from werkzeug.debug import DebuggedApplication
+from werkzeug.serving import make_server
+app = Flask(__name__)
+app.debug = DEBUGGING
+
+@app.get('/orders/<item>')
+def order(item):
+    return str(price(item))
+
+server = make_server('127.0.0.1', 0, DebuggedApplication(app) if app.debug else app)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+port = server.server_port
+'''
+
+ASGI = '''
+import uvicorn
+server = uvicorn.Server(uvicorn.Config(app, port=0, log_level='critical'))
+threading.Thread(target=server.run, daemon=True).start()
+while not server.started:
+    time.sleep(0.01)
+port = server.servers[0].sockets[0].getsockname()[1]
+'''
+
+QUART = COMMON + '''
+from quart import Quart
+app = Quart(__name__)
+app.debug = True
+
+@app.get('/orders/<item>')
+async def order(item):
+    return str(price(item))
+''' + ASGI
+
+LITESTAR = COMMON + '''
+from litestar import Litestar, get
+
+@get('/orders/{item:str}')
+async def order(item: str) -> int:
+    return price(item)
+
+app = Litestar([order], debug=True)
+''' + ASGI
+
+BOTTLE = COMMON + '''
+import bottle
+from wsgiref.simple_server import make_server
+
+@bottle.route('/orders/<item>')
+def order(item):
+    return str(price(item))
+
+server = make_server('127.0.0.1', 0, bottle.default_app())
+threading.Thread(target=server.serve_forever, daemon=True).start()
+port = server.server_port
+'''
+
+TORNADO = COMMON + '''
+import asyncio
+import tornado.httpserver, tornado.netutil, tornado.web
+
+class Order(tornado.web.RequestHandler):
+    async def get(self, item):
+        self.write(str(price(item)))
+
+async def serve():
+    global port
+    server = tornado.httpserver.HTTPServer(tornado.web.Application([('/orders/(.*)', Order)]))
+    sockets = tornado.netutil.bind_sockets(0, '127.0.0.1')
+    server.add_sockets(sockets)
+    port = sockets[0].getsockname()[1]
+    await asyncio.Event().wait()
+
+port = None
+threading.Thread(target=asyncio.run, args=[serve()], daemon=True).start()
+while port is None:
+    time.sleep(0.01)
+'''
+
+STREAMLIT = COMMON + '''
+from streamlit.testing.v1 import AppTest
+with open('app_of_streamlit.py', 'w') as file:
+    file.write('import streamlit\\nitem = "pie"\\nstreamlit.write({"tea": 2}[item])')
+AppTest.from_file('app_of_streamlit.py').run(timeout=60)
+'''
+
+CELERY = COMMON + '''
+from celery import Celery, shared_task
+app = Celery('shop', broker='memory://', backend='cache+memory://')
+
+@shared_task(bind=True, max_retries=2)
+def send(self, item):
+    try:
+        return price(item)
+    except KeyError as error:
+        raise self.retry(exc=error, countdown=0)
+
+from celery.contrib.testing.worker import start_worker
+with start_worker(app, pool='solo', perform_ping_check=False):
+    failed = send.delay('pie')
+    while not failed.ready():
+        time.sleep(0.01)
+'''
+
+
 class TestRequests(unittest.TestCase):
     def errors(self, source):
         with Program(source + '\nprint("ready", flush=True)\nwait_for_end()\n') as program:
@@ -93,6 +204,82 @@ class TestRequests(unittest.TestCase):
                 [one] = self.errors(DJANGO.replace('DEBUGGING', debugging))
                 self.assertEqual(2, one['times'])
                 self.assert_is_of_the_view(one, 'request GET /orders/pie/')
+
+    def test_views_of_frameworks_that_only_print_or_send_a_signal_are_told_with_request_and_locals(self):
+        for framework, kind in (
+            (FLASK.replace('DEBUGGING', 'True'), 'request'),
+            (FLASK.replace('DEBUGGING', 'False'), 'request'),
+            (QUART, 'request'),
+            (LITESTAR, 'logged'),
+            (BOTTLE, 'printed'),
+            (TORNADO, 'logged'),
+        ):
+            with self.subTest(framework=framework):
+                [one] = self.errors(framework + SERVED)
+                self.assertEqual((kind, 2), (one['kind'], one['times']))
+                self.assert_is_of_the_view(one, 'request GET /orders/pie')
+
+    def test_a_script_of_streamlit_that_fails_is_told_though_it_is_only_drawn(self):
+        [one] = self.errors(STREAMLIT)
+        self.assertEqual(('printed', 1, "KeyError"), (one['kind'], one['times'], one['error']['type']['name']))
+        self.assertEqual("streamlit.write({\"tea\": 2}[item])", one['error']['frames'][-1]['source'])
+
+    def test_a_task_of_celery_that_is_tried_again_is_told_with_how_often(self):
+        found = self.errors(CELERY)
+        retried = next(one for one in found if one['kind'] == 'retried')
+        self.assertEqual(('task shop.send, retry 2', 2), (retried['where'], retried['times']))
+        self.assert_is_of_the_view(retried, retried['where'])
+
+    def test_tasks_of_celery_are_their_functions_and_no_proxy_is_asked(self):
+        source = COMMON + '''
+from celery import Celery, shared_task
+app = Celery('shop', broker='memory://')
+
+@shared_task
+def send(item):
+    return price(item)
+
+@app.task(bind=True)
+def ship(self, item):
+    return price(item)
+
+another = Celery('another', broker='memory://')
+
+@another.task
+def pack(item):
+    return price(item)
+
+pack.name
+'''
+        with Program(source + '\nprint("ready", flush=True)\nwait_for_end()\n') as program:
+            program.until_printed('ready')
+            link = program.attach()
+            self.assertEqual('(False, True)', link.value('(ship.__evaluated__(), pack.__evaluated__())'))
+            for name, first in (('send', '@shared_task'), ('ship', '@app.task(bind=True)'), ('pack', '@another.task')):
+                asked = link.call('definition', name=name, max_length=4000, deadline_ms=60_000).answer()
+                text = asked['value']['source']['text']
+                self.assertEqual(first, text.partition('\n')[0])
+            self.assertEqual('(False, True)', link.value('(ship.__evaluated__(), pack.__evaluated__())'))
+
+    def test_what_is_joined_of_frameworks_is_taken_back_with_the_hooks(self):
+        source = FLASK.replace('DEBUGGING', 'True') + '''
+import sys, traceback
+from flask.signals import got_request_exception
+import rich.traceback
+def told():
+    finders = [type(one).__module__ for one in sys.meta_path]
+    printer, reader = traceback.print_exception, rich.traceback.Traceback.extract
+    names = printer.__globals__['__name__'], reader.__module__
+    return bool(got_request_exception.receivers), 'imago.frameworks' in finders, *names
+print(told())
+listener.close()
+print(told(), flush=True)
+'''
+        with Program(source + '\nprint("ready", flush=True)\nwait_for_end()\n') as program:
+            program.until_printed('ready')
+            printed = bytes(program.printed[1]).decode().splitlines()
+        self.assertIn("(True, True, 'imago.program_errors', 'imago.frameworks')", printed)
+        self.assertIn("(False, False, 'traceback', 'rich.traceback')", printed)
 
     def test_views_that_fail_in_one_line_of_a_library_are_each_one_and_requests_of_one_view_are_one(self):
         source = '''

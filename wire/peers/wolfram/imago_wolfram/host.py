@@ -472,7 +472,7 @@ class WolframService(Service):
             self._evaluator.lost(lost)
             raise
 
-    def inspect_static(self, image, expr):
+    def inspect_static(self, image, expr, _frame):
         return looks.inspect_static(image, expr)
 
     def inspect_evaluated(self, image, expr, deadline_ms):

@@ -1,7 +1,6 @@
 """Where names and attributes are assigned, and where a value comes from."""
 
 import sys
-from time import monotonic
 from types import FunctionType, ModuleType
 
 from imago.looking.definition_places import (
@@ -33,6 +32,7 @@ from imago.looking.fields import (
 from imago.looking.source import typed_texts, unchanged_since_start, written_in
 from imago.looking.statements import imported, in_class, on_self, outline
 from imago.looking.rendering import builtin_label, function_label, module_name
+from imago.native import monotonic
 
 # Where a variable gets its value: the assignment in the text of its module, of its class, or of an evaluation.
 

@@ -46,18 +46,23 @@ from imago.looking.fields import (
     stored,
 )
 from imago.looking.outcomes import NeedsEvaluation, NotFound, nearest
+from imago.native import own_class
 
 TupleField = type(namedtuple("Example", "field").field)
 
 
 class Attribute:
-    """A stored value. `remark` is None, or says where it is stored when that is not the object itself."""
+    """A stored value. `remark` is None, or says where it is stored when that is not the object itself.
 
-    __slots__ = ("remark", "value")
+    `note` is None, or a sentence on why code that reads the same path may be given something else.
+    """
 
-    def __init__(self, value, remark=None):
+    __slots__ = ("note", "remark", "value")
+
+    def __init__(self, value, remark=None, note=None):
         self.value = value
         self.remark = remark
+        self.note = note
 
 
 def read_attribute(obj, name, text):
@@ -74,7 +79,7 @@ def _of_instance(obj, name, text):
     _refuse_own_lookup(cls, text)
     in_class = class_lookup(cls, name)
     if in_class is not None and _insists(in_class[1]):
-        return Attribute(_read_descriptor(obj, in_class, name, text))
+        return _behind(obj, in_class, name, text)
     own = instance_dict(obj)
     if own is None:
         _refuse_hidden_fields(cls, text)
@@ -129,6 +134,19 @@ def _own_entry(cls, name, text):
     return value
 
 
+def _behind(obj, in_class, name, text):
+    """What a descriptor reads without code; else what the instance stores under the same name, with a note on that."""
+    try:
+        return Attribute(_read_descriptor(obj, in_class, name, text))
+    except NeedsEvaluation:
+        own = instance_dict(obj)
+        value = ABSENT if own is None else stored(own, name)
+        if value is ABSENT:
+            raise
+    note = f"`{text}` is shown as the instance stores it; code is given what {_descriptor_label(in_class)} returns"
+    return Attribute(value, None, note)
+
+
 def _read_descriptor(obj, in_class, name, text):
     """What a descriptor that goes before the instance stands for, if it only reads a field."""
     owner, descriptor = in_class
@@ -174,9 +192,13 @@ def _insists(value):
 
 
 def _would_run(text, in_class):
+    return NeedsEvaluation(f"`{text}` is {_descriptor_label(in_class)}, and reading it would run code.")
+
+
+def _descriptor_label(in_class):
     owner, descriptor = in_class
     kind = "property" if type(descriptor) is property else class_label(type(descriptor))
-    return NeedsEvaluation(f"`{text}` is a {kind} of {class_label(owner)}, and reading it would run code.")
+    return f"a {kind} of {class_label(owner)}"
 
 
 def _refuse_own_lookup(cls, text):
@@ -248,8 +270,8 @@ _FIELD_GETSETS = (
     (CoroutineType, None),
     (property, ("__doc__",)),
     (memoryview, ("format", "itemsize", "nbytes", "ndim", "readonly", "shape", "strides")),
-    (datetime.date, None),
+    (own_class(datetime.date), None),
     (datetime.time, None),
-    (datetime.datetime, None),
+    (own_class(datetime.datetime), None),
     (datetime.timedelta, None),
 )

@@ -8,7 +8,6 @@ from bisect import bisect_left
 from importlib.machinery import all_suffixes
 from itertools import islice
 from os import scandir, stat
-from time import monotonic
 from types import ModuleType
 
 from imago.looking.contents import storage_of
@@ -33,6 +32,7 @@ from imago.looking.fields import (
 )
 from imago.looking.loaded import loaded_module, module_dict
 from imago.looking.name_lookup import kind_of_name
+from imago.native import monotonic
 
 # What could be imported: modules that are loaded, and files and folders on the path, which are only listed.
 

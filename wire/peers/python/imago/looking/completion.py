@@ -93,6 +93,10 @@ def _attributes(image, cursor, limit):
         return []
     value = resolve(image.namespace, cursor.owner, image.handles).value
     offers = _in_any_case(cursor, limit, lambda wanted: attributes_of(value, wanted))
+    module = loaded_module(cursor.owner)
+    if not len(offers) and module is not ABSENT and module is not value:
+        # At the top level something else has the name of the module.
+        offers = _in_any_case(cursor, limit, lambda wanted: attributes_of(module, wanted))
     if not len(offers) and computes_attributes(value):
         label = class_label(value if is_class(value) else type(value))
         raise NeedsEvaluation(f"Nothing stored begins so; {label} computes other attributes, by code.")

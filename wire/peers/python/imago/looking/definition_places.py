@@ -4,9 +4,9 @@ Told from texts alone, without compiling any: whether a text is what runs is for
 """
 
 import sys
-from time import monotonic
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType
 
+from imago.native import monotonic
 from imago.sources import is_evaluated
 from imago.looking.fields import (
     ABSENT,

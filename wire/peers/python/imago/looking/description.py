@@ -1,7 +1,6 @@
 """What a name stands for in a few lines, and how it is called."""
 
 import inspect
-from time import monotonic
 from types import FunctionType, ModuleType
 
 from imago.looking.assignments import place_of
@@ -34,6 +33,7 @@ from imago.looking.sections import repr_section, shown_doc, stored_doc
 from imago.looking.source import exact
 from imago.looking.rendering import measure_of
 from imago.looking.unwrapping import unwrapped
+from imago.native import monotonic
 
 # The look `arglist`: how one function, method or class is called.
 
@@ -160,6 +160,8 @@ def _other_names(namespace, name, inside, qualified):
 
 
 def _facts(name, inside, wrappers, place, kind):
+    if name.note is not None:
+        yield name.note
     if inherits(inside, ModuleType):
         yield from _module_facts(inside)
     elif is_class(inside):

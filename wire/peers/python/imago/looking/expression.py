@@ -7,13 +7,14 @@ from itertools import islice
 
 from imago.looking.attributes import Attribute, read_attribute
 from imago.looking.contents import length_of, range_parts
-from imago.looking.fields import ABSENT, class_label, exactly, steadily, stored
+from imago.looking.fields import ABSENT, class_label, exactly, instance_dict, steadily, stored
 from imago.looking.limits import (
     EXPRESSION_MAX_CHARS,
     EXPRESSION_MAX_DEPTH,
     KEY_SCAN_MAX_ENTRIES,
     NEAREST_MAX_NAMES,
     SLICE_MAX_ITEMS,
+    TEXT_KEY_SCAN_MAX_ENTRIES,
 )
 from imago.looking.loaded import called_so, loaded_module
 from imago.looking.outcomes import (
@@ -258,7 +259,7 @@ def rooted_in_loaded(namespace, path):
     """`(Attribute, text, steps left)` of the longest loaded module that a dotted name begins with; None without one.
 
     Nobody may have imported it where the name is asked for: what is loaded by `shop.models` is known as that. Where
-    the top level has something called `shop`, that is not taken for the module `shop`.
+    the top level has something called `shop`, only a path to a name that the module has is taken to begin with that.
     """
     if path.root[0] != "name":
         return None
@@ -268,11 +269,17 @@ def rooted_in_loaded(namespace, path):
             break
         names.append(step)
     shadowed = stored(namespace, names[0]) is not ABSENT or stored(builtins.__dict__, names[0]) is not ABSENT
-    for length in range(len(names), int(shadowed), -1):
+    for length in range(len(names), 0, -1):
         text = ".".join(names[:length])
         module = loaded_module(text)
-        if module is not ABSENT:
-            return Attribute(module), text, path.steps[length - 1 :]
+        if module is ABSENT:
+            continue
+        note = None
+        if shadowed and length == 1:
+            if len(names) == 1 or stored(instance_dict(module) or {}, names[1]) is ABSENT:
+                return None
+            note = f"`{text}` is the loaded module; at the top level, `{text}` is something else"
+        return Attribute(module, None, note), text, path.steps[length - 1 :]
     return None
 
 
@@ -291,12 +298,13 @@ def stepped(here, text, step):
     what, which = step
     if what == "attribute":
         text = _tail(f"{text}.{which}")
-        return read_attribute(here.value, which, text), text
+        found = read_attribute(here.value, which, text)
+        return Attribute(found.value, found.remark, found.note or here.note), text
     if what == "item":
         whole, text = text, _tail(f"{text}[{static_text(which, 60)}]")
-        return Attribute(_item(here.value, which, whole, text)), text
+        return Attribute(_item(here.value, which, whole, text), None, here.note), text
     text = _tail(f"{text}[…:…]")
-    return Attribute(_sliced(here.value, which, text)), text
+    return Attribute(_sliced(here.value, which, text), None, here.note), text
 
 
 def _tail(text):
@@ -361,6 +369,10 @@ def _under_key(mapping, key, whole, text):
     """The value under a key that is equal to `key`, found by comparing built-in keys and no others."""
     if not _is_hashable(key):
         raise NotFound(f"`{text}`: a key of this kind is never in a dict")
+    if type(key) is str and len(mapping) <= TEXT_KEY_SCAN_MAX_ENTRIES:
+        value = stored(mapping, key)
+        if value is not ABSENT:
+            return value
     unknown = None
     taken = _first_entries(mapping)
     for other, value in taken:

@@ -44,6 +44,8 @@ _SCRIPTS = tuple(
 )
 _LINES_KEPT = 4096
 _OPTIMIZED = 0x01
+LOCALS_PROXY = (lambda: type(sys._getframe().f_locals))() if sys.version_info >= (3, 13) else None
+"""What Python 3.13 has in the place of a dict of variables."""
 _ONLY_THE_FRAME = 3  # The references to a snapshot of locals: the frame's, ours, and that of who counts them.
 
 # By the id of a code object and a line: a weak reference to the code, and the text. What the code was compiled from
@@ -160,8 +162,14 @@ def variables(frame):
 
 
 def _named(variables):
-    """Variables by name. Somebody may have put among them what is not called by a text, or by one that is code."""
-    pairs = entries(variables) if type(variables) is dict else list(variables.items())
+    """Variables by name. Somebody may have put among them what is not called by a text, or by one that is code.
+
+    Of code of a function that `exec` runs with a mapping of the program's for its locals there are none to be had.
+    """
+    if type(variables) is dict:
+        pairs = entries(variables)
+    else:
+        pairs = list(variables.items()) if type(variables) is LOCALS_PROXY else []
     return {name: value for name, value in pairs if type(name) is str}
 
 
@@ -176,7 +184,7 @@ def suspended_variables(frame):
         return variables(frame)
     snapshot = frame.f_locals
     names = _named(snapshot)
-    if frame.f_trace is None and sys.getrefcount(snapshot) == _ONLY_THE_FRAME:
+    if frame.f_trace is None and type(snapshot) is dict and sys.getrefcount(snapshot) == _ONLY_THE_FRAME:
         snapshot.clear()
     return names
 

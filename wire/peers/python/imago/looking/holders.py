@@ -10,7 +10,6 @@ import gc
 import weakref
 from collections import deque
 from functools import partial
-from time import monotonic
 from types import (
     AsyncGeneratorType,
     BuiltinMethodType,
@@ -45,6 +44,7 @@ from imago.looking.frames import function_name, is_ours
 from imago.looking.loaded import is_imago, modules
 from imago.looking.source import code_place
 from imago.looking.rendering import function_label, module_name, own_name
+from imago.native import monotonic
 
 #: Steps outwards at most, and objects that are followed from one step to the next.
 STEPS = 4

@@ -1,12 +1,11 @@
 """Inspecting a value: by its stored fields, by evaluating, and piece by piece."""
 
 import inspect
-import time
 from types import FunctionType
 
 from imago.looking.contents import countable, exactly_built_in
 from imago.looking.display import fallback, is_worth_a_handle, kind_of, printed
-from imago.looking.expression import check_syntax, kept, path_from_handle, resolve
+from imago.looking.expression import check_syntax, kept, parse, path_from_handle, resolve
 from imago.looking.fields import (
     class_lookup,
     clean,
@@ -23,6 +22,7 @@ from imago.looking.limits import (
     EVALUATED_LIMITS,
     EXPRESSION_SECONDS,
     KEPT_MAX_CHARS,
+    NOTE_MAX_CHARS,
     PIECE_MAX_CHARS,
     PIECE_MAX_ITEMS,
     SECTION_SECONDS,
@@ -31,7 +31,8 @@ from imago.looking.limits import (
     TOTAL_SECONDS,
     DeadlineExceeded,
 )
-from imago.looking.outcomes import Unresolved, found, look, timed_out
+from imago.looking.live_frames import frames_with, live_frame
+from imago.looking.outcomes import NotFound, Unresolved, found, look, timed_out
 from imago.looking.sections import (
     callable_names,
     callable_section,
@@ -47,6 +48,7 @@ from imago.looking.sections import (
     whole_doc,
 )
 from imago.looking.rendering import items_of, measure_of, static_card, static_repr
+from imago.native import time
 
 # The next part of something that was cut, by its handle. Runs no user code.
 
@@ -230,10 +232,34 @@ _SCALARS = ("none", "bool", "number", "string", "bytes")
 
 
 @look
-def inspect_static(namespace, expr, handles):
-    """A `Looked<Inspected>` of what `expr` leads to through stored fields. Runs no user code."""
-    attribute = resolve(namespace, expr, handles)
-    return found(static_sections(attribute.value, attribute.remark, handles))
+def inspect_static(namespace, expr, handles, frame=None):
+    """A `Looked<Inspected>` of what `expr` leads to through stored fields. Runs no user code.
+
+    `frame` names a frame that lives now, as `live_frames.py` has them, whose variables come before its globals.
+    """
+    if frame is not None:
+        attribute = _within(frame, expr, handles)
+    else:
+        try:
+            attribute = resolve(namespace, expr, handles)
+        except NotFound as unresolved:
+            root = parse(expr).root[1]
+            if unresolved.looked["what"] == f"`{root}`":
+                unresolved.looked["frames"] = frames_with(root)
+            raise
+    sections = static_sections(attribute.value, attribute.remark, handles)
+    return found(sections if attribute.note is None else {**sections, "note": cut(attribute.note, NOTE_MAX_CHARS)})
+
+
+def _within(frame, expr, handles):
+    """The `Attribute` that `expr` stands for in a frame that lives now."""
+    here, root = live_frame(frame), parse(expr).root
+    names = here.variables()
+    if root[0] != "name" or root[1] not in names:
+        return resolve(here.frame.f_globals, expr, handles)
+    attribute = resolve(names, expr, handles)
+    attribute.note = attribute.note or f"`{root[1]}` is a local of {here.label}, at {here.place} at this moment"
+    return attribute
 
 
 def inspect_evaluated(namespace, expr, handles, evaluate, guard):

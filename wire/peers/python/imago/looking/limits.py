@@ -21,6 +21,7 @@ SIGNATURE_MAX_CHARS = 1200
 MESSAGE_MAX_CHARS = 1000
 TRACEBACK_MAX_FRAMES = 12
 NAME_MAX_CHARS = 200
+NOTE_MAX_CHARS = 400
 
 # What is kept of a printed value for `more`, and what one answer of `more` carries at most.
 KEPT_MAX_CHARS = 256 * 1024
@@ -28,7 +29,9 @@ PIECE_MAX_CHARS = 64 * 1024
 PIECE_MAX_ITEMS = 1000
 
 # A key is looked for by comparing; beyond this many entries only the dict itself could find it in time.
+# Texts are compared fastest: of them more entries are gone through.
 KEY_SCAN_MAX_ENTRIES = 100_000
+TEXT_KEY_SCAN_MAX_ENTRIES = 5_000_000
 SLICE_MAX_ITEMS = 100_000
 
 EXPRESSION_MAX_CHARS = 8192

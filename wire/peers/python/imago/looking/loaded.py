@@ -2,7 +2,6 @@
 
 import os
 import sys
-from time import monotonic
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
 from imago.looking.fields import (
@@ -20,6 +19,7 @@ from imago.looking.fields import (
 )
 from imago.looking.limits import NEAREST_MAX_NAMES
 from imago.looking.outcomes import nearest
+from imago.native import monotonic
 
 _STANDARD_LIBRARY = os.path.dirname(os.__file__).replace("\\", "/") + "/"
 _INSTALLED = ("/site-packages/", "/dist-packages/")

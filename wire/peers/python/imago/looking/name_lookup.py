@@ -51,18 +51,18 @@ class Named:
     `value` is what is stored: of a class, the wrapper or descriptor itself. `holder` is what it is stored in, and
     `held` says what sort of thing that is: `top`, `built_in`, `module`, `class`, `instance` or `nothing`, for a
     handle, an item, or a module by its own name. `name` is the last part, where it has one. `bound` says that a class
-    stores it, and that it was read from an instance.
+    stores it, and that it was read from an instance. `note` is that of `Attribute`.
     """
 
-    __slots__ = ("asked", "bound", "held", "holder", "name", "remark", "value")
+    __slots__ = ("asked", "bound", "held", "holder", "name", "note", "value")
 
-    def __init__(self, asked, value, held="nothing", holder=None, name=None, remark=None, bound=False):
+    def __init__(self, asked, value, held="nothing", holder=None, name=None, note=None, bound=False):
         self.asked = asked
         self.value = value
         self.held = held
         self.holder = holder
         self.name = name
-        self.remark = remark
+        self.note = note
         self.bound = bound
 
     @property
@@ -119,13 +119,15 @@ def _stepped(here, text, steps, word):
     try:
         attribute = _asked(here, text, steps[-1])[0]
     except NeedsEvaluation:
-        # What stands in the class is the definition of it all the same.
         if entry is ABSENT:
             raise
+        attribute = None
+    if attribute is None or (attribute.note != here.note and entry is not ABSENT):
+        # What stands in the class is the definition of it all the same.
         attribute = Attribute(entry)
     value = entry if is_wrapper(entry) else attribute.value
     bound = held == "class" and not is_class(owner)
-    return Named(word, value, held, holder, name, attribute.remark, bound)
+    return Named(word, value, held, holder, name, attribute.note, bound)
 
 
 def _asked(here, text, step):

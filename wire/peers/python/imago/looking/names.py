@@ -3,7 +3,6 @@
 import builtins
 from heapq import nsmallest
 from operator import itemgetter
-from time import monotonic
 from types import ModuleType
 
 from imago.looking.fields import (
@@ -38,6 +37,7 @@ from imago.looking.outcomes import NotFound, found, look
 from imago.looking.sections import dedented
 from imago.looking.source import FILE_MAX_CHARS
 from imago.looking.rendering import module_name, own_name
+from imago.native import monotonic
 
 # The look `symbols`: the names of one module or package, a page at a time.
 
@@ -119,6 +119,9 @@ def _doc(namespace):
 # The names at the top level, or of one module, a page at a time.
 
 _PAGE_MAX_NAMES = 1000
+# Where the top level has no more names than this, it may be that of a launcher, and the program is in its modules.
+_FEW_NAMES = 12
+_MODULES_NAMED = 20
 
 
 @look
@@ -126,9 +129,24 @@ def globals_of(image, query):
     """A `Looked<GlobalsPage>`: of the top level, or of the loaded module that `query` names. Nothing is imported."""
     module = query.get("module")
     if module is None:
-        return globals_page(image.namespace, query)
+        page = globals_page(image.namespace, query)
+        if query.get("after") or query.get("filter") or page["value"]["total"] > _FEW_NAMES:
+            return page
+        own = _own_modules(image.namespace)
+        return found({**page["value"], "elsewhere": own}) if own else page
     _, namespace = module_named(image, module)
     return globals_page(namespace, query)
+
+
+def _own_modules(namespace):
+    """The names of the program's own loaded modules, without that of the top level; the first of them."""
+    names = [
+        name
+        for name, _, own in modules()
+        if own is not namespace and plain(stored(own, "__file__")) is not None and not is_library(name, own)
+        if name not in ("__mp_main__", "sitecustomize") and not is_imago(name)
+    ]
+    return [clean(name) for name in sorted(names)[:_MODULES_NAMED]]
 
 
 def globals_page(namespace, query):

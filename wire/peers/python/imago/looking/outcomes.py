@@ -5,10 +5,10 @@ from functools import wraps
 from heapq import nlargest
 from itertools import islice
 from operator import itemgetter
-from time import monotonic
 
 from imago.looking.fields import cut
 from imago.looking.limits import NAME_MAX_CHARS, NEAREST_MAX_NAMES
+from imago.native import monotonic
 
 
 # Names like one that was not found.

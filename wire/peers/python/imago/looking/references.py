@@ -3,7 +3,6 @@
 import builtins
 import gc
 import sys
-from time import monotonic
 from types import CodeType, FunctionType, ModuleType
 
 from imago.looking.classes import subclasses_of
@@ -32,6 +31,7 @@ from imago.looking.outcomes import found, look
 from imago.looking.source import code_place, constants, exact, instructions, name_of, names_in
 from imago.looking.rendering import function_label
 from imago.looking.unwrapping import unwrapped
+from imago.native import monotonic
 
 # Code that leads to one thing: loads of names in functions that are alive, followed through modules and classes.
 

@@ -42,6 +42,7 @@ from imago.looking.fields import (
     type_name,
 )
 from imago.looking.limits import NAME_MAX_CHARS, PREVIEW_MAX_CHARS, REPR_MAX_ITEMS
+from imago.native import own_class
 
 # Static text of values that hold no others: numbers, texts, dates, and what functions and classes are called.
 #
@@ -225,9 +226,9 @@ _EXACT = {
         (bytearray, _bytearray_text),
         (memoryview, _memory_text),
         (range, _range_text),
-        (datetime.date, _own_repr),
+        (own_class(datetime.date), _own_repr),
         (datetime.timedelta, _own_repr),
-        (datetime.datetime, _moment_text),
+        (own_class(datetime.datetime), _moment_text),
         (datetime.time, _moment_text),
         (decimal.Decimal, _own_repr),
         (FunctionType, lambda value, _: f"<function {function_label(value)}>"),

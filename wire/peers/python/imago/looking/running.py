@@ -117,7 +117,16 @@ def _told(function, code):
         "line": code.co_firstlineno,
         **_fingerprints(code),
         "defaults": _defaults(function) if is_function else None,
+        **({"annotated": _is_annotated(function)} if is_function else {}),
     }
+
+
+def _is_annotated(function):
+    # From 3.14 on to ask for them may run code of the program, and whether there is any is told without.
+    if hasattr(FunctionType, "__annotate__"):
+        return function.__annotate__ is not None
+    held = function.__annotations__
+    return type(held) is dict and len(held) > 0
 
 
 def _fingerprints(code):

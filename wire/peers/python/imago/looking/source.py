@@ -6,7 +6,6 @@ import linecache
 import os
 import re
 import sys
-import time
 import zipimport
 from _io import open as open_file
 from io import BytesIO, TextIOWrapper
@@ -30,6 +29,7 @@ from imago.looking.fields import (
 )
 from imago.looking.limits import SOURCE_PREVIEW_MAX_CHARS
 from imago.looking.syntax import CLOSE, COMMENT, NAME, NEWLINE, OPEN, tokens
+from imago.native import time
 
 
 # The texts that code was compiled from, or that stand now where it was: evaluated, in the line cache, in a file, in

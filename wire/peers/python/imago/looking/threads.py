@@ -4,8 +4,7 @@ import re
 import sys
 import threading
 
-from imago import native
-from imago.looking.fields import ABSENT, class_label, clean, cut, entries, stored
+from imago.looking.fields import ABSENT, class_label, clean, cut, stored
 from imago.looking.frames import (
     function_name,
     is_ours,
@@ -17,12 +16,13 @@ from imago.looking.frames import (
     variables,
     whose,
 )
+from imago.looking.locks import Locks
 from imago.looking.outcomes import found
 from imago.looking.running import doubted
 from imago.looking.source import file_of, name_of, shown_file
 from imago.looking.rendering import static_text
 from imago.looking.tasks import MOST, Asyncio
-from imago.looking.waiting import thread_ident, thread_name, what_thread_waits_for
+from imago.looking.waiting import thread_ident, thread_names, what_thread_waits_for
 
 # What a task waits for: told by the functions of asyncio that it is suspended in, or by its future.
 
@@ -31,14 +31,14 @@ _CHILDREN = 3
 _TASK_NAME = 100
 
 
-def what_task_waits_for(asyncio, task):
+def what_task_waits_for(asyncio, task, holder_of):
     """A clause such as `asyncio.sleep(30)`, `asyncio.Queue.get` or `the task 'Task-7'`; None where nothing tells."""
     if task.waiter is None or asyncio.pending(task.waiter) is False:
         return _ITS_TURN
-    return _by_frames(asyncio, task) or _by_future(asyncio, task.waiter)
+    return _by_frames(asyncio, task, holder_of) or _by_future(asyncio, task.waiter)
 
 
-def _by_frames(asyncio, task):
+def _by_frames(asyncio, task, holder_of):
     """By the innermost function of asyncio that it offers to others; None where the innermost frame is none of it."""
     for frame in reversed(task.frames):
         code = frame.f_code
@@ -51,7 +51,8 @@ def _by_frames(asyncio, task):
         names = suspended_variables(frame)
         receiver = stored(names, "self")
         if receiver is not ABSENT:
-            return cut(f"asyncio.{class_label(type(receiver)).rpartition('.')[2]}.{name}", 200)
+            held = holder_of(receiver) if (file, name) == ("asyncio/locks.py", "acquire") else ""
+            return cut(f"asyncio.{class_label(type(receiver)).rpartition('.')[2]}.{name}{held}", 400)
         return f"asyncio.{name}({_argument(asyncio, name, names)})"
     return None
 
@@ -284,13 +285,16 @@ def threads(_image, query):
     """`Looked<Threads>`; `query` has `filter`, `limit`, `frames`, `locals` and `all` of the contract."""
     limit = max(1, min(query["limit"], _MOST_STACKS))
     notes = [note for module, note in _NOT_SHOWN if stored(sys.modules, module) is not ABSENT]
-    names = _names()
+    names = thread_names()
     stacks = {ident: walked(frame) for ident, frame in sys._current_frames().items()}
     asyncio = Asyncio.loaded()
     main = _main_ident(stacks)
     names.setdefault(main, "MainThread")
-    standing = [_thread(ident, stack, names, main) for ident, stack in stacks.items()]
+    by_ident = {ident: _thread(ident, stack, names, main) for ident, stack in stacks.items()}
+    standing = list(by_ident.values())
     tasks = [] if asyncio is None else [_task(task, stacks) for task in asyncio.tasks()]
+    locks = Locks([*standing, *tasks], by_ident)
+    notes += _blocked(standing, tasks)
     if len(tasks) >= MOST:
         notes.append(f"There are {asyncio.count()} tasks; the first {MOST} of them were looked at.")
     wanted = query.get("filter")
@@ -301,11 +305,13 @@ def threads(_image, query):
     def thread_state(one):
         if not one.stack:
             return "waiting", "something to evaluate"
-        waits, text = what_thread_waits_for([frame for frame, _ in reversed(one.whole)], names)
+        waits, text = what_thread_waits_for(_inwards(one), lambda lock: locks.holder(lock, one))
         return ("waiting" if waits else "running"), text
 
     def task_state(one):
-        return ("running", None) if one.task.running else ("waiting", what_task_waits_for(asyncio, one.task))
+        if one.task.running:
+            return "running", None
+        return "waiting", what_task_waits_for(asyncio, one.task, lambda lock: locks.holder(lock, one))
 
     show = Shower(max(1, min(query["frames"], _MOST_FRAMES)), query["locals"], query.get("all", False))
     groups, task_groups = grouped(standing), grouped(tasks)
@@ -322,19 +328,29 @@ def threads(_image, query):
             "omitted": sum(group[0].role != "imago" for group in groups[len(shown) :])
             + len(task_groups)
             - len(shown_tasks),
-            "notes": notes + show.notes,
+            "notes": locks.circles() + notes + show.notes,
         }
     )
 
 
-def _names():
-    """The names of our threads, and of those that Python knows as their objects store them, by ident."""
-    names = native.names()
-    for ident, thread in entries(threading._active):
-        name = thread_name(thread)
-        if name is not None and type(ident) is int:
-            names[ident] = name
-    return names
+def _inwards(one):
+    """The frames of a thread, innermost first."""
+    return [frame for frame, _ in reversed(one.whole)]
+
+
+def _blocked(standing, tasks):
+    """A note on each event loop whose thread waits within a task: nothing else runs on it."""
+    for task in tasks:
+        if not task.task.running or not task.task.frames:
+            continue
+        for thread in standing:
+            if any(frame is task.task.frames[0] for frame, _ in thread.whole):
+                waits, text = what_thread_waits_for(_inwards(thread), lambda _lock: "")
+                if waits:
+                    yield (
+                        f"The event loop of {thread.name} is blocked: its task {task.name!r} is in {text or 'a call'}, "
+                        f"which does not await. Of {len(tasks)} tasks no other runs."
+                    )
 
 
 def _main_ident(stacks):

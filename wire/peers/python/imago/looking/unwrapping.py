@@ -5,10 +5,12 @@ wrap as `__wrapped__` in their own dict, and functions that pass for another one
 """
 
 import functools
+import gc
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType
 
 from imago.looking.fields import (
     ABSENT,
+    class_entry,
     class_lookup,
     class_qualified,
     clean,
@@ -20,6 +22,7 @@ from imago.looking.fields import (
     read_member,
     stored,
 )
+from imago.looking.loaded import module_dict
 from imago.looking.source import name_of, qualified_of, shown_file, written_for
 from imago.looking.statements import outline
 
@@ -119,6 +122,9 @@ def _inside(value):
             return own_field(value, field), _wrapper(name)
     if is_class(value) or not callable(value):
         return None
+    task = _in_task(value)
+    if task is not ABSENT:
+        return task, _wrapper("celery.local.Proxy" if type(task) is not FunctionType else "a task of celery")
     inside = own_field(value, "__wrapped__")
     if kind is FunctionType:
         inside = _enclosed(value) if inside is ABSENT else inside
@@ -126,6 +132,41 @@ def _inside(value):
     if inside is ABSENT:
         return None
     return inside, _wrapper(class_qualified(kind))
+
+
+def _in_task(value):
+    """The function of a task of Celery, or the task that stands behind a proxy, by what these store; or `ABSENT`."""
+    local, app = module_dict("celery.local"), module_dict("celery.app.task")
+    if local is None or app is None:
+        return ABSENT
+    proxy, task = stored(local, "Proxy"), stored(app, "Task")
+    kind = type(value)
+    if kind is proxy or kind is stored(local, "PromiseProxy"):
+        # It keeps what its instances store to itself, but not from the collector.
+        for one in gc.get_referents(value):
+            if is_class(task) and inherits(one, task):
+                return one
+        made_by, given = (
+            ABSENT if entry is ABSENT else read_member(entry, value)
+            for entry in (class_entry(proxy, "_Proxy__local"), class_entry(proxy, "_Proxy__args"))
+        )
+        # `app.task` gives it the function, and `shared_task` a function that has it in its closure.
+        held = [*(given if type(given) is tuple else ()), _enclosed_as(made_by, "fun")]
+        return next((one for one in held if type(one) is FunctionType), ABSENT)
+    if is_class(task) and inherits(value, task):
+        run = class_entry(kind, "run")
+        return read_member(staticmethod.__dict__["__func__"], run) if type(run) is staticmethod else run
+    return ABSENT
+
+
+def _enclosed_as(function, name):
+    """What a function holds in its closure under that name, or `ABSENT`."""
+    if type(function) is not FunctionType or name not in function.__code__.co_freevars:
+        return ABSENT
+    try:
+        return function.__closure__[function.__code__.co_freevars.index(name)].cell_contents
+    except ValueError:
+        return ABSENT
 
 
 def _leads_on(value):

@@ -3,12 +3,14 @@
 import builtins
 import dis
 import re
+import threading
 from _thread import RLock
 from threading import Thread
 from types import BuiltinFunctionType, MethodDescriptorType, MethodType, ModuleType
 
+from imago import native
 from imago.looking.attributes import read_attribute
-from imago.looking.fields import ABSENT, class_label, class_lookup, clean, cut, inherits, own_field, plain, stored
+from imago.looking.fields import ABSENT, class_label, class_lookup, clean, cut, entries, inherits, own_field, plain, stored
 from imago.looking.frames import function_name, is_ours, library_file, variables
 from imago.looking.outcomes import Unresolved
 from imago.looking.source import exact, instructions, name_of
@@ -22,14 +24,16 @@ from imago.looking.rendering import builtin_label
 # Opcode -> how many values lie above the callee, besides the arguments that its number counts. In CPython 3.11 a call that
 # has become warm stands at its PRECALL.
 _CALLS = {"CALL_FUNCTION": 0, "CALL_METHOD": 0, "CALL": 0, "PRECALL": 0, "CALL_FUNCTION_KW": 1, "CALL_KW": 1}
-_WITHS = ("SETUP_WITH", "BEFORE_WITH")
+_WITHS = ("SETUP_WITH", "BEFORE_WITH", "BEFORE_ASYNC_WITH")
+# Instructions at most that enter a `with`: those of an asynchronous one await.
+_ENTERING = 16
 _LOCALS = ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_NAME")
 # Two in one; what is loaded last lies on top.
 _PAIRS = ("LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW", "STORE_FAST_LOAD_FAST")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _JUMPS = frozenset(dis.hasjrel + dis.hasjabs)
 _LEAVES = ("YIELD", "SEND", "RETURN", "STORE")
-_LONGEST = 200_000
+LONGEST = 200_000
 
 
 def called(frame):
@@ -42,14 +46,32 @@ def called(frame):
         return None
     root, names, entered = path
     try:
-        here = _root(frame, root)
-        for name in names if entered else names[:-1]:
-            here = read_attribute(here, name, name).value
+        here = followed(frame, root, names if entered else names[:-1])
     except Unresolved:
         return None
     if entered:
         return f"{class_label(type(here))}.__enter__", here
     return _labelled(here, names[-1] if names else None)
+
+
+def followed(frame, root, names):
+    """What a path leads to in a frame through stored fields. Raises `Unresolved`."""
+    here = _root(frame, root)
+    for name in names:
+        attribute = read_attribute(here, name, name)
+        if attribute.note is not None:
+            raise Unresolved({"type": "not_found"})
+        here = attribute.value
+    return here
+
+
+def spelled(frame):
+    """The path of what the call that a frame stands in is made on: `self._lock`; None where it cannot be told."""
+    path = _path(frame)
+    if path is None:
+        return None
+    (name, _), names, entered = path
+    return ".".join([name, *(names if entered else names[:-1])])
 
 
 def _labelled(here, name):
@@ -87,20 +109,35 @@ def _root(frame, root):
 def _path(frame):
     """`((name, is_global), attributes, entered)` of the callee, or of the lock or file that a `with` enters."""
     code, last = frame.f_code, frame.f_lasti
-    if last < 0 or len(exact(code.co_code)) > _LONGEST:
+    if last < 0 or len(exact(code.co_code)) > LONGEST:
         return None
     before = [one for one in instructions(code) if one.offset <= last and one.opname != "CACHE"]
     if not before:
         return None
     at = before.pop()
-    if at.opname in _WITHS:
-        return _loads(before, True)
+    before.append(at)
+    entered = entering(before)
+    if entered is not None and (at.opname in _WITHS or before[-2].opname == "LOAD_SPECIAL"):
+        path = loads(entered)
+        return None if path is None else (*path, True)
+    before.pop()
     above = _CALLS.get(at.opname)
     if above is None:
         return None
     if before and before[-1].opname == "PRECALL":
         before.pop()
-    return _loads(before, False) if _skip(before, above + at.arg) else None
+    path = loads(before) if _skip(before, above + at.arg) else None
+    return None if path is None else (*path, False)
+
+
+def entering(before):
+    """Of instructions that end with how a `with` is entered, those before that; None where they do not."""
+    for at in range(len(before) - 1, max(0, len(before) - _ENTERING), -1):
+        if before[at].opname in _WITHS:
+            return before[:at]
+        if before[at].opname == "LOAD_SPECIAL" and before[at - 1].opname == "COPY":
+            return before[: at - 1]
+    return None
 
 
 def _skip(before, above):
@@ -119,18 +156,18 @@ def _skip(before, above):
     return False
 
 
-def _loads(before, entered):
+def loads(before):
+    """`((name, is_global), attributes)` of the path that instructions end with; None where they end with none."""
     names = []
-    while before:
-        one = before.pop()
+    for one in reversed(before or ()):
         if one.opname in _ATTRIBUTES:
             names.insert(0, one.argval)
         elif one.opname == "LOAD_GLOBAL":
-            return (one.argval, True), names, entered
+            return (one.argval, True), names
         elif one.opname in _LOCALS:
-            return (one.argval, False), names, entered
+            return (one.argval, False), names
         elif one.opname in _PAIRS:
-            return (one.argval[-1], False), names, entered
+            return (one.argval[-1], False), names
         else:
             return None
     return None
@@ -173,7 +210,7 @@ _READS = re.compile(r"_io\.\w+\.(read\w*|write|peek)|posix\.(read|write|readv|pr
 
 # Functions of the standard library that wait on behalf of their caller: by file, then by name.
 _LIBRARY = {
-    "threading.py": ("wait", "wait_for", "join", "acquire", "__enter__", "_wait_for_tstate_lock"),
+    "threading.py": ("wait", "wait_for", "join", "acquire", "__enter__", "_wait_for_tstate_lock", "_shutdown"),
     "queue.py": ("get", "put", "join"),
     "selectors.py": ("select",),
     "socket.py": ("accept", "readinto", "create_connection"),
@@ -190,8 +227,8 @@ _LIBRARY = {
 }
 
 
-def what_thread_waits_for(stack, names):
-    """`(waits, text)` of a stack, innermost frame first; `names` has the threads' names by ident.
+def what_thread_waits_for(stack, holder_of):
+    """`(waits, text)` of a stack, innermost frame first; `holder_of(lock)` is a clause on who holds it, or empty.
 
     The text is None where it waits for something that has no name.
     """
@@ -200,16 +237,16 @@ def what_thread_waits_for(stack, names):
     if is_ours(stack[0].f_code) and name_of(stack[0].f_code) in ("wait", "sleep"):
         return True, None
     here = called(stack[0])
-    text = None if here is None else _compiled(*here, names)
+    is_lock = here is not None and here[0] in _LOCKS
+    text = None if here is None else _lock_text(here[1], stack[0]) if is_lock else _compiled(*here)
     outer = _library_wait(stack)
     if outer is None:
-        return text is not None, text
-    return True, _library_text(outer, text, names)
+        return text is not None, text + holder_of(here[1]) if is_lock else text
+    lock = here[1] if is_lock else ABSENT
+    return True, _library_text(outer, text, lock, holder_of)
 
 
-def _compiled(label, receiver, names):
-    if label in _LOCKS:
-        return _lock_text(receiver, names)
+def _compiled(label, receiver):
     text = _WAITS.get(label)
     if text is not None:
         return text
@@ -223,15 +260,11 @@ def _compiled(label, receiver, names):
     return None
 
 
-def _lock_text(lock, names):
-    """What the interpreter itself says of a lock: a reentrant one knows its owner."""
-    if type(lock) is not RLock:
-        return "a lock"
-    owner = re.search(r"owner=(\d+)", repr(lock))
-    ident = 0 if owner is None else int(owner.group(1))
-    if not ident:
-        return "a reentrant lock"
-    return f"a reentrant lock that {names.get(ident, 'a thread that has no name')} holds"
+def _lock_text(lock, frame):
+    """`the lock self._lock`, as the code of the frame spells it."""
+    kind = "reentrant lock" if type(lock) is RLock else "lock"
+    path = spelled(frame) if library_file(frame.f_code) is None else None
+    return f"a {kind}" if path is None else f"the {kind} {cut(path, 100)}"
 
 
 def _library_wait(stack):
@@ -245,15 +278,19 @@ def _library_wait(stack):
     return outer
 
 
-def _library_text(frame, inner, names):
+def _library_text(frame, inner, lock, holder_of):
     code = frame.f_code
     file, name = library_file(code), name_of(code)
     receiver = stored(variables(frame), "self")
     if file == "threading.py":
+        if name == "_shutdown":
+            return "the end of the other threads"
         if inherits(receiver, Thread):
             return f"the end of {thread_name(receiver) or 'a thread'}"
-        if name == "acquire" and inner is not None and "reentrant" in inner:
-            return inner
+        if name in ("acquire", "__enter__") and receiver is not ABSENT:
+            # Of a condition the lock in it has the owner; of a semaphore the frames that are inside of it tell.
+            held = holder_of(own_field(receiver, "_lock") if lock is ABSENT else lock) or holder_of(receiver)
+            return f"{_public(class_label(type(receiver)))}.{name}{held}"
     if file == "asyncio/runners.py":
         return _NEXT_EVENT
     if file == "selectors.py":
@@ -282,3 +319,13 @@ def thread_name(thread):
     """The name that a thread object stores; None where there is none."""
     name = plain(own_field(thread, "_name"))
     return None if name is None else cut(clean(name), 200)
+
+
+def thread_names():
+    """The names of our threads, and of those that Python knows as their objects store them, by ident."""
+    names = native.names()
+    for ident, thread in entries(threading._active):
+        name = thread_name(thread)
+        if name is not None and type(ident) is int:
+            names[ident] = name
+    return names

@@ -1,7 +1,7 @@
 """numpy arrays: `ndarray`, and the classes of numpy's own that are built on it."""
 
 from imago.looking.adapters.adapter import Card, Seen, in_bytes, listed
-from imago.looking.adapters.cells import array_storage, dtype_text, is_mapped, is_readable, single
+from imago.looking.adapters.cells import array_storage, dtype_text, owner_elsewhere, is_readable, single
 from imago.looking.fields import ABSENT, class_name, is_compiled, mro, own_field
 
 COUNTED_MAX_CELLS = 50_000
@@ -26,7 +26,7 @@ def _see_masked(value):
     mask = own_field(value, "_mask")
     if type(mask) is not type(array):
         mask = None
-    elif mask.shape != array.shape or mask.dtype.kind != "b":
+    elif mask.shape != array.shape or mask.dtype.kind != "b" or owner_elsewhere(mask):
         return None
     hidden = "" if mask is None or mask.size > COUNTED_MAX_CELLS else f", {mask.flatten().tolist().count(True)} masked"
     storage = _items(array) if mask is None else array_storage(array, mask)
@@ -41,7 +41,7 @@ def _see_mapped(value):
     array = as_plain(value)
     return Seen(
         "numpy.memmap",
-        array_head(array),
+        f"shape {tuple(array.shape)}, dtype {dtype_text(array.dtype)}",
         shape=list(array.shape),
         fields=[(name, found) for name, found in fields if found is not ABSENT],
         card=lambda: Card([f"{in_bytes(array.nbytes)} of a mapped file, not read"]),
@@ -56,7 +56,9 @@ def as_plain(value):
 
 def array_head(array):
     """`shape (3, 2), dtype float64`."""
-    return f"shape {tuple(array.shape)}, dtype {dtype_text(array.dtype)}"
+    owner = owner_elsewhere(array)
+    unread = "" if owner is None else f", not read: its memory belongs to {owner}"
+    return f"shape {tuple(array.shape)}, dtype {dtype_text(array.dtype)}{unread}"
 
 
 def _items(array):
@@ -89,7 +91,7 @@ def range_of(array):
         or not is_readable(array.dtype)
         or array.dtype.itemsize > 8
         or array.size == 0
-        or is_mapped(array)
+        or owner_elsewhere(array)
     ):
         return []
     if array.size > COUNTED_MAX_CELLS:

@@ -1,10 +1,10 @@
 """Cells of numpy: dtypes, and single numbers, times and texts."""
 
-from mmap import mmap
+from array import array as array_of_python
 
 from imago.looking.adapters.adapter import UNREAD, Part, Said, Seen, bare
 from imago.looking.contents import Storage, storage_of
-from imago.looking.fields import class_name, inherits, made_by_statement, mro
+from imago.looking.fields import class_label, class_name, is_compiled, made_by_statement, mro
 
 
 # The types of numpy's cells: what they are called, and which of them can be read without meeting user code.
@@ -79,6 +79,7 @@ def is_readable(dtype, depth=0):
 MASKED = Said("--")
 _LARGEST_CELL = 4096
 _LONGEST_CHAIN = 16
+_ORDINARY = (bytes, bytearray, array_of_python)
 
 
 def array_storage(array, mask=None):
@@ -86,7 +87,7 @@ def array_storage(array, mask=None):
 
     `mask` is an array of the same shape that is true for the cells to leave out.
     """
-    if array.ndim == 0 or not is_readable(array.dtype) or is_mapped(array):
+    if array.ndim == 0 or not is_readable(array.dtype) or owner_elsewhere(array):
         return None
     return Storage("sequence", ("[", "]"), lambda _: array.shape[0], lambda _, *some: take(array, *some, mask=mask))
 
@@ -104,23 +105,28 @@ def take(array, start, count, mask=None):
 
 def single(array):
     """The one cell of an array without dimensions."""
-    return UNREAD if not is_readable(array.dtype) or is_mapped(array) else _cells(array.reshape(1))[0]
+    return UNREAD if not is_readable(array.dtype) or owner_elsewhere(array) else _cells(array.reshape(1))[0]
 
 
-def is_mapped(array):
-    """Whether the cells are those of a mapped file: one that has become shorter would end the process."""
-    base, plain = array, type(array)
+def owner_elsewhere(array):
+    """Whose the memory of an array is, as text, where that is not known to be ordinary memory; else None.
+
+    A mapped file ends the process that reads it once it has become shorter, and what an object of another library, or
+    of the program, stands for is not to be known: neither are cells that a view of it makes up.
+    """
+    base = array
+    plain = next(cls for cls in mro(type(array)) if class_name(cls) == "ndarray" and is_compiled(cls))
     for _ in range(_LONGEST_CHAIN):
-        owners = mro(type(base))
-        if inherits(base, mmap) or any(class_name(owner) == "memmap" for owner in owners):
-            return True
         if type(base) is memoryview:
             base = base.obj
-        elif any(owner is plain for owner in owners):
-            base = plain.__dict__["base"].__get__(base)
+        elif any(owner is plain for owner in mro(type(base))):
+            owner = plain.__dict__["base"].__get__(base)
+            if owner is None:
+                return None if plain.__dict__["flags"].__get__(base).owndata else "nobody that is known"
+            base = owner
         else:
-            return False
-    return True
+            return None if any(type(base) is ordinary for ordinary in _ORDINARY) else f"a {class_label(type(base))}"
+    return "many others"
 
 
 def _row(array, mask):

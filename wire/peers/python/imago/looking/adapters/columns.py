@@ -5,7 +5,7 @@ come from code of whoever wrote it.
 """
 
 from imago.looking.adapters.adapter import Said, Unreadable, array_name, compiled_field, field, held_at, listed
-from imago.looking.adapters.cells import dtype_text, is_mapped, is_readable, take
+from imago.looking.adapters.cells import dtype_text, is_readable, owner_elsewhere, take
 from imago.looking.adapters.moments import zone_text
 from imago.looking.fields import ABSENT, class_label, class_module, clean, made_by_statement, plain
 
@@ -17,12 +17,14 @@ _WORDS = {"int": "Int", "uint": "UInt", "float": "Float"}
 class Column:
     """One column: what its dtype is called, how many cells it has, and `take(start, count)`, or None if unread.
 
-    `size` is the memory that its cells take, as far as that is known without visiting them.
+    `size` is the memory that its cells take, as far as that is known without visiting them; `owner` is whose memory
+    that is, where it is not read for that.
     """
 
-    __slots__ = ("dtype", "length", "size", "take")
+    __slots__ = ("dtype", "length", "owner", "size", "take")
 
-    def __init__(self, dtype, length, take_cells, size=None):
+    def __init__(self, dtype, length, take_cells, size=None, owner=None):
+        self.owner = owner
         self.dtype = dtype
         self.length = length
         self.take = take_cells
@@ -47,9 +49,10 @@ def _of_numpy(values, row, dtype=None):
     if array_name(values) != "ndarray":
         raise Unreadable("an array of a class of the user's")
     array = values if row is None or values.ndim == 1 else values[row, ...]
-    readable = array.ndim == 1 and is_readable(array.dtype) and not is_mapped(array)
+    owner = owner_elsewhere(array)
+    readable = array.ndim == 1 and is_readable(array.dtype) and owner is None
     cells = (lambda start, count: take(array, start, count)) if readable else None
-    return Column(dtype or dtype_text(array.dtype), array.shape[0], cells, array.nbytes)
+    return Column(dtype or dtype_text(array.dtype), array.shape[0], cells, array.nbytes, owner)
 
 
 def _backed(values, row):

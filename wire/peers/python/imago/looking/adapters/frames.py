@@ -102,7 +102,7 @@ def _described(frame, start, count):
 
 def _frame_card(frame):
     shown = frame.columns(0, _HEAD_COLUMNS)
-    facts = [_memory(frame.size()), *_nulls(shown, frame.index.length)]
+    facts = [_memory(frame.size()), *_unread(shown), *_nulls(shown, frame.index.length)]
     index = _cells(frame.index, _TABLE_ROWS)
     cells = [_cells(column, _TABLE_ROWS) for _, column in shown]
     return Card(facts, ["", *(label for label, _ in shown)], list(zip(index, *cells)))
@@ -118,7 +118,8 @@ def _see_series(value):
 
     def card():
         rows = zip(_cells(index, _SERIES_ROWS), _cells(column, _SERIES_ROWS))
-        return Card([_memory(column.size), *_nulls([("all", column)], index.length)], ["", name or ""], list(rows))
+        facts = [_memory(column.size), *_unread([("all", column)]), *_nulls([("all", column)], index.length)]
+        return Card(facts, ["", name or ""], list(rows))
 
     return Seen(
         "pandas.Series",
@@ -146,6 +147,11 @@ def _see_array(value):
 
 def _memory(size):
     return "memory not known" if size is None else f"{in_bytes(size)}, what cells refer to left out"
+
+
+def _unread(columns):
+    owned = [(label, column.owner) for label, column in columns if column.owner is not None]
+    return [f"not read: {_label(label)}, whose memory belongs to {owner}" for label, owner in owned]
 
 
 def _nulls(columns, rows):

@@ -4,15 +4,16 @@ import datetime
 
 from imago.looking.adapters.adapter import Seen, bare, compiled_field, field, whole
 from imago.looking.fields import ABSENT, class_label, plain
+from imago.native import own_class
 
 _DIGITS = {7: 0, 8: 3, 9: 6, 10: 9}
 """What pandas calls a resolution: how many digits a second has after the point."""
 
 _CLOCK = tuple(
-    (datetime.datetime.__dict__.get(name) or datetime.date.__dict__[name]).__get__
+    (own_class(datetime.datetime).__dict__.get(name) or own_class(datetime.date).__dict__[name]).__get__
     for name in ("year", "month", "day", "hour", "minute", "second", "microsecond")
 )
-_zone_of = datetime.datetime.__dict__["tzinfo"].__get__
+_zone_of = own_class(datetime.datetime).__dict__["tzinfo"].__get__
 
 
 def zone_text(zone):

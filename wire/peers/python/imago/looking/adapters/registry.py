@@ -3,7 +3,7 @@
 What is built on no such class, and declares its fields, is shown by these.
 """
 
-from types import ModuleType
+from types import MemberDescriptorType, ModuleType
 
 from imago.looking.adapters import (
     arrays,
@@ -17,7 +17,7 @@ from imago.looking.adapters import (
     tensors,
     torch_modules,
 )
-from imago.looking.adapters.adapter import Part, Said, Seen, field, held_at
+from imago.looking.adapters.adapter import Part, Said, Seen, held_at
 from imago.looking.fields import (
     ABSENT,
     class_label,
@@ -30,7 +30,9 @@ from imago.looking.fields import (
     is_compiled,
     made_by_statement,
     mro,
+    own_field,
     plain,
+    read_member,
 )
 
 _SUBJECTS = (arrays, connections, frames, moments, polars_frames, running, scalars, standard, tensors)
@@ -201,11 +203,11 @@ def _ordered(value, declared):
 
 
 def _flag(one, name):
-    """A field of what describes a field, or `ABSENT`."""
-    try:
-        return field(one, name)
-    except Exception:
-        return ABSENT
+    """A field of what describes a field, or `ABSENT`. Anything may describe one, so no compiled getter is asked."""
+    place = class_lookup(type(one), name)
+    if place is not None and type(place[1]) is MemberDescriptorType and place[1].__objclass__ is place[0]:
+        return read_member(place[1], one)
+    return own_field(one, name)
 
 
 _FAMILIES = {}

@@ -1,7 +1,7 @@
 """numpy's single values, its dtypes and its sources of random numbers."""
 
 from imago.looking.adapters.adapter import Seen, compiled_field
-from imago.looking.adapters.cells import dtype_text, is_readable
+from imago.looking.adapters.cells import dtype_text, is_readable, owner_elsewhere
 from imago.looking.fields import class_label, class_name, is_compiled, mro
 
 _LARGEST_CELL = 4096
@@ -39,10 +39,19 @@ def _see_record(value):
     dtype = _generic(value, "dtype")
     if not is_readable(dtype) or dtype.itemsize > _LARGEST_CELL:
         return Seen("numpy.void", dtype_text(dtype))
+    array = _array_of(value)
+    owner = None if array is None else owner_elsewhere(array)
+    if owner is not None:
+        return Seen("numpy.void", f"{dtype_text(dtype)}, not read: its memory belongs to {owner}")
     held = _item(value)
     if type(held) is not tuple:
         return Seen("numpy.void", fields=[("value", held)])
     return Seen("numpy.void", fields=list(zip(dtype.names, held)))
+
+
+def _array_of(record):
+    """The array that a record is a cell of; None where it has memory of its own."""
+    return next(base for base in mro(type(record)) if class_label(base) == "numpy.void").__dict__["base"].__get__(record)
 
 
 def _see_random(label):

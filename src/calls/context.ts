@@ -1,0 +1,139 @@
+import { resolve } from 'node:path'
+import type {
+  CallerKernels,
+  Leases as CallLeases,
+  Jobs,
+  KernelContext,
+  Level,
+  OtherKernel,
+  OutputLog,
+  PastErrors,
+  ProjectFiles,
+  Sources,
+  Texts,
+  ToolContext,
+} from '../../tools/contract.ts'
+import type { CallId, Kernel, Question } from '../../wire/kernel.ts'
+import type { Signal } from '../../wire/signal.ts'
+import type { ResolvedKernel } from '../kernels/kernels.ts'
+import type { TextStore } from '../text/texts.ts'
+import type { Caller } from './contract.ts'
+import type { JobBook } from './jobs.ts'
+
+/** The call, as far as its handler may know it. */
+interface CallOfHandler {
+  readonly call: CallId
+  readonly caller: Caller
+  readonly texts: TextStore
+  readonly signal: Signal
+  readonly canAsk: boolean
+  readonly options: {
+    readonly lookMs: number
+    readonly jobs: JobBook
+    readonly sources: Pick<Sources, 'prove'>
+  }
+  ask(question: Question): Promise<string>
+}
+
+interface ContextParts {
+  readonly run: CallOfHandler
+  readonly level: Level
+  /** The files of the caller's project, as far as the policy lets the call see them. */
+  files(): ProjectFiles
+  kernels(): CallerKernels
+  past(): PastErrors
+}
+
+/** What a handler is given. */
+export class Context implements ToolContext {
+  readonly call: CallId
+  readonly who: string
+  readonly caller: string
+  readonly level: Level
+  readonly lookMs: number
+  readonly jobs: Jobs
+  readonly texts: Texts
+  readonly sources: Sources
+  readonly pathOf: (path: string) => string
+  readonly signal: Signal
+  readonly past: () => PastErrors
+  readonly #filesOf: () => ProjectFiles
+  readonly #kernelsOf: () => CallerKernels
+  #files: ProjectFiles | undefined
+
+  constructor({ run, level, files, kernels, past }: ContextParts) {
+    const { options } = run
+    this.call = run.call
+    this.who = run.caller.who
+    this.caller = run.caller.id
+    this.level = level
+    this.lookMs = options.lookMs
+    this.jobs = options.jobs.of(run.caller.root)
+    this.texts = run.texts
+    this.sources = {
+      prove: asked => options.sources.prove(asked),
+      keep: text => run.texts.keep(text),
+    }
+    this.pathOf = path => resolve(run.caller.root, path)
+    this.signal = run.signal
+    this.past = past
+    this.#filesOf = files
+    this.#kernelsOf = kernels
+  }
+
+  get kernels(): CallerKernels {
+    return this.#kernelsOf()
+  }
+
+  get files(): ProjectFiles {
+    this.#files ??= this.#filesOf()
+    return this.#files
+  }
+}
+
+interface KernelContextParts {
+  readonly place: ResolvedKernel
+  /** The image was given the call before: it is asked what became of it, and begins nothing. */
+  readonly again: boolean
+  output(): OutputLog
+  leases(): CallLeases
+  others(): readonly OtherKernel[]
+}
+
+/** The same on a kernel, whose output is kept from when it is first asked for. */
+export class ContextOnKernel extends Context implements KernelContext {
+  readonly kernel: Kernel
+  readonly kernelName: string
+  readonly again: boolean
+  readonly ask: (question: Question) => Promise<string>
+  readonly others: () => readonly OtherKernel[]
+  readonly #run: CallOfHandler
+  readonly #output: () => OutputLog
+  readonly #leasesOf: () => CallLeases
+  #leases: CallLeases | undefined
+
+  constructor(given: ContextParts & KernelContextParts) {
+    super(given)
+    this.kernel = given.place.kernel
+    this.kernelName = given.place.name
+    this.again = given.again
+    this.ask = question => given.run.ask(question)
+    this.#run = given.run
+    this.#output = given.output
+    this.others = given.others
+    this.#leasesOf = given.leases
+  }
+
+  get leases(): CallLeases {
+    this.#leases ??= this.#leasesOf()
+    return this.#leases
+  }
+
+  get canAsk(): boolean {
+    return this.#run.canAsk
+  }
+
+  get output(): OutputLog {
+    return this.#output()
+  }
+}

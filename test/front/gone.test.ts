@@ -1,0 +1,207 @@
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { onlyEnvelope } from '../support/envelopes.ts'
+import { assert, suite } from '../support/harness.ts'
+import { openRig, type Rig, until } from '../support/rig.ts'
+
+/** `imago errors` and `get_last_error` about real programs that have ended. */
+const test = suite('errors of processes that have gone', { limitMs: 60_000 })
+
+const CRASH = `
+def price(order, password='swordfish-77'):
+    rate = {'early': 10}[order['discount']]
+    return 100 - rate
+
+price({'items': ['tea'], 'discount': None, 'api_key': 'sk-0123456789abcdefghij'})
+`
+
+let rig: Rig
+test.before.each(() => {
+  rig = openRig()
+  write('crash.py', CRASH)
+})
+test.after.each(() => rig.close())
+
+const write = (name: string, source: string) => writeFileSync(join(rig.project, name), source)
+const crash = (...words: string[]) =>
+  rig.imago(['run', '--', 'python3', ...(words.length === 0 ? ['crash.py'] : words)])
+const folder = () => join(rig.paths.stateDir, 'errors')
+const records = () => readdirSync(folder()).filter(name => name.endsWith('.json'))
+
+test('what a script ended with is told with its frames and values, and that it has gone', async () => {
+  assert.is((await crash()).code, 1)
+  const listed = await rig.imago(['errors'])
+  assert.is(listed.code, 0)
+  assert.match(
+    listed.stdout,
+    /^\d+#1 {2}.* {2}thread MainThread {2}KeyError: None {2}crash\.py:3 {2}\(crash ended with it at \d\d:\d\d:\d\d\)\n$/,
+  )
+  const told = await rig.imago(['call', 'get_last_error'])
+  assert.is(told.code, 0)
+  assert.match(
+    told.stdout,
+    /^KeyError: None\nerror 1 of process \d+, thread MainThread: uncaught at .*\ncrash \(process \d+\) ended with it at .*, and nothing of the project listens now; /,
+  )
+  assert.match(told.stdout, /crash\.py:3 in price\n.*\n +order = \{'items': \['tea'\], 'discount': None/)
+  const [id = ''] = listed.stdout.split(' ')
+  assert.is((await rig.imago(['errors', id])).stdout, told.stdout)
+  const other = await rig.imago(['errors', '1#7'])
+  assert.is(other.code, 1)
+  assert.match(other.stderr, /Known: 1 of process \d+\./)
+})
+
+test('the record is for its owner alone, and holds no secret', async () => {
+  await crash()
+  const [name = ''] = records()
+  assert.equal([statSync(folder()).mode & 0o777, statSync(join(folder(), name)).mode & 0o777], [0o700, 0o600])
+  const text = readFileSync(join(folder(), name), 'utf8')
+  assert.match(text, '[redacted: password, 14 characters]')
+  assert.match(text, '[redacted: api key, 23 characters]')
+  for (const secret of ['swordfish', 'sk-0123456789']) assert.not.match(text, secret)
+})
+
+test('errors of a process are kept beside those of the one that has taken its place', async () => {
+  const listens = 'import imago, logging, threading; imago.listen("web")'
+  const fails = 'try:\n    [][1]\nexcept IndexError:\n    logging.exception("no rate")'
+  write('web.py', `${listens}\n${fails}\nprint("there", flush=True)\nthreading.Event().wait()\n`)
+  const path = { PYTHONPATH: join(import.meta.dirname, '../../wire/peers/python') }
+  const begin = () => rig.begin(['run', '--', 'python3', 'web.py'], { env: path })
+  const first = begin()
+  await first.says(/there/)
+  assert.match((await rig.imago(['errors'])).stdout, /^#1 .* IndexError: .* {2}web\.py:3\n$/)
+  first.child.kill('SIGTERM')
+  await first.ended
+  const second = begin()
+  await second.says(/there/)
+  await until(async () => (await rig.imago(['errors'])).stdout.split('\n').length === 3, 'both to be told')
+  assert.match(
+    (await rig.imago(['errors'])).stdout,
+    /^\d+#1 .* IndexError: .* {2}web\.py:3 {2}\(web has gone\)\n#1 .* IndexError: .*web\.py:3\n$/,
+  )
+  second.child.kill('SIGTERM')
+  await second.ended
+})
+
+test('--forget removes what the processes of the project have left, and of no other one', async () => {
+  await crash()
+  const other = join(rig.project, '../other')
+  mkdirSync(other)
+  writeFileSync(join(other, 'crash.py'), CRASH)
+  await rig.imago(['run', '--', 'python3', 'crash.py'], { cwd: other })
+  const { code, stdout } = await rig.imago(['errors', '--forget'])
+  assert.equal([code, stdout], [0, 'Forgotten: the errors of 1 process of this project that has gone.\n'])
+  assert.is(records().length, 1)
+  assert.is((await rig.imago(['errors'])).code, 4)
+  assert.match((await rig.imago(['errors'], { cwd: other })).stdout, 'crash ended with it')
+  assert.is((await rig.imago(['errors', '--forget', '--follow'])).code, 2)
+})
+
+test('a rule that keeps a program from the caller keeps what it has left from them too', async () => {
+  mkdirSync(rig.paths.configDir, { recursive: true, mode: 0o700 })
+  const rule = (kernel: string) =>
+    `[[rule]]\ndecision = "deny"\ntool = "get_last_error"\nkernel = "${kernel}"\n`
+  writeFileSync(join(rig.paths.configDir, 'policy.toml'), rule('project'), { mode: 0o600 })
+  await crash()
+  await rig.imago(['run', '--name', 'other', '--', 'python3', 'crash.py'])
+  const told = (await rig.imago(['call', 'get_last_error', '{"whose": "gone"}'])).stdout
+  assert.not.match(told, 'other errors')
+  assert.match((await rig.imago(['errors'])).stdout, /^\d+#1 .*ended with it at [\d:]+\)\n$/)
+  assert.is((await rig.imago(['errors', '--kernel', 'other'])).code, 0)
+  assert.is((await rig.imago(['errors', '--kernel', 'project'])).code === 0, false)
+})
+
+test('a record that is cut short, too large, a link, or open to others is told, and the others are read', async () => {
+  await crash()
+  const [name = ''] = records()
+  const of = name.slice(0, 12)
+  const put = (pid: number, text: string) => {
+    const file = join(folder(), `${of}-20250101T000000-${pid}-0123abcd.json`)
+    writeFileSync(file, text, { mode: 0o600 })
+    return file
+  }
+  const whole = readFileSync(join(folder(), name), 'utf8')
+  put(101, whole.slice(0, whole.length / 2))
+  put(102, 'x'.repeat(10 * 1024 * 1024))
+  chmodSync(put(103, whole), 0o644)
+  symlinkSync(join(folder(), name), join(folder(), `${of}-20250101T000000-104-0123abcd.json`))
+  put(105, whole.replace('"errors": [', '"errors": [7, '))
+  const isRoot = process.getuid?.() === 0
+  if (isRoot) chownSync(put(106, whole), 4242, 4242)
+  const { code, stdout } = await rig.imago(['call', 'get_last_error'])
+  assert.is(code, 0)
+  assert.match(stdout, /^KeyError: None\nerror 1 of process/)
+  assert.match((await rig.imago(['errors'])).stdout, /^\d+#1 .*\nnot read: /)
+  for (const [pid, reason] of [
+    [101, 'was cut short'],
+    [102, 'is larger than 1048576 bytes'],
+    [103, 'is open to others \\(mode 644'],
+    [104, 'is a symbolic link'],
+    [105, 'is no record of errors: errors.0'],
+    ...(isRoot ? [[106, 'belongs to user 4242'] as const] : []),
+  ] as const)
+    assert.match(stdout, new RegExp(`not read: \\S+-${pid}-0123abcd\\.json .*${reason}`))
+  await rig.imago(['errors', '--forget'])
+  assert.equal(records(), [])
+})
+
+test('a large value in a frame of the dead costs a record nothing', async () => {
+  write('crash.py', `big = ['x' * 100] * 10_000_000\n${CRASH.replace('rate =', 'local = big; rate =')}`)
+  await crash()
+  const [name = ''] = records()
+  assert.ok(statSync(join(folder(), name)).size < 64 * 1024)
+  assert.match((await rig.imago(['call', 'get_last_error'])).stdout, /local = \['x+/)
+})
+
+test('of more errors than are kept, the newest are told, and of more processes', async () => {
+  const many =
+    'for n in range(30):\n    try: raise type("E%d" % n, (Exception,), {})()\n    except Exception: logging.exception("x")'
+  write('many.py', `import logging\n${many}\n`)
+  for (let count = 0; count < 3; count++) await crash('many.py')
+  const envelope = onlyEnvelope(await rig.imago(['errors', '--json']))
+  const { errors } = (envelope.ok && envelope.result) as { errors: { what: string }[] }
+  assert.is(errors.length, 20)
+  assert.match(errors.at(-1)?.what ?? '', 'E29')
+  const code = `import os, sys; sys.path.insert(0, ${JSON.stringify(join(import.meta.dirname, '../../wire/peers/python'))})
+from imago import error_record
+os.makedirs(sys.argv[1], exist_ok=True)
+for n in range(30): open(os.path.join(sys.argv[1], 'a' * 12 + '-20250101T%06d-7.json' % n), 'w').close()
+error_record._make_room(sys.argv[1], 'a' * 12)
+print(len(os.listdir(sys.argv[1])), min(os.listdir(sys.argv[1])))`
+  const made = spawnSync('python3', ['-c', code, join(rig.project, 'records')], { encoding: 'utf8' })
+  assert.is(made.stdout, `19 aaaaaaaaaaaa-20250101T000011-7.json\n`)
+})
+
+const pytest = spawnSync('python3', ['-c', 'import pytest']).status === 0
+const whether = pytest ? test : (fact: string) => test.skip(fact, 'pytest is not on this machine')
+whether(
+  'tests that failed under pytest are told with their values, and those that were meant to fail are not',
+  async () => {
+    write(
+      'test_shop.py',
+      [
+        'import pytest',
+        'def test_price():\n    got = 11\n    assert got == 10',
+        '@pytest.mark.xfail\ndef test_later():\n    assert False',
+        'def test_none():\n    with pytest.raises(KeyError): {}[1]',
+        'def test_skipped():\n    pytest.skip("not here")',
+      ].join('\n'),
+    )
+    const ran = await crash('-m', 'pytest', '-q', '-p', 'no:cacheprovider')
+    assert.match(ran.stdout, '1 failed, 1 passed, 1 skipped, 1 xfailed')
+    assert.not.match(ran.stdout + ran.stderr, 'Warning')
+    const told = (await rig.imago(['call', 'get_last_error'])).stdout
+    assert.match(told, /error 1 of process \d+, test test_shop\.py::test_price: failed at/)
+    assert.match(told, '\n      got = 11\n')
+    assert.not.match(told, 'other errors')
+  },
+)

@@ -1,0 +1,131 @@
+"""The last errors of this process in a file of the user's state directory, where they are found once it has gone.
+
+It is written when an error is noted, at most once a second, and at the end of the process. The file is as the daemon's
+``wire/kernels/error-records.ts`` reads it: JSON, of bounded size, for its owner alone. What looks like a secret is not in it.
+"""
+
+import json
+import os
+import time
+
+from imago import native
+from imago.history import rfc3339
+from imago.listener import make_private, state_directory, write_whole
+
+#: Bytes of a record; the oldest errors make room.
+MOST_BYTES = 512 * 1024
+#: Seconds between two times that it is written, while the process lives.
+_AGAIN = 1.0
+#: Records of one folder, and of all of them: the oldest make room.
+_OF_A_FOLDER = 20
+_OF_ALL = 400
+
+
+class Record:
+    """``errors`` are the ``ProgramErrors`` of the process. Nothing that fails here is told."""
+
+    def __init__(self, errors):
+        #: Which process it is, as it announces itself.
+        self.facts = {}
+        self._errors = errors
+        self._path = None
+        self._pid = os.getpid()
+        self._writing = native.Lock()
+        self._written_at = None
+        self._is_behind = False
+        # By the number of an error: the report that was written last, and its text.
+        self._texts = {}
+
+    def noted(self):
+        """An error was noted."""
+        self._is_behind = True
+        if self._written_at is None or time.monotonic() - self._written_at >= _AGAIN:
+            self._write({})
+
+    def close(self, ends):
+        """The process ends, or listens no more."""
+        if ends and (self._path is not None or self._is_behind):
+            self._write({'ended_at': rfc3339(time.time()), 'ended': self._errors.last_words})
+        elif self._is_behind:
+            self._write({})
+
+    def _write(self, end):
+        if os.getpid() != self._pid or not self._writing.acquire(False):
+            return
+        try:
+            self._is_behind = False
+            self._written_at = time.monotonic()
+            texts = self._bounded()
+            if texts:
+                ended = {'ended_with': self._errors.ended_with, **_without_secrets(end)}
+                head = json.dumps({'imago': 1, **self.facts, **ended})
+                write_whole(self._place(), ('%s, "errors": [%s]}\n' % (head[:-1], ',\n'.join(texts))).encode())
+        except OSError:
+            # No room, or no such directory: the program is not disturbed by that.
+            pass
+        except Exception:
+            native.report_fault('keeping the errors of the program')
+        finally:
+            self._writing.release()
+
+    def _bounded(self):
+        """The errors as JSON, newest first, as many as there is room for."""
+        before, self._texts = self._texts, {}
+        kept, size = [], 0
+        for one in self._errors.page({'count': 20})['errors']:
+            error = one.pop('error')
+            known, text = before.get(one['number'], (None, None))
+            if known is not error:
+                text = json.dumps(_without_secrets(error))
+            self._texts[one['number']] = error, text
+            whole = '%s, "error": %s}' % (json.dumps(_without_secrets(one))[:-1], text)
+            size += len(whole)
+            if size > MOST_BYTES - 16 * 1024:
+                break
+            kept.append(whole)
+        return kept
+
+    def _place(self):
+        if self._path is None:
+            import hashlib
+
+            directory = os.path.join(state_directory(), 'errors')
+            make_private(directory)
+            folder = hashlib.sha256(os.fsencode(self.facts['cwd'])).hexdigest()[:12]
+            _make_room(directory, folder)
+            began = time.strftime('%Y%m%dT%H%M%S', time.gmtime())
+            name = '%s-%s-%d-%s.json' % (folder, began, self._pid, self.facts['epoch'])
+            self._path = os.path.join(directory, name)
+        return self._path
+
+
+def _make_room(directory, folder):
+    """Removes the oldest records, by their names."""
+    names = sorted((name for name in os.listdir(directory) if name.endswith('.json')), key=lambda name: name[13:])
+    own = [name for name in names if name.startswith(folder)]
+    for name in {*names[: 1 - _OF_ALL], *own[: 1 - _OF_A_FOLDER]}:
+        try:
+            os.unlink(os.path.join(directory, name))
+        except OSError:
+            pass
+
+
+def _without_secrets(value):
+    """The same with a mark in the place of each secret: of a variable whose name says so, and of what looks like one."""
+    # Loaded when something is to be kept: most programs have no error.
+    from imago.redaction import mark, redacted_with_names, secret_named, tells_nothing
+
+    def cleaned(value):
+        if type(value) is str:
+            return redacted_with_names(value)
+        if type(value) in (list, tuple):
+            return [cleaned(one) for one in value]
+        if type(value) is not dict:
+            return value
+        kind = secret_named(value['name']) if 'repr' in value and type(value.get('name')) is str else None
+        made = {name: cleaned(one) for name, one in value.items()}
+        if kind is not None and not tells_nothing(value['repr'], kind):
+            made['repr'] = mark(kind, value['repr'])
+        return made
+
+    return cleaned(value)

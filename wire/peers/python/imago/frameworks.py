@@ -1,0 +1,301 @@
+"""Errors that libraries tell of in ways of their own, each joined when it is imported. PYTEST_DONT_REWRITE
+
+Django, Flask and Quart send a signal for a request that failed, and Celery for a task that is tried again; pytest has a
+hook for a test that failed; rich reads a traceback itself before it prints one; loguru and Twisted have logs of their
+own.
+"""
+
+import re
+import sys
+from types import GetSetDescriptorType
+
+from imago import native
+from imago.looking.fields import (
+    ABSENT,
+    class_lookup,
+    is_compiled,
+    own_field,
+    read_member,
+    slot_fields,
+    stored,
+)
+from imago.looking.frames import suspended_variables
+
+#: What is done with an error: ``tell(error, kind, where=…)``, as ``program_errors.py`` has it.
+_tell = None
+
+
+def begin(tell):
+    """From here on errors are told: of what is imported already, and of what is imported from here on."""
+    global _tell
+    _tell = tell
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+    for name in _JOIN:
+        if name in sys.modules:
+            _join(name, sys.modules[name])
+
+
+def end():
+    """Takes all of it back."""
+    global _tell
+    _tell = None
+    if _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)
+    while _joined:
+        _, leave = _joined.popitem()
+        leave()
+
+
+def _join(name, module):
+    if _tell is None or name in _joined:
+        return
+    try:
+        leave = _JOIN[name](vars(module))
+        if leave is not None:
+            _joined[name] = leave
+    except Exception:
+        native.report_fault('joining %s' % name)
+
+
+class _Finder:
+    """Lets the finders behind it find a module, and joins that once its code has run."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in _JOIN:
+            return None
+        behind = sys.meta_path[sys.meta_path.index(self) + 1 :] if self in sys.meta_path else []
+        for finder in behind:
+            find = getattr(finder, 'find_spec', None)
+            spec = None if find is None else find(name, path, target)
+            if spec is not None:
+                if hasattr(spec.loader, 'exec_module'):
+                    spec.loader = _Loader(spec.loader)
+                return spec
+        return None
+
+
+class _Loader:
+    def __init__(self, loader):
+        self._loader = loader
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module):
+        module.__spec__.loader = module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        _join(module.__name__, module)
+
+
+_finder = _Finder()
+#: By the name of a module: what leaves it again.
+_joined = {}
+
+
+# Requests
+
+
+def _django(module):
+    signal = module.get('got_request_exception')
+    if signal is None:
+        return None
+    signal.connect(_django_failed, weak=False, dispatch_uid='imago')
+    return lambda: signal.disconnect(_django_failed, dispatch_uid='imago')
+
+
+def _django_failed(sender=None, request=None, **_):
+    _told(sys.exc_info()[1], 'request', where=lambda: request_told(request))
+
+
+def _blinker(failed):
+    def join(module):
+        signal = module.get('got_request_exception')
+        if signal is None:
+            return None
+        signal.connect(failed, weak=False)
+        return lambda: signal.disconnect(failed)
+
+    return join
+
+
+def _flask_failed(sender=None, exception=None, **_):
+    _told(exception, 'request')
+
+
+async def _quart_failed(sender=None, exception=None, **_):
+    # What is no coroutine function, Quart would run on another thread.
+    _told(exception, 'request')
+
+
+#: Where a request is found: the argument that holds it, and in that its method and its path. As a dict, ASGI and WSGI
+#: have it; as an object, Django, Tornado, aiohttp, Sanic and Scrapy; and ``http.server`` in the handler itself.
+IN_DICTS = (('scope', 'method', 'path'), ('environ', 'REQUEST_METHOD', 'PATH_INFO'))
+_METHODS = ('method', '_method')
+_PATHS = ('path', '_path', '_url', 'raw_url', '_message')
+#: Characters of a request, and of the name of a task or a test.
+WHERE_CHARS = 400
+_NUMBERED = re.compile(r'[^/]*[0-9][^/]*')
+
+
+def request_of(frame):
+    """``(text, sort)`` of the request that a frame was called for, by its arguments; ``None`` where it is none."""
+    code = frame.f_code
+    arguments = code.co_varnames[: code.co_argcount]
+    for argument, method, path in IN_DICTS:
+        if argument in arguments:
+            fields = suspended_variables(frame).get(argument)
+            told = _request_words(stored(fields, method), stored(fields, path)) if type(fields) is dict else None
+            if told is not None:
+                return told
+    if 'request' in arguments:
+        return request_told(suspended_variables(frame).get('request'))
+    if arguments[:1] == ('self',):
+        handler = suspended_variables(frame).get('self')
+        request = own_field(handler, 'request')
+        told = None if request is ABSENT else request_told(request)
+        return told or _request_words(own_field(handler, 'command'), own_field(handler, 'path'))
+    return None
+
+
+def request_told(request):
+    """The same of an object, by what it stores."""
+    method, path = (_first_text(request, names) for names in (_METHODS, _PATHS))
+    return _request_words(method, path)
+
+
+def _first_text(obj, names):
+    slots = dict(slot_fields(obj))
+    for name in names:
+        value = own_field(obj, name)
+        value = slots.get(name, ABSENT) if value is ABSENT else value
+        if name == '_message' and value is not ABSENT:
+            # aiohttp keeps the first line of the request there, in a class that is compiled or a named tuple.
+            entry = class_lookup(type(value), 'path')
+            if is_compiled(type(value)) and entry is not None and type(entry[1]) is GetSetDescriptorType:
+                value = read_member(entry[1], value)
+            else:
+                value = tuple.__getitem__(value, 1) if issubclass(type(value), tuple) and len(value) > 1 else ABSENT
+        if type(value) is bytes:
+            value = value[:WHERE_CHARS].decode('utf-8', 'replace')
+        if type(value) is str:
+            return value
+    return None
+
+
+def _request_words(method, path):
+    """Two orders of one view are of one sort."""
+    if type(method) is not str or type(path) is not str:
+        return None
+    text = ('request %s %s' % (method, path))[:WHERE_CHARS]
+    return text, ('request', method, _NUMBERED.sub('', path[:WHERE_CHARS].partition('?')[0]))
+
+
+# Tasks
+
+
+def _celery(module):
+    signal = module.get('task_retry')
+    if signal is None:
+        return None
+    signal.connect(_celery_retries, weak=False, dispatch_uid='imago')
+    return lambda: signal.disconnect(_celery_retries, dispatch_uid='imago')
+
+
+def _celery_retries(sender=None, request=None, reason=None, **_):
+    name, retries = class_lookup(type(sender), 'name'), own_field(request, 'retries')
+    error = own_field(reason, 'exc')
+    if name is None or type(name[1]) is not str:
+        return
+    task, count = name[1][:WHERE_CHARS], retries + 1 if type(retries) is int else 1
+    where = 'task %s, retry %d' % (task, count), ('task', task)
+    _told(error if issubclass(type(error), BaseException) else reason, 'retried', where=lambda: where)
+
+
+# Tests
+
+
+def _pytest(module):
+    plugins = module.get('default_plugins')
+    if type(plugins) is not tuple:
+        return None
+    module['default_plugins'] = (*plugins, __name__)
+    return lambda: module.update(default_plugins=plugins)
+
+
+def pytest_exception_interact(node, call):
+    """Called by pytest, for which this module is a plugin: a test, or the collection of tests, has failed."""
+    name = node.nodeid
+    _told(call.excinfo.value, 'test', where=lambda: ('test %s' % name[:WHERE_CHARS], ('test', name)))
+
+
+# What is printed, or logged in a way of its own
+
+
+def _rich(module):
+    kind = module.get('Traceback')
+    before = vars(kind).get('extract') if type(kind) is type else None
+    if type(before) is not classmethod:
+        return None
+
+    def extract(cls, *args, **named):
+        error = args[1] if len(args) > 1 else named.get('exc_value')
+        if issubclass(type(error), Exception):
+            _told(error, 'printed')
+        return before.__func__(cls, *args, **named)
+
+    kind.extract = made = classmethod(extract)
+
+    def leave():
+        if vars(kind).get('extract') is made:
+            kind.extract = before
+
+    return leave
+
+
+def _loguru(module):
+    before = module.get('RecordException')
+    if type(before) is not type:
+        return None
+
+    def made(*args):
+        if len(args) > 1 and issubclass(type(args[1]), BaseException):
+            _told(args[1], 'logged')
+        return before(*args)
+
+    module['RecordException'] = made
+    return lambda: module.update(RecordException=before)
+
+
+def _twisted(module):
+    publisher = module.get('globalLogPublisher')
+    if publisher is None:
+        return None
+    publisher.addObserver(_twisted_logged)
+    return lambda: publisher.removeObserver(_twisted_logged)
+
+
+def _twisted_logged(event):
+    error = own_field(stored(event, 'log_failure'), 'value')
+    if issubclass(type(error), BaseException):
+        _told(error, 'logged')
+
+
+def _told(error, kind, **more):
+    if _tell is not None:
+        _tell(error, kind, **more)
+
+
+_JOIN = {
+    'django.core.signals': _django,
+    'flask.signals': _blinker(_flask_failed),
+    'quart.signals': _blinker(_quart_failed),
+    'celery.signals': _celery,
+    '_pytest.config': _pytest,
+    'rich.traceback': _rich,
+    'loguru._logger': _loguru,
+    'twisted.logger._global': _twisted,
+}
