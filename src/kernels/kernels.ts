@@ -98,8 +98,8 @@ export interface Kernels {
   /** Starts a kernel only to see whether it can be done; see `tryLanguage`. Throws `KernelError`. */
   trial(wanted: Omit<Start, 'name'>): Promise<Trial>
   stop(name: string): Promise<KernelRow>
-  /** A new epoch under the same name, with the same options; deaths before are forgotten. */
-  restart(name: string): Promise<KernelRow>
+  /** A new epoch under the same name, with the same options but for the environment; deaths before are forgotten. */
+  restart(name: string, env?: Wanted['env']): Promise<KernelRow>
   /** Tells what a kernel prints while no call runs in it, as it comes. Returns what ends that. */
   watch(watcher: BackgroundWatcher): () => void
   /** Whether that kernel's program began so lately that it may not have loaded all of its code yet. */
@@ -117,7 +117,7 @@ export interface Kernels {
    */
   choose(
     name: string,
-    how: { readonly root: string; readonly elsewhere: boolean },
+    how: Choosing,
   ): Promise<
     | { readonly type: 'chosen'; readonly kernel: ProjectKernel }
     | { readonly type: 'elsewhere'; readonly what: string }
@@ -258,7 +258,7 @@ class OpenKernels implements Kernels {
     const before = isFollowed || !alive || present !== undefined ? null : named.row().epoch
     const begins = !named.alive && !named.hasProgram
     if (begins && wanted.onlyLiving === true) throw this.#noneLives(wanted, named)
-    const found = { name: named.name, kernel: await named.living(wanted.patienceMs) }
+    const found = { name: named.name, kernel: await named.living(wanted.patienceMs, wanted.env) }
     if (lost !== undefined) return { ...found, replaces: lost }
     if (isJoined) return { ...found, joined: named.row() }
     const isAnother = before !== null && before !== found.kernel.identity.epoch
@@ -375,7 +375,7 @@ class OpenKernels implements Kernels {
     this.#checkLanguage(language)
     const request: KernelRequest = {
       language,
-      name: name === undefined ? this.#free(language) : this.#checked(name),
+      name: name === undefined ? this.#free(language, realOf(root)) : this.#checked(name),
       root: this.#rootOf(root),
       env,
       ...(script !== undefined && { script }),
@@ -391,9 +391,9 @@ class OpenKernels implements Kernels {
     return named.row()
   }
 
-  async restart(name: string): Promise<KernelRow> {
+  async restart(name: string, env?: Wanted['env']): Promise<KernelRow> {
     this.#refuseClosed()
-    return this.#named(name).restart()
+    return this.#named(name).restart(env)
   }
 
   watch(watcher: BackgroundWatcher): () => void {
@@ -418,18 +418,16 @@ class OpenKernels implements Kernels {
     return { kernels, searched: this.#searched }
   }
 
-  async choose(
-    name: string,
-    { root: given, elsewhere }: { readonly root: string; readonly elsewhere: boolean },
-  ) {
+  async choose(name: string, { root: given, elsewhere, env }: Choosing) {
     this.#refuseClosed()
     const root = realOf(given)
     const known = this.#kernels.get(name) ?? this.#attachments.attachedAs(name, root)
     if (known !== undefined) {
       if (known.root !== root && !elsewhere) return { type: 'elsewhere', what: name } as const
-      if (!known.alive && !known.hasProgram) throw this.#noneLives({ root, env: {}, name }, known)
-      await known.living()
-      return { type: 'chosen', kernel: rowOf(known, true) } as const
+      const again = known.alive || known.hasProgram ? undefined : begunAgain(known.lost)
+      await known.living(undefined, env)
+      const row = rowOf(known, true)
+      return { type: 'chosen', kernel: { ...row, message: again ?? row.message } } as const
     }
     const listening = this.#attachments.anywhere(one => isCalled(one, name))
     const own = this.#attachments.joinable(root).filter(one => isCalled(one, name))
@@ -530,7 +528,7 @@ class OpenKernels implements Kernels {
     const chosen = this.#chosen(wanted.chosen)
     if (chosen !== undefined) return this.#byName(chosen.name, wanted)
     const programs = this.#programsIn(root).filter(one => one.alive)
-    const lately = programs.find(one => one.name === wanted.lately)
+    const lately = this.#programsIn(root).find(one => one.name === wanted.lately && isMeantStill(one))
     if (lately) return { type: 'kernel', named: lately }
     const listening = this.#attachments.unclaimed(root)
     const all = [...programs.sort(byNumber), ...listening.map(memberRow)]
@@ -541,16 +539,18 @@ class OpenKernels implements Kernels {
     if (followed && program === undefined) return { type: 'kernel', named: followed }
     if (others.length > 0 && program !== undefined) throw severalListen(root, [program, ...others], wanted)
     if (program !== undefined) return { type: 'program', program }
-    const ended = this.#in(root).findLast(({ hasProgram }) => hasProgram)
-    if (ended) throw ended.over()
+    const ended = this.#endedIn(root)
+    if (ended?.hasProgram) throw ended.over()
+    if (ended) return { type: 'kernel', named: ended }
     if (wanted.onlyLiving === true && !this.#hasDefault(root)) throw this.#noneLives(wanted, undefined)
     return this.#ownDefault(wanted)
   }
 
   /** The same at once, where nothing has to be looked up for it. */
   #unnamed(root: string, { chosen, lately }: Pick<Wanted, 'chosen' | 'lately'>): NamedKernel | undefined {
-    const programs = this.#programsIn(root).filter(one => one.alive)
-    const known = this.#chosen(chosen) ?? programs.find(one => one.name === lately)
+    const all = this.#programsIn(root)
+    const programs = all.filter(one => one.alive)
+    const known = this.#chosen(chosen) ?? all.find(one => one.name === lately && isMeantStill(one))
     if (known !== undefined) return known
     const only = onlyOne(programs) ?? (programs.length === 0 ? onlyOne(this.#livingIn(root)) : undefined)
     if (only === undefined) return undefined
@@ -564,7 +564,16 @@ class OpenKernels implements Kernels {
 
   #chosen(name: string | undefined): NamedKernel | undefined {
     const chosen = name === undefined ? undefined : this.#kernels.get(name)
-    return chosen?.alive || chosen?.hasProgram ? chosen : undefined
+    return chosen && (chosen.hasProgram || isMeantStill(chosen)) ? chosen : undefined
+  }
+
+  /**
+   * What a root's calls without a name went to, where nothing lives there but the image that calls begin: it begins
+   * again as what it was, so that no other language answers. One that a person has stopped stands back behind that image.
+   */
+  #endedIn(root: string): NamedKernel | undefined {
+    const isAlone = this.#kernels.get(this.#defaults.get(root) ?? '')?.alive !== true
+    return this.#programsIn(root).findLast(one => one.hasProgram || one.lost !== undefined || isAlone)
   }
 
   /** Those of a root that somebody has started or attached: not the image that calls began by themselves, and no supervisor. */
@@ -626,6 +635,8 @@ class OpenKernels implements Kernels {
         return launch(asked, { ...listener, background })
       },
     })
+    // The last that was named stands last.
+    this.#kernels.delete(request.name)
     this.#kernels.set(request.name, named)
     return named
   }
@@ -641,11 +652,12 @@ class OpenKernels implements Kernels {
     return name
   }
 
-  /** `stem`, or `stem-2` and so on where that is taken. */
-  #free(stem: string): string {
+  /** `stem`, or `stem-2` and so on where that is taken; an image of `root` that has ended leaves its name to the next. */
+  #free(stem: string, root?: string): string {
     for (let number = 1; ; number++) {
       const name = number === 1 ? stem : `${stem}-${number}`
-      if (!this.#kernels.has(name)) return name
+      const known = this.#kernels.get(name)
+      if (known === undefined || (known.root === root && !known.alive && !known.hasProgram)) return name
     }
   }
 
@@ -667,6 +679,15 @@ class OpenKernels implements Kernels {
 /** Another text whenever a name in the folder has come or gone. */
 const versionOf = (folder: string): string =>
   String(statSync(folder, { bigint: true, throwIfNoEntry: false })?.mtimeNs)
+
+const begunAgain = (lost: string | undefined): string => {
+  const [how = ''] = lost?.split('\n') ?? []
+  return `It was started again, and is empty.${lost === undefined ? '' : ` The image before is gone: ${how}`}`
+}
+
+/** It lives, or has ended by itself and begins again when it is called. */
+const isMeantStill = ({ alive, hasProgram, lost }: NamedKernel): boolean =>
+  alive || (!hasProgram && lost !== undefined)
 
 /** A program that listens, beside kernels that live. */
 const memberRow = (program: Program) => ({ name: fullName(program), group: groupOf(program) })
@@ -773,6 +794,14 @@ export interface Wanted {
   readonly lately?: string | undefined
   /** A person at a terminal asks, who may be told of programs of other projects. */
   readonly byPerson?: boolean | undefined
+}
+
+/** Who chooses a kernel; `elsewhere`: it may be of another project. */
+export interface Choosing {
+  readonly root: string
+  readonly elsewhere: boolean
+  /** For one that has to begin again. */
+  readonly env?: Wanted['env']
 }
 
 /** What would be attached to: the folders whose policy holds for that, without links, and whether it is outside the project. */

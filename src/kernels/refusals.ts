@@ -101,7 +101,12 @@ export function noneLives(
         : `The image of ${name} has ended: ${how.replace(/\.$/, '')}.`
   return new KernelError('no_such_kernel', {
     message: `${missing} None was started: there would be nothing to see in it.${besides}`,
-    next: likely === undefined ? waysFrom(root) : `Name one, as in {"kernel": "${likely.name}"}`,
+    next:
+      lost !== undefined
+        ? `attach {"name": ${JSON.stringify(name)}} starts it again, and so does code to run there.`
+        : likely === undefined
+          ? waysFrom(root)
+          : `Name one, as in {"kernel": "${likely.name}"}`,
     details: { reason: 'none_lives', kernels, nearest: [] },
   })
 }

@@ -55,12 +55,15 @@ export interface NamedKernel {
   row(): KernelRow
   /** What a call is told that can only have meant the image that has ended. */
   over(): KernelError
-  /** The kernel as it lives, or can be made to; its link or successor is waited for so long. Throws `KernelError`. */
-  living(patienceMs?: number): Promise<Kernel>
+  /**
+   * The kernel as it lives, or can be made to; its link or successor is waited for so long. One that has to be started is
+   * given `env`, that of whoever starts it now. Throws `KernelError`.
+   */
+  living(patienceMs?: number, env?: Readonly<Record<string, string>>): Promise<Kernel>
   /** Ends it, as a person asked. Throws `KernelError` where that is not for us to do. */
   stop(): Promise<void>
-  /** A new life with the same options, as a person asked. Throws like `stop`. */
-  restart(): Promise<KernelRow>
+  /** A new life with the same options, as a person asked, in that one's environment. Throws like `stop`. */
+  restart(env?: Readonly<Record<string, string>>): Promise<KernelRow>
   /** Stops what runs now, and nothing that comes after it. */
   interrupt(): Promise<InterruptReport>
   /** The daemon ends: so does what it owns, and what it does not own is let go of. */

@@ -125,20 +125,13 @@ def _tell(directory, env=None):
     if env.get('IMAGO_RUNTIME_DIR') or _directory_in_use(env) is not None:
         return
     state = state_directory(env)
-    draft = os.path.join(state, 'runtime.%d' % os.getpid())
     try:
         os.makedirs(state, mode=0o700, exist_ok=True)
-        if os.stat(state).st_uid != os.getuid():
-            return
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(descriptor, os.fsencode(directory) + b'\n')
-        finally:
-            os.close(descriptor)
-        os.replace(draft, os.path.join(state, 'runtime'))
+        if os.stat(state).st_uid == os.getuid():
+            write_whole(os.path.join(state, 'runtime'), os.fsencode(directory) + b'\n')
     except OSError:
         # A program listens all the same without a state directory.
-        _remove(draft)
+        pass
 
 
 def _is_private(directory):
