@@ -176,23 +176,34 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
       hosts.whileBridged(connection.session.options, async ({ origin, doubt }) => {
         // The package of MCP takes more memory than all the rest of an idle daemon's code.
         const { livingOf, serveMcp } = await import('./front/mcp.ts')
-        const { id, root } = connection.session
-        const gone = leases.came({ id, root, kind: 'mcp', origin })
+        const { id } = connection.session
+        const session = { ...connection.session }
+        const come = () => leases.came({ id, root: session.root, kind: 'mcp', origin })
+        let gone = come()
         await serveMcp({
           ...connection,
+          session,
+          moved(root) {
+            if (root === session.root) return
+            session.root = root
+            const before = gone
+            gone = come()
+            before()
+          },
           origin,
           calls,
           registry,
           texts,
-          living: () => livingOf(kernels.besides({ name: '', root }).map(({ kernel }) => kernel)),
+          living: () =>
+            livingOf(kernels.besides({ name: '', root: session.root }).map(({ kernel }) => kernel)),
           version: VERSION,
           log,
           displayed: path => texts.files.read(path),
           questionMs: approvalMs,
-          doubt: client => doubt(client, policy.yesOf(root, client)),
+          doubt: client => doubt(client, policy.yesOf(session.root, client)),
           mayCount: client =>
-            policy.yesOf(root, client) === undefined && doubt(client, 'counts') === undefined,
-        }).finally(() => left(id, gone))
+            policy.yesOf(session.root, client) === undefined && doubt(client, 'counts') === undefined,
+        }).finally(() => left(id, () => gone()))
       }),
     log,
     limits: { ...SERVER_LIMITS, ...limits },

@@ -415,6 +415,7 @@ class OpenKernels implements Kernels {
     const rows = this.#in(root).map(kernel => rowOf(kernel, kernel === own))
     const listening = this.#attachments.listeningIn(root)
     const kernels = [...rows, ...listening].sort(byNumber)
+    if (kernels.length === 0 && !isProject(root, this.#home)) throw badRoot(root, this.#home)
     return { kernels, searched: this.#searched }
   }
 
@@ -589,6 +590,7 @@ class OpenKernels implements Kernels {
 
   /** What a look is told that would have to start `ended`, or a first image. */
   #noneLives(wanted: Wanted, ended: NamedKernel | undefined): KernelError {
+    if (!isProject(wanted.root, this.#home)) return badRoot(realOf(wanted.root), this.#home)
     const name = wanted.name ?? (ended?.lost === undefined ? undefined : ended.name)
     const { root } = wanted
     const { lost } = ended ?? {}

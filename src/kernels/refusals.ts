@@ -221,8 +221,10 @@ export function badRoot(root: string, home: string): KernelError {
         ? 'a folder that your home directory lies in'
         : 'no folder'
   return new KernelError('kernel_unavailable', {
-    message: `${root} is ${what}, and a kernel needs a project to live in.`,
-    next: 'Run it in the folder of a project.',
+    message: `${root} is ${what}, and no project: nothing is found there by its folder, and no kernel lives there.`,
+    next:
+      'Name a program: attach {"name": NAME}   or call from the folder of a project; for an MCP server: ' +
+      'imago mcp --root FOLDER',
     details: { reason: 'bad_root', root },
   })
 }
