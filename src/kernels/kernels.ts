@@ -30,10 +30,12 @@ import {
 import {
   badName,
   badRoot,
+  begunAgain,
   nameTaken,
   noneLives,
   notAttachedYet,
   refuseMissing,
+  refuseOtherLanguage,
   severalElsewhere,
   severalListen,
   severalLive,
@@ -43,7 +45,16 @@ import {
   unknownKernel,
   unknownLanguage,
 } from './refusals.ts'
-import type { KernelNews, KernelOptions, KernelRow, NamedKernel, NewLife } from './rows.ts'
+import {
+  byNumber,
+  type Choosing,
+  isMeantStill,
+  type KernelNews,
+  type KernelOptions,
+  type KernelRow,
+  type NamedKernel,
+  type NewLife,
+} from './rows.ts'
 import { type Trial, tryLanguage } from './trial.ts'
 
 export const CRASH_LOOP: CrashLimits = { deaths: 3, withinMs: 300_000 }
@@ -427,8 +438,7 @@ class OpenKernels implements Kernels {
       if (known.root !== root && !elsewhere) return { type: 'elsewhere', what: name } as const
       const again = known.alive || known.hasProgram ? undefined : begunAgain(known.lost)
       await known.living(undefined, env)
-      const row = rowOf(known, true)
-      return { type: 'chosen', kernel: { ...row, message: again ?? row.message } } as const
+      return { type: 'chosen', kernel: { ...rowOf(known, true), ...(again && { message: again }) } } as const
     }
     const listening = this.#attachments.anywhere(one => isCalled(one, name))
     const own = this.#attachments.joinable(root).filter(one => isCalled(one, name))
@@ -568,10 +578,7 @@ class OpenKernels implements Kernels {
     return chosen && (chosen.hasProgram || isMeantStill(chosen)) ? chosen : undefined
   }
 
-  /**
-   * What a root's calls without a name went to, where nothing lives there but the image that calls begin: it begins
-   * again as what it was, so that no other language answers. One that a person has stopped stands back behind that image.
-   */
+  /** It begins again as what it was, so that no other language answers. One that was stopped comes behind the default. */
   #endedIn(root: string): NamedKernel | undefined {
     const isAlone = this.#kernels.get(this.#defaults.get(root) ?? '')?.alive !== true
     return this.#programsIn(root).findLast(one => one.hasProgram || one.lost !== undefined || isAlone)
@@ -614,6 +621,7 @@ class OpenKernels implements Kernels {
 
   #default({ root: given, env }: Wanted): NamedKernel {
     const root = this.#rootOf(given)
+    refuseOtherLanguage(root)
     const named = this.#add({
       language: DEFAULT_LANGUAGE.name,
       name: this.#free(kernelNameOf(root)),
@@ -682,15 +690,6 @@ class OpenKernels implements Kernels {
 const versionOf = (folder: string): string =>
   String(statSync(folder, { bigint: true, throwIfNoEntry: false })?.mtimeNs)
 
-const begunAgain = (lost: string | undefined): string => {
-  const [how = ''] = lost?.split('\n') ?? []
-  return `It was started again, and is empty.${lost === undefined ? '' : ` The image before is gone: ${how}`}`
-}
-
-/** It lives, or has ended by itself and begins again when it is called. */
-const isMeantStill = ({ alive, hasProgram, lost }: NamedKernel): boolean =>
-  alive || (!hasProgram && lost !== undefined)
-
 /** A program that listens, beside kernels that live. */
 const memberRow = (program: Program) => ({ name: fullName(program), group: groupOf(program) })
 
@@ -731,18 +730,6 @@ const memberOf = (name: string, place: () => Promise<ResolvedKernel>): Promise<M
     place => ({ name: place.name, place }),
     error => ({ name, error }),
   )
-
-/** `web`, `web/2`, `web/10`, and then what is only named like them. */
-function byNumber(one: { readonly name: string }, other: { readonly name: string }): number {
-  const [[stem, number], [otherStem, otherNumber]] = [numbered(one.name), numbered(other.name)]
-  if (stem === otherStem) return number - otherNumber
-  return stem < otherStem ? -1 : 1
-}
-
-function numbered(name: string): readonly [stem: string, number: number] {
-  const [stem = '', number = '1'] = name.split('/')
-  return [stem, Number(number)]
-}
 
 /** The kernel that it is for. */
 export interface ResolvedKernel {
@@ -796,14 +783,6 @@ export interface Wanted {
   readonly lately?: string | undefined
   /** A person at a terminal asks, who may be told of programs of other projects. */
   readonly byPerson?: boolean | undefined
-}
-
-/** Who chooses a kernel; `elsewhere`: it may be of another project. */
-export interface Choosing {
-  readonly root: string
-  readonly elsewhere: boolean
-  /** For one that has to begin again. */
-  readonly env?: Wanted['env']
 }
 
 /** What would be attached to: the folders whose policy holds for that, without links, and whether it is outside the project. */

@@ -1,5 +1,7 @@
+import { readdirSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { WireError } from '../../wire/errors.ts'
+import { DEFAULT_LANGUAGE, LANGUAGES } from '../../wire/languages.ts'
 import { isStopped } from '../../wire/process-start.ts'
 import type { Program } from '../../wire/programs.ts'
 import { isFile, isFolder } from '../files/roots.ts'
@@ -111,6 +113,12 @@ export function noneLives(
   })
 }
 
+/** What the caller is told who had an image of ours started again, and how the one before was lost. */
+export const begunAgain = (lost: string | undefined): string => {
+  const [how = ''] = lost?.split('\n') ?? []
+  return `It was started again, and is empty.${lost === undefined ? '' : ` The image before is gone: ${how}`}`
+}
+
 /** The ways to a program from a folder where none listens. */
 const waysFrom = (root: string): string =>
   `You are in ${root}. Go to the folder of your program, or ${HAVE_IT_LISTEN}   ` +
@@ -194,6 +202,26 @@ export function refuseMissing(root: string, script: string): void {
     message: `There is no file ${path}, so it cannot be run.`,
     next: 'Name a script that is there, as seen from the root of the project.',
     details: { reason: 'no_script', script: path },
+  })
+}
+
+/** A folder whose files are of other languages alone is asked about: an image of the default one would be believed. */
+export function refuseOtherLanguage(root: string): void {
+  const names = readdirSync(root)
+  const found = LANGUAGES.flatMap(language => {
+    const file = names.find(name => language.files.some(end => name.endsWith(end)))
+    return file === undefined ? [] : [{ ...language, file }]
+  })
+  if (found.length === 0 || found.some(({ name }) => name === DEFAULT_LANGUAGE.name)) return
+  const ways = found.flatMap(({ name, server }) => [
+    ...(server?.secret ? [`imago attach ${server.scheme}://${server.port}   joins one that runs`] : []),
+    `imago start ${name}   starts one`,
+  ])
+  const told = found.map(({ title, file }) => `${title} (${file})`).join(' and ')
+  throw new KernelError('kernel_unavailable', {
+    message: `Nothing lives in ${root}, which holds ${told}. No ${DEFAULT_LANGUAGE.title} was started for it.`,
+    next: `A person says which it is: ${[...ways, `imago start ${DEFAULT_LANGUAGE.name}`].join('; ')}`,
+    details: { reason: 'which_language', languages: found.map(({ name }) => name) },
   })
 }
 

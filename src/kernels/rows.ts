@@ -106,3 +106,27 @@ interface AttachedRow {
   /** Whether the errors that it has by itself are noted: see `get_last_error`. */
   readonly errors: boolean
 }
+
+/** Who chooses a kernel; `elsewhere`: it may be of another project. */
+export interface Choosing {
+  readonly root: string
+  readonly elsewhere: boolean
+  /** For one that has to begin again. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** It lives, or has ended by itself and begins again when it is called. */
+export const isMeantStill = ({ alive, hasProgram, lost }: NamedKernel): boolean =>
+  alive || (!hasProgram && lost !== undefined)
+
+/** `web`, `web/2`, `web/10`, and then what is only named like them. */
+export function byNumber(one: { readonly name: string }, other: { readonly name: string }): number {
+  const [[stem, number], [otherStem, otherNumber]] = [numbered(one.name), numbered(other.name)]
+  if (stem === otherStem) return number - otherNumber
+  return stem < otherStem ? -1 : 1
+}
+
+function numbered(name: string): readonly [stem: string, number: number] {
+  const [stem = '', number = '1'] = name.split('/')
+  return [stem, Number(number)]
+}

@@ -140,7 +140,7 @@ test('the home directory, what it lies in and what is no folder are never roots'
     const error = await refusal(kernels.resolve({ root, env: {} }))
     assert.is(error.code, 'kernel_unavailable')
     assert.is(error.details.reason, 'bad_root')
-    assert.is(error.next, 'Run it in the folder of a project.')
+    assert.match(error.next ?? '', 'Name a program: attach {"name": NAME}')
     assert.is(
       (await refusal(kernels.start({ root, env: {}, language: 'python' }))).details.reason,
       'bad_root',
@@ -476,6 +476,29 @@ test('what was stopped stands back behind an image that lives, and begins again 
   await kernels.stop('lisp')
   const { name, begun } = await kernels.resolve(at('shop'))
   assert.equal([name, begun, launcher.requests.at(-1)?.language], ['lisp', true, 'lisp'])
+})
+
+test('a folder whose files are of another language is asked about, and gets no Python; one with Python files gets it', async () => {
+  const bare = join(folder, 'bare')
+  for (const [file, command] of [
+    [
+      'bare.asd',
+      'imago attach swank://4005 +joins one that runs; imago start lisp +starts one; imago start python$',
+    ],
+    ['notes.wl', 'imago start wolfram +starts one; imago start python$'],
+  ] as const) {
+    writeFileSync(join(bare, file), '')
+    for (const name of [undefined, 'bare']) {
+      const { code, message, next, retryable } = await refusal(kernels.resolve({ ...at('bare'), name }))
+      assert.equal([code, retryable], ['kernel_unavailable', false])
+      assert.match(message, `(${file}). No Python was started`)
+      assert.match(next ?? '', new RegExp(command))
+    }
+    rmSync(join(bare, file))
+  }
+  assert.is(launcher.requests.length, 0)
+  for (const file of ['bare.asd', 'setup.py']) writeFileSync(join(bare, file), '')
+  assert.is((await kernels.resolve(at('bare'))).name, 'bare')
 })
 
 test('a kernel is started in the environment of whoever starts it now', async () => {
