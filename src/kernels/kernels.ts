@@ -273,7 +273,7 @@ class OpenKernels implements Kernels {
     if (lost !== undefined) return { ...found, replaces: lost }
     if (isJoined) return { ...found, joined: named.row() }
     const isAnother = before !== null && before !== found.kernel.identity.epoch
-    if (isFollowed || isAnother) return { ...found, waited: true }
+    if (isFollowed || isAnother || (!alive && named.hasProgram)) return { ...found, waited: true }
     return begins ? { ...found, begun: true } : found
   }
 
@@ -525,7 +525,7 @@ class OpenKernels implements Kernels {
     const root = realOf(wanted.root)
     const known = this.#kernels.get(name) ?? this.#attachments.attachedAs(name, root)
     const hasEnded = known !== undefined && known.root === root && known.hasProgram && !known.alive
-    if (known !== undefined && !hasEnded) return { type: 'kernel', named: known }
+    if (known !== undefined && (!hasEnded || known.mayListenAgain)) return { type: 'kernel', named: known }
     const listening = hasEnded ? this.#attachments.unclaimed(root) : this.#attachments.joinable(root)
     const [program, ...others] = listening.filter(one => isCalled(one, name))
     if (program === undefined) return this.#orDefault(name, wanted)
@@ -551,7 +551,7 @@ class OpenKernels implements Kernels {
     if (others.length > 0 && program !== undefined) throw severalListen(root, [program, ...others], wanted)
     if (program !== undefined) return { type: 'program', program }
     const ended = this.#endedIn(root)
-    if (ended?.hasProgram) throw ended.over()
+    if (ended?.hasProgram && !ended.mayListenAgain) throw ended.over()
     if (ended) return { type: 'kernel', named: ended }
     if (wanted.onlyLiving === true && !this.#hasDefault(root)) throw this.#noneLives(wanted, undefined)
     return this.#ownDefault(wanted)

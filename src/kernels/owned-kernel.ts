@@ -133,6 +133,10 @@ export class OwnedKernel implements NamedKernel {
     return false
   }
 
+  get mayListenAgain(): false {
+    return false
+  }
+
   get alive(): boolean {
     return this.#life !== undefined || this.#birth !== undefined
   }

@@ -44,6 +44,8 @@ export interface NamedKernel {
   readonly hasProgram: boolean
   /** It has ended, and what takes its place is still looked for. */
   readonly isFollowed: boolean
+  /** It has ended, and a call joins what may listen in its place by now. */
+  readonly mayListenAgain: boolean
   /** It has begun so lately that its program may not have loaded all of its code yet. */
   readonly mayBeLoading: boolean
   /** Whether it lives, or is about to. */
