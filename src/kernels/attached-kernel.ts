@@ -1,3 +1,4 @@
+import { WireError } from '../../wire/errors.ts'
 import type { InterruptReport, Kernel, KernelEnd } from '../../wire/kernel.ts'
 import type { Joining, Program, ProgramEnd, Programs } from '../../wire/programs.ts'
 import { realOf } from '../files/roots.ts'
@@ -62,6 +63,8 @@ export class AttachedKernel implements NamedKernel {
   #kernel: KernelLife | undefined
   /** The attempt to join what listens again at its address. */
   #trying: Promise<void> | undefined
+  /** What listens there now did not let us in: a wrong secret does harm, so it is sent once. */
+  #turnedAway = false
   /** Why it cannot be spoken to at this moment; null while it can. */
   #away: string | null = 'it is being joined'
   #end: string | undefined
@@ -142,7 +145,8 @@ export class AttachedKernel implements NamedKernel {
    */
   get mayListenAgain(): boolean {
     const { address, secret } = this.#known
-    if (this.#over.signal.aborted || serverOf(address)?.secret !== true || isFar(address)) return false
+    if (this.#over.signal.aborted || this.#turnedAway || serverOf(address)?.secret !== true || isFar(address))
+      return false
     return secret.from === 'home' || secret.from === 'none'
   }
 
@@ -338,8 +342,8 @@ export class AttachedKernel implements NamedKernel {
       this.#end = undefined
       this.#joined(kernel)
       this.#options.again()
-    } catch {
-      // Nobody listens there who knows us: it has ended as before.
+    } catch (error) {
+      this.#turnedAway = !(error instanceof WireError && error.code === 'LINK_REFUSED')
     }
   }
 

@@ -247,6 +247,16 @@ test('attach by a model joins it again by its name or its address, also of the d
   assert.is(await reasonOf(kernels.choose('swank://4005', how)), 'not_announced')
 })
 
+test('what listens there and does not let us in is tried once, as a wrong secret does harm', async () => {
+  await attach('swank://4005')
+  await end()
+  programs.failures.push(new WireError('NOT_AUTHENTICATED', 'it hung up'))
+  const before = programs.joinings.length
+  for (const _ of [1, 2]) assert.is(await reasonOf(kernels.resolve(wanted())), 'ended')
+  assert.is(programs.joinings.length, before + 1)
+  assert.is((await attach('swank://4005')).name, 'lisp')
+})
+
 test('a server of another machine, and one that was given a key, are not joined again by a call', async () => {
   for (const [target, more] of [
     ['swank://other.example:4005', { anywhere: true }],
