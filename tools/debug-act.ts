@@ -66,7 +66,7 @@ export const debugEval = defineTool({
 
   plan: ({ suspension, frame, expr }, context) =>
     proposed(context, async image => {
-      const at = await stoppedAt({ given: suspension, frame, parameter: 'frame' }, image)
+      const at = await stoppedAt({ given: suspension, frame, parameter: 'frame', to: 'evaluate' }, image)
       if (at.type === 'failed') return at
       return { title: `Run this code in ${at.frame} of ${at.stopped}`, body: expr, what: at.id }
     }),
@@ -74,7 +74,7 @@ export const debugEval = defineTool({
   async handler({ suspension: given, frame, expr, on_error: onError }, context) {
     const refused = holdRefused(onError, context)
     if (refused !== undefined) return refused
-    const meant = await suspensionMeant(given, context)
+    const meant = await suspensionMeant(given, context, 'evaluate')
     const evaluated =
       meant.type === 'failed'
         ? meant

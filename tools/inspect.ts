@@ -66,6 +66,7 @@ export const inspect = defineTool({
     ),
   },
   presets: { describe_symbol: { detail: 'brief' }, function_arglist: { detail: 'signature' } },
+  parameterAliases: { function: 'expr', variable: 'expr', class: 'expr' },
   level: 'safe',
   profile: 'core',
   categories: ['introspection'],
@@ -212,15 +213,20 @@ function isSampled({ repr, sample, read, kind }: Inspected): boolean {
   if (sample === undefined || 'error' in sample) return true
   if (sample.items.length === 0 && !sample.truncated) return false
   if (repr === undefined || !('text' in repr) || repr.error !== undefined) return true
-  if (kind === 'module') return true
+  if (kind === 'module' || isNameAlone(repr.text, sample.items)) return true
   if (read === 'static' && repr.text.includes('\n')) return false
   return repr.truncated || repr.text.length > SHORT
 }
 
-/** Whether its text is shown: not where its items or its fields are, which say the same, unless it has lines of its own. */
+/** Whether a text in Lisp's brackets names a value without what that holds: `#<hash-table :test eql :count 2>`. */
+const isNameAlone = (text: string, items: readonly string[]): boolean =>
+  /^#<.*>$/.test(text) && !items.every(item => text.includes(item.replace(' = ', ' ')))
+
+/** Whether its text is shown: not where its items or its fields are, which say the same, unless it has lines or a name of its own. */
 function isPrinted({ repr, sample, fields, kind, read }: Inspected, sampled: boolean): boolean {
   if (repr === undefined || !('text' in repr) || repr.error !== undefined) return true
-  if (sampled && kind !== 'module' && sample !== undefined && !('error' in sample)) return false
+  if (sampled && kind !== 'module' && sample !== undefined && !('error' in sample))
+    return isNameAlone(repr.text, sample.items)
   if (kind === 'class' || read === 'evaluated' || repr.text.includes('\n')) return true
   return fields === undefined || 'error' in fields
 }
@@ -462,7 +468,7 @@ function showHierarchy(found: Hierarchy & Told): string {
   const place = placeOf(found)
   if (place !== '') words.push(place)
   const lines = [words.join(' · '), `${terms.superclasses}: ${typeWords(bases, ', ')}`]
-  if (ancestors.length > 0) lines.push(`${terms.order}: ${typeWords(ancestors, ' → ')}`)
+  if (ancestors.length > 0) lines.push(`${terms.order}: ${typeWords([of, ...ancestors], ' → ')}`)
   if (total === 0) return [...lines, 'no subclasses'].join('\n')
   const cut = subclasses.length === total ? '' : `, ${subclasses.length} of them shown`
   lines.push(`${counted(total, 'subclass', 'subclasses')}${cut}:`)
@@ -486,7 +492,7 @@ export const readMore = defineTool({
       .string()
       .max(64)
       .regex(/^@[0-9a-z]+\.[0-9]+$/)
-      .describe('Such as `@ab12.3` or `@out.7`.'),
+      .describe('Such as `@ab12.3`.'),
     from: z.int().min(0).default(0).describe('Where to begin.'),
     limit: z.int().min(1).max(40_000).default(4_000).describe('How much to read at most.'),
   },

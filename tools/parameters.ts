@@ -16,7 +16,7 @@ export const USUAL_NAMES: Readonly<Record<string, readonly string[]>> = {
   /** Code, or what may be an expression. */
   expr: ['name', 'symbol', 'form', 'code', 'expression'],
   /** A name, a path or a handle, and nothing that would have to run. */
-  name: ['symbol', 'expr'],
+  name: ['symbol', 'expr', 'function', 'variable', 'class'],
   symbols: ['symbol', 'name', 'names', 'expr'],
   /** A module or package. */
   package: ['module'],

@@ -42,12 +42,12 @@ export interface Meant {
 
 /**
  * The suspension that is meant by a parameter. That there is one of that id is not looked at for a full id. Where none is
- * named, one that is not the caller's own is only looked at: what acts on it has to name it.
+ * named, one that a person handed over is only looked at, or code runs in its frames: what resumes it has to name it.
  */
 export async function suspensionMeant(
   given: string | undefined,
   context: SuspensionContext,
-  to: 'look' | 'act' = 'act',
+  to: Purpose = 'resume',
 ): Promise<Meant | Failed> {
   if (given !== undefined && !isShortId(given)) return { type: 'meant', id: given }
   const looked = await lookUp({ look: 'suspensions', query: {} }, context)
@@ -59,14 +59,17 @@ export async function suspensionMeant(
     : shortOf(given, { all, kernelName: context.kernelName })
 }
 
-/** The caller's newest; else, to be looked at, the newest of the agents of the project. */
+/** What a suspension is wanted for: to be looked at, to run code in one of its frames, or to have it go on. */
+type Purpose = 'look' | 'evaluate' | 'resume'
+
+/** The caller's newest; else, unless it is to go on, the newest of the agents of the project. */
 function newest(
   all: readonly Suspension[],
   { leases, kernelName }: SuspensionContext,
-  to: 'look' | 'act',
+  to: Purpose,
 ): Meant | Failed {
   const owned = (by: Ownership['type']) => all.find(({ id }) => leases.ownershipOf(id)?.type === by)
-  const found = owned('you') ?? (to === 'look' ? owned('anyone') : undefined)
+  const found = owned('you') ?? (to === 'resume' ? undefined : owned('anyone'))
   if (found !== undefined) return { type: 'meant', id: found.id, all }
   const others = all.map(({ id }) => `${id}, which ${ownerWords(leases.ownershipOf(id))}`)
   return failed('not_found', {
@@ -228,14 +231,15 @@ interface Sought {
   readonly parameter: string
   /** It waits for longer while a person is asked about it. */
   readonly keep: boolean
+  readonly to?: Purpose
 }
 
 /** The suspension that is meant, with its restarts and the frame of that number; a failure where it is another's. */
 export async function stoppedOf(
-  { given, frame, parameter, keep }: Sought,
+  { given, frame, parameter, keep, to }: Sought,
   context: SuspensionContext,
 ): Promise<SuspensionState | Failed> {
-  const meant = await suspensionMeant(given, context)
+  const meant = await suspensionMeant(given, context, to)
   if (meant.type === 'failed') return meant
   const { id } = meant
   const refused = heldByOther(id, context)

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type Level, type OutputLog, type PastErrors, type Sources, stricter } from '../../tools/contract.ts'
 import type { Tool } from '../../tools/define.ts'
 import type { Envelope, Outcome } from '../../tools/outcome.ts'
+import { duration } from '../../tools/text.ts'
 import type { Ability, CallId, Question } from '../../wire/kernel.ts'
 import { LightSignal, unlessAborted } from '../../wire/signal.ts'
 import type { Approvals } from '../approvals/contract.ts'
@@ -12,6 +13,7 @@ import type { Shows } from '../files/list.ts'
 import type { Decision, Earlier } from '../journal/entries.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Attachable, Kernels, MeantKernel, ResolvedKernel, Wanted } from '../kernels/kernels.ts'
+import { KernelLife } from '../kernels/owned-kernel.ts'
 import { judgedPaths, shownPaths } from '../policy/judged-paths.ts'
 import type { Policy, Rules } from '../policy/policy.ts'
 import { asksByDefault, decide, forAttaching } from '../policy/rules.ts'
@@ -50,6 +52,8 @@ export interface RunOptions {
     | 'otherNames'
     | 'group'
     | 'membersOf'
+    | 'areSeveral'
+    | 'lasts'
     | 'rootsOf'
     | 'attachable'
     | 'besides'
@@ -184,6 +188,16 @@ export class Run {
 
   get place(): Place | undefined {
     return this.#place
+  }
+
+  /** What it waits behind, as a sentence without its full stop, where code of another call runs in its kernel. */
+  get behind(): string | undefined {
+    const { name = '', kernel } = this.#place ?? {}
+    const before = kernel instanceof KernelLife ? kernel.before(this.call) : null
+    if (before === null) return undefined
+    const { jobs } = this.options
+    const job = jobs.names().find(one => jobs.find(one)?.call === before.call)
+    return `it waits its turn behind ${job ?? 'another evaluation'}, which has run in ${name} for ${duration(before.elapsed_ms)}; imago interrupt ${name} stops that`
   }
 
   /** All that it is for: one kernel, or the members of a group. */

@@ -303,10 +303,14 @@ function shortSchema(schema: JsonSchema, { tool, living }: { tool: Tool; living:
 
 /** Bounds that nobody meets who means well: a model need not read them, and who breaks one is told. */
 function withoutBounds(schema: JsonSchema): JsonSchema {
-  const { minLength: _, maxLength: __, pattern: ___, ...short } = schema
-  if (typeof short.maximum === 'number' && short.maximum >= 1_000_000)
-    delete (short as Record<string, unknown>).maximum
-  return 'items' in short ? { ...short, items: withoutBounds(short.items as JsonSchema) } : short
+  const { minLength: _, maxLength: __, pattern: ___, minimum, maximum, items, anyOf, ...short } = schema
+  return {
+    ...short,
+    ...(typeof minimum === 'number' && minimum > 1 && { minimum }),
+    ...(typeof maximum === 'number' && maximum < 1_000_000 && { maximum }),
+    ...(items !== undefined && { items: withoutBounds(items as JsonSchema) }),
+    ...(Array.isArray(anyOf) && { anyOf: anyOf.map(part => withoutBounds(part)) }),
+  }
 }
 
 /** Throws what each revision of the protocol wants for a tool that is not listed: an error of the request itself. */

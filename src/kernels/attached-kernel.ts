@@ -4,6 +4,7 @@ import type { Joining, Program, ProgramEnd, Programs } from '../../wire/programs
 import { realOf } from '../files/roots.ts'
 import type { Attachment } from './attachment-store.ts'
 import { Background } from './background.ts'
+import { leftBy } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import { KernelLife, notLiving } from './owned-kernel.ts'
 import { groupOf, otherNamesOf } from './programs.ts'
@@ -71,6 +72,7 @@ export class AttachedKernel implements NamedKernel {
   /** When it ended, on the clock that only goes forward, and as programs tell the time. */
   #endedAt = 0
   #endedOn = ''
+  #isSucceeding = false
   /** Why nothing has taken its place so far, as a sentence: what ended the next one, or which ones could be it. */
   #unfollowed: { readonly why: string; readonly reason: Unfollowed } | undefined
 
@@ -167,9 +169,14 @@ export class AttachedKernel implements NamedKernel {
     return this.#endedOn
   }
 
+  /** Whether its name is its own: it lives, or joins what takes its place. */
+  get isTaken(): boolean {
+    return this.alive || this.#isSucceeding
+  }
+
   /** Whether it has nothing to say any more beside `other`, which is attached now: see `editor-protocol.md`. */
   isPastBeside(other: AttachedKernel): boolean {
-    if (this === other || this.alive || this.root !== other.root) return false
+    if (this === other || this.isTaken || this.root !== other.root) return false
     return this.#isSameProgram(other) || this.#options.now() - this.#endedAt > PAST_MS
   }
 
@@ -183,10 +190,14 @@ export class AttachedKernel implements NamedKernel {
     return this.alive && Math.abs(age) < LOADING_MS
   }
 
-  /** Whether that is its parent, as a reloader is, and not only a shell or a server of several programs. */
-  isStartedBy({ pid, name, cwd }: Program): boolean {
-    const { parent, announced } = this.#known
-    return parent === pid && announced === name && this.#known.cwd === cwd
+  /** Whether that is its parent, which has started it to do its work. */
+  isServedFor({ pid, cwd }: Program): boolean {
+    const { parent, role } = this.#known
+    return role === 'serves' && parent === pid && this.#known.cwd === cwd
+  }
+
+  get isHelper(): boolean {
+    return this.#known.role === 'helper'
   }
 
   /** Whether one parent has started both, under one name and in one folder: as workers, or one after the other. */
@@ -207,13 +218,23 @@ export class AttachedKernel implements NamedKernel {
   /** Those of the programs that could take its place: what began after its end, or else while it lived. */
   successorsAmong(programs: readonly Program[]): readonly Program[] {
     const likely = programs.filter(one => this.#isSuccessor(one))
+    const itself = likely.filter(one => this.#isProcess(one))
+    if (itself.length > 0) return itself
     const after = likely.filter(one => one.announced_at > this.#endedOn)
     return after.length > 0 ? after : likely
   }
 
-  #isSuccessor({ name, program, cwd, parent, pid, epoch, announced_at }: Program): boolean {
+  /** A process that has replaced itself, by `exec`, is another image. */
+  #isProcess({ pid, started }: Program): boolean {
+    const { process } = this.#known
+    return process !== null && process.pid === pid && process.started === started
+  }
+
+  #isSuccessor(one: Program): boolean {
+    const { name, program, cwd, parent, pid, epoch, announced_at } = one
     const known = this.#known
     if (this.#beside.has(epoch)) return false
+    if (this.#isProcess(one)) return true
     if (known.announced !== name || known.cwd !== cwd || known.parent !== parent || known.pid === pid)
       return false
     return known.program === (program || null) && announced_at > (known.announced_at ?? '')
@@ -236,8 +257,10 @@ export class AttachedKernel implements NamedKernel {
   /** Joins the program that takes its place. Throws what `Programs.attach` throws; the place is free then as before. */
   async succeed(program: Program, process: Attachment['process']): Promise<void> {
     const before = this.#known
-    const { address, parent, announced_at } = program
-    this.#known = { ...before, address, process, parent, announced_at }
+    const { name: announced, address, parent, role, announced_at } = program
+    const now = { announced, address, process, parent, role, announced_at, program: program.program || null }
+    this.#known = { ...before, ...now }
+    this.#isSucceeding = true
     try {
       const kernel = await this.#options.programs.attach(this.#joining(undefined))
       if (this.#over.signal.aborted) return void kernel.close()
@@ -247,6 +270,8 @@ export class AttachedKernel implements NamedKernel {
     } catch (error) {
       this.#known = before
       throw error
+    } finally {
+      this.#isSucceeding = false
     }
   }
 
@@ -290,7 +315,7 @@ export class AttachedKernel implements NamedKernel {
       pid: this.alive ? pid : null,
       epoch: this.alive ? epoch : null,
       owned: false,
-      attached: { address, announced, program, cwd, errors: this.#notesErrors() },
+      attached: { address, announced, program, cwd, errors: this.#notesErrors(), helper: this.isHelper },
       root,
       script: null,
       script_state: null,
@@ -462,8 +487,10 @@ export class AttachedKernel implements NamedKernel {
     return running === null ? 'ready' : 'busy'
   }
 
+  /** A server that is not ours tells of errors that wait in a debugger, and of none that the program handles. */
   #notesErrors(): boolean {
-    return this.alive && this.#kernel?.identity.abilities.has('errors') === true
+    const hears = serverOf(this.#known.address) === undefined
+    return hears && this.alive && this.#kernel?.identity.abilities.has('errors') === true
   }
 
   #message(): string | null {
@@ -471,7 +498,10 @@ export class AttachedKernel implements NamedKernel {
       const { message, next } = this.over()
       return `${message} ${next}`
     }
-    return this.#away === null ? null : `Its link is being made again: ${sentence(this.#away)}`
+    if (this.#away !== null) return `Its link is being made again: ${sentence(this.#away)}`
+    const { announced, parent } = this.#known
+    const isLeft = this.isHelper && parent !== undefined && !this.#options.processLives(parent)
+    return isLeft ? `It was ${leftBy(announced ?? this.name, parent)}.` : null
   }
 
   #who(): string {

@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import type { ProjectKernel } from '../../tools/contract.ts'
 import { WireError } from '../../wire/errors.ts'
@@ -9,6 +8,7 @@ import { isProject, kernelNameOf, realOf } from '../files/roots.ts'
 import type { TextStores } from '../text/texts.ts'
 import { type AnnouncedPrograms, type Attach, Attachments } from './attach.ts'
 import { type AttachmentStore, NO_ATTACHMENTS } from './attachment-store.ts'
+import { type Besides, besidesOf, type Roster, servedNames } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import {
   type CrashLimits,
@@ -17,16 +17,7 @@ import {
   OwnedKernel,
   type StartedKernel,
 } from './owned-kernel.ts'
-import {
-  ALL_OF_GROUP,
-  allOf,
-  fullName,
-  groupOf,
-  isCalled,
-  isTarget,
-  NO_PROGRAMS,
-  otherNamesOf,
-} from './programs.ts'
+import { ALL_OF_GROUP, allOf, fullName, groupOf, isCalled, isTarget, NO_PROGRAMS } from './programs.ts'
 import {
   badName,
   badRoot,
@@ -72,12 +63,13 @@ export interface Kernels {
    */
   resolve(wanted: Wanted): Promise<ResolvedKernel>
   /** What `resolve` would answer, at once, where that kernel lives and `root` is without links; else undefined. */
-  living(wanted: Wanted): { name: string; kernel: Kernel } | undefined
+  living(wanted: Wanted): ResolvedKernel | undefined
   /**
-   * All of the root that live and are called so (`web`, `web/2`), in their order; what listens is attached on the way.
+   * All of the root that live and are called so (`web`, `web/2`), in their order, with their helpers; what listens is
+   * attached on the way. Without a group, all that a look without a name is for.
    * Where none lives, those that have ended and are followed are waited for. Throws `KernelError` where there is none.
    */
-  group(group: string, wanted: Wanted): Promise<readonly Member[]>
+  group(group: string | undefined, wanted: Wanted): Promise<readonly Member[]>
   /**
    * What `resolve` would answer with, found with nothing attached to and nothing started for it. Where that would be
    * nothing: the name itself; undefined where there is none.
@@ -86,12 +78,16 @@ export interface Kernels {
   /** By which names a rule can mean the kernel, or the program, of that name besides: its group's, its process's. */
   otherNames(name: string): readonly string[]
   /** What they are called, with nothing attached. */
-  membersOf(group: string, root: string): readonly string[]
+  membersOf(group: string | undefined, root: string): readonly string[]
+  /** Whether a look that names no kernel is for several, which the group `undefined` then stands for. */
+  areSeveral(wanted: Pick<Wanted, 'root' | 'chosen'>): boolean
   /**
    * The projects whose policy holds for the kernel of that name, without links: first the one whose unnamed calls go to
    * it, then the one that its program runs in, where that is another one. Empty where there is no such kernel.
    */
   rootsOf(name: string): readonly string[]
+  /** Whether a kernel of that name lives, or what takes its place is looked for. */
+  lasts(name: string): boolean
   /** What a caller in that project would attach to by that name, as far as its policy goes. */
   attachable(name: string, root: string): Attachable
   /** What a caller is told that may only name kernels of its own project, and names another one, whether there is one or not. */
@@ -188,8 +184,11 @@ class OpenKernels implements Kernels {
   readonly #attachments: Attachments
   /** Who follows what kernels print by themselves. */
   readonly #watchers = new Set<BackgroundWatcher>()
-  /** The announcements as they were when no program of a root was among them. */
-  readonly #nothingListens = new Map<string, string>()
+  /** What lives or listens in a root, as the announcements were, and these kernels. */
+  readonly #rosters = new Map<
+    string,
+    { readonly version: string; readonly living: readonly NamedKernel[]; readonly roster: Roster }
+  >()
   #closed = false
 
   constructor(options: KernelsOptions) {
@@ -220,7 +219,15 @@ class OpenKernels implements Kernels {
 
   async resolve(wanted: Wanted): Promise<ResolvedKernel> {
     this.#refuseClosed()
-    const found = this.#find(wanted)
+    const reached = await this.#reach(this.#find(wanted), wanted)
+    if (wanted.name !== undefined || this.#chosen(wanted.chosen) !== undefined) return reached
+    const { name, kernel } = reached
+    const answers = { name, pid: kernel.identity.pid }
+    const besides = besidesOf(answers, this.#rosterOf(realOf(wanted.root)), wanted)
+    return besides === undefined ? reached : { ...reached, besides }
+  }
+
+  async #reach(found: Found, wanted: Wanted): Promise<ResolvedKernel> {
     switch (found.type) {
       case 'kernel':
         return this.#reached(found, wanted)
@@ -245,12 +252,13 @@ class OpenKernels implements Kernels {
       if (found.type === 'program') {
         const { program } = found
         const roots = [...new Set([root, realOf(program.cwd)])]
-        return { name: this.#attachments.nameFor(program, root), otherNames: otherNamesOf(program), roots }
+        const otherNames = this.#attachments.namesOf(program)
+        return { name: this.#attachments.nameFor(program, root), otherNames, roots }
       }
       if (found.type === 'default')
         return { name: this.#free(kernelNameOf(root)), otherNames: [], roots: [root] }
-      const { name, otherNames } = found.named
-      return { name, otherNames, roots: this.rootsOf(name) }
+      const { name } = found.named
+      return { name, otherNames: this.#otherNamesOf(found.named), roots: this.rootsOf(name) }
     } catch (error) {
       if (!(error instanceof KernelError)) throw error
       return name === undefined
@@ -277,21 +285,33 @@ class OpenKernels implements Kernels {
     return begins ? { ...found, begun: true } : found
   }
 
-  living({ name, root, chosen, lately }: Wanted): { name: string; kernel: Kernel } | undefined {
+  living(wanted: Wanted): ResolvedKernel | undefined {
     if (this.#closed) return undefined
-    const named = name === undefined ? this.#unnamed(root, { chosen, lately }) : this.#kernels.get(name)
+    const { name, root } = wanted
+    const chosen = name === undefined ? this.#chosen(wanted.chosen) : this.#kernels.get(name)
+    const roster = name === undefined && chosen === undefined ? this.#rosterOf(root) : undefined
+    const named = roster === undefined ? chosen : this.#among(roster, wanted)
     const kernel = named?.present
-    return kernel && { name: named.name, kernel }
+    if (named === undefined || kernel === undefined) return undefined
+    const found = { name: named.name, kernel }
+    const besides = roster && besidesOf({ name: named.name, pid: kernel.identity.pid }, roster, wanted)
+    return besides === undefined ? found : { ...found, besides }
   }
 
-  async group(group: string, wanted: Wanted): Promise<readonly Member[]> {
+  async group(group: string | undefined, wanted: Wanted): Promise<readonly Member[]> {
     this.#refuseClosed()
     const root = realOf(wanted.root)
+    this.#attachments.follow()
     const { kernels, programs, ended } = this.#membersIn(group, root)
     if (kernels.length + programs.length === 0)
-      throw ended?.over() ?? this.#unknown(allOf(group), { root, mayName: wanted.mayName })
+      throw (
+        ended?.over() ??
+        (group === undefined
+          ? this.#noneLives(wanted, undefined)
+          : this.#unknown(allOf(group), { root, mayName: wanted.mayName }))
+      )
     if (kernels.length + programs.length > MOST_MEMBERS)
-      throw tooManyMembers(group, { count: kernels.length + programs.length, most: MOST_MEMBERS })
+      throw tooManyMembers(group ?? root, { count: kernels.length + programs.length, most: MOST_MEMBERS })
     const joining = programs.map(one =>
       memberOf(fullName(one), async () => {
         const named = await this.#attachments.join(one, root)
@@ -302,16 +322,35 @@ class OpenKernels implements Kernels {
     return (await Promise.all([...living, ...joining])).sort(byNumber)
   }
 
-  membersOf(group: string, root: string): readonly string[] {
+  membersOf(group: string | undefined, root: string): readonly string[] {
     const { kernels, programs } = this.#membersIn(group, realOf(root))
     return [...[...kernels].sort(byNumber).map(({ name }) => name), ...programs.map(fullName)]
   }
 
-  /** An image that calls have begun by themselves is a member only where nothing else is called so. */
-  #membersIn(group: string, root: string) {
-    const isCalledSo = (one: NamedKernel) => one.group === group || one.name === group
-    const programs = this.#attachments.joinable(root).filter(one => groupOf(one) === group)
-    const known = this.#programsIn(root).filter(isCalledSo)
+  areSeveral({ root, chosen }: Pick<Wanted, 'root' | 'chosen'>): boolean {
+    if (this.#chosen(chosen) !== undefined) return false
+    return this.#rosterOf(root).members.length > 1
+  }
+
+  /**
+   * Members of a group, or all that a look without a name is for. An image that calls have begun by themselves is one
+   * only where nothing else is called so.
+   */
+  #membersIn(
+    group: string | undefined,
+    root: string,
+  ): { kernels: readonly NamedKernel[]; programs: readonly Program[]; ended?: NamedKernel | undefined } {
+    if (group === undefined) {
+      const { members } = this.#rosterOf(root, 'fresh')
+      const kernels = members.flatMap(({ kernel }) => kernel ?? [])
+      return { kernels, programs: members.flatMap(({ program }) => program ?? []) }
+    }
+    const isCalledSo = (one: NamedKernel) =>
+      one.name === group || this.#attachments.placeOf(one).groups.includes(group)
+    const programs = this.#attachments
+      .settled(root)
+      .filter(one => one.standing !== 'orphan' && one.groups.includes(group))
+    const known = this.#in(root).filter(one => this.#isMember(one) && isCalledSo(one))
     const living = known.filter(one => one.alive)
     if (living.length + programs.length > 0) return { kernels: living, programs }
     const followed = known.filter(one => one.isFollowed)
@@ -320,7 +359,12 @@ class OpenKernels implements Kernels {
   }
 
   otherNames(name: string): readonly string[] {
-    return this.#kernels.get(name)?.otherNames ?? this.#attachments.otherNames(name)
+    const known = this.#kernels.get(name)
+    return known === undefined ? this.#attachments.otherNames(name) : this.#otherNamesOf(known)
+  }
+
+  #otherNamesOf(kernel: NamedKernel): readonly string[] {
+    return [...kernel.otherNames, ...servedNames(this.#attachments.placeOf(kernel))]
   }
 
   rootsOf(name: string): readonly string[] {
@@ -329,13 +373,18 @@ class OpenKernels implements Kernels {
     return known.folder === known.root ? [known.root] : [known.root, known.folder]
   }
 
+  lasts(name: string): boolean {
+    const known = this.#kernels.get(name)
+    return known?.alive === true || known?.isFollowed === true
+  }
+
   attachable(name: string, given: string): Attachable {
     const root = realOf(given)
     const known = this.#kernels.get(name) ?? this.#attachments.attachedAs(name, root)
     if (known !== undefined)
       return {
         name: known.name,
-        otherNames: known.otherNames,
+        otherNames: this.#otherNamesOf(known),
         roots: this.rootsOf(known.name),
         elsewhere: known.root !== root,
       }
@@ -422,7 +471,7 @@ class OpenKernels implements Kernels {
 
   async project(given: string, chosen: string | undefined) {
     const root = realOf(given)
-    const own = this.#chosen(chosen) ?? this.#unnamed(root, {})
+    const own = this.#chosen(chosen) ?? this.#among(this.#rosterOf(root), { root })
     const rows = this.#in(root).map(kernel => rowOf(kernel, kernel === own))
     const listening = this.#attachments.listeningIn(root)
     const kernels = [...rows, ...listening].sort(byNumber)
@@ -441,7 +490,7 @@ class OpenKernels implements Kernels {
       return { type: 'chosen', kernel: { ...rowOf(known, true), ...(again && { message: again }) } } as const
     }
     const listening = this.#attachments.anywhere(one => isCalled(one, name))
-    const own = this.#attachments.joinable(root).filter(one => isCalled(one, name))
+    const own: readonly Program[] = this.#attachments.joinable(root).filter(one => isCalled(one, name))
     const [program, ...others] = own.length > 0 ? own : listening
     if (program === undefined) throw this.#unheardOf(name, root)
     if (others.length > 0)
@@ -538,39 +587,61 @@ class OpenKernels implements Kernels {
     const root = realOf(wanted.root)
     const chosen = this.#chosen(wanted.chosen)
     if (chosen !== undefined) return this.#byName(chosen.name, wanted)
-    const programs = this.#programsIn(root).filter(one => one.alive)
-    const lately = this.#programsIn(root).find(one => one.name === wanted.lately && isMeantStill(one))
-    if (lately) return { type: 'kernel', named: lately }
-    const listening = this.#attachments.unclaimed(root)
-    const all = [...programs.sort(byNumber), ...listening.map(memberRow)]
-    if (programs.length > 0 && all.length > 1) throw severalLive(root, all, wanted)
-    if (programs[0]) return { type: 'kernel', named: programs[0] }
-    const followed = this.#in(root).findLast(one => one.hasProgram && one.isFollowed)
-    const [program, ...others] = listening
-    if (followed && program === undefined) return { type: 'kernel', named: followed }
-    if (others.length > 0 && program !== undefined) throw severalListen(root, [program, ...others], wanted)
-    if (program !== undefined) return { type: 'program', program }
+    const lost = this.#lostLately(root, wanted.lately)
+    if (lost !== undefined) return { type: 'kernel', named: lost }
+    const { firsts } = this.#rosterOf(root, 'fresh')
+    const lately = firsts.find(({ kernel }) => kernel !== undefined && kernel.name === wanted.lately)
+    const [first, ...others] = lately === undefined ? firsts : [lately]
+    const listening = firsts.flatMap(({ program }) => program ?? [])
+    const followed = this.#in(root).findLast(one => this.#isProgram(one) && one.isFollowed)
+    if (first === undefined && followed) return { type: 'kernel', named: followed }
+    if (others.length > 0)
+      throw isFull(listening) && listening.length === firsts.length
+        ? severalListen(root, listening, wanted)
+        : severalLive(root, firsts, wanted)
+    if (first?.kernel !== undefined) return { type: 'kernel', named: first.kernel }
+    if (first?.program !== undefined) return { type: 'program', program: first.program }
     const ended = this.#endedIn(root)
     if (ended?.hasProgram && !ended.mayListenAgain) throw ended.over()
     if (ended) return { type: 'kernel', named: ended }
-    if (wanted.onlyLiving === true && !this.#hasDefault(root)) throw this.#noneLives(wanted, undefined)
+    const isDown = this.#attachments.supervises(root)
+    if (isDown || (wanted.onlyLiving === true && !this.#hasDefault(root)))
+      throw this.#noneLives(wanted, undefined)
     return this.#ownDefault(wanted)
   }
 
   /** The same at once, where nothing has to be looked up for it. */
-  #unnamed(root: string, { chosen, lately }: Pick<Wanted, 'chosen' | 'lately'>): NamedKernel | undefined {
-    const all = this.#programsIn(root)
-    const programs = all.filter(one => one.alive)
-    const known = this.#chosen(chosen) ?? all.find(one => one.name === lately && isMeantStill(one))
-    if (known !== undefined) return known
-    const only = onlyOne(programs) ?? (programs.length === 0 ? onlyOne(this.#livingIn(root)) : undefined)
-    if (only === undefined) return undefined
-    const version = versionOf(this.#searched)
-    if (this.#nothingListens.get(root) !== version) {
-      if (this.#attachments.unclaimed(root).length > 0) return undefined
-      this.#nothingListens.set(root, version)
-    }
-    return only
+  #among({ firsts }: Roster, { root, lately }: Pick<Wanted, 'root' | 'lately'>): NamedKernel | undefined {
+    const recent = firsts.find(({ kernel }) => kernel !== undefined && kernel.name === lately)
+    const lost = this.#lostLately(root, lately)
+    if (lost ?? recent) return lost ?? recent?.kernel
+    if (firsts.length > 0) return onlyOne(firsts)?.kernel
+    return onlyOne(this.#livingIn(root).filter(one => this.#attachments.placeOf(one).standing === 'program'))
+  }
+
+  /** What lives or listens in a root, as calls without a name see it; `root` is without links. */
+  #rosterOf(root: string, how?: 'fresh'): Roster {
+    const version = this.#attachments.version()
+    const living = this.#in(root).filter(one => one.alive && this.#isMember(one))
+    const cached = this.#rosters.get(root)
+    if (how !== 'fresh' && cached?.version === version && isSameList(cached.living, living))
+      return cached.roster
+    const known = living.map(kernel => {
+      const { name, group } = kernel
+      return { name, group, kernel, ...this.#attachments.placeOf(kernel) }
+    })
+    const listening = this.#attachments.unclaimed(root).map(program => {
+      const { standing, isStarted } = program
+      return { name: fullName(program), group: groupOf(program), standing, isStarted, program }
+    })
+    const all = [...known.sort(byNumber), ...listening]
+    const own = all.filter(({ standing }) => standing === 'program')
+    const firsts = own.filter(({ isStarted }) => !isStarted)
+    const groups = new Set(firsts.map(({ group }) => group))
+    const members = own.filter(one => !one.isStarted || groups.has(one.group))
+    const roster = { firsts, members, others: all.filter(one => !members.includes(one)) }
+    this.#rosters.set(root, { version, living, roster })
+    return roster
   }
 
   #chosen(name: string | undefined): NamedKernel | undefined {
@@ -581,13 +652,27 @@ class OpenKernels implements Kernels {
   /** It begins again as what it was, so that no other language answers. One that was stopped comes behind the default. */
   #endedIn(root: string): NamedKernel | undefined {
     const isAlone = this.#kernels.get(this.#defaults.get(root) ?? '')?.alive !== true
-    return this.#programsIn(root).findLast(one => one.hasProgram || one.lost !== undefined || isAlone)
+    const ends = (one: NamedKernel) => !one.alive && (one.hasProgram || one.lost !== undefined || isAlone)
+    return this.#in(root).findLast(one => this.#isProgram(one) && ends(one))
   }
 
-  /** Those of a root that somebody has started or attached: not the image that calls began by themselves, and no supervisor. */
-  #programsIn(root: string): NamedKernel[] {
-    const byCalls = this.#defaults.get(root)
-    return this.#in(root).filter(one => one.name !== byCalls && !this.#attachments.isSupervisor(one))
+  /** Where the last call went, which has ended by itself and begins again. */
+  #lostLately(root: string, lately: string | undefined): NamedKernel | undefined {
+    const known = lately === undefined ? undefined : this.#kernels.get(lately)
+    return known?.root === root && !known.alive && isMeantStill(known) && this.#isMember(known)
+      ? known
+      : undefined
+  }
+
+  /** Whether somebody has started or attached it: neither the image that calls began by themselves, nor a supervisor. */
+  #isMember(one: NamedKernel): boolean {
+    return (
+      one.name !== this.#defaults.get(one.root) && this.#attachments.placeOf(one).standing !== 'supervisor'
+    )
+  }
+
+  #isProgram(one: NamedKernel): boolean {
+    return this.#isMember(one) && this.#attachments.placeOf(one).standing === 'program'
   }
 
   #hasDefault(root: string): boolean {
@@ -596,12 +681,13 @@ class OpenKernels implements Kernels {
   }
 
   /** What a look is told that would have to start `ended`, or a first image. */
-  #noneLives(wanted: Wanted, ended: NamedKernel | undefined): KernelError {
+  #noneLives(wanted: Wanted, image: NamedKernel | undefined): KernelError {
     if (!isProject(wanted.root, this.#home)) return badRoot(realOf(wanted.root), this.#home)
-    const name = wanted.name ?? (ended?.lost === undefined ? undefined : ended.name)
-    const { root } = wanted
-    const { lost } = ended ?? {}
-    return noneLives({ root, name, lost }, { rows: this.#nameable(wanted), searched: this.#searched })
+    const { lost } = image ?? {}
+    const { root, name = lost === undefined ? undefined : image?.name } = wanted
+    const ended = name === undefined ? this.#attachments.lastEnd(realOf(root)) : undefined
+    const rows = this.#nameable(wanted)
+    return noneLives({ root, name, lost }, { rows, searched: this.#searched, ended })
   }
 
   /** What a caller may be told of other kernels: those of its own root, as far as they may be named to it. */
@@ -686,12 +772,10 @@ class OpenKernels implements Kernels {
   }
 }
 
-/** Another text whenever a name in the folder has come or gone. */
-const versionOf = (folder: string): string =>
-  String(statSync(folder, { bigint: true, throwIfNoEntry: false })?.mtimeNs)
+const isFull = <Item>(items: readonly Item[]): items is readonly [Item, ...Item[]] => items.length > 0
 
-/** A program that listens, beside kernels that live. */
-const memberRow = (program: Program) => ({ name: fullName(program), group: groupOf(program) })
+const isSameList = <Item>(items: readonly Item[], others: readonly Item[]): boolean =>
+  items.length === others.length && items.every((item, index) => item === others[index])
 
 const onlyOne = <Item>(items: readonly Item[]): Item | undefined =>
   items.length === 1 ? items[0] : undefined
@@ -714,6 +798,7 @@ function rowOf(kernel: NamedKernel, chosen: boolean): ProjectKernel {
       implementation ?? language,
       ...(program === null ? [] : [program]),
       ...(attached?.errors ? ['its errors are noted'] : []),
+      ...(attached?.helper ? ['a helper'] : []),
     ].join(', '),
     message,
   }
@@ -743,6 +828,8 @@ export interface ResolvedKernel {
   readonly joined?: KernelRow
   /** It was begun for this call, and is empty. */
   readonly begun?: true
+  /** The call has named none, and could have meant these others. */
+  readonly besides?: Besides
 }
 
 interface FoundKernel {

@@ -435,6 +435,13 @@ export class KernelLife implements Kernel {
     return call === undefined ? null : { call, elapsed_ms: Math.round(this.#now() - this.#since) }
   }
 
+  /** The evaluation that runs while this one waits its turn; null where it does not wait. */
+  before(waiting: CallId): { readonly call: CallId; readonly elapsed_ms: number } | null {
+    const waits = this.#evaluations.has(waiting) || this.#queue.of(waiting).length > 0
+    const { running } = this
+    return waits && running !== null && running.call !== waiting ? running : null
+  }
+
   watchHealth(listener: (health: Health) => void): () => void {
     return this.#kernel.watchHealth(listener)
   }

@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs'
-import { relative, resolve } from 'node:path'
+import { basename, relative, resolve } from 'node:path'
 import { WireError } from '../../wire/errors.ts'
 import { DEFAULT_LANGUAGE, LANGUAGES } from '../../wire/languages.ts'
 import { isStopped } from '../../wire/process-start.ts'
-import type { Program } from '../../wire/programs.ts'
+import type { Program, ProgramEnd } from '../../wire/programs.ts'
 import { isFile, isFolder } from '../files/roots.ts'
 import { nearest } from '../text/nearest.ts'
 import type { Attachment } from './attachment-store.ts'
@@ -85,7 +85,16 @@ export function notAttachedYet(name: string, program: { attach: string; pid: num
  */
 export function noneLives(
   { root, name, lost }: { root: string; name: string | undefined; lost: string | undefined },
-  { rows, searched }: { readonly rows: readonly KernelRow[]; readonly searched: string },
+  {
+    rows,
+    searched,
+    ended,
+  }: {
+    readonly rows: readonly KernelRow[]
+    readonly searched: string
+    /** The last program of the project that has said what ended it. */
+    readonly ended?: ProgramEnd | undefined
+  },
 ): KernelError {
   const living = rows.filter(({ state }) => state !== 'ended')
   const kernels = living.map(({ name }) => name)
@@ -102,7 +111,7 @@ export function noneLives(
         ? `No image of ${name} lives.`
         : `The image of ${name} has ended: ${how.replace(/\.$/, '')}.`
   return new KernelError('no_such_kernel', {
-    message: `${missing} None was started: there would be nothing to see in it.${besides}`,
+    message: `${missing}${ended === undefined ? '' : ` ${endOf(ended)}`} None was started: there would be nothing to see in it.${besides}`,
     next:
       lost !== undefined
         ? `attach {"name": ${JSON.stringify(name)}} starts it again, and so does code to run there.`
@@ -117,6 +126,13 @@ export function noneLives(
 export const begunAgain = (lost: string | undefined): string => {
   const [how = ''] = lost?.split('\n') ?? []
   return `It was started again, and is empty.${lost === undefined ? '' : ` The image before is gone: ${how}`}`
+}
+
+/** `app.py ended at 01:21:07 (process 4711): SyntaxError: invalid syntax (app.py:9).` */
+function endOf({ program, ended }: ProgramEnd): string {
+  const { name, pid, program: file, announced_at } = program
+  const at = new Date(announced_at).toTimeString().slice(0, 8)
+  return `${file === '' ? name : basename(file)} ended at ${at} (process ${pid}): ${ended.replace(/\.$/, '')}.`
 }
 
 /** The ways to a program from a folder where none listens. */

@@ -107,6 +107,8 @@ interface AttachedRow {
   readonly cwd: string | null
   /** Whether the errors that it has by itself are noted: see `get_last_error`. */
   readonly errors: boolean
+  /** It works for the process that started it, so that calls go there by its name alone. */
+  readonly helper: boolean
 }
 
 /** Who chooses a kernel; `elsewhere`: it may be of another project. */

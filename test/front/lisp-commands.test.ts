@@ -125,11 +125,15 @@ withRig(
     assert.is(joined.code, 0, joined.stderr)
     assert.match(
       joined.stdout,
-      new RegExp(
-        `^lisp {2}ready {2}${swank.pid} .*SBCL .*, attached to swank://127.0.0.1:${swank.port}, its errors are noted\n`,
-      ),
+      new RegExp(`^lisp {2}ready {2}${swank.pid} .*SBCL .*, attached to swank://127.0.0.1:${swank.port}\n`),
     )
     assert.is(await evaluated(rig, '(defvar *mine* 42)'), '*mine*')
+    const endless = rig.imago(['eval', '(loop)'])
+    while (!(await rig.imago(['kernels'])).stdout.includes(' busy ')) await Promise.resolve()
+    const behind = await rig.imago(['eval', '(+ 1 2)', '--patience', '3'])
+    assert.match(behind.stderr, /^imago: it waits its turn behind job-2, which has run in lisp/)
+    await rig.imago(['interrupt', 'lisp'])
+    await endless
     const again = await rig.imago(['attach', `swank://localhost:${swank.port}`])
     assert.is(again.code, 1)
     assert.match(again.stderr, `Process ${swank.pid} is attached already, as lisp.`)

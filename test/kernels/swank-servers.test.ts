@@ -91,7 +91,8 @@ test('a server is joined with the secret of the home directory, under a name of 
     announced: null,
     program: null,
     cwd: null,
-    errors: true,
+    errors: false,
+    helper: false,
   })
   const [joining] = programs.joinings
   assert.equal([joining?.key, joining?.open], [undefined, false])

@@ -148,3 +148,16 @@ test('after all of that the kernel is as it was: nothing waits, and what comes i
   assert.is(life.running, null)
   assert.is((await ask('c', '1').result).type, 'done')
 })
+
+test('what runs is told of each evaluation that waits behind it, and of nothing else', async () => {
+  const { life, ask, letGo } = openKernel()
+  const held = ask('one', 'hold')
+  const waiting = [ask('two', 'a'), ask('two', 'b'), ask('three', 'c')]
+  await turn()
+  for (const { call } of waiting) assert.is(life.before(call)?.call, held.call)
+  assert.is(life.before(held.call), null)
+  assert.is(life.before('a-look' as CallId), null)
+  letGo()
+  await Promise.all([held, ...waiting].map(({ result }) => result))
+  for (const { call } of waiting) assert.is(life.before(call), null)
+})

@@ -17,6 +17,7 @@ import type { SwankConnection } from '../../wire/swank/connection.ts'
 import { FaslCache, SwankPeer } from '../../wire/swank/peer.ts'
 import type { Sexp } from '../../wire/swank/sexp.ts'
 import { assert, suite } from '../support/harness.ts'
+import { Lisp } from '../support/lisp-image.ts'
 import { until } from '../support/rig.ts'
 import { openSlime, type Slime } from '../support/slime.ts'
 import { cacheOfTests, openPeer, type RealSwank, startSwank } from '../support/swank.ts'
@@ -41,6 +42,7 @@ const OF_EVERY_CONNECTION = [
   /^SWANK\/SBCL::\*(MAILBOXES|THREAD-ID-COUNTER|THREAD-ID-MAP)\*/,
   // The hook, a new closure each time, that every connection sets, and its mark.
   /^SB-EXT:\*INVOKE-DEBUGGER-HOOK\*/,
+  /^IMAGO-PEER::\*HOOKS-SEEN\*/,
   // The compiler, the collector and CLOS count and remember.
   /^SB-[A-Z]+::?\*.*\* (value|contents|value contents)$/,
 ]
@@ -549,6 +551,33 @@ test('an error with no human there ends a program as it would have without us', 
     alone.kill()
     rmSync(sign)
   }
+})
+
+test('hooks of Slynk, and those that the program has set meanwhile, are as they were when we come', async () => {
+  const image = await startSwank({
+    debugger: true,
+    forms: [
+      '(progn (defpackage :slynk (:use)) (defpackage :slynk-backend (:use)))',
+      `(progn (defvar slynk::*connections* '(:sly)) (defvar slynk::*global-debugger* t)
+         (defun slynk::slynk-debugger-hook (condition hook) (list condition hook))
+         (defun slynk-backend::install-debugger-globally (function)
+           (setq *debugger-hook* function sb-ext:*invoke-debugger-hook* function)))`,
+      "(slynk-backend::install-debugger-globally #'slynk::slynk-debugger-hook)",
+    ],
+  })
+  const lisp = await new Lisp().open(image)
+  const global = (name: string) => `(sb-ext:symbol-global-value '${name})`
+  const both = (hook: string) =>
+    `(list (eq ${global('*debugger-hook*')} ${hook}) (eq ${global('sb-ext:*invoke-debugger-hook*')} ${hook}))`
+  assert.equal(await lisp.values(both("#'slynk::slynk-debugger-hook")), ['(t t)'])
+  await lisp.define(`(progn (defun mine (condition hook) (list condition hook))
+    (setf ${global('*debugger-hook*')} #'mine ${global('sb-ext:*invoke-debugger-hook*')} #'mine))`)
+  await lisp.found('threads', {})
+  lisp.end()
+  const again = await new Lisp().open(image)
+  assert.equal(await again.values(both("#'mine")), ['(t t)'])
+  again.end()
+  image.kill()
 })
 
 test('an error is offered at the terminal once the only human has gone', async () => {

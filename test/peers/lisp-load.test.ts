@@ -494,6 +494,49 @@ test('a suite of FiveAM is read into failures: the test, the reason and the chec
   assert.is(printed, '')
 })
 
+test('a failure of FiveAM has the line of its test, in a file that was loaded by itself', async () => {
+  const file = lisp.write(
+    'lines.lisp',
+    '(defpackage :lines-tests (:use :cl :fiveam))\n(in-package :lines-tests)\n\n(test adds\n  (is (= 2 (+ 1 1))))\n\n' +
+      '(test (fails)\n  (is (= 3 (+ 1 1))))\n',
+  )
+  assert.is((await lisp.run('', { work: 'load', file })).type, 'done')
+  const { failures } = await report('lines-tests')
+  assert.equal(
+    failures.map(one => [one.file, one.line]),
+    [[file, 7]],
+  )
+})
+
+test('a system is loaded with the notes of its own files, and not of those that it needs', async () => {
+  mkdirSync(join(lisp.folder, 'needed'))
+  mkdirSync(join(lisp.folder, 'needing'))
+  lisp.write('needed/needed-n.asd', '(defsystem "needed-n" :components ((:file "needed")))')
+  lisp.write('needed/needed.lisp', '(defun needed-n (unused) 1)')
+  lisp.write(
+    'needing/needing-n.asd',
+    '(defsystem "needing-n" :depends-on ("needed-n") :components ((:file "needing")))',
+  )
+  const own = lisp.write('needing/needing.lisp', '(defun needing-n (unused) 1)')
+  const folders = ['needed', 'needing'].map(
+    name => `(push #p"${lisp.folder}/${name}/" asdf:*central-registry*)`,
+  )
+  await lisp.define(`(progn ${folders.join(' ')})`)
+  const done = await lisp.run('', { work: 'system', system: 'needing-n', force: false })
+  const said = done.type === 'done' ? (done.diagnostics ?? []) : []
+  assert.equal(
+    said.map(({ severity, file }) => [severity, file]),
+    [['style_warning', own]],
+    JSON.stringify(done),
+  )
+})
+
+test('a framework whose tests are not known is named, and what runs them', async () => {
+  await lisp.define('(progn (defpackage :rove (:use)) (intern "RUN" :rove))')
+  assert.match(await refusal('nothing-of-it'), /Loaded: ROVE, whose tests run_tests knows only/)
+  await lisp.define('(delete-package :rove)')
+})
+
 test('one test, a package, and a name in another case are targets too', async () => {
   assert.equal((await report('SHOP-TESTS::fine')).failures, [])
   const whole = await report('shop-tests')

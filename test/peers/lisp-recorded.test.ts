@@ -94,6 +94,20 @@ test('an edit that has left the date of the file is seen where the form was kept
   assert.equal((await define('r-dated')).source?.text, '(defun r-dated () 1)')
 })
 
+test('an edit that has left the date of a compiled file is seen where its text was kept, or it takes others', async () => {
+  const file = await loaded('(defun r-same (x) (list x 1)) (defun r-other (x) x)', 'compiled')
+  assert.equal((await define('r-same')).source?.text, '(defun r-same (x) (list x 1))')
+  writeFileSync(file, '(defun r-same (x) (list x 2)) (defun r-other (x y) (list x y))')
+  utimesSync(file, second, second)
+  const kept = await define('r-same')
+  assert.equal([...from(kept), kept.source?.text], [true, 'as compiled', '(defun r-same (x) (list x 1))'])
+  const unseen = await loaded('(defun r-unseen (x) x)', 'compiled')
+  writeFileSync(unseen, '(defun r-unseen (x y) (list x y))')
+  utimesSync(unseen, second, second)
+  const found = await define('r-unseen')
+  assert.equal([...from(found), found.proof?.because], [false, null, 'The image runs one that takes (x).'])
+})
+
 test('of a file as it was loaded, all that can be written in Lisp is what runs, loaded either way', async () => {
   const names = ['macro', 'whole', 'keys', 'dotted', 'auxes', 'traps', 'setter']
   const text = `(defmacro x-macro (&environment env (a . b) &body c) "Doc." (list env a b c))

@@ -51,6 +51,26 @@ test('an error keeps its stack, and says what it was and what can be done', asyn
   assert.equal(await live(), [])
 })
 
+test('a variable that the frame has not kept is not set, and no global variable is made of its name', async () => {
+  // What follows an error is never reached, so nothing needs `pct` any more.
+  await lisp.define('(defun owed (order pct) (list (error "no rate for ~a" order) pct))')
+  const { suspension } = await lisp.suspended('(list (owed "tea" 7))')
+  for (const source of [
+    '(setf pct 5)',
+    '(when t (incf pct))',
+    '(let ((other 1)) (setq other 2 pct other))',
+  ]) {
+    const refused = await lisp.inFrame(suspension.id, 0, source)
+    assert.is(refused.type, 'refused', JSON.stringify(refused))
+    assert.match(refused.type === 'refused' ? refused.message : '', 'cl-user::pct cannot be set: this frame')
+  }
+  assert.equal(textsOf(await lisp.inFrame(suspension.id, 0, "(boundp 'pct)")), ['nil'])
+  await lisp.define('(defvar *kept-open* 1)')
+  const fine = '(let ((pct 1)) (setf pct 2 *kept-open* 3 order "coffee") (list pct *kept-open* order))'
+  assert.equal(textsOf(await lisp.inFrame(suspension.id, 0, fine)), ['(2 3 "coffee")'])
+  await leave(suspension.id)
+})
+
 test('other evaluations run while one is suspended, and the package in force stays as they leave it', async () => {
   const { suspension } = await lisp.suspended('(list (outer 1))')
   assert.equal(await lisp.values('(+ 1 2)'), ['3'])
@@ -86,7 +106,7 @@ test('code in a frame is read in the package of its function, as its variables w
   await lisp.run(`
     (defpackage :till (:use :cl))
     (let ((*package* (find-package :till)))
-      (eval (read-from-string "(defun total (order) (list (error \\"no\\") order))")))`)
+      (eval (read-from-string "(defun total (order) (list (cerror \\"on\\" \\"no\\") order))")))`)
   const { suspension } = await lisp.suspended('(list (till::total 5))')
   assert.equal(textsOf(await lisp.inFrame(suspension.id, 0, '(setf order 9) (* 2 order)')), ['18'])
   await leave(suspension.id)

@@ -52,7 +52,7 @@ test('each value has its kind, and the sections that make sense for it', async (
     '*order*': ['object', 'sample members doc handle'],
     '*point*': ['object', 'sample members handle'],
     "#'area": ['callable', 'doc callable handle'],
-    order: ['class', 'members doc handle'],
+    order: ['class', 'sample members doc handle'],
     '(find-package "CL-USER")': ['module', 'sample doc handle'],
     '*standard-output*': ['object', 'sample members handle'],
   }

@@ -110,7 +110,9 @@
 
 (defclass noted-function (standard-generic-function) ()
   (:metaclass sb-mop:funcallable-standard-class))
-(defgeneric noted (thing) (:generic-function-class noted-function) (:documentation "Noted."))
+(defclass noted-method (standard-method) ())
+(defgeneric noted (thing) (:generic-function-class noted-function) (:method-class noted-method)
+  (:documentation "Noted."))
 (defmethod noted ((thing (eql :one))) (fire :noted thing))
 (define-value *noted* #'noted)
 
@@ -146,6 +148,7 @@
 (define-value *grid* (make-array '(2 2) :initial-element *plain*))
 (define-value *function* #'acts)
 (define-value *class* (find-class 'plain))
+(defmethod noted ((thing plain)) (calls-acts))
 (define-value *method* (first (sb-mop:generic-function-methods #'noted)))
 (define-value *package-itself* (find-package "TRIP"))
 (define-value *weak* (sb-ext:make-weak-pointer *plain*))
@@ -198,10 +201,16 @@
              `(progn ,@(loop for name in names
                              collect `(defmethod ,name :before ((function noted-function))
                                         (fire ',name))))))
-  ;; Not `sb-mop:generic-function-methods': SBCL asks it of every generic function there is when it looks
-  ;; for references, and the protocol has no methods of a program's there.
   (tripped sb-mop:generic-function-name sb-mop:generic-function-lambda-list
-           sb-mop:generic-function-declarations))
+           sb-mop:generic-function-declarations sb-mop:generic-function-methods
+           sb-mop:generic-function-method-class sb-mop:generic-function-method-combination
+           sb-mop:generic-function-argument-precedence-order))
+(macrolet ((tripped (&rest names)
+             `(progn ,@(loop for name in names
+                             collect `(defmethod ,name :before ((method noted-method))
+                                        (fire ',name))))))
+  (tripped sb-mop:method-function sb-mop:method-generic-function sb-mop:method-lambda-list
+           sb-mop:method-specializers method-qualifiers))
 (defmethod plain-name :around ((plain plain)) (fire :reader))
 
 (set-pprint-dispatch 'cons (lambda (stream list) (fire :pprint) (princ (length list) stream)) 100)

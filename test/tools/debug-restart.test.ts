@@ -63,21 +63,18 @@ test('a restart that takes a value is not taken without one where nobody can be 
   assert.equal(image.evaluated, [])
 })
 
-test('what is for the agents of the project is resumed only by its name', async () => {
+test('what was handed over runs code in its frames by default, and is resumed only by its name', async () => {
   const image = lispImage()
   const script = {
     ...image.script,
     leases: { ...image.script.leases, ownershipOf: () => ({ type: 'anyone' }) as const },
   }
-  for (const [tool, args] of [
-    [debugRestart, { leave: true }],
-    [debugEval, { expr: '1' }],
-  ] as const) {
-    const error = errorOf(await run(tool, args, script))
-    assert.is(error.code, 'not_found')
-    assert.match(error.message, 's3@ab12, which is for the agents of this project')
-  }
+  const error = errorOf(await run(debugRestart, { leave: true }, script))
+  assert.is(error.code, 'not_found')
+  assert.match(error.message, 's3@ab12, which is for the agents of this project')
   assert.equal(image.evaluated, [])
+  const evaluated = resultOf(await run(debugEval, { expr: '1' }, script))
+  assert.is((evaluated as { acted_on: string }).acted_on, 's3@ab12')
   assert.is((await run(debugRestart, { suspension: 's3', leave: true }, script)).type, 'ok')
 })
 

@@ -70,7 +70,41 @@ test('a class is told as a Lisp programmer asks for it', async () => {
   )
   const hierarchy = await said('class_hierarchy', { name: 'shop:order' })
   assert.match(hierarchy, '\ndirect superclasses: shop::thing\n')
-  assert.match(hierarchy, '\nclass precedence list: shop::thing → standard-object')
+  assert.match(hierarchy, '\nclass precedence list: shop:order → shop::thing → standard-object')
+})
+
+test('what a value holds is shown where its text only names it', async () => {
+  await lisp.run('eval_expr', {
+    expr: `(progn (defvar shop::*prices* (let ((table (make-hash-table))) (setf (gethash :tea table) 3) table))
+             (defvar shop::*lock* (sb-thread:make-mutex :name "till"))
+             (defvar shop::*count* (let ((count 41)) (lambda () (incf count))))
+             (defgeneric shop::weigh (thing)) (defmethod shop::weigh ((thing number)) thing)
+             (defstruct shop::crate size) (defvar shop::*crate* (shop::make-crate :size 3)))`,
+  })
+  const inspected = (expr: string) => said('inspect', { expr })
+  assert.match(
+    await inspected('shop::*prices*'),
+    '\nrepr: #<hash-table :test eql :count 1>\nsample (all 1):\n  :tea => 3',
+  )
+  assert.match(await inspected('shop::*lock*'), /\nrepr: #<sb-thread:mutex "till">\n[\s\S]* state = 0\n/)
+  assert.match(await inspected('shop::*count*'), '\nsample (all 1):\n  41')
+  assert.match(
+    await inspected("#'shop::weigh"),
+    '\nsample (all 1):\n  #<standard-method shop::weigh (number)>',
+  )
+  assert.match(await inspected('shop:order'), '\nsample (all 1):\n  superclass shop::thing\nslots: id, lines')
+  assert.not.match(await inspected('shop::*crate*'), 'sample')
+})
+
+test('what is no value is told as what it is', async () => {
+  await lisp.run('eval_expr', {
+    expr: `(progn (defsetf shop::lid (crate) (new) (list 'list crate new)) (defvar shop::*later*)
+             (deftype shop::tiny () 'bit))`,
+  })
+  const told = async (expr: string) => errorOf(await lisp.run('inspect', { expr })).message
+  assert.match(await told('shop::tiny'), 'shop::tiny as a value: it is a type, defined by deftype.')
+  assert.match(await told('shop::lid'), 'it is what (setf shop::lid) is for, by a setf expander.')
+  assert.match(await told('shop::*later*'), 'it is a variable without a global value.')
 })
 
 test('a call is told with its operator within the brackets', async () => {

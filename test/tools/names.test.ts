@@ -165,7 +165,7 @@ const TOLD: readonly (readonly [Tool, LookName, args: object, query: object, tex
     [
       'shop.orders.Order · metaclass abc.ABCMeta · /srv/shop/orders.py:5',
       'bases: object',
-      'asked in this order: object',
+      'asked in this order: shop.orders.Order → object',
       '300 subclasses, 2 of them shown:\n  shop.Gift\n    shop.Box',
     ],
   ],

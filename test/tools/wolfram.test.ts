@@ -130,9 +130,9 @@ function facts(): void {
     const tool = registry.find('SymbolDefinition') ?? assert.unreachable('it is gone')
     for (const wrong of [
       { maxLength: 0 },
-      { maxLength: '12' },
+      { maxLength: 'twelve' },
       { maxLength: 1.5 },
-      { includeContextDetails: 'true' },
+      { includeContextDetails: 'yes' },
       { include: ['use'] },
       { symbols: 5 },
       { symbols: [] },

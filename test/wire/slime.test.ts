@@ -394,6 +394,11 @@ test('an error that she hands over goes on with a value of Imago’s, in her REP
   const answered = emacs.repl('(list (dose 8))')
   await seen.debuggerOpens()
   const { id } = await handOver()
+  const waiting = await imago.kernel.look('errors', { count: 5 }, LOOK)
+  if (waiting.type !== 'found') throw new Error(JSON.stringify(waiting))
+  const [last] = waiting.value.errors
+  assert.match(last?.error.message ?? '', 'No tea for 8')
+  assert.ok(last?.where?.endsWith(`in SLIME, handed over as ${id}`), last?.where ?? '')
   await (await image.restart(id, 'use-value', '21')).result
   assert.is(await answered, '(42)')
   await emacs.until('(null (sldb-buffers))')

@@ -1,11 +1,12 @@
 import type { Socket } from 'node:net'
 import { connectSwank, type SwankPlace } from '../../wire/swank/connect.ts'
-import type { SwankConnection } from '../../wire/swank/connection.ts'
+import { type SwankConnection, textOf } from '../../wire/swank/connection.ts'
 import { callForm } from '../../wire/swank/peer.ts'
 import { type Form, type Sexp, symbol } from '../../wire/swank/sexp.ts'
 import { type FakeSwank, type FakeSwankOptions, fakeSwank, type SwankClient } from '../support/fake-swank.ts'
 import { faultOf } from '../support/faults.ts'
 import { assert, suite } from '../support/harness.ts'
+import { startSwank } from '../support/swank.ts'
 
 const test = suite('swank connection')
 const host = '127.0.0.1'
@@ -451,6 +452,38 @@ test('a server that does not know Swank, as Slynk without its translation, is na
     const fault = await failing({ port: server.port, secret: null })
     assert.is(fault.code, 'REMOTE_FAULT')
     assert.match(fault.message, /Package SWANK does not exist.*Slynk/s)
+  })
+})
+
+test('Slynk is told by the name of its thread before anything is sent to it, a secret least of all', () =>
+  serving({}, async server => {
+    const lisp = await startSwank({
+      forms: [
+        `(let ((begun (sb-thread:make-semaphore)))
+           (sb-thread:make-thread (lambda () (sb-thread:signal-semaphore begun) (sleep 3600))
+                                  :name "Slynk ${server.port}")
+           (sb-thread:wait-on-semaphore begun))`,
+      ],
+    })
+    const fault = await failing({ port: server.port, secret: 'a secret' })
+    lisp.kill()
+    assert.is(fault.code, 'REMOTE_FAULT')
+    assert.match(fault.message, `127.0.0.1:${server.port} is Slynk, the server of SLY. Imago speaks to Swank`)
+    assert.equal(server.clients, [])
+  }))
+
+test('Slynk where nothing tells its threads is told by what it answers, and has no package of ours', () => {
+  const script: FakeSwankOptions['script'] = {
+    'cl:if': ({ id, form }, client) => {
+      const [, condition, , otherwise] = form as readonly Sexp[]
+      assert.match(JSON.stringify(condition), 'find-package')
+      client.answer(id, JSON.stringify(textOf(otherwise)))
+    },
+  }
+  return serving({ script }, async server => {
+    const fault = await failing({ port: server.port, secret: null })
+    assert.is(fault.code, 'REMOTE_FAULT')
+    assert.match(fault.message, /is Slynk, the server of SLY, or another server without Swank/)
   })
 })
 

@@ -1,8 +1,9 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { WireError } from '../errors.ts'
 import { isAtom, type Returned, SwankConnection, textOf } from './connection.ts'
 import { frame, MOST_BYTES } from './frames.ts'
-import { beginConnection } from './peer.ts'
+import { beginConnection, NO_SWANK } from './peer.ts'
 import { type Sexp, symbol } from './sexp.ts'
 import { inShort } from './short.ts'
 
@@ -44,7 +45,7 @@ interface SwankConnected {
  * - `NOT_AUTHENTICATED`: it ended the connection on the secret or asks for none, or wants one and was given none;
  * - `HANDSHAKE_TIMEOUT`: it took the secret and said nothing, or says much and no answer;
  * - `FRAME_MALFORMED`, `FRAME_TOO_LARGE`: it is no Swank;
- * - `REMOTE_FAULT`: it speaks as Swank does, and does not know what every Swank knows.
+ * - `REMOTE_FAULT`: it is Slynk, or speaks as Swank does and does not know what every Swank knows.
  *
  * Tried once and never again by itself, because every attempt counts there: a server that asks for a secret reads it in
  * the thread that accepts connections, and takes whatever goes wrong to the debugger: a wrong secret, a missing one,
@@ -55,9 +56,39 @@ interface SwankConnected {
  */
 export async function connectSwank(place: SwankPlace): Promise<SwankConnected> {
   const { timeoutMs = TIMEOUT_MS } = place
+  if (isServedBySlynk(place)) throw slynk(place, { answered: false, printed: false })
   const deadline = performance.now() + timeoutMs
   const socket = await dial(place, timeoutMs)
   return new Opening(place, socket).done(Math.max(1, deadline - performance.now()))
+}
+
+/**
+ * Whether Slynk listens at a port of this machine. A Lisp can only be asked after it has the secret, so the system is
+ * asked: SBCL tells it the names of its threads, and Slynk's has the port in it.
+ */
+function isServedBySlynk({ host, port }: SwankPlace): boolean {
+  if (!/^(127\.|::1$|localhost$)/.test(host)) return false
+  const names = entriesOf('/proc')
+    .filter(pid => /^\d+$/.test(pid))
+    .flatMap(pid => entriesOf(`/proc/${pid}/task`).map(thread => textAt(`/proc/${pid}/task/${thread}/comm`)))
+  // One of the two may listen at that port of a container.
+  return names.includes(`Slynk ${port}\n`) && !names.includes(`Swank ${port}\n`)
+}
+
+function entriesOf(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+function textAt(path: string): string {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    return ''
+  }
 }
 
 function dial(place: SwankPlace, timeoutMs: number): Promise<Socket> {
@@ -114,6 +145,10 @@ class Opening {
     const info = !(answer instanceof WireError) && 'ok' in answer ? swankInfo(answer.ok) : undefined
     // With threads, a server that reads a secret as a message ends the connection: what entered is something else.
     const led = asksSecret && info !== undefined && info.style !== 'spawn' ? this.#entered : undefined
+    if (answer instanceof WireError && answer.message === NO_SWANK) {
+      connection.end()
+      throw slynk(this.#place, { answered: true, printed: this.#echoed })
+    }
     if (this.#echoed || led !== undefined) {
       await this.#finish(led)
       throw asksNone(this.#place)
@@ -320,6 +355,21 @@ function unknowing(place: SwankPlace, returned: Returned): WireError {
 }
 
 const SLYNK = 'Imago speaks to Swank, which SLIME brings: beside Slynk, load it and give the port of that.'
+
+/** SLY's server, seen from outside or by what it `answered`; it may have `printed` the secret where that Lisp prints. */
+function slynk(
+  place: SwankPlace,
+  { answered, printed }: { readonly answered: boolean; readonly printed: boolean },
+): WireError {
+  const other = place.port === 4005 ? 4006 : place.port + 1
+  const what = `Slynk, the server of SLY${answered ? ', or another server without Swank' : ''}`
+  const message =
+    `${nameOf(place)} is ${what}. Imago speaks to Swank, and one image can have both. Evaluate there ` +
+    '(ql:quickload :swank), or load the swank-loader.lisp of SLIME, then ' +
+    `(swank:create-server :port ${other} :dont-close t), and give that port.` +
+    (printed ? ' It has printed the secret in its log: choose another one.' : '')
+  return new WireError('REMOTE_FAULT', message)
+}
 
 const closedOn = (at: string) =>
   `${at} ended the connection on the secret. A Swank that asks for none does so: then there is no .slime-secret in ` +

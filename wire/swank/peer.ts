@@ -119,6 +119,9 @@ export class SwankPeer {
   }
 }
 
+/** What an image without Swank answers first of all; the message of the fault for it. */
+export const NO_SWANK = 'This server has no package SWANK.'
+
 const begun = new WeakSet<SwankConnection>()
 
 /**
@@ -131,7 +134,11 @@ export async function beginConnection(connection: SwankConnection, folder = peer
   const firstFiles = systemIn(folder).files.filter(({ name }) => FIRST_FILES.test(name))
   const load = runLoader(folder, null, { begin: true, texts: textsOf(folder, firstFiles) })
   // It aborts itself, so that Swank's own work for editors is left out. A value is the text of an error.
-  const answer = await connection.rex(ifOurs(ifThere('BEGIN-CONNECTION', load)))
+  // A server without Swank is left as it is: no package of ours is made there.
+  const swank: Form = [symbol('cl:find-package'), 'SWANK']
+  const form: Form = [symbol('cl:if'), swank, ifOurs(ifThere('BEGIN-CONNECTION', load)), NO_SWANK]
+  const answer = await connection.rex(form)
+  if ('ok' in answer && textOf(answer.ok) === NO_SWANK) throw new WireError('REMOTE_FAULT', NO_SWANK)
   if ('ok' in answer ? textOf(answer.ok) !== '' : answer.abort !== 'NIL')
     throw refused('ok' in answer ? textOf(answer.ok) : answer.abort)
   begun.add(connection)

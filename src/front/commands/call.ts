@@ -96,10 +96,15 @@ async function callTool(
   // The last line that was printed has no end yet.
   let open = false
   let asking: string | undefined
+  let waiting = false
   const live = (event: CallEvent) => {
     if (event.type === 'progress' && event.plan !== undefined && event.plan !== asking) {
       asking = event.plan
       printer.err(`imago: ${asking} is before a person, at imago watch; nothing ran yet\n`)
+    }
+    if (event.type === 'progress' && event.behind !== undefined && !waiting) {
+      waiting = true
+      printer.err(`imago: ${event.behind}\n`)
     }
     if (event.type !== 'output') return
     printed = true

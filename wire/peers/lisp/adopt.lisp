@@ -23,6 +23,13 @@
 (defun suspended-thread-p (thread)
   (find thread *suspensions* :key (lambda (it) (post-thread (suspension-post it)))))
 
+(defun handed-over-of (thread)
+  "The name of the suspension as which the error that waits in THREAD was handed over, or NIL."
+  (let ((it (find-if (lambda (it)
+                       (and (eq (post-thread (suspension-post it)) thread) (handed-over-p it)))
+                     *suspensions*)))
+    (and it (suspension-id it))))
+
 (defun their-threads ()
   "Those that wait in Swank's debugger, none of which is ours: ours never enter it."
   (remove-if-not (lambda (thread)
@@ -66,9 +73,10 @@ told its owner of it, if a look has met that before Swank forgot it.")
   "The condition for which THREAD waits in a debugger that is not ours, or NIL; and which that is."
   (let ((condition (ignore-errors
                     (sb-thread:symbol-value-in-thread 'sb-debug:*debug-condition* thread))))
-    (cond ((suspended-thread-p thread) nil)
+    (cond ((and (suspended-thread-p thread) (not (handed-over-of thread))) nil)
           ((in-slime-p thread)
-           (values (swank-value-in "*SWANK-DEBUGGER-CONDITION*" thread) "in SLIME"))
+           (values (swank-value-in "*SWANK-DEBUGGER-CONDITION*" thread)
+                   (format nil "in SLIME~@[, handed over as ~A~]" (handed-over-of thread))))
           ((typep condition 'condition) (values condition "in the debugger at the terminal")))))
 
 (defun debugger-event (thread)

@@ -23,7 +23,7 @@ than VERSION is loaded, or none: then nothing is done."
 (defun begin-session (connection readtable)
   "Makes a session for CONNECTION, whose evaluations begin with READTABLE."
   (with-session ((make-session))
-    (setf *listener-readtable* readtable)
+    (setf *own-listener-readtable* readtable)
     (push (cons '*session* *session*) (swank::connection.env connection))
     ;; Swank asks for this in the threads of this connection, and only there. Its own answer is a
     ;; debugger that waits.

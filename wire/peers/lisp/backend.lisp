@@ -392,6 +392,11 @@ no name by which it is called.")
   "The values of FORM, which sees and can set the variables of FRAME."
   (eval form))
 
+(define-interface unkept-variables (frame form)
+  "The names that FORM would set and that are variables neither in FRAME nor in the image: to set
+one would make it a global variable."
+  '())
+
 (define-interface restart-arity (restart)
   "Whether it is known what RESTART takes, and how many values at least, and at most: NIL where
 there is no such number.")
@@ -530,7 +535,11 @@ to MUFFLE: functions of a condition."
   "Whether THREAD is the one that the image began with.")
 
 (define-interface awaited (thread)
-  "What THREAD waits for, where that can be told without stopping it.")
+  "What THREAD waits for and who has it, as text, where that can be told without stopping it.")
+
+(define-interface deadlocks ()
+  "Lists of threads of which each waits for a lock that the next has, the last for one of the
+first's.")
 
 (define-interface asdf-file ()
   "The file of the ASDF that comes with this Lisp, or NIL.")

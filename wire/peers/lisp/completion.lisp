@@ -214,9 +214,8 @@ is not known."
 
 ;;; The answer
 
-(define-call "complete" (text cursor limit package)
-  (let ((*look-package* (and package (package-named package)))
-        (before (coerce (subseq text 0 (min cursor (length text))) 'simple-string)))
+(define-call "complete" (text cursor limit)
+  (let ((before (coerce (subseq text 0 (min cursor (length text))) 'simple-string)))
     (multiple-value-bind (open quoted) (open-forms before)
       (let* ((start (prefix-start before))
              (all (if (or quoted (= start (length before)))

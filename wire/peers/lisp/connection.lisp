@@ -21,12 +21,42 @@ error goes where it went before we came. All else of Swank's finds a connection 
            (setf swank::*connections* (remove connection swank::*connections*))))
         (remove-from-list connection))))
 
+(defvar *hooks-seen* nil
+  "The debugger hooks as they were when a session of ours was last asked for something, and Swank's
+connections then.")
+
+(defun note-debugger-hooks ()
+  (let ((hooks (debugger-hooks)))
+    (unless (or (null hooks)
+                (and (equal hooks (first *hooks-seen*))
+                     (eq (second *hooks-seen*) swank::*connections*)))
+      (setf *hooks-seen* (list hooks swank::*connections*)))))
+
+(defun hooks-of-slynk ()
+  "The debugger hooks by which errors of threads go to Slynk, SLY's server, where that serves
+somebody in this image; else NIL."
+  (flet ((its (name package)
+           (let ((home (find-package package))) (and home (find-symbol name home)))))
+    (let ((connections (its "*CONNECTIONS*" "SLYNK"))
+          (global (its "*GLOBAL-DEBUGGER*" "SLYNK"))
+          (hook (its "SLYNK-DEBUGGER-HOOK" "SLYNK"))
+          (install (its "INSTALL-DEBUGGER-GLOBALLY" "SLYNK-BACKEND")))
+      (when (and connections (boundp connections) (symbol-value connections)
+                 global (boundp global) (symbol-value global)
+                 hook (fboundp hook) install (fboundp install))
+        (hooks-set-by (lambda () (funcall install (symbol-function hook))))))))
+
 (defun restore-debugger-hooks ()
-  "By making a connection Swank has set the debugger hooks, for good. If nobody else is here or has
-been, they are what they were before as far as that can be known. Whoever connects later has them
-set again. An image that was told not to give its errors to Swank has hooks of its own, which stay."
-  (when (and swank:*global-debugger* (null swank::*connections*) (null swank::*slime-features*))
-    (reset-debugger-hooks)))
+  "By making a connection Swank has set the debugger hooks, for good. They are again what they were
+before as far as that can be known: as an earlier session of ours has seen them, if nobody else has
+connected since; else, unless an editor is or was here by Swank, Slynk's, or those of an image
+without any. Whoever connects later has them set again. An image that was told not to give its
+errors to Swank has hooks of its own, which stay."
+  (when swank:*global-debugger*
+    (cond ((and *hooks-seen* (subsetp swank::*connections* (second *hooks-seen*)))
+           (set-debugger-hooks (first *hooks-seen*)))
+          ((or swank::*connections* swank::*slime-features*))
+          (t (set-debugger-hooks (or (hooks-of-slynk) (first-debugger-hooks)))))))
 
 (defun mailboxes-variable ()
   "Swank's variable that holds the mailboxes of all threads, or NIL, and its lock."

@@ -299,9 +299,9 @@ by a string."
             "parts" (if parts (array-of parts) :absent)
             "contexts" (if contexts (used-names (getf first 'function)) :absent))))
 
-(define-call "definition" (name package max-length contexts)
+(define-call "definition" (name max-length contexts)
   (with-file-texts
-    (let* ((subject (subject name package)) (entries (definition-entries subject)))
+    (let* ((subject (subject name)) (entries (definition-entries subject)))
       (if entries
           (found (definition-tree name entries (or max-length 10000) contexts))
           (not-found (format nil "~A as a definition: it is ~A" (one-line name 80)

@@ -241,9 +241,9 @@ known; the others are null or empty."
           "handle" (handle-for value)
           (place-keys (first (definition-entries (list 'value value)))))))
 
-(define-call "describe" (name package)
+(define-call "describe" (name)
   (with-file-texts
-    (let* ((subject (subject name package)) (thing (subject-thing subject)))
+    (let* ((subject (subject name)) (thing (subject-thing subject)))
       (found (ecase (subject-kind subject)
                (symbol (if (only-setf-p thing)
                            (describe-function name `(setf ,thing))
@@ -355,8 +355,8 @@ that OWNER inherits from."
               (push (setf (gethash (slot-name slot) seen) (list slot owner '())) found)))))
     (nreverse found)))
 
-(define-call "slots" (name package limit)
-  (let* ((class (class-of-subject name (subject name package)))
+(define-call "slots" (name limit)
+  (let* ((class (class-of-subject name (subject name)))
          (slots (all-slots class)))
     (found (object "class" (type-tree class)
                    "slots" (array-of (loop for (slot owner below) in slots
@@ -382,9 +382,9 @@ that OWNER inherits from."
 (defun sort-by-name (classes)
   (sort (copy-list classes) #'string< :key #'type-word))
 
-(define-call "hierarchy" (name package limit)
+(define-call "hierarchy" (name limit)
   (with-file-texts
-    (let* ((class (class-of-subject name (subject name package)))
+    (let* ((class (class-of-subject name (subject name)))
            (precedence (precedence-of class))
            (subclasses (subclasses-of class))
            (name (class-label class))

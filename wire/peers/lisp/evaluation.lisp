@@ -13,7 +13,7 @@
 
 (defun requested-package (name)
   "The package of that NAME, for evaluating in it."
-  (or (package-or-nil name)
+  (or (package-written name)
       (refuse "not_found" (format nil "There is no package ~A." name)
               :what name
               :nearest (nearest name (all-package-names))
@@ -30,12 +30,12 @@
 What it makes of them, and of the variables of a listener, is kept; what others make of them while
 it is suspended stays."
   (let* ((*package* (if package (requested-package package) (package-in-force)))
-         (*readtable* *listener-readtable*)
+         (*readtable* (readtable-of *package*))
          (values *listener-values*)
          (begun (list *package* *readtable*)))
     (progv *listener-variables* values
       (unwind-protect (funcall function)
-        (unless (eq *readtable* (second begun)) (setf *listener-readtable* *readtable*))
+        (unless (eq *readtable* (second begun)) (setf *own-listener-readtable* *readtable*))
         (keep-listener-values values (mapcar #'symbol-value *listener-variables*))
         (unless (or package (eq *package* (first begun))) (setf *listener-package* *package*))
         (package-in-force)))))

@@ -308,12 +308,20 @@ name."
           ((function-of symbol))
           ((find-class symbol nil))
           (package package)
-          (t (not-found (format nil "~A, for the symbol is there, but it ~:[is unbound and ~
-                                     names no function or class~;names an operator, which is no ~
-                                     value~]"
-                                (cut text 80) (special-operator-p symbol))
+          (t (not-found (format nil "~A as a value: it is ~A" (cut text 80) (without-value symbol))
                         (remove (symbol-text symbol) (nearest-symbols text nil)
                                 :test #'string=))))))
+
+(defun without-value (symbol)
+  "For people: what SYMBOL is, which has no value and names no function or class."
+  (destructuring-bind (&optional kind . type) (first (roles symbol))
+    (cond ((null kind) "a symbol that is unbound and names no function or class")
+          ((special-operator-p symbol) "a special operator")
+          ((string= kind "type") "a type, defined by deftype")
+          ((only-setf-p symbol) (format nil "what (setf ~A) is for, by a ~A" (symbol-text symbol)
+                                        (substitute #\Space #\- type)))
+          ((string= kind "variable") "a variable without a global value")
+          (t (format nil "a ~A" (substitute #\Space #\_ kind))))))
 
 (defun variable-value (symbol)
   "The value of SYMBOL where we evaluate, and whether it has one: that which all threads see, but of

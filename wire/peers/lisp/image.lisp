@@ -28,11 +28,11 @@
 
 (defun stack-tree (thread)
   "THREAD as `Stack' of wire/contract/inspection.ts."
-  (let ((alive (swank/backend:thread-alive-p thread)))
+  (let* ((alive (swank/backend:thread-alive-p thread)) (awaited (and alive (awaited thread))))
     (object "names" (array-of (list (one-line (thread-text thread))))
             "count" 1
-            "state" (if alive "running" "finished")
-            "waits_for" (and alive (awaited thread))
+            "state" (cond ((not alive) "finished") (awaited "waiting") (t "running"))
+            "waits_for" awaited
             "role" (thread-role thread)
             "frames" (array-of '())
             "frames_omitted" 0)))
@@ -49,6 +49,11 @@
                                                         :key (lambda (tree) (part tree "role")))
                    "tasks_total" 0
                    "omitted" (- (length trees) (length told))
+                   "deadlocks" (array-of
+                                (loop for circle in (deadlocks)
+                                      collect (array-of (loop for thread in circle
+                                                              collect (one-line
+                                                                       (thread-text thread))))))
                    "notes" (array-of
                             (list (format nil "The stacks of other threads are not told: to ~
                                                look at one, a Lisp has to stop it, and a look ~

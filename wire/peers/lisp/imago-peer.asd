@@ -44,5 +44,6 @@
    (:file "adopt" :if-feature :sbcl)
    (:file "recorded" :if-feature :sbcl)
    (:file "sbcl-sources" :if-feature :sbcl)
+   (:file "sbcl-threads" :if-feature :sbcl)
    (:file "sbcl" :if-feature :sbcl)
    (:file "ecl" :if-feature :ecl)))

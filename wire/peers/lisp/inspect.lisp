@@ -82,7 +82,10 @@ what its last conses end in: NIL, an atom, CIRCULAR or UNKNOWN."
     (array t)
     (hash-table t)
     (package t)
-    (t (or (held-list value) (fields-shown-p value)))))
+    (t (or (held-list value) (class-p value) (fields-shown-p value)))))
+
+(defun class-p (value)
+  (and (eq (shape value) 'instance) (is-a-p value 'class)))
 
 (defun exported-symbols (package)
   (let ((symbols '()))
@@ -124,6 +127,7 @@ generic function."
         ((hash-table-p value) (hash-table-count value))
         ((packagep value) (length (exported-symbols value)))
         ((held-list value) (length (held-list value)))
+        ((class-p value) (length (supers-of value)))
         ((fields-shown-p value) (length (fields value)))
         (t 0)))
 
@@ -134,7 +138,7 @@ generic function."
 
 (defun item-texts (value start count)
   "The texts of COUNT items of VALUE at most, from START on: elements; `key => value' of a hash
-table; `slot = value' of what has slots."
+table; `slot = value' of what has slots; what a class inherits from."
   (let ((texts '()))
     (flet ((take (text) (push text texts)))
       (cond ((consp value) (map-list-items #'take value start count))
@@ -151,6 +155,10 @@ table; `slot = value' of what has slots."
                    do (take (exported-line symbol))))
             ((held-list value)
              (map-list-items #'take (held-list value) start count))
+            ((class-p value)
+             (loop for super in (nthcdr start (supers-of value))
+                   repeat count
+                   do (take (format nil "superclass ~A" (specializer-text super)))))
             ((fields-shown-p value)
              (loop for (name . held) in (nthcdr start (fields value))
                    repeat count
@@ -337,7 +345,7 @@ by them is not to be seen. Symbols, characters and pathnames are of no kind of t
         ((hash-table-p value) "mapping")
         ((packagep value) "module")
         ((functionp value) "callable")
-        ((and (eq (shape value) 'instance) (is-a-p value 'class)) "class")
+        ((class-p value) "class")
         ((is-a-p value 'condition) "exception")
         ((shape value) "object")
         (t "other")))
@@ -623,11 +631,10 @@ ran."
                     (setf (second tail) (printed-tree value (min 1/2 (remaining-seconds)))))))
     tree))
 
-(define-call "inspect" (expr package evaluate call)
-  (let ((*look-package* (and package (package-named package))))
-    (found (if evaluate
-               (inspected-by-running expr call)
-               (inspected-tree (resolve expr))))))
+(define-call "inspect" (expr evaluate call)
+  (found (if evaluate
+             (inspected-by-running expr call)
+             (inspected-tree (resolve expr)))))
 
 (make-interruptible "inspect")
 

@@ -309,9 +309,9 @@ MORE is keys and values."
         ((only-setf-p symbol) (function-arglist name `(setf ,symbol)))
         (t (not-callable name (format nil "it names a ~A" (car (first (roles symbol))))))))
 
-(define-call "arglist" (name package)
+(define-call "arglist" (name)
   (with-file-texts
-    (let* ((subject (subject name package)) (thing (subject-thing subject)))
+    (let* ((subject (subject name)) (thing (subject-thing subject)))
       (found (ecase (subject-kind subject)
                (symbol (symbol-arglist name thing))
                (function (function-arglist name thing))

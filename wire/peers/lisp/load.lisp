@@ -130,7 +130,8 @@ is not defined there."
         ;; What sets the package before it is obeyed, once.
         (dolist (position (reverse (set-difference (file-definition-setting definition) done)))
           (push position done)
-          (eval (read-from-string text t nil :start position)))
+          (eval (read-from-string text t nil :start position))
+          (setf *readtable* (or (package-readtable *package*) *readtable*)))
         (compile-and-load (subseq text start end)
                           (make-origin file (line-of text start) (1+ start)))))))
 
@@ -301,9 +302,23 @@ whether it is bound."
                    :what file :next "Give the path of a file.")))
     path))
 
+(defun readtable-of-file (path)
+  "The readtable that SLIME compiles the source file PATH by: that of the package which its first
+`in-package' names; NIL where that has none."
+  (loop with text = (or (and (source-file-p path) (source-file-text path)) "")
+        with end = 0
+        for start = (form-start text end)
+        while start
+        do (when (equal (form-head text start) "IN-PACKAGE")
+             (let ((name (first (definition-name text start "COMMON-LISP-USER"))))
+               (return (let ((package (and name (package-or-nil name))))
+                         (and package (package-readtable package))))))
+           (setf end (form-end text start))))
+
 (defun load-whole (path)
   "Loads the file, and returns what it defined, as far as that can be seen."
-  (let ((*package* *package*) (*readtable* *readtable*))
+  (let* ((*package* *package*)
+         (*readtable* (or (readtable-of-file path) *readtable*)))
     (call-seeing-definitions
      (lambda ()
        (call-noting-compilation (lambda () (load path)))))))
@@ -408,9 +423,26 @@ before."
   (let ((before (call-asdf "ALREADY-LOADED-SYSTEMS"))
         (*package* *package*)
         (*readtable* *readtable*))
-    (call-noting-compilation
-     (lambda () (call-asdf "LOAD-SYSTEM" system (keyword-of "FORCE") force)))
+    (unwind-protect
+         (call-noting-compilation
+          (lambda () (call-asdf "LOAD-SYSTEM" system (keyword-of "FORCE") force)))
+      (drop-foreign-notes (call-asdf "SYSTEM-SOURCE-DIRECTORY" system)))
     (sort (set-difference (call-asdf "ALREADY-LOADED-SYSTEMS") before :test #'equal) #'string<)))
+
+(defun drop-foreign-notes (folder)
+  "Forgets what the compiler has noted of files that are not in FOLDER, a pathname or NIL, but for
+warnings and errors: nobody who loads a system is to mend those of the systems that it needs."
+  (let ((own (and folder (native-name folder))))
+    (setf *diagnostics*
+          (remove-if (lambda (tree)
+                       (let ((file (part tree "file")))
+                         (and own
+                              (stringp file)
+                              (member (part tree "severity")
+                                      '("note" "style_warning" "redefinition")
+                                      :test #'equal)
+                              (not (begins-p own file)))))
+                     *diagnostics*))))
 
 (define-work "system" (system force)
   (let* ((system (system-named system))

@@ -8,9 +8,6 @@
 (define-session-variable *own-listener-package* (find-package "COMMON-LISP-USER")
   "The package in force for what we evaluate: `in-package' there changes it.")
 
-(defvar *look-package* nil
-  "The package that a look was asked to read its expression in; it comes before the listener's.")
-
 (defun listener-package () (or *look-package* *own-listener-package*))
 
 (defun (setf listener-package) (package)
@@ -20,8 +17,34 @@
 
 (define-symbol-macro *listener-package* (listener-package))
 
-(define-session-variable *listener-readtable* nil
-  "The readtable in force for what we evaluate.")
+(define-session-variable *own-listener-readtable* nil
+  "The readtable in force for what we evaluate in packages that have none of their own.")
+
+(define-session-variable *asked-readtable* '()
+  "The package whose readtable was asked for last, Swank's list then, and its entry there.")
+
+(defun package-readtable (package)
+  "The readtable that SLIME reads PACKAGE by: that of its entry in `swank:*readtable-alist*'; NIL
+where it has none."
+  (let ((list swank::*readtable-alist*) (asked *asked-readtable*))
+    (unless (and (eq (first asked) package) (eq (second asked) list))
+      (let ((entry (find-if (lambda (entry)
+                              (and (consp entry)
+                                   (typep (car entry) '(or string symbol))
+                                   (string= (car entry) (package-name package))))
+                            list)))
+        (setf asked (list package list entry)
+              *asked-readtable* asked)))
+    (let ((readtable (cdr (third asked))))
+      (and (readtablep readtable) readtable))))
+
+(defun readtable-of (package)
+  "The readtable that code in PACKAGE is read by."
+  (or (package-readtable package) *own-listener-readtable*))
+
+(defun listener-readtable () (readtable-of (reading-package)))
+
+(define-symbol-macro *listener-readtable* (listener-readtable))
 
 ;;; Packages
 
@@ -39,18 +62,19 @@ only the package in force has count, where the implementation has such."
   (let ((*package* (reading-package)))
     (or (find-package name) (find-package (string-upcase name)))))
 
-(defun package-named (text)
+(defun package-written (text)
   "The package that TEXT names, in any of the ways in which people write it: SHOP, shop, :shop,
-#:shop, |My Shop|. Ends the look as `not_found' with the nearest names."
-  (let* ((start (cond ((and (> (length text) 2) (string= text "#:" :end1 2)) 2)
-                      ((and (> (length text) 1) (char= (char text 0) #\:)) 1)
-                      (t 0)))
-         (name (subseq text start)))
+#:shop, |My Shop|; NIL where there is none."
+  (let ((name (string-left-trim "#:" text)))
     (or (package-or-nil text)
         (package-or-nil name)
-        (and (find #\| name) (package-or-nil (remove #\| name)))
-        (not-found (format nil "package ~A" (one-line name 80))
-                   (nearest name (all-package-names))))))
+        (and (find #\| name) (package-or-nil (remove #\| name))))))
+
+(defun package-named (text)
+  "The same. Ends the look as `not_found' with the nearest names where there is none."
+  (or (package-written text)
+      (not-found (format nil "package ~A" (one-line text 80))
+                 (nearest text (all-package-names)))))
 
 (defun all-package-names ()
   (append (local-nicknames (reading-package))
@@ -306,25 +330,23 @@ that TEXT names come first; where it names none, those of that very name in othe
         words
         (malformed "~A is no name: its brackets do not match." (one-line text 80)))))
 
-(defun subject (text &optional package)
-  "What TEXT names, read in PACKAGE (text, or NIL for the one in force). Ends the look where it
-names nothing, or is code."
-  (let* ((home (and package (package-named package)))
-         (trimmed (string-trim '(#\Space #\Newline #\Return #\Tab) text))
+(defun subject (text)
+  "What TEXT names. Ends the look where it names nothing, or is code."
+  (let* ((trimmed (string-trim '(#\Space #\Newline #\Return #\Tab) text))
          (bare (cond ((and (> (length trimmed) 2) (string= trimmed "#'" :end1 2))
                       (subseq trimmed 2))
                      ((and (> (length trimmed) 1) (char= (char trimmed 0) #\')) (subseq trimmed 1))
                      (t trimmed))))
     (cond ((handle-p bare) (list 'value (handle-value bare)))
-          ((several-words-p bare) (listed-subject bare home))
-          (t (symbol-subject bare home)))))
+          ((several-words-p bare) (listed-subject bare))
+          (t (symbol-subject bare)))))
 
-(defun symbol-subject (text home)
+(defun symbol-subject (text)
   (destructuring-bind (name package-name internal) (split-name text)
     (declare (ignore internal))
     (if (null name)
         (list 'package (package-named package-name))
-        (multiple-value-bind (symbol there) (find-named text home)
+        (multiple-value-bind (symbol there) (find-named text)
           (cond ((and there (or (keywordp symbol) (roles symbol)))
                  (list 'symbol symbol))
                 ((and (null package-name) (package-or-nil name))
@@ -333,13 +355,13 @@ names nothing, or is code."
                  (not-found (format nil "~A, for the symbol is there, but it is unbound and names ~
                                          no function or class"
                                     (symbol-text symbol))
-                            (remove (symbol-text symbol) (nearest-symbols text home)
+                            (remove (symbol-text symbol) (nearest-symbols text nil)
                                     :test #'string=)))
                 ((string= package-name "")
                  (not-found (one-line text 200) '()))
-                (t (list 'symbol (symbol-named text home))))))))
+                (t (list 'symbol (symbol-named text))))))))
 
-(defun listed-subject (text home)
+(defun listed-subject (text)
   "What is named by a list, (SETF AREA), or by a list of what a method is for."
   (let* ((items (name-tree text)) (first (first items)))
     (flet ((is (word item) (and (stringp item) (string-equal word item))))
@@ -347,22 +369,22 @@ names nothing, or is code."
              (needs-evaluation (format nil "~A is a form, and no name" (one-line text 80))))
             ((and (null (rest items)) (consp first) (is "setf" (first first))
                   (= (length first) 2) (stringp (second first)))
-             (setf-subject text (second first) home))
+             (setf-subject text (second first)))
             ((and (null (rest items)) (consp first) (cddr first)
                   (or (is "method" (first first)) (is "defmethod" (first first)))
                   (listp (first (last first))))
-             (list 'method (method-named text (rest first) home)))
+             (list 'method (method-named text (rest first))))
             ((and (rest items)
                   (or (stringp first) (and (consp first) (is "setf" (first first))))
                   (every #'stringp (butlast (rest items)))
                   (listp (first (last items))))
-             (list 'method (method-named text items home)))
+             (list 'method (method-named text items)))
             ((every #'stringp items)
              (malformed "~A is no name: a blank stands in it." (one-line text 80)))
             (t (needs-evaluation (format nil "~A is a form, and no name" (one-line text 80))))))))
 
-(defun setf-subject (text accessor home)
-  (let ((symbol (symbol-named accessor home)))
+(defun setf-subject (text accessor)
+  (let ((symbol (symbol-named accessor)))
     (unless (or (fboundp `(setf ,symbol)) (info-of :setf :expander symbol))
       (not-found (one-line text 200) (and (fboundp symbol) (list (symbol-text symbol)))))
     (list 'function `(setf ,symbol))))
@@ -430,12 +452,12 @@ of its specializers."
                           ((= (length word) 2) (alike-p (second word) specializer))))
                   words specializers))))
 
-(defun method-named (text items home)
+(defun method-named (text items)
   "The method whose function, qualifiers and specializers ITEMS are."
   (let* ((named (first items))
          (name (if (consp named)
-                   `(setf ,(symbol-named (second named) home))
-                   (symbol-named named home)))
+                   `(setf ,(symbol-named (second named)))
+                   (symbol-named named)))
          (function (and (fboundp name) (not (macro-or-nil name)) (function-of name)))
          (methods (and (generic-p function) (methods-of function))))
     (or (find-if (lambda (method)

@@ -214,6 +214,9 @@ stream of his."
             (*terminal-io* (make-two-way-stream nothing nowhere)))
         (funcall function)))))
 
+(defvar *look-package* nil
+  "The package that a look was asked to read its names in; it comes before the listener's.")
+
 (defparameter *open-calls* '("evaluate")
   "Calls that run user code: it has to find what the user has set.")
 
@@ -234,7 +237,11 @@ is entered by what goes wrong in it."
      (let ((function (gethash name *calls*)))
        (cond ((null function) (object "fault" (format nil "There is no call ~A." name)))
              ((member name *open-calls* :test #'string=) (funcall function arguments))
-             (t (call-undisturbed (lambda () (funcall function arguments)))))))))
+             (t (call-undisturbed
+                 (lambda ()
+                   (let* ((package (argument "package" arguments))
+                          (*look-package* (and package (package-named package))))
+                     (funcall function arguments))))))))))
 
 (defun dispatch (name arguments)
   "Answers the call NAME with a JSON text. A fault of ours is the object {\"fault\": ...}."
@@ -243,6 +250,7 @@ is entered by what goes wrong in it."
          (*deadline-ms* (argument "deadline_ms" arguments))
          (*deadline* (deadline-after *deadline-ms*)))
     (leave-list-again)
+    (note-debugger-hooks)
     (unwind-protect
          (let ((tree (answer-tree name arguments)))
            (prog1 (handler-case (json tree)

@@ -213,7 +213,8 @@ method, whose parameters may stand with a class."
 (defun reader-decides-p (text start end)
   "Whether what stands in TEXT from START to END may be read otherwise than it looks: by the
 features of the moment, or by a readtable of the program's."
-  (or (search "#+" text :start2 start :end2 end)
+  (or (and *text-package* (package-readtable *text-package*))
+      (search "#+" text :start2 start :end2 end)
       (search "#-" text :start2 start :end2 end)
       (search "readtable" text :test #'char-equal)))
 

@@ -153,9 +153,9 @@ they can be called by."
                       *held-depth*)
               "not seen: what only a thread's stack holds, and what is further away"))))
 
-(define-call "references" (name package limit relations)
+(define-call "references" (name limit relations)
   (with-file-texts
-    (let* ((subject (subject name package))
+    (let* ((subject (subject name))
            (thing (subject-thing subject))
            (asked (requested-relations relations))
            (trees (append (loop for (relation . target) in (relations-of subject)

@@ -191,6 +191,10 @@ force there."
         package
         *package*)))
 
+(defun readtable-in-frame ()
+  "That of the package in force; one that has none leaves it as it is there."
+  (or (package-readtable *package*) *readtable*))
+
 (defun evaluate-text-in (frame source)
   "Evaluates the forms of SOURCE one after the other in FRAME, or nowhere where it is NIL. The
 values of the last, as a list."
@@ -199,9 +203,24 @@ values of the last, as a list."
     (loop (let ((start (next-form-start source (file-position stream))))
             (when (>= start (length source)) (return values))
             (setf - (read-next stream source start))
+            (when frame (refuse-unkept frame - source start))
             (setf values (mapcar #'off-the-stack
                                  (multiple-value-list (if frame (evaluate-in frame -) (eval -)))))
             (note-values - values)))))
+
+(defun refuse-unkept (frame form source start)
+  "Ends the evaluation where FORM, which begins at START of SOURCE, would set what FRAME has not
+kept."
+  (let ((unkept (unkept-variables frame form)))
+    (when unkept
+      (refuse "malformed"
+              (format nil "~{~A~^, ~} cannot be set: this frame has no such variable at this ~
+                           point, for the compiler has not kept ~:[it~;them~], and no global ~
+                           variable has that name. The form that begins at ~A was not run."
+                      (mapcar #'symbol-text unkept) (rest unkept) (form-place source start))
+              :what (symbol-text (first unkept))
+              :next (format nil "Code that is compiled with (declaim (optimize debug)) keeps its ~
+                                 variables. For a global variable evaluate defvar first.")))))
 
 (defun off-the-stack (value)
   "VALUE, or what stands for it where it is gone with its frame."
@@ -214,7 +233,7 @@ values of the last, as a list."
 
 (define-work "frame" (source)
   (let ((frame *frame*))
-    (let ((*package* (package-of-frame frame)))
+    (let* ((*package* (package-of-frame frame)) (*readtable* (readtable-in-frame)))
       (evaluate-text-in frame source))))
 
 (defun call-at-suspension (name call function)
@@ -383,7 +402,8 @@ and, as a tree, what else it has come to. The suspension stays."
   "The same, of the value that ARGUMENTS have, evaluated in FRAME where that can be done."
   (call-deciding suspension arguments
                  (lambda ()
-                   (let ((*package* (package-of-frame frame)))
+                   (let* ((*package* (package-of-frame frame))
+                          (*readtable* (readtable-in-frame)))
                      (evaluate-text-in (and frame (not (why-not-evaluate frame)) frame)
                                        (argument "value" arguments))))))
 

@@ -131,8 +131,21 @@ with one. An argument of the program's own is neither."
                       (and (string= option "--eval")
                            (search "(sb-ext:disable-debugger)" value)))))
 
-(defun reset-debugger-hooks ()
-  "Has errors of threads go where they would without Swank."
-  (setf (sb-ext:symbol-global-value '*debugger-hook*) nil
-        (sb-ext:symbol-global-value 'sb-ext:*invoke-debugger-hook*)
-        (and (debugger-disabled-p) 'sb-debug::debugger-disabled-hook)))
+(defun debugger-hooks ()
+  "The debugger hooks of the image, whatever threads have bound."
+  (list (sb-ext:symbol-global-value '*debugger-hook*)
+        (sb-ext:symbol-global-value 'sb-ext:*invoke-debugger-hook*)))
+
+(defun first-debugger-hooks ()
+  "The debugger hooks as they are without Swank."
+  (list nil (and (debugger-disabled-p) 'sb-debug::debugger-disabled-hook)))
+
+(defun hooks-set-by (function)
+  "The debugger hooks as FUNCTION sets them, which are set for nobody."
+  (let ((*debugger-hook* nil) (sb-ext:*invoke-debugger-hook* nil))
+    (funcall function)
+    (list *debugger-hook* sb-ext:*invoke-debugger-hook*)))
+
+(defun set-debugger-hooks (hooks)
+  (setf (sb-ext:symbol-global-value '*debugger-hook*) (first hooks)
+        (sb-ext:symbol-global-value 'sb-ext:*invoke-debugger-hook*) (second hooks)))

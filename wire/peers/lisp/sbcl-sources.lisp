@@ -249,10 +249,14 @@ the lambda list that differs."
     (let* ((date (and (not (system-file-p source)) (known-date source name function)))
            (recorded (recorded-of function kind))
            (whole (and recorded (listp (recorded-body recorded)) recorded))
-           (same (and text date (eql date (file-date file))))
+           (kept (text-as-compiled file date))
+           ;; A date is told in seconds: an edit may have left it.
+           (same (and text date (eql date (file-date file))
+                      (or (null kept) (string= kept text))))
            (placed (and same (placed-definition source text name kind))))
       (append
-       (cond ((and same (not (eq (verdict-on placed text name whole) 'other)))
+       (cond ((and same (not (eq (verdict-on placed text name
+                                          (if (string= kind "function") recorded whole)) 'other)))
               (keep-text file date text)
               (if placed
                   (list* 'current t 'from "file" placed)
@@ -377,7 +381,8 @@ read. RECORDED is what the image knows of it, and WHOLE the same where that is a
       (source-of-function (function-made-for method))))
 
 (define-implementation function-made-for (method)
-  (ignore-errors (native ("SB-PCL" "SAFE-METHOD-FAST-FUNCTION") method)))
+  (let ((function (stored method "%FUNCTION" (constantly nil))))
+    (ignore-errors (native ("SB-PCL" "%METHOD-FUNCTION-FAST-FUNCTION") function))))
 
 (define-implementation source-of-package (package)
   (handler-case (sb-introspect:find-definition-source package)
@@ -438,13 +443,26 @@ read. RECORDED is what the image knows of it, and WHOLE the same where that is a
           (t (values file (and start (line-of text start)))))))
 
 (define-implementation finder-for (relation)
-  (cdr (assoc relation '(("calls" . sb-introspect:who-calls)
-                         ("macroexpands" . sb-introspect:who-macroexpands)
-                         ("references" . sb-introspect:who-references)
-                         ("binds" . sb-introspect:who-binds)
-                         ("sets" . sb-introspect:who-sets)
-                         ("specializes" . sb-introspect:who-specializes-directly))
-              :test #'string=)))
+  (and (native-symbol "SB-C" "MAP-PACKED-XREF-DATA")
+       (intern (string-upcase relation) "KEYWORD")))
+
+;;; SBCL's own search asks each generic function for its methods, and each method for its function,
+;;; by generic functions of the protocol: a class of the program's may have methods there.
+
+(defun map-code (function)
+  "Calls FUNCTION with the name and the compiled code of all global functions, macros and methods."
+  (flet ((process (name code)
+           (when (and code (not (native ("SB-KERNEL" "FUNCALLABLE-INSTANCE-P") code)))
+             (funcall function name (sb-kernel:%fun-fun code)))))
+    (native ("SB-INT" "CALL-WITH-EACH-GLOBALDB-NAME")
+            (lambda (name)
+              (check-deadline)
+              (let ((code (and (or (symbolp name) (function-name-p name)) (function-of name))))
+                (cond ((generic-p code)
+                       (dolist (method (methods-of code))
+                         (let ((code (function-made-for method)))
+                           (process (and code (function-name code)) code))))
+                      (code (process (if (macro-or-nil name) (function-name code) name) code))))))))
 
 (defun recorded-users (relation name)
   "Conses of a name and a source, of all code that stands in RELATION to NAME. NAME is what it is:
@@ -455,24 +473,33 @@ a symbol, a list or a class, and no text."
                 (let ((entry (method-entry method)))
                   (cons (getf entry 'name) (getf entry 'source))))
               (specializing-methods name))
-      (funcall (finder-for relation) name)))
+      (let ((found '()) (kind (finder-for relation)))
+        (map-code
+         (lambda (user code)
+           (let ((xrefs (native ("SB-KERNEL" "%SIMPLE-FUN-XREFS") code)))
+             (when xrefs
+               (native ("SB-C" "MAP-PACKED-XREF-DATA")
+                       (lambda (its-kind its-name number)
+                         (declare (ignore number))
+                         (when (and (eq its-kind kind) (eq (same-p its-name name) t))
+                           (pushnew (cons user (source-of-function code)) found :key #'car)))
+                       xrefs)))))
+        found)))
 
 (defun unrecorded-callers (name)
   "The same for calls of NAME, one of the implementation's own functions: from what compiled code
 refers to."
-  (let ((found '()) (each (find-symbol "MAP-SIMPLE-FUNS" "SB-C")))
-    (when (and each (fboundp each))
-      (funcall each
-               (lambda (its-name function)
-                 (check-deadline)
-                 (let ((code (sb-kernel:fun-code-header function)))
-                   (loop for index from sb-vm:code-constants-offset
-                           below (sb-kernel:code-header-words code)
-                         for constant = (sb-kernel:code-header-ref code index)
-                         when (and (sb-kernel:fdefn-p constant)
-                                   (eq (same-p (sb-kernel:fdefn-name constant) name) t))
-                           do (push (cons its-name (source-of-function function)) found)
-                              (return))))))
+  (let ((found '()))
+    (map-code
+     (lambda (user function)
+       (let ((code (sb-kernel:fun-code-header function)))
+         (loop for index from sb-vm:code-constants-offset
+                 below (sb-kernel:code-header-words code)
+               for constant = (sb-kernel:code-header-ref code index)
+               when (and (sb-kernel:fdefn-p constant)
+                         (eq (same-p (sb-kernel:fdefn-name constant) name) t))
+                 do (push (cons user (source-of-function function)) found)
+                    (return)))))
     found))
 
 (define-implementation code-references (relation name)

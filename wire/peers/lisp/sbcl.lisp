@@ -395,30 +395,6 @@ writer."
         repeat count
         while frame collect frame))
 
-(define-implementation mend-stack ()
-  #+(or x86-64 arm64)
-  (ignore-errors
-   (multiple-value-bind (end now page) (stack-bounds)
-     (let ((place (+ end (floor (* 5 page) 2))))
-       (when (< place (- now page))
-         (setf (sb-sys:sap-ref-8 (sb-sys:int-sap place) 0) 0))))))
-
-#+(or x86-64 arm64)
-(defun stack-bounds ()
-  "The addresses where the stack of this thread ends, with three pages that guard its end, and where
-it is now; and how many bytes such a page has."
-  (values (sb-kernel:get-lisp-obj-address
-           (symbol-value (native-symbol "SB-VM" "*CONTROL-STACK-START*")))
-          (sb-sys:sap-int (native ("SB-KERNEL" "CURRENT-SP")))
-          (sb-alien:extern-alien "os_vm_page_size" sb-alien:unsigned-long)))
-
-(define-implementation stack-low-p ()
-  #+(or x86-64 arm64)
-  (ignore-errors
-   (multiple-value-bind (end now page) (stack-bounds) (< (- now end) (* 4 page))))
-  #-(or x86-64 arm64)
-  nil)
-
 (define-implementation drop-cleanup-forms (times)
   (let ((most (ash 1 (min 20 (max 0 (- times *most-leavings* 1)))))
         (dropped 0)
@@ -531,6 +507,27 @@ its memory, where one is made to return that only its own component calls."
                     (sb-di:preprocess-for-eval form (sb-di:frame-code-location frame)))))
     (funcall function frame)))
 
+(define-implementation unkept-variables (frame form)
+  (let ((kept (if-known
+               (loop with location = (sb-di:frame-code-location frame)
+                     for variable across (sb-di::debug-fun-debug-vars
+                                          (sb-di:frame-debug-fun frame))
+                     unless (eq (sb-di:debug-var-validity variable location) :invalid)
+                       collect (sb-di:debug-var-symbol variable))))
+        (unkept '()))
+    (flet ((see (part context environment)
+             (when (and (eq context :set)
+                        (symbolp part)
+                        (not (member part kept))
+                        (not (native ("SB-WALKER" "VAR-LEXICAL-P") part environment))
+                        (eq (info-of :variable :kind part) :unknown)
+                        (not (boundp part)))
+               (pushnew part unkept))
+             part))
+      ;; An error of a macro comes once more where the form is evaluated.
+      (ignore-errors (native ("SB-WALKER" "WALK-FORM") form nil #'see)))
+    (nreverse unkept)))
+
 (define-implementation restart-arity (restart)
   (let* ((function (native ("SB-KERNEL" "RESTART-FUNCTION") restart))
          (list (if (functionp function)
@@ -603,43 +600,10 @@ of its name."
                 (and symbol (symbol-value symbol))))
       (funcall function))))
 
-(define-implementation stack-short-p ()
-  #+(or x86-64 arm64)
-  (ignore-errors
-   (multiple-value-bind (end now) (stack-bounds) (< (- now end) (* 256 1024))))
-  #-(or x86-64 arm64)
-  nil)
-
-(define-implementation locks-of-lisp ()
-  (or *locks-of-lisp*
-      (setf *locks-of-lisp*
-            (let ((locks '()))
-              (dolist (package (list-all-packages) locks)
-                (when (eql 0 (search "SB-" (package-name package)))
-                  (do-symbols (symbol package)
-                    (when (and (eq (symbol-package symbol) package)
-                               (boundp symbol)
-                               (typep (symbol-value symbol) 'sb-thread:mutex))
-                      (pushnew (symbol-value symbol) locks :test #'eq)))))))))
-
-(define-implementation holds-lock-of-lisp-p ()
-  (some #'sb-thread:holding-mutex-p (locks-of-lisp)))
-
-(define-implementation uninterruptible-p ()
-  (or (not sb-sys:*interrupts-enabled*)
-      (let ((inhibit (native-symbol "SB-KERNEL" "*GC-INHIBIT*")))
-        (and inhibit (symbol-value inhibit)))))
-
 (define-implementation call-holding-interrupts (function)
   (sb-sys:without-interrupts
     (funcall function (lambda (interruptible)
                         (sb-sys:with-local-interrupts (funcall interruptible))))))
-
-(define-implementation call-with-thread-name (name function)
-  (let ((own (sb-thread:thread-name sb-thread:*current-thread*)))
-    (setf (sb-thread:thread-name sb-thread:*current-thread*) name)
-    (unwind-protect (funcall function)
-      (setf (sb-thread:thread-name sb-thread:*current-thread*) own))))
 
 ;;; Lambda lists
 
@@ -754,13 +718,6 @@ of its name."
   (sb-ext:parse-native-namestring file))
 
 ;;; The image
-
-(define-implementation main-thread-p (thread)
-  (eq thread (sb-thread:main-thread)))
-
-(define-implementation awaited (thread)
-  (let ((thing (ignore-errors (native ("SB-THREAD" "THREAD-WAITING-FOR") thread))))
-    (and thing (static-text (if (consp thing) (rest thing) thing) 100))))
 
 (define-implementation asdf-file ()
   (ignore-errors

@@ -10,14 +10,27 @@
 (defparameter *reason-limit* 2000
   "Characters of why one test failed.")
 
-(defun failure-tree (test reason expression function)
-  "`TestFailure' of wire/contract/evaluation.ts; FUNCTION is what the test runs.
-Its place is told."
+(defun failure-tree (test reason expression function &optional name)
+  "`TestFailure' of wire/contract/evaluation.ts; FUNCTION is what the test runs. Its place is told,
+of a test of FiveAM's by its NAME: what it is compiled from has no place in its file."
   (multiple-value-bind (file line) (function-place function)
+    (when (and file name)
+      (setf line (line-of-test name (or (source-file-text file) ""))))
     (object "test" test
             "reason" (subseq reason 0 (min *reason-limit* (length reason)))
             "expression" expression
             "file" file "line" line)))
+
+(defun line-of-test (name text)
+  "The line of TEXT on which the test NAME, a symbol, of FiveAM's is defined, or NIL."
+  (loop with end = 0
+        for start = (form-start text end)
+        while start
+        do (when (and (member (form-head text start) '("TEST" "DEF-TEST") :test #'equal)
+                      (equal (first (definition-name text start "COMMON-LISP-USER"))
+                             (symbol-name name)))
+             (return (line-of text start)))
+           (setf end (form-end text start))))
 
 (defun function-place (function)
   "File and line of FUNCTION, as Swank finds it; NIL where it does not."
@@ -125,7 +138,8 @@ want to debug, changed. What FiveAM prints goes to DRIBBLE, a destination for `f
       (failure-tree (static-text (of "NAME" test) 200)
                     (string-trim '(#\Newline #\Space) (princ-to-string (of "REASON" result)))
                     (and expression (printed-form expression))
-                    (ignore-errors (of "TEST-LAMBDA" test))))))
+                    (ignore-errors (of "TEST-LAMBDA" test))
+                    (of "NAME" test)))))
 
 (defun results-of-type (name results)
   (let ((type (internal name "FIVEAM")))
@@ -197,7 +211,8 @@ of `watched's. Of a test that ran twice the last run counts."
                                     printed says more; so does run_tests of this test."
                                (char= char #\X))
                        nil
-                       (ignore-errors (call-named "TEST-LAMBDA" "FIVEAM" test)))))))))
+                       (ignore-errors (call-named "TEST-LAMBDA" "FIVEAM" test))
+                       (call-named "NAME" "FIVEAM" test))))))))
 
 (defun watched-counts (all)
   "How many checks of ALL, `watched's, passed, failed and were skipped; NIL where there is none."
@@ -428,6 +443,18 @@ it, only an error tells that a test has failed."
         for tests = (and there (funcall find target))
         when tests collect (list name tests run)))
 
+(defun other-frameworks ()
+  "For people: which frameworks are loaded whose tests are not run here, and what runs them; or
+NIL."
+  (flet ((loaded-p (package)
+           (some (lambda (name) (internal name package))
+                 '("RUN" "RUN-TESTS" "RUN-SUITE" "RUN-PACKAGE-TESTS" "DO-TESTS" "FUNCALL-TEST"))))
+    (let ((loaded (remove-if-not #'loaded-p '("ROVE" "FIASCO" "RT" "SB-RT" "PROVE" "LISP-UNIT"
+                                              "LISP-UNIT2" "CLUNIT" "CLUNIT2" "STEFIL"))))
+      (and loaded
+           (format nil "Loaded: ~{~A~^, ~}, whose tests run_tests knows only as those of an ASDF ~
+                        system: give its name, or run them by eval_expr." loaded)))))
+
 (define-work "tests" (target framework)
   (let* ((asked (remove-if-not (lambda (one) (or (null framework) (string= framework (first one))))
                                (test-frameworks)))
@@ -439,13 +466,15 @@ it, only an error tells that a test has failed."
                    (format nil "~:[No test framework is~;~:*~A is not~] loaded in this image."
                            framework)
                    :what (or framework target)
-                   :next "load_system loads a system of tests with its framework."))
+                   :next (or (other-frameworks)
+                             "load_system loads a system of tests with its framework.")))
           ((null known)
            (refuse "not_found"
                    (format nil "No test, suite, package with tests or system is called ~A." target)
                    :what target
                    :nearest (suites-like target)
-                   :next "Only what is loaded is known: load_system first."))
+                   :next (or (other-frameworks)
+                             "Only what is loaded is known: load_system first.")))
           ((rest known)
            (refuse "malformed"
                    (format nil "~A is known to ~{~A~^ and ~}." target (mapcar #'first known))

@@ -569,11 +569,11 @@ WHO; NOTES are sentences. It is neither remembered nor in the program yet."
                      name (cut (or who "") 200) (make-symbol "IMAGO") 'on nil calls 0 0 now
                      (+ now (* 1000 expires-ms)) notes (parameter-names name) '())))
 
-(define-call "trace" (name package calls expires-ms who)
+(define-call "trace" (name calls expires-ms who)
   (check-count "calls" calls *most-traced-of-one*)
   (check-count "expires_ms" expires-ms *longest-trace-ms*)
   (take-out-ended)
-  (multiple-value-bind (function note) (named-function (subject name package) name)
+  (multiple-value-bind (function note) (named-function (subject name) name)
     (check-traceable function)
     (let ((notes (append (and note (list note)) (unseen-calls function))))
       (with-tracepoints

@@ -135,6 +135,8 @@ async def _quart_failed(sender=None, exception=None, **_):
 #: have it; as an object, Django, Tornado, aiohttp, Sanic and Scrapy; and ``http.server`` in the handler itself.
 IN_DICTS = (('scope', 'method', 'path'), ('environ', 'REQUEST_METHOD', 'PATH_INFO'))
 _METHODS = ('method', '_method')
+#: The methods by which Tornado and ``http.server`` handle one request: to look at all methods of a stack would be dear.
+_HANDLERS = frozenset(['_execute', 'handle_one_request'])
 _PATHS = ('path', '_path', '_url', 'raw_url', '_message')
 #: Characters of a request, and of the name of a task or a test.
 WHERE_CHARS = 400
@@ -153,7 +155,7 @@ def request_of(frame):
                 return told
     if 'request' in arguments:
         return request_told(suspended_variables(frame).get('request'))
-    if arguments[:1] == ('self',):
+    if arguments[:1] == ('self',) and code.co_name in _HANDLERS:
         handler = suspended_variables(frame).get('self')
         request = own_field(handler, 'request')
         told = None if request is ABSENT else request_told(request)

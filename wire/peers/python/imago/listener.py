@@ -50,11 +50,28 @@ class Announcement:
         _tell(os.path.dirname(self._directory))
 
     def write(self, fields):
-        """Makes it known, whole or not at all, in the place of what was known before."""
+        """Makes it known, whole or not at all, in the place of what this process has made known before."""
         self._fields = fields
         announced_at = datetime.datetime.fromtimestamp(native.time.time(), datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%S.%fZ')
         text = json.dumps({'imago': 1, **fields, 'announced_at': announced_at}).encode()
         write_whole(self._path, text + b'\n')
+        self._remove_older(fields['started'])
+
+    def _remove_older(self, started):
+        """Removes what this process has announced before it replaced itself. A container may have a process of its number."""
+        own = os.path.basename(self._path)
+        prefix = '%d-' % os.getpid()
+        for name in os.listdir(self._directory):
+            if name.startswith(prefix) and name.endswith('.json') and name != own:
+                path = os.path.join(self._directory, name)
+                try:
+                    with open(path, encoding='utf-8') as file:
+                        is_own = started != '' and json.load(file).get('started') == started
+                except (OSError, ValueError, AttributeError):
+                    continue
+                if is_own:
+                    _remove(path)
+                    _remove(path[: -len('json')] + 'sock')
 
     def leave_word(self, ended):
         """Says in its place what has ended the program. Whoever follows that reads it, and removes it."""

@@ -43,10 +43,15 @@ GEVENT = {
     + 'import imago\nimago.listen()\nfrom gevent import monkey; monkey.patch_all()\nfrom gevent import sleep, spawn',
 }
 
+# Without its own DNS: where httpcore is installed, that imports it, and what truststore holds there stops the patching.
+NO_GREENDNS = "import os; os.environ['EVENTLET_NO_GREENDNS'] = 'yes'\n"
+
 EVENTLET = {
     'patched before': WAITING
+    + NO_GREENDNS
     + 'import eventlet; eventlet.monkey_patch()\nfrom eventlet import sleep, spawn\nimport imago\nimago.listen()',
     'patched while it listens': WAITING
+    + NO_GREENDNS
     + 'import imago\nimago.listen()\nimport eventlet; eventlet.monkey_patch()\nfrom eventlet import sleep, spawn',
 }
 
