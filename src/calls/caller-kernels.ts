@@ -82,7 +82,7 @@ export function callerKernels({ kernels, choices, caller }: CallerKernelsOptions
     },
     choose: async (name, { elsewhere }) => {
       try {
-        const choice = await kernels.choose(name, { root: caller.root, elsewhere })
+        const choice = await kernels.choose(name, { root: caller.root, elsewhere, env: caller.env })
         if (choice.type === 'chosen') choices.set(caller, { chosen: choice.kernel.name })
         if (choice.type === 'chosen' && elsewhere) admit(choice.kernel.name)
         return choice

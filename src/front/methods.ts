@@ -88,7 +88,8 @@ export function openMethods(parts: MethodParts): ReadonlyMap<string, Serve> {
     trial: ({ language }, { session }) =>
       onKernels(() => kernels.trial({ language, root: session.root, env: session.env })),
     stop: ({ name }, context) => onKernel('stop', { name, context }, () => kernels.stop(name)),
-    restart: ({ name }, context) => onKernel('restart', { name, context }, () => kernels.restart(name)),
+    restart: ({ name }, context) =>
+      onKernel('restart', { name, context }, () => kernels.restart(name, context.session.env)),
     interrupt: ({ name }, context) => onKernel('interrupt', { name, context }, () => kernels.interrupt(name)),
     watch: ({ name }, context) => {
       // Another project may take the name over.

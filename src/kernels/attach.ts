@@ -230,7 +230,9 @@ export class Attachments {
 
   /** The program that is attached in that project under another name, and is called so by itself and its process. */
   attachedAs(name: string, root: string): NamedKernel | undefined {
-    return this.#attached().find(kernel => kernel.alive && kernel.root === root && kernel.isCalled(name))
+    return this.#attached().find(
+      kernel => (kernel.alive || kernel.mayListenAgain) && kernel.root === root && kernel.isCalled(name),
+    )
   }
 
   /** Programs anywhere that could be attached to, and are meant. */
@@ -415,6 +417,7 @@ export class Attachments {
         this.#remember()
         this.follow()
       },
+      again: () => this.#remember(),
     })
     this.#options.kernels.set(draft.name, kernel)
     return kernel

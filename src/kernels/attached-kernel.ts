@@ -1,3 +1,4 @@
+import { WireError } from '../../wire/errors.ts'
 import type { InterruptReport, Kernel, KernelEnd } from '../../wire/kernel.ts'
 import type { Joining, Program, ProgramEnd, Programs } from '../../wire/programs.ts'
 import { realOf } from '../files/roots.ts'
@@ -9,7 +10,7 @@ import { KernelLife, notLiving } from './owned-kernel.ts'
 import { groupOf, otherNamesOf } from './programs.ts'
 import { stoppedText, wayBack } from './refusals.ts'
 import type { KernelOptions, KernelRow, NamedKernel } from './rows.ts'
-import { serverOf } from './servers.ts'
+import { isFar, serverOf } from './servers.ts'
 
 /** How long a call waits for a link that is being made again, in ms. */
 const AWAY_MS = 10_000
@@ -39,6 +40,8 @@ interface AttachedOptions extends KernelOptions {
   heard(text: string): void
   /** It has ended by itself. What takes its place may be told by `succeed`. */
   ended(): void
+  /** It was joined again by a call. */
+  again(): void
   /** Whether a process of that number lives. */
   processLives(pid: number): boolean
 }
@@ -59,6 +62,10 @@ export class AttachedKernel implements NamedKernel {
   /** What ran when it was joined, by epoch: nothing of that ever takes its place. */
   #beside: ReadonlySet<string> = new Set()
   #kernel: KernelLife | undefined
+  /** The attempt to join what listens again at its address. */
+  #trying: Promise<void> | undefined
+  /** What listens there now did not let us in: a wrong secret does harm, so it is sent once. */
+  #turnedAway = false
   /** Why it cannot be spoken to at this moment; null while it can. */
   #away: string | null = 'it is being joined'
   #end: string | undefined
@@ -117,7 +124,12 @@ export class AttachedKernel implements NamedKernel {
   /** What the next daemon needs to join it again; undefined before it has been joined, and once it has ended. */
   get attachment(): Attachment | undefined {
     const { epoch, implementation, pid } = this.#known
-    if (!this.alive || epoch === undefined || implementation === undefined || pid === undefined)
+    if (
+      !(this.alive || this.mayListenAgain) ||
+      epoch === undefined ||
+      implementation === undefined ||
+      pid === undefined
+    )
       return undefined
     return { ...this.#known, epoch, implementation, pid }
   }
@@ -129,9 +141,21 @@ export class AttachedKernel implements NamedKernel {
     return own.pid === process.pid && own.started === process.started
   }
 
-  /** Whether that stands for this process: its number, or what it calls itself with that. */
+  /**
+   * It is at the address of a server of this machine that a person has attached, with a secret that is read where it
+   * stands: what listens there again is joined by the next call.
+   */
+  get mayListenAgain(): boolean {
+    const { address, secret } = this.#known
+    if (this.#over.signal.aborted || this.#turnedAway || serverOf(address)?.secret !== true || isFar(address))
+      return false
+    return secret.from === 'home' || secret.from === 'none'
+  }
+
+  /** Whether that stands for this process: its number, what it calls itself with that, or the address of its server. */
   isCalled(name: string): boolean {
-    const { announced, process } = this.#known
+    const { announced, process, address } = this.#known
+    if (name.includes('://')) return address === name || address.replace('127.0.0.1:', '') === name
     return process !== null && (name === String(process.pid) || name === `${announced}-${process.pid}`)
   }
 
@@ -325,9 +349,27 @@ export class AttachedKernel implements NamedKernel {
     if (this.alive && this.#away !== null) await this.#settled(longest)
     if (this.isFollowed && this.#unfollowed === undefined && this.#options.now() - this.#endedAt < GAP_MS)
       await this.#settled(longest)
+    if (!this.alive && this.mayListenAgain) {
+      this.#trying ??= this.#tryAgain().finally(() => {
+        this.#trying = undefined
+      })
+      await this.#trying
+    }
     if (!this.alive) throw this.over()
     if (this.#kernel !== undefined && this.#away === null) return this.#kernel
     throw this.#isAway()
+  }
+
+  async #tryAgain(): Promise<void> {
+    try {
+      const kernel = await this.#options.programs.attach({ ...this.#joining(undefined), process: null })
+      if (this.#over.signal.aborted) return void (await kernel.close())
+      this.#end = undefined
+      this.#joined(kernel)
+      this.#options.again()
+    } catch (error) {
+      this.#turnedAway = !(error instanceof WireError && error.code === 'LINK_REFUSED')
+    }
   }
 
   #isAway(): KernelError {

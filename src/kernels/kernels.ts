@@ -21,10 +21,12 @@ import { ALL_OF_GROUP, allOf, fullName, groupOf, isCalled, isTarget, NO_PROGRAMS
 import {
   badName,
   badRoot,
+  begunAgain,
   nameTaken,
   noneLives,
   notAttachedYet,
   refuseMissing,
+  refuseOtherLanguage,
   severalElsewhere,
   severalListen,
   severalLive,
@@ -34,7 +36,16 @@ import {
   unknownKernel,
   unknownLanguage,
 } from './refusals.ts'
-import type { KernelNews, KernelOptions, KernelRow, NamedKernel, NewLife } from './rows.ts'
+import {
+  byNumber,
+  type Choosing,
+  isMeantStill,
+  type KernelNews,
+  type KernelOptions,
+  type KernelRow,
+  type NamedKernel,
+  type NewLife,
+} from './rows.ts'
 import { type Trial, tryLanguage } from './trial.ts'
 
 export const CRASH_LOOP: CrashLimits = { deaths: 3, withinMs: 300_000 }
@@ -94,8 +105,8 @@ export interface Kernels {
   /** Starts a kernel only to see whether it can be done; see `tryLanguage`. Throws `KernelError`. */
   trial(wanted: Omit<Start, 'name'>): Promise<Trial>
   stop(name: string): Promise<KernelRow>
-  /** A new epoch under the same name, with the same options; deaths before are forgotten. */
-  restart(name: string): Promise<KernelRow>
+  /** A new epoch under the same name, with the same options but for the environment; deaths before are forgotten. */
+  restart(name: string, env?: Wanted['env']): Promise<KernelRow>
   /** Tells what a kernel prints while no call runs in it, as it comes. Returns what ends that. */
   watch(watcher: BackgroundWatcher): () => void
   /** Whether that kernel's program began so lately that it may not have loaded all of its code yet. */
@@ -113,7 +124,7 @@ export interface Kernels {
    */
   choose(
     name: string,
-    how: { readonly root: string; readonly elsewhere: boolean },
+    how: Choosing,
   ): Promise<
     | { readonly type: 'chosen'; readonly kernel: ProjectKernel }
     | { readonly type: 'elsewhere'; readonly what: string }
@@ -266,11 +277,11 @@ class OpenKernels implements Kernels {
     const before = isFollowed || !alive || present !== undefined ? null : named.row().epoch
     const begins = !named.alive && !named.hasProgram
     if (begins && wanted.onlyLiving === true) throw this.#noneLives(wanted, named)
-    const found = { name: named.name, kernel: await named.living(wanted.patienceMs) }
+    const found = { name: named.name, kernel: await named.living(wanted.patienceMs, wanted.env) }
     if (lost !== undefined) return { ...found, replaces: lost }
     if (isJoined) return { ...found, joined: named.row() }
     const isAnother = before !== null && before !== found.kernel.identity.epoch
-    if (isFollowed || isAnother) return { ...found, waited: true }
+    if (isFollowed || isAnother || (!alive && named.hasProgram)) return { ...found, waited: true }
     return begins ? { ...found, begun: true } : found
   }
 
@@ -424,7 +435,7 @@ class OpenKernels implements Kernels {
     this.#checkLanguage(language)
     const request: KernelRequest = {
       language,
-      name: name === undefined ? this.#free(language) : this.#checked(name),
+      name: name === undefined ? this.#free(language, realOf(root)) : this.#checked(name),
       root: this.#rootOf(root),
       env,
       ...(script !== undefined && { script }),
@@ -440,9 +451,9 @@ class OpenKernels implements Kernels {
     return named.row()
   }
 
-  async restart(name: string): Promise<KernelRow> {
+  async restart(name: string, env?: Wanted['env']): Promise<KernelRow> {
     this.#refuseClosed()
-    return this.#named(name).restart()
+    return this.#named(name).restart(env)
   }
 
   watch(watcher: BackgroundWatcher): () => void {
@@ -464,21 +475,19 @@ class OpenKernels implements Kernels {
     const rows = this.#in(root).map(kernel => rowOf(kernel, kernel === own))
     const listening = this.#attachments.listeningIn(root)
     const kernels = [...rows, ...listening].sort(byNumber)
+    if (kernels.length === 0 && !isProject(root, this.#home)) throw badRoot(root, this.#home)
     return { kernels, searched: this.#searched }
   }
 
-  async choose(
-    name: string,
-    { root: given, elsewhere }: { readonly root: string; readonly elsewhere: boolean },
-  ) {
+  async choose(name: string, { root: given, elsewhere, env }: Choosing) {
     this.#refuseClosed()
     const root = realOf(given)
     const known = this.#kernels.get(name) ?? this.#attachments.attachedAs(name, root)
     if (known !== undefined) {
       if (known.root !== root && !elsewhere) return { type: 'elsewhere', what: name } as const
-      if (!known.alive && !known.hasProgram) throw this.#noneLives({ root, env: {}, name }, known)
-      await known.living()
-      return { type: 'chosen', kernel: rowOf(known, true) } as const
+      const again = known.alive || known.hasProgram ? undefined : begunAgain(known.lost)
+      await known.living(undefined, env)
+      return { type: 'chosen', kernel: { ...rowOf(known, true), ...(again && { message: again }) } } as const
     }
     const listening = this.#attachments.anywhere(one => isCalled(one, name))
     const own: readonly Program[] = this.#attachments.joinable(root).filter(one => isCalled(one, name))
@@ -565,7 +574,7 @@ class OpenKernels implements Kernels {
     const root = realOf(wanted.root)
     const known = this.#kernels.get(name) ?? this.#attachments.attachedAs(name, root)
     const hasEnded = known !== undefined && known.root === root && known.hasProgram && !known.alive
-    if (known !== undefined && !hasEnded) return { type: 'kernel', named: known }
+    if (known !== undefined && (!hasEnded || known.mayListenAgain)) return { type: 'kernel', named: known }
     const listening = hasEnded ? this.#attachments.unclaimed(root) : this.#attachments.joinable(root)
     const [program, ...others] = listening.filter(one => isCalled(one, name))
     if (program === undefined) return this.#orDefault(name, wanted)
@@ -578,6 +587,8 @@ class OpenKernels implements Kernels {
     const root = realOf(wanted.root)
     const chosen = this.#chosen(wanted.chosen)
     if (chosen !== undefined) return this.#byName(chosen.name, wanted)
+    const lost = this.#lostLately(root, wanted.lately)
+    if (lost !== undefined) return { type: 'kernel', named: lost }
     const { firsts } = this.#rosterOf(root, 'fresh')
     const lately = firsts.find(({ kernel }) => kernel !== undefined && kernel.name === wanted.lately)
     const [first, ...others] = lately === undefined ? firsts : [lately]
@@ -590,8 +601,9 @@ class OpenKernels implements Kernels {
         : severalLive(root, firsts, wanted)
     if (first?.kernel !== undefined) return { type: 'kernel', named: first.kernel }
     if (first?.program !== undefined) return { type: 'program', program: first.program }
-    const ended = this.#in(root).findLast(one => one.hasProgram && this.#isProgram(one))
-    if (ended) throw ended.over()
+    const ended = this.#endedIn(root)
+    if (ended?.hasProgram && !ended.mayListenAgain) throw ended.over()
+    if (ended) return { type: 'kernel', named: ended }
     const isDown = this.#attachments.supervises(root)
     if (isDown || (wanted.onlyLiving === true && !this.#hasDefault(root)))
       throw this.#noneLives(wanted, undefined)
@@ -601,7 +613,8 @@ class OpenKernels implements Kernels {
   /** The same at once, where nothing has to be looked up for it. */
   #among({ firsts }: Roster, { root, lately }: Pick<Wanted, 'root' | 'lately'>): NamedKernel | undefined {
     const recent = firsts.find(({ kernel }) => kernel !== undefined && kernel.name === lately)
-    if (recent !== undefined) return recent.kernel
+    const lost = this.#lostLately(root, lately)
+    if (lost ?? recent) return lost ?? recent?.kernel
     if (firsts.length > 0) return onlyOne(firsts)?.kernel
     return onlyOne(this.#livingIn(root).filter(one => this.#attachments.placeOf(one).standing === 'program'))
   }
@@ -633,7 +646,22 @@ class OpenKernels implements Kernels {
 
   #chosen(name: string | undefined): NamedKernel | undefined {
     const chosen = name === undefined ? undefined : this.#kernels.get(name)
-    return chosen?.alive || chosen?.hasProgram ? chosen : undefined
+    return chosen && (chosen.hasProgram || isMeantStill(chosen)) ? chosen : undefined
+  }
+
+  /** It begins again as what it was, so that no other language answers. One that was stopped comes behind the default. */
+  #endedIn(root: string): NamedKernel | undefined {
+    const isAlone = this.#kernels.get(this.#defaults.get(root) ?? '')?.alive !== true
+    const ends = (one: NamedKernel) => !one.alive && (one.hasProgram || one.lost !== undefined || isAlone)
+    return this.#in(root).findLast(one => this.#isProgram(one) && ends(one))
+  }
+
+  /** Where the last call went, which has ended by itself and begins again. */
+  #lostLately(root: string, lately: string | undefined): NamedKernel | undefined {
+    const known = lately === undefined ? undefined : this.#kernels.get(lately)
+    return known?.root === root && !known.alive && isMeantStill(known) && this.#isMember(known)
+      ? known
+      : undefined
   }
 
   /** Whether somebody has started or attached it: neither the image that calls began by themselves, nor a supervisor. */
@@ -654,6 +682,7 @@ class OpenKernels implements Kernels {
 
   /** What a look is told that would have to start `ended`, or a first image. */
   #noneLives(wanted: Wanted, image: NamedKernel | undefined): KernelError {
+    if (!isProject(wanted.root, this.#home)) return badRoot(realOf(wanted.root), this.#home)
     const { lost } = image ?? {}
     const { root, name = lost === undefined ? undefined : image?.name } = wanted
     const ended = name === undefined ? this.#attachments.lastEnd(realOf(root)) : undefined
@@ -678,6 +707,7 @@ class OpenKernels implements Kernels {
 
   #default({ root: given, env }: Wanted): NamedKernel {
     const root = this.#rootOf(given)
+    refuseOtherLanguage(root)
     const named = this.#add({
       language: DEFAULT_LANGUAGE.name,
       name: this.#free(kernelNameOf(root)),
@@ -701,6 +731,8 @@ class OpenKernels implements Kernels {
         return launch(asked, { ...listener, background })
       },
     })
+    // The last that was named stands last.
+    this.#kernels.delete(request.name)
     this.#kernels.set(request.name, named)
     return named
   }
@@ -716,11 +748,12 @@ class OpenKernels implements Kernels {
     return name
   }
 
-  /** `stem`, or `stem-2` and so on where that is taken. */
-  #free(stem: string): string {
+  /** `stem`, or `stem-2` and so on where that is taken; an image of `root` that has ended leaves its name to the next. */
+  #free(stem: string, root?: string): string {
     for (let number = 1; ; number++) {
       const name = number === 1 ? stem : `${stem}-${number}`
-      if (!this.#kernels.has(name)) return name
+      const known = this.#kernels.get(name)
+      if (known === undefined || (known.root === root && !known.alive && !known.hasProgram)) return name
     }
   }
 
@@ -782,18 +815,6 @@ const memberOf = (name: string, place: () => Promise<ResolvedKernel>): Promise<M
     place => ({ name: place.name, place }),
     error => ({ name, error }),
   )
-
-/** `web`, `web/2`, `web/10`, and then what is only named like them. */
-function byNumber(one: { readonly name: string }, other: { readonly name: string }): number {
-  const [[stem, number], [otherStem, otherNumber]] = [numbered(one.name), numbered(other.name)]
-  if (stem === otherStem) return number - otherNumber
-  return stem < otherStem ? -1 : 1
-}
-
-function numbered(name: string): readonly [stem: string, number: number] {
-  const [stem = '', number = '1'] = name.split('/')
-  return [stem, Number(number)]
-}
 
 /** The kernel that it is for. */
 export interface ResolvedKernel {

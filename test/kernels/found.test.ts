@@ -440,12 +440,15 @@ test('nor is one that was asked for by its name while a program is attached', as
   assert.is((await kernels.resolve(here())).name, 'web')
 })
 
-test('attach begins no image anew that has ended', async () => {
+test('attach starts an image again that has ended, in the environment of its caller, and says that it is empty', async () => {
   await kernels.resolve(here())
   launcher.latest.die({ reason: 'exited', message: 'it ended with exit code 3' })
   await turn()
-  const error = await refusal(kernels.choose('shop', { root: shop, elsewhere: false }))
-  assert.is(error.details.reason, 'none_lives')
-  assert.match(error.message, 'it ended with exit code 3')
-  assert.is(launcher.requests.length, 1)
+  const env = { PATH: '/of/the/caller' }
+  const choice = await kernels.choose('shop', { root: shop, elsewhere: false, env })
+  assert.is(choice.type, 'chosen')
+  if (choice.type !== 'chosen') return
+  assert.is(choice.kernel.state, 'ready')
+  assert.match(choice.kernel.message ?? '', 'empty. The image before is gone: it ended with exit code 3')
+  assert.equal(launcher.requests[1], { language: 'python', name: 'shop', root: shop, env })
 })

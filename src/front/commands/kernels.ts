@@ -22,7 +22,7 @@ import { lostText } from '../suspension-news.ts'
 /** `imago kernels`: a table of them, and one of the programs that can be attached to. */
 export async function kernels(input: CommandInput): Promise<ExitCode> {
   const result = await request('kernels', {})
-  return print(input, { result, text: kernelsText(result, homedir()) })
+  return print(input, { result, text: kernelsText(result, homedir(), input.options.all === true) })
 }
 
 /** `imago start LANG`: answers once the kernel can be spoken to, even if its script goes on; fails if that has failed. */
@@ -145,10 +145,14 @@ const named = ({ operands: [name = ''] }: CommandInput) => ({ name })
 export function kernelsText(
   { kernels, announced, skipped, others }: Methods['kernels']['result'],
   home: string,
+  all = true,
 ): string {
+  const shown = kernels.filter(({ state, owned }) => all || !owned || state !== 'ended')
+  const ended = kernels.length - shown.length
   const passed = skipped.map(({ file, reason }) => `Passed over: ${shortened(file, home)} ${reason}.`)
   const blocks = [
-    kernels.length === 0 ? NONE : table([HEAD, ...kernels.map(row => kernelCells(row, home))]),
+    shown.length === 0 ? NONE : table([HEAD, ...shown.map(row => kernelCells(row, home))]),
+    ...(ended === 0 ? [] : [`${ended} more ${ended === 1 ? 'has' : 'have'} ended: imago kernels --all`]),
     ...(announced.length === 0 ? [] : [`Can be attached to:\n${programs(announced, home)}`]),
     ...(passed.length === 0 ? [] : [passed.join('\n')]),
     ...(others ? ['Others live in other projects: imago kernels lists them at a terminal.'] : []),
