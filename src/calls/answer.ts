@@ -2,7 +2,7 @@ import type { Tool } from '../../tools/define.ts'
 import { type Envelope, failedInside, type Outcome, type ToolError } from '../../tools/outcome.ts'
 import { showEnvelope } from '../../tools/show.ts'
 import { ANSWER_TOKENS, beginningWithin, endingWithin, tokensAtMost } from '../../tools/tokens.ts'
-import type { ResolvedKernel } from '../kernels/kernels.ts'
+import type { ResolvedKernel } from '../kernels/wanted.ts'
 import {
   beginning,
   cutMark,

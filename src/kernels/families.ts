@@ -131,3 +131,8 @@ export function besidesOf(
     .map(one => one.name)
   return names.length === 0 ? undefined : { pid, names }
 }
+
+export const isFull = <Item>(items: readonly Item[]): items is readonly [Item, ...Item[]] => items.length > 0
+
+export const isSameList = <Item>(items: readonly Item[], others: readonly Item[]): boolean =>
+  items.length === others.length && items.every((item, index) => item === others[index])

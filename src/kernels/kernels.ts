@@ -8,7 +8,7 @@ import { isProject, kernelNameOf, realOf } from '../files/roots.ts'
 import type { TextStores } from '../text/texts.ts'
 import { type AnnouncedPrograms, type Attach, Attachments } from './attach.ts'
 import { type AttachmentStore, NO_ATTACHMENTS } from './attachment-store.ts'
-import { type Besides, besidesOf, type Roster, servedNames } from './families.ts'
+import { besidesOf, isFull, isSameList, type Roster, servedNames } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import {
   type CrashLimits,
@@ -38,15 +38,25 @@ import {
 } from './refusals.ts'
 import {
   byNumber,
-  type Choosing,
   isMeantStill,
   type KernelNews,
   type KernelOptions,
   type KernelRow,
   type NamedKernel,
   type NewLife,
+  rowOf,
 } from './rows.ts'
 import { type Trial, tryLanguage } from './trial.ts'
+import {
+  type Attachable,
+  type Choosing,
+  type MeantKernel,
+  type Member,
+  memberOf,
+  type ResolvedKernel,
+  type Start,
+  type Wanted,
+} from './wanted.ts'
 
 export const CRASH_LOOP: CrashLimits = { deaths: 3, withinMs: 300_000 }
 
@@ -772,65 +782,8 @@ class OpenKernels implements Kernels {
   }
 }
 
-const isFull = <Item>(items: readonly Item[]): items is readonly [Item, ...Item[]] => items.length > 0
-
-const isSameList = <Item>(items: readonly Item[], others: readonly Item[]): boolean =>
-  items.length === others.length && items.every((item, index) => item === others[index])
-
 const onlyOne = <Item>(items: readonly Item[]): Item | undefined =>
   items.length === 1 ? items[0] : undefined
-
-/** A row as a caller of its project sees it. */
-function rowOf(kernel: NamedKernel, chosen: boolean): ProjectKernel {
-  const { name, state, language, pid, running, suspended, message, implementation, script, attached } =
-    kernel.row()
-  const program = attached === null ? script : attached.program
-  return {
-    name,
-    group: kernel.group,
-    state,
-    chosen,
-    language,
-    pid,
-    running_ms: running?.elapsed_ms ?? null,
-    suspended,
-    what: [
-      implementation ?? language,
-      ...(program === null ? [] : [program]),
-      ...(attached?.errors ? ['its errors are noted'] : []),
-      ...(attached?.helper ? ['a helper'] : []),
-    ].join(', '),
-    message,
-  }
-}
-
-/** One of a group, and the kernel that it is or why it cannot be had. */
-export type Member =
-  | { readonly name: string; readonly place: ResolvedKernel }
-  | { readonly name: string; readonly error: unknown }
-
-/** What it is called may be known only once it is attached. */
-const memberOf = (name: string, place: () => Promise<ResolvedKernel>): Promise<Member> =>
-  place().then(
-    place => ({ name: place.name, place }),
-    error => ({ name, error }),
-  )
-
-/** The kernel that it is for. */
-export interface ResolvedKernel {
-  readonly name: string
-  readonly kernel: Kernel
-  /** How the image before was lost, if this one was started for this call in its place. */
-  readonly replaces?: string
-  /** It had ended, and the call has waited for what took its place. */
-  readonly waited?: true
-  /** The program that was attached to for this call. */
-  readonly joined?: KernelRow
-  /** It was begun for this call, and is empty. */
-  readonly begun?: true
-  /** The call has named none, and could have meant these others. */
-  readonly besides?: Besides
-}
 
 interface FoundKernel {
   readonly named: NamedKernel
@@ -843,45 +796,3 @@ type Found =
   | { readonly type: 'kernel'; readonly named: NamedKernel }
   | { readonly type: 'program'; readonly program: Program }
   | { readonly type: 'default' }
-
-/** What a call is for, as rules can name it, and the projects whose policy holds there: see `otherNames`, `rootsOf`. */
-export interface MeantKernel {
-  readonly name: string
-  readonly otherNames: readonly string[]
-  readonly roots: readonly string[]
-}
-
-/** Which kernel a call is for. */
-export interface Wanted {
-  readonly name?: string | undefined
-  readonly root: string
-  readonly env: Readonly<Record<string, string>>
-  /** The kernel that its caller has chosen for calls without a name. */
-  readonly chosen?: string | undefined
-  /** How long a link that is being made again, or a successor, is waited for, in milliseconds. Left out: 10 s. */
-  readonly patienceMs?: number
-  /** None is started for it: where none lives, that is the answer. */
-  readonly onlyLiving?: boolean
-  /** Which other kernels of the root an answer may name. Left out: all. */
-  readonly mayName?: ((kernel: string) => boolean) | undefined
-  /** It could as well be for all of a group. */
-  readonly mayBeForAll?: boolean
-  /** Where the last call of this caller went that named no kernel either. */
-  readonly lately?: string | undefined
-  /** A person at a terminal asks, who may be told of programs of other projects. */
-  readonly byPerson?: boolean | undefined
-}
-
-/** What would be attached to: the folders whose policy holds for that, without links, and whether it is outside the project. */
-export interface Attachable extends Omit<MeantKernel, 'name'> {
-  /** As a rule of the policy can name it; null where it is none, or programs of several names. */
-  readonly name: string | null
-  readonly elsewhere: boolean
-}
-
-/** What a person wants started. */
-export interface Start extends Wanted {
-  readonly language: string
-  readonly script?: string | undefined
-  readonly args?: readonly string[] | undefined
-}

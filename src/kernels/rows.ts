@@ -1,3 +1,4 @@
+import type { ProjectKernel } from '../../tools/contract.ts'
 import type { InterruptReport, Kernel, ScriptNews } from '../../wire/kernel.ts'
 import type { TextStores } from '../text/texts.ts'
 import type { BackgroundRow } from './background.ts'
@@ -111,14 +112,6 @@ interface AttachedRow {
   readonly helper: boolean
 }
 
-/** Who chooses a kernel; `elsewhere`: it may be of another project. */
-export interface Choosing {
-  readonly root: string
-  readonly elsewhere: boolean
-  /** For one that has to begin again. */
-  readonly env?: Readonly<Record<string, string>>
-}
-
 /** It lives, or has ended by itself and begins again when it is called. */
 export const isMeantStill = ({ alive, hasProgram, lost }: NamedKernel): boolean =>
   alive || (!hasProgram && lost !== undefined)
@@ -133,4 +126,28 @@ export function byNumber(one: { readonly name: string }, other: { readonly name:
 function numbered(name: string): readonly [stem: string, number: number] {
   const [stem = '', number = '1'] = name.split('/')
   return [stem, Number(number)]
+}
+
+/** A row as a caller of its project sees it. */
+export function rowOf(kernel: NamedKernel, chosen: boolean): ProjectKernel {
+  const { name, state, language, pid, running, suspended, message, implementation, script, attached } =
+    kernel.row()
+  const program = attached === null ? script : attached.program
+  return {
+    name,
+    group: kernel.group,
+    state,
+    chosen,
+    language,
+    pid,
+    running_ms: running?.elapsed_ms ?? null,
+    suspended,
+    what: [
+      implementation ?? language,
+      ...(program === null ? [] : [program]),
+      ...(attached?.errors ? ['its errors are noted'] : []),
+      ...(attached?.helper ? ['a helper'] : []),
+    ].join(', '),
+    message,
+  }
 }
