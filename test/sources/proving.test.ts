@@ -526,7 +526,7 @@ test('an evaluation that fails in a file that has changed shows the lines that r
   }
   assert.match(await tracebackThere(), LINE)
   const looked = await rig.run('inspect', { expr: `${name}.outer(1)` })
-  assert.is(looked.ok ? undefined : looked.error.code, 'exception')
+  assert.is(looked.ok ? undefined : looked.error.code, 'needs_evaluation')
   assert.not.match(JSON.stringify(looked), '"running"')
   write(`# One.\n# Two.\n${FAILING}`)
   const moved = await tracebackThere()

@@ -10,7 +10,7 @@ export const LISP: Snippets = {
   language: 'lisp',
   qualified: name => `cl-user::${name}`,
   // A file is loaded anew: there are no modules that know their own source.
-  cannot: ['reload', 'sections', 'hold', 'kept_text'],
+  cannot: ['reload', 'sections', 'live_frames', 'hold', 'kept_text'],
   expression: { source: '(+ 1 2)', repr: '3', type: 'fixnum' },
   assign: (name, expression) => `(progn (defparameter ${name} ${expression}) (values))`,
   oneMore: name => `(1+ ${name})`,
@@ -126,6 +126,7 @@ export const ECL: Snippets = {
     'reload',
     'callers',
     'sections',
+    'live_frames',
     'hold',
     'errors',
     'definition',

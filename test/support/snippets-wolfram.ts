@@ -13,6 +13,7 @@ export const WOLFRAM: Snippets = {
     'system',
     'tests',
     'packages',
+    'live_frames',
     'suspend',
     'hold',
     'threads',
