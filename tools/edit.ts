@@ -176,6 +176,7 @@ const DIFFERENCES: readonly {
   { name: 'trailing_blanks', says: 'blanks at the ends of lines', line: line => line.trimEnd() },
   { name: 'indentation', says: 'its indentation', line: line => line.trim() },
   { name: 'blanks', says: 'its blanks', line: squeezed },
+  { name: 'blanks', says: 'its blanks', line: line => line.replace(/\s+/g, '') },
   { name: 'escapes', says: 'being escaped once too often', line: squeezed, meant: unescaped },
   { name: 'line_numbers', says: 'line numbers', line: squeezed, meant: withoutNumbers },
   { name: 'lookalikes', says: 'characters that look alike', line: line => lookalike(squeezed(line)) },

@@ -140,6 +140,7 @@ const NEAR: readonly (readonly [
   ['indentation', 'x\n    if a:\n        b\n', 'if a:\n    b', 2, '    if a:\n        b\n'],
   ['indentation', 'x\n\tif a:\n\t\tb\n', '    if a:\n        b', 2, '\tif a:\n\t\tb\n'],
   ['blanks', 'x\ny =  1\n', 'y = 1', 2, 'y =  1\n'],
+  ['blanks', 'x\nreturn x * 2\n', 'return x*2', 2, 'return x * 2\n'],
   ['blanks', 'x\ny\u00a0= 1\n', 'y = 1', 2, 'y\u00a0= 1\n'],
   ['escapes', 'x\nprint("a")\ny\n', 'print(\\"a\\")\\ny', 2, 'print("a")\ny\n'],
   ['line_numbers', 'x\ny\nz\n', '  2\ty\n  3\tz', 2, 'y\nz\n'],
