@@ -45,7 +45,7 @@ function section({ tool, description, schema }: Described): string {
     ({ name, says }) => `\`${name}\`${says === undefined ? '' : ` (\`${says}\`)`}`,
   )
   const also = older.length === 0 ? '' : ` Also accepted as ${older.join(', ')}.`
-  const hints = Object.entries(annotations(level)).map(([hint, value]) => `${hint} ${value}`)
+  const hints = Object.entries(annotations(tool)).map(([hint, value]) => `${hint} ${value}`)
   return [
     `## \`${tool.name}\``,
     description,

@@ -1,4 +1,4 @@
-import type { Level, Profile } from '../../tools/contract.ts'
+import type { Profile } from '../../tools/contract.ts'
 import { checkDescription, type Tool } from '../../tools/define.ts'
 import { type JsonSchema, RESERVED_PARAMETERS, type Registry } from './registry.ts'
 
@@ -111,7 +111,7 @@ interface McpTool {
 
 /** A tool as MCP's `tools/list` shows it. */
 export function asMcp({ tool, description, schema }: Described): McpTool {
-  return { name: tool.name, description, inputSchema: schema, annotations: annotations(tool.level) }
+  return { name: tool.name, description, inputSchema: schema, annotations: annotations(tool) }
 }
 
 interface McpAnnotations {
@@ -123,11 +123,13 @@ interface McpAnnotations {
 
 /**
  * All four hints, always: clients decide by them, and fill in the worst for one that is missing. What runs code
- * can destroy whatever code can reach, so everything but a safe tool says so, whatever its level.
+ * can destroy whatever code can reach, so everything but a safe tool says so, whatever its level. A tool that only
+ * attaches runs none; about a program outside the project the gate asks a person.
  */
-export function annotations(level: Level): McpAnnotations {
+export function annotations({ level, attaches }: Pick<Tool, 'level' | 'attaches'>): McpAnnotations {
   const safe = level === 'safe'
-  return { readOnlyHint: safe, destructiveHint: !safe, idempotentHint: safe, openWorldHint: !safe }
+  const reaches = !safe && attaches === undefined
+  return { readOnlyHint: safe, destructiveHint: reaches, idempotentHint: !reaches, openWorldHint: reaches }
 }
 
 /** A schema without the name of its dialect. */

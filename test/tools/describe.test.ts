@@ -94,12 +94,13 @@ test('every form has the same parameters, closed and described, the reserved one
   for (const schema of schemas.slice(0, 3)) assert.is(schema?.additionalProperties, false)
 })
 
-test('MCP is always told all four hints, and that running code can destroy whatever its level', () => {
+test('MCP is always told all four hints, that running code can destroy whatever its level, and that attaching runs none', () => {
   const safe = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
   const running = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true }
+  const attaching = { ...running, destructiveHint: false, idempotentHint: true, openWorldHint: false }
   assert.equal(
     listed('full', 'mcp').map(one => one.annotations),
-    TOOLS.map(({ level }) => (level === 'safe' ? safe : running)),
+    TOOLS.map(({ name, level }) => (level === 'safe' ? safe : name === 'attach' ? attaching : running)),
   )
 })
 
