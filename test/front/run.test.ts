@@ -110,6 +110,29 @@ test('a program that listens by itself has the name it asks for', async () => {
   assert.equal(names(), ['mine'])
 })
 
+test('a program that puts another module in the place of __main__ is seen by what that holds', async () => {
+  write(
+    'serve.py',
+    [
+      'import sys, time, types',
+      'sys.modules["__main__"] = shop = types.ModuleType("__main__")',
+      'shop.which = "tea"',
+      'print("there", flush=True)',
+      'time.sleep(60)',
+    ].join('\n'),
+  )
+  await rig.begin(['run', '--', 'python3', 'serve.py']).says(/there/)
+  const words = ['call', 'inspect', '{"expr": "which"}']
+  assert.match((await rig.imago(words)).stdout, "'tea'")
+})
+
+test('the server of notebooks does not listen, and what it starts does', async () => {
+  write('jupyter-lab', 'import os, subprocess, sys\nsubprocess.run([sys.executable, "kernel.py"])\n')
+  write('kernel.py', 'import time\nprint("there", flush=True)\ntime.sleep(60)\n')
+  await rig.begin(['run', '--', 'python3', 'jupyter-lab']).says(/there/)
+  assert.equal(names(), ['project-kernel'])
+})
+
 test('the sitecustomize that it hides runs, and the program finds the path that it would find', async () => {
   const site = join(rig.folder, 'site')
   mkdirSync(site)

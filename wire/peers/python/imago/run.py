@@ -8,7 +8,7 @@ import json
 import os
 import sys
 
-from imago import guest, listener, listening, native
+from imago import frameworks, guest, listener, listening, native
 from imago.mark import mark
 from imago.program_errors import one_line
 
@@ -23,6 +23,9 @@ _STEP = 0.02
 _POOLS = ('multiprocessing.pool', 'multiprocessing.managers', 'concurrent.futures.process')
 #: Processes of the standard library in which nothing of a program runs.
 _MACHINERY = ('multiprocessing.resource_tracker', 'multiprocessing.forkserver')
+#: What only starts notebooks, and holds nothing of theirs.
+_SERVERS = ('jupyter', 'jupyter-lab', 'jupyter-notebook', 'jupyter-server', 'jupyter-nbconvert', 'papermill')
+_SERVERS_AS_MODULES = [['-m', name] for name in ('jupyter', 'jupyterlab', 'notebook', 'jupyter_server', 'papermill')]
 _OPTIONS_WITH_A_VALUE = ('-W', '-X')
 
 _run = None
@@ -48,9 +51,35 @@ def begin():
         name = _name_for(line)
         if name == _run['name']:
             os.environ[_LINE] = json.dumps(line)
+        if os.path.basename(line[0] if line else '') in _SERVERS or line[:2] in _SERVERS_AS_MODULES:
+            _tell(None)
+            return
+        notebook = name if name == _run['name'] else _name_with('notebook')
+        frameworks.join_at('ipykernel.kernelapp', lambda module: _join_notebook(module, notebook))
         _listen(name)
     except Exception as error:
         _tell(error)
+
+
+def _join_notebook(module, name):
+    """Has the kernel of a notebook do what ``%load_ext imago`` does, in the first turn of its event loop."""
+    app, loops = module['IPKernelApp'], module['ioloop']
+    start = app.start
+
+    def load(shell):
+        from imago import ipython
+
+        try:
+            ipython.load(shell, name)
+        except Exception as error:
+            _tell(error)
+
+    def start_and_load(self):
+        loops.IOLoop.current().add_callback(load, self.shell)
+        return start(self)
+
+    app.start = start_and_load
+    return lambda: setattr(app, 'start', start)
 
 
 def _name_for(line):
