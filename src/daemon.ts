@@ -33,7 +33,7 @@ import { openAttachmentStore } from './kernels/attachment-store.ts'
 import { type Kernels, openKernels } from './kernels/kernels.ts'
 import type { KernelRow } from './kernels/rows.ts'
 import { type Log, openLog } from './log.ts'
-import { type Paths, preparePaths, VERSION } from './paths.ts'
+import { type Paths, preparePaths, tellRuntimeDir, VERSION } from './paths.ts'
 import { openPolicy } from './policy/policy.ts'
 import { openRegistry } from './registry/registry.ts'
 import { openSources } from './sources/sources.ts'
@@ -176,23 +176,34 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
       hosts.whileBridged(connection.session.options, async ({ origin, doubt }) => {
         // The package of MCP takes more memory than all the rest of an idle daemon's code.
         const { livingOf, serveMcp } = await import('./front/mcp.ts')
-        const { id, root } = connection.session
-        const gone = leases.came({ id, root, kind: 'mcp', origin })
+        const { id } = connection.session
+        const session = { ...connection.session }
+        const come = () => leases.came({ id, root: session.root, kind: 'mcp', origin })
+        let gone = come()
         await serveMcp({
           ...connection,
+          session,
+          moved(root) {
+            if (root === session.root) return
+            session.root = root
+            const before = gone
+            gone = come()
+            before()
+          },
           origin,
           calls,
           registry,
           texts,
-          living: () => livingOf(kernels.besides({ name: '', root }).map(({ kernel }) => kernel)),
+          living: () =>
+            livingOf(kernels.besides({ name: '', root: session.root }).map(({ kernel }) => kernel)),
           version: VERSION,
           log,
           displayed: path => texts.files.read(path),
           questionMs: approvalMs,
-          doubt: client => doubt(client, policy.yesOf(root, client)),
+          doubt: client => doubt(client, policy.yesOf(session.root, client)),
           mayCount: client =>
-            policy.yesOf(root, client) === undefined && doubt(client, 'counts') === undefined,
-        }).finally(() => left(id, gone))
+            policy.yesOf(session.root, client) === undefined && doubt(client, 'counts') === undefined,
+        }).finally(() => left(id, () => gone()))
       }),
     log,
     limits: { ...SERVER_LIMITS, ...limits },
@@ -258,6 +269,7 @@ async function becomeInstance(paths: Paths): Promise<Instance> {
   })
   if (claim.type === 'held') {
     await claimState(paths)
+    tellRuntimeDir(paths)
     return claim.instance
   }
   const who = claim.by === undefined ? '' : ` (process ${claim.by.pid}, version ${claim.by.version})`
@@ -278,7 +290,7 @@ async function claimState({ stateDir, runtimeDir }: Paths): Promise<void> {
   if (claim === undefined || claim.type === 'held') return
   const who = claim.by === undefined ? '' : ` (process ${claim.by.pid}, version ${claim.by.version})`
   throw new Failure(
-    `Another daemon${who} keeps its journal in ${stateDir}, and serves another runtime directory than ${runtimeDir}. Set IMAGO_RUNTIME_DIR to that one, end it there (imago shutdown), or set IMAGO_STATE_DIR to another directory.`,
+    `Another daemon${who} keeps its journal in ${stateDir}, and serves another runtime directory than ${runtimeDir}. Set IMAGO_RUNTIME_DIR to that one or leave it out, end it there (imago shutdown), or set IMAGO_STATE_DIR to another directory.`,
   )
 }
 

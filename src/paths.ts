@@ -6,11 +6,14 @@ import {
   lstatSync,
   mkdirSync,
   readFileSync,
+  renameSync,
   type Stats,
   statSync,
+  writeFileSync,
 } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { readBounded } from '../wire/bounded-file.ts'
 import { messageOf } from '../wire/errors.ts'
 import { Failure } from './failure.ts'
 
@@ -29,15 +32,21 @@ export interface Paths {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** `IMAGO_RUNTIME_DIR`, `IMAGO_STATE_DIR` and `IMAGO_CONFIG_DIR` come before the XDG directories. */
+/**
+ * `IMAGO_RUNTIME_DIR`, `IMAGO_STATE_DIR` and `IMAGO_CONFIG_DIR` come before the XDG directories. Many hosts pass on few
+ * variables: without `IMAGO_RUNTIME_DIR`, the runtime directory is the one that the state directory names, as long as it
+ * is there. `listener.py` finds it in the same order.
+ */
 export function findPaths(env: Environment = process.env): Paths {
   const home = env.HOME || homedir()
-  const runtimeDir =
-    named(env.IMAGO_RUNTIME_DIR) ??
-    within(env.XDG_RUNTIME_DIR) ??
-    join(env.TMPDIR || tmpdir(), `imago-${process.getuid?.() ?? 'user'}`)
   const stateDir =
     named(env.IMAGO_STATE_DIR) ?? within(env.XDG_STATE_HOME) ?? join(home, '.local/state/imago')
+  const runtimeDir =
+    named(env.IMAGO_RUNTIME_DIR) ??
+    runtimeDirInUse(stateDir) ??
+    within(env.XDG_RUNTIME_DIR) ??
+    systemRuntimeDir() ??
+    join(env.TMPDIR || tmpdir(), `imago-${process.getuid?.() ?? 'user'}`)
   const configDir = named(env.IMAGO_CONFIG_DIR) ?? within(env.XDG_CONFIG_HOME) ?? join(home, '.config/imago')
   return {
     runtimeDir,
@@ -52,6 +61,49 @@ export function findPaths(env: Environment = process.env): Paths {
 const named = (value: string | undefined) => (value ? resolve(value) : undefined)
 /** A relative XDG directory is to be ignored, says the specification of those. */
 const within = (value: string | undefined) => (value && isAbsolute(value) ? join(value, 'imago') : undefined)
+
+/** Ours in the directory that systemd makes for each user who logs in; undefined where there is none, or it is no private one. */
+export function systemRuntimeDir(all = '/run/user'): string | undefined {
+  const own = join(all, String(process.getuid?.()))
+  return isPrivate(own) ? join(own, 'imago') : undefined
+}
+
+function isPrivate(path: string): boolean {
+  try {
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    return found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o077) === 0
+  } catch {
+    return false
+  }
+}
+
+/** One line in the state directory: the runtime directory of the last daemon, or of the first program that listened. */
+const inUse = (stateDir: string) => join(stateDir, 'runtime')
+
+const LINE_BYTES = 4_096
+
+function runtimeDirInUse(stateDir: string): string | undefined {
+  try {
+    const [path = '', ...rest] = readBounded(inUse(stateDir), { most: LINE_BYTES })
+      .toString('utf8')
+      .split('\n')
+    // A line without its end was cut short.
+    return rest.length > 0 && isAbsolute(path) && isPrivate(path) ? path : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Names the runtime directory for clients and programs that are started with other variables. */
+export function tellRuntimeDir({ stateDir, runtimeDir }: Paths): void {
+  const draft = join(stateDir, `runtime.${process.pid}`)
+  try {
+    writeFileSync(draft, `${runtimeDir}\n`, { mode: 0o600 })
+    renameSync(draft, inUse(stateDir))
+  } catch {
+    // On a full disk, those with the same variables still find it.
+  }
+}
 
 /** The kernel keeps only so many bytes of the address of a Unix socket, and cuts the rest without a word. */
 const SOCKET_PATH_BYTES = 103

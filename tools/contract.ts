@@ -507,7 +507,7 @@ export interface ProjectKernel {
   readonly name: string
   /** What all that are called so are asked by: `web/*` for `web` and `web/2`, whose group is `web`. */
   readonly group: string
-  /** That of a kernel; `listens` for a program that is not attached, `supervisor` for one that only starts another. */
+  /** That of a kernel; of what is not attached `listens`, or `supervisor`, `helper`, `orphan` for what calls do not go to by themselves. */
   readonly state: string
   /** Calls of this connection that name no kernel go there. */
   readonly chosen: boolean

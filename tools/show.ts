@@ -41,7 +41,7 @@ function noticeOf(told: unknown): string[] {
   return typeof notice === 'string' ? [`notice: ${notice}`] : []
 }
 
-function showResult(result: unknown, tool: Tool | undefined): string {
+export function showResult(result: unknown, tool: Tool | undefined): string {
   if (isRunning(result)) return showRunning(result)
   if (isGroupAnswer(result)) return showMembers(result.members.map(one => textOf(one, tool)))
   const own = hasApprovalNote(result) && 'result' in result && isOnlyResult(result) ? result.result : result

@@ -10,6 +10,8 @@ export interface Language {
   readonly name: string
   /** For people. */
   readonly title: string
+  /** How names of files end by which a folder is one of this language. */
+  readonly files: readonly string[]
   /** What programs of this language listen by instead of ours. */
   readonly server?: LanguageServer
   /** Whether the language's own installer takes the folder of our far end (`imago runtime`). */
@@ -58,6 +60,7 @@ export interface InstalledEngine {
 const PYTHON: Language = {
   name: 'python',
   title: 'Python',
+  files: ['.py', '.ipynb', 'pyproject.toml', 'requirements.txt', '.venv'],
   installed: true,
   probe: `
 import importlib.metadata, json, sys
@@ -84,6 +87,7 @@ print(json.dumps({
 const LISP: Language = {
   name: 'lisp',
   title: 'Common Lisp',
+  files: ['.asd', '.lisp', '.lsp'],
   server: { scheme: 'swank', title: 'Swank server', port: 4005, secret: true },
   installed: false,
   probe: `
@@ -97,6 +101,7 @@ const LISP: Language = {
 const WOLFRAM: Language = {
   name: 'wolfram',
   title: 'Wolfram Language',
+  files: ['.wl', '.wls', '.m', '.nb'],
   server: { scheme: 'wstp', title: 'wstpserver', port: 31415, secret: false },
   installed: false,
   engine: {

@@ -13,6 +13,11 @@ export interface Program {
   readonly started: string
   /** The process that started it. */
   readonly parent?: number | undefined
+  /**
+   * What it is to its parent. `main`: `imago run` started it. `serves`: it does the work of its parent, which only starts
+   * it. `helper`: it works for its parent. Left out: a program of its own, or a fork.
+   */
+  readonly role?: 'main' | 'serves' | 'helper' | undefined
   readonly address: string
   readonly epoch: string
   readonly cwd: string

@@ -2,7 +2,7 @@ import type { Tool } from '../../tools/define.ts'
 import { type Envelope, failedInside, type Outcome, type ToolError } from '../../tools/outcome.ts'
 import { showEnvelope } from '../../tools/show.ts'
 import { ANSWER_TOKENS, beginningWithin, endingWithin, tokensAtMost } from '../../tools/tokens.ts'
-import type { ResolvedKernel } from '../kernels/kernels.ts'
+import type { ResolvedKernel } from '../kernels/wanted.ts'
 import {
   beginning,
   cutMark,
@@ -54,17 +54,37 @@ function boundedError(error: ToolError, texts: Pick<TextStore, 'keep'>): ToolErr
 /** What a caller is to know of how the kernel of its call was found: begun, attached, waited for, or in place of a lost one. */
 export function noticeOf(place: Omit<ResolvedKernel, 'kernel'> | undefined): string | undefined {
   if (place === undefined) return undefined
-  const { name, replaces, joined, begun, waited } = place
+  const { name, begun, besides } = place
   if (begun) return `${name} is a new and empty image: nothing of a running program is in it.`
-  if (waited) return `${name} had ended, and this call waited until another process took its place.`
+  const lines = [
+    ...foundAs(place),
+    ...(besides === undefined
+      ? []
+      : [`From ${name} (process ${besides.pid}), and not from ${listed(besides.names)}.`]),
+  ]
+  return lines.length === 0 ? undefined : lines.join('\n')
+}
+
+function foundAs({ name, replaces, joined, waited }: Omit<ResolvedKernel, 'kernel'>): readonly string[] {
+  if (waited) return [`${name} had ended, and this call waited until another process took its place.`]
   if (joined !== undefined) {
     const { program, cwd } = joined.attached ?? { program: null, cwd: null }
     const what = program === null ? '' : `, ${program}`
-    return `${name} (process ${joined.pid}${what}) listens in ${cwd ?? 'this project'} and was attached. Calls without a kernel go there.`
+    return [
+      `${name} (process ${joined.pid}${what}) listens in ${cwd ?? 'this project'} and was attached. Calls without a kernel go there.`,
+    ]
   }
-  if (replaces === undefined) return undefined
+  if (replaces === undefined) return []
   const [how = ''] = replaces.split(/(?: Its last words:)?\n/)
-  return `This is a new and empty image of ${name}. The one before is gone: ${how}`
+  return [`This is a new and empty image of ${name}. The one before is gone: ${how}`]
+}
+
+/** Names that are listed before the rest is counted. */
+const LISTED = 3
+
+function listed(names: readonly string[]): string {
+  const more = names.length - LISTED
+  return [...names.slice(0, LISTED), ...(more > 0 ? [`${more} more`] : [])].join(', ')
 }
 
 /**

@@ -4,8 +4,9 @@ import { mayBeForAll } from '../../tools/group.ts'
 import type { Raised } from '../../wire/kernel.ts'
 import { isOfProject, realOf } from '../files/roots.ts'
 import { redactedValue } from '../journal/redaction.ts'
-import type { Attachable, Kernels, MeantKernel, Wanted } from '../kernels/kernels.ts'
+import type { Kernels } from '../kernels/kernels.ts'
 import { groupOf } from '../kernels/programs.ts'
+import type { Attachable, MeantKernel, Wanted } from '../kernels/wanted.ts'
 import type { Checked } from '../registry/registry.ts'
 import type { Caller } from './contract.ts'
 import { kernelFault } from './faults.ts'
@@ -20,18 +21,35 @@ interface Choice {
   readonly admitted?: readonly string[]
 }
 
-type WhoChooses = Pick<Caller, 'id'>
+type WhoChooses = Pick<Caller, 'id' | 'root' | 'terminal'>
 
-/** What callers have chosen, for as long as they are connected. */
+/** What callers have chosen, for as long as they are connected, and for the next ones at the same terminal. */
 export class Choices {
   readonly #byCaller = new Map<string, Choice>()
+  readonly #byTerminal = new Map<string, string>()
+  /** Whether a kernel lives, or what takes its place is looked for. */
+  readonly #lasts: (kernel: string) => boolean
 
-  of({ id }: WhoChooses): Choice {
-    return this.#byCaller.get(id) ?? {}
+  constructor(lasts: (kernel: string) => boolean) {
+    this.#lasts = lasts
   }
 
-  set({ id }: WhoChooses, choice: Choice): void {
-    this.#byCaller.set(id, { ...this.#byCaller.get(id), ...choice })
+  of(caller: WhoChooses): Choice {
+    const own = this.#byCaller.get(caller.id)
+    const terminal = terminalOf(caller)
+    const chosen = terminal === undefined ? undefined : this.#byTerminal.get(terminal)
+    if (chosen === undefined || own?.chosen !== undefined || !this.#lasts(chosen)) return own ?? {}
+    return { ...own, chosen }
+  }
+
+  set(caller: WhoChooses, choice: Choice): void {
+    this.#byCaller.set(caller.id, { ...this.#byCaller.get(caller.id), ...choice })
+    const terminal = terminalOf(caller)
+    if (terminal === undefined || choice.chosen === undefined) return
+    this.#byTerminal.delete(terminal)
+    this.#byTerminal.set(terminal, choice.chosen)
+    const [first] = this.#byTerminal.keys()
+    if (this.#byTerminal.size > MOST_TERMINALS && first !== undefined) this.#byTerminal.delete(first)
   }
 
   /** What was chosen over a connection ends with it. Clients of one connection bear its name, and may add their own. */
@@ -40,6 +58,12 @@ export class Choices {
       if (id === connection || id.startsWith(`${connection} `)) this.#byCaller.delete(id)
   }
 }
+
+/** Terminals whose choice is remembered, the latest ones. */
+const MOST_TERMINALS = 100
+
+const terminalOf = ({ terminal, root }: WhoChooses): string | undefined =>
+  terminal === undefined ? undefined : `${terminal} ${root}`
 
 /** That kernel of that project may be named; one that bears its name later, in another project, is not meant. */
 const admission = (kernel: string, root: string): string => `${kernel} ${root}`
@@ -59,7 +83,7 @@ export function callerKernels({ kernels, choices, caller }: CallerKernelsOptions
     },
     choose: async (name, { elsewhere }) => {
       try {
-        const choice = await kernels.choose(name, { root: caller.root, elsewhere })
+        const choice = await kernels.choose(name, { root: caller.root, elsewhere, env: caller.env })
         if (choice.type === 'chosen') choices.set(caller, { chosen: choice.kernel.name })
         if (choice.type === 'chosen' && elsewhere) admit(choice.kernel.name)
         return choice

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import type { Jobs } from '../../tools/contract.ts'
+import { type Jobs, stricter } from '../../tools/contract.ts'
 import type { Tool } from '../../tools/define.ts'
 import { running } from '../../tools/job.ts'
 import type { Envelope, Outcome } from '../../tools/outcome.ts'
@@ -12,7 +12,7 @@ import { type Checked, type Registry, validate } from '../registry/registry.ts'
 import type { Leases } from '../suspensions/leases.ts'
 import { bounded, codeOf, enveloped, noticed } from './answer.ts'
 import { Choices } from './caller-kernels.ts'
-import type { CallRequest, Calls } from './contract.ts'
+import type { Caller, CallRequest, Calls } from './contract.ts'
 import { faultOf } from './faults.ts'
 import { GroupRun } from './group-run.ts'
 import { openJobs, type TrackedJob } from './jobs.ts'
@@ -24,6 +24,9 @@ export type CallsOptions = Omit<RunOptions, 'planned' | 'jobs' | 'choices'>
 
 /** Calls of one caller that may be under way, jobs included. */
 const MOST_PENDING = 32
+
+/** A handle, or a suspension: its epoch begins so. */
+const HANDLE = /@([0-9a-f]{4})\b/
 
 /** How long a cancelled call is watched for its end before its caller is answered, in milliseconds. */
 const CANCEL_MS = 5_000
@@ -37,7 +40,7 @@ export function openCalls(options: CallsOptions): Calls {
   /** Callers whose connections have ended, while calls of theirs go on. */
   const gone = new Set<string>()
   const lives = openLives()
-  const choices = new Choices()
+  const choices = new Choices(kernel => options.kernels.lasts(kernel))
   const all: RunOptions = {
     ...options,
     jobs,
@@ -51,8 +54,7 @@ export function openCalls(options: CallsOptions): Calls {
   /** Counts the call with its caller until it ends, however long that takes. */
   function begin(tool: Tool, checked: Checked, request: CallRequest): Run {
     const { id } = request.caller
-    const isForAll = checked.kernel?.endsWith(ALL_OF_GROUP) === true
-    const run = new (isForAll ? GroupRun : Run)(all, { request, tool, checked })
+    const run = runFor(tool, checked, request)
     if (request.call !== undefined) once.begin(run, request)
     pending.set(id, (pending.get(id) ?? 0) + 1)
     void run.done.then(() => {
@@ -66,6 +68,26 @@ export function openCalls(options: CallsOptions): Calls {
     })
     return run
   }
+
+  /** A look that names no kernel where several could be meant is for the owner of its handle, or else for all of them. */
+  function runFor(tool: Tool, checked: Checked, request: CallRequest): Run {
+    const { root } = request.caller
+    const { kernel, args } = checked
+    const isLook = kernel === undefined && stricter(tool.level, tool.raise(args)) === 'safe'
+    if (!isLook || tool.needs.length === 0 || !isForSeveral(request.caller)) {
+      const isForAll = kernel?.endsWith(ALL_OF_GROUP) === true
+      return new (isForAll ? GroupRun : Run)(all, { request, tool, checked })
+    }
+    const epochs = Object.values(args).flatMap(value => HANDLE.exec(String(value))?.[1] ?? [])
+    const owner = options.kernels
+      .besides({ name: '', root })
+      .find(one => epochs.some(epoch => one.kernel.identity.epoch.startsWith(epoch)))
+    if (owner === undefined) return new GroupRun(all, { request, tool, checked })
+    return new Run(all, { request, tool, checked: { ...checked, kernel: owner.name } })
+  }
+
+  const isForSeveral = (caller: Caller) =>
+    options.kernels.areSeveral({ root: caller.root, chosen: choices.of(caller).chosen })
 
   /** A refusal of what does not get as far as the gate, which the journal remembers. */
   function turnedAway(tool: string, refusal: Outcome<never>, request: CallRequest): Outcome<never> {
@@ -126,6 +148,7 @@ export function openCalls(options: CallsOptions): Calls {
         return answered(fault, request)
       }
     },
+    choose: (caller, kernel) => choices.set(caller, { chosen: kernel }),
     left(connection) {
       choices.forget(connection)
       for (const id of pending.keys()) if (id === connection || id.startsWith(`${connection} `)) gone.add(id)

@@ -15,7 +15,7 @@ import type {
 } from '../../tools/contract.ts'
 import type { CallId, Kernel, Question } from '../../wire/kernel.ts'
 import type { Signal } from '../../wire/signal.ts'
-import type { ResolvedKernel } from '../kernels/kernels.ts'
+import type { ResolvedKernel } from '../kernels/wanted.ts'
 import type { TextStore } from '../text/texts.ts'
 import type { Caller } from './contract.ts'
 import type { JobBook } from './jobs.ts'

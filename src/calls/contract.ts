@@ -28,6 +28,8 @@ export interface Caller {
    * it. Left out: all connections of this kind and root are taken for one.
    */
   readonly origin?: string | undefined
+  /** Which terminal it is at, by the number of its session: what is chosen there holds for the next command. */
+  readonly terminal?: string | undefined
   /** How the person at the client itself can be asked about its calls. Left out: only on seats. */
   readonly client?: ClientAsker | undefined
   /** Who has a seat on this connection now, for people; undefined where nobody has. Left out: nobody can. */
@@ -79,6 +81,8 @@ export interface Calls {
    * rejects. The answer of a call that outlives the caller's patience names a job, and the call goes on.
    */
   run(request: CallRequest): Promise<Envelope>
+  /** Calls of that caller that name no kernel go there from now on. */
+  choose(caller: Caller, kernel: string): void
   /** That connection has ended: what its callers have chosen ends with it. Their calls go on. */
   left(connection: string): void
   /** How many calls are under way, jobs included. */

@@ -3,15 +3,15 @@ import { type GroupAnswer, type MemberAnswer, mayBeForAll } from '../../tools/gr
 import { failed, type Outcome, ok, toolError } from '../../tools/outcome.ts'
 import { dataSize } from '../../tools/text.ts'
 import { unlessAborted } from '../../wire/signal.ts'
-import type { Member } from '../kernels/kernels.ts'
 import { ALL_OF_GROUP } from '../kernels/programs.ts'
+import type { Member } from '../kernels/wanted.ts'
 import { bounded, enveloped, type FinalOutcome, noticed, RESULT_CHARS } from './answer.ts'
 import { kernelFault, withdrawn } from './faults.ts'
 import * as refusals from './refusals.ts'
 import { type Attempt, type Place, type Refusal, Run } from './run.ts'
 
 /**
- * One call to all of a group of kernels (`web/*`): one gate and one record of it in the journal, the handler once for each
+ * One call to all of a group of kernels (`web/*`), or a look that names none where several could be meant: one gate and one record of it in the journal, the handler once for each
  * member, side by side, and one answer, by member. What fails in one of them is told of that one.
  */
 export class GroupRun extends Run {
@@ -23,11 +23,11 @@ export class GroupRun extends Run {
 
   /** What stands for all of them. */
   get #named(): string {
-    return this.checked.kernel ?? ''
+    return this.checked.kernel ?? `all of ${this.caller.root}`
   }
 
-  get #group(): string {
-    return this.#named.slice(0, -ALL_OF_GROUP.length)
+  get #group(): string | undefined {
+    return this.checked.kernel?.slice(0, -ALL_OF_GROUP.length)
   }
 
   override unfit(level: Level): Refusal | undefined {

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { openSync, statSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { join } from 'node:path'
+import { homedir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { messageOf } from '../../wire/errors.ts'
 import { helloEnvironment } from '../environment.ts'
 import { EXIT, type ExitCode, Failure } from '../failure.ts'
+import { isProject } from '../files/roots.ts'
 import { checkRuntimeDir, findPaths, findRoot, type Paths, VERSION } from '../paths.ts'
 import { escapeText } from '../text/escape.ts'
 
@@ -35,6 +37,8 @@ export async function bridge(args: string[], streams: BridgeStreams = process): 
 interface BridgeOptions {
   /** Where the project is; its root is looked for from there upwards. */
   readonly folder: string
+  /** Somebody has named it; otherwise the roots of the client come first. */
+  readonly rooted: boolean
   readonly profile: string
   readonly structured: boolean
 }
@@ -44,18 +48,24 @@ const PROFILES = ['core', 'live', 'full']
 const USAGE = 'Usage: imago mcp [--root FOLDER] [--profile core|live|full] [--structured]'
 
 function wantedBy(args: string[]): BridgeOptions {
-  const { root, profile, structured } = optionsOf(args)
+  const { root: given, profile, structured } = optionsOf(args)
+  const named = given ?? projectOf(process.env.CLAUDE_PROJECT_DIR)
+  const root = named ?? process.cwd()
   if (!PROFILES.includes(profile)) throw misused(`There is no profile ${JSON.stringify(profile)}.`)
   if (!statSync(root, { throwIfNoEntry: false })?.isDirectory()) throw misused(`${root} is not a folder.`)
-  return { folder: root, profile, structured }
+  return { folder: root, rooted: named !== undefined, profile, structured }
 }
+
+/** The project that a host names in the environment; what is no project is as if nothing had been said. */
+const projectOf = (folder: string | undefined): string | undefined =>
+  folder !== undefined && isAbsolute(folder) && isProject(folder, homedir()) ? folder : undefined
 
 function optionsOf(args: string[]) {
   try {
     return parseArgs({
       args,
       options: {
-        root: { type: 'string', default: process.cwd() },
+        root: { type: 'string' },
         profile: { type: 'string', default: 'live' },
         structured: { type: 'boolean', default: false },
       },
@@ -111,7 +121,7 @@ async function started(paths: Paths): Promise<Socket> {
 /** Says hello and reads the welcome. */
 async function introduced(
   socket: Socket,
-  { folder, profile, structured, runtimeDir }: BridgeOptions & { runtimeDir: string },
+  { folder, rooted, profile, structured, runtimeDir }: BridgeOptions & { runtimeDir: string },
 ): Promise<{ version: string; early: Buffer }> {
   const hello = {
     role: 'mcp',
@@ -121,7 +131,7 @@ async function introduced(
     root: findRoot(folder),
     env: helloEnvironment(process.env),
     encodings: ['json'],
-    options: { profile, structured, ...shownProcess(runtimeDir) },
+    options: { profile, structured, rooted, ...shownProcess(runtimeDir) },
   }
   const body = Buffer.from(JSON.stringify({ hello }))
   const length = Buffer.alloc(4)

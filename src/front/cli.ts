@@ -346,10 +346,11 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'kernels',
-    usage: '[--json]',
+    usage: '[--all] [--json]',
     summary: 'the kernels and what they do, and the programs that can be attached to',
     operands: [0, 0],
-    options: ['json'],
+    options: ['all', 'json'],
+    means: { all: 'those that have ended, too' },
     load: async () => (await import('./commands/kernels.ts')).kernels,
   },
   {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Envelope } from '../../tools/outcome.ts'
@@ -159,7 +159,7 @@ async function openConnection({
         root,
         env: helloEnvironment(env),
         encodings,
-        ...(terminal && { options: { terminal } }),
+        options: { ...(terminal && { terminal }), ...sessionOf() },
       },
       serve: (method, params) => answer(asked, method, params),
     })
@@ -172,6 +172,16 @@ async function openConnection({
   } catch (error) {
     transport.destroy()
     throw error
+  }
+}
+
+/** The session of this process: those that a shell starts at one terminal have the same. */
+function sessionOf(): { session?: string } {
+  try {
+    const [, , , session] = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1)?.split(' ') ?? []
+    return session === undefined ? {} : { session }
+  } catch {
+    return {}
   }
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { isAbsolute, relative } from 'node:path'
+import { z } from 'zod'
 import type { Envelope } from '../../tools/outcome.ts'
 import { oneLine } from '../../tools/text.ts'
 import { WireError } from '../../wire/errors.ts'
@@ -213,6 +214,9 @@ export async function openImage({
 
 /** Makes sure that there is an image to talk to: the program of the project, or an empty one that begins now. */
 export async function reachImage(image: Image): Promise<Envelope> {
+  const begin = () => image.call({ tool: 'eval_expr', args: { expr: '\n', on_error: 'end' }, output() {} })
+  // A look would ask all of several; code is for one, and says between which a person has to choose.
+  if (image.kernel === undefined && (await areSeveral(image))) return begin()
   const looked = await image.call({ tool: 'list_globals', args: { limit: 1 }, output() {} })
   if (looked.ok) return looked
   const { reason } = looked.error.details
@@ -220,8 +224,20 @@ export async function reachImage(image: Image): Promise<Envelope> {
   if (reason === 'loading' || reason === 'inspect_timeout') return { ok: true, result: null }
   if (reason !== 'none_lives') return looked
   // A look begins no image; code does, and this is none.
-  return image.call({ tool: 'eval_expr', args: { expr: '\n', on_error: 'end' }, output() {} })
+  return begin()
 }
+
+/** Whether more than one program or image of the project could be meant. */
+async function areSeveral(image: Image): Promise<boolean> {
+  const listed = await image.call({ tool: 'kernels', args: {} })
+  const { data } = KERNELS.safeParse(listed.ok ? listed.result : undefined)
+  return (data?.kernels.filter(({ state }) => !UNMEANT.has(state)).length ?? 0) > 1
+}
+
+const KERNELS = z.object({ kernels: z.array(z.object({ state: z.string() })) })
+
+/** States of what a call without a name never goes to. */
+const UNMEANT: ReadonlySet<string> = new Set(['ended', 'crash_loop', 'supervisor', 'helper', 'orphan'])
 
 /** The same, where a person can say which one is meant of several. */
 export async function reachChosen(image: Image, ask: (prompt: string) => Promise<string>): Promise<Envelope> {

@@ -1,4 +1,6 @@
+import { homedir } from 'node:os'
 import type { Duplex } from 'node:stream'
+import { fileURLToPath } from 'node:url'
 import {
   type CallToolResult,
   CLIENT_INFO_META_KEY,
@@ -21,7 +23,9 @@ import { ABILITIES, type Ability, type Kernel } from '../../wire/kernel.ts'
 import type { ClientAsker } from '../approvals/contract.ts'
 import { toldWithin } from '../calls/answer.ts'
 import type { CallEvent, Caller, CallRequest, Calls } from '../calls/contract.ts'
+import { isProject, isWithin, realOf } from '../files/roots.ts'
 import type { Log } from '../log.ts'
+import { findRoot } from '../paths.ts'
 import { asMcp, describeTool } from '../registry/descriptions.ts'
 import type { JsonSchema, Registry } from '../registry/registry.ts'
 import type { TextStore } from '../text/texts.ts'
@@ -41,6 +45,10 @@ export interface McpOptions {
   readonly texts: { of(root: string): Pick<TextStore, 'keep'> }
   /** What lives in the project; left out: nothing. */
   readonly living?: () => Living
+  /**
+   * The client has said in which folder it works: calls are of that project from then on. Left out: it is not asked.
+   */
+  readonly moved?: (root: string) => void
   /** The version of Imago, as the client is told it. */
   readonly version: string
   readonly log: Pick<Log, 'info'>
@@ -59,9 +67,10 @@ export interface McpOptions {
   readonly questionMs?: number
 }
 
-/** Who is at the other end; fixed for the connection. */
+/** Who is at the other end. */
 interface McpSession {
   readonly id: string
+  /** The project of its calls. Another one once the client has said where it works. */
   readonly root: string
   readonly env: Readonly<Record<string, string>>
   /** As the hello carried them, not yet checked. */
@@ -80,7 +89,17 @@ export async function serveMcp(options: McpOptions): Promise<void> {
   const { session, questionMs = QUESTION_MS, doubt = () => UNKNOWN, mayCount = () => false } = options
   const exchanges = new Exchanges({ questionMs })
   const shown = shownBy(session.options)
-  const connection: Connection = { ...options, ...shown, lines, exchanges, questionMs, doubt, mayCount }
+  const roots = new ClientRoots(options)
+  const connection: Connection = {
+    ...options,
+    ...shown,
+    lines,
+    exchanges,
+    roots,
+    questionMs,
+    doubt,
+    mayCount,
+  }
   const serving = serveStdio(() => makeServer(connection), {
     transport: lines,
     // Only the kind of fault: its message may quote what the client sent.
@@ -95,9 +114,65 @@ export async function serveMcp(options: McpOptions): Promise<void> {
 interface Connection extends McpOptions, Shown {
   readonly lines: LineTransport
   readonly exchanges: Exchanges
+  readonly roots: ClientRoots
   readonly questionMs: number
   readonly doubt: (client: string) => string | undefined
   readonly mayCount: (client: string) => boolean
+}
+
+/** How long calls wait for the roots of the client, in milliseconds. */
+const ROOTS_MS = 5_000
+
+/**
+ * The folders that a client works in, where nobody has named the project: asked for once, and again when they change.
+ * Of several it is the one that the server was started in, or else the first. A call keeps the project that it began in.
+ */
+class ClientRoots {
+  readonly #options: Pick<McpOptions, 'session' | 'moved'>
+  /** Where the server was started. */
+  readonly #started: string
+  #asked: Promise<void> = Promise.resolve()
+
+  constructor(options: Pick<McpOptions, 'session' | 'moved'>) {
+    this.#options = options
+    this.#started = options.session.root
+  }
+
+  follow(server: Server): void {
+    const { session, moved } = this.#options
+    if (moved === undefined || session.options.rooted === true) return
+    const ask = () => {
+      this.#asked = this.#ask(server, moved)
+    }
+    server.oninitialized = ask
+    server.setNotificationHandler('notifications/roots/list_changed', ask)
+  }
+
+  /** Resolves once the client has answered, or has not in time. */
+  known(): Promise<void> {
+    return this.#asked
+  }
+
+  async #ask(server: Server, moved: (root: string) => void): Promise<void> {
+    if (isModern(server) || server.getClientCapabilities()?.roots === undefined) return
+    try {
+      const { roots } = await server.listRoots(undefined, { timeout: ROOTS_MS })
+      const folders = roots.flatMap(({ uri }) => projectAt(uri))
+      moved(folders.find(one => isWithin(this.#started, one)) ?? folders[0] ?? this.#started)
+    } catch {
+      // It does not answer, or has gone: the project stays the one that it was.
+    }
+  }
+}
+
+/** The project of a root, without links; nothing for what is no project of this machine. */
+function projectAt(uri: string): string[] {
+  try {
+    const folder = realOf(fileURLToPath(uri))
+    return isProject(folder, homedir()) ? [findRoot(folder)] : []
+  } catch {
+    return []
+  }
 }
 
 /** Which tools a client is shown, and in what form it is answered. */
@@ -131,6 +206,7 @@ function makeServer(connection: Connection): Server {
     },
   )
   const living = () => connection.living?.() ?? livingOf([])
+  connection.roots.follow(server)
   let told: string | undefined
   server.setRequestHandler('tools/list', () => {
     const now = living()
@@ -273,6 +349,7 @@ async function callTool(call: ToolCall): Promise<CallToolResult | InputRequiredR
   // The SDK aborts requests when the connection ends, too; that is not a wish to stop anything.
   signal.addEventListener('abort', () => (lines.closed ? gone : cancelled).abort())
   const progress = followProgress({ context, lines, periodMs: connection.progressMs ?? 1_000 })
+  await connection.roots.known()
   const heard = { signal: cancelled.signal, gone: gone.signal, on: progress.on }
   try {
     const envelope = await answerTo(call, heard)

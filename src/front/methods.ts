@@ -12,6 +12,7 @@ import { enveloped } from '../calls/answer.ts'
 import type { CallEvent, Caller, Calls } from '../calls/contract.ts'
 import type { PolicyDesk } from '../calls/policy-desk.ts'
 import { isOfProject, realOf } from '../files/roots.ts'
+import { KernelError } from '../kernels/kernel-error.ts'
 import type { Kernels } from '../kernels/kernels.ts'
 import { type Described, describe, FORMATS } from '../registry/descriptions.ts'
 import type { Registry } from '../registry/registry.ts'
@@ -87,7 +88,8 @@ export function openMethods(parts: MethodParts): ReadonlyMap<string, Serve> {
     trial: ({ language }, { session }) =>
       onKernels(() => kernels.trial({ language, root: session.root, env: session.env })),
     stop: ({ name }, context) => onKernel('stop', { name, context }, () => kernels.stop(name)),
-    restart: ({ name }, context) => onKernel('restart', { name, context }, () => kernels.restart(name)),
+    restart: ({ name }, context) =>
+      onKernel('restart', { name, context }, () => kernels.restart(name, context.session.env)),
     interrupt: ({ name }, context) => onKernel('interrupt', { name, context }, () => kernels.interrupt(name)),
     watch: ({ name }, context) => {
       // Another project may take the name over.
@@ -121,7 +123,8 @@ const LEVEL_OF = {
 type KernelMethod = keyof typeof LEVEL_OF
 
 /** What a client is told of other projects, and may do there: nothing, unless a person is at it or a rule allows it. */
-function betweenProjects({ kernels, policy, isPerson }: MethodParts) {
+function betweenProjects(parts: MethodParts) {
+  const { calls, kernels, policy, isPerson } = parts
   /** Whether it is one of the project, or a rule lets the client in. */
   function isMine(method: KernelMethod, kernel: string, { session: { root } }: ServeContext): boolean {
     const roots = kernels.rootsOf(kernel)
@@ -152,8 +155,31 @@ function betweenProjects({ kernels, policy, isPerson }: MethodParts) {
     return isAll ? { ...all, others: false } : { ...own, others: true }
   }
 
-  /** For a program it is the tool `attach`, about which nobody is asked here. */
+  /** The next calls of this client, and of others at its terminal, go there. What is attached already is only chosen. */
   async function attach(params: Methods['attach']['params'], context: ServeContext): Promise<KernelRow> {
+    const { target, name = target } = params
+    const { root } = context.session
+    const known = kernels.list().find(one => one.name === target && name === target && one.root === root)
+    const row =
+      known !== undefined && kernels.lasts(target)
+        ? known
+        : await joined(params, context).catch(error => attachedAs(error, { name: params.name, root }))
+    calls.choose(callerOf(context, parts), row.name)
+    return row
+  }
+
+  function attachedAs(
+    error: unknown,
+    { name, root }: { name?: string | undefined; root: string },
+  ): KernelRow {
+    const { reason, kernel } = error instanceof KernelError ? error.details : {}
+    const row = kernels.list().find(one => one.name === kernel && one.root === root)
+    if (reason !== 'attached_already' || row === undefined || (name ?? row.name) !== row.name) throw error
+    return row
+  }
+
+  /** For a program it is the tool `attach`, about which nobody is asked here. */
+  async function joined(params: Methods['attach']['params'], context: ServeContext): Promise<KernelRow> {
     const { target, key_file: keyFile, no_secret: noSecret, ...more } = params
     const { root } = context.session
     const wanted = { ...more, target, keyFile, noSecret, root }
@@ -297,15 +323,31 @@ function misfit(method: Method, { issues }: z.ZodError): string {
 /** One for all calls of a connection. */
 const callers = new WeakMap<Session, Caller>()
 
-function callerOf(session: Session, person: Pick<Caller, 'seat' | 'isPerson'>): Caller {
+function callerOf(
+  { session, link }: ServeContext,
+  { whoSits, wasSeen }: Pick<MethodParts, 'whoSits' | 'wasSeen'>,
+): Caller {
   const known = callers.get(session)
   if (known !== undefined) return known
-  const { id, name: who, root, env } = session
+  const { id, name: who, root, env, options } = session
   const fixed = { kind: 'cli', readOnlyPromised: false, profile: 'full' } as const
-  const made: Caller = { id, who, root, env, ...person, ...fixed }
+  const person = { seat: () => whoSits(link), isPerson: () => wasSeen(link) }
+  const terminal = SESSION.exec(String(options.session))?.[0]
+  const made: Caller = {
+    id,
+    who,
+    root,
+    env,
+    ...(terminal !== undefined && { terminal }),
+    ...person,
+    ...fixed,
+  }
   callers.set(session, made)
   return made
 }
+
+/** The number of a session of processes, as a client says it. */
+const SESSION = /^\d{1,10}$/
 
 const kernelNamed = (args: unknown): string | undefined =>
   typeof args === 'object' && args !== null && 'kernel' in args && typeof args.kernel === 'string'
@@ -313,14 +355,11 @@ const kernelNamed = (args: unknown): string | undefined =>
     : undefined
 
 /** Settles with the envelope. A client that goes away does not end its call; one that cancels it does. */
-async function runCall(
-  { calls, kernels, whoSits, isPerson, wasSeen }: MethodParts,
-  params: Methods['call']['params'],
-  context: ServeContext,
-) {
+async function runCall(parts: MethodParts, params: Methods['call']['params'], context: ServeContext) {
+  const { calls, kernels, isPerson } = parts
   const { session, link, served } = context
   const { tool, args, call, follow = false } = params
-  const caller = callerOf(session, { seat: () => whoSits(link), isPerson: () => wasSeen(link) })
+  const caller = callerOf(context, parts)
   const kernel = kernelNamed(args)
   // Only for what is of another project it matters who asks.
   if (kernel !== undefined && kernels.rootsOf(kernel)[0] !== session.root) await isPerson(context)

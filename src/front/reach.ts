@@ -5,7 +5,7 @@ import { extname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { daemonEnvironment } from '../environment.ts'
 import { EXIT, Failure } from '../failure.ts'
-import { checkRuntimeDir, PACKAGE_ROOT, type Paths, PROGRAM, preparePaths } from '../paths.ts'
+import { checkRuntimeDir, findPaths, PACKAGE_ROOT, type Paths, PROGRAM, preparePaths } from '../paths.ts'
 
 /** Whether a command may start a daemon that is not there. */
 export type Start = 'if-needed' | 'never'
@@ -35,7 +35,13 @@ export async function reachDaemon({ paths, start }: { paths: Paths; start: Start
   while (performance.now() < deadline) {
     const socket = await tryConnect(paths.socket)
     if (socket !== undefined) return socket
-    if (started.exit !== undefined && started.exit !== EXIT.usage) throw started.failure()
+    if (started.exit !== undefined && started.exit !== EXIT.usage) {
+      const now = findPaths()
+      // One that began at the same moment, with other variables, has the state directory.
+      if (now.stateDir === paths.stateDir && now.socket !== paths.socket)
+        return reachDaemon({ paths: now, start })
+      throw started.failure()
+    }
     if (started.exit !== undefined) {
       // Another daemon holds the lock: it is about to answer, or about to end and make room.
       await sleep(200)

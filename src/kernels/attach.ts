@@ -6,17 +6,15 @@ import { readSecretFile } from '../../wire/secret-file.ts'
 import { isOfProject, nameFrom, realOf } from '../files/roots.ts'
 import { AttachedKernel, type AttachmentDraft } from './attached-kernel.ts'
 import type { Attachment, AttachmentStore } from './attachment-store.ts'
+import { Families, type Family, type FamilyPlace, leftBy, type Standing, servedNames } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import {
-  type Announcements,
   findTarget,
   fullName,
   groupOf,
   handleOf,
-  isSupervisor,
   isTarget,
   otherNamesOf,
-  parentOf,
   type Target,
   whoAnswer,
 } from './programs.ts'
@@ -44,8 +42,8 @@ export interface AnnouncedRow {
   readonly name: string
   /** What `imago attach` takes: the name, or NAME-PID where others have it too. */
   readonly attach: string
-  /** It only starts another one of its name anew. */
-  readonly supervisor?: true
+  /** What it is to others of its family. */
+  readonly standing: Standing
   readonly language: string
   readonly implementation: string
   readonly pid: number
@@ -73,6 +71,17 @@ interface AttachmentsOptions extends KernelOptions {
   checked(name: string): string
 }
 
+/** A program that could be attached to. */
+export interface Listening extends Program, FamilyPlace {}
+
+/** How the list of a project tells what listens. */
+const STATE_OF: Readonly<Record<Standing, string>> = {
+  program: 'listens',
+  supervisor: 'supervisor',
+  helper: 'helper',
+  orphan: 'orphan',
+}
+
 /** Who could take the place of a program that has ended, and for which others they could do that. */
 interface Succession {
   readonly free: readonly Program[]
@@ -92,19 +101,34 @@ export class Attachments {
   #following: NodeJS.Timeout | undefined
   /** The announcements as they were when successors were last looked for. */
   #lookedAt = ''
-  /** Kernels that only start other programs, as the announcements were at that time. */
-  #supervisors: ReadonlySet<NamedKernel> = new Set()
-  #supervisorsAt = ''
+  readonly #families: Families
+  /** The family as the announcements were at that time. */
+  #family: Family | undefined
+  #familyAt = ''
 
   constructor(options: AttachmentsOptions) {
     this.#options = options
+    this.#families = new Families(options.programs, one =>
+      this.#attached().some(kernel => kernel.isServedFor(one)),
+    )
   }
 
   /** Throws `KernelError`. */
   async attach(asked: Attach): Promise<KernelRow> {
-    const target = await findTarget(asked.target, this.#options.programs, asked.within)
-    const { address, program } = target
+    const target = await this.#target(asked)
+    // Two links to one program are one too many.
+    await this.#joining.get(target.address)?.catch(() => {})
+    return this.#attach(asked, target)
+  }
+
+  #target({ target, within }: Attach): Promise<Target> {
+    const { programs } = this.#options
+    return findTarget(target, { programs, family: this.#families.read(), within })
+  }
+
+  async #attach(asked: Attach, target: Target): Promise<KernelRow> {
     const { kernels, checked, programs } = this.#options
+    const { address, program } = target
     const process = processOf(program)
     const already = this.#attached().find(one => one.alive && one.is({ address, process }))
     if (already) throw attachedAlready(already.row(), asked.within)
@@ -123,6 +147,7 @@ export class Attachments {
       cwd: program?.cwd ?? null,
       ...(program !== undefined && { announced_at: program.announced_at }),
       ...(program?.parent !== undefined && { parent: program.parent }),
+      ...(program?.role !== undefined && { role: program.role }),
       secret,
     })
     const key = isKept(secret) ? undefined : asked.key
@@ -138,51 +163,76 @@ export class Attachments {
     return kernel.row()
   }
 
-  /** The programs of a project that could be attached to, and are not; `root` is without links. */
-  joinable(root: string): readonly Program[] {
-    const announced = this.#options.programs.read()
-    return this.#unattached(announced.programs).filter(
-      one =>
-        one.process === 'lives' &&
-        !one.keyed &&
-        isOfProject(realOf(one.cwd), root) &&
-        !this.#isSupervisor(one, announced),
-    )
+  /** The programs of a project that could be attached to, and are not, helpers among them; `root` is without links. */
+  joinable(root: string): readonly Listening[] {
+    const family = this.#families.read()
+    return this.#unattached(family.programs)
+      .filter(one => one.process === 'lives' && !one.keyed && isOfProject(realOf(one.cwd), root))
+      .map(one => ({ ...one, ...family.placeOf(one) }))
+      .filter(({ standing }) => standing !== 'supervisor')
+  }
+
+  /** The same without fellow workers of one that is about to be known to have ended: one of them takes its place. */
+  settled(root: string): readonly Listening[] {
+    const ending = this.#attached().filter(one => this.#isEnding(one))
+    return this.joinable(root).filter(one => !ending.some(kernel => kernel.isBeside(one)))
   }
 
   /**
-   * The same without those that take the place of one that has ended, or is about to be known to have ended, and without
-   * its fellow workers: whoever has called into the one is not sent to another.
+   * Those that calls without a name may be for: nor are fellow workers of one that has ended and is followed, as whoever
+   * has called into the one is not sent to another.
    */
-  unclaimed(root: string): readonly Program[] {
-    const { programs } = this.#options
-    const ended = this.#attached().filter(
-      one => one.isFollowed || (one.alive && one.pid !== undefined && !programs.lives(one.pid)),
-    )
+  unclaimed(root: string): readonly Listening[] {
+    const ended = this.#attached().filter(one => one.isFollowed || this.#isEnding(one))
     return this.joinable(root).filter(one => !ended.some(kernel => kernel.isBeside(one)))
   }
 
-  /** What is attached remembers its parent, which is a supervisor also while no child of it lives. */
-  #isSupervisor(program: Program, announced: Announcements): boolean {
-    return isSupervisor(program, announced) || this.#attached().some(kernel => kernel.isStartedBy(program))
+  #isEnding({ alive, pid }: AttachedKernel): boolean {
+    return alive && pid !== undefined && !this.#options.programs.lives(pid)
+  }
+
+  /** Another text whenever something was announced or taken back. */
+  version(): string {
+    return this.#options.programs.version()
+  }
+
+  /** What a kernel is in its family, as far as it has announced itself: what has not is a program of its own. */
+  placeOf(kernel: NamedKernel): FamilyPlace {
+    const none: FamilyPlace = { standing: 'program', groups: [kernel.group], isStarted: false }
+    if (!(kernel instanceof AttachedKernel)) return none
+    const { programs } = this.#options
+    const version = programs.version()
+    if (this.#family === undefined || version !== this.#familyAt) {
+      this.#family = this.#families.read()
+      this.#familyAt = version
+    }
+    const program = this.#family.programs.find(one => kernel.is(placeOf(one)))
+    if (program === undefined) return kernel.isHelper ? { ...none, standing: 'helper' } : none
+    return this.#family.placeOf(program)
+  }
+
+  /** Whether something lives there that only starts a program. */
+  supervises(root: string): boolean {
+    const { programs, placeOf } = this.#families.read()
+    return programs.some(
+      one =>
+        one.process === 'lives' &&
+        isOfProject(realOf(one.cwd), root) &&
+        placeOf(one).standing === 'supervisor',
+    )
+  }
+
+  /** What has ended by an exception in that project: the last one that did. */
+  lastEnd(root: string): ProgramEnd | undefined {
+    const { ends } = this.#families.read()
+    return ends.findLast(({ program }) => isOfProject(realOf(program.cwd), root))
   }
 
   /** The program that is attached in that project under another name, and is called so by itself and its process. */
   attachedAs(name: string, root: string): NamedKernel | undefined {
-    return this.#attached().find(kernel => kernel.alive && kernel.root === root && kernel.isCalled(name))
-  }
-
-  /** Whether what is attached there only starts another program, which may have begun to listen since. */
-  isSupervisor(kernel: NamedKernel): boolean {
-    if (!(kernel instanceof AttachedKernel)) return false
-    const version = this.#options.programs.version()
-    if (version !== this.#supervisorsAt) {
-      const announced = this.#options.programs.read()
-      const starting = announced.programs.filter(one => this.#isSupervisor(one, announced)).map(placeOf)
-      this.#supervisors = new Set(this.#attached().filter(one => starting.some(place => one.is(place))))
-      this.#supervisorsAt = version
-    }
-    return this.#supervisors.has(kernel)
+    return this.#attached().find(
+      kernel => (kernel.alive || kernel.mayListenAgain) && kernel.root === root && kernel.isCalled(name),
+    )
   }
 
   /** Programs anywhere that could be attached to, and are meant. */
@@ -193,7 +243,13 @@ export class Attachments {
 
   /** Every name of what has announced itself and may be meant by that one, an address too. */
   otherNames(wanted: string): readonly string[] {
-    return [...new Set(this.#options.programs.read().programs.filter(isTarget(wanted)).flatMap(otherNamesOf))]
+    const { programs } = this.#options.programs.read()
+    return [...new Set(programs.filter(isTarget(wanted)).flatMap(one => this.namesOf(one)))]
+  }
+
+  /** Every name by which a rule can mean a program that is not attached: its own, and those of whom it works for. */
+  namesOf(program: Program): readonly string[] {
+    return [...otherNamesOf(program), ...servedNames(this.#families.read().placeOf(program))]
   }
 
   /** What a program would be called as a kernel of that project. */
@@ -203,34 +259,37 @@ export class Attachments {
 
   /** What listens in a project and is not attached, supervisors among it. */
   listeningIn(root: string): readonly ProjectKernel[] {
-    const announced = this.#options.programs.read()
-    const listening = this.#unattached(announced.programs).filter(
+    const family = this.#families.read()
+    const listening = this.#unattached(family.programs).filter(
       one => one.process === 'lives' && isOfProject(realOf(one.cwd), root),
     )
-    const supervisors = listening.filter(one => this.#isSupervisor(one, announced))
-    const workers = listening.filter(one => !supervisors.includes(one))
+    const isSupervisor = (one: Program) => family.placeOf(one).standing === 'supervisor'
+    const others = listening.filter(one => !isSupervisor(one))
     const handle = (one: Program) =>
-      this.#options.kernels.has(one.name) ? fullName(one) : handleOf(one, workers)
+      isSupervisor(one) || this.#options.kernels.has(one.name) ? fullName(one) : handleOf(one, others)
     return listening.map(one => ({
       group: groupOf(one),
-      name: supervisors.includes(one) ? fullName(one) : handle(one),
-      state: supervisors.includes(one) ? 'supervisor' : 'listens',
+      name: handle(one),
+      state: STATE_OF[family.placeOf(one).standing],
       chosen: false,
       language: one.language,
       pid: one.pid,
       running_ms: null,
       suspended: 0,
       what: [one.implementation, ...(one.program === '' ? [] : [one.program])].join(', '),
-      message: null,
+      message:
+        family.placeOf(one).standing === 'orphan' ? `It was ${leftBy(one.name, one.parent ?? null)}.` : null,
     }))
   }
 
   /** Attaches to a program of that project for a call. Throws `KernelError`. */
   join(program: Program, root: string): Promise<NamedKernel> {
     const { address } = program
+    const asked = { target: fullName(program), root }
     const joining =
       this.#joining.get(address) ??
-      this.attach({ target: fullName(program), root })
+      this.#target(asked)
+        .then(target => this.#attach(asked, target))
         .then(({ name }) => this.#kernelNamed(name))
         .finally(() => this.#joining.delete(address))
     this.#joining.set(address, joining)
@@ -244,7 +303,7 @@ export class Attachments {
   }
 
   /** Looks now and then for what takes the place of programs that have ended, as long as that may come. */
-  #follow(): void {
+  follow(): void {
     this.#lookedAt = ''
     this.#following ??= setInterval(() => this.#lookForSuccessors(), FOLLOW_MS).unref()
     // A worker that is recycled in time has its successor before it ends.
@@ -253,9 +312,11 @@ export class Attachments {
 
   #lookForSuccessors(): void {
     const { programs } = this.#options
-    const waiting = this.#attached().filter(one => one.isFollowed)
+    // One that joins its successor at this moment has found it: two links would be one too many.
+    const followed = this.#attached().filter(one => one.isFollowed)
+    const waiting = followed.filter(one => !one.isTaken)
     waiting.sort((one, other) => (one.endedOn < other.endedOn ? -1 : 1))
-    if (waiting.length === 0) {
+    if (followed.length === 0) {
       clearInterval(this.#following)
       this.#following = undefined
       return
@@ -263,13 +324,15 @@ export class Attachments {
     const version = programs.version()
     if (version === this.#lookedAt) return
     this.#lookedAt = version
-    const announced = programs.read()
-    const { programs: read, ends } = announced
+    const family = this.#families.read()
+    const { programs: read, ends } = family
     // Each joins one that the next ones then find taken.
     for (const [index, kernel] of waiting.entries()) {
       const free = this.#unattached(read).filter(
         one =>
-          one.process === 'lives' && !this.#isSupervisor(one, announced) && !this.#joining.has(one.address),
+          one.process === 'lives' &&
+          family.placeOf(one).standing !== 'supervisor' &&
+          !this.#joining.has(one.address),
       )
       this.#succeed(kernel, { free, ends, rivals: waiting.slice(index + 1) })
     }
@@ -287,7 +350,8 @@ export class Attachments {
     const alike = rivals.filter(rival =>
       rival.successorsAmong(free).some(program => likely.includes(program)),
     )
-    if (others.length > alike.length) {
+    // Workers that one parent has started to serve are alike.
+    if (others.length > alike.length && one.role !== 'serves') {
       const names = likely.map(fullName).join(', ')
       kernel.unfollowed(`Several could take its place: ${names}. Attach the one that is meant.`, 'several')
       return
@@ -318,25 +382,19 @@ export class Attachments {
 
   /** The programs that can be attached to, and are not yet. */
   async announced(): Promise<AnnouncedPrograms> {
-    const announced = this.#options.programs.read()
-    const there = await whoAnswer(announced.programs, this.#options.programs)
-    const supervisors = there.filter(one => this.#isSupervisor(one, announced))
-    const workers = there.filter(one => !supervisors.includes(one))
-    const rows = this.#unattached(there).map(one =>
-      supervisors.includes(one)
-        ? { ...rowOf(one, there), attach: fullName(one), supervisor: true as const }
-        : { ...rowOf(one, there), attach: handleOf(one, workers) },
-    )
-    return { announced: rows, skipped: announced.skipped }
+    const family = this.#families.read()
+    const there = await whoAnswer(family.programs, this.#options.programs)
+    const rows = this.#unattached(there).map(one => rowOf(one, { among: there, family }))
+    return { announced: rows, skipped: family.skipped }
   }
 
   /** One that has announced itself under that name or another that stands for it, by what its files say; `within`: in that folder. */
   find(name: string, within?: string): AnnouncedRow | undefined {
-    const { programs } = this.#options.programs.read()
-    const lives = programs.filter(one => one.process === 'lives')
+    const family = this.#families.read()
+    const among = family.programs.filter(one => one.process === 'lives')
     const isMeant = ({ cwd }: Program) => within === undefined || isOfProject(realOf(cwd), within)
-    const found = lives.find(one => (one.name === name || fullName(one) === name) && isMeant(one))
-    return found && rowOf(found, lives)
+    const found = among.find(one => (one.name === name || fullName(one) === name) && isMeant(one))
+    return found && rowOf(found, { among, family })
   }
 
   /** Joins what the daemon before this one was attached to, each as soon as it can be. */
@@ -357,8 +415,9 @@ export class Attachments {
       processLives: pid => this.#options.programs.lives(pid),
       ended: () => {
         this.#remember()
-        this.#follow()
+        this.follow()
       },
+      again: () => this.#remember(),
     })
     this.#options.kernels.set(draft.name, kernel)
     return kernel
@@ -381,7 +440,10 @@ export class Attachments {
   /** Its own name; as a member of a group where another of its name and project has that, else with its process number. */
   #freeName({ program, address }: Target, root: string): string {
     const { kernels } = this.#options
-    const free = (name: string) => !kernels.get(name)?.alive
+    const free = (name: string) => {
+      const known = kernels.get(name)
+      return known instanceof AttachedKernel ? !known.isTaken : !known?.alive
+    }
     const { name, server } = languageAt(address)
     const own = nameFrom(program?.name ?? '', server ? name : 'program')
     if (free(own)) return own
@@ -433,12 +495,17 @@ function processOf(program: Program | undefined): Attachment['process'] {
 
 const placeOf = (program: Program) => ({ address: program.address, process: processOf(program) })
 
-function rowOf(program: Program, among: readonly Program[]): AnnouncedRow {
+function rowOf(
+  program: Program,
+  { among, family }: { readonly among: readonly Program[]; readonly family: Family },
+): AnnouncedRow {
   const { name, language, implementation, pid, address, cwd, announced_at } = program
-  const attach = handleOf(program, among)
-  const parent = parentOf(program, among)
+  const { standing } = family.placeOf(program)
+  const others = among.filter(one => family.placeOf(one).standing !== 'supervisor')
+  const attach = standing === 'supervisor' ? fullName(program) : handleOf(program, others)
+  const parent = family.parentOf(program)?.pid ?? (standing === 'orphan' ? (program.parent ?? null) : null)
   const started = { program: program.program, announced_at }
-  return { name, attach, language, implementation, pid, parent, address, cwd, ...started }
+  return { name, attach, standing, language, implementation, pid, parent, address, cwd, ...started }
 }
 
 /** The secret of a program that is to be joined again, where it is not read from its announcement. */

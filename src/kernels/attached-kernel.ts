@@ -1,14 +1,16 @@
+import { WireError } from '../../wire/errors.ts'
 import type { InterruptReport, Kernel, KernelEnd } from '../../wire/kernel.ts'
 import type { Joining, Program, ProgramEnd, Programs } from '../../wire/programs.ts'
 import { realOf } from '../files/roots.ts'
 import type { Attachment } from './attachment-store.ts'
 import { Background } from './background.ts'
+import { leftBy } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import { KernelLife, notLiving } from './owned-kernel.ts'
 import { groupOf, otherNamesOf } from './programs.ts'
 import { stoppedText, wayBack } from './refusals.ts'
 import type { KernelOptions, KernelRow, NamedKernel } from './rows.ts'
-import { serverOf } from './servers.ts'
+import { isFar, serverOf } from './servers.ts'
 
 /** How long a call waits for a link that is being made again, in ms. */
 const AWAY_MS = 10_000
@@ -38,6 +40,8 @@ interface AttachedOptions extends KernelOptions {
   heard(text: string): void
   /** It has ended by itself. What takes its place may be told by `succeed`. */
   ended(): void
+  /** It was joined again by a call. */
+  again(): void
   /** Whether a process of that number lives. */
   processLives(pid: number): boolean
 }
@@ -58,12 +62,17 @@ export class AttachedKernel implements NamedKernel {
   /** What ran when it was joined, by epoch: nothing of that ever takes its place. */
   #beside: ReadonlySet<string> = new Set()
   #kernel: KernelLife | undefined
+  /** The attempt to join what listens again at its address. */
+  #trying: Promise<void> | undefined
+  /** What listens there now did not let us in: a wrong secret does harm, so it is sent once. */
+  #turnedAway = false
   /** Why it cannot be spoken to at this moment; null while it can. */
   #away: string | null = 'it is being joined'
   #end: string | undefined
   /** When it ended, on the clock that only goes forward, and as programs tell the time. */
   #endedAt = 0
   #endedOn = ''
+  #isSucceeding = false
   /** Why nothing has taken its place so far, as a sentence: what ended the next one, or which ones could be it. */
   #unfollowed: { readonly why: string; readonly reason: Unfollowed } | undefined
 
@@ -115,7 +124,12 @@ export class AttachedKernel implements NamedKernel {
   /** What the next daemon needs to join it again; undefined before it has been joined, and once it has ended. */
   get attachment(): Attachment | undefined {
     const { epoch, implementation, pid } = this.#known
-    if (!this.alive || epoch === undefined || implementation === undefined || pid === undefined)
+    if (
+      !(this.alive || this.mayListenAgain) ||
+      epoch === undefined ||
+      implementation === undefined ||
+      pid === undefined
+    )
       return undefined
     return { ...this.#known, epoch, implementation, pid }
   }
@@ -127,9 +141,21 @@ export class AttachedKernel implements NamedKernel {
     return own.pid === process.pid && own.started === process.started
   }
 
-  /** Whether that stands for this process: its number, or what it calls itself with that. */
+  /**
+   * It is at the address of a server of this machine that a person has attached, with a secret that is read where it
+   * stands: what listens there again is joined by the next call.
+   */
+  get mayListenAgain(): boolean {
+    const { address, secret } = this.#known
+    if (this.#over.signal.aborted || this.#turnedAway || serverOf(address)?.secret !== true || isFar(address))
+      return false
+    return secret.from === 'home' || secret.from === 'none'
+  }
+
+  /** Whether that stands for this process: its number, what it calls itself with that, or the address of its server. */
   isCalled(name: string): boolean {
-    const { announced, process } = this.#known
+    const { announced, process, address } = this.#known
+    if (name.includes('://')) return address === name || address.replace('127.0.0.1:', '') === name
     return process !== null && (name === String(process.pid) || name === `${announced}-${process.pid}`)
   }
 
@@ -143,9 +169,14 @@ export class AttachedKernel implements NamedKernel {
     return this.#endedOn
   }
 
+  /** Whether its name is its own: it lives, or joins what takes its place. */
+  get isTaken(): boolean {
+    return this.alive || this.#isSucceeding
+  }
+
   /** Whether it has nothing to say any more beside `other`, which is attached now: see `editor-protocol.md`. */
   isPastBeside(other: AttachedKernel): boolean {
-    if (this === other || this.alive || this.root !== other.root) return false
+    if (this === other || this.isTaken || this.root !== other.root) return false
     return this.#isSameProgram(other) || this.#options.now() - this.#endedAt > PAST_MS
   }
 
@@ -159,10 +190,14 @@ export class AttachedKernel implements NamedKernel {
     return this.alive && Math.abs(age) < LOADING_MS
   }
 
-  /** Whether that is its parent, as a reloader is, and not only a shell or a server of several programs. */
-  isStartedBy({ pid, name, cwd }: Program): boolean {
-    const { parent, announced } = this.#known
-    return parent === pid && announced === name && this.#known.cwd === cwd
+  /** Whether that is its parent, which has started it to do its work. */
+  isServedFor({ pid, cwd }: Program): boolean {
+    const { parent, role } = this.#known
+    return role === 'serves' && parent === pid && this.#known.cwd === cwd
+  }
+
+  get isHelper(): boolean {
+    return this.#known.role === 'helper'
   }
 
   /** Whether one parent has started both, under one name and in one folder: as workers, or one after the other. */
@@ -183,13 +218,23 @@ export class AttachedKernel implements NamedKernel {
   /** Those of the programs that could take its place: what began after its end, or else while it lived. */
   successorsAmong(programs: readonly Program[]): readonly Program[] {
     const likely = programs.filter(one => this.#isSuccessor(one))
+    const itself = likely.filter(one => this.#isProcess(one))
+    if (itself.length > 0) return itself
     const after = likely.filter(one => one.announced_at > this.#endedOn)
     return after.length > 0 ? after : likely
   }
 
-  #isSuccessor({ name, program, cwd, parent, pid, epoch, announced_at }: Program): boolean {
+  /** A process that has replaced itself, by `exec`, is another image. */
+  #isProcess({ pid, started }: Program): boolean {
+    const { process } = this.#known
+    return process !== null && process.pid === pid && process.started === started
+  }
+
+  #isSuccessor(one: Program): boolean {
+    const { name, program, cwd, parent, pid, epoch, announced_at } = one
     const known = this.#known
     if (this.#beside.has(epoch)) return false
+    if (this.#isProcess(one)) return true
     if (known.announced !== name || known.cwd !== cwd || known.parent !== parent || known.pid === pid)
       return false
     return known.program === (program || null) && announced_at > (known.announced_at ?? '')
@@ -212,8 +257,10 @@ export class AttachedKernel implements NamedKernel {
   /** Joins the program that takes its place. Throws what `Programs.attach` throws; the place is free then as before. */
   async succeed(program: Program, process: Attachment['process']): Promise<void> {
     const before = this.#known
-    const { address, parent, announced_at } = program
-    this.#known = { ...before, address, process, parent, announced_at }
+    const { name: announced, address, parent, role, announced_at } = program
+    const now = { announced, address, process, parent, role, announced_at, program: program.program || null }
+    this.#known = { ...before, ...now }
+    this.#isSucceeding = true
     try {
       const kernel = await this.#options.programs.attach(this.#joining(undefined))
       if (this.#over.signal.aborted) return void kernel.close()
@@ -223,6 +270,8 @@ export class AttachedKernel implements NamedKernel {
     } catch (error) {
       this.#known = before
       throw error
+    } finally {
+      this.#isSucceeding = false
     }
   }
 
@@ -266,7 +315,7 @@ export class AttachedKernel implements NamedKernel {
       pid: this.alive ? pid : null,
       epoch: this.alive ? epoch : null,
       owned: false,
-      attached: { address, announced, program, cwd, errors: this.#notesErrors() },
+      attached: { address, announced, program, cwd, errors: this.#notesErrors(), helper: this.isHelper },
       root,
       script: null,
       script_state: null,
@@ -300,9 +349,27 @@ export class AttachedKernel implements NamedKernel {
     if (this.alive && this.#away !== null) await this.#settled(longest)
     if (this.isFollowed && this.#unfollowed === undefined && this.#options.now() - this.#endedAt < GAP_MS)
       await this.#settled(longest)
+    if (!this.alive && this.mayListenAgain) {
+      this.#trying ??= this.#tryAgain().finally(() => {
+        this.#trying = undefined
+      })
+      await this.#trying
+    }
     if (!this.alive) throw this.over()
     if (this.#kernel !== undefined && this.#away === null) return this.#kernel
     throw this.#isAway()
+  }
+
+  async #tryAgain(): Promise<void> {
+    try {
+      const kernel = await this.#options.programs.attach({ ...this.#joining(undefined), process: null })
+      if (this.#over.signal.aborted) return void (await kernel.close())
+      this.#end = undefined
+      this.#joined(kernel)
+      this.#options.again()
+    } catch (error) {
+      this.#turnedAway = !(error instanceof WireError && error.code === 'LINK_REFUSED')
+    }
   }
 
   #isAway(): KernelError {
@@ -431,7 +498,10 @@ export class AttachedKernel implements NamedKernel {
       const { message, next } = this.over()
       return `${message} ${next}`
     }
-    return this.#away === null ? null : `Its link is being made again: ${sentence(this.#away)}`
+    if (this.#away !== null) return `Its link is being made again: ${sentence(this.#away)}`
+    const { announced, parent } = this.#known
+    const isLeft = this.isHelper && parent !== undefined && !this.#options.processLives(parent)
+    return isLeft ? `It was ${leftBy(announced ?? this.name, parent)}.` : null
   }
 
   #who(): string {

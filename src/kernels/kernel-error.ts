@@ -30,6 +30,7 @@ export const LASTING: readonly unknown[] = [
   'bad_root',
   'bad_name',
   'unknown_language',
+  'which_language',
   'not_owned',
   'owned',
   'attached_already',

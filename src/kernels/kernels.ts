@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import type { ProjectKernel } from '../../tools/contract.ts'
 import { WireError } from '../../wire/errors.ts'
@@ -9,6 +8,7 @@ import { isProject, kernelNameOf, realOf } from '../files/roots.ts'
 import type { TextStores } from '../text/texts.ts'
 import { type AnnouncedPrograms, type Attach, Attachments } from './attach.ts'
 import { type AttachmentStore, NO_ATTACHMENTS } from './attachment-store.ts'
+import { besidesOf, isFull, isSameList, type Roster, servedNames } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import {
   type CrashLimits,
@@ -17,23 +17,16 @@ import {
   OwnedKernel,
   type StartedKernel,
 } from './owned-kernel.ts'
-import {
-  ALL_OF_GROUP,
-  allOf,
-  fullName,
-  groupOf,
-  isCalled,
-  isTarget,
-  NO_PROGRAMS,
-  otherNamesOf,
-} from './programs.ts'
+import { ALL_OF_GROUP, allOf, fullName, groupOf, isCalled, isTarget, NO_PROGRAMS } from './programs.ts'
 import {
   badName,
   badRoot,
+  begunAgain,
   nameTaken,
   noneLives,
   notAttachedYet,
   refuseMissing,
+  refuseOtherLanguage,
   severalElsewhere,
   severalListen,
   severalLive,
@@ -43,8 +36,27 @@ import {
   unknownKernel,
   unknownLanguage,
 } from './refusals.ts'
-import type { KernelNews, KernelOptions, KernelRow, NamedKernel, NewLife } from './rows.ts'
+import {
+  byNumber,
+  isMeantStill,
+  type KernelNews,
+  type KernelOptions,
+  type KernelRow,
+  type NamedKernel,
+  type NewLife,
+  rowOf,
+} from './rows.ts'
 import { type Trial, tryLanguage } from './trial.ts'
+import {
+  type Attachable,
+  type Choosing,
+  type MeantKernel,
+  type Member,
+  memberOf,
+  type ResolvedKernel,
+  type Start,
+  type Wanted,
+} from './wanted.ts'
 
 export const CRASH_LOOP: CrashLimits = { deaths: 3, withinMs: 300_000 }
 
@@ -61,12 +73,13 @@ export interface Kernels {
    */
   resolve(wanted: Wanted): Promise<ResolvedKernel>
   /** What `resolve` would answer, at once, where that kernel lives and `root` is without links; else undefined. */
-  living(wanted: Wanted): { name: string; kernel: Kernel } | undefined
+  living(wanted: Wanted): ResolvedKernel | undefined
   /**
-   * All of the root that live and are called so (`web`, `web/2`), in their order; what listens is attached on the way.
+   * All of the root that live and are called so (`web`, `web/2`), in their order, with their helpers; what listens is
+   * attached on the way. Without a group, all that a look without a name is for.
    * Where none lives, those that have ended and are followed are waited for. Throws `KernelError` where there is none.
    */
-  group(group: string, wanted: Wanted): Promise<readonly Member[]>
+  group(group: string | undefined, wanted: Wanted): Promise<readonly Member[]>
   /**
    * What `resolve` would answer with, found with nothing attached to and nothing started for it. Where that would be
    * nothing: the name itself; undefined where there is none.
@@ -75,12 +88,16 @@ export interface Kernels {
   /** By which names a rule can mean the kernel, or the program, of that name besides: its group's, its process's. */
   otherNames(name: string): readonly string[]
   /** What they are called, with nothing attached. */
-  membersOf(group: string, root: string): readonly string[]
+  membersOf(group: string | undefined, root: string): readonly string[]
+  /** Whether a look that names no kernel is for several, which the group `undefined` then stands for. */
+  areSeveral(wanted: Pick<Wanted, 'root' | 'chosen'>): boolean
   /**
    * The projects whose policy holds for the kernel of that name, without links: first the one whose unnamed calls go to
    * it, then the one that its program runs in, where that is another one. Empty where there is no such kernel.
    */
   rootsOf(name: string): readonly string[]
+  /** Whether a kernel of that name lives, or what takes its place is looked for. */
+  lasts(name: string): boolean
   /** What a caller in that project would attach to by that name, as far as its policy goes. */
   attachable(name: string, root: string): Attachable
   /** What a caller is told that may only name kernels of its own project, and names another one, whether there is one or not. */
@@ -98,8 +115,8 @@ export interface Kernels {
   /** Starts a kernel only to see whether it can be done; see `tryLanguage`. Throws `KernelError`. */
   trial(wanted: Omit<Start, 'name'>): Promise<Trial>
   stop(name: string): Promise<KernelRow>
-  /** A new epoch under the same name, with the same options; deaths before are forgotten. */
-  restart(name: string): Promise<KernelRow>
+  /** A new epoch under the same name, with the same options but for the environment; deaths before are forgotten. */
+  restart(name: string, env?: Wanted['env']): Promise<KernelRow>
   /** Tells what a kernel prints while no call runs in it, as it comes. Returns what ends that. */
   watch(watcher: BackgroundWatcher): () => void
   /** Whether that kernel's program began so lately that it may not have loaded all of its code yet. */
@@ -117,7 +134,7 @@ export interface Kernels {
    */
   choose(
     name: string,
-    how: { readonly root: string; readonly elsewhere: boolean },
+    how: Choosing,
   ): Promise<
     | { readonly type: 'chosen'; readonly kernel: ProjectKernel }
     | { readonly type: 'elsewhere'; readonly what: string }
@@ -177,8 +194,11 @@ class OpenKernels implements Kernels {
   readonly #attachments: Attachments
   /** Who follows what kernels print by themselves. */
   readonly #watchers = new Set<BackgroundWatcher>()
-  /** The announcements as they were when no program of a root was among them. */
-  readonly #nothingListens = new Map<string, string>()
+  /** What lives or listens in a root, as the announcements were, and these kernels. */
+  readonly #rosters = new Map<
+    string,
+    { readonly version: string; readonly living: readonly NamedKernel[]; readonly roster: Roster }
+  >()
   #closed = false
 
   constructor(options: KernelsOptions) {
@@ -209,7 +229,15 @@ class OpenKernels implements Kernels {
 
   async resolve(wanted: Wanted): Promise<ResolvedKernel> {
     this.#refuseClosed()
-    const found = this.#find(wanted)
+    const reached = await this.#reach(this.#find(wanted), wanted)
+    if (wanted.name !== undefined || this.#chosen(wanted.chosen) !== undefined) return reached
+    const { name, kernel } = reached
+    const answers = { name, pid: kernel.identity.pid }
+    const besides = besidesOf(answers, this.#rosterOf(realOf(wanted.root)), wanted)
+    return besides === undefined ? reached : { ...reached, besides }
+  }
+
+  async #reach(found: Found, wanted: Wanted): Promise<ResolvedKernel> {
     switch (found.type) {
       case 'kernel':
         return this.#reached(found, wanted)
@@ -234,12 +262,13 @@ class OpenKernels implements Kernels {
       if (found.type === 'program') {
         const { program } = found
         const roots = [...new Set([root, realOf(program.cwd)])]
-        return { name: this.#attachments.nameFor(program, root), otherNames: otherNamesOf(program), roots }
+        const otherNames = this.#attachments.namesOf(program)
+        return { name: this.#attachments.nameFor(program, root), otherNames, roots }
       }
       if (found.type === 'default')
         return { name: this.#free(kernelNameOf(root)), otherNames: [], roots: [root] }
-      const { name, otherNames } = found.named
-      return { name, otherNames, roots: this.rootsOf(name) }
+      const { name } = found.named
+      return { name, otherNames: this.#otherNamesOf(found.named), roots: this.rootsOf(name) }
     } catch (error) {
       if (!(error instanceof KernelError)) throw error
       return name === undefined
@@ -258,29 +287,41 @@ class OpenKernels implements Kernels {
     const before = isFollowed || !alive || present !== undefined ? null : named.row().epoch
     const begins = !named.alive && !named.hasProgram
     if (begins && wanted.onlyLiving === true) throw this.#noneLives(wanted, named)
-    const found = { name: named.name, kernel: await named.living(wanted.patienceMs) }
+    const found = { name: named.name, kernel: await named.living(wanted.patienceMs, wanted.env) }
     if (lost !== undefined) return { ...found, replaces: lost }
     if (isJoined) return { ...found, joined: named.row() }
     const isAnother = before !== null && before !== found.kernel.identity.epoch
-    if (isFollowed || isAnother) return { ...found, waited: true }
+    if (isFollowed || isAnother || (!alive && named.hasProgram)) return { ...found, waited: true }
     return begins ? { ...found, begun: true } : found
   }
 
-  living({ name, root, chosen, lately }: Wanted): { name: string; kernel: Kernel } | undefined {
+  living(wanted: Wanted): ResolvedKernel | undefined {
     if (this.#closed) return undefined
-    const named = name === undefined ? this.#unnamed(root, { chosen, lately }) : this.#kernels.get(name)
+    const { name, root } = wanted
+    const chosen = name === undefined ? this.#chosen(wanted.chosen) : this.#kernels.get(name)
+    const roster = name === undefined && chosen === undefined ? this.#rosterOf(root) : undefined
+    const named = roster === undefined ? chosen : this.#among(roster, wanted)
     const kernel = named?.present
-    return kernel && { name: named.name, kernel }
+    if (named === undefined || kernel === undefined) return undefined
+    const found = { name: named.name, kernel }
+    const besides = roster && besidesOf({ name: named.name, pid: kernel.identity.pid }, roster, wanted)
+    return besides === undefined ? found : { ...found, besides }
   }
 
-  async group(group: string, wanted: Wanted): Promise<readonly Member[]> {
+  async group(group: string | undefined, wanted: Wanted): Promise<readonly Member[]> {
     this.#refuseClosed()
     const root = realOf(wanted.root)
+    this.#attachments.follow()
     const { kernels, programs, ended } = this.#membersIn(group, root)
     if (kernels.length + programs.length === 0)
-      throw ended?.over() ?? this.#unknown(allOf(group), { root, mayName: wanted.mayName })
+      throw (
+        ended?.over() ??
+        (group === undefined
+          ? this.#noneLives(wanted, undefined)
+          : this.#unknown(allOf(group), { root, mayName: wanted.mayName }))
+      )
     if (kernels.length + programs.length > MOST_MEMBERS)
-      throw tooManyMembers(group, { count: kernels.length + programs.length, most: MOST_MEMBERS })
+      throw tooManyMembers(group ?? root, { count: kernels.length + programs.length, most: MOST_MEMBERS })
     const joining = programs.map(one =>
       memberOf(fullName(one), async () => {
         const named = await this.#attachments.join(one, root)
@@ -291,16 +332,35 @@ class OpenKernels implements Kernels {
     return (await Promise.all([...living, ...joining])).sort(byNumber)
   }
 
-  membersOf(group: string, root: string): readonly string[] {
+  membersOf(group: string | undefined, root: string): readonly string[] {
     const { kernels, programs } = this.#membersIn(group, realOf(root))
     return [...[...kernels].sort(byNumber).map(({ name }) => name), ...programs.map(fullName)]
   }
 
-  /** An image that calls have begun by themselves is a member only where nothing else is called so. */
-  #membersIn(group: string, root: string) {
-    const isCalledSo = (one: NamedKernel) => one.group === group || one.name === group
-    const programs = this.#attachments.joinable(root).filter(one => groupOf(one) === group)
-    const known = this.#programsIn(root).filter(isCalledSo)
+  areSeveral({ root, chosen }: Pick<Wanted, 'root' | 'chosen'>): boolean {
+    if (this.#chosen(chosen) !== undefined) return false
+    return this.#rosterOf(root).members.length > 1
+  }
+
+  /**
+   * Members of a group, or all that a look without a name is for. An image that calls have begun by themselves is one
+   * only where nothing else is called so.
+   */
+  #membersIn(
+    group: string | undefined,
+    root: string,
+  ): { kernels: readonly NamedKernel[]; programs: readonly Program[]; ended?: NamedKernel | undefined } {
+    if (group === undefined) {
+      const { members } = this.#rosterOf(root, 'fresh')
+      const kernels = members.flatMap(({ kernel }) => kernel ?? [])
+      return { kernels, programs: members.flatMap(({ program }) => program ?? []) }
+    }
+    const isCalledSo = (one: NamedKernel) =>
+      one.name === group || this.#attachments.placeOf(one).groups.includes(group)
+    const programs = this.#attachments
+      .settled(root)
+      .filter(one => one.standing !== 'orphan' && one.groups.includes(group))
+    const known = this.#in(root).filter(one => this.#isMember(one) && isCalledSo(one))
     const living = known.filter(one => one.alive)
     if (living.length + programs.length > 0) return { kernels: living, programs }
     const followed = known.filter(one => one.isFollowed)
@@ -309,7 +369,12 @@ class OpenKernels implements Kernels {
   }
 
   otherNames(name: string): readonly string[] {
-    return this.#kernels.get(name)?.otherNames ?? this.#attachments.otherNames(name)
+    const known = this.#kernels.get(name)
+    return known === undefined ? this.#attachments.otherNames(name) : this.#otherNamesOf(known)
+  }
+
+  #otherNamesOf(kernel: NamedKernel): readonly string[] {
+    return [...kernel.otherNames, ...servedNames(this.#attachments.placeOf(kernel))]
   }
 
   rootsOf(name: string): readonly string[] {
@@ -318,13 +383,18 @@ class OpenKernels implements Kernels {
     return known.folder === known.root ? [known.root] : [known.root, known.folder]
   }
 
+  lasts(name: string): boolean {
+    const known = this.#kernels.get(name)
+    return known?.alive === true || known?.isFollowed === true
+  }
+
   attachable(name: string, given: string): Attachable {
     const root = realOf(given)
     const known = this.#kernels.get(name) ?? this.#attachments.attachedAs(name, root)
     if (known !== undefined)
       return {
         name: known.name,
-        otherNames: known.otherNames,
+        otherNames: this.#otherNamesOf(known),
         roots: this.rootsOf(known.name),
         elsewhere: known.root !== root,
       }
@@ -375,7 +445,7 @@ class OpenKernels implements Kernels {
     this.#checkLanguage(language)
     const request: KernelRequest = {
       language,
-      name: name === undefined ? this.#free(language) : this.#checked(name),
+      name: name === undefined ? this.#free(language, realOf(root)) : this.#checked(name),
       root: this.#rootOf(root),
       env,
       ...(script !== undefined && { script }),
@@ -391,9 +461,9 @@ class OpenKernels implements Kernels {
     return named.row()
   }
 
-  async restart(name: string): Promise<KernelRow> {
+  async restart(name: string, env?: Wanted['env']): Promise<KernelRow> {
     this.#refuseClosed()
-    return this.#named(name).restart()
+    return this.#named(name).restart(env)
   }
 
   watch(watcher: BackgroundWatcher): () => void {
@@ -411,28 +481,26 @@ class OpenKernels implements Kernels {
 
   async project(given: string, chosen: string | undefined) {
     const root = realOf(given)
-    const own = this.#chosen(chosen) ?? this.#unnamed(root, {})
+    const own = this.#chosen(chosen) ?? this.#among(this.#rosterOf(root), { root })
     const rows = this.#in(root).map(kernel => rowOf(kernel, kernel === own))
     const listening = this.#attachments.listeningIn(root)
     const kernels = [...rows, ...listening].sort(byNumber)
+    if (kernels.length === 0 && !isProject(root, this.#home)) throw badRoot(root, this.#home)
     return { kernels, searched: this.#searched }
   }
 
-  async choose(
-    name: string,
-    { root: given, elsewhere }: { readonly root: string; readonly elsewhere: boolean },
-  ) {
+  async choose(name: string, { root: given, elsewhere, env }: Choosing) {
     this.#refuseClosed()
     const root = realOf(given)
     const known = this.#kernels.get(name) ?? this.#attachments.attachedAs(name, root)
     if (known !== undefined) {
       if (known.root !== root && !elsewhere) return { type: 'elsewhere', what: name } as const
-      if (!known.alive && !known.hasProgram) throw this.#noneLives({ root, env: {}, name }, known)
-      await known.living()
-      return { type: 'chosen', kernel: rowOf(known, true) } as const
+      const again = known.alive || known.hasProgram ? undefined : begunAgain(known.lost)
+      await known.living(undefined, env)
+      return { type: 'chosen', kernel: { ...rowOf(known, true), ...(again && { message: again }) } } as const
     }
     const listening = this.#attachments.anywhere(one => isCalled(one, name))
-    const own = this.#attachments.joinable(root).filter(one => isCalled(one, name))
+    const own: readonly Program[] = this.#attachments.joinable(root).filter(one => isCalled(one, name))
     const [program, ...others] = own.length > 0 ? own : listening
     if (program === undefined) throw this.#unheardOf(name, root)
     if (others.length > 0)
@@ -516,7 +584,7 @@ class OpenKernels implements Kernels {
     const root = realOf(wanted.root)
     const known = this.#kernels.get(name) ?? this.#attachments.attachedAs(name, root)
     const hasEnded = known !== undefined && known.root === root && known.hasProgram && !known.alive
-    if (known !== undefined && !hasEnded) return { type: 'kernel', named: known }
+    if (known !== undefined && (!hasEnded || known.mayListenAgain)) return { type: 'kernel', named: known }
     const listening = hasEnded ? this.#attachments.unclaimed(root) : this.#attachments.joinable(root)
     const [program, ...others] = listening.filter(one => isCalled(one, name))
     if (program === undefined) return this.#orDefault(name, wanted)
@@ -529,48 +597,92 @@ class OpenKernels implements Kernels {
     const root = realOf(wanted.root)
     const chosen = this.#chosen(wanted.chosen)
     if (chosen !== undefined) return this.#byName(chosen.name, wanted)
-    const programs = this.#programsIn(root).filter(one => one.alive)
-    const lately = programs.find(one => one.name === wanted.lately)
-    if (lately) return { type: 'kernel', named: lately }
-    const listening = this.#attachments.unclaimed(root)
-    const all = [...programs.sort(byNumber), ...listening.map(memberRow)]
-    if (programs.length > 0 && all.length > 1) throw severalLive(root, all, wanted)
-    if (programs[0]) return { type: 'kernel', named: programs[0] }
-    const followed = this.#in(root).findLast(one => one.hasProgram && one.isFollowed)
-    const [program, ...others] = listening
-    if (followed && program === undefined) return { type: 'kernel', named: followed }
-    if (others.length > 0 && program !== undefined) throw severalListen(root, [program, ...others], wanted)
-    if (program !== undefined) return { type: 'program', program }
-    const ended = this.#in(root).findLast(({ hasProgram }) => hasProgram)
-    if (ended) throw ended.over()
-    if (wanted.onlyLiving === true && !this.#hasDefault(root)) throw this.#noneLives(wanted, undefined)
+    const lost = this.#lostLately(root, wanted.lately)
+    if (lost !== undefined) return { type: 'kernel', named: lost }
+    const { firsts } = this.#rosterOf(root, 'fresh')
+    const lately = firsts.find(({ kernel }) => kernel !== undefined && kernel.name === wanted.lately)
+    const [first, ...others] = lately === undefined ? firsts : [lately]
+    const listening = firsts.flatMap(({ program }) => program ?? [])
+    const followed = this.#in(root).findLast(one => this.#isProgram(one) && one.isFollowed)
+    if (first === undefined && followed) return { type: 'kernel', named: followed }
+    if (others.length > 0)
+      throw isFull(listening) && listening.length === firsts.length
+        ? severalListen(root, listening, wanted)
+        : severalLive(root, firsts, wanted)
+    if (first?.kernel !== undefined) return { type: 'kernel', named: first.kernel }
+    if (first?.program !== undefined) return { type: 'program', program: first.program }
+    const ended = this.#endedIn(root)
+    if (ended?.hasProgram && !ended.mayListenAgain) throw ended.over()
+    if (ended) return { type: 'kernel', named: ended }
+    const isDown = this.#attachments.supervises(root)
+    if (isDown || (wanted.onlyLiving === true && !this.#hasDefault(root)))
+      throw this.#noneLives(wanted, undefined)
     return this.#ownDefault(wanted)
   }
 
   /** The same at once, where nothing has to be looked up for it. */
-  #unnamed(root: string, { chosen, lately }: Pick<Wanted, 'chosen' | 'lately'>): NamedKernel | undefined {
-    const programs = this.#programsIn(root).filter(one => one.alive)
-    const known = this.#chosen(chosen) ?? programs.find(one => one.name === lately)
-    if (known !== undefined) return known
-    const only = onlyOne(programs) ?? (programs.length === 0 ? onlyOne(this.#livingIn(root)) : undefined)
-    if (only === undefined) return undefined
-    const version = versionOf(this.#searched)
-    if (this.#nothingListens.get(root) !== version) {
-      if (this.#attachments.unclaimed(root).length > 0) return undefined
-      this.#nothingListens.set(root, version)
-    }
-    return only
+  #among({ firsts }: Roster, { root, lately }: Pick<Wanted, 'root' | 'lately'>): NamedKernel | undefined {
+    const recent = firsts.find(({ kernel }) => kernel !== undefined && kernel.name === lately)
+    const lost = this.#lostLately(root, lately)
+    if (lost ?? recent) return lost ?? recent?.kernel
+    if (firsts.length > 0) return onlyOne(firsts)?.kernel
+    return onlyOne(this.#livingIn(root).filter(one => this.#attachments.placeOf(one).standing === 'program'))
+  }
+
+  /** What lives or listens in a root, as calls without a name see it; `root` is without links. */
+  #rosterOf(root: string, how?: 'fresh'): Roster {
+    const version = this.#attachments.version()
+    const living = this.#in(root).filter(one => one.alive && this.#isMember(one))
+    const cached = this.#rosters.get(root)
+    if (how !== 'fresh' && cached?.version === version && isSameList(cached.living, living))
+      return cached.roster
+    const known = living.map(kernel => {
+      const { name, group } = kernel
+      return { name, group, kernel, ...this.#attachments.placeOf(kernel) }
+    })
+    const listening = this.#attachments.unclaimed(root).map(program => {
+      const { standing, isStarted } = program
+      return { name: fullName(program), group: groupOf(program), standing, isStarted, program }
+    })
+    const all = [...known.sort(byNumber), ...listening]
+    const own = all.filter(({ standing }) => standing === 'program')
+    const firsts = own.filter(({ isStarted }) => !isStarted)
+    const groups = new Set(firsts.map(({ group }) => group))
+    const members = own.filter(one => !one.isStarted || groups.has(one.group))
+    const roster = { firsts, members, others: all.filter(one => !members.includes(one)) }
+    this.#rosters.set(root, { version, living, roster })
+    return roster
   }
 
   #chosen(name: string | undefined): NamedKernel | undefined {
     const chosen = name === undefined ? undefined : this.#kernels.get(name)
-    return chosen?.alive || chosen?.hasProgram ? chosen : undefined
+    return chosen && (chosen.hasProgram || isMeantStill(chosen)) ? chosen : undefined
   }
 
-  /** Those of a root that somebody has started or attached: not the image that calls began by themselves, and no supervisor. */
-  #programsIn(root: string): NamedKernel[] {
-    const byCalls = this.#defaults.get(root)
-    return this.#in(root).filter(one => one.name !== byCalls && !this.#attachments.isSupervisor(one))
+  /** It begins again as what it was, so that no other language answers. One that was stopped comes behind the default. */
+  #endedIn(root: string): NamedKernel | undefined {
+    const isAlone = this.#kernels.get(this.#defaults.get(root) ?? '')?.alive !== true
+    const ends = (one: NamedKernel) => !one.alive && (one.hasProgram || one.lost !== undefined || isAlone)
+    return this.#in(root).findLast(one => this.#isProgram(one) && ends(one))
+  }
+
+  /** Where the last call went, which has ended by itself and begins again. */
+  #lostLately(root: string, lately: string | undefined): NamedKernel | undefined {
+    const known = lately === undefined ? undefined : this.#kernels.get(lately)
+    return known?.root === root && !known.alive && isMeantStill(known) && this.#isMember(known)
+      ? known
+      : undefined
+  }
+
+  /** Whether somebody has started or attached it: neither the image that calls began by themselves, nor a supervisor. */
+  #isMember(one: NamedKernel): boolean {
+    return (
+      one.name !== this.#defaults.get(one.root) && this.#attachments.placeOf(one).standing !== 'supervisor'
+    )
+  }
+
+  #isProgram(one: NamedKernel): boolean {
+    return this.#isMember(one) && this.#attachments.placeOf(one).standing === 'program'
   }
 
   #hasDefault(root: string): boolean {
@@ -579,11 +691,13 @@ class OpenKernels implements Kernels {
   }
 
   /** What a look is told that would have to start `ended`, or a first image. */
-  #noneLives(wanted: Wanted, ended: NamedKernel | undefined): KernelError {
-    const name = wanted.name ?? (ended?.lost === undefined ? undefined : ended.name)
-    const { root } = wanted
-    const { lost } = ended ?? {}
-    return noneLives({ root, name, lost }, { rows: this.#nameable(wanted), searched: this.#searched })
+  #noneLives(wanted: Wanted, image: NamedKernel | undefined): KernelError {
+    if (!isProject(wanted.root, this.#home)) return badRoot(realOf(wanted.root), this.#home)
+    const { lost } = image ?? {}
+    const { root, name = lost === undefined ? undefined : image?.name } = wanted
+    const ended = name === undefined ? this.#attachments.lastEnd(realOf(root)) : undefined
+    const rows = this.#nameable(wanted)
+    return noneLives({ root, name, lost }, { rows, searched: this.#searched, ended })
   }
 
   /** What a caller may be told of other kernels: those of its own root, as far as they may be named to it. */
@@ -603,6 +717,7 @@ class OpenKernels implements Kernels {
 
   #default({ root: given, env }: Wanted): NamedKernel {
     const root = this.#rootOf(given)
+    refuseOtherLanguage(root)
     const named = this.#add({
       language: DEFAULT_LANGUAGE.name,
       name: this.#free(kernelNameOf(root)),
@@ -626,6 +741,8 @@ class OpenKernels implements Kernels {
         return launch(asked, { ...listener, background })
       },
     })
+    // The last that was named stands last.
+    this.#kernels.delete(request.name)
     this.#kernels.set(request.name, named)
     return named
   }
@@ -641,11 +758,12 @@ class OpenKernels implements Kernels {
     return name
   }
 
-  /** `stem`, or `stem-2` and so on where that is taken. */
-  #free(stem: string): string {
+  /** `stem`, or `stem-2` and so on where that is taken; an image of `root` that has ended leaves its name to the next. */
+  #free(stem: string, root?: string): string {
     for (let number = 1; ; number++) {
       const name = number === 1 ? stem : `${stem}-${number}`
-      if (!this.#kernels.has(name)) return name
+      const known = this.#kernels.get(name)
+      if (known === undefined || (known.root === root && !known.alive && !known.hasProgram)) return name
     }
   }
 
@@ -664,76 +782,8 @@ class OpenKernels implements Kernels {
   }
 }
 
-/** Another text whenever a name in the folder has come or gone. */
-const versionOf = (folder: string): string =>
-  String(statSync(folder, { bigint: true, throwIfNoEntry: false })?.mtimeNs)
-
-/** A program that listens, beside kernels that live. */
-const memberRow = (program: Program) => ({ name: fullName(program), group: groupOf(program) })
-
 const onlyOne = <Item>(items: readonly Item[]): Item | undefined =>
   items.length === 1 ? items[0] : undefined
-
-/** A row as a caller of its project sees it. */
-function rowOf(kernel: NamedKernel, chosen: boolean): ProjectKernel {
-  const { name, state, language, pid, running, suspended, message, implementation, script, attached } =
-    kernel.row()
-  const program = attached === null ? script : attached.program
-  return {
-    name,
-    group: kernel.group,
-    state,
-    chosen,
-    language,
-    pid,
-    running_ms: running?.elapsed_ms ?? null,
-    suspended,
-    what: [
-      implementation ?? language,
-      ...(program === null ? [] : [program]),
-      ...(attached?.errors ? ['its errors are noted'] : []),
-    ].join(', '),
-    message,
-  }
-}
-
-/** One of a group, and the kernel that it is or why it cannot be had. */
-export type Member =
-  | { readonly name: string; readonly place: ResolvedKernel }
-  | { readonly name: string; readonly error: unknown }
-
-/** What it is called may be known only once it is attached. */
-const memberOf = (name: string, place: () => Promise<ResolvedKernel>): Promise<Member> =>
-  place().then(
-    place => ({ name: place.name, place }),
-    error => ({ name, error }),
-  )
-
-/** `web`, `web/2`, `web/10`, and then what is only named like them. */
-function byNumber(one: { readonly name: string }, other: { readonly name: string }): number {
-  const [[stem, number], [otherStem, otherNumber]] = [numbered(one.name), numbered(other.name)]
-  if (stem === otherStem) return number - otherNumber
-  return stem < otherStem ? -1 : 1
-}
-
-function numbered(name: string): readonly [stem: string, number: number] {
-  const [stem = '', number = '1'] = name.split('/')
-  return [stem, Number(number)]
-}
-
-/** The kernel that it is for. */
-export interface ResolvedKernel {
-  readonly name: string
-  readonly kernel: Kernel
-  /** How the image before was lost, if this one was started for this call in its place. */
-  readonly replaces?: string
-  /** It had ended, and the call has waited for what took its place. */
-  readonly waited?: true
-  /** The program that was attached to for this call. */
-  readonly joined?: KernelRow
-  /** It was begun for this call, and is empty. */
-  readonly begun?: true
-}
 
 interface FoundKernel {
   readonly named: NamedKernel
@@ -746,45 +796,3 @@ type Found =
   | { readonly type: 'kernel'; readonly named: NamedKernel }
   | { readonly type: 'program'; readonly program: Program }
   | { readonly type: 'default' }
-
-/** What a call is for, as rules can name it, and the projects whose policy holds there: see `otherNames`, `rootsOf`. */
-export interface MeantKernel {
-  readonly name: string
-  readonly otherNames: readonly string[]
-  readonly roots: readonly string[]
-}
-
-/** Which kernel a call is for. */
-export interface Wanted {
-  readonly name?: string | undefined
-  readonly root: string
-  readonly env: Readonly<Record<string, string>>
-  /** The kernel that its caller has chosen for calls without a name. */
-  readonly chosen?: string | undefined
-  /** How long a link that is being made again, or a successor, is waited for, in milliseconds. Left out: 10 s. */
-  readonly patienceMs?: number
-  /** None is started for it: where none lives, that is the answer. */
-  readonly onlyLiving?: boolean
-  /** Which other kernels of the root an answer may name. Left out: all. */
-  readonly mayName?: ((kernel: string) => boolean) | undefined
-  /** It could as well be for all of a group. */
-  readonly mayBeForAll?: boolean
-  /** Where the last call of this caller went that named no kernel either. */
-  readonly lately?: string | undefined
-  /** A person at a terminal asks, who may be told of programs of other projects. */
-  readonly byPerson?: boolean | undefined
-}
-
-/** What would be attached to: the folders whose policy holds for that, without links, and whether it is outside the project. */
-export interface Attachable extends Omit<MeantKernel, 'name'> {
-  /** As a rule of the policy can name it; null where it is none, or programs of several names. */
-  readonly name: string | null
-  readonly elsewhere: boolean
-}
-
-/** What a person wants started. */
-export interface Start extends Wanted {
-  readonly language: string
-  readonly script?: string | undefined
-  readonly args?: readonly string[] | undefined
-}

@@ -81,7 +81,7 @@ interface Life {
  * the user's: that one is run again only when a person says so.
  */
 export class OwnedKernel implements NamedKernel {
-  readonly request: KernelRequest
+  #request: KernelRequest
   readonly #options: OwnedKernelOptions
   #life: Life | undefined
   #birth: Promise<Kernel> | undefined
@@ -97,16 +97,16 @@ export class OwnedKernel implements NamedKernel {
   #background: Background | undefined
 
   constructor(request: KernelRequest, options: OwnedKernelOptions) {
-    this.request = request
+    this.#request = request
     this.#options = options
   }
 
   get name(): string {
-    return this.request.name
+    return this.#request.name
   }
 
   get group(): string {
-    return this.request.name
+    return this.#request.name
   }
 
   get otherNames(): readonly string[] {
@@ -114,7 +114,7 @@ export class OwnedKernel implements NamedKernel {
   }
 
   get root(): string {
-    return this.request.root
+    return this.#request.root
   }
 
   get folder(): string {
@@ -122,7 +122,7 @@ export class OwnedKernel implements NamedKernel {
   }
 
   get hasProgram(): boolean {
-    return this.request.script !== undefined
+    return this.#request.script !== undefined
   }
 
   get mayBeLoading(): false {
@@ -130,6 +130,10 @@ export class OwnedKernel implements NamedKernel {
   }
 
   get isFollowed(): false {
+    return false
+  }
+
+  get mayListenAgain(): false {
     return false
   }
 
@@ -146,7 +150,7 @@ export class OwnedKernel implements NamedKernel {
   }
 
   row(): KernelRow {
-    const { name, language, root, script } = this.request
+    const { name, language, root, script } = this.#request
     const identity = this.#life?.kernel.identity
     const stopped = identity === undefined ? null : stoppedText(identity.pid)
     return {
@@ -169,21 +173,22 @@ export class OwnedKernel implements NamedKernel {
   }
 
   over(): KernelError {
-    const { name, root, language, script = '' } = this.request
+    const { name, root, language, script = '' } = this.#request
     return programEnded({ name, root, language, script, how: this.row().message ?? 'it was stopped.' })
   }
 
   /** Its row once it lives, and, if it runs a script, it has said how that goes, or 2 s have passed. */
-  async begun(): Promise<KernelRow> {
-    const { ended: over } = await this.living()
-    if (this.request.script !== undefined) await this.#program.known({ over, limitMs: SCRIPT_MS })
+  async begun(env?: KernelRequest['env']): Promise<KernelRow> {
+    const { ended: over } = await this.living(undefined, env)
+    if (this.#request.script !== undefined) await this.#program.known({ over, limitMs: SCRIPT_MS })
     return this.row()
   }
 
   /** The kernel as it lives, started if it does not. Callers that come at the same time share one start. */
-  async living(): Promise<Kernel> {
+  async living(_patienceMs?: number, env = this.#request.env): Promise<Kernel> {
     await this.#ending
     if (this.#life) return this.#life.kernel
+    if (this.#birth === undefined) this.#request = { ...this.#request, env }
     this.#birth ??= this.#begin().finally(() => {
       this.#birth = undefined
       this.#doing = undefined
@@ -198,13 +203,13 @@ export class OwnedKernel implements NamedKernel {
   }
 
   /** A new life with the same options; what it died of before is forgiven. */
-  async restart(): Promise<KernelRow> {
+  async restart(env?: KernelRequest['env']): Promise<KernelRow> {
     await this.stop()
     this.#deaths = []
     this.#looping = false
     this.#hasLived = false
     this.#lost = undefined
-    return this.begun()
+    return this.begun(env)
   }
 
   async interrupt(): Promise<InterruptReport> {
@@ -218,7 +223,7 @@ export class OwnedKernel implements NamedKernel {
   }
 
   #idle(): string {
-    const { name } = this.request
+    const { name } = this.#request
     return this.#scriptState() === 'running'
       ? `No call runs in ${name}. Its script does, and ends only with the image: imago stop ${name}`
       : `Nothing runs in ${name}.`
@@ -237,7 +242,7 @@ export class OwnedKernel implements NamedKernel {
   async #begin(): Promise<Kernel> {
     try {
       this.#permit()
-      const started = await this.#options.launch(this.request, this.#listen())
+      const started = await this.#options.launch(this.#request, this.#listen())
       const kernel = new KernelLife(started.kernel, () => this.#options.now())
       const life = { started, kernel }
       this.#life = life
@@ -276,7 +281,7 @@ export class OwnedKernel implements NamedKernel {
 
   /** Throws where starting it again is for a person to decide. */
   #permit(): void {
-    const { name, script } = this.request
+    const { name, script } = this.#request
     const next = `A person can start it again with: imago restart ${name}`
     if (this.#looping) {
       const { deaths, withinMs } = this.#options.limits
@@ -301,7 +306,7 @@ export class OwnedKernel implements NamedKernel {
     if (!(error instanceof WireError)) return error
     this.#message = error.message
     if (error.code !== 'KERNEL_NOT_FOUND') this.#countDeath()
-    const { name } = this.request
+    const { name } = this.#request
     return new KernelError('kernel_unavailable', {
       message: `${name} could not be started: ${error.message}`,
       next: this.#looping ? `imago restart ${name}, once what it says is mended` : null,

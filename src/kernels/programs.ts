@@ -1,6 +1,6 @@
 import { SERVERS } from '../../wire/languages.ts'
 import { startedOf } from '../../wire/process-start.ts'
-import type { Program, ProgramEnd, Programs, SkippedFile } from '../../wire/programs.ts'
+import type { Program, Programs, SkippedFile } from '../../wire/programs.ts'
 import { isOfProject, nameFrom, realOf } from '../files/roots.ts'
 import { nearest } from '../text/nearest.ts'
 import { KernelError } from './kernel-error.ts'
@@ -24,24 +24,33 @@ export interface Target {
   readonly program: Program | undefined
 }
 
+/** What is announced, and what each is to the others: see `families.ts`. */
+interface Family {
+  readonly programs: readonly Program[]
+  readonly skipped: readonly SkippedFile[]
+  placeOf(program: Program): { readonly standing: string }
+  parentOf(program: Program): Program | undefined
+}
+
 /**
  * What NAME, PID, NAME-PID or an address stands for. Throws `KernelError` for none, for several, and for one that has
  * ended: `no_such_kernel`. `within`: programs that run elsewhere are not meant, and not told.
  */
-export async function findTarget(wanted: string, programs: Programs, within?: string): Promise<Target> {
-  const announced = programs.read()
-  const { programs: all, skipped } = announced
+export async function findTarget(
+  wanted: string,
+  { programs, family, within }: { programs: Programs; family: Family; within?: string | undefined },
+): Promise<Target> {
+  const { programs: all, skipped } = family
   const read = within === undefined ? all : all.filter(one => isOfProject(realOf(one.cwd), within))
   const address = addressOf(wanted)
   if (address !== undefined) {
-    const there = (one: Program) => one.address === address
-    const program = newest(read.filter(there))
-    if (program !== undefined || !all.some(there)) return { address, program }
+    const program = read.find(one => one.address === address)
+    if (program !== undefined || !all.some(one => one.address === address)) return { address, program }
   }
   const named = read.filter(one => isCalled(one, wanted))
   const there = await whoAnswer(named, programs)
-  const workers = there.filter(one => !isSupervisor(one, announced))
-  const [only, ...others] = workers.length === 1 ? workers : there
+  const meant = there.filter(one => family.placeOf(one).standing === 'program')
+  const [only, ...others] = meant.length === 1 ? meant : there
   if (only === undefined)
     throw named[0]
       ? hasEnded(wanted, named[0])
@@ -51,7 +60,7 @@ export async function findTarget(wanted: string, programs: Programs, within?: st
           programs,
           isElsewhere: all.some(one => isCalled(one, wanted) || one.address === address),
         })
-  if (others.length > 0) throw several(wanted, there)
+  if (others.length > 0) throw several(wanted, there, family)
   return { address: only.address, program: only }
 }
 
@@ -60,35 +69,13 @@ export async function whoAnswer(read: readonly Program[], programs: Programs): P
   const there = await Promise.all(
     read.map(async one => one.process === 'lives' || (await programs.isReachable(one))),
   )
-  return read.filter((one, index) => there[index] && one === newest(read.filter(other => isSame(one, other))))
+  return read.filter((_, index) => there[index])
 }
 
 /** The shortest word that stands for this program alone. */
 export function handleOf(program: Program, among: readonly Program[]): string {
   const others = among.filter(one => one.name === program.name)
   return others.length > 1 ? fullName(program) : program.name
-}
-
-/** The process that started it, where that is one of these too: of a server and the one that reloads it, say. */
-export const parentOf = ({ parent }: Program, among: readonly Program[]): number | null =>
-  among.find(({ pid, process }) => pid === parent && process === 'lives')?.pid ?? null
-
-/** Programs as they have announced themselves, and what others have said of their own end. */
-export interface Announcements {
-  readonly programs: readonly Program[]
-  readonly ends: readonly ProgramEnd[]
-}
-
-/**
- * Whether it only starts another one of its name again and again, as the reloaders of web frameworks do: a child of it
- * lives, or has said how it ended, and has announced the same name for the same project.
- */
-export function isSupervisor({ pid, name, cwd }: Program, { programs, ends }: Announcements): boolean {
-  const isChild = (one: Program) => one.parent === pid && one.name === name && one.cwd === cwd
-  return (
-    programs.some(one => one.process === 'lives' && isChild(one)) ||
-    ends.some(({ program }) => isChild(program))
-  )
 }
 
 /** What it and others that announce the same name are members of: what their kernels are called by. */
@@ -116,16 +103,6 @@ export const isCalled = (one: Program, wanted: string) =>
 export const isTarget = (wanted: string) => {
   const address = addressOf(wanted)
   return (one: Program) => isCalled(one, wanted) || one.address === address
-}
-
-/** A process that had to listen anew may not have been able to take back what it said before. */
-const isSame = (one: Program, other: Program) => one.pid === other.pid && one.epoch === other.epoch
-
-function newest(programs: readonly Program[]): Program | undefined {
-  return programs.reduce<Program | undefined>(
-    (last, one) => (last === undefined || one.announced_at > last.announced_at ? one : last),
-    undefined,
-  )
 }
 
 /** An address as the wire spells it; undefined if it is a name. Which addresses can be reached is for it to say. */
@@ -179,8 +156,8 @@ function unknown(
 }
 
 /** What others have started comes first: it is what does the work, where one of them only starts the other anew. */
-function several(wanted: string, found: readonly Program[]): KernelError {
-  const isChild = (one: Program) => parentOf(one, found) !== null
+function several(wanted: string, found: readonly Program[], family: Family): KernelError {
+  const isChild = (one: Program) => family.parentOf(one) !== undefined
   const programs = [...found.filter(isChild), ...found.filter(one => !isChild(one))]
   const described = (one: Program) => {
     const child = isChild(one) ? `, child of ${one.parent}` : ''

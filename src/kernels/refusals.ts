@@ -1,7 +1,9 @@
-import { relative, resolve } from 'node:path'
+import { readdirSync } from 'node:fs'
+import { basename, relative, resolve } from 'node:path'
 import { WireError } from '../../wire/errors.ts'
+import { DEFAULT_LANGUAGE, LANGUAGES } from '../../wire/languages.ts'
 import { isStopped } from '../../wire/process-start.ts'
-import type { Program } from '../../wire/programs.ts'
+import type { Program, ProgramEnd } from '../../wire/programs.ts'
 import { isFile, isFolder } from '../files/roots.ts'
 import { nearest } from '../text/nearest.ts'
 import type { Attachment } from './attachment-store.ts'
@@ -83,7 +85,16 @@ export function notAttachedYet(name: string, program: { attach: string; pid: num
  */
 export function noneLives(
   { root, name, lost }: { root: string; name: string | undefined; lost: string | undefined },
-  { rows, searched }: { readonly rows: readonly KernelRow[]; readonly searched: string },
+  {
+    rows,
+    searched,
+    ended,
+  }: {
+    readonly rows: readonly KernelRow[]
+    readonly searched: string
+    /** The last program of the project that has said what ended it. */
+    readonly ended?: ProgramEnd | undefined
+  },
 ): KernelError {
   const living = rows.filter(({ state }) => state !== 'ended')
   const kernels = living.map(({ name }) => name)
@@ -100,10 +111,28 @@ export function noneLives(
         ? `No image of ${name} lives.`
         : `The image of ${name} has ended: ${how.replace(/\.$/, '')}.`
   return new KernelError('no_such_kernel', {
-    message: `${missing} None was started: there would be nothing to see in it.${besides}`,
-    next: likely === undefined ? waysFrom(root) : `Name one, as in {"kernel": "${likely.name}"}`,
+    message: `${missing}${ended === undefined ? '' : ` ${endOf(ended)}`} None was started: there would be nothing to see in it.${besides}`,
+    next:
+      lost !== undefined
+        ? `attach {"name": ${JSON.stringify(name)}} starts it again, and so does code to run there.`
+        : likely === undefined
+          ? waysFrom(root)
+          : `Name one, as in {"kernel": "${likely.name}"}`,
     details: { reason: 'none_lives', kernels, nearest: [] },
   })
+}
+
+/** What the caller is told who had an image of ours started again, and how the one before was lost. */
+export const begunAgain = (lost: string | undefined): string => {
+  const [how = ''] = lost?.split('\n') ?? []
+  return `It was started again, and is empty.${lost === undefined ? '' : ` The image before is gone: ${how}`}`
+}
+
+/** `app.py ended at 01:21:07 (process 4711): SyntaxError: invalid syntax (app.py:9).` */
+function endOf({ program, ended }: ProgramEnd): string {
+  const { name, pid, program: file, announced_at } = program
+  const at = new Date(announced_at).toTimeString().slice(0, 8)
+  return `${file === '' ? name : basename(file)} ended at ${at} (process ${pid}): ${ended.replace(/\.$/, '')}.`
 }
 
 /** The ways to a program from a folder where none listens. */
@@ -192,6 +221,26 @@ export function refuseMissing(root: string, script: string): void {
   })
 }
 
+/** A folder whose files are of other languages alone is asked about: an image of the default one would be believed. */
+export function refuseOtherLanguage(root: string): void {
+  const names = readdirSync(root)
+  const found = LANGUAGES.flatMap(language => {
+    const file = names.find(name => language.files.some(end => name.endsWith(end)))
+    return file === undefined ? [] : [{ ...language, file }]
+  })
+  if (found.length === 0 || found.some(({ name }) => name === DEFAULT_LANGUAGE.name)) return
+  const ways = found.flatMap(({ name, server }) => [
+    ...(server?.secret ? [`imago attach ${server.scheme}://${server.port}   joins one that runs`] : []),
+    `imago start ${name}   starts one`,
+  ])
+  const told = found.map(({ title, file }) => `${title} (${file})`).join(' and ')
+  throw new KernelError('kernel_unavailable', {
+    message: `Nothing lives in ${root}, which holds ${told}. No ${DEFAULT_LANGUAGE.title} was started for it.`,
+    next: `A person says which it is: ${[...ways, `imago start ${DEFAULT_LANGUAGE.name}`].join('; ')}`,
+    details: { reason: 'which_language', languages: found.map(({ name }) => name) },
+  })
+}
+
 export function badName(name: string): KernelError {
   return new KernelError('kernel_unavailable', {
     message: `${JSON.stringify(name)} cannot be the name of a kernel.`,
@@ -216,8 +265,10 @@ export function badRoot(root: string, home: string): KernelError {
         ? 'a folder that your home directory lies in'
         : 'no folder'
   return new KernelError('kernel_unavailable', {
-    message: `${root} is ${what}, and a kernel needs a project to live in.`,
-    next: 'Run it in the folder of a project.',
+    message: `${root} is ${what}, and no project: nothing is found there by its folder, and no kernel lives there.`,
+    next:
+      'Name a program: attach {"name": NAME}   or call from the folder of a project; for an MCP server: ' +
+      'imago mcp --root FOLDER',
     details: { reason: 'bad_root', root },
   })
 }

@@ -1,3 +1,4 @@
+import type { ProjectKernel } from '../../tools/contract.ts'
 import type { InterruptReport, Kernel, ScriptNews } from '../../wire/kernel.ts'
 import type { TextStores } from '../text/texts.ts'
 import type { BackgroundRow } from './background.ts'
@@ -44,6 +45,8 @@ export interface NamedKernel {
   readonly hasProgram: boolean
   /** It has ended, and what takes its place is still looked for. */
   readonly isFollowed: boolean
+  /** It has ended, and a call joins what may listen in its place by now. */
+  readonly mayListenAgain: boolean
   /** It has begun so lately that its program may not have loaded all of its code yet. */
   readonly mayBeLoading: boolean
   /** Whether it lives, or is about to. */
@@ -55,12 +58,15 @@ export interface NamedKernel {
   row(): KernelRow
   /** What a call is told that can only have meant the image that has ended. */
   over(): KernelError
-  /** The kernel as it lives, or can be made to; its link or successor is waited for so long. Throws `KernelError`. */
-  living(patienceMs?: number): Promise<Kernel>
+  /**
+   * The kernel as it lives, or can be made to; its link or successor is waited for so long. One that has to be started is
+   * given `env`, that of whoever starts it now. Throws `KernelError`.
+   */
+  living(patienceMs?: number, env?: Readonly<Record<string, string>>): Promise<Kernel>
   /** Ends it, as a person asked. Throws `KernelError` where that is not for us to do. */
   stop(): Promise<void>
-  /** A new life with the same options, as a person asked. Throws like `stop`. */
-  restart(): Promise<KernelRow>
+  /** A new life with the same options, as a person asked, in that one's environment. Throws like `stop`. */
+  restart(env?: Readonly<Record<string, string>>): Promise<KernelRow>
   /** Stops what runs now, and nothing that comes after it. */
   interrupt(): Promise<InterruptReport>
   /** The daemon ends: so does what it owns, and what it does not own is let go of. */
@@ -102,4 +108,46 @@ interface AttachedRow {
   readonly cwd: string | null
   /** Whether the errors that it has by itself are noted: see `get_last_error`. */
   readonly errors: boolean
+  /** It works for the process that started it, so that calls go there by its name alone. */
+  readonly helper: boolean
+}
+
+/** It lives, or has ended by itself and begins again when it is called. */
+export const isMeantStill = ({ alive, hasProgram, lost }: NamedKernel): boolean =>
+  alive || (!hasProgram && lost !== undefined)
+
+/** `web`, `web/2`, `web/10`, and then what is only named like them. */
+export function byNumber(one: { readonly name: string }, other: { readonly name: string }): number {
+  const [[stem, number], [otherStem, otherNumber]] = [numbered(one.name), numbered(other.name)]
+  if (stem === otherStem) return number - otherNumber
+  return stem < otherStem ? -1 : 1
+}
+
+function numbered(name: string): readonly [stem: string, number: number] {
+  const [stem = '', number = '1'] = name.split('/')
+  return [stem, Number(number)]
+}
+
+/** A row as a caller of its project sees it. */
+export function rowOf(kernel: NamedKernel, chosen: boolean): ProjectKernel {
+  const { name, state, language, pid, running, suspended, message, implementation, script, attached } =
+    kernel.row()
+  const program = attached === null ? script : attached.program
+  return {
+    name,
+    group: kernel.group,
+    state,
+    chosen,
+    language,
+    pid,
+    running_ms: running?.elapsed_ms ?? null,
+    suspended,
+    what: [
+      implementation ?? language,
+      ...(program === null ? [] : [program]),
+      ...(attached?.errors ? ['its errors are noted'] : []),
+      ...(attached?.helper ? ['a helper'] : []),
+    ].join(', '),
+    message,
+  }
 }

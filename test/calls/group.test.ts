@@ -1,5 +1,5 @@
 import { KernelError } from '../../src/kernels/kernel-error.ts'
-import type { Member, Wanted } from '../../src/kernels/kernels.ts'
+import type { Member, Wanted } from '../../src/kernels/wanted.ts'
 import { TOOLS } from '../../tools/index.ts'
 import { showEnvelope } from '../../tools/show.ts'
 import { WireError } from '../../wire/errors.ts'

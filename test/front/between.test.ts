@@ -311,12 +311,14 @@ test('what runs in a project below the home directory is of another project than
         codeOf(await client.call({ tool: 'attach', args: { name: 'quoll' } })),
         'approval_unavailable',
       )
-      for (const name of ['quoll', String(quoll.pid), undefined])
+      for (const name of ['quoll', String(quoll.pid)])
         assert.is(codeOf(await client.call(look(name))), 'no_such_kernel')
+      assert.is(codeOf(await client.call(look())), 'kernel_unavailable')
       const { announced } = await client.request('kernels', {})
       assert.equal(announced, [])
       const listed = await client.call({ tool: 'kernels', args: {} })
-      assert.equal(resultIn(listed).kernels, [])
+      assert.is(listed.ok, false)
+      assert.not.match(JSON.stringify(listed), 'quoll')
     }
     const monorepo = await rig.connect({ root: join(shop, '..') })
     assert.is(codeOf(await monorepo.call(look('quoll'))), 'done')

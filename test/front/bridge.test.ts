@@ -57,7 +57,7 @@ test('it says hello with the root, the environment and the options, and carries 
   const { role, root, env, options, version } = hellos[0] ?? {}
   assert.equal([role, root, version], ['mcp', place.project, VERSION])
   const { process: shown, ...asked } = options ?? {}
-  assert.equal(asked, { profile: 'core', structured: true })
+  assert.equal(asked, { profile: 'core', structured: true, rooted: false })
   assert.match(JSON.stringify(shown), /^\{"pid":\d+,"file":"mcp\.[0-9a-f]{32}\.proof"\}$/)
   assert.is(env?.PATH, process.env.PATH)
 })

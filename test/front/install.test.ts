@@ -405,6 +405,8 @@ test('where there is no project, an entry that would name one is refused', () =>
   assert.match(stderr, 'folder of your project')
   assert.is(existsSync(join(home, '.cursor')), false)
   assert.is(imagoIn(home, 'install', 'codex', '--yes').code, 0)
+  const written = readFileSync(join(home, '.codex/config.toml'), 'utf8')
+  assert.match(written, /^env_vars = \[ "IMAGO_RUNTIME_DIR",.* "XDG_RUNTIME_DIR",/m)
 })
 
 test('TOML: an entry in a form that cannot be changed alone is refused', () => {

@@ -130,7 +130,7 @@ test('the server of notebooks does not listen, and what it starts does', async (
   write('jupyter-lab', 'import os, subprocess, sys\nsubprocess.run([sys.executable, "kernel.py"])\n')
   write('kernel.py', 'import time\nprint("there", flush=True)\ntime.sleep(60)\n')
   await rig.begin(['run', '--', 'python3', 'jupyter-lab']).says(/there/)
-  assert.equal(names(), ['project-kernel'])
+  assert.equal(names(), ['project'])
 })
 
 test('the sitecustomize that it hides runs, and the program finds the path that it would find', async () => {

@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Attach } from '../../src/kernels/attach.ts'
 import { openAttachmentStore } from '../../src/kernels/attachment-store.ts'
+import { Families } from '../../src/kernels/families.ts'
 import { type Kernels, openKernels } from '../../src/kernels/kernels.ts'
-import { findTarget, parentOf } from '../../src/kernels/programs.ts'
+import { findTarget } from '../../src/kernels/programs.ts'
 import type { KernelNews } from '../../src/kernels/rows.ts'
 import { WireError } from '../../wire/errors.ts'
+import type { Program } from '../../wire/programs.ts'
 import { FakeLauncher, refusal } from '../support/fake-launcher.ts'
 import { FakePrograms } from '../support/fake-programs.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -87,6 +89,7 @@ test('a program is attached to by its name, its process, both, or its address, a
         program: '/srv/shop/server.py',
         cwd: '/srv/shop',
         errors: true,
+        helper: false,
       },
       root: shop,
       ...idle,
@@ -270,6 +273,7 @@ test('an address that nobody announced, and a program with a key of its own, nee
     program: null,
     cwd: null,
     errors: true,
+    helper: false,
   })
   assert.is(programs.joinings[0]?.key, 'k'.repeat(32))
   assert.is((await attach('web', { key: 'k'.repeat(32) })).name, 'web')
@@ -409,16 +413,17 @@ test('a row of what has ended goes when it is attached to again by whatever name
 
 // Which are meant
 
+const family = () => new Families(programs, () => false).read()
+const parents = () => programs.announced.map(one => family().parentOf(one)?.pid)
+const target = (name: string) => findTarget(name, { programs, family: family() })
+
 test('of programs of one name it is told which has started which, and one that only starts the other is not meant', async () => {
-  programs.announce({ pid: 500, parent: 3 })
-  programs.announce({ pid: 501, parent: 500 })
-  assert.equal(
-    programs.announced.map(one => parentOf(one, programs.announced)),
-    [null, 500],
-  )
-  assert.is((await findTarget('web', programs)).program?.pid, 501)
-  programs.announce({ pid: 502, parent: 500 })
-  const refused = await refusal(findTarget('web', programs))
+  programs.announce({ pid: 500, parent: 3, role: 'main' })
+  programs.announce({ pid: 501, parent: 500, role: 'serves' })
+  assert.equal(parents(), [undefined, 500])
+  assert.is((await target('web')).program?.pid, 501)
+  programs.announce({ pid: 502, parent: 500, role: 'serves' })
+  const refused = await refusal(target('web'))
   assert.match(
     refused.message,
     'web-501 (in /srv/shop, child of 500), web-502 (in /srv/shop, child of 500), web-500',
@@ -427,10 +432,23 @@ test('of programs of one name it is told which has started which, and one that o
   assert.is(refused.next, 'Name one: imago attach web-501')
 })
 
-test('a process that has the number of a parent which is gone is not taken for it', () => {
+test('a process that has the number of a parent which is gone is not taken for it, nor is one that began later', () => {
   programs.announce({ pid: 500, process: 'recycled' })
-  const child = programs.announce({ pid: 501, parent: 500 })
-  assert.is(parentOf(child, programs.announced), null)
+  programs.announce({ pid: 501, parent: 500, role: 'serves' })
+  programs.announce({ pid: 600, started: 'boot:900' })
+  programs.announce({ pid: 601, parent: 600, role: 'serves' })
+  assert.equal(parents(), [undefined, undefined, undefined, undefined])
+  assert.is(family().placeOf(programs.announced[2] as Program).standing, 'program')
+})
+
+test('announcements that name each other as parents, or themselves, are each a family of its own', () => {
+  programs.announce({ pid: 500, started: 'boot:1', parent: 501, role: 'helper' })
+  programs.announce({ pid: 501, started: 'boot:1', parent: 500, role: 'helper' })
+  programs.announce({ pid: 502, parent: 502, role: 'helper' })
+  assert.equal(
+    programs.announced.map(one => family().placeOf(one).standing),
+    ['helper', 'helper', 'helper'],
+  )
 })
 
 // AttachmentStore for the next daemon

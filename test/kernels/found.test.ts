@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Kernels, openKernels, type Wanted } from '../../src/kernels/kernels.ts'
+import { type Kernels, openKernels } from '../../src/kernels/kernels.ts'
+import type { Wanted } from '../../src/kernels/wanted.ts'
 import { WireError } from '../../wire/errors.ts'
 import { FakeLauncher, refusal } from '../support/fake-launcher.ts'
 import { FakePrograms } from '../support/fake-programs.ts'
@@ -81,49 +82,108 @@ test('one with a key of its own is not attached on the way: a person has to give
 
 // Supervisors
 
-test('a supervisor is never the program: its live child of the same name and project is', async () => {
-  listens({ pid: 500, parent: 3 })
-  listens({ pid: 501, parent: 500 })
+test('a supervisor is never the program: the live child that serves for it is', async () => {
+  listens({ pid: 500, parent: 3, role: 'main' })
+  listens({ pid: 501, parent: 500, role: 'serves' })
   const { joined } = await kernels.resolve(here())
   assert.is(joined?.attached?.address, 'unix:/run/programs/501.sock')
   assert.equal(await listed(), ['*web ready', 'web-500 supervisor'])
 })
 
 test('what can be attached to is named as the tool kernels names it, and a supervisor is told as one', async () => {
-  listens({ pid: 500, parent: 3 })
-  listens({ pid: 501, parent: 500 })
+  listens({ pid: 500, parent: 3, role: 'main' })
+  listens({ pid: 501, parent: 500, role: 'serves' })
   const rows = async () =>
-    (await kernels.announced()).announced.map(({ attach, supervisor }) => [attach, supervisor])
+    (await kernels.announced()).announced.map(({ attach, standing }) => [attach, standing])
   assert.equal(await rows(), [
-    ['web-500', true],
-    ['web', undefined],
+    ['web-500', 'supervisor'],
+    ['web', 'program'],
   ])
   assert.equal(await listed(), ['web listens', 'web-500 supervisor'])
   await kernels.resolve(here())
-  assert.equal(await rows(), [['web-500', true]])
+  assert.equal(await rows(), [['web-500', 'supervisor']])
 })
 
-test('what has started a program of another name or project is a program of its own', async () => {
+test('having a child makes no supervisor: what has started a program of its name, another name or project is one of its own', async () => {
   listens({ pid: 500, parent: 3 })
   listens({ pid: 501, parent: 500, name: 'jobs' })
   const { details } = await refusal(kernels.resolve(here()))
   assert.equal(details.announced, ['web-500', 'jobs-501'])
+  listens({ pid: 502, parent: 500 })
+  assert.equal((await listed()).sort(), ['jobs listens', 'web-500 listens', 'web-502 listens'])
 })
 
-test('a supervisor whose child has ended is the program that is left', async () => {
-  listens({ pid: 500, parent: 3 })
-  listens({ pid: 501, parent: 500, process: 'gone' })
-  assert.is((await kernels.resolve(here())).joined?.attached?.address, 'unix:/run/programs/500.sock')
+test('a supervisor whose child has ended is no program, and the answer is what ended that, also for code to run', async () => {
+  listens({ pid: 500, parent: 3, role: 'main' })
+  const program = listens({ pid: 501, parent: 500, role: 'serves', process: 'gone' })
+  assert.is((await refusal(kernels.resolve(here({ onlyLiving: true })))).details.reason, 'none_lives')
+  programs.end(501)
+  programs.ends.push({ program, ended: 'SyntaxError: invalid syntax (server.py:9)' })
+  const error = await refusal(kernels.resolve(here()))
+  assert.match(error.message, / server\.py ended at .* \(process 501\): SyntaxError: invalid syntax/)
+  assert.equal([programs.joinings.length, launcher.requests.length], [0, 0])
 })
 
 test('one that was attached before its child listened is not the program once that does', async () => {
-  listens({ pid: 500, parent: 3 })
+  listens({ pid: 500, parent: 3, role: 'main' })
   assert.is((await kernels.resolve(here())).name, 'web')
-  listens({ pid: 501, parent: 500 })
+  listens({ pid: 501, parent: 500, role: 'serves' })
   assert.is(kernels.living(here()), undefined)
   const { joined } = await kernels.resolve(here())
   assert.is(joined?.attached?.address, 'unix:/run/programs/501.sock')
   assert.is(kernels.living(here())?.name, joined?.name)
+})
+
+// Helpers
+
+test('a helper is listed, named and asked with its group, and is never the program; the answer says that it was not asked', async () => {
+  listens({ pid: 500, parent: 3, role: 'main' })
+  for (const pid of [501, 502]) listens({ pid, name: 'web-worker', parent: 500, role: 'helper' })
+  const found = await kernels.resolve(here())
+  assert.equal([found.name, found.besides?.names], ['web', ['web-worker-501', 'web-worker-502']])
+  assert.is(kernels.areSeveral(here()), false)
+  assert.equal(await listed(), ['*web ready', 'web-worker-501 helper', 'web-worker-502 helper'])
+  assert.is((await kernels.resolve(here({ name: 'web-worker-501' }))).besides, undefined)
+  assert.equal(kernels.membersOf('web', shop), ['web', 'web-worker', 'web-worker-502'])
+  assert.equal(kernels.membersOf('web-worker', shop), ['web-worker', 'web-worker-502'])
+  assert.equal(kernels.living(here())?.besides?.names, ['web-worker', 'web-worker-502'])
+})
+
+test('a helper that has outlived its parent is asked by its name alone, and says whose it was', async () => {
+  for (const pid of [501, 502]) listens({ pid, name: 'web-worker', parent: 500, role: 'helper' })
+  await kernels.resolve(here({ name: 'web-worker-501' }))
+  programs.gone.add(500)
+  listens({ pid: 600, parent: 3, role: 'main' })
+  const found = await kernels.resolve(here())
+  assert.equal([found.name, found.besides], ['web', undefined])
+  assert.equal(kernels.membersOf('web', shop), ['web'])
+  const said = new Map((await project()).map(({ name, message }) => [name, message]))
+  for (const name of ['web-worker', 'web-worker-502'])
+    assert.is(said.get(name), 'It was left over by web (process 500), which has ended.')
+  programs.end(600)
+  programs.latest.die({ reason: 'exited', message: 'web has ended (process 600).' })
+  await turn()
+  assert.is((await refusal(kernels.resolve(here({ patienceMs: 0 })))).details.reason, 'ended')
+})
+
+test('what imago run has started is meant before what that has started in turn; forks of it are asked by looks too', async () => {
+  listens({ pid: 500, parent: 3, role: 'main' })
+  listens({ pid: 501, parent: 500, name: 'web-other' })
+  const { name, besides } = await kernels.resolve(here())
+  assert.equal([name, besides?.names], ['web', ['web-other-501']])
+  listens({ pid: 502, parent: 500 })
+  assert.is(kernels.areSeveral(here()), true)
+  assert.equal(kernels.membersOf(undefined, shop), ['web', 'web-502'])
+  assert.is((await kernels.resolve(here())).name, 'web')
+})
+
+test('two hundred helpers that come and go at once hide nothing, and are not attached', async () => {
+  listens({ pid: 500, parent: 3, role: 'main' })
+  for (let pid = 1_000; pid < 1_200; pid++) listens({ pid, name: 'web-worker', parent: 500, role: 'helper' })
+  assert.is((await kernels.resolve(here())).besides?.names.length, 200)
+  assert.equal([kernels.areSeveral(here()), programs.joinings.length], [false, 1])
+  for (let pid = 1_000; pid < 1_200; pid++) programs.end(pid)
+  assert.is((await kernels.resolve(here())).besides, undefined)
 })
 
 // Several
@@ -200,8 +260,8 @@ const all = async (group: string, more: Partial<Wanted> = {}) =>
   )
 
 test('all of a group are its members, attached on the way where they only listen, and the supervisor is none', async () => {
-  listens({ pid: 499 })
-  for (const pid of [500, 501, 502]) listens({ pid, parent: 499 })
+  listens({ pid: 499, role: 'main' })
+  for (const pid of [500, 501, 502]) listens({ pid, parent: 499, role: 'serves' })
   await kernels.choose('501', { root: shop, elsewhere: false })
   assert.equal(kernels.membersOf('web', shop), ['web', 'web-500', 'web-502'])
   assert.is(programs.joinings.length, 1)
@@ -299,8 +359,8 @@ test('a fellow worker is not taken for the one that has ended', async () => {
 })
 
 test('what reloads a program is not taken for it while that is down', async () => {
-  listens({ pid: 400, parent: 10 })
-  listens({ pid: 500, parent: 400 })
+  listens({ pid: 400, parent: 10, role: 'main' })
+  listens({ pid: 500, parent: 400, role: 'serves' })
   assert.is((await kernels.resolve(here())).joined?.attached?.address, 'unix:/run/programs/500.sock')
   await ends(500)
   assert.equal(await listed(), ['web ended', 'web-400 supervisor'])
@@ -381,12 +441,15 @@ test('nor is one that was asked for by its name while a program is attached', as
   assert.is((await kernels.resolve(here())).name, 'web')
 })
 
-test('attach begins no image anew that has ended', async () => {
+test('attach starts an image again that has ended, in the environment of its caller, and says that it is empty', async () => {
   await kernels.resolve(here())
   launcher.latest.die({ reason: 'exited', message: 'it ended with exit code 3' })
   await turn()
-  const error = await refusal(kernels.choose('shop', { root: shop, elsewhere: false }))
-  assert.is(error.details.reason, 'none_lives')
-  assert.match(error.message, 'it ended with exit code 3')
-  assert.is(launcher.requests.length, 1)
+  const env = { PATH: '/of/the/caller' }
+  const choice = await kernels.choose('shop', { root: shop, elsewhere: false, env })
+  assert.is(choice.type, 'chosen')
+  if (choice.type !== 'chosen') return
+  assert.is(choice.kernel.state, 'ready')
+  assert.match(choice.kernel.message ?? '', 'empty. The image before is gone: it ended with exit code 3')
+  assert.equal(launcher.requests[1], { language: 'python', name: 'shop', root: shop, env })
 })

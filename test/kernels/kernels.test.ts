@@ -140,7 +140,7 @@ test('the home directory, what it lies in and what is no folder are never roots'
     const error = await refusal(kernels.resolve({ root, env: {} }))
     assert.is(error.code, 'kernel_unavailable')
     assert.is(error.details.reason, 'bad_root')
-    assert.is(error.next, 'Run it in the folder of a project.')
+    assert.match(error.next ?? '', 'Name a program: attach {"name": NAME}')
     assert.is(
       (await refusal(kernels.start({ root, env: {}, language: 'python' }))).details.reason,
       'bad_root',
@@ -437,6 +437,98 @@ test('a call without a name goes to what a person has started, and not to the im
   assert.is((await kernels.resolve(at('shop'))).name, 'python')
   assert.is(kernels.living(at('shop'))?.name, 'python')
   assert.is((await kernels.resolve({ ...at('shop'), name: 'shop' })).name, 'shop')
+})
+
+test('what a person has started begins again in its own language, and no image of another answers for it', async () => {
+  await kernels.resolve(at('shop'))
+  await kernels.start({ ...at('shop'), language: 'wolfram' })
+  await kernels.start({ ...at('shop'), language: 'lisp' })
+  await kernels.stop('lisp')
+  assert.is((await kernels.resolve(at('shop'))).name, 'wolfram')
+  launcher.latest.die({ reason: 'closed', message: 'it was stopped' })
+  launcher.kernels[1]?.die({ reason: 'exited', message: 'it ended with exit code 3' })
+  await turn()
+  const { code, message, next } = await refusal(kernels.resolve(only('shop')))
+  assert.is(code, 'no_such_kernel')
+  assert.match(message, 'The image of wolfram has ended: it ended with exit code 3')
+  assert.is(next, 'attach {"name": "wolfram"} starts it again, and so does code to run there.')
+  const again = await kernels.resolve(at('shop'))
+  assert.equal([again.name, again.replaces], ['wolfram', 'it ended with exit code 3'])
+  assert.is(launcher.requests.at(-1)?.language, 'wolfram')
+})
+
+test('a caller whose image has ended is not sent to one of another language that lives beside it', async () => {
+  await kernels.start({ ...at('shop'), language: 'wolfram' })
+  const { latest } = launcher
+  await kernels.start({ ...at('shop'), language: 'lisp' })
+  latest.die({ reason: 'exited', message: 'it ended' })
+  await turn()
+  for (const how of [{ lately: 'wolfram' }, { chosen: 'wolfram' }]) {
+    assert.is(kernels.living({ ...at('shop'), ...how }), undefined)
+    assert.is((await kernels.resolve({ ...at('shop'), ...how })).name, 'wolfram')
+    launcher.latest.die({ reason: 'exited', message: 'it ended' })
+    await turn()
+  }
+})
+
+test('what was stopped stands back behind an image that lives, and begins again in place of one that does not', async () => {
+  await kernels.start({ ...at('shop'), language: 'lisp' })
+  await kernels.stop('lisp')
+  const { name, begun } = await kernels.resolve(at('shop'))
+  assert.equal([name, begun, launcher.requests.at(-1)?.language], ['lisp', true, 'lisp'])
+})
+
+test('a folder whose files are of another language is asked about, and gets no Python; one with Python files gets it', async () => {
+  const bare = join(folder, 'bare')
+  for (const [file, command] of [
+    [
+      'bare.asd',
+      'imago attach swank://4005 +joins one that runs; imago start lisp +starts one; imago start python$',
+    ],
+    ['notes.wl', 'imago start wolfram +starts one; imago start python$'],
+  ] as const) {
+    writeFileSync(join(bare, file), '')
+    for (const name of [undefined, 'bare']) {
+      const { code, message, next, retryable } = await refusal(kernels.resolve({ ...at('bare'), name }))
+      assert.equal([code, retryable], ['kernel_unavailable', false])
+      assert.match(message, `(${file}). No Python was started`)
+      assert.match(next ?? '', new RegExp(command))
+    }
+    rmSync(join(bare, file))
+  }
+  assert.is(launcher.requests.length, 0)
+  for (const file of ['bare.asd', 'setup.py']) writeFileSync(join(bare, file), '')
+  assert.is((await kernels.resolve(at('bare'))).name, 'bare')
+})
+
+test('a kernel is started in the environment of whoever starts it now', async () => {
+  await kernels.resolve({ ...at('shop'), env: {} })
+  await crash()
+  await kernels.resolve({ ...at('shop'), env: { PATH: '/one' } })
+  await kernels.restart('shop', { PATH: '/two' })
+  await kernels.restart('shop')
+  assert.equal(
+    launcher.requests.map(({ env }) => env.PATH),
+    [undefined, '/one', '/two', '/two'],
+  )
+})
+
+test('one caller without an interpreter does not keep others from the kernel', async () => {
+  launcher.failures.push(new WireError('KERNEL_NOT_FOUND', 'No Python 3.9 or newer was found.'))
+  assert.is((await refusal(kernels.resolve({ ...at('shop'), env: {} }))).code, 'kernel_unavailable')
+  await kernels.resolve({ ...at('shop'), env: { PATH: '/bin' } })
+  assert.is(launcher.requests.at(-1)?.env.PATH, '/bin')
+})
+
+test('an image that has ended leaves its name to the next of its project, and to no other project', async () => {
+  await kernels.start({ ...at('shop'), language: 'wolfram' })
+  await crash()
+  assert.is((await kernels.start({ ...at('other/shop'), language: 'wolfram' })).name, 'wolfram-2')
+  assert.is((await kernels.start({ ...at('shop'), language: 'wolfram' })).name, 'wolfram')
+  assert.equal(
+    kernels.list().map(({ name, state }) => `${name} ${state}`),
+    ['wolfram ready', 'wolfram-2 ready'],
+  )
 })
 
 test('a call without a name starts no empty kernel where a program has ended', async () => {

@@ -92,6 +92,7 @@ test('a server is joined with the secret of the home directory, under a name of 
     program: null,
     cwd: null,
     errors: false,
+    helper: false,
   })
   const [joining] = programs.joinings
   assert.equal([joining?.key, joining?.open], [undefined, false])
@@ -200,5 +201,73 @@ test('why a server cannot be joined is said in words about a Lisp, and not about
     assert.match(next ?? '', expected)
     assert.not.match(next ?? '', 'import')
     assert.equal(kernels.list(), [])
+  }
+})
+
+const wanted = (name?: string) => ({ root: join(folder, 'shop'), env: {}, name })
+
+const end = async () => {
+  programs.latest.die({ reason: 'exited', message: 'lisp has ended (process 1).' })
+  await new Promise(resolve => setImmediate(resolve))
+}
+
+const reasonOf = (failed: Promise<unknown>) =>
+  failed.then(
+    () => 'none',
+    error => (error instanceof KernelError ? error.details.reason : error),
+  )
+
+test('what listens again where a person attached is joined by the next call, under its name, and that is said', async () => {
+  await attach('swank://4005')
+  for (const name of [undefined, 'lisp', 'swank://4005', 'swank://127.0.0.1:4005']) {
+    await end()
+    programs.failures.push(new WireError('LINK_REFUSED', 'nobody listens'))
+    assert.is(await reasonOf(kernels.resolve(wanted(name))), 'ended')
+    const { kernel, ...found } = await kernels.resolve(wanted(name))
+    assert.equal(found, { name: 'lisp', waited: true })
+    assert.is(kernel.identity.epoch, programs.latest.identity.epoch)
+    assert.is(programs.joinings.at(-1)?.process, null)
+  }
+  assert.is(kernels.list().length, 1)
+})
+
+test('attach by a model joins it again by its name or its address, also of the daemon before, and nothing else', async () => {
+  await attach('swank://4005')
+  await end()
+  await kernels.close()
+  programs.rejoined.push('lisp has ended (process 1).')
+  kernels = open()
+  while (kernels.list()[0]?.state !== 'ended') await new Promise(resolve => setImmediate(resolve))
+  const how = { root: join(folder, 'shop'), elsewhere: false }
+  const choice = await kernels.choose('swank://4005', how)
+  assert.is(choice.type === 'chosen' && choice.kernel.name, 'lisp')
+  assert.is(await reasonOf(kernels.choose('swank://6666', how)), 'not_announced')
+  assert.is(await reasonOf(kernels.choose('swank://4005', { ...how, root: folder })), 'not_announced')
+  await kernels.detach('lisp')
+  assert.equal(kept(), [])
+  assert.is(await reasonOf(kernels.choose('swank://4005', how)), 'not_announced')
+})
+
+test('what listens there and does not let us in is tried once, as a wrong secret does harm', async () => {
+  await attach('swank://4005')
+  await end()
+  programs.failures.push(new WireError('NOT_AUTHENTICATED', 'it hung up'))
+  const before = programs.joinings.length
+  for (const _ of [1, 2]) assert.is(await reasonOf(kernels.resolve(wanted())), 'ended')
+  assert.is(programs.joinings.length, before + 1)
+  assert.is((await attach('swank://4005')).name, 'lisp')
+})
+
+test('a server of another machine, and one that was given a key, are not joined again by a call', async () => {
+  for (const [target, more] of [
+    ['swank://other.example:4005', { anywhere: true }],
+    ['swank://4005', { key: 'k'.repeat(40) }],
+  ] as const) {
+    await attach(target, more)
+    const before = programs.joinings.length
+    await end()
+    assert.is(await reasonOf(kernels.resolve(wanted())), 'ended')
+    assert.is(programs.joinings.length, before)
+    await kernels.detach('lisp')
   }
 })

@@ -49,6 +49,8 @@ export function openTestCalls(
         return kernels.meant?.(wanted) ?? (name === undefined ? undefined : named)
       },
       otherNames: name => kernels.otherNames?.(name) ?? [],
+      areSeveral: wanted => kernels.areSeveral?.(wanted) === true,
+      lasts: name => kernels.lasts?.(name) === true,
       rootsOf: name => kernels.rootsOf?.(name) ?? [],
       attachable: (name, root) =>
         kernels.attachable?.(name, root) ?? { name: null, otherNames: [], roots: [], elsewhere: false },

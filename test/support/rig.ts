@@ -68,6 +68,8 @@ export interface RigOptions {
   readonly policy?: string
   /** Files of the project, by name. */
   readonly files?: Readonly<Record<string, string>>
+  /** Its folders are found as a desktop session has them, without a variable of Imago's. */
+  readonly session?: boolean
 }
 
 /** A policy by which callers in other projects may name the kernel `project` for what is not dangerous. */
@@ -75,11 +77,11 @@ export const LETS_OTHERS_IN = ['safe', 'cautious']
   .map(level => `[[rule]]\ndecision = "allow"\nlevel = "${level}"\nkernel = "project"\n`)
   .join('')
 
-export function openRig({ config, policy, files = {} }: RigOptions = {}): Rig {
+export function openRig({ config, policy, files = {}, session = false }: RigOptions = {}): Rig {
   if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing; run: npm run build`)
   const folder = mkdtempSync(join(tmpdir(), 'imago-rig-'))
   const project = join(folder, 'project')
-  const env = ownEnvironment(folder)
+  const env = session ? sessionEnvironment(folder) : ownEnvironment(folder)
   const paths = findPaths(env)
   mkdirSync(project)
   mkdirSync(env.HOME)
@@ -180,6 +182,16 @@ function ownEnvironment(folder: string) {
     IMAGO_STATE_DIR: join(folder, 'state'),
     IMAGO_CONFIG_DIR: join(folder, 'config'),
   }
+}
+
+function sessionEnvironment(folder: string) {
+  const {
+    IMAGO_RUNTIME_DIR: _,
+    IMAGO_STATE_DIR: __,
+    IMAGO_CONFIG_DIR: ___,
+    ...usual
+  } = ownEnvironment(folder)
+  return { ...usual, XDG_RUNTIME_DIR: join(folder, 'session') }
 }
 
 function run(args: readonly string[], { cwd, env, input, main = MAIN }: RunOptions): Begun {

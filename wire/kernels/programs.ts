@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { readMost } from '../bounded-file.ts'
 import { WireError } from '../errors.ts'
+import type { Kernel } from '../kernel.ts'
 import { connect } from '../link/transport.ts'
 import { startOf } from '../process-start.ts'
 import type { Joining, Program, ProgramEnd, Programs, SkippedFile } from '../programs.ts'
@@ -42,8 +43,23 @@ export function openPrograms({ runtimeDir, settings = {}, limits, secret }: Prog
     ...(secret && { secret: (value: string) => secret(value) }),
     ...(limits && { limits }),
   })
+  /** Announcements of other processes than those that answer there, with what keeps them from being trusted. */
+  const untrue = new Map<string, string>()
+  /** Joins a program that is the process it has announced itself as: another one that it names is not hidden by it. */
+  async function attach(joining: Joining): Promise<Kernel> {
+    const kernel = await attachKernel(requestOf(joining))
+    const { pid } = kernel.identity
+    const announced = announcementOf(joining, runtimeDir)
+    if (announced === undefined || announced.pid === pid) return kernel
+    untrue.set(announced.file, `names process ${announced.pid}, and process ${pid} answers there`)
+    await kernel.close()
+    throw new WireError(
+      'LINK_REFUSED',
+      `${announced.file} ${untrue.get(announced.file)}. It is passed over from now on.`,
+    )
+  }
   return {
-    read: () => readAnnouncements(runtimeDir),
+    read: () => readAnnouncements(runtimeDir, untrue),
     folder: programsFolder(runtimeDir),
     version: () => versionOf(programsFolder(runtimeDir)),
     lives: pid => startOf(pid) !== undefined,
@@ -51,7 +67,7 @@ export function openPrograms({ runtimeDir, settings = {}, limits, secret }: Prog
     homeSecret: () => homeSecret(),
     attach: joining => {
       const server = serverAt(joining.address)
-      return server === undefined ? attachKernel(requestOf(joining)) : server.attach(servedOf(joining))
+      return server === undefined ? attach(joining) : server.attach(servedOf(joining))
     },
     rejoin: joining => {
       const { address, epoch, signal } = joining
@@ -118,9 +134,12 @@ const MOST_BYTES = 16 * 1024
  * Reads what programs have announced in the runtime directory, and asks none of them.
  *
  * An announcement leads the daemon to an address, and holds the secret of it: one that others could have written, or
- * can read, is skipped, as is whatever is malformed. A runtime directory that is not closed to others has none at all.
+ * can read, is skipped, as is whatever is malformed, and what is known to be `untrue`, by its file. A runtime directory that is not closed to others has none at all.
  */
-export function readAnnouncements(runtimeDir: string): Announcements {
+export function readAnnouncements(
+  runtimeDir: string,
+  untrue: ReadonlyMap<string, string> = new Map(),
+): Announcements {
   const folder = programsFolder(runtimeDir)
   const programs: Program[] = []
   const ends: ProgramEnd[] = []
@@ -130,16 +149,24 @@ export function readAnnouncements(runtimeDir: string): Announcements {
   if (wrong !== undefined) return { programs, ends, skipped: [{ file: folder, reason: wrong }] }
   for (const name of readdirSync(folder).sort()) {
     if (!name.endsWith('.json')) continue
-    const read = readOne(join(folder, name))
+    const file = join(folder, name)
+    const why = untrue.get(file)
+    const read = why === undefined ? readOne(file) : { file, reason: why }
     if (read === undefined) continue
     if ('reason' in read) skipped.push(read)
     else if (read.ended === undefined) programs.push(read.announcement)
     else ends.push({ program: read.announcement, ended: read.ended })
   }
   programs.sort((a, b) => (a.name === b.name ? a.pid - b.pid : a.name < b.name ? -1 : 1))
+  // One that has replaced itself, or has had to listen once more, may not have taken back what it said before.
+  const isNewest = (one: Program) =>
+    !programs.some(
+      other =>
+        other.pid === one.pid && other.started === one.started && other.announced_at > one.announced_at,
+    )
   ends.sort(({ program: a }, { program: b }) => (a.announced_at < b.announced_at ? -1 : 1))
   for (const { program } of ends.slice(0, -ENDS_KEPT)) remove(program)
-  return { programs, ends: ends.slice(-ENDS_KEPT), skipped }
+  return { programs: programs.filter(isNewest), ends: ends.slice(-ENDS_KEPT), skipped }
 }
 
 /** Words of programs that have ended, which nobody may ever ask for. */
@@ -229,6 +256,7 @@ const SHAPE = z.object({
   pid: z.int().positive(),
   started: z.string().max(200),
   parent: z.int().nonnegative().optional(),
+  role: z.enum(['main', 'serves', 'helper']).optional(),
   address: z.string().regex(/^(unix:\/.+|tcp:127\.0\.0\.1:\d{1,5})$/s),
   secret: z.string().min(32).max(1_024).nullish(),
   epoch: z.string().regex(/^[0-9a-f]{8}$/),

@@ -9,7 +9,9 @@ import {
   getLastError,
   unreadLines,
 } from '../../../tools/activity.ts'
+import { isGroupAnswer } from '../../../tools/group.ts'
 import type { Envelope } from '../../../tools/outcome.ts'
+import { showResult } from '../../../tools/show.ts'
 import { counted, oneLine, placeOf } from '../../../tools/text.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findPaths, findRoot } from '../../paths.ts'
@@ -43,8 +45,8 @@ export async function errors(input: CommandInput): Promise<ExitCode> {
   const envelope = await asked(client, input, which)
   if (!envelope.ok) return printFailed(input, envelope)
   if (which.number !== undefined) return printOne(input, envelope.result)
-  const found = errorSummaries(envelope.result).toReversed()
-  const besides = [...futuresLines(envelope.result), ...unreadLines(envelope.result)]
+  const found = errorsOf(envelope.result)
+  const besides = besidesIn(envelope.result)
   const lines = [...(found.length === 0 && besides.length === 0 ? [NONE] : found.map(errorLine)), ...besides]
   // A script reads lines of errors.
   const more = found.length > 0 && process.stdout.isTTY ? [SHOWS_ONE] : []
@@ -88,7 +90,7 @@ async function follow(input: CommandInput, client: DaemonClient): Promise<ExitCo
     const envelope = await asked(client, input, { signal: ended })
     if (ended.aborted) break
     if (!envelope.ok) return printFailed(input, envelope)
-    const found = errorSummaries(envelope.result).toReversed()
+    const found = errorsOf(envelope.result)
     for (const one of found.filter(one => !shown.has(keyOf(one))))
       input.printer.out(`${json ? escapeJson(JSON.stringify(one)) : errorLine(one)}\n`)
     shown = new Set(found.map(keyOf))
@@ -109,10 +111,36 @@ function asked(
   })
 }
 
-/** The one error, without the others that a model is told of beside it. */
+/** An error, and of several programs the one that had it. */
+type Found = ErrorSummary & { readonly kernel?: string }
+
+/** Oldest first; of several programs one after the other, behind what processes have left that have gone. */
+function errorsOf(result: unknown): readonly Found[] {
+  if (!isGroupAnswer(result)) return errorSummaries(result).toReversed()
+  const found = result.members.flatMap(one =>
+    one.ok ? errorsOf(one.result).map(found => ({ ...found, kernel: one.kernel })) : [],
+  )
+  // Each member tells of the same ones.
+  const gone = found.flatMap(({ kernel: _, ...one }) => (one.of === undefined ? [] : [one]))
+  const once = new Map(gone.map(one => [`${one.of?.pid} ${keyOf(one)}`, one]))
+  return [...once.values(), ...found.filter(({ of }) => of === undefined)]
+}
+
+/** What else is told of the errors of a program, or of each of several, a line each. */
+function besidesIn(result: unknown): readonly string[] {
+  const all = isGroupAnswer(result)
+    ? result.members.flatMap(one => (one.ok ? besidesIn(one.result) : []))
+    : [...futuresLines(result), ...unreadLines(result)]
+  return [...new Set(all)]
+}
+
+/** The one error, or that of each program, without the others that a model is told of beside it. */
 function printOne(input: CommandInput, result: unknown): ExitCode {
-  const one = { ...(result as object), others: [] }
-  return print(input, { result: one, text: getLastError.show(one) })
+  const alone = (result: unknown) => ({ ...(result as object), others: [] })
+  if (!isGroupAnswer(result))
+    return print(input, { result: alone(result), text: getLastError.show(alone(result)) })
+  const members = result.members.map(one => (one.ok ? { ...one, result: alone(one.result) } : one))
+  return print(input, { result: { members }, text: showResult({ members }, getLastError) })
 }
 
 function printFailed(
@@ -125,14 +153,15 @@ function printFailed(
 }
 
 /** One that comes again does so at another time, and a program that was started again counts anew. */
-const keyOf = ({ number, at }: ErrorSummary) => `${number} ${at}`
+const keyOf = ({ kernel, number, at }: Found) => `${kernel} ${number} ${at}`
 
 /** `#3  2026-11-23 13:22:05  request GET /orders/  KeyError: 'tea'  shop/orders.py:12  (12 times)` */
-function errorLine({ number, at, where, what, times, file, line, of }: ErrorSummary): string {
+function errorLine({ kernel, number, at, where, what, times, file, line, of }: Found): string {
   const often = times === 1 ? [] : [`(${times} times)`]
   const place = placeOf({ file: file === null ? null : within(file), line })
   const gone = of === undefined ? [] : [`(${goneWords(of)})`]
   return [
+    ...(kernel === undefined ? [] : [oneLine(kernel)]),
     `${of?.pid ?? ''}#${number}`,
     clock(at),
     oneLine(where ?? '-'),

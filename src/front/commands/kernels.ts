@@ -9,6 +9,7 @@ import { namesOf, SERVERS } from '../../../wire/languages.ts'
 import { readSecretFile } from '../../../wire/secret-file.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import type { AnnouncedRow } from '../../kernels/attach.ts'
+import { leftBy } from '../../kernels/families.ts'
 import type { KernelRow } from '../../kernels/rows.ts'
 import { findPaths, findRoot } from '../../paths.ts'
 import { connectDaemon, request } from '../client.ts'
@@ -21,7 +22,7 @@ import { lostText } from '../suspension-news.ts'
 /** `imago kernels`: a table of them, and one of the programs that can be attached to. */
 export async function kernels(input: CommandInput): Promise<ExitCode> {
   const result = await request('kernels', {})
-  return print(input, { result, text: kernelsText(result, homedir()) })
+  return print(input, { result, text: kernelsText(result, homedir(), input.options.all === true) })
 }
 
 /** `imago start LANG`: answers once the kernel can be spoken to, even if its script goes on; fails if that has failed. */
@@ -144,10 +145,14 @@ const named = ({ operands: [name = ''] }: CommandInput) => ({ name })
 export function kernelsText(
   { kernels, announced, skipped, others }: Methods['kernels']['result'],
   home: string,
+  all = true,
 ): string {
+  const shown = kernels.filter(({ state, owned }) => all || !owned || state !== 'ended')
+  const ended = kernels.length - shown.length
   const passed = skipped.map(({ file, reason }) => `Passed over: ${shortened(file, home)} ${reason}.`)
   const blocks = [
-    kernels.length === 0 ? NONE : table([HEAD, ...kernels.map(row => kernelCells(row, home))]),
+    shown.length === 0 ? NONE : table([HEAD, ...shown.map(row => kernelCells(row, home))]),
+    ...(ended === 0 ? [] : [`${ended} more ${ended === 1 ? 'has' : 'have'} ended: imago kernels --all`]),
     ...(announced.length === 0 ? [] : [`Can be attached to:\n${programs(announced, home)}`]),
     ...(passed.length === 0 ? [] : [passed.join('\n')]),
     ...(others ? ['Others live in other projects: imago kernels lists them at a terminal.'] : []),
@@ -186,7 +191,8 @@ function whatItIs({ implementation, language, script, script_state, attached }: 
   const ran = script === null ? [] : [`${basename(script)}${fate}`]
   const program = attached === null ? [] : [`attached to ${programOf(attached)}`]
   const noted = attached?.errors ? ['its errors are noted'] : []
-  return [implementation ?? language, ...ran, ...program, ...noted].map(oneLine).join(', ')
+  const working = attached?.helper ? ['a helper'] : []
+  return [implementation ?? language, ...ran, ...program, ...noted, ...working].map(oneLine).join(', ')
 }
 
 type Attached = NonNullable<KernelRow['attached']>
@@ -201,19 +207,39 @@ const calledOf = (program: string) =>
 /** Ready to be typed. */
 function programs(announced: readonly AnnouncedRow[], home: string): string {
   return table(
-    announced.map(({ attach, supervisor, pid, parent, cwd, implementation, program, name }) => ({
+    besideParents(announced).map(({ attach, standing, pid, parent, cwd, implementation, program, name }) => ({
       cells: [
         `  imago attach ${oneLine(/^[\w.:/-]+$/.test(attach) ? attach : String(pid))}`,
         parent === null ? `process ${pid}` : `process ${pid}, child of ${parent}`,
         oneLine(shortened(cwd, home)),
         [
           oneLine([implementation, program === '' ? name : calledOf(program)].join(', ')),
-          ...(supervisor ? ['only starts the program anew'] : []),
+          ...WHAT_IT_DOES[standing](name, parent),
         ].join(', '),
       ],
       below: [],
     })),
   )
+}
+
+const WHAT_IT_DOES: Readonly<
+  Record<AnnouncedRow['standing'], (name: string, parent: number | null) => readonly string[]>
+> = {
+  program: () => [],
+  supervisor: () => ['only starts the program anew'],
+  helper: () => ['a helper: calls go there by its name alone'],
+  orphan: (name, parent) => [oneLine(leftBy(name, parent))],
+}
+
+/** What another one in the list has started stands below that. */
+function besideParents(announced: readonly AnnouncedRow[]): readonly AnnouncedRow[] {
+  const isBelow = (one: AnnouncedRow) =>
+    one.standing !== 'program' && announced.some(({ pid }) => pid === one.parent)
+  const withChildren = (one: AnnouncedRow): readonly AnnouncedRow[] => [
+    one,
+    ...announced.filter(child => isBelow(child) && child.parent === one.pid).flatMap(withChildren),
+  ]
+  return announced.filter(one => !isBelow(one)).flatMap(withChildren)
 }
 
 function shortened(path: string, home: string): string {

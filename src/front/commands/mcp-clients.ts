@@ -70,6 +70,12 @@ const plain = ({ command, args }: Server) => ({ command, args })
 const home = ({ env }: Where) => env.HOME || homedir()
 const configHome = (where: Where) => where.env.XDG_CONFIG_HOME || join(home(where), '.config')
 
+/** By these the daemon and a Python are found; Codex passes none of them on by itself. */
+const FINDING = [
+  ...['RUNTIME', 'STATE', 'CONFIG'].map(folder => `IMAGO_${folder}_DIR`),
+  ...['XDG_RUNTIME_DIR', 'XDG_STATE_HOME', 'XDG_CONFIG_HOME', 'VIRTUAL_ENV', 'CONDA_PREFIX'],
+]
+
 /** The clients whose configuration is known, as their documentation describes it (docs/mcp.md). */
 export const HOSTS: readonly Host[] = [
   {
@@ -105,7 +111,7 @@ export const HOSTS: readonly Host[] = [
     startsInProject: true,
     client: 'codex-mcp-client',
     file: where => join(where.env.CODEX_HOME || join(home(where), '.codex'), 'config.toml'),
-    entry: plain,
+    entry: server => ({ ...plain(server), env_vars: FINDING }),
   },
   {
     name: 'cursor',

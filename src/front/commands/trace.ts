@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isGroupAnswer } from '../../../tools/group.ts'
 import type { Told } from '../../../tools/languages.ts'
 import { type Envelope, isRunning } from '../../../tools/outcome.ts'
 import { counted } from '../../../tools/text.ts'
@@ -39,9 +40,27 @@ export async function trace(input: CommandInput): Promise<ExitCode> {
     signal: left,
   })
   if (!set.ok || isRunning(set.result)) return await printInstead(set, { client, input })
-  const { id } = (set.result as { readonly tracepoint: Tracepoint }).tracepoint
-  return await new Follower({ client, input, tracepoint: id }).follow(left)
+  const { kernel } = input.options
+  if (!isGroupAnswer(set.result)) {
+    const { id } = tracepointIn(set.result)
+    return await new Follower({ client, input, kernel, tracepoint: id }).follow(left)
+  }
+  // Each member has a tracepoint of its own; one that refused is told, and the others go on.
+  const codes = set.result.members.map(one =>
+    one.ok
+      ? new Follower({
+          client,
+          input,
+          kernel: one.kernel,
+          member: true,
+          tracepoint: tracepointIn(one.result).id,
+        }).follow(left)
+      : printInstead(one, { client, input }),
+  )
+  return (await Promise.all(codes)).find(code => code !== EXIT.done) ?? EXIT.done
 }
+
+const tracepointIn = (result: unknown) => (result as { readonly tracepoint: Tracepoint }).tracepoint
 
 /** What it was answered with in place of a tracepoint: an error, or that a person is asked. */
 async function printInstead(
@@ -57,7 +76,10 @@ async function printInstead(
 interface Followed {
   readonly client: DaemonClient
   readonly input: CommandInput
+  readonly kernel: string | undefined
   readonly tracepoint: string
+  /** It is one of several that are followed, and says which. */
+  readonly member?: true
 }
 
 class Follower {
@@ -108,15 +130,19 @@ class Follower {
 
   #show(call: TracedCall, traces: Traces & Told): void {
     const { options, printer } = this.#followed.input
-    const text = options.json ? escapeJson(JSON.stringify(call)) : tracedLines(call, traces).join('\n')
+    const { member, kernel } = this.#followed
+    const of = member ? { kernel } : {}
+    const lines = tracedLines(call, traces)
+    const text = options.json
+      ? escapeJson(JSON.stringify({ ...of, ...call }))
+      : [...(member ? [`${kernel}:`] : []), ...lines].join('\n')
     printer.out(`${text}\n`)
     this.#printed.add(call.number)
     for (; this.#printed.delete(this.#from); ) this.#from++
   }
 
   #ask(tool: string, args: Readonly<Record<string, unknown>>): Promise<Envelope> {
-    const { client, tracepoint, input } = this.#followed
-    const { kernel } = input.options
+    const { client, tracepoint, kernel } = this.#followed
     return client.call({ tool, args: { tracepoint, ...args, ...(kernel !== undefined && { kernel }) } })
   }
 

@@ -6,7 +6,7 @@ evaluated in it, and while nobody asks, nothing of ours runs in it.
 
 import os
 
-from imago import native
+from imago import family, native
 from imago.connection import Handshake, NotTrusted, Refused
 from imago.error_record import Record
 from imago.kernel import Kernel, implementation
@@ -172,13 +172,15 @@ def leave_word(name, ended):
 
 def _facts(name, address, epoch):
     """What an announcement says, but for the secret."""
+    role = family.role()
     return {
         'name': name,
         'language': 'python',
         'implementation': implementation(),
         'pid': os.getpid(),
         'started': started(os.getpid()),
-        'parent': os.getppid(),
+        'parent': family.parent(),
+        **({} if role is None else {'role': role}),
         'address': address,
         'epoch': epoch,
         'cwd': _cwd(),

@@ -47,13 +47,31 @@ class Announcement:
                 # The system names the first directory that it did not make, and nothing that could be done about it.
                 failed = 'the runtime directory %s cannot be made: %s; set IMAGO_RUNTIME_DIR to a directory of your own'
                 raise OSError(failed % (directory, error)) from error
+        _tell(os.path.dirname(self._directory))
 
     def write(self, fields):
-        """Makes it known, whole or not at all, in the place of what was known before."""
+        """Makes it known, whole or not at all, in the place of what this process has made known before."""
         self._fields = fields
         announced_at = datetime.datetime.fromtimestamp(native.time.time(), datetime.timezone.utc).strftime('%Y-%m-%dT%H:%M:%S.%fZ')
         text = json.dumps({'imago': 1, **fields, 'announced_at': announced_at}).encode()
         write_whole(self._path, text + b'\n')
+        self._remove_older(fields['started'])
+
+    def _remove_older(self, started):
+        """Removes what this process has announced before it replaced itself. A container may have a process of its number."""
+        own = os.path.basename(self._path)
+        prefix = '%d-' % os.getpid()
+        for name in os.listdir(self._directory):
+            if name.startswith(prefix) and name.endswith('.json') and name != own:
+                path = os.path.join(self._directory, name)
+                try:
+                    with open(path, encoding='utf-8') as file:
+                        is_own = started != '' and json.load(file).get('started') == started
+                except (OSError, ValueError, AttributeError):
+                    continue
+                if is_own:
+                    _remove(path)
+                    _remove(path[: -len('json')] + 'sock')
 
     def leave_word(self, ended):
         """Says in its place what has ended the program. Whoever follows that reads it, and removes it."""
@@ -74,11 +92,21 @@ def runtime_directory(env=None):
     env = os.environ if env is None else env
     if env.get('IMAGO_RUNTIME_DIR'):
         return os.path.abspath(env['IMAGO_RUNTIME_DIR'])
+    in_use = _directory_in_use(env)
+    if in_use is not None:
+        return in_use
     xdg = env.get('XDG_RUNTIME_DIR') or ''
     if os.path.isabs(xdg):
         return os.path.normpath(os.path.join(xdg, 'imago'))
+    own = os.path.join(USERS, str(os.getuid()))
+    if _is_private(own):
+        return os.path.join(own, 'imago')
     temporary = env.get('TMPDIR') or env.get('TMP') or env.get('TEMP') or '/tmp'
     return os.path.abspath(os.path.join(temporary, 'imago-%d' % os.getuid()))
+
+
+#: Where systemd makes a directory for each user who logs in.
+USERS = '/run/user'
 
 
 def state_directory(env=None):
@@ -90,6 +118,45 @@ def state_directory(env=None):
     if os.path.isabs(xdg):
         return os.path.normpath(os.path.join(xdg, 'imago'))
     return os.path.join(env.get('HOME') or os.path.expanduser('~'), '.local', 'state', 'imago')
+
+
+def _directory_in_use(env):
+    """The runtime directory that the state directory names, or None where it is gone or not ours alone."""
+    try:
+        path = os.path.join(state_directory(env), 'runtime')
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            line, end, _ = os.read(descriptor, 4096).partition(b'\n')
+        finally:
+            os.close(descriptor)
+        # A line without its end was cut short.
+        found = os.fsdecode(line)
+        return found if end and os.path.isabs(found) and _is_private(found) else None
+    except (OSError, ValueError):
+        return None
+
+
+def _tell(directory, env=None):
+    """Names the runtime directory for a daemon that is started with other variables, where nothing names one yet."""
+    env = os.environ if env is None else env
+    if env.get('IMAGO_RUNTIME_DIR') or _directory_in_use(env) is not None:
+        return
+    state = state_directory(env)
+    try:
+        os.makedirs(state, mode=0o700, exist_ok=True)
+        if os.stat(state).st_uid == os.getuid():
+            write_whole(os.path.join(state, 'runtime'), os.fsencode(directory) + b'\n')
+    except OSError:
+        # A program listens all the same without a state directory.
+        pass
+
+
+def _is_private(directory):
+    try:
+        found = os.lstat(directory)
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
 
 
 def program():

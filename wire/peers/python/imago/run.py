@@ -1,64 +1,74 @@
 """What a Python does that ``imago run`` has started: it listens, and so do its children.
 
 ``IMAGO_RUN`` in the environment holds ``{"name", "heard"}`` as JSON: what the program is called, and a folder in
-which every process of it says that it listens, or why it cannot.
+which every process of it says that it listens, or why it cannot. A process that listens adds ``parent`` for those that it
+starts: ``{"pid", "line", "name", "role"}``.
 """
 
 import json
 import os
 import sys
 
-from imago import frameworks, guest, listener, listening, native
+from imago import family, frameworks, guest, listener, listening, native
 from imago.mark import mark
 from imago.program_errors import one_line
 
-#: The command line of the process that bears the name of the run. A reloader starts itself again with the same one.
-_LINE = 'IMAGO_RUN_LINE'
 #: Seconds until a forked child listens: one that becomes another program at once has done so by then.
 _AFTER_FORK = 0.1
 #: Seconds for which a process that ``multiprocessing`` starts may be told what it is to run, and between two looks.
 _PREPARED = 60
 _STEP = 0.02
-#: Where the pools of the standard library run their work, by the module of what a worker runs.
-_POOLS = ('multiprocessing.pool', 'multiprocessing.managers', 'concurrent.futures.process')
-#: Processes of the standard library in which nothing of a program runs.
-_MACHINERY = ('multiprocessing.resource_tracker', 'multiprocessing.forkserver')
-#: What only starts notebooks, and holds nothing of theirs.
-_SERVERS = ('jupyter', 'jupyter-lab', 'jupyter-notebook', 'jupyter-server', 'jupyter-nbconvert', 'papermill')
-_SERVERS_AS_MODULES = [['-m', name] for name in ('jupyter', 'jupyterlab', 'notebook', 'jupyter_server', 'papermill')]
 _OPTIONS_WITH_A_VALUE = ('-W', '-X')
 
 _run = None
+#: What this process is called, and its children in turn but for helpers.
+_name = None
 
 
 def begin():
     """Marks the process and all that it starts, and listens. Nothing that fails here reaches the program."""
-    global _run
+    global _run, _name
     mark()
     try:
         _run = json.loads(os.environ['IMAGO_RUN'])
+        parent = _run.get('parent')
+        _name = parent['name'] if parent else _run['name']
         line = _command_line()
-        os.register_at_fork(after_in_child=lambda: native.start(_begin_child, 'imago-listen'))
+        if family.is_launcher(line):
+            # What it starts is the program, and this process none of it.
+            _tell(None)
+            return
+        os.register_at_fork(after_in_child=_begin_fork)
         if '--multiprocessing-fork' in line:
             from multiprocessing import util
 
             # One whose code cannot be loaded ends before it listens.
             util.Finalize(None, _say_why, exitpriority=1)
-            native.start(lambda: _begin_child(is_prepared=False), 'imago-listen')
-            return
-        if any(module in ' '.join(line) for module in _MACHINERY):
-            return
-        name = _name_for(line)
-        if name == _run['name']:
-            os.environ[_LINE] = json.dumps(line)
-        if os.path.basename(line[0] if line else '') in _SERVERS or line[:2] in _SERVERS_AS_MODULES:
-            _tell(None)
-            return
-        notebook = name if name == _run['name'] else _name_with('notebook')
-        frameworks.join_at('ipykernel.kernelapp', lambda module: _join_notebook(module, notebook))
-        _listen(name)
+            native.start(_begin_worker, 'imago-listen')
+        elif not family.is_machinery(line):
+            _begin_command(line, parent)
     except Exception as error:
         _tell(error)
+
+
+def _begin_command(line, parent):
+    global _name
+    if parent is None:
+        role = 'main'
+    elif parent['pid'] == os.getpid():
+        # It has replaced itself.
+        role = parent['role']
+    else:
+        role = family.role_under(line, parent['line'])
+        if role is None:
+            file = line[1] if line[:1] == ['-m'] and len(line) > 1 else line[0] if line else ''
+            _name = ('%s-%s' % (_run['name'], listener.name_of(file)))[:64]
+    family.become(role)
+    known = {'pid': os.getpid(), 'line': line, 'name': _name, 'role': role}
+    os.environ['IMAGO_RUN'] = json.dumps({**_run, 'parent': known})
+    notebook = _name if _name == _run['name'] else '%s-notebook' % _run['name']
+    frameworks.join_at('ipykernel.kernelapp', lambda module: _join_notebook(module, notebook))
+    _listen()
 
 
 def _join_notebook(module, name):
@@ -82,18 +92,6 @@ def _join_notebook(module, name):
     return lambda: setattr(app, 'start', start)
 
 
-def _name_for(line):
-    """The name of the run, or with that of its file for another program that this one has started."""
-    before = os.environ.get(_LINE)
-    if before is None or before == json.dumps(line):
-        return _run['name']
-    return _name_with(line[1] if line[:1] == ['-m'] and len(line) > 1 else line[0] if line else '')
-
-
-def _name_with(file):
-    return ('%s-%s' % (_run['name'], listener.name_of(file)))[:64]
-
-
 def _command_line():
     """The arguments of this Python without its own options."""
     words = _words()[1:]
@@ -112,45 +110,46 @@ def _words():
         return [sys.executable, *sys.argv]
 
 
-def _begin_child(is_prepared=True):
-    """Listens in a child that was forked, or is being started by ``multiprocessing``, once it is known what it does."""
-    try:
-        if is_prepared:
-            native.sleep(_AFTER_FORK)
-        waited = 0
-        while not is_prepared and not _is_told() and waited < _PREPARED:
-            native.sleep(_STEP)
-            waited += _STEP
-        _listen(_name_with('worker') if _is_of_a_pool() else _run['name'])
-    except Exception as error:
-        _tell(error)
+def _begin_fork():
+    """In a forked child."""
+    native.start(_listen_soon, 'imago-listen')
+
+
+def _listen_soon():
+    native.sleep(_AFTER_FORK)
+    if family.role() is None and family.is_machinery(_command_line()):
+        # A server of forks has forked: it is known now what runs in the child.
+        _begin_worker()
+    else:
+        _listen()
+
+
+def _begin_worker():
+    """Listens in a process that ``multiprocessing`` starts, once it is known what it does."""
+    waited = 0
+    while not family.is_told() and waited < _PREPARED:
+        native.sleep(_STEP)
+        waited += _STEP
+    _listen()
 
 
 def _say_why():
     """Leaves word of the exception that ends this process, where it does not listen yet."""
     try:
         error = sys.exc_info()[1]
-        if isinstance(error, Exception) and not listening.listens() and not _is_of_a_pool():
-            guest.leave_word(_run['name'], one_line(error))
+        if isinstance(error, Exception) and not listening.listens() and family.role() != 'helper':
+            guest.leave_word(_name, one_line(error))
     except Exception as failed:
         _tell(failed)
 
 
-def _is_told():
-    """Whether ``multiprocessing`` has told this process what it is to run."""
-    multiprocessing = sys.modules.get('multiprocessing.process')
-    return multiprocessing is not None and multiprocessing.parent_process() is not None
-
-
-def _is_of_a_pool():
-    multiprocessing = sys.modules.get('multiprocessing.process')
-    target = multiprocessing and getattr(multiprocessing.current_process(), '_target', None)
-    return getattr(target, '__module__', None) in _POOLS
-
-
-def _listen(name):
-    listening.listen_for_run(name)
-    _tell(None)
+def _listen():
+    try:
+        is_helper = family.role() == 'helper' and not _name.endswith('-worker')
+        listening.listen_for_run(_name[:57] + '-worker' if is_helper else _name)
+        _tell(None)
+    except Exception as error:
+        _tell(error)
 
 
 def _tell(error):

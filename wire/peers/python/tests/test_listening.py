@@ -14,6 +14,7 @@ import unittest
 from unittest import mock
 
 from imago import ipython
+from imago import listener
 from imago.listener import Announcement, name_of, runtime_directory
 from tests.daemon import PACKAGE, WAIT, until
 from tests.guests import PLAIN, PlainCase, ProgramCase, Refused, open_kernel
@@ -507,13 +508,44 @@ class Announcing(ProgramCase):
 
     def test_the_runtime_directory_is_found_as_the_daemon_finds_it(self):
         own = 'imago-%d' % os.getuid()
+        with tempfile.TemporaryDirectory() as home, mock.patch.object(listener, 'USERS', home):
+            self._finds(home, own)
+
+    def _finds(self, home, own):
         for env, found in (
             ({'IMAGO_RUNTIME_DIR': '/a/b/../c', 'XDG_RUNTIME_DIR': '/run/user/7'}, '/a/c'),
             ({'IMAGO_RUNTIME_DIR': '', 'XDG_RUNTIME_DIR': '/run/user/7/'}, '/run/user/7/imago'),
             ({'XDG_RUNTIME_DIR': 'relative', 'TMPDIR': '/var/tmp/'}, '/var/tmp/' + own),
             ({}, '/tmp/' + own),
         ):
-            self.assertEqual(runtime_directory(env), found)
+            self.assertEqual(runtime_directory({'HOME': home, **env}), found)
+        users = os.path.join(home, str(os.getuid()))
+        os.mkdir(users, 0o700)
+        self.assertEqual(runtime_directory({'HOME': home}), os.path.join(users, 'imago'))
+        os.chmod(users, 0o755)
+        self.assertEqual(runtime_directory({'HOME': home}), '/tmp/' + own)
+
+    def test_the_state_directory_names_the_runtime_directory_of_the_first_who_listened(self):
+        with tempfile.TemporaryDirectory() as home:
+            os.mkdir(os.path.join(home, 'run'), 0o700)
+            env = {'HOME': home, 'XDG_RUNTIME_DIR': os.path.join(home, 'run')}
+            one = runtime_directory(env)
+            os.mkdir(one, 0o700)
+            listener._tell(one, env)
+            self.assertEqual(runtime_directory({'HOME': home}), one)
+            listener._tell('/another', {'HOME': home})
+            self.assertEqual(runtime_directory({'HOME': home}), one)
+            self.assertEqual(os.listdir(os.path.join(home, '.local/state/imago')), ['runtime'])
+            word = os.path.join(home, '.local/state/imago/runtime')
+            for line in (b'', one.encode(), one.encode() + b'-gone\n', b'run\n', b'/a\0b\n', b'\xff\n', b'/' * 5000 + b'\n'):
+                with open(word, 'wb') as file:
+                    file.write(line)
+                self.assertEqual(runtime_directory({'HOME': home, 'XDG_RUNTIME_DIR': '/run/7'}), '/run/7/imago', line)
+
+    def test_who_names_a_runtime_directory_tells_nobody_of_it(self):
+        with tempfile.TemporaryDirectory() as home:
+            listener._tell(home, {'HOME': home, 'IMAGO_RUNTIME_DIR': home})
+            self.assertEqual(os.listdir(home), [])
 
 
 class Arguments(unittest.TestCase):

@@ -1,0 +1,226 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DaemonClient } from '../../src/front/client.ts'
+import { readAnnouncements } from '../../wire/kernels/programs.ts'
+import type { Program } from '../../wire/programs.ts'
+import { assert, suite } from '../support/harness.ts'
+import { type Begun, openRig, type Rig, until } from '../support/rig.ts'
+import { venvPython } from '../support/runtimes.ts'
+
+/** Programs with the processes that they start, under `imago run`: which of them a call is for. */
+const test = suite('families of processes', { limitMs: 150_000 })
+
+let rig: Rig
+let client: DaemonClient
+test.before.each(async () => {
+  rig = openRig()
+  await rig.serve()
+  client = await rig.connect()
+})
+test.after.each(async () => {
+  for (const { pid } of announced()) process.kill(pid, 'SIGKILL')
+  await rig.close()
+})
+
+const write = (name: string, lines: readonly string[]) =>
+  writeFileSync(join(rig.project, name), `${lines.join('\n')}\n`)
+const python = (...words: string[]): Begun => rig.begin(['run', '--', venvPython, ...words])
+const announced = () =>
+  readAnnouncements(rig.paths.runtimeDir).programs.filter(one => one.process === 'lives')
+
+/** Those that listen, once there are so many, without one after the other what differs by chance. */
+async function listening(count: number): Promise<readonly Program[]> {
+  await until(() => announced().length === count, `${count} processes to listen`)
+  return announced()
+}
+
+const roles = (programs: readonly Program[]) => programs.map(({ name, role }) => `${name} ${role}`).sort()
+
+/** One call, as whoever made it is shown it. */
+async function asked(tool: string, args: Readonly<Record<string, unknown>> = {}) {
+  const envelope = await client.call({ tool, args })
+  const { text } = await client.request('show', { tool, envelope })
+  return text
+}
+
+const shownIn = (text: string) => Number(/repr: (-?\d+)/.exec(text)?.[1])
+
+/** The states of the processes of the project, by name. */
+async function statesOf(): Promise<readonly string[]> {
+  const envelope = await client.call({ tool: 'kernels', args: {} })
+  if (!envelope.ok) throw new Error(envelope.error.message)
+  const { kernels } = envelope.result as { kernels: readonly { name: string; state: string }[] }
+  return kernels.map(({ name, state }) => `${name} ${state}`)
+}
+
+for (const method of ['fork', 'spawn', 'forkserver'])
+  test(`a trainer answers beside its loader (${method}), which is its helper; once it is killed, nobody answers in its place`, async () => {
+    write('train.py', [
+      'import multiprocessing as mp, time',
+      'def load(queue):',
+      '    number = 0',
+      '    while True:',
+      '        queue.put(number)',
+      '        number += 1',
+      'step = 0',
+      'if __name__ == "__main__":',
+      `    mp.set_start_method("${method}")`,
+      '    queue = mp.Queue(4)',
+      '    mp.Process(target=load, args=(queue,), daemon=True).start()',
+      '    while True:',
+      '        queue.get()',
+      '        step += 1',
+      '        time.sleep(0.01)',
+    ])
+    python('train.py')
+    const both = await listening(2)
+    assert.equal(roles(both), ['project main', 'project-worker helper'])
+    const trainer = both.find(({ role }) => role === 'main')
+    let first = 0
+    await until(async () => {
+      first = shownIn(await asked('inspect', { expr: 'step' }))
+      return first > 0
+    }, 'the trainer to have begun')
+    await until(async () => shownIn(await asked('inspect', { expr: 'step' })) > first, 'the step to grow')
+    const said = await asked('inspect', { expr: 'step' })
+    assert.match(said, `notice: From project (process ${trainer?.pid}), and not from project-worker-`)
+    assert.match(await asked('inspect', { expr: 'step', kernel: 'project/*' }), /^project-worker:$/m)
+    process.kill(trainer?.pid ?? 0, 'SIGKILL')
+    await until(async () => (await statesOf()).includes('project ended'), 'the trainer to have ended')
+    assert.match(await asked('inspect', { expr: 'step' }), /^kernel_unavailable: project has ended/)
+    // A helper that notices may end as well.
+    const left = (await asked('kernels')).includes('project-worker ')
+    if (left && announced().length > 0)
+      assert.match(await asked('kernels'), `It was left over by project (process ${trainer?.pid})`)
+  })
+
+test('the workers of joblib and of a pool are helpers; what they start beside them is announced by nobody', async () => {
+  write('search.py', [
+    'import concurrent.futures, joblib, threading, time',
+    'def work(number):',
+    '    time.sleep(600)',
+    'if __name__ == "__main__":',
+    '    pool = concurrent.futures.ProcessPoolExecutor(1)',
+    '    pool.submit(work, 0)',
+    '    joblib.Parallel(2)(joblib.delayed(work)(number) for number in range(2))',
+  ])
+  python('search.py')
+  assert.equal(roles(await listening(4)), [
+    'project main',
+    'project-worker helper',
+    'project-worker helper',
+    'project-worker helper',
+  ])
+  assert.match(await asked('threads'), 'search.py:7 in <module>')
+})
+
+test('a process that replaces itself twice is listed once, and calls go to what it has become', async () => {
+  write('again.py', [
+    'import os, sys, time',
+    'turn = int(os.environ.get("TURN", "0"))',
+    'while turn < 2 and not os.path.exists(f"go-{turn}"):',
+    '    time.sleep(0.02)',
+    'if turn < 2:',
+    '    os.environ["TURN"] = str(turn + 1)',
+    '    os.execv(sys.executable, [sys.executable, *sys.argv])',
+    'time.sleep(600)',
+  ])
+  python('again.py')
+  const [before] = await listening(1)
+  for (const turn of [0, 1, 2]) {
+    await until(async () => shownIn(await asked('inspect', { expr: 'turn' })) === turn, `turn ${turn}`)
+    assert.equal(await statesOf(), ['project ready'])
+    write(`go-${turn}`, [])
+  }
+  const [after, ...others] = announced()
+  assert.equal([after?.pid, after?.role, others], [before?.pid, 'main', []])
+})
+
+test('two workers are asked at once by looks that name none, at the shell too; what a person has attached is asked by the next command', async () => {
+  write('app.py', ['def app(environ, start):', '    start("200 OK", [])', '    return [b"1"]'])
+  python('-m', 'gunicorn', '-w', '2', '-b', '127.0.0.1:0', 'app:app')
+  await listening(3)
+  const both = await rig.imago(['threads'])
+  assert.is(both.code, 0)
+  assert.match(both.stdout, /project:$|\(project, project\/2\)/m)
+  assert.equal((await rig.imago(['errors'])).code, 0)
+  assert.is((await rig.imago(['eval', '1'])).code, 4)
+  const attached = await rig.imago(['attach', 'project/2'])
+  const pid = announced().find(one => attached.stdout.includes(` ${one.pid} `))?.pid
+  const ownPid = ['eval', '__import__("os").getpid()']
+  assert.equal(await rig.imago(ownPid), { code: 0, stdout: `${pid}\n`, stderr: '' })
+  assert.not.match((await rig.imago(['threads'])).stdout, 'project:')
+})
+
+test('workers that are replaced at once are followed one and all, under calls that go on meanwhile', async () => {
+  // Each of another length: Python takes a compiled file of the same second and length for that of the new text.
+  const source = (version: number) => [
+    `VERSION = ${version} ${'#'.repeat(version)}`,
+    'def app(environ, start):',
+    '    start("200 OK", [])',
+    '    return [b"1"]',
+  ]
+  write('app.py', source(0))
+  python('-m', 'gunicorn', '-w', '3', '-b', '127.0.0.1:0', 'app:app')
+  const arbiter = (await listening(4)).find(({ role }) => role === 'main')?.pid
+  const all = { expr: 'app.VERSION', kernel: 'project/*' }
+  for (let version = 0; version < 4; version++) {
+    if (version > 0) {
+      write('app.py', source(version))
+      if (arbiter !== undefined) process.kill(arbiter, 'SIGHUP')
+    }
+    let answer = ''
+    await until(async () => {
+      answer = await asked('inspect', all)
+      assert.not.match(answer, /another daemon|Several could/)
+      return new RegExp(`the same in all 3 .*\\n[^]*repr: ${version}$`, 'm').test(answer)
+    }, `all to have version ${version}`).catch(error => {
+      throw new Error(`${error.message}: ${answer}`)
+    })
+    const states = (await statesOf()).map(state => state.split(' ').at(-1))
+    assert.equal(
+      states.filter(state => state !== 'ended'),
+      ['ready', 'ready', 'ready', 'supervisor'],
+    )
+  }
+})
+
+test('imago trace --follow of a group prints the calls of each member, by its name', async () => {
+  write('beat.py', [
+    'import os, time',
+    'def beat(n):',
+    '    return n',
+    'os.fork()',
+    'while True:',
+    '    beat(7)',
+    '    time.sleep(.05)',
+  ])
+  python('beat.py')
+  await listening(2)
+  const group = ['--kernel', 'project/*']
+  const plain = rig.begin(['trace', 'beat', '--follow', ...group])
+  await plain.says(/^project:\n#\d+ __main__\.beat\(n=7\) → 7/m)
+  await plain.says(/^project\/2:\n#\d+ __main__\.beat\(n=7\) → 7/m)
+  const json = rig.begin(['trace', 'beat', '--follow', '--json', ...group])
+  await json.says(/^\{"kernel":"project\/2",/m)
+  for (const one of [plain, json]) one.child.kill('SIGINT')
+  assert.equal([(await plain.ended).code, (await json.ended).code], [0, 0])
+})
+
+test('two hundred children that are forked at once are each announced, and the program answers meanwhile', async () => {
+  write('storm.py', [
+    'import multiprocessing, time',
+    'count = 0',
+    'if __name__ == "__main__":',
+    '    context = multiprocessing.get_context("fork")',
+    '    for _ in range(200):',
+    '        context.Process(target=time.sleep, args=(600,), daemon=True).start()',
+    '        count += 1',
+    '    time.sleep(600)',
+  ])
+  python('storm.py')
+  await until(async () => shownIn(await asked('inspect', { expr: 'count' })) === 200, 'all to be started')
+  assert.is((await listening(201)).filter(({ role }) => role === 'helper').length, 200)
+  const said = await asked('inspect', { expr: 'count' })
+  assert.match(said, /and not from (project-worker-\d+, ){3}197 more\./)
+})
