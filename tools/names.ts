@@ -189,7 +189,7 @@ function fitted({ globals, next: after, ...rest }: GlobalsPage & Told): GlobalsP
 }
 
 function showGlobals(found: GlobalsPage & Told): string {
-  const { globals, total, next, package: inside, elsewhere = [] } = found
+  const { globals, total, hidden, next, package: inside, elsewhere = [] } = found
   const terms = termsOf(found)
   const [one] = elsewhere
   const others =
@@ -199,15 +199,19 @@ function showGlobals(found: GlobalsPage & Told): string {
           `${terms.module[1]} that have names: ${elsewhere.map(oneLine).join(', ')}`,
           `next: list_globals ${JSON.stringify({ package: one })}`,
         ]
+  const left =
+    hidden === undefined
+      ? ''
+      : `; ${hidden === 1 ? '1 name of IPython is' : `${hidden} names of IPython are`} left out`
   if (total === 0) {
     const [where, ...next] = others
-    const none = inside === undefined ? 'no names' : `no names in ${oneLine(inside)}`
+    const none = `${inside === undefined ? 'no names' : `no names in ${oneLine(inside)}`}${left}`
     return [where === undefined ? none : `${none}; ${where}`, ...next].join('\n')
   }
   const count = `${total === 1 ? '1 name' : `${total} names`}${terms.listed ?? ''}`
   const page = globals.length === total ? count : `${globals.length} of ${count}`
   const more = next === undefined ? '' : `; for more: after ${JSON.stringify(next)}`
-  return [`${page}${more}`, ...globals.map(globalLine), ...others].join('\n')
+  return [`${page}${left}${more}`, ...globals.map(globalLine), ...others].join('\n')
 }
 
 /** `orders: dict`, and of a Lisp package `shop: package`, whose name ends with a colon. */

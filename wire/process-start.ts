@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 /**
  * When a process began, in the terms of the system, so that a number that is used again is not taken for the same
@@ -25,6 +25,61 @@ export function isStopped(pid: number): boolean {
     return process.platform === 'linux' && /^t$/i.test(fieldsOf(pid)[0] ?? '')
   } catch {
     return false
+  }
+}
+
+/** What a process was started with. */
+export interface Started {
+  readonly pid: number
+  /** The command and its arguments. */
+  readonly words: readonly string[]
+  /** The environment; `undefined` where it may not be read. */
+  env(): Readonly<Record<string, string>> | undefined
+}
+
+/** What a process of that number was started with; `undefined` where there is none, or no `/proc`. */
+export function startedOf(pid: number): Started | undefined {
+  const read = (file: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8').split('\0').slice(0, -1)
+  try {
+    return {
+      pid,
+      words: read('cmdline'),
+      env: () => {
+        try {
+          const entries = read('environ').map(entry => [entry, entry.indexOf('=')] as const)
+          return Object.fromEntries(entries.map(([entry, at]) => [entry.slice(0, at), entry.slice(at + 1)]))
+        } catch {
+          return undefined
+        }
+      },
+    }
+  } catch {
+    return undefined
+  }
+}
+
+/** That process, and all that it and its descendants have started and that live; none without `/proc`. */
+export function startedFrom(pid: number): readonly Started[] {
+  const children = new Map<number, number[]>()
+  for (const child of processes()) {
+    try {
+      const parent = Number(fieldsOf(child)[1])
+      children.set(parent, [...(children.get(parent) ?? []), child])
+    } catch {
+      // It has ended since.
+    }
+  }
+  const family = [pid]
+  for (const one of family) family.push(...(children.get(one) ?? []))
+  return family.flatMap(one => startedOf(one) ?? [])
+}
+
+/** The numbers of all processes; none without `/proc`. */
+function processes(): readonly number[] {
+  try {
+    return readdirSync('/proc').flatMap(name => (/^\d+$/.test(name) ? [Number(name)] : []))
+  } catch {
+    return []
   }
 }
 

@@ -1,4 +1,5 @@
 import { SERVERS } from '../../wire/languages.ts'
+import { startedOf } from '../../wire/process-start.ts'
 import type { Program, Programs, SkippedFile } from '../../wire/programs.ts'
 import { isOfProject, nameFrom, realOf } from '../files/roots.ts'
 import { nearest } from '../text/nearest.ts'
@@ -131,8 +132,11 @@ function unknown(
   const served = SERVERS.map(
     ({ title, scheme, port }) => `   For a ${title}: imago attach ${scheme}://${port}`,
   )
-  const how = `To have it listen, ${HAVE_IT_LISTEN}${served.join('')}`
   const deaf = !isElsewhere && /^\d+$/.test(wanted) && programs.lives(Number(wanted))
+  const how =
+    deaf && isNotebook(startedOf(Number(wanted))?.words ?? [])
+      ? HAVE_A_NOTEBOOK_LISTEN
+      : `To have it listen, ${HAVE_IT_LISTEN}${served.join('')}`
   const there =
     names.length > 0
       ? ` There are: ${names.join(', ')}.`
@@ -181,3 +185,10 @@ function hasEnded(wanted: string, { pid, process, address }: Program): KernelErr
 /** What a person does with a program that does not listen: the end of a sentence, which commands follow. */
 export const HAVE_IT_LISTEN =
   'start it with: imago run -- COMMAND   or add this line to it: import imago; imago.listen()'
+
+/** Whether the words of a command start the kernel of a notebook. */
+const isNotebook = (words: readonly string[]) =>
+  words.some(word => /(^|\/)ipykernel(_launcher)?(\.py|\/__main__\.py)?$/.test(word))
+
+const HAVE_A_NOTEBOOK_LISTEN =
+  'It is the kernel of a notebook. In a cell of it: %load_ext imago   Where Python finds no imago: pip install "$(imago runtime python)"'

@@ -36,6 +36,15 @@ async function call(tool: string, args: object = {}): Promise<string> {
   return stdout + stderr
 }
 
+test('that does not listen is told apart by its process number, with the line that has it listen', async () => {
+  const refused = await rig.imago(['attach', await notebook.run('import os; os.getpid()')])
+  assert.is(refused.code, 4)
+  assert.match(
+    refused.stderr,
+    /lives and does not listen .*\n.*kernel of a notebook\. In a cell of it: %load_ext imago/,
+  )
+})
+
 test('is attached by %load_ext imago under its own name, and evaluates in the main thread, among the names of the person', async () => {
   await notebook.run('x = {"a": 1}')
   assert.match(await notebook.run('%load_ext imago'), 'imago attach my-orders')

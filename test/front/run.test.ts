@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readAnnouncements } from '../../wire/kernels/programs.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -110,6 +110,29 @@ test('a program that listens by itself has the name it asks for', async () => {
   assert.equal(names(), ['mine'])
 })
 
+test('a program that puts another module in the place of __main__ is seen by what that holds', async () => {
+  write(
+    'serve.py',
+    [
+      'import sys, time, types',
+      'sys.modules["__main__"] = shop = types.ModuleType("__main__")',
+      'shop.which = "tea"',
+      'print("there", flush=True)',
+      'time.sleep(60)',
+    ].join('\n'),
+  )
+  await rig.begin(['run', '--', 'python3', 'serve.py']).says(/there/)
+  const words = ['call', 'inspect', '{"expr": "which"}']
+  assert.match((await rig.imago(words)).stdout, "'tea'")
+})
+
+test('the server of notebooks does not listen, and what it starts does', async () => {
+  write('jupyter-lab', 'import os, subprocess, sys\nsubprocess.run([sys.executable, "kernel.py"])\n')
+  write('kernel.py', 'import time\nprint("there", flush=True)\ntime.sleep(60)\n')
+  await rig.begin(['run', '--', 'python3', 'jupyter-lab']).says(/there/)
+  assert.equal(names(), ['project'])
+})
+
 test('the sitecustomize that it hides runs, and the program finds the path that it would find', async () => {
   const site = join(rig.folder, 'site')
   mkdirSync(site)
@@ -138,6 +161,43 @@ test('a Python that ignores its environment is told of, and runs', async () => {
     const why = option === '-S' ? 'does not run sitecustomize' : 'does not read PYTHONPATH'
     assert.match(stderr, `python3 ${option} ${why}, so`)
   }
+})
+
+test('what keeps a Python from listening is named by what it was started with, and the order that works', async () => {
+  const site = join(rig.folder, 'site')
+  mkdirSync(site)
+  writeFileSync(join(site, 'sitecustomize.py'), '')
+  write('app.py', 'import time\nprint("there", flush=True)\ntime.sleep(60)\n')
+  write(
+    'instrument',
+    [
+      '#!/usr/bin/env python3',
+      'import os, sys',
+      `os.environ["PYTHONPATH"] = "${site}" + os.pathsep + os.environ["PYTHONPATH"]`,
+      'os.execvp(sys.argv[1], sys.argv[1:])',
+    ].join('\n'),
+  )
+  chmodSync(join(rig.project, 'instrument'), 0o700)
+  const cases: readonly (readonly [readonly string[], RegExp])[] = [
+    [
+      ['./instrument', 'python3', 'app.py'],
+      /another sitecustomize before that of Imago, .*site\/sitecustomize\.py\. .*: \.\/instrument imago run -- python3 app\.py$/m,
+    ],
+    [
+      ['env', 'PYTHONPATH=.', 'python3', 'app.py'],
+      /a PYTHONPATH that the command has set\. .*: env PYTHONPATH=\. imago run -- python3 app\.py$/m,
+    ],
+    [['env', '-i', 'python3', 'app.py'], /without the environment of imago run, as env -i does it/],
+  ]
+  await Promise.all(
+    cases.map(async ([words, expected]) => {
+      const { child, so } = rig.begin(['run', '--', ...words])
+      await until(() => so.stderr.includes('listens so far'), 'the cause to be named')
+      assert.match(so.stderr, expected)
+      assert.not.match(so.stderr, /-I|-S|-E/)
+      child.kill('SIGTERM')
+    }),
+  )
 })
 
 test('a command that is not there is exit code 127 and one that may not be run 126, as in a shell', async () => {

@@ -1,6 +1,7 @@
 """Drives a real IPython kernel as a notebook does: reads requests as JSON lines, and answers each with one.
 
 ``{"run": code}`` runs a cell and answers ``{"text": all that it shows}``; ``{"begin": code}`` does not wait for it.
+``{"restart": true}`` restarts the kernel.
 """
 
 import json
@@ -33,6 +34,10 @@ try:
         request = json.loads(line)
         if 'begin' in request:
             client.execute(request['begin'])
+            answer = {}
+        elif 'restart' in request:
+            manager.restart_kernel(now=True)
+            client.wait_for_ready(timeout=60)
             answer = {}
         else:
             answer = {'text': run(request['run'])}

@@ -8,7 +8,7 @@ import { findPaths, PACKAGE_ROOT, type Paths } from '../../src/paths.ts'
 import { lispCache } from './runtimes.ts'
 import { endLeft } from './temporary.ts'
 
-const MAIN = join(PACKAGE_ROOT, 'dist/src/main.cjs')
+export const MAIN = join(PACKAGE_ROOT, 'dist/src/main.cjs')
 
 /** How long anything awaited here may take before it counts as a hang, in milliseconds. */
 const HANG_MS = 60_000

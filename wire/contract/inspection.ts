@@ -36,6 +36,8 @@ export const globalsPage = z.object({
   globals: z.array(z.object({ name: text, type_name: text })),
   /** How many names match in all, this page included. */
   total: count,
+  /** How many more match that IPython has put there for itself: they are not listed. Left out: none. */
+  hidden: count.exactOptional(),
   /** What to pass as `after` for the next page; absent on the last one. */
   next: text.exactOptional(),
   /** The package whose names these are, where the language has such. */

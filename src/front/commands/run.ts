@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { messageOf } from '../../../wire/errors.ts'
+import { startedFrom } from '../../../wire/process-start.ts'
 import { EXIT, Failure } from '../../failure.ts'
 import { kernelNameOf } from '../../files/roots.ts'
 import { findPaths, prepareRuntimeDir } from '../../paths.ts'
@@ -34,8 +35,10 @@ export async function run({ rest, options, printer }: CommandInput): Promise<num
       { exit: EXIT.usage },
     )
   const heard = folderOfRun()
+  let child: ChildProcess | undefined
   const timer = setTimeout(() => {
-    if (readdirSync(heard).length === 0) say(SILENT)
+    const silent = silence(heard, child?.pid, rest)
+    if (silent !== undefined) say(silent)
   }, SAID_AFTER_MS)
   try {
     for (const { deaf } of LISTENING) {
@@ -44,7 +47,8 @@ export async function run({ rest, options, printer }: CommandInput): Promise<num
     }
     let env = process.env
     for (const { listening } of LISTENING) env = { ...env, ...listening({ env, name, heard }) }
-    const code = await ended(command, { args, env })
+    child = spawn(command, args, { stdio: 'inherit', env })
+    const code = await ended(command, child)
     for (const sentence of failures(heard)) say(sentence)
     return code
   } catch (error) {
@@ -57,8 +61,21 @@ export async function run({ rest, options, printer }: CommandInput): Promise<num
   }
 }
 
-const SILENT =
-  'nothing that this command started listens so far. A Python with -I, -S or -E does not, nor does one older than 3.9.'
+/** Said where nothing of the command listens. A launcher that did so may have become another program, which does not. */
+function silence(heard: string, pid: number | undefined, command: readonly string[]): string | undefined {
+  const started = pid === undefined ? [] : startedFrom(pid)
+  const reasons = new Map<number, string>()
+  for (const one of started)
+    for (const { silent } of LISTENING) {
+      const reason = silent(one, command)
+      if (reason !== undefined) reasons.set(one.pid, reason)
+    }
+  if (readdirSync(heard).some(listener => !reasons.has(Number(listener)))) return undefined
+  const why = [...new Set(reasons.values())].join(' ')
+  return `nothing that this command started listens so far. ${why === '' ? LIKELY : why}`
+}
+
+const LIKELY = 'A Python with -I, -S or -E does not, nor does one older than 3.9.'
 
 /** That of the folder, in the letters that every program may have in its name. */
 function ownName(): string {
@@ -99,11 +116,7 @@ class NotBegun extends Error {
 }
 
 /** Runs it to its end. Its exit code; where a signal ended it, this process ends by the same one. */
-async function ended(
-  command: string,
-  { args, env }: { readonly args: readonly string[]; readonly env: NodeJS.ProcessEnv },
-): Promise<number> {
-  const child = spawn(command, args, { stdio: 'inherit', env })
+async function ended(command: string, child: ChildProcess): Promise<number> {
   const passOn = (signal: NodeJS.Signals) => void child.kill(signal)
   // A terminal sends it to both; from anywhere else it is meant for the command alone.
   const interrupt = () => void (process.stdin.isTTY || child.kill('SIGINT'))

@@ -63,7 +63,8 @@ def load_ipython_extension(shell):
     """``%load_ext imago``: lets Imago attach to a notebook or an IPython terminal, beside the person in it."""
     from imago import ipython
 
-    ipython.load(shell)
+    name = ipython.load(shell).name
+    print('Imago listens as %s. In a shell of yours: imago attach %s' % (name, name))
 
 
 def unload_ipython_extension(shell):

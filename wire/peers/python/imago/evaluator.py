@@ -22,6 +22,7 @@ from imago.exceptions import still
 from imago.history import Errors, History
 from imago.interrupts import Ladder, said
 from imago.link import Fail
+from imago.looking.loaded import main_namespace
 from imago.places import Here
 from imago.suspensions import Suspensions, ended_with, is_stopped
 from imago.work import Source
@@ -34,7 +35,7 @@ class Evaluator:
     """``on_begin`` and ``on_end`` are called with each evaluation or evaluated look, in the context its code runs in."""
 
     def __init__(self, namespace, output, interrupts, clock, handles, place=None, note=None):
-        self.namespace = namespace
+        self._namespace = namespace
         self.handles = handles
         self.guard = interrupts.guard
         self.shield = interrupts.shield
@@ -61,6 +62,11 @@ class Evaluator:
         self._turning = False
         self._changing = native.Lock()
         self._pid = os.getpid()
+
+    @property
+    def namespace(self):
+        """The names that code sees: those of ``__main__`` as it is now, unless a namespace was given."""
+        return main_namespace() if self._namespace is None else self._namespace
 
     def run(self):
         """Runs evaluations on this thread until ``stop``, where the place is ``Here``."""

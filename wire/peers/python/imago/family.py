@@ -28,7 +28,9 @@ _FRAMES = 8
 
 #: Commands that start other commands and run nothing of a program themselves.
 _LAUNCHERS = (
-    'accelerate circusd ddtrace-run dotenv fab hatch honcho inv invoke newrelic-admin nox opentelemetry-instrument pdm '
+    'accelerate circusd ddtrace-run dotenv fab hatch honcho inv invoke '
+    'jupyter jupyter-lab jupyter-notebook jupyter-server jupyterlab jupyter_server newrelic-admin notebook nox '
+    'opentelemetry-instrument papermill pdm '
     'pipenv poetry supervisord torch.distributed.launch torch.distributed.run torchrun tox watchdog.watchmedo watchfiles watchmedo'
 ).split()
 #: Commands that start another command to do their work, or do it themselves.

@@ -47,6 +47,11 @@ def end():
         leave()
 
 
+def join_at(name, join):
+    """Has ``join(names of the module)`` called when the module is imported; what that returns leaves it again."""
+    _JOIN[name] = join
+
+
 def _join(name, module):
     if _tell is None or name in _joined:
         return

@@ -31,18 +31,19 @@ _COLOURS = re.compile(r'\x1b\[[0-9;]*m')
 _loaded = {}
 
 
-def load(shell):
+def load(shell, otherwise=None):
+    """Listens beside the person in a shell. Returns the listener, which is ``otherwise`` called where no notebook names it."""
     if id(shell) in _loaded:
-        return
+        return _loaded[id(shell)][0]
     notebook = running_loop() is not None
     place = 'loop' if notebook else AtPrompt()
-    listener = listen(_name(shell, notebook), evaluate=place, namespace=shell.user_ns)
+    listener = listen(_name(shell, notebook, otherwise), evaluate=place, namespace=shell.user_ns)
     cells = Cells(listener.history, listener.errors)
     shown = Shown(shell, listener.evaluator)
     shell.events.register('pre_run_cell', cells.begin)
     shell.events.register('post_run_cell', cells.end)
     _loaded[id(shell)] = listener, cells, shown
-    print('Imago listens as %s. In a shell of yours: imago attach %s' % (listener.name, listener.name))
+    return listener
 
 
 def unload(shell):
@@ -238,11 +239,11 @@ def _looping():
     return loop
 
 
-def _name(shell, notebook):
+def _name(shell, notebook, otherwise=None):
     """The notebook's own name where the server or the editor tells it."""
     told = os.environ.get('JPY_SESSION_NAME') or shell.user_ns.get('__vsc_ipynb_file__') or ''
     stem = os.path.splitext(os.path.basename(told))[0] if type(told) is str else ''
     name = re.sub(r'[^A-Za-z0-9._-]+', '-', stem).strip('._-')[:64]
     kind = 'notebook' if notebook else 'ipython'
     # A number would mean the process of that number.
-    return '%s-%s' % (kind, name[:50]) if name.isdigit() else name or kind
+    return '%s-%s' % (kind, name[:50]) if name.isdigit() else name or otherwise or kind

@@ -110,7 +110,9 @@ class Kernel:
     service_of = Service
 
     def __init__(self, namespace, stop=None, place=None, detach=None):
-        """``stop`` ends the process when the daemon says so; without it, that is refused. ``place``: ``places.py``.
+        """``namespace`` is ``None`` for that of ``__main__``, whichever module that is when it is asked for.
+
+        ``stop`` ends the process when the daemon says so; without it, that is refused. ``place``: ``places.py``.
 
         ``detach`` takes out of a program what is only there for the daemon that lets go of it.
         """

@@ -139,7 +139,7 @@ def listen_for_run(name):
     """Listens as ``name``, unless the program listens by itself already; see ``run.py``."""
     with _changing:
         if _listening is None:
-            _open(Guest(name, _main(), place_for('thread', None)), _FOR_RUN)
+            _open(Guest(name, None, place_for('thread', None)), _FOR_RUN)
 
 
 def listens():
@@ -185,14 +185,10 @@ def _name(name):
 
 def _namespace(namespace, caller):
     if namespace is None:
-        return _main() if caller is None or _of_a_library(caller) else caller
+        return None if caller is None or _of_a_library(caller) else caller
     if not isinstance(namespace, dict):
         raise TypeError('namespace must be a dict, as vars(module) is, not %s' % type(namespace).__name__)
     return namespace
-
-
-def _main():
-    return sys.modules['__main__'].__dict__
 
 
 def _of_a_library(caller):

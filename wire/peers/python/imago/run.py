@@ -9,7 +9,7 @@ import json
 import os
 import sys
 
-from imago import family, guest, listener, listening, native
+from imago import family, frameworks, guest, listener, listening, native
 from imago.mark import mark
 from imago.program_errors import one_line
 
@@ -66,7 +66,30 @@ def _begin_command(line, parent):
     family.become(role)
     known = {'pid': os.getpid(), 'line': line, 'name': _name, 'role': role}
     os.environ['IMAGO_RUN'] = json.dumps({**_run, 'parent': known})
+    notebook = _name if _name == _run['name'] else '%s-notebook' % _run['name']
+    frameworks.join_at('ipykernel.kernelapp', lambda module: _join_notebook(module, notebook))
     _listen()
+
+
+def _join_notebook(module, name):
+    """Has the kernel of a notebook do what ``%load_ext imago`` does, in the first turn of its event loop."""
+    app, loops = module['IPKernelApp'], module['ioloop']
+    start = app.start
+
+    def load(shell):
+        from imago import ipython
+
+        try:
+            ipython.load(shell, name)
+        except Exception as error:
+            _tell(error)
+
+    def start_and_load(self):
+        loops.IOLoop.current().add_callback(load, self.shell)
+        return start(self)
+
+    app.start = start_and_load
+    return lambda: setattr(app, 'start', start)
 
 
 def _command_line():

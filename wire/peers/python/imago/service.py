@@ -8,6 +8,7 @@ from imago.looking.classes import hierarchy, slots
 from imago.looking.completion import complete
 from imago.looking.definitions import definition
 from imago.looking.description import arglist, describe
+from imago.looking.loaded import main_namespace
 from imago.looking.names import apropos, globals_of, symbols
 from imago.looking.references import references
 from imago.looking.running import kept_text
@@ -28,16 +29,20 @@ from imago.workers import Task
 class Image:
     """What is looked at: the namespace of the top level, and what is remembered beside it."""
 
-    __slots__ = ('namespace', 'handles', 'history', 'errors', 'suspensions', 'left', 'tracing')
+    __slots__ = ('_namespace', 'handles', 'history', 'errors', 'suspensions', 'left', 'tracing')
 
     def __init__(self, namespace, handles, evaluator, tracing):
-        self.namespace = namespace
+        self._namespace = namespace
         self.handles = handles
         self.history = evaluator.history
         self.errors = evaluator.errors
         self.suspensions = evaluator.suspensions
         self.left = Left(handles)
         self.tracing = tracing
+
+    @property
+    def namespace(self):
+        return main_namespace() if self._namespace is None else self._namespace
 
 
 def _unread(image, query):

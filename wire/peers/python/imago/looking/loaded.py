@@ -51,6 +51,11 @@ def module_dict(name):
     return None if module is ABSENT else instance_dict(module)
 
 
+def main_namespace():
+    """The names of `__main__` as it is now: IPython, and what runs scripts, puts a module of its own in that place."""
+    return module_dict("__main__") or {}
+
+
 def is_library(name, namespace):
     """Whether a module came with Python or was installed, rather than being the program's own."""
     file = plain(stored(namespace, "__file__"))

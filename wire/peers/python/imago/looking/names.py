@@ -3,7 +3,7 @@
 import builtins
 from heapq import nsmallest
 from operator import itemgetter
-from types import ModuleType
+from types import MethodType, ModuleType
 
 from imago.looking.fields import (
     ABSENT,
@@ -16,6 +16,7 @@ from imago.looking.fields import (
     instance_dict,
     is_class,
     is_dunder,
+    own_field,
     plain,
     steadily,
     stored,
@@ -150,17 +151,20 @@ def _own_modules(namespace):
 
 
 def globals_page(namespace, query):
-    """`{globals: [{name, type_name}], total, next?}` of the names that match, sorted by code point.
+    """`{globals: [{name, type_name}], total, hidden?, next?}` of the names that match, sorted by code point.
 
     `query` has `after`, `filter`, `modules` and `limit` of the contract. Names with two underscores on both sides are
     Python's own and not listed; a key that is no exact `str`, or no text that can be sent, is no name.
     """
     limit = max(1, min(query.get("limit", 100), _PAGE_MAX_NAMES))
     after, wanted, modules = query.get("after") or "", query.get("filter"), query.get("modules", False)
+    of_ipython = _of_ipython(namespace)
 
     def select(pairs):
         if wanted is not None:
             pairs = _filtered(pairs, wanted.casefold())
+        if of_ipython:
+            pairs = [pair for pair in pairs if type(pair[0]) is not str or pair[0] not in of_ipython]
         return _select(pairs, limit, after, modules)
 
     try:
@@ -171,9 +175,24 @@ def globals_page(namespace, query):
         sendable = [pair for pair in entries(namespace) if type(pair[0]) is str and clean(pair[0]) == pair[0]]
         page, total, more = select(sendable)
     answer = {"globals": [{"name": name, "type_name": type_name(value)} for name, value in page], "total": total}
+    hidden = sum(wanted is None or wanted.casefold() in name.casefold() for name in of_ipython)
+    if hidden:
+        answer["hidden"] = hidden
     if more:
         answer["next"] = page[-1][0]
     return found(answer)
+
+
+def _of_ipython(namespace):
+    """The names that IPython's shell has put at its top level, and that have still the values which it knows."""
+    getter = stored(namespace, "get_ipython")
+    own = own_field(getter.__self__, "user_ns_hidden") if type(getter) is MethodType else ABSENT
+    pairs = entries(own) if type(own) is dict else ()
+    return frozenset(
+        name
+        for name, value in pairs
+        if type(name) is str and not is_dunder(name) and stored(namespace, name) is value
+    )
 
 
 def _filtered(pairs, folded):
