@@ -30,6 +30,7 @@ from imago.looking.fields import (
     is_dunder,
     made_by_statement,
     mro,
+    plain,
     own_field,
     slot_fields,
     stored,
@@ -187,7 +188,7 @@ def _default(own, factory):
 def _is_unset(value):
     kind = type_name(value)
     # Since 3.15 dataclasses mark it by a `sentinel`, of which programs have their own.
-    return kind in _UNSET or (type(value) is _SENTINEL and value.__module__ == "dataclasses")
+    return kind in _UNSET or (type(value) is _SENTINEL and plain(value.__module__) == "dataclasses")
 
 
 def _callable_text(value):
