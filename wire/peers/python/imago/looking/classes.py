@@ -1,5 +1,6 @@
 """Classes: what they declare, what they derive from, and what their instances hold."""
 
+import builtins
 import dis
 import sys
 from enum import EnumMeta
@@ -30,6 +31,7 @@ from imago.looking.fields import (
     made_by_statement,
     mro,
     own_field,
+    plain,
     slot_fields,
     stored,
     subclasses_of,
@@ -48,6 +50,7 @@ from imago.looking.rendering import function_label, static_text
 DEFAULT_CHARS = 100
 _FIELDS = 10_000
 _UNSET = ("_MISSING_TYPE", "PydanticUndefinedType", "_Nothing")
+_SENTINEL = getattr(builtins, "sentinel", None)
 
 
 class Declared:
@@ -176,10 +179,16 @@ def _default(own, factory):
     if type_name(made) == "Factory":
         made = dict(slot_fields(made)).get("factory")
         return f"{_callable_text(made)}()"
-    if factory in own and made is not None and type_name(made) not in _UNSET:
+    if factory in own and made is not None and not _is_unset(made):
         return f"{_callable_text(made)}()"
     value = own.get("default", ABSENT)
-    return None if value is ABSENT or type_name(value) in _UNSET else value_text(value)
+    return None if value is ABSENT or _is_unset(value) else value_text(value)
+
+
+def _is_unset(value):
+    kind = type_name(value)
+    # Since 3.15 dataclasses mark it by a `sentinel`, of which programs have their own.
+    return kind in _UNSET or (type(value) is _SENTINEL and plain(value.__module__) == "dataclasses")
 
 
 def _callable_text(value):
