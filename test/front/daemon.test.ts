@@ -68,6 +68,7 @@ withRig('of five daemons begun at once over what a killed one left, exactly one 
   await until(() => begun.filter(({ child }) => child.exitCode !== null).length === 4, 'four to end')
   assert.equal(begun.map(({ child }) => child.exitCode).sort(), [2, 2, 2, 2, null])
   assert.is(readdirSync(rig.paths.runtimeDir).filter(name => name.startsWith('daemon.lock')).length, 1)
+  await begun.find(({ child }) => child.exitCode === null)?.says(/serves at/)
   await using client = await rig.connect()
   assert.is(client.daemon.pid, begun.find(({ child }) => child.exitCode === null)?.child.pid)
 })

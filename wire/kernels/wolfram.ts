@@ -52,18 +52,22 @@ const PROBE_MS = 20_000
  */
 export async function launchWolfram(request: WolframRequest): Promise<Launched> {
   let engine: Engine | undefined
-  const launched = await launchHost(request, async env => {
-    engine = await findEngine({ ...request, env })
-    request.doing?.(`starting ${titleOf(engine)}`)
-    return engine
-  })
-  if (engine?.type !== 'licensed') return launched
   try {
-    await isReady(launched.kernel)
+    const launched = await launchHost(request, async env => {
+      engine = await findEngine({ ...request, env })
+      request.doing?.(`starting ${titleOf(engine)}`)
+      return engine
+    })
+    if (engine?.type !== 'licensed') return launched
+    await isReady(launched.kernel).catch(error => {
+      launched.kill()
+      throw error
+    })
     const { kernel, library, python } = engine
     return { ...launched, engine: { kernel, library, python } }
   } catch (error) {
-    launched.kill()
+    // The host ends with its engine, before it has said hello or after.
+    if (engine?.type !== 'licensed') throw error
     throw new WireError(
       'KERNEL_START_FAILED',
       `${titleOf(engine)} does not start: ${saidAtTheEnd(error)}\n${insteadOfIt(request)}`,
