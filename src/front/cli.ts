@@ -15,6 +15,7 @@ import {
   type CommandInput,
   OPTIONS,
   type OpenDaemon,
+  type OptionName,
   type Options,
   type ToolCommand,
 } from './command.ts'
@@ -63,13 +64,33 @@ interface Invocation {
 function parse(argv: readonly string[]): Invocation {
   const [first] = argv
   const command = first === undefined || first.startsWith('-') ? find('') : find(first)
-  const dashes = command.rest ? argv.indexOf('--') : -1
-  const [words, rest] = dashes < 0 ? [argv, []] : [argv.slice(0, dashes), argv.slice(dashes + 1)]
+  const [words, rest] = divided(argv, command)
   const { values, positionals } = parseWords(command, named(argv) ? words.slice(1) : words)
   const [least, most] = command.operands
   if (!values.help && (positionals.length < least || positionals.length > most)) throw misused(command)
   return { command, operands: positionals, options: values, rest }
 }
+
+/** The words of Imago, and what is another command's: behind `--`, or from the first word that can be none of Imago's. */
+function divided(argv: readonly string[], { rest, operands: [, most] }: Command) {
+  const dashes = rest ? argv.indexOf('--') : -1
+  const other = rest && most === 0 ? firstOperand(argv) : -1
+  if (other >= 0 && (dashes < 0 || other < dashes)) return [argv.slice(0, other), argv.slice(other)] as const
+  return dashes < 0 ? ([argv, []] as const) : ([argv.slice(0, dashes), argv.slice(dashes + 1)] as const)
+}
+
+/** Where the first word stands behind the command that is neither an option nor its value; -1 where none is. */
+function firstOperand(argv: readonly string[]): number {
+  for (let at = 1; at < argv.length; at++) {
+    const [, option] = /^--([\w-]+)$/.exec(argv[at] ?? '') ?? []
+    const isOption = argv[at]?.startsWith('-') === true
+    if (!isOption) return at
+    if (option !== undefined && isOptionName(option) && OPTIONS[option].type === 'string') at++
+  }
+  return -1
+}
+
+const isOptionName = (word: string): word is OptionName => Object.hasOwn(OPTIONS, word)
 
 const named = ([first]: readonly string[]) => first !== undefined && !first.startsWith('-')
 
@@ -226,10 +247,11 @@ const MANY = Number.POSITIVE_INFINITY
 function ofTool(command: ToolCommand, { operand, summary }: { operand: string; summary: string }): Command {
   return {
     name: command.name,
-    usage: `${operand} [NAME=VALUE...] [--kernel NAME] [--patience SECONDS] [--json]`,
+    usage: `${operand} [NAME=VALUE...]${command.all ? ' [--all]' : ''} [--kernel NAME] [--patience SECONDS] [--json]`,
     summary,
     operands: [command.optional ? 0 : 1, MANY],
-    options: ['kernel', 'patience', 'json'],
+    options: [...(command.all ? (['all'] as const) : []), 'kernel', 'patience', 'json'],
+    ...(command.all && { means: { all: command.all } }),
     tool: command.tool,
     of: command.optional ? ['parameters'] : ['code', 'parameters'],
     load: async () => {
@@ -270,7 +292,13 @@ export const COMMANDS: readonly Command[] = [
     { operand: 'EXPR', summary: 'look at a value: a name, a path, or a handle' },
   ),
   ofTool(
-    { name: 'threads', tool: 'threads', first: 'filter', optional: true },
+    {
+      name: 'threads',
+      tool: 'threads',
+      first: 'filter',
+      optional: true,
+      all: 'open the frames of libraries, too',
+    },
     { operand: '[TEXT]', summary: 'where every thread and task of the program stands now' },
   ),
   {
@@ -316,7 +344,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'run',
-    usage: '[--name NAME] -- COMMAND [ARGS]',
+    usage: '[--name NAME] [--] COMMAND [ARGS]',
     summary: 'run a command, and have every Python that it starts listen, reloaders and workers included',
     operands: [0, 0],
     options: ['name'],

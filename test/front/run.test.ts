@@ -29,6 +29,17 @@ const names = () =>
     .map(({ name }) => name)
     .sort()
 
+test('a command needs no -- before it, and its own options are its own', async () => {
+  const words = ['python3', '-c', 'import sys; print(sys.argv[1:])', '--name', 'x', '--', '--json']
+  for (const own of [[], ['--name', 'shop'], ['--name=shop'], ['--']])
+    assert.equal(await rig.imago(['run', ...own, ...words]), {
+      code: 0,
+      stdout: "['--name', 'x', '--', '--json']\n",
+      stderr: '',
+    })
+  assert.is((await rig.imago(['run', '--name', 'shop'])).code, 2)
+})
+
 test('a Python that it starts listens under the name of the folder, or the one that is given', async () => {
   write('serve.py', 'import time\nprint("there", flush=True)\ntime.sleep(60)\n')
   rig.begin(['run', '--', 'python3', 'serve.py'])
@@ -194,7 +205,7 @@ test('what keeps a Python from listening is named by what it was started with, a
       const { child, so } = rig.begin(['run', '--', ...words])
       await until(() => so.stderr.includes('listens so far'), 'the cause to be named')
       assert.match(so.stderr, expected)
-      assert.not.match(so.stderr, /-I|-S|-E/)
+      assert.not.match(so.stderr, / -[ISE]\b/)
       child.kill('SIGTERM')
     }),
   )

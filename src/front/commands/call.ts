@@ -56,6 +56,7 @@ export async function argumentsOf(
   const fixed = {
     ...(runs && { on_error: 'end', patience: WAIT_SECONDS }),
     ...(isFirst && { [first]: isRead ? await readAll(process.stdin) : operand }),
+    ...(input.options.all && { all: true }),
   }
   const reserved = reservedOf(input)
   return {
