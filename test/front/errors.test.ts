@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { onlyEnvelope } from '../support/envelopes.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -109,13 +109,16 @@ test('at a terminal the list says how to see one of them', async () => {
   assert.match(text, /#1 .*\r?\n#2 .*\r?\nimago errors N shows one with its values\r?\n$/)
 })
 
-test('in a folder where no program listens it says so, and what to do', async () => {
-  const { code, stderr } = await rig.imago(['errors'], { cwd: '/' })
+test('in a folder where no program listens it says so, and what to do; / is no project', async () => {
+  const empty = join(rig.folder, 'empty')
+  mkdirSync(empty)
+  const { code, stderr } = await rig.imago(['errors'], { cwd: empty })
   assert.is(code, 4)
   assert.match(
     stderr,
-    '\nYou are in /. Go to the folder of your program, or start it with: imago run -- COMMAND',
+    `\nYou are in ${empty}. Go to the folder of your program, or start it with: imago run -- COMMAND`,
   )
+  assert.match((await rig.imago(['errors'], { cwd: '/' })).stderr, 'and no project')
 })
 
 test('get_last_error has the error of the program with the locals of its frames, and not what the caller did wrong', async () => {
