@@ -83,7 +83,7 @@ function processes(): readonly number[] {
   }
 }
 
-/** The command stands in parentheses and may hold anything; the state and the start time follow it. */
+/** The name of the command is in parentheses, and may hold anything; the state and the start time follow it. */
 function fieldsOf(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')

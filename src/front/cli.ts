@@ -79,7 +79,7 @@ function divided(argv: readonly string[], { rest, operands: [, most] }: Command)
   return dashes < 0 ? ([argv, []] as const) : ([argv.slice(0, dashes), argv.slice(dashes + 1)] as const)
 }
 
-/** Where the first word stands behind the command that is neither an option nor its value; -1 where none is. */
+/** The index of the first word behind the command that is neither an option nor the value of one; -1 without one. */
 function firstOperand(argv: readonly string[]): number {
   for (let at = 1; at < argv.length; at++) {
     const [, option] = /^--([\w-]+)$/.exec(argv[at] ?? '') ?? []

@@ -45,7 +45,7 @@ export interface ToolCommand {
   readonly optional?: boolean
   /** Whether it runs code: it is waited for, an error ends it, and its answer is shown as a prompt shows it. */
   readonly runs?: boolean
-  /** What `--all` means, where it stands for the argument `all`. */
+  /** What `--all` means, where it gives the argument `all`. */
   readonly all?: string
 }
 

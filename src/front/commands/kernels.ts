@@ -231,7 +231,7 @@ const WHAT_IT_DOES: Readonly<
   orphan: (name, parent) => [oneLine(leftBy(name, parent))],
 }
 
-/** What another one in the list has started stands below that. */
+/** A process follows the one in the list that started it. */
 function besideParents(announced: readonly AnnouncedRow[]): readonly AnnouncedRow[] {
   const isBelow = (one: AnnouncedRow) =>
     one.standing !== 'program' && announced.some(({ pid }) => pid === one.parent)

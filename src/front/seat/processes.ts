@@ -45,14 +45,14 @@ export function processOf(pid: number): Process | undefined {
 
 function statOf(pid: number | string): readonly number[] {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // The command stands in parentheses and may hold anything.
+  // The name of the command is in parentheses, and may hold anything.
   return stat
     .slice(stat.lastIndexOf(')') + 2)
     .split(' ')
     .map(Number)
 }
 
-/** Whatever of the same user is at the terminal of that process, each with those that started it. */
+/** All processes of the same user at the terminal of that process, each with those that started it. */
 export function linesBeside(pid: number): readonly Line[] {
   const terminal = terminalOf(pid)
   if (terminal === 0) return []

@@ -185,7 +185,7 @@ def started(pid):
             done = subprocess.run(['ps', '-o', 'lstart=', '-p', str(pid)], stdout=subprocess.PIPE)
             return done.stdout.decode().strip()
         with open('/proc/%d/stat' % pid, 'rb') as file:
-            # The command stands in parentheses and may hold anything.
+            # The name of the command is in parentheses, and may hold anything.
             fields = file.read().rpartition(b')')[2].split()
         with open('/proc/sys/kernel/random/boot_id', encoding='ascii') as file:
             return '%s:%d' % (file.read().strip(), int(fields[19]))
