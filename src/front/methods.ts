@@ -160,8 +160,9 @@ function betweenProjects(parts: MethodParts) {
     const { target, name = target } = params
     const { root } = context.session
     const known = kernels.list().find(one => one.name === target && name === target && one.root === root)
+    // A kernel that has ended answers nothing, though it is followed: a program that listens by its name is joined.
     const row =
-      known !== undefined && kernels.lasts(target)
+      known !== undefined && !UNLINKED.has(known.state)
         ? known
         : await joined(params, context).catch(error => attachedAs(error, { name: params.name, root }))
     calls.choose(callerOf(context, parts), row.name)
@@ -199,6 +200,9 @@ function betweenProjects(parts: MethodParts) {
 
   return { isMine, mine, list, attach }
 }
+
+/** States of a kernel to which no link leads now. */
+const UNLINKED: ReadonlySet<KernelRow['state']> = new Set(['away', 'ended', 'crash_loop'])
 
 const ATTACH_BY_PERSON = 'A person attaches at a terminal, by the same command.'
 
