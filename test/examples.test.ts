@@ -101,8 +101,14 @@ test('npm run demo -- web goes from a 500 of a Django project to the mended answ
   )
 })
 
+test('npm run demo -- family gets a growing step of a trainer, a deadlock of a worker and the cause of a crash, with the variables of Codex', async () => {
+  const { code, stdout, stderr } = await rig.imago(['family', '--python', venvPython], { main: DEMO })
+  assert.is(code, 0, stdout + stderr)
+  assert.match(stdout, 'Everything was as expected.')
+})
+
 test('a demo that does not exist is told those that do', async () => {
   const { code, stdout } = await rig.imago(['dance'], { main: DEMO })
   assert.is(code, 2)
-  assert.match(stdout, 'program, attach, lisp, debugger, approve, wolfram, web')
+  assert.match(stdout, 'program, attach, lisp, debugger, approve, wolfram, web, family')
 })

@@ -12,6 +12,11 @@ export interface Step {
   readonly ok?: boolean
 }
 
+/** How long a program may take to begin, or to begin again, before a demo is given up, in milliseconds. */
+export const PATIENCE_MS = 30_000
+/** Between two looks, in milliseconds. */
+export const STEP_MS = 200
+
 export const { out } = openPrinter()
 
 /** Something in a demo was not as it should be; the demo ends with exit code 1. */

@@ -1,20 +1,13 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync } from 'node:child_process'
 import { cpSync } from 'node:fs'
-import { get } from 'node:http'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { imago, withDaemon } from './house.ts'
+import { type Model, openModel } from './model.ts'
 import { type Person, seatPerson } from './person.ts'
-import { Differs, out, type Step } from './steps.ts'
-
-/** How long Django may take to begin, or to begin anew, before the demo is given up, in milliseconds. */
-const PATIENCE_MS = 30_000
-/** Between two looks, in milliseconds. */
-const STEP_MS = 200
+import { openSite, type Site, visits } from './site.ts'
+import { Differs, PATIENCE_MS, STEP_MS, type Step } from './steps.ts'
 
 const FILE = 'shop/orders.py'
 
@@ -97,7 +90,7 @@ export async function playWeb(given: string, args: readonly string[]): Promise<v
     throw new Differs(`${python} has no Django: pip install django, or npm run demo -- web --python PATH`)
   const project = join(given, 'shop')
   cpSync(join(PACKAGE_ROOT, 'examples/demos/web'), project, { recursive: true })
-  const site = await openSite(project, python)
+  const site = await openSite(project, python, port => ['manage.py', 'runserver', `127.0.0.1:${port}`])
   const person = seatPerson(project)
   const model = openModel(project)
   try {
@@ -170,124 +163,4 @@ async function seesIt(path: string, { site, model }: { site: Site; model: Model 
     args: { tracepoint: /t\d+@\w+/.exec(set)?.[0] },
     expects: [new RegExp(`\\b${total}\\b`), /'items'/],
   })
-}
-
-interface Asking {
-  readonly again?: boolean
-  /** What happens before the answer is shown. */
-  readonly meanwhile?: () => Promise<void>
-}
-
-/** A model's program, which makes the calls that it is told to. */
-interface Model {
-  /** Makes one call, shows what the model is shown, and compares; with `again`, until it is as expected. Throws `Differs`. */
-  asks(step: Step, how?: Asking): Promise<string>
-  leaves(): Promise<void>
-}
-
-function openModel(project: string): Model {
-  const dist = join(PACKAGE_ROOT, 'dist')
-  const server = [process.execPath, join(dist, 'src/main.cjs'), 'mcp', '--profile', 'full']
-  const child = spawn(process.execPath, [join(dist, 'examples/demos/mcp-host.js'), ...server], {
-    cwd: project,
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  const ended = new Promise<void>(resolve => child.once('close', () => resolve()))
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-
-  async function called(tool: string, args: Step['args']): Promise<{ text: string; failed: boolean }> {
-    child.stdin.write(`${JSON.stringify({ tool, args })}\n`)
-    const { value, done } = await lines.next()
-    if (done) throw new Differs('the program of the model has ended')
-    return JSON.parse(value)
-  }
-
-  return {
-    async asks({ says, tool, args, expects, ok = true }, { again = false, meanwhile } = {}) {
-      out(`\n# ${says}\n> ${tool} ${JSON.stringify(args)}\n`)
-      for (let waited = 0; ; waited += STEP_MS) {
-        const [{ text, failed }] = await Promise.all([called(tool, args), meanwhile?.()])
-        const missing = expects.filter(expected => !expected.test(text))
-        const isGood = failed !== ok && missing.length === 0
-        if (isGood || !again || waited > PATIENCE_MS) out(`${text}\n`)
-        if (isGood) return text
-        if (!again || waited > PATIENCE_MS)
-          throw new Differs(
-            `expected ${ok ? 'success' : 'a failure'} that shows ${missing.map(String).join(' and ')}`,
-          )
-        await sleep(STEP_MS)
-      }
-    },
-    async leaves() {
-      child.stdin.end()
-      await ended
-    },
-  }
-}
-
-interface Site {
-  readonly port: number
-  close(): Promise<void>
-}
-
-async function openSite(project: string, python: string): Promise<Site> {
-  const port = await freePort()
-  const command = [python, 'manage.py', 'runserver', `127.0.0.1:${port}`]
-  out(`$ imago run -- python manage.py runserver ${port}\n`)
-  const main = join(PACKAGE_ROOT, 'dist/src/main.cjs')
-  const child: ChildProcess = spawn(process.execPath, [main, 'run', '--', ...command], {
-    cwd: project,
-    stdio: 'ignore',
-  })
-  const ended = once(child, 'exit')
-  return {
-    port,
-    async close() {
-      child.kill('SIGTERM')
-      await ended
-    },
-  }
-}
-
-/** Asks until it is answered so, as somebody does who reloads a page; what was answered then. */
-async function visits({ port }: Site, path: string, expected: 200 | 500 | 'nobody'): Promise<string> {
-  for (let waited = 0; waited < PATIENCE_MS; waited += STEP_MS) {
-    const { status, body } = await answerOf(port, path)
-    if (status === expected) {
-      const said = { 200: `200 ${body}`, 500: '500 Internal Server Error', nobody: 'nobody answers' }[status]
-      out(`\n$ curl http://127.0.0.1:${port}${path}\n${said}\n`)
-      return body
-    }
-    await sleep(STEP_MS)
-  }
-  throw new Differs(`${path} was never answered with ${expected}`)
-}
-
-interface Answer {
-  readonly status: number | 'nobody' | undefined
-  readonly body: string
-}
-
-function answerOf(port: number, path: string): Promise<Answer> {
-  return new Promise(resolve => {
-    const request = get({ port, path, host: '127.0.0.1', agent: false }, response => {
-      let body = ''
-      response.setEncoding('utf8').on('data', (text: string) => {
-        body += text
-      })
-      response.on('end', () => resolve({ status: response.statusCode, body }))
-      response.on('error', () => resolve({ status: undefined, body }))
-    })
-    request.on('error', () => resolve({ status: 'nobody', body: '' }))
-  })
-}
-
-/** A port that nobody has at this moment. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : 0
 }
