@@ -50,7 +50,7 @@ const MATHICS_REQUIREMENTS = join(import.meta.dirname, '../wire/peers/wolfram/re
 /** The list of `wire/languages.ts`. */
 const MATHICS_PYTHONS = ['python3.13', 'python3.12', 'python3.11', 'python3.14', 'python3', 'python']
 
-const LISP_PACKAGES = ['sbcl', 'cl-swank', 'cl-fiveam']
+const LISP_PACKAGES = ['sbcl', 'cl-swank', 'cl-fiveam', 'cl-hunchentoot', 'cl-lparallel']
 const EMACS_PACKAGES = ['emacs-nox', 'slime']
 
 const folder = join(import.meta.dirname, '../.test-runtimes')
@@ -133,14 +133,15 @@ function hasLisp() {
   return packages?.join() === LISP_PACKAGES.join() && paths.every(path => existsSync(path))
 }
 
-/** Compiles Swank and FiveAM once, so that no two tests do it at the same time. */
+/** Compiles Swank, FiveAM and two servers once, so that no two tests do it at the same time. */
 function installLisp() {
   let found = tryLisp()
   if (!found.ok) {
-    installDebian(LISP_PACKAGES.join(' '), 'there is no SBCL with Swank and FiveAM')
+    installDebian(LISP_PACKAGES.join(' '), 'there is no SBCL with Swank, FiveAM, Hunchentoot and lparallel')
     found = tryLisp()
   }
-  if (!found.ok) throw new Error(`SBCL cannot load Swank and FiveAM: ${found.lastLine}`)
+  if (!found.ok)
+    throw new Error(`SBCL cannot load Swank, FiveAM, Hunchentoot or lparallel: ${found.lastLine}`)
   installEcl()
   const paths = found.lastSaid.split('\t')
   writeFileSync(lispStamp, JSON.stringify({ packages: LISP_PACKAGES, paths }))
@@ -161,7 +162,9 @@ function tryLisp() {
   const where =
     '(format t "~&~A~C~A~C~A~%" sb-ext:*runtime-pathname* #\\Tab (asdf:system-source-file :swank) ' +
     '#\\Tab (asdf:system-source-file :fiveam))'
-  const forms = ['(require :asdf)', '(asdf:load-system :swank)', '(asdf:load-system :fiveam)', where]
+  const loads = ['swank', 'fiveam', 'hunchentoot', 'lparallel'].map(name => `(asdf:load-system :${name})`)
+  // Without it, Hunchentoot looks for a library of OpenSSL.
+  const forms = ['(require :asdf)', '(push :hunchentoot-no-ssl *features*)', ...loads, where]
   const options = ['--noinform', '--no-userinit', '--non-interactive']
   mkdirSync(lispCache, { recursive: true })
   return run('sbcl', [...options, ...forms.flatMap(form => ['--eval', form])], { XDG_CACHE_HOME: lispCache })

@@ -65,6 +65,8 @@ export interface KernelIdentity {
   readonly attached?: boolean
   /** An error suspends what runs unless it is asked to end it, as the debuggers of its language do. Left out: it ends it. */
   readonly errorsSuspend?: boolean
+  /** Servers of the program whose errors are noted, where that was asked for: an image joined by its own server notes none else. */
+  readonly serversNoted?: readonly string[]
 }
 
 /**

@@ -92,6 +92,8 @@ export interface Joining {
   readonly key: string | undefined
   /** A Swank server to which no secret is sent, as a person insists. */
   readonly open: boolean
+  /** The errors that servers of a Lisp program catch are to be noted. */
+  readonly errors?: boolean
   /** Which process it is, where that has not announced itself and is seen from here all the same. */
   found(process: ProgramProcess): void
   /** Output that belongs to no evaluation. */

@@ -356,10 +356,10 @@ export const COMMANDS: readonly Command[] = [
     name: 'attach',
     usage:
       `NAME|PID|NAME-PID|unix:/PATH|tcp:127.0.0.1:PORT|${SERVERS.map(({ scheme }) => `${scheme}://PORT`).join('|')} ` +
-      '[--name NAME] [--key-file FILE] [--anywhere] [--no-secret] [--json]',
+      '[--name NAME] [--key-file FILE] [--anywhere] [--no-secret] [--errors] [--json]',
     summary: `join a program that listens (import imago; imago.listen(), or a ${SERVERS.map(({ title }) => title).join(' or ')}), and leave it running ever after`,
     operands: [1, 1],
-    options: ['name', 'key-file', 'anywhere', 'no-secret', 'json'],
+    options: ['name', 'key-file', 'anywhere', 'no-secret', 'errors', 'json'],
     of: ['program'],
     load: async () => (await import('./commands/kernels.ts')).attach,
   },

@@ -100,6 +100,10 @@ export const OPTIONS = {
     type: 'boolean',
     summary: 'a server that asks for no secret, which anybody here can use',
   },
+  errors: {
+    type: 'boolean',
+    summary: 'note the errors that Hunchentoot, Clack or lparallel catches, by a hook in each (SBCL)',
+  },
   forget: {
     type: 'boolean',
     summary: 'remove what processes of the project have left that have gone',

@@ -266,6 +266,7 @@ const PARAMS: { readonly [M in Method]: z.ZodType<Methods[M]['params']> } = {
     key_file: z.string().startsWith('/').max(4_096).exactOptional(),
     anywhere: z.boolean().exactOptional(),
     no_secret: z.boolean().exactOptional(),
+    errors: z.boolean().exactOptional(),
   }),
   detach: z.strictObject({ name }),
   sit: z.strictObject({ alone: z.boolean().exactOptional() }),

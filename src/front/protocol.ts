@@ -80,6 +80,8 @@ export interface Methods {
       readonly anywhere?: boolean
       /** A Swank server that asks for no secret is meant. */
       readonly no_secret?: boolean
+      /** The errors that servers of a Lisp program catch are to be noted. */
+      readonly errors?: boolean
     }
     result: KernelRow
   }

@@ -33,6 +33,8 @@ export interface Attach extends Insisting {
   readonly key?: string | undefined
   /** The file that a person has named for it; what is announced does not count then. */
   readonly keyFile?: string | undefined
+  /** The errors that servers of a Lisp program catch are to be noted. */
+  readonly errors?: boolean | undefined
   /** Whoever asks is not to attach to a program that runs outside this folder, which is without links. */
   readonly within?: string | undefined
 }
@@ -145,6 +147,7 @@ export class Attachments {
       announced: program?.name ?? null,
       program: program?.program || null,
       cwd: program?.cwd ?? null,
+      ...(asked.errors && { errors: true }),
       ...(program !== undefined && { announced_at: program.announced_at }),
       ...(program?.parent !== undefined && { parent: program.parent }),
       ...(program?.role !== undefined && { role: program.role }),

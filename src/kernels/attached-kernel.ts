@@ -420,13 +420,14 @@ export class AttachedKernel implements NamedKernel {
   }
 
   #joining(key: string | undefined): Joining {
-    const { name, address, process, secret } = this.#known
+    const { name, address, process, secret, errors } = this.#known
     return {
       name,
       address,
       process,
       key,
       open: secret.from === 'none',
+      ...(errors && { errors }),
       found: seen => {
         this.#known = { ...this.#known, process: seen }
       },
@@ -487,10 +488,11 @@ export class AttachedKernel implements NamedKernel {
     return running === null ? 'ready' : 'busy'
   }
 
-  /** A server that is not ours tells of errors that wait in a debugger, and of none that the program handles. */
+  /** By a server that is not ours, an image tells of errors that wait in a debugger, and of others where that was asked for. */
   #notesErrors(): boolean {
-    const hears = serverOf(this.#known.address) === undefined
-    return hears && this.alive && this.#kernel?.identity.abilities.has('errors') === true
+    const { abilities, serversNoted = [] } = this.#kernel?.identity ?? {}
+    const hears = serverOf(this.#known.address) === undefined || serversNoted.length > 0
+    return hears && this.alive && abilities?.has('errors') === true
   }
 
   #message(): string | null {

@@ -24,6 +24,8 @@ const ATTACHMENT = z.object({
   parent: z.number().optional(),
   role: z.enum(['main', 'serves', 'helper']).optional(),
   announced_at: z.string().optional(),
+  /** The errors that servers of a Lisp program catch are noted. */
+  errors: z.boolean().optional(),
   /**
    * Where its secret comes from: its announcement, a file that a person named, or that person's hands; of a Swank
    * server, the file in the home directory, or there is none, as a person has insisted.

@@ -7,6 +7,7 @@ import { openSwankKernel } from './swank-kernel.ts'
 const IDENTITY = {
   pid: 4711,
   epoch_token: '4711:1:elsewhere',
+  servers: [],
   abilities: ['evaluate', 'globals', 'inspect', 'interrupt', 'teleport'],
 }
 

@@ -51,7 +51,7 @@ export async function rejoinSwank(
 }
 
 async function openImage({ joining, secret }: SwankRequest, watch: ProcessWatch): Promise<SwankKernel> {
-  const { name, key, open } = joining
+  const { name, key, open, errors } = joining
   const sent = open ? null : (key ?? secretInHome())
   if (sent !== null) secret?.(sent)
   const { connection, info } = await connectSwank({ ...placeOf(joining.address), secret: sent })
@@ -61,6 +61,7 @@ async function openImage({ joining, secret }: SwankRequest, watch: ProcessWatch)
     connection,
     info,
     attached: true,
+    ...(errors && { errors }),
     folder: peerIn('lisp'),
     background: (_stream, text) => joining.background(text),
   })

@@ -17,6 +17,8 @@ export const identityShape = z.object({
   pid: count,
   epoch_token: text,
   abilities: z.array(text),
+  /** Those of the program whose errors are noted from now on. */
+  servers: z.array(text),
 })
 
 /** Who an image says its kernel is. Words for abilities that we do not know are left out. */
@@ -36,6 +38,7 @@ export function identityOf(
     abilities,
     attached,
     errorsSuspend: true,
+    serversNoted: told.servers,
   }
 }
 

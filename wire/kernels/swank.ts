@@ -54,6 +54,8 @@ export interface SwankOptions {
   readonly attached: boolean
   /** Where the sources of the peer are, if not where they belong. */
   readonly folder?: string
+  /** The errors that servers of the program catch are to be noted. */
+  readonly errors?: boolean
   /** Ends the process of an image that is ours. Left out: closing the connection is all there is to do. */
   release?(): Promise<void>
   /** Output that belongs to no evaluation. */
@@ -72,7 +74,7 @@ export interface SwankOptions {
 export async function swankKernel(options: SwankOptions): Promise<SwankKernel> {
   const peer = new SwankPeer(options.connection)
   await peer.install(options.folder ?? PEER)
-  const told = await peer.call('identity', {})
+  const told = await peer.call('identity', { errors: options.errors })
   const identity = parseAnswer(identityShape, told, `What ${options.name} said of itself`)
   return new SwankKernel({ options, peer, identity })
 }

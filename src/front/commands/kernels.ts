@@ -250,7 +250,7 @@ function shortened(path: string, home: string): string {
 /** `imago attach TARGET`: its program is a kernel from then on, and calls of this project go to it. */
 export async function attach(input: CommandInput): Promise<ExitCode> {
   const [target = ''] = input.operands
-  const { name, anywhere, 'no-secret': open } = input.options
+  const { name, anywhere, 'no-secret': open, errors } = input.options
   if (target === '') throw new Failure(NO_TARGET, { exit: EXIT.usage })
   const result = await request('attach', {
     target,
@@ -258,11 +258,14 @@ export async function attach(input: CommandInput): Promise<ExitCode> {
     ...(open ? {} : keyFrom(input.options['key-file'])),
     ...(anywhere && { anywhere }),
     ...(open && { no_secret: open }),
+    ...(errors && { errors }),
   })
   const how = `Use it with --kernel ${result.name}; imago detach ${result.name} lets go of it, and nothing ends it.`
   const noted = result.attached?.errors
     ? `\nimago errors --kernel ${result.name} has the errors that it has by itself.`
-    : ''
+    : errors
+      ? `\nNo Hunchentoot, Clack or lparallel was there to have its errors noted, or --errors was left out. When one is: imago detach ${result.name}, and attach again.`
+      : ''
   return print(input, { result, text: `${kernelLine(result, homedir())}\n${how}${noted}` })
 }
 

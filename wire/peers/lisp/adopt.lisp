@@ -154,17 +154,6 @@ its owner was told it by EVENT, or what is stored."
                   found)))))
     (mapcar #'cdr (sort found #'> :key #'car))))
 
-(define-call "errors" (count)
-  (let ((trees (waiting-error-trees)))
-    (found (object "errors" (array-of (subseq trees 0 (min (length trees) (or count 20))))
-                   "total" *waiting-count*
-                   "watched" t
-                   "seen" (array-of
-                           (list (format nil "errors that wait in a debugger of a person now, in ~
-                                              SLIME or at the terminal; those that have ended ~
-                                              their thread, or were left, leave nothing that ~
-                                              could be seen")))))))
-
 ;;; Handing over
 
 (defun past-their-debugger (frames)

@@ -88,6 +88,14 @@ a Lisp has nothing of its own."
 
 ;;; The image
 
+(define-interface watch-servers ()
+  "Has the errors noted that servers of the program catch which are loaded now, until
+`unwatch-servers'.")
+
+(define-interface unwatch-servers () "The same errors are noted no more.")
+
+(define-interface watched-servers () "The names of those servers.")
+
 (define-interface image-ends-p ()
   "Whether the image is about to end. A thread that would make another then waits for as long as
 SBCL waits for it, a minute, and cannot be ended.")

@@ -138,9 +138,11 @@
                            (those *works-by-name* *works*)
                            '("packages" "callers" "interrupt" "ask" "suspend")))))
 
-(define-call "identity" ()
+(define-call "identity" (errors)
+  (when errors (watch-servers))
   (object "implementation" (implementation-text)
           "style" (style-text)
           "pid" (swank/backend:getpid)
           "epoch_token" (epoch-token)
+          "servers" (array-of (watched-servers))
           "abilities" (array-of (abilities))))

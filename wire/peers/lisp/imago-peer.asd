@@ -42,6 +42,7 @@
    (:file "image")
    (:file "attach")
    (:file "adopt" :if-feature :sbcl)
+   (:file "handled" :if-feature :sbcl)
    (:file "recorded" :if-feature :sbcl)
    (:file "sbcl-sources" :if-feature :sbcl)
    (:file "sbcl-threads" :if-feature :sbcl)

@@ -1,0 +1,102 @@
+;;;; Errors that a server of the program catches, which nothing else tells of: noted where a person has
+;;;; attached with `--errors`. Each server has a function that it calls with such an error, in its own
+;;;; thread, before the stack is left. An encapsulation of SBCL's is put around that function, beside
+;;;; those of others.
+
+(in-package #:imago-peer)
+
+(defparameter *servers*
+  '(("Hunchentoot" "MAYBE-INVOKE-DEBUGGER" "HUNCHENTOOT")
+    ("Clack" "PRINT-ERROR" "LACK.MIDDLEWARE.BACKTRACE")
+    ("lparallel" "INVOKE-TRANSFER-ERROR" "LPARALLEL.KERNEL"))
+  "Servers, each with the name and package of that function, which takes the condition first.")
+
+(defparameter *most-handled* 20
+  "Errors of this session that are kept.")
+
+(define-session-variable *handled-errors* '()
+  "Lists of a stack, a weak pointer to the last condition that came by it, and `ProgramError' of
+wire/contract/inspection.ts for all of these; the newest first. Set with `*waiting-lock*'.")
+
+(define-session-variable *handled-mark* (make-symbol "IMAGO-ERRORS")
+  "The type of the encapsulations of this session.")
+
+(defun server-functions ()
+  "That function of each server which is loaded now, behind the server's name."
+  (loop for (server . name) in *servers*
+        for function = (apply #'internal name)
+        when (and function (fboundp function)) collect (cons server function)))
+
+(define-implementation watched-servers ()
+  (loop for (server . function) in (server-functions)
+        when (native ("SB-INT" "ENCAPSULATED-P") function *handled-mark*) collect server))
+
+(define-implementation watch-servers ()
+  (let ((session *session*))
+    (loop for (nil . function) in (server-functions)
+          do (native ("SB-INT" "ENCAPSULATE") function *handled-mark*
+                     (lambda (function condition &rest more)
+                       (with-session (session) (note-handled condition))
+                       (apply function condition more))))))
+
+(define-implementation unwatch-servers ()
+  (loop for (nil . function) in (server-functions)
+        do (native ("SB-INT" "UNENCAPSULATE") function *handled-mark*)))
+
+(defun served-text ()
+  "What this thread serves: a request of Hunchentoot's, or nothing that has a name but its own."
+  (let ((request (ignore-errors (symbol-value (internal "*REQUEST*" "HUNCHENTOOT")))))
+    (flet ((its (name) (slot-value request (internal name "HUNCHENTOOT"))))
+      (or (ignore-errors (one-line (format nil "request ~A ~A" (its "METHOD") (its "URI"))))
+          (format nil "thread ~S" (one-line (thread-text (swank/backend:current-thread))))))))
+
+(defun frames-of-signal ()
+  "The frames of this thread, which SBCL begins where the condition was signalled whose handler runs."
+  (past-debugger (member (native-symbol "SB-KERNEL" "%SIGNAL") (frames-up *way-to-their-debugger*)
+                         :key (lambda (frame) (function-symbol (frame-name frame))) :test-not #'eq)))
+
+(defun note-handled (condition)
+  "Notes CONDITION, an error of the program that a server is about to handle in this thread. Whatever
+comes of that, the server goes on. Where the connection has broken off, the hooks are taken away."
+  (cond ((not (open-stream-p (swank::connection.socket-io *connection*))) (unwatch-servers))
+        ((and (typep condition 'error)
+              (not (member (swank/backend:current-thread) *evaluating-threads*)))
+         (let ((where (served-text)))
+           (call-contained (lambda ()
+                             (call-undisturbed (lambda () (add-handled condition where))))
+                           (constantly nil))))))
+
+(defun add-handled (condition where)
+  "One that a second server handles is the same error; one by the same stack is counted."
+  (unless (find condition *handled-errors* :key (lambda (it) (weak-pointer-value (second it))))
+    (let* ((raised (raised-tree condition '() :frames (frames-of-signal)))
+           (stack (list* where (json (part raised "type"))
+                         (loop for frame in (rest (part raised "frames"))
+                               collect (list (part frame "function") (part frame "line"))))))
+      (with-lock-uninterrupted (*waiting-lock*)
+        (let* ((known (find stack *handled-errors* :key #'first :test #'equal))
+               (others (remove known *handled-errors*)))
+          (flet ((before (key) (part (third known) key)))
+            (push (list stack (make-weak-pointer condition)
+                        (object "number" (or (before "number") (incf *waiting-count*))
+                                "kind" "request"
+                                "first" (or (before "first") (now)) "last" (now)
+                                "times" (1+ (or (before "times") 0))
+                                "where" where "said" nil "error" raised))
+                  others))
+          (setf *handled-errors*
+                (subseq others 0 (min (length others) *most-handled*))))))))
+
+(define-call "errors" (count)
+  (let ((trees (stable-sort (append (mapcar #'third *handled-errors*) (waiting-error-trees))
+                            #'string> :key (lambda (tree) (part tree "last")))))
+    (found (object "errors" (array-of (subseq trees 0 (min (length trees) (or count 20))))
+                   "total" *waiting-count*
+                   "watched" t
+                   "seen" (array-of
+                           (list (format nil "errors that wait in a debugger of a person now, in ~
+                                              SLIME or at the terminal; ~:[those that a server ~
+                                              catches are noted where it was attached with ~
+                                              --errors~;those that ~:*~{~A~^, ~} catches~]; others ~
+                                              that have ended their thread, or were left, leave ~
+                                              nothing that could be seen" (watched-servers))))))))
