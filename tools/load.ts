@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import {
+  type Evaluated,
   type Loaded,
   type OldImport,
   type Survivor,
@@ -14,6 +15,7 @@ import {
   type Done,
   diagnosed,
   type FreeWork,
+  holdsErrors,
   lookingBack,
   type PrintedOutput,
   runWork,
@@ -22,8 +24,9 @@ import {
   tallied,
   workOutcome,
 } from './execution.ts'
+import type { Outcome } from './outcome.ts'
 import { NAME_LENGTH } from './parameters.ts'
-import { counted, dataTokens, duration, fitting, indent, oneLine, placeOf } from './text.ts'
+import { counted, dataTokens, duration, fitting, indent, oneLine, placeOf, programFrame } from './text.ts'
 
 /** What loading is answered with. `loaded` is null where the image does not tell what it changed. */
 interface LoadAnswer extends PrintedOutput, Diagnostics {
@@ -214,14 +217,35 @@ export const loadSystem = defineTool({
   }),
 
   async handler({ system, force }, context) {
-    const evaluated = await runWork({ type: 'system', system, force }, context)
+    const evaluated = withoutNotes(await runWork({ type: 'system', system, force }, context))
     const raised = 'What was loaded before it stays loaded. Correct the file, and load the system again.'
     const done = (ended: Done, text: PrintedOutput) => systemLoading(system, ended.loaded, { ended, text })
-    return workOutcome(evaluated, { output: context.output, done, raised })
+    return causeFirst(workOutcome(evaluated, { output: context.output, done, raised }), evaluated)
   },
 
   show: result => showSystem(result as SystemLoading),
 })
+
+/** What has failed, of which the compiler tells no more than errors first, and then warnings. */
+function withoutNotes(evaluated: Evaluated): Evaluated {
+  if (!isBroken(evaluated)) return evaluated
+  const { diagnostics = [] } = evaluated
+  const errors = diagnostics.filter(one => holdsErrors([one]))
+  return { ...evaluated, diagnostics: [...errors, ...diagnostics.filter(one => one.severity === 'warning')] }
+}
+
+const isBroken = (evaluated: Evaluated) => evaluated.type === 'raised' || evaluated.type === 'suspended'
+
+/** The place and words of the first error of the compiler, else the place of the frame that failed, before all else. */
+function causeFirst<Result>(outcome: Outcome<Result>, evaluated: Evaluated): Outcome<Result> {
+  if (outcome.type !== 'failed' || !isBroken(evaluated)) return outcome
+  const { diagnostics = [], exception } = evaluated
+  const error = diagnostics.find(one => holdsErrors([one]))
+  const at = error ?? programFrame(exception.frames)
+  const said = error === undefined ? '' : `${error.message.trim()}\n`
+  const cause = at === undefined || at.file === null ? said : `${placeOf(at)}: ${said}`
+  return { ...outcome, error: { ...outcome.error, message: `${cause}${outcome.error.message}` } }
+}
 
 function systemLoading(
   system: string,

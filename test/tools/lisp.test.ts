@@ -350,3 +350,30 @@ test('a definition is shown as what runs, and a file that says something else by
     "source: not shown, for the file's text is not what runs. The image runs one that takes (x).",
   )
 })
+
+test('a system that fails says file, line and cause first, and neither frames of ASDF nor notes', async () => {
+  const failing = async (name: string, tax: string) => {
+    const files = '(:file "prices") (:file "tax" :depends-on ("prices"))'
+    lisp.put(`${name}/${name}.asd`, `(asdf:defsystem "${name}" :components (${files}))`)
+    lisp.put(`${name}/prices.lisp`, '(defun cl-user::price (x) (declare (optimize speed)) (* x 2))')
+    const path = lisp.put(`${name}/tax.lisp`, tax)
+    resultOf(
+      await lisp.run('eval_expr', { expr: `(push #p"${lisp.root}/${name}/" asdf:*central-registry*)` }),
+    )
+    const text = await said('load_system', { system: name })
+    assert.ok(text.length < 2_200, `${text.length} characters`)
+    assert.not.match(text, /asdf\/|note:|float|more\./)
+    return text.replaceAll(path, 'tax.lisp')
+  }
+  const read = await failing('unread', '(in-package :cl-user)\n\n(defun tax (x) (foo:bar x))')
+  assert.match(read, /^exception: tax\.lisp:3: Package FOO does not exist\.\n.*compile-file-error/)
+  const compiled = await failing(
+    'uncompiled',
+    '(in-package :cl-user)\n(defun unused (x) 3)\n(defun tax (x) (+ x "a"))\n(defun rate () (if))',
+  )
+  assert.match(compiled, /^exception: tax\.lisp:4: Error while parsing arguments to special operator IF/)
+  assert.match(compiled, /\nerror: .*tax\.lisp:4:\d+\n[\s\S]*\nwarning: Constant "a" conflicts/)
+  const raised = await failing('raised', '(in-package :cl-user)\n(defvar *rate* (/ 1 (length (list))))')
+  assert.match(raised, /^exception: tax\.lisp:2: division-by-zero: /)
+  assert.match(raised, /\n {2}Backtrace:\n {4}1: .* at tax\.lisp:2\nrestarts/)
+})

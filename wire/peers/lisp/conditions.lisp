@@ -213,6 +213,12 @@ then the condition that it failed with, if there was one."
       (let ((name (package-error-package condition)))
         (and (stringp name) (nearest name (all-package-names))))))))
 
+(defvar *own-frames-alone* nil
+  "Whether frames of the implementation, ASDF's among them, are only counted.")
+
+(defun folded-p (frame)
+  (and *own-frames-alone* (implementation-frame-p frame)))
+
 (defun traceback-text (type message restarts frames omitted &key notes more)
   "The whole report as SLIME's debugger shows it, innermost frame first. RESTARTS are trees, and
 FRAMES pairs of a frame and its tree. MORE is whether there are more at the outer end."
@@ -224,16 +230,18 @@ FRAMES pairs of a frame and its tree. MORE is whether there are more at the oute
             for number from 0
             do (format stream " ~D: [~A] ~A~%" number (string-upcase (part tree "name"))
                        (part tree "description"))))
-    (when frames (format stream "~%Backtrace:~%"))
+    (unless (every #'folded-p (mapcar #'first frames))
+      (format stream "~%Backtrace:~%"))
     (loop for (frame . tree) in frames
           for number from 0
           do (when (and (plusp omitted) (= number *innermost-frames*))
                (format stream "  ... ~D frames are left out ...~%" omitted)
                (incf number omitted))
-             (format stream "  ~D: ~A~@[ at ~A~]~@[:~D~]~%"
-                     number (one-line (call-text frame)) (part tree "file")
-                     (and (part tree "file") (part tree "line"))))
-    (when more (format stream "  ... and more.~%"))))
+             (unless (folded-p frame)
+               (format stream "  ~D: ~A~@[ at ~A~]~@[:~D~]~%"
+                       number (one-line (call-text frame)) (part tree "file")
+                       (and (part tree "file") (part tree "line")))))
+    (when (and more (not *own-frames-alone*)) (format stream "  ... and more.~%"))))
 
 (defun raised-tree (condition restarts &key (frames (stack-frames)) message cause notes)
   "`Raised' of wire/contract/values.ts, of how things stand now: CONDITION, and RESTARTS for it.
@@ -256,8 +264,8 @@ before, where this came of leaving it."
                         (and nearest (list (format nil "Nearest: ~{~A~^, ~}." nearest))))))
     (object "type" (type-tree (class-of condition))
             "message" message
-            "frames" (array-of (reverse (mapcar #'cdr frames)))
-            "frames_omitted" omitted
+            "frames" (array-of (reverse (mapcar #'cdr (remove-if #'folded-p frames :key #'first))))
+            "frames_omitted" (+ omitted (count-if #'folded-p frames :key #'first))
             "traceback" (traceback-text (condition-type-text condition)
                                         message restarts frames omitted :notes notes :more more)
             "notes" (if notes (array-of notes) :absent)

@@ -422,7 +422,8 @@ later."
 before."
   (let ((before (call-asdf "ALREADY-LOADED-SYSTEMS"))
         (*package* *package*)
-        (*readtable* *readtable*))
+        (*readtable* *readtable*)
+        (*own-frames-alone* t))
     (unwind-protect
          (call-noting-compilation
           (lambda () (call-asdf "LOAD-SYSTEM" system (keyword-of "FORCE") force)))
