@@ -1,5 +1,8 @@
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { onlyEnvelope } from '../support/envelopes.ts'
 import { assert, suite } from '../support/harness.ts'
 import { lives, openRig, type Ran, type Rig, type RigOptions, until } from '../support/rig.ts'
@@ -12,15 +15,15 @@ const test = suite('Lisp by command', { limitMs: 90_000 })
 process.env.XDG_CACHE_HOME = lispCache
 const SECRET = 'correct horse battery staple'
 
-type Start = () => Promise<RealSwank>
+type Start = (port?: number) => Promise<RealSwank>
 
 function withRig(fact: string, body: (rig: Rig, start: Start) => Promise<void>, options: RigOptions = {}) {
   test(fact, async () => {
     const rig = openRig(options)
     const begun: RealSwank[] = []
     try {
-      await body(rig, async () => {
-        const swank = await startSwank({ home: rig.env.HOME ?? '' })
+      await body(rig, async (port = 0) => {
+        const swank = await startSwank({ home: rig.env.HOME ?? '', port })
         begun.push(swank)
         return swank
       })
@@ -148,6 +151,51 @@ withRig(
     )
     assert.is(lives(swank.pid), true)
   },
+)
+
+withRig(
+  'a Lisp that was killed and listens again at its port is followed by the next call and by attach, over MCP; before, no Python starts',
+  async (rig, start) => {
+    keep(rig)
+    const client = new Client({ name: 'a model', version: '1' })
+    const env = Object.fromEntries(Object.entries(rig.env).filter(([, value]) => value !== undefined))
+    const args = [join(PACKAGE_ROOT, 'dist/src/main.cjs'), 'mcp']
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args,
+        env: env as Record<string, string>,
+        cwd: rig.project,
+      }),
+    )
+    const said = async (name: string, given: Record<string, unknown>) =>
+      JSON.stringify((await client.callTool({ name, arguments: given })).content)
+    const dies = async (swank: RealSwank) => {
+      swank.kill()
+      await until(() => !lives(swank.pid), 'it to have ended')
+    }
+    try {
+      assert.match(await said('eval_expr', { expr: '(+ 1 2)' }), /shop\.asd.*No Python was started/)
+      const first = await start()
+      await rig.imago(['attach', `swank://${first.port}`])
+      assert.match(await said('eval_expr', { expr: '(defvar *life* 1)' }), /\*life\*/)
+      await dies(first)
+      assert.match(await said('eval_expr', { expr: '*life*' }), /kernel_unavailable|outcome_unknown/)
+      const second = await start(first.port)
+      assert.match(await said('attach', { name: `swank://${first.port}` }), new RegExp(`lisp.*${second.pid}`))
+      assert.match(await said('eval_expr', { expr: '(list (boundp (quote *life*)) :second)' }), /nil :second/)
+      await dies(second)
+      const third = await start(first.port)
+      await until(
+        async () => /nil :third/.test(await said('eval_expr', { expr: "(list (boundp '*life*) :third)" })),
+        'the next call to find it',
+      )
+      assert.match((await rig.imago(['kernels'])).stdout, new RegExp(`lisp +ready +${third.pid} `))
+    } finally {
+      await client.close()
+    }
+  },
+  { files: { 'shop.asd': '(asdf:defsystem "shop")\n' } },
 )
 
 withRig(

@@ -24,6 +24,8 @@ export interface SwankStart {
   readonly endless?: true
   /** Its home directory, where it looks for a secret; a folder of the test's own. */
   readonly home?: string
+  /** Left out: one that is free. */
+  readonly port?: number
   readonly style?: ':spawn' | ':fd-handler' | 'nil'
   readonly lisp?: 'sbcl' | 'ecl'
   /** Megabytes of the heap of an SBCL. */
@@ -61,13 +63,14 @@ export async function startSwank({
   forms = [],
   endless = undefined,
   home,
+  port: wanted = 0,
   style = ':spawn',
   lisp = 'sbcl',
   debugger: debugs = undefined,
   heap = undefined,
 }: SwankStart = {}): Promise<RealSwank> {
   const { options, load } = COMMANDS[lisp]
-  const listen = `(swank:create-server :port 0 :dont-close t :style ${style})`
+  const listen = `(swank:create-server :port ${wanted} :dont-close t :style ${style})`
   // With style nil this does not return: it serves.
   const done = '(progn (write-line "forms done") (finish-output))'
   const order = style === 'nil' ? [...forms, listen] : [listen, ...forms, done]
