@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import {
+  type Diagnostic,
   type Evaluated,
   type Loaded,
   type OldImport,
@@ -226,25 +227,23 @@ export const loadSystem = defineTool({
   show: result => showSystem(result as SystemLoading),
 })
 
-/** What has failed, of which the compiler tells no more than errors first, and then warnings. */
-function withoutNotes(evaluated: Evaluated): Evaluated {
-  if (!isBroken(evaluated)) return evaluated
-  const { diagnostics = [] } = evaluated
-  const errors = diagnostics.filter(one => holdsErrors([one]))
-  return { ...evaluated, diagnostics: [...errors, ...diagnostics.filter(one => one.severity === 'warning')] }
-}
+/** Where loading failed: without notes and matters of style, which are no cause. */
+const withoutNotes = (evaluated: Evaluated): Evaluated =>
+  isBroken(evaluated)
+    ? { ...evaluated, diagnostics: evaluated.diagnostics?.filter(isGrave) ?? [] }
+    : evaluated
 
 const isBroken = (evaluated: Evaluated) => evaluated.type === 'raised' || evaluated.type === 'suspended'
+const isGrave = (one: Diagnostic) => one.severity === 'warning' || holdsErrors([one])
 
 /** The place and words of the first error of the compiler, else the place of the frame that failed, before all else. */
 function causeFirst<Result>(outcome: Outcome<Result>, evaluated: Evaluated): Outcome<Result> {
   if (outcome.type !== 'failed' || !isBroken(evaluated)) return outcome
-  const { diagnostics = [], exception } = evaluated
-  const error = diagnostics.find(one => holdsErrors([one]))
-  const at = error ?? programFrame(exception.frames)
-  const said = error === undefined ? '' : `${error.message.trim()}\n`
-  const cause = at === undefined || at.file === null ? said : `${placeOf(at)}: ${said}`
-  return { ...outcome, error: { ...outcome.error, message: `${cause}${outcome.error.message}` } }
+  const error = evaluated.diagnostics?.find(one => holdsErrors([one]))
+  const at = error ?? programFrame(evaluated.exception.frames)
+  const place = at === undefined || at.file === null ? '' : `${placeOf(at)}: `
+  const message = `${place}${error === undefined ? '' : `${error.message.trim()}\n`}${outcome.error.message}`
+  return { ...outcome, error: { ...outcome.error, message } }
 }
 
 function systemLoading(

@@ -580,6 +580,23 @@ test('hooks of Slynk, and those that the program has set meanwhile, are as they 
   image.kill()
 })
 
+test('a hook that the program sets again as somebody connects stays', async () => {
+  const image = await startSwank({
+    debugger: true,
+    forms: [
+      '(defun mine (condition hook) (list condition hook))',
+      `(setf swank::*new-connection-hook*
+         (append swank::*new-connection-hook*
+           (list (lambda (it) (list it) (setf (sb-ext:symbol-global-value '*debugger-hook*) #'mine)))))`,
+    ],
+  })
+  const lisp = await new Lisp().open(image)
+  const kept = "(eq (sb-ext:symbol-global-value '*debugger-hook*) #'mine)"
+  assert.equal(await lisp.values(kept), ['t'])
+  lisp.end()
+  image.kill()
+})
+
 test('an error is offered at the terminal once the only human has gone', async () => {
   const sign = join(mkdtempSync(join(tmpdir(), 'lisp-')), 'now')
   const failing = `(sb-thread:make-thread (lambda () (loop until (probe-file ${JSON.stringify(sign)}) do (sleep 0.01)) (error "left alone")))`

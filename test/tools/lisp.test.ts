@@ -372,7 +372,8 @@ test('a system that fails says file, line and cause first, and neither frames of
     '(in-package :cl-user)\n(defun unused (x) 3)\n(defun tax (x) (+ x "a"))\n(defun rate () (if))',
   )
   assert.match(compiled, /^exception: tax\.lisp:4: Error while parsing arguments to special operator IF/)
-  assert.match(compiled, /\nerror: .*tax\.lisp:4:\d+\n[\s\S]*\nwarning: Constant "a" conflicts/)
+  assert.match(compiled, /\nerror: .*tax\.lisp:4:\d+\n/)
+  assert.match(compiled, /\nwarning: Constant "a" conflicts/)
   const raised = await failing('raised', '(in-package :cl-user)\n(defvar *rate* (/ 1 (length (list))))')
   assert.match(raised, /^exception: tax\.lisp:2: division-by-zero: /)
   assert.match(raised, /\n {2}Backtrace:\n {4}1: .* at tax\.lisp:2\nrestarts/)

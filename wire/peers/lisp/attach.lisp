@@ -45,7 +45,7 @@ than VERSION is loaded, or none: then nothing is done."
 (defun end-session ()
   "Drops what the session of this thread has kept: whoever still holds a stream of ours holds no
 values by it."
-  (unwatch-servers)
+  (watched-servers :end)
   (clrhash *handles*)
   (clrhash *handle-numbers*)
   (setf *records* '()

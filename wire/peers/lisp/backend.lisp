@@ -88,13 +88,9 @@ a Lisp has nothing of its own."
 
 ;;; The image
 
-(define-interface watch-servers ()
-  "Has the errors noted that servers of the program catch which are loaded now, until
-`unwatch-servers'.")
-
-(define-interface unwatch-servers () "The same errors are noted no more.")
-
-(define-interface watched-servers () "The names of those servers.")
+(define-interface watched-servers (&optional change)
+  "The names of servers of the program whose errors are noted. CHANGE is :BEGIN to note those of all
+that are loaded, and :END to note none.")
 
 (define-interface image-ends-p ()
   "Whether the image is about to end. A thread that would make another then waits for as long as

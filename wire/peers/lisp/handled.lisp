@@ -21,27 +21,19 @@ wire/contract/inspection.ts for all of these; the newest first. Set with `*waiti
 (define-session-variable *handled-mark* (make-symbol "IMAGO-ERRORS")
   "The type of the encapsulations of this session.")
 
-(defun server-functions ()
-  "That function of each server which is loaded now, behind the server's name."
-  (loop for (server . name) in *servers*
+(define-implementation watched-servers (&optional change)
+  (loop with session = *session*
+        for (server . name) in *servers*
         for function = (apply #'internal name)
-        when (and function (fboundp function)) collect (cons server function)))
-
-(define-implementation watched-servers ()
-  (loop for (server . function) in (server-functions)
-        when (native ("SB-INT" "ENCAPSULATED-P") function *handled-mark*) collect server))
-
-(define-implementation watch-servers ()
-  (let ((session *session*))
-    (loop for (nil . function) in (server-functions)
-          do (native ("SB-INT" "ENCAPSULATE") function *handled-mark*
-                     (lambda (function condition &rest more)
-                       (with-session (session) (note-handled condition))
-                       (apply function condition more))))))
-
-(define-implementation unwatch-servers ()
-  (loop for (nil . function) in (server-functions)
-        do (native ("SB-INT" "UNENCAPSULATE") function *handled-mark*)))
+        when (and function (fboundp function))
+          do (case change
+               (:begin (native ("SB-INT" "ENCAPSULATE") function *handled-mark*
+                               (lambda (function condition &rest more)
+                                 (with-session (session) (note-handled condition))
+                                 (apply function condition more))))
+               (:end (native ("SB-INT" "UNENCAPSULATE") function *handled-mark*)))
+          and when (native ("SB-INT" "ENCAPSULATED-P") function *handled-mark*)
+                collect server))
 
 (defun served-text ()
   "What this thread serves: a request of Hunchentoot's, or nothing that has a name but its own."
@@ -50,15 +42,10 @@ wire/contract/inspection.ts for all of these; the newest first. Set with `*waiti
       (or (ignore-errors (one-line (format nil "request ~A ~A" (its "METHOD") (its "URI"))))
           (format nil "thread ~S" (one-line (thread-text (swank/backend:current-thread))))))))
 
-(defun frames-of-signal ()
-  "The frames of this thread, which SBCL begins where the condition was signalled whose handler runs."
-  (past-debugger (member (native-symbol "SB-KERNEL" "%SIGNAL") (frames-up *way-to-their-debugger*)
-                         :key (lambda (frame) (function-symbol (frame-name frame))) :test-not #'eq)))
-
 (defun note-handled (condition)
   "Notes CONDITION, an error of the program that a server is about to handle in this thread. Whatever
 comes of that, the server goes on. Where the connection has broken off, the hooks are taken away."
-  (cond ((not (open-stream-p (swank::connection.socket-io *connection*))) (unwatch-servers))
+  (cond ((not (open-stream-p (swank::connection.socket-io *connection*))) (watched-servers :end))
         ((and (typep condition 'error)
               (not (member (swank/backend:current-thread) *evaluating-threads*)))
          (let ((where (served-text)))
@@ -69,7 +56,10 @@ comes of that, the server goes on. Where the connection has broken off, the hook
 (defun add-handled (condition where)
   "One that a second server handles is the same error; one by the same stack is counted."
   (unless (find condition *handled-errors* :key (lambda (it) (weak-pointer-value (second it))))
-    (let* ((raised (raised-tree condition '() :frames (frames-of-signal)))
+    (let* ((frames (frames-up *way-to-their-debugger*)) ; from where it was signalled
+           (user-frames (member (native-symbol "SB-KERNEL" "%SIGNAL") frames :test-not #'eq
+                                :key (lambda (frame) (function-symbol (frame-name frame)))))
+           (raised (raised-tree condition '() :frames (past-debugger user-frames)))
            (stack (list* where (json (part raised "type"))
                          (loop for frame in (rest (part raised "frames"))
                                collect (list (part frame "function") (part frame "line"))))))

@@ -139,7 +139,7 @@
                            '("packages" "callers" "interrupt" "ask" "suspend")))))
 
 (define-call "identity" (errors)
-  (when errors (watch-servers))
+  (when errors (watched-servers :begin))
   (object "implementation" (implementation-text)
           "style" (style-text)
           "pid" (swank/backend:getpid)

@@ -147,5 +147,7 @@ with one. An argument of the program's own is neither."
     (list *debugger-hook* sb-ext:*invoke-debugger-hook*)))
 
 (defun set-debugger-hooks (hooks)
-  (setf (sb-ext:symbol-global-value '*debugger-hook*) (first hooks)
-        (sb-ext:symbol-global-value 'sb-ext:*invoke-debugger-hook*) (second hooks)))
+  ;; One that the program has set since is no more Swank's, and stays.
+  (when (eq (sb-ext:symbol-global-value '*debugger-hook*) #'swank:swank-debugger-hook)
+    (setf (sb-ext:symbol-global-value '*debugger-hook*) (first hooks)
+          (sb-ext:symbol-global-value 'sb-ext:*invoke-debugger-hook*) (second hooks))))
