@@ -116,6 +116,17 @@ test('what Clack and lparallel catch is noted too, and an error that two servers
   assert.is(stdout.trim().split('\n').length, 3, stdout)
 })
 
+test('the next daemon goes on noting them, and a server that raises while it reports is none the worse', async () => {
+  await rig.imago(['shutdown'])
+  await value(`(progn (define-condition mute (error) () (:report (lambda (it stream) (list it stream) (error "No words."))))
+    (defun order (number) (error (if (= number 9) 'mute "Again."))))`)
+  assert.is(await value('(ask 11)'), '"500"')
+  assert.match((await rig.imago(['errors'])).stdout, /Again\./)
+  await value('(ignore-errors (ask 9))')
+  assert.match((await rig.imago(['errors'])).stdout, /mute, whose report could not be had/)
+  assert.is(await value('(ask 13)'), '"500"')
+})
+
 test('what others have put around the same function stays and is called, and detach takes ours away alone', async () => {
   const before = Number(await value('*others*'))
   await value('(ask 5)')

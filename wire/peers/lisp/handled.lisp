@@ -47,6 +47,7 @@ wire/contract/inspection.ts for all of these; the newest first. Set with `*waiti
 comes of that, the server goes on. Where the connection has broken off, the hooks are taken away."
   (cond ((not (open-stream-p (swank::connection.socket-io *connection*))) (watched-servers :end))
         ((and (typep condition 'error)
+              (not (stack-short-p))
               (not (member (swank/backend:current-thread) *evaluating-threads*)))
          (let ((where (served-text)))
            (call-contained (lambda ()
