@@ -110,17 +110,7 @@ function defaultsOf(shape: z.ZodRawShape): ReadonlyMap<string, string> {
 export function defineTool<const Shape extends z.ZodRawShape, const Needs extends readonly Ability[]>(
   definition: ToolDefinition<Shape, Needs>,
 ): Tool {
-  const parameters = checkDefinition({
-    aliases: undefined,
-    presets: undefined,
-    level: undefined,
-    parameterAliases: undefined,
-    paths: undefined,
-    multiline: undefined,
-    plan: undefined,
-    handler: undefined,
-    ...definition,
-  })
+  const parameters = checkDefinition(definition)
   const { name, level = 'dangerous', raise, preview, plan, show, finalizeDocumentation } = definition
   const { withoutKernel, withNoneLiving, handler } = definition
   const typed: readonly string[] = definition.typed ?? []
@@ -293,55 +283,50 @@ interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends readonly Abi
   finalizeDocumentation?(documentation: string, facts: Readonly<Record<string, string>>): string
 }
 
+/** Fields that a tool has as its definition has them, or as they are where they are left out there. */
+type Kept =
+  | 'name'
+  | 'presets'
+  | 'description'
+  | 'parameterAliases'
+  | 'level'
+  | 'profile'
+  | 'categories'
+  | 'needs'
+  | 'raise'
+  | 'preview'
+  | 'plan'
+  | 'withNoneLiving'
+  | 'show'
+  | 'typed'
+  | 'multiline'
+  | 'finalizeDocumentation'
+
 /** A finished tool: the definition with its types erased, and its invariants checked. */
-export interface Tool {
-  readonly name: string
-  /** All older names. */
+export interface Tool extends Required<Pick<ToolDefinition<z.ZodRawShape, readonly Ability[]>, Kept>> {
+  /** All older names, those with presets too. */
   readonly aliases: readonly string[]
-  /** What some of them say of the arguments. */
-  readonly presets: Readonly<Record<string, Preset>>
   /** The name that says most about a call with these checked arguments: the older one whose preset they fit, or its own. */
-  judgedAs(args: Readonly<Record<string, unknown>>): string
-  readonly description: string
+  judgedAs(args: Arguments): string
   /** Strict: unknown keys are refused. Without the reserved arguments, which the registry adds. */
   readonly parameters: z.ZodObject
-  readonly level: Level
-  readonly profile: Profile
-  readonly categories: readonly string[]
-  readonly needs: readonly Ability[]
-  /** The parameter that names a program to attach to. */
   readonly attaches: string | undefined
-  /** An image is started for it where none lives. */
   readonly starts: boolean
-  readonly examples: readonly Example<Readonly<Record<string, unknown>>>[]
-  raise(args: Readonly<Record<string, unknown>>): Level
-  preview(args: Readonly<Record<string, unknown>>): Preview
+  readonly examples: readonly Example<Arguments>[]
   readonly paths: readonly NamedPath[]
   /** Whether rules about paths can speak about it: its arguments name files, or its plan may change some. */
   readonly namesFiles: boolean
-  /** Without a plan of its own: the preview, with no evidence and no changes. */
-  plan(args: Readonly<Record<string, unknown>>, context: PlanContext): Promise<Planned>
   /**
    * The text of the functions that decide and act, for the hash that a plan binds: `handler`, `plan`, `raise`, `preview`,
    * `withoutKernel` and `withNoneLiving`. What they call, and what they close over, is not in it.
    */
   readonly code: string
-  readonly parameterAliases: Readonly<Record<string, string>>
-  readonly typed: readonly string[]
-  readonly multiline: readonly string[]
   /** The arguments by the names that the parameters have. */
-  renamed(args: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>
+  renamed(args: Arguments): Arguments
   /** The arguments as the journal keeps them: without those that say what would stand if they were left out. */
-  journalled(args: Readonly<Record<string, unknown>>): unknown
-  withoutKernel(args: Readonly<Record<string, unknown>>, context: ToolContext): Promise<Outcome | undefined>
-  withNoneLiving(
-    args: Readonly<Record<string, unknown>>,
-    context: ToolContext,
-    kernel: string | undefined,
-  ): Outcome | undefined
-  handler(args: Readonly<Record<string, unknown>>, context: ToolContext): Promise<Outcome>
-  show(result: unknown): string
-  finalizeDocumentation(documentation: string, facts: Readonly<Record<string, string>>): string
+  journalled(args: Arguments): unknown
+  withoutKernel(args: Arguments, context: ToolContext): Promise<Outcome | undefined>
+  handler(args: Arguments, context: ToolContext): Promise<Outcome>
 }
 
 const NAME_LENGTH = 64
@@ -351,22 +336,8 @@ const DESCRIPTION_LENGTH = 2_000
 const PARAMETER_DESCRIPTION_LENGTH = 1_000
 
 /** A definition as an author without a type checker might write it. */
-interface UncheckedDefinition {
-  readonly name: unknown
-  readonly aliases: unknown
-  readonly presets: unknown
-  readonly description: unknown
-  readonly parameters: unknown
-  readonly parameterAliases: unknown
-  readonly level: unknown
-  readonly profile: unknown
-  readonly categories: unknown
-  readonly needs: unknown
-  readonly examples: unknown
-  readonly paths: unknown
-  readonly multiline: unknown
-  readonly plan: unknown
-  readonly handler: unknown
+type UncheckedDefinition = {
+  readonly [Field in keyof ToolDefinition<z.ZodRawShape, readonly Ability[]>]?: unknown
 }
 
 /** The strict schema of a definition that keeps every invariant; throws `DefinitionError` for one that does not. */

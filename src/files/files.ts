@@ -18,7 +18,6 @@ import {
   see,
   seenOf,
 } from './look.ts'
-import { pathRefused } from './refused.ts'
 import { type Kept, keptDir, openKept, type ReplacedText, undone } from './undo.ts'
 import { folderLooks, SHOWS_ALL } from './walk.ts'
 
@@ -187,37 +186,4 @@ function filesOf({ looking, kept, root }: { looking: FileAccess; kept: Kept; roo
     undone: async change => undone({ ...looking, kept }, { root, change }),
     ...folderLooks({ ...looking, root, shows: SHOWS_ALL }),
   }
-}
-
-/** For callers that were given no files at all. */
-export const NO_FILES: Files = {
-  of: () => ({
-    look: refuse,
-    lookForNew: refuse,
-    changed: refused,
-    removed: unseen,
-    moved: unseen,
-    undone: refuse,
-    roots: refuse,
-    list: refuse,
-    walk: refuse,
-    info: refuse,
-    decoded: bytes => ({ text: null, encoding: 'binary', sha256: sha256(bytes) }),
-  }),
-  realPath: refused,
-  lock: async () => () => {},
-  commit: refuse,
-}
-
-function refused(): Failed {
-  return pathRefused('no_files', { why: 'This daemon was given no files to look at.' })
-}
-
-/** Nothing was seen that could be taken away or moved. */
-function unseen(): never {
-  throw new Error('this daemon was given no files')
-}
-
-async function refuse(): Promise<Failed> {
-  return refused()
 }

@@ -3,7 +3,6 @@ import { errnoOf } from '../../wire/errors.ts'
 
 /** What `details.reason` of a `path_refused` can be: a closed list. */
 const PATH_REASONS = {
-  no_files: 'This daemon was given no files.',
   no_project: 'The caller is in no project: in the home directory, or in a folder that holds it.',
   outside_project:
     'It is not in the project, nor in a further root that the user configured; links are followed first.',

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { z } from 'zod'
-import { LEVELS, PROFILES } from '../../tools/contract.ts'
+import type { z } from 'zod'
 import type { Envelope } from '../../tools/outcome.ts'
 import { WireError } from '../../wire/errors.ts'
 import type { CallId } from '../../wire/kernel.ts'
@@ -19,17 +18,17 @@ import type { Registry } from '../registry/registry.ts'
 import { SYNTAX_NAMES, type SyntaxName } from '../syntax/syntax.ts'
 import { documentation, SYNTAXES } from '../syntax/syntaxes.ts'
 import { onKernels, untilCancelled } from './on-kernels.ts'
-import {
-  type Ask,
-  type DaemonStatus,
-  type FailureData,
-  type KernelRow,
-  type Method,
-  type Methods,
-  SHUTDOWN_WHEN,
-  type ShutdownResult,
-  type ShutdownWhen,
-  type WatchEvent,
+import { PARAMS } from './params.ts'
+import type {
+  Ask,
+  DaemonStatus,
+  FailureData,
+  KernelRow,
+  Method,
+  Methods,
+  ShutdownResult,
+  ShutdownWhen,
+  WatchEvent,
 } from './protocol.ts'
 import type { SeatMethods } from './seat/seats.ts'
 import type { Serve, ServeContext, Session } from './server.ts'
@@ -206,113 +205,14 @@ const UNLINKED: ReadonlySet<KernelRow['state']> = new Set(['away', 'ended', 'cra
 
 const ATTACH_BY_PERSON = 'A person attaches at a terminal, by the same command.'
 
-const key = z.string().min(1).max(128)
-
-/** Which names a kernel can have is for the kernels to say. */
-const name = z.string().max(1_024)
-
-const reason = z.string().max(10_000)
-
-const nothing = z.strictObject({})
-
-const whyChosen = reason.nullable()
-
-/** A person may keep a stack for an hour without looking at it, and no longer. */
-const leaseMs = z.int().min(1_000).max(3_600_000)
-
-const choice = z.discriminatedUnion('decision', [
-  z.strictObject({ hunk: z.int().min(1), decision: z.literal('accept') }),
-  z.strictObject({ hunk: z.int().min(1), decision: z.literal('refuse'), reason: whyChosen }),
-  z.strictObject({
-    hunk: z.int().min(1),
-    decision: z.literal('edit'),
-    text: z.string(),
-    reason: whyChosen,
-    inPart: z.literal(true).exactOptional(),
-  }),
-])
-
-const PARAMS: { readonly [M in Method]: z.ZodType<Methods[M]['params']> } = {
-  call: z.strictObject({
-    tool: z.string().max(256),
-    args: z.unknown(),
-    call: key.exactOptional(),
-    follow: z.boolean().exactOptional(),
-  }),
-  show: z.strictObject({
-    tool: z.string().max(256),
-    envelope: z.custom<Envelope>(isEnvelope, 'not an envelope'),
-  }),
-  tools: z.strictObject({
-    profile: z.enum(PROFILES).exactOptional(),
-    format: z.string().max(64).exactOptional(),
-    name: z.string().max(256).exactOptional(),
-  }),
-  kernels: nothing,
-  start: z.strictObject({
-    language: z.string().max(64),
-    name: name.exactOptional(),
-    script: z.string().min(1).exactOptional(),
-    args: z.array(z.string()).exactOptional(),
-  }),
-  trial: z.strictObject({ language: z.string().max(64) }),
-  stop: z.strictObject({ name }),
-  restart: z.strictObject({ name }),
-  interrupt: z.strictObject({ name }),
-  attach: z.strictObject({
-    target: z.string().min(1).max(1_024),
-    name: name.exactOptional(),
-    key: z.string().min(1).max(1_024).exactOptional(),
-    key_file: z.string().startsWith('/').max(4_096).exactOptional(),
-    anywhere: z.boolean().exactOptional(),
-    no_secret: z.boolean().exactOptional(),
-    errors: z.boolean().exactOptional(),
-  }),
-  detach: z.strictObject({ name }),
-  sit: z.strictObject({ alone: z.boolean().exactOptional() }),
-  admit: z.strictObject({ wanted: key, admit: z.boolean() }),
-  answer: z.strictObject({
-    plan: key,
-    hash: key,
-    decision: z.enum(['approve', 'deny', 'edit', 'choose']),
-    reason: reason.optional(),
-    args: z.record(z.string(), z.unknown()).optional(),
-    choices: z.array(choice).max(10_000).optional(),
-    grant: z.string().max(4_096).optional(),
-  }),
-  plan: z.strictObject({ plan: key }),
-  approvals: nothing,
-  approve: z.strictObject({ plan: key, code: key }),
-  deny: z.strictObject({ plan: key, code: key, reason: reason.exactOptional() }),
-  acknowledge: nothing,
-  lift: nothing,
-  revoke: z.strictObject({ grant: z.string() }),
-  policy: nothing,
-  check_policy: z.strictObject({
-    tool: z.string().max(256),
-    args: z.unknown().optional(),
-    kernel: name.exactOptional(),
-    path: z.string().min(1).max(4_096).exactOptional(),
-    level: z.enum(LEVELS).exactOptional(),
-  }),
-  accept_policy: nothing,
-  suspensions: nothing,
-  watch_suspensions: z.strictObject({ everywhere: z.boolean().exactOptional() }),
-  take: z.strictObject({ kernel: name, suspension: key, lease_ms: leaseMs.exactOptional() }),
-  hand: z.strictObject({ kernel: name, suspension: key, lease_ms: leaseMs.exactOptional() }),
-  theirs: z.strictObject({ kernel: name }),
-  adopt: z.strictObject({ kernel: name, id: key, lease_ms: leaseMs.exactOptional() }),
-  status: nothing,
-  watch: z.strictObject({ name }),
-  shutdown: z.strictObject({ when: z.enum(SHUTDOWN_WHEN) }),
-}
+const CHECKS: { readonly [M in Method]: z.ZodType<Methods[M]['params']> } = PARAMS
 
 /** By name, those of docs/editor-protocol.md. */
 export const METHODS = Object.keys(PARAMS).filter((name): name is Method => name in PARAMS)
 
 function served<M extends Method>(method: M, handle: Handlers[M]): Serve {
   return async (params, context) => {
-    const read = PARAMS[method].safeParse(params)
+    const read = CHECKS[method].safeParse(params)
     if (!read.success) throw new Refusal('invalid_params', misfit(method, read.error))
     return handle(read.data, context)
   }
@@ -444,7 +344,7 @@ function cancelled({ signal }: ServedCall): Signal {
   return cancel
 }
 
-function isEnvelope(value: unknown): value is Envelope {
+function _isEnvelope(value: unknown): value is Envelope {
   if (typeof value !== 'object' || value === null || !('ok' in value)) return false
   return value.ok === true ? 'result' in value : 'error' in value && typeof value.error === 'object'
 }

@@ -1,194 +1,113 @@
 /** The client protocol in types; `docs/editor-protocol.md` is its specification. Times are milliseconds. */
 
-import type { Level, Profile } from '../../tools/contract.ts'
+import type { z } from 'zod'
 import type { Envelope } from '../../tools/outcome.ts'
 import type { InterruptReport, Question, Theirs } from '../../wire/kernel.ts'
-import type {
-  AnswerOutcome,
-  Grant,
-  Pause,
-  PlanEnd,
-  SeatAnswer,
-  ShownPlan,
-  WaitingPlan,
-} from '../approvals/contract.ts'
+import type { AnswerOutcome, Grant, Pause, PlanEnd, ShownPlan, WaitingPlan } from '../approvals/contract.ts'
 import type { CallEvent } from '../calls/contract.ts'
 import type { AnnouncedPrograms, AnnouncedRow } from '../kernels/attach.ts'
 import type { KernelRow } from '../kernels/rows.ts'
 import type { Trial } from '../kernels/trial.ts'
 import type { PolicyReport } from '../policy/report.ts'
 import type { SuspendedRow, SuspensionEvent } from '../suspensions/rows.ts'
+import type { PARAMS } from './params.ts'
 
-/** What a client may ask of the daemon. */
-export interface Methods {
+/** What a client may ask of the daemon, by name, and the answer of each; `PARAMS` has the parameters. */
+export interface Results {
   /**
    * One call of a tool. Its events, `CallEvent`s, are sent where it is to be followed. Cancelling it interrupts what
    * runs; losing the connection does not. A `call` that the daemon knows already is not run again.
    */
-  call: {
-    params: {
-      readonly tool: string
-      readonly args: unknown
-      readonly call?: string
-      readonly follow?: boolean
-    }
-    result: Envelope
-  }
+  call: Envelope
   /** How a model would be shown that envelope: one text. */
-  show: {
-    params: { readonly tool: string; readonly envelope: Envelope }
-    result: { readonly text: string }
-  }
-  tools: {
-    params: { readonly profile?: Profile; readonly format?: string; readonly name?: string }
-    result: { readonly text: string }
-  }
+  show: { readonly text: string }
+  tools: { readonly text: string }
   /**
    * The kernels, and the programs that have announced themselves and are none. `others`: there are more, in other
    * projects, which are told to a person at a terminal.
    */
-  kernels: {
-    params: Empty
-    result: { readonly kernels: readonly KernelRow[]; readonly others: boolean } & AnnouncedPrograms
-  }
-  start: {
-    params: {
-      readonly language: string
-      readonly name?: string
-      readonly script?: string
-      readonly args?: readonly string[]
-    }
-    result: KernelRow
-  }
+  kernels: { readonly kernels: readonly KernelRow[]; readonly others: boolean } & AnnouncedPrograms
+  start: KernelRow
   /** Starts a kernel that nobody else sees, only to tell how that went, and ends it. */
-  trial: { params: { readonly language: string }; result: Trial }
-  stop: { params: { readonly name: string }; result: KernelRow }
-  restart: { params: { readonly name: string }; result: KernelRow }
-  interrupt: { params: { readonly name: string }; result: InterruptReport }
+  trial: Trial
+  stop: KernelRow
+  restart: KernelRow
+  interrupt: InterruptReport
   /** Follows what a kernel prints while no call runs in it, until it is cancelled. Its events are `WatchEvent`s. */
-  watch: { params: { readonly name: string }; result: Empty }
+  watch: Empty
   /** Makes a kernel of a program that listens; `target` is its name, process number, NAME-PID, or an address. */
-  attach: {
-    params: {
-      readonly target: string
-      readonly name?: string
-      /** The program's secret, where it has not announced one. */
-      readonly key?: string
-      /** The absolute path of the file that holds it, which is read again by the next daemon. */
-      readonly key_file?: string
-      /** A Swank server of another machine is meant. */
-      readonly anywhere?: boolean
-      /** A Swank server that asks for no secret is meant. */
-      readonly no_secret?: boolean
-      /** The errors that servers of a Lisp program catch are to be noted. */
-      readonly errors?: boolean
-    }
-    result: KernelRow
-  }
+  attach: KernelRow
   /** Lets go of such a kernel, whose program runs on. Its last row. */
-  detach: { params: { readonly name: string }; result: KernelRow }
+  detach: KernelRow
   /**
    * Takes a seat, for a person at a terminal, until it is cancelled or the connection ends. Its events are
    * `SeatEvent`s, `seated` the first that matters. The daemon asks `prove` of the client first. With `alone` it fails
    * where somebody sits already.
    */
-  sit: { params: { readonly alone?: boolean }; result: Empty }
+  sit: Empty
   /** From a seat: lets another one sit, or not. `taken` is false where that was settled already. */
-  admit: {
-    params: { readonly wanted: string; readonly admit: boolean }
-    result: { readonly taken: boolean }
-  }
+  admit: { readonly taken: boolean }
   /** From a seat. */
-  answer: { params: SeatAnswer; result: AnswerOutcome }
+  answer: AnswerOutcome
   /** From a seat: the whole preview, its parts, and what is called; null where the plan waits no more. */
-  plan: {
-    params: { readonly plan: string }
-    result: { readonly body: string | null } & Pick<ShownPlan, 'hunks' | 'args'>
-  }
+  plan: { readonly body: string | null } & Pick<ShownPlan, 'hunks' | 'args'>
   /**
    * What waits for an answer, who could give one, what is let through without asking and who is not put before anybody
    * for a while; and how the plans that waited last have ended, oldest first.
    */
   approvals: {
-    params: Empty
-    result: {
-      readonly seats: readonly SeatRow[]
-      readonly approvals: readonly WaitingRow[]
-      readonly grants: readonly Grant[]
-      readonly pauses: readonly Pause[]
-      readonly ends: readonly PlanEnd[]
-    }
+    readonly seats: readonly SeatRow[]
+    readonly approvals: readonly WaitingRow[]
+    readonly grants: readonly Grant[]
+    readonly pauses: readonly Pause[]
+    readonly ends: readonly PlanEnd[]
   }
   /** Ends a grant. From anybody: it makes nothing possible. */
-  revoke: { params: { readonly grant: string }; result: { readonly revoked: boolean } }
+  revoke: { readonly revoked: boolean }
   /** From anybody who knows the code that is shown on the seats. */
-  approve: { params: { readonly plan: string; readonly code: string }; result: AnswerOutcome }
-  deny: {
-    params: { readonly plan: string; readonly code: string; readonly reason?: string }
-    result: AnswerOutcome
-  }
+  approve: AnswerOutcome
+  deny: AnswerOutcome
   /** From a seat: ends all pauses. How many there were. */
-  lift: { params: Empty; result: { readonly lifted: number } }
+  lift: { readonly lifted: number }
   /** From a seat: a person has taken note of what is wrong with the journal, so dangerous calls may go on. */
-  acknowledge: { params: Empty; result: Empty }
+  acknowledge: Empty
   /** What is in force in the project, and from where. */
-  policy: { params: Empty; result: PolicyReport }
+  policy: PolicyReport
   /** The envelope holds a `CheckReport`: what the gate would say of that call, and why. Nothing runs. */
-  check_policy: {
-    params: {
-      readonly tool: string
-      readonly args?: unknown
-      readonly kernel?: string
-      readonly path?: string
-      readonly level?: Level
-    }
-    result: Envelope
-  }
+  check_policy: Envelope
   /**
    * Puts what waits in the files of the policy before the seats, and answers once a person has; until then it can be
    * cancelled. There is nothing to say what is to be accepted: it stands in the files.
    */
-  accept_policy: { params: Empty; result: Envelope }
+  accept_policy: Envelope
   /** The suspended evaluations of all kernels. To anybody. */
-  suspensions: { params: Empty; result: { readonly suspensions: readonly SuspendedRow[] } }
+  suspensions: { readonly suspensions: readonly SuspendedRow[] }
   /**
    * Follows what becomes of suspended evaluations, until it is cancelled: those of the project, or `everywhere`. Its
    * events are `SuspensionEvent`s.
    */
-  watch_suspensions: { params: { readonly everywhere?: boolean }; result: Empty }
+  watch_suspensions: Empty
   /** From a seat: this connection owns it from now on, whoever did. The lease is 30 minutes, unless said otherwise. */
-  take: { params: SuspensionNamed & { readonly lease_ms?: number }; result: SuspendedRow }
+  take: SuspendedRow
   /** From a seat: puts it before the agents of its project. */
-  hand: { params: SuspensionNamed & { readonly lease_ms?: number }; result: SuspendedRow }
+  hand: SuspendedRow
   /** From a seat: the errors that wait in debuggers of the person's own, such as SLIME's, or `sys.last_exc`. */
-  theirs: { params: { readonly kernel: string }; result: Theirs }
+  theirs: Theirs
   /** From a seat: makes one of those a suspension, by its `id`, and puts it before the agents of its project. */
-  adopt: {
-    params: { readonly kernel: string; readonly id: string; readonly lease_ms?: number }
-    result: SuspendedRow
-  }
-  status: { params: Empty; result: DaemonStatus }
-  shutdown: { params: { readonly when: ShutdownWhen }; result: ShutdownResult }
+  adopt: SuspendedRow
+  status: DaemonStatus
+  shutdown: ShutdownResult
 }
 
-export type Method = keyof Methods
+export type Method = keyof Results
+
+export type Methods = {
+  readonly [M in Method]: { readonly params: z.infer<(typeof PARAMS)[M]>; readonly result: Results[M] }
+}
 
 type Empty = Readonly<Record<string, never>>
 
-/** A suspended evaluation, by its kernel and its id: `s3@ab12`. */
-interface SuspensionNamed {
-  readonly kernel: string
-  readonly suspension: string
-}
-
-/**
- * `unused`: no running call, no suspended evaluation, no kernel, no other client. `nothing_runs`: no running call, and no
- * script that has not returned; kernels that wait are ended. `always`: what runs is ended too. Where the condition does
- * not hold, the daemon fails with `in_use`.
- */
-export const SHUTDOWN_WHEN = ['unused', 'nothing_runs', 'always'] as const
-
-export type ShutdownWhen = (typeof SHUTDOWN_WHEN)[number]
+export type ShutdownWhen = Methods['shutdown']['params']['when']
 
 /** The names of the kernels that end with the daemon, and of those whose programs run on without it. */
 export interface ShutdownResult {

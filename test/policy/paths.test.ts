@@ -1,10 +1,11 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { NO_FILES, openFiles } from '../../src/files/files.ts'
+import { openFiles } from '../../src/files/files.ts'
 import { judgedPath, judgedPaths } from '../../src/policy/judged-paths.ts'
 import { type CallsRig, errorOf, resultOf, rigsOf } from '../support/calls-rig.ts'
 import { assert, suite } from '../support/harness.ts'
+import { NO_FILES } from '../support/no-files.ts'
 
 const test = suite('files that the policy speaks about, in calls')
 

@@ -2,9 +2,9 @@ import { openApprovals } from '../../src/approvals/queue.ts'
 import { type CallsOptions, openCalls } from '../../src/calls/calls.ts'
 import type { Calls } from '../../src/calls/contract.ts'
 import { SYSTEM_CLOCK } from '../../src/clock.ts'
-import { NO_FILES } from '../../src/files/files.ts'
 import { Leases } from '../../src/suspensions/leases.ts'
 import { openTexts } from '../../src/text/texts.ts'
+import { NO_FILES } from './no-files.ts'
 import { NO_SOURCES } from './no-sources.ts'
 
 export type TestKernels = Pick<CallsOptions['kernels'], 'resolve'> & Partial<CallsOptions['kernels']>

@@ -1,4 +1,3 @@
-import { NO_FILES } from '../../src/files/files.ts'
 import type {
   CallerKernels,
   Job,
@@ -15,6 +14,7 @@ import type { Outcome, ToolError } from '../../tools/outcome.ts'
 import type { Look, Looked, LookName, Looks } from '../../wire/contract/looks.ts'
 import type { CallId, Epoch, Raised, Shown } from '../../wire/contract/values.ts'
 import { ABILITIES, type Kernel } from '../../wire/kernel.ts'
+import { NO_FILES } from '../support/no-files.ts'
 import { NO_SOURCES } from '../support/no-sources.ts'
 
 /** Where everybody owns all that is suspended, and nobody is shown a debugger. */

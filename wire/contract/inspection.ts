@@ -266,7 +266,6 @@ export const programErrorsQuery = z.object({
   /** Also exceptions in finished futures and tasks, for which all objects are gone over. */
   unread: bool.exactOptional(),
 })
-export type ProgramErrorsQuery = Of<typeof programErrorsQuery>
 
 /** An error that the program had by itself, as it was when it last came. */
 export const programError = z.object({

@@ -120,7 +120,6 @@ export const definition = z.object({
 export type Definition = Of<typeof definition>
 
 export const keptTextQuery = z.object({ file: text })
-export type KeptTextQuery = Of<typeof keptTextQuery>
 
 /** Null where none was kept, or it is too long. */
 export const keptText = z.object({ text: orNull(text) })

@@ -83,7 +83,6 @@ export const suspensionQuery = z.object({
   count,
   renew,
 })
-export type SuspensionQuery = Of<typeof suspensionQuery>
 
 /** A frame in a list. Frame 0 is where the error happened, and its caller is frame 1. */
 export const stackFrame = z.object({
@@ -136,7 +135,6 @@ export type SuspendedFrame = Of<typeof suspendedFrame>
 
 /** Keeps a suspension for so long from now on, in ms, and from whenever its time begins anew. */
 export const leaseQuery = z.object({ suspension: text, lease_ms: count })
-export type LeaseQuery = Of<typeof leaseQuery>
 
 export const lease = z.object({ expires_in_ms: count })
 export type Lease = Of<typeof lease>
@@ -159,7 +157,6 @@ export const theirs = z.object({ errors: z.array(theirError) })
 export type Theirs = Of<typeof theirs>
 
 export const adoptQuery = z.object({ id: text, lease_ms: count })
-export type AdoptQuery = Of<typeof adoptQuery>
 
 /**
  * Has the next calls of a function taken down. It changes how that function is called, and nothing that it does; it
@@ -197,7 +194,6 @@ export const tracepoint = z.object({
 export type Tracepoint = Of<typeof tracepoint>
 
 export const untraceQuery = z.object({ tracepoint: text })
-export type UntraceQuery = Of<typeof untraceQuery>
 
 export const tracesQuery = z.object({
   /** Left out: all tracepoints, without their calls. */
