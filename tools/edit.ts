@@ -189,14 +189,21 @@ function nearest({ text, wanted }: Sought): Nearest | undefined {
   const lines = rows(text)
   const all = lines.map(row => row.text).join('\n')
   const folded = fold(all)
-  for (const meant of [same, unescaped, withoutNumbers]) {
+  const texts = (at: number, count: number) => lines.slice(at - 1, at - 1 + count).map(row => row.text)
+  for (const { name, says, line: made = same, meant = same } of DIFFERENCES) {
     const asked = bare(meant(wanted))
-    // The differences are looked for only where the text stands once all of them are taken away.
-    const places =
-      meant === same || meant(wanted) !== wanted ? somePlaces(folded, fold(asked.join('\n'))) : []
-    const at = [...new Set(lineNumbers(folded, places))].slice(0, CANDIDATES)
-    const near = spelledAlike(lines, { asked, meant, at })
-    if (near !== undefined) return near
+    const as = asked.map(made).join('\n')
+    if (as.trim() === '' || (meant !== same && meant(wanted) === wanted)) continue
+    // Looked for only where the text stands once all differences are taken away.
+    const places = lineNumbers(folded, somePlaces(folded, fold(asked.join('\n'))))
+    const [line, ...others] = [...new Set(places)]
+      .slice(0, CANDIDATES)
+      .filter(at => somePlaces(texts(at, asked.length).map(made).join('\n'), as).length > 0)
+    if (line === undefined) continue
+    const count = others.length < CANDIDATES - 1 ? others.length : 'many'
+    const more = count === 0 ? '' : `, and at ${count} further places`
+    const there = shown(lines, { line, asked })
+    return { differs: name, says: `at line ${line} it does but for ${says}${more}`, line, ...there }
   }
   return mostWords(lines, { all, asked: bare(wanted) })
 }
@@ -206,42 +213,12 @@ function fold(text: string): string {
   const plain = /^[\0-\x7f]*$/.test(text) ? text : lookalike(text)
   return plain
     .replace(/[^\S\n]+/g, '')
-    .replaceAll('"', "'")
+    .replace(/"/g, "'")
     .toLowerCase()
 }
 
-interface Asked {
-  readonly asked: readonly string[]
-  meant(wanted: string): string
-  /** The lines of the file that may begin it. */
-  readonly at: readonly number[]
-}
-
-function spelledAlike(lines: readonly Row[], { asked, meant: read, at }: Asked): Nearest | undefined {
-  const windows = at.map(line => lines.slice(line - 1, line - 1 + asked.length).map(row => row.text))
-  for (const { name, says, line: made = same, meant = same } of DIFFERENCES) {
-    const wanted = asked.map(made).join('\n')
-    if (meant !== read || wanted.trim() === '') continue
-    const has = windows.map(texts => somePlaces(texts.map(made).join('\n'), wanted).length > 0)
-    const line = at[has.indexOf(true)]
-    if (line === undefined) continue
-    const more = has.filter(Boolean).length - 1
-    const further = more === 0 ? '' : `, and at ${more < CANDIDATES - 1 ? more : 'many'} further places`
-    const there = shown(lines, { line, asked })
-    return { differs: name, says: `at line ${line} it does but for ${says}${further}`, line, ...there }
-  }
-  return undefined
-}
-
-/** Places of one word or beginning that are looked at, words of a line by which it is looked for, lines that are found so. */
-const PLACES = 2_000
-
-const WORDS = 8
-
-const CANDIDATES = 20
-
-/** Lines of what was asked for that are compared with the file's. */
-const COMPARED = 500
+/** What is looked at most: places of one text, words of a line, lines that may be meant, lines of what was asked for. */
+const [PLACES, WORDS, CANDIDATES, COMPARED] = [2_000, 8, 20, 500]
 
 /** The places of a text, as many as are found in bounded time, whatever both texts are. */
 function somePlaces(text: string, wanted: string): number[] {
@@ -259,40 +236,34 @@ function mostWords(
   { all, asked }: { readonly all: string; readonly asked: readonly string[] },
 ): Nearest | undefined {
   const wanted = asked.slice(0, COMPARED).map(squeezed)
-  const longest = wanted.reduce(
-    (most, line, at) => (line.length > (wanted[most]?.length ?? 0) ? at : most),
-    0,
-  )
-  const anchors = new Set([wanted.findIndex(line => line !== ''), longest])
-  const isSame = (start: number) => wanted.map((line, at) => line === squeezed(lines[start + at]?.text ?? ''))
+  const [longest = ''] = wanted.toSorted((one, other) => other.length - one.length)
+  const anchors = new Set([wanted.findIndex(line => line !== ''), wanted.indexOf(longest)])
+  const isSame = (from: number) =>
+    wanted.map((line, at) => line === squeezed(lines[from - 1 + at]?.text ?? ''))
   const [best] = [...anchors]
     .flatMap(at =>
-      linesLike(all, wanted[at] ?? '').map(one => ({ ...one, start: Math.max(0, one.line - 1 - at) })),
+      linesLike(all, wanted[at] ?? '').map(([line, share]) => ({ line: Math.max(1, line - at), share })),
     )
-    .map(({ start, share }) => ({ start, rank: share + isSame(start).filter(Boolean).length }))
+    .map(({ line, share }) => ({ line, rank: share + isSame(line).filter(Boolean).length }))
     .sort((one, other) => other.rank - one.rank)
   if (best === undefined) return undefined
-  const off = Math.max(0, isSame(best.start).indexOf(false))
-  const line = best.start + 1
-  const [has, given] = whereTheyDiffer(lines[best.start + off]?.text ?? '', asked[off] ?? '')
+  const { line } = best
+  const off = Math.max(0, isSame(line).indexOf(false))
+  const [has, given] = whereTheyDiffer(lines[line - 1 + off]?.text ?? '', asked[off] ?? '')
   const says = `the nearest is at line ${line}, where line ${line + off} has ${has} in place of ${given}`
   return { differs: 'lines', says, line, ...shown(lines, { line, asked }), whole: false }
 }
 
 /** The lines that have at least half of the words of this one, counted by their letters; those with the most first. */
-function linesLike(text: string, wanted: string): { readonly line: number; readonly share: number }[] {
+function linesLike(text: string, wanted: string): (readonly [line: number, share: number])[] {
   const words = [...new Set(wanted.match(/\w{2,}/g))].sort((a, b) => b.length - a.length).slice(0, WORDS)
   const letters = words.reduce((sum, word) => sum + word.length, 0)
   const shares = new Map<number, number>()
-  for (const word of words) {
+  for (const word of words)
     for (const line of new Set(lineNumbers(text, somePlaces(text, word))))
       shares.set(line, (shares.get(line) ?? 0) + word.length / letters)
-  }
-  return [...shares]
-    .map(([line, share]) => ({ line, share }))
-    .filter(({ share }) => share >= 0.5)
-    .sort((one, other) => other.share - one.share)
-    .slice(0, CANDIDATES)
+  const like = [...shares].filter(([, share]) => share >= 0.5).sort(([, one], [, other]) => other - one)
+  return like.slice(0, CANDIDATES)
 }
 
 /** The line of the file and the one asked for, quoted; long ones from a little before the first character that differs. */

@@ -118,15 +118,11 @@ export function printValues(printer: Printer, result: unknown): void {
   }
 }
 
-/** The files of what was drawn, and why there is none, beside what is printed. */
+/** The files of what was drawn, or why there is none, beside what is printed. */
 function printDisplay(printer: Printer, display: unknown): void {
-  const files = fieldOf(display, 'files')
-  const said = (Array.isArray(files) ? files : []).map(file =>
-    [fieldOf(file, 'size'), fieldOf(file, 'path')].filter(part => part !== undefined).join(', '),
-  )
-  const note = fieldOf(display, 'note')
-  for (const line of note === undefined ? said : [...said, note])
-    printer.err(`imago: ${fieldOf(display, 'what')}: ${line}\n`)
+  const [files, note = []] = [fieldOf(display, 'files'), fieldOf(display, 'note')]
+  const paths = Array.isArray(files) ? files.map(file => fieldOf(file, 'path')) : []
+  for (const line of [...paths, note].flat()) printer.err(`imago: ${fieldOf(display, 'what')}: ${line}\n`)
 }
 
 /** What code came to, as a prompt shows it. `left`: the code asked to leave, as `exit()` does; the image is still there. */

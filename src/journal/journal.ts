@@ -79,7 +79,7 @@ export interface OpenJournal extends Journal {
   readonly lost: Promise<readonly OpenSuspension[]>
 }
 
-/** Callers whose last look is remembered, the latest ones. */
+/** Callers whose last look is remembered. */
 const LOOKING = 100
 
 const SEGMENT_BYTES = 16 * 1024 * 1024
@@ -173,14 +173,12 @@ class SegmentedJournal implements OpenJournal {
   /** Whether it is the look that its caller made just before, and ended alike: whoever follows something asks on and on. */
   #repeats(entry: JournalEntry): boolean {
     if (!('caller' in entry)) return false
-    const { caller } = entry
     const { call: _, ...look } = entry
+    const { caller } = look
     const said = entry.type === 'looked' ? JSON.stringify({ ...look, elapsed_ms: 0 }) : ''
     const before = this.#looks.get(caller)
-    this.#looks.delete(caller)
+    if (this.#looks.size >= LOOKING) this.#looks.clear()
     this.#looks.set(caller, said)
-    const [oldest] = this.#looks.keys()
-    if (this.#looks.size > LOOKING && oldest !== undefined) this.#looks.delete(oldest)
     return said !== '' && said === before
   }
 

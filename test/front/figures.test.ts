@@ -139,18 +139,18 @@ test('a figure that is too large to be sent is drawn smaller, in a notebook too,
 test('imago eval of a plot names the file', async () => {
   const { code, stdout, stderr } = await rig.imago(['eval', `${DRAW}\n1 + 1`, '--kernel', 'sales'])
   assert.equal([code, stdout], [0, '2\n'], stderr)
-  assert.match(stderr, /^imago: figure 1: 300 × 200, \/.*\.png\n$/)
+  assert.match(stderr, /^imago: figure 1: \/.*\.png\n$/)
 })
 
 test('what its library can export is a picture where the exporter is installed, and else a page', async () => {
   const plot = (exporter: string) =>
     [
-      'import sys, types, importlib.machinery as m, matplotlib.pyplot as plt, io',
+      'import sys, types, importlib.machinery as m, matplotlib.pyplot as plt',
       `sys.modules.pop("kaleido", None); name = ${JSON.stringify(exporter)}`,
       'if name: sys.modules[name] = types.ModuleType(name); sys.modules[name].__spec__ = m.ModuleSpec(name, None)',
-      'def to_image(self, format):',
-      '    file = io.BytesIO(); plt.figure(figsize=(1, 1)).savefig(file, format=format); plt.close(); return file.getvalue()',
-      'Plot = type("Plot", (), {"__module__": "plotly.graph_objs", "to_image": to_image, "_repr_html_": lambda self: "<b>1</b>"})',
+      'def write_image(self, file, format):',
+      '    plt.figure(figsize=(1, 1)).savefig(file, format=format); plt.close()',
+      'Plot = type("Plot", (), {"__module__": "plotly.graph_objs", "write_image": write_image, "_repr_html_": lambda self: "<b>1</b>"})',
       'Plot()',
     ].join('\n')
   assert.match(await call({ kernel: 'plain', expr: plot('') }), /^Plot: HTML, /m)

@@ -271,19 +271,6 @@ def _is_figure(value):
     return isinstance(figure, type) and issubclass(type(value), figure)
 
 
-class _Full(Exception):
-    pass
-
-
-class _Bounded(io.BytesIO):
-    """Refuses more than may be sent, so that nothing goes on being compressed that is too large already."""
-
-    def write(self, data):
-        if self.tell() + len(data) > MOST_BYTES:
-            raise _Full
-        return super().write(data)
-
-
 def _draw(figure, said):
     width, height = (float(inches) * figure.dpi for inches in figure.get_size_inches())
     pixels = width * height
@@ -292,44 +279,30 @@ def _draw(figure, said):
         return
     whole = 1.0 if pixels <= MOST_PIXELS else math.sqrt(0.99 * MOST_PIXELS / pixels)
     for scale in (whole, whole / 2, whole / 4):
-        drawn = _Bounded()
+        drawn = io.BytesIO()
         # A bounding box of its own: where `tight` is configured, one far label makes a picture of any size.
-        try:
-            figure.savefig(drawn, format='png', dpi=figure.dpi * scale, bbox_inches=figure.bbox_inches)
+        figure.savefig(drawn, format='png', dpi=figure.dpi * scale, bbox_inches=figure.bbox_inches)
+        if drawn.tell() <= MOST_BYTES:
             break
-        except _Full:
-            continue
-    else:
-        said['note'] = 'It was not drawn: made smaller, too, it is too large to be sent. Save it.'
-        return
     _take_png(drawn.getvalue(), said)
     if 'png' in said and scale < 1:
         size = '{:,.0f} × {:,.0f}'.format(width, height)
         said['note'] = 'It is drawn smaller: with its %s pixels it is too large to be sent. savefig keeps all of it.' % size
 
 
-def _saved(chart):
-    saved = io.BytesIO()
-    chart.save(saved, format='png')
-    return saved.getvalue()
-
-
-#: What makes a picture of a value, by the library of its class, and the exporter that this needs.
-_EXPORTS = {
-    'plotly': ('kaleido', lambda figure: figure.to_image(format='png')),
-    'altair': ('vl_convert', _saved),
-}
+#: By the library of a class: the exporter that its pictures need, and the method that writes one.
+_EXPORTS = {'plotly': ('kaleido', 'write_image'), 'altair': ('vl_convert', 'save')}
 
 
 def _export(value, said):
     """Takes the picture that the library of a value makes of it, where what that needs is installed."""
     kind = type(value)
     libraries = (str(base.__module__).partition('.')[0] for base in kind.__mro__)
-    needed, export = next((_EXPORTS[one] for one in libraries if one in _EXPORTS), (None, None))
-    if needed is None or not callable(getattr(kind, 'to_image', getattr(kind, 'save', None))):
-        return
-    if importlib.util.find_spec(needed) is not None:
-        _take_png(export(value), said)
+    needed, write = next((_EXPORTS[one] for one in libraries if one in _EXPORTS), ('', ''))
+    if callable(getattr(kind, write, None)) and importlib.util.find_spec(needed) is not None:
+        written = io.BytesIO()
+        getattr(value, write)(written, format='png')
+        _take_png(written.getvalue(), said)
 
 
 # What a value says of itself, by the hooks that notebooks use.
