@@ -151,11 +151,8 @@ export function kernelsText(
   const ended = kernels.length - shown.length
   const passed = skipped.map(({ file, reason }) => `Passed over: ${shortened(file, home)} ${reason}.`)
   const blocks = [
-    ...(shown.length > 0
-      ? [table([HEAD, ...shown.map(row => kernelCells(row, home))])]
-      : kernels.length + announced.length > 0
-        ? []
-        : [NONE]),
+    ...(kernels.length + announced.length === 0 ? [NONE] : []),
+    ...(shown.length === 0 ? [] : [table([HEAD, ...shown.map(row => kernelCells(row, home))])]),
     ...(ended === 0
       ? []
       : [
