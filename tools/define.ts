@@ -14,7 +14,7 @@ import {
   type ToolContext,
 } from './contract.ts'
 import type { Outcome } from './outcome.ts'
-import { usualAliases } from './parameters.ts'
+import { USUAL_NAMES, usualAliases } from './parameters.ts'
 
 export type {
   Choice,
@@ -124,6 +124,8 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
   type Context = Parameters<NonNullable<typeof definition.handler>>[1]
   const shown = (args: Arguments) => preview?.(args as Checked) ?? { title: name, body: indented(args) }
   const journalled = journalledBy(parameters.shape, typed)
+  const paths = (definition.paths ?? []).map(pathOf)
+  const named = (args: Arguments) => paths.reduce(spread, renamed(args, parameterAliases))
 
   return Object.freeze({
     name,
@@ -142,11 +144,11 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
     parameterAliases: Object.freeze({ ...parameterAliases }),
     typed: Object.freeze([...typed]),
     multiline: Object.freeze([...multiline]),
-    renamed: args => renamed(args, parameterAliases),
-    journalled: args => journalled(renamed(args, parameterAliases)),
+    renamed: named,
+    journalled: args => journalled(named(args)),
     raise: args => stricter(level, raise?.(args as Checked) ?? level),
     preview: shown,
-    paths: Object.freeze((definition.paths ?? []).map(pathOf)),
+    paths: Object.freeze(paths),
     namesFiles: (definition.paths ?? []).length > 0 || plan !== undefined,
     plan: async (args, context) =>
       plan?.(args as Checked, context) ?? {
@@ -185,6 +187,15 @@ function renamed(args: Arguments, aliases: Readonly<Record<string, string>>): Ar
   const names = Object.keys(args).map(name => stands(name) ?? name)
   if (new Set(names).size !== names.length) return args
   return Object.fromEntries(Object.entries(args).map(([name, value]) => [stands(name) ?? name, value]))
+}
+
+/** A file that is named once, beside a list of objects, is that of each of them which names none. */
+function spread(args: Arguments, { name, each }: NamedPath): Arguments {
+  if (each === undefined) return args
+  const word = [each, ...(USUAL_NAMES[each] ?? [])].find(word => typeof args[word] === 'string') ?? each
+  const { [word]: path, [name]: list, ...rest } = args
+  if (typeof path !== 'string' || !Array.isArray(list)) return args
+  return { ...rest, [name]: list.map(one => (isRecord(one) ? { [each]: path, ...one } : one)) }
 }
 
 const indented = (value: unknown): string => JSON.stringify(value, null, 2) ?? 'null'

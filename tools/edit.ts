@@ -179,66 +179,106 @@ const DIFFERENCES: readonly {
   { name: 'blanks', says: 'its blanks', line: line => line.replace(/\s+/g, '') },
   { name: 'escapes', says: 'being escaped once too often', line: squeezed, meant: unescaped },
   { name: 'line_numbers', says: 'line numbers', line: squeezed, meant: withoutNumbers },
+  { name: 'quotes', says: 'its quotes', line: line => squeezed(line).replaceAll('"', "'") },
   { name: 'lookalikes', says: 'characters that look alike', line: line => lookalike(squeezed(line)) },
   { name: 'case', says: 'capitals', line: line => squeezed(line).toLowerCase() },
+  { name: 'spelling', says: 'blanks, quotes and capitals', line: fold },
 ]
 
 function nearest({ text, wanted }: Sought): Nearest | undefined {
   const lines = rows(text)
-  for (const { name, says, line = same, meant = same } of DIFFERENCES) {
-    const asked = bare(meant(wanted)).map(line).join('\n')
-    if (asked.trim() === '') continue
-    const all = lines.map(row => line(row.text)).join('\n')
-    const places = occurrences(all, asked)
-    const [at, ...others] = lineNumbers(all, places)
-    if (at === undefined) continue
-    const more = others.length === 0 ? '' : `, and at ${others.length} further places`
-    const there = shown(lines, at, asked.split('\n').length)
-    return { differs: name, says: `at line ${at} it does but for ${says}${more}`, line: at, ...there }
+  const all = lines.map(row => row.text).join('\n')
+  const folded = fold(all)
+  const texts = (at: number, count: number) => lines.slice(at - 1, at - 1 + count).map(row => row.text)
+  for (const { name, says, line: made = same, meant = same } of DIFFERENCES) {
+    const asked = bare(meant(wanted))
+    const as = asked.map(made).join('\n')
+    if (as.trim() === '' || (meant !== same && meant(wanted) === wanted)) continue
+    // Looked for only where the text stands once all differences are taken away.
+    const places = lineNumbers(folded, somePlaces(folded, fold(asked.join('\n'))))
+    const [line, ...others] = [...new Set(places)]
+      .slice(0, CANDIDATES)
+      .filter(at => somePlaces(texts(at, asked.length).map(made).join('\n'), as).length > 0)
+    if (line === undefined) continue
+    const count = others.length < CANDIDATES - 1 ? others.length : 'many'
+    const more = count === 0 ? '' : `, and at ${count} further places`
+    const there = shown(lines, { line, asked })
+    return { differs: name, says: `at line ${line} it does but for ${says}${more}`, line, ...there }
   }
-  return begun(lines, bare(wanted))
+  return mostWords(lines, { all, asked: bare(wanted) })
 }
 
-/** Lines of the file that are looked at as a beginning, and lines that are compared after one. */
-const BEGINNINGS = 200
+/** The text without all that `DIFFERENCES` names, line ends aside. */
+function fold(text: string): string {
+  const plain = /^[\0-\x7f]*$/.test(text) ? text : lookalike(text)
+  return plain
+    .replace(/[^\S\n]+/g, '')
+    .replace(/"/g, "'")
+    .toLowerCase()
+}
 
-const COMPARED = 500
+/** What is looked at most: places of one text, words of a line, lines that may be meant, lines of what was asked for. */
+const [PLACES, WORDS, CANDIDATES, COMPARED] = [2_000, 8, 20, 500]
 
-/** Where the most lines in a row agree from the first one on. */
-function begun(lines: readonly Row[], wanted: readonly string[]): Nearest | undefined {
-  const asked = wanted.map(squeezed)
-  const from = asked.findIndex(line => line !== '')
-  const first = asked[from] ?? ''
-  if (first.length < 3) return undefined
-  const file = lines.map(row => squeezed(row.text))
-  const starts = [...file.keys()].filter(at => holds(file[at] ?? '', first)).slice(0, BEGINNINGS)
-  const agreeing = (start: number) => {
-    let count = 1
-    while (count < COMPARED && from + count < asked.length && file[start + count] === asked[from + count])
-      count++
-    return count
-  }
-  const best = starts
-    .map(start => ({ start, count: agreeing(start) }))
-    .reduce<{ start: number; count: number } | undefined>(
-      (most, one) => (most === undefined || one.count > most.count ? one : most),
-      undefined,
+/** The places of a text, as many as are found in bounded time, whatever both texts are. */
+function somePlaces(text: string, wanted: string): number[] {
+  const first = wanted.slice(0, 32)
+  let tries = first === '' ? 0 : Math.min(PLACES, 5e7 / wanted.length)
+  const places: number[] = []
+  for (let at = text.indexOf(first); at >= 0 && tries > 0; at = text.indexOf(first, at + 1), tries--)
+    if (text.startsWith(wanted, at)) places.push(at)
+  return places
+}
+
+/** The lines that have the most in common with what was asked for, found by the words of its first and its longest line. */
+function mostWords(
+  lines: readonly Row[],
+  { all, asked }: { readonly all: string; readonly asked: readonly string[] },
+): Nearest | undefined {
+  const wanted = asked.slice(0, COMPARED).map(squeezed)
+  const [longest = ''] = wanted.toSorted((one, other) => other.length - one.length)
+  const anchors = new Set([wanted.findIndex(line => line !== ''), wanted.indexOf(longest)])
+  const isSame = (from: number) =>
+    wanted.map((line, at) => line === squeezed(lines[from - 1 + at]?.text ?? ''))
+  const [best] = [...anchors]
+    .flatMap(at =>
+      linesLike(all, wanted[at] ?? '').map(([line, share]) => ({ line: Math.max(1, line - at), share })),
     )
+    .map(({ line, share }) => ({ line, rank: share + isSame(line).filter(Boolean).length }))
+    .sort((one, other) => other.rank - one.rank)
   if (best === undefined) return undefined
-  const line = best.start + best.count + 1
-  const says = `its first line is at line ${best.start + 1}, and from line ${line} on the file goes on otherwise`
-  return {
-    differs: 'lines',
-    says,
-    line: best.start + 1,
-    ...shown(lines, best.start + 1, best.count + 1),
-    whole: false,
-  }
+  const { line } = best
+  const off = Math.max(0, isSame(line).indexOf(false))
+  const [has, given] = whereTheyDiffer(lines[line - 1 + off]?.text ?? '', asked[off] ?? '')
+  const says = `the nearest is at line ${line}, where line ${line + off} has ${has} in place of ${given}`
+  return { differs: 'lines', says, line, ...shown(lines, { line, asked }), whole: false }
 }
 
-/** Not by `includes`, which can take the one length times the other. */
-const holds = (line: string, wanted: string): boolean =>
-  line.length >= wanted.length && occurrences(line, wanted).length > 0
+/** The lines that have at least half of the words of this one, counted by their letters; those with the most first. */
+function linesLike(text: string, wanted: string): (readonly [line: number, share: number])[] {
+  const words = [...new Set(wanted.match(/\w{2,}/g))].sort((a, b) => b.length - a.length).slice(0, WORDS)
+  const letters = words.reduce((sum, word) => sum + word.length, 0)
+  const shares = new Map<number, number>()
+  for (const word of words)
+    for (const line of new Set(lineNumbers(text, somePlaces(text, word))))
+      shares.set(line, (shares.get(line) ?? 0) + word.length / letters)
+  const like = [...shares].filter(([, share]) => share >= 0.5).sort(([, one], [, other]) => other - one)
+  return like.slice(0, CANDIDATES)
+}
+
+/** The line of the file and the one asked for, quoted; long ones from a little before the first character that differs. */
+function whereTheyDiffer(line: string, asked: string): [string, string] {
+  const other = asked.trim()
+  const one = line.slice(Math.max(0, line.indexOf(/\w+/.exec(other)?.[0] ?? ''))).trim()
+  let same = 0
+  while (same < one.length && one[same] === other[same]) same++
+  const from = Math.max(one.length, other.length) <= QUOTED_CHARS ? 0 : Math.max(0, same - 20)
+  const quoted = (text: string) =>
+    `${from > 0 ? '…' : ''}${JSON.stringify(text.slice(from, from + QUOTED_CHARS))}${text.length > from + QUOTED_CHARS ? '…' : ''}`
+  return [quoted(one), quoted(other)]
+}
+
+const QUOTED_CHARS = 80
 
 /** A line of the file without its end, and with it. */
 interface Row {
@@ -261,11 +301,16 @@ function bare(wanted: string): string[] {
 
 const SHOWN_CHARS = 2_000
 
-function shown(lines: readonly Row[], line: number, count: number): { text: string; whole: boolean } {
-  const texts = lines.slice(line - 1, line - 1 + count).map(row => row.text + row.end)
+/** These lines as the file has them; where they are long, from a little before the first word on. */
+function shown(
+  lines: readonly Row[],
+  { line, asked }: { readonly line: number; readonly asked: readonly string[] },
+): { text: string; whole: boolean } {
+  const texts = lines.slice(line - 1, line - 1 + asked.length).map(row => row.text + row.end)
   const whole = texts.join('')
   if (whole.length <= SHOWN_CHARS) return { text: whole, whole: true }
-  return { text: beginning(whole, SHOWN_CHARS), whole: false }
+  const from = whole.indexOf(/\w+/.exec(asked.join('\n'))?.[0] ?? '') - 40
+  return { text: beginning(whole.slice(Math.max(0, from)), SHOWN_CHARS), whole: false }
 }
 
 const same = (text: string): string => text

@@ -176,7 +176,7 @@ export const traceCalls = defineTool({
     'Without a tracepoint it lists all there are. Runs no code. trace_function sets one.',
   parameters: {
     tracepoint: TRACEPOINT.optional().describe(
-      'Which one, such as `t1@ab12`, or `t1`. Left out: a list of all, without their calls.',
+      'Which one, such as `t1@ab12`, or `t1`. Left out: a list of all; of the only one its calls.',
     ),
     from: z.int().min(1).max(1_000_000).default(1).describe('The first call that is shown.'),
     limit: z.int().min(1).max(200).default(20).describe('How many calls are shown at most.'),
@@ -193,8 +193,10 @@ export const traceCalls = defineTool({
 
   async handler({ tracepoint: named, from, limit: count }, context) {
     const meant = named === undefined ? undefined : await tracepointMeant(named, context)
-    const query = (tracepoint?: string) => given<TracesQuery>({ tracepoint, from, count })
-    const found = meant?.type === 'failed' ? meant : await tracesOf(query(meant?.id), context)
+    const ask = (tracepoint?: string) => tracesOf(given<TracesQuery>({ tracepoint, from, count }), context)
+    let found = meant?.type === 'failed' ? meant : await ask(meant?.id)
+    const [only, ...more] = meant === undefined && found.type === 'ok' ? found.result.tracepoints : []
+    if (only !== undefined && more.length === 0) found = await ask(only.id)
     return orElsewhere(found, { given: named, look: 'traces' }, context)
   },
 
@@ -234,12 +236,13 @@ function listOf(tracepoints: readonly Tracepoint[]): string[] {
   return [...tracepoints.map(tracepointLine), ...[...notes].map(noteLine)]
 }
 
-/** `t1@ab12 shop.total: 3 of 10 calls so far, by sys.monitoring, for claude-code; ends in 5 min` and its notes. */
+/** One line of a tracepoint, and its notes. */
 function tracepointLines(tracepoint: Tracepoint): string[] {
   return [tracepointLine(tracepoint), ...tracepoint.notes.map(noteLine)]
 }
 
-function tracepointLine(tracepoint: Tracepoint): string {
+/** `t1@ab12 shop.total: on, 3 calls of 10 so far; ends in 5 min at the latest (by sys.monitoring, for claude-code)` */
+export function tracepointLine(tracepoint: Tracepoint): string {
   const { id, name, who, by } = tracepoint
   return `${oneLine(id)} ${oneLine(name)}: ${stateOf(tracepoint)} (by ${oneLine(by)}, for ${oneLine(who)})`
 }
@@ -254,7 +257,9 @@ function stateOf({ state, seen, wanted, expires_in_ms }: Tracepoint): string {
     case 'full':
       return `full, ${calls}; it is out of the program`
     case 'expired':
-      return `its time is over, ${calls}; it is out of the program`
+      return seen === 0
+        ? 'its time is over, and nothing has called it; it is out of the program'
+        : `its time is over, ${calls}; it is out of the program`
     case 'removed':
       return `removed, ${calls}`
     default:

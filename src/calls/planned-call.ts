@@ -38,6 +38,7 @@ import { type Context, ContextOnKernel } from './context.ts'
 import type { Ruling } from './contract.ts'
 import { carryOut, effectsOf, type LetThrough, toolMoved } from './effect.ts'
 import { withdrawn } from './faults.ts'
+import { runsOldText } from './old-text.ts'
 import * as refusals from './refusals.ts'
 import type { PlanRequest, Refusal, Run } from './run.ts'
 
@@ -281,7 +282,9 @@ class PlannedCall {
     }
     // What would begin again at a higher level would begin with the arguments that nobody approved.
     if (wish.edited && outcome.type === 'rises') return refusals.editRises(run.tool, outcome.because)
-    return wish.edited ? withEdits(outcome, { asked: run.checked.args, approved: wish.args }) : outcome
+    const told =
+      outcome.type === 'ok' ? withNotice(outcome, await runsOldText(run, through.plan.changes)) : outcome
+    return wish.edited ? withEdits(told, { asked: run.checked.args, approved: wish.args }) : told
   }
 
   /** What a person made of a plan is carried out as they chose, and the caller is told how that differs. */

@@ -145,7 +145,18 @@ function explain(error: unknown): ToolError {
     if (error.remote !== undefined && code !== undefined) return toolError(code, failingOf(error.remote))
     if (error.code === 'LINK_CLOSED') return lostDaemon()
   }
-  return unavailable(message)
+  return ofOurs(error) ?? unavailable(message)
+}
+
+/** A mistake in the code of Imago, whose own words tell a person nothing. Undefined where the error is none. */
+function ofOurs(error: unknown): ToolError | undefined {
+  if (![TypeError, RangeError, ReferenceError, SyntaxError].some(kind => error instanceof kind))
+    return undefined
+  return toolError('internal', {
+    message: 'Imago made a mistake of its own in this command. The program is untouched by that.',
+    details: { reason: 'handler_fault' satisfies InternalReason, stack: (error as Error).stack },
+    next: 'The same command with --json tells where; please report that.',
+  })
 }
 
 const unavailable = (message: string) =>

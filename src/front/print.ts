@@ -108,6 +108,7 @@ export function printValues(printer: Printer, result: unknown): void {
     printer.out(`${String(fieldOf(printed, 'text')).trimEnd()}\n`)
     return
   }
+  for (const display of Array.isArray(displays) ? displays : []) printDisplay(printer, display)
   for (const value of values) {
     const repr = fieldOf(value, 'repr')
     const [text, handle] = [fieldOf(repr, 'text'), fieldOf(repr, 'handle')]
@@ -115,6 +116,13 @@ export function printValues(printer: Printer, result: unknown): void {
     if (fieldOf(repr, 'truncated') === true && typeof handle === 'string')
       printer.err(`imago: it is cut; the rest: ${readMore(handle)}\n`)
   }
+}
+
+/** The files of what was drawn, or why there is none, beside what is printed. */
+function printDisplay(printer: Printer, display: unknown): void {
+  const [files, note = []] = [fieldOf(display, 'files'), fieldOf(display, 'note')]
+  const paths = Array.isArray(files) ? files.map(file => fieldOf(file, 'path')) : []
+  for (const line of [...paths, note].flat()) printer.err(`imago: ${fieldOf(display, 'what')}: ${line}\n`)
 }
 
 /** What code came to, as a prompt shows it. `left`: the code asked to leave, as `exit()` does; the image is still there. */
@@ -154,9 +162,9 @@ export function printFailure(printer: Printer, { error }: FailedEnvelope): void 
 
 /** What can be done about it, at a terminal: which kernel is meant is said there by an option of the command. */
 export function commandFor({ details, next }: Pick<ToolError, 'details' | 'next'>): string | null {
-  if (details.reason !== 'several') return next
-  const names = [details.kernels, details.announced].flat()
-  return `Choose one: --kernel ${names.find(name => typeof name === 'string') ?? 'NAME'}`
+  const name = [details.kernels, details.announced].flat().find(one => typeof one === 'string')
+  const isChoice = details.reason === 'several' || (details.parameter === 'kernel' && name !== undefined)
+  return isChoice ? `Choose one: --kernel ${name ?? 'NAME'}` : next
 }
 
 /**

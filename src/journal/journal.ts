@@ -79,6 +79,9 @@ export interface OpenJournal extends Journal {
   readonly lost: Promise<readonly OpenSuspension[]>
 }
 
+/** Callers whose last look is remembered. */
+const LOOKING = 100
+
 const SEGMENT_BYTES = 16 * 1024 * 1024
 
 /**
@@ -107,6 +110,8 @@ class SegmentedJournal implements OpenJournal {
   readonly #suspended = new OpenSuspensions()
   /** Whether `#open` and `#suspended` have those of earlier daemons too. */
   #openKnown: boolean
+  /** The last look of each caller that has done nothing since. */
+  readonly #looks = new Map<string, string>()
   #removing: Promise<unknown> = Promise.resolve()
   #acknowledging: Promise<void> | undefined
   readonly verified: Promise<void>
@@ -157,14 +162,28 @@ class SegmentedJournal implements OpenJournal {
   }
 
   write(entry: JournalEntry): void {
+    this.#repeats(entry)
     explained(() => this.#queue.now([this.#entry(entry)]))
   }
 
   later(entry: JournalEntry): void {
-    this.#queue.later(this.#entry(entry))
+    if (!this.#repeats(entry)) this.#queue.later(this.#entry(entry))
+  }
+
+  /** Whether it is the look that its caller made just before, and ended alike: whoever follows something asks on and on. */
+  #repeats(entry: JournalEntry): boolean {
+    if (!('caller' in entry)) return false
+    const { call: _, ...look } = entry
+    const { caller } = look
+    const said = entry.type === 'looked' ? JSON.stringify({ ...look, elapsed_ms: 0 }) : ''
+    const before = this.#looks.get(caller)
+    if (this.#looks.size >= LOOKING) this.#looks.clear()
+    this.#looks.set(caller, said)
+    return said !== '' && said === before
   }
 
   async sync(entry: JournalEntry): Promise<void> {
+    this.#repeats(entry)
     await this.#durable(this.#entry(entry))
   }
 

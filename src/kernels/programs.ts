@@ -86,6 +86,10 @@ export const allOf = (group: string): string => `${group}${ALL_OF_GROUP}`
 
 export const ALL_OF_GROUP = '/*'
 
+/** Said where one is needed, and a name that stands for several was given; without its full stop. */
+export const groupFor = (name: string): string | undefined =>
+  name.endsWith(ALL_OF_GROUP) ? `${name} stands for all of a group, and this is for one` : undefined
+
 /** Never stands for another one. */
 export const fullName = ({ name, pid }: Pick<Program, 'name' | 'pid'>) => `${name}-${pid}`
 
@@ -147,7 +151,7 @@ function unknown(
     ? `Process ${wanted} lives and does not listen`
     : isElsewhere
       ? `Only a person at a terminal attaches to what runs in another project, as ${JSON.stringify(wanted)} does`
-      : `No program has announced itself as ${JSON.stringify(wanted)}`
+      : (groupFor(wanted) ?? `No program has announced itself as ${JSON.stringify(wanted)}`)
   return new KernelError('no_such_kernel', {
     message: `${missing} (looked in ${programs.folder}).${there}${passed}`,
     next: like[0] === undefined ? how : `Did you mean ${like.join(', ')}?`,

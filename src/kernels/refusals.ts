@@ -8,7 +8,7 @@ import { isFile, isFolder } from '../files/roots.ts'
 import { nearest } from '../text/nearest.ts'
 import type { Attachment } from './attachment-store.ts'
 import { KernelError } from './kernel-error.ts'
-import { allOf, fullName, groupOf, HAVE_IT_LISTEN, type Target } from './programs.ts'
+import { allOf, fullName, groupFor, groupOf, HAVE_IT_LISTEN, type Target } from './programs.ts'
 import type { KernelRow } from './rows.ts'
 import { isFar, serverOf } from './servers.ts'
 
@@ -27,7 +27,7 @@ export function unknownKernel(
     : `attach {"name": ${JSON.stringify(name)}} has a person asked about one of another project. ${ELSEWHERE}`
   const message = `${kernels.length === 0 ? none : `There are: ${kernels.join(', ')}.`}${others}`
   return new KernelError('no_such_kernel', {
-    message: `No kernel is named ${JSON.stringify(name)}. ${message}`,
+    message: `${groupFor(name) ?? `No kernel is named ${JSON.stringify(name)}`}. ${message}`,
     next: like[0] === undefined ? list : `Did you mean ${like.join(', ')}?`,
     details: { kernels, nearest: like },
   })
@@ -52,7 +52,7 @@ export function unheardOf(
   const like = nearest(name, known)
   const there = known.length === 0 ? 'None of this project has.' : `There are: ${known.join(', ')}.`
   return new KernelError('no_such_kernel', {
-    message: `No program has announced itself as ${JSON.stringify(name)} (looked in ${searched}). ${there}`,
+    message: `${groupFor(name) ?? `No program has announced itself as ${JSON.stringify(name)}`} (looked in ${searched}). ${there}`,
     next: like[0] === undefined ? waysFrom(root) : `Did you mean ${like.join(', ')}?`,
     details: { reason: 'not_announced', kernels, announced: listening, nearest: like },
   })

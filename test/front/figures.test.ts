@@ -121,11 +121,40 @@ test('the notebook shows what the code asks to be shown', async () => {
   assert.is(await notebook.run('sent'), "['display_data']")
 })
 
-test('a figure of 10⁸ pixels is not drawn, in a notebook either, and the call ends well', async () => {
-  const expr = 'plt.figure(figsize=(100, 100), dpi=100)\nplt.show()\n"after"'
-  const answer = await inNotebook(expr)
-  assert.match(answer, '100,000,000 pixels')
-  assert.match(answer, 'after')
+test('a figure that is too large to be sent is drawn smaller, in a notebook too, and that is said', async () => {
+  for (const draw of [
+    'plt.figure(figsize=(100, 100), dpi=100)',
+    'import numpy\nplt.figure(figsize=(20, 12.5), dpi=100)\nplt.axes((0, 0, 1, 1)).imshow(numpy.random.rand(1250, 2000, 3))',
+  ]) {
+    const answer = await inNotebook(`${draw}\nplt.show()\n"after"`)
+    pictureIn(answer, 'figure 1')
+    assert.match(
+      answer,
+      /figure 1: It is drawn smaller: with its [\d,]+ × [\d,]+ pixels it is too large to be sent/,
+    )
+    assert.match(answer, 'after')
+  }
+})
+
+test('imago eval of a plot names the file', async () => {
+  const { code, stdout, stderr } = await rig.imago(['eval', `${DRAW}\n1 + 1`, '--kernel', 'sales'])
+  assert.equal([code, stdout], [0, '2\n'], stderr)
+  assert.match(stderr, /^imago: figure 1: \/.*\.png\n$/)
+})
+
+test('what its library can export is a picture where the exporter is installed, and else a page', async () => {
+  const plot = (exporter: string) =>
+    [
+      'import sys, types, importlib.machinery as m, matplotlib.pyplot as plt',
+      `sys.modules.pop("kaleido", None); name = ${JSON.stringify(exporter)}`,
+      'if name: sys.modules[name] = types.ModuleType(name); sys.modules[name].__spec__ = m.ModuleSpec(name, None)',
+      'def write_image(self, file, format):',
+      '    plt.figure(figsize=(1, 1)).savefig(file, format=format); plt.close()',
+      'Plot = type("Plot", (), {"__module__": "plotly.graph_objs", "write_image": write_image, "_repr_html_": lambda self: "<b>1</b>"})',
+      'Plot()',
+    ].join('\n')
+  assert.match(await call({ kernel: 'plain', expr: plot('') }), /^Plot: HTML, /m)
+  pictureIn(await call({ kernel: 'plain', expr: plot('kaleido') }), 'Plot')
 })
 
 test('magics and ! work in a notebook, and are no Python elsewhere', async () => {

@@ -30,7 +30,7 @@ test('a kernel is started with a script and its arguments, listed, interrupted, 
   assert.is.not(restarted.epoch, started.epoch)
   assert.is(rowIn(await rig.imago(['stop', 'app', '--json'])).state, 'ended')
   const [usual, all] = [await rig.imago(['kernels']), await rig.imago(['kernels', '--all'])]
-  assert.match(usual.stdout, '1 more has ended: imago kernels --all')
+  assert.match(usual.stdout, '1 has ended: imago kernels --all')
   assert.not.match(usual.stdout, /^app /m)
   assert.match(all.stdout, /^app +ended /m)
   assert.is((await rig.imago(['stop', 'nobody'])).code, 4)

@@ -204,7 +204,7 @@ test('imago trace answers as the tool does, and --follow prints calls as they en
   for (const one of [plain, json]) one.child.kill('SIGINT')
   const [told] = await Promise.all([plain.ended, json.ended])
   assert.equal([told.code, (await json.ended).code], [0, 0])
-  assert.match(told.stderr, /is out of the program; 3 calls recorded/)
+  assert.match(told.stderr, /: removed, 3 calls of 1000 \(by /)
   const left = await rig.imago(['call', 'trace_calls'])
   assert.equal(
     [...left.stdout.matchAll(/ __main__.total: (\w+)/g)].map(([, state]) => state),
@@ -219,7 +219,7 @@ test('imago trace --follow ends by itself after the calls that were asked for, a
   const { code, stdout, stderr } = await followed.ended
   assert.is(code, 0)
   assert.match(stdout, /^#1 __main__.total\(item='cake'/)
-  assert.match(stderr, /is out of the program; 1 call recorded/)
+  assert.match(stderr, /: full, 1 call of 1; it is out of the program \(by /)
   const unknown = await rig.imago(['trace', 'nothing_there', '--follow'])
   assert.is(unknown.code, 1)
   assert.match(unknown.stderr, 'nothing_there')

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { chmodSync, closeSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import type { JournalEntry } from '../../src/journal/entries.ts'
 import { JournalError, type OpenJournal, openJournal } from '../../src/journal/journal.ts'
 import type { JournalFiles } from '../../src/journal/segments.ts'
 import { verifyJournal } from '../../src/journal/verify.ts'
@@ -46,6 +47,28 @@ test('a line that was written is in the file when write returns, for its owner o
     decision: 'allow',
   })
   assert.is(statSync(file()).mode & 0o777, 0o600)
+})
+
+test('a look that only repeats the one before it of its caller, outcome included, is one line', async () => {
+  const journal = journals.open()
+  const look = (call: string, args: object, more: object = {}) =>
+    journal.later({
+      ...dispatched(call, args),
+      outcome: 'ok',
+      elapsed_ms: 1,
+      ...more,
+      type: 'looked',
+    } as JournalEntry)
+  look('a', { expr: '1' })
+  look('b', { expr: '1' }, { elapsed_ms: 2 })
+  look('c', { expr: '1' }, { caller: 'other' })
+  look('d', { expr: '1' }, { outcome: 'not_found' })
+  look('e', { expr: '2' })
+  look('f', { expr: '1' })
+  journal.write(dispatched('g', { expr: '1' }))
+  look('h', { expr: '1' })
+  await journal.close()
+  assert.equal(calls(), ['a', 'c', 'd', 'e', 'f', 'g', 'h'])
 })
 
 test('lines for later keep their place before those that are written at once', async () => {

@@ -82,6 +82,11 @@ const UNDERSTOOD: readonly (readonly [tool: string, given: object, meant: object
   ['reload', { module: 'shop' }, { package: 'shop' }],
   ['read_file', { path: 'a', first_line: 5 }, { path: 'a', from: 5 }],
   ['list_directory', { directory: 'a' }, { path: 'a' }],
+  [
+    'propose_file_edit',
+    { file_path: 'a', edits: [{ old_str: '1', new_str: '2' }] },
+    { edits: [{ path: 'a', old_str: '1', new_str: '2' }] },
+  ],
   ['attach', { kernel: 'web' }, { name: 'web' }],
 ]
 

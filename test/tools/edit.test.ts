@@ -145,6 +145,8 @@ const NEAR: readonly (readonly [
   ['escapes', 'x\nprint("a")\ny\n', 'print(\\"a\\")\\ny', 2, 'print("a")\ny\n'],
   ['line_numbers', 'x\ny\nz\n', '  2\ty\n  3\tz', 2, 'y\nz\n'],
   ['line_numbers', 'x\ny\nz\n', '2→y\n3→z', 2, 'y\nz\n'],
+  ['quotes', 'x\ny = "a"\n', "y = 'a'", 2, 'y = "a"\n'],
+  ['spelling', 'x\nprint("a",  b)\n', "Print('a',b)", 2, 'print("a",  b)\n'],
   ['lookalikes', 'x\ny = "a" - b\n', 'y = “a” – b', 2, 'y = "a" - b\n'],
   ['case', 'x\nReturn Y\n', 'return y', 2, 'Return Y\n'],
 ]
@@ -161,15 +163,24 @@ for (const [differs, content, old_str, line, text] of NEAR)
     resultOf(await approved(editFile, edit(text, 'new'), rig))
   })
 
-test('where only the beginning is there, the line is named from which the file goes on otherwise', async () => {
+test('where no spelling of it is there, the nearest lines are given, and the first line that differs is quoted', async () => {
   const error = await refusalOf(editFile, edit('def total(n):\n    return 2 * n\n', 'x'), having(SHOP))
-  assert.match(error.message, 'its first line is at line 5, and from line 6 on the file goes on otherwise')
+  assert.match(
+    error.message,
+    'the nearest is at line 5, where line 6 has "return n" in place of "return 2 * n". Nothing',
+  )
   assert.equal(error.details.nearest, {
     differs: 'lines',
     line: 5,
     text: 'def total(n):\n    return n\n',
   })
   assert.match(error.next ?? '', 'read_file')
+})
+
+test('a long line is quoted where it differs', async () => {
+  const long = (word: string) => `names = [${'"tea", '.repeat(500)}"${word}", ${'"pie", '.repeat(500)}]`
+  const error = await refusalOf(editFile, edit(long('cake'), 'x'), having(`x\n${long('cocoa')}\n`))
+  assert.match(error.message, /line 2 has …"[^…]*\\"cocoa\\"[^…]*"… in place of …"[^…]*\\"cake\\"[^…]*"…/)
 })
 
 test('where nothing is like it, that is said', async () => {

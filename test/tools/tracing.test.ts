@@ -178,6 +178,17 @@ test('all tracepoints are listed without their calls, each with how it stands', 
   )
 })
 
+test('of the only tracepoint its calls are shown, also where none was named; one that nothing called says so', async () => {
+  const { kernel, asked } = tracing()
+  const text = traceCalls.show(resultOf(await run(traceCalls, {}, { kernel })))
+  assert.match(text, /^t1@ab12 shop\.total: [\s\S]*\n#1 shop\.total\(order=<Order 3>, rate=2\) → 6, 2 ms/)
+  assert.equal(asked.at(-1), { tracepoint: 't1@ab12', from: 1, count: 20 })
+  const over: Tracepoint = { ...POINT, state: 'expired', seen: 0, expires_in_ms: null }
+  const late = tracing({ tracepoints: [over], calls: [] })
+  const said = traceCalls.show(resultOf(await run(traceCalls, {}, { kernel: late.kernel })))
+  assert.match(said, 'its time is over, and nothing has called it')
+})
+
 test('calls that would not fit into an answer are on the next page', async () => {
   const calls = Array.from({ length: 40 }, (_, index) => ({
     ...CALL,

@@ -151,8 +151,13 @@ export function kernelsText(
   const ended = kernels.length - shown.length
   const passed = skipped.map(({ file, reason }) => `Passed over: ${shortened(file, home)} ${reason}.`)
   const blocks = [
-    shown.length === 0 ? NONE : table([HEAD, ...shown.map(row => kernelCells(row, home))]),
-    ...(ended === 0 ? [] : [`${ended} more ${ended === 1 ? 'has' : 'have'} ended: imago kernels --all`]),
+    ...(kernels.length + announced.length === 0 ? [NONE] : []),
+    ...(shown.length === 0 ? [] : [table([HEAD, ...shown.map(row => kernelCells(row, home))])]),
+    ...(ended === 0
+      ? []
+      : [
+          `${ended}${shown.length === 0 ? '' : ' more'} ${ended === 1 ? 'has' : 'have'} ended: imago kernels --all`,
+        ]),
     ...(announced.length === 0 ? [] : [`Can be attached to:\n${programs(announced, home)}`]),
     ...(passed.length === 0 ? [] : [passed.join('\n')]),
     ...(others ? ['Others live in other projects: imago kernels lists them at a terminal.'] : []),

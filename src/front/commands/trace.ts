@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isGroupAnswer } from '../../../tools/group.ts'
 import type { Told } from '../../../tools/languages.ts'
 import { type Envelope, isRunning } from '../../../tools/outcome.ts'
-import { counted } from '../../../tools/text.ts'
-import { tracedLines, traceFunction } from '../../../tools/tracing.ts'
+import { tracedLines, traceFunction, tracepointLine } from '../../../tools/tracing.ts'
 import type { TracedCall, Tracepoint, Traces } from '../../../wire/kernel.ts'
 import { EXIT, type ExitCode } from '../../failure.ts'
 import { findRoot } from '../../paths.ts'
@@ -103,7 +102,7 @@ class Follower {
       const news = await this.#print({ last: left.aborted })
       if ('ok' in news) return this.#fail(news)
       if (news.state !== 'on') {
-        printer.err(`${tracepoint} is out of the program; ${counted(news.seen, 'call')} recorded.\n`)
+        printer.err(`${tracepointLine(news)}\n`)
         return EXIT.done
       }
       await sleep(AGAIN_MS, undefined, { signal: left }).catch(() => {})

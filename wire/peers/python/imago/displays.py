@@ -7,7 +7,9 @@ what goes wrong is said in a note, and the evaluation keeps its value.
 
 import base64
 import collections
+import importlib.util
 import io
+import math
 import sys
 
 from imago import looking, native
@@ -15,7 +17,7 @@ from imago.calls import CURRENT, Evaluation, latest
 
 #: Displays of one evaluation; more are counted.
 MOST = 4
-#: Pixels of a picture. A figure with more is not drawn.
+#: Pixels of a picture. A figure with more is drawn smaller.
 MOST_PIXELS = 10_000_000
 MOST_BYTES = 2 * 1024 * 1024
 #: Evaluations whose displays are kept, for a daemon that comes back.
@@ -101,6 +103,7 @@ class Displays:
         _take_bundle(data, said)
         if value and not _is_figure(value[0]):
             said['shown'] = looking.show(value[0], self._handles, self._guard)
+            self._export(displayed, value[0], said)
         elif 'png' not in said and type(data.get('text/plain')) is str:
             text = data['text/plain']
             said['text'] = text[:_TEXT] + ('' if len(text) <= _TEXT else ' …')
@@ -122,8 +125,13 @@ class Displays:
         said = {'what': _type_name(value), **(more or {})}
         if displayed.has_room():
             self._try(said, SAY_SECONDS, lambda: _ask(value, said))
+            self._export(displayed, value, said)
         if len(said) > 1:
             displayed.add(said)
+
+    def _export(self, displayed, value, said):
+        if 'png' not in said and displayed.has_room():
+            self._try(said, DRAW_SECONDS, lambda: _export(value, said))
 
     def _try(self, said, seconds, work):
         try:
@@ -265,16 +273,36 @@ def _is_figure(value):
 
 def _draw(figure, said):
     width, height = (float(inches) * figure.dpi for inches in figure.get_size_inches())
-    if not width * height <= MOST_PIXELS:
-        said['note'] = 'It was not drawn: it has %s pixels, and at most %s are drawn. Make it smaller, or save it.' % (
-            '{:,.0f}'.format(width * height),
-            '{:,}'.format(MOST_PIXELS),
-        )
+    pixels = width * height
+    if not 0 < pixels < math.inf:
+        said['note'] = 'It was not drawn: it has no size.'
         return
-    drawn = io.BytesIO()
-    # A bounding box of its own: where `tight` is configured, one far label makes a picture of any size.
-    figure.savefig(drawn, format='png', dpi=figure.dpi, bbox_inches=figure.bbox_inches)
+    whole = 1.0 if pixels <= MOST_PIXELS else math.sqrt(0.99 * MOST_PIXELS / pixels)
+    for scale in (whole, whole / 2, whole / 4):
+        drawn = io.BytesIO()
+        # A bounding box of its own: where `tight` is configured, one far label makes a picture of any size.
+        figure.savefig(drawn, format='png', dpi=figure.dpi * scale, bbox_inches=figure.bbox_inches)
+        if drawn.tell() <= MOST_BYTES:
+            break
     _take_png(drawn.getvalue(), said)
+    if 'png' in said and scale < 1:
+        size = '{:,.0f} × {:,.0f}'.format(width, height)
+        said['note'] = 'It is drawn smaller: with its %s pixels it is too large to be sent. savefig keeps all of it.' % size
+
+
+#: By the library of a class: the exporter that its pictures need, and the method that writes one.
+_EXPORTS = {'plotly': ('kaleido', 'write_image'), 'altair': ('vl_convert', 'save')}
+
+
+def _export(value, said):
+    """Takes the picture that the library of a value makes of it, where what that needs is installed."""
+    kind = type(value)
+    libraries = (str(base.__module__).partition('.')[0] for base in kind.__mro__)
+    needed, write = next((_EXPORTS[one] for one in libraries if one in _EXPORTS), ('', ''))
+    if callable(getattr(kind, write, None)) and importlib.util.find_spec(needed) is not None:
+        written = io.BytesIO()
+        getattr(value, write)(written, format='png')
+        _take_png(written.getvalue(), said)
 
 
 # What a value says of itself, by the hooks that notebooks use.
