@@ -213,7 +213,7 @@ export const threads = z.object({
   tasks_total: count,
   /** How many distinct stacks were left out to keep within the limit. */
   omitted: count,
-  /** Threads that wait for each other for good, by name: each for a lock that the next holds, the last for the first. */
+  /** Threads or tasks that wait for each other for good, by name: each for a lock that the next holds, the last for the first. */
   deadlocks: z.array(texts).exactOptional(),
   /** What could not be seen, a sentence each. */
   notes: texts,
