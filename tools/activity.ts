@@ -320,7 +320,12 @@ export function futuresLines(result: unknown): readonly string[] {
     indent(`${oneLine(what)}  inspect ${oneLine(JSON.stringify({ expr }))}`),
   )
   const left = found.count - found.named.length
-  return [head, ...lines, ...(left === 0 ? [] : [indent(`and ${left} more`)])]
+  const cut = 'Not all objects were searched for exceptions in futures and tasks: the time was over.'
+  return [
+    ...(found.count === 0 ? [] : [head, ...lines]),
+    ...(left === 0 ? [] : [indent(`and ${left} more`)]),
+    ...(found.cut === true ? [cut] : []),
+  ]
 }
 
 /** Files of errors that could not be read, and why, in lines. */

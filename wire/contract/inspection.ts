@@ -300,8 +300,13 @@ export const programErrors = z.object({
   watched: bool,
   /** Where they are looked for; left out: what nothing caught, what is logged with its exception, and requests. */
   seen: texts.exactOptional(),
-  /** Exceptions that finished futures and tasks hold and no `result()` has raised, where there are any; `expr` is for `inspect`. */
-  unread: z.object({ count, named: z.array(z.object({ what: text, expr: text })) }).exactOptional(),
+  /**
+   * Exceptions that finished futures and tasks hold and no `result()` has raised, where there are any; `expr` is for
+   * `inspect`. `cut`: the time was over before all objects were gone over.
+   */
+  unread: z
+    .object({ count, named: z.array(z.object({ what: text, expr: text })), cut: bool.exactOptional() })
+    .exactOptional(),
 })
 export type ProgramErrors = Of<typeof programErrors>
 
