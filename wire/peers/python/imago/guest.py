@@ -8,7 +8,7 @@ import os
 
 from imago import family, native
 from imago.connection import Handshake, NotTrusted, Refused
-from imago.error_record import Record
+from imago.error_record import Record, without_secrets
 from imago.kernel import Kernel, implementation
 from imago.listener import Acceptor, Announcement, program, started
 from imago.program_errors import ProgramErrors
@@ -91,7 +91,7 @@ class Guest:
         try:
             ended = self._errors.last_words
             if ended is not None:
-                self._announcement.leave_word(ended)
+                self._announcement.leave_word(without_secrets(ended))
                 return
         except Exception:
             native.report_fault('saying why the program ends')
@@ -167,7 +167,7 @@ def leave_word(name, ended):
     """Says what has ended a program that had no time to listen."""
     announcement = Announcement()
     announcement.prepare()
-    announcement.write({**_facts(name, 'unix:' + announcement.socket, os.urandom(4).hex()), 'ended': ended})
+    announcement.write({**_facts(name, 'unix:' + announcement.socket, os.urandom(4).hex()), 'ended': without_secrets(ended)})
 
 
 def _facts(name, address, epoch):
