@@ -60,6 +60,70 @@ test('what a script ended with is told with its frames and values, and that it h
   assert.match(other.stderr, /Known: 1 of process \d+\./)
 })
 
+test('a local of what a script ended with is told as it was kept, and who has it where no frame was named', async () => {
+  await crash()
+  const inspect = (args: object) => rig.imago(['call', 'inspect', JSON.stringify(args)])
+  const missed = await inspect({ expr: "order['items']" })
+  assert.is(missed.code, 1)
+  const [, frame = ''] = /It is a local of (price in error 1 of process \d+)\./.exec(missed.stderr) ?? []
+  const [told, short] = [
+    await inspect({ expr: 'order', frame }),
+    await inspect({ expr: 'order', frame: 'price in error 1' }),
+  ]
+  assert.equal([told.code, told.stdout], [0, short.stdout])
+  assert.match(
+    told.stdout,
+    /^dict · object\nnote: the text of order as it was in price in error 1 of process \d+, at \S*crash\.py:3, is all that was kept: crash \(process \d+\) has gone\nrepr: \{'items': \['tea'\]/,
+  )
+  const part = await inspect({ expr: "order['items'][0]", frame })
+  assert.is(part.code, 1)
+  assert.match(part.stderr, /order\['items'\]\[0\] cannot be read: .* has gone\. order = \{'items'/)
+  const secret = await inspect({ expr: 'password', frame })
+  assert.match(secret.stdout, '[redacted: password, 14 characters]')
+  assert.match(
+    (await inspect({ expr: 'total', frame })).stderr,
+    /total is not among the locals that were kept/,
+  )
+})
+
+test('a local of an error that the program had is read where something keeps the frame, else as it was kept', async () => {
+  const source = `
+import imago, logging, threading
+imago.listen('web')
+def price(order):
+    return {'early': 10}[order['discount']]
+for held in (True, False):
+    try:
+        price({'items': ['tea', 'pie'], 'discount': str(held)})
+    except KeyError as error:
+        logging.exception(str(held))
+        kept = [error] if held else kept
+print('there', flush=True)
+threading.Event().wait()
+`
+  write(
+    'web.py',
+    source
+      .replace('price({', '(price if held else again)({')
+      .replace('for held', 'def again(order):\n    return price(order)\nfor held'),
+  )
+  const path = { PYTHONPATH: join(import.meta.dirname, '../../wire/peers/python') }
+  const program = rig.begin(['run', '--', 'python3', 'web.py'], { env: path })
+  await program.says(/there/)
+  const inspect = (args: object) => rig.imago(['call', 'inspect', JSON.stringify(args)])
+  assert.match(
+    (await inspect({ expr: 'order' })).stderr,
+    /It is a local of .*price in error 2.*price in error 1/,
+  )
+  const whole = await inspect({ expr: "order['items'][-1:]", frame: 'price in error 1' })
+  assert.match(whole.stdout, /note: `order` is a local of price in error 1, at .*\n.*\['pie'\]/s)
+  const text = await inspect({ expr: 'order', frame: 'price in error 2' })
+  assert.match(text.stdout, /is all that was kept: nothing keeps that frame now\nrepr: \{'items'/)
+  assert.is((await inspect({ expr: "order['items'][-1:]", frame: 'price in error 2' })).code, 1)
+  program.child.kill('SIGTERM')
+  await program.ended
+})
+
 test('the record is for its owner alone, and holds no secret', async () => {
   await crash()
   const [name = ''] = records()

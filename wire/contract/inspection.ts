@@ -51,7 +51,7 @@ export const inspectQuery = z.object({
   expr: text,
   /** The package that names in it are read in; left out: the one in force. Only with the ability `packages`. */
   package: text.exactOptional(),
-  /** A frame that lives now, such as `main in MainThread`. Only with the ability `live_frames`, and not to evaluate. */
+  /** A frame such as `main in MainThread`, or `price in error 3`. Only with the ability `live_frames`. */
   frame: text.exactOptional(),
   evaluate: bool,
 })

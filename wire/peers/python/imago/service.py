@@ -204,7 +204,7 @@ class Service:
 
     def inspect_static(self, image, expr, frame):
         """``Looked`` of ``inspect``, which runs nothing."""
-        return looking.inspect_static(image.namespace, expr, image.handles, frame)
+        return looking.inspect_static(image.namespace, expr, image.handles, frame, image.errors.of_program)
 
     def inspect_evaluated(self, image, expr, deadline_ms):
         """The same of what evaluating comes to. It is called where evaluations run."""

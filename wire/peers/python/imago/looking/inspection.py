@@ -232,28 +232,29 @@ _SCALARS = ("none", "bool", "number", "string", "bytes")
 
 
 @look
-def inspect_static(namespace, expr, handles, frame=None):
+def inspect_static(namespace, expr, handles, frame=None, errors=None):
     """A `Looked<Inspected>` of what `expr` leads to through stored fields. Runs no user code.
 
-    `frame` names a frame that lives now, as `live_frames.py` has them, whose variables come before its globals.
+    `frame` names a frame that lives now, or one of `errors`, the `ProgramErrors`, as `live_frames.py` has them: its
+    variables come before its globals.
     """
     if frame is not None:
-        attribute = _within(frame, expr, handles)
+        attribute = _within(live_frame(frame, errors), expr, handles)
     else:
         try:
             attribute = resolve(namespace, expr, handles)
         except NotFound as unresolved:
             root = parse(expr).root[1]
             if unresolved.looked["what"] == f"`{root}`":
-                unresolved.looked["frames"] = frames_with(root)
+                unresolved.looked["frames"] = frames_with(root, errors)
             raise
     sections = static_sections(attribute.value, attribute.remark, handles)
     return found(sections if attribute.note is None else {**sections, "note": cut(attribute.note, NOTE_MAX_CHARS)})
 
 
-def _within(frame, expr, handles):
-    """The `Attribute` that `expr` stands for in a frame that lives now."""
-    here, root = live_frame(frame), parse(expr).root
+def _within(here, expr, handles):
+    """The `Attribute` that `expr` stands for in a `LiveFrame`."""
+    root = parse(expr).root
     names = here.variables()
     if root[0] != "name" or root[1] not in names:
         return resolve(here.frame.f_globals, expr, handles)
