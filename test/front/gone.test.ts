@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { onlyEnvelope } from '../support/envelopes.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openRig, type Rig, until } from '../support/rig.ts'
+import { venvPython } from '../support/runtimes.ts'
 
 /** `imago errors` and `get_last_error` about real programs that have ended. */
 const test = suite('errors of processes that have gone', { limitMs: 60_000 })
@@ -245,27 +246,22 @@ print(len(os.listdir(sys.argv[1])), min(os.listdir(sys.argv[1])))`
   assert.is(made.stdout, `19 aaaaaaaaaaaa-20250101T000011-7.json\n`)
 })
 
-const pytest = spawnSync('python3', ['-c', 'import pytest']).status === 0
-const whether = pytest ? test : (fact: string) => test.skip(fact, 'pytest is not on this machine')
-whether(
-  'tests that failed under pytest are told with their values, and those that were meant to fail are not',
-  async () => {
-    write(
-      'test_shop.py',
-      [
-        'import pytest',
-        'def test_price():\n    got = 11\n    assert got == 10',
-        '@pytest.mark.xfail\ndef test_later():\n    assert False',
-        'def test_none():\n    with pytest.raises(KeyError): {}[1]',
-        'def test_skipped():\n    pytest.skip("not here")',
-      ].join('\n'),
-    )
-    const ran = await crash('-m', 'pytest', '-q', '-p', 'no:cacheprovider')
-    assert.match(ran.stdout, '1 failed, 1 passed, 1 skipped, 1 xfailed')
-    assert.not.match(ran.stdout + ran.stderr, 'Warning')
-    const told = (await rig.imago(['call', 'get_last_error'])).stdout
-    assert.match(told, /error 1 of process \d+, test test_shop\.py::test_price: failed at/)
-    assert.match(told, '\n      got = 11\n')
-    assert.not.match(told, 'other errors')
-  },
-)
+test('tests that failed under pytest are told with their values, and those that were meant to fail are not', async () => {
+  write(
+    'test_shop.py',
+    [
+      'import pytest',
+      'def test_price():\n    got = 11\n    assert got == 10',
+      '@pytest.mark.xfail\ndef test_later():\n    assert False',
+      'def test_none():\n    with pytest.raises(KeyError): {}[1]',
+      'def test_skipped():\n    pytest.skip("not here")',
+    ].join('\n'),
+  )
+  const ran = await rig.imago(['run', '--', venvPython, '-m', 'pytest', '-q', '-p', 'no:cacheprovider'])
+  assert.match(ran.stdout, '1 failed, 1 passed, 1 skipped, 1 xfailed')
+  assert.not.match(ran.stdout + ran.stderr, 'Warning')
+  const told = (await rig.imago(['call', 'get_last_error'])).stdout
+  assert.match(told, /error 1 of process \d+, test test_shop\.py::test_price: failed at/)
+  assert.match(told, '\n      got = 11\n')
+  assert.not.match(told, 'other errors')
+})

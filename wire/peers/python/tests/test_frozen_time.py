@@ -3,6 +3,7 @@
 import unittest
 
 from tests.guests import ProgramCase
+from tests.test_error_record import FAILS, left
 
 try:
     import freezegun
@@ -39,3 +40,9 @@ class FrozenTime(ProgramCase):
             self.assertEqual(seen['type'], 'found')
             self.assertEqual(seen['value']['repr']['text'], shown)
             self.assertEqual(link.value('1 + 1'), '2')
+
+    def test_its_last_errors_are_left_with_their_time(self):
+        frozen = "import freezegun\nfreezegun.freeze_time('2020-01-01').start()\nraise KeyError('last')"
+        record, _ = left(FAILS + "note('first')\n" + frozen)
+        self.assertEqual(["'last'", 'first'], [one['error']['message'] for one in record['errors']])
+        self.assertGreater(record['ended_at'], '2024')
