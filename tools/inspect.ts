@@ -109,7 +109,7 @@ export const inspect = defineTool({
     const { kernel, lookMs, signal, jobs } = context
     const refused = packageRefused(inside, kernel, 'package says in what names are read')
     if (refused !== undefined) return refused
-    const query = given<InspectQuery>({ expr, evaluate: false, package: inside, frame })
+    const query = given<InspectQuery>({ expr, package: inside, frame })
     const looked = await kernel.look('inspect', query, { deadlineMs: lookMs, signal })
     if (looked.type === 'found')
       return ok({ ...(await inspectedProved(looked.value, context)), ...told(kernel) })
@@ -164,7 +164,7 @@ function keptText(
     })
   const type = { name: local.type_name, module: null, qualified: local.type_name }
   const repr = { text: local.repr, truncated: local.repr.endsWith('…'), original_len: null }
-  return ok<Inspected>({ type, kind: 'object', read: 'static', note, repr, limits: {} })
+  return ok<Inspected>({ type, kind: 'object', note, repr, limits: {} })
 }
 
 /** How to run the expression after all. */
@@ -269,12 +269,12 @@ const documented = (value: Inspected & Told): boolean =>
 const SHORT = 200
 
 /** Whether its items are shown: not where its text has them all, or a table of them. */
-function isSampled({ repr, sample, read, kind }: Inspected): boolean {
+function isSampled({ repr, sample, kind }: Inspected): boolean {
   if (sample === undefined || 'error' in sample) return true
   if (sample.items.length === 0 && !sample.truncated) return false
   if (repr === undefined || !('text' in repr) || repr.error !== undefined) return true
   if (kind === 'module' || isNameAlone(repr.text, sample.items)) return true
-  if (read === 'static' && repr.text.includes('\n')) return false
+  if (repr.text.includes('\n')) return false
   return repr.truncated || repr.text.length > SHORT
 }
 
@@ -283,11 +283,11 @@ const isNameAlone = (text: string, items: readonly string[]): boolean =>
   /^#<.*>$/.test(text) && !items.every(item => text.includes(item.replace(' = ', ' ')))
 
 /** Whether its text is shown: not where its items or its fields are, which say the same, unless it has lines or a name of its own. */
-function isPrinted({ repr, sample, fields, kind, read }: Inspected, sampled: boolean): boolean {
+function isPrinted({ repr, sample, fields, kind }: Inspected, sampled: boolean): boolean {
   if (repr === undefined || !('text' in repr) || repr.error !== undefined) return true
   if (sampled && kind !== 'module' && sample !== undefined && !('error' in sample))
     return isNameAlone(repr.text, sample.items)
-  if (kind === 'class' || read === 'evaluated' || repr.text.includes('\n')) return true
+  if (kind === 'class' || repr.text.includes('\n')) return true
   return fields === undefined || 'error' in fields
 }
 
@@ -344,7 +344,7 @@ function summaryLines(title: string, contents: Text): string[] {
 
 /** `list · sequence · len 10000000 · @ab12.3` */
 function headline(value: Inspected & Told): string {
-  const { type, kind, size, handle, read } = value
+  const { type, kind, size, handle } = value
   const words = [typeWord(type), termsOf(value).kind(kind)]
   if (size !== undefined && 'error' in size) words.push(`size unknown: ${oneLine(size.error)}`)
   else if (size !== undefined) {
@@ -352,7 +352,6 @@ function headline(value: Inspected & Told): string {
     if (size.shape !== undefined) words.push(`shape ${extents(size.shape)}`)
   }
   if (handle !== undefined) words.push(handle)
-  if (read === 'evaluated') words.push('code was run to see this')
   return words.join(' · ')
 }
 

@@ -53,7 +53,6 @@ export const inspectQuery = z.object({
   package: text.exactOptional(),
   /** A frame such as `main in MainThread`, or `price in error 3`. Only with the ability `live_frames`. */
   frame: text.exactOptional(),
-  evaluate: bool,
 })
 export type InspectQuery = Of<typeof inspectQuery>
 
@@ -136,8 +135,6 @@ export type ExceptionFacts = Of<typeof exceptionFacts>
 export const inspected = z.object({
   type: typeName,
   kind: z.enum(KINDS),
-  /** How the answer was come by: from stored fields alone, or by running code. */
-  read: z.enum(['static', 'evaluated']),
   /** Why code that reads the same path may be given something else, as a sentence without its full stop. */
   note: text.exactOptional(),
   repr: section(cutText).exactOptional(),
@@ -333,9 +330,8 @@ export const INSPECTION_LOOKS = {
   /** Names and types at the top level, sorted by name, a page at a time. */
   globals: { query: globalsQuery, found: globalsPage },
   /**
-   * One value, in sections that fail each on their own. With `evaluate: false` it runs no user code, and answers
-   * `needs_evaluation` for what cannot be resolved without. With `evaluate: true` the expression and the value's
-   * own printer may run, under the deadline.
+   * One value, in sections that fail each on their own, from stored fields alone: `needs_evaluation` for what cannot be
+   * resolved without code.
    */
   inspect: { query: inspectQuery, found: inspected },
   /** The next part of something that was cut, by its handle. */

@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { LOOK_ANSWERS } from '../contract/looks.ts'
 import type { CallId, Look, Looked, LookName, Looks } from '../kernel.ts'
 import { parseAnswer, underDeadline } from './answers.ts'
 import type { Pulse } from './pulse.ts'
 import { queryArguments } from './swank-encoding.ts'
-import type { RunningLook, Turn, Turns } from './swank-evaluations.ts'
+import type { Turn, Turns } from './swank-evaluations.ts'
 import { type InterruptSeen, interruptSeen } from './swank-interrupt.ts'
 import { type SwankLine, TIMED_OUT } from './swank-line.ts'
 import type { Suspended } from './swank-suspended.ts'
@@ -39,7 +38,6 @@ export class SwankLooks {
     look: Look,
   ): Promise<Found<Name>> {
     const { line, turns, suspended, hears } = this.#options
-    if ('evaluate' in query && query.evaluate) return this.#lookInTurn(name, query, look)
     if (turns.running !== undefined && !hears) return busyWith(turns.running)
     const found = await this.#answered(name, line.call(name, queryArguments(query, look)), look)
     suspended.looked(name, found)
@@ -70,36 +68,6 @@ export class SwankLooks {
     } finally {
       pulse.end()
     }
-  }
-
-  /** Waits for other looks that run code, and for no evaluation. */
-  async #lookInTurn<Name extends LookName>(
-    name: Name,
-    query: Looks[Name]['query'],
-    look: Look,
-  ): Promise<Found<Name>> {
-    const { deadlineMs } = look
-    const asked = performance.now()
-    const begin = () => {
-      const leftMs = Math.max(1, deadlineMs - (performance.now() - asked))
-      return this.#run(name, query, { ...look, deadlineMs: leftMs })
-    }
-    const taken = await this.#options.turns.look(begin, look)
-    if ('answer' in taken) {
-      const found = await taken.answer
-      return found.type === 'timed_out' ? { ...found, deadline_ms: deadlineMs } : found
-    }
-    return taken.busy === undefined ? { type: 'timed_out', deadline_ms: deadlineMs } : busyWith(taken.busy)
-  }
-
-  /** What runs too long is stopped, and keeps the place until it has ended. */
-  #run<Name extends LookName>(name: Name, query: Looks[Name]['query'], look: Look): RunningLook<Found<Name>> {
-    const call = `look-${randomUUID()}` as CallId
-    const over = this.#options.line.call(name, { ...queryArguments(query, look), call })
-    const answer = this.#answered(name, over, look)
-    const stop = () => void this.askToStop(call, 'leave').catch(() => {})
-    answer.then(found => found.type === 'timed_out' && stop(), stop)
-    return { answer, over }
   }
 }
 

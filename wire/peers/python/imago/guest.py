@@ -40,7 +40,7 @@ class Guest:
         self._address = 'unix:' + self._announcement.socket if port is None else 'tcp:127.0.0.1:%d' % port
         self._acceptor = None
         self._entering = native.Lock()
-        self._borrowed = Borrowed(kernel.output, kernel.session.note, kernel.interrupts.shield, kernel.ask)
+        self._borrowed = Borrowed(kernel.output, kernel.interrupts.shield, kernel.ask)
         kernel.evaluator.on_begin = self._borrowed.begin
         kernel.evaluator.on_end = self._give_back
         if errors:
@@ -112,7 +112,6 @@ class Guest:
 
     def _give_back(self, evaluation):
         self._borrowed.end(evaluation)
-        self._borrowed.tell()
         native.forget_dummy()
 
     def _announce(self, address):
