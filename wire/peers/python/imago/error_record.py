@@ -1,7 +1,7 @@
 """The last errors of this process in a file of the user's state directory, where they are found once it has gone.
 
 It is written when an error is noted, at most once a second, and at the end of the process. The file is as the daemon's
-``wire/kernels/error-records.ts`` reads it: JSON, of bounded size, for its owner alone. What looks like a secret is not in it.
+``wire/kernels/programs.ts`` reads it: JSON, of bounded size, for its owner alone. What looks like a secret is not in it.
 """
 
 import json
