@@ -8,6 +8,7 @@ import { join } from 'node:path'
  * test/support/runtimes.ts knows where things are. Run by `npm test`; by hand: node test/setup.mjs
  */
 const PYTHON_PACKAGES = [
+  'aiohttp==3.14.5',
   'attrs==26.1.0',
   'bottle==0.13.4',
   'celery==5.7.0',
@@ -23,6 +24,7 @@ const PYTHON_PACKAGES = [
   'joblib==1.6.0',
   'jupyter_client==8.10.0',
   'litestar==2.25.0',
+  'loguru==0.7.3',
   'matplotlib==3.11.2; python_version >= "3.11"',
   'matplotlib==3.10.9; python_version < "3.11"',
   'mcp==2.3.0',
@@ -36,8 +38,11 @@ const PYTHON_PACKAGES = [
   'pyarrow==26.0.1; python_version >= "3.11"',
   'pyarrow==25.0.1; python_version < "3.11"',
   'pydantic==2.14.3',
+  'pytest==9.2.0',
   'quart==0.22.0',
+  'rich==15.0.0',
   'streamlit==1.67.0',
+  'twisted==26.10.0',
   'uvicorn==0.54.0',
   'uvloop==0.23.0',
   'wrapt==2.5.2',

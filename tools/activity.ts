@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type {
   Frame,
   LastError,
+  Local,
   ProgramError,
   ProgramErrors,
   Raised,
@@ -187,7 +188,7 @@ const SEEN_OF_PROGRAM = [
 ]
 
 /** None where the image does not tell its errors apart. */
-async function programErrorsOf(context: KernelContext): Promise<Outcome<ProgramErrors>> {
+export async function programErrorsOf(context: KernelContext): Promise<Outcome<ProgramErrors>> {
   if (!context.kernel.identity.abilities.has('errors')) return NONE_OF_PROGRAM
   const unread = termsOf(context.kernel.identity).tasks
   return lookUp({ look: 'errors', query: { count: PROGRAM_ERRORS, ...(unread && { unread }) } }, context)
@@ -201,9 +202,13 @@ async function callersError(context: KernelContext, than: string): Promise<Error
   return error !== null && at !== null && at > than ? { who, at, what: whatOf(error) } : undefined
 }
 
-/** An error of a process that has gone. */
-interface PastError {
+/** An error of the program, or of a process that has gone. */
+interface NotedError {
   readonly error: ProgramError
+  readonly of?: GoneProcess
+}
+
+interface PastError extends NotedError {
   readonly of: GoneProcess
 }
 
@@ -213,7 +218,7 @@ interface Past extends PastErrors {
 }
 
 /** `kernel`: only of processes that are called so, by name, number or both. */
-function pastOf(context: ToolContext, kernel?: string): Past {
+export function pastOf(context: ToolContext, kernel?: string): Past {
   const past = context.past()
   const isMeant = ({ name, pid }: PastProcess) =>
     kernel === undefined || [name, String(pid), `${name}-${pid}`, `${name}/*`].includes(kernel)
@@ -300,6 +305,31 @@ function summaryOf(
   return { number, at: last, where, times, what: whatOf(error), file, line, ...(of && { of }) }
 }
 
+/** A variable as its text was taken down when an error came, and where. */
+export interface KeptLocal {
+  readonly local: Local
+  /** `price in error 1 of process 4242`: the frame as `inspect` takes it. */
+  readonly frame: string
+  /** `crash.py:3` */
+  readonly place: string
+  /** Whose error that is, where the process has gone. */
+  readonly of?: GoneProcess
+}
+
+/** All variables that were taken down with errors: of each error the innermost frames first. */
+export function keptLocals(errors: readonly NotedError[]): readonly KeptLocal[] {
+  return errors.flatMap(({ error: { number, error }, of }) =>
+    error.frames.toReversed().flatMap(frame => {
+      const process = of === undefined ? '' : ` of process ${of.pid}`
+      const label = `${frame.function.split('.').at(-1)} in error ${number}${process}`
+      return frame.locals.map(local => ({
+        ...{ local, frame: label, place: placeOf(frame) },
+        ...(of && { of }),
+      }))
+    }),
+  )
+}
+
 const whatOf = (error: Raised): string =>
   oneLine(beginning(exceptionLine(error).split('\n', 1).join(), SUMMARY_LENGTH))
 
@@ -320,7 +350,12 @@ export function futuresLines(result: unknown): readonly string[] {
     indent(`${oneLine(what)}  inspect ${oneLine(JSON.stringify({ expr }))}`),
   )
   const left = found.count - found.named.length
-  return [head, ...lines, ...(left === 0 ? [] : [indent(`and ${left} more`)])]
+  const cut = 'Not all objects were searched for exceptions in futures and tasks: the time was over.'
+  return [
+    ...(found.count === 0 ? [] : [head, ...lines]),
+    ...(left === 0 ? [] : [indent(`and ${left} more`)]),
+    ...(found.cut === true ? [cut] : []),
+  ]
 }
 
 /** Files of errors that could not be read, and why, in lines. */

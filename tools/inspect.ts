@@ -21,6 +21,7 @@ import type {
   Text,
   TypeName,
 } from '../wire/kernel.ts'
+import { type KeptLocal, keptLocals, pastOf, programErrorsOf } from './activity.ts'
 import type { KernelContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type Told, termsOf, told } from './languages.ts'
@@ -55,7 +56,7 @@ export const inspect = defineTool({
     package: NAMED_IN,
     frame: parameterFor(
       'live_frames',
-      z.string().max(NAME_LENGTH).optional().describe('A live frame: `main in MainThread`.'),
+      z.string().max(NAME_LENGTH).optional().describe('A frame: `main in MainThread`, `price in error 1`.'),
     ),
     detail: parameterFor(
       'describe',
@@ -79,6 +80,20 @@ export const inspect = defineTool({
     { args: { expr: 'shop.Order.total', detail: 'signature' }, shows: 'how a method is called' },
   ],
 
+  withoutKernel({ expr, frame }, context) {
+    const process = Number(IN_ERROR.exec(frame ?? '')?.[1])
+    if (Number.isNaN(process)) return undefined
+    const past = pastOf(context).errors.filter(({ of }) => of.pid === process)
+    return past.length === 0 ? undefined : keptText({ expr, frame }, keptLocals(past))
+  },
+
+  withNoneLiving({ expr, frame }, context, kernel) {
+    const kept = keptLocals(pastOf(context, kernel).errors)
+    return frame !== undefined || kept.some(({ local }) => local.name === rootOf(expr))
+      ? keptText({ expr, frame }, kept)
+      : undefined
+  },
+
   async handler({ expr, package: inside, frame, detail }, context) {
     const { language, abilities } = context.kernel.identity
     if (frame !== undefined && (detail !== 'full' || !abilities.has('live_frames')))
@@ -94,10 +109,15 @@ export const inspect = defineTool({
     const { kernel, lookMs, signal, jobs } = context
     const refused = packageRefused(inside, kernel, 'package says in what names are read')
     if (refused !== undefined) return refused
-    const query = given<InspectQuery>({ expr, evaluate: false, package: inside, frame })
+    const query = given<InspectQuery>({ expr, package: inside, frame })
     const looked = await kernel.look('inspect', query, { deadlineMs: lookMs, signal })
     if (looked.type === 'found')
       return ok({ ...(await inspectedProved(looked.value, context)), ...told(kernel) })
+    if (frame !== undefined && looked.type === 'not_found' && IN_ERROR.test(frame)) {
+      const noted = await programErrorsOf(context)
+      if (noted.type !== 'ok') return noted
+      return keptText({ expr, frame }, keptLocals(noted.result.errors.map(error => ({ error }))))
+    }
     const inFrame = (name: string) => `inspect ${JSON.stringify({ expr, frame: name })} shows it.`
     const words = { ...anExpression(kernel), running: running(expr), inFrame }
     const search = frame === undefined ? words.search : 'threads shows the frames that live now.'
@@ -106,6 +126,46 @@ export const inspect = defineTool({
 
   show: result => showLooked(result as Inspected | Description | Arglist),
 })
+
+// Locals of errors: where nothing keeps the frame, and of a process that has gone, there is the text that was taken down.
+
+const IN_ERROR = / in error \d+(?: of process (\d+))?$/
+
+const rootOf = (expr: string): string | undefined => /^\s*([\p{L}_][\p{L}\p{N}_]*)/u.exec(expr)?.[1]
+
+/** What was taken down of a variable; without `frame`, the frames that had one of that name. */
+function keptText(
+  { expr, frame }: { readonly expr: string; readonly frame: string | undefined },
+  kept: readonly KeptLocal[],
+): Outcome {
+  const name = rootOf(expr) ?? expr
+  const isMeant = (one: KeptLocal) => one.frame === frame || one.frame.startsWith(`${frame} of process `)
+  const found = frame === undefined ? undefined : kept.find(one => isMeant(one) && one.local.name === name)
+  if (found === undefined) {
+    const having = kept.filter(({ local }) => local.name === name)
+    const nearest = [...new Set((having.length === 0 ? kept : having).map(one => one.frame))].slice(0, 10)
+    const [first] = having
+    return failed('not_found', {
+      message: `${oneLine(expr)} is not among the locals that were kept${frame === undefined ? '' : ` of ${oneLine(frame)}`}. ${first === undefined ? 'Frames of errors:' : 'It is a local of'} ${nearest.join(', ') || 'none'}.`,
+      details: { what: expr, nearest },
+      next:
+        first === undefined
+          ? 'get_last_error shows what was kept.'
+          : `inspect ${JSON.stringify({ expr, frame: first.frame })} shows it.`,
+    })
+  }
+  const { local, place, of } = found
+  const gone = of === undefined ? 'nothing keeps that frame now' : `${of.name} (process ${of.pid}) has gone`
+  const note = `the text of ${name} as it was in ${found.frame}, at ${place}, is all that was kept: ${gone}`
+  if (expr.trim() !== name)
+    return failed('not_available', {
+      message: `${oneLine(expr)} cannot be read: ${oneLine(note)}. ${name} = ${oneLine(local.repr)}`,
+      details: { kept: local.repr },
+    })
+  const type = { name: local.type_name, module: null, qualified: local.type_name }
+  const repr = { text: local.repr, truncated: local.repr.endsWith('…'), original_len: null }
+  return ok<Inspected>({ type, kind: 'object', note, repr, limits: {} })
+}
 
 /** How to run the expression after all. */
 function running(expr: string): string {
@@ -209,12 +269,12 @@ const documented = (value: Inspected & Told): boolean =>
 const SHORT = 200
 
 /** Whether its items are shown: not where its text has them all, or a table of them. */
-function isSampled({ repr, sample, read, kind }: Inspected): boolean {
+function isSampled({ repr, sample, kind }: Inspected): boolean {
   if (sample === undefined || 'error' in sample) return true
   if (sample.items.length === 0 && !sample.truncated) return false
   if (repr === undefined || !('text' in repr) || repr.error !== undefined) return true
   if (kind === 'module' || isNameAlone(repr.text, sample.items)) return true
-  if (read === 'static' && repr.text.includes('\n')) return false
+  if (repr.text.includes('\n')) return false
   return repr.truncated || repr.text.length > SHORT
 }
 
@@ -223,11 +283,11 @@ const isNameAlone = (text: string, items: readonly string[]): boolean =>
   /^#<.*>$/.test(text) && !items.every(item => text.includes(item.replace(' = ', ' ')))
 
 /** Whether its text is shown: not where its items or its fields are, which say the same, unless it has lines or a name of its own. */
-function isPrinted({ repr, sample, fields, kind, read }: Inspected, sampled: boolean): boolean {
+function isPrinted({ repr, sample, fields, kind }: Inspected, sampled: boolean): boolean {
   if (repr === undefined || !('text' in repr) || repr.error !== undefined) return true
   if (sampled && kind !== 'module' && sample !== undefined && !('error' in sample))
     return isNameAlone(repr.text, sample.items)
-  if (kind === 'class' || read === 'evaluated' || repr.text.includes('\n')) return true
+  if (kind === 'class' || repr.text.includes('\n')) return true
   return fields === undefined || 'error' in fields
 }
 
@@ -284,7 +344,7 @@ function summaryLines(title: string, contents: Text): string[] {
 
 /** `list · sequence · len 10000000 · @ab12.3` */
 function headline(value: Inspected & Told): string {
-  const { type, kind, size, handle, read } = value
+  const { type, kind, size, handle } = value
   const words = [typeWord(type), termsOf(value).kind(kind)]
   if (size !== undefined && 'error' in size) words.push(`size unknown: ${oneLine(size.error)}`)
   else if (size !== undefined) {
@@ -292,7 +352,6 @@ function headline(value: Inspected & Told): string {
     if (size.shape !== undefined) words.push(`shape ${extents(size.shape)}`)
   }
   if (handle !== undefined) words.push(handle)
-  if (read === 'evaluated') words.push('code was run to see this')
   return words.join(' · ')
 }
 

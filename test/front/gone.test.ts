@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { onlyEnvelope } from '../support/envelopes.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openRig, type Rig, until } from '../support/rig.ts'
+import { venvPython } from '../support/runtimes.ts'
 
 /** `imago errors` and `get_last_error` about real programs that have ended. */
 const test = suite('errors of processes that have gone', { limitMs: 60_000 })
@@ -58,6 +59,70 @@ test('what a script ended with is told with its frames and values, and that it h
   const other = await rig.imago(['errors', '1#7'])
   assert.is(other.code, 1)
   assert.match(other.stderr, /Known: 1 of process \d+\./)
+})
+
+test('a local of what a script ended with is told as it was kept, and who has it where no frame was named', async () => {
+  await crash()
+  const inspect = (args: object) => rig.imago(['call', 'inspect', JSON.stringify(args)])
+  const missed = await inspect({ expr: "order['items']" })
+  assert.is(missed.code, 1)
+  const [, frame = ''] = /It is a local of (price in error 1 of process \d+)\./.exec(missed.stderr) ?? []
+  const [told, short] = [
+    await inspect({ expr: 'order', frame }),
+    await inspect({ expr: 'order', frame: 'price in error 1' }),
+  ]
+  assert.equal([told.code, told.stdout], [0, short.stdout])
+  assert.match(
+    told.stdout,
+    /^dict · object\nnote: the text of order as it was in price in error 1 of process \d+, at \S*crash\.py:3, is all that was kept: crash \(process \d+\) has gone\nrepr: \{'items': \['tea'\]/,
+  )
+  const part = await inspect({ expr: "order['items'][0]", frame })
+  assert.is(part.code, 1)
+  assert.match(part.stderr, /order\['items'\]\[0\] cannot be read: .* has gone\. order = \{'items'/)
+  const secret = await inspect({ expr: 'password', frame })
+  assert.match(secret.stdout, '[redacted: password, 14 characters]')
+  assert.match(
+    (await inspect({ expr: 'total', frame })).stderr,
+    /total is not among the locals that were kept/,
+  )
+})
+
+test('a local of an error that the program had is read where something keeps the frame, else as it was kept', async () => {
+  const source = `
+import imago, logging, threading
+imago.listen('web')
+def price(order):
+    return {'early': 10}[order['discount']]
+for held in (True, False):
+    try:
+        price({'items': ['tea', 'pie'], 'discount': str(held)})
+    except KeyError as error:
+        logging.exception(str(held))
+        kept = [error] if held else kept
+print('there', flush=True)
+threading.Event().wait()
+`
+  write(
+    'web.py',
+    source
+      .replace('price({', '(price if held else again)({')
+      .replace('for held', 'def again(order):\n    return price(order)\nfor held'),
+  )
+  const path = { PYTHONPATH: join(import.meta.dirname, '../../wire/peers/python') }
+  const program = rig.begin(['run', '--', 'python3', 'web.py'], { env: path })
+  await program.says(/there/)
+  const inspect = (args: object) => rig.imago(['call', 'inspect', JSON.stringify(args)])
+  assert.match(
+    (await inspect({ expr: 'order' })).stderr,
+    /It is a local of .*price in error 2.*price in error 1/,
+  )
+  const whole = await inspect({ expr: "order['items'][-1:]", frame: 'price in error 1' })
+  assert.match(whole.stdout, /note: `order` is a local of price in error 1, at .*\n.*\['pie'\]/s)
+  const text = await inspect({ expr: 'order', frame: 'price in error 2' })
+  assert.match(text.stdout, /is all that was kept: nothing keeps that frame now\nrepr: \{'items'/)
+  assert.is((await inspect({ expr: "order['items'][-1:]", frame: 'price in error 2' })).code, 1)
+  program.child.kill('SIGTERM')
+  await program.ended
 })
 
 test('the record is for its owner alone, and holds no secret', async () => {
@@ -181,27 +246,22 @@ print(len(os.listdir(sys.argv[1])), min(os.listdir(sys.argv[1])))`
   assert.is(made.stdout, `19 aaaaaaaaaaaa-20250101T000011-7.json\n`)
 })
 
-const pytest = spawnSync('python3', ['-c', 'import pytest']).status === 0
-const whether = pytest ? test : (fact: string) => test.skip(fact, 'pytest is not on this machine')
-whether(
-  'tests that failed under pytest are told with their values, and those that were meant to fail are not',
-  async () => {
-    write(
-      'test_shop.py',
-      [
-        'import pytest',
-        'def test_price():\n    got = 11\n    assert got == 10',
-        '@pytest.mark.xfail\ndef test_later():\n    assert False',
-        'def test_none():\n    with pytest.raises(KeyError): {}[1]',
-        'def test_skipped():\n    pytest.skip("not here")',
-      ].join('\n'),
-    )
-    const ran = await crash('-m', 'pytest', '-q', '-p', 'no:cacheprovider')
-    assert.match(ran.stdout, '1 failed, 1 passed, 1 skipped, 1 xfailed')
-    assert.not.match(ran.stdout + ran.stderr, 'Warning')
-    const told = (await rig.imago(['call', 'get_last_error'])).stdout
-    assert.match(told, /error 1 of process \d+, test test_shop\.py::test_price: failed at/)
-    assert.match(told, '\n      got = 11\n')
-    assert.not.match(told, 'other errors')
-  },
-)
+test('tests that failed under pytest are told with their values, and those that were meant to fail are not', async () => {
+  write(
+    'test_shop.py',
+    [
+      'import pytest',
+      'def test_price():\n    got = 11\n    assert got == 10',
+      '@pytest.mark.xfail\ndef test_later():\n    assert False',
+      'def test_none():\n    with pytest.raises(KeyError): {}[1]',
+      'def test_skipped():\n    pytest.skip("not here")',
+    ].join('\n'),
+  )
+  const ran = await rig.imago(['run', '--', venvPython, '-m', 'pytest', '-q', '-p', 'no:cacheprovider'])
+  assert.match(ran.stdout, '1 failed, 1 passed, 1 skipped, 1 xfailed')
+  assert.not.match(ran.stdout + ran.stderr, 'Warning')
+  const told = (await rig.imago(['call', 'get_last_error'])).stdout
+  assert.match(told, /error 1 of process \d+, test test_shop\.py::test_price: failed at/)
+  assert.match(told, '\n      got = 11\n')
+  assert.not.match(told, 'other errors')
+})

@@ -52,7 +52,7 @@ const unexplained = (changes: readonly string[]) =>
 /** Each of them with something to find. */
 const LOOKED: { readonly [Name in LookName]: Looks[Name]['query'] } = {
   globals: { modules: false, limit: 50 },
-  inspect: { expr: 'user::*bag*', evaluate: false },
+  inspect: { expr: 'user::*bag*' },
   more: { handle: '@none.1', from: 0, count: 10 },
   definition: { name: 'user::total', max_length: 1000, contexts: true },
   describe: { name: 'user::total' },

@@ -44,7 +44,7 @@ test('each look that takes a package reads the nicknames that only this package 
   assert.is((await lisp.found('slots', { name: 'f:place', ...near })).total, 1)
   assert.match((await lisp.found('hierarchy', { name: 'f:place', ...near })).class.name, 'place')
   assert.ok((await lisp.found('references', { name: 'f:start', ...near })).total >= 1)
-  const inspected = await lisp.found('inspect', { expr: "#'f:start", evaluate: false, ...near })
+  const inspected = await lisp.found('inspect', { expr: "#'f:start", ...near })
   assert.is(inspected.kind, 'callable')
   const completed = await lisp.found('complete', { text: '(f:sta', cursor: 6, ...near })
   assert.equal(
@@ -110,8 +110,7 @@ test('a macro that raises is told, and no look runs one', async () => {
   assert.match(said.join('\n'), 'This macro raises.')
   const [ran] = await lisp.values('bracket::*ran*')
   for (const inside of ['BRACKET', 'BROKEN']) {
-    for (const expr of ['[1 2]', "'[1 2]", '(car [1])'])
-      await lisp.look('inspect', { expr, evaluate: false, package: inside })
+    for (const expr of ['[1 2]', "'[1 2]", '(car [1])']) await lisp.look('inspect', { expr, package: inside })
     for (const name of ['[1', '[', 'five']) {
       await lisp.look('describe', { name, package: inside })
       await lisp.look('definition', { name, package: inside })
@@ -122,7 +121,7 @@ test('a macro that raises is told, and no look runs one', async () => {
 })
 
 test('names in a look have the letters that the readtable of the package makes of them', async () => {
-  const looked = await lisp.found('inspect', { expr: 'lowerCase', evaluate: false, package: 'MODERN' })
+  const looked = await lisp.found('inspect', { expr: 'lowerCase', package: 'MODERN' })
   assert.match(JSON.stringify(looked.repr), '"5"')
 })
 

@@ -51,7 +51,7 @@ const WITH = {
   from: 0,
   count: 50,
   cursor: 12,
-  evaluate: false,
+
   deadline_ms: 20_000,
 }
 
@@ -231,11 +231,4 @@ test('no text that a look is given is read, interned or run (threat 25)', async 
     ),
     ['0'],
   )
-})
-
-test('what a look is given that evaluates is the only thing that runs', async () => {
-  const looked = await lisp.inspected('(trip::acts 1 2 :kind 3)', true)
-  assert.is(looked.type, 'found')
-  assert.match(await fired(), 'acts')
-  await lisp.define('(setf trip::*fired* nil)')
 })

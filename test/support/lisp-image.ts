@@ -207,8 +207,8 @@ export class Lisp {
     return looked.value
   }
 
-  async inspected(expr: string, evaluate = false): Promise<Looked<Inspected>> {
-    return this.look('inspect', { expr, evaluate, call: `look-${expr.length}` })
+  async inspected(expr: string): Promise<Looked<Inspected>> {
+    return this.look('inspect', { expr })
   }
 
   /** The value that `expr` leads to without evaluating anything. */

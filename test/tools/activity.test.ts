@@ -543,6 +543,11 @@ test('exceptions that finished futures hold are lines, and how each is inspected
     ].join('\n'),
   )
   assert.equal(nothing.errors.queries, [{ count: 20, unread: true }])
+  const cut = { errors: [], total: 0, watched: true, unread: { count: 0, named: [], cut: true } }
+  assert.match(
+    getLastError.show(await answering({}, failing(cut, { ...LAST, error: null, at: null }))),
+    '\nNot all objects were searched for exceptions in futures and tasks: the time was over.',
+  )
 })
 
 test('where no kernel lives, those of the kernel that was named answer, and where it left none that is no answer', () => {

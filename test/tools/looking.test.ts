@@ -13,7 +13,6 @@ const test = suite('looking')
 const LIST: Inspected = {
   type: { name: 'list', module: 'builtins', qualified: 'builtins.list' },
   kind: 'sequence',
-  read: 'static',
   limits: {},
 }
 const page: GlobalsPage = { globals: [{ name: 'x', type_name: 'int' }], total: 1 }
@@ -70,7 +69,7 @@ test('inspect runs nothing: what only running code can tell names the call that 
     error.next ?? '',
     `To run it: eval_expr {"expr":"o['k'].f"}, or in a shell imago eval 'o['\\''k'\\''].f'`,
   )
-  assert.equal(queries, [{ expr: "o['k'].f", evaluate: false }])
+  assert.equal(queries, [{ expr: "o['k'].f" }])
 })
 
 test('a local of a frame that lives is read where the language tells it, and a name that is not found leads there', async () => {
@@ -84,7 +83,7 @@ test('a local of a frame that lives is read where the language tells it, and a n
   assert.match(error.message, 'Nothing is called `losses`. It is a local of main in MainThread.')
   assert.is(error.next, 'inspect {"expr":"losses[-1]","frame":"main in MainThread"} shows it.')
   await run(inspect, { expr: 'losses', frame: 'main' }, { kernel: able })
-  assert.equal(queries[1], { expr: 'losses', evaluate: false, frame: 'main' })
+  assert.equal(queries[1], { expr: 'losses', frame: 'main' })
   const identity = { ...kernel().identity, language: 'lisp', abilities: new Set(['inspect'] as const) }
   const unable = { ...able, identity }
   const refused = errorOf(await run(inspect, { expr: 'losses', frame: 'main' }, { kernel: unable }))
@@ -269,11 +268,6 @@ const members = {
 
 /** A value as inspect shows it, a line for each section. */
 const SHOWN: readonly (readonly [what: string, Partial<Inspected>, text: readonly string[]])[] = [
-  [
-    'a value of which code was run to see it',
-    { read: 'evaluated' },
-    ['list · sequence · code was run to see this'],
-  ],
   [
     'a container, with its size, repr and first items',
     {

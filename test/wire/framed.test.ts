@@ -37,7 +37,7 @@ test('looks with an answer of the wrong form are MESSAGE_INVALID, and what a new
     inspect: ({ id }, peer) =>
       peer.answer(id, {
         type: 'found',
-        value: { type: TYPE, kind: 'number', read: 'static', limits: {}, aura: 'blue' },
+        value: { type: TYPE, kind: 'number', limits: {}, aura: 'blue' },
       }),
     more: ({ id }, peer) => peer.answer(id, { type: 'found', value: { type: 'bytes' } }),
     status: ({ id }, peer) => peer.answer(id, { running: false, queued: 0 }),
@@ -51,9 +51,9 @@ test('looks with an answer of the wrong form are MESSAGE_INVALID, and what a new
   )
   assert.is(await codeOf(kernel.status(LOOK)), 'MESSAGE_INVALID')
   assert.is(await codeOf(kernel.interrupt(newCall())), 'MESSAGE_INVALID')
-  assert.equal(await kernel.look('inspect', { expr: 'x', evaluate: false }, LOOK), {
+  assert.equal(await kernel.look('inspect', { expr: 'x' }, LOOK), {
     type: 'found',
-    value: { type: TYPE, kind: 'number', read: 'static', limits: {} },
+    value: { type: TYPE, kind: 'number', limits: {} },
   })
 })
 
@@ -106,13 +106,13 @@ test('a peer that freezes with something pending becomes unresponsive, and respo
 
 test('a look ends at its deadline, and the peer is told a shorter one', async () => {
   const { kernel, peer } = await pair()
-  const look = kernel.look('inspect', { expr: 'x', evaluate: false }, { deadlineMs: 50 })
+  const look = kernel.look('inspect', { expr: 'x' }, { deadlineMs: 50 })
   const call = await peer.next('call')
-  assert.equal(call.params, { expr: 'x', evaluate: false, deadline_ms: 40 })
+  assert.equal(call.params, { expr: 'x', deadline_ms: 40 })
   assert.is(await codeOf(look), 'UNRESPONSIVE')
   assert.is((await peer.next('cancel')).id, call.id)
   peer.answer(call.id, { type: 'timed_out', deadline_ms: 40 })
-  const again = kernel.look('inspect', { expr: 'x', evaluate: false }, { deadlineMs: 5_000 })
+  const again = kernel.look('inspect', { expr: 'x' }, { deadlineMs: 5_000 })
   peer.answer((await peer.next('call')).id, { type: 'timed_out', deadline_ms: 4_900 })
   assert.equal(await again, { type: 'timed_out', deadline_ms: 5_000 })
 })

@@ -141,8 +141,8 @@ function facts(
     const evaluated = await run(source)
     const handle = evaluated.type === 'done' ? evaluated.values[0]?.handle : undefined
     if (!handle) throw new Error('it has no handle')
-    const { kind: its, read, size } = await found(kernel, 'inspect', { expr: handle, evaluate: false })
-    assert.equal([its, read, size && 'len' in size && size.len], [kind, 'static', length])
+    const { kind: its, size } = await found(kernel, 'inspect', { expr: handle })
+    assert.equal([its, size && 'len' in size && size.len], [kind, length])
   })
 
   test('globals are sorted, filtered and paged, and none of them is ours', async () => {
@@ -162,41 +162,32 @@ function facts(
   test('inspection tells what is static, what must be evaluated, what is not there and what is no expression', async () => {
     const { call, expression, assign } = snippets
     await run(assign('seenvalue', expression.source))
-    const inspect = (expr: string, evaluate = false) => kernel.look('inspect', { expr, evaluate }, LOOK)
+    const inspect = (expr: string) => kernel.look('inspect', { expr }, LOOK)
 
-    const shown = ({ read, type, repr }: Inspected) => [read, type.name, repr && 'text' in repr && repr.text]
-    const stored = await found(kernel, 'inspect', { expr: 'seenvalue', evaluate: false })
-    assert.equal(shown(stored), ['static', expression.type, expression.repr])
+    const shown = ({ type, repr }: Inspected) => [type.name, repr && 'text' in repr && repr.text]
+    const stored = await found(kernel, 'inspect', { expr: 'seenvalue' })
+    assert.equal(shown(stored), [expression.type, expression.repr])
     assert.is((await inspect(call.source)).type, 'needs_evaluation')
-    const evaluated = await found(kernel, 'inspect', { expr: call.source, evaluate: true })
-    assert.equal([evaluated.read, shown(evaluated)[2]], ['evaluated', call.repr])
     const missing = await inspect('seenvaleu')
     if (missing.type !== 'not_found') throw new Error(missing.type)
     assert.ok(missing.nearest.includes(snippets.qualified('seenvalue')))
     assert.is((await inspect(snippets.malformed)).type, 'malformed')
-    assert.is((await inspect(snippets.malformed, true)).type, 'malformed')
   })
 
-  short(
-    'looking works while an evaluation runs; what would have to run waits its turn or is busy',
-    async () => {
-      const { print, forever, inOrder, call } = snippets
-      await run(snippets.assign('seenvalue', snippets.expression.source))
-      const heard = evaluate(kernel, inOrder(print('stdout', 'started'), forever))
-      await printed(heard, 'started')
-      assert.is((await kernel.look('globals', { modules: false, limit: 5 }, LOOK)).type, 'found')
-      assert.is((await kernel.look('inspect', { expr: 'seenvalue', evaluate: false }, LOOK)).type, 'found')
-      const busy = await kernel.look('inspect', { expr: call.source, evaluate: true }, LOOK)
-      assert.is(busy.type, 'busy')
-      assert.is(busy.type === 'busy' && busy.call, heard.call)
-      const status = await kernel.status(LOOK)
-      assert.is(status.running?.call, heard.call)
-      assert.is(status.queued, 0)
-      assert.is((await kernel.interrupt(heard.call)).outcome, 'stopped')
-      assert.is((await heard.result).type, 'interrupted')
-      assert.equal(await kernel.status(LOOK), { running: null, queued: 0 })
-    },
-  )
+  short('looking works while an evaluation runs', async () => {
+    const { print, forever, inOrder } = snippets
+    await run(snippets.assign('seenvalue', snippets.expression.source))
+    const heard = evaluate(kernel, inOrder(print('stdout', 'started'), forever))
+    await printed(heard, 'started')
+    assert.is((await kernel.look('globals', { modules: false, limit: 5 }, LOOK)).type, 'found')
+    assert.is((await kernel.look('inspect', { expr: 'seenvalue' }, LOOK)).type, 'found')
+    const status = await kernel.status(LOOK)
+    assert.is(status.running?.call, heard.call)
+    assert.is(status.queued, 0)
+    assert.is((await kernel.interrupt(heard.call)).outcome, 'stopped')
+    assert.is((await heard.result).type, 'interrupted')
+    assert.equal(await kernel.status(LOOK), { running: null, queued: 0 })
+  })
 
   test('an interrupt hits only the call that it names', async () => {
     const { print, forever, inOrder, expression } = snippets

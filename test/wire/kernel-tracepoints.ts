@@ -149,7 +149,7 @@ export function tracepointFacts({ title, snippets, open }: TracingOptions): void
     const passed = made?.arguments[0]?.value
     assert.is(passed?.type.name, type)
     assert.match(passed?.repr.text ?? '', /kept.*7/)
-    const inspected = await found(kernel, 'inspect', { expr: passed?.handle ?? '', evaluate: false })
+    const inspected = await found(kernel, 'inspect', { expr: passed?.handle ?? '' })
     assert.is(inspected.type.name, type)
     assert.is(await resultOf(snippets.fired), '0')
   })

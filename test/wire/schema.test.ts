@@ -102,7 +102,7 @@ for (const [title, words, open] of [
 
   test('names, values and activity are of their shapes', async () => {
     await found('globals', { modules: false, limit: 20 })
-    const { handle } = await found('inspect', { expr: words.value, evaluate: false })
+    const { handle } = await found('inspect', { expr: words.value })
     assert.equal((await look('more', { handle, from: 0, count: 5 })).type, 'found')
     for (const name of [words.function, words.class]) {
       await found('definition', { name, max_length: 40, contexts: true })
@@ -121,9 +121,8 @@ for (const [title, words, open] of [
 
   test('what is not found, malformed or stale is of its shape', async () => {
     assert.is((await look('describe', { name: `${words.function}x` })).type, 'not_found')
-    assert.is((await look('inspect', { expr: ')', evaluate: false })).type, 'malformed')
-    assert.is((await look('inspect', { expr: words.raises, evaluate: false })).type, 'needs_evaluation')
-    assert.is((await look('inspect', { expr: words.raises, evaluate: true })).type, 'raised')
+    assert.is((await look('inspect', { expr: ')' })).type, 'malformed')
+    assert.is((await look('inspect', { expr: words.raises })).type, 'needs_evaluation')
     assert.is((await look('more', { handle: 'h1@0000', from: 0, count: 1 })).type, 'stale_handle')
   })
 

@@ -184,10 +184,7 @@ async function works(): Promise<void> {
   assert.is(await outcome('(print (list (cl-user::shop 3) (cl-user::till 3)))'), 'done')
   assert.is(await outcome('(values *package* *readtable* * + -)'), 'done')
   const look = { deadlineMs: 20_000 }
-  assert.is(
-    (await kernel.look('inspect', { expr: 'cl-user::*orders*', evaluate: false }, look)).type,
-    'found',
-  )
+  assert.is((await kernel.look('inspect', { expr: 'cl-user::*orders*' }, look)).type, 'found')
   assert.is((await kernel.look('threads', { limit: 50, frames: 0, locals: false }, look)).type, 'found')
   const loop = await endless(kernel)
   assert.is((await kernel.interrupt(loop.call)).outcome, 'stopped')

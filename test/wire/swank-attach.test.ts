@@ -184,7 +184,7 @@ test('a link that breaks while the image lives is made again; what ran is not kn
   assert.is((await faultOf(cut.result)).code, 'LINK_CLOSED')
   await until(() => told.away.at(-1) === null)
   assert.is(await said(kernel, '(princ *kept*)'), '(1 2 3)')
-  const looked = await kernel.look('inspect', { expr: handle, evaluate: false }, { deadlineMs: 5_000 })
+  const looked = await kernel.look('inspect', { expr: handle }, { deadlineMs: 5_000 })
   assert.is(looked.type, 'stale_handle')
 })
 

@@ -217,39 +217,6 @@ test('a look that is withdrawn throws the reason, and its answer is for nobody',
   await takenIn({ kernel, image })
 })
 
-test('code that runs to look takes the place of an evaluation, and is told to stop when its time is over', async () => {
-  const { kernel, image } = await playImage()
-  const looking = kernel.look('inspect', { expr: '(loop)', evaluate: true }, LOOK)
-  const { id, given: query } = await image.called('peer:inspect')
-  const next = evaluate(kernel, '1')
-  assert.is((await looking).type, 'timed_out')
-  const stopped = await image.called('peer:interrupt')
-  assert.equal([stopped.given.call, stopped.given.how], [query.call, { text: 'leave' }])
-  await takenIn({ kernel, image })
-  assert.is((await kernel.status(LOOK)).running, null)
-  image.json(id, { type: 'timed_out', deadline_ms: 1_900 })
-  const { rex } = await given(image)
-  const busy = await kernel.look('inspect', { expr: '(f)', evaluate: true }, LOOK)
-  assert.is(busy.type === 'busy' && busy.call, next.call)
-  image.json(rex.id, DONE)
-  await next.result
-})
-
-test('of looks that run code one runs at a time; one whose time is over before its turn is not begun', async () => {
-  const { kernel, image } = await playImage()
-  const inspect = (expr: string, look = LOOK) => kernel.look('inspect', { expr, evaluate: true }, look)
-  const first = inspect('(one)', { deadlineMs: 10_000 })
-  const { id } = await image.called('peer:inspect')
-  assert.equal(await inspect('(two)', { deadlineMs: 50 }), { type: 'timed_out', deadline_ms: 50 })
-  const third = inspect('(three)', { deadlineMs: 10_000 })
-  image.json(id, { type: 'not_found', what: 'one', nearest: [] })
-  assert.is((await first).type, 'not_found')
-  const next = await image.called('peer:inspect')
-  assert.equal(next.given.expr, { text: '(three)' })
-  image.json(next.id, { type: 'not_found', what: 'three', nearest: [] })
-  assert.is((await third).type, 'not_found')
-})
-
 test('an image that is asked nothing hears nothing; a silent one is asked for a sign of life, and missed (fault 2)', async () => {
   const pulse = { quietMs: 20, pongMs: 1_500, againMs: 20 }
   const { kernel, image } = await playImage({ pulse })

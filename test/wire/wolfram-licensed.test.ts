@@ -122,7 +122,7 @@ function facts(): void {
     for (const source of ['While[True]', 'Pause[60]']) {
       const heard = evaluate(kernel, `Print["started"]\n${source}`)
       await printed(heard, 'started')
-      const looked = await kernel.look('inspect', { expr: 'basket', evaluate: false }, { deadlineMs: 10_000 })
+      const looked = await kernel.look('inspect', { expr: 'basket' }, { deadlineMs: 10_000 })
       assert.is(looked.type, 'busy')
       assert.is((await kernel.interrupt(heard.call)).outcome, 'stopped')
       assert.is((await heard.result).type, 'interrupted')
@@ -137,7 +137,7 @@ function facts(): void {
       ['p1[[3, 50]]', '50'],
       ['p2["a"][[1]]', '5'],
     ] as const) {
-      const looked = await kernel.look('inspect', { expr, evaluate: false }, { deadlineMs: 10_000 })
+      const looked = await kernel.look('inspect', { expr }, { deadlineMs: 10_000 })
       const repr = looked.type === 'found' ? looked.value.repr : undefined
       assert.is(repr && 'text' in repr ? repr.text : looked.type, text, expr)
     }

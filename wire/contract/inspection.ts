@@ -51,9 +51,8 @@ export const inspectQuery = z.object({
   expr: text,
   /** The package that names in it are read in; left out: the one in force. Only with the ability `packages`. */
   package: text.exactOptional(),
-  /** A frame that lives now, such as `main in MainThread`. Only with the ability `live_frames`, and not to evaluate. */
+  /** A frame such as `main in MainThread`, or `price in error 3`. Only with the ability `live_frames`. */
   frame: text.exactOptional(),
-  evaluate: bool,
 })
 export type InspectQuery = Of<typeof inspectQuery>
 
@@ -136,8 +135,6 @@ export type ExceptionFacts = Of<typeof exceptionFacts>
 export const inspected = z.object({
   type: typeName,
   kind: z.enum(KINDS),
-  /** How the answer was come by: from stored fields alone, or by running code. */
-  read: z.enum(['static', 'evaluated']),
   /** Why code that reads the same path may be given something else, as a sentence without its full stop. */
   note: text.exactOptional(),
   repr: section(cutText).exactOptional(),
@@ -213,7 +210,7 @@ export const threads = z.object({
   tasks_total: count,
   /** How many distinct stacks were left out to keep within the limit. */
   omitted: count,
-  /** Threads that wait for each other for good, by name: each for a lock that the next holds, the last for the first. */
+  /** Threads or tasks that wait for each other for good, by name: each for a lock that the next holds, the last for the first. */
   deadlocks: z.array(texts).exactOptional(),
   /** What could not be seen, a sentence each. */
   notes: texts,
@@ -299,8 +296,13 @@ export const programErrors = z.object({
   watched: bool,
   /** Where they are looked for; left out: what nothing caught, what is logged with its exception, and requests. */
   seen: texts.exactOptional(),
-  /** Exceptions that finished futures and tasks hold and no `result()` has raised, where there are any; `expr` is for `inspect`. */
-  unread: z.object({ count, named: z.array(z.object({ what: text, expr: text })) }).exactOptional(),
+  /**
+   * Exceptions that finished futures and tasks hold and no `result()` has raised, where there are any; `expr` is for
+   * `inspect`. `cut`: the time was over before all objects were gone over.
+   */
+  unread: z
+    .object({ count, named: z.array(z.object({ what: text, expr: text })), cut: bool.exactOptional() })
+    .exactOptional(),
 })
 export type ProgramErrors = Of<typeof programErrors>
 
@@ -327,9 +329,8 @@ export const INSPECTION_LOOKS = {
   /** Names and types at the top level, sorted by name, a page at a time. */
   globals: { query: globalsQuery, found: globalsPage },
   /**
-   * One value, in sections that fail each on their own. With `evaluate: false` it runs no user code, and answers
-   * `needs_evaluation` for what cannot be resolved without. With `evaluate: true` the expression and the value's
-   * own printer may run, under the deadline.
+   * One value, in sections that fail each on their own, from stored fields alone: `needs_evaluation` for what cannot be
+   * resolved without code.
    */
   inspect: { query: inspectQuery, found: inspected },
   /** The next part of something that was cut, by its handle. */

@@ -8,8 +8,7 @@ import { callId, count, type Of, raised, text, texts } from './values.ts'
 
 /**
  * Every look by its name, which is also the ability that a kernel declares for it and its method on the wire. None
- * runs user code, except `inspect` where its query says `evaluate`. A look is a row in the file of its subject, a method
- * of each peer that has it, and a tool that asks it.
+ * runs user code. A look is a row in the file of its subject, a method of each peer that has it, and a tool that asks it.
  */
 export const LOOKS = { ...INSPECTION_LOOKS, ...NAME_LOOKS, ...DEBUGGING_LOOKS }
 export type LookName = keyof typeof LOOKS

@@ -2,8 +2,9 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, rmSy
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { readMost } from '../bounded-file.ts'
+import { errorRecord } from '../contract/inspection.ts'
 import { WireError } from '../errors.ts'
-import type { Kernel } from '../kernel.ts'
+import type { ErrorRecord, Kernel } from '../kernel.ts'
 import { connect } from '../link/transport.ts'
 import { startOf } from '../process-start.ts'
 import type { Joining, Program, ProgramEnd, Programs, SkippedFile } from '../programs.ts'
@@ -289,14 +290,14 @@ function readOne(file: string): Read | undefined {
   return { announcement: { ...said, keyed, file, process: processOf(said) }, secret, ended }
 }
 
-export function processOf({ pid, started }: { pid: number; started: string }): Program['process'] {
+function processOf({ pid, started }: { pid: number; started: string }): Program['process'] {
   const now = startOf(pid)
   if (now === undefined) return 'gone'
   return started === '' || now === started ? 'lives' : 'recycled'
 }
 
 /** What keeps a path from being trusted, as the end of a sentence about it. */
-export function flawOf(path: string, kind: 'file' | 'directory'): string | undefined {
+function flawOf(path: string, kind: 'file' | 'directory'): string | undefined {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (found === undefined) return 'is not there'
   if (found.isSymbolicLink()) return 'is a symbolic link'
@@ -309,7 +310,7 @@ export function flawOf(path: string, kind: 'file' | 'directory'): string | undef
 }
 
 /** The text of a file for its owner alone, or why it is not read; `undefined` for one that has just gone. */
-export function readPrivate(file: string, most: number): string | SkippedFile | undefined {
+function readPrivate(file: string, most: number): string | SkippedFile | undefined {
   const wrong = flawOf(file, 'file')
   if (wrong === 'is not there') return undefined
   if (wrong !== undefined) return { file, reason: wrong }
@@ -339,10 +340,71 @@ function textOf(path: string, most: number): string | undefined {
   }
 }
 
-export function parse(text: string): unknown {
+function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
     return undefined
+  }
+}
+
+// What processes that have gone have left.
+
+/** What processes have left of their errors that have gone, and the file of each; newest first. */
+export interface ErrorRecords {
+  readonly gone: readonly (ErrorRecord & { readonly file: string })[]
+  /** Files that are not read; `reason` goes on from their names. */
+  readonly skipped: readonly SkippedFile[]
+}
+
+/** A larger file is none of ours: `error_record.py` ends before. */
+const MOST_RECORD_BYTES = 1024 * 1024
+
+/** `<folder>-<when it was begun>-<process>-<epoch>.json`, where `folder` is a digest of the folder that it ran in. */
+const RECORD_NAME = /^([0-9a-f]{12})-(\d{8}T\d{6}-\d{1,10}-[0-9a-f]{8})\.json$/
+
+/**
+ * Reads the records of processes that ran in a folder of which `isWanted` says so. Only the newest record of any other
+ * folder is read.
+ */
+export function readErrorRecords(stateDir: string, isWanted: (cwd: string) => boolean): ErrorRecords {
+  const folder = join(stateDir, 'errors')
+  const flaw = flawOf(folder, 'directory')
+  if (flaw === 'is not there') return { gone: [], skipped: [] }
+  if (flaw !== undefined) return { gone: [], skipped: [{ file: folder, reason: flaw }] }
+  const names = readdirSync(folder).flatMap(name => {
+    const [, of = '', when = ''] = RECORD_NAME.exec(name) ?? []
+    return of === '' ? [] : [{ of, when, file: join(folder, name) }]
+  })
+  names.sort((one, other) => (one.when > other.when ? -1 : 1))
+  const wanted = new Map<string, boolean>()
+  const gone: (ErrorRecord & { file: string })[] = []
+  const skipped: (SkippedFile & { of: string })[] = []
+  for (const { of, file } of names) {
+    if (wanted.get(of) === false) continue
+    const read = readRecord(file)
+    if (read === undefined) continue
+    if ('reason' in read) {
+      skipped.push({ ...read, of })
+      continue
+    }
+    wanted.set(of, isWanted(read.cwd))
+    if (isWanted(read.cwd) && processOf(read) !== 'lives') gone.push({ ...read, file })
+  }
+  // Of a folder none of whose records can be read, it is not known whether it is wanted.
+  return { gone, skipped: skipped.flatMap(({ of, ...one }) => (wanted.get(of) === false ? [] : [one])) }
+}
+
+function readRecord(file: string): ErrorRecord | SkippedFile | undefined {
+  const text = readPrivate(file, MOST_RECORD_BYTES)
+  if (typeof text !== 'string') return text
+  const parsed = parse(text)
+  if (parsed === undefined) return { file, reason: 'is no whole record of errors: it was cut short' }
+  const read = errorRecord.safeParse(parsed)
+  if (read.success) return read.data as ErrorRecord
+  const [issue] = read.error.issues
+  return {
+    file,
+    reason: `is no record of errors: ${issue?.path.join('.') || 'it'}: ${issue?.message ?? 'is wrong'}`,
   }
 }

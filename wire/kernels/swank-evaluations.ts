@@ -1,6 +1,5 @@
 import { WireError } from '../errors.ts'
-import type { CallId, EvalEvent, Evaluated, Evaluation, Look, Raised, Watcher } from '../kernel.ts'
-import type { Signal } from '../signal.ts'
+import type { CallId, EvalEvent, Evaluated, Evaluation, Raised, Watcher } from '../kernel.ts'
 import { busy, outcomeUnknown, QUEUE } from './answers.ts'
 import type { Exiting } from './swank-messages.ts'
 
@@ -92,23 +91,15 @@ interface TurnOptions {
   run(turn: Turn): Promise<Evaluated>
 }
 
-/** A look that runs code: what it comes to for whoever asked, and when the image has done with it. */
-export interface RunningLook<Answer> {
-  readonly answer: Promise<Answer>
-  readonly over: Promise<unknown>
-}
-
 /**
  * The evaluations of one image that can take only one at a time: they wait here, in the order in which they were
- * asked for, and what became of the last of them is remembered. Looking that has to run code takes the same place.
+ * asked for, and what became of the last of them is remembered.
  */
 export class Turns {
   readonly #options: TurnOptions
   /** The first is the one that runs. */
   readonly #queue: Turn[] = []
   readonly #past = new Map<CallId, Promise<Evaluated>>()
-  /** Settles when no look runs code any more. */
-  #look: Promise<void> | undefined
   #closed: WireError | undefined
 
   constructor(options: TurnOptions) {
@@ -171,32 +162,6 @@ export class Turns {
     return true
   }
 
-  /**
-   * Has a look run code in the place of an evaluation, once no other such look is under way there; or tells which
-   * evaluation has the place, or that the look's time ran out before it began. Throws the reason of its signal.
-   */
-  async look<Answer>(
-    work: () => RunningLook<Answer>,
-    { deadlineMs, signal }: Look,
-  ): Promise<RunningLook<Answer> | { readonly busy: Turn | undefined }> {
-    const late = AbortSignal.timeout(Math.min(Math.ceil(deadlineMs), MOST_MS))
-    for (;;) {
-      if (this.#closed) throw this.#closed
-      if (signal?.aborted) throw signal.reason
-      if (this.first !== undefined) return { busy: this.first }
-      if (this.#look === undefined) break
-      if (late.aborted) return { busy: undefined }
-      await Promise.race([this.#look, aborted(late), ...(signal ? [aborted(signal)] : [])])
-    }
-    const running = work()
-    const free = () => {
-      this.#look = undefined
-      this.#begin()
-    }
-    this.#look = running.over.then(free, free)
-    return running
-  }
-
   /** Ends those that wait with `fault`. */
   failWaiting(fault: WireError): void {
     for (const turn of this.#queue.splice(this.running === undefined ? 0 : 1)) turn.fail(fault)
@@ -210,7 +175,7 @@ export class Turns {
 
   #begin(): void {
     const { first } = this
-    if (first === undefined || first.state !== 'waiting' || this.#look !== undefined) return
+    if (first === undefined || first.state !== 'waiting') return
     first.state = 'running'
     first.begun = performance.now()
     void this.#run(first)
@@ -237,12 +202,6 @@ export class Turns {
     this.#past.set(turn.call, turn.result)
   }
 }
-
-/** The longest that a timer may be set to. */
-const MOST_MS = 2 ** 31 - 1
-
-const aborted = (signal: Signal) =>
-  new Promise<void>(resolve => signal.addEventListener('abort', resolve, { once: true }))
 
 const forgotten = (call: CallId) =>
   new WireError(

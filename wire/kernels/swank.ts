@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { z } from 'zod'
+import { LOOK_ANSWERS } from '../contract/looks.ts'
 import { WireError } from '../errors.ts'
 import type {
   CallId,
@@ -22,15 +23,14 @@ import type {
 } from '../kernel.ts'
 import type { SwankConnection } from '../swank/connection.ts'
 import { SwankPeer } from '../swank/peer.ts'
-import { parseAnswer, unresponsive } from './answers.ts'
+import { parseAnswer, underDeadline, unresponsive } from './answers.ts'
 import { Listeners } from './listeners.ts'
 import { PULSE, Pulse, type PulseTimes } from './pulse.ts'
-import { identityOf, identityShape, leftResult } from './swank-encoding.ts'
+import { identityOf, identityShape, leftResult, queryArguments } from './swank-encoding.ts'
 import { type Turn, Turns } from './swank-evaluations.ts'
 import { Inbox } from './swank-inbox.ts'
-import { Ladder, type LadderTimes } from './swank-interrupt.ts'
-import { SwankLine, wasLeft } from './swank-line.ts'
-import { SwankLooks } from './swank-looks.ts'
+import { type InterruptSeen, interruptSeen, Ladder, type LadderTimes } from './swank-interrupt.ts'
+import { SwankLine, TIMED_OUT, wasLeft } from './swank-line.ts'
 import type { Exiting } from './swank-messages.ts'
 import { Suspended } from './swank-suspended.ts'
 
@@ -39,6 +39,9 @@ const PEER = join(import.meta.dirname, '../peers/lisp')
 
 /** How long whoever started the process has to say how it ended, once the connection has. In milliseconds. */
 const END_MS = 1_000
+
+/** How long the image has to take down that a call is to stop, in ms. */
+const ASK_MS = 2_000
 
 /** How long an image may take to end that was told to, in ms: its other threads are ended first, and its hooks run. */
 const EXIT_MS = 10_000
@@ -87,7 +90,6 @@ export class SwankKernel implements Kernel {
   readonly #line: SwankLine
   readonly #turns: Turns
   readonly #suspended: Suspended
-  readonly #looks: SwankLooks
   readonly #ladder: Ladder
   readonly #pulse: Pulse
   /** Whether the image hears anything while code runs. */
@@ -123,15 +125,13 @@ export class SwankKernel implements Kernel {
       hears: this.#hears,
       owned: !attached,
       times: options.ladder,
-      ask: (turn, how) => this.#looks.askToStop(turn.call, how),
+      ask: (turn, how) => this.#askToStop(turn.call, how),
     })
     this.#pulse = new Pulse({
       link: () => this.#line,
       changed: health => this.#health.tell(health),
       times: options.pulse ?? PULSE,
     })
-    const [line, pulse, hears] = [this.#line, this.#pulse, this.#hears]
-    this.#looks = new SwankLooks({ name, line, turns, suspended, pulse, hears })
     connection.listen(message => {
       this.#line.heard()
       inbox.hear(message)
@@ -173,11 +173,29 @@ export class SwankKernel implements Kernel {
     look: Look,
   ): Promise<Looked<Looks[Name]['found']>> {
     this.#refuse()
+    const { running } = this.#turns
+    if (running !== undefined && !this.#hears)
+      return { type: 'busy', call: running.call, elapsed_ms: running.elapsedMs }
+    const { deadlineMs } = look
+    this.#pulse.begin()
     try {
-      return await this.#looks.look(name, query, look)
+      const told = await this.#line.limited(name, this.#line.call(name, queryArguments(query, look)), look)
+      if (told === TIMED_OUT) return { type: 'timed_out', deadline_ms: deadlineMs }
+      const found = parseAnswer(LOOK_ANSWERS[name], told, `What ${this.#options.name} answered to ${name}`)
+      this.#suspended.looked(name, found)
+      return underDeadline(found, deadlineMs)
     } catch (error) {
       throw await this.#explained(error)
+    } finally {
+      this.#pulse.end()
     }
+  }
+
+  /** Has the image interrupt one call, and no other. Undefined where it lives and does not answer in time. */
+  async #askToStop(call: CallId, how: 'stop' | 'leave'): Promise<InterruptSeen | undefined> {
+    const answer = await this.#line.within('interrupt', { call, how }, { deadlineMs: ASK_MS })
+    if (answer === TIMED_OUT) return undefined
+    return parseAnswer(interruptSeen, answer, `What ${this.#options.name} answered to interrupt`)
   }
 
   /** What this end of the line knows: whatever runs there for us was sent from here. */

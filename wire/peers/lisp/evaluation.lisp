@@ -499,13 +499,3 @@ interning or evaluating; what that cannot tell is found out form by form."
       (object "running" (truth entry)
               "reached" (if entry (entry-reached entry) 0)
               "where" (and entry (entry-where entry))))))
-
-(defun make-interruptible (name)
-  "Has the call of that name be one that `interrupt' can stop, where it is given a name of its own."
-  (let ((function (gethash name *calls*)))
-    (setf (gethash name *calls*)
-          (lambda (arguments)
-            (let ((call (argument "call" arguments)))
-              (if call
-                  (call-interruptibly call (lambda () (funcall function arguments)))
-                  (funcall function arguments)))))))

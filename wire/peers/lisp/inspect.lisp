@@ -521,7 +521,6 @@ that; else NIL."
   "VALUE as `Inspected' of wire/contract/inspection.ts, from what is stored."
   (object "type" (if (large-array-p value) (array-type-tree value) (type-tree (class-of value)))
           "kind" (kind value)
-          "read" "static"
           "repr" (section #'repr-section value)
           "size" (section #'size-section value)
           "sample" (section #'sample-section value)
@@ -565,78 +564,8 @@ that; else NIL."
                       "original_len" nil))
         tree)))
 
-(defun remaining-seconds ()
-  "Until the deadline; a minute where there is none."
-  (if *deadline*
-      (max 1/50 (/ (- *deadline* (get-internal-real-time)) internal-time-units-per-second))
-      60))
-
-(defun evaluated-value (source call)
-  "The first value that SOURCE evaluates to, by the deadline; what is printed meanwhile belongs to
-CALL. Ends the look where it raises something."
-  (let ((kept *listener-values*)
-        (*diagnostics* '())
-        (*interrupted* nil)
-        (sink (open-sink call)))
-    (setf swank::*slime-interrupts-enabled* nil)
-    (multiple-value-bind (outcome result)
-        (unwind-protect
-             (with-streams (sink)
-               (call-with-user-code
-                (lambda ()
-                  (call-as-the-user-has-it
-                   (lambda ()
-                     (call-in-listener
-                      nil (lambda () (evaluate-source source (origin-of source nil nil)))))))))
-          (mend-stack)
-          (close-sink sink)
-          ;; A look is nothing that was typed: what * stands for stays as it was.
-          (setf *listener-values* kept))
-      (if (equal outcome "done")
-          (first (first result))
-          (refuse-raised result)))))
-
-(defparameter *user-variables*
-  '(*read-base* *read-default-float-format* *read-eval* *print-array* *print-base* *print-case*
-    *print-circle* *print-escape* *print-gensym* *print-length* *print-level* *print-lines*
-    *print-miser-width* *print-pprint-dispatch* *print-pretty* *print-radix* *print-readably*
-    *print-right-margin* *break-on-signals* *macroexpand-hook*)
-  "What a look binds for itself, and code of the user's expects as the user has set it.")
-
-(defun call-as-the-user-has-it (function)
-  (progv *user-variables* (mapcar (lambda (symbol) (values (value-of symbol))) *user-variables*)
-    (funcall function)))
-
-(defun refuse-raised (tree)
-  "Ends the look with what was raised: `malformed' where that was said of the text, before any of it
-ran."
-  (let ((type (argument "name" (rest (argument "type" (rest tree)))))
-        (frames (rest (argument "frames" (rest tree)))))
-    (if (and (null frames)
-             (or (search "reader" type) (string= type "end-of-file")))
-        (malformed "~A" (argument "message" (rest tree)))
-        (answer (object "type" "raised" "exception" tree)))))
-
-(defun inspected-by-running (source call)
-  "What SOURCE evaluates to, as `Inspected', by its own printer."
-  (let* ((value (if (handle-p source)
-                    (values (handle-value source))
-                    (call-with-patience (remaining-seconds)
-                                        (lambda () (evaluated-value source call))
-                                        (lambda () (timed-out *deadline-ms*)))))
-         (tree (inspected-tree value)))
-    (loop for tail on (rest tree) by #'cddr
-          do (cond ((string= (first tail) "read") (setf (second tail) "evaluated"))
-                   ((string= (first tail) "repr")
-                    (setf (second tail) (printed-tree value (min 1/2 (remaining-seconds)))))))
-    tree))
-
-(define-call "inspect" (expr evaluate call)
-  (found (if evaluate
-             (inspected-by-running expr call)
-             (inspected-tree (resolve expr)))))
-
-(make-interruptible "inspect")
+(define-call "inspect" (expr)
+  (found (inspected-tree (resolve expr))))
 
 ;;; The rest of what was cut
 

@@ -99,7 +99,7 @@ def latest(evaluation):
 
 
 class Look:
-    """A look that evaluates: no call, and nobody follows what it prints. ``awaited`` is as for an evaluation."""
+    """What unwinds for no call. ``awaited`` is as for an evaluation."""
 
     __slots__ = ('awaited',)
 

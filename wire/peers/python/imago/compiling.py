@@ -21,8 +21,6 @@ for _name in __future__.all_feature_names:
 _PARSE = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _COMPILE = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 
-#: The file of an expression that is only looked at: it defines nothing whose source could be asked for later.
-LOOKED_AT = '<imago inspect>'
 #: From here on older parsers, which do not count how deep they are, are given a stack that no source can exhaust.
 _LONG = 100_000
 #: What is shorter is tried as an expression first: that is what is mostly asked for, and soon done.
@@ -47,7 +45,7 @@ class Compiler:
         try:
             return self._python(source, file, line)
         except SyntaxError:
-            python = None if self.transform is None or file == LOOKED_AT else _transformed(self.transform, source)
+            python = None if self.transform is None else _transformed(self.transform, source)
             if python is None:
                 raise
         return self._python(python, file, line)
@@ -61,11 +59,10 @@ class Compiler:
         except SyntaxError as error:
             _say_line(error, source, first)
             raise
-        if file != LOOKED_AT:
-            placed = self._kept.placed(source, file, first)
-            for code in codes:
-                if code is not None:
-                    placed.belongs_to(code)
+        placed = self._kept.placed(source, file, first)
+        for code in codes:
+            if code is not None:
+                placed.belongs_to(code)
         return codes
 
     def script(self, source, file):

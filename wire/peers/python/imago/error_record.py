@@ -1,21 +1,23 @@
 """The last errors of this process in a file of the user's state directory, where they are found once it has gone.
 
 It is written when an error is noted, at most once a second, and at the end of the process. The file is as the daemon's
-``wire/kernels/error-records.ts`` reads it: JSON, of bounded size, for its owner alone. What looks like a secret is not in it.
+``wire/kernels/programs.ts`` reads it: JSON, of bounded size, for its owner alone. What looks like a secret is not in it.
 """
 
 import json
 import os
-import time
 
 from imago import native
 from imago.history import rfc3339
 from imago.listener import make_private, state_directory, write_whole
+from imago.native import time
 
 #: Bytes of a record; the oldest errors make room.
 MOST_BYTES = 512 * 1024
 #: Seconds between two times that it is written, while the process lives.
 _AGAIN = 1.0
+#: Seconds that the end of the process waits for another thread that writes the record.
+_PATIENCE = 5.0
 #: Records of one folder, and of all of them: the oldest make room.
 _OF_A_FOLDER = 20
 _OF_ALL = 400
@@ -33,6 +35,8 @@ class Record:
         self._writing = native.Lock()
         self._written_at = None
         self._is_behind = False
+        # What is said of the end, once that has come: another thread may write the record once more.
+        self._end = {}
         # By the number of an error: the report that was written last, and its text.
         self._texts = {}
 
@@ -40,25 +44,26 @@ class Record:
         """An error was noted."""
         self._is_behind = True
         if self._written_at is None or time.monotonic() - self._written_at >= _AGAIN:
-            self._write({})
+            self._write(0)
 
     def close(self, ends):
         """The process ends, or listens no more."""
-        if ends and (self._path is not None or self._is_behind):
-            self._write({'ended_at': rfc3339(time.time()), 'ended': self._errors.last_words})
+        if ends and (self._written_at is not None or self._is_behind):
+            end = {'ended_at': rfc3339(time.time()), 'ended': self._errors.last_words}
+            self._end = without_secrets(end)
+            self._write(_PATIENCE)
         elif self._is_behind:
-            self._write({})
+            self._write(_PATIENCE)
 
-    def _write(self, end):
-        if os.getpid() != self._pid or not self._writing.acquire(False):
+    def _write(self, patience):
+        if os.getpid() != self._pid or not self._writing.acquire(patience > 0, patience or -1):
             return
         try:
-            self._is_behind = False
             self._written_at = time.monotonic()
+            self._is_behind = False
             texts = self._bounded()
             if texts:
-                ended = {'ended_with': self._errors.ended_with, **_without_secrets(end)}
-                head = json.dumps({'imago': 1, **self.facts, **ended})
+                head = json.dumps({'imago': 1, **self.facts, 'ended_with': self._errors.ended_with, **self._end})
                 write_whole(self._place(), ('%s, "errors": [%s]}\n' % (head[:-1], ',\n'.join(texts))).encode())
         except OSError:
             # No room, or no such directory: the program is not disturbed by that.
@@ -76,9 +81,9 @@ class Record:
             error = one.pop('error')
             known, text = before.get(one['number'], (None, None))
             if known is not error:
-                text = json.dumps(_without_secrets(error))
+                text = json.dumps(without_secrets(error))
             self._texts[one['number']] = error, text
-            whole = '%s, "error": %s}' % (json.dumps(_without_secrets(one))[:-1], text)
+            whole = '%s, "error": %s}' % (json.dumps(without_secrets(one))[:-1], text)
             size += len(whole)
             if size > MOST_BYTES - 16 * 1024:
                 break
@@ -110,7 +115,7 @@ def _make_room(directory, folder):
             pass
 
 
-def _without_secrets(value):
+def without_secrets(value):
     """The same with a mark in the place of each secret: of a variable whose name says so, and of what looks like one."""
     # Loaded when something is to be kept: most programs have no error.
     from imago.redaction import mark, redacted_with_names, secret_named, tells_nothing

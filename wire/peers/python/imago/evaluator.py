@@ -6,16 +6,15 @@ Where it runs is the place's to say (``places.py``), and how it is carried from 
 Results are remembered by call, so that a reconnecting daemon can ask again without anything being run again.
 """
 
-import builtins
 import collections
 import os
 import re
 import sys
 
 from imago import exceptions, looking, native
-from imago.calls import CURRENT, Calls, Evaluation, Look, latest
+from imago.calls import CURRENT, Calls, Evaluation, latest
 from imago.children import Children, end_child
-from imago.compiling import LOOKED_AT, Compiler, awaits
+from imago.compiling import Compiler
 from imago.coroutines import Driver
 from imago.displays import Displays
 from imago.exceptions import still
@@ -103,16 +102,6 @@ class Evaluator:
             raise Fail('unknown_call', 'no call %s is remembered in this epoch' % call)
         self._follow(known, served)
 
-    def probe(self, work, busy):
-        """Runs ``work()`` for a look where evaluations run, or calls ``busy()`` while one is there or waits.
-
-        What ``work`` returns is called when what stood there before its code ran stands there again.
-        """
-        if self.running is not None or self._waiting:
-            busy()
-        else:
-            self.place.put(lambda: self._probe(work, busy), _unwatched)
-
     def interrupt(self, call, report):
         """Stops one call; ``report(InterruptReport)`` comes when that was seen, or when no more can be tried."""
         self._interrupts.asked()
@@ -192,21 +181,6 @@ class Evaluator:
         if not evaluation.is_taken_up:
             self._driver.begin(evaluation, self._evaluate(evaluation))
 
-    def _probe(self, work, busy):
-        if self.running is not None:
-            # It has begun since, and waits on an event loop of the program's.
-            busy()
-            return
-        look = Look()
-        CURRENT.set(look)
-        self.on_begin(look)
-        answer, _ = self._driver.expose(look, work)
-        self.children.forget(look)
-        self.on_end(look)
-        CURRENT.set(None)
-        if callable(answer):
-            answer()
-
     def _next(self):
         with self._changing:
             if not self._waiting:
@@ -272,30 +246,6 @@ class Evaluator:
     def is_stopped(self, error):
         """Whether an evaluation that was interrupted has ended by that."""
         return is_stopped(error)
-
-    def value(self, source):
-        """The value of an expression, for looking at it. On the evaluating thread, exposed."""
-        statements, expression = self.compiler.compile(source, LOOKED_AT)
-        if statements is not None or expression is None:
-            raise SyntaxError('not an expression')
-        # Where nobody has imported a module here, its name is found as other looks find it.
-        loaded = {
-            name: module
-            for name in expression.co_names
-            for module in (sys.modules.get(name),)
-            if module is not None and name not in self.namespace and not hasattr(builtins, name)
-        }
-        result = eval(expression, self.namespace, loaded) if loaded else eval(expression, self.namespace)
-        if not awaits(expression):
-            return result
-        waiting = self.place.wait(result)
-        try:
-            waiting.send(None)
-        except StopIteration as done:
-            return done.value
-        waiting.close()
-        result.close()
-        raise RuntimeError('this awaits, which a look cannot do in this program; evaluate it')
 
     def _finish(self, evaluation, error):
         """Nothing of it is left to run; ``error`` is what got out of it, if anything did."""

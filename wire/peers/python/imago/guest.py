@@ -8,7 +8,7 @@ import os
 
 from imago import family, native
 from imago.connection import Handshake, NotTrusted, Refused
-from imago.error_record import Record
+from imago.error_record import Record, without_secrets
 from imago.kernel import Kernel, implementation
 from imago.listener import Acceptor, Announcement, program, started
 from imago.program_errors import ProgramErrors
@@ -40,7 +40,7 @@ class Guest:
         self._address = 'unix:' + self._announcement.socket if port is None else 'tcp:127.0.0.1:%d' % port
         self._acceptor = None
         self._entering = native.Lock()
-        self._borrowed = Borrowed(kernel.output, kernel.session.note, kernel.interrupts.shield, kernel.ask)
+        self._borrowed = Borrowed(kernel.output, kernel.interrupts.shield, kernel.ask)
         kernel.evaluator.on_begin = self._borrowed.begin
         kernel.evaluator.on_end = self._give_back
         if errors:
@@ -91,7 +91,7 @@ class Guest:
         try:
             ended = self._errors.last_words
             if ended is not None:
-                self._announcement.leave_word(ended)
+                self._announcement.leave_word(without_secrets(ended))
                 return
         except Exception:
             native.report_fault('saying why the program ends')
@@ -112,7 +112,6 @@ class Guest:
 
     def _give_back(self, evaluation):
         self._borrowed.end(evaluation)
-        self._borrowed.tell()
         native.forget_dummy()
 
     def _announce(self, address):
@@ -167,7 +166,7 @@ def leave_word(name, ended):
     """Says what has ended a program that had no time to listen."""
     announcement = Announcement()
     announcement.prepare()
-    announcement.write({**_facts(name, 'unix:' + announcement.socket, os.urandom(4).hex()), 'ended': ended})
+    announcement.write({**_facts(name, 'unix:' + announcement.socket, os.urandom(4).hex()), 'ended': without_secrets(ended)})
 
 
 def _facts(name, address, epoch):

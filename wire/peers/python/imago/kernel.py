@@ -128,7 +128,7 @@ class Kernel:
         self._tracing = Tracing(handles, self.clock, self.session)
         self.session.at_end.append(self._tracing.lost)
         self._service = self.service_of(
-            self.evaluator, self.interrupts, self._workers, self.clock, namespace, handles, self._tracing, stop, detach
+            self.evaluator, self._workers, self.clock, namespace, handles, self._tracing, stop, detach
         )
         self.serve = self._service.serve
 

@@ -98,6 +98,28 @@ class ProgramErrors:
         kept, total = list(self._kept.values()), self._total
         return {'errors': [one.shown() for one in reversed(kept)][: query['count']], 'total': total}
 
+    def frames_of(self, number):
+        """The frames of the traceback of an error, innermost first; none where nothing in the program keeps it.
+
+        It is looked for among all objects by its number and class, and has come the way that was taken down.
+        """
+        entry = next((one for one in list(self._kept.values()) if one.number == number), None)
+        for one in () if entry is None else gc.get_objects():
+            if entry.has_number_of(one) and entry.is_of(one, _path(one)):
+                frames, trace = [], _trace_of(one)
+                while trace is not None and len(frames) < DEEPEST:
+                    frames.insert(0, trace.tb_frame)
+                    trace = trace.tb_next
+                return frames
+        return []
+
+    def frames_with(self, name):
+        """``price in error 3`` for each frame of the program's own in which that variable was taken down, newest first."""
+        for entry in reversed(list(self._kept.values())):
+            for frame in reversed(entry.raised['frames']):
+                if frame['own'] and any(one['name'] == name for one in frame['locals']):
+                    yield '%s in error %d' % (frame['function'].rpartition('.')[2], entry.number)
+
     def ends_with(self, error):
         """No code of the program catches it in the main thread, so that the process is about to end."""
         # At a prompt it is shown, and the next line is read.
@@ -171,10 +193,13 @@ class _Entry:
         self._sites.add(site)
         return True
 
+    def has_number_of(self, one):
+        return self._object == (id(one), id(type(one)))
+
     def is_of(self, error, path):
         """Whether it is the exception of this entry: it has that number, and has come that way."""
         length, outermost, innermost = self._reach
-        if self._object != (id(error), id(type(error))) or len(path) < length:
+        if not self.has_number_of(error) or len(path) < length:
             return False
         return length == 0 or ([path[-length]] == outermost and path[-1:] == innermost)
 

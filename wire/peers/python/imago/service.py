@@ -1,7 +1,6 @@
 """The methods that the daemon calls, by name: what each takes, and where its work is done."""
 
-from imago import exceptions, looking, tracing
-from imago.interrupts import DeadlineExceeded
+from imago import looking, tracing
 from imago.link import Fail
 from imago.looking import outcomes, suspensions
 from imago.looking.classes import hierarchy, slots
@@ -23,7 +22,7 @@ from imago.workers import Task
 # The looks that this peer offers: for each its parameters, and the function that answers it.
 #
 # A function is given the image and its query, runs no user code, and returns a ``Looked`` of ``wire/kernel.ts``. It is
-# called on a worker, while the program runs. ``inspect`` stands in ``service.py``: it may have to run code.
+# called on a worker, while the program runs.
 
 
 class Image:
@@ -51,6 +50,12 @@ def _unread(image, query):
 
 
 LOOKS = {
+    'inspect': (
+        {'expr': text, 'frame': optional(text)},
+        lambda image, query: looking.inspect_static(
+            image.namespace, query['expr'], image.handles, query.get('frame'), image.errors.of_program
+        ),
+    ),
     'globals': (
         {
             'modules': flag,
@@ -103,7 +108,7 @@ LOOKS = {
 }
 
 #: What this peer can do, as its hello says it.
-ABILITIES = ['evaluate', 'load', 'reload', 'interrupt', 'ask', 'inspect', 'live_frames', 'suspend', *LOOKS]
+ABILITIES = ['evaluate', 'load', 'reload', 'interrupt', 'ask', 'live_frames', 'suspend', *LOOKS]
 
 
 # The methods that the daemon calls, by name: what each takes, and where its work is done.
@@ -120,9 +125,8 @@ class Service:
     looks = LOOKS
     work_of = staticmethod(work_of)
 
-    def __init__(self, evaluator, interrupts, workers, clock, namespace, handles, tracing, stop, detach=None):
+    def __init__(self, evaluator, workers, clock, namespace, handles, tracing, stop, detach=None):
         self._evaluator = evaluator
-        self._interrupts = interrupts
         self._workers = workers
         self._clock = clock
         self._image = self.image_of(namespace, handles, evaluator, tracing)
@@ -131,7 +135,6 @@ class Service:
         self._methods = {
             'evaluate': self._evaluate,
             'recall': self._recall,
-            'inspect': self._inspect,
             **{name: self._looker(*look) for name, look in self.looks.items()},
             'interrupt': self._interrupt,
             'status': self._status,
@@ -183,39 +186,6 @@ class Service:
             self._look(served, params, lambda: answer(self._image, wanted))
 
         return look
-
-    def _inspect(self, served, params):
-        expr = text(params, 'expr')
-        if not flag(params, 'evaluate'):
-            frame = optional(text)(params, 'frame')
-            self._look(served, params, lambda: self.inspect_static(self._image, expr, frame))
-            return
-        done = self._deadline(served, params)
-        deadline_ms = count(params, 'deadline_ms', 1)
-
-        def busy():
-            status = self._evaluator.status()['running'] or {'call': '', 'elapsed_ms': 0}
-            done()
-            served.result({'type': 'busy', **status})
-
-        self._evaluator.probe(
-            lambda: self._reply(served, done, lambda: self.inspect_evaluated(self._image, expr, deadline_ms)), busy
-        )
-
-    def inspect_static(self, image, expr, frame):
-        """``Looked`` of ``inspect``, which runs nothing."""
-        return looking.inspect_static(image.namespace, expr, image.handles, frame)
-
-    def inspect_evaluated(self, image, expr, deadline_ms):
-        """The same of what evaluating comes to. It is called where evaluations run."""
-        guard = self._interrupts.guard
-        try:
-            with guard(deadline_ms / 1000):
-                return looking.inspect_evaluated(image.namespace, expr, image.handles, self._evaluator.value, guard)
-        except DeadlineExceeded:
-            return {'type': 'timed_out', 'deadline_ms': deadline_ms}
-        except BaseException as error:
-            return {'type': 'raised', 'exception': exceptions.report(error, guard, image.handles.keep_text)}
 
     def _look(self, served, params, look):
         task = Task(lambda: self._reply(served, done, look)())

@@ -2,12 +2,10 @@
 
 import codecs
 import io
-import itertools
 import os
 import sys
 
-from imago.calls import CURRENT, Look
-from imago.output import EVENT
+from imago.calls import CURRENT
 
 
 # What stands in for ``sys.stdin``, ``sys.stdout`` and ``sys.stderr`` while the link is there.
@@ -224,24 +222,15 @@ def _write_all(descriptor, data):
 # The evaluated code, and every task that it starts, prints to whoever asked for it and reads from there. Everybody else
 # finds in them what stood there before. When the evaluation is over that is put back, unless the evaluated code itself
 # has put something else there; whoever has kept one of the stand-ins goes on with what it stood for.
-#
-# The same holds for a look that evaluates. No call follows it, so what it prints is told apart from any (``Aside``).
-
-#: Characters that are kept of what one evaluated look prints.
-ASIDE = 64 * 1024
 
 _MISSING = object()
 
 
 class Borrowed:
-    """The three of them, for one evaluation or evaluated look after the other.
+    """The three of them, for one evaluation after the other. ``ask`` is as for ``streams.Streams``."""
 
-    ``note`` tells the daemon what the looks print; ``ask`` is as for ``streams.Streams``.
-    """
-
-    def __init__(self, output, note, shield, ask):
+    def __init__(self, output, shield, ask):
         self._output = output
-        self._aside = Aside(note)
         self._shield = shield
         self._running = None
         self._standing = {}
@@ -249,7 +238,7 @@ class Borrowed:
         self._ours = {'stdin': _In(ask, self._prompt), 'stdout': self._out, 'stderr': _Out(self, 'stderr', 2)}
 
     def begin(self, evaluation):
-        """The evaluation, or look, begins, in the context of the caller."""
+        """The evaluation begins, in the context of the caller."""
         self._running = evaluation
         for name, ours in self._ours.items():
             theirs = getattr(sys, name, _MISSING)
@@ -273,13 +262,9 @@ class Borrowed:
                 setattr(sys, name, theirs)
 
     def is_running(self):
-        """Whether the caller is of the evaluation, or look, that runs."""
+        """Whether the caller is of the evaluation that runs."""
         running = self._running
         return running is not None and CURRENT.get() is running
-
-    def tell(self):
-        """Tells the daemon what the look that is over has printed."""
-        self._aside.tell()
 
     def theirs(self, name):
         """What the program has there."""
@@ -293,7 +278,7 @@ class Borrowed:
     def write(self, name, descriptor, text):
         if self.is_running():
             with self._shield:
-                self._taker().write(name, text)
+                self._output.write(name, text)
             return
         theirs = self.theirs(name)
         if theirs is not None:
@@ -302,48 +287,12 @@ class Borrowed:
     def flush(self):
         if self.is_running():
             with self._shield:
-                self._taker().flush()
-
-    def _taker(self):
-        return self._aside if type(self._running) is Look else self._output
+                self._output.flush()
 
     def _prompt(self):
         """The line that stands unfinished on standard output: what ``input`` has just printed."""
         prompt, self._out.last = self._out.last, ''
         return prompt.rpartition('\n')[2][-1000:]
-
-
-class Aside:
-    """What an evaluated look prints. ``note`` tells the daemon of it when the look is over, as of no call's output.
-
-    What the daemon does not take then is dropped: nothing of ours is to run in the program while nobody asks.
-    """
-
-    def __init__(self, note):
-        self._note = note
-        self._texts = []
-        self._room = ASIDE
-        self._dropped = 0
-
-    def write(self, stream, text):
-        taken = text[: max(0, self._room)]
-        self._room -= len(taken)
-        self._dropped += len(text) - len(taken)
-        if taken:
-            self._texts.append((stream, taken))
-
-    def flush(self):
-        """Without effect: all of it is told at once."""
-
-    def tell(self):
-        texts, self._texts, self._room = self._texts, [], ASIDE
-        dropped, self._dropped = self._dropped, 0
-        if dropped:
-            texts.append(('stderr', '\n[imago: %d characters of output were dropped]\n' % dropped))
-        for stream, parts in itertools.groupby(texts, lambda one: one[0]):
-            text = ''.join(part for _, part in parts)
-            for start in range(0, len(text), EVENT):
-                self._note('output', {'stream': stream, 'text': text[start : start + EVENT]})
 
 
 class StandIn:

@@ -4,10 +4,10 @@ The collector's objects are gone over once, by exact types; no code of the progr
 """
 
 import gc
-import time
 
 from imago.looking.fields import ABSENT, class_lookup, is_compiled, own_field, read_member, stored
 from imago.looking.loaded import module_dict
+from imago.native import time
 from imago.program_errors import one_line
 
 #: How many are named.
@@ -22,7 +22,7 @@ _trace_of = BaseException.__dict__['__traceback__'].__get__
 
 
 def unread(namespace, handles):
-    """``{"count", "named"}`` with ``what`` and ``expr`` of each, or ``None`` where there are none.
+    """``{"count", "named", "cut"}`` with ``what`` and ``expr`` of each; ``None`` where all was gone over and there are none.
 
     ``expr`` is what ``inspect`` is to be given: where a variable of ``namespace`` leads to it, that, and else a handle.
     Whoever asks again and again takes no more than a twentieth of the program's time, and is told what was found before.
@@ -45,21 +45,22 @@ def _looked_for(namespace, handles):
     readers = _readers()
     if not readers:
         return None
-    found, until = [], time.monotonic() + PATIENCE
+    found, until, is_cut = [], time.monotonic() + PATIENCE, False
     for at, one in enumerate(gc.get_objects()):
         if at % _STRIDE == 0 and time.monotonic() > until:
+            is_cut = True
             break
         read = readers.get(type(one))
         error = None if read is None else read(one)
         if error is not None:
             found.append((one, error))
-    if not found:
+    if not found and not is_cut:
         return None
     paths = _paths(namespace, {id(one) for one, _ in found})
     named = [
         {'what': one_line(error), 'expr': paths.get(id(one)) or handles.keep_value(one)} for one, error in found[:NAMED]
     ]
-    return {'count': len(found), 'named': named}
+    return {'count': len(found), 'named': named, 'cut': is_cut}
 
 
 def _readers():

@@ -3,6 +3,7 @@
 import unittest
 
 from tests.guests import ProgramCase
+from tests.test_error_record import FAILS, left
 
 try:
     import freezegun
@@ -33,9 +34,17 @@ class FrozenTime(ProgramCase):
             self.assertGreater(program.announcement()['announced_at'], '2024')
             link = program.attach()
             self.assertEqual(link.value('__import__("time").time() == 1577836800.0'), 'True')
-            late = link.call('inspect', expr='[n for n in iter(int, 1)]', evaluate=True, deadline_ms=300).answer()
+            link.evaluate('import imago.looking, threading\nstop = threading.Event()\nkept, imago.looking.inspect_static = imago.looking.inspect_static, lambda *_: stop.wait()')
+            late = link.call('inspect', expr='moment', deadline_ms=300).answer()
+            link.evaluate('stop.set(); imago.looking.inspect_static = kept')
             self.assertEqual(late['type'], 'timed_out')
-            seen = link.call('inspect', expr='moment', evaluate=False, deadline_ms=60_000).answer()
+            seen = link.call('inspect', expr='moment', deadline_ms=60_000).answer()
             self.assertEqual(seen['type'], 'found')
             self.assertEqual(seen['value']['repr']['text'], shown)
             self.assertEqual(link.value('1 + 1'), '2')
+
+    def test_its_last_errors_are_left_with_their_time(self):
+        frozen = "import freezegun\nfreezegun.freeze_time('2020-01-01').start()\nraise KeyError('last')"
+        record, _ = left(FAILS + "note('first')\n" + frozen)
+        self.assertEqual(["'last'", 'first'], [one['error']['message'] for one in record['errors']])
+        self.assertGreater(record['ended_at'], '2024')

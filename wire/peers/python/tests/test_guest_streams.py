@@ -124,37 +124,6 @@ class Output(ProgramCase):
         self.assertEqual(call.output(), 'on time\n')
         self.assertTrue(link.notes.empty())
 
-    def test_what_an_evaluated_look_prints_is_told_to_the_daemon_and_not_by_the_program(self):
-        for place in ('', 'evaluate="loop"'):
-            with self.subTest(place):
-                program = self.program(TASKS.replace('listen()', 'listen(%s)' % place))
-                link = program.attach()
-                link.evaluate(
-                    'class Loud:\n'
-                    '    @property\n'
-                    '    def size(self):\n'
-                    '        print("sized")\n'
-                    '        print("warned", file=sys.stderr)\n'
-                    '        return 3\n'
-                    '    def __repr__(self):\n'
-                    '        print("shown")\n'
-                    '        return "Loud"\n'
-                    'loud, out = Loud(), sys.stdout\n'
-                )
-                self.assertEqual(self.look(link, 'loud.size')['value']['repr']['text'], '3')
-                told = [link.notes.get(timeout=WAIT)['params'] for _ in range(2)]
-                said = [{'stream': 'stdout', 'text': 'sized\n'}, {'stream': 'stderr', 'text': 'warned\n'}]
-                self.assertEqual(told, said)
-                self.assertEqual(self.look(link, 'loud')['value']['repr']['text'], 'Loud')
-                self.assertEqual(link.notes.get(timeout=WAIT)['params']['text'], 'shown\n')
-                self.assertEqual(self.look(link, 'input()')['exception']['type']['name'], 'EOFError')
-                self.assertEqual(program.end(), 0)
-                self.assertEqual(set(bytes(program.printed[1]).decode().splitlines()), {'theirs'})
-                self.assertEqual(bytes(program.printed[2]), b'')
-
-    def look(self, link, expr):
-        return link.call('inspect', expr=expr, evaluate=True, deadline_ms=60_000).answer()
-
     def test_a_flood_of_evaluated_code_is_bounded_and_a_print_of_the_programs_never_waits_for_it(self):
         program = self.program(TALKS)
         link = program.attach()
@@ -209,9 +178,6 @@ class Plain(PlainCase):
     def tearDown(self):
         self.assertTrue(self.link.notes.empty())
 
-    def look(self, link, expr):
-        return link.call('inspect', expr=expr, evaluate=True, deadline_ms=60_000).answer()
-
     def test_what_evaluated_code_keeps_of_the_streams_writes_to_the_programs_own_afterwards(self):
         program, link = self.guest, self.link
         call = link.start(
@@ -240,28 +206,12 @@ class Plain(PlainCase):
         program.until_printed('child')
         self.assertEqual(call.output(), '')
 
-    def test_a_flood_of_an_evaluated_look_is_cut_and_counted(self):
-        program, link, before = self.guest, self.link, self.guest.said()
-        self.assertEqual(self.look(link, 'print("x" * 100000)')['type'], 'found')
-        told = [link.notes.get(timeout=WAIT)['params'] for _ in range(3)]
-        self.assertEqual(''.join(one['text'] for one in told[:2]), 'x' * 65536)
-        self.assertEqual(told[2]['text'], '\n[imago: 34465 characters of output were dropped]\n')
-        self.assertEqual(program.said(), before)
-
-    def test_the_programs_streams_are_back_when_an_evaluated_look_is_answered(self):
-        program, link, before = self.guest, self.link, self.guest.said()
-        for expr in ('1 / 0', 'sys.stdout'):
-            self.look(link, expr)
-            found = link.call('inspect', expr='sys.stdout', evaluate=False, deadline_ms=60_000).answer()
-            self.assertEqual(found['value']['type']['name'], 'TextIOWrapper', expr)
-        self.assertEqual(program.said(), before)
-
     def test_the_programs_streams_are_its_own_before_and_after_each_evaluation(self):
         link = self.link
         for _ in range(3):
             link.evaluate('print(1)')
             link.evaluate('1/0')
-            looked = link.call('inspect', expr='before[1]', evaluate=False, deadline_ms=60_000).answer()
+            looked = link.call('inspect', expr='before[1]', deadline_ms=60_000).answer()
             self.assertEqual(looked['value']['type']['name'], 'TextIOWrapper')
         # Seen from a thread of the program's, when nothing is evaluated.
         link.evaluate(LOOKS_LATER % '(sys.stdin, sys.stdout, sys.stderr) == before')

@@ -287,7 +287,7 @@ class Plain(PlainCase):
     def test_many_links_leave_no_thread_and_no_descriptor_behind(self):
         def round_trip():
             link = self.attach_again()
-            link.call('inspect', expr='kept', evaluate=False, deadline_ms=60_000).answer()
+            link.call('inspect', expr='kept', deadline_ms=60_000).answer()
             self.assertEqual(link.value('"there"'), "'there'")
 
         for _ in range(3):

@@ -35,7 +35,7 @@ class Installed(ProgramCase):
         file = os.path.realpath(eval(link.value('imago.__file__')))
         self.assertTrue(file.startswith(os.path.realpath(self.folder.name)), file)
         self.assertEqual(link.value('[entry for entry in __import__("sys").path if "peers" in entry]'), '[]')
-        looked = link.call('inspect', expr='imago', evaluate=False, deadline_ms=60_000).answer()
+        looked = link.call('inspect', expr='imago', deadline_ms=60_000).answer()
         self.assertEqual(looked['type'], 'found')
         self.assertEqual(program.end(), 0)
 

@@ -1,4 +1,4 @@
-"""Looking that may run the value's own code, and showing what an evaluation came to."""
+"""Showing what an evaluation came to, by its own printer."""
 
 import json
 import sys
@@ -6,7 +6,7 @@ import time
 import unittest
 
 from imago import looking
-from imago.looking import display, inspection
+from imago.looking import display
 from imago.handles import Handles
 from tests.looking_support import guard
 
@@ -71,72 +71,6 @@ class Guarded(unittest.TestCase):
         for name in names:
             self.addCleanup(setattr, module, name, getattr(module, name))
             setattr(module, name, 0.2)
-
-
-class Evaluated(Guarded):
-    def look(self, expr, **namespace):
-        evaluate = lambda source: eval(source, namespace)  # noqa: E731
-        looked = looking.inspect_evaluated(namespace, expr, self.handles, evaluate, guard)
-        json.dumps(looked, allow_nan=False)
-        return looked
-
-    def seen(self, value):
-        looked = self.look("x", x=value)
-        self.assertEqual("found", looked["type"])
-        self.assertEqual("evaluated", looked["value"]["read"])
-        return looked["value"]
-
-    def test_the_value_s_own_words_are_used(self):
-        seen = self.seen(Polite())
-        self.assertEqual({"text": "Polite()", "truncated": False, "original_len": 8}, seen["repr"])
-        self.assertEqual({"len": 5}, seen["size"])
-        self.assertEqual(["alpha", "beta"], seen["members"]["data"])
-        self.assertEqual(1, seen["members"]["dunder_count"])
-        self.assertEqual("Has much to say.", seen["doc"]["text"])
-        self.assertEqual((1000, 2000), (seen["limits"]["expression_max_ms"], seen["limits"]["total_max_ms"]))
-
-    def test_expressions_are_evaluated(self):
-        self.assertEqual("5", self.look("len(x) + 2", x=[1, 2, 3])["value"]["repr"]["text"])
-
-    def test_each_broken_part_fails_alone(self):
-        seen = self.seen(Broken())
-        self.assertEqual("<tests.test_looking_evaluated.Broken id=7>", seen["repr"]["text"])
-        self.assertIn("ValueError: no repr", seen["repr"]["error"])
-        self.assertEqual({"error": "ValueError: no len"}, seen["size"])
-        self.assertEqual({"error": "ValueError: no dir"}, seen["members"])
-        self.assertIn("ZeroDivisionError", seen["doc"]["error"])
-        self.assertEqual("KeyError: 'signature'", seen["callable"]["error"])
-        self.assertEqual("(x)", seen["callable"]["signature"])
-
-    def test_a_part_that_never_comes_back_is_left_behind(self):
-        self.hurry(inspection, "SECTION_SECONDS")
-        seen = self.seen(Slow())
-        self.assertEqual("<tests.test_looking_evaluated.Slow>", seen["repr"]["text"])
-        self.assertIn("longer than 0.2 s", seen["repr"]["error"])
-        self.assertIn("longer than", seen["size"]["error"])
-        self.assertEqual("Never comes back.", seen["doc"]["text"])
-
-    def test_an_expression_that_never_comes_back_is_timed_out(self):
-        self.hurry(inspection, "EXPRESSION_SECONDS")
-        looked = self.look("time.sleep(60)", time=time)
-        self.assertEqual({"type": "timed_out", "deadline_ms": 200}, looked)
-
-    def test_an_exception_of_the_expression_is_for_the_caller(self):
-        with self.assertRaises(ZeroDivisionError):
-            self.look("1 / 0")
-
-    def test_what_is_no_expression_is_malformed(self):
-        for source in ("x = 1", "", "a b", "\0", "\ud800", "(" * 500):
-            self.assertEqual("malformed", self.look(source)["type"], repr(source[:5]))
-
-    def test_a_path_behind_a_handle_is_followed_by_running_it(self):
-        class Box:
-            content = property(lambda self: [1, 2])
-
-        handle = self.handles.keep_value(Box())
-        self.assertEqual("2", self.look(f"{handle}.content[1]")["value"]["repr"]["text"])
-        self.assertEqual("stale_handle", self.look("@ffff.1.content")["type"])
-        self.assertEqual("needs_evaluation", self.look(f"{handle}.content.pop()")["type"])
 
 
 class Shown(Guarded):

@@ -104,7 +104,7 @@ class Imports(unittest.TestCase):
             unpack = look("definition", name="packed.unpack", max_length=50, contexts=False)
             self.assertIn("return 'packed'", str(unpack))
             for name in names:
-                look("inspect", expr=name, evaluate=False)
+                look("inspect", expr=name)
                 for which, query in OF_A_NAME.items():
                     look(which, name=name, **query)
                 for ending in ENDINGS[:2]:

@@ -362,7 +362,7 @@ class Tasks(unittest.TestCase):
         seen = self.seen(main)
         self.assertEqual(
             {
-                "of lock": "asyncio.Lock.acquire",
+                "of lock": "asyncio.Lock.acquire whose holder cannot be told",
                 "of queue": "asyncio.Queue.get",
                 "of task": "the task 'sleeper'",
                 "of gather": "asyncio.gather of 2, of which 2 have not ended: sleeper, a future",

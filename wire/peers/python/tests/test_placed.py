@@ -32,7 +32,7 @@ class Placed(KernelCase):
         super().tearDownClass()
 
     def preview(self, expr):
-        call = self.link.call('inspect', expr=expr, evaluate=False, deadline_ms=60_000)
+        call = self.link.call('inspect', expr=expr, deadline_ms=60_000)
         return call.answer()['value']['callable']['source_preview']
 
     def test_a_traceback_and_a_look_show_the_lines_that_were_sent(self):

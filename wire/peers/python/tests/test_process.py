@@ -65,9 +65,8 @@ class AProjectsModules(unittest.TestCase):
 #: Of the standard library, where its names cannot be asked for.
 OLDER = ('resource', 'json', 'asyncio', 'socket', 'getpass', 'subprocess', 'tokenize', 'zlib', 'textwrap', 'ctypes')
 LOOKS = (
-    ('inspect', {'expr': 'half', 'evaluate': False}),
-    ('inspect', {'expr': 'text', 'evaluate': False}),
-    ('inspect', {'expr': 'half(3)', 'evaluate': True}),
+    ('inspect', {'expr': 'half'}),
+    ('inspect', {'expr': 'text'}),
     ('globals', {'modules': True, 'limit': 100}),
     ('history', {'limit': 9}),
     ('errors', {'count': 9}),

@@ -107,6 +107,17 @@ wait_for_end()
             self.assertEqual(told, named)
             self.assertNotIn('unread', link.call('errors', count=20, deadline_ms=60_000).answer()['value'])
 
+    def test_a_search_of_futures_that_has_no_time_says_so(self):
+        source = """
+import concurrent.futures
+from imago import unread_errors
+unread_errors.PATIENCE = -1
+"""
+        with Program(SHOP + source + "print('ready', flush=True)\nwait_for_end()\n") as program:
+            program.until_printed('ready')
+            found = program.attach().call('errors', count=20, unread=True, deadline_ms=60_000).answer()['value']['unread']
+        self.assertEqual({'count': 0, 'named': [], 'cut': True}, found)
+
     def test_what_python_can_only_ignore_is_one_and_its_hook_is_called_as_before(self):
         source = '''
 heard = []

@@ -160,6 +160,65 @@ while port is None:
     time.sleep(0.01)
 '''
 
+AIOHTTP = COMMON + '''
+import asyncio
+from aiohttp import web
+async def order(request):
+    return web.Response(text=str(price(request.match_info['item'])))
+
+async def serve():
+    global port
+    app = web.Application()
+    app.router.add_get('/orders/{item}', order)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, '127.0.0.1', 0)
+    await site.start()
+    port = runner.addresses[0][1]
+    await asyncio.Event().wait()
+
+port = None
+threading.Thread(target=asyncio.run, args=[serve()], daemon=True).start()
+while port is None:
+    time.sleep(0.01)
+'''
+
+TWISTED = COMMON + '''
+from twisted.internet import reactor
+from twisted.web import resource, server
+class Order(resource.Resource):
+    isLeaf = True
+    def render_GET(self, request):
+        return str(price(request.postpath[-1].decode())).encode()
+
+listening = reactor.listenTCP(0, server.Site(Order()), interface='127.0.0.1')
+port = listening.getHost().port
+threading.Thread(target=reactor.run, kwargs={'installSignalHandlers': False}, daemon=True).start()
+'''
+
+#: Each tells of an error that it has caught in a way of its own.
+CATCHING = COMMON + '''
+import io
+from loguru import logger
+from rich.console import Console
+logger.remove()
+logger.add(io.StringIO())
+try:
+    price('pie')
+except KeyError:
+    logger.exception('no pie')
+try:
+    price('pie')
+except KeyError:
+    Console(file=io.StringIO()).print_exception()
+
+@logger.catch
+def sell():
+    price('pie')
+
+sell()
+'''
+
 STREAMLIT = COMMON + '''
 from streamlit.testing.v1 import AppTest
 with open('app_of_streamlit.py', 'w') as file:
@@ -213,11 +272,19 @@ class TestRequests(unittest.TestCase):
             (LITESTAR, 'logged'),
             (BOTTLE, 'printed'),
             (TORNADO, 'logged'),
+            (AIOHTTP, 'logged'),
+            (TWISTED, 'logged'),
         ):
             with self.subTest(framework=framework):
                 [one] = self.errors(framework + SERVED)
                 self.assertEqual((kind, 2), (one['kind'], one['times']))
                 self.assert_is_of_the_view(one, 'request GET /orders/pie')
+
+    def test_what_loguru_logs_and_rich_prints_is_told(self):
+        caught, printed, logged = self.errors(CATCHING)
+        self.assertEqual(['logged', 'printed', 'logged'], [one['kind'] for one in (caught, printed, logged)])
+        for one in (caught, printed, logged):
+            self.assert_is_of_the_view(one, 'thread MainThread')
 
     def test_a_script_of_streamlit_that_fails_is_told_though_it_is_only_drawn(self):
         [one] = self.errors(STREAMLIT)

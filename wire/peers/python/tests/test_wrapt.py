@@ -102,7 +102,7 @@ class Kernels(unittest.TestCase):
             return answer["value"]
 
         for name in ("lazy", "held", "held[1]"):
-            look("inspect", expr=name, evaluate=False)
+            look("inspect", expr=name)
         for name in ("lazy", "Order"):
             look("slots", name=name, limit=50)
         look("complete", text="held[1].", cursor=8, limit=50)

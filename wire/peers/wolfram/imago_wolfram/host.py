@@ -10,7 +10,7 @@ from imago import native
 from imago.boot import main as boot
 from imago.evaluator import Evaluator
 from imago.kernel import Kernel
-from imago.looking.limits import REPR_MAX_CHARS, DeadlineExceeded
+from imago.looking.limits import REPR_MAX_CHARS
 from imago.params import count, optional, text, texts
 from imago.service import LOOKS as PYTHON_LOOKS
 from imago.service import Service
@@ -219,26 +219,6 @@ class WolframEvaluator(Evaluator):
         super().finish()
         self.engine.close()
 
-    def value(self, source):
-        """For a look that evaluates, in the context that the last evaluation has left, and leaves it so."""
-        engine, value = self.engine, None
-        # No answer has a place for what is said meanwhile.
-        self.displays.begin(None)
-        stood = engine.namespace()
-        try:
-            for piece in engine.pieces(source):
-                value = engine.evaluate(piece)
-        except Aborted:
-            raise Failed('$Aborted', _ABORTED) from None
-        except Quit:
-            said = _QUIT if engine.is_lost else 'Quit[] ends the session. A look does not: evaluate it to end the kernel.'
-            raise Failed('Quit', said) from None
-        finally:
-            with self.shield:
-                if not engine.is_lost:
-                    engine.enter(stood)
-        return engine.parsed('Null') if value is None else value
-
     def end(self, evaluation):
         if self._quit and evaluation.outcome['type'] == 'left':
             evaluation.outcome['ends'] = True
@@ -413,6 +393,7 @@ def _differs(output, form):
 LOOKS = {
     name: (PYTHON_LOOKS[name][0], function or PYTHON_LOOKS[name][1])
     for name, function in {
+        'inspect': looks.inspect_static,
         'more': looks.more,
         'history': None,
         'last_error': looks.last_error,
@@ -430,7 +411,7 @@ LOOKS['definition'] = (
 )
 LOOKS['references'] = ({'name': text, 'limit': count, 'relations': optional(texts)}, name_looks.references)
 
-ABILITIES = ('evaluate', 'load', 'interrupt', 'ask', 'inspect', 'callers', 'sections', *LOOKS)
+ABILITIES = ('evaluate', 'load', 'interrupt', 'ask', 'callers', 'sections', *LOOKS)
 
 
 class WolframService(Service):
@@ -471,19 +452,6 @@ class WolframService(Service):
         except KernelLost as lost:
             self._evaluator.lost(lost)
             raise
-
-    def inspect_static(self, image, expr, _frame):
-        return looks.inspect_static(image, expr)
-
-    def inspect_evaluated(self, image, expr, deadline_ms):
-        evaluator = self._evaluator
-        try:
-            with self._interrupts.guard(deadline_ms / 1000):
-                return looks.parsed(image, expr) or looks.inspected(image, evaluator.value(expr))
-        except DeadlineExceeded:
-            return {'type': 'timed_out', 'deadline_ms': deadline_ms}
-        except BaseException as error:
-            return {'type': 'raised', 'exception': evaluator.report(error)}
 
     @staticmethod
     def work_of(params):

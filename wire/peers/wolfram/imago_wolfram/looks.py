@@ -57,10 +57,9 @@ class NotLoaded(Exception):
 
 
 @look
-def inspect_static(image, expr):
+def inspect_static(image, query):
     """A value by its handle, or the own value of a symbol as it is stored."""
-    engine = image.engine
-    return found(_sections(image, _value(image, engine, expr), 'static'))
+    return found(_sections(image, _value(image, image.engine, query['expr'])))
 
 
 def _value(image, engine, expr):
@@ -143,14 +142,13 @@ def _read(engine, text):
         raise Unresolved(malformed(misread.message, misread.line)) from None
 
 
-def _sections(image, value, read):
+def _sections(image, value):
     engine = image.engine
     neutral = engine.neutral(value, forms.LEAVES)
     form, head = forms.form_of(engine.source, neutral), engine.head(value)
     shown = {
         'type': forms.type_of(head),
         'kind': forms.kind_of(head, neutral),
-        'read': read,
         'repr': image.cut(form),
         'limits': _LIMITS,
     }
@@ -195,20 +193,6 @@ def _sample(engine, items):
 
 def _item_texts(engine, items, length):
     return [cut(forms.input_form(engine, item, most=length, width=None).text, length) for item in items]
-
-
-def inspected(image, value):
-    """``Looked`` of ``inspect``, of a value that an expression was evaluated to. For the thread that evaluates."""
-    return found(_sections(image, value, 'evaluated'))
-
-
-def parsed(image, expr):
-    """``Looked`` saying why the expression cannot be evaluated; ``None`` where it can."""
-    try:
-        _read(image.engine, expr)
-    except Unresolved as unresolved:
-        return unresolved.looked
-    return None
 
 
 @look

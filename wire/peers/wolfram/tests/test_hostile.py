@@ -33,7 +33,7 @@ FRAGMENTS = (
 
 #: For each method its parameters, with where the text goes; whatever else it takes is harmless.
 LOOKS = {
-    "inspect": [{"expr": str, "evaluate": False}],
+    "inspect": [{"expr": str}],
     "globals": [
         {"modules": True, "limit": 5, "module": str},
         {"modules": True, "limit": 5, "after": str},

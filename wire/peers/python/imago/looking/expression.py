@@ -92,22 +92,6 @@ def parse(source):
     return Path(root, steps)
 
 
-def path_from_handle(source):
-    """The path, if `source` begins with a handle; else None. Raises `Unresolved` for a handle that no path follows."""
-    handle, _ = _split_handle(source)
-    return None if handle is None else parse(source)
-
-
-def check_syntax(source):
-    """Raises `Unresolved` if `source` is no expression that could be evaluated, `await` at the top included."""
-    try:
-        compile(source, "<expression>", "eval", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-    except SyntaxError as error:
-        raise Malformed(f"This is no expression: {error.msg}.", error.lineno, error.offset) from None
-    except (UnicodeError, ValueError, OverflowError, RecursionError, MemoryError) as error:
-        raise Malformed(f"This is no expression: {error}.") from None
-
-
 def _split_handle(source):
     """`(handle, rest)`; the handle is None where the source does not begin with one."""
     if type(source) is not str:

@@ -39,11 +39,6 @@ EXPRESSION_MAX_DEPTH = 64
 
 NEAREST_MAX_NAMES = 5
 
-# Seconds that an evaluated look may spend: on the expression, on any one section after it, and in all.
-EXPRESSION_SECONDS = 1.0
-SECTION_SECONDS = 0.5
-TOTAL_SECONDS = 2.0
-
 # Seconds that the printer of a result may take: it has run for that result already, so it is worth some waiting.
 SHOWN_SECONDS = 2.0
 
@@ -57,15 +52,7 @@ STATIC_LIMITS = {
     "source_preview_max_chars": SOURCE_PREVIEW_MAX_CHARS,
 }
 
-EVALUATED_LIMITS = {
-    **STATIC_LIMITS,
-    "expression_max_ms": round(EXPRESSION_SECONDS * 1000),
-    "section_max_ms": round(SECTION_SECONDS * 1000),
-    "total_max_ms": round(TOTAL_SECONDS * 1000),
-}
-
-
-# What stops user code that a look had to run.
+# What stops user code that had to run.
 
 
 class DeadlineExceeded(BaseException):

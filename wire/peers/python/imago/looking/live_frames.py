@@ -1,7 +1,11 @@
-"""The frames that threads and tasks are in at this moment, by names such as `main in MainThread`."""
+"""The frames that threads and tasks are in at this moment, by names such as `main in MainThread`.
 
+Those of an error that the program had are `price in error 3`, as long as something in the program keeps that.
+"""
+
+import re
 import sys
-from itertools import islice
+from itertools import chain, islice
 
 from imago.looking.fields import clean, cut, plain
 from imago.looking.frames import function_name, is_ours, is_own, suspended_variables, variables
@@ -12,6 +16,7 @@ from imago.looking.tasks import Asyncio
 from imago.looking.waiting import thread_names
 
 _MOST_TASKS = 2000
+_OF_AN_ERROR = re.compile(r"error (\d{1,9})( of process \d{1,9})?")
 
 
 class LiveFrame:
@@ -62,14 +67,21 @@ def live_frames():
             yield LiveFrame(frame, cut(clean(task.name), 200), True)
 
 
-def live_frame(label):
+def live_frame(label, errors=None):
     """The frame that `main` or `main in MainThread` names: the innermost of its stack. Raises `Unresolved`.
 
-    Where several stacks have a frame of that name, the thread or task has to be named as well.
+    Where several stacks have a frame of that name, the thread or task has to be named as well. `errors` are the
+    `ProgramErrors` whose frames may be meant.
     """
     function, _, where = label.strip().partition(" in ")
     found, others = {}, {}
-    for one in live_frames():
+    number = _OF_AN_ERROR.fullmatch(where)
+    if number is not None:
+        frames = [] if errors is None else errors.frames_of(int(number.group(1)))
+        standing = [LiveFrame(frame, where, True) for frame in frames]
+    else:
+        standing = live_frames()
+    for one in standing:
         if one.is_of(function) and where in ("", one.where):
             found.setdefault(one.where, one)
         elif is_own(one.frame):
@@ -82,8 +94,12 @@ def live_frame(label):
     return next(iter(found.values()))
 
 
-def frames_with(name):
-    """The labels of frames of the program that have a local variable of that name; of very many, the first."""
+def frames_with(name, errors=None):
+    """The labels of frames of the program that have a local variable of that name, of very many the first.
+
+    After those that live come those of errors, where it was taken down.
+    """
     own = (one for one in live_frames() if is_own(one.frame) and one.may_have(name))
     labels = (one.label for one in own if name in one.variables())
-    return list(dict.fromkeys(islice(labels, NEAREST_MAX_NAMES)))
+    noted = () if errors is None else errors.frames_with(name)
+    return list(dict.fromkeys(islice(chain(labels, noted), NEAREST_MAX_NAMES)))

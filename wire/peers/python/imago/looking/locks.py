@@ -1,7 +1,7 @@
-"""Who holds a lock: what the lock itself says, else the frame that is inside a `with` of it, or behind its `acquire`.
+"""Who holds a lock: what the lock itself says, else the one frame that is inside a `with` of it.
 
-A plain lock keeps no owner, and neither does a lock of asyncio: of these a holder is only likely. Paths to locks are
-followed through stored fields alone.
+A plain lock keeps no owner, and neither does a lock of asyncio: a frame counts as the holder where nothing in it, and
+nothing that it has called, may have released the lock since. Paths to locks are followed through stored fields alone.
 """
 
 import dis
@@ -9,17 +9,21 @@ import re
 import sys
 from _thread import LockType, RLock
 
-from imago.looking.fields import own_field, plain, stored
-from imago.looking.frames import function_name, suspended_variables
+from imago.looking.fields import ABSENT, class_label, own_field, plain
+from imago.looking.frames import function_name, library_file
 from imago.looking.outcomes import Unresolved
-from imago.looking.source import exact, instructions, shown_file
-from imago.looking.waiting import LONGEST, called, entering, followed, loads
+from imago.looking.source import exact, instructions, name_of, shown_file
+from imago.looking.waiting import LONGEST, acquires_for_good, entering, followed, loads
 
 _ENTERS_BEFORE_3_11 = ("SETUP_WITH", "SETUP_ASYNC_WITH")
 _EXCEPT_START = dis.opmap["WITH_EXCEPT_START"]
 _HANDLER = ["PUSH_EXC_INFO", "WITH_EXCEPT_START"]
+_EXIT_BEFORE_3_11 = ["DUP_TOP", "DUP_TOP", "CALL_FUNCTION"]
+_RELEASES = ("release", "_release_save")
+_CONDITIONS = ("threading.Condition", "asyncio.locks.Condition")
 # Frames whose code is gone through for the locks of one look.
 _FRAMES = 5000
+_NOBODY_KNOWN = " whose holder cannot be told"
 
 
 class Locks:
@@ -31,104 +35,142 @@ class Locks:
         self._inside = {}
         self._codes = {}
         self._frames_left = _FRAMES
-        #: By who waits, one of `standing`: who holds what it waits for, and whether that is certain.
+        # By who waits for good, one of `standing`: the lock, who holds it, and where the innermost frame of it stands.
         self._waits = {}
 
     def holder(self, lock, waiter):
-        """`" that two holds"`, `" that two likely holds (app.py:9 in two)"`, or an empty text where nobody is seen.
+        """`" that two holds"`, `" that two likely holds (app.py:9 in two)"`, or that it cannot be told.
 
-        `waiter` is the one of `standing` that waits for it.
+        An empty text where nobody can hold it. `waiter` is the one of `standing` that waits for it.
         """
-        owner = _owner(lock)
-        if owner is not None:
-            if owner not in self._threads:
-                return " that a thread which has ended holds"
-            self._waits[waiter] = self._threads[owner], True
-            return f" that {self._threads[owner].name} holds"
-        if type(lock) is LockType and not lock.locked():
-            return ""
-        # What a task does, the thread that runs it does as well.
-        inside = sorted(self._those_inside(lock), key=lambda found: (found[0].task is None) != (waiter.task is None))
-        if not inside:
-            return ""
-        holder, frame, line = inside[0]
-        self._waits[waiter] = holder, False
-        file, function = shown_file(frame.f_code).rpartition("/")[2], function_name(frame.f_code).rpartition(".")[2]
-        who = "it likely holds itself" if holder is waiter else f"{holder.name} likely holds"
-        return f" that {who} ({file}:{line} in {function})"
+        told, holder = self._told(lock, waiter)
+        if holder is not None and self._is_for_good(waiter):
+            self._waits[waiter] = lock, holder, _stands_at(waiter)
+        return told
 
     def circles(self):
-        """A sentence for each circle of those that wait for each other."""
-        told, seen = [], set()
+        """The names of those that wait for each other for good, in a list for each circle.
+
+        What each waits for has been seen one after the other: a circle counts where all of it is so once more.
+        """
+        circles, seen = [], set()
         for first in self._waits:
-            chain, sure = [], True
-            one = first
+            chain, one = [], first
             while one in self._waits and one not in chain:
                 chain.append(one)
-                one, certain = self._waits[one]
-                sure = sure and certain
+                one = self._waits[one][1]
             if one is not first or seen & set(chain):
                 continue
             seen.update(chain)
-            pairs = zip(chain, [*chain[1:], first])
-            links = ", ".join(f"{one.name} waits for {other.name}" for one, other in pairs)
-            likely = "" if sure else "; of a lock without an owner, the likely holder is named"
-            told.append(f"Deadlock: {links}{likely}.")
-        return told
+            self._inside.clear()
+            if all(self._waits_on(one) for one in chain):
+                circles.append([one.name for one in chain])
+        return circles
+
+    def _waits_on(self, one):
+        lock, holder, at = self._waits[one]
+        return _stands_at(one) == at and self._told(lock, one)[1] is holder
+
+    def _told(self, lock, waiter):
+        """What `holder` says, and who that is or None."""
+        owner = _owner(lock)
+        if owner is not None:
+            holder = self._threads.get(owner)
+            if holder is not None:
+                return f" that {holder.name} holds", holder
+            ended = owner not in sys._current_frames()
+            return " that a thread which has ended holds" if ended else _NOBODY_KNOWN, None
+        if not (lock.locked() if type(lock) is LockType else own_field(lock, "_locked") is True):
+            return "", None
+        inside = self._those_inside(lock)
+        if len({id(frame) for _, frame, _ in inside}) != 1:
+            return _NOBODY_KNOWN, None
+        # What a task does, the thread that runs it does as well.
+        holder, frame, line = min(inside, key=lambda found: (found[0].task is None) != (waiter.task is None))
+        file, function = shown_file(frame.f_code).rpartition("/")[2], function_name(frame.f_code).rpartition(".")[2]
+        who = "it likely holds itself" if holder is waiter else f"{holder.name} likely holds"
+        return f" that {who} ({file}:{line} in {function})", holder
 
     def _those_inside(self, lock):
-        """`(one, frame, line)` of each frame that has come by a lock and not left it, as its code says."""
+        """`(one, frame, line)` of each frame that is inside a `with` of a lock; of a plain lock there is one at most."""
         known = self._inside.get(id(lock))
         if known is None:
             found = [
                 (one, frame, line)
                 for one in self._standing
-                for frame, line in reversed(one.stack)
-                if any(other is lock for other in self._locks_of(one, frame))
+                for at, (frame, line) in enumerate(one.stack)
+                if self._enters(frame, lock) and not any(self._may_release(inner, lock) for inner, _ in one.stack[at:])
             ]
-            known = self._inside[id(lock)] = (lock, found)
+            known = self._inside[id(lock)] = (lock, found if self._frames_left > 0 else [])
         return known[1]
 
-    def _locks_of(self, one, frame):
-        """What a frame is inside of a `with` of, or has acquired and not released."""
-        for path, is_with in self._paths(frame.f_code, frame.f_lasti):
-            try:
-                lock = followed(frame, *path)
-            except Unresolved:
-                continue
-            if is_with or not _acquires_now(lock, one, frame):
-                yield lock
+    def _enters(self, frame, lock):
+        found = [_leads_to(frame, path) for path in self._withs(frame) if path is not None]
+        return any(one is lock or class_label(type(one)) in _CONDITIONS and _has(one, lock) for one in found)
 
-    def _paths(self, code, last):
-        """`((root, attributes), is_with)` of each such lock."""
-        if id(code) not in self._codes:
-            opcodes = exact(code.co_code)[::2]
-            may_hold = len(opcodes) <= LONGEST and (
-                _EXCEPT_START in opcodes or any(plain(name) == "acquire" for name in exact(code.co_names))
-            )
-            listed = [one for one in instructions(code) if one.opname != "CACHE"] if may_hold else []
-            self._codes[id(code)] = (code, listed)
-        listed = self._codes[id(code)][1]
+    def _may_release(self, frame, lock):
+        listed = self._listed(frame.f_code)
+        paths = [loads(listed[:at]) for at, one in enumerate(listed) if one.argval in _RELEASES]
+        # What cannot be followed may be that lock.
+        found = [ABSENT if path is None else _leads_to(frame, path) for path in paths]
+        return any(one is ABSENT or one is lock or _has(one, lock) for one in found)
+
+    def _is_for_good(self, one):
+        """Whether it waits until it has the lock. A task may be in a `with` that gives up for it."""
+        if one.task is None:
+            return acquires_for_good(one.whole[-1][0])
+        paths = [(frame, path) for frame, _ in one.stack for path in self._withs(frame)]
+        return not any(
+            (library_file(frame.f_code), name_of(frame.f_code)) == ("asyncio/tasks.py", "wait_for") for frame, _ in one.stack
+        ) and all(path is not None and own_field(_leads_to(frame, path), "_locked") is not ABSENT for frame, path in paths)
+
+    def _withs(self, frame):
+        """The path of each `with` that a frame is inside of; None where it is no path, or may lead elsewhere by now."""
+        code, last = frame.f_code, frame.f_lasti
+        listed = self._listed(code)
         if not listed or self._frames_left <= 0:
             return []
         self._frames_left -= 1
-        acquired = {}
-        for at, one in enumerate(listed):
-            if one.offset < last and one.argval in ("acquire", "release"):
-                path = loads(listed[:at])
-                if path is not None:
-                    acquired[path[0], tuple(path[1])] = one.argval == "acquire"
-        found = [loads(before) for before in _withs(code, listed, last)]
-        return [*((path, True) for path in found if path), *((path, False) for path, has in acquired.items() if has)]
+        entered = _withs(code, listed, last)
+        return [_lasting(loads(before), listed[len(before) :]) if before else None for before in entered]
+
+    def _listed(self, code):
+        """The instructions of code that enters a `with` or releases a lock; else none."""
+        if id(code) not in self._codes:
+            opcodes = exact(code.co_code)[::2]
+            matters = _EXCEPT_START in opcodes or any(plain(name) in _RELEASES for name in exact(code.co_names))
+            listed = instructions(code) if matters and len(opcodes) <= LONGEST else []
+            self._codes[id(code)] = (code, [one for one in listed if one.opname != "CACHE"])
+        return self._codes[id(code)][1]
 
 
-def _acquires_now(lock, one, frame):
-    """Whether a frame is in the call that acquires the lock, by itself or in a coroutine that it awaits."""
-    here = called(frame)
-    if here is not None and here[1] is lock:
-        return True
-    inner = one.stack[-1][0]
-    return one.task is not None and inner is not frame and stored(suspended_variables(inner), "self") is lock
+def _stands_at(one):
+    frame = one.stack[-1][0]
+    return id(frame), frame.f_lasti
+
+
+def _leads_to(frame, path):
+    try:
+        return followed(frame, *path)
+    except Unresolved:
+        return ABSENT
+
+
+def _has(found, lock):
+    return own_field(found, "_lock") is lock
+
+
+def _lasting(path, after):
+    """A path, unless one of its names is bound again in the instructions after it."""
+    if path is None:
+        return None
+    names = {path[0][0], *path[1]}
+    for one in after:
+        if one.opname.startswith(("STORE_", "DELETE_")):
+            bound = one.argval if type(one.argval) is tuple else (one.argval,)
+            if names.intersection(name for name in bound if type(name) is str):
+                return None
+    return path
 
 
 def _withs(code, listed, last):
@@ -136,7 +178,10 @@ def _withs(code, listed, last):
     if sys.version_info < (3, 11):
         for at, one in reversed(list(enumerate(listed))):
             if one.opname in _ENTERS_BEFORE_3_11 and one.offset < last < one.argval:
-                yield entering(listed[: at + 1])
+                inside = [other.opname for other in listed[at:] if other.offset <= last]
+                # Where an `__exit__` has been called on a way that leaves the body.
+                exits = any(inside[at : at + 3] == _EXIT_BEFORE_3_11 for at in range(len(inside)))
+                yield None if exits else entering(listed[: at + 1])
         return
     if type(code.co_exceptiontable) is not bytes:
         return

@@ -136,7 +136,3 @@ class StaleHandle(LookupError):
 
 def stale_handle(stale):
     return {"type": "stale_handle", "handle": cut(stale.handle, 80), "because": stale.because}
-
-
-def timed_out(seconds):
-    return {"type": "timed_out", "deadline_ms": round(seconds * 1000)}

@@ -328,7 +328,8 @@ def threads(_image, query):
             "omitted": sum(group[0].role != "imago" for group in groups[len(shown) :])
             + len(task_groups)
             - len(shown_tasks),
-            "notes": locks.circles() + notes + show.notes,
+            "deadlocks": locks.circles(),
+            "notes": notes + show.notes,
         }
     )
 

@@ -44,7 +44,7 @@ def called(frame):
     path = _path(frame)
     if path is None:
         return None
-    root, names, entered = path
+    root, names, entered, _ = path
     try:
         here = followed(frame, root, names if entered else names[:-1])
     except Unresolved:
@@ -65,12 +65,18 @@ def followed(frame, root, names):
     return here
 
 
+def acquires_for_good(frame):
+    """Whether the call that a frame stands in waits until it has the lock: one with arguments may give up before."""
+    path = _path(frame)
+    return path is not None and not path[3]
+
+
 def spelled(frame):
     """The path of what the call that a frame stands in is made on: `self._lock`; None where it cannot be told."""
     path = _path(frame)
     if path is None:
         return None
-    (name, _), names, entered = path
+    (name, _), names, entered, _ = path
     return ".".join([name, *(names if entered else names[:-1])])
 
 
@@ -107,7 +113,7 @@ def _root(frame, root):
 
 
 def _path(frame):
-    """`((name, is_global), attributes, entered)` of the callee, or of the lock or file that a `with` enters."""
+    """`((name, is_global), attributes, entered, arguments)` of the callee, or of the lock or file that a `with` enters."""
     code, last = frame.f_code, frame.f_lasti
     if last < 0 or len(exact(code.co_code)) > LONGEST:
         return None
@@ -119,7 +125,7 @@ def _path(frame):
     entered = entering(before)
     if entered is not None and (at.opname in _WITHS or before[-2].opname == "LOAD_SPECIAL"):
         path = loads(entered)
-        return None if path is None else (*path, True)
+        return None if path is None else (*path, True, 0)
     before.pop()
     above = _CALLS.get(at.opname)
     if above is None:
@@ -127,7 +133,7 @@ def _path(frame):
     if before and before[-1].opname == "PRECALL":
         before.pop()
     path = loads(before) if _skip(before, above + at.arg) else None
-    return None if path is None else (*path, False)
+    return None if path is None else (*path, False, at.arg)
 
 
 def entering(before):
@@ -242,8 +248,7 @@ def what_thread_waits_for(stack, holder_of):
     outer = _library_wait(stack)
     if outer is None:
         return text is not None, text + holder_of(here[1]) if is_lock else text
-    lock = here[1] if is_lock else ABSENT
-    return True, _library_text(outer, text, lock, holder_of)
+    return True, _library_text(outer, text, holder_of)
 
 
 def _compiled(label, receiver):
@@ -278,7 +283,7 @@ def _library_wait(stack):
     return outer
 
 
-def _library_text(frame, inner, lock, holder_of):
+def _library_text(frame, inner, holder_of):
     code = frame.f_code
     file, name = library_file(code), name_of(code)
     receiver = stored(variables(frame), "self")
@@ -288,8 +293,9 @@ def _library_text(frame, inner, lock, holder_of):
         if inherits(receiver, Thread):
             return f"the end of {thread_name(receiver) or 'a thread'}"
         if name in ("acquire", "__enter__") and receiver is not ABSENT:
-            # Of a condition the lock in it has the owner; of a semaphore the frames that are inside of it tell.
-            held = holder_of(own_field(receiver, "_lock") if lock is ABSENT else lock) or holder_of(receiver)
+            # A condition has the lock within it; a semaphore has no holder.
+            lock = receiver if own_field(receiver, "_owner") is not ABSENT else own_field(receiver, "_lock")
+            held = "" if lock is ABSENT else holder_of(lock)
             return f"{_public(class_label(type(receiver)))}.{name}{held}"
     if file == "asyncio/runners.py":
         return _NEXT_EVENT
