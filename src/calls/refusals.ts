@@ -32,12 +32,18 @@ export function unknownTool(name: string, registry: Registry): Outcome<never> {
   })
 }
 
+const EVALUATE = 'Use eval_expr, which may run code, or ask for a name or a path of stored values.'
+
 /** The client was promised that this tool only reads. */
-export function needsEvaluation(tool: Tool, because: string): Outcome<never> {
+export function needsEvaluation(
+  tool: Tool,
+  { because, next = EVALUATE }: { readonly because: string; readonly next?: string | undefined },
+): Outcome<never> {
+  const more = next === EVALUATE ? 'have to run code' : 'do more'
   return failed('needs_evaluation', {
-    message: `${tool.name} was promised to change nothing, and this would have to run code: ${because.replace(/\.$/, '')}. Nothing ran.`,
+    message: `${tool.name} was promised to change nothing, and this would ${more}: ${because.replace(/\.$/, '')}. Nothing ran.`,
     details: { because },
-    next: 'Use eval_expr, which may run code, or ask for a name or a path of stored values.',
+    next,
   })
 }
 
@@ -351,7 +357,7 @@ function tooManyWait({ of, waiting, most }: Extract<Limit, { type: 'waiting' }>)
   return failed('busy', {
     message: `${waiting} plans ${whose}wait for a person, and ${most} is the most. Nobody was asked, and nothing ran.`,
     details: { waiting, most },
-    next: 'Wait until the person at imago watch has answered some of them; job waits with action "wait", and gives plans of yours up with action "interrupt".',
+    next: 'Wait until the person at imago watch has answered some of them; job waits with action "wait", and interrupt_job gives plans of yours up.',
   })
 }
 

@@ -57,7 +57,7 @@ test('the live profile adds what the answers of core point to, what a hanging pr
       .map(one => one.name)
       .join(' '),
     'kernels attach list_globals inspect symbol_definition threads get_last_error eval_expr compile_form ' +
-      'load_file reload debug_state debug_frame debug_eval debug_restart read_more job',
+      'load_file reload debug_state debug_frame debug_eval debug_restart read_more job interrupt_job',
   )
   assert.equal(
     listed('full', 'mcp').map(one => one.name),
