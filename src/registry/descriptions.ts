@@ -104,15 +104,34 @@ function asGemini({ tool, description, schema }: Described) {
 
 interface McpTool {
   readonly name: string
+  /** For people: hosts show no model this. */
+  readonly title: string
   readonly description: string
   readonly inputSchema: JsonSchema
   readonly annotations: McpAnnotations
+  readonly _meta?: Readonly<Record<string, unknown>>
 }
 
 /** A tool as MCP's `tools/list` shows it. */
 export function asMcp({ tool, description, schema }: Described): McpTool {
-  return { name: tool.name, description, inputSchema: schema, annotations: annotations(tool) }
+  return {
+    name: tool.name,
+    title: titleOf(tool.name),
+    description,
+    inputSchema: schema,
+    annotations: annotations(tool),
+    // Claude Code has a person asked at each such call, whatever its rules and its mode allow.
+    ...(tool.level === 'dangerous' && { _meta: { 'anthropic/requiresUserInteraction': true } }),
+  }
 }
+
+/** `eval_expr` is `Evaluate expression`. */
+function titleOf(name: string): string {
+  const words = name.split('_').map(word => WORDS[word] ?? word)
+  return words.join(' ').replace(/^./, first => first.toUpperCase())
+}
+
+const WORDS: Readonly<Record<string, string>> = { eval: 'evaluate', expr: 'expression', repl: 'REPL' }
 
 interface McpAnnotations {
   readonly readOnlyHint: boolean

@@ -26,6 +26,8 @@ interface Listed {
   input_schema?: Schema
   inputSchema?: Schema
   annotations?: Record<string, unknown>
+  title?: string
+  _meta?: Record<string, unknown>
 }
 
 function text(profile: Profile, format: Format, name?: string): string {
@@ -101,6 +103,22 @@ test('MCP is always told all four hints, that running code can destroy whatever 
   assert.equal(
     listed('full', 'mcp').map(one => one.annotations),
     TOOLS.map(({ name, level }) => (level === 'safe' ? safe : name === 'attach' ? attaching : running)),
+  )
+})
+
+test('each tool has a title for people, and Claude Code is told that a person is to be asked about dangerous ones', () => {
+  const tools = listed('full', 'mcp')
+  const titles = Object.fromEntries(tools.map(({ name, title }) => [name, title]))
+  assert.equal(
+    ['eval_expr', 'get_repl_history', 'attach'].map(name => titles[name]),
+    ['Evaluate expression', 'Get REPL history', 'Attach'],
+  )
+  assert.is(new Set(Object.values(titles)).size, TOOLS.length)
+  assert.equal(
+    tools
+      .filter(({ _meta }) => _meta?.['anthropic/requiresUserInteraction'] === true)
+      .map(({ name }) => name),
+    TOOLS.filter(({ level }) => level === 'dangerous').map(({ name }) => name),
   )
 })
 
