@@ -33,7 +33,7 @@ export const job = defineTool({
     action: z
       .enum(['status', 'wait', 'interrupt'])
       .default('status')
-      // The older way to `interrupt_job`: accepted, never listed.
+      // The older way to `interrupt_job`: answered with that name, never listed.
       .meta({ enum: ['status', 'wait'] })
       .describe('What to do.'),
     seconds: z
@@ -58,7 +58,7 @@ export const job = defineTool({
 
   preview: ({ job = 'all', action }) => ({ title: `Job ${job}: ${action}`, body: `${action} ${job}` }),
 
-  async handler({ job: name, action, seconds }, { jobs, signal, level }) {
+  async handler({ job: name, action, seconds }, { jobs, signal }) {
     if (name === undefined) return action === 'status' ? ok(listOf(jobs)) : unnamed(action, jobs)
     const found = jobs.find(name)
     if (found === undefined) return unknownJob(name, jobs)
@@ -69,7 +69,11 @@ export const job = defineTool({
         await found.wait({ ms: seconds * 1_000, signal })
         return soFar(found, jobs)
       case 'interrupt':
-        return level === 'safe' ? rising(found) : interrupt(found, signal)
+        return failed('invalid_args', {
+          message: 'job only reads: interrupt_job stops a job.',
+          details: { parameter: 'action' },
+          next: `interrupt_job ${JSON.stringify({ job: name })}`,
+        })
       default:
         return action satisfies never
     }
@@ -96,13 +100,6 @@ export const interruptJob = defineTool({
   },
 
   show: showJob,
-})
-
-const rising = ({ name }: Job): Outcome<never> => ({
-  type: 'rises',
-  level: 'cautious',
-  because: `it would stop ${name}`,
-  next: `Use interrupt_job ${JSON.stringify({ job: name })}.`,
 })
 
 /** A job in a list. */

@@ -21,12 +21,7 @@ export type Outcome<Result = unknown> =
   | Ok<Result>
   | Failed
   /** The arguments turned out to need a higher level. Nothing has run; the call path begins again at `level`. */
-  | {
-      readonly type: 'rises'
-      readonly level: 'cautious' | 'dangerous'
-      readonly because: string
-      readonly next?: string
-    }
+  | { readonly type: 'rises'; readonly level: 'cautious' | 'dangerous'; readonly because: string }
 
 export interface Ok<Result> {
   readonly type: 'ok'

@@ -32,18 +32,12 @@ export function unknownTool(name: string, registry: Registry): Outcome<never> {
   })
 }
 
-const EVALUATE = 'Use eval_expr, which may run code, or ask for a name or a path of stored values.'
-
 /** The client was promised that this tool only reads. */
-export function needsEvaluation(
-  tool: Tool,
-  { because, next = EVALUATE }: { readonly because: string; readonly next?: string | undefined },
-): Outcome<never> {
-  const more = next === EVALUATE ? 'have to run code' : 'do more'
+export function needsEvaluation(tool: Tool, because: string): Outcome<never> {
   return failed('needs_evaluation', {
-    message: `${tool.name} was promised to change nothing, and this would ${more}: ${because.replace(/\.$/, '')}. Nothing ran.`,
+    message: `${tool.name} was promised to change nothing, and this would have to run code: ${because.replace(/\.$/, '')}. Nothing ran.`,
     details: { because },
-    next,
+    next: 'Use eval_expr, which may run code, or ask for a name or a path of stored values.',
   })
 }
 

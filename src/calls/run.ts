@@ -304,23 +304,23 @@ export class Run {
     const { tool, checked } = this
     let level = stricter(tool.level, tool.raise(checked.args))
     if (targetOf(this)?.elsewhere === true) level = 'dangerous'
-    let why: { because: string; next?: string } = { because: 'its arguments ask for more than a look' }
+    let because = 'its arguments ask for more than a look'
     for (;;) {
-      const outcome = await this.#round(level, why)
+      const outcome = await this.#round(level, because)
       if (outcome.type !== 'rises') return outcome
       if (stricter(level, outcome.level) === level)
         throw new Error(`it asked to rise to ${outcome.level}, and was there already`)
       // A look that has to rise ran nothing; whatever was dispatched is in the journal under its name.
       if (level === 'safe') this.ran = false
       level = outcome.level
-      why = outcome
+      because = outcome.because
     }
   }
 
-  async #round(level: Level, why: { because: string; next?: string }): Promise<Outcome> {
+  async #round(level: Level, because: string): Promise<Outcome> {
     const { tool, checked } = this
     if (this.caller.readOnlyPromised && tool.level === 'safe' && level !== 'safe')
-      return this.noted(refusals.needsEvaluation(tool, why), { level, decision: null })
+      return this.noted(refusals.needsEvaluation(tool, because), { level, decision: null })
     const unfit = this.unfit(level)
     if (unfit !== undefined) return this.noted(unfit, { level, decision: null })
     const known = level === 'safe' || this.#isNew ? undefined : await this.#earlier()

@@ -125,13 +125,8 @@ export function asMcp({ tool, description, schema }: Described): McpTool {
   }
 }
 
-/** `eval_expr` is `Evaluate expression`. */
-function titleOf(name: string): string {
-  const words = name.split('_').map(word => WORDS[word] ?? word)
-  return words.join(' ').replace(/^./, first => first.toUpperCase())
-}
-
-const WORDS: Readonly<Record<string, string>> = { eval: 'evaluate', expr: 'expression', repl: 'REPL' }
+/** `read_more` is `Read more`. */
+const titleOf = (name: string) => name.replaceAll('_', ' ').replace(/^./, first => first.toUpperCase())
 
 interface McpAnnotations {
   readonly readOnlyHint: boolean

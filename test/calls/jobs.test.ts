@@ -111,15 +111,13 @@ test('a job that is interrupted says what was seen', async () => {
   assert.is(errorOf(await made.run('job', { job: 'job-1' })).code, 'interrupted')
 })
 
-test('job only reads: its older action interrupts for who was promised nothing, and else names interrupt_job', async () => {
+test('job only reads: its older action to interrupt stops nothing, and names interrupt_job', async () => {
   const made = rig({ script: LONG })
   await made.run('eval_expr', { expr: 'loop', patience: 0 })
   await running(made)
-  const asked = { job: 'job-1', action: 'interrupt' }
-  const refused = errorOf(await made.run('job', asked, { caller: { readOnlyPromised: true } }))
-  assert.equal([refused.code, refused.next], ['needs_evaluation', 'Use interrupt_job {"job":"job-1"}.'])
+  const refused = errorOf(await made.run('job', { job: 'job-1', action: 'interrupt' }))
+  assert.equal([refused.code, refused.next], ['invalid_args', 'interrupt_job {"job":"job-1"}'])
   assert.is(resultOf(await made.run('job', { job: 'job-1' })).status, 'running')
-  assert.is(resultOf(await made.run('job', asked)).status, 'stopped')
 })
 
 test('a cancel interrupts running code, and the answer says that it was stopped', async () => {

@@ -32,7 +32,7 @@ const inside = failed('invalid_args', { message: 'text is too long.' })
 
 /** Every refusal there is, and whether whoever is refused has to stop. */
 const ALL: Readonly<Record<string, readonly (readonly [Outcome<never>, stop: boolean])[]>> = {
-  needsEvaluation: [[refusals.needsEvaluation(tool, { because: 'it calls a function.' }), false]],
+  needsEvaluation: [[refusals.needsEvaluation(tool, 'it calls a function.'), false]],
   tooManyPending: [[refusals.tooManyPending({ pending: 32, most: 32 }), false]],
   otherCall: [[refusals.otherCall('call-1'), false]],
   forgotten: [[refusals.forgotten('call-1'), false]],

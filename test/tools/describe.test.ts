@@ -110,8 +110,8 @@ test('each tool has a title for people, and Claude Code is told that a person is
   const tools = listed('full', 'mcp')
   const titles = Object.fromEntries(tools.map(({ name, title }) => [name, title]))
   assert.equal(
-    ['eval_expr', 'get_repl_history', 'attach'].map(name => titles[name]),
-    ['Evaluate expression', 'Get REPL history', 'Attach'],
+    ['get_last_error', 'attach'].map(name => titles[name]),
+    ['Get last error', 'Attach'],
   )
   assert.is(new Set(Object.values(titles)).size, TOOLS.length)
   assert.equal(
