@@ -9,7 +9,7 @@ import { evalExpr } from './evaluate.ts'
 import { getFileInfo, getProjectRoot, readFile } from './files.ts'
 import { directoryTree, listDirectory } from './folders.ts'
 import { classHierarchy, classSlots, inspect, readMore } from './inspect.ts'
-import { job } from './job.ts'
+import { interruptJob, job } from './job.ts'
 import { attach, kernels } from './kernels.ts'
 import { loadFile, loadSystem, reload, runTests } from './load.ts'
 import { deleteFile, moveFile } from './move.ts'
@@ -53,6 +53,7 @@ export const TOOLS: readonly Tool[] = [
   untraceFunction,
   readMore,
   job,
+  interruptJob,
   getProjectRoot,
   listDirectory,
   directoryTree,

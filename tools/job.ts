@@ -26,20 +26,24 @@ interface InterruptAnswer extends PrintedOutput {
 export const job = defineTool({
   name: 'job',
   description:
-    'Follow a call that takes long, by the job that its answer named: `status` tells how far it is and what it ' +
-    'has printed, `wait` waits for its end, `interrupt` stops it, or withdraws what waits for a person. `status` ' +
-    'and `wait` give the result once there is one. Without `job` it lists the jobs.',
+    'Follow a long call, by the job that its answer named: `status` tells how far it is and what it has printed, ' +
+    '`wait` waits for its end; both give the result once there is one. Without `job` it lists the jobs.',
   parameters: {
-    job: z.string().min(1).max(100).optional().describe('The name of the job, as an answer gave it.'),
-    action: z.enum(['status', 'wait', 'interrupt']).default('status').describe('What to do.'),
+    job: z.string().min(1).max(100).optional().describe('Its name.'),
+    action: z
+      .enum(['status', 'wait', 'interrupt'])
+      .default('status')
+      // The older way to `interrupt_job`: answered with that name, never listed.
+      .meta({ enum: ['status', 'wait'] })
+      .describe('What to do.'),
     seconds: z
       .number()
       .min(0)
       .max(3_600)
       .default(30)
-      .describe('How long `wait` waits at most; the job goes on afterwards.'),
+      .describe('How long `wait` waits at most; the job goes on.'),
   },
-  level: 'cautious',
+  level: 'safe',
   profile: 'live',
   categories: ['execution'],
   needs: [],
@@ -50,7 +54,6 @@ export const job = defineTool({
       args: { job: 'job-1', action: 'wait', seconds: 50 },
       shows: 'its result, or how far it is after that time',
     },
-    { args: { job: 'job-1', action: 'interrupt' }, shows: 'an end to it' },
   ],
 
   preview: ({ job = 'all', action }) => ({ title: `Job ${job}: ${action}`, body: `${action} ${job}` }),
@@ -66,10 +69,34 @@ export const job = defineTool({
         await found.wait({ ms: seconds * 1_000, signal })
         return soFar(found, jobs)
       case 'interrupt':
-        return interrupt(found, signal)
+        return failed('invalid_args', {
+          message: 'job only reads: interrupt_job stops a job.',
+          details: { parameter: 'action' },
+          next: `interrupt_job ${JSON.stringify({ job: name })}`,
+        })
       default:
         return action satisfies never
     }
+  },
+
+  show: showJob,
+})
+
+export const interruptJob = defineTool({
+  name: 'interrupt_job',
+  description: 'Stop a job, or withdraw what waits for a person.',
+  parameters: { job: z.string().min(1).max(100).describe('Its name.') },
+  level: 'cautious',
+  profile: 'live',
+  categories: ['execution'],
+  needs: [],
+  examples: [{ args: { job: 'job-1' }, shows: 'an end to it' }],
+
+  preview: ({ job }) => ({ title: `Interrupt job ${job}`, body: `interrupt ${job}` }),
+
+  async handler({ job }, { jobs, signal }) {
+    const found = jobs.find(job)
+    return found === undefined ? unknownJob(job, jobs) : interrupt(found, signal)
   },
 
   show: showJob,
@@ -263,7 +290,7 @@ export function running(job: Job, jobs: Jobs): Progress {
     elapsed_ms: Math.round(elapsedMs),
     ...printed(job.output.soFar()),
     ...(before !== undefined && { behind: before.name, message: queuedWords(job, before) }),
-    next: `job ${JSON.stringify({ job: name, action: 'wait' })} waits for it; action "interrupt" stops it.`,
+    next: `job ${JSON.stringify({ job: name, action: 'wait' })} waits for it; interrupt_job ${JSON.stringify({ job: name })} stops it.`,
   }
 }
 
@@ -298,7 +325,7 @@ function waiting({ name, tool, kernelName, elapsedMs, output }: Job, { plan, wai
     plan,
     message: `${tool} waits for approval: ${plan} has been before a person for ${duration(waitedMs)}. Nothing ran yet.`,
     ...printed(output.soFar()),
-    next: `job ${JSON.stringify({ job: name, action: 'wait' })} waits for the answer; action "interrupt" withdraws the plan. Do not make the call again, and do not try another way.`,
+    next: `job ${JSON.stringify({ job: name, action: 'wait' })} waits for the answer; interrupt_job ${JSON.stringify({ job: name })} withdraws the plan. Do not make the call again, and do not try another way.`,
   }
 }
 

@@ -260,7 +260,7 @@ function notApproved(plan: Plan, answer: Exclude<Answer, { type: 'approved' }>):
     case 'unavailable':
       return failed('approval_unavailable', {
         message: `Nobody has a seat, so nobody can be asked. ${STAYS}`,
-        next: 'A person runs imago watch in a terminal, and then imago policy accept.',
+        next: 'A person runs imago policy accept in a terminal of their own, and is asked there.',
       })
     default:
       return answer satisfies never

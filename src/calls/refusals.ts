@@ -351,7 +351,7 @@ function tooManyWait({ of, waiting, most }: Extract<Limit, { type: 'waiting' }>)
   return failed('busy', {
     message: `${waiting} plans ${whose}wait for a person, and ${most} is the most. Nobody was asked, and nothing ran.`,
     details: { waiting, most },
-    next: 'Wait until the person at imago watch has answered some of them; job waits with action "wait", and gives plans of yours up with action "interrupt".',
+    next: 'Wait until the person at imago watch has answered some of them; job waits with action "wait", and interrupt_job gives plans of yours up.',
   })
 }
 

@@ -517,11 +517,11 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'install',
-    usage: `[CLIENT|${namesOf(({ engine }) => engine !== undefined).join('|')}] [--profile PROFILE] [--dialog] [--undo] [--yes]`,
+    usage: `[CLIENT|${namesOf(({ engine }) => engine !== undefined).join('|')}] [--profile PROFILE] [--dialog] [--allow] [--undo] [--yes]`,
     summary:
       'write the MCP entry into the configuration of a client, which is shown first; or bring the engine of a language',
     operands: [0, 1],
-    options: ['profile', 'dialog', 'undo', 'yes'],
+    options: ['profile', 'dialog', 'allow', 'undo', 'yes'],
     of: ['client'],
     means: { profile: 'the tools that its model is shown: core, live or full (which can change files)' },
     load: async () => (await import('./commands/install.ts')).install,

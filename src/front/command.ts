@@ -148,6 +148,7 @@ export const OPTIONS = {
     type: 'boolean',
     summary: "let a yes at the client's own dialog count, by a line in your policy",
   },
+  allow: { type: 'boolean', summary: 'have the client not ask about tools that only look' },
   undo: { type: 'boolean', summary: 'take it back' },
   help: { type: 'boolean', summary: 'this text' },
   version: { type: 'boolean', summary: 'the version' },

@@ -282,8 +282,8 @@ export function listedFor(
   return tools
     .filter(({ needs }) => needs.every(living.can))
     .map(tool => {
-      const { name, description, inputSchema, annotations } = asMcp(describeTool({ registry, tool }))
-      return { name, description, inputSchema: shortSchema(inputSchema, { tool, living }), annotations }
+      const { inputSchema, ...shown } = asMcp(describeTool({ registry, tool }))
+      return { ...shown, inputSchema: shortSchema(inputSchema, { tool, living }) }
     })
 }
 

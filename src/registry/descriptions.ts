@@ -104,15 +104,29 @@ function asGemini({ tool, description, schema }: Described) {
 
 interface McpTool {
   readonly name: string
+  /** For people: hosts show no model this. */
+  readonly title: string
   readonly description: string
   readonly inputSchema: JsonSchema
   readonly annotations: McpAnnotations
+  readonly _meta?: Readonly<Record<string, unknown>>
 }
 
 /** A tool as MCP's `tools/list` shows it. */
 export function asMcp({ tool, description, schema }: Described): McpTool {
-  return { name: tool.name, description, inputSchema: schema, annotations: annotations(tool) }
+  return {
+    name: tool.name,
+    title: titleOf(tool.name),
+    description,
+    inputSchema: schema,
+    annotations: annotations(tool),
+    // Claude Code has a person asked at each such call, whatever its rules and its mode allow.
+    ...(tool.level === 'dangerous' && { _meta: { 'anthropic/requiresUserInteraction': true } }),
+  }
 }
+
+/** `read_more` is `Read more`. */
+const titleOf = (name: string) => name.replaceAll('_', ' ').replace(/^./, first => first.toUpperCase())
 
 interface McpAnnotations {
   readonly readOnlyHint: boolean

@@ -105,22 +105,18 @@ export function openRunner({ image, stage, showing, spoken, approvals, suspended
   async function untilDone(first: Envelope, cancelled: AbortSignal): Promise<Envelope> {
     if (!first.ok || !isRunning(first.result)) return first
     const { job } = first.result
-    const act = (action: 'wait' | 'interrupt', seconds: number) =>
-      image.call({ tool: 'job', args: { job, action, seconds } })
-    const withdraw = () => void act('interrupt', 0).catch(() => {})
+    const withdraw = () => void image.call({ tool: 'interrupt_job', args: { job } }).catch(() => {})
     if (cancelled.aborted) withdraw()
     else cancelled.addEventListener('abort', withdraw)
     for (;;) {
-      const answer = await act('wait', 3_600)
+      const answer = await image.call({ tool: 'job', args: { job, action: 'wait', seconds: 3_600 } })
       if (!answer.ok || !isRunning(answer.result)) return answer
     }
   }
 
   /** Asks once more, and says what was seen of that, above whatever the person does by then. */
   async function report(job: string): Promise<void> {
-    const envelope = await image
-      .call({ tool: 'job', args: { job, action: 'interrupt' } })
-      .catch(() => undefined)
+    const envelope = await image.call({ tool: 'interrupt_job', args: { job } }).catch(() => undefined)
     const message = envelope?.ok ? Reflect.get(Object(envelope.result), 'message') : undefined
     if (typeof message === 'string') stage.print([prose('hint', `${job}: ${message}\n`)])
   }

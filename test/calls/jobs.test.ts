@@ -107,8 +107,17 @@ test('a job that is interrupted says what was seen', async () => {
   const made = rig({ script: LONG })
   await made.run('eval_expr', { expr: 'loop', patience: 0 })
   await running(made)
-  assert.is(resultOf(await made.run('job', { job: 'job-1', action: 'interrupt' })).status, 'stopped')
+  assert.is(resultOf(await made.run('interrupt_job', { job: 'job-1' })).status, 'stopped')
   assert.is(errorOf(await made.run('job', { job: 'job-1' })).code, 'interrupted')
+})
+
+test('job only reads: its older action to interrupt stops nothing, and names interrupt_job', async () => {
+  const made = rig({ script: LONG })
+  await made.run('eval_expr', { expr: 'loop', patience: 0 })
+  await running(made)
+  const refused = errorOf(await made.run('job', { job: 'job-1', action: 'interrupt' }))
+  assert.equal([refused.code, refused.next], ['invalid_args', 'interrupt_job {"job":"job-1"}'])
+  assert.is(resultOf(await made.run('job', { job: 'job-1' })).status, 'running')
 })
 
 test('a cancel interrupts running code, and the answer says that it was stopped', async () => {

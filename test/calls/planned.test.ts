@@ -304,7 +304,7 @@ test('interrupting a job that waits for a person withdraws its plan', async () =
   await person.next()
   await clock.pass(60_000)
   assert.is(resultOf(await answered).status, 'waiting')
-  const report = resultOf(await run('job', { job: 'job-1', action: 'interrupt' }))
+  const report = resultOf(await run('interrupt_job', { job: 'job-1' }))
   assert.equal([report.status, /Nothing ran/.test(String(report.message))], ['withdrawn', true])
   assert.is(person.answer('approve').type, 'late')
   assert.is(errorOf(await run('job', { job: 'job-1' })).code, 'withdrawn')

@@ -78,9 +78,9 @@ test('a call that waits is a job that says what it waits behind, and an interrup
     waiting.map(() => behind),
   )
   const last = waiting.at(-1)?.job
-  const report = await other.call({ tool: 'job', args: { job: last, action: 'interrupt' } })
+  const report = await other.call({ tool: 'interrupt_job', args: { job: last } })
   assert.is(report.ok && (report.result as { status: string }).status, 'withdrawn')
-  await holder.call({ tool: 'job', args: { job: behind, action: 'interrupt' } })
+  await holder.call({ tool: 'interrupt_job', args: { job: behind } })
   const first = await other.call({ tool: 'job', args: { job: waiting[0]?.job, action: 'wait' } })
   assert.is(first.ok && (first.result as { value_repr: string }).value_repr, '0')
   await Promise.all([holder.close(), other.close()])

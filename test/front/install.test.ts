@@ -31,6 +31,9 @@ test.before.each(() => {
 })
 test.after.each(() => rmSync(folder, { recursive: true, force: true }))
 
+const CODEX = { format: 'toml', place: ['mcp_servers', 'imago'] } as const
+const JSON_ENTRY = { format: 'json', place: ['mcpServers', 'imago'] } as const
+
 const project = () => join(folder, 'project')
 
 const imago = (...args: string[]) => imagoIn(project(), ...args)
@@ -74,7 +77,7 @@ for (const host of HOSTS)
     assert.is(done.code, 0, done.stderr)
     const text = readFileSync(file, 'utf8')
     const entry = readEntry(text, host)
-    const args = entry?.args as string[]
+    const args = [entry?.command, entry?.args].flat()
     assert.ok(args.includes('mcp'))
     assert.is(args.includes('--root'), !host.startsInProject)
     assert.match(done.stdout, text.split('\n')[1] ?? '')
@@ -126,6 +129,89 @@ test('an entry of another kind is replaced, and put back when that is undone', (
   writeFileSync(file, readFileSync(file, 'utf8').replace('"mcpServers"', '"x": 1, "mcpServers"'))
   imago('install', 'claude-code', '--undo', '--yes')
   assert.equal(JSON.parse(readFileSync(file, 'utf8')), { x: 1, ...JSON.parse(own) })
+})
+
+test('keys that a person added to an entry stay with their comments, and what reaches another kind of server does not', () => {
+  const own =
+    '{ "mcpServers": { "imago": {\n  "env": { "A": "1" }, // mine\n  "command": "old", "timeout": 5 } } }\n'
+  const file = put(join(project(), '.mcp.json'), own)
+  assert.is(imago('install', 'claude-code', '--yes').code, 0)
+  const text = readFileSync(file, 'utf8')
+  assert.match(text, '"env": { "A": "1" }, // mine\n')
+  const kept = JSON.parse(text.replace('// mine', '')).mcpServers.imago
+  assert.equal({ ...kept, command: '', args: [] }, { env: { A: '1' }, command: '', timeout: 5, args: [] })
+  assert.match(imago('install', 'claude-code', '--yes').stdout, 'has it already')
+  imago('install', 'claude-code', '--undo', '--yes')
+  assert.is(readFileSync(file, 'utf8'), own)
+  writeFileSync(file, '{ "mcpServers": { "imago": { "url": "http://localhost:1/mcp", "headers": {} } } }\n')
+  imago('install', 'claude-code', '--yes')
+  assert.equal(Object.keys(readEntry(readFileSync(file, 'utf8'), JSON_ENTRY) ?? {}), ['command', 'args'])
+  const toml = put(
+    join(home, '.codex/config.toml'),
+    '[mcp_servers.imago]\ncommand = "old"\nenv_vars = ["MINE"]\nstartup_timeout_sec = 9\n\n[mcp_servers.imago.env]\nA = "1"\n',
+  )
+  imago('install', 'codex', '--yes')
+  const entry = readEntry(readFileSync(toml, 'utf8'), CODEX)
+  assert.equal([entry?.startup_timeout_sec, { ...(entry?.env as object) }], [9, { A: '1' }])
+  assert.equal([entry?.env_vars].flat().slice(0, 2), ['MINE', 'IMAGO_RUNTIME_DIR'])
+})
+
+test('a wrapper on PATH is named by its name, so that no path of the machine is in a file that is committed', () => {
+  const wrapper = put(join(folder, 'bin/imago'), `#!/bin/sh\nexec "${process.execPath}" "${MAIN}" "$@"\n`)
+  chmodSync(wrapper, 0o755)
+  assert.not.match(imago('install', 'claude-code', '--yes').stdout, 'do not commit it')
+  assert.is(JSON.parse(readFileSync(join(project(), '.mcp.json'), 'utf8')).mcpServers.imago.command, 'imago')
+  assert.equal(argsOf(), ['mcp'])
+  // The imago of PyPI is another program.
+  writeFileSync(wrapper, '#!/bin/sh\necho 9.9.9\n')
+  assert.match(imago('install', 'claude-code', '--yes').stdout, 'paths of this machine: do not commit it')
+  assert.is(argsOf()[0], join(PACKAGE_ROOT, 'dist/src/main.cjs'))
+})
+
+const rulesFile = () => join(project(), '.claude/settings.local.json')
+const rulesIn = () => JSON.parse(readFileSync(rulesFile(), 'utf8').replace(/\/\/.*/g, '')).permissions.allow
+
+test('--allow has Claude Code not ask about tools that only look, and is taken back alone', () => {
+  const { stdout } = imago('install', 'claude-code', '--yes')
+  assert.match(stdout, 'once you have approved it there')
+  assert.match(stdout, 'imago install claude-code --allow')
+  assert.not.ok(existsSync(rulesFile()))
+  assert.match(imago('install', 'claude-code', '--allow', '--yes').stdout, `+++ ${rulesFile()}`)
+  for (const name of ['inspect', 'job', 'threads']) assert.ok(rulesIn().includes(`mcp__imago__${name}`), name)
+  for (const name of ['eval_expr', 'interrupt_job', 'read_file'])
+    assert.not.ok(rulesIn().includes(`mcp__imago__${name}`), name)
+  assert.match(imago('install', 'claude-code', '--allow', '--yes').stdout, 'has it already')
+  imago('install', 'claude-code', '--undo', '--yes')
+  assert.equal([existsSync(rulesFile()), existsSync(dirname(rulesFile()))], [false, false])
+})
+
+test('the rules of others stay with their comments, also where --allow is repeated and the file has changed since', () => {
+  const own =
+    '{\n  "permissions": {\n    "allow": [\n      // mine\n      "Bash(ls)", // listing\n      "mcp__imago__job"\n    ]\n  }\n}\n'
+  put(rulesFile(), own)
+  imago('install', 'claude-code', '--allow', '--yes')
+  const text = readFileSync(rulesFile(), 'utf8')
+  assert.match(text, '      // mine\n      "Bash(ls)", // listing\n      "mcp__imago__job"\n')
+  imago('install', 'claude-code', '--allow', '--profile', 'full', '--yes')
+  assert.ok(rulesIn().includes('mcp__imago__read_file'))
+  const theirs = readFileSync(rulesFile(), 'utf8').replace('"Bash(ls)"', '"Bash(pwd)"')
+  writeFileSync(rulesFile(), theirs)
+  imago('install', 'claude-code', '--undo', '--yes')
+  assert.is(readFileSync(rulesFile(), 'utf8'), own.replace('ls', 'pwd'))
+  put(rulesFile(), '{ "permissions": { "allow": "all" } }\n')
+  const refused = imago('install', 'claude-code', '--allow', '--yes')
+  assert.equal([refused.code, existsSync(join(project(), '.mcp.json'))], [1, false])
+  assert.match(refused.stderr, 'permissions.allow is there, and is no list')
+  assert.is(imago('install', 'zed', '--allow', '--yes').code, 2)
+})
+
+test('opencode: the file and the place that are there already are taken', () => {
+  const file = put(join(project(), 'opencode.jsonc'), '{\n  // mine\n  "mcp": { "servers": {} }\n}\n')
+  imago('install', 'opencode', '--yes')
+  const text = readFileSync(file, 'utf8')
+  const entry = readEntry(text, { format: 'json', place: ['mcp', 'servers', 'imago'] })
+  assert.equal([entry?.type, [entry?.command].flat().at(-1)], ['local', 'mcp'])
+  assert.match(text, '// mine')
 })
 
 test('without a terminal and without --yes the change is shown, nothing is written, and the exit code is 3', () => {
@@ -362,7 +448,6 @@ test('bad input: a configuration that becomes a link between showing and writing
   assert.is(readFileSync(real, 'utf8'), '{}\n')
 })
 
-const CODEX = { format: 'toml', place: ['mcp_servers', 'imago'] } as const
 const ENTRY = { command: 'imago', args: ['mcp'] }
 
 for (const [what, text] of [

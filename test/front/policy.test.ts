@@ -6,6 +6,7 @@ import { onlyEnvelope } from '../support/envelopes.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openRig, type Ran, type Rig, type RigOptions, until } from '../support/rig.ts'
 import type { ScreenOf } from '../support/screen.ts'
+import { openScreen } from '../support/screen.ts'
 import { openWatch } from '../support/watching.ts'
 
 const test = suite('policy command', { limitMs: 60_000 })
@@ -187,7 +188,7 @@ test('an allowance holds once a person on a seat has approved it, in this daemon
     writeFileSync(userFile(rig), RULES)
     const nobody = await rig.imago(['policy', 'accept'])
     assert.is(nobody.code, 3)
-    assert.match(nobody.stderr, 'Nobody has a seat')
+    assert.match(nobody.stderr, /Nobody has a seat.*imago policy accept in a terminal of their own/s)
     const { screen } = await openWatch(rig)
     const refused = rig.begin(['policy', 'accept'])
     await asked(screen, 1)
@@ -209,6 +210,18 @@ test('an allowance holds once a person on a seat has approved it, in this daemon
     await rig.imago(['shutdown', '--force'])
     rmSync(join(rig.project, 'docs/a.md'))
     assert.is((await write()).code, 0)
+    assert.match((await rig.imago(['policy', 'accept'])).stdout, 'Nothing waits')
+  }))
+
+test('imago policy accept asks the person at its own terminal, and needs no other one', () =>
+  withRig({ policy: '' }, async rig => {
+    await rig.serve()
+    writeFileSync(userFile(rig), RULES)
+    const screen = openScreen(rig, { columns: 100, rows: 60, args: ['policy', 'accept'] })
+    await screen.shows('allows write_file on docs of the project without asking, in every project')
+    await asked(screen, 1)
+    screen.type('y\n')
+    assert.is(await screen.ended, 0)
     assert.match((await rig.imago(['policy', 'accept'])).stdout, 'Nothing waits')
   }))
 

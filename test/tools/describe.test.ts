@@ -26,6 +26,8 @@ interface Listed {
   input_schema?: Schema
   inputSchema?: Schema
   annotations?: Record<string, unknown>
+  title?: string
+  _meta?: Record<string, unknown>
 }
 
 function text(profile: Profile, format: Format, name?: string): string {
@@ -57,7 +59,7 @@ test('the live profile adds what the answers of core point to, what a hanging pr
       .map(one => one.name)
       .join(' '),
     'kernels attach list_globals inspect symbol_definition threads get_last_error eval_expr compile_form ' +
-      'load_file reload debug_state debug_frame debug_eval debug_restart read_more job',
+      'load_file reload debug_state debug_frame debug_eval debug_restart read_more job interrupt_job',
   )
   assert.equal(
     listed('full', 'mcp').map(one => one.name),
@@ -101,6 +103,22 @@ test('MCP is always told all four hints, that running code can destroy whatever 
   assert.equal(
     listed('full', 'mcp').map(one => one.annotations),
     TOOLS.map(({ name, level }) => (level === 'safe' ? safe : name === 'attach' ? attaching : running)),
+  )
+})
+
+test('each tool has a title for people, and Claude Code is told that a person is to be asked about dangerous ones', () => {
+  const tools = listed('full', 'mcp')
+  const titles = Object.fromEntries(tools.map(({ name, title }) => [name, title]))
+  assert.equal(
+    ['get_last_error', 'attach'].map(name => titles[name]),
+    ['Get last error', 'Attach'],
+  )
+  assert.is(new Set(Object.values(titles)).size, TOOLS.length)
+  assert.equal(
+    tools
+      .filter(({ _meta }) => _meta?.['anthropic/requiresUserInteraction'] === true)
+      .map(({ name }) => name),
+    TOOLS.filter(({ level }) => level === 'dangerous').map(({ name }) => name),
   )
 })
 

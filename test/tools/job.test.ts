@@ -1,5 +1,5 @@
 import { evalExpr } from '../../tools/evaluate.ts'
-import { job as jobTool } from '../../tools/job.ts'
+import { interruptJob, job as jobTool } from '../../tools/job.ts'
 import { ok } from '../../tools/outcome.ts'
 import { showEnvelope } from '../../tools/show.ts'
 import type { InterruptReport, KernelIdentity } from '../../wire/kernel.ts'
@@ -42,7 +42,7 @@ test('the status of a running job is how far it is, what it printed, and what ca
     stderr: '',
     output: 'epoch 1\n',
     truncated: false,
-    next: 'job {"job":"job-1","action":"wait"} waits for it; action "interrupt" stops it.',
+    next: 'job {"job":"job-1","action":"wait"} waits for it; interrupt_job {"job":"job-1"} stops it.',
   })
   const text = showEnvelope({ ok: true, result }, jobTool)
   assert.ok(text.startsWith('running: eval_expr in demo goes on as job job-1, 1 min 1 s so far\nnext: job {'))
@@ -145,16 +145,14 @@ const reports: readonly (readonly [InterruptReport['outcome'], RegExp])[] = [
 
 test('a person is offered to end the image only where the kernel offers it', async () => {
   const { kernel } = interruptible({ outcome: 'still_running', message: 'As seen.', offer: 'restart' })
-  const result = resultOf(
-    await run(jobTool, { job: 'job-1', action: 'interrupt' }, { jobs: [job({ kernel })] }),
-  )
+  const result = resultOf(await run(interruptJob, { job: 'job-1' }, { jobs: [job({ kernel })] }))
   assert.match(String(result.next), /Interrupt it again.*imago restart demo/)
 })
 
 for (const [outcome, next] of reports)
   test(`an interrupt that came to "${outcome}" is reported as that`, async () => {
     const { kernel, hit } = interruptible({ outcome, message: 'As seen.' })
-    const outcomeOf = await run(jobTool, { job: 'job-1', action: 'interrupt' }, { jobs: [job({ kernel })] })
+    const outcomeOf = await run(interruptJob, { job: 'job-1' }, { jobs: [job({ kernel })] })
     const result = resultOf(outcomeOf)
     assert.is(result.status, outcome)
     assert.is(result.message, 'As seen.')
@@ -166,7 +164,7 @@ for (const [outcome, next] of reports)
 test('a kernel that cannot interrupt is not asked to', async () => {
   const identity: KernelIdentity = { ...kernel().identity, abilities: new Set(['evaluate']) }
   const jobs = [job({ kernel: kernel({ identity }) })]
-  const error = errorOf(await run(jobTool, { job: 'job-1', action: 'interrupt' }, { jobs }))
+  const error = errorOf(await run(interruptJob, { job: 'job-1' }, { jobs }))
   assert.is(error.code, 'not_available')
   assert.match(error.next ?? '', 'imago stop demo')
 })

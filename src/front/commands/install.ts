@@ -5,6 +5,7 @@ import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { createTwoFilesPatch } from 'diff'
 import { PROFILES, type Profile } from '../../../tools/contract.ts'
+import { TOOLS } from '../../../tools/index.ts'
 import {
   ENGINE_PYTHONS,
   type FreeEngine,
@@ -14,12 +15,13 @@ import {
 } from '../../../wire/languages.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { isProject, realOf } from '../../files/roots.ts'
-import { findPaths, findRoot, PACKAGE_ROOT, PROGRAM, prepareStateDir } from '../../paths.ts'
+import { findPaths, findRoot, PACKAGE_ROOT, PROGRAM, prepareStateDir, VERSION } from '../../paths.ts'
+import { openRegistry } from '../../registry/registry.ts'
 import { escapeText } from '../../text/escape.ts'
 import type { CommandInput, Options } from '../command.ts'
 import { answersByItself } from '../seat/rule.ts'
 import { carryOut, type FilePlan, planInstall, planUndo, readRecords, type Site } from './installations.ts'
-import { addYes, HOSTS, type Host, readEntry, readIfThere, type Server } from './mcp-clients.ts'
+import { addYes, entryIn, HOSTS, type Host, readIfThere, type Server } from './mcp-clients.ts'
 
 /**
  * `imago install CLIENT` shows how the client's configuration would change, and the policy where a yes at the client's
@@ -32,22 +34,27 @@ export async function install(input: CommandInput): Promise<ExitCode> {
   if (name === undefined) return list(printer)
   const engine = languageNamed(name)?.engine
   if (engine !== undefined) return installEngine(engine, input)
-  const host = HOSTS.find(one => one.name === name)
-  if (host === undefined)
+  const known = HOSTS.find(one => one.name === name)
+  if (known === undefined)
     throw misused(`There is no client ${name} here. Known: ${HOSTS.map(one => one.name).join(', ')}.`)
   const root = findRoot(process.cwd())
-  if (!options.undo) refuseNoProject(host, root)
+  if (!options.undo) refuseNoProject(known, root)
   const { stateDir, configDir } = findPaths()
+  const where = { root, env: process.env, platform: process.platform }
+  const file = known.file(where)
+  const { newerPlace, allow } = known
+  const isNewer = newerPlace && entryIn(file, { ...known, place: newerPlace.slice(0, -1) }) !== undefined
+  const host = isNewer ? { ...known, place: newerPlace } : known
   const site: Site = {
     host,
     root,
-    file: host.file({ root, env: process.env, platform: process.platform }),
+    file,
+    rules: allow && { ...allow, file: allow.file(where) },
     policyFile: join(configDir, 'policy.toml'),
     records: readRecords(stateDir),
   }
   const wish = options.undo ? undefined : await wished(site, options)
-  const work =
-    wish === undefined ? planUndo(site) : planInstall(site, { ...wish, server: serverFor(host, wish) })
+  const work = wish === undefined ? planUndo(site) : planInstall(site, wish)
   const { plans } = work
   if (plans.length === 0) {
     if (work.records !== site.records) carryOut(work, stateDir)
@@ -69,7 +76,7 @@ export async function install(input: CommandInput): Promise<ExitCode> {
     return EXIT.denied
   }
   carryOut(work, stateDir)
-  printer.out(wish === undefined ? undoneText(plans) : doneText(plans, site))
+  printer.out(wish === undefined ? undoneText(plans) : doneText(plans, site, wish))
   return EXIT.done
 }
 
@@ -93,6 +100,9 @@ interface Wish {
   readonly profile: Profile
   /** A yes at the client's own dialog is to count. */
   readonly dialog: boolean
+  readonly server: Server
+  /** The tools, by name, that the client is not to ask about. */
+  readonly allowed: readonly string[]
 }
 
 const DEFAULT: Profile = 'live'
@@ -107,7 +117,7 @@ const isAsked = ({ yes }: Options) => !yes && process.stdin.isTTY && process.std
 
 /** As the options say, and else as a person at the terminal does, who is offered what stands there already. */
 async function wished(site: Site, options: Options): Promise<Wish> {
-  const { profile, dialog } = options
+  const { profile, dialog, allow = false } = options
   const { host } = site
   if (profile !== undefined && !isProfile(profile))
     throw misused(`There is no profile ${profile}. Profiles: ${PROFILES.join(', ')}.`)
@@ -115,15 +125,27 @@ async function wished(site: Site, options: Options): Promise<Wish> {
     throw misused(
       `No line of the policy is known for a dialog of ${host.label}. docs/mcp.md says whose yes counts.`,
     )
+  if (allow && host.allow === undefined)
+    throw misused(`It is not known how ${host.label} is told which tools it need not ask about.`)
   const before = profileIn(site)
-  if (!isAsked(options)) return { profile: profile ?? before, dialog: dialog ?? false }
+  const wish = (chosen: Profile, counts: boolean): Wish => ({
+    profile: chosen,
+    dialog: counts,
+    server: serverFor(host, chosen),
+    allowed: allow
+      ? openRegistry(TOOLS)
+          .list(chosen)
+          .flatMap(({ name, level }) => (level === 'safe' ? [name] : []))
+      : [],
+  })
+  if (!isAsked(options)) return wish(profile ?? before, dialog ?? false)
   const lines = createInterface({ input: process.stdin, output: process.stdout })
   try {
     const ask = (question: string) => lines.question(escapeText(question))
-    return {
-      profile: profile ?? (await askProfile(ask, { label: host.label, before })),
-      dialog: dialog ?? (mayOfferDialog(site) && (await askDialog(ask, host))),
-    }
+    return wish(
+      profile ?? (await askProfile(ask, { label: host.label, before })),
+      dialog ?? (mayOfferDialog(site) && (await askDialog(ask, host))),
+    )
   } catch {
     // Ctrl-C, or the end of input.
     throw new Failure('Nothing was changed.', { exit: EXIT.denied })
@@ -136,14 +158,10 @@ const isProfile = (name: string): name is Profile => PROFILES.some(one => one ==
 
 /** That of the entry which stands there, or the default. A file that cannot be read is told of with its plan. */
 function profileIn({ host, file }: Site): Profile {
-  try {
-    const { args } = readEntry(readIfThere(file) ?? '', host) ?? {}
-    const words: readonly unknown[] = Array.isArray(args) ? args : []
-    const at = words.indexOf('--profile')
-    return PROFILES.find(one => at >= 0 && one === words[at + 1]) ?? DEFAULT
-  } catch {
-    return DEFAULT
-  }
+  const { command, args } = entryIn(file, host) ?? {}
+  const words: readonly unknown[] = [command, args].flat()
+  const at = words.indexOf('--profile')
+  return PROFILES.find(one => at >= 0 && one === words[at + 1]) ?? DEFAULT
 }
 
 type Ask = (question: string) => Promise<string>
@@ -205,11 +223,20 @@ function refuseNoProject({ scope, startsInProject, label }: Host, root: string):
   throw misused(`${what} Run it in the folder of your project.`)
 }
 
-/** `imago` where a shell would find this very program; else this Node and this file, which needs no PATH. */
-function serverFor(host: Host, { profile }: Wish): Server {
-  const onPath = host.startsInProject && foundOnPath('imago') === realpathSync(PROGRAM)
+/** `imago` where a shell would find this program, or one that runs it; else this Node and this file, which needs no PATH. */
+function serverFor(host: Host, profile: Profile): Server {
   const args = ['mcp', ...(profile === DEFAULT ? [] : ['--profile', profile])]
-  return onPath ? { command: 'imago', args } : { command: process.execPath, args: [PROGRAM, ...args] }
+  return host.startsInProject && isOnPath()
+    ? { command: 'imago', args }
+    : { command: process.execPath, args: [PROGRAM, ...args] }
+}
+
+/** PyPI has another program of that name. */
+function isOnPath(): boolean {
+  const found = foundOnPath('imago')
+  if (found === undefined || found === realpathSync(PROGRAM)) return found !== undefined
+  const { stdout } = spawnSync(found, ['--version'], { encoding: 'utf8', input: '', timeout: 10_000 })
+  return stdout?.trim() === VERSION
 }
 
 function foundOnPath(program: string): string | undefined {
@@ -233,7 +260,7 @@ function showPlan({ file, target, text, result }: FilePlan): string {
   return `${link ? `${file} is a link. What changes is ${target}\n` : ''}${patch.replace(/^=+\n/, '')}`
 }
 
-function doneText(plans: readonly FilePlan[], { host, policyFile }: Site): string {
+function doneText(plans: readonly FilePlan[], { host, policyFile }: Site, wish: Wish): string {
   const [policy, others] = [true, false].map(is => plans.some(({ file }) => (file === policyFile) === is))
   return [
     ...plans.map(({ file }) => `Written to ${file}.`),
@@ -241,6 +268,13 @@ function doneText(plans: readonly FilePlan[], { host, policyFile }: Site): strin
       ? [`A yes at a dialog of ${host.label} counts once you have accepted that line: imago policy accept`]
       : []),
     ...(others ? [`Restart ${host.label}, or have it read its servers again.`] : []),
+    ...(host.wants === undefined ? [] : [host.wants]),
+    ...(host.scope === 'project' && wish.server.command !== 'imago'
+      ? ['The entry names paths of this machine: do not commit it. With imago on PATH it names none.']
+      : []),
+    ...(host.allow !== undefined && wish.allowed.length === 0
+      ? [`So that it does not ask about tools that only look: imago install ${host.name} --allow`]
+      : []),
     `To undo it: imago install ${host.name} --undo`,
     '',
   ].join('\n')

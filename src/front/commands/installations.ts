@@ -13,6 +13,7 @@ import {
   entryFor,
   type Host,
   inverse,
+  type RuleList,
   readEntry,
   readIfThere,
   removeFile,
@@ -28,6 +29,8 @@ export interface Site {
   readonly root: string
   /** The configuration of the client. */
   readonly file: string
+  /** Its rules about tools, where it has a file for them. */
+  readonly rules: (Pick<RuleList, 'format' | 'place' | 'rule'> & { readonly file: string }) | undefined
   readonly policyFile: string
   readonly records: InstallRecords
 }
@@ -51,14 +54,19 @@ export interface Work {
   readonly records: InstallRecords
 }
 
-/** What has to be changed so that the client starts this server, and that its yes counts where `dialog` says so. */
-export function planInstall(site: Site, wish: { readonly server: Server; readonly dialog: boolean }): Work {
-  const entry = within(site.file, () => planEntry(site, wish.server))
-  if (!wish.dialog) return entry
-  return followedBy(
-    entry,
-    within(site.policyFile, () => planYes({ ...site, records: entry.records })),
-  )
+/**
+ * What has to be changed so that the client starts this server, that its yes counts where `dialog` says so, and that it
+ * does not ask about the tools that are `allowed`.
+ */
+export function planInstall(
+  site: Site,
+  wish: { readonly server: Server; readonly dialog: boolean; readonly allowed: readonly string[] },
+): Work {
+  return inTurn(site, [
+    [site.file, one => planEntry(one, wish.server)],
+    [wish.dialog ? site.policyFile : undefined, planYes],
+    [wish.allowed.length > 0 ? site.rules?.file : undefined, one => planRules(one, wish.allowed)],
+  ])
 }
 
 /**
@@ -66,22 +74,32 @@ export function planInstall(site: Site, wish: { readonly server: Server; readonl
  * or what stood there before put back, and all else is left.
  */
 export function planUndo(site: Site): Work {
-  const entry = within(site.file, () => planEntryUndo(site))
-  return followedBy(
-    entry,
-    within(site.policyFile, () => planYesUndo({ ...site, records: entry.records })),
-  )
+  return inTurn(site, [
+    [site.file, planEntryUndo],
+    [site.policyFile, planYesUndo],
+    [site.rules?.file, planRulesUndo],
+  ])
 }
 
-const followedBy = (first: Work, second: Work): Work => ({
-  plans: [...first.plans, ...second.plans],
-  records: second.records,
-})
+/** The plans that have a file, each with the records of the one before. */
+function inTurn(
+  site: Site,
+  steps: readonly (readonly [file: string | undefined, plan: (site: Site) => Work])[],
+): Work {
+  let work: Work = { plans: [], records: site.records }
+  for (const [file, plan] of steps) {
+    if (file === undefined) continue
+    const next = within(file, () => plan({ ...site, records: work.records }))
+    work = { plans: [...work.plans, ...next.plans], records: next.records }
+  }
+  return work
+}
 
 function planEntry({ host, root, file, records }: Site, server: Server): Work {
-  const entry = plainly(entryFor(host, { root, server }))
   const text = readIfThere(file)
-  if (isDeepStrictEqual(plainly(readEntry(text ?? '', host) ?? null), entry)) return { plans: [], records }
+  const now = readEntry(text ?? '', host)
+  const entry = plainly(entryFor(host, { root, server, now }))
+  if (isDeepStrictEqual(plainly(now ?? null), entry)) return { plans: [], records }
   const earlier = records[file]
   // One installation over another is one over what stood there first, and is undone to that.
   const origin = earlier && isUntouched(text, earlier) ? restored(text, earlier) : text
@@ -96,14 +114,23 @@ function planEntry({ host, root, file, records }: Site, server: Server): Work {
   return { plans: [plan], records: { ...records, [file]: record } }
 }
 
-function planEntryUndo({ host, file, records }: Site): Work {
-  const { [file]: record, ...others } = records
+const planEntryUndo = ({ host, file, records }: Site): Work =>
+  undone({ file, records }, (text, record) =>
+    readEntry(text, host) === undefined ? undefined : changeEntry(text, host, record?.before),
+  )
+
+/** To the byte where nobody has changed the file since; else `take` says what goes, if anything. */
+function undone(
+  { file, key = file, records }: { file: string; key?: string; records: InstallRecords },
+  take: (text: string, record: InstallRecord | undefined) => Change | undefined,
+): Work {
+  const { [key]: record, ...others } = records
   const text = readIfThere(file)
   if (text === undefined) return { plans: [], records: others }
   if (record && isUntouched(text, record))
     return { plans: [filePlan({ file, text, result: restored(text, record), record })], records: others }
-  if (readEntry(text, host) === undefined) return { plans: [], records: others }
-  const change = changeEntry(text, host, record?.before)
+  const change = take(text, record)
+  if (change === undefined) return { plans: [], records: others }
   return { plans: [filePlan({ file, text, result: applied(text, change) })], records: others }
 }
 
@@ -123,21 +150,47 @@ function planYes({ host: { client = '' }, file, policyFile, records }: Site): Wo
 }
 
 function planYesUndo({ host: { client = '' }, file, policyFile, records }: Site): Work {
-  const { [yesKey(policyFile, client)]: record, ...others } = records
+  const key = yesKey(policyFile, client)
+  const record = records[key]
   if (record === undefined || !record.wanted?.includes(file)) return { plans: [], records }
   const wanted = record.wanted.filter(one => one !== file)
-  if (wanted.length > 0)
-    return { plans: [], records: { ...records, [yesKey(policyFile, client)]: { ...record, wanted } } }
-  const text = readIfThere(policyFile)
-  if (text === undefined) return { plans: [], records: others }
-  if (isUntouched(text, record))
-    return {
-      plans: [filePlan({ file: policyFile, text, result: restored(text, record), record })],
-      records: others,
-    }
-  const change = takeYes(text, client)
-  if (change === undefined) return { plans: [], records: others }
-  return { plans: [filePlan({ file: policyFile, text, result: applied(text, change) })], records: others }
+  if (wanted.length > 0) return { plans: [], records: { ...records, [key]: { ...record, wanted } } }
+  return undone({ file: policyFile, key, records }, text => takeYes(text, client))
+}
+
+/** Those of an installation before go first. */
+function planRules(site: Site, allowed: readonly string[]): Work {
+  const { rules, records } = site
+  if (rules === undefined) return { plans: [], records }
+  const { file } = rules
+  const text = readIfThere(file)
+  const wanted = allowed.map(rules.rule)
+  const now = listIn(text, rules)
+  if (wanted.every(rule => now.includes(rule))) return { plans: [], records }
+  const [taken] = planRulesUndo(site).plans
+  const origin = taken === undefined ? text : taken.result
+  const list = listIn(origin, rules)
+  const added = wanted.filter(rule => !list.includes(rule))
+  const change = changeEntry(origin ?? '', rules, [...added, ...list])
+  const plan = filePlan({ file, text, result: applied(origin ?? '', change) })
+  const record = recordOf({ ...plan, text: origin, folder: taken?.folder ?? plan.folder }, change)
+  return { plans: [plan], records: { ...records, [file]: { ...record, rules: added } } }
+}
+
+function planRulesUndo({ rules, records }: Site): Work {
+  if (rules === undefined) return { plans: [], records }
+  return undone({ file: rules.file, records }, (text, record) => {
+    if (record?.rules === undefined) return undefined
+    const list = listIn(text, rules).filter(one => !record.rules?.some(rule => rule === one))
+    return changeEntry(text, rules, list.length > 0 ? list : undefined)
+  })
+}
+
+function listIn(text: string | undefined, { place }: Pick<RuleList, 'place'>): readonly unknown[] {
+  const group = readEntry(text ?? '', { format: 'json', place: place.slice(0, -1) })
+  const list = group?.[place.at(-1) ?? ''] ?? []
+  if (Array.isArray(list)) return list
+  throw new Failure(`${place.join('.')} is there, and is no list`)
 }
 
 const yesKey = (policyFile: string, client: string) => `${policyFile} ${client}`
@@ -209,6 +262,8 @@ const RECORD = z.object({
   before: z.record(z.string(), z.unknown()).optional(),
   /** Of lines in the policy: the configurations of the installations that want them. */
   wanted: z.array(z.string()).optional(),
+  /** Of a list of rules: those that were added. */
+  rules: z.array(z.string()).optional(),
 })
 
 const RECORDS = z.record(z.string(), RECORD)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
+  existsSync,
   fchmodSync,
   fsyncSync,
   lstatSync,
@@ -16,10 +17,9 @@ import {
 } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import {
   applyEdits,
-  type Edit,
-  type FormattingOptions,
   findNodeAtLocation,
   getNodeValue,
   modify,
@@ -49,6 +49,8 @@ export interface Host {
   readonly scope: 'project' | 'user'
   /** Where the entry stands in the file. */
   readonly place: readonly string[]
+  /** Where it stands instead, if the group of that is in the file already. */
+  readonly newerPlace?: readonly string[]
   /** Whether the client starts its servers in the project; where it does not, the entry names the project. */
   readonly startsInProject: boolean
   /**
@@ -56,8 +58,18 @@ export interface Host {
    * says so.
    */
   readonly client?: string
+  /** What a person has to do there before the server is started, as a sentence. */
+  readonly wants?: string
+  /** Where it keeps the tools that it does not ask about: a list of texts. */
+  readonly allow?: RuleList
   file(where: Where): string
-  entry(server: Server): Readonly<Record<string, unknown>>
+  /** `now`: the entry that stands there. */
+  entry(server: Server, now: Entry): Readonly<Record<string, unknown>>
+}
+
+export interface RuleList extends Shape {
+  file(where: Where): string
+  rule(tool: string): string
 }
 
 export interface Where {
@@ -76,31 +88,42 @@ const FINDING = [
   ...['XDG_RUNTIME_DIR', 'XDG_STATE_HOME', 'XDG_CONFIG_HOME', 'VIRTUAL_ENV', 'CONDA_PREFIX'],
 ]
 
+const USUAL = { format: 'json', place: ['mcpServers', 'imago'], entry: plain } as const
+const IN_PROJECT = { ...USUAL, scope: 'project', startsInProject: true } as const
+const FOR_YOU = { ...USUAL, scope: 'user', startsInProject: false } as const
+
 /** The clients whose configuration is known, as their documentation describes it (docs/mcp.md). */
 export const HOSTS: readonly Host[] = [
   {
     name: 'claude-code',
     label: 'Claude Code',
-    format: 'json',
-    scope: 'project',
-    place: ['mcpServers', 'imago'],
-    startsInProject: true,
+    ...IN_PROJECT,
     client: 'claude-code',
+    wants: 'Claude Code starts it once you have approved it there: at its next start, or with /mcp.',
+    allow: {
+      file: ({ root }) => join(root, '.claude/settings.local.json'),
+      format: 'json',
+      place: ['permissions', 'allow'],
+      rule: tool => `mcp__imago__${tool}`,
+    },
     file: ({ root }) => join(root, '.mcp.json'),
-    entry: plain,
   },
   {
     name: 'claude-desktop',
     label: 'Claude Desktop',
-    format: 'json',
-    scope: 'user',
-    place: ['mcpServers', 'imago'],
-    startsInProject: false,
+    ...FOR_YOU,
     file: where =>
       where.platform === 'darwin'
         ? join(home(where), 'Library/Application Support/Claude/claude_desktop_config.json')
         : join(configHome(where), 'Claude/claude_desktop_config.json'),
-    entry: plain,
+  },
+  {
+    name: 'cline',
+    label: 'Cline',
+    ...FOR_YOU,
+    file: where =>
+      where.env.CLINE_MCP_SETTINGS_PATH ||
+      join(where.env.CLINE_DATA_DIR || join(home(where), '.cline/data'), 'settings/cline_mcp_settings.json'),
   },
   {
     name: 'codex',
@@ -111,33 +134,61 @@ export const HOSTS: readonly Host[] = [
     startsInProject: true,
     client: 'codex-mcp-client',
     file: where => join(where.env.CODEX_HOME || join(home(where), '.codex'), 'config.toml'),
-    entry: server => ({ ...plain(server), env_vars: FINDING }),
+    entry: (server, now) => ({
+      ...plain(server),
+      env_vars: [...new Set([now?.env_vars ?? [], FINDING].flat())],
+    }),
+  },
+  {
+    name: 'continue',
+    label: 'Continue',
+    ...IN_PROJECT,
+    file: ({ root }) => join(root, '.continue/mcpServers/imago.json'),
+  },
+  {
+    name: 'copilot',
+    label: 'GitHub Copilot CLI',
+    ...FOR_YOU,
+    startsInProject: true,
+    file: where => join(where.env.COPILOT_HOME || join(home(where), '.copilot'), 'mcp-config.json'),
+    entry: (server, now) => ({ type: 'local', ...plain(server), tools: now?.tools ?? ['*'] }),
   },
   {
     name: 'cursor',
     label: 'Cursor',
-    format: 'json',
-    scope: 'project',
-    place: ['mcpServers', 'imago'],
+    ...IN_PROJECT,
     startsInProject: false,
     file: ({ root }) => join(root, '.cursor/mcp.json'),
-    entry: plain,
   },
   {
     name: 'gemini',
     label: 'Gemini CLI',
-    format: 'json',
-    scope: 'project',
-    place: ['mcpServers', 'imago'],
-    startsInProject: true,
+    ...IN_PROJECT,
+    wants: 'Gemini CLI starts it only in a folder that you trust there.',
     file: ({ root }) => join(root, '.gemini/settings.json'),
-    entry: plain,
+  },
+  {
+    name: 'opencode',
+    label: 'opencode',
+    ...IN_PROJECT,
+    place: ['mcp', 'imago'],
+    newerPlace: ['mcp', 'servers', 'imago'],
+    file: ({ root }) => {
+      const [strict, commented] = [join(root, 'opencode.json'), join(root, 'opencode.jsonc')]
+      return existsSync(commented) && !existsSync(strict) ? commented : strict
+    },
+    entry: ({ command, args }) => ({ type: 'local', command: [command, ...args] }),
+  },
+  {
+    name: 'qwen',
+    label: 'Qwen Code',
+    ...IN_PROJECT,
+    file: ({ root }) => join(root, '.qwen/settings.json'),
   },
   {
     name: 'vscode',
     label: 'VS Code',
-    format: 'json',
-    scope: 'project',
+    ...IN_PROJECT,
     place: ['servers', 'imago'],
     startsInProject: false,
     file: ({ root }) => join(root, '.vscode/mcp.json'),
@@ -146,19 +197,33 @@ export const HOSTS: readonly Host[] = [
   {
     name: 'zed',
     label: 'Zed',
-    format: 'json',
-    scope: 'user',
+    ...FOR_YOU,
     place: ['context_servers', 'imago'],
-    startsInProject: false,
     file: where => join(configHome(where), 'zed/settings.json'),
-    entry: plain,
   },
 ]
 
-/** The entry of one client for one project: what it starts, and where. */
-export function entryFor(host: Host, { root, server }: { root: string; server: Server }) {
+/**
+ * The entry of one client for one project: what it starts, and where. What `now` has besides stays, unless that is how
+ * to reach a server of another kind.
+ */
+export function entryFor(
+  host: Host,
+  { root, server, now }: { root: string; server: Server; now: Entry },
+): Readonly<Record<string, unknown>> {
   const args = host.startsInProject ? server.args : [...server.args, '--root', root]
-  return host.entry({ ...server, args })
+  const isRemote = ['url', 'httpUrl', 'serverUrl'].some(key => now?.[key] !== undefined)
+  const kept = isRemote ? undefined : now
+  return { ...kept, ...host.entry({ ...server, args }, kept) }
+}
+
+/** The entry in a file; undefined also where the file cannot be read, which is told of with its plan. */
+export function entryIn(file: string, shape: Shape): Entry {
+  try {
+    return readEntry(readIfThere(file) ?? '', shape)
+  } catch {
+    return undefined
+  }
 }
 
 /** Claude Code keeps a few megabytes in its own. */
@@ -238,6 +303,8 @@ export function removeFile(path: string, outermost: string | undefined): void {
 /** An entry as data; `undefined` where there is none. */
 export type Entry = Readonly<Record<string, unknown>> | undefined
 
+type Value = Entry | readonly unknown[]
+
 /** One replaced piece of a text: `was` stood at `offset`, and `is` stands there now. In UTF-16 units. */
 export interface Change {
   readonly offset: number
@@ -255,7 +322,7 @@ export function readEntry(text: string, { format, place }: Shape): Entry {
  * What has to be changed in a text so that the entry is `entry`, with everything else, comments and layout included,
  * left as it is. The result has been read again and compared. Throws a `Failure` where that cannot be done.
  */
-export function changeEntry(text: string, shape: Shape, entry: Entry): Change {
+export function changeEntry(text: string, shape: Shape, entry: Value): Change {
   const change = shape.format === 'json' ? changeJson(text, shape, entry) : changeToml(text, shape, entry)
   checkOnly({ text, changed: applied(text, change), shape, entry })
   return change
@@ -296,27 +363,32 @@ function readToml(text: string): unknown {
   }
 }
 
-function changeJson(text: string, { place }: Shape, entry: Entry): Change {
-  const eol = text.includes('\r\n') ? '\r\n' : '\n'
-  const formattingOptions = { ...indentation(text), eol }
-  const edits = modifyJson(text, { path: outermost(text, place, entry), entry, formattingOptions })
-  const change = asOne(text, edits)
-  return text === '' ? { ...change, is: `${change.is}\n` } : change
+function changeJson(text: string, { place }: Shape, entry: Value): Change {
+  const [before, after]: Entry[] = [at(readJson(text), place), { ...entry }]
+  if (entry === undefined || before === undefined || Object.keys(before).length === 0) {
+    const changed = modifyJson(text, outermost(text, place, entry), entry)
+    return between(text, text === '' ? `${changed}\n` : changed)
+  }
+  if (Array.isArray(entry)) return changeList(text, place, entry)
+  // Key by key, so that comments beside the others stay.
+  const keys = Object.keys({ ...before, ...after }).filter(
+    key => asText(before[key]) !== asText(after?.[key]),
+  )
+  const set = (changed: string, key: string) => modifyJson(changed, [...place, key], after?.[key])
+  return between(text, keys.reduce(set, text))
 }
 
-function modifyJson(
-  text: string,
-  o: { path: string[]; entry: Entry; formattingOptions: FormattingOptions },
-): Edit[] {
+function modifyJson(text: string, path: readonly string[], value: unknown): string {
+  const formattingOptions = { ...indentation(text), eol: text.includes('\r\n') ? '\r\n' : '\n' }
   try {
-    return modify(body(text), o.path, o.entry, o)
+    return applyEdits(text, modify(body(text), [...path], value, { formattingOptions }))
   } catch (error) {
-    throw new Failure(`${o.path[0]} is there, and is not an object`, { cause: error })
+    throw new Failure(`${path[0]} is there, and is not an object`, { cause: error })
   }
 }
 
 /** Taking away the only server takes its group away as well, if that is then empty. */
-function outermost(text: string, place: readonly string[], entry: Entry): string[] {
+function outermost(text: string, place: readonly string[], entry: Value): string[] {
   const path = [...place]
   const tree = parseTree(body(text))
   while (entry === undefined && tree !== undefined && path.length > 1) {
@@ -334,20 +406,35 @@ function indentation(text: string): { insertSpaces: boolean; tabSize: number } {
     : { insertSpaces: true, tabSize: indent.length }
 }
 
-/** Several edits of the same text as the one piece that holds all of them. */
-function asOne(text: string, edits: readonly Edit[]): Change {
-  const offset = Math.min(...edits.map(edit => edit.offset))
-  const end = Math.max(...edits.map(edit => edit.offset + edit.length))
-  const changed = applyEdits(text, [...edits])
-  return {
-    offset,
-    was: text.slice(offset, end),
-    is: changed.slice(offset, changed.length - (text.length - end)),
+/** What differs, as one piece. */
+function between(was: string, is: string): Change {
+  let offset = 0
+  while (offset < was.length && was[offset] === is[offset]) offset++
+  let end = 0
+  while (end < Math.min(was.length, is.length) - offset && was.at(-1 - end) === is.at(-1 - end)) end++
+  return { offset, was: was.slice(offset, was.length - end), is: is.slice(offset, is.length - end) }
+}
+
+/** Item by item: new ones in front, where they part no comment from what it is about. */
+function changeList(text: string, place: readonly string[], entry: readonly unknown[]): Change {
+  const tree = parseTree(body(text))
+  const list = tree && findNodeAtLocation(tree, [...place])
+  const items = list?.children ?? []
+  const there: unknown[] = items.map(item => getNodeValue(item))
+  const offset = (list?.offset ?? 0) + 1
+  const gap = /\s*$/.exec(text.slice(offset, items[0]?.offset))?.[0] ?? ''
+  const fresh = entry.filter(one => !there.includes(one)).map(one => `${gap}${JSON.stringify(one)},`)
+  const take = (left: string, item: { offset: number; length: number }) => {
+    const [before, rest] = [left.slice(0, item.offset), left.slice(item.offset + item.length)]
+    const comma = /^\s*,\s*/.exec(rest)?.[0]
+    return comma === undefined ? before.replace(/,\s*$/, '') + rest : before + rest.slice(comma.length)
   }
+  const left = items.filter(item => !entry.includes(getNodeValue(item))).reduceRight(take, text)
+  return between(text, left.slice(0, offset) + fresh.join('') + left.slice(offset))
 }
 
 /** The table of the entry stands by itself, from its header to its last key, or is added at the end. */
-function changeToml(text: string, { place }: Shape, entry: Entry): Change {
+function changeToml(text: string, { place }: Shape, entry: Value): Change {
   const table = entry === undefined ? '' : `${stringify(nested(place, entry)).trim()}\n`
   const found = findTable(text, place)
   if (found !== undefined) {
@@ -426,7 +513,7 @@ function withBlankLines(text: string, { start, end }: Stretch): Stretch {
   return { start, end: end + blank }
 }
 
-const nested = (place: readonly string[], entry: Entry): Record<string, unknown> =>
+const nested = (place: readonly string[], entry: Value): Record<string, unknown> =>
   place.reduceRight<unknown>((inner, key) => ({ [key]: inner }), entry) as Record<string, unknown>
 
 function at(whole: unknown, place: readonly string[]): Entry {
@@ -444,7 +531,7 @@ function checkOnly({ text, changed, shape, entry }: Edited): void {
   const before = read(text)
   const after = readAgain(changed, { read, place: shape.place })
   const same = asText(without(before, shape.place)) === asText(without(after, shape.place))
-  if (!same || asText(at(after, shape.place)) !== asText(entry))
+  if (!same || !isDeepStrictEqual(dataOf(at(after, shape.place)), dataOf(entry)))
     throw new Failure('the entry cannot be changed there without touching something else')
 }
 
@@ -467,8 +554,10 @@ interface Edited {
   readonly text: string
   readonly changed: string
   readonly shape: Shape
-  readonly entry: Entry
+  readonly entry: Value
 }
+
+const dataOf = (value: unknown): unknown => JSON.parse(asText(value) ?? 'null')
 
 const asText = (value: unknown): string | undefined =>
   JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? `${one}n` : one))

@@ -102,13 +102,11 @@ export async function untilAnswered(
 ): Promise<Envelope> {
   if (left === undefined || !first.ok || !isRunning(first.result)) return first
   const { job } = first.result
-  const act = (action: 'wait' | 'interrupt', seconds = 0) =>
-    client.call({ tool: 'job', args: { job, action, seconds } })
-  const withdraw = () => void act('interrupt').catch(() => {})
+  const withdraw = () => void client.call({ tool: 'interrupt_job', args: { job } }).catch(() => {})
   if (left.aborted) withdraw()
   else left.addEventListener('abort', withdraw)
   for (;;) {
-    const answer = await act('wait', 3_600)
+    const answer = await client.call({ tool: 'job', args: { job, action: 'wait', seconds: 3_600 } })
     if (!answer.ok || !isRunning(answer.result)) return answer
   }
 }

@@ -237,10 +237,11 @@ export interface AnswerFacts {
 const BY_THEMSELVES: readonly (readonly [name: string, why: string])[] = [
   // openai/codex, pull requests 17164 and 21277: empty forms, which ours never are; nothing says that it stops there.
   ['codex', 'Codex accepts some questions by itself in full access'],
-  // The hooks Elicitation and ElicitationResult in its settings, which a project can bring.
+  // The hooks Elicitation and ElicitationResult in its settings, which a project can bring, and the mods of plugins,
+  // which run inside it and can take its events over (code.claude.com/docs/en/plugins/mods).
   [
     'claude-code',
-    'a hook in the settings of Claude Code, or of a project, can answer in the place of a person',
+    'a hook in the settings of Claude Code or of a project, or a mod, can answer in the place of a person',
   ],
 ]
 
