@@ -2,6 +2,8 @@
 
 import os
 import platform
+import sys
+import types
 
 from imago import PROTOCOL, __version__, native
 from imago.clock import Clock
@@ -173,6 +175,26 @@ class Kernel:
         without = set() if self.evaluator.errors.of_program else {'errors'}
         more = [] if self.evaluator.holder is None else ['hold']
         return [*(name for name in ABILITIES if name not in without), *more]
+
+
+def import_lazy():
+    """Imports what the modules that Imago uses import lazily, as they may since 3.15: a look would do so later."""
+    lazy = getattr(types, 'LazyImportType', None)
+    if lazy is None:
+        return
+    waiting = [module for name, module in list(sys.modules.items()) if name.partition('.')[0] == 'imago']
+    gone_over = set()
+    while waiting:
+        module = waiting.pop()
+        gone_over.add(id(module))
+        for name, value in list(module.__dict__.items()):
+            if type(value) is lazy:
+                try:
+                    value = getattr(module, name)
+                except ImportError:
+                    continue
+            if type(value) is types.ModuleType and id(value) not in gone_over:
+                waiting.append(value)
 
 
 def implementation():
