@@ -88,7 +88,7 @@ TYPES = (
     *(("ipaddress", name, _see_address, None) for name in ("IPv4Address", "IPv6Address")),
     *(("ipaddress", name, _see_address, None) for name in ("IPv4Interface", "IPv6Interface")),
     *(("ipaddress", name, _see_network, None) for name in ("IPv4Network", "IPv6Network")),
-    ("types", "LazyImportType", _see_lazy_import, None),
+    (("types", "LazyImportType"), "lazy_import", _see_lazy_import, None),
     ("array", "array", _see_array, "sequence"),
     ("collections", "ChainMap", _see_chain, "mapping"),
     ("collections", "defaultdict", _see_default, "mapping"),
