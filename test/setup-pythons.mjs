@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 
 /** CPythons that a machine seldom has. Debian's newest suite has them; which packages they need, its index says. */
@@ -15,9 +23,12 @@ export function installPythons(folder, { run, installDebian }) {
   const stamp = join(at, 'packages.txt')
   const unpacked = name => join(at, 'root/usr/bin', name)
   const have = existsSync(stamp) && readFileSync(stamp, 'utf8') === PACKAGES.join()
-  if (NEWER_PYTHONS.every(name => (have && run(unpacked(name), ['-c', '']).ok) || run(name, ['-c', '']).ok)) return
+  if (NEWER_PYTHONS.every(name => (have && run(unpacked(name), ['-c', '']).ok) || run(name, ['-c', '']).ok))
+    return
   const began = Date.now()
-  console.log(`test set-up: unpacking ${NEWER_PYTHONS.join(' and ')} of Debian's newest suite into .test-runtimes/pythons`)
+  console.log(
+    `test set-up: unpacking ${NEWER_PYTHONS.join(' and ')} of Debian's newest suite into .test-runtimes/pythons`,
+  )
   if (!run('patchelf', ['--version']).ok) installDebian('patchelf', 'there is no patchelf')
   const { root, archives } = download(at, run)
   for (const name of readdirSync(archives).filter(name => name.endsWith('.deb')))
@@ -39,7 +50,9 @@ function download(at, run) {
   const mirrors = run('apt-get', ['indextargets', '--format', '$(REPO_URI)'])
   const [mirror] = mirrors.text.match(/http\S+\/debian\/?$/m) ?? []
   if (mirror === undefined)
-    throw new Error(`there is no ${NEWER_PYTHONS.join(' or ')}, and apt knows no mirror of Debian that has them`)
+    throw new Error(
+      `there is no ${NEWER_PYTHONS.join(' or ')}, and apt knows no mirror of Debian that has them`,
+    )
   writeFileSync(join(here, 'sources.list'), `deb ${mirror} sid main\n`)
   writeFileSync(join(here, 'status'), '')
   const places = [
@@ -72,7 +85,10 @@ function relocate(root, run) {
     const paths = ['--force-rpath', '--set-rpath', join(root, 'usr/lib', libraries)]
     must(run('patchelf', ['--set-interpreter', loader, ...paths, python]), `${name} could not be relocated`)
     const library = join(root, 'usr/lib', name)
-    for (const file of [...readdirSync(library).filter(one => one.startsWith('_sysconfig')), 'ensurepip/__init__.py']) {
+    for (const file of [
+      ...readdirSync(library).filter(one => one.startsWith('_sysconfig')),
+      'ensurepip/__init__.py',
+    ]) {
       const path = join(library, file)
       if (!existsSync(path)) continue
       const text = readFileSync(path, 'utf8')

@@ -99,7 +99,12 @@ interface Interpreter {
 function interpreters(): Interpreter[] {
   const minors = Array.from({ length: NEWEST - OLDEST + 1 }, (_, at) => OLDEST + at)
   const found = new Map<number, Interpreter>()
-  for (const command of ['python3', ...minors.map(minor => `python3.${minor}`), ...underPyenv(), ...newerPythons()]) {
+  for (const command of [
+    'python3',
+    ...minors.map(minor => `python3.${minor}`),
+    ...underPyenv(),
+    ...newerPythons(),
+  ]) {
     const one = probe(command)
     if (one && one.minor >= OLDEST && !found.has(one.minor)) found.set(one.minor, one)
   }

@@ -179,22 +179,21 @@ class Kernel:
 
 def import_lazy():
     """Imports what the modules that Imago uses import lazily, as they may since 3.15: a look would do so later."""
-    lazy = getattr(types, 'LazyImportType', None)
-    if lazy is None:
-        return
-    waiting = [module for name, module in list(sys.modules.items()) if name.partition('.')[0] == 'imago']
-    gone_over = set()
-    while waiting:
-        module = waiting.pop()
-        gone_over.add(id(module))
+    lazy, done = getattr(types, 'LazyImportType', None), False
+    modules = [module for name, module in list(sys.modules.items()) if lazy and name.partition('.')[0] == 'imago']
+    for module in modules:
         for name, value in list(module.__dict__.items()):
             if type(value) is lazy:
                 try:
                     value = getattr(module, name)
+                    done = True
                 except ImportError:
                     continue
-            if type(value) is types.ModuleType and id(value) not in gone_over:
-                waiting.append(value)
+            if type(value) is types.ModuleType and value not in modules:
+                modules.append(value)
+    if done:
+        # What was imported may import lazily itself.
+        import_lazy()
 
 
 def implementation():

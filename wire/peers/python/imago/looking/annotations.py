@@ -7,13 +7,12 @@ import opcode
 from dis import stack_effect
 from types import FunctionType
 
-from imago.looking.fields import cut, is_class, stored
+from imago.looking.fields import cut, stored
 from imago.looking.limits import NAME_MAX_CHARS
 from imago.looking.rendering import static_text
 from imago.looking.source import exact, instructions, name_of
 
 _LONGEST = 20_000
-_ROOM = 60
 # Of functions of typing, which call the one that the compiler made for the class.
 _INSIDE = ("original_annotate", "own_annotate")
 _SIGNS = [sign for _, sign in getattr(opcode, "_nb_ops", ())]
@@ -25,16 +24,12 @@ _OTHER = ("POP", "STORE", "JUMP", "SWAP", "RAISE", "FOR", "SEND", "YIELD")
 
 def written_annotations(annotate):
     """Name -> text, from what `__annotate__` is; empty where that is no function of the compiler's form."""
-    if type(annotate) is not FunctionType:
+    for name, inside in held_by(annotate, "typing").items():
+        annotate = inside if name in _INSIDE else annotate
+    code = annotate.__code__ if type(annotate) is FunctionType else None
+    if code is None or name_of(code) != "__annotate__" or len(exact(code.co_code)) > _LONGEST:
         return {}
-    code = annotate.__code__
     try:
-        if stored(annotate.__globals__, "__name__") == "typing":
-            cells = dict(zip(exact(code.co_freevars), annotate.__closure__ or ()))
-            inside = next(cells[name].cell_contents for name in _INSIDE if name in cells)
-            code = inside.__code__ if type(inside) is FunctionType else code
-        if name_of(code) != "__annotate__" or len(exact(code.co_code)) > _LONGEST:
-            return {}
         steps = [one for one in instructions(code) if one.opname not in _SKIPPED]
         # Before that, it refuses formats that it does not know.
         first = next(at for at, one in enumerate(steps) if one.opname == "RAISE_VARARGS") + 1
@@ -44,13 +39,15 @@ def written_annotations(annotate):
     return {name: cut(note, NAME_MAX_CHARS) for name, note in notes if type(name) is str}
 
 
-def of_dataclass(annotate):
-    """The class whose `__init__` dataclasses has made with an `__annotate__` of this form; `object` for any other."""
-    if type(annotate) is not FunctionType or stored(annotate.__globals__, "__name__") != "dataclasses":
-        return object
-    cells = dict(zip(exact(annotate.__code__.co_freevars), annotate.__closure__ or ()))
-    cls = cells["__class__"].cell_contents if {"__class__", "annotation_fields"} <= cells.keys() else object
-    return cls if is_class(cls) else object
+def held_by(function, module):
+    """Name -> value of what a function that `module` has made holds on to; empty for any other."""
+    if type(function) is not FunctionType or stored(function.__globals__, "__name__") != module:
+        return {}
+    try:
+        values = [cell.cell_contents for cell in function.__closure__ or ()]
+    except ValueError:
+        return {}
+    return dict(zip(exact(function.__code__.co_freevars), values))
 
 
 class _Text(str):
@@ -91,15 +88,15 @@ def _notes(steps, constants):
 def _made(name, arg, parts):
     """The text of what a step makes: in full as far as types are written so."""
     texts = [_text(part) for part in parts]
+    sign = _SIGNS[arg] if name == "BINARY_OP" else None
     if name == "BUILD_LIST":
         return f"[{', '.join(texts)}]"
-    sign = _SIGNS[arg] if name == "BINARY_OP" else None
     if sign == "[]":
         return f"{texts[0]}[{texts[1][1:-1].rstrip(',') if type(parts[1]) is tuple and parts[1] else texts[1]}]"
-    return f"{texts[0]} | {texts[1]}" if sign == "|" else "…"
+    return " | ".join(texts) if sign == "|" else "…"
 
 
 def _text(item):
     if type(item) is tuple:
         return f"({', '.join(map(_text, item))}{',' * (len(item) == 1)})"
-    return str(item) if type(item) is _Text else "..." if item is ... else static_text(item, _ROOM)
+    return str(item) if type(item) is _Text else "..." if item is ... else static_text(item, 60)

@@ -13,7 +13,7 @@ from types import (
     WrapperDescriptorType,
 )
 
-from imago.looking.annotations import of_dataclass, written_annotations
+from imago.looking.annotations import held_by, written_annotations
 from imago.looking.fields import (
     ABSENT,
     METHOD_DESCRIPTORS,
@@ -51,11 +51,12 @@ def annotations_of(function):
     """Name -> text. Since 3.14 code may compute them when they are asked for; that is read, and not run."""
     annotate = function.__annotate__ if sys.version_info >= (3, 14) else None
     if annotate is not None:
-        fields = class_entry(of_dataclass(annotate), "__dataclass_fields__")
+        cls = held_by(annotate, "dataclasses").get("__class__")
+        fields = class_entry(cls, "__dataclass_fields__") if is_class(cls) else None
         if not inherits(fields, dict):
             return written_annotations(annotate)
-        kinds = {name: dict(slot_fields(field)).get("type") for name, field in entries(fields)}
-        return {"return": "None", **{name: annotation_text(kind) for name, kind in kinds.items() if type(name) is str}}
+        kinds = [(name, dict(slot_fields(field)).get("type")) for name, field in entries(fields) if type(name) is str]
+        return {"return": "None", **{name: annotation_text(kind) for name, kind in kinds}}
     found = function.__annotations__
     if not inherits(found, dict):
         return {}
