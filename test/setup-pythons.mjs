@@ -85,14 +85,11 @@ function relocate(root, run) {
     const paths = ['--force-rpath', '--set-rpath', join(root, 'usr/lib', libraries)]
     must(run('patchelf', ['--set-interpreter', loader, ...paths, python]), `${name} could not be relocated`)
     const library = join(root, 'usr/lib', name)
-    for (const file of [
-      ...readdirSync(library).filter(one => one.startsWith('_sysconfig')),
-      'ensurepip/__init__.py',
-    ]) {
+    for (const file of readdirSync(library).filter(one => one.startsWith('_sysconfig'))) {
       const path = join(library, file)
-      if (!existsSync(path)) continue
-      const text = readFileSync(path, 'utf8')
-      writeFileSync(path, text.replaceAll('/usr/share/python-wheels', `${root}/usr/share/python-wheels`))
+      // In quotes: one of these files is a link to another, and is written twice.
+      const wheels = readFileSync(path, 'utf8').replace(/(?<=["'])\/usr\/share\/python-wheels/, `${root}$&`)
+      writeFileSync(path, wheels)
     }
   }
 }
