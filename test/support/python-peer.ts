@@ -20,6 +20,7 @@ const SMOKE: readonly string[] = [
   'test_looking_classes',
   'test_looking_definitions',
   'test_looking_imports',
+  'test_looking_newer',
   'test_looking_threads',
   'test_looking_tripwires',
   'test_suspending',
