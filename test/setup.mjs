@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { installPythons } from './setup-pythons.mjs'
 
 /**
  * Installs what the tests need beyond Node into `.test-runtimes/`, or says in one line what is missing and exits 1.
@@ -73,6 +74,7 @@ try {
   if (!hasMathics()) installMathics()
   if (!hasLisp()) installLisp()
   if (!hasEmacs()) installEmacs()
+  installPythons(folder, { run, installDebian })
 } catch (error) {
   console.error(`test set-up: ${error.message}`)
   process.exitCode = 1
@@ -248,5 +250,5 @@ function run(command, args, env = {}) {
   })
   const text = `${stdout ?? ''}${stderr ?? ''}`.trim()
   const lastSaid = (stdout ?? '').trim().split('\n').at(-1)
-  return { ok: status === 0, lastSaid, lastLine: error?.message ?? text.split('\n').at(-1) ?? '' }
+  return { ok: status === 0, text, lastSaid, lastLine: error?.message ?? text.split('\n').at(-1) ?? '' }
 }

@@ -51,6 +51,7 @@ function inCopy(body: (path: string, folder: string) => void): void {
     mkdirSync(join(folder, 'test'))
     const path = join(folder, 'test/setup.mjs')
     cpSync(setup, path)
+    cpSync(join(root, 'test/setup-pythons.mjs'), join(folder, 'test/setup-pythons.mjs'))
     body(path, folder)
   } finally {
     rmSync(folder, { recursive: true, force: true })

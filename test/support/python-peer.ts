@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert, suite } from './harness.ts'
+import { newerPythons } from './runtimes.ts'
 
 const peer = join(import.meta.dirname, '../../wire/peers/python')
 const LIMIT_MS = 390_000
@@ -19,6 +20,7 @@ const SMOKE: readonly string[] = [
   'test_looking_classes',
   'test_looking_definitions',
   'test_looking_imports',
+  'test_looking_newer',
   'test_looking_threads',
   'test_looking_tripwires',
   'test_suspending',
@@ -94,11 +96,16 @@ interface Interpreter {
   readonly minor: number
 }
 
-/** One CPython of each minor version, oldest first: those on PATH before those that pyenv knows. */
+/** One CPython of each minor version, oldest first: those on PATH, those that pyenv knows, those of the set-up. */
 function interpreters(): Interpreter[] {
   const minors = Array.from({ length: NEWEST - OLDEST + 1 }, (_, at) => OLDEST + at)
   const found = new Map<number, Interpreter>()
-  for (const command of ['python3', ...minors.map(minor => `python3.${minor}`), ...underPyenv()]) {
+  for (const command of [
+    'python3',
+    ...minors.map(minor => `python3.${minor}`),
+    ...underPyenv(),
+    ...newerPythons(),
+  ]) {
     const one = probe(command)
     if (one && one.minor >= OLDEST && !found.has(one.minor)) found.set(one.minor, one)
   }

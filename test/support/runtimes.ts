@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Where `test/setup.mjs` puts what the tests need beyond Node. Nothing here is on anybody's PATH. */
@@ -15,6 +15,15 @@ export const venvPython = join(runtimes, 'python', 'bin', 'python')
 
 /** A Python with Mathics3 in it; missing where the machine has no Python that is new enough. */
 export const mathicsPython = join(runtimes, 'mathics', 'bin', 'python')
+
+/** The CPythons that were unpacked there, by their paths; none where the PATH has them all. */
+export function newerPythons(): string[] {
+  const folder = join(runtimes, 'pythons/root/usr/bin')
+  if (!existsSync(folder)) return []
+  return readdirSync(folder)
+    .filter(name => /^python3\.\d+$/.test(name))
+    .map(name => join(folder, name))
+}
 
 /** The Emacs of the tests, and the folder and the Lisp side of its SLIME. */
 export function emacsPaths(): { readonly emacs: string; readonly slime: string; readonly loader: string } {

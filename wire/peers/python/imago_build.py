@@ -17,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SUMMARY = 'The far end of Imago in a Python process: lets it be looked at, and evaluates, over a framed link.'
 #: The module is ``imago``. A distribution of that name is somebody else's: a forensics tool on PyPI.
 DISTRIBUTION = 'imago-agent'
-VERSIONS = ['3.9', '3.10', '3.11', '3.12', '3.13']
+VERSIONS = ['3.9', '3.10', '3.11', '3.12', '3.13', '3.14', '3.15']
 
 _WHEEL = 'Wheel-Version: 1.0\nGenerator: imago_build\nRoot-Is-Purelib: true\nTag: py3-none-any\n'
 #: The same bytes from the same files, whenever they are built.

@@ -11,7 +11,7 @@ from imago import codec, native
 from imago.connection import Connecting, Refused
 from imago.held_stacks import Holder
 from imago.history import LastValues
-from imago.kernel import Kernel
+from imago.kernel import Kernel, import_lazy
 from imago.mark import mark
 from imago.program_errors import ProgramErrors
 from imago.scripts import Fate, Script
@@ -180,6 +180,7 @@ def _import_all():
         except ImportError:
             pass
     codec.encodings()
+    import_lazy()
 
 
 def _fresh_main():

@@ -9,7 +9,7 @@ import os
 from imago import family, native
 from imago.connection import Handshake, NotTrusted, Refused
 from imago.error_record import Record, without_secrets
-from imago.kernel import Kernel, implementation
+from imago.kernel import Kernel, implementation, import_lazy
 from imago.listener import Acceptor, Announcement, program, started
 from imago.program_errors import ProgramErrors
 from imago.streams import Borrowed
@@ -31,6 +31,7 @@ class Guest:
         self.name = name
         self._errors = ProgramErrors()
         self._takes_errors = errors
+        import_lazy()
         self.kernel = kernel = Kernel(namespace, place=place, detach=self._errors.end)
         self._secret = key or os.urandom(32).hex()
         self._is_told = key is None

@@ -2,6 +2,8 @@
 
 import os
 import platform
+import sys
+import types
 
 from imago import PROTOCOL, __version__, native
 from imago.clock import Clock
@@ -173,6 +175,25 @@ class Kernel:
         without = set() if self.evaluator.errors.of_program else {'errors'}
         more = [] if self.evaluator.holder is None else ['hold']
         return [*(name for name in ABILITIES if name not in without), *more]
+
+
+def import_lazy():
+    """Imports what the modules that Imago uses import lazily, as they may since 3.15: a look would do so later."""
+    lazy, done = getattr(types, 'LazyImportType', None), False
+    modules = [module for name, module in list(sys.modules.items()) if lazy and name.partition('.')[0] == 'imago']
+    for module in modules:
+        for name, value in list(module.__dict__.items()):
+            if type(value) is lazy:
+                try:
+                    value = getattr(module, name)
+                    done = True
+                except ImportError:
+                    continue
+            if type(value) is types.ModuleType and value not in modules:
+                modules.append(value)
+    if done:
+        # What was imported may import lazily itself.
+        import_lazy()
 
 
 def implementation():

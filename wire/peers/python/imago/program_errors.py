@@ -316,9 +316,14 @@ def _where():
     """The task or the thread that this code runs in."""
     loop = running_loop()
     if loop is not None:
+        compiled = sys.modules.get('_asyncio')
         tasks = getattr(sys.modules.get('asyncio.tasks'), '_current_tasks', None)
         task = tasks.get(loop) if type(tasks) is dict else None
-        if type(task) is getattr(sys.modules.get('_asyncio'), 'Task', None):
+        if task is None and sys.version_info >= (3, 14):
+            # There the compiled loop keeps it with the thread.
+            current = getattr(compiled, 'current_task', None)
+            task = current(loop) if type(current) is types.BuiltinFunctionType else None
+        if type(task) is getattr(compiled, 'Task', None):
             function = task.get_coro()
             code = function.cr_code if type(function) is types.CoroutineType else None
             sort = None if code is None else (file_of(code), code.co_firstlineno)

@@ -239,10 +239,11 @@ class Standard(Adapters):
             def total(self):
                 return self.number
 
-        self.assertEqual((None, None), self.place(Bare)[:1] + self.place(Bare)[1:])
-        file, line = self.place(Full)
-        self.assertEqual(os.path.basename(__file__), os.path.basename(file))
-        self.assertEqual(Full.total.__code__.co_firstlineno - 3, line)
+        first = Full.total.__code__.co_firstlineno - 3
+        # Since 3.14 the code of its annotations is in its body.
+        own = (__file__, first - 4) if sys.version_info >= (3, 14) else (None, None)
+        self.assertEqual(own, self.place(Bare))
+        self.assertEqual((__file__, first), self.place(Full))
 
     def place(self, cls):
         seen = self.seen(cls)["callable"]

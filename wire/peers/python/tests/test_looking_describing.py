@@ -13,6 +13,8 @@ import unittest
 from tests.looking_image import ImageCase
 
 HERE = __name__
+#: Since 3.14 an annotation is told as it was written.
+LIST = "typing.List[int]" if sys.version_info >= (3, 14) else "List[int]"
 
 
 def plain(a, /, b: int = 3, *rest: str, c, d="x", **more: object) -> typing.List[int]:
@@ -255,11 +257,11 @@ class Arglists(Names):
             ],
             [tuple(one[key] for key in ("name", "kind", "default", "annotation")) for one in value["parameters"]],
         )
-        self.assertEqual(("List[int]", None), (value["returns"], value["because"]))
+        self.assertEqual((LIST, None), (value["returns"], value["because"]))
         self.assertEqual(("Says something.", __file__), (value["doc"], value["file"]))
 
     def test_the_signature_of_each_sort_of_thing(self):
-        rest = "b: int = 3, *rest: str, c{}, d='x', **more: object) -> List[int]"
+        rest = f"b: int = 3, *rest: str, c{{}}, d='x', **more: object) -> {LIST}"
         for name, signature in {
             "here.plain": f"(a, /, {rest.format('')}",
             "here.with_one": f"({rest.format('=5')}",

@@ -175,11 +175,11 @@ class Running(TripwireCase):
 
         running = threading.Thread(target=lambda: asyncio.run(run()))
         other = thread(target=done.wait)
-        other._name = Text("odd")
         for one in (running, other):
             threading.Thread.start(one)
             self.addCleanup(one.join, 10)
         self.addCleanup(done.set)
+        other._name = Text("odd")
         self.assertTrue(ready.wait(10))
         threading._active[10**9] = make()
         self.addCleanup(threading._active.pop, 10**9)

@@ -6,6 +6,7 @@ the class stores. Where code would decide, it names that code and goes no furthe
 
 import datetime
 import sys
+import types
 from collections import namedtuple
 from enum import Enum, EnumMeta
 from types import (
@@ -28,6 +29,7 @@ from imago.looking.fields import (
     ABSENT,
     FIELD_DESCRIPTORS,
     METHOD_DESCRIPTORS,
+    SHARED_GETTER,
     ThreadLocal,
     class_entries,
     class_entry,
@@ -160,7 +162,7 @@ def _read_descriptor(obj, in_class, name, text):
         value = read_member(descriptor, obj)
     elif owner is Enum and name in ("name", "value"):
         value = own_field(obj, f"_{name}_")
-    elif kind is GetSetDescriptorType and descriptor.__objclass__ is owner:
+    elif kind is GetSetDescriptorType and (descriptor.__objclass__ is owner or descriptor is SHARED_GETTER):
         if name == "__dict__":
             own = instance_dict(obj)
             value = ABSENT if own is None else own
@@ -252,7 +254,7 @@ _SAME_ON_A_CLASS = (property, TupleField, *FIELD_DESCRIPTORS)
 
 # Modules whose compiled classes look attributes up in the usual way, and the exceptions to that.
 _PLAIN_MODULES = ("builtins", "types", "collections", "datetime", "decimal", "functools", "array", "itertools", "re")
-_OWN_LOOKUP = (super, ThreadLocal, MethodType, type(list[int]))
+_OWN_LOOKUP = (super, ThreadLocal, MethodType, type(list[int]), getattr(types, "LazyImportType", super))
 
 # Computed attributes of built-in classes that only read a field. None stands for all of them.
 _FUNCTION_FIELDS = ("__code__", "__defaults__", "__kwdefaults__", "__name__", "__qualname__")

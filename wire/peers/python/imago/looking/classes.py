@@ -2,12 +2,13 @@
 
 import builtins
 import dis
-import sys
 from enum import EnumMeta
 from functools import cached_property, partial
 from itertools import islice
 from types import BuiltinFunctionType, FunctionType
 
+from imago.looking import parameters
+from imago.looking.annotations import written_annotations
 from imago.looking.definition_places import is_from_text, locate_class
 from imago.looking.fields import (
     ABSENT,
@@ -79,12 +80,12 @@ def declared_fields(cls):
 
 
 def annotations_of(cls):
-    """Name -> what stands behind it in one class's own annotations, where they are stored: 3.14 computes them late."""
+    """Name -> what stands behind it in one class's own annotations; what 3.14 has not computed yet as written."""
     for name in ("__annotations__", "__annotations_cache__"):
         own = class_entry(cls, name)
         if inherits(own, dict):
             return {key: note for key, note in entries(own) if type(key) is str}
-    return {}
+    return written_annotations(class_entry(cls, "__annotate_func__"))
 
 
 def note_text(note):
@@ -375,10 +376,7 @@ def _returned(prop):
     function = prop.fget if type(prop) is property else own_field(prop, "func")
     if type(function) is not FunctionType:
         return None
-    # Since 3.14 annotations are computed by code when they are asked for.
-    own = function.__annotations__ if sys.version_info < (3, 14) else None
-    note = stored(own, "return") if inherits(own, dict) else ABSENT
-    return None if note is ABSENT else note_text(note)
+    return parameters.annotations_of(function).get("return")
 
 
 def _member_text(member):

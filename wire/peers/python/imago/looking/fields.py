@@ -73,7 +73,7 @@ _ATTEMPTS = 8
 _GETTER = type("_Made", (), {}).__dict__["__dict__"]
 _GETTER_DOC = _GETTER.__doc__
 # Since 3.15 all classes share one getter, which belongs to `object`.
-_SHARED_GETTER = _GETTER if _GETTER.__objclass__ is object else None
+SHARED_GETTER = _GETTER if _GETTER.__objclass__ is object else None
 # Of what is read in one go, and only disturbed where the collector of garbage steps in.
 _ATTEMPTS_AT_ONCE = 64
 
@@ -310,7 +310,7 @@ def _is_made_by_type(cls, getter, own):
     flags, base = _flags_of(cls), _base_of(cls)
     if not flags & _MADE_BY_A_CLASS_STATEMENT or (_HAS_IMMUTABLE and flags & _IMMUTABLE):
         return False
-    is_own = getter is _SHARED_GETTER or getter.__objclass__ is cls
+    is_own = getter is SHARED_GETTER or getter.__objclass__ is cls
     if not is_own or getter.__doc__ != _GETTER_DOC:
         return False
     if _dict_offset_of(base) or not _dict_offset_of(cls):

@@ -13,14 +13,17 @@ from types import (
     WrapperDescriptorType,
 )
 
+from imago.looking.annotations import held_by, written_annotations
 from imago.looking.fields import (
     ABSENT,
     METHOD_DESCRIPTORS,
+    class_entry,
     class_label,
     class_lookup,
     class_module,
     class_name,
     cut,
+    entries,
     exactly,
     inherits,
     instance_dict,
@@ -45,9 +48,15 @@ _PARTS = 100
 
 
 def annotations_of(function):
-    """Name -> text. Since 3.14 annotations are computed when asked for, by code, so none are read there."""
-    if sys.version_info >= (3, 14):
-        return {}
+    """Name -> text. Since 3.14 code may compute them when they are asked for; that is read, and not run."""
+    annotate = function.__annotate__ if sys.version_info >= (3, 14) else None
+    if annotate is not None:
+        cls = held_by(annotate, "dataclasses").get("__class__")
+        fields = class_entry(cls, "__dataclass_fields__") if is_class(cls) else None
+        if not inherits(fields, dict):
+            return written_annotations(annotate)
+        kinds = [(name, dict(slot_fields(field)).get("type")) for name, field in entries(fields) if type(name) is str]
+        return {"return": "None", **{name: annotation_text(kind) for name, kind in kinds}}
     found = function.__annotations__
     if not inherits(found, dict):
         return {}
@@ -85,10 +94,11 @@ class _Note:
             return self._subscripted(self.text(origin, depth + 1), args, depth)
         if is_class(note):
             return class_label(note)
-        if class_module(type(note)) == "typing":
-            return self._of_typing(note, depth)
+        # Since 3.14 it is a class of typing.
         if _UNION is not None and type(note) is _UNION:
             return self._union(_UNION.__dict__["__args__"].__get__(note), depth)
+        if class_module(type(note)) == "typing":
+            return self._of_typing(note, depth)
         return static_text(note, _ROOM)
 
     def _of_typing(self, note, depth):
@@ -98,6 +108,8 @@ class _Note:
             own = dict(slot_fields(note))
         name, origin, args = (stored(own, key) for key in ("_name", "__origin__", "__args__"))
         if type(args) is tuple:
+            if class_name(type(note)) == "_LiteralGenericAlias":
+                return cut(f"Literal[{', '.join(static_text(part, _ROOM) for part in args[:_EACH])}]", NAME_MAX_CHARS)
             if type(name) is str and name != "Optional":
                 return self._subscripted(name, args, depth)
             if class_name(type(note)) == "_UnionGenericAlias":

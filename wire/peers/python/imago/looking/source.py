@@ -370,6 +370,9 @@ def preview_at(code, first):
 def class_line(code, name):
     """The line on which the class statement of `name` begins, searched upwards from `code`, the first in its body."""
     before = code.co_firstlineno
+    if name_of(code) == "__annotate__":
+        # Such code begins where the decorators of the class do.
+        before = min((line for *_, line in code.co_lines() if line and line > before), default=before)
     lines = _lines(code, max(1, before - 2000), min(before, 2000))
     pattern = re.compile(rf"\s*class\s+{re.escape(name)}\b")
     for back, line in enumerate(reversed(lines or [])):

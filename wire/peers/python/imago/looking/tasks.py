@@ -89,10 +89,11 @@ class Asyncio:
         """What a `gather` waits for, in a list; None for any other future."""
         if type(future) is not self._gathering:
             return None
-        # The compiled class keeps the dict of its instances to itself, but not from the collector.
+        # The compiled class keeps the dict of its instances to itself, but not from the collector. Since 3.14 there may
+        # be none, and the collector is given the values; the other lists hold no futures.
         for own in (instance_dict(future), *gc.get_referents(future)):
-            children = stored(own, "_children") if type(own) is dict else ABSENT
-            if type(children) is list:
+            children = stored(own, "_children") if type(own) is dict else own
+            if type(children) is list and all(self.pending(child) is not None for child in children):
                 return children
         return None
 
@@ -134,8 +135,12 @@ class Asyncio:
                 found[id(task)] = task
         if sys.version_info >= (3, 14):
             # There the tasks are on lists of the interpreter's own.
+            kinds = {}
             for task in gc.get_objects():
-                if any(type(task) is kind for kind, _ in self._tasks):
+                kind = type(task)
+                if id(kind) not in kinds:
+                    kinds[id(kind)] = any(issubclass(kind, known) for known, _ in self._tasks)
+                if kinds[id(kind)]:
                     found[id(task)] = task
         return found.values()
 

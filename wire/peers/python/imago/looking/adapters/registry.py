@@ -45,7 +45,7 @@ for _subject in _SUBJECTS:
 
 # Classes whose own methods and getters are called. A program may have put a class of its own in the place of one.
 _WRITTEN_IN_PYTHON = ("matrix", "recarray", "record", "memmap")
-_OF_COMPILED_MODULES = ("_asyncio", "_io", "_queue", "_socket", "_thread", "array", "datetime", "re", "sqlite3")
+_OF_COMPILED_MODULES = ("_asyncio", "_io", "_queue", "_socket", "_thread", "array", "datetime", "re", "sqlite3", "types")
 _COMPILED = {
     place
     for name, held in _BY_NAME.items()

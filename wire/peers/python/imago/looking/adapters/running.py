@@ -34,7 +34,7 @@ def _progress(fields):
     started = fields.get("_started")
     if started is None or own_field(started, "_flag") is not True:
         return "not started"
-    lock, handle = fields.get("_tstate_lock"), fields.get("_handle")
+    lock, handle = fields.get("_tstate_lock"), fields.get("_os_thread_handle", fields.get("_handle"))
     if handle is not None and held_at("_thread", "_ThreadHandle") is type(handle):
         return "ended" if type(handle).__dict__["is_done"].__get__(handle)() else "alive"
     if fields.get("_is_stopped") is True or (type(lock) is LockType and not lock.locked()):

@@ -4,7 +4,8 @@ import re
 
 from imago.looking.adapters.adapter import Seen, field, listed, whole
 from imago.looking.contents import storage_of
-from imago.looking.fields import class_name
+from imago.looking.fields import class_name, cut
+from imago.looking.limits import NAME_MAX_CHARS
 
 _FLAGS = ((2, "I"), (4, "L"), (8, "M"), (16, "S"), (64, "X"), (256, "A"))
 
@@ -57,6 +58,11 @@ def _see_array(value):
     )
 
 
+def _see_lazy_import(value):
+    """`<lazy_import 'json.decoder'>`, by its own compiled printer, which imports nothing."""
+    return Seen(text=cut(type(value).__repr__(value), NAME_MAX_CHARS))
+
+
 def _see_chain(value):
     maps = field(value, "maps")
     held = storage_of(maps)
@@ -82,6 +88,7 @@ TYPES = (
     *(("ipaddress", name, _see_address, None) for name in ("IPv4Address", "IPv6Address")),
     *(("ipaddress", name, _see_address, None) for name in ("IPv4Interface", "IPv6Interface")),
     *(("ipaddress", name, _see_network, None) for name in ("IPv4Network", "IPv6Network")),
+    (("types", "LazyImportType"), "lazy_import", _see_lazy_import, None),
     ("array", "array", _see_array, "sequence"),
     ("collections", "ChainMap", _see_chain, "mapping"),
     ("collections", "defaultdict", _see_default, "mapping"),
