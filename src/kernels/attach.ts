@@ -9,12 +9,13 @@ import type { Attachment, AttachmentStore } from './attachment-store.ts'
 import { Families, type Family, type FamilyPlace, leftBy, type Standing, servedNames } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import {
+  type Announced,
   findTarget,
   fullName,
   groupOf,
   handleOf,
   isTarget,
-  otherNamesOf,
+  namesOf,
   type Target,
   whoAnswer,
 } from './programs.ts'
@@ -148,6 +149,7 @@ export class Attachments {
       ...(program !== undefined && { announced_at: program.announced_at }),
       ...(program?.parent !== undefined && { parent: program.parent }),
       ...(program?.role !== undefined && { role: program.role }),
+      ...(program?.works_for !== undefined && { works_for: program.works_for }),
       secret,
     })
     const key = isKept(secret) ? undefined : asked.key
@@ -200,15 +202,20 @@ export class Attachments {
   placeOf(kernel: NamedKernel): FamilyPlace {
     const none: FamilyPlace = { standing: 'program', groups: [kernel.group], isStarted: false }
     if (!(kernel instanceof AttachedKernel)) return none
-    const { programs } = this.#options
-    const version = programs.version()
+    const family = this.#readFamily()
+    const program = family.programs.find(one => kernel.is(placeOf(one)))
+    if (program === undefined) return kernel.isHelper ? { ...none, standing: 'helper' } : none
+    return family.placeOf(program)
+  }
+
+  /** The family as it was announced, which is read again once that has changed. */
+  #readFamily(): Family {
+    const version = this.#options.programs.version()
     if (this.#family === undefined || version !== this.#familyAt) {
       this.#family = this.#families.read()
       this.#familyAt = version
     }
-    const program = this.#family.programs.find(one => kernel.is(placeOf(one)))
-    if (program === undefined) return kernel.isHelper ? { ...none, standing: 'helper' } : none
-    return this.#family.placeOf(program)
+    return this.#family
   }
 
   /** Whether something lives there that only starts a program. */
@@ -247,9 +254,17 @@ export class Attachments {
     return [...new Set(programs.filter(isTarget(wanted)).flatMap(one => this.namesOf(one)))]
   }
 
-  /** Every name by which a rule can mean a program that is not attached: its own, and those of whom it works for. */
-  namesOf(program: Program): readonly string[] {
-    return [...otherNamesOf(program), ...servedNames(this.#families.read().placeOf(program))]
+  /**
+   * Every name by which a rule can mean a process, whether it is attached, listens or has gone: its own, those of the
+   * programs that it works for, and those under which it and they were attached.
+   */
+  namesOf(process: Announced): readonly string[] {
+    const { pid, parent, works_for } = process
+    const program = this.#readFamily().programs.find(one => one.pid === pid && one.name === process.name)
+    const served = program === undefined ? [] : servedNames(this.#readFamily().placeOf(program))
+    const pids = works_for === undefined ? [pid] : [pid, parent]
+    const kernels = this.#attached().filter(one => one.pid !== undefined && pids.includes(one.pid))
+    return [...new Set([...namesOf(process), ...served, ...kernels.map(({ name }) => name)])]
   }
 
   /** What a program would be called as a kernel of that project. */
@@ -344,7 +359,7 @@ export class Attachments {
     const [one, ...others] = [...likely].sort((a, b) => (a.announced_at < b.announced_at ? -1 : 1))
     if (one === undefined) {
       const words = kernel.lastWordsAmong(ends)
-      kernel.unfollowed(words && `It did not come back: ${words}`, 'did_not_come_back')
+      kernel.unfollowed(words && 'It did not come back', 'did_not_come_back', words)
       return
     }
     const alike = rivals.filter(rival =>

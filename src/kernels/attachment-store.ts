@@ -23,6 +23,7 @@ const ATTACHMENT = z.object({
   /** The process that started it, and when it announced itself; left out by older daemons. */
   parent: z.number().optional(),
   role: z.enum(['main', 'serves', 'helper']).optional(),
+  works_for: z.array(z.string()).readonly().optional(),
   announced_at: z.string().optional(),
   /**
    * Where its secret comes from: its announcement, a file that a person named, or that person's hands; of a Swank

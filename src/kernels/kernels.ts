@@ -1,14 +1,14 @@
 import { homedir } from 'node:os'
-import type { ProjectKernel } from '../../tools/contract.ts'
 import { WireError } from '../../wire/errors.ts'
-import type { InterruptReport, Kernel } from '../../wire/kernel.ts'
+import type { InterruptReport } from '../../wire/kernel.ts'
 import { DEFAULT_LANGUAGE, languageNamed, namesOf } from '../../wire/languages.ts'
-import type { Program, Programs } from '../../wire/programs.ts'
+import type { Program, ProgramEnd, Programs } from '../../wire/programs.ts'
 import { isProject, kernelNameOf, realOf } from '../files/roots.ts'
 import type { TextStores } from '../text/texts.ts'
 import { type AnnouncedPrograms, type Attach, Attachments } from './attach.ts'
 import { type AttachmentStore, NO_ATTACHMENTS } from './attachment-store.ts'
-import { besidesOf, isFull, isSameList, type Roster, servedNames } from './families.ts'
+import type { BackgroundWatcher, Kernels } from './contract.ts'
+import { besidesOf, isFull, isSameList, type Roster } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import {
   type CrashLimits,
@@ -17,7 +17,16 @@ import {
   OwnedKernel,
   type StartedKernel,
 } from './owned-kernel.ts'
-import { ALL_OF_GROUP, allOf, fullName, groupOf, isCalled, isTarget, NO_PROGRAMS } from './programs.ts'
+import {
+  ALL_OF_GROUP,
+  type Announced,
+  allOf,
+  fullName,
+  groupOf,
+  isCalled,
+  isTarget,
+  NO_PROGRAMS,
+} from './programs.ts'
 import {
   badName,
   badRoot,
@@ -60,95 +69,6 @@ import {
 
 export const CRASH_LOOP: CrashLimits = { deaths: 3, withinMs: 300_000 }
 
-/** The kernels of this daemon, by name. */
-export interface Kernels {
-  /** Sorted by name, members of a group by their number. */
-  list(): readonly KernelRow[]
-  /**
-   * The kernel that a call is for. Without a name it is, in this order: the one that its caller has chosen; the only
-   * program of the root, attached on the way where it listens and is not attached yet; the root's default image, which
-   * bears the name of its folder and is started if it does not live. An image that calls began by themselves never
-   * stands in the way of a program. Where several programs live, one must be named; where one has ended, an empty
-   * image is not what was meant. Throws `KernelError`.
-   */
-  resolve(wanted: Wanted): Promise<ResolvedKernel>
-  /** What `resolve` would answer, at once, where that kernel lives and `root` is without links; else undefined. */
-  living(wanted: Wanted): ResolvedKernel | undefined
-  /**
-   * All of the root that live and are called so (`web`, `web/2`), in their order, with their helpers; what listens is
-   * attached on the way. Without a group, all that a look without a name is for.
-   * Where none lives, those that have ended and are followed are waited for. Throws `KernelError` where there is none.
-   */
-  group(group: string | undefined, wanted: Wanted): Promise<readonly Member[]>
-  /**
-   * What `resolve` would answer with, found with nothing attached to and nothing started for it. Where that would be
-   * nothing: the name itself; undefined where there is none.
-   */
-  meant(wanted: Wanted): MeantKernel | undefined
-  /** By which names a rule can mean the kernel, or the program, of that name besides: its group's, its process's. */
-  otherNames(name: string): readonly string[]
-  /** What they are called, with nothing attached. */
-  membersOf(group: string | undefined, root: string): readonly string[]
-  /** Whether a look that names no kernel is for several, which the group `undefined` then stands for. */
-  areSeveral(wanted: Pick<Wanted, 'root' | 'chosen'>): boolean
-  /**
-   * The projects whose policy holds for the kernel of that name, without links: first the one whose unnamed calls go to
-   * it, then the one that its program runs in, where that is another one. Empty where there is no such kernel.
-   */
-  rootsOf(name: string): readonly string[]
-  /** Whether a kernel of that name lives, or what takes its place is looked for. */
-  lasts(name: string): boolean
-  /** What a caller in that project would attach to by that name, as far as its policy goes. */
-  attachable(name: string, root: string): Attachable
-  /** What a caller is told that may only name kernels of its own project, and names another one, whether there is one or not. */
-  unknownIn(root: string, name: string): KernelError
-  /** Those that live in the root, but for the one of that name. */
-  besides(one: {
-    readonly name: string
-    readonly root: string
-  }): readonly { readonly name: string; readonly kernel: Kernel }[]
-  /**
-   * Starts one as a person asked, under a name that none alive has. With a script, it answers once that is known to
-   * run, to have returned or to have failed, or after 2 s. Throws `KernelError`.
-   */
-  start(wanted: Start): Promise<KernelRow>
-  /** Starts a kernel only to see whether it can be done; see `tryLanguage`. Throws `KernelError`. */
-  trial(wanted: Omit<Start, 'name'>): Promise<Trial>
-  stop(name: string): Promise<KernelRow>
-  /** A new epoch under the same name, with the same options but for the environment; deaths before are forgotten. */
-  restart(name: string, env?: Wanted['env']): Promise<KernelRow>
-  /** Tells what a kernel prints while no call runs in it, as it comes. Returns what ends that. */
-  watch(watcher: BackgroundWatcher): () => void
-  /** Whether that kernel's program began so lately that it may not have loaded all of its code yet. */
-  mayBeLoading(name: string): boolean
-  /** Stops what runs in it now. */
-  interrupt(name: string): Promise<InterruptReport>
-  /** What lives in the root, and what listens there; `chosen` is marked, or what calls without a name go to. */
-  project(
-    root: string,
-    chosen: string | undefined,
-  ): Promise<{ kernels: readonly ProjectKernel[]; searched: string }>
-  /**
-   * The kernel or the program of that name, attached on the way; `elsewhere` allows one that is not of the root.
-   * Throws `KernelError`.
-   */
-  choose(
-    name: string,
-    how: Choosing,
-  ): Promise<
-    | { readonly type: 'chosen'; readonly kernel: ProjectKernel }
-    | { readonly type: 'elsewhere'; readonly what: string }
-  >
-  /** Attaches to a program that listens. Throws `KernelError`. */
-  attach(wanted: Attach): Promise<KernelRow>
-  /** Lets go of one, which runs on, and forgets its name. The row is its last one. Throws `KernelError`. */
-  detach(name: string): Promise<KernelRow>
-  /** Programs that can be attached to and are not. */
-  announced(): Promise<AnnouncedPrograms>
-  /** Ends all of them in order, and lets go of those that are attached. Nothing starts afterwards. */
-  close(): Promise<void>
-}
-
 interface KernelsOptions {
   launch(request: KernelRequest, listener: KernelListener): Promise<StartedKernel>
   /** Where background output of kernels is kept, for `read_more`. Left out: it is not kept. */
@@ -160,6 +80,8 @@ interface KernelsOptions {
   noted?(news: KernelNews): void
   /** Kernels that begin to live, or were joined; not those of a trial. */
   lives?(life: NewLife): void
+  /** Whether a rule keeps from callers what has ended it, and its last words. Left out: none does. */
+  withholds?(kernel: MeantKernel): boolean
   /** Never a root. */
   readonly home?: string
   /** Milliseconds on a clock that only goes forward. */
@@ -175,12 +97,6 @@ export function openKernels(options: KernelsOptions): Kernels {
 const MOST_MEMBERS = 64
 
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}_.-]{0,63}$/u
-
-/** Who wants to hear what a kernel of that name prints by itself. */
-interface BackgroundWatcher {
-  readonly name: string
-  heard(text: string): void
-}
 
 class OpenKernels implements Kernels {
   readonly #kernels = new Map<string, NamedKernel>()
@@ -211,6 +127,7 @@ class OpenKernels implements Kernels {
       noted: news => noted?.(news),
       lives: life => lives?.(life),
       now: options.now ?? (() => performance.now()),
+      withholds: ({ name }) => this.withholds(name),
     }
     this.#attachments = new Attachments({
       ...this.#kernelOptions,
@@ -373,8 +290,22 @@ class OpenKernels implements Kernels {
     return known === undefined ? this.#attachments.otherNames(name) : this.#otherNamesOf(known)
   }
 
-  #otherNamesOf(kernel: NamedKernel): readonly string[] {
-    return [...kernel.otherNames, ...servedNames(this.#attachments.placeOf(kernel))]
+  withholds(name: string): boolean {
+    const [otherNames, roots] = [this.otherNames(name), this.rootsOf(name)]
+    return this.#options.withholds?.({ name, otherNames, roots }) === true
+  }
+
+  #withholdsEnd({ program }: ProgramEnd): boolean {
+    const ruled = { name: groupOf(program), otherNames: this.namesOf(program), roots: [realOf(program.cwd)] }
+    return this.#options.withholds?.(ruled) === true
+  }
+
+  namesOf(process: Announced): readonly string[] {
+    return this.#attachments.namesOf(process)
+  }
+
+  #otherNamesOf({ announced }: NamedKernel): readonly string[] {
+    return announced === undefined ? [] : this.#attachments.namesOf(announced)
   }
 
   rootsOf(name: string): readonly string[] {
@@ -695,7 +626,8 @@ class OpenKernels implements Kernels {
     if (!isProject(wanted.root, this.#home)) return badRoot(realOf(wanted.root), this.#home)
     const { lost } = image ?? {}
     const { root, name = lost === undefined ? undefined : image?.name } = wanted
-    const ended = name === undefined ? this.#attachments.lastEnd(realOf(root)) : undefined
+    const last = name === undefined ? this.#attachments.lastEnd(realOf(root)) : undefined
+    const ended = last && this.#withholdsEnd(last) ? undefined : last
     const rows = this.#nameable(wanted)
     return noneLives({ root, name, lost }, { rows, searched: this.#searched, ended })
   }

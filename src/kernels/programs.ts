@@ -89,10 +89,24 @@ export const ALL_OF_GROUP = '/*'
 /** Never stands for another one. */
 export const fullName = ({ name, pid }: Pick<Program, 'name' | 'pid'>) => `${name}-${pid}`
 
-/** Every name by which a rule can mean it, besides that of its kernel: what it calls itself, its group's, its process's. */
-export function otherNamesOf({ name, pid }: { readonly name: string; readonly pid: number | undefined }) {
-  const group = groupOf({ name })
-  return [name, group, allOf(group), ...(pid === undefined ? [] : [String(pid), fullName({ name, pid })])]
+/** A process as it has announced itself, or as its record of errors tells. */
+export interface Announced {
+  readonly name: string
+  readonly pid: number | undefined
+  readonly parent?: number | undefined
+  readonly works_for?: readonly string[] | undefined
+}
+
+/**
+ * Every name by which a rule can mean a process, besides those of kernels: what it calls itself, its group's, its
+ * number, and the same of the programs that it works for.
+ */
+export function namesOf({ name, pid, parent, works_for: programs = [] }: Announced): readonly string[] {
+  const of = (name: string, pid: number | undefined) => {
+    const group = groupOf({ name })
+    return [name, group, allOf(group), ...(pid === undefined ? [] : [String(pid), fullName({ name, pid })])]
+  }
+  return [...of(name, pid), ...programs.flatMap(program => of(program, parent))]
 }
 
 /** Whether a text stands for that program: its name, its process number, or both. */

@@ -22,7 +22,7 @@ import {
   type Records,
   settle,
 } from './records.ts'
-import { isAboutFiles, nameMatches, type Rule } from './rules.ts'
+import { decide, isAboutFiles, nameMatches, type Rule } from './rules.ts'
 
 /** What holds for callers in one project. */
 export interface Rules {
@@ -57,6 +57,12 @@ interface RulesRequest {
 
 /** The policy of a running daemon, with what a person needs to see and to accept. */
 export interface OpenPolicy extends Policy {
+  /** Whether a rule keeps from callers what has ended that kernel, and its last words: its errors are kept from them. */
+  withholds(kernel: {
+    readonly name: string
+    readonly otherNames: readonly string[]
+    readonly roots: readonly string[]
+  }): boolean
   /** What it says, for callers in that root, of the yes of a client of that name; undefined where it says nothing. */
   yesOf(root: string, client: string): Yes | undefined
   /** What the files say now, and what of it holds. Reads all of them again. */
@@ -205,6 +211,12 @@ export function openPolicy(configDir: string, options: PolicyOptions = {}): Open
     rulesFor(root, how) {
       const one = lookedAt(root, how)
       return how?.paths === undefined && how?.roots === undefined ? one.rules : rulesOn(one, how)
+    },
+    withholds({ name: kernel, otherNames, roots: [root, ...roots] }) {
+      if (root === undefined) return false
+      const { rules } = this.rulesFor(root, { roots })
+      const asked = { tool: 'get_last_error', level: 'safe', kernel, otherNames, rules } as const
+      return decide(asked).decision !== 'allow'
     },
     yesOf: (root, client) => yesOf(lookedAt(root).seen, client),
     standing,
