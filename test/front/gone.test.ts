@@ -120,6 +120,39 @@ test('a rule that keeps a program from the caller keeps what it has left from th
   assert.is((await rig.imago(['errors', '--kernel', 'project'])).code === 0, false)
 })
 
+test('a rule that keeps the errors of a kernel from callers keeps what ended it, and its last words', async () => {
+  mkdirSync(rig.paths.configDir, { recursive: true, mode: 0o700 })
+  const rules = join(rig.paths.configDir, 'policy.toml')
+  const told = async () => {
+    const said = [
+      await rig.imago(['inspect', 'x', '--kernel', 'shop']),
+      await rig.imago(['eval', 'x', '--kernel', 'batch']),
+      await rig.imago(['kernels', '--all']),
+      await rig.imago(['call', 'kernels']),
+      await rig.imago(['call', 'attach', 'name=shop']),
+    ]
+    return said.map(({ stdout, stderr }) => stdout + stderr).join('')
+  }
+  const ends = 'import os; os.write(2, b"price of tea: 77\\n"); os._exit(3)'
+  write('batch.py', ends)
+  const end = async () => {
+    const started = await rig.imago(['start', 'python', '--name', 'batch', '--script', 'batch.py'])
+    await rig.imago(['start', 'python', '--name', 'shop'])
+    await rig.imago(['eval', '--kernel', 'shop', ends])
+    return `${started.stderr}${await told()}`
+  }
+  await crash()
+  const noneLives = async () => (await rig.imago(['inspect', 'x'])).stderr
+  const before = await noneLives()
+  const open = `${before}${await end()}`
+  for (const word of ['price of tea', 'KeyError', 'exit code 3']) assert.match(open, word)
+  const rule = '[[rule]]\ndecision = "deny"\ntool = "get_last_error"\n'
+  writeFileSync(rules, ['project', 'shop', 'batch'].map(name => `${rule}kernel = "${name}"\n`).join(''))
+  const closed = `${await end()}${await noneLives()}`
+  for (const word of ['price of tea', 'KeyError']) assert.not.match(closed, word)
+  for (const name of ['shop', 'batch']) assert.match(closed, `${name} ended by itself with exit code 3.`)
+})
+
 test('a record that is cut short, too large, a link, or open to others is told, and the others are read', async () => {
   await crash()
   const [name = ''] = records()
