@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 /**
  * When a process began, in the terms of the system, so that a number that is used again is not taken for the same
@@ -25,6 +25,34 @@ export function isStopped(pid: number): boolean {
     return process.platform === 'linux' && /^t$/i.test(fieldsOf(pid)[0] ?? '')
   } catch {
     return false
+  }
+}
+
+/**
+ * Whether a process listens at the Unix socket of that path; undefined where that cannot be seen: without `/proc`, or
+ * where the socket or the process is of another namespace.
+ */
+export function listensAt(pid: number, path: string): boolean | undefined {
+  try {
+    const lines = readFileSync('/proc/net/unix', 'utf8').split('\n')
+    // The flag says that connections are accepted there.
+    const listening = lines.filter(line => line.endsWith(` ${path}`) && line.includes(' 00010000 '))
+    const sockets = listening.map(
+      line => `socket:[${line.slice(0, -path.length).trim().split(/\s+/).at(-1)}]`,
+    )
+    if (sockets.length === 0) return undefined
+    return readdirSync(`/proc/${pid}/fd`).some(fd => sockets.includes(targetOf(`/proc/${pid}/fd/${fd}`)))
+  } catch {
+    return undefined
+  }
+}
+
+/** Where a link leads; empty where it has gone. */
+function targetOf(link: string): string {
+  try {
+    return readlinkSync(link)
+  } catch {
+    return ''
   }
 }
 

@@ -50,7 +50,9 @@ export async function findTarget(
   const named = read.filter(one => isCalled(one, wanted))
   const there = await whoAnswer(named, programs)
   const meant = there.filter(one => family.placeOf(one).standing === 'program')
-  const [only, ...others] = meant.length === 1 ? meant : there
+  // One that names a process which has gone may be of another machine's, or a lie.
+  const living = meant.filter(one => one.process === 'lives')
+  const [only, ...others] = [meant, living].find(({ length }) => length === 1) ?? there
   if (only === undefined)
     throw named[0]
       ? hasEnded(wanted, named[0])
