@@ -161,12 +161,22 @@ function betweenProjects(parts: MethodParts) {
     const { root } = context.session
     const known = kernels.list().find(one => one.name === target && name === target && one.root === root)
     // A kernel that has ended answers nothing, though it is followed: a program that listens by its name is joined.
-    const row =
-      known !== undefined && !UNLINKED.has(known.state)
-        ? known
+    const isUnlinked = known === undefined || UNLINKED.has(known.state)
+    const row = !isUnlinked
+      ? known
+      : known?.owned
+        ? await again(known, context)
         : await joined(params, context).catch(error => attachedAs(error, { name: params.name, root }))
     calls.choose(callerOf(context, parts), row.name)
     return row
+  }
+
+  /** One of ours that has ended begins again. */
+  async function again({ name, root }: KernelRow, { session: { env } }: ServeContext): Promise<KernelRow> {
+    const choice = await kernels.choose(name, { root, elsewhere: false, env })
+    const row = kernels.list().find(one => one.name === name)
+    if (choice.type !== 'chosen' || row === undefined) throw kernels.unknownIn(root, name)
+    return { ...row, message: choice.kernel.message }
   }
 
   function attachedAs(

@@ -153,6 +153,16 @@ test('a rule that keeps the errors of a kernel from callers keeps what ended it,
   for (const name of ['shop', 'batch']) assert.match(closed, `${name} ended by itself with exit code 3.`)
 })
 
+test('a kernel of ours that has ended is started again by imago attach', async () => {
+  await rig.imago(['start', 'python', '--name', 'shop'])
+  await rig.imago(['eval', '--kernel', 'shop', 'import os; os._exit(3)'])
+  const { code, stdout } = await rig.imago(['attach', 'shop'])
+  assert.is(code, 0)
+  assert.match(stdout, /^shop {2}ready {2}\d+ .*\n.*It was started again, and is empty\..* exit code 3\./)
+  assert.match(stdout, 'imago stop shop ends it.')
+  assert.is((await rig.imago(['eval', '1 + 1', '--kernel', 'shop'])).stdout, '2\n')
+})
+
 test('a record that is cut short, too large, a link, or open to others is told, and the others are read', async () => {
   await crash()
   const [name = ''] = records()
