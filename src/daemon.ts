@@ -33,10 +33,9 @@ import { openAttachmentStore } from './kernels/attachment-store.ts'
 import type { Kernels } from './kernels/contract.ts'
 import { openKernels } from './kernels/kernels.ts'
 import type { KernelRow } from './kernels/rows.ts'
-import type { MeantKernel } from './kernels/wanted.ts'
 import { type Log, openLog } from './log.ts'
 import { type Paths, preparePaths, tellRuntimeDir, VERSION } from './paths.ts'
-import { openPolicy } from './policy/policy.ts'
+import { type OpenPolicy, openPolicy } from './policy/policy.ts'
 import { openRegistry } from './registry/registry.ts'
 import { openSources } from './sources/sources.ts'
 import { SuspensionDesk } from './suspensions/desk.ts'
@@ -85,8 +84,11 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
   const journal = openJournal({ stateDir: paths.stateDir, version: VERSION })
   const leases = new Leases(journal, { goneMs })
   void journal.lost.then(lost => leases.lost(lost))
-  const withholds: KernelsParts['withholds'] = kernel => policy.withholds(kernel)
-  const kernels = kernelsOf({ config, paths, texts, journal, leases, log, limits, withholds })
+  const ruling: KernelsParts['ruling'] = {
+    withholds: kernel => policy.withholds(kernel),
+    startsOf: root => policy.startsOf(root),
+  }
+  const kernels = kernelsOf({ config, paths, texts, journal, leases, log, limits, ruling })
   const approvalMs = config.calls.approval_minutes * 60_000
   const approvals = openApprovals({
     clock: SYSTEM_CLOCK,
@@ -311,17 +313,17 @@ interface KernelsParts {
   readonly leases: Leases
   readonly log: Log
   readonly limits: DaemonOptions['limits']
-  withholds(kernel: MeantKernel): boolean
+  readonly ruling: Pick<OpenPolicy, 'withholds' | 'startsOf'>
 }
 
-function kernelsOf({ config, paths, texts, journal, leases, log, limits, withholds }: KernelsParts): Kernels {
+function kernelsOf({ config, paths, texts, journal, leases, log, limits, ruling }: KernelsParts): Kernels {
   const { runtimeDir, stateDir } = paths
   const heartbeatMs = limits?.heartbeatMs
   return openKernels({
     texts,
     noted: news => journal.later({ type: 'kernel', ...news }),
     lives: life => void leases.lives(life),
-    withholds,
+    ...ruling,
     programs: openPrograms({
       runtimeDir,
       settings: { ...config.kernels, stateDir },

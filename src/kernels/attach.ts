@@ -6,7 +6,15 @@ import { readSecretFile } from '../../wire/secret-file.ts'
 import { isOfProject, nameFrom, realOf } from '../files/roots.ts'
 import { AttachedKernel, type AttachmentDraft } from './attached-kernel.ts'
 import type { Attachment, AttachmentStore } from './attachment-store.ts'
-import { Families, type Family, type FamilyPlace, leftBy, type Standing, servedNames } from './families.ts'
+import {
+  Families,
+  type Family,
+  type FamilyPlace,
+  isFull,
+  leftBy,
+  type Standing,
+  servedNames,
+} from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import {
   type Announced,
@@ -309,6 +317,16 @@ export class Attachments {
         .finally(() => this.#joining.delete(address))
     this.#joining.set(address, joining)
     return joining
+  }
+
+  /** Attaches for a call to the first server that can be. Throws why the last one cannot. */
+  async joinFirst([target, ...others]: readonly [string, ...string[]], root: string): Promise<NamedKernel> {
+    try {
+      return this.#kernelNamed((await this.attach({ target, root })).name)
+    } catch (error) {
+      if (!isFull(others)) throw error
+      return this.joinFirst(others, root)
+    }
   }
 
   #kernelNamed(name: string): NamedKernel {

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { WireError } from '../../wire/errors.ts'
 import type { InterruptReport } from '../../wire/kernel.ts'
-import { DEFAULT_LANGUAGE, languageNamed, namesOf } from '../../wire/languages.ts'
+import { DEFAULT_LANGUAGE, languageAt, languageNamed, namesOf } from '../../wire/languages.ts'
 import type { Program, ProgramEnd, Programs } from '../../wire/programs.ts'
 import { isProject, kernelNameOf, realOf } from '../files/roots.ts'
 import type { TextStores } from '../text/texts.ts'
@@ -33,6 +33,7 @@ import {
   begunAgain,
   nameTaken,
   noneLives,
+  noPython,
   notAttachedYet,
   refuseMissing,
   refuseOtherLanguage,
@@ -82,6 +83,8 @@ interface KernelsOptions {
   lives?(life: NewLife): void
   /** Whether a rule keeps from callers what has ended it, and its last words. Left out: none does. */
   withholds?(kernel: MeantKernel): boolean
+  /** What a project joins where nothing lives, and whether its calls may begin an image. Left out: nothing, and they may. */
+  startsOf?(root: string): { readonly attach: readonly string[]; readonly python: boolean }
   /** Never a root. */
   readonly home?: string
   /** Milliseconds on a clock that only goes forward. */
@@ -162,6 +165,10 @@ class OpenKernels implements Kernels {
         const named = await this.#attachments.join(found.program, realOf(wanted.root))
         return this.#reached({ named, isJoined: true }, wanted)
       }
+      case 'configured': {
+        const named = await this.#attachments.joinFirst(found.addresses, realOf(wanted.root))
+        return this.#reached({ named, isJoined: true }, wanted)
+      }
       case 'default':
         return this.#reached({ named: this.#default(wanted) }, wanted)
       default:
@@ -181,6 +188,10 @@ class OpenKernels implements Kernels {
         const roots = [...new Set([root, realOf(program.cwd)])]
         const otherNames = this.#attachments.namesOf(program)
         return { name: this.#attachments.nameFor(program, root), otherNames, roots }
+      }
+      if (found.type === 'configured') {
+        const [address] = found.addresses
+        return { name: languageAt(address).name, otherNames: found.addresses, roots: [root] }
       }
       if (found.type === 'default')
         return { name: this.#free(kernelNameOf(root)), otherNames: [], roots: [root] }
@@ -482,10 +493,15 @@ class OpenKernels implements Kernels {
     return this.#ownDefault(wanted)
   }
 
+  #startsOf(root: string) {
+    return this.#options.startsOf?.(root) ?? { attach: [], python: true }
+  }
+
   /** The image that calls of the root begin by themselves, which may not have been begun yet. */
   #ownDefault({ root: given }: Wanted): Found {
     const root = this.#rootOf(given)
     const known = this.#kernels.get(this.#defaults.get(root) ?? '')
+    if (known?.alive !== true && !this.#startsOf(root).python) throw noPython(root)
     return known?.root === root ? { type: 'kernel', named: known } : { type: 'default' }
   }
 
@@ -545,6 +561,8 @@ class OpenKernels implements Kernels {
     const ended = this.#endedIn(root)
     if (ended?.hasProgram && !ended.mayListenAgain) throw ended.over()
     if (ended) return { type: 'kernel', named: ended }
+    const { attach } = this.#startsOf(root)
+    if (isFull(attach)) return { type: 'configured', addresses: attach }
     const isDown = this.#attachments.supervises(root)
     if (isDown || (wanted.onlyLiving === true && !this.#hasDefault(root)))
       throw this.#noneLives(wanted, undefined)
@@ -727,4 +745,6 @@ interface FoundKernel {
 type Found =
   | { readonly type: 'kernel'; readonly named: NamedKernel }
   | { readonly type: 'program'; readonly program: Program }
+  /** Servers of which the project's file says so. */
+  | { readonly type: 'configured'; readonly addresses: readonly [string, ...string[]] }
   | { readonly type: 'default' }
