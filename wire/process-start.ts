@@ -41,18 +41,15 @@ export function listensAt(pid: number, path: string): boolean | undefined {
       line => `socket:[${line.slice(0, -path.length).trim().split(/\s+/).at(-1)}]`,
     )
     if (sockets.length === 0) return undefined
-    return readdirSync(`/proc/${pid}/fd`).some(fd => sockets.includes(targetOf(`/proc/${pid}/fd/${fd}`)))
+    return readdirSync(`/proc/${pid}/fd`).some(fd => {
+      try {
+        return sockets.includes(readlinkSync(`/proc/${pid}/fd/${fd}`))
+      } catch {
+        return false
+      }
+    })
   } catch {
     return undefined
-  }
-}
-
-/** Where a link leads; empty where it has gone. */
-function targetOf(link: string): string {
-  try {
-    return readlinkSync(link)
-  } catch {
-    return ''
   }
 }
 

@@ -217,7 +217,11 @@ class OpenKernels implements Kernels {
     if (begins && wanted.onlyLiving === true) throw this.#noneLives(wanted, named)
     const found = { name: named.name, kernel: await named.living(wanted.patienceMs, wanted.env) }
     if (lost !== undefined) return { ...found, replaces: lost }
-    if (isJoined) return { ...found, joined: named.row() }
+    if (isJoined) {
+      const root = realOf(wanted.root)
+      const takesCalls = this.#among(this.#rosterOf(root), { root }) === named
+      return { ...found, joined: { ...named.row(), takesCalls } }
+    }
     const isAnother = before !== null && before !== found.kernel.identity.epoch
     if (isFollowed || isAnother || (!alive && named.hasProgram)) return { ...found, waited: true }
     return begins ? { ...found, begun: true } : found
