@@ -331,11 +331,14 @@ export class AttachedKernel implements NamedKernel {
   over(): KernelError {
     const ended = sentence(this.#end ?? `${this.name} has ended.`)
     const { isFollowed } = this
-    const { why, words } = this.#unfollowed ?? {}
-    const told = words === undefined || this.#options.withholds(this) ? why : `${why}: ${words}`
-    const since = told ?? (isFollowed ? 'Nothing has taken its place so far.' : '')
+    const { why, words } = this.#unfollowed ?? {
+      words: this.lastWordsAmong(this.#options.programs.read().ends),
+    }
+    const told = words !== undefined && !this.#options.withholds(this) ? `: ${words}` : ''
+    const nothing = isFollowed ? 'Nothing has taken its place so far.' : ''
+    const since = why ?? (told === '' ? nothing : 'It ended with an error')
     return new KernelError('kernel_unavailable', {
-      message: since === '' ? ended : `${ended} ${sentence(since)}`,
+      message: since === '' ? ended : `${ended} ${sentence(`${since}${told}`)}`,
       next: this.#next(isFollowed),
       details: { reason: this.#unfollowed?.reason ?? 'ended', kernel: this.name },
     })
