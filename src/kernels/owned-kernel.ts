@@ -149,10 +149,11 @@ export class OwnedKernel implements NamedKernel {
     return this.alive ? undefined : this.#lost && endInShort(this.#lost)
   }
 
-  /** How it ended or why it did not start, as far as callers may be told. */
+  /** How it ended, why it did not start or how its script failed, as far as callers may be told. */
   get #how(): string | null {
-    const { withholds } = this.#options
-    return this.#message === null || !withholds(this) ? this.#message : endInShort(this.#message)
+    const how = this.#message ?? this.#program.news?.message ?? null
+    if (how === null || !this.#options.withholds(this)) return how
+    return this.#message === null ? 'its script failed' : endInShort(how)
   }
 
   row(): KernelRow {
@@ -173,7 +174,7 @@ export class OwnedKernel implements NamedKernel {
       script_state: this.#scriptState(),
       running: this.#life?.kernel.running ?? null,
       suspended: this.#life?.kernel.suspended ?? 0,
-      message: this.#doing ?? this.#how ?? this.#scriptFailed() ?? stopped,
+      message: this.#doing ?? this.#how ?? stopped,
       background: this.#background?.row() ?? null,
     }
   }
@@ -283,11 +284,6 @@ export class OwnedKernel implements NamedKernel {
   #scriptState(): KernelRow['script_state'] {
     const state = this.#program.news?.state ?? null
     return state === 'running' && !this.alive ? null : state
-  }
-
-  #scriptFailed(): string | null {
-    const { message = null } = this.#program.news ?? {}
-    return message !== null && this.#options.withholds(this) ? 'its script failed' : message
   }
 
   /** Throws where starting it again is for a person to decide. */

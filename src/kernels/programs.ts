@@ -92,12 +92,7 @@ export const ALL_OF_GROUP = '/*'
 export const fullName = ({ name, pid }: Pick<Program, 'name' | 'pid'>) => `${name}-${pid}`
 
 /** A process as it has announced itself, or as its record of errors tells. */
-export interface Announced {
-  readonly name: string
-  readonly pid: number | undefined
-  readonly parent?: number | undefined
-  readonly works_for?: readonly string[] | undefined
-}
+export type Announced = Pick<Program, 'name' | 'parent' | 'works_for'> & { readonly pid: number | undefined }
 
 /**
  * Every name by which a rule can mean a process, besides those of kernels: what it calls itself, its group's, its

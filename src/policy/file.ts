@@ -18,8 +18,8 @@ export interface PolicyText {
   readonly sha256: string | null
   /** With what it says of clients. Empty where the file is not understood. */
   readonly rules: readonly NumberedRule[]
-  /** Calls of the project never begin a Python by themselves. */
-  readonly python: boolean
+  /** False: calls of the project never begin a Python by themselves. */
+  readonly python?: boolean | undefined
   readonly tests: readonly TestResult[]
   /** What is likely to be a slip and forbids nothing, as sentences that name the file. */
   readonly warnings: readonly string[]
@@ -41,9 +41,8 @@ export function readPolicyFile(
     if (bytes === undefined) return ABSENT
     sha256 = createHash('sha256').update(bytes).digest('hex')
     if (sha256 === before?.sha256) return before
-    const parsed = (place.type === 'project' ? PROJECT_FILE : POLICY_FILE).safeParse(
-      parseToml(place.file, bytes.toString('utf8')),
-    )
+    const form = place.type === 'project' ? POLICY_FILE.extend(SETTINGS.shape) : POLICY_FILE
+    const parsed = form.safeParse(parseToml(place.file, bytes.toString('utf8')))
     if (!parsed.success) throw new Error(`${place.file}: ${firstProblem(parsed.error)}.`)
     const rules = parsed.data.rule.map((rule, index) => ({ number: index + 1, rule }))
     for (const { number, rule } of rules) checkRule(rule, { place, where: `${place.file}: rule ${number}` })
@@ -53,10 +52,10 @@ export function readPolicyFile(
     )
     const tests = runTests({ tests: parsed.data.test, rules, place, tools })
     const problem = tests.find(test => test.problem !== undefined)?.problem
-    const { attach, python } = { attach: [], python: true, ...parsed.data }
-    const joins = attach.map((attach, index) => ({
-      number: index + 1,
-      rule: { decision: 'allow' as const, attach },
+    const { attach = [], python } = parsed.data as z.output<typeof SETTINGS>
+    const joins = attach.map((attach, at) => ({
+      number: at + 1,
+      rule: { decision: 'allow', attach } as const,
     }))
     return { sha256, rules: [...rules, ...clients, ...joins], python, tests, warnings, problem }
   } catch (error) {
@@ -65,14 +64,7 @@ export function readPolicyFile(
   }
 }
 
-const ABSENT: PolicyText = {
-  sha256: null,
-  rules: [],
-  python: true,
-  tests: [],
-  warnings: [],
-  problem: undefined,
-}
+const ABSENT: PolicyText = { sha256: null, rules: [], tests: [], warnings: [], problem: undefined }
 
 /** `undefined` for a file that is not there. */
 export function bytesOf(file: string, { flags = 0, most = FILE_BYTES } = {}): Buffer | undefined {
@@ -261,16 +253,15 @@ const POLICY_FILE = z.strictObject({
   test: z.array(TEST).max(1_000).default([]),
 })
 
-const OWN_ADDRESS = 'is no address of a server on this machine, such as swank://4005'
+const OWN_ADDRESS = z
+  .string()
+  .regex(
+    /^[a-z]+:\/\/((localhost|127\.0\.0\.1|\[::1\]):)?\d{1,5}$/,
+    'is no address of a server on this machine, such as swank://4005',
+  )
 
 /** A project also says which servers of this machine its calls join, and whether they may begin a Python. */
-const PROJECT_FILE = POLICY_FILE.extend({
-  attach: z
-    .array(z.string().regex(/^[a-z]+:\/\/((localhost|127\.0\.0\.1|\[::1\]):)?\d{1,5}$/, OWN_ADDRESS))
-    .max(16)
-    .default([]),
-  python: z.boolean().default(true),
-})
+const SETTINGS = z.object({ attach: z.array(OWN_ADDRESS).optional(), python: z.boolean().optional() })
 
 /** The rules that a person accepted, as the state directory keeps them. */
 export const NUMBERED_RULE = z.strictObject({ number: z.number().int().min(1), rule: KEPT_RULE })

@@ -225,7 +225,7 @@ export function openPolicy(configDir: string, options: PolicyOptions = {}): Open
       const own = rules.problem === undefined ? seen.filter(({ place }) => dirname(place.file) === root) : []
       return {
         attach: own.flatMap(({ held }) => held.flatMap(({ rule }) => rule.attach ?? [])),
-        python: seen.every(({ text }) => text.python),
+        python: seen.every(({ text }) => text.python !== false),
       }
     },
     yesOf: (root, client) => yesOf(lookedAt(root).seen, client),

@@ -165,10 +165,9 @@ export function readAnnouncements(
   const isTrue = (one: Program) => {
     const others = programs.filter(other => other !== one && isSameProcess(other, one))
     if (others.length === 0) return true
-    const [isOwn = false, ...own] = [one, ...others].map(listensItself)
-    return isOwn || !own.includes(true)
-      ? !others.some((other, index) => own[index] === isOwn && other.announced_at > one.announced_at)
-      : false
+    const [isOwn, ...own] = [one, ...others].map(each => listensItself(each) === true)
+    const isNewest = !others.some((other, at) => own[at] === isOwn && other.announced_at > one.announced_at)
+    return isNewest && (isOwn || !own.includes(true))
   }
   ends.sort(({ program: a }, { program: b }) => (a.announced_at < b.announced_at ? -1 : 1))
   for (const { program } of ends.slice(0, -ENDS_KEPT)) remove(program)
