@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 
 /**
  * When a process began, in the terms of the system, so that a number that is used again is not taken for the same
@@ -58,6 +58,19 @@ export interface Started {
   readonly words: readonly string[]
   /** The environment; `undefined` where it may not be read. */
   env(): Readonly<Record<string, string>> | undefined
+}
+
+/** The folders of the processes of this user that were started with such words, by their numbers; none without `/proc`. */
+export function foldersOf(isMeant: (words: readonly string[]) => boolean): ReadonlyMap<number, string> {
+  const found = new Map<number, string>()
+  for (const pid of processes())
+    try {
+      const isOwn = statSync(`/proc/${pid}`).uid === process.getuid?.()
+      if (isOwn && isMeant(startedOf(pid)?.words ?? [])) found.set(pid, readlinkSync(`/proc/${pid}/cwd`))
+    } catch {
+      // It has ended since.
+    }
+  return found
 }
 
 /** What a process of that number was started with; `undefined` where there is none, or no `/proc`. */

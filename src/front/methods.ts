@@ -140,7 +140,7 @@ function betweenProjects(parts: MethodParts) {
 
   async function list(context: ServeContext): Promise<Methods['kernels']['result']> {
     const { root } = context.session
-    const all = { kernels: kernels.list(), ...(await kernels.announced()) }
+    const all = { kernels: kernels.list(), ...(await kernels.announced(root)) }
     const isOwn = ({ name }: KernelRow) =>
       kernels.rootsOf(name).includes(root) ||
       policy.letsIn({ root, method: 'kernels', level: 'safe', kernel: name })

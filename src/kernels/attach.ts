@@ -1,6 +1,7 @@
 import type { ProjectKernel } from '../../tools/contract.ts'
 import { messageOf } from '../../wire/errors.ts'
 import { languageAt } from '../../wire/languages.ts'
+import { foldersOf } from '../../wire/process-start.ts'
 import type { Program, ProgramEnd, Programs, SkippedFile } from '../../wire/programs.ts'
 import { readSecretFile } from '../../wire/secret-file.ts'
 import { isOfProject, nameFrom, realOf } from '../files/roots.ts'
@@ -21,7 +22,9 @@ import {
   findTarget,
   fullName,
   groupOf,
+  HAVE_A_NOTEBOOK_LISTEN,
   handleOf,
+  isNotebook,
   isTarget,
   namesOf,
   type Target,
@@ -290,19 +293,29 @@ export class Attachments {
     const others = listening.filter(one => !isSupervisor(one))
     const handle = (one: Program) =>
       isSupervisor(one) || this.#options.kernels.has(one.name) ? fullName(one) : handleOf(one, others)
-    return listening.map(one => ({
+    const unused = { chosen: false, running_ms: null, suspended: 0 } as const
+    const deaf = this.#deafIn(root, family).map(pid => {
+      const what = { language: 'python', what: 'a notebook', message: HAVE_A_NOTEBOOK_LISTEN }
+      return { ...unused, ...what, group: 'notebook', name: String(pid), state: 'deaf', pid }
+    })
+    const rows = listening.map(one => ({
+      ...unused,
       group: groupOf(one),
       name: handle(one),
       state: STATE_OF[family.placeOf(one).standing],
-      chosen: false,
       language: one.language,
       pid: one.pid,
-      running_ms: null,
-      suspended: 0,
       what: [one.implementation, ...(one.program === '' ? [] : [one.program])].join(', '),
       message:
         family.placeOf(one).standing === 'orphan' ? `It was ${leftBy(one.name, one.parent ?? null)}.` : null,
     }))
+    return [...rows, ...deaf]
+  }
+
+  /** The processes of open notebooks of a project that do not listen. */
+  #deafIn(root: string, { programs }: Family): readonly number[] {
+    const open = [...foldersOf(isNotebook)].filter(([, cwd]) => isOfProject(cwd, root))
+    return open.map(([pid]) => pid).filter(pid => !programs.some(one => one.pid === pid))
   }
 
   /** Attaches to a program of that project for a call. Throws `KernelError`. */
@@ -413,12 +426,14 @@ export class Attachments {
     return row
   }
 
-  /** The programs that can be attached to, and are not yet. */
-  async announced(): Promise<AnnouncedPrograms> {
+  /** The programs that can be attached to, and are not yet; and notebooks of that project that cannot be. */
+  async announced(root: string): Promise<AnnouncedPrograms> {
     const family = this.#families.read()
     const there = await whoAnswer(family.programs, this.#options.programs)
     const rows = this.#unattached(there).map(one => rowOf(one, { among: there, family }))
-    return { announced: rows, skipped: family.skipped }
+    const reason = `does not listen. ${HAVE_A_NOTEBOOK_LISTEN}`
+    const deaf = this.#deafIn(root, family).map(pid => ({ file: `Process ${pid}`, reason }))
+    return { announced: rows, skipped: [...family.skipped, ...deaf] }
   }
 
   /** One that has announced itself under that name or another that stands for it, by what its files say; `within`: in that folder. */

@@ -94,8 +94,8 @@ export interface Kernels {
   attach(wanted: Attach): Promise<KernelRow>
   /** Lets go of one, which runs on, and forgets its name. The row is its last one. Throws `KernelError`. */
   detach(name: string): Promise<KernelRow>
-  /** Programs that can be attached to and are not. */
-  announced(): Promise<AnnouncedPrograms>
+  /** Programs that can be attached to and are not, and notebooks of that project that cannot be. */
+  announced(root: string): Promise<AnnouncedPrograms>
   /** Ends all of them in order, and lets go of those that are attached. Nothing starts afterwards. */
   close(): Promise<void>
 }

@@ -468,8 +468,8 @@ class OpenKernels implements Kernels {
     return this.#attachments.detach(this.#named(name))
   }
 
-  announced(): Promise<AnnouncedPrograms> {
-    return this.#attachments.announced()
+  announced(root: string): Promise<AnnouncedPrograms> {
+    return this.#attachments.announced(realOf(root))
   }
 
   async close(): Promise<void> {

@@ -198,8 +198,8 @@ export const HAVE_IT_LISTEN =
   'start it with: imago run -- COMMAND   or add this line to it: import imago; imago.listen()'
 
 /** Whether the words of a command start the kernel of a notebook. */
-const isNotebook = (words: readonly string[]) =>
+export const isNotebook = (words: readonly string[]) =>
   words.some(word => /(^|\/)ipykernel(_launcher)?(\.py|\/__main__\.py)?$/.test(word))
 
-const HAVE_A_NOTEBOOK_LISTEN =
+export const HAVE_A_NOTEBOOK_LISTEN =
   'It is the kernel of a notebook. In a cell of it: %load_ext imago   Where Python finds no imago: pip install "$(imago runtime python)"'

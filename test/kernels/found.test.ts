@@ -95,7 +95,7 @@ test('what can be attached to is named as the tool kernels names it, and a super
   listens({ pid: 500, parent: 3, role: 'main' })
   listens({ pid: 501, parent: 500, role: 'serves' })
   const rows = async () =>
-    (await kernels.announced()).announced.map(({ attach, standing }) => [attach, standing])
+    (await kernels.announced('/')).announced.map(({ attach, standing }) => [attach, standing])
   assert.equal(await rows(), [
     ['web-500', 'supervisor'],
     ['web', 'program'],
