@@ -15,7 +15,7 @@ import { assert, suite } from '../support/harness.ts'
 import { openRig, type Rig, until } from '../support/rig.ts'
 
 /** `imago errors` and `get_last_error` about real programs that have ended. */
-const test = suite('errors of processes that have gone', { limitMs: 60_000 })
+const test = suite('errors of processes that have gone', { limitMs: 120_000 })
 
 const CRASH = `
 def price(order, password='swordfish-77'):
