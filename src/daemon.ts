@@ -29,11 +29,12 @@ import { claimInstance, type Instance } from './instance.ts'
 import { type Journal, openJournal } from './journal/journal.ts'
 import { keepSecret } from './journal/redaction.ts'
 import { openAttachmentStore } from './kernels/attachment-store.ts'
-import { type Kernels, openKernels } from './kernels/kernels.ts'
+import type { Kernels } from './kernels/contract.ts'
+import { openKernels } from './kernels/kernels.ts'
 import type { KernelRow } from './kernels/rows.ts'
 import { type Log, openLog } from './log.ts'
 import { type Paths, preparePaths, tellRuntimeDir, VERSION } from './paths.ts'
-import { openPolicy } from './policy/policy.ts'
+import { type OpenPolicy, openPolicy } from './policy/policy.ts'
 import { openRegistry } from './registry/registry.ts'
 import { openSources } from './sources/sources.ts'
 import { SuspensionDesk } from './suspensions/desk.ts'
@@ -82,7 +83,11 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
   const journal = openJournal({ stateDir: paths.stateDir, version: VERSION })
   const leases = new Leases(journal, { goneMs })
   void journal.lost.then(lost => leases.lost(lost))
-  const kernels = kernelsOf({ config, paths, texts, journal, leases, log, limits })
+  const ruling: KernelsParts['ruling'] = {
+    withholds: kernel => policy.withholds(kernel),
+    startsOf: root => policy.startsOf(root),
+  }
+  const kernels = kernelsOf({ config, paths, texts, journal, leases, log, limits, ruling })
   const approvalMs = config.calls.approval_minutes * 60_000
   const approvals = openApprovals({
     clock: SYSTEM_CLOCK,
@@ -307,15 +312,17 @@ interface KernelsParts {
   readonly leases: Leases
   readonly log: Log
   readonly limits: DaemonOptions['limits']
+  readonly ruling: Pick<OpenPolicy, 'withholds' | 'startsOf'>
 }
 
-function kernelsOf({ config, paths, texts, journal, leases, log, limits }: KernelsParts): Kernels {
+function kernelsOf({ config, paths, texts, journal, leases, log, limits, ruling }: KernelsParts): Kernels {
   const { runtimeDir, stateDir } = paths
   const heartbeatMs = limits?.heartbeatMs
   return openKernels({
     texts,
     noted: news => journal.later({ type: 'kernel', ...news }),
     lives: life => void leases.lives(life),
+    ...ruling,
     programs: openPrograms({
       runtimeDir,
       settings: { ...config.kernels, stateDir },

@@ -21,6 +21,7 @@ const PYTHON_PACKAGES = [
   'freezegun==1.5.5',
   'gevent==26.9.0',
   'gunicorn==27.0.1',
+  'honcho==2.0.0',
   'ipykernel==7.4.0',
   'joblib==1.6.0',
   'jupyter_client==8.10.0',
@@ -43,9 +44,11 @@ const PYTHON_PACKAGES = [
   'quart==0.22.0',
   'rich==15.0.0',
   'streamlit==1.67.0',
+  'supervisor==4.3.0',
   'twisted==26.10.0',
   'uvicorn==0.54.0',
   'uvloop==0.23.0',
+  'watchfiles==1.3.0',
   'wrapt==2.5.2',
 ]
 // Imago's own peer runs on 3.9; the MCP SDK that the tests use as a foreign client does not.

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs'
 
 /**
  * When a process began, in the terms of the system, so that a number that is used again is not taken for the same
@@ -28,6 +28,29 @@ export function isStopped(pid: number): boolean {
   }
 }
 
+/**
+ * Whether a process listens at the Unix socket of that path; undefined where that cannot be seen: without `/proc`, or
+ * where the socket or the process is of another namespace.
+ */
+export function listensAt(pid: number, path: string): boolean | undefined {
+  try {
+    const lines = readFileSync('/proc/net/unix', 'utf8').split('\n')
+    // The flag says that connections are accepted there; the inode stands before the path.
+    const listening = lines.filter(line => line.endsWith(` ${path}`) && line.includes(' 00010000 '))
+    const sockets = listening.map(line => `socket:[${line.split(/\s+/)[6]}]`)
+    if (sockets.length === 0) return undefined
+    return readdirSync(`/proc/${pid}/fd`).some(fd => {
+      try {
+        return sockets.includes(readlinkSync(`/proc/${pid}/fd/${fd}`))
+      } catch {
+        return false
+      }
+    })
+  } catch {
+    return undefined
+  }
+}
+
 /** What a process was started with. */
 export interface Started {
   readonly pid: number
@@ -35,6 +58,19 @@ export interface Started {
   readonly words: readonly string[]
   /** The environment; `undefined` where it may not be read. */
   env(): Readonly<Record<string, string>> | undefined
+}
+
+/** The folders of the processes of this user that were started with such words, by their numbers; none without `/proc`. */
+export function foldersOf(isMeant: (words: readonly string[]) => boolean): ReadonlyMap<number, string> {
+  const found = new Map<number, string>()
+  for (const pid of processes())
+    try {
+      const isOwn = statSync(`/proc/${pid}`).uid === process.getuid?.()
+      if (isOwn && isMeant(startedOf(pid)?.words ?? [])) found.set(pid, readlinkSync(`/proc/${pid}/cwd`))
+    } catch {
+      // It has ended since.
+    }
+  return found
 }
 
 /** What a process of that number was started with; `undefined` where there is none, or no `/proc`. */

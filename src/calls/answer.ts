@@ -70,8 +70,9 @@ function foundAs({ name, replaces, joined, waited }: Omit<ResolvedKernel, 'kerne
   if (joined !== undefined) {
     const { program, cwd } = joined.attached ?? { program: null, cwd: null }
     const what = program === null ? '' : `, ${program}`
+    const goes = joined.takesCalls ? ' Calls without a kernel go there.' : ''
     return [
-      `${name} (process ${joined.pid}${what}) listens in ${cwd ?? 'this project'} and was attached. Calls without a kernel go there.`,
+      `${name} (process ${joined.pid}${what}) listens in ${cwd ?? 'this project'} and was attached.${goes}`,
     ]
   }
   if (replaces === undefined) return []

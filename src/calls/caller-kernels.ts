@@ -4,7 +4,7 @@ import { mayBeForAll } from '../../tools/group.ts'
 import type { Raised } from '../../wire/kernel.ts'
 import { isOfProject, realOf } from '../files/roots.ts'
 import { redactedValue } from '../journal/redaction.ts'
-import type { Kernels } from '../kernels/kernels.ts'
+import type { Kernels } from '../kernels/contract.ts'
 import { groupOf } from '../kernels/programs.ts'
 import type { Attachable, MeantKernel, Wanted } from '../kernels/wanted.ts'
 import type { Checked } from '../registry/registry.ts'
@@ -116,6 +116,7 @@ interface Addressed {
   readonly patienceMs: number
   /** Whether the call could look into that kernel, if it named it. */
   mayLook(kernel: string): boolean
+  mayLookInto(kernel: MeantKernel): boolean
 }
 
 /** Which kernel a call is for. */
@@ -132,13 +133,19 @@ export function wantedBy(call: Addressed): Wanted {
 
 /** What processes of the caller's project have left of their errors, without their secrets. */
 export function pastErrorsFor(
-  call: Pick<Addressed, 'caller' | 'mayLook'> & {
-    readonly options: { readonly past?: (isWanted: (cwd: string) => boolean) => PastErrors }
+  call: Pick<Addressed, 'caller' | 'mayLookInto'> & {
+    readonly options: {
+      readonly past?: (isWanted: (cwd: string) => boolean) => PastErrors
+      readonly kernels: Pick<Kernels, 'namesOf'>
+    }
   },
 ): PastErrors {
+  const { kernels } = call.options
   const root = realOf(call.caller.root)
   const past = call.options.past?.(cwd => isOfProject(realOf(cwd), root)) ?? { gone: [], skipped: [] }
-  const seen = past.gone.filter(one => call.mayLook(groupOf(one)))
+  const seen = past.gone.filter(one =>
+    call.mayLookInto({ name: groupOf(one), otherNames: kernels.namesOf(one), roots: [realOf(one.cwd)] }),
+  )
   return {
     ...past,
     gone: seen.map(({ errors, ...one }) => ({

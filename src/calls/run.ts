@@ -3,6 +3,7 @@ import { type Level, type OutputLog, type PastErrors, type Sources, stricter } f
 import type { Tool } from '../../tools/define.ts'
 import type { Envelope, Outcome } from '../../tools/outcome.ts'
 import { duration } from '../../tools/text.ts'
+import { WireError } from '../../wire/errors.ts'
 import type { Ability, CallId, Question } from '../../wire/kernel.ts'
 import { LightSignal, unlessAborted } from '../../wire/signal.ts'
 import type { Approvals } from '../approvals/contract.ts'
@@ -12,8 +13,9 @@ import type { Files } from '../files/files.ts'
 import type { Shows } from '../files/list.ts'
 import type { Decision, Earlier } from '../journal/entries.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { Kernels } from '../kernels/kernels.ts'
+import type { Kernels } from '../kernels/contract.ts'
 import { KernelLife } from '../kernels/owned-kernel.ts'
+import { endInShort } from '../kernels/rows.ts'
 import type { Attachable, MeantKernel, ResolvedKernel, Wanted } from '../kernels/wanted.ts'
 import { judgedPaths, shownPaths } from '../policy/judged-paths.ts'
 import type { Policy, Rules } from '../policy/policy.ts'
@@ -51,6 +53,8 @@ export interface RunOptions {
     | 'living'
     | 'meant'
     | 'otherNames'
+    | 'namesOf'
+    | 'withholds'
     | 'group'
     | 'membersOf'
     | 'areSeveral'
@@ -582,7 +586,10 @@ export class Run {
 
   /** Nobody is asked about a kernel that the call does not name. */
   mayLook(kernel: string): boolean {
-    const { otherNames, roots } = this.ruled(kernel)
+    return this.mayLookInto(this.ruled(kernel))
+  }
+
+  mayLookInto({ name: kernel, otherNames, roots }: MeantKernel): boolean {
     const { rules } = this.policyOn([], { kernel: { roots } })
     return decide({ ...this.named(), level: 'safe', kernel, otherNames, rules }).decision === 'allow'
   }
@@ -615,8 +622,11 @@ export class Run {
     const { cancelled } = this
     const attached = place?.kernel.identity.attached === true
     const kernel = place?.name ?? this.kernelName
-    const { log } = this.options
-    return faultOf({ error, tool: this.tool.name, kernel, attached, level, cancelled, log })
+    const { log, kernels } = this.options
+    const isEnd = error instanceof WireError && error.code === 'LINK_CLOSED' && kernel !== null
+    const told =
+      isEnd && kernels.withholds(kernel) ? new WireError(error.code, endInShort(error.message)) : error
+    return faultOf({ error: told, tool: this.tool.name, kernel, attached, level, cancelled, log })
   }
 
   context(level: Level, { again }: Pick<Attempt, 'again'> = {}, place = this.#place): Context {

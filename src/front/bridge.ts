@@ -49,12 +49,15 @@ const USAGE = 'Usage: imago mcp [--root FOLDER] [--profile core|live|full] [--st
 
 function wantedBy(args: string[]): BridgeOptions {
   const { root: given, profile, structured } = optionsOf(args)
-  const named = given ?? projectOf(process.env.CLAUDE_PROJECT_DIR)
+  const named = fromHome(given) ?? projectOf(fromHome(process.env.CLAUDE_PROJECT_DIR))
   const root = named ?? process.cwd()
   if (!PROFILES.includes(profile)) throw misused(`There is no profile ${JSON.stringify(profile)}.`)
   if (!statSync(root, { throwIfNoEntry: false })?.isDirectory()) throw misused(`${root} is not a folder.`)
   return { folder: root, rooted: named !== undefined, profile, structured }
 }
+
+/** Hosts hand on what a person wrote, without a shell. */
+const fromHome = (folder: string | undefined) => folder?.replace(/^~(?=\/|$)/, homedir())
 
 /** The project that a host names in the environment; what is no project is as if nothing had been said. */
 const projectOf = (folder: string | undefined): string | undefined =>

@@ -5,6 +5,7 @@ import {
   type CallToolResult,
   CLIENT_INFO_META_KEY,
   type InputRequiredResult,
+  inputRequired,
   isInputRequiredResult,
   type Tool as ListedTool,
   ProtocolError,
@@ -29,7 +30,14 @@ import { findRoot } from '../paths.ts'
 import { asMcp, describeTool } from '../registry/descriptions.ts'
 import type { JsonSchema, Registry } from '../registry/registry.ts'
 import type { TextStore } from '../text/texts.ts'
-import { Exchanges, isModern, putsForms, QUESTION_KEY, requestingAsker } from './elicitation/dialog.ts'
+import {
+  capabilitiesOf,
+  Exchanges,
+  isModern,
+  putsForms,
+  QUESTION_KEY,
+  requestingAsker,
+} from './elicitation/dialog.ts'
 import { LineTransport } from './mcp-transport.ts'
 import { getPrompt, listPrompts } from './prompts.ts'
 
@@ -126,12 +134,15 @@ const ROOTS_MS = 5_000
 /**
  * The folders that a client works in, where nobody has named the project: asked for once, and again when they change.
  * Of several it is the one that the server was started in, or else the first. A call keeps the project that it began in.
+ * A client of the new revision is asked by the answer to its first call, which it makes again.
  */
 class ClientRoots {
   readonly #options: Pick<McpOptions, 'session' | 'moved'>
   /** Where the server was started. */
   readonly #started: string
   #asked: Promise<void> = Promise.resolve()
+  /** A client of the new revision has answered. */
+  #isKnown = false
 
   constructor(options: Pick<McpOptions, 'session' | 'moved'>) {
     this.#options = options
@@ -153,17 +164,41 @@ class ClientRoots {
     return this.#asked
   }
 
+  /** What a client of the new revision is asked in place of an answer; undefined where nothing is. */
+  question(call: ToolCall): InputRequiredResult | undefined {
+    const { mcpReq } = call.context
+    const { session, moved } = this.#options
+    if (this.#isKnown || moved === undefined || session.options.rooted === true) return undefined
+    const can = isModern(call.server) && capabilitiesOf(call).roots !== undefined
+    if (!can || mcpReq.requestState() !== undefined) return undefined
+    const answers = mcpReq.inputResponses
+    if (answers === undefined)
+      return inputRequired({ inputRequests: { [ROOTS_KEY]: inputRequired.listRoots() } })
+    this.#isKnown = true
+    const said = ROOTS.safeParse(answers[ROOTS_KEY])
+    if (said.success) this.#move(said.data.roots, moved)
+    return undefined
+  }
+
+  #move(roots: readonly { readonly uri: string }[], moved: (root: string) => void): void {
+    const folders = roots.flatMap(({ uri }) => projectAt(uri))
+    moved(folders.find(one => isWithin(this.#started, one)) ?? folders[0] ?? this.#started)
+  }
+
   async #ask(server: Server, moved: (root: string) => void): Promise<void> {
+    this.#isKnown = false
     if (isModern(server) || server.getClientCapabilities()?.roots === undefined) return
     try {
       const { roots } = await server.listRoots(undefined, { timeout: ROOTS_MS })
-      const folders = roots.flatMap(({ uri }) => projectAt(uri))
-      moved(folders.find(one => isWithin(this.#started, one)) ?? folders[0] ?? this.#started)
+      this.#move(roots, moved)
     } catch {
       // It does not answer, or has gone: the project stays the one that it was.
     }
   }
 }
+
+const ROOTS_KEY = 'roots'
+const ROOTS = z.object({ roots: z.array(z.object({ uri: z.string() })) })
 
 /** The project of a root, without links; nothing for what is no project of this machine. */
 function projectAt(uri: string): string[] {
@@ -348,6 +383,8 @@ async function callTool(call: ToolCall): Promise<CallToolResult | InputRequiredR
   const { signal } = context.mcpReq
   // The SDK aborts requests when the connection ends, too; that is not a wish to stop anything.
   signal.addEventListener('abort', () => (lines.closed ? gone : cancelled).abort())
+  const question = connection.roots.question(call)
+  if (question !== undefined) return question
   const progress = followProgress({ context, lines, periodMs: connection.progressMs ?? 1_000 })
   await connection.roots.known()
   const heard = { signal: cancelled.signal, gone: gone.signal, on: progress.on }

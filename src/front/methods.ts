@@ -11,8 +11,8 @@ import { enveloped } from '../calls/answer.ts'
 import type { CallEvent, Caller, Calls } from '../calls/contract.ts'
 import type { PolicyDesk } from '../calls/policy-desk.ts'
 import { isOfProject, realOf } from '../files/roots.ts'
+import type { Kernels } from '../kernels/contract.ts'
 import { KernelError } from '../kernels/kernel-error.ts'
-import type { Kernels } from '../kernels/kernels.ts'
 import { type Described, describe, FORMATS } from '../registry/descriptions.ts'
 import type { Registry } from '../registry/registry.ts'
 import { SYNTAX_NAMES, type SyntaxName } from '../syntax/syntax.ts'
@@ -139,7 +139,7 @@ function betweenProjects(parts: MethodParts) {
 
   async function list(context: ServeContext): Promise<Methods['kernels']['result']> {
     const { root } = context.session
-    const all = { kernels: kernels.list(), ...(await kernels.announced()) }
+    const all = { kernels: kernels.list(), ...(await kernels.announced(root)) }
     const isOwn = ({ name }: KernelRow) =>
       kernels.rootsOf(name).includes(root) ||
       policy.letsIn({ root, method: 'kernels', level: 'safe', kernel: name })
@@ -160,12 +160,22 @@ function betweenProjects(parts: MethodParts) {
     const { root } = context.session
     const known = kernels.list().find(one => one.name === target && name === target && one.root === root)
     // A kernel that has ended answers nothing, though it is followed: a program that listens by its name is joined.
-    const row =
-      known !== undefined && !UNLINKED.has(known.state)
-        ? known
+    const isUnlinked = known === undefined || UNLINKED.has(known.state)
+    const row = !isUnlinked
+      ? known
+      : known?.owned
+        ? await again(known, context)
         : await joined(params, context).catch(error => attachedAs(error, { name: params.name, root }))
     calls.choose(callerOf(context, parts), row.name)
     return row
+  }
+
+  /** One of ours that has ended begins again. */
+  async function again({ name, root }: KernelRow, { session: { env } }: ServeContext): Promise<KernelRow> {
+    const choice = await kernels.choose(name, { root, elsewhere: false, env })
+    const row = kernels.list().find(one => one.name === name)
+    if (choice.type !== 'chosen' || row === undefined) throw kernels.unknownIn(root, name)
+    return { ...row, message: choice.kernel.message }
   }
 
   function attachedAs(

@@ -1,20 +1,32 @@
 import type { ProjectKernel } from '../../tools/contract.ts'
 import { messageOf } from '../../wire/errors.ts'
 import { languageAt } from '../../wire/languages.ts'
+import { foldersOf } from '../../wire/process-start.ts'
 import type { Program, ProgramEnd, Programs, SkippedFile } from '../../wire/programs.ts'
 import { readSecretFile } from '../../wire/secret-file.ts'
 import { isOfProject, nameFrom, realOf } from '../files/roots.ts'
 import { AttachedKernel, type AttachmentDraft } from './attached-kernel.ts'
 import type { Attachment, AttachmentStore } from './attachment-store.ts'
-import { Families, type Family, type FamilyPlace, leftBy, type Standing, servedNames } from './families.ts'
+import {
+  Families,
+  type Family,
+  type FamilyPlace,
+  isFull,
+  leftBy,
+  type Standing,
+  servedNames,
+} from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import {
+  type Announced,
   findTarget,
   fullName,
   groupOf,
+  HAVE_A_NOTEBOOK_LISTEN,
   handleOf,
+  isNotebook,
   isTarget,
-  otherNamesOf,
+  namesOf,
   type Target,
   whoAnswer,
 } from './programs.ts'
@@ -151,6 +163,7 @@ export class Attachments {
       ...(program !== undefined && { announced_at: program.announced_at }),
       ...(program?.parent !== undefined && { parent: program.parent }),
       ...(program?.role !== undefined && { role: program.role }),
+      ...(program?.works_for !== undefined && { works_for: program.works_for }),
       secret,
     })
     const key = isKept(secret) ? undefined : asked.key
@@ -203,15 +216,20 @@ export class Attachments {
   placeOf(kernel: NamedKernel): FamilyPlace {
     const none: FamilyPlace = { standing: 'program', groups: [kernel.group], isStarted: false }
     if (!(kernel instanceof AttachedKernel)) return none
-    const { programs } = this.#options
-    const version = programs.version()
+    const family = this.#readFamily()
+    const program = family.programs.find(one => kernel.is(placeOf(one)))
+    if (program === undefined) return kernel.isHelper ? { ...none, standing: 'helper' } : none
+    return family.placeOf(program)
+  }
+
+  /** The family as it was announced, which is read again once that has changed. */
+  #readFamily(): Family {
+    const version = this.#options.programs.version()
     if (this.#family === undefined || version !== this.#familyAt) {
       this.#family = this.#families.read()
       this.#familyAt = version
     }
-    const program = this.#family.programs.find(one => kernel.is(placeOf(one)))
-    if (program === undefined) return kernel.isHelper ? { ...none, standing: 'helper' } : none
-    return this.#family.placeOf(program)
+    return this.#family
   }
 
   /** Whether something lives there that only starts a program. */
@@ -250,9 +268,17 @@ export class Attachments {
     return [...new Set(programs.filter(isTarget(wanted)).flatMap(one => this.namesOf(one)))]
   }
 
-  /** Every name by which a rule can mean a program that is not attached: its own, and those of whom it works for. */
-  namesOf(program: Program): readonly string[] {
-    return [...otherNamesOf(program), ...servedNames(this.#families.read().placeOf(program))]
+  /**
+   * Every name by which a rule can mean a process, whether it is attached, listens or has gone: its own, those of the
+   * programs that it works for, and those under which it and they were attached.
+   */
+  namesOf(process: Announced): readonly string[] {
+    const { pid, parent, works_for } = process
+    const program = this.#readFamily().programs.find(one => one.pid === pid && one.name === process.name)
+    const served = program === undefined ? [] : servedNames(this.#readFamily().placeOf(program))
+    const pids = works_for === undefined ? [pid] : [pid, parent]
+    const kernels = this.#attached().filter(one => one.pid !== undefined && pids.includes(one.pid))
+    return [...new Set([...namesOf(process), ...served, ...kernels.map(({ name }) => name)])]
   }
 
   /** What a program would be called as a kernel of that project. */
@@ -270,19 +296,29 @@ export class Attachments {
     const others = listening.filter(one => !isSupervisor(one))
     const handle = (one: Program) =>
       isSupervisor(one) || this.#options.kernels.has(one.name) ? fullName(one) : handleOf(one, others)
-    return listening.map(one => ({
+    const unused = { chosen: false, running_ms: null, suspended: 0 } as const
+    const deaf = this.#deafIn(root, family).map(pid => {
+      const what = { language: 'python', what: 'a notebook', message: HAVE_A_NOTEBOOK_LISTEN }
+      return { ...unused, ...what, group: 'notebook', name: String(pid), state: 'deaf', pid }
+    })
+    const rows = listening.map(one => ({
+      ...unused,
       group: groupOf(one),
       name: handle(one),
       state: STATE_OF[family.placeOf(one).standing],
-      chosen: false,
       language: one.language,
       pid: one.pid,
-      running_ms: null,
-      suspended: 0,
       what: [one.implementation, ...(one.program === '' ? [] : [one.program])].join(', '),
       message:
         family.placeOf(one).standing === 'orphan' ? `It was ${leftBy(one.name, one.parent ?? null)}.` : null,
     }))
+    return [...rows, ...deaf]
+  }
+
+  /** The processes of open notebooks of a project that do not listen. */
+  #deafIn(root: string, { programs }: Family): readonly number[] {
+    const open = [...foldersOf(isNotebook)].filter(([, cwd]) => isOfProject(cwd, root))
+    return open.map(([pid]) => pid).filter(pid => !programs.some(one => one.pid === pid))
   }
 
   /** Attaches to a program of that project for a call. Throws `KernelError`. */
@@ -297,6 +333,16 @@ export class Attachments {
         .finally(() => this.#joining.delete(address))
     this.#joining.set(address, joining)
     return joining
+  }
+
+  /** Attaches for a call to the first server that can be. Throws why the last one cannot. */
+  async joinFirst([target, ...others]: readonly [string, ...string[]], root: string): Promise<NamedKernel> {
+    try {
+      return this.#kernelNamed((await this.attach({ target, root })).name)
+    } catch (error) {
+      if (!isFull(others)) throw error
+      return this.joinFirst(others, root)
+    }
   }
 
   #kernelNamed(name: string): NamedKernel {
@@ -347,7 +393,7 @@ export class Attachments {
     const [one, ...others] = [...likely].sort((a, b) => (a.announced_at < b.announced_at ? -1 : 1))
     if (one === undefined) {
       const words = kernel.lastWordsAmong(ends)
-      kernel.unfollowed(words && `It did not come back: ${words}`, 'did_not_come_back')
+      kernel.unfollowed(words && 'It did not come back', 'did_not_come_back', words)
       return
     }
     const alike = rivals.filter(rival =>
@@ -383,12 +429,14 @@ export class Attachments {
     return row
   }
 
-  /** The programs that can be attached to, and are not yet. */
-  async announced(): Promise<AnnouncedPrograms> {
+  /** The programs that can be attached to, and are not yet; and notebooks of that project that cannot be. */
+  async announced(root: string): Promise<AnnouncedPrograms> {
     const family = this.#families.read()
     const there = await whoAnswer(family.programs, this.#options.programs)
     const rows = this.#unattached(there).map(one => rowOf(one, { among: there, family }))
-    return { announced: rows, skipped: family.skipped }
+    const reason = `does not listen. ${HAVE_A_NOTEBOOK_LISTEN}`
+    const deaf = this.#deafIn(root, family).map(pid => ({ file: `Process ${pid}`, reason }))
+    return { announced: rows, skipped: [...family.skipped, ...deaf] }
   }
 
   /** One that has announced itself under that name or another that stands for it, by what its files say; `within`: in that folder. */

@@ -7,7 +7,7 @@ import { Background } from './background.ts'
 import { leftBy } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import { KernelLife, notLiving } from './owned-kernel.ts'
-import { groupOf, otherNamesOf } from './programs.ts'
+import { type Announced, groupOf } from './programs.ts'
 import { stoppedText, wayBack } from './refusals.ts'
 import type { KernelOptions, KernelRow, NamedKernel } from './rows.ts'
 import { isFar, serverOf } from './servers.ts'
@@ -73,8 +73,10 @@ export class AttachedKernel implements NamedKernel {
   #endedAt = 0
   #endedOn = ''
   #isSucceeding = false
-  /** Why nothing has taken its place so far, as a sentence: what ended the next one, or which ones could be it. */
-  #unfollowed: { readonly why: string; readonly reason: Unfollowed } | undefined
+  /** Why nothing has taken its place so far, as a sentence: that the next one ended and by which words, or which could be it. */
+  #unfollowed:
+    | { readonly why: string; readonly reason: Unfollowed; readonly words?: string | undefined }
+    | undefined
 
   /** What takes its place runs there too. */
   readonly folder: string
@@ -96,9 +98,9 @@ export class AttachedKernel implements NamedKernel {
     return announced === null ? name : groupOf({ name: announced })
   }
 
-  get otherNames(): readonly string[] {
-    const { announced, process } = this.#known
-    return announced === null ? [] : otherNamesOf({ name: announced, pid: process?.pid })
+  get announced(): Announced | undefined {
+    const { announced, process, ...known } = this.#known
+    return announced === null ? undefined : { ...known, name: announced, pid: process?.pid }
   }
 
   get root(): string {
@@ -241,9 +243,9 @@ export class AttachedKernel implements NamedKernel {
   }
 
   /** Nothing can take its place, and why; undefined where that is over. */
-  unfollowed(why: string | undefined, reason: Unfollowed): void {
-    if (this.alive || this.#unfollowed?.why === why) return
-    this.#unfollowed = why === undefined ? undefined : { why, reason }
+  unfollowed(why: string | undefined, reason: Unfollowed, words?: string): void {
+    if (this.alive || (this.#unfollowed?.why === why && this.#unfollowed?.words === words)) return
+    this.#unfollowed = why === undefined ? undefined : { why, reason, words }
     if (why !== undefined) this.#wake()
   }
 
@@ -257,9 +259,9 @@ export class AttachedKernel implements NamedKernel {
   /** Joins the program that takes its place. Throws what `Programs.attach` throws; the place is free then as before. */
   async succeed(program: Program, process: Attachment['process']): Promise<void> {
     const before = this.#known
-    const { name: announced, address, parent, role, announced_at } = program
-    const now = { announced, address, process, parent, role, announced_at, program: program.program || null }
-    this.#known = { ...before, ...now }
+    const { name: announced, address, parent, role, works_for, announced_at } = program
+    const now = { announced, address, process, parent, role, works_for, announced_at }
+    this.#known = { ...before, ...now, program: program.program || null }
     this.#isSucceeding = true
     try {
       const kernel = await this.#options.programs.attach(this.#joining(undefined))
@@ -329,9 +331,14 @@ export class AttachedKernel implements NamedKernel {
   over(): KernelError {
     const ended = sentence(this.#end ?? `${this.name} has ended.`)
     const { isFollowed } = this
-    const since = this.#unfollowed?.why ?? (isFollowed ? 'Nothing has taken its place so far.' : '')
+    const { why, words } = this.#unfollowed ?? {
+      words: this.lastWordsAmong(this.#options.programs.read().ends),
+    }
+    const told = words !== undefined && !this.#options.withholds(this) ? `: ${words}` : ''
+    const nothing = isFollowed ? 'Nothing has taken its place so far.' : ''
+    const since = why ?? (told === '' ? nothing : 'It ended with an error')
     return new KernelError('kernel_unavailable', {
-      message: since === '' ? ended : `${ended} ${sentence(since)}`,
+      message: since === '' ? ended : `${ended} ${sentence(`${since}${told}`)}`,
       next: this.#next(isFollowed),
       details: { reason: this.#unfollowed?.reason ?? 'ended', kernel: this.name },
     })

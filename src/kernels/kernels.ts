@@ -1,14 +1,14 @@
 import { homedir } from 'node:os'
-import type { ProjectKernel } from '../../tools/contract.ts'
 import { WireError } from '../../wire/errors.ts'
-import type { InterruptReport, Kernel } from '../../wire/kernel.ts'
-import { DEFAULT_LANGUAGE, languageNamed, namesOf } from '../../wire/languages.ts'
-import type { Program, Programs } from '../../wire/programs.ts'
+import type { InterruptReport } from '../../wire/kernel.ts'
+import { DEFAULT_LANGUAGE, languageAt, languageNamed, namesOf } from '../../wire/languages.ts'
+import type { Program, ProgramEnd, Programs } from '../../wire/programs.ts'
 import { isProject, kernelNameOf, realOf } from '../files/roots.ts'
 import type { TextStores } from '../text/texts.ts'
 import { type AnnouncedPrograms, type Attach, Attachments } from './attach.ts'
 import { type AttachmentStore, NO_ATTACHMENTS } from './attachment-store.ts'
-import { besidesOf, isFull, isSameList, type Roster, servedNames } from './families.ts'
+import type { BackgroundWatcher, Kernels } from './contract.ts'
+import { besidesOf, isFull, isSameList, type Roster } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import {
   type CrashLimits,
@@ -17,13 +17,23 @@ import {
   OwnedKernel,
   type StartedKernel,
 } from './owned-kernel.ts'
-import { ALL_OF_GROUP, allOf, fullName, groupOf, isCalled, isTarget, NO_PROGRAMS } from './programs.ts'
+import {
+  ALL_OF_GROUP,
+  type Announced,
+  allOf,
+  fullName,
+  groupOf,
+  isCalled,
+  isTarget,
+  NO_PROGRAMS,
+} from './programs.ts'
 import {
   badName,
   badRoot,
   begunAgain,
   nameTaken,
   noneLives,
+  noPython,
   notAttachedYet,
   refuseMissing,
   refuseOtherLanguage,
@@ -60,95 +70,6 @@ import {
 
 export const CRASH_LOOP: CrashLimits = { deaths: 3, withinMs: 300_000 }
 
-/** The kernels of this daemon, by name. */
-export interface Kernels {
-  /** Sorted by name, members of a group by their number. */
-  list(): readonly KernelRow[]
-  /**
-   * The kernel that a call is for. Without a name it is, in this order: the one that its caller has chosen; the only
-   * program of the root, attached on the way where it listens and is not attached yet; the root's default image, which
-   * bears the name of its folder and is started if it does not live. An image that calls began by themselves never
-   * stands in the way of a program. Where several programs live, one must be named; where one has ended, an empty
-   * image is not what was meant. Throws `KernelError`.
-   */
-  resolve(wanted: Wanted): Promise<ResolvedKernel>
-  /** What `resolve` would answer, at once, where that kernel lives and `root` is without links; else undefined. */
-  living(wanted: Wanted): ResolvedKernel | undefined
-  /**
-   * All of the root that live and are called so (`web`, `web/2`), in their order, with their helpers; what listens is
-   * attached on the way. Without a group, all that a look without a name is for.
-   * Where none lives, those that have ended and are followed are waited for. Throws `KernelError` where there is none.
-   */
-  group(group: string | undefined, wanted: Wanted): Promise<readonly Member[]>
-  /**
-   * What `resolve` would answer with, found with nothing attached to and nothing started for it. Where that would be
-   * nothing: the name itself; undefined where there is none.
-   */
-  meant(wanted: Wanted): MeantKernel | undefined
-  /** By which names a rule can mean the kernel, or the program, of that name besides: its group's, its process's. */
-  otherNames(name: string): readonly string[]
-  /** What they are called, with nothing attached. */
-  membersOf(group: string | undefined, root: string): readonly string[]
-  /** Whether a look that names no kernel is for several, which the group `undefined` then stands for. */
-  areSeveral(wanted: Pick<Wanted, 'root' | 'chosen'>): boolean
-  /**
-   * The projects whose policy holds for the kernel of that name, without links: first the one whose unnamed calls go to
-   * it, then the one that its program runs in, where that is another one. Empty where there is no such kernel.
-   */
-  rootsOf(name: string): readonly string[]
-  /** Whether a kernel of that name lives, or what takes its place is looked for. */
-  lasts(name: string): boolean
-  /** What a caller in that project would attach to by that name, as far as its policy goes. */
-  attachable(name: string, root: string): Attachable
-  /** What a caller is told that may only name kernels of its own project, and names another one, whether there is one or not. */
-  unknownIn(root: string, name: string): KernelError
-  /** Those that live in the root, but for the one of that name. */
-  besides(one: {
-    readonly name: string
-    readonly root: string
-  }): readonly { readonly name: string; readonly kernel: Kernel }[]
-  /**
-   * Starts one as a person asked, under a name that none alive has. With a script, it answers once that is known to
-   * run, to have returned or to have failed, or after 2 s. Throws `KernelError`.
-   */
-  start(wanted: Start): Promise<KernelRow>
-  /** Starts a kernel only to see whether it can be done; see `tryLanguage`. Throws `KernelError`. */
-  trial(wanted: Omit<Start, 'name'>): Promise<Trial>
-  stop(name: string): Promise<KernelRow>
-  /** A new epoch under the same name, with the same options but for the environment; deaths before are forgotten. */
-  restart(name: string, env?: Wanted['env']): Promise<KernelRow>
-  /** Tells what a kernel prints while no call runs in it, as it comes. Returns what ends that. */
-  watch(watcher: BackgroundWatcher): () => void
-  /** Whether that kernel's program began so lately that it may not have loaded all of its code yet. */
-  mayBeLoading(name: string): boolean
-  /** Stops what runs in it now. */
-  interrupt(name: string): Promise<InterruptReport>
-  /** What lives in the root, and what listens there; `chosen` is marked, or what calls without a name go to. */
-  project(
-    root: string,
-    chosen: string | undefined,
-  ): Promise<{ kernels: readonly ProjectKernel[]; searched: string }>
-  /**
-   * The kernel or the program of that name, attached on the way; `elsewhere` allows one that is not of the root.
-   * Throws `KernelError`.
-   */
-  choose(
-    name: string,
-    how: Choosing,
-  ): Promise<
-    | { readonly type: 'chosen'; readonly kernel: ProjectKernel }
-    | { readonly type: 'elsewhere'; readonly what: string }
-  >
-  /** Attaches to a program that listens. Throws `KernelError`. */
-  attach(wanted: Attach): Promise<KernelRow>
-  /** Lets go of one, which runs on, and forgets its name. The row is its last one. Throws `KernelError`. */
-  detach(name: string): Promise<KernelRow>
-  /** Programs that can be attached to and are not. */
-  announced(): Promise<AnnouncedPrograms>
-  /** Ends all of them in order, and lets go of those that are attached. Nothing starts afterwards. */
-  close(): Promise<void>
-}
-
 interface KernelsOptions {
   launch(request: KernelRequest, listener: KernelListener): Promise<StartedKernel>
   /** Where background output of kernels is kept, for `read_more`. Left out: it is not kept. */
@@ -160,6 +81,10 @@ interface KernelsOptions {
   noted?(news: KernelNews): void
   /** Kernels that begin to live, or were joined; not those of a trial. */
   lives?(life: NewLife): void
+  /** Whether a rule keeps from callers what has ended it, and its last words. Left out: none does. */
+  withholds?(kernel: MeantKernel): boolean
+  /** What a project joins where nothing lives, and whether its calls may begin an image. Left out: nothing, and they may. */
+  startsOf?(root: string): { readonly attach: readonly string[]; readonly python: boolean }
   /** Never a root. */
   readonly home?: string
   /** Milliseconds on a clock that only goes forward. */
@@ -175,12 +100,6 @@ export function openKernels(options: KernelsOptions): Kernels {
 const MOST_MEMBERS = 64
 
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}_.-]{0,63}$/u
-
-/** Who wants to hear what a kernel of that name prints by itself. */
-interface BackgroundWatcher {
-  readonly name: string
-  heard(text: string): void
-}
 
 class OpenKernels implements Kernels {
   readonly #kernels = new Map<string, NamedKernel>()
@@ -211,6 +130,7 @@ class OpenKernels implements Kernels {
       noted: news => noted?.(news),
       lives: life => lives?.(life),
       now: options.now ?? (() => performance.now()),
+      withholds: ({ name }) => this.withholds(name),
     }
     this.#attachments = new Attachments({
       ...this.#kernelOptions,
@@ -245,6 +165,10 @@ class OpenKernels implements Kernels {
         const named = await this.#attachments.join(found.program, realOf(wanted.root))
         return this.#reached({ named, isJoined: true }, wanted)
       }
+      case 'configured': {
+        const named = await this.#attachments.joinFirst(found.addresses, realOf(wanted.root))
+        return this.#reached({ named, isJoined: true }, wanted)
+      }
       case 'default':
         return this.#reached({ named: this.#default(wanted) }, wanted)
       default:
@@ -264,6 +188,10 @@ class OpenKernels implements Kernels {
         const roots = [...new Set([root, realOf(program.cwd)])]
         const otherNames = this.#attachments.namesOf(program)
         return { name: this.#attachments.nameFor(program, root), otherNames, roots }
+      }
+      if (found.type === 'configured') {
+        const [address] = found.addresses
+        return { name: languageAt(address).name, otherNames: found.addresses, roots: [root] }
       }
       if (found.type === 'default')
         return { name: this.#free(kernelNameOf(root)), otherNames: [], roots: [root] }
@@ -289,7 +217,11 @@ class OpenKernels implements Kernels {
     if (begins && wanted.onlyLiving === true) throw this.#noneLives(wanted, named)
     const found = { name: named.name, kernel: await named.living(wanted.patienceMs, wanted.env) }
     if (lost !== undefined) return { ...found, replaces: lost }
-    if (isJoined) return { ...found, joined: named.row() }
+    if (isJoined) {
+      const root = realOf(wanted.root)
+      const takesCalls = this.#among(this.#rosterOf(root), { root }) === named
+      return { ...found, joined: { ...named.row(), takesCalls } }
+    }
     const isAnother = before !== null && before !== found.kernel.identity.epoch
     if (isFollowed || isAnother || (!alive && named.hasProgram)) return { ...found, waited: true }
     return begins ? { ...found, begun: true } : found
@@ -373,8 +305,22 @@ class OpenKernels implements Kernels {
     return known === undefined ? this.#attachments.otherNames(name) : this.#otherNamesOf(known)
   }
 
-  #otherNamesOf(kernel: NamedKernel): readonly string[] {
-    return [...kernel.otherNames, ...servedNames(this.#attachments.placeOf(kernel))]
+  withholds(name: string): boolean {
+    const [otherNames, roots] = [this.otherNames(name), this.rootsOf(name)]
+    return this.#options.withholds?.({ name, otherNames, roots }) === true
+  }
+
+  #withholdsEnd({ program }: ProgramEnd): boolean {
+    const ruled = { name: groupOf(program), otherNames: this.namesOf(program), roots: [realOf(program.cwd)] }
+    return this.#options.withholds?.(ruled) === true
+  }
+
+  namesOf(process: Announced): readonly string[] {
+    return this.#attachments.namesOf(process)
+  }
+
+  #otherNamesOf({ announced }: NamedKernel): readonly string[] {
+    return announced === undefined ? [] : this.#attachments.namesOf(announced)
   }
 
   rootsOf(name: string): readonly string[] {
@@ -522,8 +468,8 @@ class OpenKernels implements Kernels {
     return this.#attachments.detach(this.#named(name))
   }
 
-  announced(): Promise<AnnouncedPrograms> {
-    return this.#attachments.announced()
+  announced(root: string): Promise<AnnouncedPrograms> {
+    return this.#attachments.announced(realOf(root))
   }
 
   async close(): Promise<void> {
@@ -551,10 +497,15 @@ class OpenKernels implements Kernels {
     return this.#ownDefault(wanted)
   }
 
+  #startsOf(root: string) {
+    return this.#options.startsOf?.(root) ?? { attach: [], python: true }
+  }
+
   /** The image that calls of the root begin by themselves, which may not have been begun yet. */
   #ownDefault({ root: given }: Wanted): Found {
     const root = this.#rootOf(given)
     const known = this.#kernels.get(this.#defaults.get(root) ?? '')
+    if (known?.alive !== true && !this.#startsOf(root).python) throw noPython(root)
     return known?.root === root ? { type: 'kernel', named: known } : { type: 'default' }
   }
 
@@ -614,6 +565,8 @@ class OpenKernels implements Kernels {
     const ended = this.#endedIn(root)
     if (ended?.hasProgram && !ended.mayListenAgain) throw ended.over()
     if (ended) return { type: 'kernel', named: ended }
+    const { attach } = this.#startsOf(root)
+    if (isFull(attach)) return { type: 'configured', addresses: attach }
     const isDown = this.#attachments.supervises(root)
     if (isDown || (wanted.onlyLiving === true && !this.#hasDefault(root)))
       throw this.#noneLives(wanted, undefined)
@@ -695,7 +648,8 @@ class OpenKernels implements Kernels {
     if (!isProject(wanted.root, this.#home)) return badRoot(realOf(wanted.root), this.#home)
     const { lost } = image ?? {}
     const { root, name = lost === undefined ? undefined : image?.name } = wanted
-    const ended = name === undefined ? this.#attachments.lastEnd(realOf(root)) : undefined
+    const last = name === undefined ? this.#attachments.lastEnd(realOf(root)) : undefined
+    const ended = last && this.#withholdsEnd(last) ? undefined : last
     const rows = this.#nameable(wanted)
     return noneLives({ root, name, lost }, { rows, searched: this.#searched, ended })
   }
@@ -795,4 +749,6 @@ interface FoundKernel {
 type Found =
   | { readonly type: 'kernel'; readonly named: NamedKernel }
   | { readonly type: 'program'; readonly program: Program }
+  /** Servers of which the project's file says so. */
+  | { readonly type: 'configured'; readonly addresses: readonly [string, ...string[]] }
   | { readonly type: 'default' }

@@ -23,7 +23,7 @@ import { Background } from './background.ts'
 import { FairQueue, type Waiter } from './fair-queue.ts'
 import { KernelError } from './kernel-error.ts'
 import { programEnded, stoppedText } from './refusals.ts'
-import type { KernelOptions, KernelRow, NamedKernel } from './rows.ts'
+import { endInShort, type KernelOptions, type KernelRow, type NamedKernel } from './rows.ts'
 
 /** What a kernel is started with, each time it is. */
 export interface KernelRequest {
@@ -109,8 +109,8 @@ export class OwnedKernel implements NamedKernel {
     return this.#request.name
   }
 
-  get otherNames(): readonly string[] {
-    return []
+  get announced(): undefined {
+    return undefined
   }
 
   get root(): string {
@@ -146,7 +146,14 @@ export class OwnedKernel implements NamedKernel {
   }
 
   get lost(): string | undefined {
-    return this.alive ? undefined : this.#lost
+    return this.alive ? undefined : this.#lost && endInShort(this.#lost)
+  }
+
+  /** How it ended, why it did not start or how its script failed, as far as callers may be told. */
+  get #how(): string | null {
+    const how = this.#message ?? this.#program.news?.message ?? null
+    if (how === null || !this.#options.withholds(this)) return how
+    return this.#message === null ? 'its script failed' : endInShort(how)
   }
 
   row(): KernelRow {
@@ -167,7 +174,7 @@ export class OwnedKernel implements NamedKernel {
       script_state: this.#scriptState(),
       running: this.#life?.kernel.running ?? null,
       suspended: this.#life?.kernel.suspended ?? 0,
-      message: this.#doing ?? this.#message ?? this.#program.news?.message ?? stopped,
+      message: this.#doing ?? this.#how ?? stopped,
       background: this.#background?.row() ?? null,
     }
   }
@@ -285,7 +292,7 @@ export class OwnedKernel implements NamedKernel {
     const next = `A person can start it again with: imago restart ${name}`
     if (this.#looping) {
       const { deaths, withinMs } = this.#options.limits
-      const message = `${name} ended ${deaths} times within ${withinMs / 1000} s and is not started again by itself. ${this.#message}`
+      const message = `${name} ended ${deaths} times within ${withinMs / 1000} s and is not started again by itself. ${this.#how}`
       throw new KernelError('kernel_unavailable', {
         message,
         next,
@@ -293,7 +300,7 @@ export class OwnedKernel implements NamedKernel {
       })
     }
     if (this.#hasLived && script !== undefined) {
-      const message = `${name} has ended, and starting it would run ${script} again. ${this.#message ?? ''}`
+      const message = `${name} has ended, and starting it would run ${script} again. ${this.#how ?? ''}`
       throw new KernelError('kernel_unavailable', {
         message,
         next,
@@ -308,7 +315,7 @@ export class OwnedKernel implements NamedKernel {
     if (error.code !== 'KERNEL_NOT_FOUND') this.#countDeath()
     const { name } = this.#request
     return new KernelError('kernel_unavailable', {
-      message: `${name} could not be started: ${error.message}`,
+      message: `${name} could not be started: ${this.#how}`,
       next: this.#looping ? `imago restart ${name}, once what it says is mended` : null,
       details: { reason: error.code, kernel: name },
       cause: error,

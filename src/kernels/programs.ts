@@ -50,7 +50,9 @@ export async function findTarget(
   const named = read.filter(one => isCalled(one, wanted))
   const there = await whoAnswer(named, programs)
   const meant = there.filter(one => family.placeOf(one).standing === 'program')
-  const [only, ...others] = meant.length === 1 ? meant : there
+  // One that names a process which has gone may be of another machine's, or a lie.
+  const living = meant.filter(one => one.process === 'lives')
+  const [only, ...others] = [meant, living].find(({ length }) => length === 1) ?? there
   if (only === undefined)
     throw named[0]
       ? hasEnded(wanted, named[0])
@@ -93,10 +95,19 @@ export const groupFor = (name: string): string | undefined =>
 /** Never stands for another one. */
 export const fullName = ({ name, pid }: Pick<Program, 'name' | 'pid'>) => `${name}-${pid}`
 
-/** Every name by which a rule can mean it, besides that of its kernel: what it calls itself, its group's, its process's. */
-export function otherNamesOf({ name, pid }: { readonly name: string; readonly pid: number | undefined }) {
-  const group = groupOf({ name })
-  return [name, group, allOf(group), ...(pid === undefined ? [] : [String(pid), fullName({ name, pid })])]
+/** A process as it has announced itself, or as its record of errors tells. */
+export type Announced = Pick<Program, 'name' | 'parent' | 'works_for'> & { readonly pid: number | undefined }
+
+/**
+ * Every name by which a rule can mean a process, besides those of kernels: what it calls itself, its group's, its
+ * number, and the same of the programs that it works for.
+ */
+export function namesOf({ name, pid, parent, works_for: programs = [] }: Announced): readonly string[] {
+  const of = (name: string, pid: number | undefined) => {
+    const group = groupOf({ name })
+    return [name, group, allOf(group), ...(pid === undefined ? [] : [String(pid), fullName({ name, pid })])]
+  }
+  return [...of(name, pid), ...programs.flatMap(program => of(program, parent))]
 }
 
 /** Whether a text stands for that program: its name, its process number, or both. */
@@ -191,8 +202,8 @@ export const HAVE_IT_LISTEN =
   'start it with: imago run -- COMMAND   or add this line to it: import imago; imago.listen()'
 
 /** Whether the words of a command start the kernel of a notebook. */
-const isNotebook = (words: readonly string[]) =>
+export const isNotebook = (words: readonly string[]) =>
   words.some(word => /(^|\/)ipykernel(_launcher)?(\.py|\/__main__\.py)?$/.test(word))
 
-const HAVE_A_NOTEBOOK_LISTEN =
+export const HAVE_A_NOTEBOOK_LISTEN =
   'It is the kernel of a notebook. In a cell of it: %load_ext imago   Where Python finds no imago: pip install "$(imago runtime python)"'

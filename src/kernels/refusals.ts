@@ -241,6 +241,15 @@ export function refuseOtherLanguage(root: string): void {
   })
 }
 
+/** The project's file says that its calls begin none. */
+export function noPython(root: string): KernelError {
+  return new KernelError('kernel_unavailable', {
+    message: `Nothing lives in ${root}, and no Python is begun there: its imago.toml says python = false.`,
+    next: 'A person starts or attaches what is meant: imago start LANGUAGE, imago attach NAME',
+    details: { reason: 'no_python' },
+  })
+}
+
 export function badName(name: string): KernelError {
   return new KernelError('kernel_unavailable', {
     message: `${JSON.stringify(name)} cannot be the name of a kernel.`,

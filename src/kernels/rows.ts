@@ -3,6 +3,7 @@ import type { InterruptReport, Kernel, ScriptNews } from '../../wire/kernel.ts'
 import type { TextStores } from '../text/texts.ts'
 import type { BackgroundRow } from './background.ts'
 import type { KernelError } from './kernel-error.ts'
+import type { Announced } from './programs.ts'
 
 /** Something that happened to a kernel, for the journal: it began or was joined, and how it ended or was let go of. */
 export interface KernelNews {
@@ -29,6 +30,8 @@ export interface KernelOptions {
   noted(news: KernelNews): void
   /** It lives, from now until `ended` of its kernel. */
   lives(life: NewLife): void
+  /** Whether a rule keeps from callers what has ended it. */
+  withholds(kernel: NamedKernel): boolean
 }
 
 /** One name, and the kernel that bears it, in whatever state. */
@@ -36,8 +39,8 @@ export interface NamedKernel {
   readonly name: string
   /** What it is a member of, with others that are called so: `web`, for `web` and `web/2`. */
   readonly group: string
-  /** What else stands for it: see `namesOf`. */
-  readonly otherNames: readonly string[]
+  /** What its process has announced. */
+  readonly announced: Announced | undefined
   readonly root: string
   /** Where it runs, without links: its root, unless a person attached it for another project. */
   readonly folder: string
@@ -111,6 +114,9 @@ interface AttachedRow {
   /** It works for the process that started it, so that calls go there by its name alone. */
   readonly helper: boolean
 }
+
+/** How a kernel has ended, in a line: without its last words. */
+export const endInShort = (how: string): string => how.split(/(?: Its last words:)?\n/, 1)[0] ?? ''
 
 /** It lives, or has ended by itself and begins again when it is called. */
 export const isMeantStill = ({ alive, hasProgram, lost }: NamedKernel): boolean =>

@@ -46,8 +46,8 @@ export interface ResolvedKernel {
   readonly replaces?: string
   /** It had ended, and the call has waited for what took its place. */
   readonly waited?: true
-  /** The program that was attached to for this call. */
-  readonly joined?: KernelRow
+  /** The program that was attached to for this call; `takesCalls`: those that name no kernel go there. */
+  readonly joined?: KernelRow & { readonly takesCalls: boolean }
   /** It was begun for this call, and is empty. */
   readonly begun?: true
   /** The call has named none, and could have meant these others. */

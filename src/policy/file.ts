@@ -18,6 +18,8 @@ export interface PolicyText {
   readonly sha256: string | null
   /** With what it says of clients. Empty where the file is not understood. */
   readonly rules: readonly NumberedRule[]
+  /** False: calls of the project never begin a Python by themselves. */
+  readonly python?: boolean | undefined
   readonly tests: readonly TestResult[]
   /** What is likely to be a slip and forbids nothing, as sentences that name the file. */
   readonly warnings: readonly string[]
@@ -39,7 +41,8 @@ export function readPolicyFile(
     if (bytes === undefined) return ABSENT
     sha256 = createHash('sha256').update(bytes).digest('hex')
     if (sha256 === before?.sha256) return before
-    const parsed = POLICY_FILE.safeParse(parseToml(place.file, bytes.toString('utf8')))
+    const form = place.type === 'project' ? POLICY_FILE.extend(SETTINGS.shape) : POLICY_FILE
+    const parsed = form.safeParse(parseToml(place.file, bytes.toString('utf8')))
     if (!parsed.success) throw new Error(`${place.file}: ${firstProblem(parsed.error)}.`)
     const rules = parsed.data.rule.map((rule, index) => ({ number: index + 1, rule }))
     for (const { number, rule } of rules) checkRule(rule, { place, where: `${place.file}: rule ${number}` })
@@ -49,10 +52,15 @@ export function readPolicyFile(
     )
     const tests = runTests({ tests: parsed.data.test, rules, place, tools })
     const problem = tests.find(test => test.problem !== undefined)?.problem
-    return { sha256, rules: [...rules, ...clients], tests, warnings, problem }
+    const { attach = [], python } = parsed.data as z.output<typeof SETTINGS>
+    const joins = attach.map((attach, at) => ({
+      number: at + 1,
+      rule: { decision: 'allow', attach } as const,
+    }))
+    return { sha256, rules: [...rules, ...clients, ...joins], python, tests, warnings, problem }
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error)
-    return { sha256, rules: [], tests: [], warnings: [], problem }
+    return { ...ABSENT, sha256, problem }
   }
 }
 
@@ -207,12 +215,13 @@ const CLIENT = z.strictObject({
 
 type WrittenClient = z.output<typeof CLIENT>
 
-/** No file can write `client` into a `[[rule]]`. */
-const KEPT_RULE = RULE.extend({ client: pattern.optional() })
+/** No file can write `client` or `attach` into a `[[rule]]`. */
+const KEPT_RULE = RULE.extend({ client: pattern.optional(), attach: z.string().optional() })
 
 /**
  * A rule as it stands in a file. With `client` it is what a `[[client]]` says, which is accepted and kept like a rule:
- * `allow` where its yes counts, `ask` where a seat is asked. The gate never sees such a one.
+ * `allow` where its yes counts, `ask` where a seat is asked. With `attach` it allows to join that server. The gate
+ * never sees such ones.
  */
 export type WrittenRule = z.output<typeof KEPT_RULE>
 
@@ -244,6 +253,16 @@ const POLICY_FILE = z.strictObject({
   test: z.array(TEST).max(1_000).default([]),
 })
 
+const OWN_ADDRESS = z
+  .string()
+  .regex(
+    /^[a-z]+:\/\/((localhost|127\.0\.0\.1|\[::1\]):)?\d{1,5}$/,
+    'is no address of a server on this machine, such as swank://4005',
+  )
+
+/** A project also says which servers of this machine its calls join, and whether they may begin a Python. */
+const SETTINGS = z.object({ attach: z.array(OWN_ADDRESS).optional(), python: z.boolean().optional() })
+
 /** The rules that a person accepted, as the state directory keeps them. */
 export const NUMBERED_RULE = z.strictObject({ number: z.number().int().min(1), rule: KEPT_RULE })
 
@@ -269,6 +288,7 @@ export function subjectOf(rule: WrittenRule): string {
 const aboutOf = (rule: WrittenRule) => [
   ...MATCHERS.map(matcher => rule[matcher] ?? null),
   rule.client ?? null,
+  rule.attach ?? null,
 ]
 
 /**
@@ -285,6 +305,7 @@ export function pathOf(written: string, { place, root }: { place: PolicyPlace; r
 export function tomlOf(rule: WrittenRule): readonly string[] {
   if (rule.client !== undefined)
     return ['[[client]]', `name = ${JSON.stringify(rule.client)}`, `yes = ${JSON.stringify(yesOfRule(rule))}`]
+  if (rule.attach !== undefined) return [`attach = [${JSON.stringify(rule.attach)}]`]
   const about = MATCHERS.flatMap(matcher => (rule[matcher] === undefined ? [] : [[matcher, rule[matcher]]]))
   const words = [['decision', rule.decision], ...about]
   return ['[[rule]]', ...words.map(([word, value]) => `${word} = ${JSON.stringify(value)}`)]
@@ -298,7 +319,9 @@ export function aboutInWords({
   path: at,
   file: only,
   effect,
+  attach,
 }: Omit<WrittenRule, 'effect'> & { readonly effect?: Effect | undefined }): string {
+  if (attach !== undefined) return `calls to join ${attach}`
   const whose =
     tool === undefined || tool === '*' ? 'every tool' : tool.endsWith('*') ? `every tool ${tool}` : tool
   const on = effect === undefined ? 'on' : 'at'

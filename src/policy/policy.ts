@@ -22,7 +22,7 @@ import {
   type Records,
   settle,
 } from './records.ts'
-import { isAboutFiles, nameMatches, type Rule } from './rules.ts'
+import { decide, isAboutFiles, nameMatches, type Rule } from './rules.ts'
 
 /** What holds for callers in one project. */
 export interface Rules {
@@ -57,6 +57,14 @@ interface RulesRequest {
 
 /** The policy of a running daemon, with what a person needs to see and to accept. */
 export interface OpenPolicy extends Policy {
+  /** Whether a rule keeps from callers what has ended that kernel, and its last words: its errors are kept from them. */
+  withholds(kernel: {
+    readonly name: string
+    readonly otherNames: readonly string[]
+    readonly roots: readonly string[]
+  }): boolean
+  /** How calls of that project come to a kernel where none lives: a person has accepted what they join. */
+  startsOf(root: string): { readonly attach: readonly string[]; readonly python: boolean }
   /** What it says, for callers in that root, of the yes of a client of that name; undefined where it says nothing. */
   yesOf(root: string, client: string): Yes | undefined
   /** What the files say now, and what of it holds. Reads all of them again. */
@@ -206,6 +214,20 @@ export function openPolicy(configDir: string, options: PolicyOptions = {}): Open
       const one = lookedAt(root, how)
       return how?.paths === undefined && how?.roots === undefined ? one.rules : rulesOn(one, how)
     },
+    withholds({ name: kernel, otherNames, roots: [root, ...roots] }) {
+      if (root === undefined) return false
+      const { rules } = this.rulesFor(root, { roots })
+      const asked = { tool: 'get_last_error', level: 'safe', kernel, otherNames, rules } as const
+      return decide(asked).decision !== 'allow'
+    },
+    startsOf(root) {
+      const { seen, rules } = lookedAt(root)
+      const own = rules.problem === undefined ? seen.filter(({ place }) => dirname(place.file) === root) : []
+      return {
+        attach: own.flatMap(({ held }) => held.flatMap(({ rule }) => rule.attach ?? [])),
+        python: seen.every(({ text }) => text.python !== false),
+      }
+    },
     yesOf: (root, client) => yesOf(lookedAt(root).seen, client),
     standing,
     accept(shown, by) {
@@ -263,8 +285,8 @@ function placedRules(
 ): readonly Rule[] {
   const root = place.type === 'project' ? place.root : (from ?? caller)
   const { type, file } = place
-  const aboutCalls = held.filter(({ rule }) => rule.client === undefined)
-  return aboutCalls.map(({ rule: { client: _, ...rule }, number, removed }) => ({
+  const aboutCalls = held.filter(({ rule }) => rule.client === undefined && rule.attach === undefined)
+  return aboutCalls.map(({ rule: { client: _, attach: _a, ...rule }, number, removed }) => ({
     ...rule,
     ...(rule.tool !== undefined && { tool: judgedName(rule.tool, tools) }),
     ...(rule.path !== undefined && { path: pathOf(rule.path, { place, root }) }),
@@ -474,7 +496,7 @@ class FilePolicy {
     const { place } = this.#options
     const found = records.find(place)
     if (found.type !== 'none') return found
-    const rules = text.problem === undefined ? [...text.rules] : []
+    const rules = text.problem === undefined ? text.rules.filter(({ rule }) => rule.attach === undefined) : []
     const accepted = { acceptance: { how: 'first_sight' as const, by: null, at: now() }, rules }
     // A project that says nothing can only tighten later, which needs no record.
     if (place.type === 'user' || rules.length > 0)

@@ -186,8 +186,8 @@ function holding(rule: WrittenRule): string {
 }
 
 /** As in its file, where each kind is counted by itself. */
-const ruleLabel = ({ client }: WrittenRule, number: number) =>
-  `${client === undefined ? 'rule' : 'client'} ${number}`
+const ruleLabel = ({ client, attach }: WrittenRule, number: number) =>
+  `${client !== undefined ? 'client' : attach !== undefined ? 'attach' : 'rule'} ${number}`
 
 function wherein({ path, file }: WrittenRule, place: PolicyPlace): string {
   if (place.type === 'project') return `in ${place.root}`

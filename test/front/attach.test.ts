@@ -1,6 +1,7 @@
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DaemonClient } from '../../src/front/client.ts'
+import { readAnnouncements } from '../../wire/kernels/programs.ts'
 import { onlyEnvelope } from '../support/envelopes.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Program, type ProgramOptions, startProgram } from '../support/program.ts'
@@ -303,4 +304,36 @@ withRig(
     assert.is(program.printed(), '')
   },
   { config: '[daemon]\nidle_minutes = 0.01\n' },
+)
+
+withRig(
+  'a program that announces the number of another one hides it from nobody, and no answer comes from it',
+  async ({ rig, start }) => {
+    const honest = await start({ source: 'whose = "honest"' })
+    const folder = join(rig.folder, 'other')
+    mkdirSync(folder)
+    const liar = await start({ folder, name: 'liar', source: 'whose = "liar"' })
+    const announced = readAnnouncements(rig.paths.runtimeDir).programs
+    const [honestly, lie] = [honest, liar].map(
+      ({ pid }) => announced.find(one => one.pid === pid)?.file ?? '',
+    )
+    const said = JSON.parse(readFileSync(lie ?? '', 'utf8'))
+    const { pid, started } = JSON.parse(readFileSync(honestly ?? '', 'utf8'))
+    const number = String(pid)
+    for (const claimed of [
+      { pid, started },
+      { pid, started: '' },
+      { pid, started: 'another-boot:1' },
+    ]) {
+      for (const name of ['web', 'liar'] as const) {
+        const lied = { ...said, ...claimed, name, cwd: rig.project, announced_at: '2999-01-01T00:00:00Z' }
+        writeFileSync(lie ?? '', JSON.stringify(lied))
+        assert.is(await valueIn(rig, 'whose'), "'honest'", JSON.stringify([claimed, name]))
+        assert.is((await rig.imago(['detach', 'web'])).code, 0)
+        assert.match((await rig.imago(['attach', number])).stdout, `web  ready  ${number} `)
+        assert.is((await rig.imago(['detach', 'web'])).code, 0)
+      }
+    }
+    assert.is(liar.printed(), '')
+  },
 )

@@ -111,7 +111,12 @@ test('the workers of joblib and of a pool are helpers; what they start beside th
     'project-worker helper',
     'project-worker helper',
   ])
-  assert.match(await asked('threads'), 'search.py:7 in <module>')
+  const worker = announced().find(({ role }) => role === 'helper')
+  const ofWorker = await asked('threads', { kernel: `project-worker-${worker?.pid}` })
+  assert.match(ofWorker, / listens in .* and was attached\.$/m)
+  const ofAll = await asked('threads')
+  assert.match(ofAll, 'search.py:7 in <module>')
+  assert.match(ofAll, 'and was attached. Calls without a kernel go there.')
 })
 
 test('a process that replaces itself twice is listed once, and calls go to what it has become', async () => {

@@ -16,7 +16,7 @@ import { openRig, type Rig, until } from '../support/rig.ts'
 import { venvPython } from '../support/runtimes.ts'
 
 /** `imago errors` and `get_last_error` about real programs that have ended. */
-const test = suite('errors of processes that have gone', { limitMs: 60_000 })
+const test = suite('errors of processes that have gone', { limitMs: 120_000 })
 
 const CRASH = `
 def price(order, password='swordfish-77'):
@@ -183,6 +183,49 @@ test('a rule that keeps a program from the caller keeps what it has left from th
   assert.match((await rig.imago(['errors'])).stdout, /^\d+#1 .*ended with it at [\d:]+\)\n$/)
   assert.is((await rig.imago(['errors', '--kernel', 'other'])).code, 0)
   assert.is((await rig.imago(['errors', '--kernel', 'project'])).code === 0, false)
+})
+
+test('a rule that keeps the errors of a kernel from callers keeps what ended it, and its last words', async () => {
+  mkdirSync(rig.paths.configDir, { recursive: true, mode: 0o700 })
+  const rules = join(rig.paths.configDir, 'policy.toml')
+  const told = async () => {
+    const said = [
+      await rig.imago(['inspect', 'x', '--kernel', 'shop']),
+      await rig.imago(['eval', 'x', '--kernel', 'batch']),
+      await rig.imago(['kernels', '--all']),
+      await rig.imago(['call', 'kernels']),
+      await rig.imago(['call', 'attach', 'name=shop']),
+    ]
+    return said.map(({ stdout, stderr }) => stdout + stderr).join('')
+  }
+  const ends = 'import os; os.write(2, b"price of tea: 77\\n"); os._exit(3)'
+  write('batch.py', ends)
+  const end = async () => {
+    const started = await rig.imago(['start', 'python', '--name', 'batch', '--script', 'batch.py'])
+    await rig.imago(['start', 'python', '--name', 'shop'])
+    await rig.imago(['eval', '--kernel', 'shop', ends])
+    return `${started.stderr}${await told()}`
+  }
+  await crash()
+  const noneLives = async () => (await rig.imago(['inspect', 'x'])).stderr
+  const before = await noneLives()
+  const open = `${before}${await end()}`
+  for (const word of ['price of tea', 'KeyError', 'exit code 3']) assert.match(open, word)
+  const rule = '[[rule]]\ndecision = "deny"\ntool = "get_last_error"\n'
+  writeFileSync(rules, ['project', 'shop', 'batch'].map(name => `${rule}kernel = "${name}"\n`).join(''))
+  const closed = `${await end()}${await noneLives()}`
+  for (const word of ['price of tea', 'KeyError']) assert.not.match(closed, word)
+  for (const name of ['shop', 'batch']) assert.match(closed, `${name} ended by itself with exit code 3.`)
+})
+
+test('a kernel of ours that has ended is started again by imago attach', async () => {
+  await rig.imago(['start', 'python', '--name', 'shop'])
+  await rig.imago(['eval', '--kernel', 'shop', 'import os; os._exit(3)'])
+  const { code, stdout } = await rig.imago(['attach', 'shop'])
+  assert.is(code, 0)
+  assert.match(stdout, /^shop {2}ready {2}\d+ .*\n.*It was started again, and is empty\..* exit code 3\./)
+  assert.match(stdout, 'imago stop shop ends it.')
+  assert.is((await rig.imago(['eval', '1 + 1', '--kernel', 'shop'])).stdout, '2\n')
 })
 
 test('a record that is cut short, too large, a link, or open to others is told, and the others are read', async () => {

@@ -1,12 +1,14 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
+import { readAnnouncements } from '../../wire/kernels/programs.ts'
 import { onlyEnvelope } from '../support/envelopes.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Program, startProgram } from '../support/program.ts'
-import { openRig, type Rig } from '../support/rig.ts'
+import { openRig, type Rig, until } from '../support/rig.ts'
+import { venvPython } from '../support/runtimes.ts'
 
 /** A rule about a kernel holds by whichever name a call says it, over whichever road the call comes. */
 const test = suite('the names of a kernel', { limitMs: 120_000 })
@@ -186,3 +188,58 @@ test('imago policy check says of each name what the gate does', () =>
     assert.is(unnamed.code, 3)
     assert.match(unnamed.stdout, 'No kernel was named: production is what such a call gets')
   }))
+
+const WORKS = `
+import logging, multiprocessing, sys, threading, time
+import imago
+
+def work():
+    while True:
+        try:
+            [][1]
+        except IndexError:
+            logging.exception("no order")
+        time.sleep(0.1)
+
+if __name__ == "__main__":
+    imago.listen("production")
+    context = multiprocessing.get_context(sys.argv[1])
+    context.Process(target=work, daemon=True).start()
+    threading.Event().wait()
+`
+
+for (const method of ['fork', 'spawn'])
+  test(`what a rule denies on a program is denied on its worker (${method}) once the program was killed, and on what both have left`, () =>
+    withScene(
+      rule('deny', 'eval_*', 'production') + rule('deny', 'get_last_error', 'production'),
+      async ({ rig, roads, kernels }) => {
+        writeFileSync(join(rig.project, 'work.py'), WORKS)
+        rig.begin(['run', '--', venvPython, 'work.py', method])
+        const listening = () =>
+          readAnnouncements(rig.paths.runtimeDir).programs.filter(one => one.process === 'lives')
+        await until(() => listening().length === 2, 'both to listen')
+        const [program, worker] = ['main', 'helper'].map(role => listening().find(one => one.role === role))
+        if (program === undefined || worker === undefined) throw new Error('one of them does not listen')
+        assert.is(program.name, 'production')
+        const pid = String(worker.pid)
+        process.kill(program.pid, 'SIGKILL')
+        try {
+          await until(() => listening().length === 1, 'the program to have ended')
+          const names = [pid, `${worker.name}-${pid}`, worker.name]
+          for (const kernel of names)
+            assert.equal(await roads('eval_expr', { ...RUNS, kernel }), DENIED, kernel)
+          assert.is((await rig.imago(['attach', pid, '--name', 'harmless'])).code, 0)
+          assert.equal(await kernels(), ['harmless'])
+          for (const kernel of ['harmless', ...names.slice(0, 2)])
+            assert.equal(await roads('eval_expr', { ...RUNS, kernel }), DENIED, kernel)
+          assert.equal(await roads('get_last_error', { kernel: 'harmless' }), DENIED)
+        } finally {
+          process.kill(worker.pid, 'SIGKILL')
+        }
+        await until(() => listening().length === 0, 'the worker to have ended')
+        const left = readdirSync(join(rig.paths.stateDir, 'errors'))
+        assert.ok(left.some(name => name.includes(`-${pid}-`)))
+        assert.not.match((await rig.imago(['errors'])).stdout, 'IndexError')
+        assert.not.ok(existsSync(join(rig.project, 'ran')))
+      },
+    ))

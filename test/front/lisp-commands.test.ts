@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
@@ -8,6 +8,7 @@ import { assert, suite } from '../support/harness.ts'
 import { lives, openRig, type Ran, type Rig, type RigOptions, until } from '../support/rig.ts'
 import { lispCache } from '../support/runtimes.ts'
 import { type RealSwank, startSwank } from '../support/swank.ts'
+import { openWatch } from '../support/watching.ts'
 
 /** Lisps that are started, and attached to, by the commands. */
 const test = suite('Lisp by command', { limitMs: 90_000 })
@@ -259,3 +260,38 @@ withRig('nothing is to be installed for a Lisp, and doctor knows which there is'
   assert.is(doctor.code, 0, doctor.stdout)
   assert.match(doctor.stdout, /Common Lisp\n {2}ok {2}lisp +SBCL .* at \S+sbcl\n {2}ok {2}swank +\S+ from \//)
 })
+
+withRig(
+  'a server that the project names is joined once a person has accepted it, also at first sight; python = false begins none',
+  async (rig, start) => {
+    keep(rig)
+    const swank = await start()
+    const file = join(rig.project, 'imago.toml')
+    writeFileSync(file, 'python = false\nattach = ["swank://4005", "swank://lisp.example.org:4005"]\n')
+    await rig.serve()
+    const far = await rig.imago(['policy'])
+    assert.match(far.stdout + far.stderr, 'attach 2, is no address of a server on this machine')
+    writeFileSync(file, `python = false\nattach = ["swank://${swank.port}"]\n`)
+    const call = ['call', 'eval_expr', '{"expr": "(+ 40 2)"}']
+    const early = await rig.imago(call)
+    assert.is(early.code, 1)
+    assert.match(early.stderr, 'no Python is begun there: its imago.toml says python = false')
+    assert.match((await rig.imago(['policy'])).stdout, `calls to join swank://${swank.port}`)
+    const { screen } = await openWatch(rig)
+    const accepted = rig.begin(['policy', 'accept'])
+    await screen.shows('Approve?')
+    screen.type('y\n')
+    assert.is((await accepted.ended).code, 0)
+    screen.close()
+    assert.is(await evaluated(rig, '(+ 40 2)'), '42')
+    assert.match((await rig.imago(['kernels'])).stdout, new RegExp(`lisp +ready +${swank.pid} `))
+    await rig.imago(['detach', 'lisp'])
+    mkdirSync(rig.paths.configDir, { recursive: true })
+    writeFileSync(
+      join(rig.paths.configDir, 'policy.toml'),
+      '[[rule]]\ndecision = "deny"\ntool = "eval_*"\nkernel = "lisp"\n',
+    )
+    assert.is((await rig.imago(call)).code, 3)
+    assert.match((await rig.imago(['kernels'])).stdout, 'No kernels.')
+  },
+)

@@ -37,7 +37,18 @@ async function call(tool: string, args: object = {}): Promise<string> {
 }
 
 test('that does not listen is told apart by its process number, with the line that has it listen', async () => {
-  const refused = await rig.imago(['attach', await notebook.run('import os; os.getpid()')])
+  const pid = await notebook.run('import os; os.getpid()')
+  const { stdout } = await rig.imago(['call', 'kernels'])
+  assert.match(
+    stdout,
+    `  ${pid}  does not listen  process ${pid}, a notebook\n    It is the kernel of a notebook.`,
+  )
+  assert.match(
+    (await rig.imago(['kernels'])).stdout,
+    new RegExp(`Process ${pid} does not listen\\..* %load_ext imago`),
+  )
+  assert.not.match((await rig.imago(['kernels'], { cwd: '/tmp' })).stdout, pid)
+  const refused = await rig.imago(['attach', pid])
   assert.is(refused.code, 4)
   assert.match(
     refused.stderr,

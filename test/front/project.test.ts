@@ -1,6 +1,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { Client as Newest } from '@modelcontextprotocol/client'
+import { StdioClientTransport as NewestTransport } from '@modelcontextprotocol/client/stdio'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
@@ -158,4 +160,33 @@ test('in / nothing is found or begun by the folder, and each answer says so and 
     program.signal('SIGKILL')
     await program.ended
   }
+})
+
+test('a client of the newest revision is asked once for its roots, by the answer to its first call', async () => {
+  let asked = 0
+  const options = { capabilities: { roots: {} }, versionNegotiation: { mode: 'auto' } } as const
+  const client = new Newest({ name: 'host', version: '1' }, options)
+  client.setRequestHandler('roots/list', () => {
+    asked++
+    return { roots: [{ uri: pathToFileURL(at('one')).href }] }
+  })
+  const [command, args] = [process.execPath, [join(PACKAGE_ROOT, 'dist/src/main.cjs'), 'mcp']]
+  await client.connect(new NewestTransport({ command, args, env: { ...rig.env }, cwd: rig.project }))
+  try {
+    assert.is(client.getNegotiatedProtocolVersion(), '2026-07-28')
+    for (let turn = 0; turn < 3; turn++) {
+      const { content } = await client.callTool({ name: 'inspect', arguments: { expr: 'x' } })
+      assert.match(JSON.stringify(content), `No program of ${at('one')} listens`)
+    }
+    assert.is(asked, 1)
+  } finally {
+    await client.close()
+  }
+})
+
+test('a folder in the home directory may be named with ~', async () => {
+  const home = { HOME: rig.folder }
+  assert.is(await projectOf({ args: ['--root', '~/one'], env: home }), at('one'))
+  assert.is(await projectOf({ env: { ...home, CLAUDE_PROJECT_DIR: '~/two' } }), at('two'))
+  assert.is(await projectOf({ env: { ...home, CLAUDE_PROJECT_DIR: '~' } }), rig.project)
 })

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Attach } from '../../src/kernels/attach.ts'
 import { openAttachmentStore } from '../../src/kernels/attachment-store.ts'
+import type { Kernels } from '../../src/kernels/contract.ts'
 import { Families } from '../../src/kernels/families.ts'
-import { type Kernels, openKernels } from '../../src/kernels/kernels.ts'
+import { openKernels } from '../../src/kernels/kernels.ts'
 import { findTarget } from '../../src/kernels/programs.ts'
 import type { KernelNews } from '../../src/kernels/rows.ts'
 import { WireError } from '../../wire/errors.ts'
@@ -129,7 +130,7 @@ test('what has announced itself is listed until it is attached, with the word th
   programs.announce({ pid: 501 })
   programs.announce({ pid: 502 })
   programs.skipped.push({ file: '/run/programs/x.json', reason: 'is a symbolic link' })
-  const listed = await kernels.announced()
+  const listed = await kernels.announced('/')
   assert.equal(
     listed.announced.map(({ attach }) => attach),
     ['jobs', 'web-501', 'web-502'],
@@ -138,11 +139,11 @@ test('what has announced itself is listed until it is attached, with the word th
   assert.is('secret' in (listed.announced[0] ?? {}), false)
   await attach('jobs')
   assert.equal(
-    (await kernels.announced()).announced.map(({ name }) => name),
+    (await kernels.announced('/')).announced.map(({ name }) => name),
     ['web', 'web'],
   )
   await kernels.detach('jobs')
-  assert.is((await kernels.announced()).announced.length, 3)
+  assert.is((await kernels.announced('/')).announced.length, 3)
 })
 
 test('a call for a program that nobody has attached says how to', async () => {
@@ -210,7 +211,7 @@ test('a program whose process is gone, or has another one in its place, is not a
   assert.is(other.details.reason, 'recycled')
   assert.match(other.message, '501 is the number of another process now, which was left alone')
   assert.equal(programs.joinings, [])
-  assert.equal((await kernels.announced()).announced, [])
+  assert.equal((await kernels.announced('/')).announced, [])
 })
 
 test('a program in another process namespace is not seen, and is attached to all the same if it answers', async () => {

@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openAttachmentStore } from '../../src/kernels/attachment-store.ts'
-import { type Kernels, openKernels } from '../../src/kernels/kernels.ts'
+import type { Kernels } from '../../src/kernels/contract.ts'
+import { openKernels } from '../../src/kernels/kernels.ts'
 import type { Wanted } from '../../src/kernels/wanted.ts'
 import { WireError } from '../../wire/errors.ts'
 import { FakeLauncher, refusal } from '../support/fake-launcher.ts'
@@ -22,10 +23,19 @@ let programs = new FakePrograms()
 let kernels: Kernels = openKernels({ launch: launcher.launch })
 let now = 0
 
+let isWithheld = false
+
 function open(): Kernels {
   const attachments = openAttachmentStore({ stateDir: folder, log: () => {} })
   const home = join(folder, 'home')
-  return openKernels({ launch: launcher.launch, home, programs, attachments, now: () => now })
+  return openKernels({
+    launch: launcher.launch,
+    home,
+    programs,
+    attachments,
+    now: () => now,
+    withholds: () => isWithheld,
+  })
 }
 
 test.before.each(() => {
@@ -281,7 +291,11 @@ test('one that did not come back is told with the words of what ended it, and st
     'web has ended (process 500). It did not come back: SyntaxError: invalid syntax (views.py:9).',
   )
   assert.is(details.reason, 'did_not_come_back')
-  assert.match(row()?.message ?? '', 'did not come back')
+  assert.match(row()?.message ?? '', 'did not come back: SyntaxError')
+  isWithheld = true
+  assert.match(row()?.message ?? '', 'It did not come back. ')
+  assert.not.match((await refusal(kernels.resolve(here()))).message, 'SyntaxError')
+  isWithheld = false
   listens({ pid: 502, announced_at: '2999-01-01T00:00:01Z' })
   await follows(502)
   assert.is(row()?.message, null)

@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Kernels, openKernels } from '../../src/kernels/kernels.ts'
+import type { Kernels } from '../../src/kernels/contract.ts'
+import { openKernels } from '../../src/kernels/kernels.ts'
 import type { Wanted } from '../../src/kernels/wanted.ts'
 import { WireError } from '../../wire/errors.ts'
 import { FakeLauncher, refusal } from '../support/fake-launcher.ts'
@@ -94,7 +95,7 @@ test('what can be attached to is named as the tool kernels names it, and a super
   listens({ pid: 500, parent: 3, role: 'main' })
   listens({ pid: 501, parent: 500, role: 'serves' })
   const rows = async () =>
-    (await kernels.announced()).announced.map(({ attach, standing }) => [attach, standing])
+    (await kernels.announced('/')).announced.map(({ attach, standing }) => [attach, standing])
   assert.equal(await rows(), [
     ['web-500', 'supervisor'],
     ['web', 'program'],

@@ -49,6 +49,8 @@ export function openTestCalls(
         return kernels.meant?.(wanted) ?? (name === undefined ? undefined : named)
       },
       otherNames: name => kernels.otherNames?.(name) ?? [],
+      withholds: name => kernels.withholds?.(name) === true,
+      namesOf: process => kernels.namesOf?.(process) ?? [],
       areSeveral: wanted => kernels.areSeveral?.(wanted) === true,
       lasts: name => kernels.lasts?.(name) === true,
       rootsOf: name => kernels.rootsOf?.(name) ?? [],

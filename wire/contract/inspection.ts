@@ -313,6 +313,9 @@ export const errorRecord = z.object({
   pid: count,
   /** When the process began, as the system tells it; empty where it does not. */
   started: text,
+  /** The process that started it, and of a helper the names of the programs that it worked for. */
+  parent: count.exactOptional(),
+  works_for: z.array(text).exactOptional(),
   cwd: text,
   program: text,
   /** When it ended, and by which exception, in a line; left out where it had no time to say so. */

@@ -6,7 +6,7 @@ import { errorRecord } from '../contract/inspection.ts'
 import { WireError } from '../errors.ts'
 import type { ErrorRecord, Kernel } from '../kernel.ts'
 import { connect } from '../link/transport.ts'
-import { startOf } from '../process-start.ts'
+import { listensAt, startOf } from '../process-start.ts'
 import type { Joining, Program, ProgramEnd, Programs, SkippedFile } from '../programs.ts'
 import { type AttachLimits, type AttachRequest, attachKernel, type Reach, rejoinKernel } from './attach.ts'
 import { type KernelSettings, serverAt } from './languages.ts'
@@ -51,8 +51,10 @@ export function openPrograms({ runtimeDir, settings = {}, limits, secret }: Prog
     const kernel = await attachKernel(requestOf(joining))
     const { pid } = kernel.identity
     const announced = announcementOf(joining, runtimeDir)
-    if (announced === undefined || announced.pid === pid) return kernel
-    untrue.set(announced.file, `names process ${announced.pid}, and process ${pid} answers there`)
+    if (announced === undefined || (announced.pid === pid && listensItself(announced) !== false))
+      return kernel
+    const who = announced.pid === pid ? 'another one' : `process ${pid}`
+    untrue.set(announced.file, `names process ${announced.pid}, and ${who} answers there`)
     await kernel.close()
     throw new WireError(
       'LINK_REFUSED',
@@ -159,15 +161,28 @@ export function readAnnouncements(
     else ends.push({ program: read.announcement, ended: read.ended })
   }
   programs.sort((a, b) => (a.name === b.name ? a.pid - b.pid : a.name < b.name ? -1 : 1))
-  // One that has replaced itself, or has had to listen once more, may not have taken back what it said before.
-  const isNewest = (one: Program) =>
-    !programs.some(
-      other =>
-        other.pid === one.pid && other.started === one.started && other.announced_at > one.announced_at,
-    )
+  // One that has replaced itself, or has had to listen once more, may not have taken back what it said before, and
+  // another process may have named it: the one that listens there has said so itself.
+  const isTrue = (one: Program) => {
+    const others = programs.filter(other => other !== one && isSameProcess(other, one))
+    if (others.length === 0) return true
+    const [isOwn, ...own] = [one, ...others].map(each => listensItself(each) === true)
+    const isNewest = !others.some((other, at) => own[at] === isOwn && other.announced_at > one.announced_at)
+    return isNewest && (isOwn || !own.includes(true))
+  }
   ends.sort(({ program: a }, { program: b }) => (a.announced_at < b.announced_at ? -1 : 1))
   for (const { program } of ends.slice(0, -ENDS_KEPT)) remove(program)
-  return { programs: programs.filter(isNewest), ends: ends.slice(-ENDS_KEPT), skipped }
+  return { programs: programs.filter(isTrue), ends: ends.slice(-ENDS_KEPT), skipped }
+}
+
+const isSameProcess = (one: Program, other: Program) =>
+  one.pid === other.pid &&
+  (one.started === other.started || (one.process === 'lives' && other.process === 'lives'))
+
+/** Whether the process that is named listens there; undefined where that cannot be seen. */
+function listensItself({ address, pid, process }: Program): boolean | undefined {
+  if (process !== 'lives' || !address.startsWith('unix:')) return undefined
+  return listensAt(pid, address.slice('unix:'.length))
 }
 
 /** Words of programs that have ended, which nobody may ever ask for. */
@@ -258,6 +273,7 @@ const SHAPE = z.object({
   started: z.string().max(200),
   parent: z.int().nonnegative().optional(),
   role: z.enum(['main', 'serves', 'helper']).optional(),
+  works_for: z.array(z.string().max(200)).max(16).readonly().optional(),
   address: z.string().regex(/^(unix:\/.+|tcp:127\.0\.0\.1:\d{1,5})$/s),
   secret: z.string().min(32).max(1_024).nullish(),
   epoch: z.string().regex(/^[0-9a-f]{8}$/),

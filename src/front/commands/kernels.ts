@@ -265,7 +265,10 @@ export async function attach(input: CommandInput): Promise<ExitCode> {
     ...(open && { no_secret: open }),
     ...(errors && { errors }),
   })
-  const how = `Use it with --kernel ${result.name}; imago detach ${result.name} lets go of it, and nothing ends it.`
+  const goes = result.owned
+    ? `stop ${result.name} ends it`
+    : `detach ${result.name} lets go of it, and nothing ends it`
+  const how = `Use it with --kernel ${result.name}; imago ${goes}.`
   const noted = result.attached?.errors
     ? `\nimago errors --kernel ${result.name} has the errors that it has by itself.`
     : errors

@@ -34,14 +34,21 @@ const CAPABILITIES = z.looseObject({
   elicitation: z.looseObject({ form: z.unknown(), url: z.unknown() }).partial().optional(),
 })
 
-/**
- * Whether the client says that it puts forms before a person: with each request in new revisions, once in older ones. It
- * means a form too where it names no mode, as the first revision had it.
- */
-export function putsForms(o: { readonly context: ServerContext; readonly server: Server }): boolean {
-  const envelope: Readonly<Record<string, unknown>> = o.context.mcpReq.envelope ?? {}
-  const told = isModern(o.server) ? envelope[CLIENT_CAPABILITIES_META_KEY] : o.server.getClientCapabilities()
-  const { elicitation } = CAPABILITIES.safeParse(told).data ?? {}
+interface Asked {
+  readonly context: ServerContext
+  readonly server: Server
+}
+
+/** What the client says that it can do: with each request in new revisions, once in older ones. */
+export function capabilitiesOf({ context, server }: Asked): Partial<z.output<typeof CAPABILITIES>> {
+  const envelope: Readonly<Record<string, unknown>> = context.mcpReq.envelope ?? {}
+  const told = isModern(server) ? envelope[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities()
+  return CAPABILITIES.safeParse(told).data ?? {}
+}
+
+/** Whether the client puts forms before a person: also where it names no mode, as the first revision had it. */
+export function putsForms(asked: Asked): boolean {
+  const { elicitation } = capabilitiesOf(asked)
   if (elicitation === undefined) return false
   return elicitation.form !== undefined || elicitation.url === undefined
 }

@@ -41,6 +41,8 @@ _LOKY = 'loky.backend.popen_loky_posix'
 
 _UNKNOWN = object()
 _role = _UNKNOWN
+#: What ``imago run`` has called the program that this process belongs to.
+program = None
 
 
 def role():

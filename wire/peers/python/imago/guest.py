@@ -10,7 +10,7 @@ from imago import family, native
 from imago.connection import Handshake, NotTrusted, Refused
 from imago.error_record import Record, without_secrets
 from imago.kernel import Kernel, implementation, import_lazy
-from imago.listener import Acceptor, Announcement, program, started
+from imago.listener import Acceptor, Announcement, announced_by, program, started
 from imago.program_errors import ProgramErrors
 from imago.streams import Borrowed
 
@@ -181,11 +181,20 @@ def _facts(name, address, epoch):
         'started': started(os.getpid()),
         'parent': family.parent(),
         **({} if role is None else {'role': role}),
+        **({'works_for': _works_for()} if role == 'helper' else {}),
         'address': address,
         'epoch': epoch,
         'cwd': _cwd(),
         'program': program(),
     }
+
+
+def _works_for():
+    """The names of the programs that this helper works for: rules about them hold for it, also once they have ended."""
+    names = announced_by(family.parent())
+    if family.program is not None:
+        names.append(family.program)
+    return list(dict.fromkeys(names))[:16]
 
 
 def leave_all():

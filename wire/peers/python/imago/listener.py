@@ -87,6 +87,21 @@ class Announcement:
             _remove(self.socket)
 
 
+def announced_by(pid):
+    """The names that processes of that number have announced, and those of the programs that they work for."""
+    directory = os.path.join(runtime_directory(), 'programs')
+    names = []
+    for file in os.listdir(directory):
+        if file.startswith('%d-' % pid) and file.endswith('.json'):
+            try:
+                with open(os.path.join(directory, file), encoding='utf-8') as opened:
+                    fields = json.load(opened)
+                names += [name for name in (fields['name'], *fields.get('works_for', ())) if type(name) is str]
+            except (OSError, ValueError, LookupError, TypeError, AttributeError):
+                pass
+    return names
+
+
 def runtime_directory(env=None):
     """The directory of one user's sockets, as the daemon finds it too (``src/paths.ts``)."""
     env = os.environ if env is None else env

@@ -32,7 +32,7 @@ def begin():
     try:
         _run = json.loads(os.environ['IMAGO_RUN'])
         parent = _run.get('parent')
-        _name = parent['name'] if parent else _run['name']
+        _name = family.program = parent['name'] if parent else _run['name']
         line = _command_line()
         if family.is_launcher(line):
             # What it starts is the program, and this process none of it.

@@ -1,0 +1,77 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { DaemonClient } from '../../src/front/client.ts'
+import { readAnnouncements } from '../../wire/kernels/programs.ts'
+import { assert, suite } from '../support/harness.ts'
+import { openRig, type Rig, until } from '../support/rig.ts'
+import { venvPython } from '../support/runtimes.ts'
+
+/** Commands written in Python that start a program, under `imago run`: they are none of it. */
+const test = suite('launchers', { limitMs: 120_000 })
+
+let rig: Rig
+let client: DaemonClient
+test.before.each(async () => {
+  rig = openRig()
+  await rig.serve()
+  client = await rig.connect()
+})
+test.after.each(() => rig.close())
+
+const write = (name: string, lines: readonly string[]) =>
+  writeFileSync(join(rig.project, name), `${lines.join('\n')}\n`)
+
+const announced = () =>
+  readAnnouncements(rig.paths.runtimeDir).programs.filter(one => one.process === 'lives')
+
+async function asked(tool: string, args: Readonly<Record<string, unknown>> = {}) {
+  const envelope = await client.call({ tool, args })
+  return (await client.request('show', { tool, envelope })).text
+}
+
+const LAUNCHERS: Readonly<Record<string, readonly string[]>> = {
+  honcho: ['start'],
+  watchfiles: [`${venvPython} app.py`, 'src'],
+  supervisord: ['-n', '-c', 'supervisord.conf'],
+}
+
+for (const [launcher, args] of Object.entries(LAUNCHERS))
+  test(`${launcher} is none of the program that it starts; once that has crashed, the answer names the crash`, async () => {
+    write('app.py', [
+      'import os, time',
+      'step = 7',
+      'while not os.path.exists("crash"):',
+      '    time.sleep(0.02)',
+      'rates = {}["late"]',
+    ])
+    write('Procfile', [`app: ${venvPython} app.py`])
+    write('supervisord.conf', [
+      '[supervisord]',
+      `logfile=${join(rig.folder, 'supervisord.log')}`,
+      `pidfile=${join(rig.folder, 'supervisord.pid')}`,
+      '[program:app]',
+      `command=${venvPython} app.py`,
+      `directory=${rig.project}`,
+      'autorestart=false',
+    ])
+    mkdirSync(join(rig.project, 'src'))
+    const run = rig.begin(['run', '--', join(dirname(venvPython), launcher), ...args])
+    await until(() => announced().length > 0, 'the program to listen')
+    assert.match(await asked('inspect', { expr: 'step' }), 'repr: 7')
+    assert.equal(
+      announced().map(({ program }) => program),
+      ['app.py'],
+    )
+    assert.not.match(await asked('kernels'), launcher)
+    write('crash', [])
+    await until(
+      async () => !(await asked('inspect', { expr: 'step' })).includes('repr: 7'),
+      'it to have crashed',
+    )
+    const ended = await asked('inspect', { expr: 'step' })
+    assert.match(ended, "KeyError: 'late'")
+    assert.equal(announced(), [])
+    assert.match(await asked('get_last_error', {}), /KeyError: 'late'[\s\S]*app\.py:5/)
+    run.child.kill('SIGTERM')
+    await run.ended
+  })
