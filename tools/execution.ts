@@ -407,14 +407,25 @@ export function diagnosed(diagnostics: readonly Diagnostic[] | undefined): Diagn
 
 /**
  * One or two lines for each: what was said and where, and below it the form that it is about. Of one whose words are
- * `said` already, as those of a reader are that ended a load, the place is told.
+ * `said` already, as those of a reader are that ended a load, the place is told. A message that has a name and is
+ * among what was printed is told there alone.
  */
 export function showDiagnosed(
-  { diagnostics = [], diagnostics_omitted: left = 0 }: Diagnostics,
+  {
+    diagnostics = [],
+    diagnostics_omitted: left = 0,
+    stdout = '',
+    stderr = '',
+    output = '',
+  }: Diagnostics & Partial<Pick<PrintedOutput, 'stdout' | 'stderr' | 'output'>>,
   said = '',
 ): string[] {
   const before = oneSpaced(said)
-  const lines = diagnostics.flatMap(one =>
+  const printed = oneSpaced([stdout, stderr, output].join(' '))
+  const untold = diagnostics.filter(
+    one => one.name === undefined || !printed.includes(oneSpaced(one.message)),
+  )
+  const lines = untold.flatMap(one =>
     diagnosticLines(
       one.severity === 'read_error' && before.includes(oneSpaced(one.message))
         ? { ...one, message: 'as said above' }

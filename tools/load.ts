@@ -139,11 +139,13 @@ function showLoading(result: LoadAnswer): string {
 
 export function loadedLines(loaded: Loaded, elapsed_ms: number): string[] {
   const { module, file, added, replaced, kept, skipped, survivors, imports = [], omitted, complete } = loaded
+  const { unchanged = [], not_replaced = [] } = loaded
   const what = [file, module].find(one => one !== null) ?? 'it'
   const where = module === null ? 'at the top level' : `into ${oneLine(module)}`
   const lines = [`loaded ${oneLine(what)} ${where}, ${duration(elapsed_ms)}`]
   const changed = [...names('added', added), ...names('replaced', replaced)]
   lines.push(...(changed.length === 0 ? ['no name was added or replaced'] : changed))
+  lines.push(...names('unchanged', unchanged), ...names('not replaced', not_replaced))
   lines.push(...names('left as they were, though the new text does not define them', kept))
   lines.push(...skipped.map(sentence => `not run: ${oneLine(sentence)}`))
   lines.push(...survivors.map(one => `still alive: ${survivorLine(one)}`))

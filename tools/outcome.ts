@@ -78,14 +78,15 @@ export function isRunning(result: unknown): result is JobStatus {
 
 /**
  * Whether a result, which is no error, says that what was asked for did not come out: tests that fail, source that the
- * compiler refused.
+ * compiler refused, a definition that a file could not replace.
  */
 export function hasFailed(result: unknown): boolean {
-  const { compiled, tests } = (result ?? {}) as {
+  const { compiled, tests, loaded } = (result ?? {}) as {
     readonly compiled?: boolean
     readonly tests?: { readonly ok?: boolean | null } | null
+    readonly loaded?: { readonly not_replaced?: readonly string[] } | null
   }
-  return compiled === false || tests?.ok === false
+  return compiled === false || tests?.ok === false || (loaded?.not_replaced?.length ?? 0) > 0
 }
 
 export const rises = (level: 'cautious' | 'dangerous', because: string): Outcome<never> => ({

@@ -1,6 +1,6 @@
 import type { Raised } from '../wire/kernel.ts'
 import { isRecord, type Tool } from './define.ts'
-import { type Diagnostics, type PrintedOutput, showDiagnosed, showPrinted } from './execution.ts'
+import { type PrintedOutput, showDiagnosed, showPrinted } from './execution.ts'
 import { isGroupAnswer, type MemberAnswer, showMembers } from './group.ts'
 import { showRunning } from './job.ts'
 import { type Envelope, isRunning, type ToolError } from './outcome.ts'
@@ -102,7 +102,7 @@ export function showError({ code, message, next, details }: ToolError): string {
     members,
     ...rest
   } = details
-  const { elapsed_ms: _, notice: __, ...known } = rest
+  const { elapsed_ms: _, notice: __, input_line: ___, ...known } = rest
   const told = {
     ...known,
     ...(suspension !== undefined && !isSuspendedDetails(suspension) && { suspension }),
@@ -116,7 +116,12 @@ export function showError({ code, message, next, details }: ToolError): string {
   if (waits !== undefined) lines.push(suspensionLine(waits))
   if (waits?.not_held !== undefined) lines.push(`note: ${waits.not_held}`)
   if (isRaised(exception)) lines.push(...showRaised(exception, waits))
-  lines.push(...showDiagnosed({ diagnostics, diagnostics_omitted } as Diagnostics, message))
+  lines.push(
+    ...showDiagnosed(
+      { diagnostics, diagnostics_omitted, stdout, stderr, output } as Parameters<typeof showDiagnosed>[0],
+      message,
+    ),
+  )
   if (facts.length > 0) lines.push(`details: ${JSON.stringify(Object.fromEntries(facts))}`)
   const text = {
     stdout,

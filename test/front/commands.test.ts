@@ -114,6 +114,7 @@ for (const [what, result, code] of [
   ['a run that tells no tests', { tests: null }, 0],
   ['source that did not compile', { compiled: false, diagnostics: [{ severity: 'error' }] }, 1],
   ['source that did', { compiled: true }, 0],
+  ['a file that could not replace a name', { loaded: { not_replaced: ['twice is Protected'] } }, 1],
   ['a job that has ended with failed tests', { status: 'done', job: 'job-1', tests: { ok: false } }, 1],
   ['a job that runs', { status: 'running', job: 'job-1' }, 5],
   ['a text', 'compiled', 0],

@@ -5,6 +5,7 @@ import { openRegistry, validate } from '../../src/registry/registry.ts'
 import type { KernelContext } from '../../tools/contract.ts'
 import type { Definitions } from '../../tools/definition.ts'
 import { TOOLS } from '../../tools/index.ts'
+import { hasFailed } from '../../tools/outcome.ts'
 import type { Completions, Kernel } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 import { found, newCall } from '../support/heard.ts'
@@ -38,7 +39,7 @@ function facts(): void {
     const tool = registry.find(called) ?? assert.unreachable(`${called} is gone`)
     const valid = tool && validate(tool, args, registry, called)
     if (tool === undefined || valid?.type !== 'valid') throw new Error(JSON.stringify(valid))
-    const given: KernelContext = { ...context(), kernel: of, lookMs }
+    const given: KernelContext = { ...context(), call: newCall(), kernel: of, lookMs }
     return tool.handler(valid.args, given)
   }
 
@@ -259,9 +260,10 @@ function facts(): void {
     assert.equal([first.added, first.kept], [['Kept`area'], []])
     const cut = text('area[circle[r_]] := 2 r')
     const old = ['HoldFirst of Kept`area', 'Options[Kept`area]', 'Kept`area[Null]', 'Kept`area[s_]']
-    for (const _ of [1, 2]) {
-      const { replaced, kept, file } = await load('kept.wl', cut)
-      assert.equal([replaced, kept.toSorted()], [['Kept`area'], old.toSorted()])
+    for (const again of [false, true]) {
+      const { replaced, unchanged, kept, file } = await load('kept.wl', cut)
+      const [before, after] = again ? [unchanged, replaced] : [replaced, unchanged]
+      assert.equal([before, after, kept.toSorted()], [['Kept`area'], [], old.toSorted()])
       assert.equal(await placeOf('Kept`area'), ['file', file, 2, 2])
     }
     await evaluate('ClearAll[Kept`area]')
@@ -270,6 +272,31 @@ function facts(): void {
     await evaluate('Clear[c6]; a6[9] = 10')
     const { replaced, kept } = await load('top.wl', 'a6[y_] := y\n')
     assert.equal([replaced, kept], [['Global`a6'], ['Global`a6[x_]', 'Global`b6']])
+  })
+
+  test('a file that a protected symbol has not let in says so, and fails; the rest of it is unchanged', async () => {
+    const text = (factor: number) =>
+      'BeginPackage["Prot`"]\ntwice::usage = "twice[x] is twice x.\nIt also takes lists.";\nBegin["`Private`"]\n' +
+      `helper[x_] := x\ntwice[x_] := ${factor} * helper[x]\nEnd[]\nProtect[twice];\nEndPackage[]\n`
+    const file = join(folder, 'prot.wl')
+    const loaded = async (factor: number) => {
+      writeFileSync(file, text(factor))
+      return said('load_file', { path: file })
+    }
+    const shown = async (expr: string) =>
+      registry.find('inspect')?.show(resultOf(await said('inspect', { expr }))) ?? ''
+    await loaded(2)
+    await evaluate('41')
+    const again = resultOf(await loaded(3))
+    const answer = registry.find('load_file')?.show(again) ?? ''
+    assert.ok(hasFailed(again))
+    assert.match(answer, 'unchanged: Prot`Private`helper\nnot replaced: twice is Protected')
+    assert.not.match(answer, '\nreplaced:')
+    assert.is(answer.split('SetDelayed::write').length, 2, answer)
+    // The file is no input: the last value is the person's.
+    await evaluate('seen = {%, Prot`twice[1]}')
+    assert.match(await shown('seen'), '{41, 2}')
+    assert.match(await shown('Prot`twice'), 'It also takes lists.')
   })
 
   test('a definition that was loaded has its place, as long as it is what was', async () => {

@@ -111,11 +111,14 @@ function facts(): void {
     await load('Options[draw1] = {size -> 1};\ndraw1[x_] := x\n\ndraw1[x_, y_] /; x > y :=\n y\n')
     const { line, end_line } = await found(kernel, 'definition', { name: 'draw1', max_length: 1_000 })
     assert.equal([line, end_line], [2, 5])
+    await done('8')
     assert.equal((await load('draw1[x_, y_] := y\n')).kept, [
       'Global`draw1[x_, y_] /; x > y',
       'Global`draw1[x_]',
       'Options[Global`draw1]',
     ])
+    // The file is no input: the last value is the person's.
+    assert.equal(await reprs('% + 1'), ['9'])
   })
 
   test('an interrupt stops what runs; a look meanwhile is told that the kernel is busy', async () => {

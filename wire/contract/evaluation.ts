@@ -188,6 +188,9 @@ export const loaded = z.object({
   file: orNull(text),
   added: texts,
   replaced: texts,
+  /** Names that the text defines as they were; and what it could not define, and why: `total is Protected`. */
+  unchanged: texts.exactOptional(),
+  not_replaced: texts.exactOptional(),
   /** Names, or rules by their left sides, that the new text does not define any more; they were left as they are. */
   kept: texts,
   /** What of the file was not run, and why, a sentence each. */

@@ -204,27 +204,28 @@ parsed[held_, most_] := With[{shown = If[MatchQ[held, HoldComplete[_]], looked[h
 ]
 
 (* One expression is evaluated as the main loop does it (tutorial TheMainLoop), for an EvaluatePacket does not pass through
-   that: $Line, In, $Pre, $Post, Out, $PrePrint, $HistoryLength. A text that ends in ; has its value in Out and shows none. *)
+   that: $Line, In, $Pre, $Post, Out, $PrePrint, $HistoryLength. A text that ends in ; has its value in Out and shows none.
+   What stands in a file does not count as input, as in Get: it has no line. *)
 
-answer["evaluate", request_] := evaluated[ToExpression[request["text"], InputForm, HoldComplete], request["most"]]
+answer["evaluate", request_] := evaluated[ToExpression[request["text"], InputForm, HoldComplete], request["most"], request["counts"]]
 
-evaluated[HoldComplete[], most_] := object[{"status", "done"}, {"null", True}]
+evaluated[HoldComplete[], most_, _] := object[{"status", "done"}, {"null", True}]
 
-evaluated[held : HoldComplete[expression_], most_] := Module[{line},
-  $Line = $Line + 1;
+evaluated[held : HoldComplete[expression_], most_, counts_] := Module[{line},
+  If[counts, $Line = $Line + 1];
   line = $Line;
-  record[In, line, held];
+  If[counts, record[In, line, held]];
   status = "thrown";
   tag = HoldComplete[];
   shown = HoldComplete[Null];
   stored = HoldComplete[Null];
   thrown = CheckAbort[outcome[run[expression]], status = "aborted"; HoldComplete[Null]];
-  If[status === "done", record[Out, line, stored]];
-  forget[line];
+  If[counts && status === "done", record[Out, line, stored]];
+  If[counts, forget[line]];
   report[line, most, MatchQ[held, HoldComplete[CompoundExpression[___, Null]]]]
 ]
 
-evaluated[_, _] := object[{"status", "misread"}]
+evaluated[_, _, _] := object[{"status", "misread"}]
 
 run[CompoundExpression[first_, rest___, Null]] := run[CompoundExpression[first, rest]]
 

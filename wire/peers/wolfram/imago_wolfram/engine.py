@@ -57,8 +57,8 @@ class Engine(Protocol):
     def expression(self, piece: Piece) -> Expression:
         """A piece as data, its names as they are read at this moment."""
 
-    def evaluate(self, piece: Piece) -> Optional[Any]:
-        """The value; ``None`` for ``Null``. Raises ``Failed``, ``Aborted``, ``Quit``, or what is in ``stops``."""
+    def evaluate(self, piece: Piece, of_file: bool = False) -> Optional[Any]:
+        """The value; ``None`` for ``Null``. A piece of a file is no input, as in ``Get``: it has no ``$Line``. Raises ``Failed``, ``Aborted``, ``Quit``, or what is in ``stops``."""
 
     def last_line(self) -> Optional[int]:
         """``$Line`` of the last expression, by which ``Out`` keeps its value. It is 0 before the first, and ``None`` where

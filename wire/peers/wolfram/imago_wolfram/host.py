@@ -110,6 +110,8 @@ class EvaluationListener:
         self._ask = kernel.ask
         self.messages = []
         self.untold = 0
+        #: How many messages have said that a symbol is protected or locked.
+        self.protected = 0
 
     def printed(self, text):
         with self.shield:
@@ -118,6 +120,7 @@ class EvaluationListener:
     def message(self, name, text):
         with self.shield:
             self._output.write('stderr', '%s: %s\n' % (name, text))
+            self.protected += name.rpartition(':')[2] in _PROTECTED
             if len(self.messages) < MESSAGES:
                 self.messages.append(_diagnostic('warning', '%s: %s' % (name, text), name))
             else:
@@ -129,6 +132,10 @@ class EvaluationListener:
     def progress(self, text):
         """For whoever waits while the session is loaded."""
         self._output.write('stderr', text + '\n')
+
+
+#: Tags of the messages of what a protected or a locked symbol does not let happen.
+_PROTECTED = ('write', 'wrsym', 'locked')
 
 
 def _diagnostic(severity, message, name):
@@ -187,7 +194,7 @@ class WolframEvaluator(Evaluator):
         try:
             for piece in engine.pieces(text):
                 if loading is None or loading.takes(piece):
-                    value = engine.evaluate(piece)
+                    value = engine.evaluate(piece, loading is not None and loading.of_file)
             goes_on = True
         except Failed as failed:
             if isinstance(failed, KernelLost):

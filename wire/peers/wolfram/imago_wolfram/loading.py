@@ -48,15 +48,18 @@ class Load:
         return None
 
     def run(self, evaluator):
-        loading = Loading(evaluator.engine, self._file, self._names, evaluator.source_places)
+        loading = Loading(evaluator, self._file, self._names)
         return evaluator.pieces(self._source, (self._file, 1), loading)
 
 
 class Loading:
     """Chooses the expressions of a file that is loaded, and gathers what they define."""
 
-    def __init__(self, engine, file, wanted, source_places):
-        self._engine = engine
+    of_file = True
+
+    def __init__(self, evaluator, file, wanted):
+        self._engine = engine = evaluator.engine
+        self._listener, source_places = evaluator.listener, evaluator.source_places
         self._file = file
         self._wanted = wanted
         self._places = PlaceRecorder(engine, (file, 1), source_places)
@@ -65,9 +68,13 @@ class Loading:
         self._package = None
         self._targets = {}
         self._offered = {}
+        #: What the expression that was begun last sets, and what of all was not set since it is protected.
+        self._sets, self._heard = (), self._listener.protected
+        self._not_set = {}
 
     def takes(self, piece):
         """Whether to evaluate the expression. It is asked just before, in the context that is then in force."""
+        self._ended()
         expression = self._engine.expression(piece)
         for name in targets(expression):
             self._offered[name] = None
@@ -76,10 +83,22 @@ class Loading:
             self._package = first.value if isinstance(first, String) else None
         if not self._is_wanted(expression):
             return False
-        for name in targets(expression):
-            self._targets[name] = None
+        self._sets = targets(expression)
+        self._targets.update(dict.fromkeys(self._sets))
         self._places.began(piece, expression)
         return True
+
+    def _ended(self):
+        """The expression that was begun last has come to its end."""
+        heard = self._listener.protected
+        if heard > self._heard:
+            for name in self._sets:
+                definition = self._engine.source.definition(name)
+                attributes = () if definition is None else definition.attributes
+                for one in ('Locked', 'Protected'):
+                    if one in attributes:
+                        self._not_set[name] = '%s is %s' % (Symbol(name).short, one)
+        self._sets, self._heard = (), heard
 
     def failed(self):
         """See ``PlaceRecorder``."""
@@ -94,9 +113,11 @@ class Loading:
 
     def ran(self, value):
         """``Ran``, with the ``Loaded`` of the contract."""
+        self._ended()
         set_now = self._places.ended()
         after = self._defined()
-        changed = [name for name in after if self._before.get(name) != after[name] or name in self._targets]
+        changed = [name for name in after if self._before.get(name) != after[name]]
+        same = [name for name in self._targets if name in after and name in self._before and name not in changed]
         added = sorted(name for name in changed if name not in self._before)
         replaced = sorted(name for name in changed if name in self._before)
         kept = []
@@ -106,7 +127,9 @@ class Loading:
             kept = [name for name in kept if name in after and name not in replaced]
         if self._wanted is None:
             kept = sorted({*kept, *self._left(set_now, after)})
-        lists = {'added': added, 'replaced': replaced, 'kept': kept}
+        unchanged = sorted(name for name in same if name not in self._not_set)
+        not_set = [self._not_set[name] for name in sorted(self._not_set)]
+        lists = {'added': added, 'replaced': replaced, 'kept': kept, 'unchanged': unchanged, 'not_replaced': not_set}
         loaded = {
             'module': self._package,
             'file': self._file,
@@ -213,6 +236,9 @@ def _live(definition):
 
 class PlaceRecorder:
     """Records the lines of the expressions that are evaluated. ``place`` is the file and first line of the text."""
+
+    #: Whether a file is read, whose expressions are no input.
+    of_file = False
 
     def __init__(self, engine, place, source_places):
         self._engine = engine

@@ -167,7 +167,7 @@ def _callable(image, symbol):
     engine = image.engine
     if not engine.source.exists(symbol.name):
         return {}
-    calls, about = uses.calls(engine.source, symbol.name), names.about(engine.source, symbol.name)
+    calls = uses.calls(engine.source, symbol.name)
     if not calls:
         return {}
     read = definition.read(engine.source, symbol.name, SOURCE_PREVIEW_MAX_CHARS, settings=image.settings)
@@ -177,7 +177,7 @@ def _callable(image, symbol):
         'callable': {
             'module': symbol.context,
             'signature': ' | '.join(call.text for call in calls[:4]),
-            'doc': about.usage,
+            'doc': names.usage(engine.source.definition(symbol.name)) or None,
             'source_preview': read.text[:SOURCE_PREVIEW_MAX_CHARS] or None,
             'source_truncated': read.total > SOURCE_PREVIEW_MAX_CHARS,
             'file': place.get('file'),

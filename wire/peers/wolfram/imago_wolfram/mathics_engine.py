@@ -144,13 +144,14 @@ class MathicsEngine:
         except OverflowError:
             raise Misread('General::ovfl', 'It has a number that is too large.', piece.line) from None
 
-    def evaluate(self, piece):
+    def evaluate(self, piece, of_file=False):
         from mathics.core import interrupt
 
         session, failure = self._session, None
         session.begin()
         try:
-            value = session.step(self._converted(piece))
+            query = self._converted(piece)
+            value = query.evaluate(session) if of_file else session.step(query)
         except interrupt.WLThrowInterrupt as thrown:
             what = self._shown(thrown.value)
             tag = '' if thrown.tag is None else ', %s' % self._shown(thrown.tag)

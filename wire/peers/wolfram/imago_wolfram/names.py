@@ -93,8 +93,12 @@ def about(source: Source, name: str) -> Summary | None:
     definition = source.definition(name, Budget(500))
     if definition is None:
         return None
-    usage = redacted(definition.messages.get("usage") or "").strip()
-    return Summary(kind_of(definition), usage.partition("\n")[0] or None)
+    return Summary(kind_of(definition), usage(definition).partition("\n")[0] or None)
+
+
+def usage(definition: Definition) -> str:
+    """The whole of its usage message, redacted; empty where it has none."""
+    return redacted(definition.messages.get("usage") or "").strip()
 
 
 def defined(source: Source) -> list[str]:

@@ -236,9 +236,12 @@ class WstpLink:
                 self._said += f" It said: {packet.parts[0]}"
 
     def _speak(self) -> None:
-        """Sends what is to be sent, and reads what is wanted, until the link is closed or lost."""
+        """Sends what is to be sent, and reads what is wanted, until the link is closed or lost.
+
+        What was ordered before the link was closed is sent: an abort without which a kernel that stays is not free.
+        """
         pause = SOON
-        while self._lost is None:
+        while self._lost is None or self._orders:
             if self._orders:
                 self._orders.popleft()()
                 pause = SOON

@@ -299,12 +299,12 @@ class WstpEngine:
     def expression(self, piece):
         return self.parsed(piece.text).data
 
-    def evaluate(self, piece):
+    def evaluate(self, piece, of_file=False):
         self._failure = None
         self._evaluating = True
         try:
             self.source.forget()
-            answer = self._ask('evaluate', text=piece.text, most=LEAVES)
+            answer = self._ask('evaluate', text=piece.text, most=LEAVES, counts=not of_file)
         except KernelLost as lost:
             # The link tells that the kernel has ended, and not why. WSECLOSED, the other side has closed it (reference,
             # WSError), comes of a failure, too. So the text decides: it has quit where it says Quit or Exit.

@@ -435,6 +435,24 @@ class Losing(WstpTest):
             self.assertEqual(json.loads(packet.parts[0])["calls"], turn)
             link.close()
 
+    def test_an_abort_that_is_left_to_send_is_sent_before_the_link_closes(self):
+        server = kernel_player.Server()
+        threading.Thread(target=server.run, daemon=True).start()
+        self.addCleanup(server.close)
+        with self.library_is("slow"):
+            first = WstpLink.connect(self.library, f"localhost:{server.port}")
+            self.opened(first)
+        first.evaluate("play", json.dumps([["send", "TextPacket", "begun"], ["pause", 600]]))
+        while first.receive().kind != "TextPacket":
+            pass
+        first.abort()
+        first.close()
+        # The server takes the next client once its kernel is free.
+        second = WstpLink.connect(self.library, f"localhost:{server.port}")
+        self.opened(second)
+        second.evaluate("echo", "free")
+        self.assertEqual(second.receive(), ("ReturnPacket", ("free",)))
+
     def test_a_slow_library_holds_up_no_other_thread(self):
         with self.library_is("slow"):
             link = self.launched()
