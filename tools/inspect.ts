@@ -25,7 +25,7 @@ import { type KeptLocal, keptLocals, pastOf, programErrorsOf } from './activity.
 import type { KernelContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type Told, termsOf, told } from './languages.ts'
-import { aName, anExpression, lookUpName, stale, unfound } from './look.ts'
+import { aName, anExpression, lookedUp, lookUpName, stale, unfound } from './look.ts'
 import { failed, type Outcome, ok, packageRefused } from './outcome.ts'
 import { NAME_LENGTH, NAMED_IN, named, parameterFor, SOURCE_LENGTH } from './parameters.ts'
 import { inspectedProved, previewLines } from './proof.ts'
@@ -106,11 +106,11 @@ export const inspect = defineTool({
         next: detail === 'full' ? 'Leave frame out.' : 'Leave detail out.',
       })
     if (detail !== 'full') return outlined({ name: expr, package: inside }, detail, context)
-    const { kernel, lookMs, signal, jobs } = context
+    const { kernel, jobs } = context
     const refused = packageRefused(inside, kernel, 'package says in what names are read')
     if (refused !== undefined) return refused
     const query = given<InspectQuery>({ expr, package: inside, frame })
-    const looked = await kernel.look('inspect', query, { deadlineMs: lookMs, signal })
+    const looked = await lookedUp({ look: 'inspect', query }, context)
     if (looked.type === 'found')
       return ok({ ...(await inspectedProved(looked.value, context)), ...told(kernel) })
     if (frame !== undefined && looked.type === 'not_found' && IN_ERROR.test(frame)) {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallId, Kernel, Looked, LookName, Looks } from '../wire/kernel.ts'
 import type { Jobs, KernelContext, LookContext, OtherKernel } from './contract.ts'
 import { type Told, termsOf, told } from './languages.ts'
@@ -14,12 +15,32 @@ interface LookRequest<Name extends LookName> {
 /** Asks it within the time that a look may take, and answers with what was found or with why there is nothing. */
 export async function lookUp<Name extends LookName>(
   { look, query, words }: LookRequest<Name>,
-  { kernel, lookMs, signal, jobs }: LookContext,
+  context: LookContext,
 ): Promise<Ok<Looks[Name]['found'] & Told> | Failed> {
-  const looked = await kernel.look(look, query, { deadlineMs: lookMs, signal })
+  const { kernel, jobs } = context
+  const looked = await lookedUp({ look, query }, context)
   return looked.type === 'found'
     ? ok({ ...looked.value, ...told(kernel) })
     : unfound(looked, { jobs, words: words ?? anExpression(kernel) })
+}
+
+/** Between two looks at a session that is being loaded, in milliseconds. */
+const AGAIN_MS = 50
+
+/**
+ * Asks it. While the session is being loaded, it is asked again, as long as that may take: but for completions, which
+ * nobody waits for.
+ */
+export async function lookedUp<Name extends LookName>(
+  { look, query }: Omit<LookRequest<Name>, 'words'>,
+  { kernel, lookMs, signal }: LookContext,
+): Promise<Looked<Looks[Name]['found']>> {
+  for (;;) {
+    const looked = await kernel.look(look, query, { deadlineMs: lookMs, signal })
+    const isAgain = looked.type === 'loading' && looked.elapsed_ms < looked.takes_ms && look !== 'complete'
+    if (!isAgain || signal.aborted) return looked
+    await sleep(AGAIN_MS)
+  }
 }
 
 /** Asks about a name, which may be read in a package, where the language has such. */
@@ -169,7 +190,7 @@ function busy(
     next:
       job === undefined
         ? `Try again later${words.occupied === undefined ? ', or look at names and paths, which needs no code to run' : ''}.`
-        : `Wait for it with job ${JSON.stringify({ job, action: 'wait' })}, or stop it with "interrupt".`,
+        : `Wait for it with job ${JSON.stringify({ job, action: 'wait' })}, or stop it with interrupt_job ${JSON.stringify({ job })}.`,
   })
 }
 

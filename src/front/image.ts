@@ -212,16 +212,21 @@ export async function openImage({
   }
 }
 
+/** How long a look may wait for an image that is being loaded, in seconds. */
+const PATIENCE_S = 5
+
 /** Makes sure that there is an image to talk to: the program of the project, or an empty one that begins now. */
 export async function reachImage(image: Image): Promise<Envelope> {
   const begin = () => image.call({ tool: 'eval_expr', args: { expr: '\n', on_error: 'end' }, output() {} })
   // A look would ask all of several; code is for one, and says between which a person has to choose.
   if (image.kernel === undefined && (await areSeveral(image))) return begin()
-  const looked = await image.call({ tool: 'list_globals', args: { limit: 1 }, output() {} })
+  const args = { limit: 1, patience: PATIENCE_S }
+  const looked = await image.call({ tool: 'list_globals', args, output() {} })
+  // There is one, which may still be loaded.
   if (looked.ok) return looked
   const { reason } = looked.error.details
-  // There is one, which has no time for a look: it is being loaded, or something holds it.
-  if (reason === 'loading' || reason === 'inspect_timeout') return { ok: true, result: null }
+  // There is one, which has no time for a look: something holds it.
+  if (reason === 'inspect_timeout') return { ok: true, result: null }
   if (reason !== 'none_lives') return looked
   // A look begins no image; code does, and this is none.
   return begin()

@@ -20,7 +20,6 @@ import {
 import {
   ALL_OF_GROUP,
   type Announced,
-  allOf,
   fullName,
   groupOf,
   isCalled,
@@ -250,7 +249,7 @@ class OpenKernels implements Kernels {
         ended?.over() ??
         (group === undefined
           ? this.#noneLives(wanted, undefined)
-          : this.#unknown(allOf(group), { root, mayName: wanted.mayName }))
+          : this.#unknown(group, { root, mayName: wanted.mayName }))
       )
     if (kernels.length + programs.length > MOST_MEMBERS)
       throw tooManyMembers(group ?? root, { count: kernels.length + programs.length, most: MOST_MEMBERS })

@@ -223,13 +223,13 @@ test('a question of the code goes to the caller, and is refused where nobody can
 
 test('the journal has what the caller has said, and not what stands by itself', async () => {
   const { run, journal } = rig()
-  for (const limit of [{}, { limit: 50 }, { limit: 7 }])
+  for (const limit of [{}, { limit: 7 }, { limit: 50 }])
     await run('complete', { text: 'a', cursor: 1, ...limit })
   await run('eval_expr', { expr: '1' })
   await run('eval_expr', { expr: '1', on_error: 'end' })
   const said = (await journal()).flatMap(line => (line.args === undefined ? [] : [line.args]))
   const typed = { text: '(1 characters)', cursor: 1 }
-  assert.equal(said, [typed, typed, { ...typed, limit: 7 }, { expr: '1' }, { expr: '1', on_error: 'end' }])
+  assert.equal(said, [typed, { ...typed, limit: 7 }, typed, { expr: '1' }, { expr: '1', on_error: 'end' }])
 })
 
 test('arguments may raise the level of a call, and the gate judges the higher one', async () => {

@@ -287,7 +287,7 @@ test('members are those of the name in the project: other names, other projects 
   listens({ pid: 601, cwd: join(folder, 'mail') })
   assert.equal(await all('web'), ['web'])
   const error = await refusal(kernels.group('wbe', here({ onlyLiving: true })))
-  assert.equal([error.code, error.message], ['no_such_kernel', 'No kernel is named "wbe/*". There are: web.'])
+  assert.equal([error.code, error.message], ['no_such_kernel', 'No kernel is named "wbe". There are: web.'])
   for (const name of ['', '*', '600', 'web/2'])
     assert.is((await refusal(kernels.group(name, here()))).code, 'no_such_kernel')
 })

@@ -351,7 +351,7 @@ test('a name that took too long has its error under its heading, beside the page
 })
 
 test('what is the same of several names is said once', async () => {
-  const loading = { type: 'loading', what: 'Mathics3', elapsed_ms: 4_200, takes_ms: 16_000 } as const
+  const loading = { type: 'loading', what: 'Mathics3', elapsed_ms: 16_200, takes_ms: 16_000 } as const
   const { kernel } = having({ f: loading, g: loading })
   const [one, both] = await Promise.all(
     ['f', 'f, g'].map(async symbols => errorOf(await run(symbolDefinition, { symbols }, { kernel }))),

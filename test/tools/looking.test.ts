@@ -206,9 +206,9 @@ const UNFOUND: readonly (readonly [Looked<never>, ToolErrorCode, says: RegExp, n
     /"job-9","action":"wait"/,
   ],
   [
-    { type: 'loading', what: 'Mathics3', elapsed_ms: 4_200, takes_ms: 16_000 },
+    { type: 'loading', what: 'Mathics3', elapsed_ms: 16_200, takes_ms: 16_000 },
     'busy',
-    /Mathics3 is being loaded, since 4\.2 s; that takes up to 16 s/,
+    /Mathics3 is being loaded, since 16\.2 s; that takes up to 16 s/,
     /Ask again/,
   ],
   [{ type: 'timed_out', deadline_ms: 5_000 }, 'internal', /longer than 5 s.*goes on/, /a part of it/],

@@ -24,11 +24,15 @@ function facts(): void {
   let kernel: Kernel
   let hasty: Kernel
   let folder: string
+  let completing: Awaited<ReturnType<typeof said>>
   let first: Awaited<ReturnType<typeof said>>
   test.before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'imago-definitions-'))
     ;[kernel, hasty] = await Promise.all([ownedWolfram(), ownedWolfram({ formatterSeconds: 1e-9 })])
-    first = await said('symbol_definition', { symbols: 'Plus' }, { lookMs: 300 })
+    ;[completing, first] = await Promise.all([
+      said('complete', { text: 'Plu', cursor: 3 }, { lookMs: 300 }),
+      said('symbol_definition', { symbols: 'Plus' }, { lookMs: 5_000 }),
+    ])
   })
   test.after(async () => {
     await Promise.all([kernel?.close(), hasty?.close()])
@@ -59,8 +63,9 @@ function facts(): void {
     return [one.origin, one.file, one.line, one.end_line]
   }
 
-  test('who looks while the session is loaded is told so, and how long it takes', async () => {
-    const { code, message, details, retryable } = errorOf(first)
+  test('who looks while the session is loaded has the answer once it is; a completion is told how long that takes', async () => {
+    assert.match(String(resultOf(first).markdown), '# Plus')
+    const { code, message, details, retryable } = errorOf(completing)
     assert.equal([code, retryable, details.reason], ['busy', true, 'loading'])
     assert.match(
       message,
@@ -68,7 +73,7 @@ function facts(): void {
     )
   })
 
-  test('who looks a little longer has the answer, and a list has all of its names in it', async () => {
+  test('a list has all of its names in it', async () => {
     const { markdown, symbols } = await defined('Plus, NoSuch`Name, bad!name')
     const plus =
       '# Plus\n\n## Definition\n\n```wl\n' +
