@@ -17,6 +17,7 @@ const MAY_NAME: readonly (readonly [place: RegExp, why: string])[] = [
   [/^wire\/(swank\/|kernels\/(swank|lisp))/, 'the adapter of Common Lisp'],
   [/^wire\/kernels\/wolfram(-\w+)?\.ts$/, 'the adapter of Wolfram Language'],
   [/^src\/config\.ts$/, "the names of settings in the user's file"],
+  [/^src\/policy\/file\.ts$/, "the names of settings in a project's file"],
 ]
 
 const test = suite('languages')

@@ -233,8 +233,13 @@ export function pastOf(context: ToolContext, kernel?: string): Past {
   return { ...past, errors: errors.slice(0, PROGRAM_ERRORS) }
 }
 
-/** `crash`, of `/srv/crash.py`. */
-function scriptOf({ name, program }: Pick<PastProcess, 'name' | 'program'>): string {
+/** `crash`, of `/srv/crash.py`; of a helper its own name. */
+function scriptOf({
+  name,
+  program,
+  works_for: served,
+}: Pick<PastProcess, 'name' | 'program' | 'works_for'>): string {
+  if (served !== undefined) return name
   const stem = /([^/]+?)(?:\.py)?$/.exec(program)?.[1] ?? ''
   return ['', '__main__'].includes(stem) ? name : stem
 }

@@ -3,7 +3,7 @@
  * table of that layer: `wire/kernels/languages.ts` (how it is started and joined), `tools/languages.ts` (its words),
  * `src/kernels/servers.ts` (what is said of its server), `src/front/languages.ts` (how it is typed, checked and
  * installed) and `src/terminal/languages.ts` (its colours). Besides them only its adapter and the names of settings in
- * `src/config.ts` name one: `test/languages.test.ts` sees to it.
+ * `src/config.ts` and `src/policy/file.ts` name one: `test/languages.test.ts` sees to it.
  */
 export interface Language {
   /** As kernels, commands and the wire spell it. */

@@ -13,7 +13,9 @@ import { isGroupAnswer } from '../../../tools/group.ts'
 import type { Envelope } from '../../../tools/outcome.ts'
 import { showResult } from '../../../tools/show.ts'
 import { counted, oneLine, placeOf } from '../../../tools/text.ts'
+import { readAnnouncements } from '../../../wire/kernels/programs.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
+import { isOfProject, realOf } from '../../files/roots.ts'
 import { findPaths, findRoot } from '../../paths.ts'
 import { escapeJson } from '../../text/escape.ts'
 import { connectDaemon, type DaemonClient } from '../client.ts'
@@ -71,13 +73,16 @@ function whichOf({ operands: [given], options: { follow, forget } }: CommandInpu
   return { number: which, ...(pid !== undefined && { process: of }) }
 }
 
-/** Removes the records of processes of the project that have gone. Those that live keep theirs. */
+/** Removes the records of processes of the project that have gone, and their last words. Those that live keep theirs. */
 async function forget(input: CommandInput, client: DaemonClient): Promise<ExitCode> {
   const envelope = await client.call({ tool: 'get_last_error', args: { whose: 'gone' } })
   if (!envelope.ok) return printFailed(input, envelope)
   const folder = join(findPaths().stateDir, 'errors')
   const files = errorRecords(envelope.result).map(file => join(folder, basename(file)))
-  for (const file of files) rmSync(file, { force: true })
+  const root = findRoot(process.cwd())
+  const { ends } = readAnnouncements(findPaths().runtimeDir)
+  const words = ends.flatMap(({ program: { cwd, file } }) => (isOfProject(realOf(cwd), root) ? [file] : []))
+  for (const file of [...files, ...words]) rmSync(file, { force: true })
   const text = `Forgotten: the errors of ${counted(files.length, 'process', 'processes')} of this project that ${files.length === 1 ? 'has' : 'have'} gone.`
   return print(input, { result: { forgotten: files.length }, text })
 }

@@ -147,8 +147,9 @@ const dayOf = (at: string) => `${at.slice(0, 16).replace('T', ' ')} UTC`
 
 function ruleLine(rule: RuleReport): string {
   const about = MATCHERS.flatMap(word => (rule[word] === undefined ? [] : [`${word}=${rule[word]}`]))
-  const what = about.length === 0 ? 'everything' : about.join(' ')
-  return `  ${String(rule.number).padStart(3)}  ${rule.decision.padEnd(5)} ${what}${STATES[rule.state]}`
+  const what = rule.attach ?? (about.length === 0 ? 'everything' : about.join(' '))
+  const decision = rule.attach === undefined ? rule.decision : 'join'
+  return `  ${String(rule.number).padStart(3)}  ${decision.padEnd(5)} ${what}${STATES[rule.state]}`
 }
 
 function clientLine({ number, name, yes, state }: ClientReport): string {

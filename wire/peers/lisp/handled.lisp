@@ -1,7 +1,7 @@
-;;;; Errors that a server of the program catches, which nothing else tells of: noted where a person has
-;;;; attached with `--errors`. Each server has a function that it calls with such an error, in its own
-;;;; thread, before the stack is left. An encapsulation of SBCL's is put around that function, beside
-;;;; those of others.
+;;;; Errors that a server of the program catches, which nothing else tells of: noted where a person
+;;;; has attached with `--errors`. Each server has a function that it calls with such an error, in
+;;;; its own thread, before the stack is left. An encapsulation of SBCL's is put around that
+;;;; function, beside those of others.
 
 (in-package #:imago-peer)
 
@@ -43,8 +43,8 @@ wire/contract/inspection.ts for all of these; the newest first. Set with `*waiti
           (format nil "thread ~S" (one-line (thread-text (swank/backend:current-thread))))))))
 
 (defun note-handled (condition)
-  "Notes CONDITION, an error of the program that a server is about to handle in this thread. Whatever
-comes of that, the server goes on. Where the connection has broken off, the hooks are taken away."
+  "Notes CONDITION, an error of the program that a server is about to handle in this thread; nothing
+that happens here stops the server. Where the connection has broken off, the hooks are taken away."
   (cond ((not (open-stream-p (swank::connection.socket-io *connection*))) (watched-servers :end))
         ((and (typep condition 'error)
               (not (stack-short-p))

@@ -178,7 +178,6 @@ class Values(ImageCase):
         self.assertEqual({"name": "int", "module": "builtins", "qualified": "builtins.int"}, seen["type"])
         self.assertEqual({"text": "42", "truncated": False, "original_len": 2}, seen["repr"])
         self.assertEqual({"type", "kind", "repr", "limits"}, set(seen))
-        self.assertEqual("static", seen["read"])
         limits = ("repr_max_chars", "doc_max_chars", "sample_max_items", "member_max_per_group")
         self.assertEqual([4096, 4096, 16, 24], [seen["limits"][name] for name in limits])
         self.assertEqual(1200, seen["limits"]["source_preview_max_chars"])

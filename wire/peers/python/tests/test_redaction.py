@@ -4,7 +4,7 @@ import json
 import unittest
 from pathlib import Path
 
-from imago.error_record import _without_secrets
+from imago.error_record import without_secrets
 from imago.redaction import redacted_with_names
 
 SHARED = json.loads(Path(__file__).parents[4].joinpath('test/journal/secrets.json').read_text(encoding='utf-8'))
@@ -42,7 +42,7 @@ class TestRedaction(unittest.TestCase):
         shown = {'name': 'session_token', 'type_name': 'str', 'repr': "'abcdefghijk'"}
         plain = {'name': 'order', 'type_name': 'dict', 'repr': "{'n': 1}"}
         self.assertEqual(
-            [{**shown, 'repr': '[redacted: token, 13 characters]'}, plain], _without_secrets([shown, plain])
+            [{**shown, 'repr': '[redacted: token, 13 characters]'}, plain], without_secrets([shown, plain])
         )
 
 

@@ -29,6 +29,10 @@ def evaluate(function: str, text: str, client: Session):
     return kernel.call(function, text)
 
 
+#: After so long, an abort that has not ended an evaluation comes again. What catches one goes on for a shorter time.
+AGAIN_SECONDS = 2
+
+
 class Played(MathicsLink):
     """A session of Mathics3, on the thread that it is made on. What it says goes to the client, packet by packet."""
 
@@ -36,7 +40,8 @@ class Played(MathicsLink):
         super().__init__(DEFINITIONS)
         self._client = client
         self._thread = threading.get_ident()
-        self._evaluating = False
+        self._evaluating = self._asking = False
+        self._again = None
         self._changing = threading.Lock()
         client.when_aborted = self._stop
 
@@ -49,10 +54,16 @@ class Played(MathicsLink):
         self._client.send("TextPacket", f"{name}: {text}\n")
 
     def ask(self, prompt):
+        with self._changing:
+            # An abort ends the question, and comes once.
+            self._asking = True
+            self._interrupt(None)
         try:
             answer = self._client.ask("InputStringPacket", prompt)
         except Aborted:
             raise AbortInterrupt from None
+        finally:
+            self._asking = False
         return str(answer.arguments[0])
 
     def call(self, function, text):
@@ -82,9 +93,21 @@ class Played(MathicsLink):
 
     def _stop(self):
         with self._changing:
-            if self._evaluating:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), ctypes.py_object(AbortInterrupt))
+            if not self._evaluating:
+                return
+            if not self._asking:
+                self._interrupt(AbortInterrupt)
+            # Mathics passes over an error here and there, and so over this one.
+            self._again = threading.Timer(AGAIN_SECONDS, self._stop)
+            self._again.daemon = True
+            self._again.start()
+
+    def _interrupt(self, error):
+        raised = None if error is None else ctypes.py_object(error)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), raised)
 
     def _rest(self):
         with self._changing:
             self._evaluating = False
+            if self._again is not None:
+                self._again.cancel()
