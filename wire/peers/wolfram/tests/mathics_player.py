@@ -42,6 +42,7 @@ class Played(MathicsLink):
         self._thread = threading.get_ident()
         self._evaluating = self._asking = False
         self._again = None
+        self._calls = 0
         self._changing = threading.Lock()
         client.when_aborted = self._stop
 
@@ -72,6 +73,7 @@ class Played(MathicsLink):
         try:
             with self._changing:
                 self._evaluating = True
+                self._calls += 1
             value = MathicsExpression(Symbol(name), String(text)).evaluate(self.session)
             self._rest()
         except (AbortInterrupt, WLThrowInterrupt):
@@ -91,14 +93,16 @@ class Played(MathicsLink):
             return value.value
         return Name(value.get_name().removeprefix("System`")) if isinstance(value, Symbol) else Expression("List")
 
-    def _stop(self):
+    def _stop(self, call=None):
         with self._changing:
-            if not self._evaluating:
+            if not self._evaluating or call not in (None, self._calls):
                 return
             if not self._asking:
                 self._interrupt(AbortInterrupt)
+            if self._again is not None:
+                self._again.cancel()
             # Mathics passes over an error here and there, and so over this one.
-            self._again = threading.Timer(AGAIN_SECONDS, self._stop)
+            self._again = threading.Timer(AGAIN_SECONDS, self._stop, [self._calls])
             self._again.daemon = True
             self._again.start()
 
