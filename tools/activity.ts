@@ -693,7 +693,7 @@ function bareFrame(frame: FrameShown): FrameShown {
 
 /** Those in which the program stands first; what only waits in a library, as an idle worker does, is one line. */
 function showThreads(found: ThreadsShown): string {
-  const { threads, tasks, threads_total, tasks_total, omitted, notes, deadlocks = [], open = '' } = found
+  const { threads, tasks, threads_total, tasks_total, omitted, notes, open = '' } = found
   const { tasks: hasTasks } = termsOf(found)
   const left =
     omitted === 0 ? '' : `; ${counted(omitted, 'other stack')} left out: give a filter, or a higher limit`
@@ -711,10 +711,12 @@ function showThreads(found: ThreadsShown): string {
   ]
   const idle = stacks.filter(({ stack }) => isIdle(stack))
   const busy = stacks.filter(one => !idle.includes(one))
-  const circles = deadlocks.map(([first = '', ...more]) => {
+  const circle = ([first = '', ...more]: readonly string[]) => {
     const others = [...more, first].map(one => `"${oneLine(one)}"`)
     return `deadlock: "${oneLine(first)}" waits for ${others.join(', which waits for ')}`
-  })
+  }
+  const { deadlocks = [], likely_deadlocks = [] } = found
+  const circles = [...deadlocks.map(circle), ...likely_deadlocks.map(one => `likely ${circle(one)}`)]
   const heading = [`${counts.join(', ')}${left}`, ...circles, ...notes.map(note => `note: ${oneLine(note)}`)]
   return [
     heading.join('\n'),

@@ -212,6 +212,8 @@ export const threads = z.object({
   omitted: count,
   /** Threads or tasks that wait for each other for good, by name: each for a lock that the next holds, the last for the first. */
   deadlocks: z.array(texts).exactOptional(),
+  /** The same where a lock keeps no owner, so that the frame inside of its `with` is taken for the holder. */
+  likely_deadlocks: z.array(texts).exactOptional(),
   /** What could not be seen, a sentence each. */
   notes: texts,
 })

@@ -32,7 +32,7 @@ os._exit(0)
 
 class Locks(unittest.TestCase):
     def seen(self, program, *wanted):
-        """What a look finds in a program once it has all that is wanted: `(deadlocks, waits by name)`."""
+        """What a look finds in a program once it has all that is wanted: `(deadlocks, likely ones too, waits by name)`."""
         script = f"{BEFORE}{program}\nwanted = {list(wanted)!r}{AFTER}"
         command = [sys.executable, "-W", "ignore", "-c", script]
         ran = subprocess.run(command, cwd=HERE, stdout=subprocess.PIPE, check=True, timeout=120)
@@ -43,7 +43,8 @@ class Locks(unittest.TestCase):
             self.assertIn(one, json.dumps(value))
         stacks = value["threads"] + value["tasks"]
         self.notes = value["notes"]
-        return value["deadlocks"], {name: stack["waits_for"] for stack in stacks for name in stack["names"]}
+        self.certain = value["deadlocks"]
+        return self.certain + value["likely_deadlocks"], {name: stack["waits_for"] for stack in stacks for name in stack["names"]}
 
     def test_two_threads_that_wait_for_each_other_are_a_deadlock(self):
         program = """
@@ -59,6 +60,7 @@ def two():
 begin(one, two)"""
         circles, waits = self.seen(program, "reentrant lock b", "the lock a")
         self.assertEqual([["one", "two"]], [sorted(circle) for circle in circles])
+        self.assertEqual([], self.certain, "a lock without an owner")
         self.assertEqual("the reentrant lock b that two holds", waits["one"])
         self.assertRegex(waits["two"], r"^the lock a that one likely holds \(<string>:\d+ in one\)$")
 
@@ -76,7 +78,7 @@ def there(): moves(mine, yours)
 def back(): moves(yours, mine)
 begin(there, back)"""
         circles, waits = self.seen(program, "that back holds", "that there holds")
-        self.assertEqual([["back", "there"]], [sorted(circle) for circle in circles])
+        self.assertEqual([["back", "there"]], [sorted(circle) for circle in self.certain])
         self.assertEqual("the reentrant lock there.lock that back holds", waits["there"])
 
     def test_a_thread_that_waits_for_itself_is_a_deadlock(self):
@@ -152,6 +154,19 @@ begin(one, two)"""
         circles, waits = self.seen(program, "reentrant lock b", "the lock a")
         self.assertEqual([], circles)
         self.assertEqual("the reentrant lock b that two holds", waits["one"])
+
+    def test_a_with_whose_object_cannot_be_told_is_waited_for(self):
+        program = """
+locks = [threading.Lock()]
+locks[0].acquire()
+def wants():
+    both.wait()
+    with locks[0]: pass
+def comes():
+    both.wait()
+begin(wants, comes)"""
+        _, waits = self.seen(program, "cannot be told")
+        self.assertEqual("what its `with` enters, which cannot be told", waits["wants"])
 
     def test_who_has_acquired_without_a_with_is_not_told(self):
         program = """

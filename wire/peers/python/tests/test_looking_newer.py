@@ -33,6 +33,14 @@ class Annotations(ImageCase):
         told = "(a: …, b: list[typing.Callable[[int, ...], 'Order']] | None = None, *c: typing.Literal['x', 1]) -> tuple[()]"
         self.assertEqual(told, self.signature(f))
 
+    def test_the_source_of_a_function_is_proved_without_computing_them(self):
+        def f(a: loud()):
+            pass
+
+        self.namespace['f'] = f
+        (told,) = self.found('definition', name='f')['running']['functions']
+        self.assertIs(True, told['annotated'])
+
     def test_declared_fields_of_a_class_are_listed_before_anything_has_asked_for_them(self):
         class Order:
             number: int

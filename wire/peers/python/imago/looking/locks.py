@@ -49,11 +49,12 @@ class Locks:
         return told
 
     def circles(self):
-        """The names of those that wait for each other for good, in a list for each circle.
+        """The names of those that wait for each other for good, in a list for each circle: the certain ones, the likely ones.
 
-        What each waits for has been seen one after the other: a circle counts where all of it is so once more.
+        What each waits for has been seen one after the other: a circle counts where all of it is so once more. It is
+        likely where one of its locks keeps no owner.
         """
-        circles, seen = [], set()
+        certain, likely, seen = [], [], set()
         for first in self._waits:
             chain, one = [], first
             while one in self._waits and one not in chain:
@@ -64,8 +65,9 @@ class Locks:
             seen.update(chain)
             self._inside.clear()
             if all(self._waits_on(one) for one in chain):
-                circles.append([one.name for one in chain])
-        return circles
+                has_owners = all(_owner(self._waits[one][0]) is not None for one in chain)
+                (certain if has_owners else likely).append([one.name for one in chain])
+        return certain, likely
 
     def _waits_on(self, one):
         lock, holder, at = self._waits[one]

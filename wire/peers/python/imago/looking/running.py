@@ -123,7 +123,7 @@ def _told(function, code):
 
 def _is_annotated(function):
     # From 3.14 on to ask for them may run code of the program, and whether there is any is told without.
-    if hasattr(FunctionType, "__annotate__"):
+    if "__annotate__" in FunctionType.__dict__:
         return function.__annotate__ is not None
     held = function.__annotations__
     return type(held) is dict and len(held) > 0

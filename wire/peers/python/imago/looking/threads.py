@@ -319,6 +319,7 @@ def threads(_image, query):
     shown_tasks = task_groups[: limit - len(shown)]
     thread_stacks = [show.stack(group, thread_state) for group in shown]
     task_stacks = [show.stack(group, task_state) for group in shown_tasks]
+    deadlocks, likely = locks.circles()
     return found(
         {
             "threads": thread_stacks,
@@ -328,7 +329,8 @@ def threads(_image, query):
             "omitted": sum(group[0].role != "imago" for group in groups[len(shown) :])
             + len(task_groups)
             - len(shown_tasks),
-            "deadlocks": locks.circles(),
+            "deadlocks": deadlocks,
+            "likely_deadlocks": likely,
             "notes": notes + show.notes,
         }
     )

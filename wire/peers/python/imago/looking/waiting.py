@@ -114,19 +114,14 @@ def _root(frame, root):
 
 def _path(frame):
     """`((name, is_global), attributes, entered, arguments)` of the callee, or of the lock or file that a `with` enters."""
-    code, last = frame.f_code, frame.f_lasti
-    if last < 0 or len(exact(code.co_code)) > LONGEST:
-        return None
-    before = [one for one in instructions(code) if one.offset <= last and one.opname != "CACHE"]
+    before = _before(frame)
     if not before:
         return None
-    at = before.pop()
-    before.append(at)
-    entered = entering(before)
-    if entered is not None and (at.opname in _WITHS or before[-2].opname == "LOAD_SPECIAL"):
+    entered = _entered(before)
+    if entered is not None:
         path = loads(entered)
         return None if path is None else (*path, True, 0)
-    before.pop()
+    at = before.pop()
     above = _CALLS.get(at.opname)
     if above is None:
         return None
@@ -134,6 +129,20 @@ def _path(frame):
         before.pop()
     path = loads(before) if _skip(before, above + at.arg) else None
     return None if path is None else (*path, False, at.arg)
+
+
+def _before(frame):
+    """The instructions of a frame up to the one that it stands at."""
+    code, last = frame.f_code, frame.f_lasti
+    if last < 0 or len(exact(code.co_code)) > LONGEST:
+        return []
+    return [one for one in instructions(code) if one.offset <= last and one.opname != "CACHE"]
+
+
+def _entered(before):
+    """Of instructions that end where a `with` is entered, those before that; None where they do not."""
+    entered = entering(before) if before else None
+    return entered if entered is not None and (before[-1].opname in _WITHS or before[-2].opname == "LOAD_SPECIAL") else None
 
 
 def entering(before):
@@ -246,6 +255,8 @@ def what_thread_waits_for(stack, holder_of):
     is_lock = here is not None and here[0] in _LOCKS
     text = None if here is None else _lock_text(here[1], stack[0]) if is_lock else _compiled(*here)
     outer = _library_wait(stack)
+    if outer is None and here is None and _entered(_before(stack[0])) is not None:
+        return True, "what its `with` enters, which cannot be told"
     if outer is None:
         return text is not None, text + holder_of(here[1]) if is_lock else text
     return True, _library_text(outer, text, holder_of)
