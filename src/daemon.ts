@@ -8,7 +8,7 @@ import { cacheFolder } from '../wire/cache-folder.ts'
 import { openCompiler } from '../wire/kernels/compiler.ts'
 import { openCommits } from '../wire/kernels/git-commits.ts'
 import { adapterOf } from '../wire/kernels/languages.ts'
-import { openPrograms, readErrorRecords } from '../wire/kernels/programs.ts'
+import { openPrograms, readAnnouncements, readErrorRecords } from '../wire/kernels/programs.ts'
 import { Refusal } from '../wire/link/calls.ts'
 import { openApprovals } from './approvals/queue.ts'
 import { openCalls } from './calls/calls.ts'
@@ -128,7 +128,12 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
     leases,
     texts,
     sources,
-    past: isWanted => readErrorRecords(paths.stateDir, isWanted),
+    past: isWanted => ({
+      ...readErrorRecords(paths.stateDir, isWanted),
+      words: readAnnouncements(paths.runtimeDir).ends.flatMap(({ program: { cwd, file } }) =>
+        isWanted(cwd) ? [file] : [],
+      ),
+    }),
     clock: SYSTEM_CLOCK,
     log: (sentence, error) => log.error({ error }, sentence),
     patienceMs: config.calls.patience_seconds * 1_000,

@@ -244,9 +244,9 @@ function scriptOf({
   return ['', '__main__'].includes(stem) ? name : stem
 }
 
-function leftBy({ gone, skipped }: Past): Left {
+function leftBy({ gone, words = [], skipped }: Past): Left {
   return {
-    ...(gone.length > 0 && { records: gone.map(({ file }) => file) }),
+    ...(gone.length > 0 && { records: [...gone.map(({ file }) => file), ...words] }),
     ...(skipped.length > 0 && { unread: skipped }),
   }
 }

@@ -482,6 +482,8 @@ export interface ToolContext {
 /** Of processes that have gone, newest first, each with its file; and files that are not read. */
 export interface PastErrors {
   readonly gone: readonly PastProcess[]
+  /** Files in which processes have left their last words. */
+  readonly words?: readonly string[]
   readonly skipped: readonly { readonly file: string; readonly reason: string }[]
 }
 

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallId, Kernel, Looked, LookName, Looks } from '../wire/kernel.ts'
 import type { Jobs, KernelContext, LookContext, OtherKernel } from './contract.ts'
 import { type Told, termsOf, told } from './languages.ts'
@@ -39,7 +38,7 @@ export async function lookedUp<Name extends LookName>(
     const looked = await kernel.look(look, query, { deadlineMs: lookMs, signal })
     const isAgain = looked.type === 'loading' && looked.elapsed_ms < looked.takes_ms && look !== 'complete'
     if (!isAgain || signal.aborted) return looked
-    await sleep(AGAIN_MS)
+    await new Promise(again => setTimeout(again, AGAIN_MS))
   }
 }
 

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { basename, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type ErrorSummary,
@@ -13,9 +13,7 @@ import { isGroupAnswer } from '../../../tools/group.ts'
 import type { Envelope } from '../../../tools/outcome.ts'
 import { showResult } from '../../../tools/show.ts'
 import { counted, oneLine, placeOf } from '../../../tools/text.ts'
-import { readAnnouncements } from '../../../wire/kernels/programs.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
-import { isOfProject, realOf } from '../../files/roots.ts'
 import { findPaths, findRoot } from '../../paths.ts'
 import { escapeJson } from '../../text/escape.ts'
 import { connectDaemon, type DaemonClient } from '../client.ts'
@@ -78,10 +76,10 @@ async function forget(input: CommandInput, client: DaemonClient): Promise<ExitCo
   const envelope = await client.call({ tool: 'get_last_error', args: { whose: 'gone' } })
   if (!envelope.ok) return printFailed(input, envelope)
   const folder = join(findPaths().stateDir, 'errors')
-  const files = errorRecords(envelope.result).map(file => join(folder, basename(file)))
-  const root = findRoot(process.cwd())
-  const { ends } = readAnnouncements(findPaths().runtimeDir)
-  const words = ends.flatMap(({ program: { cwd, file } }) => (isOfProject(realOf(cwd), root) ? [file] : []))
+  const left = errorRecords(envelope.result)
+  const isWord = (file: string) => basename(dirname(file)) === 'programs'
+  const files = left.filter(file => !isWord(file)).map(file => join(folder, basename(file)))
+  const words = left.filter(isWord).map(file => join(findPaths().runtimeDir, 'programs', basename(file)))
   for (const file of [...files, ...words]) rmSync(file, { force: true })
   const text = `Forgotten: the errors of ${counted(files.length, 'process', 'processes')} of this project that ${files.length === 1 ? 'has' : 'have'} gone.`
   return print(input, { result: { forgotten: files.length }, text })
