@@ -194,7 +194,7 @@ function nearest({ text, wanted }: Sought): Nearest | undefined {
     const asked = bare(meant(wanted))
     const as = asked.map(made).join('\n')
     if (as.trim() === '' || (meant !== same && meant(wanted) === wanted)) continue
-    // Looked for only where the text stands once all differences are taken away.
+    // Looked for only where the text is there once all differences are taken away.
     const places = lineNumbers(folded, somePlaces(folded, fold(asked.join('\n'))))
     const [line, ...others] = [...new Set(places)]
       .slice(0, CANDIDATES)
@@ -220,7 +220,7 @@ function fold(text: string): string {
 /** What is looked at most: places of one text, words of a line, lines that may be meant, lines of what was asked for. */
 const [PLACES, WORDS, CANDIDATES, COMPARED] = [2_000, 8, 20, 500]
 
-/** The places of a text, as many as are found in bounded time, whatever both texts are. */
+/** The places of a text, as many as are found in bounded time, also in the worst of texts. */
 function somePlaces(text: string, wanted: string): number[] {
   const first = wanted.slice(0, 32)
   let tries = first === '' ? 0 : Math.min(PLACES, 5e7 / wanted.length)

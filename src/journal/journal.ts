@@ -170,7 +170,7 @@ class SegmentedJournal implements OpenJournal {
     if (!this.#repeats(entry)) this.#queue.later(this.#entry(entry))
   }
 
-  /** Whether it is the look that its caller made just before, and ended alike: whoever follows something asks on and on. */
+  /** Whether it is the look that its caller made just before, and ended alike: a client that follows something asks on and on. */
   #repeats(entry: JournalEntry): boolean {
     if (!('caller' in entry)) return false
     const { call: _, ...look } = entry

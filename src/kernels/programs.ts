@@ -88,9 +88,9 @@ export const allOf = (group: string): string => `${group}${ALL_OF_GROUP}`
 
 export const ALL_OF_GROUP = '/*'
 
-/** Said where one is needed, and a name that stands for several was given; without its full stop. */
+/** Said where one is needed, and the name of several was given; without its full stop. */
 export const groupFor = (name: string): string | undefined =>
-  name.endsWith(ALL_OF_GROUP) ? `${name} stands for all of a group, and this is for one` : undefined
+  name.endsWith(ALL_OF_GROUP) ? `${name} means all of a group, and this is for one` : undefined
 
 /** Never stands for another one. */
 export const fullName = ({ name, pid }: Pick<Program, 'name' | 'pid'>) => `${name}-${pid}`

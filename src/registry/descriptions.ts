@@ -120,7 +120,7 @@ export function asMcp({ tool, description, schema }: Described): McpTool {
     description,
     inputSchema: schema,
     annotations: annotations(tool),
-    // Claude Code has a person asked at each such call, whatever its rules and its mode allow.
+    // Claude Code has a person asked at each such call, also where its rules and its mode allow that.
     ...(tool.level === 'dangerous' && { _meta: { 'anthropic/requiresUserInteraction': true } }),
   }
 }

@@ -130,7 +130,7 @@ test('a group answers by member, whether one of it has ended or not, and what is
   for (const command of ['interrupt', 'restart', 'stop', 'detach', 'attach'])
     assert.match(
       both.get(`${command} g/*`)?.stderr ?? '',
-      'g/* stands for all of a group, and this is for one',
+      'g/* means all of a group, and this is for one',
     )
   assert.match(both.get('eval x --kernel g/*')?.stderr ?? '', 'Choose one: --kernel g\n')
   await end(programs[1])

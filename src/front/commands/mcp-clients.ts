@@ -49,7 +49,7 @@ export interface Host {
   readonly scope: 'project' | 'user'
   /** Where the entry stands in the file. */
   readonly place: readonly string[]
-  /** Where it stands instead, if the group of that is in the file already. */
+  /** Its other place, if the group of that is in the file already. */
   readonly newerPlace?: readonly string[]
   /** Whether the client starts its servers in the project; where it does not, the entry names the project. */
   readonly startsInProject: boolean
@@ -63,7 +63,7 @@ export interface Host {
   /** Where it keeps the tools that it does not ask about: a list of texts. */
   readonly allow?: RuleList
   file(where: Where): string
-  /** `now`: the entry that stands there. */
+  /** `now`: the entry that is there. */
   entry(server: Server, now: Entry): Readonly<Record<string, unknown>>
 }
 

@@ -205,7 +205,7 @@ parsed[held_, most_] := With[{shown = If[MatchQ[held, HoldComplete[_]], looked[h
 
 (* One expression is evaluated as the main loop does it (tutorial TheMainLoop), for an EvaluatePacket does not pass through
    that: $Line, In, $Pre, $Post, Out, $PrePrint, $HistoryLength. A text that ends in ; has its value in Out and shows none.
-   What stands in a file does not count as input, as in Get: it has no line. *)
+   The text of a file does not count as input, as in Get: it has no line. *)
 
 answer["evaluate", request_] := evaluated[ToExpression[request["text"], InputForm, HoldComplete], request["most"], request["counts"]]
 

@@ -80,7 +80,7 @@ def declared_fields(cls):
 
 
 def annotations_of(cls):
-    """Name -> what stands behind it in one class's own annotations; what 3.14 has not computed yet as written."""
+    """Name -> the text behind it in one class's own annotations; what 3.14 has not computed yet as written."""
     for name in ("__annotations__", "__annotations_cache__"):
         own = class_entry(cls, name)
         if inherits(own, dict):

@@ -110,7 +110,7 @@ def inspect_static(namespace, expr, handles, frame=None, errors=None):
 
 
 def _within(here, expr, handles):
-    """The `Attribute` that `expr` stands for in a `LiveFrame`."""
+    """The `Attribute` that `expr` leads to in a `LiveFrame`."""
     root = parse(expr).root
     names = here.variables()
     if root[0] != "name" or root[1] not in names:

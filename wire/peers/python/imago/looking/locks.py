@@ -35,7 +35,7 @@ class Locks:
         self._inside = {}
         self._codes = {}
         self._frames_left = _FRAMES
-        # By who waits for good, one of `standing`: the lock, who holds it, and where the innermost frame of it stands.
+        # By who waits for good, one of `standing`: the lock, who holds it, and the place of the innermost frame.
         self._waits = {}
 
     def holder(self, lock, waiter):

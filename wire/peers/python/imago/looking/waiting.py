@@ -66,7 +66,7 @@ def followed(frame, root, names):
 
 
 def acquires_for_good(frame):
-    """Whether the call that a frame stands in waits until it has the lock: one with arguments may give up before."""
+    """Whether the call that a frame is in waits until it has the lock: one with arguments may give up before."""
     path = _path(frame)
     return path is not None and not path[3]
 
@@ -132,7 +132,7 @@ def _path(frame):
 
 
 def _before(frame):
-    """The instructions of a frame up to the one that it stands at."""
+    """The instructions of a frame up to the one that it is at."""
     code, last = frame.f_code, frame.f_lasti
     if last < 0 or len(exact(code.co_code)) > LONGEST:
         return []
