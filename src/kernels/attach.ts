@@ -1,6 +1,6 @@
 import type { ProjectKernel } from '../../tools/contract.ts'
 import { messageOf } from '../../wire/errors.ts'
-import { languageAt } from '../../wire/languages.ts'
+import { DEFAULT_LANGUAGE, languageAt } from '../../wire/languages.ts'
 import { foldersOf } from '../../wire/process-start.ts'
 import type { Program, ProgramEnd, Programs, SkippedFile } from '../../wire/programs.ts'
 import { readSecretFile } from '../../wire/secret-file.ts'
@@ -298,7 +298,7 @@ export class Attachments {
       isSupervisor(one) || this.#options.kernels.has(one.name) ? fullName(one) : handleOf(one, others)
     const unused = { chosen: false, running_ms: null, suspended: 0 } as const
     const deaf = this.#deafIn(root, family).map(pid => {
-      const what = { language: 'python', what: 'a notebook', message: HAVE_A_NOTEBOOK_LISTEN }
+      const what = { language: DEFAULT_LANGUAGE.name, what: 'a notebook', message: HAVE_A_NOTEBOOK_LISTEN }
       return { ...unused, ...what, group: 'notebook', name: String(pid), state: 'deaf', pid }
     })
     const rows = listening.map(one => ({
