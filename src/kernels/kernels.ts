@@ -686,6 +686,9 @@ class OpenKernels implements Kernels {
     const named = new OwnedKernel(request, {
       ...this.#kernelOptions,
       limits,
+      permits: ({ language, root, name }) => {
+        if (language === DEFAULT_LANGUAGE.name && !this.#startsOf(root).python) throw noPython(root, name)
+      },
       launch: (asked, listener) => {
         const background = (text: string) => {
           listener.background(text)

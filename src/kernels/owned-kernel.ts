@@ -58,6 +58,8 @@ export interface KernelListener {
 interface OwnedKernelOptions extends KernelOptions {
   launch(request: KernelRequest, listener: KernelListener): Promise<StartedKernel>
   readonly limits: CrashLimits
+  /** Throws `KernelError` where the project lets no call begin it. */
+  permits(request: KernelRequest): void
 }
 
 /** So many deaths within so many milliseconds are a crash loop. */
@@ -186,7 +188,8 @@ export class OwnedKernel implements NamedKernel {
 
   /** Its row once it lives, and, if it runs a script, it has said how that goes, or 2 s have passed. */
   async begun(env?: KernelRequest['env']): Promise<KernelRow> {
-    const { ended: over } = await this.living(undefined, env)
+    await this.#ending
+    const { ended: over } = await this.#orBegin(env)
     if (this.#request.script !== undefined) await this.#program.known({ over, limitMs: SCRIPT_MS })
     return this.row()
   }
@@ -194,6 +197,11 @@ export class OwnedKernel implements NamedKernel {
   /** The kernel as it lives, started if it does not. Callers that come at the same time share one start. */
   async living(_patienceMs?: number, env = this.#request.env): Promise<Kernel> {
     await this.#ending
+    if (!this.alive) this.#options.permits(this.#request)
+    return this.#orBegin(env)
+  }
+
+  async #orBegin(env = this.#request.env): Promise<Kernel> {
     if (this.#life) return this.#life.kernel
     if (this.#birth === undefined) this.#request = { ...this.#request, env }
     this.#birth ??= this.#begin().finally(() => {

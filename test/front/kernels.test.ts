@@ -220,4 +220,27 @@ withDaemon('an idle kernel that is stopped is not called ready, and goes on as i
   assert.match(JSON.stringify(await evaluate(client, 'kept + 1')), /"value_repr":"2"/)
 })
 
+test('with python = false no call begins again what a person has started and stopped, by whatever tool', async () => {
+  const own = openRig({ files: { 'imago.toml': 'python = false\n' } })
+  try {
+    assert.is((await own.imago(['start', 'python', '--name', 'w1'])).code, 0)
+    assert.is((await own.imago(['stop', 'w1'])).code, 0)
+    for (const call of [
+      ['call', 'attach', '{"kernel": "w1"}'],
+      ['call', 'eval_expr', '{"expr": "1"}', '--kernel', 'w1'],
+      ['call', 'eval_expr', '{"expr": "1"}'],
+    ]) {
+      const { code, stderr } = await own.imago(call)
+      assert.is(code, 1, call.join(' '))
+      assert.match(stderr, 'w1 of')
+      assert.match(stderr, /has ended, and no Python is begun there: .*\n?.*imago restart w1/)
+    }
+    assert.match((await own.imago(['kernels', '--all'])).stdout, /^w1 +ended /m)
+    assert.is((await own.imago(['restart', 'w1'])).code, 0)
+    assert.match((await own.imago(['eval', '40 + 2', '--kernel', 'w1'])).stdout, '42')
+  } finally {
+    await own.close()
+  }
+})
+
 const pause = (ms: number) => new Promise<undefined>(resolve => setTimeout(resolve, ms, undefined).unref())
