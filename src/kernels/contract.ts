@@ -40,7 +40,10 @@ export interface Kernels {
   namesOf(process: Announced): readonly string[]
   /** What they are called, with nothing attached. */
   membersOf(group: string | undefined, root: string): readonly string[]
-  /** Whether a look that names no kernel is for several, which the group `undefined` then stands for. */
+  /**
+   * Whether a look that names no kernel is for several, which the group `undefined` then stands for. Where more live than
+   * are asked at once, it is for the one that has started the others, if it has.
+   */
   areSeveral(wanted: Pick<Wanted, 'root' | 'chosen'>): boolean
   /**
    * The projects whose policy holds for the kernel of that name, without links: first the one whose unnamed calls go to

@@ -252,7 +252,7 @@ class OpenKernels implements Kernels {
           : this.#unknown(group, { root, mayName: wanted.mayName }))
       )
     if (kernels.length + programs.length > MOST_MEMBERS)
-      throw tooManyMembers(group ?? root, { count: kernels.length + programs.length, most: MOST_MEMBERS })
+      throw tooManyMembers({ group, root }, { count: kernels.length + programs.length, most: MOST_MEMBERS })
     const joining = programs.map(one =>
       memberOf(fullName(one), async () => {
         const named = await this.#attachments.join(one, root)
@@ -270,7 +270,8 @@ class OpenKernels implements Kernels {
 
   areSeveral({ root, chosen }: Pick<Wanted, 'root' | 'chosen'>): boolean {
     if (this.#chosen(chosen) !== undefined) return false
-    return this.#rosterOf(root).members.length > 1
+    const { firsts, members } = this.#rosterOf(root)
+    return members.length > 1 && (members.length <= MOST_MEMBERS || firsts.length > 1)
   }
 
   /**
