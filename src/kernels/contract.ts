@@ -75,6 +75,8 @@ export interface Kernels {
   watch(watcher: BackgroundWatcher): () => void
   /** Whether that kernel's program began so lately that it may not have loaded all of its code yet. */
   mayBeLoading(name: string): boolean
+  /** The script of that kernel that has not returned; null where there is none. */
+  runningScript(name: string): string | null
   /** Stops what runs in it now. */
   interrupt(name: string): Promise<InterruptReport>
   /** What lives in the root, and what listens there; `chosen` is marked, or what calls without a name go to. */

@@ -421,6 +421,11 @@ class OpenKernels implements Kernels {
     return this.#kernels.get(name)?.mayBeLoading === true
   }
 
+  runningScript(name: string): string | null {
+    const row = this.#kernels.get(name)?.row()
+    return row?.script_state === 'running' ? row.script : null
+  }
+
   async interrupt(name: string): Promise<InterruptReport> {
     return this.#named(name).interrupt()
   }

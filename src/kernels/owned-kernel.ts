@@ -23,7 +23,7 @@ import { Background } from './background.ts'
 import { FairQueue, type Waiter } from './fair-queue.ts'
 import { KernelError } from './kernel-error.ts'
 import { programEnded, stoppedText } from './refusals.ts'
-import { endInShort, type KernelOptions, type KernelRow, type NamedKernel } from './rows.ts'
+import { endInShort, type KernelOptions, type KernelRow, LOADING_MS, type NamedKernel } from './rows.ts'
 
 /** What a kernel is started with, each time it is. */
 export interface KernelRequest {
@@ -91,6 +91,8 @@ export class OwnedKernel implements NamedKernel {
   #deaths: number[] = []
   #looping = false
   #hasLived = false
+  /** When its last life began. */
+  #since = 0
   #message: string | null = null
   /** What the start that is under way does; undefined where it has not said, and while there is none. */
   #doing: string | undefined
@@ -127,8 +129,8 @@ export class OwnedKernel implements NamedKernel {
     return this.#request.script !== undefined
   }
 
-  get mayBeLoading(): false {
-    return false
+  get mayBeLoading(): boolean {
+    return this.#scriptState() === 'running' && this.#options.now() - this.#since < LOADING_MS
   }
 
   get isFollowed(): false {
@@ -262,6 +264,7 @@ export class OwnedKernel implements NamedKernel {
       const life = { started, kernel }
       this.#life = life
       this.#hasLived = true
+      this.#since = this.#options.now()
       this.#message = null
       this.#lost = undefined
       this.#note(life, 'started')
