@@ -23,7 +23,10 @@ interface Choice {
 
 type WhoChooses = Pick<Caller, 'id' | 'root' | 'terminal'>
 
-/** What callers have chosen, for as long as they are connected, and for the next ones at the same terminal. */
+/**
+ * What callers have chosen in a project, for as long as they are connected, and for the next ones at the same terminal.
+ * A caller that moves to another project has chosen nothing there.
+ */
 export class Choices {
   readonly #byCaller = new Map<string, Choice>()
   readonly #byTerminal = new Map<string, string>()
@@ -35,7 +38,7 @@ export class Choices {
   }
 
   of(caller: WhoChooses): Choice {
-    const own = this.#byCaller.get(caller.id)
+    const own = this.#byCaller.get(inProject(caller))
     const terminal = terminalOf(caller)
     const chosen = terminal === undefined ? undefined : this.#byTerminal.get(terminal)
     if (chosen === undefined || own?.chosen !== undefined || !this.#lasts(chosen)) return own ?? {}
@@ -43,7 +46,8 @@ export class Choices {
   }
 
   set(caller: WhoChooses, choice: Choice): void {
-    this.#byCaller.set(caller.id, { ...this.#byCaller.get(caller.id), ...choice })
+    const key = inProject(caller)
+    this.#byCaller.set(key, { ...this.#byCaller.get(key), ...choice })
     const terminal = terminalOf(caller)
     if (terminal === undefined || choice.chosen === undefined) return
     this.#byTerminal.delete(terminal)
@@ -54,13 +58,14 @@ export class Choices {
 
   /** What was chosen over a connection ends with it. Clients of one connection bear its name, and may add their own. */
   forget(connection: string): void {
-    for (const id of this.#byCaller.keys())
-      if (id === connection || id.startsWith(`${connection} `)) this.#byCaller.delete(id)
+    for (const key of this.#byCaller.keys()) if (key.startsWith(`${connection} `)) this.#byCaller.delete(key)
   }
 }
 
 /** Terminals whose choice is remembered, the latest ones. */
 const MOST_TERMINALS = 100
+
+const inProject = ({ id, root }: WhoChooses): string => `${id} \0${root}`
 
 const terminalOf = ({ terminal, root }: WhoChooses): string | undefined =>
   terminal === undefined ? undefined : `${terminal} ${root}`

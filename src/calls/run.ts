@@ -65,6 +65,7 @@ export interface RunOptions {
     | 'project'
     | 'choose'
     | 'mayBeLoading'
+    | 'runningScript'
   >
   readonly policy: Policy
   readonly journal: Journal
@@ -600,7 +601,12 @@ export class Run {
       const outcome = await this.#attempt(run, place)
       const isMissing = outcome.type === 'failed' && outcome.error.code === 'not_found'
       if (!isMissing || !this.#isOfCode || this.cancelled || place === undefined) return outcome
-      if (!this.options.kernels.mayBeLoading(place.name)) return outcome
+      const { kernels } = this.options
+      if (!kernels.mayBeLoading(place.name)) {
+        const script = kernels.runningScript(place.name)
+        if (script === null) return outcome
+        return noticed(outcome, `${script} has not returned yet: what it defines later is missing.`)
+      }
       await new Promise(resolve => setTimeout(resolve, LOADING_MS))
     }
   }

@@ -9,7 +9,7 @@ import { KernelError } from './kernel-error.ts'
 import { KernelLife, notLiving } from './owned-kernel.ts'
 import { type Announced, groupOf } from './programs.ts'
 import { stoppedText, wayBack } from './refusals.ts'
-import type { KernelOptions, KernelRow, NamedKernel } from './rows.ts'
+import { type KernelOptions, type KernelRow, LOADING_MS, type NamedKernel } from './rows.ts'
 import { isFar, serverOf } from './servers.ts'
 
 /** How long a call waits for a link that is being made again, in ms. */
@@ -20,9 +20,6 @@ const FOLLOWED_MS = 600_000
 
 /** How long after its end calls wait for what takes its place, in ms: a reload takes about a second. */
 const GAP_MS = 15_000
-
-/** How long after it has announced itself a program may not have loaded all of its code yet, in ms. */
-const LOADING_MS = 3_000
 
 /** How long the row of a program that has ended stays beside another one of its project, in ms. */
 const PAST_MS = 600_000

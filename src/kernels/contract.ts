@@ -40,7 +40,10 @@ export interface Kernels {
   namesOf(process: Announced): readonly string[]
   /** What they are called, with nothing attached. */
   membersOf(group: string | undefined, root: string): readonly string[]
-  /** Whether a look that names no kernel is for several, which the group `undefined` then stands for. */
+  /**
+   * Whether a look that names no kernel is for several, which the group `undefined` then stands for. Where more live than
+   * are asked at once, it is for the one that has started the others, if it has.
+   */
   areSeveral(wanted: Pick<Wanted, 'root' | 'chosen'>): boolean
   /**
    * The projects whose policy holds for the kernel of that name, without links: first the one whose unnamed calls go to
@@ -72,6 +75,8 @@ export interface Kernels {
   watch(watcher: BackgroundWatcher): () => void
   /** Whether that kernel's program began so lately that it may not have loaded all of its code yet. */
   mayBeLoading(name: string): boolean
+  /** The script of that kernel that has not returned; null where there is none. */
+  runningScript(name: string): string | null
   /** Stops what runs in it now. */
   interrupt(name: string): Promise<InterruptReport>
   /** What lives in the root, and what listens there; `chosen` is marked, or what calls without a name go to. */

@@ -252,7 +252,7 @@ class OpenKernels implements Kernels {
           : this.#unknown(group, { root, mayName: wanted.mayName }))
       )
     if (kernels.length + programs.length > MOST_MEMBERS)
-      throw tooManyMembers(group ?? root, { count: kernels.length + programs.length, most: MOST_MEMBERS })
+      throw tooManyMembers({ group, root }, { count: kernels.length + programs.length, most: MOST_MEMBERS })
     const joining = programs.map(one =>
       memberOf(fullName(one), async () => {
         const named = await this.#attachments.join(one, root)
@@ -270,7 +270,8 @@ class OpenKernels implements Kernels {
 
   areSeveral({ root, chosen }: Pick<Wanted, 'root' | 'chosen'>): boolean {
     if (this.#chosen(chosen) !== undefined) return false
-    return this.#rosterOf(root).members.length > 1
+    const { firsts, members } = this.#rosterOf(root)
+    return members.length > 1 && (members.length <= MOST_MEMBERS || firsts.length > 1)
   }
 
   /**
@@ -418,6 +419,11 @@ class OpenKernels implements Kernels {
 
   mayBeLoading(name: string): boolean {
     return this.#kernels.get(name)?.mayBeLoading === true
+  }
+
+  runningScript(name: string): string | null {
+    const row = this.#kernels.get(name)?.row()
+    return row?.script_state === 'running' ? row.script : null
   }
 
   async interrupt(name: string): Promise<InterruptReport> {
@@ -686,6 +692,9 @@ class OpenKernels implements Kernels {
     const named = new OwnedKernel(request, {
       ...this.#kernelOptions,
       limits,
+      permits: ({ language, root, name }) => {
+        if (language === DEFAULT_LANGUAGE.name && !this.#startsOf(root).python) throw noPython(root, name)
+      },
       launch: (asked, listener) => {
         const background = (text: string) => {
           listener.background(text)

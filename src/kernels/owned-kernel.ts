@@ -23,7 +23,7 @@ import { Background } from './background.ts'
 import { FairQueue, type Waiter } from './fair-queue.ts'
 import { KernelError } from './kernel-error.ts'
 import { programEnded, stoppedText } from './refusals.ts'
-import { endInShort, type KernelOptions, type KernelRow, type NamedKernel } from './rows.ts'
+import { endInShort, type KernelOptions, type KernelRow, LOADING_MS, type NamedKernel } from './rows.ts'
 
 /** What a kernel is started with, each time it is. */
 export interface KernelRequest {
@@ -58,6 +58,8 @@ export interface KernelListener {
 interface OwnedKernelOptions extends KernelOptions {
   launch(request: KernelRequest, listener: KernelListener): Promise<StartedKernel>
   readonly limits: CrashLimits
+  /** Throws `KernelError` where the project lets no call begin it. */
+  permits(request: KernelRequest): void
 }
 
 /** So many deaths within so many milliseconds are a crash loop. */
@@ -89,6 +91,8 @@ export class OwnedKernel implements NamedKernel {
   #deaths: number[] = []
   #looping = false
   #hasLived = false
+  /** When its last life began. */
+  #since = 0
   #message: string | null = null
   /** What the start that is under way does; undefined where it has not said, and while there is none. */
   #doing: string | undefined
@@ -125,8 +129,8 @@ export class OwnedKernel implements NamedKernel {
     return this.#request.script !== undefined
   }
 
-  get mayBeLoading(): false {
-    return false
+  get mayBeLoading(): boolean {
+    return this.#scriptState() === 'running' && this.#options.now() - this.#since < LOADING_MS
   }
 
   get isFollowed(): false {
@@ -186,7 +190,8 @@ export class OwnedKernel implements NamedKernel {
 
   /** Its row once it lives, and, if it runs a script, it has said how that goes, or 2 s have passed. */
   async begun(env?: KernelRequest['env']): Promise<KernelRow> {
-    const { ended: over } = await this.living(undefined, env)
+    await this.#ending
+    const { ended: over } = await this.#orBegin(env)
     if (this.#request.script !== undefined) await this.#program.known({ over, limitMs: SCRIPT_MS })
     return this.row()
   }
@@ -194,6 +199,11 @@ export class OwnedKernel implements NamedKernel {
   /** The kernel as it lives, started if it does not. Callers that come at the same time share one start. */
   async living(_patienceMs?: number, env = this.#request.env): Promise<Kernel> {
     await this.#ending
+    if (!this.alive) this.#options.permits(this.#request)
+    return this.#orBegin(env)
+  }
+
+  async #orBegin(env = this.#request.env): Promise<Kernel> {
     if (this.#life) return this.#life.kernel
     if (this.#birth === undefined) this.#request = { ...this.#request, env }
     this.#birth ??= this.#begin().finally(() => {
@@ -254,6 +264,7 @@ export class OwnedKernel implements NamedKernel {
       const life = { started, kernel }
       this.#life = life
       this.#hasLived = true
+      this.#since = this.#options.now()
       this.#message = null
       this.#lost = undefined
       this.#note(life, 'started')

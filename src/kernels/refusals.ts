@@ -185,9 +185,13 @@ export function severalLive(
   })
 }
 
-export function tooManyMembers(group: string, o: { count: number; most: number }): KernelError {
+export function tooManyMembers(
+  { group, root }: { group: string | undefined; root: string },
+  o: { count: number; most: number },
+): KernelError {
+  const which = group === undefined ? `live in ${root}` : `live that are called ${group}`
   return new KernelError('kernel_unavailable', {
-    message: `${o.count} live that are called ${group}; ${o.most} is the most that are asked at once. None of them was.`,
+    message: `${o.count} ${which}; ${o.most} is the most that are asked at once. None of them was.`,
     next: 'Name one of them; kernels lists them.',
     details: { reason: 'too_many', ...o },
   })
@@ -241,11 +245,15 @@ export function refuseOtherLanguage(root: string): void {
   })
 }
 
-/** The project's file says that its calls begin none. */
-export function noPython(root: string): KernelError {
+/** The project's file says that its calls begin none; `name`: the one that was meant, which a person has started before. */
+export function noPython(root: string, name?: string): KernelError {
+  const [missing, again] =
+    name === undefined
+      ? [`Nothing lives in ${root}`, '']
+      : [`${name} of ${root} has ended`, `imago restart ${name}, `]
   return new KernelError('kernel_unavailable', {
-    message: `Nothing lives in ${root}, and no Python is begun there: its imago.toml says python = false.`,
-    next: 'A person starts or attaches what is meant: imago start LANGUAGE, imago attach NAME',
+    message: `${missing}, and no Python is begun there: its imago.toml says python = false.`,
+    next: `A person starts or attaches what is meant: ${again}imago start LANGUAGE, imago attach NAME`,
     details: { reason: 'no_python' },
   })
 }

@@ -50,7 +50,7 @@ export interface NamedKernel {
   readonly isFollowed: boolean
   /** It has ended, and a call joins what may listen in its place by now. */
   readonly mayListenAgain: boolean
-  /** It has begun so lately that its program may not have loaded all of its code yet. */
+  /** It, or the script it runs, has begun so lately that its program may not have loaded all of its code yet. */
   readonly mayBeLoading: boolean
   /** Whether it lives, or is about to. */
   readonly alive: boolean
@@ -114,6 +114,9 @@ interface AttachedRow {
   /** It works for the process that started it, so that calls go there by its name alone. */
   readonly helper: boolean
 }
+
+/** How long after it has announced itself, or its script has begun, a program may not have loaded all of its code yet, in ms. */
+export const LOADING_MS = 3_000
 
 /** How a kernel has ended, in a line: without its last words. */
 export const endInShort = (how: string): string => how.split(/(?: Its last words:)?\n/, 1)[0] ?? ''

@@ -229,3 +229,23 @@ test('two hundred children that are forked at once are each announced, and the p
   const said = await asked('inspect', { expr: 'count' })
   assert.match(said, /and not from (project-worker-\d+, ){3}197 more\./)
 })
+
+test('what imago run has started answers a look without a kernel where too many have forked from it, and says so', async () => {
+  write('storm.py', [
+    'import os, time',
+    'step = 7',
+    'for _ in range(70):',
+    '    if os.fork() == 0:',
+    '        step = 8',
+    '        break',
+    'time.sleep(600)',
+  ])
+  python('storm.py')
+  const main = (await listening(71)).find(({ role }) => role === 'main')
+  await until(async () => shownIn(await asked('inspect', { expr: 'step' })) === 7, 'the program to answer')
+  const said = await asked('inspect', { expr: 'step' })
+  assert.match(said, `From project (process ${main?.pid}), and not from project-`)
+  assert.match(said, /(project-\d+, ){3}67 more\./)
+  const all = await asked('inspect', { expr: 'step', kernel: 'project/*' })
+  assert.match(all, /71 live that are called project; 64 is the most/)
+})

@@ -220,4 +220,43 @@ withDaemon('an idle kernel that is stopped is not called ready, and goes on as i
   assert.match(JSON.stringify(await evaluate(client, 'kept + 1')), /"value_repr":"2"/)
 })
 
+test('a name that a script has not brought yet is waited for, and the answer says that the script still runs', async () => {
+  const lines = (file: string) =>
+    `import os, time\nwhile not os.path.exists("${file}"): time.sleep(0.01)\nx = 42\n`
+  writeFileSync(join(rig.project, 'big.py'), lines('go'))
+  await rig.imago(['start', 'python', '--name', 'big', '--script', 'big.py'])
+  const inspect = ['call', 'inspect', '{"expr": "x"}', '--kernel', 'big']
+  const early = await rig.imago(inspect)
+  assert.is(early.code, 1)
+  assert.match(early.stdout + early.stderr, 'big.py has not returned yet: what it defines later is missing')
+  writeFileSync(join(rig.project, 'go'), '')
+  await until(async () => (await rig.imago(inspect)).stdout.includes('42'), 'the name to be there')
+  const other = await rig.imago(['call', 'inspect', '{"expr": "y"}', '--kernel', 'big'])
+  assert.not.match(other.stdout + other.stderr, 'has not returned')
+  await rig.imago(['stop', 'big'])
+})
+
+test('with python = false no call begins again what a person has started and stopped, by whatever tool', async () => {
+  const own = openRig({ files: { 'imago.toml': 'python = false\n' } })
+  try {
+    assert.is((await own.imago(['start', 'python', '--name', 'w1'])).code, 0)
+    assert.is((await own.imago(['stop', 'w1'])).code, 0)
+    for (const call of [
+      ['call', 'attach', '{"kernel": "w1"}'],
+      ['call', 'eval_expr', '{"expr": "1"}', '--kernel', 'w1'],
+      ['call', 'eval_expr', '{"expr": "1"}'],
+    ]) {
+      const { code, stderr } = await own.imago(call)
+      assert.is(code, 1, call.join(' '))
+      assert.match(stderr, 'w1 of')
+      assert.match(stderr, /has ended, and no Python is begun there: .*\n?.*imago restart w1/)
+    }
+    assert.match((await own.imago(['kernels', '--all'])).stdout, /^w1 +ended /m)
+    assert.is((await own.imago(['restart', 'w1'])).code, 0)
+    assert.match((await own.imago(['eval', '40 + 2', '--kernel', 'w1'])).stdout, '42')
+  } finally {
+    await own.close()
+  }
+})
+
 const pause = (ms: number) => new Promise<undefined>(resolve => setTimeout(resolve, ms, undefined).unref())

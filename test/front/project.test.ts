@@ -126,6 +126,41 @@ test('the client is asked for its roots once, and again when they have changed',
     await until(async () => (await host.project()) === rig.project, 'the working folder')
   }))
 
+test('what a client has attached is chosen for the project that it did so in, and not for those that it moves to', async () => {
+  const { runtimeDir } = rig.paths
+  const programs = [
+    await startProgram({ folder: at('one'), runtimeDir, name: 'ra', source: 'step = 71' }),
+    await startProgram({ folder: at('two'), runtimeDir, name: 'rb', source: 'step = 72' }),
+  ]
+  try {
+    await withHost({ roots: [at('one')] }, async host => {
+      const step = () => host.call('inspect', { expr: 'step' })
+      assert.match(await host.call('attach', { name: 'ra' }), 'attached: ')
+      assert.match(await step(), '71')
+      const answers = async (value: string, why: string) => {
+        let said = ''
+        const isThat = async () => {
+          said = await step()
+          return said.includes(value) || /approval_unavailable/.test(said)
+        }
+        await until(isThat, why)
+        assert.match(said, value)
+      }
+      await host.move(at('two'))
+      await answers('72', 'the program of the other project')
+      await host.move()
+      await answers(`No program of ${rig.project} listens`, 'the working folder')
+      await host.move(at('one'))
+      await answers('71', 'the program that was chosen')
+    })
+  } finally {
+    for (const program of programs) {
+      program.signal('SIGKILL')
+      await program.ended
+    }
+  }
+})
+
 test('a server that was started in / finds the program of the root of its client', async () => {
   const { runtimeDir } = rig.paths
   const program = await startProgram({ folder: at('one'), runtimeDir, source: 'step = 7' })

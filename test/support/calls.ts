@@ -62,6 +62,7 @@ export function openTestCalls(
       choose: (name, how) =>
         kernels.choose?.(name, how) ?? Promise.reject(new Error('there are no programs')),
       mayBeLoading: name => kernels.mayBeLoading?.(name) === true,
+      runningScript: name => kernels.runningScript?.(name) ?? null,
     },
   })
 }
