@@ -83,7 +83,7 @@ interface KernelsOptions {
   /** Whether a rule keeps from callers what has ended it, and its last words. Left out: none does. */
   withholds?(kernel: MeantKernel): boolean
   /** What a project joins where nothing lives, and whether its calls may begin an image. Left out: nothing, and they may. */
-  startsOf?(root: string): { readonly attach: readonly string[]; readonly python: boolean }
+  startsOf?(root: string): { readonly attach: readonly string[]; readonly begins: boolean }
   /** Never a root. */
   readonly home?: string
   /** Milliseconds on a clock that only goes forward. */
@@ -503,14 +503,14 @@ class OpenKernels implements Kernels {
   }
 
   #startsOf(root: string) {
-    return this.#options.startsOf?.(root) ?? { attach: [], python: true }
+    return this.#options.startsOf?.(root) ?? { attach: [], begins: true }
   }
 
   /** The image that calls of the root begin by themselves, which may not have been begun yet. */
   #ownDefault({ root: given }: Wanted): Found {
     const root = this.#rootOf(given)
     const known = this.#kernels.get(this.#defaults.get(root) ?? '')
-    if (known?.alive !== true && !this.#startsOf(root).python) throw noPython(root)
+    if (known?.alive !== true && !this.#startsOf(root).begins) throw noPython(root)
     return known?.root === root ? { type: 'kernel', named: known } : { type: 'default' }
   }
 
@@ -693,7 +693,7 @@ class OpenKernels implements Kernels {
       ...this.#kernelOptions,
       limits,
       permits: ({ language, root, name }) => {
-        if (language === DEFAULT_LANGUAGE.name && !this.#startsOf(root).python) throw noPython(root, name)
+        if (language === DEFAULT_LANGUAGE.name && !this.#startsOf(root).begins) throw noPython(root, name)
       },
       launch: (asked, listener) => {
         const background = (text: string) => {

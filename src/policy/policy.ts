@@ -64,7 +64,7 @@ export interface OpenPolicy extends Policy {
     readonly roots: readonly string[]
   }): boolean
   /** How calls of that project come to a kernel where none lives: a person has accepted what they join. */
-  startsOf(root: string): { readonly attach: readonly string[]; readonly python: boolean }
+  startsOf(root: string): { readonly attach: readonly string[]; readonly begins: boolean }
   /** What it says, for callers in that root, of the yes of a client of that name; undefined where it says nothing. */
   yesOf(root: string, client: string): Yes | undefined
   /** What the files say now, and what of it holds. Reads all of them again. */
@@ -225,7 +225,7 @@ export function openPolicy(configDir: string, options: PolicyOptions = {}): Open
       const own = rules.problem === undefined ? seen.filter(({ place }) => dirname(place.file) === root) : []
       return {
         attach: own.flatMap(({ held }) => held.flatMap(({ rule }) => rule.attach ?? [])),
-        python: seen.every(({ text }) => text.python !== false),
+        begins: seen.every(({ text }) => text.python !== false),
       }
     },
     yesOf: (root, client) => yesOf(lookedAt(root).seen, client),

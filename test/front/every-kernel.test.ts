@@ -128,10 +128,7 @@ test('a group answers by member, whether one of it has ended or not, and what is
   assert.match(both.get('trace total --kernel g/*')?.stdout ?? '', /^g:\n/)
   assert.match(both.get('trace total --follow calls=2 --kernel g/*')?.stderr ?? '', /(t\d.*Ctrl-C[\s\S]*){2}/)
   for (const command of ['interrupt', 'restart', 'stop', 'detach', 'attach'])
-    assert.match(
-      both.get(`${command} g/*`)?.stderr ?? '',
-      'g/* means all of a group, and this is for one',
-    )
+    assert.match(both.get(`${command} g/*`)?.stderr ?? '', 'g/* means all of a group, and this is for one')
   assert.match(both.get('eval x --kernel g/*')?.stderr ?? '', 'Choose one: --kernel g\n')
   await end(programs[1])
   assert.match((await all('g/*')).get('inspect x --kernel g/*')?.stdout ?? '', /^g:\n/)
