@@ -6,7 +6,7 @@ import type { Program, ProgramEnd, Programs, SkippedFile } from '../../wire/prog
 import { readSecretFile } from '../../wire/secret-file.ts'
 import { isOfProject, nameFrom, realOf } from '../files/roots.ts'
 import { AttachedKernel, type AttachmentDraft } from './attached-kernel.ts'
-import type { Attachment, AttachmentStore } from './attachment-store.ts'
+import { type Attachment, type AttachmentStore, MOST_NAMES, type ProcessName } from './attachment-store.ts'
 import {
   Families,
   type Family,
@@ -119,6 +119,8 @@ export class Attachments {
   /** The family as the announcements were at that time. */
   #family: Family | undefined
   #familyAt = ''
+  /** Under which names processes were attached, by this daemon and those before it; the latest last. */
+  #names: readonly ProcessName[] = []
 
   constructor(options: AttachmentsOptions) {
     this.#options = options
@@ -273,12 +275,16 @@ export class Attachments {
    * programs that it works for, and those under which it and they were attached.
    */
   namesOf(process: Announced): readonly string[] {
-    const { pid, parent, works_for } = process
-    const program = this.#readFamily().programs.find(one => one.pid === pid && one.name === process.name)
+    const { pid, parent, started, works_for } = process
+    const { programs } = this.#readFamily()
+    const program = programs.find(one => one.pid === pid && one.name === process.name)
     const served = program === undefined ? [] : servedNames(this.#readFamily().placeOf(program))
     const pids = works_for === undefined ? [pid] : [pid, parent]
     const kernels = this.#attached().filter(one => one.pid !== undefined && pids.includes(one.pid))
-    return [...new Set([...namesOf(process), ...served, ...kernels.map(({ name }) => name)])]
+    const isSame = (one: ProcessName | Program) => one.pid === pid && one.started === started
+    const lives = programs.some(one => one.process === 'lives' && isSame(one))
+    const former = lives ? [] : this.#names.filter(isSame)
+    return [...new Set([...namesOf(process), ...served, ...[...kernels, ...former].map(({ name }) => name)])]
   }
 
   /** What a program would be called as a kernel of that project. */
@@ -450,7 +456,9 @@ export class Attachments {
 
   /** Joins what the daemon before this one was attached to, each as soon as it can be. */
   restore(): void {
-    for (const attachment of this.#options.store.read()) {
+    const { attached, names } = this.#options.store.read()
+    this.#names = names
+    for (const attachment of attached) {
       if (this.#options.kernels.has(attachment.name)) continue
       const kernel = this.#add(attachment)
       const key = keyOf(attachment)
@@ -484,8 +492,14 @@ export class Attachments {
   }
 
   #remember(): void {
-    const attachments = this.#attached().map(({ attachment }) => attachment)
-    this.#options.store.write(attachments.filter(one => one !== undefined))
+    const attached = this.#attached().flatMap(({ attachment }) => attachment ?? [])
+    const now = attached.flatMap(({ name, process }) =>
+      process === null ? [] : { name, pid: process.pid, started: process.started },
+    )
+    const isNow = ({ name, pid, started }: ProcessName) =>
+      now.some(one => one.name === name && one.pid === pid && one.started === started)
+    this.#names = [...this.#names.filter(one => !isNow(one)), ...now].slice(-MOST_NAMES)
+    this.#options.store.write({ attached, names: this.#names })
   }
 
   /** Its own name; as a member of a group where another of its name and project has that, else with its process number. */

@@ -97,7 +97,8 @@ export class AttachedKernel implements NamedKernel {
 
   get announced(): Announced | undefined {
     const { announced, process, ...known } = this.#known
-    return announced === null ? undefined : { ...known, name: announced, pid: process?.pid }
+    const { pid, started = '' } = process ?? {}
+    return announced === null ? undefined : { ...known, name: announced, pid, started }
   }
 
   get root(): string {

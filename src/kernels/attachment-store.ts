@@ -42,19 +42,37 @@ const ATTACHMENT = z.object({
 
 export type Attachment = z.output<typeof ATTACHMENT>
 
-/** The programs that the next daemon has to join again. */
+/** Under which name a process was attached. */
+const PROCESS_NAME = z.object({ name: z.string(), pid: z.number(), started: z.string() })
+
+export type ProcessName = z.output<typeof PROCESS_NAME>
+
+/** More than there are records of errors: see `error_record.py`. */
+export const MOST_NAMES = 1_000
+
+const FILE = z.object({
+  /** The programs that the next daemon has to join again. */
+  attached: z.array(ATTACHMENT).readonly(),
+  /** The latest last: rules about these hold for what such a process has left. Left out by older daemons. */
+  names: z.array(PROCESS_NAME).readonly().default([]),
+})
+
+type Attached = z.output<typeof FILE>
+
+/** What is attached, and what was. */
 export interface AttachmentStore {
   /** What the daemon before has left; nothing, if it cannot be read. */
-  read(): readonly Attachment[]
+  read(): Attached
   /** Replaces all of it. */
-  write(attachments: readonly Attachment[]): void
+  write(attached: Attached): void
 }
 
 const MOST_BYTES = 4 * 1024 * 1024
 
-const FILE = z.object({ attached: z.array(ATTACHMENT) })
-
-/** `attached.json` in the state directory. Losing it costs an `imago attach`, so its faults are logged and no more. */
+/**
+ * `attached.json` in the state directory. Losing it costs an `imago attach`, and rules their hold on what processes have
+ * left under names that a person gave: its faults are logged and no more.
+ */
 export function openAttachmentStore(options: {
   readonly stateDir: string
   log(sentence: string, error: unknown): void
@@ -63,17 +81,17 @@ export function openAttachmentStore(options: {
   return {
     read() {
       try {
-        return FILE.parse(JSON.parse(readBounded(path, { most: MOST_BYTES }).toString('utf8'))).attached
+        return FILE.parse(JSON.parse(readBounded(path, { most: MOST_BYTES }).toString('utf8')))
       } catch (error) {
         const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
         if (!missing) options.log('What was attached before cannot be read, and is not joined again.', error)
-        return []
+        return NONE
       }
     },
     write(attached) {
       try {
         mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-        writeFileSync(`${path}.new`, `${JSON.stringify({ attached }, undefined, 2)}\n`, { mode: 0o600 })
+        writeFileSync(`${path}.new`, `${JSON.stringify(attached, undefined, 2)}\n`, { mode: 0o600 })
         renameSync(`${path}.new`, path)
       } catch (error) {
         options.log('What is attached cannot be written down, and will not be joined again.', error)
@@ -82,4 +100,6 @@ export function openAttachmentStore(options: {
   }
 }
 
-export const NO_ATTACHMENTS: AttachmentStore = { read: () => [], write: () => {} }
+const NONE: Attached = { attached: [], names: [] }
+
+export const NO_ATTACHMENTS: AttachmentStore = { read: () => NONE, write: () => {} }

@@ -96,7 +96,9 @@ export const groupFor = (name: string): string | undefined =>
 export const fullName = ({ name, pid }: Pick<Program, 'name' | 'pid'>) => `${name}-${pid}`
 
 /** A process as it has announced itself, or as its record of errors tells. */
-export type Announced = Pick<Program, 'name' | 'parent' | 'works_for'> & { readonly pid: number | undefined }
+export type Announced = Pick<Program, 'name' | 'started' | 'parent' | 'works_for'> & {
+  readonly pid: number | undefined
+}
 
 /**
  * Every name by which a rule can mean a process, besides those of kernels: what it calls itself, its group's, its

@@ -187,6 +187,26 @@ test('a rule that keeps a program from the caller keeps what it has left from th
   assert.is((await rig.imago(['errors', '--kernel', 'project'])).code === 0, false)
 })
 
+test('it does so by the name under which a person has attached the program, for the next daemon too', async () => {
+  mkdirSync(rig.paths.configDir, { recursive: true, mode: 0o700 })
+  const rule = '[[rule]]\ndecision = "deny"\ntool = "get_last_error"\nkernel = "prod"\n'
+  writeFileSync(join(rig.paths.configDir, 'policy.toml'), rule, { mode: 0o600 })
+  const waits =
+    'import os, time\nprint("there", flush=True)\nwhile not os.path.exists("go"): time.sleep(0.01)\n'
+  write('job.py', waits + CRASH)
+  const job = rig.begin(['run', '--', 'python3', 'job.py'])
+  await job.says(/there/)
+  assert.is((await rig.imago(['attach', 'project', '--name', 'prod'])).code, 0)
+  write('go', '')
+  assert.is((await job.ended).code, 1)
+  assert.is(records().length, 1)
+  for (const _ of ['this daemon', 'the next one', 'the one after that']) {
+    const told = [await rig.imago(['call', 'get_last_error']), await rig.imago(['errors'])]
+    assert.not.match(told.map(({ stdout }) => stdout).join(''), 'KeyError')
+    await rig.imago(['shutdown'])
+  }
+})
+
 test('a rule that keeps the errors of a kernel from callers keeps what ended it, and its last words', async () => {
   mkdirSync(rig.paths.configDir, { recursive: true, mode: 0o700 })
   const rules = join(rig.paths.configDir, 'policy.toml')
