@@ -18,7 +18,7 @@ export interface Program {
    * it. `helper`: it works for its parent. Left out: a program of its own, or a fork.
    */
   readonly role?: 'main' | 'serves' | 'helper' | undefined
-  /** The names of the programs that a helper works for, the nearest first. */
+  /** The names and numbers of the programs that a helper works for. */
   readonly works_for?: readonly string[] | undefined
   readonly address: string
   readonly epoch: string

@@ -190,11 +190,9 @@ def _facts(name, address, epoch):
 
 
 def _works_for():
-    """The names of the programs that this helper works for: rules about them hold for it, also once they have ended."""
-    names = announced_by(family.parent())
-    if family.program is not None:
-        names.append(family.program)
-    return list(dict.fromkeys(names))[:16]
+    """Names and numbers of the programs that this helper works for: rules about them hold for it, also once they ended."""
+    program = [] if family.program is None else [family.program]
+    return list(dict.fromkeys([*program, *announced_by(family.parent())]))[:16]
 
 
 def leave_all():

@@ -88,7 +88,8 @@ class Announcement:
 
 
 def announced_by(pid):
-    """The names that processes of that number have announced, and those of the programs that they work for."""
+    """What processes of that number are called: the names that they announced, with and without the number, the number
+    alone, and the same of the programs that they work for."""
     directory = os.path.join(runtime_directory(), 'programs')
     names = []
     for file in os.listdir(directory):
@@ -96,7 +97,9 @@ def announced_by(pid):
             try:
                 with open(os.path.join(directory, file), encoding='utf-8') as opened:
                     fields = json.load(opened)
-                names += [name for name in (fields['name'], *fields.get('works_for', ())) if type(name) is str]
+                name = fields['name']
+                called = (name, '%s-%d' % (name, pid), str(pid), *fields.get('works_for', ()))
+                names += [one for one in called if type(one) is str]
             except (OSError, ValueError, LookupError, TypeError, AttributeError):
                 pass
     return names
