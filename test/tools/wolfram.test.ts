@@ -319,16 +319,16 @@ function facts(): void {
     )
     assert.match(
       inner,
-      /^true [^]*\nno name was added or replaced\nnot replaced: held is Protected, inner is Protected, mod is Protected/,
+      /^true [\s\S]*\nno name was added or replaced\nnot replaced: held is Protected, inner is Protected, mod is Protected/,
     )
     const added = await loaded('w = (Sin[1] = 3; 4); Protect[w];')
-    assert.match(added, /^true [^]*\nadded: Global`w\nnot replaced: Sin is Protected\n/)
+    assert.match(added, /^true [\s\S]*\nadded: Global`w\nnot replaced: Sin is Protected\n/)
     // One file sets a symbol, protects it, and sets it again: it was added.
     const twice = await loaded('once[1] = 1; Protect[once]; once[2] = 2;')
-    assert.match(twice, /^false [^]*\nadded: Global`once\n(?!not replaced)/)
+    assert.match(twice, /^false [\s\S]*\nadded: Global`once\n(?!not replaced)/)
     assert.match(
       await loaded('Clear[inner]; gone = 2'),
-      /^false [^]*\nreplaced: Global`gone\n(?!not replaced)/,
+      /^false [\s\S]*\nreplaced: Global`gone\n(?!not replaced)/,
     )
   })
 
