@@ -304,6 +304,34 @@ function facts(): void {
     assert.match(await shown('Prot`twice'), 'It also takes lists.')
   })
 
+  test('what a file could not define is what its messages name, wherever the file says so', async () => {
+    const file = join(folder, 'let-in.wl')
+    const loaded = async (text: string) => {
+      writeFileSync(file, text)
+      const result = resultOf(await said('load_file', { path: file }))
+      return `${hasFailed(result)} ${registry.find('load_file')?.show(result) ?? ''}`
+    }
+    await evaluate(
+      'inner[x_] := x; mod[x_] := x; held = 1; same = 2; Protect[inner, mod, held, same]; gone = 1',
+    )
+    const inner = await loaded(
+      'If[True, inner[x_] := 5 x]\nModule[{}, mod[x_] := 6 x]\nBegin["Elsewhere`"];held = 2;End[];',
+    )
+    assert.match(
+      inner,
+      /^true [\s\S]*\nno name was added or replaced\nnot replaced: held is Protected, inner is Protected, mod is Protected/,
+    )
+    const added = await loaded('w = (Sin[1] = 3; 4); Protect[w];')
+    assert.match(added, /^true [\s\S]*\nadded: Global`w\nnot replaced: Sin is Protected\n/)
+    // One file sets a symbol, protects it, and sets it again: it was added.
+    const twice = await loaded('once[1] = 1; Protect[once]; once[2] = 2;')
+    assert.match(twice, /^false [\s\S]*\nadded: Global`once\n(?!not replaced)/)
+    assert.match(
+      await loaded('Clear[inner]; gone = 2'),
+      /^false [\s\S]*\nreplaced: Global`gone\n(?!not replaced)/,
+    )
+  })
+
   test('a definition that was loaded has its place, as long as it is what was', async () => {
     const file = join(folder, 'shop.wl')
     writeFileSync(

@@ -2,6 +2,7 @@
 
 import argparse
 import hashlib
+import re
 import sys
 import time
 import types
@@ -19,7 +20,7 @@ from imago.work import Ran
 from imago_wolfram import forms, looks, name_looks
 from imago_wolfram.definition import Settings
 from imago_wolfram.engine import Aborted, Failed, KernelLost, Misread, Quit
-from imago_wolfram.loading import Load, PlaceRecorder, SourcePlaces
+from imago_wolfram.loading import SETTERS, Load, PlaceRecorder, SourcePlaces
 from imago_wolfram.mathics_engine import MathicsEngine
 from imago_wolfram.wstp_engine import Busy, WstpEngine
 
@@ -110,8 +111,8 @@ class EvaluationListener:
         self._ask = kernel.ask
         self.messages = []
         self.untold = 0
-        #: How many messages have said that a symbol is protected or locked.
-        self.protected = 0
+        #: Symbols that a message has named as not set, as it writes them, each with the attribute that is why.
+        self.not_set = {}
 
     def printed(self, text):
         with self.shield:
@@ -120,7 +121,10 @@ class EvaluationListener:
     def message(self, name, text):
         with self.shield:
             self._output.write('stderr', '%s: %s\n' % (name, text))
-            self.protected += name.rpartition(':')[2] in _PROTECTED
+            setter, _, tag = name.partition('::')
+            named = _NAMED.search(text) if setter in SETTERS and tag in _PROTECTED else None
+            if named is not None and len(self.not_set) < MESSAGES:
+                self.not_set[named.group(1)] = _PROTECTED[tag]
             if len(self.messages) < MESSAGES:
                 self.messages.append(_diagnostic('warning', '%s: %s' % (name, text), name))
             else:
@@ -135,7 +139,8 @@ class EvaluationListener:
 
 
 #: Tags of the messages of what a protected or a locked symbol does not let happen.
-_PROTECTED = ('write', 'wrsym', 'locked')
+_PROTECTED = {'write': 'Protected', 'wrsym': 'Protected', 'locked': 'Locked'}
+_NAMED = re.compile(r'\b(?:Tag|Symbol) (\S+)')
 
 
 def _diagnostic(severity, message, name):

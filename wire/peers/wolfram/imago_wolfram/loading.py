@@ -17,6 +17,8 @@ MOST_NAMES = 200
 
 _FIRST_SIDE = frozenset(('Set', 'SetDelayed', 'UpSet', 'UpSetDelayed'))
 _TAGGED = frozenset(('TagSet', 'TagSetDelayed'))
+#: What defines something, by the symbols of the messages that say why it could not.
+SETTERS = _FIRST_SIDE | _TAGGED | {'SetAttributes', 'SetOptions'}
 _FRAME = frozenset(('BeginPackage', 'EndPackage', 'Begin', 'End', 'Needs', 'Get'))
 
 
@@ -68,8 +70,8 @@ class Loading:
         self._package = None
         self._targets = {}
         self._offered = {}
-        #: What the expression that was begun last sets, and what of all was not set since it is protected.
-        self._sets, self._heard = (), self._listener.protected
+        self._listener.not_set.clear()
+        #: By full name, what messages have said of the symbols that were not set.
         self._not_set = {}
 
     def takes(self, piece):
@@ -83,22 +85,16 @@ class Loading:
             self._package = first.value if isinstance(first, String) else None
         if not self._is_wanted(expression):
             return False
-        self._sets = targets(expression)
-        self._targets.update(dict.fromkeys(self._sets))
+        self._targets.update(dict.fromkeys(targets(expression)))
         self._places.began(piece, expression)
         return True
 
     def _ended(self):
         """The expression that was begun last has come to its end."""
-        heard = self._listener.protected
-        if heard > self._heard:
-            for name in self._sets:
-                definition = self._engine.source.definition(name)
-                attributes = () if definition is None else definition.attributes
-                for one in ('Locked', 'Protected'):
-                    if one in attributes:
-                        self._not_set[name] = '%s is %s' % (Symbol(name).short, one)
-        self._sets, self._heard = (), heard
+        for written, attribute in self._listener.not_set.items():
+            name = names.resolved(self._engine.source, written) or written
+            self._not_set[name] = '%s is %s' % (Symbol(name).short, attribute)
+        self._listener.not_set.clear()
 
     def failed(self):
         """See ``PlaceRecorder``."""
@@ -128,7 +124,7 @@ class Loading:
         if self._wanted is None:
             kept = sorted({*kept, *self._left(set_now, after)})
         unchanged = sorted(name for name in same if name not in self._not_set)
-        not_set = [self._not_set[name] for name in sorted(self._not_set)]
+        not_set = [self._not_set[name] for name in sorted(self._not_set) if name not in changed]
         lists = {'added': added, 'replaced': replaced, 'kept': kept, 'unchanged': unchanged, 'not_replaced': not_set}
         loaded = {
             'module': self._package,
