@@ -121,6 +121,12 @@ function facts(): void {
     assert.equal(await reprs('% + 1'), ['9'])
   })
 
+  test('a file that could not define a symbol is told so by the message that names it', async () => {
+    await run('inner1[x_] := x; Protect[inner1];')
+    assert.equal((await load('If[True, inner1[x_] := 5 x]\n')).not_replaced, ['inner1 is Protected'])
+    assert.equal((await load('w1 = 4\n')).not_replaced, [])
+  })
+
   test('an interrupt stops what runs; a look meanwhile is told that the kernel is busy', async () => {
     for (const source of ['While[True]', 'Pause[60]']) {
       const heard = evaluate(kernel, `Print["started"]\n${source}`)

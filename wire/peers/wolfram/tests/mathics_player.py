@@ -64,7 +64,11 @@ class Played(MathicsLink):
         except Aborted:
             raise AbortInterrupt from None
         finally:
-            self._asking = False
+            with self._changing:
+                self._asking = False
+        # An abort that came with the answer counts: from here on it would interrupt.
+        if self._client.aborted.is_set():
+            raise AbortInterrupt
         return str(answer.arguments[0])
 
     def call(self, function, text):
