@@ -82,6 +82,12 @@ export interface OpenJournal extends Journal {
 /** Callers whose last look is remembered. */
 const LOOKING = 100
 
+const callerOf = (entry: JournalEntry): string => ('caller' in entry ? entry.caller : '')
+
+/** A look without its own name and time: a client that follows something makes the same one on and on. */
+const repeatable = ({ call: _, ...look }: Extract<JournalEntry, { type: 'looked' }>): string =>
+  JSON.stringify({ ...look, elapsed_ms: 0 })
+
 const SEGMENT_BYTES = 16 * 1024 * 1024
 
 /**
@@ -110,7 +116,7 @@ class SegmentedJournal implements OpenJournal {
   readonly #suspended = new OpenSuspensions()
   /** Whether `#open` and `#suspended` have those of earlier daemons too. */
   #openKnown: boolean
-  /** The last look of each caller that has done nothing since. */
+  /** The last look of each caller that has done nothing since; the same one again is not written. */
   readonly #looks = new Map<string, string>()
   #removing: Promise<unknown> = Promise.resolve()
   #acknowledging: Promise<void> | undefined
@@ -162,28 +168,23 @@ class SegmentedJournal implements OpenJournal {
   }
 
   write(entry: JournalEntry): void {
-    this.#repeats(entry)
+    this.#looks.delete(callerOf(entry))
     explained(() => this.#queue.now([this.#entry(entry)]))
   }
 
   later(entry: JournalEntry): void {
-    if (!this.#repeats(entry)) this.#queue.later(this.#entry(entry))
-  }
-
-  /** Whether it is the look that its caller made just before, and ended alike: a client that follows something asks on and on. */
-  #repeats(entry: JournalEntry): boolean {
-    if (!('caller' in entry)) return false
-    const { call: _, ...look } = entry
-    const { caller } = look
-    const said = entry.type === 'looked' ? JSON.stringify({ ...look, elapsed_ms: 0 }) : ''
+    const caller = callerOf(entry)
     const before = this.#looks.get(caller)
+    const look = entry.type === 'looked' ? repeatable(entry) : undefined
+    if (look !== undefined && look === before) return
+    this.#looks.delete(caller)
     if (this.#looks.size >= LOOKING) this.#looks.clear()
-    this.#looks.set(caller, said)
-    return said !== '' && said === before
+    if (look !== undefined) this.#looks.set(caller, look)
+    this.#queue.later(this.#entry(entry))
   }
 
   async sync(entry: JournalEntry): Promise<void> {
-    this.#repeats(entry)
+    this.#looks.delete(callerOf(entry))
     await this.#durable(this.#entry(entry))
   }
 
