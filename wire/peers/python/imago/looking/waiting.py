@@ -36,12 +36,12 @@ _LEAVES = ("YIELD", "SEND", "RETURN", "STORE")
 LONGEST = 200_000
 
 
-def called(frame):
-    """`(label, receiver)` of the compiled function that `frame` stands in, such as `("time.sleep", <module>)`.
+def _called(frame, before):
+    """`(label, receiver)` of the compiled function that `frame` is in, such as `("time.sleep", <module>)`.
 
-    `receiver` is what it was taken from, or `ABSENT`. None where there is no such call, or it cannot be told.
+    `before` are its instructions up to there. `receiver` is what it was taken from, or `ABSENT`. None where there is no such call, or it cannot be told.
     """
-    path = _path(frame)
+    path = _path(before)
     if path is None:
         return None
     root, names, entered, _ = path
@@ -67,13 +67,13 @@ def followed(frame, root, names):
 
 def acquires_for_good(frame):
     """Whether the call that a frame is in waits until it has the lock: one with arguments may give up before."""
-    path = _path(frame)
+    path = _path(_before(frame))
     return path is not None and not path[3]
 
 
 def spelled(frame):
     """The path of what the call that a frame stands in is made on: `self._lock`; None where it cannot be told."""
-    path = _path(frame)
+    path = _path(_before(frame))
     if path is None:
         return None
     (name, _), names, entered, _ = path
@@ -112,19 +112,17 @@ def _root(frame, root):
     return value
 
 
-def _path(frame):
+def _path(before):
     """`((name, is_global), attributes, entered, arguments)` of the callee, or of the lock or file that a `with` enters."""
-    before = _before(frame)
-    if not before:
-        return None
     entered = _entered(before)
     if entered is not None:
         path = loads(entered)
         return None if path is None else (*path, True, 0)
-    at = before.pop()
-    above = _CALLS.get(at.opname)
+    at = before[-1] if before else None
+    above = None if at is None else _CALLS.get(at.opname)
     if above is None:
         return None
+    before = before[:-1]
     if before and before[-1].opname == "PRECALL":
         before.pop()
     path = loads(before) if _skip(before, above + at.arg) else None
@@ -251,11 +249,12 @@ def what_thread_waits_for(stack, holder_of):
         return False, None
     if is_ours(stack[0].f_code) and name_of(stack[0].f_code) in ("wait", "sleep"):
         return True, None
-    here = called(stack[0])
+    before = _before(stack[0])
+    here = _called(stack[0], before)
     is_lock = here is not None and here[0] in _LOCKS
     text = None if here is None else _lock_text(here[1], stack[0]) if is_lock else _compiled(*here)
     outer = _library_wait(stack)
-    if outer is None and here is None and _entered(_before(stack[0])) is not None:
+    if outer is None and here is None and _entered(before) is not None:
         return True, "what its `with` enters, which cannot be told"
     if outer is None:
         return text is not None, text + holder_of(here[1]) if is_lock else text
