@@ -275,16 +275,17 @@ export class Attachments {
    * programs that it works for, and those under which it and they were attached.
    */
   namesOf(process: Announced): readonly string[] {
-    const { pid, parent, started, works_for } = process
-    const { programs } = this.#readFamily()
-    const program = programs.find(one => one.pid === pid && one.name === process.name)
-    const served = program === undefined ? [] : servedNames(this.#readFamily().placeOf(program))
-    const pids = works_for === undefined ? [pid] : [pid, parent]
+    const { pid, parent, started, works_for: served = [] } = process
+    const family = this.#readFamily()
+    const program = family.programs.find(one => one.pid === pid && one.name === process.name)
+    const serves = program === undefined ? [] : servedNames(family.placeOf(program))
+    const pids = served.length === 0 ? [pid] : [pid, parent]
     const kernels = this.#attached().filter(one => one.pid !== undefined && pids.includes(one.pid))
     const isSame = (one: ProcessName | Program) => one.pid === pid && one.started === started
-    const lives = programs.some(one => one.process === 'lives' && isSame(one))
-    const former = lives ? [] : this.#names.filter(isSame)
-    return [...new Set([...namesOf(process), ...served, ...[...kernels, ...former].map(({ name }) => name)])]
+    const lives = family.programs.some(one => one.process === 'lives' && isSame(one))
+    const isFormer = (one: ProcessName) => (!lives && isSame(one)) || served.includes(String(one.pid))
+    const former = this.#names.filter(isFormer)
+    return [...new Set([...namesOf(process), ...serves, ...[...kernels, ...former].map(({ name }) => name)])]
   }
 
   /** What a program would be called as a kernel of that project. */
@@ -303,9 +304,9 @@ export class Attachments {
     const handle = (one: Program) =>
       isSupervisor(one) || this.#options.kernels.has(one.name) ? fullName(one) : handleOf(one, others)
     const unused = { chosen: false, running_ms: null, suspended: 0 } as const
-    const deaf = this.#deafIn(root, family).map(pid => {
+    const closed = this.#closedNotebooksIn(root, family).map(pid => {
       const what = { language: DEFAULT_LANGUAGE.name, what: 'a notebook', message: HAVE_A_NOTEBOOK_LISTEN }
-      return { ...unused, ...what, group: 'notebook', name: String(pid), state: 'deaf', pid }
+      return { ...unused, ...what, group: 'notebook', name: String(pid), state: 'not_listening', pid }
     })
     const rows = listening.map(one => ({
       ...unused,
@@ -318,11 +319,11 @@ export class Attachments {
       message:
         family.placeOf(one).standing === 'orphan' ? `It was ${leftBy(one.name, one.parent ?? null)}.` : null,
     }))
-    return [...rows, ...deaf]
+    return [...rows, ...closed]
   }
 
   /** The processes of open notebooks of a project that do not listen. */
-  #deafIn(root: string, { programs }: Family): readonly number[] {
+  #closedNotebooksIn(root: string, { programs }: Family): readonly number[] {
     const open = [...foldersOf(isNotebook)].filter(([, cwd]) => isOfProject(cwd, root))
     return open.map(([pid]) => pid).filter(pid => !programs.some(one => one.pid === pid))
   }
@@ -441,8 +442,8 @@ export class Attachments {
     const there = await whoAnswer(family.programs, this.#options.programs)
     const rows = this.#unattached(there).map(one => rowOf(one, { among: there, family }))
     const reason = `does not listen. ${HAVE_A_NOTEBOOK_LISTEN}`
-    const deaf = this.#deafIn(root, family).map(pid => ({ file: `Process ${pid}`, reason }))
-    return { announced: rows, skipped: [...family.skipped, ...deaf] }
+    const closed = this.#closedNotebooksIn(root, family).map(pid => ({ file: `Process ${pid}`, reason }))
+    return { announced: rows, skipped: [...family.skipped, ...closed] }
   }
 
   /** One that has announced itself under that name or another that stands for it, by what its files say; `within`: in that folder. */

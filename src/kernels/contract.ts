@@ -14,8 +14,8 @@ export interface Kernels {
   /**
    * The kernel that a call is for. Without a name it is, in this order: the one that its caller has chosen; the only
    * program of the root, attached on the way where it listens and is not attached yet; the root's default image, which
-   * bears the name of its folder and is started if it does not live. An image that calls began by themselves never
-   * stands in the way of a program. Where several programs live, one must be named; where one has ended, an empty
+   * bears the name of its folder and is started if it does not live. An image that calls began by themselves never takes
+   * the place of a program. Where several programs live, one must be named; where one has ended, an empty
    * image is not what was meant. Throws `KernelError`.
    */
   resolve(wanted: Wanted): Promise<ResolvedKernel>
@@ -34,15 +34,15 @@ export interface Kernels {
   meant(wanted: Wanted): MeantKernel | undefined
   /** By which names a rule can mean the kernel, or the program, of that name besides: its group's, its process's. */
   otherNames(name: string): readonly string[]
+  /** The same of a process, whether it listens or has gone, with its own name among them. */
+  namesOf(process: Announced): readonly string[]
   /** Whether a rule keeps from callers what has ended the kernel of that name. */
   withholds(name: string): boolean
-  /** The same for a process that listens, or has gone. */
-  namesOf(process: Announced): readonly string[]
   /** What they are called, with nothing attached. */
   membersOf(group: string | undefined, root: string): readonly string[]
   /**
-   * Whether a look that names no kernel is for several, which the group `undefined` then stands for. Where more live than
-   * are asked at once, it is for the one that has started the others, if it has.
+   * Whether a look that names no kernel is for several: the group `undefined`. Where more live than are asked at once, the
+   * look is for the one that has started all others, if there is such a one.
    */
   areSeveral(wanted: Pick<Wanted, 'root' | 'chosen'>): boolean
   /**

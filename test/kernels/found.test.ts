@@ -454,3 +454,16 @@ test('attach starts an image again that has ended, in the environment of its cal
   assert.match(choice.kernel.message ?? '', 'empty. The image before is gone: it ended with exit code 3')
   assert.equal(launcher.requests[1], { language: 'python', name: 'shop', root: shop, env })
 })
+
+test('a helper that has gone is meant by the names under which those that it worked for were attached, by daemons before too', async () => {
+  const attachments = {
+    read: () => ({ attached: [], names: [{ name: 'prod', pid: 600, started: 'then' }] }),
+    write() {},
+  }
+  const next = openKernels({ launch: launcher.launch, home: join(folder, 'home'), programs, attachments })
+  const helper = { name: 'web-worker-worker', pid: 602, started: 'later', parent: 601 }
+  const names = next.namesOf({ ...helper, works_for: ['web-worker', '601', 'web', 'web-600', '600'] })
+  for (const meant of ['prod', 'web', '600', 'web-600', '601', '602']) assert.ok(names.includes(meant), meant)
+  assert.not.ok(next.namesOf({ ...helper, works_for: ['web', '601'] }).includes('prod'))
+  await next.close()
+})
