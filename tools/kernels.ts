@@ -107,7 +107,7 @@ function groupsOf(kernels: readonly ProjectKernel[]): readonly string[] {
 }
 
 /** States of what is no member of a group. */
-const ALONE = ['supervisor', 'orphan', 'deaf', 'ended', 'crash_loop']
+const ALONE = ['supervisor', 'orphan', 'not_listening', 'ended', 'crash_loop']
 
 const groupLine = (group: string): string =>
   `look at all of ${oneLine(group)}, or trace in all: name the kernel ${JSON.stringify(`${group}/*`)}`
@@ -134,6 +134,6 @@ const STATES: Readonly<Record<string, string>> = {
   listens: 'listens, not attached',
   supervisor: 'only starts the program anew, not attached',
   helper: 'a helper, not attached: calls go there by its name alone',
-  deaf: 'does not listen',
+  not_listening: 'does not listen',
   orphan: 'has outlived what started it, not attached',
 }

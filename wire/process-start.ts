@@ -35,7 +35,7 @@ export function isStopped(pid: number): boolean {
 export function listensAt(pid: number, path: string): boolean | undefined {
   try {
     const lines = readFileSync('/proc/net/unix', 'utf8').split('\n')
-    // The flag says that connections are accepted there; the inode stands before the path.
+    // The flag says that connections are accepted there. The inode comes before the path.
     const listening = lines.filter(line => line.endsWith(` ${path}`) && line.includes(' 00010000 '))
     const sockets = listening.map(line => `socket:[${line.split(/\s+/)[6]}]`)
     if (sockets.length === 0) return undefined

@@ -242,7 +242,14 @@ async function areSeveral(image: Image): Promise<boolean> {
 const KERNELS = z.object({ kernels: z.array(z.object({ state: z.string() })) })
 
 /** States of what a call without a name never goes to. */
-const UNMEANT: ReadonlySet<string> = new Set(['ended', 'crash_loop', 'supervisor', 'helper', 'orphan'])
+const UNMEANT: ReadonlySet<string> = new Set([
+  'ended',
+  'crash_loop',
+  'supervisor',
+  'helper',
+  'orphan',
+  'not_listening',
+])
 
 /** The same, where a person can say which one is meant of several. */
 export async function reachChosen(image: Image, ask: (prompt: string) => Promise<string>): Promise<Envelope> {

@@ -354,11 +354,6 @@ function cancelled({ signal }: ServedCall): Signal {
   return cancel
 }
 
-function _isEnvelope(value: unknown): value is Envelope {
-  if (typeof value !== 'object' || value === null || !('ok' in value)) return false
-  return value.ok === true ? 'result' in value : 'error' in value && typeof value.error === 'object'
-}
-
 /** What `imago tools` prints. Throws the `Refusal` `invalid_params`, which names what there is instead. */
 export function listTools(
   registry: Registry,

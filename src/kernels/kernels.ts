@@ -757,6 +757,6 @@ interface FoundKernel {
 type Found =
   | { readonly type: 'kernel'; readonly named: NamedKernel }
   | { readonly type: 'program'; readonly program: Program }
-  /** Servers of which the project's file says so. */
+  /** The servers that the file of the project names. */
   | { readonly type: 'configured'; readonly addresses: readonly [string, ...string[]] }
   | { readonly type: 'default' }

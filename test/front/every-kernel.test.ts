@@ -97,7 +97,7 @@ async function ran(line: readonly string[]): Promise<Ran> {
 const RAW =
   /TypeError|ReferenceError|Cannot read|is not a function|is not iterable|undefined|\[object|\.[ct]s:\d+/
 
-/** All of them, each of which answers or says why not; the answers by their lines. */
+/** Runs every line: each answers, or says why not. The answers by line. */
 async function all(kernel: string): Promise<ReadonlyMap<string, Ran>> {
   const answers = new Map<string, Ran>()
   for (const { name } of COMMANDS)

@@ -380,8 +380,8 @@ const MOST_RECORD_BYTES = 1024 * 1024
 const RECORD_NAME = /^([0-9a-f]{12})-(\d{8}T\d{6}-\d{1,10}-[0-9a-f]{8})\.json$/
 
 /**
- * Reads the records of processes that ran in a folder of which `isWanted` says so. Only the newest record of any other
- * folder is read.
+ * Reads the records of processes that ran in folders that are wanted. Of any other folder only the newest record is
+ * read.
  */
 export function readErrorRecords(stateDir: string, isWanted: (cwd: string) => boolean): ErrorRecords {
   const folder = join(stateDir, 'errors')
