@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { Agent, get } from 'node:http'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { pause } from '../daemon.ts'
+import { type BenchDaemon, pause } from '../daemon.ts'
 
 const script = join(import.meta.dirname, 'server.py')
 const peer = join(import.meta.dirname, '../../wire/peers/python')
@@ -24,8 +24,9 @@ interface Load {
   readonly failing?: number
 }
 
-export async function openServer(env: Readonly<Record<string, string>>): Promise<Server> {
-  const child = spawn('python3', [script, peer], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+/** Starts in the folder of the daemon, so that the daemon may attach to the server without asking. */
+export async function openServer({ env, folder }: Pick<BenchDaemon, 'env' | 'folder'>): Promise<Server> {
+  const child = spawn('python3', [script, peer], { env, cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
   const gone = new Promise<void>(resolve => child.once('exit', () => resolve()))
   const port = Number(
     await new Promise<string>((resolve, reject) => {

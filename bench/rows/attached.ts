@@ -21,7 +21,7 @@ const lifeFor = roundsFor(['latency', 'memory'], live)
 /** The phases, one after the other in one process, beside a twin under the same load that nobody ever attaches. */
 async function live(): Promise<Life> {
   const { daemon } = ground
-  const servers = await Promise.all([openServer({ ...daemon.env }), openServer({ ...daemon.env })])
+  const servers = await Promise.all([openServer(daemon), openServer(daemon)])
   const [server, twin] = servers
   const seen: Record<string, number> = {}
   const phase = async (name: string) => {

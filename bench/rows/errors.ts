@@ -19,8 +19,7 @@ const phasesFor = roundsFor(['well', 'failing'], measure)
 
 /** One server takes its errors down, and its twin listens without that; both have the same load, in turn. */
 async function measure(): Promise<Phases> {
-  const env = { ...ground.daemon.env }
-  const servers = await Promise.all([openServer(env), openServer(env)])
+  const servers = await Promise.all([openServer(ground.daemon), openServer(ground.daemon)])
   const [server, twin] = servers
   try {
     await server.listen()

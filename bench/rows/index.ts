@@ -5,7 +5,7 @@ import { crowd, largeResults } from './bounds.ts'
 import { errorToAnswer, framesPaged } from './debugger.ts'
 import { unifiedLines } from './diffs.ts'
 import { crashKept, errorsMany, errorsUnseen } from './errors.ts'
-import { depths, evaluateAgainstHop, evaluateAgainstJupyter, pipelined } from './evaluate.ts'
+import { depths, evaluateAgainstHop, evaluateAgainstJupyter, evaluateTime, pipelined } from './evaluate.ts'
 import { replyOfLists, replyOfText } from './expressions.ts'
 import { floodLatency, floodMemory } from './flood.ts'
 import { successorAnswers } from './following.ts'
@@ -13,6 +13,7 @@ import { admissionCost, admissionScale, framesLinear } from './inside.ts'
 import { journalOpen, journalSync } from './journal.ts'
 import { lispAttachAgain, lispEvaluation, lispIdle, lispLooks } from './lisp.ts'
 import { globalsMany, inspectSize } from './looking.ts'
+import { mcpListed } from './mcp.ts'
 import { clientMemory, commandCost, doctorTime, idleMemory, mcpStart } from './processes.ts'
 import { readBesideKept } from './reading.ts'
 import { searchMany } from './searching.ts'
@@ -34,6 +35,7 @@ import {
 
 /** Every row of the table, in the order of the design's section 8. Rows that share a set-up stand together. */
 export const ROWS: readonly Row[] = [
+  evaluateTime,
   evaluateAgainstHop,
   evaluateAgainstJupyter,
   pipelined,
@@ -60,6 +62,7 @@ export const ROWS: readonly Row[] = [
   admissionCost,
   admissionScale,
   mcpStart,
+  mcpListed,
   commandCost,
   doctorTime,
   idleMemory,
