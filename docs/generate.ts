@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { attacksPage } from './pages/attacks.ts'
 import { errorsPage } from './pages/errors.ts'
+import { operationsPage } from './pages/operations.ts'
 import { performancePage } from './pages/performance.ts'
 import { syntaxesPage } from './pages/syntaxes.ts'
 import { toolsPage } from './pages/tools.ts'
@@ -16,6 +17,7 @@ const PAGES: Readonly<Record<string, () => string>> = {
   'tools.md': toolsPage,
   'attacks.md': attacksPage,
   'errors.md': errorsPage,
+  'operations.md': operationsPage,
   'performance.md': performancePage,
   'syntaxes.md': syntaxesPage,
   'wire-bytes.md': wireBytesPage,

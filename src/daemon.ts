@@ -19,7 +19,10 @@ import { refuseDebugger } from './debugger.ts'
 import { EXIT, Failure } from './failure.ts'
 import { openFiles } from './files/files.ts'
 import { realOf } from './files/roots.ts'
-import { listTools, openMethods } from './front/methods.ts'
+import { openAuthority } from './front/authority.ts'
+import { describeOperations } from './front/description.ts'
+import { openDispatch } from './front/dispatch.ts'
+import { listTools, openHandlers } from './front/methods.ts'
 import type { FailureData, ShutdownResult } from './front/protocol.ts'
 import { tryConnect } from './front/reach.ts'
 import { openHosts, openSeats } from './front/seat/seats.ts'
@@ -147,20 +150,16 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
   const seats = openSeats({ approvals, journal, prove: hosts.prove, shared: hosts.shared })
   const uses = (clients: number) => ({ running: calls.busy(), kernels: kernels.list(), clients })
 
-  const server = await openServer({
-    address: `unix:${paths.socket}`,
-    welcome: { version: VERSION, pid: process.pid, instance: instance.nonce },
-    methods: openMethods({
-      ...seats,
+  const authority = openAuthority({ kernels, policy: desk, seats })
+  const handlers = () =>
+    openHandlers({
       calls,
       kernels,
+      authority,
       seats: seats.methods,
       policy: desk,
-      suspensions: openSuspensionMethods({
-        desk: new SuspensionDesk(leases),
-        ...seats,
-        letsIn: asked => desk.letsIn({ ...asked, level: 'safe' }),
-      }),
+      suspensions: openSuspensionMethods(new SuspensionDesk(leases), authority),
+      describe: name => describeOperations(registry, name),
       show: (tool, envelope) => showEnvelope(envelope, registry.find(tool)),
       listTools: wanted => listTools(registry, wanted, config.tools.syntax),
       status: () => ({
@@ -176,7 +175,12 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
         kernels: kernels.list().length,
       }),
       shutdown: endIf,
-    }),
+    })
+
+  const server = await openServer({
+    address: `unix:${paths.socket}`,
+    welcome: { version: VERSION, pid: process.pid, instance: instance.nonce },
+    methods: openDispatch(handlers(), { authority, journal, kernels, seats }),
     came({ id, root }) {
       const gone = leases.came({ id, root, kind: 'cli' })
       return () => left(id, gone)

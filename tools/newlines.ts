@@ -1,5 +1,7 @@
 /** How the lines of a text end; `none` where no line of it ends, which is one line at most. */
-export type Newline = '\n' | '\r\n' | '\r' | 'mixed' | 'none'
+export const NEWLINES = ['\n', '\r\n', '\r', 'mixed', 'none'] as const
+
+export type Newline = (typeof NEWLINES)[number]
 
 /** One pass over the text. A CR LF is one line end, never two. */
 export function newlineOf(text: string): Newline {

@@ -1,6 +1,9 @@
-import type { Choice, Hunk } from '../../tools/contract.ts'
+import type { Choice } from '../../tools/contract.ts'
 import type { Signal } from '../../wire/signal.ts'
 import type { Answer, Plan } from './plan.ts'
+import type { AnswerOutcome, Grant, Pause, PlanEnd, ShownHunk, WaitingPlan } from './rows.ts'
+
+export type { AnswerOutcome, Grant, Pause, PlanEnd, PlanOutcome, ShownHunk, WaitingPlan } from './rows.ts'
 
 /**
  * The one place where plans wait for a person. Plans are put before every seat; the first answer wins, and the other
@@ -86,58 +89,6 @@ export interface ShownPlan extends WaitingPlan {
   readonly code: string
 }
 
-/** One hunk, for a person. Marks stand in all but `before` and `after`, which are what an editor is given. */
-export type ShownHunk = Omit<Hunk, 'path'>
-
-/** The same without what gives a right to answer it, and without its preview. */
-export interface WaitingPlan {
-  readonly id: string
-  readonly hash: string
-  readonly tool: string
-  readonly level: string
-  readonly kernel: string | null
-  readonly root: string
-  readonly who: string
-  readonly title: string
-  /** Of the preview, which may be long: `previewOf` has it. */
-  readonly bytes: number
-  readonly lines: number
-  /** What a person should look at twice: hidden characters and how many, very long lines; often empty. */
-  readonly warnings: readonly string[]
-  /** What is so with every plan of its kind, and is shown as one row among others: what of a kernel is not checked again. */
-  readonly notes: readonly string[]
-  readonly waited_ms: number
-  /** The plans of one turn of a caller have the same name for it here: they came together, and belong together. */
-  readonly turn: string
-  /** How often this has been asked for by now, this time included: the same tool and files, or arguments. */
-  readonly times: number
-  /** From the third time on: the rule, in TOML, by which nobody would be asked about it any more. */
-  readonly rule: string | null
-  /**
-   * What a person may approve from now on without being asked, narrowest first: `src/shop.py`, `src/*.py`. Empty where
-   * that is not offered, as for all that cannot be undone.
-   */
-  readonly grants: readonly string[]
-}
-
-/** What a person lets through without being asked, until it is revoked, or the seat that gave it is left. */
-export interface Grant {
-  /** `grant-1` */
-  readonly id: string
-  readonly tool: string
-  readonly kernel: string | null
-  /** From the project's root, as it was offered. */
-  readonly pattern: string
-  readonly root: string
-  /** For whose calls it holds. */
-  readonly who: string
-  readonly seat: string
-  /** How many calls it has let through. */
-  readonly used: number
-  /** Milliseconds until it ends by itself. */
-  readonly ends_ms: number
-}
-
 /** What keeps a plan from being put before a person, so that nobody is tired into a yes. */
 export type Limit =
   /** So many plans wait already: of whoever asks, or of all. */
@@ -149,44 +100,6 @@ export type Limit =
     }
   /** A person on a seat has refused so many plans of theirs in a row without a reason. `leftMs`: until it ends. */
   | { readonly type: 'paused'; readonly refusals: number; readonly leftMs: number }
-
-/** That nobody is asked for a while about plans that come from one place. */
-export interface Pause {
-  /** Who asked for what was refused last. */
-  readonly who: string
-  /** Refusals in a row, those of one batch counted once. */
-  readonly refusals: number
-  /** Milliseconds until it ends by itself. */
-  readonly left_ms: number
-}
-
-/** How a plan that waited came to its end. Nothing of its preview, its arguments or the reason of a denial is in it. */
-export interface PlanEnd {
-  readonly id: string
-  readonly tool: string
-  readonly root: string
-  readonly title: string
-  readonly outcome: PlanOutcome
-  /** A sentence for a person, as seats are told. */
-  readonly why: string
-  readonly ago_ms: number
-}
-
-/**
- * What was said of a plan, or came before anybody said anything. `edited`: approved with other arguments, which are a
- * plan of their own. `dismissed`: the dialog of its client was closed without a choice. `withdrawn`: its caller gave up,
- * or the daemon ended. Whether it could be carried out after that,
- * the journal says.
- */
-export type PlanOutcome =
-  | 'approved'
-  | 'approved_in_part'
-  | 'edited'
-  | 'denied'
-  | 'dismissed'
-  | 'stale'
-  | 'timed_out'
-  | 'withdrawn'
 
 /** Who is asked about a plan, and until when. */
 export interface AskOptions {
@@ -244,16 +157,6 @@ export interface CodedAnswer {
   readonly decision: 'approve' | 'deny'
   readonly reason?: string | undefined
 }
-
-/** What became of an answer. Only the first counts. */
-export type AnswerOutcome =
-  | { readonly type: 'taken' }
-  | { readonly type: 'late'; readonly why: string }
-  | { readonly type: 'unknown' }
-  | { readonly type: 'wrong_hash' }
-  | { readonly type: 'wrong_code' }
-  /** It does not fit the plan, which goes on waiting: choices for other hunks, a grant that was not offered. */
-  | { readonly type: 'unfit'; readonly why: string }
 
 /** Whose calls they are, however often it connects. */
 export const originOf = ({

@@ -344,6 +344,15 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./commands/call.ts')).tools,
   },
   {
+    name: 'describe',
+    usage: '[OPERATION] [--json]',
+    summary: 'what a client of the daemon can ask for; one operation or tool with its schemas, as JSON',
+    operands: [0, 1],
+    options: ['json'],
+    of: ['tool'],
+    load: async () => (await import('./commands/call.ts')).describe,
+  },
+  {
     name: 'start',
     usage: `${namesOf().join('|')} [--name NAME] [--script FILE [-- ARGS]] [--json]`,
     summary: 'start a kernel',

@@ -1,29 +1,26 @@
 import { randomUUID } from 'node:crypto'
-import type { z } from 'zod'
 import type { Envelope } from '../../tools/outcome.ts'
 import { WireError } from '../../wire/errors.ts'
 import type { CallId } from '../../wire/kernel.ts'
 import { Refusal, type ServedCall } from '../../wire/link/calls.ts'
-import type { Link } from '../../wire/link/link.ts'
 import { LightSignal, type Signal } from '../../wire/signal.ts'
 import { originOf } from '../approvals/contract.ts'
 import { enveloped } from '../calls/answer.ts'
-import type { CallEvent, Caller, Calls } from '../calls/contract.ts'
+import type { CallEvent, Calls } from '../calls/contract.ts'
 import type { PolicyDesk } from '../calls/policy-desk.ts'
-import { isOfProject, realOf } from '../files/roots.ts'
 import type { Kernels } from '../kernels/contract.ts'
 import { KernelError } from '../kernels/kernel-error.ts'
+import type { KernelRow } from '../kernels/rows.ts'
 import { type Described, describe, FORMATS } from '../registry/descriptions.ts'
 import type { Registry } from '../registry/registry.ts'
 import { SYNTAX_NAMES, type SyntaxName } from '../syntax/syntax.ts'
 import { documentation, SYNTAXES } from '../syntax/syntaxes.ts'
-import { onKernels, untilCancelled } from './on-kernels.ts'
-import { PARAMS } from './params.ts'
+import type { Authority } from './authority.ts'
+import type { Handlers, OperationContext } from './handlers.ts'
+import { OPERATIONS } from './operations/index.ts'
 import type {
   Ask,
   DaemonStatus,
-  FailureData,
-  KernelRow,
   Method,
   Methods,
   ShutdownResult,
@@ -31,24 +28,22 @@ import type {
   WatchEvent,
 } from './protocol.ts'
 import type { SeatMethods } from './seat/seats.ts'
-import type { Serve, ServeContext, Session } from './server.ts'
 import type { SuspensionMethods } from './suspension-methods.ts'
+import { untilCancelled } from './until-cancelled.ts'
 
-/** What the methods of the client protocol work on. */
+/** What the operations of the client protocol work on. */
 interface MethodParts {
   readonly calls: Calls
   readonly kernels: Kernels
   readonly seats: SeatMethods
   readonly policy: PolicyDesk
   readonly suspensions: SuspensionMethods
-  /** Who has a seat on that connection. */
-  whoSits(link: Link): string | undefined
-  isPerson(context: ServeContext): Promise<boolean>
-  wasSeen(link: Link): boolean
+  readonly authority: Authority
   /** A tool's envelope as a model is shown it. */
   show(tool: string, envelope: Envelope): string
   /** Throws a `Refusal` for a name or a format that does not exist. */
   listTools(wanted: Methods['tools']['params']): string
+  describe(name: string | undefined): Methods['describe']['result']
   status(): DaemonStatus
   /**
    * Begins the end of the daemon and says what becomes of the kernels, or throws the `Refusal` `in_use`. `root`: kernels
@@ -57,212 +52,105 @@ interface MethodParts {
   shutdown(when: ShutdownWhen, root: string | undefined): ShutdownResult
 }
 
-type Handlers = {
-  readonly [M in Method]: (
-    params: Methods[M]['params'],
-    context: ServeContext,
-  ) => Methods[M]['result'] | Promise<Methods[M]['result']>
-}
+/** The names of docs/operations.md. */
+export const METHODS = Object.keys(OPERATIONS).filter((name): name is Method => name in OPERATIONS)
 
-/** The methods of docs/editor-protocol.md, by name, each with its parameters checked. */
-export function openMethods(parts: MethodParts): ReadonlyMap<string, Serve> {
-  const { kernels } = parts
-  const { isMine, mine, list, attach } = betweenProjects(parts)
-  const onKernel = <Result>(
-    method: KernelMethod,
-    { name, context }: { readonly name: string; readonly context: ServeContext },
-    work: () => Promise<Result>,
-  ) =>
-    onKernels(async () => {
-      await mine(method, name, context)
-      return work()
-    })
-  const handlers: Handlers = {
+/** What runs for each operation, once its parameters are checked and the client is admitted. */
+export function openHandlers(parts: MethodParts): Handlers {
+  const { kernels, authority } = parts
+  return {
     call: (params, context) => runCall(parts, params, context),
     show: ({ tool, envelope }) => ({ text: parts.show(tool, envelope) }),
     tools: wanted => ({ text: parts.listTools(wanted) }),
-    kernels: (_, context) => list(context),
-    start: (params, { session }) =>
-      onKernels(() => kernels.start({ ...params, root: session.root, env: session.env })),
-    trial: ({ language }, { session }) =>
-      onKernels(() => kernels.trial({ language, root: session.root, env: session.env })),
-    stop: ({ name }, context) => onKernel('stop', { name, context }, () => kernels.stop(name)),
-    restart: ({ name }, context) =>
-      onKernel('restart', { name, context }, () => kernels.restart(name, context.session.env)),
-    interrupt: ({ name }, context) => onKernel('interrupt', { name, context }, () => kernels.interrupt(name)),
-    watch: ({ name }, context) => {
-      // Another project may take the name over.
-      const mayBeTold = () => parts.wasSeen(context.link) || isMine('watch', name, context)
-      const { served } = context
-      return onKernel('watch', { name, context }, () => watch(kernels, name, { served, mayBeTold }))
+    describe: ({ name }) => parts.describe(name),
+    async kernels(_, context) {
+      const all = { kernels: kernels.list(), ...(await kernels.announced(context.session.root)) }
+      return authority.told(all, context)
     },
-    attach: (params, context) => onKernels(() => attach(params, context)),
-    detach: ({ name }, context) => onKernel('detach', { name, context }, () => kernels.detach(name)),
+    start: (params, { session: { root, env } }) => kernels.start({ ...params, root, env }),
+    trial: ({ language }, { session: { root, env } }) => kernels.trial({ language, root, env }),
+    stop: ({ name }) => kernels.stop(name),
+    restart: ({ name }, { session }) => kernels.restart(name, session.env),
+    interrupt: ({ name }) => kernels.interrupt(name),
+    watch({ name }, context) {
+      // Another project may take the name over.
+      const mayBeTold = () => authority.wasSeen(context.link) || authority.isLetIn('watch', name, context)
+      return watch(kernels, name, { served: context.served, mayBeTold })
+    },
+    attach: (params, context) => attach(parts, params, context),
+    detach: ({ name }) => kernels.detach(name),
     ...parts.seats,
     ...policyMethods(parts.policy),
     ...parts.suspensions,
     status: () => parts.status(),
-    shutdown: async ({ when }, context) => {
+    async shutdown({ when }, context) {
       const isAll = kernels.list().every(({ root }) => root === context.session.root)
-      return parts.shutdown(when, isAll || (await parts.isPerson(context)) ? undefined : context.session.root)
+      const isTold = isAll || (await authority.isPerson(context))
+      return parts.shutdown(when, isTold ? undefined : context.session.root)
     },
   }
-  return new Map(METHODS.map(name => [name, served(name, handlers[name])]))
 }
 
-/** What each of these does to a kernel. */
-const LEVEL_OF = {
-  watch: 'safe',
-  interrupt: 'cautious',
-  stop: 'dangerous',
-  restart: 'dangerous',
-  detach: 'dangerous',
-} as const
+type AttachParts = Pick<MethodParts, 'calls' | 'kernels' | 'authority'>
 
-type KernelMethod = keyof typeof LEVEL_OF
-
-/** What a client is told of other projects, and may do there: nothing, unless a person is at it or a rule allows it. */
-function betweenProjects(parts: MethodParts) {
-  const { calls, kernels, policy, isPerson } = parts
-  /** Whether it is one of the project, or a rule lets the client in. */
-  function isMine(method: KernelMethod, kernel: string, { session: { root } }: ServeContext): boolean {
-    const roots = kernels.rootsOf(kernel)
-    if (roots.includes(root)) return true
-    return roots.length > 0 && policy.letsIn({ root, method, level: LEVEL_OF[method], kernel })
-  }
-
-  /** Throws what a client is told for which there is no such kernel. */
-  async function mine(method: KernelMethod, kernel: string, context: ServeContext): Promise<void> {
-    if (!isMine(method, kernel, context) && !(await isPerson(context)))
-      throw kernels.unknownIn(context.session.root, kernel)
-  }
-
-  async function list(context: ServeContext): Promise<Methods['kernels']['result']> {
-    const { root } = context.session
-    const all = { kernels: kernels.list(), ...(await kernels.announced(root)) }
-    const isOwn = ({ name }: KernelRow) =>
-      kernels.rootsOf(name).includes(root) ||
-      policy.letsIn({ root, method: 'kernels', level: 'safe', kernel: name })
-    const own = {
-      ...all,
-      kernels: all.kernels.filter(isOwn),
-      announced: all.announced.filter(({ cwd }) => isOfProject(realOf(cwd), root)),
-    }
-    const isAll =
-      own.kernels.length + own.announced.length === all.kernels.length + all.announced.length ||
-      (await isPerson(context))
-    return isAll ? { ...all, others: false } : { ...own, others: true }
-  }
-
-  /** The next calls of this client, and of others at its terminal, go there. What is attached already is only chosen. */
-  async function attach(params: Methods['attach']['params'], context: ServeContext): Promise<KernelRow> {
-    const { target, name = target } = params
-    const { root } = context.session
-    const known = kernels.list().find(one => one.name === target && name === target && one.root === root)
-    // A kernel that has ended answers nothing, though it is followed: a program that listens by its name is joined.
-    const isUnlinked = known === undefined || UNLINKED.has(known.state)
-    const row = !isUnlinked
-      ? known
-      : known?.owned
-        ? await again(known, context)
-        : await joined(params, context).catch(error => attachedAs(error, { name: params.name, root }))
-    calls.choose(callerOf(context, parts), row.name)
-    return row
-  }
-
-  /** One of ours that has ended begins again. */
-  async function again({ name, root }: KernelRow, { session: { env } }: ServeContext): Promise<KernelRow> {
-    const choice = await kernels.choose(name, { root, elsewhere: false, env })
-    const row = kernels.list().find(one => one.name === name)
-    if (choice.type !== 'chosen' || row === undefined) throw kernels.unknownIn(root, name)
-    return { ...row, message: choice.kernel.message }
-  }
-
-  function attachedAs(
-    error: unknown,
-    { name, root }: { name?: string | undefined; root: string },
-  ): KernelRow {
-    const { reason, kernel } = error instanceof KernelError ? error.details : {}
-    const row = kernels.list().find(one => one.name === kernel && one.root === root)
-    if (reason !== 'attached_already' || row === undefined || (name ?? row.name) !== row.name) throw error
-    return row
-  }
-
-  /** For a program it is the tool `attach`, about which nobody is asked here. */
-  async function joined(params: Methods['attach']['params'], context: ServeContext): Promise<KernelRow> {
-    const { target, key_file: keyFile, no_secret: noSecret, ...more } = params
-    const { root } = context.session
-    const wanted = { ...more, target, keyFile, noSecret, root }
-    if (await isPerson(context)) return kernels.attach(wanted)
-    const { elsewhere } = kernels.attachable(target, root)
-    const judged = policy.check({ root, tool: 'attach', kernel: target })
-    if (judged.type !== 'ok') throw new Error('attaching could not be judged')
-    const { decision, by } = judged.result
-    if (decision === 'allow') return kernels.attach(elsewhere ? wanted : { ...wanted, within: root })
-    if (elsewhere && decision === 'ask') throw kernels.unknownIn(root, target)
-    throw new Refusal(
-      'kernel_unavailable',
-      `To attach to ${JSON.stringify(target)} ${decision === 'deny' ? 'is denied' : 'has to be asked about'} by ${by}.`,
-      { details: { reason: decision, by }, next: ATTACH_BY_PERSON, retryable: false } satisfies FailureData,
-    )
-  }
-
-  return { isMine, mine, list, attach }
+/** The next calls of this client, and of others at its terminal, go there. A program that is attached already is only chosen. */
+async function attach(
+  parts: AttachParts,
+  params: Methods['attach']['params'],
+  context: OperationContext,
+): Promise<KernelRow> {
+  const { calls, kernels } = parts
+  const { target, name = target } = params
+  const { root } = context.session
+  const known = kernels.list().find(one => one.name === target && name === target && one.root === root)
+  // A kernel that has ended answers nothing, though it is followed: a program that listens by its name is joined.
+  const isUnlinked = known === undefined || UNLINKED.has(known.state)
+  const row = !isUnlinked
+    ? known
+    : known?.owned
+      ? await again(kernels, known, context)
+      : await joined(parts, params, context).catch(error =>
+          attachedAs(error, { kernels, name: params.name, root }),
+        )
+  calls.choose(context.caller, row.name)
+  return row
 }
 
 /** States of a kernel to which no link leads now. */
 const UNLINKED: ReadonlySet<KernelRow['state']> = new Set(['away', 'ended', 'crash_loop'])
 
-const ATTACH_BY_PERSON = 'A person attaches at a terminal, by the same command.'
-
-const CHECKS: { readonly [M in Method]: z.ZodType<Methods[M]['params']> } = PARAMS
-
-/** By name, those of docs/editor-protocol.md. */
-export const METHODS = Object.keys(PARAMS).filter((name): name is Method => name in PARAMS)
-
-function served<M extends Method>(method: M, handle: Handlers[M]): Serve {
-  return async (params, context) => {
-    const read = CHECKS[method].safeParse(params)
-    if (!read.success) throw new Refusal('invalid_params', misfit(method, read.error))
-    return handle(read.data, context)
-  }
+/** One of ours that has ended begins again. */
+async function again(
+  kernels: Kernels,
+  { name, root }: KernelRow,
+  { session: { env } }: OperationContext,
+): Promise<KernelRow> {
+  const choice = await kernels.choose(name, { root, elsewhere: false, env })
+  const row = kernels.list().find(one => one.name === name)
+  if (choice.type !== 'chosen' || row === undefined) throw kernels.unknownIn(root, name)
+  return { ...row, message: choice.kernel.message }
 }
 
-/** The first thing that does not fit, as a sentence. */
-function misfit(method: Method, { issues }: z.ZodError): string {
-  const { path = [], message = '' } = issues[0] ?? {}
-  const where = path.length === 0 ? '' : `"${path.join('.')}": `
-  return `${method} does not take that. ${where}${message}.`
+function attachedAs(
+  error: unknown,
+  { kernels, name, root }: { kernels: Kernels; name: string | undefined; root: string },
+): KernelRow {
+  const { reason, kernel } = error instanceof KernelError ? error.details : {}
+  const row = kernels.list().find(one => one.name === kernel && one.root === root)
+  if (reason !== 'attached_already' || row === undefined || (name ?? row.name) !== row.name) throw error
+  return row
 }
 
-/** One for all calls of a connection. */
-const callers = new WeakMap<Session, Caller>()
-
-function callerOf(
-  { session, link }: ServeContext,
-  { whoSits, wasSeen }: Pick<MethodParts, 'whoSits' | 'wasSeen'>,
-): Caller {
-  const known = callers.get(session)
-  if (known !== undefined) return known
-  const { id, name: who, root, env, options } = session
-  const fixed = { kind: 'cli', readOnlyPromised: false, profile: 'full' } as const
-  const person = { seat: () => whoSits(link), isPerson: () => wasSeen(link) }
-  const terminal = SESSION.exec(String(options.session))?.[0]
-  const made: Caller = {
-    id,
-    who,
-    root,
-    env,
-    ...(terminal !== undefined && { terminal }),
-    ...person,
-    ...fixed,
-  }
-  callers.set(session, made)
-  return made
+/** Throws where the client may not attach to the program. */
+async function joined(
+  { kernels, authority }: AttachParts,
+  params: Methods['attach']['params'],
+  context: OperationContext,
+): Promise<KernelRow> {
+  const { key_file: keyFile, no_secret: noSecret, ...more } = params
+  const admitted = await authority.mayAttach(params.target, context)
+  return kernels.attach({ ...more, keyFile, noSecret, root: context.session.root, ...admitted })
 }
-
-/** The number of a session of processes, as a client says it. */
-const SESSION = /^\d{1,10}$/
 
 const kernelNamed = (args: unknown): string | undefined =>
   typeof args === 'object' && args !== null && 'kernel' in args && typeof args.kernel === 'string'
@@ -270,14 +158,16 @@ const kernelNamed = (args: unknown): string | undefined =>
     : undefined
 
 /** Settles with the envelope. A client that goes away does not end its call; one that cancels it does. */
-async function runCall(parts: MethodParts, params: Methods['call']['params'], context: ServeContext) {
-  const { calls, kernels, isPerson } = parts
-  const { session, link, served } = context
+async function runCall(
+  { calls, kernels, authority }: AttachParts,
+  params: Methods['call']['params'],
+  context: OperationContext,
+) {
+  const { session, link, served, caller } = context
   const { tool, args, call, follow = false } = params
-  const caller = callerOf(context, parts)
   const kernel = kernelNamed(args)
   // Only for what is of another project it matters who asks.
-  if (kernel !== undefined && kernels.rootsOf(kernel)[0] !== session.root) await isPerson(context)
+  if (kernel !== undefined && kernels.rootsOf(kernel)[0] !== session.root) await authority.isPerson(context)
   return calls.run({
     tool,
     args,
@@ -303,7 +193,6 @@ async function runCall(parts: MethodParts, params: Methods['call']['params'], co
   })
 }
 
-/** The methods about the policy. None takes what is to be accepted: that stands in the files, and is shown. */
 function policyMethods(desk: PolicyDesk): Pick<Handlers, 'policy' | 'check_policy' | 'accept_policy'> {
   return {
     policy: (_, { session }) => desk.report(session.root),

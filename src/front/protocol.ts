@@ -1,135 +1,28 @@
 /** The client protocol in types; `docs/editor-protocol.md` is its specification. Times are milliseconds. */
 
 import type { z } from 'zod'
-import type { Envelope } from '../../tools/outcome.ts'
-import type { InterruptReport, Question, Theirs } from '../../wire/kernel.ts'
-import type { AnswerOutcome, Grant, Pause, PlanEnd, ShownPlan, WaitingPlan } from '../approvals/contract.ts'
-import type { CallEvent } from '../calls/contract.ts'
-import type { AnnouncedPrograms, AnnouncedRow } from '../kernels/attach.ts'
-import type { KernelRow } from '../kernels/rows.ts'
-import type { Trial } from '../kernels/trial.ts'
-import type { PolicyReport } from '../policy/report.ts'
-import type { SuspendedRow, SuspensionEvent } from '../suspensions/rows.ts'
-import type { PARAMS } from './params.ts'
+import type { Of, Question } from '../../wire/kernel.ts'
+import type { ShownPlan } from '../approvals/contract.ts'
+import type { OPERATIONS } from './operations/index.ts'
+import type { SEAT_ROW } from './operations/seats.ts'
 
-/** What a client may ask of the daemon, by name, and the answer of each; `PARAMS` has the parameters. */
-export interface Results {
-  /**
-   * One call of a tool. Its events, `CallEvent`s, are sent where it is to be followed. Cancelling it interrupts what
-   * runs; losing the connection does not. A `call` that the daemon knows already is not run again.
-   */
-  call: Envelope
-  /** How a model would be shown that envelope: one text. */
-  show: { readonly text: string }
-  tools: { readonly text: string }
-  /**
-   * The kernels, and the programs that have announced themselves and are none. `others`: there are more, in other
-   * projects, which are told to a person at a terminal.
-   */
-  kernels: { readonly kernels: readonly KernelRow[]; readonly others: boolean } & AnnouncedPrograms
-  start: KernelRow
-  /** Starts a kernel that nobody else sees, only to tell how that went, and ends it. */
-  trial: Trial
-  stop: KernelRow
-  restart: KernelRow
-  interrupt: InterruptReport
-  /** Follows what a kernel prints while no call runs in it, until it is cancelled. Its events are `WatchEvent`s. */
-  watch: Empty
-  /** Makes a kernel of a program that listens; `target` is its name, process number, NAME-PID, or an address. */
-  attach: KernelRow
-  /** Lets go of such a kernel, whose program runs on. Its last row. */
-  detach: KernelRow
-  /**
-   * Takes a seat, for a person at a terminal, until it is cancelled or the connection ends. Its events are
-   * `SeatEvent`s, `seated` the first that matters. The daemon asks `prove` of the client first. With `alone` it fails
-   * where somebody sits already.
-   */
-  sit: Empty
-  /** From a seat: lets another one sit, or not. `taken` is false where that was settled already. */
-  admit: { readonly taken: boolean }
-  /** From a seat. */
-  answer: AnswerOutcome
-  /** From a seat: the whole preview, its parts, and what is called; null where the plan waits no more. */
-  plan: { readonly body: string | null } & Pick<ShownPlan, 'hunks' | 'args'>
-  /**
-   * What waits for an answer, who could give one, what is let through without asking and who is not put before anybody
-   * for a while; and how the plans that waited last have ended, oldest first.
-   */
-  approvals: {
-    readonly seats: readonly SeatRow[]
-    readonly approvals: readonly WaitingRow[]
-    readonly grants: readonly Grant[]
-    readonly pauses: readonly Pause[]
-    readonly ends: readonly PlanEnd[]
-  }
-  /** Ends a grant. From anybody: it makes nothing possible. */
-  revoke: { readonly revoked: boolean }
-  /** From anybody who knows the code that is shown on the seats. */
-  approve: AnswerOutcome
-  deny: AnswerOutcome
-  /** From a seat: ends all pauses. How many there were. */
-  lift: { readonly lifted: number }
-  /** From a seat: a person has taken note of what is wrong with the journal, so dangerous calls may go on. */
-  acknowledge: Empty
-  /** What is in force in the project, and from where. */
-  policy: PolicyReport
-  /** The envelope holds a `CheckReport`: what the gate would say of that call, and why. Nothing runs. */
-  check_policy: Envelope
-  /**
-   * Puts what waits in the files of the policy before the seats, and answers once a person has; until then it can be
-   * cancelled. There is nothing to say what is to be accepted: it stands in the files.
-   */
-  accept_policy: Envelope
-  /** The suspended evaluations of all kernels. To anybody. */
-  suspensions: { readonly suspensions: readonly SuspendedRow[] }
-  /**
-   * Follows what becomes of suspended evaluations, until it is cancelled: those of the project, or `everywhere`. Its
-   * events are `SuspensionEvent`s.
-   */
-  watch_suspensions: Empty
-  /** From a seat: this connection owns it from now on, whoever did. The lease is 30 minutes, unless said otherwise. */
-  take: SuspendedRow
-  /** From a seat: puts it before the agents of its project. */
-  hand: SuspendedRow
-  /** From a seat: the errors that wait in debuggers of the person's own, such as SLIME's, or `sys.last_exc`. */
-  theirs: Theirs
-  /** From a seat: makes one of those a suspension, by its `id`, and puts it before the agents of its project. */
-  adopt: SuspendedRow
-  status: DaemonStatus
-  shutdown: ShutdownResult
-}
+/** The name of an operation. */
+export type Method = keyof typeof OPERATIONS
 
-export type Method = keyof Results
-
+/** What a client may ask of the daemon, by name, and the answer of each. */
 export type Methods = {
-  readonly [M in Method]: { readonly params: z.infer<(typeof PARAMS)[M]>; readonly result: Results[M] }
+  readonly [M in Method]: {
+    readonly params: z.infer<(typeof OPERATIONS)[M]['params']>
+    readonly result: Of<(typeof OPERATIONS)[M]['result']>
+  }
 }
-
-type Empty = Readonly<Record<string, never>>
 
 export type ShutdownWhen = Methods['shutdown']['params']['when']
 
 /** The names of the kernels that end with the daemon, and of those whose programs run on without it. */
-export interface ShutdownResult {
-  readonly ended_kernels: readonly string[]
-  readonly detached_kernels: readonly string[]
-}
+export type ShutdownResult = Methods['shutdown']['result']
 
-export interface DaemonStatus {
-  readonly version: string
-  readonly pid: number
-  readonly instance: string
-  readonly uptime_ms: number
-  readonly socket: string
-  readonly log: string
-  /** Connected now, the one that asks included. */
-  readonly clients: number
-  /** Calls under way, and jobs that go on by themselves. */
-  readonly running: number
-  /** Evaluations that wait where an error happened, in all kernels. */
-  readonly suspended: number
-  readonly kernels: number
-}
+export type DaemonStatus = Methods['status']['result']
 
 /** What a kernel has printed by itself. */
 export interface WatchEvent {
@@ -167,15 +60,7 @@ export interface SeatWanted {
   readonly command: string
 }
 
-export interface SeatRow {
-  readonly seat: string
-  readonly who: string
-  /** What it was started with, as it says itself; empty where the system does not tell. */
-  readonly command: string
-}
-
-/** A plan as anybody may know of it. */
-type WaitingRow = WaitingPlan
+export type SeatRow = Of<typeof SEAT_ROW>
 
 /**
  * What the daemon asks of a client that wants a seat, under the name `prove`: that this very process opens the file
@@ -193,8 +78,6 @@ export interface Ask {
   readonly call: string
   readonly question: Question
 }
-
-export type { AnnouncedPrograms, AnnouncedRow, CallEvent, KernelRow, SuspendedRow, SuspensionEvent }
 
 /** What `fail` carries as `data` where a method says more than a sentence: as an error of an envelope has it. */
 export interface FailureData {

@@ -2,9 +2,10 @@ import type { ProjectKernel } from '../../tools/contract.ts'
 import { messageOf } from '../../wire/errors.ts'
 import { DEFAULT_LANGUAGE, languageAt } from '../../wire/languages.ts'
 import { foldersOf } from '../../wire/process-start.ts'
-import type { Program, ProgramEnd, Programs, SkippedFile } from '../../wire/programs.ts'
+import type { Program, ProgramEnd, Programs } from '../../wire/programs.ts'
 import { readSecretFile } from '../../wire/secret-file.ts'
 import { isOfProject, nameFrom, realOf } from '../files/roots.ts'
+import type { AnnouncedPrograms, AnnouncedRow } from './announced-row.ts'
 import { AttachedKernel, type AttachmentDraft } from './attached-kernel.ts'
 import { type Attachment, type AttachmentStore, MOST_NAMES, type ProcessName } from './attachment-store.ts'
 import {
@@ -49,29 +50,6 @@ export interface Attach extends Insisting {
   readonly errors?: boolean | undefined
   /** Whoever asks is not to attach to a program that runs outside this folder, which is without links. */
   readonly within?: string | undefined
-}
-
-/** A program that can be attached to. */
-export interface AnnouncedRow {
-  readonly name: string
-  /** What `imago attach` takes: the name, or NAME-PID where others have it too. */
-  readonly attach: string
-  /** What it is to others of its family. */
-  readonly standing: Standing
-  readonly language: string
-  readonly implementation: string
-  readonly pid: number
-  /** The process that started it, where that has announced itself too. */
-  readonly parent: number | null
-  readonly address: string
-  readonly cwd: string
-  readonly program: string
-  readonly announced_at: string
-}
-
-export interface AnnouncedPrograms {
-  readonly announced: readonly AnnouncedRow[]
-  readonly skipped: readonly SkippedFile[]
 }
 
 interface AttachmentsOptions extends KernelOptions {

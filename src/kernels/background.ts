@@ -1,3 +1,5 @@
+import { z } from 'zod'
+import type { Of } from '../../wire/kernel.ts'
 import { ending, type TextStore } from '../text/texts.ts'
 
 /** What a row shows of it: so many lines and characters. */
@@ -11,14 +13,17 @@ const MOST_CHARS = 8 * 1024 * 1024
 const KEPT_CHARS = 1024 * 1024
 
 /** What a kernel printed while no evaluation ran: its script, threads, and children of either. */
-export interface BackgroundRow {
-  /** `read_more` has all of it, or the last mebi of characters at least. It can change while more is printed. */
-  readonly handle: string
-  /** The last lines of both streams, in the order in which they came. */
-  readonly last: string
-  /** There is more than `last`. */
-  readonly truncated: boolean
-}
+export const BACKGROUND_ROW = z.strictObject({
+  handle: z
+    .string()
+    .describe(
+      'read_more has all of it, or the last mebi of characters at least. It can change while more is printed.',
+    ),
+  last: z.string().describe('The last lines of both streams, in the order in which they came.'),
+  truncated: z.boolean().describe('There is more than last.'),
+})
+
+export type BackgroundRow = Of<typeof BACKGROUND_ROW>
 
 /** The background output of one life of a kernel. Nothing is kept, and no handle made, before there is any. */
 export class Background {

@@ -1,6 +1,7 @@
 import type { ProjectKernel } from '../../tools/contract.ts'
 import type { InterruptReport, Kernel } from '../../wire/kernel.ts'
-import type { AnnouncedPrograms, Attach } from './attach.ts'
+import type { AnnouncedPrograms } from './announced-row.ts'
+import type { Attach } from './attach.ts'
 import type { KernelError } from './kernel-error.ts'
 import type { Announced } from './programs.ts'
 import type { KernelRow } from './rows.ts'

@@ -6,7 +6,9 @@ import type { NamedKernel } from './rows.ts'
  * What a program is among the processes of its family. `supervisor`: it waits for a child that does its work. `helper`:
  * it works for its parent, and calls go there only by its name. `orphan`: a helper whose parent has ended.
  */
-export type Standing = 'program' | 'supervisor' | 'helper' | 'orphan'
+export const STANDINGS = ['program', 'supervisor', 'helper', 'orphan'] as const
+
+export type Standing = (typeof STANDINGS)[number]
 
 /** What has been announced, and what each of them is to the others. */
 export interface Family {

@@ -1,7 +1,9 @@
+import { z } from 'zod'
 import type { ProjectKernel } from '../../tools/contract.ts'
-import type { InterruptReport, Kernel, ScriptNews } from '../../wire/kernel.ts'
+import type { InterruptReport, Kernel, Of } from '../../wire/kernel.ts'
+import { scriptNote } from '../../wire/kernel.ts'
 import type { TextStores } from '../text/texts.ts'
-import type { BackgroundRow } from './background.ts'
+import { BACKGROUND_ROW } from './background.ts'
 import type { KernelError } from './kernel-error.ts'
 import type { Announced } from './programs.ts'
 
@@ -76,44 +78,52 @@ export interface NamedKernel {
   close(): Promise<void>
 }
 
-export interface KernelRow {
-  readonly name: string
-  readonly language: string
-  readonly implementation: string | null
-  /** `away`: an attached one whose link broke and is being made again. */
-  readonly state: 'starting' | 'ready' | 'busy' | 'unresponsive' | 'away' | 'ended' | 'crash_loop'
-  readonly pid: number | null
-  readonly epoch: string | null
-  /** Imago has started it, and may end it. */
-  readonly owned: boolean
-  /** Null where it is owned. */
-  readonly attached: AttachedRow | null
-  /** The project whose calls go to it where they name no kernel. */
-  readonly root: string
-  readonly script: string | null
-  /** Null where there is no script, while nothing is known of it, and where it had not returned when its kernel ended. */
-  readonly script_state: ScriptNews['state'] | null
-  readonly running: { readonly call: string; readonly elapsed_ms: number } | null
-  /** Evaluations that wait where an error happened, and do not run. */
-  readonly suspended: number
-  /** What its start does now; how it ended, or why it did not start, with its last words, where it left any; or how its script failed. */
-  readonly message: string | null
-  /** What it printed while no evaluation ran, in this life or, once that has ended, in its last; null if nothing. */
-  readonly background: BackgroundRow | null
-}
-
 /** What is known of a program that is not ours. Null where it has not announced itself. */
-interface AttachedRow {
-  readonly address: string
-  /** Its own name. */
-  readonly announced: string | null
-  readonly program: string | null
-  readonly cwd: string | null
-  /** Whether the errors that it has by itself are noted: see `get_last_error`. */
-  readonly errors: boolean
-  /** It works for the process that started it, so that calls go there by its name alone. */
-  readonly helper: boolean
-}
+const ATTACHED_ROW = z.strictObject({
+  address: z.string(),
+  announced: z.string().nullable().describe('Its own name.'),
+  program: z.string().nullable(),
+  cwd: z.string().nullable(),
+  errors: z
+    .boolean()
+    .describe('Whether the errors that it has by itself are noted: the tool get_last_error tells them.'),
+  helper: z
+    .boolean()
+    .describe('It works for the process that started it, so that calls go there by its name alone.'),
+})
+
+export const KERNEL_ROW = z.strictObject({
+  name: z.string(),
+  language: z.string(),
+  implementation: z.string().nullable(),
+  state: z
+    .enum(['starting', 'ready', 'busy', 'unresponsive', 'away', 'ended', 'crash_loop'])
+    .describe('away: an attached one whose link broke and is being made again.'),
+  pid: z.int().nullable(),
+  epoch: z.string().nullable(),
+  owned: z.boolean().describe('Imago has started it, and may end it.'),
+  attached: ATTACHED_ROW.nullable().describe('null where it is owned.'),
+  root: z.string().describe('The project whose calls go to it where they name no kernel.'),
+  script: z.string().nullable(),
+  script_state: scriptNote.shape.state
+    .nullable()
+    .describe(
+      'null where there is no script, while nothing is known of it, and where it had not returned when its kernel ended.',
+    ),
+  running: z.strictObject({ call: z.string(), elapsed_ms: z.number() }).nullable(),
+  suspended: z.int().describe('Evaluations that wait where an error happened, and do not run.'),
+  message: z
+    .string()
+    .nullable()
+    .describe(
+      'What its start does now; how it ended, or why it did not start, with its last words, where it left any; or how its script failed.',
+    ),
+  background: BACKGROUND_ROW.nullable().describe(
+    'What it printed while no evaluation ran, in this life or, once that has ended, in its last.',
+  ),
+})
+
+export type KernelRow = Of<typeof KERNEL_ROW>
 
 /** How long after it has announced itself, or its script has begun, a program may not have loaded all of its code yet, in ms. */
 export const LOADING_MS = 3_000

@@ -1,18 +1,27 @@
-import type { CallId, EvalEvent } from '../../wire/kernel.ts'
-import { type InstalledEngine, languageNamed } from '../../wire/languages.ts'
+import { z } from 'zod'
+import type { CallId, EvalEvent, Of } from '../../wire/kernel.ts'
+import { languageNamed } from '../../wire/languages.ts'
 import type { KernelListener, KernelRequest, StartedKernel } from './owned-kernel.ts'
 
 /** What came of starting a kernel only to see whether it can be done. Times are milliseconds. */
-export interface Trial {
-  readonly implementation: string
-  readonly start_ms: number
-  /** One evaluation there and back: the shortest of a few. */
-  readonly round_trip_ms: number
-  /** What the language's probe printed: JSON, of a form that the language decides. */
-  readonly facts: string
-  /** The engine that was found, where our process only speaks to one. */
-  readonly engine: InstalledEngine | null
-}
+export const TRIAL = z.strictObject({
+  implementation: z.string(),
+  start_ms: z.number(),
+  round_trip_ms: z.number().describe('One evaluation there and back: the shortest of a few.'),
+  facts: z
+    .string()
+    .describe('What the probe of the language printed: JSON, of a form that the language decides.'),
+  engine: z
+    .strictObject({
+      kernel: z.string(),
+      library: z.string(),
+      python: z.string().describe('The Python of our host.'),
+    })
+    .nullable()
+    .describe('The engine that was found, where our process only speaks to one.'),
+})
+
+export type Trial = Of<typeof TRIAL>
 
 const ROUNDS = 5
 

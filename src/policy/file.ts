@@ -4,7 +4,7 @@ import { parse, TomlError } from 'smol-toml'
 import { z } from 'zod'
 import { LEVELS, type Level } from '../../tools/contract.ts'
 import { readBounded } from '../../wire/bounded-file.ts'
-import { DECISIONS, type Decision } from '../journal/entries.ts'
+import { DECISIONS } from '../journal/entries.ts'
 import type { Registry } from '../registry/registry.ts'
 import { nearest } from '../text/nearest.ts'
 import { decide, EFFECTS, type Effect, isAboutFiles, nameMatches, type Rule, type Verdict } from './rules.ts'
@@ -203,7 +203,7 @@ export const MATCHERS = Object.keys(ABOUT) as readonly (keyof typeof ABOUT)[]
 const RULE = z.strictObject({ decision: z.enum(DECISIONS), ...ABOUT })
 
 /** What a client's yes to a question comes to: it approves, or a seat is asked all the same. */
-const YESES = ['counts', 'asks_a_seat'] as const
+export const YESES = ['counts', 'asks_a_seat'] as const
 
 export type Yes = (typeof YESES)[number]
 
@@ -216,7 +216,7 @@ const CLIENT = z.strictObject({
 type WrittenClient = z.output<typeof CLIENT>
 
 /** No file can write `client` or `attach` into a `[[rule]]`. */
-const KEPT_RULE = RULE.extend({ client: pattern.optional(), attach: z.string().optional() })
+export const KEPT_RULE = RULE.extend({ client: pattern.optional(), attach: z.string().optional() })
 
 /**
  * A rule as it stands in a file. With `client` it is what a `[[client]]` says, which is accepted and kept like a rule:
@@ -393,18 +393,21 @@ export function judgedName(tool: string | undefined, tools: KnownTools | undefin
 const namesOf = (tools: KnownTools) => tools.list('full').map(({ name }) => name)
 
 /** One `[[test]]` of a file, and what came of it. */
-export interface TestResult {
-  /** Counts the tests of a file from 1. */
-  readonly number: number
-  /** The call, for a person: `write_file, dangerous, ~/p/notes.md`. */
-  readonly call: string
-  readonly expected: Decision
-  readonly got: Decision
-  /** What decided, as a clause: `rule 2`, `the default for what is dangerous`. */
-  readonly by: string
-  /** Undefined for a test that holds; else a sentence that names file, test, what was expected and what decided. */
-  readonly problem: string | undefined
-}
+export const TEST_RESULT = z.strictObject({
+  number: z.int().describe('Counts the tests of a file from 1.'),
+  call: z.string().describe('The call, for a person: write_file, dangerous, ~/p/notes.md.'),
+  expected: z.enum(DECISIONS),
+  got: z.enum(DECISIONS),
+  by: z.string().describe('What decided, as a clause: rule 2, the default for dangerous calls.'),
+  problem: z
+    .string()
+    .optional()
+    .describe(
+      'Left out for a test that holds; else a sentence that names file, test, what was expected and what decided.',
+    ),
+})
+
+export type TestResult = z.output<typeof TEST_RESULT>
 
 interface TestRun {
   readonly tests: readonly WrittenTest[]

@@ -25,7 +25,7 @@ import {
   type WrittenRule,
 } from './file.ts'
 
-const ACCEPTANCE = z.strictObject({
+export const ACCEPTANCE = z.strictObject({
   /** `first_sight`: there was no record, so that what stood in the file then was taken over. */
   how: z.enum(['first_sight', 'person']),
   /** The seat that accepted; null at first sight. */

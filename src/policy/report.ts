@@ -1,64 +1,75 @@
+import { z } from 'zod'
 import type { Preview } from '../../tools/contract.ts'
-import type { Decision } from '../journal/entries.ts'
+import type { Of } from '../../wire/kernel.ts'
+import { DECISIONS } from '../journal/entries.ts'
 import {
   aboutInWords,
+  KEPT_RULE,
   keyOf,
   type NumberedRule,
   type PolicyPlace,
-  type TestResult,
+  TEST_RESULT,
   tomlOf,
   type WrittenRule,
-  type Yes,
+  YESES,
   yesOfRule,
 } from './file.ts'
 import type { FileRules, OpenPolicy } from './policy.ts'
-import type { Acceptance, Loosening } from './records.ts'
+import { ACCEPTANCE, type Loosening } from './records.ts'
 import { DEFAULTS } from './rules.ts'
 
-/** What is in force in one project, and from where; all of it data. */
-export interface PolicyReport {
-  readonly root: string
-  /** Why nothing but looking runs. */
-  readonly problem: string | null
-  readonly files: readonly FileReport[]
-  /** What holds where no rule matches. */
-  readonly defaults: Readonly<Record<'safe' | 'cautious' | 'dangerous', Decision>>
+/** Where it is in its file, and whether it holds. */
+const RULE_STATE = {
+  number: z.int().describe('In its file, where rules and clients are counted each by themselves, from 1.'),
+  state: z
+    .enum(['in_force', 'waits', 'kept', 'suspended'])
+    .describe(
+      'waits: it would loosen, and has no effect until a person accepts it. kept: it is in the file no more, and holds until a person accepts that. suspended: it allows nothing while there is a problem.',
+    ),
+  loosens: z
+    .string()
+    .nullable()
+    .describe('What accepting would do, as a clause; null for a rule that is in force.'),
 }
 
-export interface FileReport {
-  readonly type: 'user' | 'project'
-  readonly file: string
-  readonly exists: boolean
-  readonly problem: string | null
-  /** Null where the record of what was accepted cannot be relied on. */
-  readonly acceptance: Acceptance | null
-  readonly rules: readonly RuleReport[]
-  /** What it says of the yes of clients. */
-  readonly clients: readonly ClientReport[]
-  readonly tests: readonly TestResult[]
-  /** What is likely to be a slip, and forbids nothing. */
-  readonly warnings: readonly string[]
-}
+const RULE_REPORT = KEPT_RULE.omit({ client: true }).extend(RULE_STATE)
 
-export interface RuleReport extends Omit<WrittenRule, 'client'>, RuleState {}
+const CLIENT_REPORT = z.strictObject({
+  name: z.string().describe('What the client calls itself, or the beginning of it before a last *.'),
+  yes: z.enum(YESES),
+  ...RULE_STATE,
+})
 
-export interface ClientReport extends RuleState {
-  /** What the client calls itself, or the beginning of it before a last `*`. */
-  readonly name: string
-  readonly yes: Yes
-}
+const FILE_REPORT = z.strictObject({
+  type: z.enum(['user', 'project']),
+  file: z.string(),
+  exists: z.boolean(),
+  problem: z.string().nullable(),
+  acceptance: ACCEPTANCE.nullable().describe(
+    'null where the record of what was accepted cannot be relied on.',
+  ),
+  rules: z.array(RULE_REPORT),
+  clients: z.array(CLIENT_REPORT).describe('What it says of the yes of clients.'),
+  tests: z.array(TEST_RESULT),
+  warnings: z.array(z.string()).describe('Likely slips, which forbid nothing.'),
+})
 
-interface RuleState {
-  /** In its file, where rules and clients are counted each by themselves, from 1. */
-  readonly number: number
-  /**
-   * `waits`: it would loosen, and has no effect until a person accepts it. `kept`: it does not stand in the file any more,
-   * and holds until a person accepts that. `suspended`: it allows nothing while there is a problem.
-   */
-  readonly state: 'in_force' | 'waits' | 'kept' | 'suspended'
-  /** What accepting would do, as a clause; null for what is in force. */
-  readonly loosens: string | null
-}
+const decision = z.enum(DECISIONS)
+
+/** The rules that are in force in one project, and where each comes from; all of it data. */
+export const POLICY_REPORT = z.strictObject({
+  root: z.string(),
+  problem: z.string().nullable().describe('Why nothing but looking runs.'),
+  files: z.array(FILE_REPORT),
+  defaults: z
+    .strictObject({ safe: decision, cautious: decision, dangerous: decision })
+    .describe('Holds where no rule matches.'),
+})
+
+export type PolicyReport = Of<typeof POLICY_REPORT>
+export type FileReport = Of<typeof FILE_REPORT>
+export type RuleReport = Of<typeof RULE_REPORT>
+export type ClientReport = Of<typeof CLIENT_REPORT>
 
 /** What `imago policy` prints. */
 export function reportPolicy(policy: OpenPolicy, asked: string): PolicyReport {

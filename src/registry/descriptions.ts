@@ -291,7 +291,9 @@ function typeWords(schema: JsonSchema): string[] {
   return words
 }
 
-function typeWord({ type, items, enum: choices }: JsonSchema): string {
+function typeWord({ type, items, enum: choices, anyOf, const: only }: JsonSchema): string {
+  if (Array.isArray(anyOf)) return anyOf.map(typeWord).join(' or ')
+  if (only !== undefined) return JSON.stringify(only)
   if (Array.isArray(choices)) return choices.map(one => JSON.stringify(one)).join(' | ')
   if (type !== 'array') return String(type ?? 'value')
   const each = (items ?? {}) as JsonSchema

@@ -1,18 +1,24 @@
-import type { Ownership } from '../../tools/contract.ts'
-import type { Suspension, SuspensionNews } from '../../wire/kernel.ts'
+import { z } from 'zod'
+import type { Of, SuspensionNews } from '../../wire/kernel.ts'
+import { suspension } from '../../wire/kernel.ts'
 
-/** One suspended evaluation, as whoever asks may know of it. */
-export interface SuspendedRow extends Omit<Suspension, 'expires_in_ms' | 'busy'> {
-  readonly kernel: string
-  /** The project of its kernel. */
-  readonly root: string
-  /** Whose it is, as seen from whoever asks; `anyone` are the agents of the project. */
-  readonly holder: Ownership
-  /** Null where its image has not said in time, as in news. */
-  readonly expires_in_ms: number | null
-  /** Null as above. */
-  readonly busy: boolean | null
-}
+/** Whose it is, as seen by the one that asks. */
+const HOLDER = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('you') }),
+  z.strictObject({ type: z.literal('anyone') }),
+  z.strictObject({ type: z.literal('other'), who: z.string(), person: z.boolean() }),
+])
+
+/** One suspended evaluation, as a client may know of it. */
+export const SUSPENDED_ROW = suspension.extend({
+  kernel: z.string(),
+  root: z.string().describe('The project of its kernel.'),
+  holder: HOLDER.describe('Whose it is, as seen by the one that asks; anyone: the agents of the project.'),
+  expires_in_ms: z.number().nullable().describe('null where its image has not said in time, as in news.'),
+  busy: z.boolean().nullable().describe('null as above.'),
+})
+
+export type SuspendedRow = Of<typeof SUSPENDED_ROW>
 
 /** News of suspended evaluations, each of which says all that a line about it needs. `own`: the watcher's own doing. */
 export type SuspensionEvent =

@@ -15,11 +15,13 @@ export type Epoch = string & { readonly __epoch: unique symbol }
 /** What a shape describes, as nobody may change it. */
 export type Of<Shape extends z.ZodType> = DeepReadonly<z.infer<Shape>>
 
-export type DeepReadonly<Value> = Value extends string | number | boolean | null | undefined
+export type DeepReadonly<Value> = unknown extends Value
   ? Value
-  : Value extends readonly (infer Item)[]
-    ? readonly DeepReadonly<Item>[]
-    : { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
+  : Value extends string | number | boolean | null | undefined
+    ? Value
+    : Value extends readonly (infer Item)[]
+      ? readonly DeepReadonly<Item>[]
+      : { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
 
 export const text = z.string()
 export const texts = z.array(text)

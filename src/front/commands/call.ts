@@ -10,6 +10,7 @@ import { connectDaemon, type DaemonClient, WAIT_SECONDS } from '../client.ts'
 import type { CommandInput, ToolCommand } from '../command.ts'
 import { askPerson, type Lines, openLines } from '../lines.ts'
 import { exitOf, printEnvelope, printError, printEvaluated, withoutOutput } from '../print.ts'
+import type { Methods } from '../protocol.ts'
 import { askHere, untilAnswered } from '../seat/at-terminal.ts'
 
 /** All commands that are one call are one caller: the context or package that one of them goes to, the next is in. */
@@ -338,3 +339,20 @@ export async function tools({ operands: [name], options, printer }: CommandInput
   printer.out(`${isWhole ? START : ''}${text.trimEnd()}\n`)
   return EXIT.done
 }
+
+/** `imago describe`: what a client can ask of the daemon, a line for each operation, or one as JSON. */
+export async function describe({ operands: [name], options, printer }: CommandInput): Promise<ExitCode> {
+  await using client = await connectDaemon({
+    name: 'imago describe',
+    start: 'if-needed',
+    root: findRoot(process.cwd()),
+  })
+  const { operations } = await client.request('describe', name === undefined ? {} : { name })
+  if (options.json) printEnvelope(printer, { ok: true, result: { operations } })
+  else if (name === undefined) printer.out(operations.map(operationLine).join(''))
+  else printer.out(`${JSON.stringify(operations[0], null, 2)}\n`)
+  return EXIT.done
+}
+
+const operationLine = ({ name, who, level, does }: Methods['describe']['result']['operations'][number]) =>
+  `${name.padEnd(18)}  ${level.padEnd(9)}  ${who.join(', ').padEnd(22)}  ${does.split(/(?<=\.)\s/, 1)[0]}\n`

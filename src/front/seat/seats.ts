@@ -7,6 +7,8 @@ import { type Clock, SYSTEM_CLOCK } from '../../clock.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { KernelRow } from '../../kernels/rows.ts'
 import type { Yes } from '../../policy/file.ts'
+import type { Handlers, HeldSeat } from '../handlers.ts'
+import type { SEAT_OPERATIONS } from '../operations/seats.ts'
 import type { FailureData, Methods, SeatEvent, SeatRow, SeatWanted, TerminalChallenge } from '../protocol.ts'
 import type { ServeContext } from '../server.ts'
 import { bridgeFacts, linesBeside, seatFacts } from './processes.ts'
@@ -37,7 +39,7 @@ interface SeatsOptions {
 }
 
 /** Who has a seat, for the methods about seats and for all others. */
-interface Seats {
+export interface Seats {
   readonly methods: SeatMethods
   /** The seat of this connection, or the refusal `no_seat`, which everybody hears of. */
   seatOf(what: string, context: ServeContext): HeldSeat
@@ -49,36 +51,8 @@ interface Seats {
   wasSeen(link: Link): boolean
 }
 
-/** A seat and the process behind the connection that it belongs to. */
-export interface HeldSeat {
-  readonly seat: Seat
-  readonly who: string
-  readonly command: string
-  readonly process: { readonly pid: number; readonly started: string }
-  tell(event: SeatEvent): void
-  /** Ends it. */
-  lose(why: Refusal): void
-}
-
 /** The methods about seats. Who may do what is told by the connection that a message came on, never by the message. */
-export type SeatMethods = {
-  readonly [M in SeatMethod]: (
-    params: Methods[M]['params'],
-    context: ServeContext,
-  ) => Methods[M]['result'] | Promise<Methods[M]['result']>
-}
-
-type SeatMethod =
-  | 'sit'
-  | 'admit'
-  | 'answer'
-  | 'plan'
-  | 'approvals'
-  | 'approve'
-  | 'deny'
-  | 'acknowledge'
-  | 'lift'
-  | 'revoke'
+export type SeatMethods = Pick<Handlers, keyof typeof SEAT_OPERATIONS>
 
 type Person = Extract<Judgement, { type: 'proved' }>
 
@@ -229,13 +203,11 @@ export function openSeats(options: SeatsOptions): Seats {
         sitting.delete(link)
       }
     },
-    admit({ wanted, admit }, context) {
-      const { seat, who } = seatOf('admit somebody', context)
-      return { taken: admissions.answer(wanted, { admit, by: `${seat.id}, ${who}` }) }
-    },
-    answer: (answer, context) => seatOf(`answer ${answer.plan}`, context).seat.answer(answer),
-    plan({ plan }, context) {
-      seatOf(`read ${plan}`, context)
+    admit: ({ wanted, admit }, { seat: { seat, who } }) => ({
+      taken: admissions.answer(wanted, { admit, by: `${seat.id}, ${who}` }),
+    }),
+    answer: (answer, { seat }) => seat.seat.answer(answer),
+    plan({ plan }) {
       const { body = null, hunks = [], args = null } = approvals.previewOf(plan) ?? {}
       return { body, hunks, args }
     },
@@ -255,9 +227,8 @@ export function openSeats(options: SeatsOptions): Seats {
     approve: ({ plan, code }, context) => withCode({ plan, code, decision: 'approve' }, context),
     deny: ({ plan, code, reason }, context) =>
       withCode({ plan, code, decision: 'deny', ...(reason === undefined ? {} : { reason }) }, context),
-    lift: (_, context) => ({ lifted: seatOf('end a pause', context).seat.lift() }),
-    async acknowledge(_, context) {
-      const { seat, who } = seatOf('take note of trouble with the journal', context)
+    lift: (_, { seat }) => ({ lifted: seat.seat.lift() }),
+    async acknowledge(_, { seat: { seat, who } }) {
       await journal.acknowledge(`${seat.id}, ${who}`)
       return {}
     },

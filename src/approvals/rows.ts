@@ -1,0 +1,135 @@
+import { z } from 'zod'
+import { NEWLINES } from '../../tools/newlines.ts'
+import type { Of } from '../../wire/kernel.ts'
+
+const count = z.int().min(0)
+
+/** A plan as anybody may know of it: without what gives a right to answer it, and without its preview. */
+export const WAITING_PLAN = z.strictObject({
+  id: z.string(),
+  hash: z.string(),
+  tool: z.string(),
+  level: z.string(),
+  kernel: z.string().nullable(),
+  root: z.string(),
+  who: z.string(),
+  title: z.string(),
+  bytes: count.describe('Of the preview, which may be long.'),
+  lines: count,
+  warnings: z
+    .array(z.string())
+    .describe('For a second look: hidden characters and how many, very long lines; often empty.'),
+  notes: z
+    .array(z.string())
+    .describe('Holds for every plan of its kind: the evidence of a kernel that is not checked again.'),
+  waited_ms: z.number(),
+  turn: z
+    .string()
+    .describe('The same for the plans of one turn of a caller: they came together, and belong together.'),
+  times: count.describe(
+    'How often this has been asked for by now, this time included: the same tool and files, or arguments.',
+  ),
+  rule: z
+    .string()
+    .nullable()
+    .describe('From the third time on: the rule, in TOML, by which nobody would be asked about it any more.'),
+  grants: z
+    .array(z.string())
+    .describe(
+      'Patterns that a person may approve from now on without being asked, narrowest first: src/shop.py, src/*.py. Empty where that is not offered, as for all that cannot be undone.',
+    ),
+})
+
+export type WaitingPlan = Of<typeof WAITING_PLAN>
+
+/** One hunk, for a person. Control characters are marks in all but `before` and `after`, which are for an editor. */
+export const SHOWN_HUNK = z.strictObject({
+  number: count.describe('From 1. As the caller counted them, where the caller gave them.'),
+  shown: z.string().describe('The file, from the root of the project.'),
+  line: count.describe('The first line that it replaces, or before which it puts its own; from 1.'),
+  before: z.string().describe('The lines that are there, to the last byte; empty where it only adds some.'),
+  after: z.string().describe('The lines that are to be there; empty where it only takes some away.'),
+  newline: z
+    .enum(NEWLINES)
+    .exactOptional()
+    .describe('The line end of its file, as which LF in an edited text is written.'),
+  isLast: z
+    .boolean()
+    .exactOptional()
+    .describe('Nothing of its file comes after it, so that an edited text needs no line end.'),
+  diff: z.string().describe('As `git diff` shows it, with three lines of context.'),
+  why: z.string().nullable().describe('The purpose, as the caller says it.'),
+})
+
+export type ShownHunk = Of<typeof SHOWN_HUNK>
+
+/** What a person lets through without being asked, until it is revoked, or the seat that gave it is left. */
+export const GRANT = z.strictObject({
+  id: z.string().describe('grant-1'),
+  tool: z.string(),
+  kernel: z.string().nullable(),
+  pattern: z.string().describe('From the root of the project, as it was offered.'),
+  root: z.string(),
+  who: z.string().describe('For whose calls it holds.'),
+  seat: z.string(),
+  used: count.describe('How many calls it has let through.'),
+  ends_ms: z.number().describe('Milliseconds until it ends by itself.'),
+})
+
+export type Grant = Of<typeof GRANT>
+
+/** That nobody is asked for a while about plans that come from one place. */
+export const PAUSE = z.strictObject({
+  who: z.string().describe('Who asked for the plan that was refused last.'),
+  refusals: count.describe('Refusals in a row, those of one batch counted once.'),
+  left_ms: z.number().describe('Milliseconds until it ends by itself.'),
+})
+
+export type Pause = Of<typeof PAUSE>
+
+/**
+ * What was said of a plan, or came before anybody said anything. `edited`: approved with other arguments, which are a
+ * plan of their own. `dismissed`: the dialog of its client was closed without a choice. `withdrawn`: its caller gave up,
+ * or the daemon ended. Whether it could be carried out after that, the journal says.
+ */
+const PLAN_OUTCOME = z.enum([
+  'approved',
+  'approved_in_part',
+  'edited',
+  'denied',
+  'dismissed',
+  'stale',
+  'timed_out',
+  'withdrawn',
+])
+
+export type PlanOutcome = z.infer<typeof PLAN_OUTCOME>
+
+/** How a plan that waited came to its end. Nothing of its preview, its arguments or the reason of a denial is in it. */
+export const PLAN_END = z.strictObject({
+  id: z.string(),
+  tool: z.string(),
+  root: z.string(),
+  title: z.string(),
+  outcome: PLAN_OUTCOME,
+  why: z.string().describe('A sentence for a person, as seats are told.'),
+  ago_ms: z.number(),
+})
+
+export type PlanEnd = Of<typeof PLAN_END>
+
+/** What became of an answer. Only the first counts. */
+export const ANSWER_OUTCOME = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('taken') }),
+  z.strictObject({ type: z.literal('late'), why: z.string() }),
+  z.strictObject({ type: z.literal('unknown') }),
+  z.strictObject({ type: z.literal('wrong_hash') }),
+  z.strictObject({ type: z.literal('wrong_code') }),
+  z
+    .strictObject({ type: z.literal('unfit'), why: z.string() })
+    .describe(
+      'It does not fit the plan, which goes on waiting: choices for other hunks, a grant that was not offered.',
+    ),
+])
+
+export type AnswerOutcome = Of<typeof ANSWER_OUTCOME>

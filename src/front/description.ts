@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import { Refusal } from '../../wire/link/calls.ts'
+import { describeTool } from '../registry/descriptions.ts'
+import type { Registry } from '../registry/registry.ts'
+import { nearest } from '../text/nearest.ts'
+import { OPERATIONS } from './operations/index.ts'
+import type { Operation } from './operations/operation.ts'
+import type { Methods } from './protocol.ts'
+
+type Described = Methods['describe']['result']['operations'][number]
+
+/** All operations, then all tools, or the one of that name. Throws the `Refusal` `invalid_params` for a name of none. */
+export function describeOperations(registry: Registry, name?: string): Methods['describe']['result'] {
+  const operations = [...describedOperations(), ...describedTools(registry)]
+  if (name === undefined) return { operations }
+  const found = operations.find(one => one.name === name)
+  if (found !== undefined) return { operations: [found] }
+  const near = nearest(
+    name,
+    operations.map(one => one.name),
+  )
+  const meant = near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`
+  throw new Refusal('invalid_params', `There is no operation ${JSON.stringify(name)}.${meant}`)
+}
+
+/** The rows of the table, as data. */
+export const describedOperations = (): readonly Described[] =>
+  Object.entries<Operation>(OPERATIONS).map(
+    ([name, { does, who, level, topics, recorded = false, params, result }]) => ({
+      name,
+      does,
+      who,
+      level,
+      topics,
+      recorded,
+      params: schemaOf(params, 'input'),
+      result: schemaOf(result, 'output'),
+    }),
+  )
+
+/** A tool is asked for by `call`, whose answer is an envelope. */
+const describedTools = (registry: Registry): readonly Described[] =>
+  registry.list('full').map(tool => {
+    const { description, schema } = describeTool({ registry, tool })
+    return {
+      name: tool.name,
+      does: description,
+      who: ['project', 'person', 'model'],
+      level: tool.level,
+      topics: OPERATIONS.call.topics,
+      recorded: true,
+      params: schema,
+      result: schemaOf(OPERATIONS.call.result, 'output'),
+    }
+  })
+
+function schemaOf(shape: z.ZodType, io: 'input' | 'output'): Described['params'] {
+  const { $schema: _, ...schema } = z.toJSONSchema(shape, { io, unrepresentable: 'any' })
+  return schema
+}

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto'
+import type { z } from 'zod'
+import type { CallId } from '../../wire/kernel.ts'
+import { Refusal } from '../../wire/link/calls.ts'
+import type { Caller } from '../calls/contract.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { Kernels } from '../kernels/contract.ts'
+import { KernelError } from '../kernels/kernel-error.ts'
+import { SuspensionError } from '../suspensions/desk.ts'
+import type { Authority } from './authority.ts'
+import type { Handlers, OperationContext, SeatContext } from './handlers.ts'
+import { METHODS } from './methods.ts'
+import { OPERATIONS } from './operations/index.ts'
+import type { Operation } from './operations/operation.ts'
+import type { FailureData, Method } from './protocol.ts'
+import type { Seats } from './seat/seats.ts'
+import type { Serve, ServeContext, Session } from './server.ts'
+
+interface DispatchParts {
+  readonly authority: Authority
+  readonly journal: Pick<Journal, 'later'>
+  readonly kernels: Pick<Kernels, 'list'>
+  readonly seats: Pick<Seats, 'whoSits' | 'wasSeen'>
+}
+
+/**
+ * Every operation by its name, on its one path: its parameters are checked, the client is admitted, the journal has it where
+ * its row says so, and it runs. A kernel or a suspension that is not there fails it with the code of that.
+ */
+export function openDispatch(handlers: Handlers, parts: DispatchParts): ReadonlyMap<string, Serve> {
+  const serve =
+    (method: Method): Serve =>
+    async (raw, served) => {
+      const row: Operation = OPERATIONS[method]
+      const read = row.params.safeParse(raw)
+      if (!read.success) throw new Refusal('invalid_params', misfit(method, read.error))
+      const params = read.data as never
+      try {
+        const seat = await parts.authority.admit(method, params, served)
+        const context = { ...served, caller: callerOf(served, parts.seats), seat } as SeatContext
+        const run = async () => handlers[method](params, context)
+        return await (row.recorded === true ? recorded(run, { method, row, params, context, parts }) : run())
+      } catch (error) {
+        throw failureOf(error)
+      }
+    }
+
+  return new Map(METHODS.map(method => [method, serve(method)]))
+}
+
+interface RecordedCall {
+  readonly method: Method
+  readonly row: Operation
+  readonly params: never
+  readonly context: OperationContext
+  readonly parts: DispatchParts
+}
+
+/** The same with its two lines in the journal. A full disk keeps nobody from ending a kernel. */
+async function recorded<Result>(
+  run: () => Promise<Result>,
+  { method, row, params, context: { session }, parts: { journal, kernels } }: RecordedCall,
+): Promise<Result> {
+  const { name, target = name, key: _, ...args } = params as Readonly<Record<string, unknown>>
+  const kernel = typeof target === 'string' ? target : null
+  const epoch = kernels.list().find(one => one.name === kernel)?.epoch ?? null
+  const call = randomUUID() as CallId
+  const begun = performance.now()
+  const end = (outcome: string) =>
+    journal.later({ type: 'ended', call, outcome, elapsed_ms: Math.round(performance.now() - begun) })
+  journal.later({
+    type: 'dispatched',
+    call,
+    tool: method,
+    level: row.level,
+    kernel,
+    epoch,
+    caller: session.id,
+    who: session.name,
+    args,
+    decision: 'allow',
+  })
+  try {
+    const result = await run()
+    end('ok')
+    return result
+  } catch (error) {
+    const failure = failureOf(error)
+    end(failure instanceof Refusal ? failure.code : 'fault')
+    throw failure
+  }
+}
+
+/** Errors of kernels keep their code; what cannot be meant is `invalid_params`. */
+function failureOf(error: unknown): unknown {
+  if (error instanceof SuspensionError) {
+    const { code, message, details, next } = error
+    return new Refusal(code, message, { details, next, retryable: false } satisfies FailureData)
+  }
+  if (!(error instanceof KernelError)) return error
+  const { message, details, next, retryable } = error
+  const code = MISTAKES.includes(details.reason) ? 'invalid_params' : error.code
+  return new Refusal(code, message, { details, next, retryable } satisfies FailureData)
+}
+
+/** Reasons of a `KernelError` that are mistakes in what was asked for. */
+const MISTAKES: readonly unknown[] = ['bad_name', 'unknown_language', 'bad_address']
+
+/** The first thing that does not fit, as a sentence. */
+function misfit(method: Method, { issues }: z.ZodError): string {
+  const { path = [], message = '' } = issues[0] ?? {}
+  const where = path.length === 0 ? '' : `"${path.join('.')}": `
+  return `${method} does not take that. ${where}${message}.`
+}
+
+/** One for all calls of a connection. */
+const callers = new WeakMap<Session, Caller>()
+
+function callerOf({ session, link }: ServeContext, { whoSits, wasSeen }: DispatchParts['seats']): Caller {
+  const known = callers.get(session)
+  if (known !== undefined) return known
+  const { id, name: who, root, env, options } = session
+  const terminal = SESSION.exec(String(options.session))?.[0]
+  const made: Caller = {
+    id,
+    who,
+    root,
+    env,
+    ...(terminal !== undefined && { terminal }),
+    seat: () => whoSits(link),
+    isPerson: () => wasSeen(link),
+    kind: 'cli',
+    readOnlyPromised: false,
+    profile: 'full',
+  }
+  callers.set(session, made)
+  return made
+}
+
+/** The number of a session of processes, as a client says it. */
+const SESSION = /^\d{1,10}$/

@@ -1,0 +1,38 @@
+import type { Refusal } from '../../wire/link/calls.ts'
+import type { Seat } from '../approvals/contract.ts'
+import type { Caller } from '../calls/contract.ts'
+import type { OPERATIONS } from './operations/index.ts'
+import type { Method, Methods, SeatEvent } from './protocol.ts'
+import type { ServeContext } from './server.ts'
+
+/** A seat and the process behind the connection that it belongs to. */
+export interface HeldSeat {
+  readonly seat: Seat
+  readonly who: string
+  readonly command: string
+  readonly process: { readonly pid: number; readonly started: string }
+  tell(event: SeatEvent): void
+  /** Ends it. */
+  lose(why: Refusal): void
+}
+
+/** What an operation knows of the client that asks. */
+export interface OperationContext extends ServeContext {
+  readonly caller: Caller
+}
+
+/** The same of one that only a seat may ask for. */
+export interface SeatContext extends OperationContext {
+  readonly seat: HeldSeat
+}
+
+type ContextOf<M extends Method> = (typeof OPERATIONS)[M] extends { act: unknown }
+  ? SeatContext
+  : OperationContext
+
+export type Handlers = {
+  readonly [M in Method]: (
+    params: Methods[M]['params'],
+    context: ContextOf<M>,
+  ) => Methods[M]['result'] | Promise<Methods[M]['result']>
+}

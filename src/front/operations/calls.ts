@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import { PROFILES } from '../../../tools/contract.ts'
+import type { Envelope } from '../../../tools/outcome.ts'
+import { operation } from './operation.ts'
+import { key } from './values.ts'
+
+const tool = z.string().max(256)
+
+const envelope = z.custom<Envelope>(isEnvelope, 'not an envelope').meta({
+  description:
+    '{"ok":true,"result":…} or {"ok":false,"error":{"code","message","details","retryable","next"}}',
+})
+
+/** Operations on tools: a call of one, how its answer is shown, and which there are. */
+export const CALL_OPERATIONS = {
+  call: operation({
+    does: 'Runs a tool. Its events, where it is to be followed, come before the answer. Cancelling the call interrupts what runs; a lost connection does not. A call of a name that the daemon knows is not run again.',
+    params: z.strictObject({
+      tool,
+      args: z.unknown(),
+      call: key.exactOptional(),
+      follow: z.boolean().exactOptional(),
+    }),
+    result: envelope,
+    who: ['anyone'],
+    level: 'dangerous',
+    topics: ['calls', 'kernels', 'approvals', 'suspensions'],
+  }),
+  show: operation({
+    does: 'Answers with the text that a model is shown for an envelope.',
+    params: z.strictObject({ tool, envelope }),
+    result: z.strictObject({ text: z.string() }),
+    who: ['anyone'],
+    level: 'safe',
+    topics: [],
+  }),
+  tools: operation({
+    does: 'Answers with the text that `imago tools` prints.',
+    params: z.strictObject({
+      profile: z.enum(PROFILES).exactOptional(),
+      format: z.string().max(64).exactOptional(),
+      name: tool.exactOptional(),
+    }),
+    result: z.strictObject({ text: z.string() }),
+    who: ['anyone'],
+    level: 'safe',
+    topics: [],
+  }),
+} as const
+
+function isEnvelope(value: unknown): value is Envelope {
+  if (typeof value !== 'object' || value === null || !('ok' in value)) return false
+  return value.ok === true ? 'result' in value : 'error' in value && typeof value.error === 'object'
+}

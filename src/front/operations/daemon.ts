@@ -1,0 +1,66 @@
+import { z } from 'zod'
+import { operation, TOPICS, WHO } from './operation.ts'
+import { nothing } from './values.ts'
+
+const count = z.int().min(0)
+
+const schema = z.record(z.string(), z.unknown()).describe('A JSON Schema.')
+
+const described = z.strictObject({
+  name: z.string(),
+  does: z.string(),
+  who: z.array(z.enum(WHO)),
+  level: z.enum(['safe', 'cautious', 'dangerous']),
+  topics: z.array(z.enum(TOPICS)),
+  recorded: z.boolean().describe('It is in the journal as somebody’s call.'),
+  params: schema,
+  result: schema,
+})
+
+/** Operations on the daemon itself. */
+export const DAEMON_OPERATIONS = {
+  describe: operation({
+    does: 'Lists all operations, or the one of that name, tools included: each with its parameters and its result as JSON Schema.',
+    params: z.strictObject({ name: z.string().max(256).exactOptional() }),
+    result: z.strictObject({ operations: z.array(described) }),
+    who: ['anyone'],
+    level: 'safe',
+    topics: [],
+  }),
+  status: operation({
+    does: 'Says which daemon this is and what it has under way.',
+    params: nothing,
+    result: z.strictObject({
+      version: z.string(),
+      pid: z.int(),
+      instance: z.string(),
+      uptime_ms: count,
+      socket: z.string(),
+      log: z.string(),
+      clients: count.describe('Connected now, the one that asks included.'),
+      running: count.describe('Calls under way, and jobs that go on by themselves.'),
+      suspended: count.describe('Evaluations that wait where an error happened, in all kernels.'),
+      kernels: count,
+    }),
+    who: ['anyone'],
+    level: 'safe',
+    topics: [],
+  }),
+  shutdown: operation({
+    does: 'Ends the daemon. Where the condition does not hold, it fails with in_use.',
+    params: z.strictObject({
+      when: z
+        .enum(['unused', 'nothing_runs', 'always'])
+        .describe(
+          'unused: no running call, no suspended evaluation, no kernel, no other client. nothing_runs: no running call, and no script that has not returned; kernels that wait are ended. always: what runs is ended too.',
+        ),
+    }),
+    result: z.strictObject({
+      ended_kernels: z.array(z.string()).describe('The names of the kernels that end with the daemon.'),
+      detached_kernels: z.array(z.string()).describe('The names of those whose programs run on without it.'),
+    }),
+    who: ['anyone'],
+    level: 'dangerous',
+    topics: ['kernels'],
+  }),
+} as const

@@ -1,0 +1,39 @@
+import type { z } from 'zod'
+import type { Level } from '../../../tools/contract.ts'
+
+/**
+ * Who may ask for an operation. `anyone`: every client; rows of other projects are left out of the answer, unless a rule or
+ * a person lets the client see them. `project`: a client of the project of the kernel that is named, and one that a rule of
+ * the policy lets in. `person`: a client with a seat, or at a terminal that its process has proved. `seat`: a seat on the
+ * same connection. `model`: a model, for what is a tool.
+ */
+export const WHO = ['anyone', 'project', 'person', 'seat', 'model'] as const
+
+export type Who = (typeof WHO)[number]
+
+/** What a client can subscribe to. */
+export const TOPICS = ['kernels', 'approvals', 'suspensions', 'errors', 'seats', 'calls', 'output'] as const
+
+export type Topic = (typeof TOPICS)[number]
+
+/** One thing that a client can ask of the daemon, as data. */
+export interface Operation {
+  /** For a programmer: sentences. */
+  readonly does: string
+  readonly params: z.ZodType
+  readonly result: z.ZodType
+  readonly who: readonly Who[]
+  /** What it can do to a kernel, or to what a person relies on. */
+  readonly level: Level
+  /** Topics whose rows it can change. */
+  readonly topics: readonly Topic[]
+  /** It is in the journal as somebody's call, with its end. */
+  readonly recorded?: true
+  /** Of one for a project: the name of the kernel. */
+  kernel?(params: never): string
+  /** Of one for a seat: what a client that has none tried to do, such as `answer plan-1`. */
+  act?(params: never): string
+}
+
+/** Keeps the types of its parameters and its result. */
+export const operation = <const Row extends Operation>(row: Row): Row => row

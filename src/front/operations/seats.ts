@@ -1,0 +1,134 @@
+import { z } from 'zod'
+import { ANSWER_OUTCOME, GRANT, PAUSE, PLAN_END, SHOWN_HUNK, WAITING_PLAN } from '../../approvals/rows.ts'
+import { operation } from './operation.ts'
+import { key, nothing, reason } from './values.ts'
+
+const whyChosen = reason.nullable()
+
+const choice = z.discriminatedUnion('decision', [
+  z.strictObject({ hunk: z.int().min(1), decision: z.literal('accept') }),
+  z.strictObject({ hunk: z.int().min(1), decision: z.literal('refuse'), reason: whyChosen }),
+  z.strictObject({
+    hunk: z.int().min(1),
+    decision: z.literal('edit'),
+    text: z.string(),
+    reason: whyChosen,
+    inPart: z.literal(true).exactOptional(),
+  }),
+])
+
+/** Who has a seat. */
+export const SEAT_ROW = z.strictObject({
+  seat: z.string(),
+  who: z.string(),
+  command: z
+    .string()
+    .describe('What it was started with, as it says itself; empty where the system does not tell.'),
+})
+
+/** Operations on seats, and on the plans that wait for an answer. */
+export const SEAT_OPERATIONS = {
+  sit: operation({
+    does: 'Takes a seat, for a person at a terminal, until it is cancelled or the connection ends. The daemon asks `prove` of the client first. Its events are those of a seat; `seated` is the first that matters. With `alone` it fails where somebody sits already.',
+    params: z.strictObject({ alone: z.boolean().exactOptional() }),
+    result: nothing,
+    who: ['anyone'],
+    level: 'dangerous',
+    topics: ['seats'],
+  }),
+  admit: operation({
+    does: 'Lets somebody else sit, or not.',
+    params: z.strictObject({ wanted: key, admit: z.boolean() }),
+    result: z.strictObject({ taken: z.boolean().describe('false where that was settled already.') }),
+    who: ['seat'],
+    act: () => 'admit somebody',
+    level: 'dangerous',
+    topics: ['seats'],
+  }),
+  answer: operation({
+    does: 'Answers a plan. Only the first answer counts.',
+    params: z.strictObject({
+      plan: key,
+      hash: key,
+      decision: z.enum(['approve', 'deny', 'edit', 'choose']),
+      reason: reason.optional(),
+      args: z.record(z.string(), z.unknown()).optional(),
+      choices: z.array(choice).max(10_000).readonly().optional(),
+      grant: z.string().max(4_096).optional(),
+    }),
+    result: ANSWER_OUTCOME,
+    who: ['seat'],
+    act: ({ plan }: { readonly plan: string }) => `answer ${plan}`,
+    level: 'dangerous',
+    topics: ['approvals'],
+  }),
+  plan: operation({
+    does: 'Answers with the whole preview of a plan, its parts, and what is called.',
+    params: z.strictObject({ plan: key }),
+    result: z.strictObject({
+      body: z.string().nullable().describe('null where the plan waits no more.'),
+      hunks: z.array(SHOWN_HUNK),
+      args: z.record(z.string(), z.unknown()).nullable(),
+    }),
+    who: ['seat'],
+    act: ({ plan }: { readonly plan: string }) => `read ${plan}`,
+    level: 'safe',
+    topics: [],
+  }),
+  approvals: operation({
+    does: 'Lists the plans that wait, who could answer them, what is let through without asking, who is not put before anybody for a while, and how the plans that waited last have ended, oldest first.',
+    params: nothing,
+    result: z.strictObject({
+      seats: z.array(SEAT_ROW),
+      approvals: z.array(WAITING_PLAN),
+      grants: z.array(GRANT),
+      pauses: z.array(PAUSE),
+      ends: z.array(PLAN_END),
+    }),
+    who: ['anyone'],
+    level: 'safe',
+    topics: [],
+  }),
+  revoke: operation({
+    does: 'Ends a grant. It makes nothing possible, so anybody may.',
+    params: z.strictObject({ grant: z.string() }),
+    result: z.strictObject({ revoked: z.boolean().describe('false where there is none of that name.') }),
+    who: ['anyone'],
+    level: 'safe',
+    topics: ['approvals'],
+  }),
+  approve: operation({
+    does: 'Approves a plan, for a script: by the code that is shown on the seats.',
+    params: z.strictObject({ plan: key, code: key }),
+    result: ANSWER_OUTCOME,
+    who: ['anyone'],
+    level: 'dangerous',
+    topics: ['approvals'],
+  }),
+  deny: operation({
+    does: 'Denies a plan, for a script: by the code that is shown on the seats.',
+    params: z.strictObject({ plan: key, code: key, reason: reason.exactOptional() }),
+    result: ANSWER_OUTCOME,
+    who: ['anyone'],
+    level: 'cautious',
+    topics: ['approvals'],
+  }),
+  lift: operation({
+    does: 'Ends all pauses.',
+    params: nothing,
+    result: z.strictObject({ lifted: z.int().describe('How many there were.') }),
+    who: ['seat'],
+    act: () => 'end a pause',
+    level: 'cautious',
+    topics: ['approvals'],
+  }),
+  acknowledge: operation({
+    does: 'Takes note, as a person, of what is wrong with the journal, so that dangerous calls may go on.',
+    params: nothing,
+    result: nothing,
+    who: ['seat'],
+    act: () => 'take note of trouble with the journal',
+    level: 'dangerous',
+    topics: ['seats'],
+  }),
+} as const
