@@ -35,6 +35,7 @@ import { openAttachmentStore } from './kernels/attachment-store.ts'
 import type { Kernels } from './kernels/contract.ts'
 import { openKernels } from './kernels/kernels.ts'
 import type { KernelRow } from './kernels/rows.ts'
+import { openStartedStore } from './kernels/started-store.ts'
 import { type Log, openLog } from './log.ts'
 import { type Paths, preparePaths, tellRuntimeDir, VERSION } from './paths.ts'
 import { type OpenPolicy, openPolicy } from './policy/policy.ts'
@@ -327,6 +328,7 @@ interface KernelsParts {
 function kernelsOf({ config, paths, texts, journal, leases, log, limits, ruling }: KernelsParts): Kernels {
   const { runtimeDir, stateDir } = paths
   const heartbeatMs = limits?.heartbeatMs
+  const stored = { stateDir, log: (sentence: string, error: unknown) => log.warn({ error }, sentence) }
   return openKernels({
     texts,
     noted: news => journal.later({ type: 'kernel', ...news }),
@@ -338,7 +340,8 @@ function kernelsOf({ config, paths, texts, journal, leases, log, limits, ruling 
       limits: heartbeatMs === undefined ? {} : { heartbeatMs },
       secret: value => keepSecret(value, 'key of a program'),
     }),
-    attachments: openAttachmentStore({ stateDir, log: (sentence, error) => log.warn({ error }, sentence) }),
+    attachments: openAttachmentStore(stored),
+    started: openStartedStore(stored),
     launch: ({ language, ...request }, { background, doing, scripted }) =>
       adapterOf(language).launch(
         {

@@ -1,7 +1,6 @@
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { z } from 'zod'
-import { readBounded } from '../../wire/bounded-file.ts'
+import { openStateFile, type StateFile } from './state-file.ts'
 
 /** What is known of a program that we are attached to, as much as is kept over lives of the daemon: no secret. */
 const ATTACHMENT = z.object({
@@ -60,45 +59,24 @@ const FILE = z.object({
 type Attached = z.output<typeof FILE>
 
 /** What is attached, and what was. */
-export interface AttachmentStore {
-  /** What the daemon before has left; nothing, if it cannot be read. */
-  read(): Attached
-  /** Replaces all of it. */
-  write(attached: Attached): void
-}
-
-const MOST_BYTES = 4 * 1024 * 1024
+export type AttachmentStore = StateFile<Attached>
 
 /**
  * `attached.json` in the state directory. Losing it costs an `imago attach`, and rules their hold on what processes have
- * left under names that a person gave: its faults are logged and no more.
+ * left under names that a person gave.
  */
-export function openAttachmentStore(options: {
+export const openAttachmentStore = (options: {
   readonly stateDir: string
   log(sentence: string, error: unknown): void
-}): AttachmentStore {
-  const path = join(options.stateDir, 'attached.json')
-  return {
-    read() {
-      try {
-        return FILE.parse(JSON.parse(readBounded(path, { most: MOST_BYTES }).toString('utf8')))
-      } catch (error) {
-        const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
-        if (!missing) options.log('What was attached before cannot be read, and is not joined again.', error)
-        return NONE
-      }
-    },
-    write(attached) {
-      try {
-        mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-        writeFileSync(`${path}.new`, `${JSON.stringify(attached, undefined, 2)}\n`, { mode: 0o600 })
-        renameSync(`${path}.new`, path)
-      } catch (error) {
-        options.log('What is attached cannot be written down, and will not be joined again.', error)
-      }
-    },
-  }
-}
+}): AttachmentStore =>
+  openStateFile({
+    path: join(options.stateDir, 'attached.json'),
+    shape: FILE,
+    none: NONE,
+    unread: 'What was attached before cannot be read, and is not joined again.',
+    unwritten: 'What is attached cannot be written down, and will not be joined again.',
+    log: options.log,
+  })
 
 const NONE: Attached = { attached: [], names: [] }
 

@@ -35,6 +35,7 @@ import {
   noneLives,
   noPython,
   notAttachedYet,
+  programEnded,
   refuseMissing,
   refuseOtherLanguage,
   severalElsewhere,
@@ -56,6 +57,7 @@ import {
   type NewLife,
   rowOf,
 } from './rows.ts'
+import { type Started, StartedKernels, type StartedStore } from './started-store.ts'
 import { type Trial, tryLanguage } from './trial.ts'
 import {
   type Attachable,
@@ -77,6 +79,8 @@ interface KernelsOptions {
   /** The programs that can be attached to, and which of them were. Left out: none. */
   readonly programs?: Programs
   readonly attachments?: AttachmentStore
+  /** What persons have started, over lives of the daemon. Left out: nothing is known of lives before. */
+  readonly started?: StartedStore
   /** Kernels that begin and end; not those of a trial. */
   noted?(news: KernelNews): void
   /** Kernels that begin to live, or were joined; not those of a trial. */
@@ -96,6 +100,9 @@ export function openKernels(options: KernelsOptions): Kernels {
   return new OpenKernels(options)
 }
 
+/** How a kernel ended that the daemon before this one had started. */
+const ENDED_BEFORE = 'It ended with the daemon before this one.'
+
 /** Members of a group that are asked at once: each that is attached for it is followed from then on. */
 const MOST_MEMBERS = 64
 
@@ -111,6 +118,7 @@ class OpenKernels implements Kernels {
   /** Where programs announce themselves. */
   readonly #searched: string
   readonly #attachments: Attachments
+  readonly #started: StartedKernels
   /** Who follows what kernels print by themselves. */
   readonly #watchers = new Set<BackgroundWatcher>()
   /** What lives or listens in a root, as the announcements were, and these kernels. */
@@ -141,6 +149,7 @@ class OpenKernels implements Kernels {
       checked: name => this.#checked(name),
     })
     this.#attachments.restore()
+    this.#started = new StartedKernels(options.started)
   }
 
   list(): readonly KernelRow[] {
@@ -194,7 +203,11 @@ class OpenKernels implements Kernels {
         return { name: languageAt(address).name, otherNames: found.addresses, roots: [root] }
       }
       if (found.type === 'default')
-        return { name: this.#free(kernelNameOf(root)), otherNames: [], roots: [root] }
+        return {
+          name: this.#free(this.#started.otherIn(root)?.name ?? kernelNameOf(root)),
+          otherNames: [],
+          roots: [root],
+        }
       const { name } = found.named
       return { name, otherNames: this.#otherNamesOf(found.named), roots: this.rootsOf(name) }
     } catch (error) {
@@ -399,7 +412,9 @@ class OpenKernels implements Kernels {
       ...(args !== undefined && { args }),
     }
     if (script !== undefined) refuseMissing(request.root, script)
-    return this.#add(request).begun()
+    const row = await this.#add(request).begun()
+    this.#started.note(request)
+    return row
   }
 
   async stop(name: string): Promise<KernelRow> {
@@ -511,7 +526,8 @@ class OpenKernels implements Kernels {
   #ownDefault({ root: given }: Wanted): Found {
     const root = this.#rootOf(given)
     const known = this.#kernels.get(this.#defaults.get(root) ?? '')
-    if (known?.alive !== true && !this.#startsOf(root).begins) throw noPython(root)
+    const isPython = this.#started.otherIn(root) === undefined
+    if (isPython && known?.alive !== true && !this.#startsOf(root).begins) throw noPython(root)
     return known?.root === root ? { type: 'kernel', named: known } : { type: 'default' }
   }
 
@@ -677,6 +693,8 @@ class OpenKernels implements Kernels {
 
   #default({ root: given, env }: Wanted): NamedKernel {
     const root = this.#rootOf(given)
+    const before = this.#started.otherIn(root)
+    if (before !== undefined) return this.#startedAgain(before, env)
     refuseOtherLanguage(root)
     const named = this.#add({
       language: DEFAULT_LANGUAGE.name,
@@ -688,22 +706,32 @@ class OpenKernels implements Kernels {
     return named
   }
 
-  #add(request: KernelRequest): OwnedKernel {
+  /** It begins again as what it was, so that no other language answers; a script is for a person to run again. */
+  #startedAgain({ root, name, language, script }: Started, env: KernelRequest['env']): NamedKernel {
+    if (script !== undefined) throw programEnded({ name, root, language, script, how: ENDED_BEFORE })
+    return this.#add({ language, name: this.#free(name), root, env }, ENDED_BEFORE)
+  }
+
+  #add(request: KernelRequest, lost?: string): OwnedKernel {
     const { launch, limits = CRASH_LOOP } = this.#options
-    const named = new OwnedKernel(request, {
-      ...this.#kernelOptions,
-      limits,
-      permits: ({ language, root, name }) => {
-        if (language === DEFAULT_LANGUAGE.name && !this.#startsOf(root).begins) throw noPython(root, name)
+    const named = new OwnedKernel(
+      request,
+      {
+        ...this.#kernelOptions,
+        limits,
+        permits: ({ language, root, name }) => {
+          if (language === DEFAULT_LANGUAGE.name && !this.#startsOf(root).begins) throw noPython(root, name)
+        },
+        launch: (asked, listener) => {
+          const background = (text: string) => {
+            listener.background(text)
+            this.#tell(asked.name, text)
+          }
+          return launch(asked, { ...listener, background })
+        },
       },
-      launch: (asked, listener) => {
-        const background = (text: string) => {
-          listener.background(text)
-          this.#tell(asked.name, text)
-        }
-        return launch(asked, { ...listener, background })
-      },
-    })
+      lost,
+    )
     // The last that was named stands last.
     this.#kernels.delete(request.name)
     this.#kernels.set(request.name, named)

@@ -100,9 +100,11 @@ export class OwnedKernel implements NamedKernel {
   #program = new Program()
   #background: Background | undefined
 
-  constructor(request: KernelRequest, options: OwnedKernelOptions) {
+  /** `lost`: how the one before it ended, as a sentence. */
+  constructor(request: KernelRequest, options: OwnedKernelOptions, lost?: string) {
     this.#request = request
     this.#options = options
+    this.#lost = lost
   }
 
   get name(): string {
@@ -185,7 +187,8 @@ export class OwnedKernel implements NamedKernel {
 
   over(): KernelError {
     const { name, root, language, script = '' } = this.#request
-    return programEnded({ name, root, language, script, how: this.row().message ?? 'it was stopped.' })
+    const how = this.row().message ?? 'it was stopped.'
+    return programEnded({ name, root, language, script, how, again: `imago restart ${name}` })
   }
 
   /** Its row once it lives, and, if it runs a script, it has said how that goes, or 2 s have passed. */

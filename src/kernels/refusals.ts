@@ -204,12 +204,15 @@ export function programEnded(ended: {
   script: string
   how: string
   language: string
+  /** Left out: the daemon knows it no more. */
+  again?: string
 }): KernelError {
   const { name, root, script, how, language } = ended
   const shown = relative(root, resolve(root, script))
+  const { again = `imago start ${language} --script ${shown}` } = ended
   return new KernelError('kernel_unavailable', {
     message: `${name} (${shown}) has ended: ${how}`,
-    next: `imago restart ${name} starts it again, imago start ${language} a new one`,
+    next: `${again} starts it again, imago start ${language} a new one`,
     details: { reason: 'ended', kernel: name },
   })
 }

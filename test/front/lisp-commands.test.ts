@@ -295,3 +295,22 @@ withRig(
     assert.match((await rig.imago(['kernels'])).stdout, 'No kernels.')
   },
 )
+
+withRig('a project whose Lisp ended with its daemon gets a Lisp again, and is told so', async rig => {
+  assert.is((await rig.imago(['start', 'lisp', '--name', 'image'])).code, 0)
+  assert.is(await evaluated(rig, '(defparameter *kept* 41)'), '*kept*')
+  assert.is((await rig.imago(['shutdown', '--force'])).code, 0)
+  const look = await rig.imago(['inspect', '*kept*'])
+  assert.is(look.code, 4, look.stdout)
+  const again = await rig.imago(['eval', '(boundp (quote *kept*))'])
+  assert.is(again.code, 0, again.stderr)
+  assert.match(again.stdout, /nil/i)
+  assert.match(again.stdout + again.stderr, 'It ended with the daemon before this one')
+  const { kernels } = resultOf(await rig.imago(['kernels', '--json'])) as {
+    kernels: { name: string; language: string }[]
+  }
+  assert.equal(
+    kernels.map(({ name, language }) => [name, language]),
+    [['image', 'lisp']],
+  )
+})

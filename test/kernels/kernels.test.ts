@@ -2,8 +2,10 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Kernels } from '../../src/kernels/contract.ts'
+import type { KernelError } from '../../src/kernels/kernel-error.ts'
 import { openKernels } from '../../src/kernels/kernels.ts'
 import type { KernelNews } from '../../src/kernels/rows.ts'
+import { openStartedStore } from '../../src/kernels/started-store.ts'
 import { TOOLS } from '../../tools/index.ts'
 import type { CallId } from '../../wire/contract/values.ts'
 import { WireError } from '../../wire/errors.ts'
@@ -580,4 +582,63 @@ test('a program of the user is run again only when a person asks', async () => {
   assert.is(launcher.requests.length, 1)
   assert.is((await kernels.restart('web')).state, 'ready')
   assert.is(launcher.requests[1]?.script, 'app.py')
+})
+
+/** What the next daemon begins with, after this file was left. */
+function next(left: string | undefined): Kernels {
+  if (left !== undefined) writeFileSync(join(folder, 'started.json'), left)
+  const started = openStartedStore({ stateDir: folder, log: sentence => logged.push(sentence) })
+  return openKernels({ launch: launcher.launch, home: join(folder, 'home'), started })
+}
+
+const logged: string[] = []
+
+test('the next daemon begins a project in the language that a person started there last, and no other project', async () => {
+  const first = next(undefined)
+  await first.start({ ...at('shop'), language: 'lisp', name: 'image' })
+  await first.close()
+  const second = next(undefined)
+  assert.is(second.meant(at('shop'))?.name, 'image')
+  const { name, replaces } = await second.resolve(at('shop'))
+  assert.equal([name, replaces], ['image', 'It ended with the daemon before this one.'])
+  await second.resolve(at('bare'))
+  const [, again, other] = launcher.requests
+  assert.equal([again?.language, again?.root, other?.language], ['lisp', join(folder, 'shop'), 'python'])
+  await second.close()
+})
+
+test('a person who starts a Python after that has a Python again', async () => {
+  const first = next(undefined)
+  await first.start({ ...at('shop'), language: 'lisp' })
+  await first.start({ ...at('shop'), language: 'python' })
+  await first.close()
+  const second = next(undefined)
+  await second.resolve(at('shop'))
+  assert.is(launcher.requests.at(-1)?.language, 'python')
+  await second.close()
+})
+
+test('a program in another language is not run again by a call, which is told the command', async () => {
+  const first = next(undefined)
+  writeFileSync(join(folder, 'shop', 'app.lisp'), '')
+  await first.start({ ...at('shop'), language: 'lisp', script: 'app.lisp' })
+  await first.close()
+  const second = next(undefined)
+  const error = await second.resolve(at('shop')).then(
+    () => undefined,
+    (thrown: KernelError) => thrown,
+  )
+  assert.match(error?.message ?? '', 'It ended with the daemon before this one.')
+  assert.match(error?.next ?? '', 'imago start lisp --script app.lisp starts it again')
+  assert.is(launcher.requests.length, 1)
+  await second.close()
+})
+
+test('a file of what was started that cannot be read is logged, and no more', async () => {
+  for (const left of ['{', '[1]', 'null', `[{"root":"${'x'.repeat(5_000_000)}"}]`]) {
+    const kernels = next(left)
+    assert.match(logged.pop() ?? '', 'What was started before cannot be read')
+    await kernels.resolve(at('shop'))
+    await kernels.close()
+  }
 })
