@@ -79,13 +79,15 @@ export const getLastError = defineTool({
     const past = pastOf(context)
     const isGone = process !== undefined && past.errors.some(one => one.of.pid === process)
     if (whose !== 'gone' && !isGone) return undefined
-    const none = { ...NO_ERROR, living: false as const, seen: [], others: [] }
-    return pastError(past, args) ?? ok<ErrorShown>({ ...none, ...leftBy(past) })
+    return pastError(past, args) ?? noneLeft(past)
   },
 
   withNoneLiving(args, context, kernel) {
+    if (args.whose === 'callers') return undefined
     const past = pastOf(context, kernel)
-    return args.whose === 'callers' ? undefined : pastError(past, args)
+    // A record that nobody can read may be the one that is meant.
+    const isUnread = kernel === undefined && past.skipped.length > 0
+    return pastError(past, args) ?? (isUnread ? noneLeft(past) : undefined)
   },
 
   async handler({ number, process, whose }, context) {
@@ -274,6 +276,9 @@ function pastError(
   })
 }
 
+const noneLeft = (past: Past): Outcome<ErrorShown> =>
+  ok<ErrorShown>({ ...NO_ERROR, living: false, seen: [], others: [], ...leftBy(past) })
+
 const pastSummaryOf = ({ error, of }: PastError): ErrorSummary => summaryOf(error, of)
 
 function noSuchPast({ errors }: Past): Failed {
@@ -383,7 +388,7 @@ function showLastError(shown: ErrorShown): string {
   if (error === null)
     return [
       living === false
-        ? 'no process of the project that has gone has left an error'
+        ? `no process of the project that has gone has left an error${notRead.length === 0 ? '' : ' that can be read'}`
         : 'no error of this image has reached Imago',
       ...(seen.length === 0 ? [] : [`where it looks: ${seen.map(oneLine).join('; ')}`]),
       ...futuresLines(shown),

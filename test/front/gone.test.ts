@@ -284,6 +284,19 @@ test('a record that is cut short, too large, a link, or open to others is told, 
   assert.equal(records(), [])
 })
 
+test('a record that cannot be read is told where it is the only one', async () => {
+  await crash()
+  const [name = ''] = records()
+  const whole = readFileSync(join(folder(), name), 'utf8')
+  writeFileSync(join(folder(), name), whole.slice(0, whole.length / 2))
+  for (const line of [['call', 'get_last_error'], ['errors']]) {
+    const { code, stdout } = await rig.imago(line)
+    assert.is(code, 0, line[0])
+    assert.match(stdout, /not read: \S+\.json is no whole record of errors: it was cut short/)
+  }
+  assert.match((await rig.imago(['call', 'get_last_error'])).stdout, 'has left an error that can be read')
+})
+
 test('a large value in a frame of the dead costs a record nothing', async () => {
   write('crash.py', `big = ['x' * 100] * 10_000_000\n${CRASH.replace('rate =', 'local = big; rate =')}`)
   await crash()
