@@ -24,23 +24,25 @@ AWAITS = 'import asyncio\nfor i in range(%d // 20): await asyncio.sleep(0)'
 def race(guest, rounds, source=BUSY):
     chance = random.Random(rounds)
     ends = {'done': 0, 'interrupted': 0, 'withdrawn': 0}
-    # How long a turn between two threads takes is the machine's affair: code that always ends before the interrupt
-    # comes is made longer, until it does not, so that the two meet on any of them.
-    longest = SHORT
+    # How long a turn between two threads takes is the machine's affair: where code ends before the interrupt comes, it is
+    # made longer and the interrupt earlier, and the other way round, so that the two meet on any machine.
+    longest = latest = SHORT
     for turn in range(rounds):
         loops = chance.randrange(1, int(longest))
         first = guest.start(source % loops)
         second = guest.start('for i in range(300): m = i\n%d' % turn)
         while turn % 20 and first.owner.state == 'queued':
             time.sleep(0)
-        for _ in range(chance.randrange(0, min(loops, SHORT))):
+        for _ in range(chance.randrange(0, int(latest))):
             pass
         guest.evaluator.interrupt(first.name, lambda report: None)
         ended = first.answer()
         if ended['type'] not in ends:
             raise AssertionError('an interrupt was taken for something else, in round %d: %r' % (turn, ended))
         ends[ended['type']] += 1
-        longest = longest * 1.1 if ended['type'] == 'done' else max(SHORT, longest * 0.8)
+        is_late = ended['type'] == 'done'
+        longest = max(2, longest * (1.1 if is_late else 0.9))
+        latest = max(2, latest * (0.9 if is_late else 1.1))
         outcome = second.answer()
         if outcome['type'] != 'done' or outcome['values'][0]['repr']['text'] != str(turn):
             raise AssertionError('the next evaluation was hit, in round %d: %r' % (turn, outcome))
