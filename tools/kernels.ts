@@ -132,7 +132,7 @@ function kernelLine({
 
 const STATES: Readonly<Record<string, string>> = {
   listens: 'listens, not attached',
-  supervisor: 'only starts the program anew, not attached',
+  supervisor: 'starts the program again, not attached',
   helper: 'a helper, not attached: calls go there by its name alone',
   not_listening: 'does not listen',
   orphan: 'has outlived what started it, not attached',

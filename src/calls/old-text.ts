@@ -9,7 +9,7 @@ const [LOOK_MS, FILES] = [500, 5]
 
 /**
  * A line for each Python file that was changed and that programs of the project have loaded: they run its old text, and
- * how the new one is loaded. Nothing where a reloader takes it up. Undefined where nothing is to be said; never rejects.
+ * how the new one comes to run. Undefined where nothing is to be said; never rejects.
  */
 export async function runsOldText(
   run: Pick<Run, 'options' | 'caller' | 'mayLook'>,
@@ -24,16 +24,24 @@ export async function runsOldText(
   if (files.length === 0 || living.length === 0) return undefined
   try {
     const { kernels } = await options.kernels.project(root, undefined)
-    const reloaded = kernels.flatMap(({ state, group }) => (state === 'supervisor' ? [group] : []))
-    const isOld = ({ name }: { readonly name: string }) =>
-      !kernels.some(one => one.name === name && reloaded.includes(one.group))
+    const groups = kernels.flatMap(({ state, group }) => (state === 'supervisor' ? [group] : []))
+    const isSupervised = (name: string) =>
+      kernels.some(one => one.name === name && groups.includes(one.group))
     const asked = files.map(async file => {
-      const loaded = await Promise.all(living.filter(isOld).map(one => hasLoaded(one.kernel, file)))
-      const names = living.filter(isOld).flatMap(({ name }, at) => (loaded[at] ? [name] : []))
-      const args = { path: file.shown, ...(living.length > 1 && { kernel: names[0] }) }
-      const who = `${names.join(', ')} still run${names.length === 1 ? 's' : ''}`
-      const how = `load_file ${JSON.stringify(args)} loads the new one.`
-      return names.length === 0 ? [] : [`${who} the old text of ${oneLine(file.shown)}: ${how}`]
+      const loaded = await Promise.all(living.map(one => hasLoaded(one.kernel, file)))
+      const names = living.flatMap(({ name }, at) => (loaded[at] ? [name] : []))
+      const [supervised, others] = [names.filter(isSupervised), names.filter(name => !isSupervised(name))]
+      const args = { path: file.shown, ...(living.length > 1 && { kernel: others[0] }) }
+      const old = (who: readonly string[], how: string) =>
+        who.length === 0
+          ? []
+          : [
+              `${who.join(', ')} still run${who.length === 1 ? 's' : ''} the old text of ${oneLine(file.shown)}${how}`,
+            ]
+      return [
+        ...old(others, `: load_file ${JSON.stringify(args)} loads the new one.`),
+        ...old(supervised, ' until started again, which a reloader does by itself.'),
+      ]
     })
     return (await Promise.all(asked)).flat().join('\n') || undefined
   } catch (error) {

@@ -14,7 +14,7 @@ let rig: Rig
 let client: DaemonClient
 let server: Begun | undefined
 test.before.each(async () => {
-  rig = openRig()
+  rig = openRig({ policy: '[[rule]]\ndecision = "allow"\ntool = "edit_file"\n' })
   await rig.serve()
   client = await rig.connect()
 })
@@ -104,7 +104,7 @@ test('uvicorn --reload: the child that serves is the program, and is followed; a
     '/total?n=2',
   )
   const listed = await asked('kernels')
-  assert.match(listed.text, /^ +project-\d+ +only starts the program anew/m)
+  assert.match(listed.text, /^ +project-\d+ +starts the program again/m)
   assert.match(listed.text, /^ +project +listens, not attached/m)
   const before = await asked('symbol_definition', SOURCE)
   assert.match(before.text, /n \* 2/)
@@ -263,6 +263,11 @@ test('two gunicorn workers are asked and traced at once; one that is recycled is
     /stands for all of them: project, project\/2/,
   )
 
+  assert.match(
+    (await asked('edit_file', { path: 'app.py', old_str: ', 2', new_str: ', 3' })).text,
+    'project, project/2 still run the old text of app.py until started again, which a reloader does by itself.',
+  )
+
   assert.is((await asked('trace_function', { name: 'app.app', ...ALL })).ok, true)
   const answered = Number((await ask('/'))?.split(' ')[1])
   assert.ok([first, second].includes(answered))
@@ -302,7 +307,7 @@ test('Django’s runserver: a request that fails is told, and a reload that fail
   const error = await asked('get_last_error')
   assert.match(error.text, /KeyError: None/)
   assert.match(error.text, 'request GET /orders/8')
-  assert.match((await asked('kernels')).text, /only starts the program anew/)
+  assert.match((await asked('kernels')).text, /starts the program again/)
 
   write('shop/orders.py', 'def total(order) return 1\n')
   const failed = /thread django-main-thread has ended with SyntaxError: /

@@ -13,7 +13,7 @@ import { assert, suite } from '../support/harness.ts'
 /** What takes the place of a program that has ended. */
 const test = suite('successors')
 
-/** The process that starts the program anew. */
+/** The process that starts the program again. */
 const PARENT = 40
 
 let folder = ''

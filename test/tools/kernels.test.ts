@@ -42,7 +42,7 @@ test('kernels lists what lives and what listens, marks where calls go, and says 
     shown(rows),
     [
       '* web  busy for 2 s  process 4711, CPython 3.11.7, manage.py',
-      '  web-4700  only starts the program anew, not attached  process 4700, CPython 3.11.7, manage.py',
+      '  web-4700  starts the program again, not attached  process 4700, CPython 3.11.7, manage.py',
       '  jobs  listens, not attached  process 4800, CPython 3.11.7, jobs.py',
       'any call can name one: {"kernel": "jobs"}',
     ].join('\n'),

@@ -231,7 +231,7 @@ const WHAT_IT_DOES: Readonly<
   Record<AnnouncedRow['standing'], (name: string, parent: number | null) => readonly string[]>
 > = {
   program: () => [],
-  supervisor: () => ['only starts the program anew'],
+  supervisor: () => ['starts the program again'],
   helper: () => ['a helper: calls go there by its name alone'],
   orphan: (name, parent) => [oneLine(leftBy(name, parent))],
 }
