@@ -169,7 +169,7 @@ test('workers that are replaced at once are followed one and all, under calls th
   python('-m', 'gunicorn', '-w', '3', '-b', '127.0.0.1:0', 'app:app')
   const arbiter = (await listening(4)).find(({ role }) => role === 'main')?.pid
   const all = { expr: 'app.VERSION', kernel: 'project/*' }
-  for (let version = 0; version < 4; version++) {
+  for (let version = 0; version <= 24; version++) {
     if (version > 0) {
       write('app.py', source(version))
       if (arbiter !== undefined) process.kill(arbiter, 'SIGHUP')
