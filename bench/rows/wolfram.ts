@@ -49,6 +49,28 @@ export const wolframEvaluation: Row = {
   },
 }
 
+const DEPTHS = `
+called[x_] := x;
+work[] := Min[Table[First[AbsoluteTiming[Do[called[1], {200}]]], {3}]];
+at[0] := work[];
+at[n_] := at[n - 1];`
+
+export const wolframDepths: Row = {
+  what: 'a call at each of 120 depths of the stack of a Mathics3 image: the slowest against the fastest',
+  how: '200 calls of a function that returns its argument, the best of 3, at depths 0 to 119, measured within one evaluation',
+  bar: { relation: '≤', limit: 3, unit: '×' },
+  ...onGround,
+  async measure() {
+    await ask(ground.daemon, 'eval_expr', { expr: DEPTHS })
+    const expr = 'Round[1000000 {Max[#], Min[#]}] &[Table[at[depth], {depth, 0, 119}]]'
+    const { value_repr } = (await ask(ground.daemon, 'eval_expr', { expr })) as {
+      readonly value_repr: string
+    }
+    const [slowest_us = 0, fastest_us = 0] = value_repr.match(/\d+/g)?.map(Number) ?? []
+    return ratio(slowest_us, fastest_us, { slowest_us, fastest_us })
+  },
+}
+
 /** Has something run without an end, and ends it; resolves with the milliseconds until its call was answered. */
 async function whileRunning(daemon: BenchDaemon, expr: string, body: () => Promise<void>): Promise<number> {
   const answered = daemon.link.call('call', {
