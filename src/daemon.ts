@@ -23,11 +23,14 @@ import { openAuthority } from './front/authority.ts'
 import { describeOperations } from './front/description.ts'
 import { openDispatch } from './front/dispatch.ts'
 import { listTools, openHandlers } from './front/methods.ts'
+import type { Topic } from './front/operations/operation.ts'
 import type { FailureData, ShutdownResult } from './front/protocol.ts'
 import { tryConnect } from './front/reach.ts'
 import { openHosts, openSeats } from './front/seat/seats.ts'
 import { openServer, SERVER_LIMITS, type ServerLimits } from './front/server.ts'
+import { Subscriptions } from './front/subscriptions.ts'
 import { openSuspensionMethods } from './front/suspension-methods.ts'
+import { NotedErrors, topicSources } from './front/topics.ts'
 import { claimInstance, type Instance } from './instance.ts'
 import { type Journal, openJournal } from './journal/journal.ts'
 import { keepSecret } from './journal/redaction.ts'
@@ -87,17 +90,38 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
   const journal = openJournal({ stateDir: paths.stateDir, version: VERSION })
   const leases = new Leases(journal, { goneMs })
   void journal.lost.then(lost => leases.lost(lost))
+  let subscriptions: Subscriptions | undefined
+  const touch = (...topics: readonly Topic[]) => {
+    for (const topic of topics) subscriptions?.touch(topic)
+  }
+  const errors = new NotedErrors({
+    isFollowed: () => subscriptions?.isFollowed('errors') === true,
+    changed: () => touch('errors'),
+  })
+  leases.watch({
+    caller: {
+      id: 'daemon',
+      who: 'the daemon',
+      kind: 'cli',
+      root: '/',
+      profile: 'full',
+      seat: () => undefined,
+    },
+    everywhere: true,
+    heard: () => touch('suspensions', 'kernels'),
+  })
   const ruling: KernelsParts['ruling'] = {
     withholds: kernel => policy.withholds(kernel),
     startsOf: root => policy.startsOf(root),
   }
-  const kernels = kernelsOf({ config, paths, texts, journal, leases, log, limits, ruling })
+  const kernels = kernelsOf({ config, paths, texts, journal, leases, log, limits, ruling, errors, touch })
   const approvalMs = config.calls.approval_minutes * 60_000
   const approvals = openApprovals({
     clock: SYSTEM_CLOCK,
     wallClock: Date.now,
     expiryMs: approvalMs,
     roomToUndo: bytes => files.roomToUndo(bytes),
+    changed: () => touch('approvals', 'seats'),
     journal,
     log: (sentence, error) => log.error({ error }, sentence),
   })
@@ -132,6 +156,7 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
     leases,
     texts,
     sources,
+    changed: () => touch('calls', 'kernels'),
     past: isWanted => ({
       ...readErrorRecords(paths.stateDir, isWanted),
       words: readAnnouncements(paths.runtimeDir).ends.flatMap(({ program: { cwd, file } }) =>
@@ -148,12 +173,27 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
     gone()
     calls.left(connection)
   }
-  const seats = openSeats({ approvals, journal, prove: hosts.prove, shared: hosts.shared })
+  const seats = openSeats({
+    approvals,
+    journal,
+    prove: hosts.prove,
+    shared: hosts.shared,
+    changed: () => touch('seats'),
+  })
   const uses = (clients: number) => ({ running: calls.busy(), kernels: kernels.list(), clients })
 
   const authority = openAuthority({ kernels, policy: desk, seats })
+  const follows = new Subscriptions({
+    instance: instance.nonce,
+    sources: topicSources({ kernels, approvals, calls, leases, seats, errors }),
+    followed(topic) {
+      if (topic === 'errors') errors.askAll()
+    },
+  })
+  subscriptions = follows
   const handlers = () =>
     openHandlers({
+      subscriptions: follows,
       calls,
       kernels,
       authority,
@@ -323,16 +363,34 @@ interface KernelsParts {
   readonly log: Log
   readonly limits: DaemonOptions['limits']
   readonly ruling: Pick<OpenPolicy, 'withholds' | 'startsOf'>
+  readonly errors: NotedErrors
+  touch(...topics: readonly Topic[]): void
 }
 
-function kernelsOf({ config, paths, texts, journal, leases, log, limits, ruling }: KernelsParts): Kernels {
+function kernelsOf({
+  config,
+  paths,
+  texts,
+  journal,
+  leases,
+  log,
+  limits,
+  ruling,
+  errors,
+  touch,
+}: KernelsParts): Kernels {
   const { runtimeDir, stateDir } = paths
   const heartbeatMs = limits?.heartbeatMs
   const stored = { stateDir, log: (sentence: string, error: unknown) => log.warn({ error }, sentence) }
   return openKernels({
     texts,
     noted: news => journal.later({ type: 'kernel', ...news }),
-    lives: life => void leases.lives(life),
+    lives(life) {
+      leases.lives(life)
+      errors.lives(life)
+      life.kernel.watchHealth(() => touch('kernels'))
+    },
+    changed: () => touch('kernels', 'output'),
     ...ruling,
     programs: openPrograms({
       runtimeDir,
@@ -347,8 +405,14 @@ function kernelsOf({ config, paths, texts, journal, leases, log, limits, ruling 
         {
           ...request,
           background: (_stream: string, text: string) => background(text),
-          doing,
-          scripted,
+          doing(what: string) {
+            doing(what)
+            touch('kernels')
+          },
+          scripted(news) {
+            scripted(news)
+            touch('kernels')
+          },
           pass: config.kernels.env,
           secret: (value: string) => keepSecret(value, 'key of a kernel'),
           runtimeDir,

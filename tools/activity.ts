@@ -307,7 +307,8 @@ function noSuchError(number: number, errors: readonly ProgramError[]): Failed {
   })
 }
 
-function summaryOf(
+/** A line of the list of errors. */
+export function summaryOf(
   { number, last, where, times, error }: Omit<ProgramError, 'kind' | 'first' | 'said'>,
   of?: GoneProcess,
 ): ErrorSummary {

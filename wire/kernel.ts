@@ -108,6 +108,12 @@ export interface Kernel extends AsyncDisposable {
   /** Tells of evaluations that are suspended, and of how each suspension ends, from now on. The answer takes it back. */
   watchSuspensions(listener: (news: SuspensionNews) => void): () => void
 
+  /**
+   * Tells that the program has noted an error, at most a few times a second: the look `errors` has them, a quarter of a
+   * second later all of them. The answer takes it back; undefined where the image tells nobody.
+   */
+  watchErrors?(listener: () => void): (() => void) | undefined
+
   /** Asks the image to stop one call, waits a little, and reports what was seen. Hits no other call. */
   interrupt(call: CallId): Promise<InterruptReport>
 

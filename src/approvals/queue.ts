@@ -51,6 +51,8 @@ export interface ApprovalsOptions {
   readonly log: (message: string, error: unknown) => void
   /** A whole number from 0 and below the limit, that nobody can guess. Left out: that of `node:crypto`. */
   randomness?(limit: number): number
+  /** What waits, what is granted or who sits has changed. */
+  changed?(): void
 }
 
 /** The queue, and how much it remembers. */
@@ -514,6 +516,7 @@ class ApprovalQueue implements OpenApprovals {
 
   /** Everybody but `except`, who knows. `news` is made for each, and undefined where there is none any more. */
   #tellAll(news: () => SeatNews | undefined, except?: SeatHolder): void {
+    this.#options.changed?.()
     for (const seat of this.#seats) {
       const told = seat === except ? undefined : news()
       if (told !== undefined) this.#tell(seat, told)

@@ -20,7 +20,10 @@ import { plannedCall } from './planned-call.ts'
 import * as refusals from './refusals.ts'
 import { type Place, Run, type RunOptions } from './run.ts'
 
-export type CallsOptions = Omit<RunOptions, 'planned' | 'jobs' | 'choices'>
+export type CallsOptions = Omit<RunOptions, 'planned' | 'jobs' | 'choices'> & {
+  /** What `underWay` answers has changed. */
+  changed?(): void
+}
 
 /** Calls of one caller that may be under way, jobs included. */
 const MOST_PENDING = 32
@@ -34,7 +37,7 @@ const CANCEL_MS = 5_000
 /** The one path for every call: find, validate, and then what a `Run` does. */
 export function openCalls(options: CallsOptions): Calls {
   const { registry, journal, clock, texts, leases, log } = options
-  const jobs = openJobs(clock)
+  const jobs = openJobs(clock, options.changed)
   const once = openOnce()
   const pending = new Map<string, number>()
   /** Callers whose connections have ended, while calls of theirs go on. */
@@ -155,6 +158,7 @@ export function openCalls(options: CallsOptions): Calls {
     },
     busy: () => [...pending.values()].reduce((sum, count) => sum + count, 0),
     jobs,
+    underWay: () => jobs.running(),
     close: () => texts.close(),
   }
 }

@@ -1,4 +1,4 @@
-import type { Jobs, Level, Profile } from '../../tools/contract.ts'
+import type { Job, Jobs, Level, Profile } from '../../tools/contract.ts'
 import type { Envelope, Outcome } from '../../tools/outcome.ts'
 import type { CallId, Question, Stream } from '../../wire/kernel.ts'
 import type { Signal } from '../../wire/signal.ts'
@@ -74,6 +74,12 @@ export type CallEvent =
       readonly behind?: string
     }
 
+/** A call that runs, or waits for a person. */
+export type CallUnderWay = Pick<Job, 'name' | 'call' | 'tool' | 'kernelName' | 'elapsedMs' | 'asking'> & {
+  /** The project of its caller. */
+  readonly root: string
+}
+
 /** The one path for every call, whoever makes it. */
 export interface Calls {
   /**
@@ -87,6 +93,8 @@ export interface Calls {
   left(connection: string): void
   /** How many calls are under way, jobs included. */
   busy(): number
+  /** What runs, or waits for a person, oldest first; not looks, which end at once. */
+  underWay(): readonly CallUnderWay[]
   readonly jobs: Jobs
   /** Lets go of what is kept of earlier calls. What still runs is not ended. */
   close(): void

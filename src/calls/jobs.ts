@@ -17,6 +17,8 @@ export interface JobBook extends Jobs {
   of(root: string): Jobs
   /** Every call on a kernel that is more than a look becomes a job when it is dispatched, others when a person is asked. */
   begin(dispatched: JobCall): TrackedJob
+  /** Oldest first. */
+  running(): readonly TrackedJob[]
 }
 
 interface JobCall {
@@ -45,7 +47,8 @@ export interface TrackedJob extends Job {
   end(outcome: Outcome): void
 }
 
-export function openJobs(clock: Clock): JobBook {
+/** `changed`: one began, ended, or a person is asked about it. */
+export function openJobs(clock: Clock, changed: () => void = () => {}): JobBook {
   const running = new Map<string, TrackedJob>()
   const finished = new Map<string, TrackedJob>()
   const told = new Set<string>()
@@ -54,6 +57,7 @@ export function openJobs(clock: Clock): JobBook {
   function finish(job: TrackedJob): void {
     running.delete(job.name)
     finished.set(job.name, job)
+    changed()
     if (finished.size <= FINISHED) return
     const untold = first(finished.keys(), name => !told.has(name))
     const oldest = untold ?? (finished.size > PROMISED ? first(finished.keys()) : undefined)
@@ -75,7 +79,7 @@ export function openJobs(clock: Clock): JobBook {
 
   const rootOf = (name: string) => (running.get(name) ?? finished.get(name))?.root
 
-  const book = { clock, finish, told: (name: string) => void told.add(name) }
+  const book = { clock, finish, changed, told: (name: string) => void told.add(name) }
   return {
     find,
     names,
@@ -87,8 +91,10 @@ export function openJobs(clock: Clock): JobBook {
       made++
       const job = new JobRecord(`job-${made}`, dispatched, book)
       running.set(job.name, job)
+      changed()
       return job
     },
+    running: () => [...running.values()],
   }
 }
 
@@ -99,6 +105,7 @@ function first(names: Iterable<string>, wanted: (name: string) => boolean = () =
 
 interface Book {
   readonly clock: Clock
+  changed(): void
   finish(job: TrackedJob): void
   told(name: string): void
 }
@@ -145,6 +152,7 @@ class JobRecord implements TrackedJob {
 
   asks(plan: AskedPlan | undefined): void {
     this.#asked = plan === undefined ? undefined : { ...plan, since: this.#book.clock.now() }
+    this.#book.changed()
   }
 
   told(): void {

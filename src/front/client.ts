@@ -17,6 +17,7 @@ import { findPaths, findRoot, type Paths, VERSION } from '../paths.ts'
 import type { SuspensionEvent } from '../suspensions/rows.ts'
 import type { Ask, Method, Methods, SeatEvent, TerminalChallenge, WatchEvent } from './protocol.ts'
 import { reachDaemon, type Start } from './reach.ts'
+import type { SubscriptionEvent } from './subscriptions.ts'
 
 /** An evaluation typed by a person is waited for as long as the person does. */
 export const WAIT_SECONDS = 1_000_000
@@ -66,6 +67,11 @@ export interface SeatOptions {
   heard(event: SeatEvent): void
 }
 
+export type SubscribeOptions = Methods['subscribe']['params'] & {
+  readonly signal: AbortSignal
+  heard(event: SubscriptionEvent): void
+}
+
 /** A connection to the daemon, with its methods. Faults are `WireError`s; what a tool answers is an envelope. */
 export interface DaemonClient extends AsyncDisposable {
   readonly daemon: { readonly version: string; readonly pid: number; readonly instance: string }
@@ -78,6 +84,8 @@ export interface DaemonClient extends AsyncDisposable {
   watch(watching: WatchOptions): Promise<void>
   /** Tells what becomes of suspended evaluations, until `signal` aborts. Never rejects. */
   watchSuspensions(watching: WatchSuspensionsOptions): Promise<void>
+  /** Tells what changes in topics, until `signal` aborts or the connection ends. Rejects where it is refused. */
+  subscribe(following: SubscribeOptions): Promise<void>
   /** Has a seat until `signal` aborts or the connection ends; rejects where it is refused or lost. One at a time. */
   sit(sitting: SeatOptions): Promise<void>
   readonly closed: Promise<WireError | undefined>
@@ -220,6 +228,13 @@ function clientOf({ link, asked, daemon }: Connection): DaemonClient {
     async watchSuspensions({ everywhere = false, signal, heard }) {
       const on = (event: unknown) => heard(event as SuspensionEvent)
       await link.call('watch_suspensions', { everywhere }, { signal, on }).catch(() => {})
+    },
+    async subscribe({ signal, heard, ...params }) {
+      const on = (event: unknown) => heard(event as SubscriptionEvent)
+      await link.call('subscribe', params, { signal, on }).catch(error => {
+        // A link that ends is told by `closed`.
+        if (!signal.aborted && error instanceof WireError && error.remote !== undefined) throw error
+      })
     },
     async sit({ alone, signal, heard }) {
       await link.call('sit', { alone }, { signal, on: event => heard(event as SeatEvent) })

@@ -28,6 +28,7 @@ import type {
   WatchEvent,
 } from './protocol.ts'
 import type { SeatMethods } from './seat/seats.ts'
+import type { Subscriptions } from './subscriptions.ts'
 import type { SuspensionMethods } from './suspension-methods.ts'
 import { untilCancelled } from './until-cancelled.ts'
 
@@ -39,6 +40,7 @@ interface MethodParts {
   readonly policy: PolicyDesk
   readonly suspensions: SuspensionMethods
   readonly authority: Authority
+  readonly subscriptions: Pick<Subscriptions, 'follow'>
   /** A tool's envelope as a model is shown it. */
   show(tool: string, envelope: Envelope): string
   /** Throws a `Refusal` for a name or a format that does not exist. */
@@ -82,6 +84,21 @@ export function openHandlers(parts: MethodParts): Handlers {
     ...parts.seats,
     ...policyMethods(parts.policy),
     ...parts.suspensions,
+    async subscribe({ topics, since, everywhere = false }, context) {
+      const isAll = everywhere && (await authority.isPerson(context))
+      const { served } = context
+      const end = parts.subscriptions.follow({
+        topics: [...new Set(topics)],
+        since,
+        mayBeTold: ({ root, kernel }) =>
+          isAll ||
+          root === null ||
+          root === context.session.root ||
+          (kernel !== null && authority.isLetIn('subscribe', kernel, context)),
+        tell: event => served.event(event),
+      })
+      return untilCancelled(served, end)
+    },
     status: () => parts.status(),
     async shutdown({ when }, context) {
       const isAll = kernels.list().every(({ root }) => root === context.session.root)

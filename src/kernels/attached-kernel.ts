@@ -449,7 +449,7 @@ export class AttachedKernel implements NamedKernel {
 
   #joined(joined: Kernel): void {
     const { epoch, implementation, language, pid } = joined.identity
-    const kernel = new KernelLife(joined, () => this.#options.now())
+    const kernel = new KernelLife(joined, this.#options)
     this.#known = { ...this.#known, epoch, implementation, language, pid }
     this.#kernel = kernel
     this.#away = null

@@ -81,6 +81,8 @@ interface KernelsOptions {
   readonly attachments?: AttachmentStore
   /** What persons have started, over lives of the daemon. Left out: nothing is known of lives before. */
   readonly started?: StartedStore
+  /** Rows of `list` may have changed. */
+  changed?(): void
   /** Kernels that begin and end; not those of a trial. */
   noted?(news: KernelNews): void
   /** Kernels that begin to live, or were joined; not those of a trial. */
@@ -135,7 +137,11 @@ class OpenKernels implements Kernels {
     this.#home = realOf(options.home ?? homedir())
     this.#kernelOptions = {
       texts,
-      noted: news => noted?.(news),
+      noted(news) {
+        noted?.(news)
+        options.changed?.()
+      },
+      changed: () => options.changed?.(),
       lives: life => lives?.(life),
       now: options.now ?? (() => performance.now()),
       withholds: ({ name }) => this.withholds(name),
@@ -739,6 +745,7 @@ class OpenKernels implements Kernels {
   }
 
   #tell(name: string, text: string): void {
+    this.#options.changed?.()
     for (const watcher of this.#watchers) if (watcher.name === name) watcher.heard(text)
   }
 

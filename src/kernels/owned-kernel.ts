@@ -263,7 +263,7 @@ export class OwnedKernel implements NamedKernel {
     try {
       this.#permit()
       const started = await this.#options.launch(this.#request, this.#listen())
-      const kernel = new KernelLife(started.kernel, () => this.#options.now())
+      const kernel = new KernelLife(started.kernel, this.#options)
       const life = { started, kernel }
       this.#life = life
       this.#hasLived = true
@@ -417,7 +417,7 @@ export class KernelLife implements Kernel {
   readonly identity: KernelIdentity
   readonly ended: Promise<KernelEnd>
   readonly #kernel: Kernel
-  readonly #now: () => number
+  readonly #options: Pick<KernelOptions, 'now' | 'changed'>
   /** Those that the image was given, in the order in which they run. */
   readonly #evaluations = new Set<CallId>()
   readonly #queue = new FairQueue()
@@ -428,12 +428,11 @@ export class KernelLife implements Kernel {
   /** When the first of them began. */
   #since = 0
 
-  /** `now`: milliseconds on a clock that only goes forward. */
-  constructor(kernel: Kernel, now: () => number) {
+  constructor(kernel: Kernel, options: Pick<KernelOptions, 'now' | 'changed'>) {
     this.identity = kernel.identity
     this.ended = kernel.ended
     this.#kernel = kernel
-    this.#now = now
+    this.#options = options
     kernel.watchSuspensions(news => {
       if (news.type === 'suspended') this.#suspended.add(news.suspension.id)
       else this.#suspended.delete(news.id)
@@ -453,7 +452,7 @@ export class KernelLife implements Kernel {
   /** The evaluation that runs, and for how long it has. */
   get running(): { readonly call: CallId; readonly elapsed_ms: number } | null {
     const [call] = this.#evaluations
-    return call === undefined ? null : { call, elapsed_ms: Math.round(this.#now() - this.#since) }
+    return call === undefined ? null : { call, elapsed_ms: Math.round(this.#options.now() - this.#since) }
   }
 
   /** The evaluation that runs while this one waits its turn; null where it does not wait. */
@@ -471,6 +470,10 @@ export class KernelLife implements Kernel {
     return this.#kernel.watchSuspensions(listener)
   }
 
+  watchErrors(listener: () => void): (() => void) | undefined {
+    return this.#kernel.watchErrors?.(listener)
+  }
+
   async evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {
     const { call } = evaluation
     if (this.#evaluations.size >= this.#ahead || this.#queue.size > 0) {
@@ -478,10 +481,11 @@ export class KernelLife implements Kernel {
       if (!begins) return { type: 'withdrawn' }
     }
     if (this.#evaluations.size === 0) {
-      this.#since = this.#now()
+      this.#since = this.#options.now()
       this.#ahead = AHEAD.least
     }
     this.#evaluations.add(call)
+    this.#options.changed()
     try {
       const end = await this.#kernel.evaluate(evaluation, watcher)
       if ('elapsed_ms' in end) {
@@ -496,8 +500,9 @@ export class KernelLife implements Kernel {
       return end
     } finally {
       const [first] = this.#evaluations
-      if (first === call) this.#since = this.#now()
+      if (first === call) this.#since = this.#options.now()
       this.#evaluations.delete(call)
+      this.#options.changed()
       if (this.#queue.size > 0) this.#fill()
     }
   }

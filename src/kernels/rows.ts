@@ -30,6 +30,8 @@ export interface KernelOptions {
   now(): number
   /** It began to live or was joined, or is no kernel any more. */
   noted(news: KernelNews): void
+  /** Its row may have changed. */
+  changed(): void
   /** It lives, from now until `ended` of its kernel. */
   lives(life: NewLife): void
   /** Whether a rule keeps from callers what has ended it. */

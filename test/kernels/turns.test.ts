@@ -26,7 +26,7 @@ function openKernel(script: Script['evaluate'] = {}) {
     letGo = resolve
   })
   const fake = new FakeKernel({ evaluate: { ...script, hold: { ends: held } } })
-  const life = new KernelLife(fake, () => 0)
+  const life = new KernelLife(fake, { now: () => 0, changed() {} })
   const ask = (caller: string, source: string): Asked => {
     const call = `turn-${++made}` as CallId
     const signal = new LightSignal()

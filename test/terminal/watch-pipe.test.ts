@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { PlanEnd, WaitingPlan } from '../../src/approvals/contract.ts'
+import type { DaemonClient } from '../../src/front/client.ts'
 import { followPlans } from '../../src/front/commands/watch.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -90,8 +91,19 @@ test('what is suspended is a note on the whole screen, and a line at a terminal 
   }
 })
 
+/** Tells these rows, one set after the other, the first as the snapshot. */
+const telling =
+  (sets: readonly Readonly<Record<string, unknown>>[]): DaemonClient['subscribe'] =>
+  async ({ heard }) => {
+    for (const [at, rows] of sets.entries()) {
+      const changes = Object.entries(rows).map(
+        ([key, value]) => ({ topic: 'approvals', key, value }) as const,
+      )
+      heard(at === 0 ? { rev: 'one:0', snapshot: changes } : { rev: `one:${at}`, changes })
+    }
+  }
+
 test('a line is one line, whatever a plan is called', async () => {
-  const over = new AbortController()
   let printed = ''
   const {
     body: _,
@@ -104,21 +116,12 @@ test('a line is one line, whatever a plan is called', async () => {
     who: 'y\r\nz',
     waited_ms: 61_000,
   })
-  let asked = 0
-  const request = (async () => {
-    if (++asked === 3) over.abort()
-    return {
-      approvals: asked === 1 ? [plan satisfies WaitingPlan] : [],
-      seats: [],
-      grants: [],
-      pauses: [],
-      ends: [],
-    }
-  }) as never
+  const row = { state: 'waits', ...(plan satisfies WaitingPlan) }
+  const subscribe = telling([{ [plan.id]: row }, { [plan.id]: null }])
   const out = (text: string) => {
     printed += text
   }
-  await followPlans({ client: { request }, printer: { out }, signal: over.signal })
+  await followPlans({ client: { subscribe }, printer: { out }, signal: new AbortController().signal })
   assert.is(
     printed,
     'waits    plan-abcdefgh  write_file for y\\r\\nz, who has waited 1 min 1 s  x\\nsettled  plan-good\n' +
@@ -133,17 +136,13 @@ test('each end is a line with its cause, of what nobody saw wait, too, and of no
     { ...end, id: 'plan-stale', outcome: 'stale', why: 'It is out of date: a.py has\nchanged.' },
     { ...end, id: 'plan-late', outcome: 'timed_out', why: 'Nobody answered in time; it counts as denied.' },
   ]
-  const over = new AbortController()
-  let asked = 0
   let printed = ''
-  const request = (async () => {
-    if (++asked === 3) over.abort()
-    return { approvals: [], seats: [], grants: [], pauses: [], ends: ends.slice(0, asked === 1 ? 1 : 3) }
-  }) as never
+  const rows = ends.map(end => ({ [end.id]: { state: 'ended', ...end } }))
+  const subscribe = telling(rows)
   const out = (text: string) => {
     printed += text
   }
-  await followPlans({ client: { request }, printer: { out }, signal: over.signal })
+  await followPlans({ client: { subscribe }, printer: { out }, signal: new AbortController().signal })
   assert.is(
     printed,
     'settled  plan-stale  stale  write_file  Write a.py  It is out of date: a.py has\\nchanged.\n' +

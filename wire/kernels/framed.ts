@@ -83,6 +83,7 @@ export interface FramedOptions {
 interface NoteListeners extends Pick<FramedOptions, 'background' | 'scripted'> {
   /** A suspension has ended. */
   suspensionEnded(end: SuspensionEnd): void
+  errorsNoted(): void
 }
 
 /** Characters that are kept of what a program failed with. */
@@ -101,7 +102,7 @@ function hearNote(options: NoteListeners, { name, params }: { name: string; para
   } else if (name === 'suspension') {
     const note = suspensionEnded.safeParse(params)
     if (note.success) options.suspensionEnded(note.data)
-  }
+  } else if (name === 'errors') options.errorsNoted()
 }
 
 /** How long an image may take to report on an interrupt, in ms, unless told otherwise. It tries for 5 s. */
@@ -123,7 +124,12 @@ const NUDGE_MS = 300
 export async function framedKernel(options: FramedOptions): Promise<FramedKernel> {
   const evaluations = new Evaluations(options.name)
   const suspensions = new Suspensions()
-  const listeners = { ...options, suspensionEnded: suspensions.end.bind(suspensions) }
+  const errors = new Listeners<void>()
+  const listeners = {
+    ...options,
+    suspensionEnded: suspensions.end.bind(suspensions),
+    errorsNoted: () => errors.tell(),
+  }
   const line = await Line.open({
     ...options,
     serve: async (method, params) => {
@@ -132,7 +138,7 @@ export async function framedKernel(options: FramedOptions): Promise<FramedKernel
     },
     note: (name, params) => hearNote(listeners, { name, params }),
   })
-  return new FramedKernel({ options, evaluations, suspensions, line })
+  return new FramedKernel({ options, evaluations, suspensions, errors, line })
 }
 
 export class FramedKernel implements Kernel {
@@ -144,12 +150,14 @@ export class FramedKernel implements Kernel {
   readonly #pulse: Pulse
   readonly #health = new Listeners<Health>()
   readonly #suspensions: Suspensions
+  readonly #errors: Listeners<void>
   #closing: Promise<void> | undefined
 
   constructor(parts: Parts) {
     this.#options = parts.options
     this.#evaluations = parts.evaluations
     this.#suspensions = parts.suspensions
+    this.#errors = parts.errors
     this.#line = parts.line
     this.identity = identityOf(parts.line.hello, {
       attached: parts.options.attached ?? parts.options.opener === 'daemon',
@@ -176,6 +184,10 @@ export class FramedKernel implements Kernel {
 
   watchSuspensions(listener: (news: SuspensionNews) => void): () => void {
     return this.#suspensions.watch(listener)
+  }
+
+  watchErrors(listener: () => void): () => void {
+    return this.#errors.add(listener)
   }
 
   async evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {
@@ -376,6 +388,7 @@ interface Parts {
   readonly options: FramedOptions
   readonly evaluations: Evaluations
   readonly suspensions: Suspensions
+  readonly errors: Listeners<void>
   readonly line: Line
 }
 

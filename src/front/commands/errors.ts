@@ -1,6 +1,5 @@
 import { rmSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type ErrorSummary,
   errorRecords,
@@ -19,10 +18,8 @@ import { escapeJson } from '../../text/escape.ts'
 import { connectDaemon, type DaemonClient } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { clock } from '../log/lines.ts'
+import type { Topic } from '../operations/operation.ts'
 import { exitOf, print, printEnvelope, printError } from '../print.ts'
-
-/** How often `--follow` asks, in milliseconds. */
-const AGAIN_MS = 1_000
 
 const SHOWS_ONE = 'imago errors N shows one with its values'
 
@@ -85,11 +82,12 @@ async function forget(input: CommandInput, client: DaemonClient): Promise<ExitCo
   return print(input, { result: { forgotten: files.length }, text })
 }
 
+/** Each change of the topic has the list asked for again, which says of each where it was. */
 async function follow(input: CommandInput, client: DaemonClient): Promise<ExitCode> {
   const { json = false } = input.options
   const ended = untilEnded()
   let shown = new Set<string>()
-  while (!ended.aborted) {
+  for await (const _ of changesOf(client, ['errors', 'kernels'], ended)) {
     const envelope = await asked(client, input, { signal: ended })
     if (ended.aborted) break
     if (!envelope.ok) return printFailed(input, envelope)
@@ -97,9 +95,37 @@ async function follow(input: CommandInput, client: DaemonClient): Promise<ExitCo
     for (const one of found.filter(one => !shown.has(keyOf(one))))
       input.printer.out(`${json ? escapeJson(JSON.stringify(one)) : errorLine(one)}\n`)
     shown = new Set(found.map(keyOf))
-    await sleep(AGAIN_MS, undefined, { signal: ended }).catch(() => {})
   }
   return EXIT.done
+}
+
+/** Once at first, and again after changes of those topics, however many come while the last ones are dealt with. */
+async function* changesOf(client: DaemonClient, topics: Topic[], signal: AbortSignal): AsyncGenerator<void> {
+  let hasNews = true
+  let isOver = false
+  let wake = () => {}
+  const following = client.subscribe({
+    topics,
+    signal,
+    heard() {
+      hasNews = true
+      wake()
+    },
+  })
+  void following.finally(() => {
+    isOver = true
+    wake()
+  })
+  while (!isOver) {
+    if (hasNews) {
+      hasNews = false
+      yield
+    } else
+      await new Promise<void>(resolve => {
+        wake = resolve
+      })
+  }
+  await following
 }
 
 function asked(

@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type ToolError, toolError } from '../../../tools/outcome.ts'
 import { duration, oneLine } from '../../../tools/text.ts'
 import { messageOf } from '../../../wire/errors.ts'
@@ -54,9 +53,6 @@ export async function restart(input: CommandInput): Promise<ExitCode> {
   return printBegun(input, await tellingStart(input, { method: 'restart', params: { name }, isIt }))
 }
 
-/** How often a start is asked what it does, in milliseconds. */
-const ASK_AGAIN_MS = 500
-
 /** What has begun; while that is waited for, a person reads what the start does, a line for each step. */
 async function tellingStart<M extends 'start' | 'restart'>(
   { printer }: CommandInput,
@@ -64,21 +60,25 @@ async function tellingStart<M extends 'start' | 'restart'>(
 ): Promise<KernelRow> {
   const root = findRoot(process.cwd())
   await using client = await connectDaemon({ name: `imago ${method}`, start: 'if-needed', root })
-  const begun: Promise<KernelRow> = client.request(method, params)
-  const over = begun.then(
-    () => true,
-    () => true,
-  )
+  const over = new AbortController()
   const told = new Set<string>()
-  while (!(await Promise.race([over, sleep(ASK_AGAIN_MS, false, { ref: false })]))) {
-    const { kernels } = await client.request('kernels', {})
-    for (const { name, message } of kernels.filter(row => row.state === 'starting' && isIt(row))) {
-      if (message === null || told.has(message)) continue
-      printer.err(`${name} is ${oneLine(message)}\n`)
-      told.add(message)
-    }
+  void client.subscribe({
+    topics: ['kernels'],
+    signal: over.signal,
+    heard(event) {
+      for (const { value } of 'snapshot' in event ? event.snapshot : event.changes) {
+        const row = value as KernelRow | null
+        if (row?.state !== 'starting' || row.message === null || told.has(row.message) || !isIt(row)) continue
+        printer.err(`${row.name} is ${oneLine(row.message)}\n`)
+        told.add(row.message)
+      }
+    },
+  })
+  try {
+    return await client.request(method, params)
+  } finally {
+    over.abort()
   }
-  return begun
 }
 
 async function tellWaiting({ operands: [name], printer }: CommandInput): Promise<void> {

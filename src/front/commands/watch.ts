@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { duration, oneLine } from '../../../tools/text.ts'
 import type { PlanEnd, WaitingPlan } from '../../approvals/contract.ts'
 import { readConfig } from '../../config.ts'
@@ -9,7 +8,7 @@ import type { CommandInput } from '../command.ts'
 import { openNotifier } from '../notify.ts'
 import { isCapable, type Printer } from '../print.ts'
 import { atTerminal, hasTerminal } from '../seat/at-terminal.ts'
-import { isEnd, multiplexed, openToldSeat } from '../seat/open-seat.ts'
+import { multiplexed, openToldSeat } from '../seat/open-seat.ts'
 import { planEnd } from '../seat/plan-text.ts'
 import { newsText } from '../suspension-news.ts'
 
@@ -112,50 +111,50 @@ async function list({ client, printer }: Parts): Promise<ExitCode> {
   process.stdout.on('error', stop).on('close', stop)
   const tell = (text: string) => printer.out(`suspended  ${text}\n`)
   void followSuspended({ client, tell, signal: over.signal })
-  try {
-    await followPlans({ client, printer, signal: over.signal })
-  } catch (error) {
-    throw isEnd(error) ? new Failure(`The daemon has ended. ${AGAIN}`, { cause: error }) : error
-  }
+  await followPlans({ client, printer, signal: over.signal })
+  if (!over.signal.aborted) throw new Failure(`The daemon has ended. ${AGAIN}`)
   return EXIT.done
 }
 
-/** How often what waits is looked at, in milliseconds. */
-const POLL_MS = 500
-
 export interface FollowOptions {
-  readonly client: Pick<DaemonClient, 'request'>
+  readonly client: Pick<DaemonClient, 'subscribe'>
   readonly printer: Pick<Printer, 'out'>
   /** Aborts when nobody reads it any more. */
   readonly signal: AbortSignal
 }
 
+/** A row of the topic `approvals`. */
+type PlanRow = ({ readonly state: 'waits' } & WaitingPlan) | ({ readonly state: 'ended' } & PlanEnd)
+
 /**
- * For whatever reads lines: one for each plan when it comes, and one when it waits no more, which says how it ended; a
- * plan that came and went between two looks has the second alone. Answers nothing.
+ * For whatever reads lines: one for each plan when it comes, and one when it waits no more, which says how it ended.
+ * Answers nothing.
  */
 export async function followPlans({ client, printer, signal }: FollowOptions): Promise<void> {
-  const waiting = new Map<string, WaitingPlan>()
-  let ended: ReadonlySet<string> | undefined
-  while (!signal.aborted) {
-    const { approvals, ends } = await client.request('approvals', {})
+  const known = new Map<string, PlanRow>()
+  let isFirst = true
+  const tell = (key: string, row: PlanRow | null) => {
+    const before = known.get(key)
+    if (row === null) known.delete(key)
+    else known.set(key, row)
+    if (row?.state === 'waits' && before === undefined) printer.out(`${waitingLine(row)}\n`)
     // What ended before the first look is not news.
-    const before = ended ?? new Set(ends.map(({ id }) => id))
-    for (const end of ends) if (!before.has(end.id)) printer.out(`${endLine(end)}\n`)
-    ended = new Set(ends.map(({ id }) => id))
-    const now = new Set(approvals.map(({ id }) => id))
-    for (const plan of waiting.values()) {
-      if (now.has(plan.id)) continue
-      waiting.delete(plan.id)
-      // More have ended since the last look than the daemon tells of.
-      if (!ended.has(plan.id)) printer.out(`${endLine({ ...plan, outcome: 'ended', why: '' })}\n`)
-    }
-    for (const plan of approvals) {
-      if (!waiting.has(plan.id)) printer.out(`${waitingLine(plan)}\n`)
-      waiting.set(plan.id, plan)
-    }
-    await pause(POLL_MS, undefined, { signal }).catch(() => {})
+    if (row?.state === 'ended' && before?.state !== 'ended' && !isFirst) printer.out(`${endLine(row)}\n`)
+    // More have ended at once than the daemon tells of.
+    if (row === null && before?.state === 'waits')
+      printer.out(`${endLine({ ...before, outcome: 'ended', why: '' })}\n`)
   }
+  await client.subscribe({
+    topics: ['approvals'],
+    signal,
+    heard(event) {
+      const rows = 'snapshot' in event ? event.snapshot : event.changes
+      for (const { key, value } of rows) tell(key, value as PlanRow | null)
+      if ('snapshot' in event)
+        for (const key of [...known.keys()]) if (!rows.some(row => row.key === key)) tell(key, null)
+      isFirst = false
+    },
+  })
 }
 
 function endLine(end: Pick<PlanEnd, 'id' | 'tool' | 'title' | 'why'> & { readonly outcome: string }): string {

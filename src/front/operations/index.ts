@@ -3,6 +3,7 @@ import { DAEMON_OPERATIONS } from './daemon.ts'
 import { KERNEL_OPERATIONS } from './kernels.ts'
 import { POLICY_OPERATIONS } from './policy.ts'
 import { SEAT_OPERATIONS } from './seats.ts'
+import { SUBSCRIPTION_OPERATIONS } from './subscription.ts'
 import { SUSPENSION_OPERATIONS } from './suspensions.ts'
 
 /** All that a client can ask of the daemon, by name. A tool is asked for by `call`. */
@@ -12,5 +13,6 @@ export const OPERATIONS = {
   ...SEAT_OPERATIONS,
   ...POLICY_OPERATIONS,
   ...SUSPENSION_OPERATIONS,
+  ...SUBSCRIPTION_OPERATIONS,
   ...DAEMON_OPERATIONS,
 } as const

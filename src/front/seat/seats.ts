@@ -36,6 +36,8 @@ interface SeatsOptions {
   /** Why the person at the terminal of that process is not alone there. */
   shared(pid: number): Fault | undefined
   readonly clock?: Clock
+  /** Somebody sat down, left or was refused. */
+  changed?(): void
 }
 
 /** Who has a seat, for the methods about seats and for all others. */
@@ -43,6 +45,7 @@ export interface Seats {
   readonly methods: SeatMethods
   /** The seat of this connection, or the refusal `no_seat`, which everybody hears of. */
   seatOf(what: string, context: ServeContext): HeldSeat
+  rows(): readonly SeatRow[]
   /** Undefined where nobody has a seat on that connection. */
   whoSits(link: Link): string | undefined
   /** Whether a person is at the client: somebody sits there, or its process shows a person's terminal, as for a seat. */
@@ -73,6 +76,7 @@ export function openSeats(options: SeatsOptions): Seats {
   const rows = (): SeatRow[] =>
     [...held.values()].map(({ seat, who, command }) => ({ seat: seat.id, who, command }))
   const tellAll = (event: SeatEvent) => {
+    options.changed?.()
     for (const one of held.values()) one.tell(event)
   }
   const notice = (text: string) => tellAll({ type: 'notice', text })
@@ -235,6 +239,7 @@ export function openSeats(options: SeatsOptions): Seats {
   }
   return {
     methods,
+    rows,
     seatOf,
     isPerson,
     wasSeen,

@@ -55,6 +55,7 @@ def _python(end):
     evaluator = kernel.evaluator
     evaluator.last_values = LastValues(namespace)
     evaluator.errors.of_program = ProgramErrors()
+    kernel.follow_errors(evaluator.errors.of_program)
     evaluator.holder = Holder(evaluator, kernel.interrupts)
     return kernel
 

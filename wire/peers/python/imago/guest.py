@@ -38,6 +38,7 @@ class Guest:
         self._announcement = Announcement()
         self._record = Record(self._errors)
         self._errors.changed = self._record.noted
+        kernel.follow_errors(self._errors)
         self._address = 'unix:' + self._announcement.socket if port is None else 'tcp:127.0.0.1:%d' % port
         self._acceptor = None
         self._entering = native.Lock()

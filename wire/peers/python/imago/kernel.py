@@ -13,10 +13,14 @@ from imago.evaluator import Evaluator
 from imago.handles import Handles
 from imago.interrupts import Interrupts
 from imago.link import Link
+from imago.native import time
 from imago.output import Output
 from imago.service import ABILITIES, Service
 from imago.tracing import Tracing
 from imago.workers import Workers
+
+#: Seconds between two notes of errors to the daemon.
+_ERRORS_AGAIN = 0.2
 
 # The link as the rest of a kernel sees it: there or not, and another one after each loss.
 
@@ -140,6 +144,19 @@ class Kernel:
         # What was printed before the question is seen before it: the prompt itself is often among it.
         self.output.flush()
         return self.session.ask(running.call if running else None, prompt, secret)
+
+    def follow_errors(self, errors):
+        """Has the daemon told that the program noted an error, at most a few times a second: it looks at them later on."""
+        keep, told = errors.changed, [-_ERRORS_AGAIN]
+
+        def changed():
+            keep()
+            now = time.monotonic()
+            if now - told[0] >= _ERRORS_AGAIN:
+                told[0] = now
+                self.session.note('errors', {})
+
+        errors.changed = changed
 
     def rest(self):
         """The link is over: what only served it ends."""

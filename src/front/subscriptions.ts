@@ -1,0 +1,211 @@
+import type { Topic } from './operations/operation.ts'
+
+/** One row of a topic, as a client is told it. */
+export interface TopicRow {
+  readonly key: string
+  /** The project that it is of; null where it is of none, and everybody may know it. */
+  readonly root: string | null
+  readonly kernel: string | null
+  readonly value: unknown
+}
+
+export interface TopicChange {
+  readonly topic: Topic
+  readonly key: string
+  /** null: the row has gone. */
+  readonly value: unknown
+}
+
+/** `rev` names the state after it: `INSTANCE:NUMBER`. The first event of a subscription is a snapshot, or what was missed. */
+export type SubscriptionEvent =
+  | { readonly rev: string; readonly snapshot: readonly TopicChange[] }
+  | { readonly rev: string; readonly changes: readonly TopicChange[] }
+
+interface Subscriber {
+  readonly topics: readonly Topic[]
+  /** As it was told before, perhaps by another daemon. Left out: it has nothing. */
+  readonly since?: string | undefined
+  mayBeTold(row: TopicRow): boolean
+  tell(event: SubscriptionEvent): 'sent' | 'dropped'
+}
+
+interface SubscriptionsOptions {
+  /** Of the daemon: what another one was told is not continued. */
+  readonly instance: string
+  /** The rows as they are now. Asked for a topic only while somebody follows it. */
+  readonly sources: Readonly<Partial<Record<Topic, () => readonly TopicRow[]>>>
+  /** Somebody begins to follow that topic, whose rows may have to be asked for elsewhere. */
+  followed?(topic: Topic): void
+  /** Milliseconds after which a subscriber that did not read is tried again. */
+  readonly againMs?: number
+}
+
+interface Kept {
+  readonly row: TopicRow
+  readonly text: string
+  readonly rev: number
+  readonly gone: boolean
+}
+
+/** Rows that have gone are remembered for those who come back: so many of each topic. */
+const MOST_GONE = 512
+
+/** Fields that move by themselves: nothing has changed where only these differ. */
+const MOVING: ReadonlySet<string> = new Set([
+  'elapsed_ms',
+  'running_ms',
+  'waited_ms',
+  'ago_ms',
+  'ends_ms',
+  'left_ms',
+])
+
+const textOf = (value: unknown): string =>
+  JSON.stringify(value, (key, inner: unknown) => (MOVING.has(key) ? undefined : inner)) ?? ''
+
+/**
+ * The rows of all topics, and who follows them. A part of the daemon says that a topic may have changed, and no more; rows
+ * are read and compared once in a turn of the loop, and only where somebody follows. A subscriber that does not read loses
+ * its changes and gets the snapshot once it reads again.
+ */
+export class Subscriptions {
+  readonly #options: SubscriptionsOptions
+  readonly #kept = new Map<Topic, Map<string, Kept>>()
+  readonly #followers = new Set<Follower>()
+  readonly #touched = new Set<Topic>()
+  #rev = 0
+  /** Nobody can be told what has gone up to then. */
+  #floor = 0
+  #turn: NodeJS.Immediate | undefined
+
+  constructor(options: SubscriptionsOptions) {
+    this.#options = options
+  }
+
+  /** Rows of that topic may have changed. Costs nothing while nobody follows it. */
+  touch(topic: Topic): void {
+    if (!this.isFollowed(topic)) return
+    this.#touched.add(topic)
+    this.#turn ??= setImmediate(() => this.#flush())
+  }
+
+  /** Tells the subscriber the rows, or what it has missed, and then each change. The answer ends that. */
+  follow(subscriber: Subscriber): () => void {
+    const follower: Follower = { ...subscriber, told: new Set(), isLost: false, again: undefined }
+    for (const topic of subscriber.topics) this.#refresh(topic)
+    this.#followers.add(follower)
+    for (const topic of subscriber.topics) this.#options.followed?.(topic)
+    const from = this.#numberOf(subscriber.since)
+    if (from === undefined) this.#tellAll(follower)
+    else this.#tell(follower, this.#since(follower, from))
+    return () => {
+      this.#followers.delete(follower)
+      clearTimeout(follower.again)
+    }
+  }
+
+  /** The number of a revision from which on nothing is missing here. */
+  #numberOf(since: string | undefined): number | undefined {
+    const [, instance, number] = /^([^:]+):(\d{1,15})$/.exec(since ?? '') ?? []
+    if (instance !== this.#options.instance) return undefined
+    return Number(number) >= this.#floor && Number(number) <= this.#rev ? Number(number) : undefined
+  }
+
+  isFollowed(topic: Topic): boolean {
+    for (const { topics } of this.#followers) if (topics.includes(topic)) return true
+    return false
+  }
+
+  #flush(): void {
+    this.#turn = undefined
+    const before = this.#rev
+    for (const topic of this.#touched) this.#refresh(topic)
+    this.#touched.clear()
+    if (this.#rev === before) return
+    for (const follower of this.#followers) {
+      if (follower.isLost) continue
+      const changes = this.#since(follower, before)
+      if (changes.length > 0) this.#tell(follower, changes)
+    }
+  }
+
+  /** Reads the rows of a topic, and gives those that differ a new revision. */
+  #refresh(topic: Topic): void {
+    const kept = this.#kept.get(topic) ?? new Map<string, Kept>()
+    this.#kept.set(topic, kept)
+    const rows = this.#options.sources[topic]?.() ?? []
+    const keys = new Set(rows.map(({ key }) => key))
+    for (const row of rows) {
+      const text = textOf(row.value)
+      const known = kept.get(row.key)
+      if (known?.gone === false && known.text === text && known.row.root === row.root) continue
+      kept.delete(row.key)
+      kept.set(row.key, { row, text, rev: ++this.#rev, gone: false })
+    }
+    for (const [key, { row, gone }] of [...kept]) {
+      if (gone || keys.has(key)) continue
+      kept.delete(key)
+      kept.set(key, { row: { ...row, value: null }, text: '', rev: ++this.#rev, gone: true })
+    }
+    this.#forget(kept)
+  }
+
+  /** The oldest of too many rows that have gone. */
+  #forget(kept: Map<string, Kept>): void {
+    const gone = [...kept].filter(([, one]) => one.gone)
+    for (const [key, { rev }] of gone.slice(0, -MOST_GONE || undefined)) {
+      kept.delete(key)
+      this.#floor = Math.max(this.#floor, rev)
+    }
+  }
+
+  /** What a follower may know of the changes after that revision, oldest first. */
+  #since(follower: Follower, after: number): readonly TopicChange[] {
+    const found: (TopicChange & { rev: number })[] = []
+    for (const topic of follower.topics)
+      for (const { row, rev, gone } of this.#kept.get(topic)?.values() ?? []) {
+        if (rev <= after) continue
+        const { key, value } = row
+        const name = `${topic} ${key}`
+        if (!gone && follower.mayBeTold(row)) {
+          follower.told.add(name)
+          found.push({ topic, key, value, rev })
+        } else if (follower.told.delete(name) || (gone && follower.mayBeTold(row)))
+          found.push({ topic, key, value: null, rev })
+      }
+    return found.sort((one, other) => one.rev - other.rev).map(({ rev: _, ...change }) => change)
+  }
+
+  #tell(follower: Follower, changes: readonly TopicChange[]): void {
+    if (follower.tell({ rev: this.#revision, changes }) === 'dropped') this.#lose(follower)
+  }
+
+  #tellAll(follower: Follower): void {
+    follower.told.clear()
+    const snapshot = this.#since(follower, 0).filter(({ value }) => value !== null)
+    follower.isLost = false
+    if (follower.tell({ rev: this.#revision, snapshot }) === 'dropped') this.#lose(follower)
+  }
+
+  #lose(follower: Follower): void {
+    follower.isLost = true
+    follower.again = setTimeout(() => {
+      if (!this.#followers.has(follower)) return
+      for (const topic of follower.topics) this.#refresh(topic)
+      this.#tellAll(follower)
+    }, this.#options.againMs ?? 500)
+    follower.again.unref()
+  }
+
+  get #revision(): string {
+    return `${this.#options.instance}:${this.#rev}`
+  }
+}
+
+interface Follower extends Subscriber {
+  /** Keys of rows that it was told, so that it hears when one is none of its any more. */
+  readonly told: Set<string>
+  /** It did not read: it is told all again once it does. */
+  isLost: boolean
+  again: NodeJS.Timeout | undefined
+}

@@ -1,0 +1,146 @@
+import { summaryOf } from '../../tools/activity.ts'
+import type { Kernel } from '../../wire/kernel.ts'
+import type { Approvals } from '../approvals/contract.ts'
+import type { Calls } from '../calls/contract.ts'
+import type { Kernels } from '../kernels/contract.ts'
+import type { NewLife } from '../kernels/rows.ts'
+import type { Leases } from '../suspensions/leases.ts'
+import type { Topic } from './operations/operation.ts'
+import type { SeatRow } from './protocol.ts'
+import type { TopicRow } from './subscriptions.ts'
+
+interface TopicParts {
+  readonly kernels: Pick<Kernels, 'list' | 'withholds'>
+  readonly approvals: Pick<Approvals, 'waiting' | 'ends'>
+  readonly calls: Pick<Calls, 'underWay'>
+  readonly leases: Pick<Leases, 'all' | 'row'>
+  readonly seats: { rows(): readonly SeatRow[] }
+  readonly errors: NotedErrors
+}
+
+/** What each topic has now, from the part of the daemon that knows. `docs/operations.md` says what a row has. */
+export function topicSources(parts: TopicParts): Readonly<Record<Topic, () => readonly TopicRow[]>> {
+  const { kernels, approvals, calls, leases, seats, errors } = parts
+  return {
+    kernels: () =>
+      kernels.list().map(({ background: _, ...row }) => ({
+        key: row.name,
+        root: row.root,
+        kernel: row.name,
+        value: row,
+      })),
+    output: () =>
+      kernels
+        .list()
+        .flatMap(({ name, root, background }) =>
+          background === null ? [] : [{ key: name, root, kernel: name, value: background }],
+        ),
+    approvals: () => [
+      ...approvals.waiting().map(plan => ({
+        key: plan.id,
+        root: plan.root,
+        kernel: null,
+        value: { state: 'waits', ...plan },
+      })),
+      ...approvals.ends().map(end => ({
+        key: end.id,
+        root: end.root,
+        kernel: null,
+        value: { state: 'ended', ...end },
+      })),
+    ],
+    suspensions: () =>
+      leases.all.flatMap(life =>
+        [...life.suspended.values()].map(one => {
+          const row = leases.row(one, { ...NOBODY, root: life.root })
+          return { key: `${row.kernel}/${row.id}`, root: row.root, kernel: row.kernel, value: row }
+        }),
+      ),
+    errors: () => errors.rows().filter(({ kernel }) => kernel === null || !kernels.withholds(kernel)),
+    seats: () => seats.rows().map(row => ({ key: row.seat, root: null, kernel: null, value: row })),
+    calls: () =>
+      calls
+        .underWay()
+        .map(({ name, call, tool, kernelName: kernel, elapsedMs: elapsed_ms, root, asking }) => ({
+          key: name,
+          root,
+          kernel,
+          value: { job: name, call, tool, kernel, root, elapsed_ms, plan: asking?.plan ?? null },
+        })),
+  }
+}
+
+/** A row is for everybody, so it says whose a suspension is as somebody sees it who has no part in it. */
+const NOBODY = { id: '', who: '', kind: 'cli', profile: 'full', seat: () => undefined } as const
+
+/** How long an image may take to tell its errors, and how long after it has noted one it is asked again. Milliseconds. */
+const [LOOK_MS, AGAIN_MS] = [1_000, 250]
+
+/** How often an image is asked that does not tell of its errors, while somebody follows. */
+const SILENT_MS = 1_000
+
+/** As many as an image keeps. */
+const MOST = 20
+
+/** The errors that programs have noted, as their images tell them: asked only while somebody follows. */
+export class NotedErrors {
+  readonly #lives = new Map<Kernel, { readonly life: NewLife; rows: readonly TopicRow[] }>()
+  /** Those whose images do not tell that an error was noted. */
+  readonly #silent = new Set<Kernel>()
+  #timer: NodeJS.Timeout | undefined
+  readonly #isFollowed: () => boolean
+  readonly #changed: () => void
+
+  constructor(options: { isFollowed(): boolean; changed(): void }) {
+    this.#isFollowed = options.isFollowed
+    this.#changed = options.changed
+  }
+
+  lives(life: NewLife): void {
+    const { kernel } = life
+    this.#lives.set(kernel, { life, rows: [] })
+    const tells = kernel.watchErrors?.(() => {
+      void this.#ask(kernel)
+      // An image tells of the first of many, and not of each.
+      setTimeout(() => void this.#ask(kernel), AGAIN_MS).unref()
+    })
+    if (tells === undefined) this.#silent.add(kernel)
+    void kernel.ended.then(() => {
+      this.#lives.delete(kernel)
+      this.#silent.delete(kernel)
+      this.#changed()
+    })
+  }
+
+  rows(): readonly TopicRow[] {
+    return [...this.#lives.values()].flatMap(({ rows }) => rows)
+  }
+
+  /** Somebody begins to follow. Images that do not tell are asked on and on. */
+  askAll(): void {
+    for (const kernel of this.#lives.keys()) void this.#ask(kernel)
+    this.#timer ??= setInterval(() => {
+      for (const kernel of this.#silent) void this.#ask(kernel)
+      if (this.#isFollowed()) return
+      clearInterval(this.#timer)
+      this.#timer = undefined
+    }, SILENT_MS).unref()
+  }
+
+  async #ask(kernel: Kernel): Promise<void> {
+    const known = this.#lives.get(kernel)
+    if (known === undefined || !this.#isFollowed() || !kernel.identity.abilities.has('errors')) return
+    const looked = await kernel
+      .look('errors', { count: MOST }, { deadlineMs: LOOK_MS })
+      .catch(() => undefined)
+    if (looked?.type !== 'found') return
+    const { name, root } = known.life
+    known.rows = looked.value.errors.map(error => ({
+      key: `${name}#${error.number}`,
+      root,
+      kernel: name,
+      value: { kernel: name, ...summaryOf(error) },
+    }))
+    this.#changed()
+  }
+}

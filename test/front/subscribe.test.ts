@@ -1,0 +1,113 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DaemonClient } from '../../src/front/client.ts'
+import type { Topic } from '../../src/front/operations/operation.ts'
+import type { TopicChange } from '../../src/front/subscriptions.ts'
+import { assert, suite } from '../support/harness.ts'
+import { type Program, startProgram } from '../support/program.ts'
+import { openRig, until } from '../support/rig.ts'
+
+/** What a client hears that follows the topics of a real daemon. */
+const test = suite('subscribe', { limitMs: 60_000 })
+
+const rig = openRig()
+const over = new AbortController()
+let client: DaemonClient
+let web: Program
+
+test.before(async () => {
+  await rig.serve()
+  client = await rig.connect()
+  const source =
+    'import threading\ndef fail(): threading.Thread(target=lambda: {}["price"], name="till").start()'
+  web = await startProgram({ folder: rig.project, runtimeDir: rig.paths.runtimeDir, name: 'web', source })
+})
+
+test.after(async () => {
+  over.abort()
+  web.signal('SIGKILL')
+  await web.ended
+  await rig.close()
+})
+
+/** The rows of topics as somebody has them who follows, and all that they heard. */
+function followed(topics: readonly Topic[], of: DaemonClient = client) {
+  const rows = new Map<string, unknown>()
+  const heard: TopicChange[] = []
+  let rev = ''
+  void of.subscribe({
+    topics: [...topics],
+    signal: over.signal,
+    heard(event) {
+      const changes = 'snapshot' in event ? event.snapshot : event.changes
+      rev = event.rev
+      heard.push(...changes)
+      for (const { key, value } of changes)
+        if (value === null) rows.delete(key)
+        else rows.set(key, value)
+    },
+  })
+  return { rows, heard, rev: () => rev }
+}
+
+const stateOf = (row: unknown) => (row as { state?: string } | undefined)?.state
+const inImage = (expr: string) => client.call({ tool: 'eval_expr', args: { expr, kernel: 'image' } })
+
+test('a kernel that is started, runs, prints aside and is stopped is heard of in rows', async () => {
+  const { rows, heard } = followed(['kernels', 'calls'])
+  const printed = followed(['output'])
+  await client.request('start', { language: 'python', name: 'image' })
+  await until(() => stateOf(rows.get('image')) === 'ready', 'the kernel to be ready')
+  const begun = inImage('import time, threading\nwhile True: time.sleep(0.01)')
+  await until(() => stateOf(rows.get('image')) === 'busy', 'it to be busy')
+  const job = [...rows].find(([key]) => key.startsWith('job-'))
+  assert.match(JSON.stringify(job), '"tool":"eval_expr","kernel":"image"')
+  await client.request('interrupt', { name: 'image' })
+  await begun
+  await until(() => ![...rows.keys()].some(key => key.startsWith('job-')), 'the call to be over')
+  await inImage('threading.Timer(0.05, print, ["aside"]).start()')
+  await until(
+    () => /aside/.test(JSON.stringify(printed.rows.get('image'))),
+    'the text that was printed aside',
+  )
+  await client.request('stop', { name: 'image' })
+  await until(() => stateOf(rows.get('image')) === 'ended', 'it to have ended')
+  assert.ok(heard.length < 40, `${heard.length}`)
+})
+
+test('an error of the program comes as a row, with its place, and counts those that come again', async () => {
+  await client.request('attach', { target: 'web' })
+  const { rows } = followed(['errors'])
+  const fail = () => client.call({ tool: 'eval_expr', args: { expr: 'fail()', kernel: 'web' } })
+  await fail()
+  await until(() => rows.has('web#1'), 'the error')
+  assert.match(JSON.stringify(rows.get('web#1')), `"what":"KeyError: 'price'"`)
+  assert.match(JSON.stringify(rows.get('web#1')), '"where":"thread till"')
+  for (let n = 0; n < 50; n++) await fail()
+  await until(() => (rows.get('web#1') as { times: number }).times === 51, 'all that came again')
+})
+
+test('a client in another project hears of no row, whatever it follows', async () => {
+  const other = join(rig.folder, 'other')
+  mkdirSync(other)
+  const stranger = await rig.connect({ root: other })
+  const all: Topic[] = ['kernels', 'approvals', 'suspensions', 'errors', 'calls', 'output']
+  const theirs = followed(all, stranger)
+  const ours = followed(['kernels', 'suspensions'])
+  await until(() => theirs.rev() !== '', 'the first event')
+  await client.request('start', { language: 'python', name: 'secret' })
+  await client.call({ tool: 'eval_expr', args: { expr: '1 / 0', on_error: 'suspend', kernel: 'secret' } })
+  await until(() => [...ours.rows.keys()].some(key => key.startsWith('secret/')), 'the suspension')
+  await stranger.request('start', { language: 'python', name: 'own' })
+  await until(() => theirs.rows.has('own'), 'the kernel of the other project')
+  assert.equal([...new Set(theirs.heard.map(({ key }) => key))], ['own'])
+  await stranger.close()
+})
+
+test('a topic that there is not is refused with those that there are', async () => {
+  const wrong = client.request('subscribe', { topics: ['everything'] } as never)
+  await wrong.then(
+    () => assert.unreachable(),
+    (error: Error) => assert.match(error.message, /kernels/),
+  )
+})

@@ -1,0 +1,172 @@
+import { type SubscriptionEvent, Subscriptions, type TopicRow } from '../../src/front/subscriptions.ts'
+import { assert, suite } from '../support/harness.ts'
+
+/** The rows of topics, and who follows them. */
+const test = suite('subscriptions')
+
+const kernels = new Map<string, TopicRow>()
+let reads = 0
+
+const open = (instance = 'one') =>
+  new Subscriptions({
+    instance,
+    againMs: 1,
+    sources: {
+      kernels() {
+        reads++
+        return [...kernels.values()]
+      },
+    },
+  })
+
+const put = (key: string, value: unknown, root: string | null = '/shop') =>
+  void kernels.set(key, { key, root, kernel: key, value })
+
+const turn = () => new Promise(resolve => setImmediate(() => setImmediate(resolve)))
+
+/** Somebody who follows, and what they have heard. */
+function follower(store: Subscriptions, more: { since?: string; root?: string; reads?: () => boolean } = {}) {
+  const heard: SubscriptionEvent[] = []
+  const { since, root = '/shop', reads: isRead = () => true } = more
+  const end = store.follow({
+    topics: ['kernels'],
+    since,
+    mayBeTold: row => row.root === null || row.root === root,
+    tell(event) {
+      if (!isRead()) return 'dropped'
+      heard.push(event)
+      return 'sent'
+    },
+  })
+  return { heard, end }
+}
+
+/** The rows as somebody has them who heard all that. */
+function rowsOf(heard: readonly SubscriptionEvent[]): Readonly<Record<string, unknown>> {
+  const rows = new Map<string, unknown>()
+  for (const event of heard) {
+    if ('snapshot' in event) rows.clear()
+    for (const { key, value } of 'snapshot' in event ? event.snapshot : event.changes)
+      if (value === null) rows.delete(key)
+      else rows.set(key, value)
+  }
+  return Object.fromEntries(rows)
+}
+
+test.before.each(() => {
+  kernels.clear()
+  reads = 0
+})
+
+test('a follower gets the rows as they are, and each change once in a turn of the loop', async () => {
+  put('web', { state: 'ready' })
+  const store = open()
+  const { heard } = follower(store)
+  assert.equal(heard, [
+    { rev: 'one:1', snapshot: [{ topic: 'kernels', key: 'web', value: { state: 'ready' } }] },
+  ])
+  for (let n = 0; n < 10_000; n++) {
+    put('web', { state: 'busy', n })
+    store.touch('kernels')
+  }
+  put('worker', { state: 'ready' })
+  await turn()
+  assert.is(heard.length, 2)
+  assert.equal(rowsOf(heard), { web: { state: 'busy', n: 9_999 }, worker: { state: 'ready' } })
+  kernels.delete('worker')
+  store.touch('kernels')
+  await turn()
+  assert.equal(heard.at(-1), { rev: 'one:4', changes: [{ topic: 'kernels', key: 'worker', value: null }] })
+})
+
+test('what only grows older is no change, and nothing is read while nobody follows', async () => {
+  put('web', { state: 'busy', running: { call: 'c', elapsed_ms: 1 } })
+  const store = open()
+  store.touch('kernels')
+  await turn()
+  assert.is(reads, 0)
+  const { heard, end } = follower(store)
+  put('web', { state: 'busy', running: { call: 'c', elapsed_ms: 900 } })
+  store.touch('kernels')
+  await turn()
+  assert.is(heard.length, 1)
+  end()
+  const before = reads
+  store.touch('kernels')
+  await turn()
+  assert.is(reads, before)
+})
+
+test('a client that comes back misses nothing: changes and rows that have gone meanwhile', async () => {
+  put('web', 1)
+  put('worker', 1)
+  const store = open()
+  const first = follower(store)
+  const { rev } = first.heard.at(-1) ?? { rev: '' }
+  first.end()
+  put('web', 2)
+  kernels.delete('worker')
+  put('new', 1)
+  const { heard } = follower(store, { since: rev })
+  assert.is(heard.length, 1)
+  assert.ok(heard[0] !== undefined && 'changes' in heard[0])
+  assert.equal(rowsOf([...first.heard, ...heard]), { web: 2, new: 1 })
+})
+
+test('a client of another daemon, of a revision that is not known, or of nonsense gets the snapshot', () => {
+  put('web', 1)
+  for (const since of ['two:1', 'one:99', 'one:', 'one:-1', '', ':', 'one:1:1e9']) {
+    const { heard } = follower(open(), { since })
+    assert.ok(heard[0] !== undefined && 'snapshot' in heard[0], since)
+  }
+})
+
+test('a client that was away while more rows went than are remembered gets the snapshot', async () => {
+  const store = open()
+  const { heard, end } = follower(store)
+  const { rev } = heard[0] ?? { rev: '' }
+  for (let n = 0; n < 600; n++) put(`k${n}`, n)
+  store.touch('kernels')
+  await turn()
+  kernels.clear()
+  store.touch('kernels')
+  await turn()
+  end()
+  const back = follower(store, { since: rev })
+  assert.ok(back.heard[0] !== undefined && 'snapshot' in back.heard[0])
+})
+
+test('a client that does not read loses its changes, and gets the snapshot once it reads', async () => {
+  put('web', 0)
+  const store = open()
+  let isRead = true
+  const { heard } = follower(store, { reads: () => isRead })
+  isRead = false
+  for (let n = 1; n < 100; n++) {
+    put('web', n)
+    store.touch('kernels')
+    await turn()
+  }
+  assert.is(heard.length, 1)
+  isRead = true
+  while (heard.length < 2) await new Promise(resolve => setTimeout(resolve, 1))
+  assert.ok('snapshot' in (heard[1] ?? {}))
+  assert.equal(rowsOf(heard), { web: 99 })
+})
+
+test('rows of another project are told to nobody, and one that goes over to it has gone', async () => {
+  put('web', 1)
+  put('theirs', 1, '/other')
+  const store = open()
+  const { heard } = follower(store)
+  assert.equal(rowsOf(heard), { web: 1 })
+  put('web', 2, '/other')
+  store.touch('kernels')
+  await turn()
+  assert.equal(rowsOf(heard), {})
+  assert.not.match(JSON.stringify(heard), 'theirs')
+  kernels.delete('theirs')
+  store.touch('kernels')
+  await turn()
+  assert.not.match(JSON.stringify(heard), 'theirs')
+})
