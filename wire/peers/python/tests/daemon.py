@@ -254,6 +254,8 @@ class Link:
         self.hello = hello
         self.credit = True
         self.notes = queue.Queue()
+        #: Notes that the program has noted an error: they come beside all others.
+        self.error_notes = queue.Queue()
         self.asked = queue.Queue()
         self.pongs = queue.Queue()
         self.log = []
@@ -335,7 +337,7 @@ class Link:
         elif kind in ('return', 'fail'):
             self._calls[message['id']].answers.put(message)
         elif kind == 'note':
-            self.notes.put(message)
+            (self.error_notes if message['name'] == 'errors' else self.notes).put(message)
         elif kind in ('call', 'ping'):
             self.asked.put(message)
         elif kind == 'pong':

@@ -639,6 +639,13 @@ class TestImagesOfOurs(unittest.TestCase):
         while kernel.link.notes.get(timeout=WAIT)['params'].get('state') not in ('returned', 'failed'):
             pass
 
+    def test_the_daemon_is_told_that_there_are_new_ones_and_not_of_each(self):
+        many = 'for n in range(200):\n    try: {}[n]\n    except KeyError: logging.exception("no")\n'
+        with Kernel(script='import logging\n' + many) as kernel:
+            self.assertEqual({}, kernel.link.error_notes.get(timeout=WAIT)['params'])
+            self.until_ended(kernel)
+            self.assertLess(kernel.link.error_notes.qsize(), 100)
+
     def test_what_a_script_ends_with_is_one_with_its_frames_and_no_error_of_callers(self):
         with Kernel(script='def go():\n    left = 2\n    raise KeyError("missing")\ngo()') as kernel:
             until(lambda: self.told(kernel.link))
