@@ -162,6 +162,7 @@ const TABLE: readonly Row[] = [
       'diff',
       'jsonc-parser',
       'smol-toml',
+      'ws',
       'node:',
     ],
     lazily: ['src/terminal'],
