@@ -1,9 +1,14 @@
+import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { openClient } from '../../wire/link/handshake.ts'
 import { assert, suite } from '../support/harness.ts'
 import { hello, type RawClient } from '../support/raw-client.ts'
 import { openRig, until } from '../support/rig.ts'
+import { venvPython } from '../support/runtimes.ts'
+import { noSeat, openWatch } from '../support/watching.ts'
 import { dialWeb, rawOverWeb, webOf } from '../support/web-socket.ts'
 
 /** The client protocol over a WebSocket is that of the Unix socket, for one who is a caller and no person. */
@@ -219,3 +224,20 @@ test('200 WebSockets at once are each answered', async () => {
   await using client = await rig.connect()
   await until(async () => (await client.request('status', {})).clients < 100, 'them to be gone')
 })
+
+for (const [file, run] of [
+  ['websocket.ts', [process.execPath, join(PACKAGE_ROOT, 'dist/examples/websocket.js')]],
+  ['websocket.py', [venvPython, join(PACKAGE_ROOT, 'examples/websocket.py')]],
+] as const)
+  test(`examples/${file} evaluates, lists the kernels, and sees a plan come and go`, async () => {
+    const { screen } = await openWatch(rig)
+    try {
+      const [command, ...words] = [...run, join(rig.paths.runtimeDir, 'web')]
+      const { stdout } = await promisify(execFile)(command, words, { cwd: rig.project, env: rig.env })
+      for (const expected of ['42', 'CPython', /^waits: .*example-\d+\.txt/m, 'withdrawn'])
+        assert.match(stdout, expected)
+    } finally {
+      screen.close()
+      await noSeat(rig)
+    }
+  })
