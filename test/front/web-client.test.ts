@@ -68,7 +68,7 @@ for (const encoding of ['json', 'msgpack'] as const)
   })
 
 for (const options of [{}, { terminal: true }, { terminal: true, session: '1', role: 'seat' }])
-  test(`no seat is had over a WebSocket, and nothing that needs one is done, with ${JSON.stringify(options)} (threats 4, 5)`, async () => {
+  test(`no seat is had over a WebSocket, and nothing that needs one is done, with ${JSON.stringify(options)} (threat 4) (threat 5)`, async () => {
     const { link } = await linked('json', { options })
     const failing = async (method: string, params: unknown) =>
       link.call(method, params).then(
@@ -90,7 +90,7 @@ for (const options of [{}, { terminal: true }, { terminal: true, session: '1', r
     await link.close()
   })
 
-test('100 calls that need approval, and arguments that say they have it, are refused and write nothing (threats 6, 36)', async () => {
+test('100 calls that need approval, and arguments that say they have it, are refused and write nothing (threat 6) (threat 36)', async () => {
   const { link } = await linked('msgpack')
   const answers = await Promise.all(
     Array.from({ length: 100 }, (_, at) => {
@@ -132,7 +132,7 @@ test('another version of the protocol is refused with the versions (fault 33)', 
   await client.gone
 })
 
-test('a call outlives its WebSocket, and the same name again, on another one, joins it (faults 15, 29)', async () => {
+test('a call outlives its WebSocket, and the same name again, on another one, joins it (fault 15) (fault 29)', async () => {
   const code = [
     'import pathlib, time',
     'n = globals().get("n", 0) + 1',
@@ -152,7 +152,7 @@ test('a call outlives its WebSocket, and the same name again, on another one, jo
   await link.close()
 })
 
-test('escapes and what is unseen in the name of a client are marked where it is told (threats 16, 17)', async () => {
+test('escapes and what is unseen in the name of a client are marked where it is told (threat 16) (threat 17)', async () => {
   const client = await greeted({ name: 'evil\u001b[2J\u202Ename\u200b' })
   client.send({
     type: 'call',

@@ -99,7 +99,7 @@ for (const [what, end] of [
     await assertOthersAreServed()
   })
 
-test('a hello in pieces, byte by byte, and in one write with the calls behind it, means the same (faults 17, 18)', async () => {
+test('a hello in pieces, byte by byte, and in one write with the calls behind it, means the same (fault 17) (fault 18)', async () => {
   const ask = JSON.stringify({ type: 'call', id: 1, method: 'approvals', params: {} })
   const half = greeting().length >> 1
   const parts = [
