@@ -158,7 +158,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
       if (port === undefined) return undefined
       const { openWeb } = await import('./front/web.ts')
       const { connections } = { ...SERVER_LIMITS, ...limits }
-      return openWeb({ port, runtimeDir: paths.runtimeDir, connections, accept })
+      return openWeb({ port, file: paths.web, connections, accept })
     },
     welcome: { version: VERSION, pid: process.pid, instance: instance.nonce },
     methods: openMethods({
@@ -319,10 +319,10 @@ async function claimState({ stateDir, runtimeDir }: Paths): Promise<void> {
 }
 
 /** Sockets of a daemon that died, and of its kernels, its token for WebSockets, and files of its clients' proofs. Only whoever holds the lock may. */
-function removeRemains({ runtimeDir }: Paths) {
+function removeRemains({ runtimeDir, web }: Paths) {
+  rmSync(web, { force: true })
   for (const name of readdirSync(runtimeDir))
-    if (name.endsWith('.sock') || name.endsWith('.proof') || name === 'web')
-      rmSync(join(runtimeDir, name), { force: true })
+    if (name.endsWith('.sock') || name.endsWith('.proof')) rmSync(join(runtimeDir, name), { force: true })
 }
 
 interface KernelsParts {

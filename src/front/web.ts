@@ -2,7 +2,6 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { join } from 'node:path'
 import { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { type Encoding, HEADER_BYTES, LIMITS } from '../../wire/codec/messages.ts'
@@ -13,15 +12,12 @@ import type { Accept, Door } from './server.ts'
 interface WebOptions {
   /** Of 127.0.0.1; 0 lets the system choose. */
   readonly port: number
-  /** Gets the file `web`: the address and the token, for the user's own programs. */
-  readonly runtimeDir: string
+  /** Gets the address and the token, for programs of the user. Nothing is there yet. */
+  readonly file: string
   /** Connections at once, those that have shown no token yet included. */
   readonly connections: number
   readonly accept: Accept
 }
-
-/** The file of the runtime directory that has the address and the token of the door. */
-export const WEB_FILE = 'web'
 
 /** Each message is the body of one frame of the client protocol: bytes for msgpack, text for JSON. */
 const SUBPROTOCOLS: Readonly<Record<string, Encoding>> = {
@@ -45,7 +41,7 @@ const PINGS = 64
  * The client protocol over WebSocket, on the loopback address. Every request shows Host, Origin and token before anything
  * else is looked at. Throws a `Failure` where the port cannot be listened at.
  */
-export async function openWeb({ port: wanted, runtimeDir, connections, accept }: WebOptions): Promise<Door> {
+export async function openWeb({ port: wanted, file, connections, accept }: WebOptions): Promise<Door> {
   const token = randomBytes(32).toString('base64url')
   const forget = keepSecret(token, 'token of the WebSocket')
   const settings = {
@@ -98,8 +94,7 @@ export async function openWeb({ port: wanted, runtimeDir, connections, accept }:
   })
   server.on('error', () => {})
   const { port } = server.address() as AddressInfo
-  const [address, file] = [`ws://127.0.0.1:${port}/`, join(runtimeDir, WEB_FILE)]
-  rmSync(file, { force: true })
+  const address = `ws://127.0.0.1:${port}/`
   writeFileSync(file, `${JSON.stringify({ address, token })}\n`, { flag: 'wx', mode: 0o600 })
   return {
     address,
@@ -129,7 +124,7 @@ function refusalOf(
     name.startsWith(TOKEN_PREFIX) ? [name.slice(TOKEN_PREFIX.length)] : [],
   )
   if (![bearer ?? '', ...shown].some(one => isSame(one, token)))
-    return [401, `The token is missing or wrong. It is in the file ${WEB_FILE} of the runtime directory.`]
+    return [401, 'The token is missing or wrong. It is in the file that imago serve names.']
   if (!ROUTES.has(url)) return [404, STATUS_CODES[404] ?? '']
   if (headers.upgrade !== undefined && encodingIn(offered) === undefined)
     return [400, `Offer the subprotocol ${Object.keys(SUBPROTOCOLS).join(' or ')}.`]

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { openDaemon } from '../../src/daemon.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { openClient } from '../../wire/link/handshake.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -232,7 +233,7 @@ for (const [file, run] of [
   test(`examples/${file} evaluates, lists the kernels, and sees a plan come and go`, async () => {
     const { screen } = await openWatch(rig)
     try {
-      const [command, ...words] = [...run, join(rig.paths.runtimeDir, 'web')]
+      const [command, ...words] = [...run, rig.paths.web]
       const { stdout } = await promisify(execFile)(command, words, { cwd: rig.project, env: rig.env })
       for (const expected of ['42', 'CPython', /^waits: .*example-\d+\.txt/m, 'withdrawn'])
         assert.match(stdout, expected)
@@ -241,3 +242,51 @@ for (const [file, run] of [
       await noSeat(rig)
     }
   })
+
+test('the code of a plan is not looked at over a WebSocket, and the plan goes on waiting (threat 5) (threat 20)', async () => {
+  const { screen } = await openWatch(rig)
+  const { link } = await linked('json')
+  const giveUp = new AbortController()
+  const { signal } = giveUp
+  try {
+    const answers = ['one', 'two'].map(name =>
+      link.call('call', { tool: 'create_file', args: { path: name, content: 'x' } }, { signal }),
+    )
+    await screen.shows(/--code [0-9a-z-]{19}/)
+    const code = /--code ([0-9a-z-]{19})/.exec(screen.text())?.[1] ?? ''
+    const waits = async () =>
+      ((await link.call('approvals', {})) as { approvals: readonly { id: string }[] }).approvals
+    await until(async () => (await waits()).length === 2, 'both plans')
+    for (const { id } of await waits())
+      for (const method of ['approve', 'deny']) {
+        const refused = link.call(method, { plan: id, code }).catch(error => error.remote?.code)
+        assert.is(await refused, 'seat_refused')
+      }
+    assert.is((await waits()).length, 2)
+    giveUp.abort()
+    await Promise.all(answers)
+    assert.equal(
+      ['one', 'two'].filter(name => existsSync(join(rig.project, name))),
+      [],
+    )
+  } finally {
+    screen.close()
+    await link.close()
+    await noSeat(rig)
+  }
+})
+
+test('a WebSocket that answers no ping of the protocol is closed (fault 15)', async () => {
+  const own = openRig()
+  const daemon = await openDaemon({ paths: own.paths, limits: { heartbeatMs: 150 }, webPort: 0 })
+  try {
+    const frozen = await rawOverWeb(webOf(own))
+    frozen.send({ hello: hello(own.project) })
+    const words = (await frozen.lastWords()).map(({ type }) => type)
+    assert.ok(words.includes('ping'))
+    assert.is(words.at(-1), 'bye')
+  } finally {
+    await daemon.close()
+    await own.close()
+  }
+})

@@ -120,18 +120,13 @@ test('a hello in pieces, byte by byte, and in one write with the calls behind it
   }
 })
 
-test('200 connections that never finish their request are ended, and others are served meanwhile (fault 22)', async () => {
+test('200 requests that never end and 200 WebSockets that say no hello are ended, and others are served meanwhile (fault 22)', async () => {
   const web = webOf(rig)
   const slow = Array.from({ length: 200 }, () => new RawWeb(web.port))
   for (const { socket } of slow) socket.write(upgradeHead(web).slice(0, 60))
+  const silent = await Promise.all(Array.from({ length: 200 }, () => upgraded()))
   await assertOthersAreServed()
-  await Promise.all(slow.map(one => one.gone))
-})
-
-test('200 WebSockets that say no hello are ended (fault 22)', async () => {
-  const slow = await Promise.all(Array.from({ length: 200 }, () => upgraded()))
-  await assertOthersAreServed()
-  for (const one of slow) assert.is(await one.closeCode(), 1008)
+  for (const one of silent) assert.is(await one.closeCode(), 1008)
   // They do not answer the close either.
-  await Promise.all(slow.map(one => one.gone))
+  await Promise.all([...slow, ...silent].map(one => one.gone))
 })

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { join } from 'node:path'
 import { Duplex } from 'node:stream'
 import { WebSocket } from 'ws'
 import { lengthOf, RawClient } from './raw-client.ts'
@@ -15,7 +14,7 @@ export interface Web {
 
 /** What a daemon that serves WebSockets has put into its runtime directory. */
 export function webOf({ paths }: Pick<Rig, 'paths'>): Web {
-  const { address, token } = JSON.parse(readFileSync(join(paths.runtimeDir, 'web'), 'utf8'))
+  const { address, token } = JSON.parse(readFileSync(paths.web, 'utf8'))
   return { address, token, port: Number(new URL(address).port) }
 }
 

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ToolError, toolError } from '../../../tools/outcome.ts'
 import { duration, oneLine } from '../../../tools/text.ts'
@@ -323,7 +323,7 @@ export async function serve({ options, printer, openDaemon }: CommandInput): Pro
   const daemon = await openDaemon(paths, portOf(options.web))
   printer.out(`imago serves at ${daemon.address}; its log is ${paths.log}\n`)
   if (daemon.web !== undefined)
-    printer.out(`WebSockets connect to ${daemon.web}; the token is in ${join(paths.runtimeDir, 'web')}\n`)
+    printer.out(`WebSockets connect to ${daemon.web}; the token is in ${paths.web}\n`)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void daemon.close())
   await daemon.ended
   return EXIT.done
