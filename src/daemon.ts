@@ -56,7 +56,7 @@ interface DaemonOptions {
 export interface Daemon {
   /** Where clients connect. */
   readonly address: string
-  /** Where WebSockets connect; undefined where that is not on. */
+  /** Where WebSockets connect; undefined where the daemon takes none. */
   readonly web: string | undefined
   /** Settles once it has ended in order, whoever asked for it. */
   readonly ended: Promise<void>
@@ -318,7 +318,7 @@ async function claimState({ stateDir, runtimeDir }: Paths): Promise<void> {
   )
 }
 
-/** Sockets of a daemon that died, and of its kernels, its token for WebSockets, and files of its clients' proofs. Only whoever holds the lock may. */
+/** Sockets and token of a daemon that died, sockets of its kernels, and files of its clients' proofs. Needs the lock. */
 function removeRemains({ runtimeDir, web }: Paths) {
   rmSync(web, { force: true })
   for (const name of readdirSync(runtimeDir))

@@ -169,7 +169,7 @@ const TABLE: readonly Row[] = [
   // Loaded by a daemon that takes WebSockets.
   {
     layer: 'src/front/web.ts',
-    may: ['src', 'src/journal', 'src/front', 'wire/codec'],
+    may: ['src', 'src/journal', 'src/front', 'wire/codec', 'wire/link'],
     packages: ['ws', 'node:'],
   },
   // The console and the desk: loaded by nothing but a person's terminal.

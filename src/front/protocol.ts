@@ -121,7 +121,7 @@ export interface DaemonStatus {
   readonly instance: string
   readonly uptime_ms: number
   readonly socket: string
-  /** Where WebSockets connect; null where that is not on. */
+  /** Where WebSockets connect; null where the daemon takes none. */
   readonly web: string | null
   readonly log: string
   /** Connected now, the one that asks included. */

@@ -6,7 +6,7 @@ import { messageOf } from '../../wire/errors.ts'
 import { Refusal, type ServedCall } from '../../wire/link/calls.ts'
 import { acceptClient } from '../../wire/link/handshake.ts'
 import type { Link } from '../../wire/link/link.ts'
-import { listen } from '../../wire/link/transport.ts'
+import { type Listener, listen } from '../../wire/link/transport.ts'
 import { keepSecret, secretsOf } from '../journal/redaction.ts'
 import type { Log } from '../log.ts'
 import { plainName } from '../text/escape.ts'
@@ -23,7 +23,7 @@ export interface Session {
   readonly env: Readonly<Record<string, string>>
   /** As the hello carried them, not yet checked; none over a WebSocket. */
   readonly options: Readonly<Record<string, unknown>>
-  /** It came over a WebSocket: no process can be proved there, and so no person. */
+  /** The client came over a WebSocket, where no process can be proved, and so no person. */
   readonly overWeb?: boolean
 }
 
@@ -41,8 +41,8 @@ interface ServerOptions {
   /** `unix:/path`. The directory is private already, and what a dead daemon left there is gone. */
   readonly address: string
   readonly welcome: Readonly<Record<string, unknown>>
-  /** Opens another way in, where there is one, before the address answers. */
-  web?(accept: Accept): Promise<Door | undefined>
+  /** Listens for WebSockets, where the daemon takes them; called before the socket answers. */
+  web?(accept: Accept): Promise<Listener | undefined>
   readonly methods: ReadonlyMap<string, Serve>
   /** A client that is no MCP client has connected; what is answered is called when it has gone. */
   came?(session: Session): () => void
@@ -54,13 +54,6 @@ interface ServerOptions {
 
 /** Takes a connection. `encoding`: that of a WebSocket, whose subprotocol has fixed it; left out for a Unix socket. */
 export type Accept = (transport: Duplex, encoding?: Encoding) => void
-
-/** A way in for clients beside the socket. */
-export interface Door {
-  readonly address: string
-  /** Refuses new clients. Those that have come stay. */
-  close(): void
-}
 
 export interface ServerLimits {
   /** Connections at once, those still at their hello included. */
@@ -82,7 +75,7 @@ export const SERVER_LIMITS: ServerLimits = {
 
 export interface Server {
   readonly address: string
-  /** Where WebSockets connect; undefined where that is not on. */
+  /** Where WebSockets connect; undefined where the daemon takes none. */
   readonly web: string | undefined
   /** Connected now. */
   readonly clients: () => number
@@ -208,7 +201,7 @@ export async function openServer(options: ServerOptions): Promise<Server> {
       clearInterval(heart)
       // First, so that whoever connects from now on finds nobody and starts the next daemon.
       await listener.close()
-      web?.close()
+      await web?.close()
       const bye = { code: 'ending', message: 'The daemon is ending.' }
       await Promise.all([...links.keys()].map(link => link.close(bye)))
       for (const transport of connections) transport.destroy()

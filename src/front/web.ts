@@ -5,9 +5,10 @@ import type { AddressInfo, Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { type Encoding, HEADER_BYTES, LIMITS } from '../../wire/codec/messages.ts'
+import type { Listener } from '../../wire/link/transport.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { keepSecret } from '../journal/redaction.ts'
-import type { Accept, Door } from './server.ts'
+import type { Accept } from './server.ts'
 
 interface WebOptions {
   /** Of 127.0.0.1; 0 lets the system choose. */
@@ -28,7 +29,7 @@ const SUBPROTOCOLS: Readonly<Record<string, Encoding>> = {
 /** What a browser offers beside one of those, because a page can set no header. */
 const TOKEN_PREFIX = 'imago.token.'
 
-/** Each path that answers. All others are `404`, to who has shown the token. */
+/** The paths that there are. */
 const ROUTES: ReadonlySet<string> = new Set(['/'])
 
 /** How long a request may take to come, in milliseconds. */
@@ -38,10 +39,10 @@ const REQUEST_MS = 5_000
 const PINGS = 64
 
 /**
- * The client protocol over WebSocket, on the loopback address. Every request shows Host, Origin and token before anything
- * else is looked at. Throws a `Failure` where the port cannot be listened at.
+ * Takes clients over WebSocket, at the loopback address. Host, Origin and token of each request are checked before all
+ * else. Throws a `Failure` where the port cannot be listened at.
  */
-export async function openWeb({ port: wanted, file, connections, accept }: WebOptions): Promise<Door> {
+export async function openWeb({ port: wanted, file, connections, accept }: WebOptions): Promise<Listener> {
   const token = randomBytes(32).toString('base64url')
   const forget = keepSecret(token, 'token of the WebSocket')
   const settings = {
@@ -98,7 +99,7 @@ export async function openWeb({ port: wanted, file, connections, accept }: WebOp
   writeFileSync(file, `${JSON.stringify({ address, token })}\n`, { flag: 'wx', mode: 0o600 })
   return {
     address,
-    close() {
+    async close() {
       rmSync(file, { force: true })
       server.close()
       server.closeAllConnections()
@@ -141,7 +142,7 @@ const digest = (text: string) => createHash('sha256').update(text).digest()
 
 const isSame = (given: string, token: string) => timingSafeEqual(digest(given), digest(token))
 
-/** The frames of the client protocol as they are on a Unix socket, over one WebSocket: each message has one body. */
+/** The stream of frames that a Unix socket would be, over one WebSocket: each message is the body of one frame. */
 function carrying(web: WebSocket, o: { readonly socket: Duplex; readonly encoding: Encoding }): Duplex {
   const binary = o.encoding === 'msgpack'
   let pings = 0
@@ -180,7 +181,7 @@ function carrying(web: WebSocket, o: { readonly socket: Duplex; readonly encodin
     if (++pings > PINGS) web.close(1008, 'Too many pings.')
     else web.pong(data, false, () => pings--)
   })
-  // It closes itself, with the code that says why.
+  // The package closes a WebSocket that breaks a rule, with the code of that rule.
   web.on('error', () => {})
   web.on('close', () => {
     carried.push(null)

@@ -37,7 +37,7 @@ async function linked(encoding: 'json' | 'msgpack', changed: Readonly<Record<str
 const evaluate = (expr: string, more = {}) => ({ tool: 'eval_expr', args: { expr }, ...more })
 
 for (const encoding of ['json', 'msgpack'] as const)
-  test(`imago.v2.${encoding} carries calls, their events, cancels and large answers, whatever the hello names`, async () => {
+  test(`imago.v2.${encoding} carries calls, their events, cancels and large answers, and decides over the hello`, async () => {
     const { welcome, link } = await linked(encoding, {
       encodings: [encoding === 'json' ? 'msgpack' : 'json'],
     })

@@ -55,7 +55,7 @@ export function acceptClient(
   options: HandshakeOptions &
     Listeners & {
       readonly welcome: Readonly<Record<string, unknown>>
-      /** Where what carries the link has fixed it, whatever the hello names. */
+      /** That of a WebSocket, whose subprotocol has fixed it; left out, the hello decides. */
       readonly encoding?: Encoding | undefined
       judge(hello: ClientHello): { readonly refused: HandshakeRefusal } | undefined
     },
@@ -65,8 +65,8 @@ export function acceptClient(
     const hello = parseClientHello(await readHello(transport, limits))
     const verdict = options.judge(hello)
     if (verdict !== undefined) throw await refuse(transport, verdict.refused)
-    const agreed = options.encoding ?? encodingOf(hello)
-    const welcome = welcomeWith(agreed, limits)
+    const encodings = options.encoding === undefined ? hello.encodings : [options.encoding]
+    const welcome = welcomeTo({ encodings }, limits)
     sendFrame(transport, { welcome: { ...options.welcome, ...welcome } })
     if (hello.role === 'mcp') return { type: 'mcp', hello, transport }
     return { type: 'calls', hello, link: linked(options, { welcome, limits, name: hello.name }) }
@@ -93,7 +93,7 @@ function greetKernel(
   return within(options, async limits => {
     await provePeer({ transport, secret, side, limits })
     const hello = parseKernelHello(await readHello(transport, limits))
-    const welcome = welcomeWith(encodingOf(hello), limits)
+    const welcome = welcomeTo(hello, limits)
     sendFrame(transport, { welcome })
     const name = `the ${hello.language} kernel ${hello.pid}`
     return { hello, link: linked(options, { welcome, limits, name }) }
@@ -280,12 +280,9 @@ interface HandshakeRefusal {
 }
 
 /** msgpack where the other end has it, else JSON. */
-const encodingOf = ({ encodings }: { readonly encodings: readonly string[] }): Encoding =>
-  encodings.includes('msgpack') ? 'msgpack' : 'json'
-
-function welcomeWith(encoding: Encoding, limits: Limits): Welcome {
+function welcomeTo(hello: { readonly encodings: readonly string[] }, limits: Limits): Welcome {
   return {
-    encoding,
+    encoding: hello.encodings.includes('msgpack') ? 'msgpack' : 'json',
     credit: limits.creditBytes,
     chunk: limits.chunkBytes,
     frame: limits.frameBytes,
