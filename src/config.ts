@@ -63,6 +63,12 @@ const CONFIG = z.strictObject({
       env: z.array(z.string().min(1)).default([]),
     })
     .prefault({}),
+  web: z
+    .strictObject({
+      /** Where WebSockets connect, on this machine; they are off without it. */
+      port: z.int().min(0).max(65_535).optional(),
+    })
+    .prefault({}),
   tools: z
     .strictObject({
       /** The text syntax of calls, where one is used at all: nothing finds out which a model writes. */

@@ -56,11 +56,15 @@ interface DaemonOptions {
   readonly limits?: Partial<ServerLimits>
   /** How long the owner of a suspended evaluation may be gone, in milliseconds. */
   readonly goneMs?: number
+  /** The port for WebSockets, instead of the configured one. */
+  readonly webPort?: number | undefined
 }
 
 export interface Daemon {
   /** Where clients connect. */
   readonly address: string
+  /** Where WebSockets connect; undefined where the daemon takes none. */
+  readonly web: string | undefined
   /** Settles once it has ended in order, whoever asked for it. */
   readonly ended: Promise<void>
   /** Ends it in order: kernels first, so that what runs is answered; then clients; the journal last. */
@@ -73,11 +77,11 @@ export interface Daemon {
  * Throws a `Failure` that says why it cannot be: another one runs there (exit code 2), a debugger can connect, a directory
  * cannot be used, or a configuration file is wrong.
  */
-export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Promise<Daemon> {
+export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptions): Promise<Daemon> {
   refuseDebugger()
   preparePaths(paths)
   const config = readConfig(paths.configDir)
-  const instance = await becomeInstance(paths)
+  const instance = await becomeInstance(paths, webPort)
   removeRemains(paths)
   const log = openLog({ path: paths.log, level: config.daemon.log_level })
   const begun = performance.now()
@@ -209,6 +213,7 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
         instance: instance.nonce,
         uptime_ms: Math.round(performance.now() - begun),
         socket: paths.socket,
+        web: server.web ?? null,
         log: paths.log,
         clients: server.clients(),
         running: calls.busy(),
@@ -218,8 +223,15 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
       shutdown: endIf,
     })
 
+  const port = webPort ?? config.web.port
   const server = await openServer({
     address: `unix:${paths.socket}`,
+    web: async accept => {
+      if (port === undefined) return undefined
+      const { openWeb } = await import('./front/web.ts')
+      const { connections } = { ...SERVER_LIMITS, ...limits }
+      return openWeb({ port, file: paths.web, connections, accept })
+    },
     welcome: { version: VERSION, pid: process.pid, instance: instance.nonce },
     methods: openDispatch(handlers(), { authority, journal, kernels, seats }),
     came({ id, root }) {
@@ -308,10 +320,10 @@ export async function openDaemon({ paths, limits, goneMs }: DaemonOptions): Prom
     return { ended_kernels: living(now).filter(own), detached_kernels: attached(now).filter(own) }
   }
 
-  return { address: server.address, ended, close: () => close('asked') }
+  return { address: server.address, web: server.web, ended, close: () => close('asked') }
 }
 
-async function becomeInstance(paths: Paths): Promise<Instance> {
+async function becomeInstance(paths: Paths, webPort: number | undefined): Promise<Instance> {
   const claim = await claimInstance({
     dir: paths.runtimeDir,
     version: VERSION,
@@ -327,9 +339,12 @@ async function becomeInstance(paths: Paths): Promise<Instance> {
     return claim.instance
   }
   const who = claim.by === undefined ? '' : ` (process ${claim.by.pid}, version ${claim.by.version})`
-  throw new Failure(`A daemon runs already at ${paths.socket}${who}. End it with: imago shutdown`, {
-    exit: EXIT.usage,
-  })
+  const again =
+    webPort === undefined
+      ? ''
+      : `\nThen run this again; or have every daemon listen: [web] port = ${webPort} in config.toml`
+  const said = `A daemon runs already at ${paths.socket}${who}. End it with: imago shutdown${again}`
+  throw new Failure(said, { exit: EXIT.usage })
 }
 
 /** Two daemons with sockets of their own must not write one journal: each would cut off the other's lines. */
@@ -348,8 +363,9 @@ async function claimState({ stateDir, runtimeDir }: Paths): Promise<void> {
   )
 }
 
-/** Sockets of a daemon that died, and of its kernels, and files of its clients' proofs. Only whoever holds the lock may. */
-function removeRemains({ runtimeDir }: Paths) {
+/** Sockets and token of a daemon that died, sockets of its kernels, and files of its clients' proofs. Needs the lock. */
+function removeRemains({ runtimeDir, web }: Paths) {
+  rmSync(web, { force: true })
   for (const name of readdirSync(runtimeDir))
     if (name.endsWith('.sock') || name.endsWith('.proof')) rmSync(join(runtimeDir, name), { force: true })
 }

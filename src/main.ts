@@ -30,7 +30,7 @@ async function main() {
   const { runCommandLine } = bundle?.exports ?? (await import('./front/cli.ts'))
   const exit = await runCommandLine({
     argv,
-    openDaemon: async paths => (await import('./daemon.ts')).openDaemon({ paths }),
+    openDaemon: async (paths, webPort) => (await import('./daemon.ts')).openDaemon({ paths, webPort }),
   })
   if (exit !== 2) bundle?.keep()
   await Promise.all([process.stdout, process.stderr].map(sent))

@@ -22,6 +22,8 @@ export interface Paths {
   /** Sockets and the lock: a directory that only its owner can enter. */
   readonly runtimeDir: string
   readonly socket: string
+  /** Has the address and the token for WebSockets, while a daemon takes those. */
+  readonly web: string
   /** What outlives the daemon: journal, policy, log. */
   readonly stateDir: string
   readonly log: string
@@ -51,6 +53,7 @@ export function findPaths(env: Environment = process.env): Paths {
   return {
     runtimeDir,
     socket: join(runtimeDir, 'daemon.sock'),
+    web: join(runtimeDir, 'web'),
     stateDir,
     log: join(stateDir, 'daemon.log'),
     errorLog: join(stateDir, 'daemon.err'),

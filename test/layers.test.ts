@@ -166,6 +166,12 @@ const TABLE: readonly Row[] = [
     ],
     lazily: ['src/terminal'],
   },
+  // Loaded by a daemon that takes WebSockets.
+  {
+    layer: 'src/front/web.ts',
+    may: ['src', 'src/journal', 'src/front', 'wire/codec', 'wire/link'],
+    packages: ['ws', 'node:'],
+  },
   // The console and the desk: loaded by nothing but a person's terminal.
   {
     layer: 'src/terminal',
@@ -192,6 +198,7 @@ const TABLE: readonly Row[] = [
   {
     layer: 'src/daemon',
     may: ['src', ...ROOMS, ...SMALL, 'src/front', 'tools', ...WIRE],
+    lazily: ['src/front/web.ts'],
     packages: ['zod', 'p-timeout', 'pino', 'node:'],
   },
   { layer: 'src/main.ts', may: ['src', 'src/front'], lazily: ['src/daemon'], packages: ['node:'] },

@@ -49,6 +49,7 @@ const PYTHON_PACKAGES = [
   'uvicorn==0.54.0',
   'uvloop==0.23.0',
   'watchfiles==1.3.0',
+  'websockets==17.4',
   'wrapt==2.5.2',
 ]
 // Imago's own peer runs on 3.9; the MCP SDK that the tests use as a foreign client does not.

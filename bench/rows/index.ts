@@ -24,6 +24,7 @@ import { commonTokens, profileTokens, tableTokens, threadsTokens } from './token
 import { tracepointCost } from './tracepoints.ts'
 import { completion, threadsMany } from './vocabulary.ts'
 import { firstFrame, scrollStep } from './watching.ts'
+import { webMemory, webOperation } from './web.ts'
 import {
   wolframAbort,
   wolframBuiltins,
@@ -68,6 +69,8 @@ export const ROWS: readonly Row[] = [
   doctorTime,
   idleMemory,
   clientMemory,
+  webOperation,
+  webMemory,
   largeResults,
   crowd,
   journalOpen,

@@ -562,10 +562,10 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'serve',
-    usage: '',
+    usage: '[--web PORT]',
     summary: 'be the daemon, in the foreground; other commands start it by themselves',
     operands: [0, 0],
-    options: [],
+    options: ['web'],
     load: async () => (await import('./commands/kernels.ts')).serve,
   },
   {

@@ -62,10 +62,11 @@ export interface CommandInput {
 }
 
 /** Makes this process the daemon; known only to the entry of the program. Throws a `Failure` that says why not. */
-export type OpenDaemon = (paths: Paths) => Promise<RunningDaemon>
+export type OpenDaemon = (paths: Paths, webPort: number | undefined) => Promise<RunningDaemon>
 
 interface RunningDaemon {
   readonly address: string
+  readonly web: string | undefined
   /** Settles once it has ended in order, whoever asked for it. */
   readonly ended: Promise<void>
   /** Begins the end: calls are settled, kernels ended, the journal closed. */
@@ -136,6 +137,11 @@ export const OPTIONS = {
   },
   until: { type: 'string', value: 'TIME', summary: 'up to then' },
   count: { type: 'string', value: 'N', summary: 'the last N, or all' },
+  web: {
+    type: 'string',
+    value: 'PORT',
+    summary: 'let programs of yours connect by WebSocket, at this port of 127.0.0.1',
+  },
   follow: { type: 'boolean', summary: 'go on with what comes, until Ctrl-C' },
   long: { type: 'boolean', summary: 'with all that was kept of each call' },
   structured: { type: 'boolean', summary: 'send results as data too, with output schemas' },

@@ -91,6 +91,7 @@ export const CLIENT_FAILURES = {
   in_use: 'The daemon is in use and was not ended; the message says by what.',
   no_such_kernel: 'No kernel of that name is known.',
   kernel_unavailable: 'The kernel could not be started, or has ended.',
+  invalid_hello: 'The hello asks for something that this way in does not give; the message says which.',
   invalid_root: 'The root in the hello is not the absolute path of a directory.',
   too_many_clients: 'The daemon has as many clients as it accepts.',
   ending: 'The daemon is ending; connect again, and the next one answers.',

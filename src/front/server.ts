@@ -1,11 +1,12 @@
 import { realpathSync, statSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import type { Duplex } from 'node:stream'
+import type { Encoding } from '../../wire/codec/messages.ts'
 import { messageOf } from '../../wire/errors.ts'
 import { Refusal, type ServedCall } from '../../wire/link/calls.ts'
 import { acceptClient } from '../../wire/link/handshake.ts'
 import type { Link } from '../../wire/link/link.ts'
-import { listen } from '../../wire/link/transport.ts'
+import { type Listener, listen } from '../../wire/link/transport.ts'
 import { keepSecret, secretsOf } from '../journal/redaction.ts'
 import type { Log } from '../log.ts'
 import { plainName } from '../text/escape.ts'
@@ -20,8 +21,10 @@ export interface Session {
   /** The project whose default kernel is meant: an existing directory, links resolved. */
   readonly root: string
   readonly env: Readonly<Record<string, string>>
-  /** As the hello carried them, not yet checked. */
+  /** As the hello carried them, not yet checked; none over a WebSocket. */
   readonly options: Readonly<Record<string, unknown>>
+  /** The client came over a WebSocket, where no process can be proved, and so no person. */
+  readonly overWeb?: boolean
 }
 
 /** One method of the client protocol. It may throw a `Refusal`; anything else is logged, and answered as a fault. */
@@ -38,6 +41,8 @@ interface ServerOptions {
   /** `unix:/path`. The directory is private already, and what a dead daemon left there is gone. */
   readonly address: string
   readonly welcome: Readonly<Record<string, unknown>>
+  /** Listens for WebSockets, where the daemon takes them; called before the socket answers. */
+  web?(accept: Accept): Promise<Listener | undefined>
   readonly methods: ReadonlyMap<string, Serve>
   /** A client that is no MCP client has connected; what is answered is called when it has gone. */
   came?(session: Session): () => void
@@ -46,6 +51,9 @@ interface ServerOptions {
   readonly log: Log
   readonly limits: ServerLimits
 }
+
+/** Takes a connection. `encoding`: that of a WebSocket, whose subprotocol has fixed it; left out for a Unix socket. */
+export type Accept = (transport: Duplex, encoding?: Encoding) => void
 
 export interface ServerLimits {
   /** Connections at once, those still at their hello included. */
@@ -67,6 +75,8 @@ export const SERVER_LIMITS: ServerLimits = {
 
 export interface Server {
   readonly address: string
+  /** Where WebSockets connect; undefined where the daemon takes none. */
+  readonly web: string | undefined
   /** Connected now. */
   readonly clients: () => number
   /** Refuses new clients, then ends the connections. */
@@ -85,7 +95,7 @@ export async function openServer(options: ServerOptions): Promise<Server> {
   let mcpClients = 0
   let ending = false
 
-  const listener = await listen(options.address, transport => {
+  const accept: Accept = (transport, encoding) => {
     transport.on('error', () => {})
     if (connections.size >= limits.connections) {
       log.warn({ connections: connections.size }, 'A client was turned away: there are too many.')
@@ -94,19 +104,23 @@ export async function openServer(options: ServerOptions): Promise<Server> {
     }
     connections.add(transport)
     transport.once('close', () => connections.delete(transport))
-    welcome(transport).catch(error => {
+    welcome(transport, encoding).catch(error => {
       log.info({ reason: messageOf(error) }, 'A connection did not become a client.')
       transport.destroy()
     })
-  })
+  }
+  const web = await options.web?.(accept)
+  const listener = await listen(options.address, transport => accept(transport))
   const heart = setInterval(() => beat(links.keys(), limits.heartbeatMs), limits.heartbeatMs)
   heart.unref()
 
-  async function welcome(transport: Duplex) {
+  async function welcome(transport: Duplex, encoding: Encoding | undefined) {
+    const overWeb = encoding !== undefined
     const session: { current?: Session } = {}
     let link: Link | undefined
     const accepted = await acceptClient({
       transport,
+      encoding,
       welcome: options.welcome,
       limits: { pendingCalls: limits.pendingCalls },
       judge(hello) {
@@ -115,6 +129,11 @@ export async function openServer(options: ServerOptions): Promise<Server> {
         if (root === undefined)
           return refusal('invalid_root', 'The root is not the absolute path of a directory.')
         if (hello.role === 'mcp') {
+          if (overWeb)
+            return refusal(
+              'invalid_hello',
+              'No MCP is spoken over a WebSocket. Start the MCP server: imago mcp',
+            )
           if (mcpClients >= limits.mcpClients)
             return refusal('too_many_clients', `${mcpClients} MCP clients are connected: end some of them.`)
           mcpClients++
@@ -122,7 +141,8 @@ export async function openServer(options: ServerOptions): Promise<Server> {
         }
         const { env } = hello
         const [name, version] = [plainName(hello.name.slice(0, 80)), plainName(hello.version.slice(0, 40))]
-        session.current = { id: `client-${++made}`, name, version, root, env, options: hello.options ?? {} }
+        const given = overWeb ? {} : (hello.options ?? {})
+        session.current = { id: `client-${++made}`, name, version, root, env, options: given, overWeb }
         return undefined
       },
       serve(method, params, served) {
@@ -174,12 +194,14 @@ export async function openServer(options: ServerOptions): Promise<Server> {
 
   return {
     address: listener.address,
+    web: web?.address,
     clients: () => connections.size,
     async close() {
       ending = true
       clearInterval(heart)
       // First, so that whoever connects from now on finds nobody and starts the next daemon.
       await listener.close()
+      await web?.close()
       const bye = { code: 'ending', message: 'The daemon is ending.' }
       await Promise.all([...links.keys()].map(link => link.close(bye)))
       for (const transport of connections) transport.destroy()

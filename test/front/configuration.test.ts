@@ -40,8 +40,9 @@ effect = "write_file"
 
 test('the config.toml of docs/configuration.md is accepted, and says the defaults', () => {
   const written = place('documented', { 'config.toml': configText })
-  const { kernels, files, tools, ...documented } = readConfig(written)
-  const { kernels: none, files: noRoots, tools: noSyntax, ...defaults } = readConfig(join(folder, 'nowhere'))
+  const { kernels, files, tools, web, ...documented } = readConfig(written)
+  const nothing = readConfig(join(folder, 'nowhere'))
+  const { kernels: none, files: noRoots, tools: noSyntax, web: noWeb, ...defaults } = nothing
   assert.equal(documented, defaults)
   assert.equal(kernels, {
     python: '/usr/bin/python3',
@@ -55,6 +56,7 @@ test('the config.toml of docs/configuration.md is accepted, and says the default
   assert.equal(none, { wolfram_formatter_seconds: 5, trusted: [], env: [] })
   assert.equal([files, noRoots], [{ roots: [join(homedir(), 'notes')] }, { roots: [] }])
   assert.equal([tools, noSyntax], [{ syntax: 'hermes' }, {}])
+  assert.equal([web, noWeb], [{ port: 7777 }, {}])
 })
 
 test('a further folder for files is absolute, and neither the home directory nor what it lies in', () => {

@@ -461,9 +461,9 @@ test('a helper that has gone is meant by the names under which those that it wor
     write() {},
   }
   const next = openKernels({ launch: launcher.launch, home: join(folder, 'home'), programs, attachments })
-  const helper = { name: 'web-worker-worker', pid: 602, started: 'later', parent: 601 }
-  const names = next.namesOf({ ...helper, works_for: ['web-worker', '601', 'web', 'web-600', '600'] })
+  const worker = { name: 'web-worker-worker', pid: 602, started: 'later', parent: 601 }
+  const names = next.namesOf({ ...worker, works_for: ['web-worker', '601', 'web', 'web-600', '600'] })
   for (const meant of ['prod', 'web', '600', 'web-600', '601', '602']) assert.ok(names.includes(meant), meant)
-  assert.not.ok(next.namesOf({ ...helper, works_for: ['web', '601'] }).includes('prod'))
+  assert.not.ok(next.namesOf({ ...worker, works_for: ['web', '601'] }).includes('prod'))
   await next.close()
 })

@@ -55,6 +55,8 @@ export function acceptClient(
   options: HandshakeOptions &
     Listeners & {
       readonly welcome: Readonly<Record<string, unknown>>
+      /** That of a WebSocket, whose subprotocol has fixed it; left out, the hello decides. */
+      readonly encoding?: Encoding | undefined
       judge(hello: ClientHello): { readonly refused: HandshakeRefusal } | undefined
     },
 ): Promise<AcceptedClient> {
@@ -63,7 +65,8 @@ export function acceptClient(
     const hello = parseClientHello(await readHello(transport, limits))
     const verdict = options.judge(hello)
     if (verdict !== undefined) throw await refuse(transport, verdict.refused)
-    const welcome = welcomeTo(hello, limits)
+    const encodings = options.encoding === undefined ? hello.encodings : [options.encoding]
+    const welcome = welcomeTo({ encodings }, limits)
     sendFrame(transport, { welcome: { ...options.welcome, ...welcome } })
     if (hello.role === 'mcp') return { type: 'mcp', hello, transport }
     return { type: 'calls', hello, link: linked(options, { welcome, limits, name: hello.name }) }

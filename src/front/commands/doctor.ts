@@ -151,7 +151,7 @@ function showCheck({ name, state, found, gives, fix }: Check, width: number): st
 /** The daemon that answers, with the time that one question there and back takes. */
 async function checkDaemon(client: DaemonClient, configDir: string): Promise<Area> {
   const asked = performance.now()
-  const { version, pid, uptime_ms, log, clients, kernels } = await client.request('status', {})
+  const { version, pid, uptime_ms, log, web, clients, kernels } = await client.request('status', {})
   const took = milliseconds(performance.now() - asked)
   const found = `version ${version}, process ${pid}, since ${duration(uptime_ms)}, ${count(clients, 'client')}, ${count(kernels, 'kernel')}`
   return {
@@ -159,6 +159,7 @@ async function checkDaemon(client: DaemonClient, configDir: string): Promise<Are
     checks: [
       { name: 'answers', state: 'ok', found: `${found}; round trip ${took}` },
       { name: 'log', state: 'ok', found: log },
+      ...(web === null ? [] : [{ name: 'WebSocket', state: 'ok', found: web } as const]),
       ...(isChangedWithin(join(configDir, 'config.toml'), uptime_ms) ? [UNREAD] : []),
     ],
   }

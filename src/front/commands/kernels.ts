@@ -309,11 +309,21 @@ function keyFrom(file: string | undefined): { key?: string; key_file?: string } 
   }
 }
 
+function portOf(text: string | undefined): number | undefined {
+  if (text === undefined || (/^\d{1,5}$/.test(text) && Number(text) <= 65_535))
+    return text === undefined ? text : Number(text)
+  throw new Failure(`--web takes the number of a port, such as 7777; not ${JSON.stringify(text)}.`, {
+    exit: EXIT.usage,
+  })
+}
+
 /** `imago serve`: the daemon, until it is asked to end or has had nothing to do for long. */
-export async function serve({ printer, openDaemon }: CommandInput): Promise<ExitCode> {
+export async function serve({ options, printer, openDaemon }: CommandInput): Promise<ExitCode> {
   const paths = findPaths()
-  const daemon = await openDaemon(paths)
+  const daemon = await openDaemon(paths, portOf(options.web))
   printer.out(`imago serves at ${daemon.address}; its log is ${paths.log}\n`)
+  if (daemon.web !== undefined)
+    printer.out(`WebSockets connect to ${daemon.web}; the token is in ${paths.web}\n`)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void daemon.close())
   await daemon.ended
   return EXIT.done

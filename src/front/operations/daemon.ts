@@ -36,6 +36,7 @@ export const DAEMON_OPERATIONS = {
       instance: z.string(),
       uptime_ms: count,
       socket: z.string(),
+      web: z.string().nullable().describe('Where WebSockets connect; null where the daemon takes none.'),
       log: z.string(),
       clients: count.describe('Connected now, the one that asks included.'),
       running: count.describe('Calls under way, and jobs that go on by themselves.'),

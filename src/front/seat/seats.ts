@@ -116,14 +116,15 @@ export function openSeats(options: SeatsOptions): Seats {
     if (wasSeen(link)) return true
     // Whoever does not say so is not asked, so that no client has to know the question.
     if (session.options.terminal !== true) return false
-    const judged = await prove(challenge => challenged(link, challenge))
+    const judged = await prove(challenge => challenged({ link, session }, challenge))
     if (judged.type === 'proved') seen.set(link, judged)
     return judged.type === 'proved'
   }
 
   async function withCode(given: CodedAnswer, { session, link }: ServeContext): Promise<AnswerOutcome> {
     if (approvals.waiting().some(({ id }) => id === given.plan)) {
-      const noTerminal = (told: TerminalChallenge) => challenged(link, { ...told, terminal: false })
+      const noTerminal = (told: TerminalChallenge) =>
+        challenged({ link, session }, { ...told, terminal: false })
       const judged = await prove(noTerminal, { gives: 'a code' })
       if (judged.type === 'unproved') throw codeRefused(given.plan, judged)
     }
@@ -147,10 +148,10 @@ export function openSeats(options: SeatsOptions): Seats {
     return refusal('seat_refused', `No seat: ${why}`, next)
   }
 
-  async function proved({ alone = false }: Methods['sit']['params'], link: Link): Promise<Person> {
+  async function proved({ alone = false }: Methods['sit']['params'], context: ServeContext): Promise<Person> {
     const taken = () => refusal('seat_taken', `There is a seat already: ${whoAdmits(rows())}`, null)
     if (alone && held.size > 0) throw taken()
-    const judged = await prove(challenge => challenged(link, challenge))
+    const judged = await prove(challenge => challenged(context, challenge))
     if (judged.type === 'unproved') throw refuse(judged.who, judged.why, judged.next)
     if (alone && held.size > 0) throw taken()
     return judged
@@ -200,7 +201,7 @@ export function openSeats(options: SeatsOptions): Seats {
       if (sitting.has(link)) throw refusal('seat_refused', 'This connection has a seat already.', null)
       sitting.add(link)
       try {
-        const person = await proved(params, link)
+        const person = await proved(params, context)
         await admitted(person, context)
         return served.signal.aborted ? {} : await seated(person, context)
       } finally {
@@ -267,7 +268,11 @@ const whoAdmits = (seats: readonly SeatRow[]): string =>
 /** How long a client may take to show its terminal, in milliseconds. */
 const CHALLENGE_MS = 10_000
 
-async function challenged(link: Link, challenge: TerminalChallenge): Promise<number> {
+async function challenged(
+  { link, session }: Pick<ServeContext, 'link' | 'session'>,
+  challenge: TerminalChallenge,
+): Promise<number> {
+  if (session.overWeb) throw new Refusal('refused', 'No process can be proved over a WebSocket.')
   const answer = await link.call('prove', challenge, { deadlineMs: CHALLENGE_MS })
   if (typeof answer === 'object' && answer !== null && 'pid' in answer && Number.isSafeInteger(answer.pid))
     return Number(answer.pid)

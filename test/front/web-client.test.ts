@@ -1,0 +1,298 @@
+import { execFile } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { openDaemon } from '../../src/daemon.ts'
+import { PACKAGE_ROOT } from '../../src/paths.ts'
+import { openClient } from '../../wire/link/handshake.ts'
+import { assert, suite } from '../support/harness.ts'
+import { hello, type RawClient } from '../support/raw-client.ts'
+import { openRig, until } from '../support/rig.ts'
+import { venvPython } from '../support/runtimes.ts'
+import { noSeat, openWatch } from '../support/watching.ts'
+import { dialWeb, rawOverWeb, webOf } from '../support/web-socket.ts'
+
+/** The client protocol over a WebSocket is that of the Unix socket, for one who is a caller and no person. */
+const test = suite('the client protocol over a WebSocket', { limitMs: 120_000 })
+const rig = openRig({ config: '[web]\nport = 0\n' })
+test.before(async () => {
+  await rig.serve()
+})
+test.after(() => rig.close())
+
+async function greeted(changed: Readonly<Record<string, unknown>> = {}): Promise<RawClient> {
+  const client = await rawOverWeb(webOf(rig))
+  client.send({ hello: { ...hello(rig.project), ...changed } })
+  assert.ok((await client.next())?.welcome)
+  return client
+}
+
+async function linked(encoding: 'json' | 'msgpack', changed: Readonly<Record<string, unknown>> = {}) {
+  const transport = await dialWeb(webOf(rig), encoding)
+  const greeting = { ...hello(rig.project), encodings: ['json', 'msgpack'], ...changed }
+  const serve = () => Promise.resolve({ pid: process.pid })
+  return await openClient({ transport, hello: greeting as never, serve })
+}
+
+const evaluate = (expr: string, more = {}) => ({ tool: 'eval_expr', args: { expr }, ...more })
+
+for (const encoding of ['json', 'msgpack'] as const)
+  test(`imago.v2.${encoding} carries calls, their events, cancels and large answers, and decides over the hello`, async () => {
+    const { welcome, link } = await linked(encoding, {
+      encodings: [encoding === 'json' ? 'msgpack' : 'json'],
+    })
+    assert.is(welcome.encoding, encoding)
+    const events: unknown[] = []
+    const params = evaluate("print('hi'); 6 * 7", { follow: true })
+    const answer = await link.call('call', params, { on: event => events.push(event) })
+    assert.is((answer as { result: { value_repr: string } }).result.value_repr, '42')
+    assert.ok(JSON.stringify(events).includes('hi\\n'))
+    const many = await Promise.all(
+      Array.from({ length: 200 }, (_, at) =>
+        link.call('check_policy', { tool: 'inspect', args: { expr: `${at}` } }),
+      ),
+    )
+    assert.ok(many.every(one => (one as { ok: boolean }).ok))
+    const cancel = new AbortController()
+    const began = (event: unknown) => JSON.stringify(event).includes('dispatched') && cancel.abort()
+    const cut = await link.call('call', evaluate('while True: pass', { follow: true }), {
+      on: began,
+      signal: cancel.signal,
+    })
+    assert.is((cut as { ok: boolean }).ok, false)
+    const shown = await link.call('show', {
+      tool: 'eval_expr',
+      envelope: { ok: true, result: { x: 'ö'.repeat(400_000) } },
+    })
+    assert.ok((shown as { text: string }).text.length > 0)
+    await link.close()
+  })
+
+for (const options of [{}, { terminal: true }, { terminal: true, session: '1', role: 'seat' }])
+  test(`no seat is had over a WebSocket, and nothing that needs one is done, with ${JSON.stringify(options)} (threat 4) (threat 5)`, async () => {
+    const { link } = await linked('json', { options })
+    const failing = async (method: string, params: unknown) =>
+      link.call(method, params).then(
+        () => ({ code: 'none', message: '' }),
+        error => error.remote,
+      )
+    const sat = await failing('sit', {})
+    assert.is(sat.code, 'seat_refused')
+    assert.match(sat.message, 'No process can be proved over a WebSocket.')
+    const plan = 'plan-abcdefgh'
+    for (const [method, params] of [
+      ['answer', { plan, hash: '0', decision: 'approve' }],
+      ['plan', { plan }],
+      ['lift', {}],
+      ['acknowledge', {}],
+      ['take', { kernel: 'project', suspension: 's1' }],
+    ] as const)
+      assert.is((await failing(method, params)).code, 'no_seat', method)
+    await link.close()
+  })
+
+test('100 calls that need approval, and arguments that say they have it, are refused and write nothing (threat 6) (threat 36)', async () => {
+  const { link } = await linked('msgpack')
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, (_, at) => {
+      const args = { path: `a${at}`, content: 'x', ...(at % 2 === 1 && { approved: true }) }
+      return link.call('call', { tool: 'create_file', args })
+    }),
+  )
+  const codes = answers.map(answer => (answer as { error?: { code: string } }).error?.code)
+  assert.equal([...new Set(codes)].sort(), ['approval_unavailable', 'busy', 'invalid_args'])
+  assert.equal(
+    readdirSync(rig.project).filter(name => /^a\d+$/.test(name)),
+    [],
+  )
+  await link.close()
+})
+
+test('another project’s plans and kernels are not told over a WebSocket to who says that it is at a terminal', async () => {
+  const { link } = await linked('json', { root: rig.folder, options: { terminal: true } })
+  const { link: own } = await linked('json')
+  await own.call('call', evaluate('1'))
+  const listed = (await link.call('kernels', {})) as { kernels: readonly unknown[]; others: boolean }
+  assert.equal([listed.kernels, listed.others], [[], true])
+  await Promise.all([link.close(), own.close()])
+})
+
+test('MCP is refused, with the command that speaks it', async () => {
+  const client = await rawOverWeb(webOf(rig))
+  client.send({ hello: { ...hello(rig.project), role: 'mcp' } })
+  const refused = (await client.next())?.refused as { code: string; message: string }
+  assert.is(refused.code, 'invalid_hello')
+  assert.match(refused.message, 'imago mcp')
+  await client.gone
+})
+
+test('another version of the protocol is refused with the versions (fault 33)', async () => {
+  const client = await rawOverWeb(webOf(rig))
+  client.send({ hello: { ...hello(rig.project), protocol: 99 } })
+  assert.match(JSON.stringify(await client.next()), /VERSION_MISMATCH.*protocol 1 /)
+  await client.gone
+})
+
+test('a call outlives its WebSocket, and the same name again, on another one, joins it (fault 15) (fault 29)', async () => {
+  const code = [
+    'import pathlib, time',
+    'n = globals().get("n", 0) + 1',
+    'while not pathlib.Path("go").exists(): time.sleep(.01)',
+    'n',
+  ]
+  const params = evaluate(code.join('\n'), { call: 'web-0001', follow: true })
+  const first = await greeted()
+  first.send({ type: 'call', id: 1, method: 'call', params })
+  await first.find(({ event }) => JSON.stringify(event ?? '').includes('dispatched'))
+  first.close()
+  const { link } = await linked('msgpack')
+  const joined = link.call('call', params)
+  writeFileSync(join(rig.project, 'go'), '')
+  for (const answer of [await joined, await link.call('call', params)])
+    assert.match(JSON.stringify(answer), '"value_repr":"1"')
+  await link.close()
+})
+
+test('escapes and what is unseen in the name of a client are marked where it is told (threat 16) (threat 17)', async () => {
+  const client = await greeted({ name: 'evil\u001b[2J\u202Ename\u200b' })
+  client.send({
+    type: 'call',
+    id: 1,
+    method: 'answer',
+    params: { plan: 'plan-abcdefgh', hash: '0', decision: 'approve' },
+  })
+  await client.find(({ type }) => type === 'fail')
+  const log = () => readFileSync(rig.paths.log, 'utf8')
+  await until(() => log().includes('evil'), 'the log')
+  for (const unseen of ['\u001b', '\u202E', '\u200b']) assert.not.ok(log().includes(unseen))
+  client.close()
+})
+
+for (const [what, message] of [
+  [
+    'depth (threat 32)',
+    `{"type":"call","id":1,"method":"status","params":${'['.repeat(100)}${']'.repeat(100)}}`,
+  ],
+  ['a number that is none', '{"type":"call","id":0,"method":"status","params":{}}'],
+  ['a call that counts down', '{"type":"call","id":2,"method":"status","params":{}}{"type":"call","id":1}'],
+  ['a type that there is not', '{"type":"sit"}'],
+] as const)
+  test(`a message of ${what} ends the connection with a word (fault 21)`, async () => {
+    const client = await greeted()
+    client.send(message)
+    const words = await client.lastWords()
+    assert.is(words.at(-1)?.type, 'bye', JSON.stringify(words))
+  })
+
+test('msgpack that repeats, nests or extends without end is refused before it is built (threat 32)', async () => {
+  for (const body of [
+    Buffer.alloc(10_000, 0x91),
+    Buffer.from('ddffffffff', 'hex'),
+    Buffer.from('c9ffffffff01', 'hex'),
+    Buffer.from('d47278', 'hex'),
+  ]) {
+    const transport = await dialWeb(webOf(rig), 'msgpack')
+    const { link } = await openClient({
+      transport,
+      hello: { ...hello(rig.project), encodings: ['msgpack'] } as never,
+    })
+    transport.web.send(body, { binary: true })
+    assert.match(String((await link.closed)?.message), /\((FRAME_MALFORMED|LIMIT_EXCEEDED|MESSAGE_INVALID)\)/)
+  }
+})
+
+test('a client that never reads is cut off, and others are served meanwhile (fault 23)', async () => {
+  const transport = await dialWeb(webOf(rig))
+  const { link } = await openClient({ transport, hello: hello(rig.project) as never })
+  const gone = new Promise(resolve => transport.web.once('close', resolve))
+  transport.web.pause()
+  const ask = () => link.call('tools', { profile: 'full', format: 'json' }).catch(() => {})
+  await using other = await rig.connect()
+  const { clients } = await other.request('status', {})
+  await until(async () => {
+    for (let count = 0; count < 100; count++) void ask()
+    return (await other.request('status', {})).clients < clients
+  }, 'the end of who never reads')
+  transport.web.resume()
+  await gone
+})
+
+test('200 WebSockets at once are each answered', async () => {
+  const all = await Promise.all(Array.from({ length: 200 }, () => linked('msgpack')))
+  const told = await Promise.all(all.map(({ link }) => link.call('status', {})))
+  assert.ok(told.every(one => (one as { clients: number }).clients >= 200))
+  await Promise.all(all.map(({ link }) => link.close()))
+  await using client = await rig.connect()
+  await until(async () => (await client.request('status', {})).clients < 100, 'them to be gone')
+})
+
+for (const [file, run] of [
+  ['websocket.ts', [process.execPath, join(PACKAGE_ROOT, 'dist/examples/websocket.js')]],
+  ['websocket.py', [venvPython, join(PACKAGE_ROOT, 'examples/websocket.py')]],
+] as const)
+  test(`examples/${file} evaluates, lists the kernels, subscribes, and sees a plan come and go`, async () => {
+    const { screen } = await openWatch(rig)
+    try {
+      const [command, ...words] = [...run, rig.paths.web]
+      const { stdout } = await promisify(execFile)(command, words, { cwd: rig.project, env: rig.env })
+      for (const expected of [
+        '42',
+        'CPython',
+        /^waits: .*example-\d+\.txt/m,
+        /^ended: .*example-\d+\.txt/m,
+        'withdrawn',
+      ])
+        assert.match(stdout, expected)
+    } finally {
+      screen.close()
+      await noSeat(rig)
+    }
+  })
+
+test('the code of a plan is not looked at over a WebSocket, and the plan goes on waiting (threat 5) (threat 20)', async () => {
+  const { screen } = await openWatch(rig)
+  const { link } = await linked('json')
+  const giveUp = new AbortController()
+  const { signal } = giveUp
+  try {
+    const answers = ['one', 'two'].map(name =>
+      link.call('call', { tool: 'create_file', args: { path: name, content: 'x' } }, { signal }),
+    )
+    await screen.shows(/--code [0-9a-z-]{19}/)
+    const code = /--code ([0-9a-z-]{19})/.exec(screen.text())?.[1] ?? ''
+    const waits = async () =>
+      ((await link.call('approvals', {})) as { approvals: readonly { id: string }[] }).approvals
+    await until(async () => (await waits()).length === 2, 'both plans')
+    for (const { id } of await waits())
+      for (const method of ['approve', 'deny']) {
+        const refused = link.call(method, { plan: id, code }).catch(error => error.remote?.code)
+        assert.is(await refused, 'seat_refused')
+      }
+    assert.is((await waits()).length, 2)
+    giveUp.abort()
+    await Promise.all(answers)
+    assert.equal(
+      ['one', 'two'].filter(name => existsSync(join(rig.project, name))),
+      [],
+    )
+  } finally {
+    screen.close()
+    await link.close()
+    await noSeat(rig)
+  }
+})
+
+test('a WebSocket that answers no ping of the protocol is closed (fault 15)', async () => {
+  const own = openRig()
+  const daemon = await openDaemon({ paths: own.paths, limits: { heartbeatMs: 150 }, webPort: 0 })
+  try {
+    const frozen = await rawOverWeb(webOf(own))
+    frozen.send({ hello: hello(own.project) })
+    const words = (await frozen.lastWords()).map(({ type }) => type)
+    assert.ok(words.includes('ping'))
+    assert.is(words.at(-1), 'bye')
+  } finally {
+    await daemon.close()
+    await own.close()
+  }
+})
