@@ -16,6 +16,7 @@ const MAY_NAME: readonly (readonly [place: RegExp, why: string])[] = [
   [/^wire\/kernels\/python\.ts$/, 'the adapter of Python'],
   [/^wire\/(swank\/|kernels\/(swank|lisp))/, 'the adapter of Common Lisp'],
   [/^wire\/kernels\/wolfram(-\w+)?\.ts$/, 'the adapter of Wolfram Language'],
+  [/^src\/kernels\/trial\.ts$/, 'the Python in which an engine has its host'],
   [/^src\/config\.ts$/, "the names of settings in the user's file"],
   [/^src\/policy\/file\.ts$/, "the names of settings in a project's file"],
 ]

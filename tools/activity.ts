@@ -59,9 +59,7 @@ export const getLastError = defineTool({
     whose: z
       .enum(['program', 'callers', 'gone'])
       .optional()
-      .describe(
-        'Errors of the program, the last one of what callers evaluated, or those of processes that have gone.',
-      ),
+      .describe('Of the program, of what callers evaluated last, or of processes that have gone.'),
   },
   level: 'safe',
   profile: 'live',

@@ -13,6 +13,7 @@ import { aName, lookUpName } from './look.ts'
 import { type Failed, failed, type Ok, type Outcome, ok, packageRefused, type ToolError } from './outcome.ts'
 import { NAME_LENGTH, NAMED_IN, parameterFor } from './parameters.ts'
 import { definitionProved } from './proof.ts'
+import { NAMES_OF, namesOf, notLoaded, scopeOf } from './scope.ts'
 import { oneLine, placeOf } from './text.ts'
 
 /** Characters of source in one answer, over all its symbols: as much as any client shows its model uncut. */
@@ -51,13 +52,13 @@ export const symbolDefinition = defineTool({
   name: 'symbol_definition',
   description:
     'Show the source of functions, classes, methods or modules as the live image runs them, with file and lines, ' +
-    'also of what was typed in. Says so where the file differs by now. Runs no code. ' +
-    'Prefer it over reading files.',
+    'also of what was typed in. Says so where the file differs by now. Runs no code.',
   parameters: {
     symbols: z
       .preprocess(listed, z.array(z.string().trim()).min(1))
       .describe(`Up to ${SYMBOLS} names, paths such as \`shop.Order.total\`, or handles.`),
     package: NAMED_IN,
+    file: NAMES_OF,
     include_context_details: z.boolean().default(false).describe('Also list the names they use.'),
     max_length: z.int().min(1).default(10_000).describe('Characters per symbol; read_more has the rest.'),
     include: parameterFor(
@@ -82,16 +83,21 @@ export const symbolDefinition = defineTool({
   ],
 
   async handler(given, context) {
-    const { symbols, include_context_details: contexts, include = [], package: inside } = given
+    const { symbols, include_context_details: contexts, include = [] } = given
     const max_length = Math.min(given.max_length, MOST_LENGTH)
+    const scope = await scopeOf({ file: given.file, package: given.package }, context)
+    if ('type' in scope) return scope
+    const { package: inside } = scope
     const refused =
+      notLoaded(scope, context) ??
       packageRefused(inside, context.kernel, 'package says in what names are read') ??
       sectionsRefused(include, context.kernel)
     if (refused !== undefined) return refused
     // Of a name that is too long, what is more than enough for the image to say so.
     const all = [...new Set(symbols.map(name => name.slice(0, NAME_LENGTH + 1)))]
     const asked = { names: all.slice(0, SYMBOLS), max_length, contexts, include, inside }
-    return withLeftOut(await answer(asked, context), all.slice(SYMBOLS))
+    const found = withLeftOut(await answer(asked, context), all.slice(SYMBOLS))
+    return found.type === 'ok' ? ok({ ...found.result, ...namesOf(scope, given.file) }) : found
   },
 
   show: result => (result as Definitions).markdown,

@@ -23,8 +23,9 @@ import {
   showValue,
   workOutcome,
 } from './execution.ts'
-import { packageRefused } from './outcome.ts'
+import { ok, packageRefused } from './outcome.ts'
 import { SOURCE_LENGTH } from './parameters.ts'
+import { namesOf, type Scope, scopeOf } from './scope.ts'
 import { duration } from './text.ts'
 
 /** What an evaluation that ran to its end is answered with. */
@@ -85,15 +86,22 @@ export const evalExpr = defineTool({
     body: expr,
   }),
 
-  async handler({ expr, file, line, package: inside, on_error: onError }, context) {
+  async handler({ expr, file, line, package: named, on_error: onError }, context) {
     const place = placeGiven({ file, line })
     if ('type' in place) return place
+    const found = await scopeOf({ file, package: named, line }, context)
+    // Code that only has its place in a file runs all the same.
+    const scope: Scope = 'type' in found ? {} : found
+    const { package: inside } = scope
     const refused = packageRefused(inside, context.kernel) ?? holdRefused(onError, context)
     if (refused !== undefined) return refused
     const read = inside === undefined ? {} : { package: inside }
     const evaluated = await runWork({ type: 'source', source: expr, ...place, ...read }, context, onError)
     const parts = { output: context.output, done: evaluation, held: onError === 'hold' }
-    if (evaluated.type !== 'raised') return workOutcome(evaluated, parts)
+    if (evaluated.type !== 'raised') {
+      const outcome = workOutcome(evaluated, parts)
+      return outcome.type === 'ok' ? ok({ ...outcome.result, ...namesOf(scope, file) }) : outcome
+    }
     const raised = lookingBack(context, onError === undefined ? keepingOpen(context) : '')
     return workOutcome(evaluated, { ...parts, raised })
   },

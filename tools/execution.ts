@@ -34,13 +34,8 @@ import {
 
 /** The parameters that say where in the user's files the source text stands. */
 export const PLACED = {
-  file: z.string().min(1).max(4_096).optional().describe('The file this code stands in, for tracebacks.'),
-  line: z
-    .int()
-    .min(1)
-    .max(10_000_000)
-    .optional()
-    .describe('The line on which the code begins there; 1 if left out.'),
+  file: z.string().min(1).max(4_096).optional().describe('Its file: for names and tracebacks.'),
+  line: z.int().min(1).max(10_000_000).optional().describe('The line where it begins; 1 if left out.'),
 }
 
 /** The parameter that names the package in which source text is read, for languages that have such. */

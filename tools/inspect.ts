@@ -29,6 +29,7 @@ import { aName, anExpression, lookedUp, lookUpName, stale, unfound } from './loo
 import { failed, type Outcome, ok, packageRefused } from './outcome.ts'
 import { NAME_LENGTH, NAMED_IN, named, parameterFor, SOURCE_LENGTH } from './parameters.ts'
 import { inspectedProved, previewLines } from './proof.ts'
+import { NAMES_OF, namesOf, notLoaded, scopeOf } from './scope.ts'
 import {
   beginning,
   counted,
@@ -54,6 +55,7 @@ export const inspect = defineTool({
   parameters: {
     expr: z.string().min(1).max(SOURCE_LENGTH).describe('A name, path, literal or handle.'),
     package: NAMED_IN,
+    file: NAMES_OF,
     frame: parameterFor(
       'live_frames',
       z.string().max(NAME_LENGTH).optional().describe('A frame: `main in MainThread`, `price in error 1`.'),
@@ -94,7 +96,7 @@ export const inspect = defineTool({
       : undefined
   },
 
-  async handler({ expr, package: inside, frame, detail }, context) {
+  async handler({ expr, package: named, file, frame, detail }, context) {
     const { language, abilities } = context.kernel.identity
     if (frame !== undefined && (detail !== 'full' || !abilities.has('live_frames')))
       return failed('invalid_args', {
@@ -105,6 +107,11 @@ export const inspect = defineTool({
         details: { parameter: 'frame' },
         next: detail === 'full' ? 'Leave frame out.' : 'Leave detail out.',
       })
+    const scope = await scopeOf({ file, package: named }, context)
+    if ('type' in scope) return scope
+    const { package: inside } = scope
+    const none = notLoaded(scope, context)
+    if (none !== undefined) return none
     if (detail !== 'full') return outlined({ name: expr, package: inside }, detail, context)
     const { kernel, jobs } = context
     const refused = packageRefused(inside, kernel, 'package says in what names are read')
@@ -112,7 +119,11 @@ export const inspect = defineTool({
     const query = given<InspectQuery>({ expr, package: inside, frame })
     const looked = await lookedUp({ look: 'inspect', query }, context)
     if (looked.type === 'found')
-      return ok({ ...(await inspectedProved(looked.value, context)), ...told(kernel) })
+      return ok({
+        ...(await inspectedProved(looked.value, context)),
+        ...told(kernel),
+        ...namesOf(scope, file),
+      })
     if (frame !== undefined && looked.type === 'not_found' && IN_ERROR.test(frame)) {
       const noted = await programErrorsOf(context)
       if (noted.type !== 'ok') return noted

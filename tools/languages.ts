@@ -43,6 +43,8 @@ export interface Terms {
   readonly name: Advice
   /** Which names of a package are listed as globals, behind their number; left out: all of them. */
   readonly listed?: string
+  /** How a source file names the package that its code is read in, which is group 1; left out: by where it is loaded. */
+  readonly packageIn?: RegExp
   /** What a model can call there that it is not listed elsewhere; left out: nothing. */
   readonly besides?: string
 }
@@ -88,6 +90,7 @@ const LISP: Terms = {
     'compile_form compiles definitions and loads them; `package` of eval_expr, compile_form, inspect and symbol_definition ' +
     'says in which package code or a name is read.',
   module: ['package', 'packages'],
+  packageIn: /^\(in-package\s+[#:'"]*([^\s"()]+)"?\s*\)/gim,
   superclasses: 'direct superclasses',
   order: 'class precedence list',
   exception: 'condition',

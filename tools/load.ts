@@ -42,7 +42,7 @@ export const loadFile = defineTool({
     'the source of. Use it after editing a file: the program runs the new code without a restart. Says which ' +
     'names were replaced, and what of the old still lives on.',
   parameters: {
-    path: z.string().min(1).max(4_096).describe('The file; a relative path is one in the project.'),
+    path: z.string().min(1).max(4_096).describe('The file, from the root of the project.'),
     names: z
       .array(z.string().min(1).max(NAME_LENGTH))
       .min(1)
@@ -87,8 +87,8 @@ export const loadFile = defineTool({
 export const reload = defineTool({
   name: 'reload',
   description:
-    'Run the source of a loaded module again, in place. Says what was replaced, which old objects live on, and ' +
-    'which modules have imported them, with the line that rebinds each. For one definition only use load_file.',
+    'Run the source of a loaded module again. Says what was replaced, which old objects live on, and ' +
+    'which modules have imported them, with the line that rebinds each.',
   parameters: {
     package: z.string().min(1).max(NAME_LENGTH).describe('A loaded module, such as `shop.orders`.'),
   },

@@ -17,6 +17,7 @@ import { type Terms, type Told, termsOf } from './languages.ts'
 import { aName, anExpression, lookUp } from './look.ts'
 import { failed, type Outcome, ok, packageRefused } from './outcome.ts'
 import { NAME_LENGTH, NAMED_IN, PAGED, parameterFor, SOURCE_LENGTH } from './parameters.ts'
+import { NAMES_OF, namesOf, notLoaded, scopeOf } from './scope.ts'
 import { counted, fittingNames, given, indent, nameLine, nameSize, oneLine, pageLine } from './text.ts'
 import { tokensAtMost } from './tokens.ts'
 
@@ -233,6 +234,7 @@ export const complete = defineTool({
       .optional()
       .describe('Where the cursor is: characters before it. Left out: at the end of the text.'),
     package: NAMED_IN,
+    file: NAMES_OF,
     limit: z.int().min(1).max(500).default(50).describe('How many completions are given at most.'),
   },
   level: 'safe',
@@ -246,8 +248,13 @@ export const complete = defineTool({
     { args: { text: 'total = sum(x)', cursor: 11 }, shows: 'what may stand at a place within the code' },
   ],
 
-  handler({ text, cursor, package: inside, limit }, context) {
-    const refused = packageRefused(inside, context.kernel, 'package says in what names are read')
+  async handler({ text, cursor, package: named, file, limit }, context) {
+    const scope = await scopeOf({ file, package: named, line: undefined }, context)
+    if ('type' in scope) return scope
+    const { package: inside } = scope
+    const refused =
+      notLoaded(scope, context) ??
+      packageRefused(inside, context.kernel, 'package says in what names are read')
     if (refused !== undefined) return refused
     const length = characters(text)
     if (cursor !== undefined && cursor > length)
@@ -258,7 +265,8 @@ export const complete = defineTool({
       })
     const words = { ...anExpression(context.kernel), parameter: 'text', wanted: 'code that can be completed' }
     const query = given<CompletionsQuery>({ text, cursor: cursor ?? length, limit, package: inside })
-    return lookUp({ look: 'complete', query, words }, context)
+    const found = await lookUp({ look: 'complete', query, words }, context)
+    return found.type === 'ok' ? ok({ ...found.result, ...namesOf(scope, file) }) : found
   },
 
   show: result => showCompletions(result as Completions & Told),

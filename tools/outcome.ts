@@ -210,7 +210,8 @@ export function packageRefused(
   { identity }: Pick<Kernel, 'identity'>,
   what = 'package says in what code is read',
 ): Failed | undefined {
-  if (given === undefined || identity.abilities.has('packages')) return undefined
+  if (given === undefined || identity.abilities.has('packages') || identity.abilities.has('scope'))
+    return undefined
   return failed('invalid_args', {
     message: `${what}, and ${identity.language} has no such packages. Nothing was run.`,
     details: { parameter: 'package', language: identity.language },

@@ -51,6 +51,7 @@ const unexplained = (changes: readonly string[]) =>
 
 /** Each of them with something to find. */
 const LOOKED: { readonly [Name in LookName]: Looks[Name]['query'] } = {
+  scope: { file: '/none.lisp' },
   globals: { modules: false, limit: 50 },
   inspect: { expr: 'user::*bag*' },
   more: { handle: '@none.1', from: 0, count: 10 },

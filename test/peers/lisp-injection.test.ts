@@ -159,14 +159,20 @@ const JUDGED: Readonly<Record<string, Judged>> = {
   // As `eval_expr` where it may run code, which its level then says; not where it may not.
   inspect: {
     args: { expr: 'car' },
-    texts: { expr: 'code', package: 'data', frame: 'data', detail: 'data' },
+    texts: { file: 'data', expr: 'code', package: 'data', frame: 'data', detail: 'data' },
   },
   symbol_definition: {
     args: { symbols: ['car'] },
-    texts: { symbols: 'data', package: 'data', include: 'data' },
+    texts: { file: 'data', symbols: 'data', package: 'data', include: 'data' },
   },
-  describe_symbol: { args: { expr: 'car' }, texts: { expr: 'data', package: 'data', frame: 'data' } },
-  function_arglist: { args: { expr: 'car' }, texts: { expr: 'data', package: 'data', frame: 'data' } },
+  describe_symbol: {
+    args: { expr: 'car' },
+    texts: { file: 'data', expr: 'data', package: 'data', frame: 'data' },
+  },
+  function_arglist: {
+    args: { expr: 'car' },
+    texts: { file: 'data', expr: 'data', package: 'data', frame: 'data' },
+  },
   apropos_search: { args: { filter: 'car' }, texts: { filter: 'data', package: 'data', after: 'data' } },
   list_package_symbols: {
     args: { package: 'cl' },
@@ -179,7 +185,7 @@ const JUDGED: Readonly<Record<string, Judged>> = {
   threads: { args: {}, texts: { filter: 'data' } },
   get_last_error: { args: {}, texts: { whose: 'data' } },
   get_repl_history: { args: {}, texts: {} },
-  complete: { args: { text: '(ca' }, texts: { text: 'data', package: 'data' } },
+  complete: { args: { text: '(ca' }, texts: { file: 'data', text: 'data', package: 'data' } },
   eval_expr: {
     args: { expr: '(+ 1 2)' },
     texts: { expr: 'code', file: 'data', package: 'data', on_error: 'data' },

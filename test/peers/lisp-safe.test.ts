@@ -13,6 +13,7 @@ const PROGRAM = join(import.meta.dirname, '../support/tripwires.lisp')
 
 /** What of each look is a text that a caller writes; the rest of its query. */
 const TEXTS: { readonly [Name in LookName]: readonly string[] } = {
+  scope: [],
   globals: ['module', 'after', 'filter'],
   inspect: ['expr'],
   more: ['handle'],

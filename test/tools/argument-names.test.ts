@@ -12,6 +12,9 @@ const registry = openRegistry(TOOLS)
 const OTHERWISE: Readonly<Record<string, string>> = {
   'attach.name': 'of a program',
   'class_slots.name': 'a name alone',
+  'complete.file': 'the file whose names are meant',
+  'inspect.file': 'the same',
+  'symbol_definition.file': 'the same',
   'class_hierarchy.name': 'a name alone',
   'who_calls.name': 'a name alone',
   'who_references.name': 'a name alone',

@@ -125,8 +125,27 @@ test('an interrupted evaluation keeps its output and where it was stopped', asyn
   assert.not.ok('exception' in errorOf(await run(evalExpr, { expr: 'x' }, bare)).details)
 })
 
+/** An image in which the names of each file are in that module; `null`: no file is loaded. */
+const inModule = (module: string | null) => (async () => ({ type: 'found', value: { module } })) as never
+
+test('code of a file that is loaded runs in its module, and the answer names that', async () => {
+  const { kernel, works } = ending({ type: 'done', values: [], elapsed_ms: 1 })
+  const loaded = { kernel: { ...kernel, look: inModule('shop.orders') } }
+  const result = resultOf(await run(evalExpr, { expr: 'total', file: 'shop/orders.py' }, loaded))
+  assert.equal(works, [
+    {
+      type: 'source',
+      source: 'total',
+      place: { file: 'shop/orders.py', line: 1 },
+      package: 'shop.orders',
+    },
+  ])
+  assert.is(Reflect.get(result, 'names_of'), 'shop.orders')
+})
+
 test('the kernel is given the call, the source unchanged, the place, the signal and the asker', async () => {
-  const { kernel, seen } = ending({ type: 'done', values: [], elapsed_ms: 1 })
+  const { kernel: ended, seen } = ending({ type: 'done', values: [], elapsed_ms: 1 })
+  const kernel = { ...ended, look: inModule(null) }
   const { signal } = new AbortController()
   const expr = 'def f():\r\n\treturn "ü\u0000"\n'
   await run(evalExpr, { expr, file: 'app.py', line: 12 }, { kernel, signal })

@@ -6,8 +6,11 @@ const test = suite('paths of tools')
 
 /** Texts that speak of files and name none that a tool opens; each with why a rule about a path leaves it alone. */
 const NO_FILE: Readonly<Record<string, string>> = {
-  'eval_expr.file': 'a label for tracebacks: nothing is opened',
-  'compile_form.file': 'the same',
+  'eval_expr.file': 'whose names are meant: the image finds its module; of a Lisp file the package is read',
+  'inspect.file': 'the same',
+  'complete.file': 'the same',
+  'symbol_definition.file': 'the same',
+  'compile_form.file': 'a label for tracebacks: nothing is opened',
   'load_system.force': 'yes or no',
   'directory_tree.exclude_patterns': 'globs, for names that are met: each real path is judged by itself',
   'search_files.pattern': 'a glob, as the one before',

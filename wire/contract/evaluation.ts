@@ -36,7 +36,7 @@ export type Work =
       readonly type: 'source'
       readonly source: string
       readonly place?: SourcePlace
-      /** The package it is read and run in; left out: the one in force. Only with the ability `packages`. */
+      /** The package it is read and run in; left out: the one in force. Only with the ability `packages`, or `scope`. */
       readonly package?: string
     }
   /** Code that is compiled as a file would be, and loaded: what the compiler says of it comes with the answer. */

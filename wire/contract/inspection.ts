@@ -49,7 +49,7 @@ export type GlobalsPage = Of<typeof globalsPage>
 
 export const inspectQuery = z.object({
   expr: text,
-  /** The package that names in it are read in; left out: the one in force. Only with the ability `packages`. */
+  /** The package that names in it are read in; left out: the one in force. Only with the ability `packages`, or `scope`. */
   package: text.exactOptional(),
   /** A frame such as `main in MainThread`, or `price in error 3`. Only with the ability `live_frames`. */
   frame: text.exactOptional(),

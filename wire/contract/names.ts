@@ -20,10 +20,16 @@ const kind = z.enum(NAME_KINDS)
 /** A name as it is written in the image: dotted in Python, with its package in Lisp; or a handle. */
 export const naming = z.object({
   name: text,
-  /** The package that it is read in; left out: the one in force. Only with the ability `packages`. */
+  /** The package that it is read in; left out: the one in force. Only with the ability `packages`, or `scope`. */
   package: text.exactOptional(),
 })
 export type NameQuery = Of<typeof naming>
+
+/** A source file, by its real path. */
+export const scopeQuery = z.object({ file: text })
+
+/** The loaded module that has the names of a file; null where the file is not loaded. */
+export const scope = z.object({ module: orNull(text) })
 
 /** What a language tells of a definition besides its text, where it can tell them apart; `json`: all of it as data. */
 export const SECTIONS = ['usage', 'options', 'attributes', 'dependencies', 'place', 'json'] as const
@@ -176,7 +182,7 @@ export const completionsQuery = z.object({
   /** Where the cursor is: characters (code points) before it. */
   cursor: count,
   limit: count,
-  /** The package that names in it are read in; left out: the one in force. Only with the ability `packages`. */
+  /** The package that names in it are read in; left out: the one in force. Only with the ability `packages`, or `scope`. */
   package: text.exactOptional(),
 })
 export type CompletionsQuery = Of<typeof completionsQuery>
@@ -352,6 +358,8 @@ export const references = z.object({
 export type References = Of<typeof references>
 
 export const NAME_LOOKS = {
+  /** In which module the names of a source file are: the `package` of looks and evaluations among them. */
+  scope: { query: scopeQuery, found: scope },
   /** The source of one name, and where it stands. */
   definition: { query: definitionQuery, found: definition },
   /** The text that the image keeps of a file besides the file itself: as it was first read, or as an archive has it. */

@@ -453,7 +453,15 @@ def _parsed(compiler, data, path):
 
 
 def _modules_of(file):
-    """``(name, module)`` of the loaded modules that have this source, the running program first."""
+    """The same, of a file that may be loaded again."""
+    found = modules_of(file)
+    if any(is_imago(name) for name, _ in found):
+        raise ImportError('%s is a part of Imago itself, which runs this: it is not loaded again' % file)
+    return found
+
+
+def modules_of(file):
+    """``(name, module)`` of the loaded modules that have this source, the running program first. Runs no code of theirs."""
     names = {os.path.basename(one).casefold() for one in (file, os.path.realpath(file))}
     found = []
     for name, module in entries(sys.modules):
@@ -463,8 +471,6 @@ def _modules_of(file):
             continue
         if all(module is not other for _, other in found):
             found.append((name, module))
-    if any(is_imago(name) for name, _ in found):
-        raise ImportError('%s is a part of Imago itself, which runs this: it is not loaded again' % file)
     found.sort(key=lambda one: one[0] != '__main__')
     return found
 

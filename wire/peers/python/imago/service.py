@@ -1,5 +1,7 @@
 """The methods that the daemon calls, by name: what each takes, and where its work is done."""
 
+import copy
+
 from imago import looking, tracing
 from imago.link import Fail
 from imago.looking import outcomes, suspensions
@@ -7,7 +9,7 @@ from imago.looking.classes import hierarchy, slots
 from imago.looking.completion import complete
 from imago.looking.definitions import definition
 from imago.looking.description import arglist, describe
-from imago.looking.loaded import main_namespace
+from imago.looking.loaded import is_imago, main_namespace, module_dict
 from imago.looking.names import apropos, globals_of, symbols
 from imago.looking.references import references
 from imago.looking.running import kept_text
@@ -43,17 +45,51 @@ class Image:
     def namespace(self):
         return main_namespace() if self._namespace is None else self._namespace
 
+    def within(self, module):
+        """The same with the names of a loaded module in place of those of the top level."""
+        namespace = module_dict(module)
+        if namespace is None:
+            raise outcomes.Unresolved(outcomes.not_found('the module %s, which is not loaded' % module))
+        image = copy.copy(self)
+        image._namespace = namespace
+        return image
+
 
 def _unread(image, query):
     found = unread(image.namespace, image.handles) if query.get('unread') else None
     return {} if found is None else {'unread': found}
 
 
+def _within(function):
+    """The look, among the names of the module that the query names as its package."""
+
+    def look(image, query):
+        module = query.get('package')
+        try:
+            return function(image if module is None else image.within(module), query)
+        except outcomes.Unresolved as unresolved:
+            return unresolved.looked
+
+    return look
+
+
+def _scope(image, query):
+    """In which module the names of a file are; `None` where the file is not loaded."""
+    from imago.loading import modules_of
+
+    # A program that was started by this file has its names there; a module that was imported besides is another one.
+    names = [name for name, _ in modules_of(query['file']) if not is_imago(name)]
+    return outcomes.found({'module': names[0] if names else None})
+
+
 LOOKS = {
+    'scope': ({'file': text}, _scope),
     'inspect': (
-        {'expr': text, 'frame': optional(text)},
-        lambda image, query: looking.inspect_static(
-            image.namespace, query['expr'], image.handles, query.get('frame'), image.errors.of_program
+        {'expr': text, 'frame': optional(text), 'package': optional(text)},
+        _within(
+            lambda image, query: looking.inspect_static(
+                image.namespace, query['expr'], image.handles, query.get('frame'), image.errors.of_program
+            )
         ),
     ),
     'globals': (
@@ -81,11 +117,14 @@ LOOKS = {
         ),
     ),
     'last_error': ({}, lambda image, _: outcomes.found(image.errors.last())),
-    'definition': ({'name': text, 'max_length': count, 'contexts': optional(flag)}, definition),
+    'definition': (
+        {'name': text, 'max_length': count, 'contexts': optional(flag), 'package': optional(text)},
+        _within(definition),
+    ),
     'kept_text': ({'file': text}, kept_text),
-    'describe': ({'name': text}, describe),
-    'arglist': ({'name': text}, arglist),
-    'complete': ({'text': text, 'cursor': count, 'limit': count}, complete),
+    'describe': ({'name': text, 'package': optional(text)}, _within(describe)),
+    'arglist': ({'name': text, 'package': optional(text)}, _within(arglist)),
+    'complete': ({'text': text, 'cursor': count, 'limit': count, 'package': optional(text)}, _within(complete)),
     'apropos': ({'pattern': text, 'module': optional(text), 'after': optional(text), 'limit': count}, apropos),
     'symbols': (
         {'module': text, 'internal': flag, 'filter': optional(text), 'after': optional(text), 'limit': count},

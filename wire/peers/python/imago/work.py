@@ -7,6 +7,7 @@ import types
 from imago.compiling import awaits
 from imago.link import Fail
 from imago.looking.frames import has_own_names, variables
+from imago.looking.loaded import module_dict
 from imago.looking.source import inner_codes, instructions, names_in
 from imago.params import count, optional, text, texts
 
@@ -36,21 +37,27 @@ class Ran:
 
 
 class Source:
-    """Source to be run at the top level. What its last statement comes to is shown, where that is an expression."""
+    """Source to be run at the top level, or in a loaded module. What its last statement comes to is shown, where that is
+    an expression.
+    """
 
-    __slots__ = ('text', 'place')
+    __slots__ = ('text', 'place', 'module')
 
-    def __init__(self, source, place=(None, None)):
+    def __init__(self, source, place=(None, None), module=None):
         self.text = source
         self.place = place
+        self.module = module
 
     def begin(self, evaluator, evaluation):
-        return None
+        if self.module is None or module_dict(self.module) is not None:
+            return None
+        return refused('malformed', 'The module %s is not loaded.' % self.module, self.module)
 
     @types.coroutine
     def run(self, evaluator):
         codes = evaluator.compiler.compile(self.text, *self.place)
-        return (yield from executed(evaluator, codes, lambda code: eval(code, evaluator.namespace)))
+        names = evaluator.namespace if self.module is None else module_dict(self.module)
+        return (yield from executed(evaluator, codes, lambda code: eval(code, names)))
 
 
 @types.coroutine
@@ -128,7 +135,7 @@ def _source(params):
         file = text(params, 'file')
     if line is not None:
         line = count(params, 'line', 1, LONGEST_LINE)
-    return Source(source, (file, line))
+    return Source(source, (file, line), optional(text)(params, 'package'))
 
 
 def _load(params):

@@ -1,0 +1,105 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { onlyEnvelope } from '../support/envelopes.ts'
+import { assert, suite } from '../support/harness.ts'
+import { type Program, startProgram } from '../support/program.ts'
+import { openRig } from '../support/rig.ts'
+import { lispCache } from '../support/runtimes.ts'
+
+/** Tools that are told the file: its own names are meant, as an editor in that file means them. */
+const test = suite('the names of a file', { limitMs: 90_000 })
+
+process.env.XDG_CACHE_HOME = lispCache
+const rig = openRig()
+let web: Program
+
+test.before(async () => {
+  for (const folder of ['shop', 'other/shop']) mkdirSync(join(rig.project, folder), { recursive: true })
+  const orders = 'DISCOUNTS = {"early": 10}\ndef total(n):\n    return n * 2\n'
+  writeFileSync(join(rig.project, 'shop/orders.py'), orders)
+  writeFileSync(join(rig.project, 'other/shop/orders.py'), orders)
+  writeFileSync(join(rig.project, 'shop/late.py'), 'ran = print("it ran")\n')
+  symlinkSync('shop/orders.py', join(rig.project, 'link.py'))
+  writeFileSync(
+    join(rig.project, 'loud.py'),
+    'def __getattr__(name):\n    raise SystemExit(name)\nvolume = 11\n',
+  )
+  const { runtimeDir } = rig.paths
+  web = await startProgram({
+    folder: rig.project,
+    runtimeDir,
+    name: 'web',
+    source: 'import shop.orders, loud\ntotal = "of the top level"',
+  })
+})
+
+test.after(async () => {
+  web.signal('SIGKILL')
+  await web.ended
+  await rig.close()
+})
+
+async function called(tool: string, args: Readonly<Record<string, unknown>>) {
+  const { stdout, stderr } = await rig.imago(['call', tool, JSON.stringify(args)])
+  return `${stdout}${stderr}`
+}
+
+test('complete, inspect, symbol_definition and eval_expr see the names of the module of that file', async () => {
+  const file = 'shop/orders.py'
+  assert.match(await called('complete', { text: 'DISC', file }), /^DISCOUNTS {2}constant, dict$/m)
+  assert.match(await called('inspect', { expr: 'DISCOUNTS["early"]', file }), 'repr: 10')
+  assert.match(await called('inspect', { expr: 'total', file, detail: 'brief' }), 'shop.orders.total')
+  assert.match(await called('symbol_definition', { symbols: ['total'], file }), 'return n * 2')
+  assert.match(await called('eval_expr', { expr: 'total(DISCOUNTS["early"])', file, line: 3 }), /^20$/m)
+  assert.match(await called('inspect', { expr: 'total' }), 'of the top level')
+  const whole = onlyEnvelope(
+    await rig.imago(['call', 'eval_expr', JSON.stringify({ expr: 'rate = 3', file }), '--json']),
+  )
+  assert.ok(whole.ok)
+  assert.is((whole.result as { names_of?: string }).names_of, 'shop.orders')
+  assert.match(await called('inspect', { expr: 'shop.orders.rate' }), 'repr: 3')
+})
+
+test('the real path counts: a link is the file that it leads to, and a module of the same name elsewhere is another one', async () => {
+  assert.match(await called('inspect', { expr: 'DISCOUNTS', file: 'link.py' }), 'early')
+  const other = await called('inspect', { expr: 'DISCOUNTS', file: 'other/shop/orders.py' })
+  assert.match(other, 'other/shop/orders.py is not loaded in web: none of its names are there.')
+})
+
+test('a file that is not loaded is said to be not, and is not run; code with its place runs at the top level', async () => {
+  for (const file of ['shop/late.py', 'nowhere.py', 'shop', '.']) {
+    const looked = await called('complete', { text: 'ra', file })
+    assert.match(looked, `${file} is not loaded in web`)
+    assert.match(looked, 'load_file')
+  }
+  const ran = await called('eval_expr', { expr: 'total', file: 'shop/late.py' })
+  assert.match(ran, 'of the top level')
+  assert.match(ran, 'shop/late.py is not loaded: the code saw the names of the top level.')
+  assert.not.match(ran, 'it ran')
+})
+
+test('a module that would run code for its names is read as it is stored', async () => {
+  assert.match(await called('inspect', { expr: 'volume', file: 'loud.py' }), 'repr: 11')
+  assert.match(await called('complete', { text: 'vol', file: 'loud.py' }), 'volume')
+  assert.match(await called('eval_expr', { expr: '1 + 1' }), /^2$/m)
+})
+
+test('in Lisp they are those of the package that the file names above the line', async () => {
+  assert.is((await rig.imago(['start', 'lisp', '--name', 'image'])).code, 0)
+  const kernel = 'image'
+  await called('eval_expr', {
+    kernel,
+    expr: '(progn (defpackage :shop (:use :cl)) (defpackage :till (:use :cl)))',
+  })
+  await called('eval_expr', {
+    kernel,
+    expr: '(progn (defparameter shop::rate 7) (defparameter till::rate 8))',
+  })
+  const text = '(in-package :shop)\n(defun a ())\n\n(in-package #:till)\n(defun b ())\n'
+  writeFileSync(join(rig.project, 'shop.lisp'), text)
+  const file = 'shop.lisp'
+  assert.match(await called('inspect', { kernel, expr: 'rate', file }), 'repr: 7')
+  assert.match(await called('eval_expr', { kernel, expr: 'rate', file, line: 2 }), /^7$/m)
+  assert.match(await called('eval_expr', { kernel, expr: 'rate', file, line: 5 }), /^8$/m)
+  assert.match(await called('complete', { kernel, text: 'rat', file }), 'rate')
+})
