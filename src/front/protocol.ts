@@ -87,7 +87,7 @@ export interface Results {
    * events are `SuspensionEvent`s.
    */
   watch_suspensions: Empty
-  /** From a seat: this connection owns it from now on, whoever did. The lease is 30 minutes, unless said otherwise. */
+  /** From a seat: this connection owns it from now on, whoever did. Its lease is 30 minutes, unless said otherwise. */
   take: SuspendedRow
   /** From a seat: puts it before the agents of its project. */
   hand: SuspendedRow

@@ -2,16 +2,14 @@ import type { Ownership } from '../../tools/contract.ts'
 import type { Suspension, SuspensionNews } from '../../wire/kernel.ts'
 
 /** One suspended evaluation, as whoever asks may know of it. */
-export interface SuspendedRow extends Omit<Suspension, 'expires_in_ms' | 'busy'> {
+export interface SuspendedRow extends Suspension {
   readonly kernel: string
   /** The project of its kernel. */
   readonly root: string
   /** Whose it is, as seen from whoever asks; `anyone` are the agents of the project. */
   readonly holder: Ownership
-  /** Null where its image has not said in time, as in news. */
-  readonly expires_in_ms: number | null
-  /** Null as above. */
-  readonly busy: boolean | null
+  /** How long it waits for its owner from now on, in milliseconds. */
+  readonly expires_in_ms: number
 }
 
 /** News of suspended evaluations, each of which says all that a line about it needs. `own`: the watcher's own doing. */
@@ -51,4 +49,5 @@ export type SuspensionEvent =
       readonly own: boolean
     }
 
-export type EndedHow = Extract<SuspensionNews, { type: 'ended' }>['how']
+/** `expired`: its owner did not come in time, and it was given up. The rest as the images say. */
+export type EndedHow = Extract<SuspensionNews, { type: 'ended' }>['how'] | 'expired'
