@@ -550,16 +550,28 @@ export interface OtherKernel {
 
 /** Whose the suspended evaluations of one kernel are, for one call. Anybody may look at them; only owners act on them. */
 export interface Leases {
-  /** How long errors keep the evaluations of this caller, in ms; null where it is shown no tool to go on with. */
-  readonly leaseMs: number | null
+  /** Whether errors may suspend the evaluations of this caller: it is shown the tools to go on with. */
+  readonly maySuspend: boolean
   /** Undefined for one that has ended, or that this daemon has not seen stop: nobody acts on those. */
   ownershipOf(id: string): Ownership | undefined
-  /** Whether it waits for longer because this caller looks at it. */
-  keeps(id: string): boolean
+  /** It was looked at: it waits for longer, where this caller is its owner or a person. */
+  looked(id: string): void
+  /** How long it waits for its owner from now on, in ms: 0 for one that is not known. */
+  expiresInMs(id: string): number
+  /**
+   * How one has ended, and who did it, in sentences; left out, the newest of this caller's own. Undefined for one that is
+   * not known, or waits.
+   */
+  endOf(id?: string): string | undefined
   /** This call was answered with a suspension, which is its caller's unless it is somebody's already. */
-  own(suspension: Suspension): void
-  /** This call begins to run code in it, or to resume it. The answer is called with what a resumed one came to. */
+  own(suspension: Suspension): Expiring
+  /** This call begins to run code in it, or to resume it. The answer is called with what that came to. */
   acts(id: string): (evaluated: Evaluated) => void
+}
+
+/** A suspension, and how long it waits for its owner, in milliseconds. */
+export interface Expiring extends Suspension {
+  readonly expires_in_ms: number
 }
 
 /** Whose a suspended evaluation is, as a caller sees it. */

@@ -288,7 +288,7 @@ async function resolved(
     const meant = await suspensionMeant(given, context)
     return meant.type === 'failed' ? meant : { type: 'resolved', suspension: meant.id, way: wanted }
   }
-  const found = await stoppedOf({ given, frame: 0, parameter: 'suspension', keep: false }, context)
+  const found = await stoppedOf({ given, frame: 0, parameter: 'suspension' }, context)
   if (found.type === 'failed') return found
   const { id: suspension, state } = found
   const restart = restartMeant(wanted.name, { suspension, state })
@@ -349,7 +349,7 @@ async function previewOf(
 ): Promise<SuspensionPlan | Failed> {
   const code = value === undefined ? '' : `\nwith the values of this code:\n${value}`
   if (wanted.type === 'restart' || wanted.type === 'leave') {
-    const found = await stoppedOf({ given, frame: 0, parameter: 'suspension', keep: true }, image)
+    const found = await stoppedOf({ given, frame: 0, parameter: 'suspension' }, image)
     if (found.type === 'failed') return found
     const { id, state, stopped } = found
     if (wanted.type === 'leave')

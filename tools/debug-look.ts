@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { FrameLocal, FrameQuery, StackFrame, SuspendedFrame, Suspension } from '../wire/kernel.ts'
-import type { KernelContext, Ownership } from './contract.ts'
+import type { Expiring, KernelContext, Ownership } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type Told, termsOf } from './languages.ts'
 import { lookUp, orElsewhere } from './look.ts'
@@ -14,20 +14,12 @@ import {
   restartChoices,
   suspensionLine,
 } from './suspension-text.ts'
-import {
-  aSuspension,
-  FRAME,
-  keeping,
-  type Meant,
-  ownerWords,
-  SUSPENSION,
-  suspensionMeant,
-} from './suspensions.ts'
+import { aSuspension, FRAME, type Meant, ownerWords, SUSPENSION, suspensionMeant } from './suspensions.ts'
 import { counted, cutNote, dataTokens, fitting, indent, oneLine, setIn } from './text.ts'
 
 /** What `debug_state` answers with. */
 export interface DebugState extends Told {
-  readonly suspension: Suspension
+  readonly suspension: Expiring
   readonly holder: Ownership
   /** The number is that under which one is taken. */
   readonly restarts: readonly NumberedRestart[]
@@ -86,17 +78,17 @@ async function stateOf(
   context: KernelContext,
 ): Promise<Outcome<DebugState>> {
   const words = aSuspension(suspension, context, 'from')
-  const looked = await lookUp(
-    { look: 'suspension', query: { suspension, ...page, ...keeping(suspension, context) }, words },
-    context,
-  )
+  const looked = await lookUp({ look: 'suspension', query: { suspension, ...page }, words }, context)
   if (looked.type === 'failed') return looked
+  const { leases } = context
+  leases.looked(suspension)
   const { frames: found, next, restarts, ...state } = looked.result
   const frames = fitting(await framesProved(found, context), dataTokens)
   const last = frames.at(-1)
   return ok<DebugState>({
     ...state,
-    holder: context.leases.ownershipOf(suspension) ?? NOBODY,
+    suspension: { ...state.suspension, expires_in_ms: leases.expiresInMs(suspension) },
+    holder: leases.ownershipOf(suspension) ?? NOBODY,
     restarts: numbered(restarts),
     frames,
     next: frames.length < found.length && last !== undefined ? last.number + 1 : next,
@@ -204,9 +196,10 @@ async function frameOf(
   { suspension, frame }: FrameQuery,
   context: KernelContext,
 ): Promise<Outcome<DebugFrame>> {
-  const query = { suspension, frame, ...keeping(suspension, context) }
+  const query = { suspension, frame }
   const looked = await lookUp({ look: 'frame', query, words: aSuspension(suspension, context) }, context)
   if (looked.type === 'failed') return looked
+  context.leases.looked(suspension)
   const [proved = looked.result] = await framesProved([looked.result], context)
   const { locals: found, locals_omitted, ...rest } = proved
   const locals = fitting(found, dataTokens)

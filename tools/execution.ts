@@ -11,7 +11,7 @@ import type {
   Work,
   WorkRefusal,
 } from '../wire/kernel.ts'
-import type { Displayed, KernelContext, OutputLog, OutputSoFar } from './contract.ts'
+import type { Displayed, Expiring, KernelContext, OutputLog, OutputSoFar } from './contract.ts'
 import { termsOf } from './languages.ts'
 import { type Failed, failed, type Outcome, ok } from './outcome.ts'
 import { parameterFor } from './parameters.ts'
@@ -84,6 +84,11 @@ type SuspendedWork = Extract<Work, { type: 'frame' | 'resume' }>
 /** All other work. */
 export type FreeWork = Exclude<Work, SuspendedWork>
 
+/** What a piece of work came to, and how long a suspension waits. */
+export type Ended =
+  | Exclude<Evaluated, { type: 'suspended' }>
+  | (Extract<Evaluated, { type: 'suspended' }> & { readonly suspension: Expiring })
+
 /**
  * Has the image do a piece of work for this call; what it prints is kept, and what it asks goes to the caller. Where an
  * error suspends it, the caller owns that. Left out, `onError` is as the language of the image has it.
@@ -92,39 +97,39 @@ export const runWork = (
   work: FreeWork,
   context: KernelContext,
   onError: OnError = context.kernel.identity.errorsSuspend ? 'suspend' : 'end',
-): Promise<Evaluated> => evaluated(work, context, onError)
+): Promise<Ended> => evaluated(work, context, onError)
 
 /** The same in a suspended evaluation. Fails, and runs nothing, where somebody else owns that. */
 export async function runSuspended(
   work: SuspendedWork,
   context: KernelContext,
   onError: OnError,
-): Promise<Evaluated | Failed> {
+): Promise<Ended | Failed> {
   const { leases, again } = context
   const { suspension } = work
   if (again) return evaluated(work, context, onError)
-  if (leases.ownershipOf(suspension) === undefined) return unknownSuspension(suspension)
+  if (leases.ownershipOf(suspension) === undefined) return unknownSuspension(suspension, leases)
   const refused = heldByOther(suspension, context)
   if (refused !== undefined) return refused
   const came = leases.acts(suspension)
   const end = await evaluated(work, context, onError)
-  if (work.type === 'resume') came(end)
+  came(end)
   return end
 }
 
-async function evaluated(work: Work, context: KernelContext, onError: OnError): Promise<Evaluated> {
+async function evaluated(work: Work, context: KernelContext, onError: OnError): Promise<Ended> {
   const { kernel, call, who, caller, signal, output, ask, leases, again } = context
   const suspend = suspendingFor(work, context, onError)
   const end = await kernel.evaluate(
     { call, who, caller, work, ...(suspend !== undefined && { suspend }), ...(again && { again }) },
     { signal, on: event => output.add(event), ask: question => ask(question) },
   )
-  if (end.type === 'suspended') leases.own(end.suspension)
   if ('displays' in end) output.display(end.displays ?? [], end.displays_omitted ?? 0)
-  if (!('exception' in end) || end.exception === undefined || !isInDoubt(end.exception)) return end
+  const ended = end.type === 'suspended' ? { ...end, suspension: leases.own(end.suspension) } : end
+  if (!('exception' in ended) || ended.exception === undefined || !isInDoubt(ended.exception)) return ended
   // Loaded here: what has not failed has nothing to prove.
   const { raisedProved } = await import('./proof.ts')
-  return { ...end, exception: await raisedProved(end.exception, context) }
+  return { ...ended, exception: await raisedProved(ended.exception, context) }
 }
 
 /** Why no stack can be held alive here; undefined where that is not wanted, where it can be, or where it is anyhow. */
@@ -136,7 +141,7 @@ export function holdRefused(
   const { abilities, language } = identity
   const { suspendsAlive, errorsHaveFrames } = termsOf(identity)
   const holds = abilities.has('hold') || (abilities.has('suspend') && suspendsAlive)
-  if (holds && leases.leaseMs !== null) return undefined
+  if (holds && leases.maySuspend) return undefined
   const why = holds
     ? 'this client is shown no tool to go on from an error with'
     : `${kernelName} (${identity.implementation}) cannot hold an evaluation alive where an error is raised`
@@ -152,13 +157,13 @@ export function holdRefused(
 /** Undefined where errors end it: on request, where nobody could go on, and for tests, whose failures are their result. */
 function suspendingFor(
   work: Work,
-  { kernel: { identity }, leases: { leaseMs } }: KernelContext,
+  { kernel: { identity }, leases }: KernelContext,
   onError: OnError,
 ): SuspendOptions | undefined {
   const { abilities } = identity
-  if (onError === 'end' || work.type === 'tests' || leaseMs === null || !abilities.has('suspend'))
+  if (onError === 'end' || work.type === 'tests' || !leases.maySuspend || !abilities.has('suspend'))
     return undefined
-  return onError === 'hold' && abilities.has('hold') ? { leaseMs, hold: true } : { leaseMs }
+  return onError === 'hold' && abilities.has('hold') ? { hold: true } : {}
 }
 
 /** Whether a line that is shown of it may be another by now than the one that runs. */
@@ -183,7 +188,7 @@ interface OutcomeParts<Result> {
 }
 
 /** How something that was run ended, as its caller is told: whatever ends it, what was printed before is kept. */
-export function workOutcome<Result>(evaluated: Evaluated, parts: OutcomeParts<Result>): Outcome<Result> {
+export function workOutcome<Result>(evaluated: Ended, parts: OutcomeParts<Result>): Outcome<Result> {
   const { output, done, details } = parts
   const text = printed(output.soFar())
   if (evaluated.type === 'done') return ok(done(evaluated, text))
@@ -195,7 +200,7 @@ export function workOutcome<Result>(evaluated: Evaluated, parts: OutcomeParts<Re
 
 /** How what did not come to its end is told. */
 function unfinished(
-  evaluated: Exclude<Evaluated, Done>,
+  evaluated: Exclude<Ended, Done>,
   { text, parts }: { readonly text: PrintedOutput; readonly parts: Omit<OutcomeParts<unknown>, 'done'> },
 ): Failed {
   switch (evaluated.type) {
@@ -232,7 +237,7 @@ function unfinished(
 
 /** An error, which has ended what ran or keeps it suspended. `next`: what to do where it has ended code of the program. */
 function thrown(
-  evaluated: Extract<Evaluated, { type: 'raised' | 'suspended' }>,
+  evaluated: Extract<Ended, { type: 'raised' | 'suspended' }>,
   {
     text,
     next: ended,
@@ -271,11 +276,11 @@ const sentences = (...said: readonly (string | undefined)[]): string | undefined
  * nobody would be shown the tool.
  */
 export function lookingBack(
-  { kernel: { identity }, leases: { leaseMs } }: KernelContext,
+  { kernel: { identity }, leases }: KernelContext,
   besides = '',
 ): string | undefined {
   const { abilities } = identity
-  if (leaseMs === null || !abilities.has('last_error') || !termsOf(identity).errorsHaveFrames)
+  if (!leases.maySuspend || !abilities.has('last_error') || !termsOf(identity).errorsHaveFrames)
     return undefined
   // Those of the program itself come first, where they are told apart.
   const whose = abilities.has('errors') ? ' {"whose":"callers"}' : ''

@@ -15,6 +15,7 @@ import {
   type Diagnostics,
   type Done,
   diagnosed,
+  type Ended,
   type FreeWork,
   holdsErrors,
   lookingBack,
@@ -230,7 +231,7 @@ export const loadSystem = defineTool({
 })
 
 /** Where loading failed: without notes and matters of style, which are no cause. */
-const withoutNotes = (evaluated: Evaluated): Evaluated =>
+const withoutNotes = (evaluated: Ended): Ended =>
   isBroken(evaluated)
     ? { ...evaluated, diagnostics: evaluated.diagnostics?.filter(isGrave) ?? [] }
     : evaluated

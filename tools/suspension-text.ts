@@ -1,4 +1,5 @@
 import type { Restart, StackFrame, Suspension } from '../wire/kernel.ts'
+import type { Expiring } from './contract.ts'
 import { type Told, termsOf } from './languages.ts'
 import {
   duration,
@@ -24,14 +25,14 @@ export const numbered = (restarts: readonly Restart[]): readonly NumberedRestart
 
 /** What the answer of an evaluation says of its suspension. */
 export interface SuspendedDetails
-  extends Pick<Suspension, 'id' | 'how' | 'level' | 'within' | 'expires_in_ms'> {
+  extends Pick<Expiring, 'id' | 'how' | 'level' | 'within' | 'expires_in_ms'> {
   readonly restarts: readonly NumberedRestart[]
   /** Why its stack is not held alive, where that was asked for. */
   readonly not_held?: string
 }
 
 export function suspendedDetails(
-  { id, how, level, within, expires_in_ms }: Suspension,
+  { id, how, level, within, expires_in_ms }: Expiring,
   { restarts = [], held }: { readonly restarts?: readonly Restart[] | undefined; readonly held: boolean },
 ): SuspendedDetails {
   const unheld = held && how === 'post_mortem'

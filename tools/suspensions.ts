@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { SuspendedState, Suspension, WorkRefusal } from '../wire/kernel.ts'
 import type {
   KernelContext,
+  Leases,
   LookContext,
   Ownership,
   PlanContext,
@@ -54,9 +55,7 @@ export async function suspensionMeant(
   if (looked.type === 'failed') return looked
   const all = looked.result.suspensions
   if (all.length === 0) return noneSuspended(given, context)
-  return given === undefined
-    ? newest(all, context, to)
-    : shortOf(given, { all, kernelName: context.kernelName })
+  return given === undefined ? newest(all, context, to) : shortOf(given, { all, ...context })
 }
 
 /** What a suspension is wanted for: to be looked at, to run code in one of its frames, or to have it go on. */
@@ -73,7 +72,7 @@ function newest(
   if (found !== undefined) return { type: 'meant', id: found.id, all }
   const others = all.map(({ id }) => `${id}, which ${ownerWords(leases.ownershipOf(id))}`)
   return failed('not_found', {
-    message: `Nothing of yours is suspended in ${kernelName}. There are ${others.join('; ')}.`,
+    message: `Nothing of yours is suspended in ${kernelName}. There are ${others.join('; ')}.${endText(leases)}`,
     details: { suspensions: all.map(({ id }) => id) },
     next: `debug_state ${JSON.stringify({ suspension: all[0]?.id })} looks at that one all the same.`,
   })
@@ -81,13 +80,17 @@ function newest(
 
 function shortOf(
   given: string,
-  { all, kernelName }: { readonly all: readonly Suspension[]; readonly kernelName: string },
+  {
+    all,
+    kernelName,
+    leases,
+  }: { readonly all: readonly Suspension[] } & Pick<SuspensionContext, 'kernelName' | 'leases'>,
 ): Meant | Failed {
   const ids = all.map(({ id }) => id)
   const [found, ...more] = idsOf(given, ids)
   if (found === undefined)
     return failed('not_found', {
-      message: `${absent(given)} Suspended in ${kernelName} are: ${ids.join(', ')}.`,
+      message: `${absent(given, leases)} Suspended in ${kernelName} are: ${ids.join(', ')}.`,
       details: { what: given, nearest: ids },
       next: 'Name one of those.',
     })
@@ -99,10 +102,10 @@ function shortOf(
   })
 }
 
-function noneSuspended(given: string | undefined, { kernel, kernelName }: SuspensionContext): Failed {
+function noneSuspended(given: string | undefined, { kernel, kernelName, leases }: SuspensionContext): Failed {
   const asked = kernel.identity.errorsSuspend ? '' : ' with on_error "suspend"'
   return failed('not_found', {
-    message: `Nothing is suspended in ${kernelName}${given === undefined ? '' : `, and so no ${asId(given)}`}.`,
+    message: `Nothing is suspended in ${kernelName}${given === undefined ? '' : `, and so no ${asId(given)}`}.${endText(leases, given)}`,
     details: { ...(given !== undefined && { what: given }), nearest: [] },
     next:
       `An error of eval_expr${asked} suspends it, until it is resumed or given up. ` +
@@ -110,8 +113,14 @@ function noneSuspended(given: string | undefined, { kernel, kernelName }: Suspen
   })
 }
 
-/** A sentence about one that is not there, by whatever was given for its id. */
-export const absent = (what: string): string =>
+function endText(leases: Pick<Leases, 'endOf'>, id?: string): string {
+  const end = leases.endOf(id)
+  return end === undefined ? '' : ` ${end}`
+}
+
+/** About one that is not there, by the text that was given for its id: how it has ended, where that is known. */
+const absent = (what: string, leases: Pick<Leases, 'endOf'>): string =>
+  leases.endOf(what) ??
   `There is no suspended evaluation ${asId(what)}: it has ended, or there never was one.`
 
 /** What was given for an id. All ids are plain ASCII: what is not is written as escapes, for it could be anything. */
@@ -122,14 +131,8 @@ const asId = (given: string): string =>
 export const listing = (id: string): string =>
   `debug_state ${JSON.stringify({ suspension: id })} lists its frames and restarts.`
 
-/** What a look says besides, where it has the suspension wait for longer: its owner's, and a person's. */
-export const keeping = (
-  id: string,
-  { leases }: Pick<SuspensionContext, 'leases'>,
-): { readonly renew?: true } => (leases.keeps(id) ? { renew: true } : {})
-
 /** How a tool speaks of one suspension and of what is in it; `parameter` is what may be out of its range. */
-export function aSuspension(id: string, { kernel }: LookContext, parameter = 'frame'): Words {
+export function aSuspension(id: string, { kernel, leases }: SuspensionContext, parameter = 'frame'): Words {
   return {
     ...anExpression(kernel),
     parameter,
@@ -137,7 +140,7 @@ export function aSuspension(id: string, { kernel }: LookContext, parameter = 'fr
     reread: listing(id),
     search: 'debug_state without arguments shows your newest; get_last_error shows the last error.',
     narrow: 'Try again when the image has less to do.',
-    absent,
+    absent: what => absent(what, leases),
     occupied: oneLine(id),
   }
 }
@@ -160,10 +163,10 @@ export function heldByOther(
 }
 
 /** Why nothing is run in one that has ended, that never was, or that this daemon has not seen stop. */
-export const unknownSuspension = (id: string): WorkRefusal => ({
+export const unknownSuspension = (id: string, leases: Pick<Leases, 'endOf'>): WorkRefusal => ({
   type: 'refused',
   reason: 'not_found',
-  message: absent(id),
+  message: absent(id, leases),
   what: id,
   next: 'debug_state without arguments shows what is suspended.',
 })
@@ -229,14 +232,12 @@ interface Sought {
   readonly given: string | undefined
   readonly frame: number
   readonly parameter: string
-  /** It waits for longer while a person is asked about it. */
-  readonly keep: boolean
   readonly to?: Purpose
 }
 
 /** The suspension that is meant, with its restarts and the frame of that number; a failure where it is another's. */
 export async function stoppedOf(
-  { given, frame, parameter, keep, to }: Sought,
+  { given, frame, parameter, to }: Sought,
   context: SuspensionContext,
 ): Promise<SuspensionState | Failed> {
   const meant = await suspensionMeant(given, context, to)
@@ -244,12 +245,13 @@ export async function stoppedOf(
   const { id } = meant
   const refused = heldByOther(id, context)
   if (refused !== undefined) return refused
-  const query = { suspension: id, from: frame, count: 1, ...(keep && keeping(id, context)) }
+  const query = { suspension: id, from: frame, count: 1 }
   const looked = await lookUp(
     { look: 'suspension', query, words: aSuspension(id, context, parameter) },
     context,
   )
   if (looked.type === 'failed') return looked
+  context.leases.looked(id)
   const state = looked.result
   const why = beginning(oneLine(conditionLine(state.suspension)), WHY_LENGTH)
   return { type: 'stopped', id, state, stopped: `${oneLine(id)}, which was suspended by ${why}` }
@@ -260,11 +262,11 @@ const WHY_LENGTH = 300
 
 /** The same with one of its frames, in words, for a person who is asked. */
 export async function stoppedAt(
-  sought: Omit<Sought, 'keep'>,
+  sought: Sought,
   context: SuspensionContext,
 ): Promise<(SuspensionState & { readonly frame: string }) | Failed> {
   const { frame, parameter } = sought
-  const found = await stoppedOf({ ...sought, keep: true }, context)
+  const found = await stoppedOf(sought, context)
   if (found.type === 'failed') return found
   const { id, state } = found
   const at = state.frames.find(({ number }) => number === frame)

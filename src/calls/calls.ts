@@ -4,12 +4,11 @@ import type { Tool } from '../../tools/define.ts'
 import { running } from '../../tools/job.ts'
 import type { Envelope, Outcome } from '../../tools/outcome.ts'
 import { duration, oneLine } from '../../tools/text.ts'
-import type { CallId, Kernel } from '../../wire/kernel.ts'
+import type { CallId } from '../../wire/kernel.ts'
 import type { Signal } from '../../wire/signal.ts'
 import type { Clock } from '../clock.ts'
 import { ALL_OF_GROUP } from '../kernels/programs.ts'
-import { type Checked, type Registry, validate } from '../registry/registry.ts'
-import type { Leases } from '../suspensions/leases.ts'
+import { type Checked, validate } from '../registry/registry.ts'
 import { bounded, codeOf, enveloped, noticed } from './answer.ts'
 import { Choices } from './caller-kernels.ts'
 import type { Caller, CallRequest, Calls } from './contract.ts'
@@ -36,7 +35,7 @@ const CANCEL_MS = 5_000
 
 /** The one path for every call: find, validate, and then what a `Run` does. */
 export function openCalls(options: CallsOptions): Calls {
-  const { registry, journal, clock, texts, leases, log } = options
+  const { registry, journal, clock, texts, log } = options
   const jobs = openJobs(clock, options.changed)
   const once = openOnce()
   const pending = new Map<string, number>()
@@ -50,7 +49,6 @@ export function openCalls(options: CallsOptions): Calls {
     choices,
     planned: plannedCall,
   }
-  const withNoticesFor = openNotices(registry, leases)
   const answered = (outcome: Outcome, { caller }: CallRequest) =>
     enveloped(bounded(outcome, texts.of(caller.root)))
 
@@ -139,12 +137,11 @@ export function openCalls(options: CallsOptions): Calls {
     async run(request) {
       try {
         const admitted = admit(request)
-        if (!(admitted instanceof Run)) return withNoticesFor(answered(admitted, request), request)
+        if (!(admitted instanceof Run)) return answered(admitted, request)
         const answer = await waitFor({ run: admitted, jobs, request, clock, cancelMs: CANCEL_MS })
         const told = admitted.places.map(place => lives.told(admitted, place, answer.ok))
         const others = (await Promise.all(told)).flat()
-        const about = admitted.ran ? admitted.place?.kernel : undefined
-        return withNoticesFor(others.length === 0 ? answer : withNotices(answer, others), request, about)
+        return others.length === 0 ? answer : withNotices(answer, others)
       } catch (error) {
         const { tool } = request
         const fault = faultOf({ error, tool, kernel: null, level: 'safe', cancelled: false, log })
@@ -320,23 +317,6 @@ function stateOf({ tool: { name: tool }, job }: Run): string {
   return kernel === null ? `${tool} goes on` : `${tool} goes on in ${kernel}`
 }
 
-/**
- * Adds to an answer what its caller is to be told besides: how evaluations of theirs have ended that wait no more, and what a person
- * has put before them in the kernel that the answer is about. Nothing is told with an answer that cannot carry it, that
- * nobody reads, or that only completes what is being typed: then it waits for the next one.
- */
-function openNotices(
-  registry: Registry,
-  leases: Leases,
-): (answer: Envelope, request: CallRequest, about?: Kernel) => Envelope {
-  return (answer, { caller, tool, gone }, about) => {
-    const isTyped = (registry.find(tool)?.typed.length ?? 0) > 0
-    if (isTyped || gone?.aborted === true || !carriesNotices(answer)) return answer
-    const notices = leases.noticesFor(caller, about)
-    return notices.length === 0 ? answer : withNotices(answer, notices)
-  }
-}
-
 /** Callers whose kernels are remembered. */
 const CALLERS = 1_000
 
@@ -400,9 +380,6 @@ const PROGRAM_ERRORS = 5
 
 /** How long an answer waits for that, in ms. */
 const LOOK_MS = 250
-
-const carriesNotices = (answer: Envelope): boolean =>
-  !answer.ok || (typeof answer.result === 'object' && answer.result !== null && !Array.isArray(answer.result))
 
 function withNotices(answer: Envelope, notices: readonly string[]): Envelope {
   const ended = answer.ok

@@ -1,5 +1,5 @@
 import type { Level } from '../../tools/contract.ts'
-import { failed, failedInside, type Outcome } from '../../tools/outcome.ts'
+import { type Failed, failed, failedInside, type Outcome } from '../../tools/outcome.ts'
 import { WireError } from '../../wire/errors.ts'
 import { KernelError } from '../kernels/kernel-error.ts'
 import { WAITED_FOR } from './refusals.ts'
@@ -44,7 +44,7 @@ export function saysNoneLives(outcome: Outcome<never>): boolean {
 }
 
 /** A kernel that could not be had, and why. */
-export function kernelFault(error: unknown, wanted: string | undefined): Outcome<never> {
+export function kernelFault(error: unknown, wanted: string | undefined): Failed {
   const named = wanted === undefined ? {} : { kernel: wanted }
   if (error instanceof KernelError) {
     const { code, message, details, next, retryable } = error

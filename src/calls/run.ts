@@ -557,7 +557,9 @@ export class Run {
     try {
       this.#place = await unlessAborted(this.options.kernels.resolve(wanted), this.signal)
     } catch (error) {
-      return kernelFault(error, wanted.name)
+      const { error: why } = kernelFault(error, wanted.name)
+      const end = this.tool.needs.includes('suspensions') && this.options.leases.endFor(this.caller)
+      return { type: 'failed', error: end ? { ...why, message: `${why.message} ${end}` } : why }
     }
     if (this.#place === undefined) return withdrawn()
     this.#went(this.#place)

@@ -53,6 +53,7 @@ const MOST_GONE = 512
 /** Fields that move by themselves: nothing has changed where only these differ. */
 const MOVING: ReadonlySet<string> = new Set([
   'elapsed_ms',
+  'expires_in_ms',
   'running_ms',
   'waited_ms',
   'ago_ms',

@@ -1,4 +1,4 @@
-import type { Kernel, Looked, LookName, Looks, Suspension, Theirs } from '../../wire/kernel.ts'
+import type { Kernel, Looked, LookName, Looks, Theirs } from '../../wire/kernel.ts'
 import { KernelError } from '../kernels/kernel-error.ts'
 import { unknownKernel } from '../kernels/refusals.ts'
 import { nearest } from '../text/nearest.ts'
@@ -26,7 +26,7 @@ export interface Person {
   readonly who: string
 }
 
-/** A suspended evaluation of a kernel. `lease_ms`: how long it is kept after each look, in milliseconds. */
+/** A suspended evaluation of a kernel. `lease_ms`: how long it waits after each call of its owner, in milliseconds. */
 interface SuspensionRef {
   readonly kernel: string
   readonly suspension: string
@@ -67,9 +67,10 @@ export class SuspensionDesk {
   }
 
   /** Those of all kernels, newest first of each, as that caller sees them. */
-  async list(caller: CallerIdentity): Promise<readonly SuspendedRow[]> {
-    const lives = this.#leases.all.filter(({ suspended }) => suspended.size > 0)
-    return (await Promise.all(lives.map(life => this.#rowsOf(life, caller)))).flat()
+  list(caller: CallerIdentity): readonly SuspendedRow[] {
+    return this.#leases.all.flatMap(({ suspended }) =>
+      [...suspended.values()].reverse().map(one => this.#leases.row(one, caller)),
+    )
   }
 
   watch(watcher: SuspensionWatcher): () => void {
@@ -77,17 +78,17 @@ export class SuspensionDesk {
   }
 
   /** The person's connection owns it from now on, with all that stands on the same evaluation. */
-  async take(person: Person, named: SuspensionRef): Promise<SuspendedRow> {
+  take(person: Person, { lease_ms = PERSON_LEASE_MS, ...named }: SuspensionRef): SuspendedRow {
     const found = this.#suspendedNamed(named)
-    this.#leases.take(found, ownerOf(person))
-    return this.#kept(found, { lease_ms: named.lease_ms ?? PERSON_LEASE_MS, person })
+    this.#leases.take(found, ownerOf(person), lease_ms)
+    return this.#leases.row(found, person.caller)
   }
 
-  /** Puts it before the agents of its project, with all that stands on the same evaluation. */
-  async hand(person: Person, named: SuspensionRef): Promise<SuspendedRow> {
+  /** The agents of its project own it from now on, with all that stands on the same evaluation. */
+  hand(person: Person, { lease_ms = LEASE_MS, ...named }: SuspensionRef): SuspendedRow {
     const found = this.#suspendedNamed(named)
-    this.#leases.hand(found, ownerOf(person))
-    return this.#kept(found, { lease_ms: named.lease_ms ?? LEASE_MS, person })
+    this.#leases.hand(found, ownerOf(person), lease_ms)
+    return this.#leases.row(found, person.caller)
   }
 
   /** The errors that wait in debuggers of the person's own. */
@@ -102,12 +103,12 @@ export class SuspensionDesk {
     { kernel, id, lease_ms = LEASE_MS }: Omit<SuspensionRef, 'suspension'> & { readonly id: string },
   ): Promise<SuspendedRow> {
     const life = this.#lifeNamed(kernel)
-    const looked = await lookFor(life, 'adopt', { id, lease_ms }, ADOPT_MS)
+    const looked = await lookFor(life, 'adopt', { id }, ADOPT_MS)
     if (looked.type === 'not_found') throw unknownError(id, { kernel, nearest: looked.nearest })
-    const { id: suspension, expires_in_ms, busy } = foundIn(life, 'adopt', looked)
+    const { id: suspension } = foundIn(life, 'adopt', looked)
     const adopted = this.#suspendedNamed({ kernel, suspension })
-    this.#leases.adopt(adopted, ownerOf(person))
-    return this.#leases.row(adopted, person.caller, { expires_in_ms, busy })
+    this.#leases.adopt(adopted, ownerOf(person), lease_ms)
+    return this.#leases.row(adopted, person.caller)
   }
 
   #lifeNamed(name: string): Life {
@@ -122,28 +123,6 @@ export class SuspensionDesk {
     const found = life.suspended.get(id)
     if (found === undefined) throw unknownSuspension(life, id)
     return found
-  }
-
-  /** What the image says by now of how long it waits; it may be that it has ended. */
-  async #kept(
-    kept: Lease,
-    { lease_ms, person }: { lease_ms: number; person: Person },
-  ): Promise<SuspendedRow> {
-    const { life, suspension } = kept
-    const look = lookFor(life, 'lease', { suspension: suspension.id, lease_ms })
-    const looked = await look.catch(() => undefined)
-    if (looked?.type === 'not_found') throw unknownSuspension(life, suspension.id)
-    const now = looked?.type === 'found' ? { ...looked.value, busy: false } : undefined
-    return this.#leases.row(kept, person.caller, now)
-  }
-
-  async #rowsOf(life: Life, caller: CallerIdentity): Promise<SuspendedRow[]> {
-    const looked = await lookFor(life, 'suspensions', {}).catch(() => undefined)
-    const seen: readonly Suspension[] = looked?.type === 'found' ? looked.value.suspensions : []
-    return [...life.suspended.values()].reverse().map(one => {
-      const now = seen.find(({ id }) => id === one.suspension.id)
-      return this.#leases.row(one, caller, now && { expires_in_ms: now.expires_in_ms, busy: now.busy })
-    })
   }
 }
 

@@ -1,27 +1,27 @@
 import { randomUUID } from 'node:crypto'
 import type { Leases as CallLeases } from '../../tools/contract.ts'
-import { oneLine } from '../../tools/text.ts'
+import { duration, oneLine } from '../../tools/text.ts'
 import type { CallId, Evaluated, Kernel, KernelEnd, Suspension, SuspensionNews } from '../../wire/kernel.ts'
+import { type Clock, SYSTEM_CLOCK } from '../clock.ts'
 import type { JournalEntry, OpenSuspension } from '../journal/entries.ts'
 import type { Journal } from '../journal/journal.ts'
 import { escapePlanLine } from '../text/escape.ts'
 import { beginning } from '../text/texts.ts'
 import {
   type CallerIdentity,
+  GONE_MS,
   keepsIt,
   keyOf,
-  keysOf,
   type NamedOwner,
   nameOf,
   type Owner,
   ownerFor,
   ownershipOf,
   Presence,
-  type PresenceOptions,
 } from './owners.ts'
 import type { EndedHow, SuspendedRow, SuspensionEvent } from './rows.ts'
 
-/** How long a suspended evaluation waits after its owner last had to do with it, and a person's, in milliseconds. */
+/** How long a suspended evaluation waits after the last call of its owner, and of a person, in milliseconds. */
 export const LEASE_MS = 600_000
 
 export const PERSON_LEASE_MS = 1_800_000
@@ -41,15 +41,22 @@ export interface Life {
 export interface Lease {
   readonly life: Life
   readonly suspension: Suspension
+  /** What it stands on. It began before: an image cannot say that two stand on each other. */
+  readonly outer: Lease | undefined
   owner: Owner
-  /** Its first owner, who is told of its end whoever owns it by then. */
+  /** Its first owner. */
   asker: Owner
   /** Who resumed it last, or ran code in it. */
   actor?: NamedOwner
-  /** A person has put it before the agents of its project; `told`: the keys of those who know. */
-  offer?: { readonly by: string; readonly told: Set<string> } | undefined
-  /** Once it has ended: tells those who are to be told, with what it came to as far as that is known. */
-  tellEnd?: (came: string | undefined) => void
+  /** How long it waits after each call of its owner, in milliseconds, and until when, by the daemon's clock. */
+  leaseMs: number
+  until: number
+  /** Takes the timer back that gives it up. */
+  stop(): void
+  /** Calls that run code in it, or in what stands on it. It waits for as long as they do. */
+  calls: number
+  /** Nobody came in time, and its image was told to give it up. */
+  isExpired: boolean
 }
 
 /** Whoever follows what becomes of suspended evaluations. */
@@ -69,24 +76,32 @@ interface LeasedCall {
 }
 
 /**
- * The suspended evaluations of all kernels of a daemon: who owns each (`owners.ts` has the rule), who is to be told what
- * became of theirs, and what the journal says. The images say what is suspended, and what has ended.
+ * The suspended evaluations of all kernels of a daemon: who owns each (`owners.ts` has the rule), until when it waits for
+ * its owner, how it ended, and what the journal says. The images say what is suspended, and what has ended.
  */
 export class Leases {
   readonly #lives = new Map<Kernel, Life>()
   readonly #watchers = new Set<SuspensionWatcher>()
-  readonly #notices = new Notices()
-  /** So that an answer costs nothing where none is. */
-  readonly #offered = new Set<Lease>()
+  /** How those have ended that wait no more, by `keyOfEnd`. */
+  readonly #ends = new Map<string, End>()
   readonly #presence: Presence
   readonly #journal: Pick<Journal, 'later'>
+  readonly #clock: Clock
+  readonly #goneMs: number
 
-  constructor(journal: Pick<Journal, 'later'>, options: Pick<PresenceOptions, 'clock' | 'goneMs'> = {}) {
+  /** `goneMs`: how long what an owner has waits for it once it is gone. */
+  constructor(
+    journal: Pick<Journal, 'later'>,
+    {
+      clock = SYSTEM_CLOCK,
+      goneMs = GONE_MS,
+    }: { readonly clock?: Clock | undefined; readonly goneMs?: number | undefined } = {},
+  ) {
     this.#journal = journal
-    this.#presence = new Presence({
-      ...options,
-      owns: key => this.#ownedBy(key).length > 0,
-      gone: key => this.#giveUp(key),
+    this.#clock = clock
+    this.#goneMs = goneMs
+    this.#presence = new Presence(key => {
+      for (const one of this.#ownedBy(key)) this.#wait(one)
     })
   }
 
@@ -116,106 +131,190 @@ export class Leases {
   /** What a call on that kernel may do, until it has ended. */
   of({ name, kernel }: Pick<Life, 'name' | 'kernel'>, { call, caller, done }: LeasedCall): CallLeases {
     const life = this.lives({ name, root: caller.root, kernel })
-    const leaseMs = leaseOf(caller)
+    const maySuspend = caller.profile !== 'core'
     const owner = ownerFor(caller)
-    if (leaseMs !== null) {
+    if (maySuspend) {
       // News of a suspension may come before the answer that tells its caller of it.
       life.calls.set(call, owner)
       void done.then(() => life.calls.delete(call))
     }
     const find = (id: string) => life.suspended.get(id)
+    const expiresInMs = (id: string) => this.#leftMs(find(id))
     return {
-      leaseMs,
+      maySuspend,
+      expiresInMs,
       ownershipOf(id) {
         const found = find(id)
         return found && ownershipOf(found.owner, caller)
       },
-      keeps(id) {
+      looked: id => {
         const found = find(id)
-        return found !== undefined && keepsIt(found.owner, caller)
+        if (found !== undefined && keepsIt(found.owner, caller)) this.#touch(found)
       },
-      own({ id }) {
+      endOf: id => this.endFor(caller, { life, id }),
+      own(suspension) {
+        const { id } = suspension
         const found = find(id)
         if (found?.owner.type === 'unknown') found.owner = found.asker = owner
+        return { ...suspension, expires_in_ms: expiresInMs(id) }
       },
-      acts: id => this.#acts(find(id), owner),
+      acts: id => this.#acts(find(id), owner, done),
     }
   }
 
   /**
-   * What this caller is to be told now of what is its own, each sentence once. Often nothing. What a person has put
-   * before the agents is all of theirs: each is told with an answer about `kernel`, where it waits.
+   * How that one ended, and who did it, in sentences; without an id, the newest of this caller's own, and without a life,
+   * in any kernel of its project. Undefined where none is known.
    */
-  noticesFor(caller: CallerIdentity, kernel: Kernel | undefined): readonly string[] {
-    if (this.#notices.empty && this.#offered.size === 0) return NONE
-    const keys = keysOf(caller)
-    const [key = ''] = keys
-    const isAgent = leaseOf(caller) !== null && caller.seat?.() === undefined
-    const offers = [...this.#offered].flatMap(one => {
-      const { offer, life } = one
-      if (!isAgent || offer === undefined || life.root !== caller.root || offer.told.has(key)) return []
-      if (life.kernel !== kernel) return []
-      this.#knows(one, key)
-      return [offeredText(subjectOf(one), offer.by)]
-    })
-    return [...this.#notices.take([...keys, keyOfName(caller.root, caller.who)]), ...offers]
+  endFor(
+    caller: CallerIdentity,
+    { life, id }: { readonly life?: Life; readonly id?: string | undefined } = {},
+  ): string | undefined {
+    const { root = caller.root } = life ?? {}
+    const isMeant = (end: End) =>
+      id === undefined
+        ? end.names.includes(caller.who) ||
+          end.owners.some(owner => ownershipOf(owner, caller).type === 'you')
+        : end.id === id || end.id.startsWith(`${id}@`)
+    return [...this.#ends.values()]
+      .findLast(end => end.root === root && (life === undefined || end.kernel === life.name) && isMeant(end))
+      ?.said.join(' ')
   }
 
-  /** What daemons kept that were lost has ended with them. Those of that name are told who ask in the same project. */
+  /** What daemons kept that were lost has ended with them. */
   lost(those: readonly OpenSuspension[]): void {
-    for (const one of those)
-      for (const name of new Set([one.who, ...(one.holder === null ? [] : [one.holder])]))
-        if (one.root !== undefined)
-          this.#notices.add(keyOfName(one.root, name), { about: one.suspension, text: lostText(one) })
+    for (const { suspension: id, kernel, root, who, holder, why } of those)
+      if (root !== undefined)
+        this.#remember({
+          id,
+          kernel,
+          root,
+          owners: [],
+          names: [who, holder],
+          said: [lostText({ id, kernel, why })],
+        })
   }
 
   /** A person owns it from now on. */
-  take(taken: Lease, person: NamedOwner): void {
+  take(taken: Lease, person: NamedOwner, leaseMs: number): void {
     const by = person.who
-    for (const one of this.#given(taken, person)) {
-      const { before, moved } = one
+    for (const { before, moved } of this.#given(taken, person, leaseMs)) {
       this.#note(moved, { what: 'taken', by })
-      this.#notify(moved, { whom: before, except: person, text: takenText(subjectOf(moved), by) })
       const from = nameOf(before)
       this.#tell(moved, person, news => ({ type: 'taken', ...news, by, from }))
     }
   }
 
-  /** A person puts it before the agents of its project. */
-  hand(handed: Lease, person: NamedOwner): void {
+  /** A person has the agents of its project own it. */
+  hand(handed: Lease, person: NamedOwner, leaseMs: number): void {
     const by = person.who
-    for (const { before, moved } of this.#given(handed, { type: 'agents', root: handed.life.root })) {
+    for (const { moved } of this.#given(handed, { type: 'agents', root: handed.life.root }, leaseMs)) {
       this.#note(moved, { what: 'handed', by })
-      this.#notify(moved, { whom: before, except: person, text: handedText(subjectOf(moved), by) })
       this.#tell(moved, person, news => ({ type: 'handed', ...news, by, to: null }))
     }
-    this.#offer(handed, by)
   }
 
-  /** An error of a person's own, which that person puts before the agents of its project. */
-  adopt(adopted: Lease, person: NamedOwner): void {
+  /** An error of a person's own, which the agents of its project own from now on. */
+  adopt(adopted: Lease, person: NamedOwner, leaseMs: number): void {
     const { life } = adopted
     adopted.owner = { type: 'agents', root: life.root }
     adopted.asker = person
+    adopted.leaseMs = leaseMs
+    this.#wait(adopted)
     this.#note(adopted, { what: 'adopted', by: person.who })
     this.#tell(adopted, person, news => ({ type: 'adopted', ...news, by: person.who }))
-    this.#offer(adopted, person.who)
   }
 
-  row({ life, suspension, owner }: Lease, caller: CallerIdentity, now: SeenNow = UNSEEN): SuspendedRow {
-    return { ...suspension, ...now, kernel: life.name, root: life.root, holder: ownershipOf(owner, caller) }
-  }
-
-  /** A call of that one begins to run code in it, or to resume it; the answer is called with what it came to. */
-  #acts(one: Lease | undefined, actor: NamedOwner): (evaluated: Evaluated) => void {
-    if (one === undefined) return () => {}
-    one.actor = actor
-    this.#knows(one, actor.key)
-    // Of one that was resumed, whoever was told of its end is told what it came to.
-    return evaluated => {
-      const came = cameToText(evaluated)
-      if (came !== undefined) one.tellEnd?.(came)
+  row(one: Lease, caller: CallerIdentity): SuspendedRow {
+    const { life, suspension, owner, calls } = one
+    return {
+      ...suspension,
+      busy: calls > 0,
+      expires_in_ms: wholeSeconds(this.#leftMs(one)),
+      kernel: life.name,
+      root: life.root,
+      holder: ownershipOf(owner, caller),
     }
+  }
+
+  /** A call of that one begins to run code in it, or to resume it; the answer is called with what that came to. */
+  #acts(one: Lease | undefined, actor: NamedOwner, done: Promise<unknown>): (evaluated: Evaluated) => void {
+    if (one === undefined) return () => {}
+    const { life } = one
+    const { id } = one.suspension
+    one.actor = actor
+    const those = outwards(one)
+    for (const each of those) each.calls++
+    this.#touch(one)
+    void done.then(() => {
+      for (const each of those) each.calls--
+      this.#touch(one)
+    })
+    return evaluated => {
+      this.#endWhereUnknown(one, evaluated)
+      const came = cameToText(evaluated)
+      if (came !== undefined)
+        this.#ends.get(keyOfEnd({ kernel: life.name, root: life.root, id }))?.said.push(came)
+    }
+  }
+
+  /** Its owner, or a person, has had to do with it: it waits for longer, and so does what it stands on. */
+  #touch(one: Lease): void {
+    const now = this.#clock.now()
+    for (const each of outwards(one)) each.until = now + this.#leaseOf(each)
+  }
+
+  /** It waits for as long as its lease from now on. */
+  #wait(one: Lease): void {
+    const ms = this.#leaseOf(one)
+    one.until = this.#clock.now() + ms
+    one.stop()
+    one.stop = this.#clock.after(ms, () => this.#due(one))
+  }
+
+  #leaseOf({ owner, leaseMs }: Lease): number {
+    return this.#presence.isGone(owner) ? Math.min(this.#goneMs, leaseMs) : leaseMs
+  }
+
+  #leftMs(one: Lease | undefined): number {
+    return one === undefined ? 0 : Math.max(0, Math.round(one.until - this.#clock.now()))
+  }
+
+  #due(one: Lease): void {
+    const left = this.#leftMs(one)
+    if (one.calls > 0) this.#wait(one)
+    else if (left > 0) one.stop = this.#clock.after(left, () => this.#due(one))
+    else void this.#giveUp(one)
+  }
+
+  /** Has its image give it up. Where the image does not, it is told again after another lease. */
+  async #giveUp(one: Lease): Promise<void> {
+    const { life, suspension, owner } = one
+    const [outer] = outwards(one).slice(1)
+    // With what it stands on it ends as well.
+    if (outer !== undefined && outer.calls === 0 && this.#leftMs(outer) === 0) return
+    if (this.#presence.isGone(owner) && 'key' in owner) one.actor = owner
+    else one.isExpired = true
+    const work = { type: 'resume', suspension: suspension.id, way: { type: 'leave' } } as const
+    const evaluation = { call: randomUUID() as CallId, who: suspension.who, work }
+    const came = await life.kernel.evaluate(evaluation, {}).catch(() => undefined)
+    if (came !== undefined) this.#endWhereUnknown(one, came)
+    if (life.suspended.get(suspension.id) !== one) return
+    // The news of its end may come after the answer.
+    if (came?.type !== 'left') one.isExpired = false
+    this.#wait(one)
+  }
+
+  /** Its image does not know it: the news of its end was lost. */
+  #endWhereUnknown({ life, suspension: { id } }: Lease, came: Evaluated): void {
+    if (came.type === 'refused' && came.reason === 'not_found' && came.what === id)
+      this.#end(life, { id, how: 'lost', message: 'Its image had ended it.' })
+  }
+
+  #remember(end: End): void {
+    this.#ends.set(keyOfEnd(end), end)
+    const [oldest = ''] = this.#ends.keys()
+    if (this.#ends.size > MOST_ENDS) this.#ends.delete(oldest)
   }
 
   #hear(life: Life, news: SuspensionNews): void {
@@ -232,95 +331,53 @@ export class Leases {
 
   #add(life: Life, suspension: Suspension): void {
     const { within, call, who } = suspension
-    const outer = within === null ? undefined : life.suspended.get(within)?.owner
-    const owner = outer ?? (call === null ? undefined : life.calls.get(call)) ?? { type: 'unknown', who }
-    const one: Lease = { life, suspension, owner, asker: owner }
+    const outer = within === null ? undefined : life.suspended.get(within)
+    const owner = outer?.owner ??
+      (call === null ? undefined : life.calls.get(call)) ?? { type: 'unknown', who }
+    const lease = { leaseMs: LEASE_MS, until: 0, stop() {}, calls: 0, isExpired: false }
+    const one: Lease = { life, suspension, outer, owner, asker: owner, ...lease }
     life.suspended.set(suspension.id, one)
+    this.#wait(one)
     const why = beginning(`${suspension.type.name}: ${suspension.message}`, MESSAGE_CHARS)
     this.#note(one, { what: 'suspended', by: null, why })
     this.#tell(one, undefined, ({ suspension }) => ({ type: 'suspended', suspension }))
-    this.#presence.suspended(owner)
   }
 
-  #end(life: Life, { id, how, message }: End): void {
+  #end(life: Life, { id, how: said, message: why }: Told): void {
     const one = life.suspended.get(id)
     if (one === undefined) return
     life.suspended.delete(id)
-    this.#offered.delete(one)
-    const { owner, asker } = one
+    one.stop()
+    const { owner, asker, isExpired, leaseMs } = one
+    const how = isExpired && said === 'left' ? 'expired' : said
+    const message = how === 'expired' ? `Nobody came to it for ${duration(leaseMs)}. ${why}` : why
     const actor = how === 'resumed' || how === 'left' ? (one.actor ?? owner) : undefined
     const by = actor === undefined ? null : nameOf(actor)
     this.#note(one, { what: how, by, why: message })
-    // With what it stood on both have ended, and that is told.
-    const whom = how === 'within' ? [] : keyOf(owner) === keyOf(asker) ? [owner] : [owner, asker]
-    one.tellEnd = came => {
-      const text = endedText(subjectOf(one), { how, message, by, came })
-      for (const told of whom) this.#notify(one, { whom: told, except: actor, text })
-    }
-    one.tellEnd(undefined)
+    const text = endedText(subjectOf(one), { how, message, by })
+    const { name: kernel, root } = life
+    this.#remember({ id, kernel, root, owners: [owner, asker], names: [], said: [text] })
     this.#tell(one, actor, news => ({ type: 'ended', ...news, how, message, by }))
   }
 
   /** Gives it another owner, with all that stands on the same evaluation as it. The outermost comes first. */
-  #given(given: Lease, owner: Owner): { readonly before: Owner; readonly moved: Lease }[] {
-    const { suspended } = given.life
-    const outermost = ({ suspension: { within, id } }: Lease): string => {
-      const outer = within === null ? undefined : suspended.get(within)
-      return outer === undefined ? id : outermost(outer)
-    }
+  #given(given: Lease, owner: Owner, leaseMs: number): { readonly before: Owner; readonly moved: Lease }[] {
+    const outermost = (one: Lease) => outwards(one).at(-1)
     const stack = outermost(given)
-    return [...suspended.values()]
+    return [...given.life.suspended.values()]
       .filter(one => outermost(one) === stack)
       .map(moved => {
         const before = moved.owner
         moved.owner = owner
-        moved.offer = undefined
-        this.#offered.delete(moved)
+        moved.leaseMs = leaseMs
+        this.#wait(moved)
         return { before, moved }
       })
-  }
-
-  #offer(one: Lease, by: string): void {
-    one.offer = { by, told: new Set() }
-    this.#offered.add(one)
   }
 
   #ownedBy(key: string): Lease[] {
     const all = this.all.flatMap(({ suspended }) => [...suspended.values()])
     return all.filter(({ owner }) => keyOf(owner) === key)
-  }
-
-  /** Its owner has gone. What cannot be given up now, as code runs in it, ends with its lease. */
-  #giveUp(key: string): void {
-    for (const one of this.#ownedBy(key)) {
-      const { life, suspension, owner } = one
-      if (suspension.within !== null && life.suspended.has(suspension.within)) continue
-      if ('key' in owner) one.actor = owner
-      const work = { type: 'resume', suspension: suspension.id, way: { type: 'leave' } } as const
-      const evaluation = { call: randomUUID() as CallId, who: suspension.who, work }
-      life.kernel.evaluate(evaluation, {}).catch(() => {})
-    }
-  }
-
-  /** Whoever has that key is told no more of what happened to it before, nor that it is put before them. */
-  #knows({ suspension: { id }, offer }: Lease, key: string): void {
-    this.#notices.withdraw(key, id)
-    offer?.told.add(key)
-  }
-
-  #notify(
-    { suspension }: Lease,
-    {
-      whom,
-      except,
-      text,
-    }: { readonly whom: Owner; readonly except: Owner | undefined; readonly text: string },
-  ): void {
-    const key = keyOf(whom)
-    if (key === undefined || (except !== undefined && keyOf(except) === key)) return
-    // A person who watches has been told already.
-    const watches = [...this.#watchers].some(({ caller }) => ownerFor(caller).key === key)
-    if (whom.type !== 'person' || !watches) this.#notices.add(key, { about: suspension.id, text })
   }
 
   #note({ life, suspension, owner }: Lease, said: LeaseChange): void {
@@ -365,82 +422,45 @@ interface LeaseChange {
   readonly why?: string
 }
 
-interface End {
+/** What an image says of an end. */
+interface Told {
   readonly id: string
-  readonly how: EndedHow
+  readonly how: Extract<SuspensionNews, { type: 'ended' }>['how']
   readonly message: string
 }
 
+/** One that has ended. */
+interface End extends Pick<Life, 'root'> {
+  readonly id: string
+  readonly kernel: string
+  /** Whose it was, also by the names that the journal of a daemon before this one has. */
+  readonly owners: readonly Owner[]
+  readonly names: readonly (string | null)[]
+  /** How it has ended, and then what it came to, for a model. */
+  readonly said: string[]
+}
+
+const keyOfEnd = ({ root, kernel, id }: Pick<End, 'root' | 'kernel' | 'id'>): string =>
+  JSON.stringify([root, kernel, id])
+
+/** Ends that are remembered. */
+const MOST_ENDS = 256
+
 const subjectOf = ({ life, suspension }: Lease) => ({ kernel: life.name, suspension })
 
-/** Null for those who are shown no tool to go on with. */
-const leaseOf = ({ profile }: CallerIdentity): number | null => (profile === 'core' ? null : LEASE_MS)
-
-/** No owner has a key like these. */
-const keyOfName = (root: string, name: string): string => `name ${name} in ${root}`
+/** It, and what it stands on, innermost first. */
+function outwards(one: Lease): readonly Lease[] {
+  const those: Lease[] = []
+  let next: Lease | undefined = one
+  while (next !== undefined && next.life.suspended.get(next.suspension.id) === next) {
+    those.push(next)
+    next = next.outer
+  }
+  return those
+}
 
 /** Characters of an error, in the journal. */
 const MESSAGE_CHARS = 1_000
-
-type SeenNow = Pick<SuspendedRow, 'expires_in_ms' | 'busy'>
-
-const UNSEEN: SeenNow = { expires_in_ms: null, busy: null }
-
-const NONE: readonly string[] = []
-
-// What owners are told of their suspended evaluations with the next answer of any tool.
-
-/** Callers for whom notices are kept at once, and notices for each: the oldest make room, and are counted. */
-const MOST = { keys: 64, each: 16 } as const
-
-/** What somebody is to be told, a sentence or two. */
-interface Notice {
-  /** The suspension, by its id: a later notice about the same one takes its place. */
-  readonly about: string
-  readonly text: string
-}
-
-/** Notices by the key of who is to be told. Each is told once. */
-export class Notices {
-  readonly #kept = new Map<string, { readonly notices: Map<string, string>; dropped: number }>()
-
-  get empty(): boolean {
-    return this.#kept.size === 0
-  }
-
-  add(key: string, { about, text }: Notice): void {
-    const kept = this.#kept.get(key) ?? { notices: new Map<string, string>(), dropped: 0 }
-    this.#kept.delete(key)
-    this.#kept.set(key, kept)
-    kept.notices.delete(about)
-    kept.notices.set(about, text)
-    const [first] = kept.notices.keys()
-    if (kept.notices.size > MOST.each && first !== undefined) {
-      kept.notices.delete(first)
-      kept.dropped++
-    }
-    const [oldest] = this.#kept.keys()
-    if (this.#kept.size > MOST.keys && oldest !== undefined) this.#kept.delete(oldest)
-  }
-
-  /** What was to be told of that one is not so any more. */
-  withdraw(key: string, about: string): void {
-    const kept = this.#kept.get(key)
-    kept?.notices.delete(about)
-    if (kept?.notices.size === 0 && kept.dropped === 0) this.#kept.delete(key)
-  }
-
-  /** What is kept under any of these keys, which is kept no more. */
-  take(keys: readonly string[]): readonly string[] {
-    return keys.flatMap(key => {
-      const kept = this.#kept.get(key)
-      this.#kept.delete(key)
-      if (kept === undefined) return []
-      const more = kept.dropped === 0 ? [] : [`(${kept.dropped} earlier notices were dropped.)`]
-      return [...more, ...kept.notices.values()]
-    })
-  }
-}
 
 /** A suspended evaluation, and the name of its kernel. */
 interface Subject {
@@ -448,32 +468,25 @@ interface Subject {
   readonly suspension: Suspension
 }
 
-/** Characters of an error, or of a value, in a notice. */
-const NOTICE_CHARS = 200
+/** Characters of an error, or of a value, in what is told of an end. */
+const TOLD_CHARS = 200
 
-/** It has ended, and not by whoever is told. `came`: what it came to, a sentence, where it was resumed. */
 function endedText(
   subject: Subject,
-  end: {
-    readonly how: EndedHow
-    readonly message: string
-    readonly by: string | null
-    readonly came: string | undefined
-  },
+  { how, message, by }: { readonly how: EndedHow; readonly message: string; readonly by: string | null },
 ): string {
-  const { how, message, by, came = '' } = end
   const said = [
     `${suspensionName(subject)} is suspended no more.`,
     ENDED[how](line(by ?? 'Somebody')),
     line(message),
   ]
-  return [...said, came].filter(sentence => sentence !== '').join(' ')
+  return said.filter(sentence => sentence !== '').join(' ')
 }
 
 const ENDED: Readonly<Record<EndedHow, (by: string) => string>> = {
   resumed: by => `${by} has resumed it.`,
   left: by => `${by} has left it.`,
-  expired: () => 'Nobody came in time, and it was aborted.',
+  expired: () => '',
   within: () => 'What it stood on has ended.',
   lost: () => 'It was lost.',
 }
@@ -501,23 +514,13 @@ function cameToText(evaluated: Evaluated): string | undefined {
 }
 
 /** It was suspended under a daemon that was lost. */
-const lostText = ({ suspension, kernel, why }: OpenSuspension): string =>
-  `${suspension} in ${kernel}${why === undefined ? '' : ` (${line(why)})`} is suspended no more. ` +
+const lostText = ({
+  id,
+  kernel,
+  why,
+}: Pick<OpenSuspension, 'kernel' | 'why'> & { readonly id: string }): string =>
+  `${id} in ${kernel}${why === undefined ? '' : ` (${line(why)})`} is suspended no more. ` +
   'The daemon that kept it has ended, and it with that one. Nothing of it goes on.'
-
-/** `by`, a person, owns it now. */
-const takenText = (subject: Subject, by: string): string =>
-  `${suspensionName(subject)} was taken over by ${line(by)}. You can look at it, and not act on it.`
-
-/** `by`, a person, has put before the agents of its project what was theirs who are told. */
-const handedText = (subject: Subject, by: string): string =>
-  `${suspensionName(subject)} was put before the agents of its project by ${line(by)}.`
-
-/** The same, as the agents are told. */
-function offeredText(subject: Subject, by: string): string {
-  const args = JSON.stringify({ suspension: subject.suspension.id, kernel: subject.kernel })
-  return `${line(by)} has put ${suspensionName(subject)} before the agents of this project: debug_state ${args} shows it.`
-}
 
 /** `s3@ab12 in shop (ZeroDivisionError: division by zero)` */
 const suspensionName = ({ kernel, suspension }: Subject): string =>
@@ -526,4 +529,7 @@ const suspensionName = ({ kernel, suspension }: Subject): string =>
 const errorLine = ({ type, message }: Pick<Suspension, 'type' | 'message'>): string =>
   line(`${type.name}: ${message}`)
 
-const line = (text: string): string => escapePlanLine(beginning(oneLine(text), NOTICE_CHARS))
+const line = (text: string): string => escapePlanLine(beginning(oneLine(text), TOLD_CHARS))
+
+/** Up, so that a lease that has just begun is shown as long as it is. */
+const wholeSeconds = (ms: number): number => Math.ceil(ms / 1_000) * 1_000

@@ -1,5 +1,4 @@
 import type { Ownership, Profile } from '../../tools/contract.ts'
-import { type Clock, SYSTEM_CLOCK } from '../clock.ts'
 
 /**
  * Whose a suspended evaluation is. This file is the whole rule; all other code asks it.
@@ -11,8 +10,8 @@ import { type Clock, SYSTEM_CLOCK } from '../clock.ts'
  * 3. A person who sits may take any of them over, and then owns it. They may also put any of them before the agents of
  *    its project: whoever calls from that project owns it then, together. An error of their own that they adopt begins so.
  * 4. What stands on another one (an error in code that was run in its frame) has the same owner, always.
- * 5. What an owner has whose connections have all been gone for `GONE_MS` is given up. Shells and agents are never gone.
- * 6. It is given up, too, when its owner has had nothing to do with it for as long as its lease (`leases.ts`).
+ * 5. It is given up when its owner has had nothing to do with it for as long as its lease (`leases.ts`).
+ * 6. The lease of an owner whose connections are all gone is `GONE_MS`. Shells and agents are never gone.
  */
 export type Owner =
   | { readonly type: 'caller' | 'person'; readonly key: string; readonly who: string }
@@ -94,29 +93,18 @@ const programOf = ({ origin, kind, root }: Pick<CallerIdentity, 'origin' | 'kind
 
 const keyOfConnection = (id: string): string => `connection ${id}`
 
-/** Owners that have gone and are remembered: something of theirs may be suspended only then. */
+/** Owners that have gone and are remembered. */
 const MOST_GONE = 1_024
 
-export interface PresenceOptions {
-  readonly clock?: Clock | undefined
-  /** Left out: `GONE_MS`. */
-  readonly goneMs?: number | undefined
-  /** Whether anything is that owner's now. */
-  owns(key: string): boolean
-  /** The owner of that key has been gone for so long, and something was its own. */
-  gone(key: string): void
-}
-
-/** Which owners are connected. */
+/** Which owners are connected. `changed`: the owner of that key has gone, or has come back. */
 export class Presence {
-  readonly #options: PresenceOptions
+  readonly #changed: (key: string) => void
   /** How many connections each key has. */
   readonly #connections = new Map<string, number>()
-  /** Keys without connections, with what stops the clock of each. */
-  readonly #gone = new Map<string, () => void>()
+  readonly #gone = new Set<string>()
 
-  constructor(options: PresenceOptions) {
-    this.#options = options
+  constructor(changed: (key: string) => void) {
+    this.#changed = changed
   }
 
   /** A connection begins. The answer is called once, when it has ended. */
@@ -124,43 +112,27 @@ export class Presence {
     const [program = '', connection = ''] = keysOf(caller)
     // There is always another shell.
     const keys = caller.kind === 'mcp' ? [program, connection] : [connection]
-    for (const key of keys) this.#began(key)
+    for (const key of keys) {
+      this.#connections.set(key, (this.#connections.get(key) ?? 0) + 1)
+      if (this.#gone.delete(key)) this.#changed(key)
+    }
     return () => {
       for (const key of keys) this.#ended(key)
     }
   }
 
-  /** Something is that owner's from now on, who may have gone by then. */
-  suspended(owner: Owner): void {
+  isGone(owner: Owner): boolean {
     const key = keyOf(owner)
-    if (key !== undefined && this.#gone.has(key)) this.#countDown(key)
-  }
-
-  #began(key: string): void {
-    this.#connections.set(key, (this.#connections.get(key) ?? 0) + 1)
-    this.#gone.get(key)?.()
-    this.#gone.delete(key)
+    return key !== undefined && this.#gone.has(key)
   }
 
   #ended(key: string): void {
     const left = (this.#connections.get(key) ?? 1) - 1
     if (left > 0) return void this.#connections.set(key, left)
     this.#connections.delete(key)
-    this.#gone.set(key, () => {})
-    if (this.#options.owns(key)) this.#countDown(key)
-    const [oldest] = this.#gone.keys()
-    if (this.#gone.size > MOST_GONE && oldest !== undefined) {
-      this.#gone.get(oldest)?.()
-      this.#gone.delete(oldest)
-    }
-  }
-
-  #countDown(key: string): void {
-    const { clock = SYSTEM_CLOCK, goneMs = GONE_MS, gone } = this.#options
-    this.#gone.get(key)?.()
-    this.#gone.set(
-      key,
-      clock.after(goneMs, () => gone(key)),
-    )
+    this.#gone.add(key)
+    this.#changed(key)
+    const [oldest] = this.#gone
+    if (this.#gone.size > MOST_GONE && oldest !== undefined) this.#gone.delete(oldest)
   }
 }

@@ -14,8 +14,7 @@ export const SUSPENDED_ROW = suspension.extend({
   kernel: z.string(),
   root: z.string().describe('The project of its kernel.'),
   holder: HOLDER.describe('Whose it is, as seen by the one that asks; anyone: the agents of the project.'),
-  expires_in_ms: z.number().nullable().describe('null where its image has not said in time, as in news.'),
-  busy: z.boolean().nullable().describe('null as above.'),
+  expires_in_ms: z.number().describe('How long it waits for its owner from now on, in milliseconds.'),
 })
 
 export type SuspendedRow = Of<typeof SUSPENDED_ROW>
@@ -57,4 +56,5 @@ export type SuspensionEvent =
       readonly own: boolean
     }
 
-export type EndedHow = Extract<SuspensionNews, { type: 'ended' }>['how']
+/** `expired`: its owner did not come in time, and it was given up. The rest as the images say. */
+export type EndedHow = Extract<SuspensionNews, { type: 'ended' }>['how'] | 'expired'

@@ -143,9 +143,10 @@ export const DEBUG_COMMANDS: readonly Command[] = [
       const taken = await image.request('take', { kernel, suspension: id })
       suspended.take(taken)
       suspended.choose({ kernel, id })
-      const left =
-        taken.expires_in_ms === null ? '' : `, for ${duration(taken.expires_in_ms)} after each look`
-      say(`${id} is yours now${left}: ${oneLine(conditionLine(taken))} · :debug shows it`)
+      const left = duration(taken.expires_in_ms)
+      say(
+        `${id} is yours now, for ${left} after each look: ${oneLine(conditionLine(taken))} · :debug shows it`,
+      )
     }),
   },
   {
@@ -157,7 +158,7 @@ export const DEBUG_COMMANDS: readonly Command[] = [
     run: naming(async ({ kernel, id }, _rest, { suspended, image, say }) => {
       await image.request('hand', { kernel, suspension: id })
       suspended.forget(id)
-      say(`${id} is before the agents of its project, who are told with their next answer.`)
+      say(`${id} is before the agents of its project.`)
     }),
   },
   {

@@ -122,7 +122,7 @@ function askedIn(line: string, syntax: Syntax): Asked | undefined {
   return name === undefined ? syntax.asked?.(line) : { type: 'name', name, source: marks === '??' }
 }
 
-/** How long an image may take over giving up what is suspended in it, in milliseconds; its lease ends it then. */
+/** How long an image may take over giving up what is suspended in it, in milliseconds; the daemon gives it up then. */
 const LEAVING_MS = 3_000
 
 /**

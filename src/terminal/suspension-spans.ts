@@ -127,14 +127,14 @@ export function suspendedTable(rows: readonly SuspendedRow[]): string {
   if (rows.length === 0) return 'Nothing is suspended.'
   const cells = rows.map(row => {
     const { id, kernel, level, how, who, holder, expires_in_ms: left, busy } = row
-    const state = busy === true ? 'code runs in it' : how === 'held' ? 'waits' : 'frames kept'
+    const state = busy ? 'code runs in it' : how === 'held' ? 'waits' : 'frames kept'
     const whose = { you: 'yours', anyone: 'the agents', other: holder.type === 'other' ? holder.who : '' }
     return {
       cells: [
         id,
         kernel,
         level === 1 ? state : `${state}, level ${level}`,
-        left === null ? '-' : duration(left),
+        duration(left),
         oneLine(whose[holder.type]),
         oneLine(who),
         oneLine(conditionLine(row)).slice(0, ERROR_CHARS),

@@ -72,9 +72,8 @@ const LOOKED: { readonly [Name in LookName]: Looks[Name]['query'] } = {
   suspensions: {},
   suspension: { suspension: 's1@none', from: 0, count: 20 },
   frame: { suspension: 's1@none', frame: 0 },
-  lease: { suspension: 's1@none', lease_ms: 1000 },
   theirs: {},
-  adopt: { id: 'none', lease_ms: 1000 },
+  adopt: { id: 'none' },
   // Of nothing: a tracepoint is meant to be seen.
   trace: { name: 'user::no-such', calls: 1, expires_ms: 1000, who: 'test' },
   untrace: { tracepoint: 't1@none' },

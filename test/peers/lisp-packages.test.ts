@@ -33,7 +33,7 @@ const CODE = `(defpackage #:far (:use #:cl) (:export #:start #:stop #:place))
      (setf (readtable-case table) :preserve)
      (push (cons "MODERN" table) swank:*readtable-alist*))`
 const lisp = lispImage(test, { code: CODE })
-const suspending = lispImage(test, { code: CODE, lease: 60_000 })
+const suspending = lispImage(test, { code: CODE, suspends: true })
 
 test('each look that takes a package reads the nicknames that only this package has', async () => {
   const near = { package: 'NEAR' }

@@ -2,7 +2,7 @@ import { assert, suite } from '../support/harness.ts'
 import { type Lisp, lispImage, textsOf } from '../support/lisp-image.ts'
 
 const test = suite('how a suspended Lisp evaluation goes on', { limitMs: 100_000 })
-const lisp = lispImage(test, { lease: 600_000 })
+const lisp = lispImage(test, { suspends: true })
 
 const suspend = async (source: string) => (await lisp.suspended(source)).suspension.id
 const restart = (id: string, number: number, value?: string) =>

@@ -34,7 +34,6 @@ const TEXTS: { readonly [Name in LookName]: readonly string[] } = {
   suspensions: [],
   suspension: ['suspension'],
   frame: ['suspension'],
-  lease: ['suspension'],
   theirs: [],
   adopt: ['id'],
   trace: ['name', 'package', 'who'],

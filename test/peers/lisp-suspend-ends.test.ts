@@ -9,7 +9,7 @@ import { type Owner, openOwner } from '../support/slime-owner.ts'
 const test = suite('ends of suspended Lisp evaluations, and errors that a person hands over', {
   limitMs: 100_000,
 })
-const lisp = lispImage(test, { lease: 600_000 })
+const lisp = lispImage(test, { suspends: true })
 let human: Slime
 test.before(async () => {
   human = await openSlime(lisp.swank)
@@ -50,20 +50,6 @@ const untilKept = async (before: readonly number[]) => {
   }
 }
 
-test('an error that nobody comes to is left by the image itself, with its cleanup forms', async () => {
-  const { suspension } = await lisp.suspended(
-    '(unwind-protect (error "x") (setf (get :expired :cleaned) t))',
-    { suspend: 100 },
-  )
-  assert.is((await endOf(suspension.id)).how, 'expired')
-  await untilThere('(get :expired :cleaned)')
-  assert.equal(await live(), [])
-  const refused = await lisp.resume(suspension.id, { way: 'leave' })
-  assert.is(refused.type === 'refused' && refused.reason, 'not_found')
-  const { entries } = await lisp.found('history', { limit: 20 })
-  assert.is(entries.find(({ who }) => who === 'test')?.outcome, 'left')
-})
-
 test('an error in which the Lisp holds a lock of its own ends its evaluation, and nobody waits for that lock', async () => {
   const locked = [
     '(progn (defpackage :pa (:export "XX")) (defpackage :pb (:export "XX")) (defpackage :pc) (use-package \'(:pa :pb) :pc))',
@@ -90,9 +76,10 @@ test('a suspended thread that others end is not kept by an error of its cleanup 
 
 test('what stands on another is left first, and the other lives on', async () => {
   const outer = await lisp.suspended('(error "x")')
-  const inner = await lisp.inFrame(outer.suspension.id, 0, '(error "y")', { suspend: 100 })
+  const inner = await lisp.inFrame(outer.suspension.id, 0, '(error "y")')
   if (inner.type !== 'suspended') throw new Error(inner.type)
-  assert.is((await endOf(inner.suspension.id)).how, 'expired')
+  assert.is((await lisp.resume(inner.suspension.id, { way: 'leave' })).type, 'left')
+  assert.is((await endOf(inner.suspension.id)).how, 'left')
   assert.equal(await live(), [outer.suspension.id])
   assert.equal(textsOf(await lisp.inFrame(outer.suspension.id, 0, '1')), ['1'])
   await lisp.resume(outer.suspension.id, { way: 'leave' })
@@ -172,30 +159,25 @@ const HELD = '(loop until (shiftf *go* nil) do (sleep 0.01))'
 const letGo = () => human.ask('(setf cl-user::*go* t)')
 
 test('an end is told when the cleanup forms have run; until then it is listed, busy, with the reason', async () => {
-  const { id } = await suspended(`(unwind-protect (error "x") ${HELD})`, { suspend: 50 })
+  const { id } = await suspended(`(unwind-protect (error "x") ${HELD})`)
+  const left = lisp.resume(id, { way: 'leave' })
   await until(async () => (await row(id))?.leaving !== undefined)
   const { busy, leaving } = (await row(id)) ?? {}
   assert.is(busy, true)
   assert.match(
     leaving ?? '',
-    /^Nobody came to it in time\. It is being left, and its cleanup forms have run for \d+ s/,
+    /^It was left, on request\. It is being left, and its cleanup forms have run for \d+ s/,
   )
   assert.equal(endsOf(id), [])
   const looked = await lisp.look('frame', { suspension: id, frame: 0 })
   assert.is(looked.type, 'busy')
   await letGo()
-  assert.equal(await ended(id), ['expired'])
+  assert.is((await left).type, 'left')
+  assert.equal(await ended(id), ['left'])
   assert.is(await row(id), undefined)
 })
 
-test('so is the end of one that was left on request, and of one whose thread is ended', async () => {
-  const left = await suspended(`(unwind-protect (error "x") ${HELD})`)
-  const leaving = lisp.resume(left.id, { way: 'leave' })
-  await until(async () => (await row(left.id))?.leaving !== undefined)
-  assert.equal(endsOf(left.id), [])
-  await letGo()
-  assert.is((await leaving).type, 'left')
-  assert.equal(endsOf(left.id), ['left'])
+test('so is the end of one whose thread is ended', async () => {
   const lost = await suspended(`(unwind-protect (error "x") ${HELD})`)
   await human.ask('(sb-thread:terminate-thread (first cl-user::*threads*))')
   await until(async () => (await row(lost.id))?.leaving !== undefined)
@@ -230,17 +212,19 @@ test('a cleanup form that never ends is interrupted, and those around it run; th
 })
 
 test('whoever leaves one once more has the cleanup form interrupted that runs', async () => {
-  const { id } = await suspended('(unwind-protect (error "x") (loop))', { suspend: 50 })
+  const { id } = await suspended('(unwind-protect (error "x") (loop))')
+  const left = lisp.resume(id, { way: 'leave' })
   await until(async () => (await row(id))?.leaving !== undefined)
   const again = await lisp.resume(id, { way: 'leave' })
   assert.is(
     again.type === 'left' ? again.message : again.type,
     'It is being left already. The cleanup form that runs there was interrupted now.',
   )
-  assert.equal(await ended(id), ['expired'])
+  assert.is((await left).type, 'left')
+  assert.equal(await ended(id), ['left'])
   assert.match(
     lisp.ended.find(one => one.id === id)?.message ?? '',
-    /^Nobody came to it in time\. Its cleanup forms were interrupted after /,
+    /^It was left, on request\. Its cleanup forms were interrupted after /,
   )
 })
 
@@ -287,8 +271,9 @@ test('whoever leaves it again and again has what runs there interrupted twice a 
 test('code that throws its leaving away fails a few times more at most, and is then left without its cleanup forms', async () => {
   const again = '(loop (catch :again (incf *runs*) (unwind-protect (error "x") (throw :again 6))))'
   await human.ask('(setf cl-user::*runs* 0)')
-  const { id } = await suspended(again, { suspend: 50 })
-  assert.equal(await ended(id), ['expired'])
+  const { id } = await suspended(again)
+  await lisp.resume(id, { way: 'leave' })
+  assert.equal(await ended(id), ['left'])
   const runs = Number(await human.ask('cl-user::*runs*'))
   assert.ok(runs > 1 && runs <= 12, `${runs} runs`)
   await threadsEnd()
@@ -296,13 +281,13 @@ test('code that throws its leaving away fails a few times more at most, and is t
 })
 
 test('one whose cleanup form nothing can interrupt stays listed, and says so', async () => {
-  const { id } = await suspended(`(unwind-protect (error "x") (sb-sys:without-interrupts ${HELD}))`, {
-    suspend: 50,
-  })
+  const { id } = await suspended(`(unwind-protect (error "x") (sb-sys:without-interrupts ${HELD}))`)
+  const left = lisp.resume(id, { way: 'leave' })
   await until(async () => (await row(id))?.leaving !== undefined)
-  assert.match((await row(id))?.leaving ?? '', /are interrupted after 30 s\.$/)
+  assert.match((await row(id))?.leaving ?? '', /are interrupted after 5 s\.$/)
   await letGo()
-  assert.equal(await ended(id), ['expired'])
+  assert.is((await left).type, 'left')
+  assert.equal(await ended(id), ['left'])
 })
 
 test('a connection that breaks while one is being left leaves no thread behind (fault 11)', async () => {
@@ -330,9 +315,9 @@ test.after(() => {
 })
 
 const theirs = async () => (await own.found('theirs', {})).errors
-const adopt = async (leaseMs = 60_000): Promise<Suspension> => {
+const adopt = async (): Promise<Suspension> => {
   const [error] = await theirs()
-  const query = { id: error?.id ?? '', lease_ms: leaseMs }
+  const query = { id: error?.id ?? '' }
   // The debugger has told of the error a moment before it waits for keys.
   for (;;) {
     const looked = await own.look('adopt', query)
@@ -443,9 +428,9 @@ test('an owner who presses a key in the debugger need not wait for what a model 
   }
 })
 
-test('one that nobody comes to is given back, and so is one when Imago goes', async () => {
+test('one that is left is given back, and so is one when Imago goes', async () => {
   const { thread, answer } = await owner.err('(dose 6)')
-  await adopt(50)
+  await resume((await adopt()).id, { way: 'leave' })
   await until(async () => (await own.found('suspensions', {})).suspensions.length === 0)
   await until(async () => (await theirs()).length === 1)
   await adopt()

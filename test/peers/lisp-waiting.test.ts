@@ -86,7 +86,7 @@ test('the newest is told first, and what is left leaves nothing', async () => {
 })
 
 test('what a model evaluates is none of them, not even while it is suspended', async () => {
-  const model = await new Lisp(60_000).open(lisp.swank)
+  const model = await new Lisp(true).open(lisp.swank)
   await model.suspended('(serve 4)')
   assert.equal((await model.found('errors', { count: 20 })).errors, [])
   assert.equal((await errors()).errors, [])

@@ -19,7 +19,7 @@ const on = new SuspendingKernel(isLisp ? await openSwankKernel(task) : await att
 const { fails, frame, world } = isLisp ? SUSPENDING_LISP : SUSPENDING_PYTHON
 await on.run(world, null).result
 const held = on.kernel.identity.abilities.has('hold') ? { hold: true } : {}
-const outer = await on.suspend(fails.source, { leaseMs: 600_000, ...held })
+const outer = await on.suspend(fails.source, held)
 const number = await on.frameOf(outer.id, fails.inner)
 if (frame === undefined) throw new Error('nothing is evaluated in its frames')
 const inner = suspensionIn(await on.inFrame(outer.id, number, frame.fails).result)

@@ -18,7 +18,6 @@ export function suspendedAs(
     type,
     message: 'no stock',
     at: '2026-10-02T09:00:00.000Z',
-    expires_in_ms: 900_000,
     busy: false,
     ...more,
   }

@@ -20,27 +20,9 @@ import { suspendedAs } from './fake-suspensions.ts'
 import type { Suite } from './harness.ts'
 import { memoryJournal } from './memory-journal.ts'
 
-/** A fake kernel that remembers what errors were to do, and keeps suspensions for longer when it is asked to. */
+/** A fake kernel that remembers what errors were to do. */
 export class StoppingKernel extends FakeKernel {
   readonly suspending: (SuspendOptions | undefined)[] = []
-  /** What `lease` was asked for, in order. */
-  readonly leases: { readonly suspension: string; readonly lease_ms: number }[]
-
-  constructor(script: Script = {}) {
-    const leases: { suspension: string; lease_ms: number }[] = []
-    const { looks, ...rest } = script
-    super({
-      ...rest,
-      looks: {
-        lease(query) {
-          leases.push(query)
-          return { type: 'found', value: { expires_in_ms: query.lease_ms } }
-        },
-        ...looks,
-      },
-    })
-    this.leases = leases
-  }
 
   override evaluate(evaluation: Evaluation, watcher: Watcher) {
     this.suspending.push(evaluation.suspend)

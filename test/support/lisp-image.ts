@@ -81,7 +81,7 @@ export class Lisp {
   readonly ended: Ended[] = []
   /** What code that asks for a line is answered, if anything. */
   answers: (prompt: string) => string | undefined = () => ''
-  readonly #lease: number | undefined
+  readonly #suspends: boolean
   readonly #runs = new Map<string, Heard>()
   /** By the suspension, the request that is answered by what it comes to. */
   readonly #requests = new Map<string, Promise<Evaluated>>()
@@ -89,9 +89,9 @@ export class Lisp {
   #timer: NodeJS.Timeout | undefined
   #read = 0
 
-  /** Errors suspend what is evaluated for `lease` milliseconds; they end it where that is left out. */
-  constructor(lease?: number) {
-    this.#lease = lease
+  /** `suspends`: errors suspend what is evaluated, and do not end it. */
+  constructor(suspends = false) {
+    this.#suspends = suspends
   }
 
   async open(swank: RealSwank): Promise<this> {
@@ -102,7 +102,7 @@ export class Lisp {
 
   /** Another connection to the same image. */
   join(): Promise<Lisp> {
-    return new Lisp(this.#lease).open(this.swank)
+    return new Lisp(this.#suspends).open(this.swank)
   }
 
   get swank(): RealSwank {
@@ -134,7 +134,7 @@ export class Lisp {
     answer: (asked: Asked) => string | undefined = ({ prompt }) => this.answers(prompt),
   ): Run {
     const call = `call-${++calls}`
-    const lease = this.#lease !== undefined && { suspend: this.#lease }
+    const lease = this.#suspends && { suspend: true }
     const args = { call, who: 'test', work: 'source', source, ...lease, ...more }
     return this.#begun(call, answer, () => this.#parsed(this.peer.call('evaluate', args)))
   }
@@ -179,7 +179,7 @@ export class Lisp {
   resume(suspension: string, way: Way): Promise<Evaluated> {
     const call = `call-${++calls}`
     const first = this.#requests.get(suspension)
-    const args = { suspension, call, who: 'test', suspend: this.#lease ?? null, ...way }
+    const args = { suspension, call, who: 'test', suspend: this.#suspends || null, ...way }
     const goesOn = async () => {
       const answer = await this.peer.call('resume', args)
       if ((answer as { type: string }).type !== 'accepted') return this.#parsed(Promise.resolve(answer))
@@ -362,8 +362,8 @@ const textIn = (events: readonly EvalEvent[], stream?: 'stdout' | 'stderr') =>
 interface ImageOptions extends SwankStart {
   /** Evaluated past our peer before the first test. */
   readonly code?: string
-  /** For how long errors suspend what is evaluated, in milliseconds; they end it where this is left out. */
-  readonly lease?: number
+  /** Errors suspend what is evaluated, and do not end it. */
+  readonly suspends?: boolean
 }
 
 /** A connection to an image of a suite's own, and a folder: both are there before its first test. */
@@ -378,8 +378,8 @@ class LispImage extends Lisp {
   }
 }
 
-export function lispImage(test: Suite, { code, lease, ...start }: ImageOptions = {}): LispImage {
-  const image = new LispImage(lease)
+export function lispImage(test: Suite, { code, suspends, ...start }: ImageOptions = {}): LispImage {
+  const image = new LispImage(suspends)
   let swank: RealSwank | undefined
   test.before(async () => {
     swank = await startSwank(start)

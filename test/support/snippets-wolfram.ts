@@ -24,7 +24,6 @@ export const WOLFRAM: Snippets = {
     'suspensions',
     'suspension',
     'frame',
-    'lease',
     'theirs',
     'adopt',
     'trace',

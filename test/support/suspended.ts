@@ -16,8 +16,6 @@ export type Ended = Extract<SuspensionNews, { type: 'ended' }>
 
 /** Looks may take as long as a busy machine needs. */
 export const LOOK = { deadlineMs: 15_000 }
-/** Nothing is to expire unless it is told to. */
-const LEASE = { leaseMs: 600_000 }
 
 /** Work that was asked for, and what was heard of it. */
 export interface Doing {
@@ -38,7 +36,7 @@ export class SuspendingKernel {
   }
 
   /** Does work; errors suspend it, unless `suspend` is null. */
-  do(work: Work, suspend: SuspendOptions | null = LEASE): Doing {
+  do(work: Work, suspend: SuspendOptions | null = {}): Doing {
     // Several processes of a test may speak to one image, which knows a call by its name.
     const call = randomUUID() as CallId
     const texts: string[] = []
@@ -49,7 +47,7 @@ export class SuspendingKernel {
     return { call, result, text: () => texts.join('') }
   }
 
-  run(source: string, suspend: SuspendOptions | null = LEASE): Doing {
+  run(source: string, suspend: SuspendOptions | null = {}): Doing {
     return this.do({ type: 'source', source }, suspend)
   }
 
@@ -61,7 +59,7 @@ export class SuspendingKernel {
     return this.do({ type: 'resume', suspension, way })
   }
 
-  async suspend(source: string, suspend: SuspendOptions = LEASE): Promise<Suspended['suspension']> {
+  async suspend(source: string, suspend: SuspendOptions = {}): Promise<Suspended['suspension']> {
     return suspensionIn(await this.run(source, suspend).result)
   }
 

@@ -1,6 +1,5 @@
 import type { SuspensionError } from '../../src/suspensions/desk.ts'
 import { GONE_MS } from '../../src/suspensions/owners.ts'
-import type { LookName } from '../../wire/contract/looks.ts'
 import { errorOf, HandClock, resultOf, until } from '../support/calls-rig.ts'
 import type { Script } from '../support/fake-kernel.ts'
 import { suspendedAs } from '../support/fake-suspensions.ts'
@@ -43,8 +42,8 @@ const NESTED: Script = {
 const owners = async ({ desk }: LeasesRig, caller = CODEX) =>
   (await desk.list(caller)).map(({ id, holder }) => [id, holder.type === 'other' ? holder.who : holder.type])
 
-async function refusedBy(work: () => Promise<unknown>): Promise<SuspensionError> {
-  const error = await work().then(
+async function refusedBy(work: () => unknown): Promise<SuspensionError> {
+  const error = await (async () => work())().then(
     () => undefined,
     thrown => thrown,
   )
@@ -59,8 +58,7 @@ test('an error that is to suspend does so for those who are shown a debugger, an
   const rig = rigOf()
   for (const profile of ['core', 'live', 'full'] as const)
     await rig.call(client(profile, { profile }), 'eval_expr', { expr: '1', on_error: 'suspend' })
-  const leaseMs = 600_000
-  assert.equal(kernelOf(rig).suspending, [undefined, { leaseMs }, { leaseMs }])
+  assert.equal(kernelOf(rig).suspending, [undefined, {}, {}])
 })
 
 test('whoever asked for it owns it, also on a new connection, and the journal says so', async () => {
@@ -153,7 +151,6 @@ test('a person takes over what a model owns, who can only look from then on', as
   const rig = await stopped(rigOf(STOPS))
   const row = await rig.desk.take(ADA, NAMED)
   assert.equal([row.holder, row.expires_in_ms], [{ type: 'you' }, 1_800_000])
-  assert.equal(kernelOf(rig).leases, [{ suspension: S1, lease_ms: 1_800_000 }])
   const { code, details } = errorOf(await rig.call(CLAUDE, 'debug_restart', LEAVES))
   assert.equal([code, details.person], ['held_by_other', true])
   assert.ok((await rig.call(ADA.caller, 'debug_restart', LEAVES)).ok)
@@ -207,18 +204,15 @@ test('what stands on another one has the same owner, moves with it, and ends wit
   )
 })
 
-test('what has ended can neither be taken nor handed, also where it ends in that moment', async () => {
+test('what has ended can neither be taken nor handed', async () => {
   const rig = await stopped(rigOf(STOPS))
-  kernelOf(rig).suspended.end(S1, 'expired')
+  kernelOf(rig).suspended.end(S1, 'lost')
   for (const work of [() => rig.desk.take(ADA, NAMED), () => rig.desk.hand(ADA, NAMED)])
     assert.is((await refusedBy(work)).code, 'no_such_suspension')
   assert.is(
     (await refusedBy(() => rig.desk.take(ADA, { ...NAMED, kernel: 'nowhere' }))).code as string,
     'no_such_kernel',
   )
-  const gone = { type: 'not_found', what: S1, nearest: [] } as const
-  const late = await stopped(rigOf({ ...STOPS, looks: { lease: () => gone } }))
-  assert.is((await refusedBy(() => late.desk.take(ADA, NAMED))).code, 'no_such_suspension')
 })
 
 test('an error of a person’s own is seen by them, and put before the agents when they say so', async () => {
@@ -315,39 +309,159 @@ test('what stops after its owner has gone ends as well', async () => {
   await until(() => rig.noted.at(-1)?.what === 'left')
 })
 
-/** What looks of that name were to have it wait for longer, one for each. */
-const renewals = (rig: LeasesRig, name: LookName): readonly boolean[] =>
-  kernelOf(rig).asked.flatMap(asked =>
-    asked.method === name && 'query' in asked ? [Reflect.get(asked.query, 'renew') === true] : [],
-  )
+const LEASE_MS = 600_000
+
+const FRAME = { number: 0, function: 'price', call: null, file: null, line: null, source: null }
+
+/** An image whose suspensions can be looked at. */
+const LOOKED_AT: Script = {
+  ...NESTED,
+  looks: {
+    suspension: {
+      type: 'found',
+      value: {
+        suspension: suspendedAs(S1).suspension,
+        restarts: [],
+        frames: [FRAME],
+        next: null,
+        frames_total: 1,
+      },
+    },
+    frame: {
+      type: 'found',
+      value: { ...FRAME, locals: [], locals_omitted: 0, around: null, can: [], notes: [] },
+    },
+  },
+}
+
+const expiresIn = ({ desk }: LeasesRig, id = S1) => desk.list(CODEX).find(row => row.id === id)?.expires_in_ms
+
+const whatOf = (rig: LeasesRig) => rig.noted.map(({ what, by }) => [what, by])
+
+test('when its owner does not come in time, its image is told to give it up, and the journal says so', async () => {
+  const clock = new HandClock()
+  const rig = await stopped(rigOf(STOPS, { clock }))
+  await clock.pass(LEASE_MS - 1)
+  assert.is(evaluations(rig), 1)
+  await clock.pass(1)
+  assert.equal(whatOf(rig), [
+    ['suspended', null],
+    ['expired', null],
+  ])
+  assert.is(rig.noted.at(-1)?.why, 'Nobody came to it for 10 min 0 s. It was left.')
+  const news = rig.heard.at(-1)
+  assert.is(news?.type === 'ended' && news.how, 'expired')
+  assert.equal([evaluations(rig), await owners(rig), clock.waiting], [2, [], 0])
+})
 
 test('it waits for longer after looks of its owner and of a person, not of others nor of calls that fail', async () => {
-  const { suspension } = suspendedAs(S1)
-  const frame = { number: 0, function: 'price', call: null, file: null, line: null, source: null }
-  const rest = { locals: [], locals_omitted: 0, around: null, can: [], notes: [] } as const
-  const state = { suspension, restarts: [], frames: [frame], next: null, frames_total: 1 }
-  const rig = await stopped(
-    rigOf({
-      ...STOPS,
-      looks: {
-        suspension: { type: 'found', value: state },
-        frame: { type: 'found', value: { ...frame, ...rest } },
-      },
-    }),
-  )
-  const look = async (caller = CLAUDE) => {
-    await rig.call(caller, 'debug_state', { suspension: S1 })
-    await rig.call(caller, 'debug_frame', { suspension: S1 })
+  const clock = new HandClock()
+  const rig = await stopped(rigOf(LOOKED_AT, { clock }))
+  async function moves(caller: typeof CLAUDE, tool: string, args: object) {
+    await clock.pass(1_000)
+    const before = expiresIn(rig) ?? 0
+    await rig.call(caller, tool, { suspension: S1, ...args })
+    return (expiresIn(rig) ?? 0) > before
   }
-  for (const caller of [CLAUDE, CODEX, ADA.caller]) await look(caller)
-  await rig.desk.take(ADA, NAMED)
-  await look()
-  await rig.desk.hand(ADA, NAMED)
-  await look(CODEX)
-  const expected = [true, false, true, false, true]
-  assert.equal(renewals(rig, 'frame'), expected)
-  assert.equal(renewals(rig, 'suspension'), expected)
-  const gone = await rig.call(CLAUDE, 'debug_restart', { suspension: S1, restart: 'continue' })
-  assert.is(errorOf(gone).code, 'not_found')
-  assert.equal(renewals(rig, 'suspension'), [...expected, false])
+  const looks = async (caller: typeof CLAUDE) => [
+    await moves(caller, 'debug_state', {}),
+    await moves(caller, 'debug_frame', {}),
+  ]
+  assert.equal(
+    [await looks(CLAUDE), await looks(CODEX), await looks(ADA.caller)],
+    [
+      [true, true],
+      [false, false],
+      [true, true],
+    ],
+  )
+  rig.desk.take(ADA, NAMED)
+  assert.equal(await looks(CLAUDE), [false, false])
+  rig.desk.hand(ADA, NAMED)
+  assert.equal(await looks(CODEX), [true, true])
+  assert.is(await moves(CODEX, 'debug_frame', { suspension: 's9' }), false)
+})
+
+test('it waits for as long as code runs in it or in what stands on it, and for a whole lease after that', async () => {
+  const clock = new HandClock()
+  const rig = await stopped(
+    rigOf({ evaluate: { ...NESTED.evaluate, [`${S2} frame 0: long`]: { ends: 'never' } } }, { clock }),
+  )
+  await rig.call(CLAUDE, 'debug_eval', { suspension: S1, expr: 'deeper' })
+  const running = rig.call(CLAUDE, 'debug_eval', { suspension: S2, expr: 'long' })
+  await until(() => evaluations(rig) === 3)
+  await clock.pass(10 * LEASE_MS)
+  assert.equal(
+    rig.desk.list(CODEX).map(({ id, busy }) => [id, busy]),
+    [
+      [S2, true],
+      [S1, true],
+    ],
+  )
+  const asked = kernelOf(rig).asked.flatMap(one => (one.method === 'evaluate' ? [one.call] : []))
+  kernelOf(rig).finish(asked.at(-1) ?? ('' as never))
+  await running
+  await clock.pass(LEASE_MS - 1)
+  assert.is((await owners(rig)).length, 2)
+  await clock.pass(1)
+  assert.equal(
+    rig.noted.slice(2).map(({ suspension, what }) => [suspension, what]),
+    [
+      [S2, 'within'],
+      [S1, 'expired'],
+    ],
+  )
+})
+
+test('an image that runs something else gives it up afterwards, and is asked once', async () => {
+  const clock = new HandClock()
+  const evaluate = { boom: stops(S1), long: { ends: 'never' } } as const
+  const rig = await stopped(rigOf({ ...LOOKED_AT, evaluate }, { clock }))
+  const long = rig.call(CODEX, 'eval_expr', { expr: 'long' })
+  await until(() => evaluations(rig) === 2)
+  await clock.pass(3 * LEASE_MS)
+  assert.equal([await owners(rig), expiresIn(rig)], [[[S1, 'claude-code']], 0])
+  // Who comes too late changes nothing.
+  assert.ok((await rig.call(CLAUDE, 'debug_frame', { suspension: S1 })).ok)
+  const asked = kernelOf(rig).asked.flatMap(one => (one.method === 'evaluate' ? [one.call] : []))
+  kernelOf(rig).finish(asked.at(-1) ?? ('' as never))
+  await long
+  await until(() => rig.noted.at(-1)?.what === 'expired')
+  assert.is(evaluations(rig), 3)
+})
+
+test('where its image does not give it up, it stays, and the image is told again after another lease', async () => {
+  const clock = new HandClock()
+  const no = { type: 'refused', reason: 'malformed', message: 'Not now.' } as const
+  const rig = await stopped(
+    rigOf({ evaluate: { boom: stops(S1), [`${S1} {"type":"leave"}`]: { ends: no } } }, { clock }),
+  )
+  await clock.pass(3 * LEASE_MS)
+  assert.equal([evaluations(rig), await owners(rig)], [4, [[S1, 'claude-code']]])
+})
+
+test('one of whose end no news came is known as lost when its image does not know it', async () => {
+  const clock = new HandClock()
+  const none = { type: 'refused', reason: 'not_found', message: 'None.', what: S1 } as const
+  const rig = await stopped(
+    rigOf({ evaluate: { boom: stops(S1), [`${S1} {"type":"leave"}`]: { ends: none } } }, { clock }),
+  )
+  await clock.pass(LEASE_MS)
+  assert.equal([whatOf(rig).at(-1), await owners(rig)], [['lost', null], []])
+})
+
+test('a thousand wait with a clock each, and an image that says that they stand on each other harms nobody', async () => {
+  const clock = new HandClock()
+  const rig = rigOf({}, { clock })
+  const kernel = kernelOf(rig)
+  rig.leases.lives({ name: 'main', root: ROOT, kernel })
+  for (let number = 0; number < 1_000; number++) {
+    const within = `s${number === 0 ? 999 : number - 1}@ab12`
+    const { suspension } = suspendedAs(`s${number}@ab12`, { within })
+    kernel.tell({ type: 'suspended', suspension })
+  }
+  rig.desk.take(ADA, { kernel: 'main', suspension: 's999@ab12' })
+  assert.equal([rig.desk.list(ADA.caller).length, clock.waiting], [1_000, 1_000])
+  kernel.die()
+  await until(() => clock.waiting === 0)
 })

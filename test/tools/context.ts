@@ -19,10 +19,12 @@ import { NO_SOURCES } from '../support/no-sources.ts'
 
 /** Where everybody owns all that is suspended, and nobody is shown a debugger. */
 const NO_LEASES: Leases = {
-  leaseMs: null,
+  maySuspend: false,
   ownershipOf: () => ({ type: 'anyone' }),
-  keeps: () => false,
-  own: () => {},
+  looked() {},
+  expiresInMs: () => 0,
+  endOf: () => undefined,
+  own: suspension => ({ ...suspension, expires_in_ms: 0 }),
   acts: () => () => {},
 }
 

@@ -79,25 +79,6 @@ test('it is out of date once its name stands for another restart, before anybody
   assert.is(ran(kernel), 1)
 })
 
-test('it is kept waiting for as long as the person is asked, and by the call itself no more', async () => {
-  const { run, seat, kernel, clock } = await suspended()
-  const renewals = () =>
-    kernel.asked.flatMap(asked =>
-      asked.method === 'suspension' ? [Reflect.get(asked.query, 'renew') === true] : [],
-    )
-  const person = seat()
-  const call = run('debug_restart', TAKE)
-  await until(() => person.plans.length === 1)
-  const first = renewals().length
-  assert.ok(first > 0)
-  await clock.pass(2_000)
-  await until(() => renewals().length > first)
-  assert.ok(renewals().every(Boolean))
-  person.answer('approve')
-  await call
-  assert.is(renewals().at(-1), false)
-})
-
 test('and where it changes in the moment of the answer, nothing goes on', async () => {
   const { run, seat, kernel, world } = await suspended()
   seat(() => {

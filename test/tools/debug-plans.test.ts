@@ -64,7 +64,7 @@ test('a number that has come to mean another restart is out of date, and nothing
   const image = lispImage()
   const plan = await proposalOf(debugRestart, { restart: '1' }, image)
   assert.is(await movedOf(plan), 'nothing')
-  image.suspensions = [{ ...STOPPED, expires_in_ms: 5 }]
+  image.suspensions = [{ ...STOPPED, busy: true }]
   assert.is(await movedOf(plan), 'nothing')
   image.restarts = RESTARTS.slice(1)
   assert.match(await movedOf(plan), 'by now it would be: ')

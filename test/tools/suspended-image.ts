@@ -17,7 +17,6 @@ export const STOPPED: Suspension = {
   type: { name: 'simple-error', module: 'common-lisp', qualified: 'simple-error' },
   message: 'Cannot ship 3.',
   at: '2026-11-22T15:00:00.000Z',
-  expires_in_ms: 600_000,
   busy: false,
 }
 
@@ -73,10 +72,15 @@ export function lispImage(given: Partial<World> = {}, identity: Partial<Kernel['
   const taken: string[] = []
   const queries: unknown[] = []
   const leases: Leases = {
-    leaseMs: 600_000,
+    maySuspend: true,
     ownershipOf: id => world.holders[id] ?? { type: 'anyone' },
-    keeps: () => false,
-    own: ({ id }) => void taken.push(id),
+    looked() {},
+    expiresInMs: () => 600_000,
+    endOf: () => undefined,
+    own(suspension) {
+      taken.push(suspension.id)
+      return { ...suspension, expires_in_ms: 600_000 }
+    },
     acts: () => () => {},
   }
   const lisp = {

@@ -27,7 +27,7 @@ test('in Lisp every tool that runs code has its errors suspended, for the caller
     const image = lispImage({ ends: suspendedBy(STOPPED) })
     const error = errorOf(await run(tool, args, image.script))
     assert.is(error.code, 'exception')
-    assert.equal(image.evaluated[0]?.suspend, { leaseMs: 600_000 }, tool.name)
+    assert.equal(image.evaluated[0]?.suspend, {}, tool.name)
     assert.equal(image.taken, ['s3@ab12'])
   }
   const image = lispImage({ ends: { type: 'raised', exception: RAISED, elapsed_ms: 1 } })
@@ -36,12 +36,11 @@ test('in Lisp every tool that runs code has its errors suspended, for the caller
 })
 
 test('in Python an error ends what raised it, and suspends it only where on_error asks', async () => {
-  const lease = { leaseMs: 600_000 }
   for (const [tool, args, suspend] of [
     [evalExpr, { expr: 'x' }, undefined],
     [evalExpr, { expr: 'x', on_error: 'end' }, undefined],
-    [evalExpr, { expr: 'x', on_error: 'suspend' }, lease],
-    [evalExpr, { expr: 'x', on_error: 'hold' }, { ...lease, hold: true }],
+    [evalExpr, { expr: 'x', on_error: 'suspend' }, {}],
+    [evalExpr, { expr: 'x', on_error: 'hold' }, { hold: true }],
     [loadFile, { path: '/srv/shop.py' }, undefined],
     [reload, { package: 'shop' }, undefined],
   ] as const) {
@@ -86,7 +85,7 @@ test('where an error keeps no frames, to hold it is refused before anything runs
 
 test('nothing is suspended where nobody could go on, or the image cannot', async () => {
   const nobody = lispImage()
-  const leases = { ...nobody.script.leases, leaseMs: null }
+  const leases = { ...nobody.script.leases, maySuspend: false }
   await run(evalExpr, { expr: 'x' }, { ...nobody.script, leases })
   const cannot = lispImage(
     {},
@@ -104,10 +103,10 @@ test('nothing is suspended where nobody could go on, or the image cannot', async
 test('a stack is held alive where that can be asked for, and is anyhow in Lisp', async () => {
   const lisp = lispImage()
   await run(evalExpr, { expr: 'x', on_error: 'hold' }, lisp.script)
-  assert.equal(lisp.evaluated[0]?.suspend, { leaseMs: 600_000 })
+  assert.equal(lisp.evaluated[0]?.suspend, {})
   const python = lispImage({}, PYTHON)
   await run(evalExpr, { expr: 'x', on_error: 'hold' }, python.script)
-  assert.equal(python.evaluated[0]?.suspend, { leaseMs: 600_000, hold: true })
+  assert.equal(python.evaluated[0]?.suspend, { hold: true })
 })
 
 test('where a stack could not be held, the answer says why, and only where that was wanted', async () => {
@@ -124,11 +123,11 @@ test('where a stack could not be held, the answer says why, and only where that 
 test('where no stack can be held, a call that wants it held is refused, and runs nothing', async () => {
   const attached = lispImage({}, { ...PYTHON, abilities: new Set(ABILITIES.filter(one => one !== 'hold')) })
   const core = lispImage({}, PYTHON)
-  for (const [image, leaseMs, said] of [
-    [attached, 600_000, 'demo (CPython 3.11.7) cannot hold an evaluation alive'],
-    [core, null, 'this client is shown no tool to go on'],
+  for (const [image, maySuspend, said] of [
+    [attached, true, 'demo (CPython 3.11.7) cannot hold an evaluation alive'],
+    [core, false, 'this client is shown no tool to go on'],
   ] as const) {
-    const leases = { ...image.script.leases, leaseMs }
+    const leases = { ...image.script.leases, maySuspend }
     const error = errorOf(await run(evalExpr, { expr: 'x', on_error: 'hold' }, { ...image.script, leases }))
     assert.is(error.code, 'invalid_args')
     assert.match(error.message, said)

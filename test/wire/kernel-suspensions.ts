@@ -33,7 +33,6 @@ export function suspensionSuite(options: SuspensionOptions): void {
   })
 
   lookFacts(test, on, snippets)
-  leaseFacts(test, on, snippets)
   resumeFacts(test, on, snippets)
   endFacts(test, options)
 }
@@ -48,10 +47,9 @@ function lookFacts(test: Suite, on: On, { fails, how, expression, frame }: Suspe
     const outcome = await result
     const suspension = suspensionIn(outcome)
     assert.match(suspension.id, /^s\d+@[0-9a-f]{4}$/)
-    const { type, message, expires_in_ms, at, ...rest } = suspension
+    const { type, message, at, ...rest } = suspension
     assert.equal(rest, { id: suspension.id, call, who: 'test', how, level: 1, within: null, busy: false })
     assert.equal([type.name, message], [fails.type, fails.message])
-    assert.ok(expires_in_ms > 0 && expires_in_ms <= 600_000)
     assert.match(at, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
     assert.is(outcome.type === 'suspended' && outcome.exception.type.name, fails.type)
     assert.equal(on().news.slice(before), [{ type: 'suspended', suspension }])
@@ -95,7 +93,6 @@ function lookFacts(test: Suite, on: On, { fails, how, expression, frame }: Suspe
       const missing = await on().kernel.look('suspension', { suspension, from: 0, count: 5 }, LOOK)
       assert.equal(missing, { type: 'not_found', what: suspension, nearest: [id] })
       assert.is((await on().kernel.look('frame', { suspension, frame: 0 }, LOOK)).type, 'not_found')
-      assert.is((await on().kernel.look('lease', { suspension, lease_ms: 5_000 }, LOOK)).type, 'not_found')
       for (const doing of [on().inFrame(suspension, 0, '1'), on().resume(suspension, { type: 'leave' })]) {
         const refused = await doing.result
         assert.is(refused.type === 'refused' && refused.reason, 'not_found')
@@ -108,56 +105,13 @@ function lookFacts(test: Suite, on: On, { fails, how, expression, frame }: Suspe
   })
 }
 
-function leaseFacts(test: Suite, on: On, { fails }: SuspendingSnippets): void {
-  test('a lease that nobody renews is ended by the image itself, and told so once', async () => {
-    const { id } = await on().suspend(fails.source, { leaseMs: 60 })
-    assert.equal(await on().end(id), ['expired'])
-    assert.equal(await on().live(), [])
-    const refused = await on().leave(id)
-    assert.is(refused.type === 'refused' && refused.reason, 'not_found')
-    const kept = await on().suspend(fails.source)
-    const lease = await on().kernel.look('lease', { suspension: kept.id, lease_ms: 60 }, LOOK)
-    assert.is(lease.type === 'found' && lease.value.expires_in_ms <= 60, true)
-    assert.equal(await on().end(kept.id), ['expired'])
-    assert.equal(on().endsOf(id), ['expired'])
-  })
-
-  /** What is left of the time of the only one that is suspended. */
-  async function left(): Promise<number> {
-    const found = await on().kernel.look('suspensions', {}, LOOK)
-    return found.type === 'found' ? (found.value.suspensions[0]?.expires_in_ms ?? 0) : 0
-  }
-
-  test('a look that does not renew, and whatever is refused or not found, leaves one the time that it has', async () => {
-    const { id } = await on().suspend(fails.source)
-    const look = { suspension: id, renew: true } as const
-    const comers: readonly (() => Promise<unknown>)[] = [
-      () => on().state(id),
-      () => on().kernel.look('frame', { suspension: id, frame: 0 }, LOOK),
-      () => on().kernel.look('frame', { ...look, frame: 99_999 }, LOOK),
-      () => on().inFrame(id, 99_999, '1').result,
-      () => on().resume(id, { type: 'restart', restart: 99 }).result,
-      () => on().resume(id, { type: 'return', frame: 99_999, value: '1' }).result,
-    ]
-    let low = await left()
-    for (const come of comers) {
-      // So much later that a time which had begun anew would be told from this one.
-      for (const begun = low; low > begun - 50; ) low = await left()
-      await come()
-      const now = await left()
-      assert.ok(now <= low, `${come}: ${low} ms, then ${now} ms`)
-    }
-  })
-}
-
 function endFacts(test: Suite, { snippets, open }: SuspensionOptions): void {
   test('letting go of a kernel loses all that waits there, once each, and waits for none of it', async () => {
     const other = new SuspendingKernel(await open())
     await other.run(snippets.world, null).result
     const hold = other.kernel.identity.abilities.has('hold') ? { hold: true } : {}
     const ids: string[] = []
-    for (let number = 0; number < 3; number++)
-      ids.push((await other.suspend(snippets.fails.source, { leaseMs: 600_000, ...hold })).id)
+    for (let number = 0; number < 3; number++) ids.push((await other.suspend(snippets.fails.source, hold)).id)
     await other.kernel.close()
     await other.kernel.ended
     assert.equal(
@@ -273,7 +227,7 @@ function restartFacts(test: Suite, on: On, { fails, resumes, loops, expression }
 type Holding = InFrames & Pick<Required<SuspendingSnippets>, 'holds' | 'expression'>
 
 function holdFacts(test: Suite, on: On, { fails, holds, frame, expression }: Holding): void {
-  const hold = { leaseMs: 600_000, hold: true }
+  const hold = { hold: true }
 
   test('a stack that is held has not unwound, and does so when its error is let go on', async () => {
     const doing = on().run(holds.source, hold)
@@ -290,17 +244,16 @@ function holdFacts(test: Suite, on: On, { fails, holds, frame, expression }: Hol
     assert.equal(await on().end(suspension.id), ['resumed'])
   })
 
-  test('of stacks that are held the newest goes on, is left or expires, and then the one before it', async () => {
+  test('of stacks that are held the newest goes on or is left, and then the one before it', async () => {
     const ids: string[] = []
     for (let number = 0; number < 3; number++) ids.push((await on().suspend(holds.source, hold)).id)
     const [first = '', second = '', third = ''] = ids
     assert.is((await on().leave(third)).type, 'left')
-    assert.is((await on().kernel.look('lease', { suspension: second, lease_ms: 60 }, LOOK)).type, 'found')
-    assert.equal(await on().end(second), ['expired'])
+    assert.is((await on().leave(second)).type, 'left')
     assert.is((await (await on().restart(first, holds.goesOn)).result).type, 'raised')
     assert.equal(
       ids.map(id => on().endsOf(id)),
-      [['resumed'], ['expired'], ['left']],
+      [['resumed'], ['left'], ['left']],
     )
     assert.equal(shownIn(await on().run(expression.source).result), [expression.repr])
   })

@@ -139,9 +139,8 @@ for (const [title, words, open] of [
     assert.is((await found('suspensions')).suspensions.length, 1)
     await found('suspension', { suspension, from: 0, count: 10 })
     await found('frame', { suspension, frame: 0 })
-    await found('lease', { suspension, lease_ms: 60_000 })
     await found('theirs')
-    assert.is((await look('adopt', { id: 'none', lease_ms: 1_000 })).type, 'not_found')
+    assert.is((await look('adopt', { id: 'none' })).type, 'not_found')
     const { id: tracepoint } = await found('trace', {
       name: words.function,
       calls: 5,
@@ -183,7 +182,7 @@ async function python(): Promise<Peer> {
         call: `schema-${++calls}`,
         who: 'test',
         source,
-        ...(suspend && { suspend: { lease_ms: 60_000 } }),
+        ...(suspend && { suspend: {} }),
       }),
     close: () => void link.close(),
   }

@@ -301,7 +301,7 @@ const theirs = async () => {
 async function handOver() {
   const [error, ...others] = await theirs()
   assert.equal(others, [])
-  const found = await imago.kernel.look('adopt', { id: error?.id ?? '', lease_ms: 600_000 }, LOOK)
+  const found = await imago.kernel.look('adopt', { id: error?.id ?? '' }, LOOK)
   if (found.type !== 'found') throw new Error(JSON.stringify(found))
   return found.value
 }

@@ -38,7 +38,7 @@ function resume(kernel: SwankKernel, suspension: string, way: WayOn = { type: 'r
   const text: string[] = []
   const call = newCall()
   const result: Promise<Evaluated> = kernel.evaluate(
-    { call, who: 'test', work: { type: 'resume', suspension, way }, suspend: { leaseMs: 5_000 } },
+    { call, who: 'test', work: { type: 'resume', suspension, way }, suspend: {} },
     { on: event => event.type === 'output' && text.push(event.text) },
   )
   result.catch(() => {})
@@ -50,9 +50,9 @@ test('an evaluation that is suspended has ended for whoever asked, and the next 
   const { kernel, image, news } = played
   const call = newCall()
   const asking = { call, who: 'test', work: { type: 'source', source: '(car 1)' } } as const
-  const first = kernel.evaluate({ ...asking, suspend: { leaseMs: 1_234 } }, {})
+  const first = kernel.evaluate({ ...asking, suspend: {} }, {})
   const { rex, tell } = await given(image)
-  assert.is(rex.given.suspend, 1_234)
+  assert.equal(rex.given.suspend, { atom: 't' })
   tell({ suspended: suspendedAs('s1@ab') })
   const outcome = await first
   assert.is(outcome.type === 'suspended' && outcome.suspension.id, 's1@ab')
@@ -77,7 +77,7 @@ test('what a resume comes to is the answer to the request that was suspended, an
   const { suspension, way, restart, value, suspend: lease } = going.rex.given
   assert.equal(
     [suspension, way, restart, value, lease],
-    [{ text: 's1@ab' }, { text: 'restart' }, 2, { text: '42' }, 5_000],
+    [{ text: 's1@ab' }, { text: 'restart' }, 2, { text: '42' }, { atom: 't' }],
   )
   tell(ended('s1@ab'))
   going.tell(output('one'))
@@ -158,11 +158,11 @@ test('what is said twice is told once: a beginning, another beginning of the sam
   const played = await play()
   const { tell, heard } = await suspend(played, 's1@ab')
   tell({ suspended: suspendedAs('s1@ab') }) && tell({ suspended: suspendedAs('s9@ab') })
-  tell(ended('s1@ab', 'expired')) && tell(ended('s1@ab', 'lost'))
+  tell(ended('s1@ab', 'left')) && tell(ended('s1@ab', 'lost'))
   await takenIn(played)
   const outcome = await heard.result
   assert.is(outcome.type === 'suspended' && outcome.suspension.id, 's1@ab')
-  assert.equal(played.news, ['suspended s1@ab', 's1@ab expired'])
+  assert.equal(played.news, ['suspended s1@ab', 's1@ab left'])
 })
 
 test('an end that is told before its beginning is told after it, and an id is not taken twice', async () => {
@@ -203,9 +203,9 @@ test('a request that is answered although it is suspended ends the suspension, i
     kernel.watchSuspensions(one => one.type === 'ended' && one.how === 'lost' && resolve(one))
   })
   image.abort(first.rex.id, 'NIL').json(second.rex.id, DONE)
-  second.tell(ended('s2@ab', 'expired'))
+  second.tell(ended('s2@ab', 'left'))
   await over
-  assert.equal(news, ['suspended s1@ab', 'suspended s2@ab', 's2@ab expired', 's1@ab lost'])
+  assert.equal(news, ['suspended s1@ab', 'suspended s2@ab', 's2@ab left', 's1@ab lost'])
 })
 
 for (const how of ['not answered', 'accepted and never ends'])
@@ -292,7 +292,7 @@ test('news goes on over the next connection to the same image, on which the susp
 test('an image that cannot suspend is not asked to', async () => {
   const { kernel, image } = await playImage()
   const work = { type: 'source', source: '1' } as const
-  const asked = kernel.evaluate({ call: newCall(), who: 'test', work, suspend: { leaseMs: 1 } }, {})
+  const asked = kernel.evaluate({ call: newCall(), who: 'test', work, suspend: {} }, {})
   const { rex } = await given(image)
   assert.is(rex.given.suspend, undefined)
   image.json(rex.id, DONE)

@@ -23,8 +23,6 @@ export interface Evaluation {
 
 /** What an error in an evaluation is to do. */
 export interface SuspendOptions {
-  /** For how long the suspension is kept after it was last looked at or worked with, in ms. */
-  readonly leaseMs: number
   /** The stack is to be held alive where the error is raised. Only with the ability `hold`. */
   readonly hold?: boolean
 }

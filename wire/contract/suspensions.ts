@@ -39,8 +39,6 @@ export const suspension = z.object({
   message: text,
   /** When it stopped: RFC 3339, in UTC. */
   at: text,
-  /** It is aborted to the top level by then, unless its time begins anew before: code ran in it, or a look renewed it. */
-  expires_in_ms: count,
   /** Code runs in it at this moment; until that has ended, nothing else can be asked of it. */
   busy: bool,
   /** It has been given up, and its cleanup forms run: why, and for how long. For people. It ends when they have. */
@@ -52,10 +50,10 @@ export type Suspension = Of<typeof suspension>
 export const suspensionEnded = z.object({
   id: text,
   /**
-   * `resumed`: it goes on, by whatever way. `left`: it was given up, on request. `expired`: nobody came in time.
-   * `within`: what it stood on has ended. `lost`: its thread or its image has.
+   * `resumed`: it goes on, by whatever way. `left`: it was given up, on request. `within`: what it stood on has ended.
+   * `lost`: its thread or its image has.
    */
-  how: z.enum(['resumed', 'left', 'expired', 'within', 'lost']),
+  how: z.enum(['resumed', 'left', 'within', 'lost']),
   /** For people, a sentence. */
   message: text,
 })
@@ -70,18 +68,11 @@ export type SuspensionNews =
 export const suspensions = z.object({ suspensions: z.array(suspension) })
 export type Suspensions = Of<typeof suspensions>
 
-/**
- * Begins its time anew, where there is something to be found. Left out: the look changes nothing, so that whoever only
- * looks does not keep what is somebody else's.
- */
-const renew = bool.exactOptional()
-
 export const suspensionQuery = z.object({
   suspension: text,
   /** The first frame that is wanted, and how many at most. */
   from: count,
   count,
-  renew,
 })
 
 /** A frame in a list. Frame 0 is where the error happened, and its caller is frame 1. */
@@ -113,7 +104,7 @@ export const suspendedState = z.object({
 })
 export type SuspendedState = Of<typeof suspendedState>
 
-export const frameQuery = z.object({ suspension: text, frame: count, renew })
+export const frameQuery = z.object({ suspension: text, frame: count })
 export type FrameQuery = Of<typeof frameQuery>
 
 export const frameLocal = z.object({ name: text, argument: bool, value: shown })
@@ -133,12 +124,6 @@ export const suspendedFrame = z.object({
 })
 export type SuspendedFrame = Of<typeof suspendedFrame>
 
-/** Keeps a suspension for so long from now on, in ms, and from whenever its time begins anew. */
-export const leaseQuery = z.object({ suspension: text, lease_ms: count })
-
-export const lease = z.object({ expires_in_ms: count })
-export type Lease = Of<typeof lease>
-
 export const theirError = z.object({
   /** For `adopt`. */
   id: text,
@@ -156,7 +141,7 @@ export type TheirError = Of<typeof theirError>
 export const theirs = z.object({ errors: z.array(theirError) })
 export type Theirs = Of<typeof theirs>
 
-export const adoptQuery = z.object({ id: text, lease_ms: count })
+export const adoptQuery = z.object({ id: text })
 
 /**
  * Has the next calls of a function taken down. It changes how that function is called, and nothing that it does; it
@@ -242,8 +227,6 @@ export const DEBUGGING_LOOKS = {
   suspension: { query: suspensionQuery, found: suspendedState },
   /** One frame of it, with its locals. */
   frame: { query: frameQuery, found: suspendedFrame },
-  /** Keeps it for longer. */
-  lease: { query: leaseQuery, found: lease },
   /** The errors that wait in debuggers of the person's own. */
   theirs: { query: z.object({}), found: theirs },
   /** Makes one of those a suspension: only where that person has asked for it. */

@@ -134,9 +134,7 @@ export function asSent(work: Work): object {
 }
 
 /** What an error is to do, as docs/wire.md has it. */
-export const suspendAsSent = ({ leaseMs: lease_ms, hold }: SuspendOptions) => ({
-  suspend: { lease_ms, ...(hold !== undefined && { hold }) },
-})
+export const suspendAsSent = (suspend: SuspendOptions) => ({ suspend })
 
 /** The abilities among those words. What we do not know is left out. */
 export const abilitiesAmong = (words: readonly string[]): Set<Ability> =>

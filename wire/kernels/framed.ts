@@ -201,8 +201,6 @@ export class FramedKernel implements Kernel {
     try {
       const result = await this.#carryThrough(pending, again ? recallOf(call) : this.#asked(evaluation))
       if (result.type === 'suspended') this.#suspensions.begin(result.suspension, call)
-      // What is remembered of it may be older than its end.
-      if (result.type === 'suspended' && again) void this.#suspensions.listAgain(this)
       return result
     } finally {
       this.#pulse.end()
@@ -261,10 +259,8 @@ export class FramedKernel implements Kernel {
   }
 
   /** The peer came back over a new transport; see `Line.rejoin`. */
-  async rejoin(rejoining: PeerConnection): Promise<'joined' | 'other_image'> {
-    const how = await this.#line.rejoin(rejoining)
-    if (how === 'joined') void this.#suspensions.listAgain(this)
-    return how
+  rejoin(rejoining: PeerConnection): Promise<'joined' | 'other_image'> {
+    return this.#line.rejoin(rejoining)
   }
 
   /** The present link. It may be broken. */

@@ -1,7 +1,6 @@
 import type {
   CallId,
   InterruptReport,
-  Kernel,
   Looked,
   LookName,
   Suspension,
@@ -12,9 +11,6 @@ import { Listeners } from './listeners.ts'
 
 /** Ends that are kept: of suspensions that are over, and of those whose beginning has not been heard of yet. */
 const REMEMBERED = 256
-
-/** How long an image may take to say what is still suspended there. In milliseconds. */
-const LISTING_MS = 10_000
 
 /**
  * The suspended evaluations of one image, as far as it has told of them. Whoever watches hears of each beginning once,
@@ -29,11 +25,6 @@ export class Suspensions {
 
   watch(listener: (news: SuspensionNews) => void): () => void {
     return this.#listeners.add(listener)
-  }
-
-  /** Those that are known and have not ended. */
-  get ids(): readonly string[] {
-    return [...this.#live.keys()]
   }
 
   /** Why `call` is not interrupted, where it has come to a suspension that lives; undefined for any other. */
@@ -68,8 +59,8 @@ export class Suspensions {
   }
 
   /** Those that are known are gone, with what they were in. */
-  lose(message: string, ids = this.ids): void {
-    for (const id of ids) if (this.has(id)) this.end({ id, how: 'lost', message })
+  lose(message: string): void {
+    for (const id of this.#live.keys()) this.end({ id, how: 'lost', message })
   }
 
   /** What a look has come to: `adopt` makes one. */
@@ -77,17 +68,6 @@ export class Suspensions {
     if (name !== 'adopt' || looked.type !== 'found') return
     const adopted = looked.value as Suspension
     this.begin(adopted, adopted.call)
-  }
-
-  /** Asks the image which of those that are known here are there: the end of one may not have been heard. */
-  async listAgain(kernel: Pick<Kernel, 'look'>): Promise<void> {
-    const known = this.ids
-    if (known.length === 0) return
-    const listed = await kernel.look('suspensions', {}, { deadlineMs: LISTING_MS }).catch(() => undefined)
-    if (listed?.type !== 'found') return
-    const there = new Set(listed.value.suspensions.map(({ id }) => id))
-    const gone = known.filter(id => !there.has(id))
-    this.lose('It had ended when the link to its image was there again.', gone)
   }
 
   #remember(id: string, end: SuspensionEnd | null): void {

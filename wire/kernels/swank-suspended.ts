@@ -108,8 +108,8 @@ export class Suspended {
 
   #params({ evaluation }: Turn) {
     const { call, who, work, suspend } = evaluation
-    const leaseMs = this.#options.suspends ? suspend?.leaseMs : undefined
-    return { call, who, ...workArguments(work), ...(leaseMs !== undefined && { suspend: leaseMs }) }
+    const suspends = this.#options.suspends && suspend !== undefined
+    return { call, who, ...workArguments(work), ...(suspends && { suspend: true }) }
   }
 
   async #parsed(answer: Promise<unknown>): Promise<Evaluated> {

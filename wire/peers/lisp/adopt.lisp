@@ -202,7 +202,7 @@ its owner was told it by EVENT, or what is stored."
       ;; There is nothing of the user's between here and its debugger.
       (end-those-left nil))))
 
-(defun stay-for-imago (session lease told)
+(defun stay-for-imago (session told)
   "In the thread of somebody else, who waits in Swank's debugger there: waits for what is asked of
 it over the connection of SESSION. TOLD is called once, with the suspension, or with NIL where the
 thread is busy. Returns when it is given back."
@@ -226,7 +226,7 @@ thread is busy. Returns when it is given back."
                   (let ((*evaluation* (make-evaluation (open-sink "handed over")
                                                        (make-record 0 "" nil "" nil "suspended" nil
                                                                     (now) nil)
-                                                       *entry* (microseconds) lease))
+                                                       *entry* (microseconds) t))
                         (*outer-restarts* '())
                         (*running-user-code* nil)
                         (*owner-waits* #'owner-waits-p)
@@ -236,7 +236,7 @@ thread is busy. Returns when it is given back."
                     (setf (entry-call *entry*) nil)
                     (wait-handed-over condition (their-walk frames) told)))))))))))
 
-(defun take-over (thread lease)
+(defun take-over (thread)
   "Has the error that waits in THREAD become a suspension, and gives it; or NIL where its owner runs
 something there."
   (let ((bell (make-bell)) (answered nil) (given-up nil) (suspension nil)
@@ -246,11 +246,10 @@ something there."
      (lambda ()
        (sb-sys:with-interrupts
          (unless given-up
-           (stay-for-imago session lease
-                           (lambda (it)
-                             (setf suspension it
-                                   answered t)
-                             (ring bell)))))))
+           (stay-for-imago session (lambda (it)
+                                     (setf suspension it
+                                           answered t)
+                                     (ring bell)))))))
     (loop until answered
           do (when (past-deadline-p)
                (setf given-up t)
@@ -258,12 +257,12 @@ something there."
              (wait-for-bell bell 1/10))
     suspension))
 
-(define-call "adopt" (id lease-ms)
+(define-call "adopt" (id)
   (let* ((threads (their-threads))
          (thread (or (find id threads :key #'their-id :test #'equal)
                      (not-found id (mapcar #'their-id threads)))))
     (when (>= (length *suspensions*) *most-suspensions*)
       (malformed "~D suspended evaluations are the most. End one of them first: resume it, or ~
                   leave it." *most-suspensions*))
-    (found (suspension-tree (or (take-over thread (max 1 lease-ms))
+    (found (suspension-tree (or (take-over thread)
                                 (malformed "Its owner runs something in it at this moment."))))))

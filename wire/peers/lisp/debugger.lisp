@@ -36,21 +36,11 @@ called. Ends the look where there is none, or code runs in it."
 (define-call "suspensions" ()
   (found (object "suspensions" (array-of (mapcar #'suspension-tree *suspensions*)))))
 
-(define-call "suspension" (suspension from count renew)
-  (look-at suspension (lambda (it)
-                        (when renew (touch it))
-                        (found (state-tree it (or from 0) (or count 20))))))
+(define-call "suspension" (suspension from count)
+  (look-at suspension (lambda (it) (found (state-tree it (or from 0) (or count 20))))))
 
-(define-call "frame" (suspension frame renew)
-  (look-at suspension (lambda (it)
-                        (prog1 (found (whole-frame-tree it (or frame 0)))
-                          (when renew (touch it))))))
-
-(define-call "lease" (suspension lease-ms)
-  (look-at suspension (lambda (it)
-                        (setf (suspension-lease it) (max 1 lease-ms))
-                        (touch it)
-                        (found (object "expires_in_ms" (expires-in it))))))
+(define-call "frame" (suspension frame)
+  (look-at suspension (lambda (it) (found (whole-frame-tree it (or frame 0))))))
 
 ;;; Trees
 

@@ -121,7 +121,7 @@ list of more keys and trees for the answer: \"loaded\", \"tests\". What is said 
 (define-record evaluation
   sink record entry
   start                                 ; or when it was resumed, as `microseconds' has it
-  lease)                                ; how long an error suspends it; NIL: it ends it
+  suspends)                             ; whether an error suspends it; NIL: it ends it
 
 (defvar *evaluation* nil
   "That of this thread.")
@@ -234,7 +234,7 @@ not interrupted."
            (*left-with* nil)
            (*leave* (lambda (how tree)
                       ;; What its cleanup forms signal ends it, too.
-                      (when *evaluation* (setf (evaluation-lease *evaluation*) nil))
+                      (when *evaluation* (setf (evaluation-suspends *evaluation*) nil))
                       ;; What was interrupted stays so, whatever its cleanup forms do.
                       (if (equal outcome "interrupted")
                           (when (equal how "raised") (setf result tree))
@@ -263,9 +263,6 @@ not interrupted."
           "what" (or what :absent)
           "nearest" (array-of nearest)
           "next" (or next :absent)))
-
-(defun refused-p (tree)
-  (equal (second (member "type" (rest tree) :test #'equal)) "refused"))
 
 (defun refuse (&rest why)
   "Ends the work before any of it has begun. WHY is what `refused' takes."

@@ -115,7 +115,7 @@
           ((is "trace" "untrace" "traces") (threads-p))
           ;; On the one thread of another style, nothing reads the request while something runs.
           ;; A suspended evaluation would keep the only thread.
-          ((is "interrupt" "suspend" "suspensions" "suspension" "frame" "lease" "theirs" "adopt"
+          ((is "interrupt" "suspend" "suspensions" "suspension" "frame" "theirs" "adopt"
                "errors")
            (equal (style-text) "spawn"))
           (t t))))
@@ -123,7 +123,7 @@
 (defparameter *asked-by-name*
   '("evaluate" "globals" "inspect" "more" "definition" "describe" "arglist" "apropos" "slots"
     "hierarchy" "symbols" "references" "threads" "history" "last_error" "errors" "complete"
-    "suspensions" "suspension" "frame" "lease" "theirs" "adopt" "trace" "untrace" "traces")
+    "suspensions" "suspension" "frame" "theirs" "adopt" "trace" "untrace" "traces")
   "Abilities that are calls of this peer.")
 
 (defparameter *works-by-name* '("load" "reload" "compile" "expand" "system" "tests")

@@ -8,9 +8,6 @@
 (defparameter *cleanup-patience* 5
   "Seconds for which cleanup forms may run before they are interrupted, where somebody waits.")
 
-(defparameter *expired-patience* 30
-  "The same, where nobody came: nobody waits for that.")
-
 (defparameter *between-interrupts* 400000
   "Microseconds for which a cleanup form that was interrupted is let be. A limit comes each half
 second.")
@@ -33,7 +30,7 @@ when they run for longer than PATIENCE, in seconds; NIL: another sees to them."
   (unless (or (suspension-how suspension) (suspension-leaving suspension))
     (let* ((evaluation (suspension-evaluation suspension))
            (leaving (make-leaving how message (microseconds) patience nil 0 nil nil 0)))
-      (setf (evaluation-lease evaluation) nil
+      (setf (evaluation-suspends evaluation) nil
             (entry-call (evaluation-entry evaluation)) (sink-call (evaluation-sink evaluation))
             (suspension-leaving suspension) leaving)
       (unless (post-doing (suspension-post suspension))
@@ -62,8 +59,7 @@ condition that was signalled in its thread before, or NIL."
   (loop for inner in (suspensions-at (suspension-post suspension))
         until (eq inner suspension)
         do (be-left inner "within" (within-text suspension)))
-  (be-left suspension how message
-           (if (string= how "expired") *expired-patience* *cleanup-patience*))
+  (be-left suspension how message *cleanup-patience*)
   (leave-stack suspension))
 
 (defun leave-stack (suspension)
@@ -351,7 +347,7 @@ has begun comes to its end before them, and not here."
       (when (argument "who" arguments) (setf (record-who record) (argument "who" arguments)))
       (send-started (evaluation-sink evaluation)))
     (setf (entry-call (evaluation-entry evaluation)) call
-          (evaluation-lease evaluation) (argument "suspend" arguments)
+          (evaluation-suspends evaluation) (argument "suspend" arguments)
           (record-outcome record) "running"
           *interrupted* nil)
     (begin-doing (suspension-post suspension) call)))

@@ -176,8 +176,8 @@ before; a little while at most."
                    (not (eq asker (swank/backend:current-thread))))
         do (sleep 0.001)))
 
-;;; Evaluations that an error has stopped where it happened: each keeps its stack, its thread and a
-;;; lease, and goes on, or is left, by what somebody decides.
+;;; Evaluations that an error has stopped where it happened: each keeps its stack and its
+;;; thread, and goes on, or is left, by what the daemon tells, or ends with the connection.
 
 (defparameter *most-suspensions* 8
   "Suspensions at a time, those within others counted.")
@@ -199,8 +199,6 @@ before; a little while at most."
   evaluation post
   leave                                 ; what `*leave*' was
   within                                ; the suspension that this one stands on, or NIL
-  lease                                 ; in milliseconds
-  until                                 ; in internal real time
   how                                   ; how it has ended; NIL: it has not
   leaving)                              ; how that will be, while its stack is being left; or NIL
 
@@ -226,12 +224,6 @@ before; a little while at most."
 
 ;;; Beginning and ending
 
-(defun touch (suspension)
-  "Has the time of SUSPENSION, and of those it stands on, begin anew."
-  (loop for outer = suspension then (suspension-within outer)
-        while outer
-        do (setf (suspension-until outer) (deadline-after (suspension-lease outer)))))
-
 (defun add-suspension (suspension)
   "Gives SUSPENSION its name, and has it wait from now on."
   (with-suspensions
@@ -239,7 +231,6 @@ before; a little while at most."
           (suspension-id suspension) (format nil "s~D@~A" (incf *last-suspension*)
                                              *handle-prefix*))
     (push suspension *suspensions*))
-  (touch suspension)
   suspension)
 
 (defun new-suspension (condition &key call who restarts walk)
@@ -250,8 +241,7 @@ of WHO runs, or NIL; RESTARTS are all that may be offered; WALK is of its stack.
       (add-suspension
        (make-suspension nil call who condition
                         (type-tree (class-of condition)) message trees choices
-                        (now) walk *evaluation* *post* *leave* nil
-                        (evaluation-lease *evaluation*) nil nil nil)))))
+                        (now) walk *evaluation* *post* *leave* nil nil nil)))))
 
 (defun begin-suspension (condition)
   "Of the evaluation of this thread, in which CONDITION was signalled now."
@@ -285,13 +275,6 @@ of WHO runs, or NIL; RESTARTS are all that may be offered; WALK is of its stack.
 
 ;;; Trees
 
-(defun expires-in (suspension)
-  "Milliseconds until SUSPENSION is left, unless somebody comes: later than those that stand on it."
-  (let ((until (loop for inner in (suspensions-at (suspension-post suspension))
-                     maximize (suspension-until inner)
-                     until (eq inner suspension))))
-    (max 0 (floor (* 1000 (- until (get-internal-real-time))) internal-time-units-per-second))))
-
 (defun suspension-tree (suspension)
   "SUSPENSION as `Suspension' of wire/contract/suspensions.ts."
   (object "id" (suspension-id suspension)
@@ -304,7 +287,6 @@ of WHO runs, or NIL; RESTARTS are all that may be offered; WALK is of its stack.
           "type" (suspension-type suspension)
           "message" (suspension-message suspension)
           "at" (suspension-at suspension)
-          "expires_in_ms" (expires-in suspension)
           "busy" (truth (post-doing (suspension-post suspension)))
           "leaving" (if (suspension-leaving suspension) (leaving-text suspension) :absent)))
 
@@ -380,7 +362,6 @@ here when somebody has decided how it goes on."
     (setf (entry-call (evaluation-entry evaluation)) nil
           *interrupted* nil
           *diagnostics* '())
-    (touch suspension)
     (send-message (evaluation-sink evaluation) (object "suspended" tree))))
 
 (defun wait-at (suspension tell)
@@ -391,10 +372,8 @@ SUSPENSION, or one that it stands on, goes on: a function that does it."
     (funcall tell)
     (loop with post = (suspension-post suspension)
           do (let* ((job (next-job post (if *owner-waits* 1/50 1/2))) ; its owner's keys do not wait
-                    (next (if job (do-job post job) (out-of-time suspension))))
-               (when next (return next))
-               (when (and job (job-call job) (not (refused-p (job-result job))))
-                 (touch suspension))))))
+                    (next (if job (do-job post job) (given-up suspension))))
+               (when next (return next))))))
 
 (defun call-waiting (function)
   "The value of FUNCTION, which waits, with interrupts let in; NIL where a condition comes to this
@@ -418,7 +397,7 @@ thread meanwhile that nobody handles, such as that a time limit is over: it chan
               :key (lambda (frame) (function-symbol (frame-name frame))))
     (throw 'waiting nil)))
 
-(defun out-of-time (suspension)
+(defun given-up (suspension)
   "What is to be done where nobody can or will come any more; else NIL."
   (let ((post (suspension-post suspension)))
     (cond ((not (connected-p (post-connection post)))
@@ -428,10 +407,7 @@ thread meanwhile that nobody handles, such as that a time limit is over: it chan
                        "The connection to Imago has ended.")))
           ((and *owner-waits* (funcall *owner-waits*))
            (lambda ()
-             (leave-at (first (last (suspensions-at post))) "left" "Its owner goes on with it.")))
-          ((> (get-internal-real-time) (suspension-until suspension))
-           (lambda ()
-             (leave-at suspension "expired" "Nobody came to it in time."))))))
+             (leave-at (first (last (suspensions-at post))) "left" "Its owner goes on with it."))))))
 
 (defun forget-connection-later (post)
   "Drops what Swank makes anew for a connection that has ended, when the thread of POST answers over
@@ -450,7 +426,7 @@ it, and those do that still serve a request."
 (defun stays-suspended-p ()
   "Whether what is signalled now is to suspend the evaluation of this thread."
   (and *evaluation* *post*
-       (evaluation-lease *evaluation*)
+       (evaluation-suspends *evaluation*)
        (evaluation-entry *evaluation*)
        (eq *running-user-code* t)))
 

@@ -20,7 +20,7 @@ class Evaluation:
 
     ``outcome`` is its ``Evaluated`` once it has one. ``body`` is the coroutine that runs it, and ``task`` the one of the
     program's event loop ``loop`` that does, while there is one; ``awaited`` is the coroutine that an event loop of
-    ours runs for it. ``suspend`` is ``(lease_ms, hold)`` where an error is to suspend it, ``within`` the suspension
+    ours runs for it. ``suspend`` is ``'hold'`` or ``'keep'`` where an error is to suspend it, ``within`` the suspension
     that it then stands on, and ``again`` the work that it runs in the place of its own. ``heir`` is the evaluation that
     a stack which was held for this one goes on for; that one ``is_taken_up``, and has no code of its own to run.
     """

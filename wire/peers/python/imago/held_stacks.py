@@ -11,6 +11,7 @@ from imago.looking.frames import is_ours
 from imago.looking.limits import DeadlineExceeded
 from imago.looking.source import name_of
 from imago.native import report_fault
+from imago.params import HOLD
 from imago.suspensions import facts_of, frames_of, notes_of, suspended_as, trace_of
 from imago.work import InFrame, Ran, executed
 
@@ -153,14 +154,6 @@ class Held:
             how, said = 'left', 'It was given up, on request.'
         self._holder.suspensions.end(self.suspension, how, said)
 
-    def expire(self, said):
-        """From the clock: its time is over. Its own thread unwinds it, as soon as nothing runs there."""
-        self._holder.put(lambda: self._expire(said))
-
-    def _expire(self, said):
-        if self._holder.suspensions.end_if_due(self.suspension, said):
-            self.way = 'abort'
-
 
 class Holder:
     """Holds errors in one image. All is called on the main thread."""
@@ -174,12 +167,10 @@ class Holder:
         self._run = None
         self._held = []
         self.suspensions = evaluator.suspensions
-        self.put = evaluator.place.put
 
     def holds(self, evaluation):
         """Whether its errors are to be held, and can be, here."""
-        suspend = evaluation.suspend
-        return suspend is not None and suspend[1] and native.get_ident() == self._thread and self._watch.is_free()
+        return evaluation.suspend == HOLD and native.get_ident() == self._thread and self._watch.is_free()
 
     @types.coroutine
     def run(self, evaluation):
@@ -218,8 +209,7 @@ class Holder:
         run = self._run
         if run is None or error is run.let_go or error is run.passed or native.get_ident() != self._thread:
             return
-        suspend = latest(run.evaluation).suspend
-        if suspend is None or not suspend[1]:
+        if latest(run.evaluation).suspend != HOLD:
             return
         if issubclass(type(error), _NEVER) or type(error) is Unwind or is_ours(frame.f_code):
             return
@@ -261,12 +251,11 @@ class Holder:
             elapsed = evaluation.elapsed_ms()
             held = Held(self)
             facts = facts_of(raised, evaluation.call, evaluation.who)
-            lease_ms, within = evaluation.suspend[0], evaluation.within
+            within = evaluation.within
             if within is None and self._held:
                 within = self._held[-1].suspension
-            held.suspension = self.suspensions.keep(
-                facts, frames_of(trace), lease_ms, within, run.work, notes_of(raised), held
-            )
+            frames, notes = frames_of(trace), notes_of(raised)
+            held.suspension = self.suspensions.keep(facts, frames, within, run.work, notes, held)
             if held.suspension is None:
                 return
             evaluation.outcome = suspended_as(held.suspension, raised, elapsed)

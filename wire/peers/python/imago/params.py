@@ -2,6 +2,9 @@
 
 from imago.link import Fail
 
+#: An error keeps the stack alive where it is raised, and not only its frames.
+HOLD = 'hold'
+
 
 def text(params, name):
     value = params.get(name)
@@ -50,10 +53,10 @@ def query(readers, params):
 
 
 def suspending(params):
-    """``(lease_ms, hold)`` of what an error is to do, where it is to suspend; else ``None``."""
+    """``'hold'`` or ``'keep'``: what an error is to do with the stack, where it is to suspend; else ``None``."""
     suspend = params.get('suspend')
     if suspend is None:
         return None
     if not isinstance(suspend, dict):
-        raise Fail('invalid_params', 'suspend must be an object with lease_ms')
-    return count(suspend, 'lease_ms', 1), suspend.get('hold') is not None and flag(suspend, 'hold')
+        raise Fail('invalid_params', 'suspend must be an object')
+    return HOLD if suspend.get('hold') is not None and flag(suspend, 'hold') else 'keep'

@@ -134,14 +134,10 @@ LOOKS = {
     'hierarchy': ({'name': text, 'limit': count}, hierarchy),
     'references': ({'name': text, 'limit': count}, references),
     'suspensions': ({}, suspensions.suspensions),
-    'suspension': (
-        {'suspension': text, 'from': count, 'count': count, 'renew': optional(flag)},
-        suspensions.suspension,
-    ),
-    'frame': ({'suspension': text, 'frame': count, 'renew': optional(flag)}, suspensions.frame),
-    'lease': ({'suspension': text, 'lease_ms': count}, suspensions.lease),
+    'suspension': ({'suspension': text, 'from': count, 'count': count}, suspensions.suspension),
+    'frame': ({'suspension': text, 'frame': count}, suspensions.frame),
     'theirs': ({}, theirs),
-    'adopt': ({'id': text, 'lease_ms': count}, adopt),
+    'adopt': ({'id': text}, adopt),
     'threads': ({'filter': optional(text), 'limit': count, 'frames': count, 'locals': flag}, threads),
     **tracing.LOOKS,
 }

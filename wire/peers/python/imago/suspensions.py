@@ -18,10 +18,9 @@ from imago.work import restarts
 
 # Evaluations that an error has suspended, by name, until each is resumed, left, or given up.
 #
-# A suspension is a lease. When nobody has had code run in it or renewed it for as long as was agreed, it expires: the
-# image itself sees to that, on its clock. All of an attached program end at once when its link to the daemon is lost. An
-# owned kernel keeps its own over a broken link, which it makes again at once, and no longer than their leases; when its
-# daemon is gone it ends itself. An evaluation that fails in an attached program while nobody is attached is not
+# The daemon has the clock: an image keeps a suspension until it is told how that goes on, or its link is gone. All of an
+# attached program end at once when its link to the daemon is lost. An owned kernel keeps its own over a broken link,
+# which it makes again at once; when its daemon is gone it ends itself. An evaluation that fails in an attached program while nobody is attached is not
 # suspended. Each end is told once, by a note; an owned kernel whose link is broken tells of it over the next one.
 #
 # What a suspension keeps alive is let go of where evaluations run, since finalizers of the program's may run then.
@@ -59,14 +58,11 @@ class Suspension:
         'held',
         'by',
         'running',
-        'lease_ms',
-        'until',
-        'call_off',
         'looks',
         'ended',
     )
 
-    def __init__(self, number, prefix, lease_ms):
+    def __init__(self, number, prefix):
         self.number = number
         self.id = 's%d@%s' % (number, prefix)
         self.known = {}
@@ -74,23 +70,12 @@ class Suspension:
         self.scopes = {}
         self.notes = ()
         self.work = self.within = self.held = self.by = self.running = None
-        self.lease_ms = lease_ms
-        self.until = None
-        self.call_off = _nothing
         self.looks = 0
         self.ended = False
 
     def told(self):
         """The ``Suspension`` of the contract."""
-        left = self.lease_ms if self.until is None else max(0, round((self.until - time.monotonic()) * 1000))
-        return {**self.known, 'expires_in_ms': left, 'busy': self.running is not None}
-
-    def outer(self):
-        """Itself and those that it stands on, innermost first."""
-        one = self
-        while one is not None:
-            yield one
-            one = one.within
+        return {**self.known, 'busy': self.running is not None}
 
 
 class Suspensions:
@@ -113,7 +98,7 @@ class Suspensions:
             return UNHEARD
         return FULL if len(self._live) >= MOST else None
 
-    def keep(self, facts, frames, lease_ms, within=None, work=None, notes=(), held=None):
+    def keep(self, facts, frames, within=None, work=None, notes=(), held=None):
         """A new suspension, or ``None`` where there can be none by now.
 
         ``facts`` are ``call``, ``who``, ``type``, ``message`` and ``at``.
@@ -122,7 +107,7 @@ class Suspensions:
             if self.why_not() is not None:
                 return None
             self._count += 1
-            kept = Suspension(self._count, self._handles.prefix, lease_ms)
+            kept = Suspension(self._count, self._handles.prefix)
             kept.by = self.heard()
             kept.frames, kept.within, kept.work, kept.notes, kept.held = frames, within, work, notes, held
             kept.known = {
@@ -133,18 +118,12 @@ class Suspensions:
                 'within': None if within is None else within.id,
             }
             self._live[kept.id] = kept
-            self._lease(kept)
         return kept
 
     def find(self, name):
         """The one with that id, or ``None``."""
         with self._lock:
             return self._live.get(name)
-
-    def renew(self, suspension):
-        """Begins its time anew, and that of those it stands on."""
-        with self._lock:
-            self._touch(suspension)
 
     def live(self):
         """Newest first."""
@@ -157,14 +136,6 @@ class Suspensions:
         like = nearest(name, ids)
         return like + [one for one in ids if one not in like]
 
-    def lease(self, suspension, lease_ms):
-        """Keeps it for so long from now on, and from whenever its time begins anew."""
-        with self._lock:
-            suspension.lease_ms = lease_ms
-            self._touch(suspension)
-            if not suspension.ended:
-                self._lease(suspension)
-
     def seize(self, name, evaluation):
         """The one with that id, from now on with ``evaluation`` running in it; ``None`` if there is none."""
         with self._lock:
@@ -173,17 +144,12 @@ class Suspensions:
                 found.running = evaluation
             return found
 
-    def leave(self, evaluation, renew=True):
-        """The evaluation, or what it has gone on as, runs in none of them any more.
-
-        What has had code run in it begins its time anew; with ``renew`` false, none did.
-        """
+    def leave(self, evaluation):
+        """The evaluation, or what it has gone on as, runs in none of them any more."""
         with self._lock:
             for one in self._live.values():
                 if one.running is evaluation:
                     one.running = None
-                    if renew:
-                        self._touch(one)
 
     def look(self, suspension, look):
         """``look()``, through which nothing of the suspension is let go of."""
@@ -205,22 +171,10 @@ class Suspensions:
                 if inner.within is suspension:
                     self.end(inner, 'within', '%s, on which it stood, has ended.' % suspension.id)
             suspension.ended = True
-            suspension.call_off()
             del self._live[suspension.id]
             self._news.tell({'id': suspension.id, 'how': how, 'message': message})
             self._let_go(suspension)
             return True
-
-    def end_if_due(self, suspension, message):
-        """Ends it as expired, unless somebody has come since; returns whether it has."""
-        with self._lock:
-            if suspension.ended:
-                return False
-            left = suspension.until - time.monotonic()
-            if left > 0:
-                suspension.call_off = self._clock.after(left, lambda: self._due(suspension))
-                return False
-            return self.end(suspension, 'expired', message)
 
     def lose(self, by, message):
         """Ends those that were made while ``by`` was there: nobody can come back to one."""
@@ -234,34 +188,6 @@ class Suspensions:
         self._lock = native.RLock()
         self._news = News(self._clock, _untold, _always)
         self._live = {}
-
-    def _touch(self, suspension):
-        for one in suspension.outer():
-            if not one.ended:
-                one.until = time.monotonic() + one.lease_ms / 1000
-
-    def _lease(self, suspension):
-        """Begins its time. It is looked again when that is over, so that whoever comes meanwhile costs no timer."""
-        suspension.call_off()
-        suspension.until = time.monotonic() + suspension.lease_ms / 1000
-        suspension.call_off = self._clock.after(suspension.lease_ms / 1000, lambda: self._due(suspension))
-
-    def _due(self, suspension):
-        with self._lock:
-            if suspension.ended:
-                return
-            now = time.monotonic()
-            if suspension.running is not None:
-                suspension.until = now + suspension.lease_ms / 1000
-            if suspension.until > now:
-                suspension.call_off = self._clock.after(suspension.until - now, lambda: self._due(suspension))
-                return
-            seconds = suspension.lease_ms / 1000
-            said = 'Nobody came back to it in %g s.' % seconds
-            if suspension.held is None:
-                self.end(suspension, 'expired', said)
-            else:
-                suspension.held.expire(said)
 
     def _let_go(self, suspension):
         """Drops what it keeps alive, once it has ended and nobody looks any more."""
@@ -314,10 +240,6 @@ def _untold(name, params):
     return True
 
 
-def _nothing():
-    """Nothing is to be called off yet."""
-
-
 # Whether an error suspends its evaluation, and what is kept of it then.
 #
 # Not suspended are what ends a program or was asked to stop it (``SystemExit``, ``KeyboardInterrupt``), a source that
@@ -349,7 +271,7 @@ def ended_with(evaluator, evaluation, error, raised, elapsed_ms):
         return outcome
     facts = facts_of(raised, evaluation.call, evaluation.who)
     work = evaluation.again or evaluation.work
-    kept = evaluator.suspensions.keep(facts, frames, evaluation.suspend[0], within, work, notes_of(raised))
+    kept = evaluator.suspensions.keep(facts, frames, within, work, notes_of(raised))
     if kept is None:
         raised['notes'] = [*raised.get('notes', ()), UNHEARD]
         return outcome
@@ -459,7 +381,6 @@ def adopt(image, query):
     suspensions = image.suspensions
     known = image.left.adopted(suspensions.live())
     if known is not None:
-        suspensions.lease(known, query['lease_ms'])
         return found(known.told())
     why_not = suspensions.why_not()
     frames = _without_prompt(frames_of(trace_of(error)))
@@ -468,7 +389,7 @@ def adopt(image, query):
     if why_not is not None:
         return malformed(why_not)
     raised = still(error)
-    kept = suspensions.keep(facts_of(raised, None, PERSON), frames, query['lease_ms'], notes=notes_of(raised))
+    kept = suspensions.keep(facts_of(raised, None, PERSON), frames, notes=notes_of(raised))
     if kept is None:
         return malformed(suspensions.why_not() or 'It could not be kept; ask again.')
     image.left.adopt(kept)

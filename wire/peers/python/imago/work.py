@@ -231,7 +231,7 @@ class InFrame:
         if found is None:
             return unknown(suspensions, self._name)
         if self._number >= len(found.frames):
-            suspensions.leave(evaluation, renew=False)
+            suspensions.leave(evaluation)
             return refused('malformed', no_frame(found, self._number), str(self._number))
         self._suspension = evaluation.within = found
         return None
@@ -334,7 +334,7 @@ class Resume:
         found = suspensions.seize(self._name, evaluation)
         answer = unknown(suspensions, self._name) if found is None else self._refused(found)
         if answer is not None:
-            suspensions.leave(evaluation, renew=False)
+            suspensions.leave(evaluation)
             return answer
         self._suspension = found
         self._chosen = ABORT if self._way == 'leave' else restarts(found)[self._restart]

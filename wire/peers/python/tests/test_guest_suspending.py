@@ -16,7 +16,7 @@ FAILS_ALONE = (
     'print("on")\nwhile kernel.session.link is not None: time.sleep(0.005)\n'
     'threading.Thread(target=tell).start()\n1 / 0'
 )
-SUSPEND = {'lease_ms': 600_000}
+SUSPEND = {}
 
 
 class Attached(unittest.TestCase):
@@ -65,7 +65,7 @@ class Attached(unittest.TestCase):
             until(lambda: look('theirs')['errors'])
             (told,) = look('theirs')['errors']
             self.assertEqual((told['type']['name'], told['message']), ('ZeroDivisionError', 'division by zero'))
-            adopted = look('adopt', id=told['id'], lease_ms=600_000)
+            adopted = look('adopt', id=told['id'])
             self.assertEqual((adopted['call'], adopted['who']), (None, 'the person at the prompt'))
             frame = look('frame', suspension=adopted['id'], frame=0)
             self.assertEqual((frame['call'], frame['source']), ('mine(amount=5)', 'def mine(amount): return amount / 0'))

@@ -9,8 +9,7 @@ from tests.daemon import WAIT, Kernel, KernelCase, until
 
 # holding
 
-LEASE_MS = 600_000
-HOLD = {'lease_ms': LEASE_MS, 'hold': True}
+HOLD = {'hold': True}
 SHOP = (
     'log = []\nclass Order:\n    def __init__(self): self.id = 7\n'
     'def total(order, tax=2):\n    try:\n        return order.price * tax\n'
@@ -134,18 +133,12 @@ class Holding(HoldingCase):
         inner = self.begin(suspension=outer, frame=0, source='tax / 0', suspend=HOLD).answer()['suspension']
         self.assertEqual((inner['how'], inner['level'], inner['within']), ('held', 2, outer))
         after_death = self.begin(
-            suspension=outer, frame=0, source='tax / 0', suspend={'lease_ms': LEASE_MS}
+            suspension=outer, frame=0, source='tax / 0', suspend={}
         ).answer()['suspension']
         self.assertEqual((after_death['how'], after_death['within']), ('post_mortem', outer))
         self.assertEqual(self.resume(outer, 'leave')['type'], 'left')
         within = [(inner['id'], 'within'), (after_death['id'], 'within')]
         self.assertEqual(sorted(self.ended(3)), sorted([*within, (outer, 'left')]))
-
-    def test_one_that_nobody_comes_back_to_is_unwound_by_the_image(self):
-        name = self.held(lease_ms=30)
-        self.assertEqual(self.ended(1), [(name, 'expired')])
-        until(lambda: self.link.value('log') == "['finally']")
-        self.assertEqual(self.resume(name, 'leave')['reason'], 'not_found')
 
     def test_interrupts_hit_what_runs_above_it_and_what_goes_on_in_it(self):
         self.link.evaluate('mended = False')

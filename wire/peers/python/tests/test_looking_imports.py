@@ -115,7 +115,7 @@ class Imports(unittest.TestCase):
                 look("symbols", module=module, internal=True, limit=50)
             for which, query in OF_THE_IMAGE:
                 look(which, **query)
-            outcome = link.evaluate("marked.caf\u00e9(add(1, None))", suspend={"lease_ms": 600_000})
+            outcome = link.evaluate("marked.caf\u00e9(add(1, None))", suspend={})
             name = outcome["suspension"]["id"]
             for frame in look("suspension", suspension=name, **{"from": 0, "count": 50})["value"]["frames"]:
                 look("frame", suspension=name, frame=frame["number"])

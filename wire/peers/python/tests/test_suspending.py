@@ -9,7 +9,7 @@ from imago.places import place_for
 from tests.daemon import WAIT, until
 from tests.evaluating import Guest
 
-LEASE = {'lease_ms': 600_000}
+SUSPEND = {}
 SHOP = (
     'class Order:\n    def __init__(self): self.id = 7\n'
     'def total(order, *rest, tax=2, **more):\n    lines = list(range(1000))\n    return order.price * tax\n'
@@ -28,8 +28,8 @@ class SuspendingCase(unittest.TestCase):
         self.addCleanup(self.guest.evaluator.stop)
         self.addCleanup(self.guest.evaluator.suspensions.lose, True, 'The test is over.')
 
-    def suspend(self, source='go()', lease_ms=600_000, **more):
-        outcome = self.guest.evaluate(source, suspend={'lease_ms': lease_ms}, **more)
+    def suspend(self, source='go()', **more):
+        outcome = self.guest.evaluate(source, suspend=SUSPEND, **more)
         self.assertEqual(outcome['type'], 'suspended', outcome)
         return outcome['suspension']['id']
 
@@ -66,12 +66,11 @@ class SuspendingCase(unittest.TestCase):
 class Suspending(SuspendingCase):
     def test_an_error_suspends_only_where_that_was_asked_for(self):
         self.assertEqual(self.guest.evaluate('go()')['type'], 'raised')
-        asked = self.guest.start('go()', who='ada', suspend=LEASE)
+        asked = self.guest.start('go()', who='ada', suspend=SUSPEND)
         outcome = asked.answer()
         suspension = outcome['suspension']
         self.assertEqual(outcome['exception']['frames'][-1]['function'], 'total')
         self.assertTrue(suspension.pop('at').endswith('Z'))
-        self.assertGreater(suspension.pop('expires_in_ms'), 500_000)
         self.assertEqual(
             suspension,
             {
@@ -144,16 +143,16 @@ class Suspending(SuspendingCase):
 
     def test_what_has_no_frames_or_ends_a_program_is_raised_as_ever(self):
         for source in ('1 +', 'raise SystemExit', 'raise KeyboardInterrupt', 'exit()'):
-            outcome = self.guest.evaluate(source, suspend=LEASE)
+            outcome = self.guest.evaluate(source, suspend=SUSPEND)
             self.assertEqual(outcome['type'], 'raised', source)
-        full = self.guest.evaluate('def much(): raise MemoryError\nmuch()', suspend=LEASE)
+        full = self.guest.evaluate('def much(): raise MemoryError\nmuch()', suspend=SUSPEND)
         self.assertIn('memory', full['exception']['notes'][-1])
         self.assertEqual(self.live(), [])
 
     def test_the_ninth_is_raised_and_says_why(self):
         names = [self.suspend() for _ in range(8)]
         self.assertEqual(self.live(), names[::-1])
-        ninth = self.guest.evaluate('go()', suspend=LEASE)
+        ninth = self.guest.evaluate('go()', suspend=SUSPEND)
         self.assertEqual(ninth['type'], 'raised')
         self.assertIn('8 errors wait', ninth['exception']['notes'][-1])
         self.resume(names[0])
@@ -199,9 +198,9 @@ class InFrames(SuspendingCase):
 
     def test_an_error_in_a_frame_suspends_one_level_deeper(self):
         outer = self.suspend()
-        inner = self.in_frame(outer, 'tax / 0', suspend=LEASE)['suspension']
+        inner = self.in_frame(outer, 'tax / 0', suspend=SUSPEND)['suspension']
         self.assertEqual((inner['level'], inner['within']), (2, outer))
-        again = self.resume(inner['id'], 'restart', restart=0, suspend=LEASE)['suspension']
+        again = self.resume(inner['id'], 'restart', restart=0, suspend=SUSPEND)['suspension']
         self.assertEqual((again['level'], again['within']), (2, outer))
         self.assertEqual(self.ended(), (inner['id'], 'resumed'))
         self.assertEqual(self.in_frame(outer, 'tax / 0')['type'], 'raised')
@@ -227,27 +226,21 @@ class InFrames(SuspendingCase):
         self.assertEqual((refused['type'], refused['reason'], refused['what']), ('refused', 'not_found', '2'))
         self.assertEqual(refused['nearest'], ['0 retry', '1 abort'])
         self.assertEqual(self.guest.look('frame', suspension=name, frame=3)['type'], 'malformed')
-        self.assertEqual(self.guest.look('lease', suspension='s9@x', lease_ms=5)['nearest'], [name])
         self.assertEqual(self.guest.look('history', limit=1)['value']['total'], total)
         self.assertEqual((self.live(), self.guest.ends.empty()), ([name], True))
 
-    def test_while_code_runs_in_it_it_is_busy_and_does_not_expire(self):
+    def test_while_code_runs_in_it_it_is_busy(self):
         self.guest.namespace['go_on'] = go_on = self.guest.namespace['threading'].Event()
         self.guest.namespace['begun'] = begun = self.guest.namespace['threading'].Event()
         name = self.suspend()
         asked = self.guest.do(suspension=name, frame=0, source='begun.set(), go_on.wait()')
         self.assertTrue(begun.wait(WAIT))
-        # Only now, so that it is busy before its time is over, however long it took to begin.
-        self.guest.look('lease', suspension=name, lease_ms=20)
-        kept = self.guest.evaluator.suspensions.find(name)
-        first = kept.until
-        until(lambda: kept.until > first)
         busy = self.guest.look('frame', suspension=name, frame=0)
         self.assertEqual((busy['type'], busy['call']), ('busy', asked.name))
         self.assertTrue(self.guest.look('suspensions')['value']['suspensions'][0]['busy'])
         go_on.set()
         self.assertEqual(asked.answer()['type'], 'done')
-        self.assertEqual(self.ended(), (name, 'expired'))
+        self.assertEqual(self.live(), [name])
 
 
 class Ending(SuspendingCase):
@@ -258,14 +251,6 @@ class Ending(SuspendingCase):
         self.assertEqual(self.ended(), (name, 'resumed'))
         self.assertEqual(self.resume(name)['reason'], 'not_found')
 
-    def test_a_lease_is_ended_by_the_image_and_whoever_comes_begins_it_anew(self):
-        kept = self.suspend()
-        gone = self.suspend(lease_ms=20)
-        self.assertEqual(self.ended(), (gone, 'expired'))
-        self.assertEqual(self.guest.look('suspension', suspension=gone, **{'from': 0, 'count': 1})['nearest'], [kept])
-        self.assertEqual(self.guest.look('lease', suspension=kept, lease_ms=20)['value'], {'expires_in_ms': 20})
-        self.assertEqual(self.ended(), (kept, 'expired'))
-
     def test_nothing_of_it_is_kept_alive_when_it_has_ended(self):
         def watched():
             self.guest.evaluate(
@@ -274,13 +259,12 @@ class Ending(SuspendingCase):
             )
             name = self.suspend('hold()')
             handle = self.frame(name)['locals'][0]['value']['handle']
-            self.assertEqual(self.in_frame(name, 'kept.self = kept', suspend=LEASE)['type'], 'done')
-            self.assertEqual(self.in_frame(name, '1 / 0', suspend=LEASE)['type'], 'suspended')
+            self.assertEqual(self.in_frame(name, 'kept.self = kept', suspend=SUSPEND)['type'], 'done')
+            self.assertEqual(self.in_frame(name, '1 / 0', suspend=SUSPEND)['type'], 'suspended')
             return name, handle, self.guest.namespace['made'][0]
 
         for end in (
             self.resume,
-            lambda name: self.guest.look('lease', suspension=name, lease_ms=1),
             lambda name: self.guest.evaluator.suspensions.lose(True, 'The link was lost.'),
         ):
             name, handle, kept = watched()
@@ -305,14 +289,15 @@ class Ending(SuspendingCase):
             'where = []\nclass Tells:\n    def __del__(self): where.append(threading.get_ident())\n'
             'def hold():\n    tells = Tells()\n    1 / 0'
         )
-        name = self.suspend('hold()', lease_ms=20)
-        self.assertEqual(self.ended(), (name, 'expired'))
+        name = self.suspend('hold()')
+        self.guest.evaluator.suspensions.lose(True, 'The link was lost.')
+        self.assertEqual(self.ended(), (name, 'lost'))
         until(lambda: self.guest.namespace['where'])
         self.assertEqual(self.guest.value('where == [threading.get_ident()]'), 'True')
 
     def test_an_image_that_nobody_is_attached_to_does_not_suspend(self):
         self.guest.evaluator.suspensions.heard = lambda: False
-        outcome = self.guest.evaluate('go()', suspend=LEASE)
+        outcome = self.guest.evaluate('go()', suspend=SUSPEND)
         self.assertEqual(outcome['type'], 'raised')
         self.assertIn('nobody was attached', outcome['exception']['notes'][-1])
 
@@ -337,13 +322,13 @@ class Theirs(SuspendingCase):
         (told,) = self.guest.look('theirs')['value']['errors']
         self.assertEqual((told['type']['name'], told['message']), ('LookupError', 'at the prompt'))
         self.assertEqual(self.live(), [])
-        adopted = self.guest.look('adopt', id=told['id'], lease_ms=60_000)['value']
+        adopted = self.guest.look('adopt', id=told['id'])['value']
         self.assertEqual((adopted['call'], adopted['how']), (None, 'post_mortem'))
-        self.assertEqual(self.guest.look('adopt', id=told['id'], lease_ms=60_000)['value']['id'], adopted['id'])
+        self.assertEqual(self.guest.look('adopt', id=told['id'])['value']['id'], adopted['id'])
         self.assertEqual(self.value_in(adopted['id'], 'amount + 1'), '6')
         self.assertEqual([one['name'] for one in self.state(adopted['id'])['restarts']], ['abort'])
         self.leave_behind()
-        gone = self.guest.look('adopt', id=told['id'], lease_ms=60_000)
+        gone = self.guest.look('adopt', id=told['id'])
         self.assertEqual((gone['type'], len(gone['nearest'])), ('not_found', 1))
 
     def test_what_was_raised_in_an_evaluation_of_imagos_is_not_theirs(self):

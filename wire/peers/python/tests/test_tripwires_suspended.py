@@ -41,7 +41,7 @@ class Tripwires(unittest.TestCase):
         FIRED.clear()
 
     def suspended(self, source):
-        outcome = self.guest.evaluate(source, suspend={'lease_ms': 600_000})
+        outcome = self.guest.evaluate(source, suspend={})
         self.assertEqual(outcome['type'], 'suspended', outcome)
         FIRED.clear()
         return outcome['suspension']['id']
@@ -60,7 +60,6 @@ class Tripwires(unittest.TestCase):
         for row in [row for frame in frames for row in frame['locals']]:
             if 'handle' in row['value']:
                 self.look('more', handle=row['value']['handle'], **{'from': 0, 'count': 20})
-        self.look('lease', suspension=name, lease_ms=600_000)
         return frames
 
     def test_values_in_frames_are_not_asked(self):
@@ -97,7 +96,7 @@ class Tripwires(unittest.TestCase):
         self.addCleanup(sys.__dict__.pop, 'last_exc')
         FIRED.clear()
         (told,) = self.look('theirs')['errors']
-        self.look_at(self.look('adopt', id=told['id'], lease_ms=600_000)['id'])
+        self.look_at(self.look('adopt', id=told['id'])['id'])
 
     def test_the_traps_do_go_off(self):
         self.assertIsInstance(recoded(hook, co_name='x'), types.FunctionType)

@@ -109,7 +109,7 @@ class Kernels(unittest.TestCase):
         look("complete", text="lazy.", cursor=5, limit=50)
         threads = look("threads", limit=50, frames=50, locals=True)["threads"]
         self.assertIn("wait", [frame["function"] for thread in threads for frame in thread["frames"]])
-        outcome = link.evaluate("fail(lazy)", suspend={"lease_ms": 600_000})
+        outcome = link.evaluate("fail(lazy)", suspend={})
         self.assertEqual("suspended", outcome["type"], outcome)
         name = outcome["suspension"]["id"]
         state = look("suspension", suspension=name, **{"from": 0, "count": 50})

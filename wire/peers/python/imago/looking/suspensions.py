@@ -33,21 +33,13 @@ def suspensions(image, query):
 @look
 def suspension(image, query):
     """A `Looked<SuspendedState>`: a page of its frames, innermost first."""
-    return _looked_at(image, query, lambda one: _state(_renewed(image, one, query), query["from"], query["count"]))
+    return _looked_at(image, query, lambda one: _state(one, query["from"], query["count"]))
 
 
 @look
 def frame(image, query):
     """A `Looked<SuspendedFrame>`."""
     return _looked_at(image, query, lambda one: _whole_frame(image, one, query))
-
-
-@look
-def lease(image, query):
-    """A `Looked<Lease>`."""
-    one = _suspended(image, query)
-    image.suspensions.lease(one, query["lease_ms"])
-    return found({"expires_in_ms": query["lease_ms"]})
 
 
 def _looked_at(image, query, read):
@@ -74,13 +66,6 @@ def _suspended(image, query):
 
 def _not_there(image, query):
     return NotFound(query["suspension"], image.suspensions.nearest(query["suspension"]))
-
-
-def _renewed(image, one, query):
-    """It, whose time begins anew where that is asked for."""
-    if query.get("renew"):
-        image.suspensions.renew(one)
-    return one
 
 
 def _state(one, start, count):
@@ -120,7 +105,7 @@ def _whole_frame(image, one, query):
     number = query["frame"]
     if number >= len(one.frames):
         return malformed(no_frame(one, number))
-    frame, line = _renewed(image, one, query).frames[number]
+    frame, line = one.frames[number]
     names = _variables(one, number)
     arguments = _arguments(frame.f_code)
     first = [name for name in arguments if name in names]
