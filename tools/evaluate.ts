@@ -23,9 +23,9 @@ import {
   showValue,
   workOutcome,
 } from './execution.ts'
-import { ok, packageRefused } from './outcome.ts'
+import { packageRefused } from './outcome.ts'
 import { SOURCE_LENGTH } from './parameters.ts'
-import { namesOf, type Scope, scopeOf } from './scope.ts'
+import { namesOf, scopeOfCode } from './scope.ts'
 import { duration } from './text.ts'
 
 /** What an evaluation that ran to its end is answered with. */
@@ -89,19 +89,20 @@ export const evalExpr = defineTool({
   async handler({ expr, file, line, package: named, on_error: onError }, context) {
     const place = placeGiven({ file, line })
     if ('type' in place) return place
-    const found = await scopeOf({ file, package: named, line }, context)
-    // Code that only has its place in a file runs all the same.
-    const scope: Scope = 'type' in found ? {} : found
+    const scope = await scopeOfCode({ file, package: named, line }, context)
     const { package: inside } = scope
     const refused = packageRefused(inside, context.kernel) ?? holdRefused(onError, context)
     if (refused !== undefined) return refused
     const read = inside === undefined ? {} : { package: inside }
     const evaluated = await runWork({ type: 'source', source: expr, ...place, ...read }, context, onError)
-    const parts = { output: context.output, done: evaluation, held: onError === 'hold' }
-    if (evaluated.type !== 'raised') {
-      const outcome = workOutcome(evaluated, parts)
-      return outcome.type === 'ok' ? ok({ ...outcome.result, ...namesOf(scope, file) }) : outcome
+    const names = namesOf(scope, file)
+    const parts = {
+      output: context.output,
+      done: (done: Done, text: PrintedOutput) => ({ ...evaluation(done, text), ...names }),
+      details: names,
+      held: onError === 'hold',
     }
+    if (evaluated.type !== 'raised') return workOutcome(evaluated, parts)
     const raised = lookingBack(context, onError === undefined ? keepingOpen(context) : '')
     return workOutcome(evaluated, { ...parts, raised })
   },

@@ -90,7 +90,7 @@ const LISP: Terms = {
     'compile_form compiles definitions and loads them; `package` of eval_expr, compile_form, inspect and symbol_definition ' +
     'says in which package code or a name is read.',
   module: ['package', 'packages'],
-  packageIn: /^\(in-package\s+[#:'"]*([^\s"()]+)"?\s*\)/gim,
+  packageIn: /^\((?:cl:|common-lisp:)?in-package\s+[#:'"]*([^\s"()]+)"?\s*\)/gim,
   superclasses: 'direct superclasses',
   order: 'class precedence list',
   exception: 'condition',

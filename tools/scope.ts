@@ -18,6 +18,8 @@ export interface Scope {
   readonly package?: string
   /** The file that was named, where it is not loaded. */
   readonly unloaded?: string
+  /** Why the file that was named does not tell its names. */
+  readonly unread?: string
 }
 
 /**
@@ -51,7 +53,18 @@ export async function scopeOf(
     })
   const seen = await context.files.look(file)
   if (seen.type === 'failed') return seen
-  return packageAt(seen.text ?? '', packageIn, line)
+  return seen.exists ? packageAt(seen.text ?? '', packageIn, line) : { unloaded: file }
+}
+
+/** The same for code that runs in any case: at the top level where the names of its file cannot be told. */
+export async function scopeOfCode(
+  given: Parameters<typeof scopeOf>[0],
+  context: KernelContext,
+): Promise<Scope> {
+  const found = await scopeOf(given, context)
+  if (!('type' in found)) return found
+  const { code, message } = found.error
+  return code === 'not_available' ? {} : { unread: message }
 }
 
 /** The last package that a text names up to that line, or else the first of all. */
@@ -75,8 +88,8 @@ export function notLoaded({ unloaded }: Scope, { kernelName }: KernelContext): F
 }
 
 /** What an answer says of whose names were meant, where a file was named. */
-export function namesOf({ package: inside, unloaded }: Scope, file: string | undefined) {
-  if (unloaded !== undefined)
-    return { notice: `${unloaded} is not loaded: the code saw the names of the top level.` }
+export function namesOf({ package: inside, unloaded, unread }: Scope, file: string | undefined) {
+  const why = unloaded === undefined ? unread : `${unloaded} is not loaded.`
+  if (why !== undefined) return { notice: `${why} Names are those of the top level.` }
   return file === undefined || inside === undefined ? {} : { names_of: inside }
 }

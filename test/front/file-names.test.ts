@@ -74,8 +74,23 @@ test('a file that is not loaded is said to be not, and is not run; code with its
   }
   const ran = await called('eval_expr', { expr: 'total', file: 'shop/late.py' })
   assert.match(ran, 'of the top level')
-  assert.match(ran, 'shop/late.py is not loaded: the code saw the names of the top level.')
+  assert.match(ran, 'shop/late.py is not loaded. Names are those of the top level.')
   assert.not.match(ran, 'it ran')
+})
+
+test('code that fails for want of a name says that its file is not loaded, or in which module it ran', async () => {
+  const late = await called('eval_expr', { expr: 'ran', file: 'shop/late.py' })
+  assert.match(late, 'NameError')
+  assert.match(late, 'shop/late.py is not loaded. Names are those of the top level.')
+  const ran = await rig.imago([
+    'call',
+    'eval_expr',
+    JSON.stringify({ expr: 'late', file: 'shop/orders.py' }),
+    '--json',
+  ])
+  const whole = onlyEnvelope(ran)
+  assert.ok(!whole.ok)
+  assert.is(whole.error.details.names_of, 'shop.orders')
 })
 
 test('a module that would run code for its names is read as it is stored', async () => {
@@ -102,4 +117,20 @@ test('in Lisp they are those of the package that the file names above the line',
   assert.match(await called('eval_expr', { kernel, expr: 'rate', file, line: 2 }), /^7$/m)
   assert.match(await called('eval_expr', { kernel, expr: 'rate', file, line: 5 }), /^8$/m)
   assert.match(await called('complete', { kernel, text: 'rat', file }), 'rate')
+  writeFileSync(join(rig.project, 'till.lisp'), '(cl:in-package :till)\n')
+  assert.match(await called('inspect', { kernel, expr: 'rate', file: 'till.lisp' }), 'repr: 8')
+})
+
+test('a Lisp file that is not there, or cannot be read, has no names, and code of it says so', async () => {
+  const kernel = 'image'
+  const looked = await called('inspect', { kernel, expr: 'car', file: 'nowhere.lisp' })
+  assert.match(looked, 'nowhere.lisp is not loaded in image')
+  for (const [file, why] of [
+    ['nowhere.lisp', /^notice: nowhere\.lisp is not loaded\. Names/m],
+    ['shop', /^notice: .*shop.* Names are those of the top level\.$/m],
+  ] as const) {
+    const ran = await called('eval_expr', { kernel, expr: '(+ 1 2)', file })
+    assert.match(ran, /^3$/m)
+    assert.match(ran, why)
+  }
 })
