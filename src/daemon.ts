@@ -206,6 +206,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
       suspensions: openSuspensionMethods(new SuspensionDesk(leases), authority),
       describe: name => describeOperations(registry, name),
       show: (tool, envelope) => showEnvelope(envelope, registry.find(tool)),
+      displayed: (path, root) => texts.of(root).files.read(path),
       listTools: wanted => listTools(registry, wanted, config.tools.syntax),
       status: () => ({
         version: VERSION,
@@ -264,7 +265,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
             livingOf(kernels.besides({ name: '', root: session.root }).map(({ kernel }) => kernel)),
           version: VERSION,
           log,
-          displayed: path => texts.files.read(path),
+          displayed: path => texts.of(session.root).files.read(path),
           questionMs: approvalMs,
           doubt: client => doubt(client, policy.yesOf(session.root, client)),
           mayCount: client =>

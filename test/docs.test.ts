@@ -173,11 +173,16 @@ function missingOf({ words }: ShownCommand): string | undefined {
   return under.includes(first) ? undefined : `${name} has no ${first}`
 }
 
+/** Where programs of others begin. */
+const EXPORTED = [...textOf('package.json').matchAll(/"default": "\.\/dist\/(.*)\.js"/g)].map(
+  ([, name = '']) => `${name}.ts`,
+)
+
 /** Source files that nothing of the program leads to, beginning at where it begins. */
 function unreachedSource(): string[] {
   const all = filesIn(['src', 'tools', 'wire'], ['.ts'])
   const reached = new Set<string>()
-  const open = ['src/main.ts']
+  const open = ['src/main.ts', ...EXPORTED]
   for (let path = open.pop(); path !== undefined; path = open.pop()) {
     if (reached.has(path)) continue
     reached.add(path)

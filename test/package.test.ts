@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { TOOLS } from '../tools/index.ts'
@@ -69,6 +69,35 @@ test('what is published has both far ends, without what Python compiled and with
     })
     const [packed] = JSON.parse(said) as { files: { path: string }[] }[]
     assert.equal(packed?.files.map(({ path }) => path).sort(), shipped)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+test('imago/protocol and imago/syntax can be imported from an installed package, with their types', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'imago-installed-'))
+  try {
+    mkdirSync(join(folder, 'node_modules'))
+    symlinkSync(root, join(folder, 'node_modules/imago'))
+    const program = [
+      "import { CLIENT_FAILURES, type Methods, type SeatEvent } from 'imago/protocol'",
+      "import { openRegistry, SYNTAXES, TOOLS } from 'imago/syntax'",
+      'const registry = openRegistry(TOOLS)',
+      "const text: string = SYNTAXES.hermes.renderCall({ tool: 'job', args: {} }, registry)",
+      "const undo = (event: SeatEvent): string | null => (event.type === 'ended' ? event.undo : null)",
+      "const plan: Methods['plan']['params'] = { plan: 'plan-aaaaaaaa' }",
+      '// @ts-expect-error a plan has a name',
+      "const wrong: Methods['plan']['params'] = { plan: 1 }",
+      'console.log(JSON.stringify([text, typeof undo, plan, wrong, Object.keys(CLIENT_FAILURES).length > 0]))',
+    ].join('\n')
+    writeFileSync(join(folder, 'uses.ts'), program)
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+    const run = (...words: string[]) =>
+      execFileSync(process.execPath, words, { cwd: folder, encoding: 'utf8' })
+    const strict = ['--strict', '--module', 'nodenext', '--target', 'es2023', '--skipLibCheck', '--types', '']
+    run(join(root, 'node_modules/typescript/bin/tsc'), ...strict, 'uses.ts')
+    const [text, undo] = JSON.parse(run('uses.js'))
+    assert.equal([/"name":"job"/.test(text), undo], [true, 'function'])
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -16,9 +16,7 @@ export function syntaxesPage(): string {
       'name: nothing finds out what a model writes. `imago tools NAME --format syntax:emoji` documents a tool in one; `--format ' +
       'syntax` takes `tools.syntax` of [config.toml](configuration.md). A program reads a model with them:',
     '```js\n' +
-      "import { openRegistry } from 'imago/dist/src/registry/registry.js'\n" +
-      "import { SYNTAXES } from 'imago/dist/src/syntax/syntaxes.js'\n" +
-      "import { TOOLS } from 'imago/dist/tools/index.js'\n\n" +
+      "import { openRegistry, SYNTAXES, TOOLS } from 'imago/syntax'\n\n" +
       'const reader = SYNTAXES.hermes.reader(openRegistry(TOOLS))\n' +
       'for await (const part of answer) for (const piece of reader.push(part)) take(piece)\n' +
       'for (const piece of reader.end()) take(piece)\n```',

@@ -1,9 +1,18 @@
 import type { Choice } from '../../tools/contract.ts'
 import type { Signal } from '../../wire/signal.ts'
 import type { Answer, Plan } from './plan.ts'
-import type { AnswerOutcome, Grant, Pause, PlanEnd, ShownHunk, WaitingPlan } from './rows.ts'
+import type { AnswerOutcome, Grant, Pause, PlanEnd, PlanFile, ShownHunk, WaitingPlan } from './rows.ts'
 
-export type { AnswerOutcome, Grant, Pause, PlanEnd, PlanOutcome, ShownHunk, WaitingPlan } from './rows.ts'
+export type {
+  AnswerOutcome,
+  Grant,
+  Pause,
+  PlanEnd,
+  PlanFile,
+  PlanOutcome,
+  ShownHunk,
+  WaitingPlan,
+} from './rows.ts'
 
 /**
  * The one place where plans wait for a person. Plans are put before every seat; the first answer wins, and the other
@@ -22,13 +31,15 @@ export interface Approvals {
   /** Plans that wait, oldest first; without their codes, which are for seats alone. */
   waiting(): readonly WaitingPlan[]
   /** The whole preview of a plan that waits, as it is shown. */
-  previewOf(plan: string): Pick<ShownPlan, 'body' | 'hunks' | 'args'> | undefined
+  previewOf(plan: string): PlanPreview | undefined
   /** Why nobody is asked about yet another plan of that origin for now; undefined where it may be put. */
   limit(origin: string): Limit | undefined
   /** All who are not put before a person now. */
   pauses(): readonly Pause[]
   /** How the plans that waited last have ended, oldest first: up to 64. */
   ends(): readonly PlanEnd[]
+  /** How the call has ended of which that plan was approved: every seat is told. Nothing for a plan that was not approved there. */
+  ended(plan: string, how: CallEnd): void
   /**
    * Whether this plan, which was asked about here, is too old to be carried out: by either clock, so that neither a
    * machine that slept nor one whose time was set gives an approval a second life. False for any other plan.
@@ -47,6 +58,11 @@ export interface Approvals {
   /** Settles all that waits as cancelled: the daemon ends. */
   close(): void
 }
+
+/** The whole preview of a plan, and the files that it changes. */
+export type PlanPreview = Pick<ShownPlan, 'body' | 'hunks' | 'args'> & { readonly files: readonly PlanFile[] }
+
+export type CallEnd = NonNullable<PlanEnd['ended']>
 
 /** Whoever is behind a seat, as the book knows them. */
 export interface SeatListener {
@@ -74,6 +90,8 @@ export type SeatNews =
   | { readonly type: 'plan'; readonly plan: ShownPlan }
   /** It needs no answer any more; `why` is a sentence for a person. */
   | { readonly type: 'settled'; readonly id: string; readonly why: string }
+  /** The call of a plan that was approved has ended. `undo`: the name to undo it by. */
+  | ({ readonly type: 'ended'; readonly id: string } & CallEnd)
   /** Something that all who sit should know: no code works any more, because too many wrong ones were tried. */
   | { readonly type: 'notice'; readonly text: string }
 

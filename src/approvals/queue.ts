@@ -7,11 +7,13 @@ import type {
   AnswerOutcome,
   Approvals,
   AskOptions,
+  CallEnd,
   CodedAnswer,
   Limit,
   Pause,
   PlanEnd,
   PlanOutcome,
+  PlanPreview,
   Seat,
   SeatAnswer,
   SeatListener,
@@ -33,6 +35,7 @@ import {
   openPlanCodes,
   type PlanCode,
 } from './plan-answers.ts'
+import { planFiles } from './plan-files.ts'
 import { noteOf, openRepeated, type PlanView, ruleAgainst, shownPlan } from './preview.ts'
 
 export interface ApprovalsOptions {
@@ -265,8 +268,9 @@ class ApprovalQueue implements OpenApprovals {
     return [...this.#waiting.values()].map(one => listed(this.#shown(one)))
   }
 
-  previewOf(plan: string): Pick<ShownPlan, 'body' | 'hunks' | 'args'> | undefined {
-    return this.#waiting.get(plan)?.preview
+  previewOf(id: string): PlanPreview | undefined {
+    const one = this.#waiting.get(id)
+    return one && { ...one.preview, files: planFiles(one.plan) }
   }
 
   #shown({ plan, preview, code }: QueueEntry): ShownPlan {
@@ -400,6 +404,14 @@ class ApprovalQueue implements OpenApprovals {
     one.end(answer)
     this.#tellAll(() => ({ type: 'settled', id, why }), except)
     if (onSeat) this.#count(one, answer)
+  }
+
+  ended(id: string, ended: CallEnd): void {
+    const at = this.#ends.findIndex(end => end.id === id)
+    const end = this.#ends[at]
+    if (end === undefined || !APPROVED.has(end.outcome)) return
+    this.#ends[at] = { ...end, ended }
+    this.#tellAll(() => ({ type: 'ended', id, ...ended }))
   }
 
   ends(): readonly PlanEnd[] {
@@ -539,6 +551,8 @@ class ApprovalQueue implements OpenApprovals {
     this.#grants.close()
   }
 }
+
+const APPROVED: ReadonlySet<PlanOutcome> = new Set(['approved', 'approved_in_part', 'edited'])
 
 /** Without its code, which is for seats alone, and its texts. */
 function listed({ code: _, body: __, hunks: ___, args: ____, ...plan }: ShownPlan): WaitingPlan {

@@ -63,6 +63,30 @@ export const SHOWN_HUNK = z.strictObject({
 
 export type ShownHunk = Of<typeof SHOWN_HUNK>
 
+const PLAN_TEXT = z
+  .union([z.string(), z.strictObject({ left_out: z.enum(['binary', 'too_large']), bytes: count })])
+  .nullable()
+  .describe(
+    'Without marks, for an editor. null where there is no file; the size in place of a text that is left out.',
+  )
+
+export type PlanText = Of<typeof PLAN_TEXT>
+
+/** What a plan does to one file. */
+export const PLAN_FILE = z.strictObject({
+  path: z.string().describe('Its real path.'),
+  shown: z.string().describe('The same from the root of the project.'),
+  kind: z.enum(['edit', 'create', 'delete', 'move']),
+  to: z.string().nullable().describe('Of a move: the real path that it gets.'),
+  before: PLAN_TEXT,
+  after: PLAN_TEXT,
+  hunks: z
+    .array(SHOWN_HUNK.pick({ line: true, before: true, after: true }))
+    .describe('Where the texts differ, in whole lines. Empty for a move, and where a text is left out.'),
+})
+
+export type PlanFile = Of<typeof PLAN_FILE>
+
 /** What a person lets through without being asked, until it is revoked, or the seat that gave it is left. */
 export const GRANT = z.strictObject({
   id: z.string().describe('grant-1'),
@@ -114,6 +138,15 @@ export const PLAN_END = z.strictObject({
   outcome: PLAN_OUTCOME,
   why: z.string().describe('A sentence for a person, as seats are told.'),
   ago_ms: z.number(),
+  ended: z
+    .strictObject({
+      outcome: z.string().describe('`ok`, or the code of the error.'),
+      undo: z.string().nullable().describe('The name to undo it by; null where no file was changed.'),
+    })
+    .exactOptional()
+    .describe(
+      'How the call has ended that was approved. Left out until then, and where nothing was approved.',
+    ),
 })
 
 export type PlanEnd = Of<typeof PLAN_END>

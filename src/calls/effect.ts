@@ -111,18 +111,20 @@ async function effect({ run, plan, args }: LetThrough): Promise<Outcome> {
   if (changes.length === 0) return ended(run, await run.attempt({ level, args }))
   const done = await run.options.files.commit({ change: plan.id, changes })
   if (done.type === 'failed') return ended(run, done)
+  run.undo = done.undo
   let outcome: Outcome
   try {
     outcome = ok(plan.result?.(done))
   } catch (error) {
     outcome = run.fault(error, level)
   }
-  return ended(run, outcome, done.undo)
+  return ended(run, outcome)
 }
 
 /** The end of what was dispatched. It stands in the file before anybody is answered, if the file can be written. */
-function ended<End extends Outcome>(run: Run, outcome: End, undo?: string): End {
-  const { journal, log } = run.options
+function ended<End extends Outcome>(run: Run, outcome: End): End {
+  const { undo, options } = run
+  const { journal, log } = options
   const entry = {
     type: 'ended',
     call: run.call,

@@ -33,7 +33,7 @@ import type { Rules } from '../policy/policy.ts'
 import { decide, isAboutFiles, type Verdict } from '../policy/rules.ts'
 import { validate } from '../registry/registry.ts'
 import { sha256 } from '../sha256.ts'
-import { withNotice } from './answer.ts'
+import { codeOf, withNotice } from './answer.ts'
 import { type Context, ContextOnKernel } from './context.ts'
 import type { Ruling } from './contract.ts'
 import { carryOut, effectsOf, type LetThrough, toolMoved } from './effect.ts'
@@ -82,6 +82,8 @@ class PlannedCall {
   #decision: Decision
   /** What the caller may be told of what it was worked out from. */
   readonly #disclosure: Disclosure
+  /** The plans of it that were put before a person. */
+  readonly #asked: Plan[] = []
   /** What the answer has to say besides. */
   #note: string | undefined
 
@@ -95,11 +97,15 @@ class PlannedCall {
   }
 
   async outcome(): Promise<Outcome> {
+    let outcome: Outcome
     try {
-      return withNotice(await this.#planned(), this.#note)
+      outcome = withNotice(await this.#planned(), this.#note)
     } catch (error) {
-      return this.#refuse(this.#run.fault(error, 'safe'))
+      outcome = this.#refuse(this.#run.fault(error, 'safe'))
     }
+    const how = { outcome: codeOf(outcome), undo: this.#run.undo ?? null }
+    for (const { id } of this.#asked) this.#run.options.approvals.ended(id, how)
+    return outcome
   }
 
   async #planned(): Promise<Outcome> {
@@ -126,6 +132,7 @@ class PlannedCall {
       if (judged.decision === 'deny') return this.#refuse(judged.refusal, wish)
       const through = { run, plan, paths, args: wish.args, approved: judged.decision === 'ask' }
       if (judged.decision === 'allow') return this.#carryOut(through, wish)
+      this.#asked.push(plan)
       const answer = await this.#ask(plan, judged)
       if (answer.type === 'approved')
         return this.#carryOut({ ...through, granted: answer.granted === true }, wish)

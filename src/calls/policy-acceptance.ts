@@ -208,6 +208,7 @@ class Acceptance {
   #end(outcome: string): void {
     const { plan, options, clock } = this.#of
     const { call } = plan
+    options.approvals.ended(plan.id, { outcome, undo: null })
     const elapsed_ms = Math.round(clock.now() - this.#began)
     if (this.#dispatched) options.journal.later({ type: 'ended', call, outcome, elapsed_ms })
     else options.journal.later({ type: 'refused', ...journalled(plan), decision: 'ask', outcome })

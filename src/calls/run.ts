@@ -147,6 +147,8 @@ export class Run {
    * was neither may be tried again under its name.
    */
   ran = false
+  /** The name to undo it by, once it has changed files. */
+  undo: string | undefined
   readonly #began: number
   /** False while an earlier daemon may have run it under the same name. */
   #isNew: boolean

@@ -18,14 +18,15 @@ import { documentation, SYNTAXES } from '../syntax/syntaxes.ts'
 import type { Authority } from './authority.ts'
 import type { Handlers, OperationContext } from './handlers.ts'
 import { OPERATIONS } from './operations/index.ts'
-import type {
-  Ask,
-  DaemonStatus,
-  Method,
-  Methods,
-  ShutdownResult,
-  ShutdownWhen,
-  WatchEvent,
+import {
+  type Ask,
+  CLIENT_FAILURES,
+  type DaemonStatus,
+  type Method,
+  type Methods,
+  type ShutdownResult,
+  type ShutdownWhen,
+  type WatchEvent,
 } from './protocol.ts'
 import type { SeatMethods } from './seat/seats.ts'
 import type { Subscriptions } from './subscriptions.ts'
@@ -43,6 +44,8 @@ interface MethodParts {
   readonly subscriptions: Pick<Subscriptions, 'follow'>
   /** A tool's envelope as a model is shown it. */
   show(tool: string, envelope: Envelope): string
+  /** What a path of something holds that was displayed to that project; undefined for any other path. */
+  displayed(path: string, root: string): Uint8Array | undefined
   /** Throws a `Refusal` for a name or a format that does not exist. */
   listTools(wanted: Methods['tools']['params']): string
   describe(name: string | undefined): Methods['describe']['result']
@@ -63,6 +66,13 @@ export function openHandlers(parts: MethodParts): Handlers {
   return {
     call: (params, context) => runCall(parts, params, context),
     show: ({ tool, envelope }) => ({ text: parts.show(tool, envelope) }),
+    display({ path }, { session }) {
+      const bytes = parts.displayed(path, session.root)
+      if (bytes === undefined) throw new Refusal('no_such_display', CLIENT_FAILURES.no_such_display)
+      const data = bytes.length > DISPLAY_BYTES ? null : Buffer.from(bytes).toString('base64')
+      const media_type = path.endsWith('.png') ? 'image/png' : 'text/html'
+      return { media_type, bytes: bytes.length, data }
+    },
     tools: wanted => ({ text: parts.listTools(wanted) }),
     describe: ({ name }) => parts.describe(name),
     async kernels(_, context) {
@@ -107,6 +117,9 @@ export function openHandlers(parts: MethodParts): Handlers {
     },
   }
 }
+
+/** Of something displayed, in one answer. */
+const DISPLAY_BYTES = 32 * 1024 * 1024
 
 type AttachParts = Pick<MethodParts, 'calls' | 'kernels' | 'authority'>
 

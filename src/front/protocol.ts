@@ -2,7 +2,7 @@
 
 import type { z } from 'zod'
 import type { Of, Question } from '../../wire/kernel.ts'
-import type { ShownPlan } from '../approvals/contract.ts'
+import type { CallEnd, ShownPlan } from '../approvals/contract.ts'
 import type { OPERATIONS } from './operations/index.ts'
 import type { SEAT_ROW } from './operations/seats.ts'
 
@@ -46,6 +46,8 @@ export type SeatEvent =
   | SeatWanted
   /** A plan, or a question for a seat, needs no answer any more. */
   | { readonly type: 'settled'; readonly id: string; readonly why: string }
+  /** The call of a plan that was approved has ended. `undo`: the name to undo it by. */
+  | ({ readonly type: 'ended'; readonly id: string } & CallEnd)
   /** Somebody took a seat, left one, was refused one, or tried what only a seat may do. */
   | { readonly type: 'notice'; readonly text: string }
 
@@ -99,5 +101,6 @@ export const CLIENT_FAILURES = {
   seat_refused: 'The client gets no seat, or has lost it; the message says why.',
   seat_taken: 'Somebody sits already, and only a seat of its own was asked for.',
   no_such_suspension: 'No evaluation of that id is suspended there, or it has ended.',
+  no_such_display: 'Nothing of that path was displayed to this project, or it has made room.',
   no_seat: 'Only a seat may do that, and this connection has none.',
 } as const

@@ -107,6 +107,8 @@ export class Desk {
       case 'asked':
         this.#view.waitingFor = told.seats.map(seatText)
         return false
+      case 'ended':
+        return false
       default:
         return told satisfies never
     }

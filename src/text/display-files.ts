@@ -12,11 +12,11 @@ const MOST_BYTES = 64 * 1024 * 1024
 /** Of this process, so that no two files have one name. */
 let made = 0
 
-/** Pictures and pages that code has displayed, as files of the user's. They outlive the daemon. */
+/** Pictures and pages that code has displayed to a project, as files of the user's. They outlive the daemon. */
 export interface DisplayFiles {
   /** The path of a new file; undefined where none could be written. */
   keep(bytes: Uint8Array, ending: 'png' | 'html'): string | undefined
-  /** What a path of `keep` holds; undefined for every other path, and for what has made room. */
+  /** What a path of `keep` holds; undefined for every other path, for one of another project, and for what has made room. */
   read(path: string): Uint8Array | undefined
 }
 
@@ -28,10 +28,13 @@ interface DisplayFilesOptions {
 
 const NAME = /^\d{8}T\d{9}-\d+-\d+\.(?:png|html)$/
 
-export function openDisplayFiles({ stateDir, log }: DisplayFilesOptions): DisplayFiles {
+/** Those of each project. */
+export function openDisplayFiles({ stateDir, log }: DisplayFilesOptions): (root: string) => DisplayFiles {
   const directory = join(stateDir, 'displays')
   /** Bytes by name, the oldest first; known once there is something to keep. */
   let files: Map<string, number> | undefined
+  /** Projects by name, of what this daemon has kept. */
+  const roots = new Map<string, string>()
 
   /** What earlier daemons have left. Names begin with the time, so that their order is that of making. */
   function found(): Map<string, number> {
@@ -49,11 +52,12 @@ export function openDisplayFiles({ stateDir, log }: DisplayFilesOptions): Displa
       if (kept.size <= 1 || (kept.size <= MOST_FILES && bytes <= MOST_BYTES)) return
       bytes -= size
       kept.delete(name)
+      roots.delete(name)
       rmSync(join(directory, name), { force: true })
     }
   }
 
-  return {
+  return root => ({
     keep(bytes, ending) {
       const time = new Date().toISOString().replace(/[-:.Z]/g, '')
       const name = `${time}-${process.pid}-${++made}.${ending}`
@@ -62,6 +66,7 @@ export function openDisplayFiles({ stateDir, log }: DisplayFilesOptions): Displa
         files ??= found()
         writeFileSync(path, bytes, { flag: 'wx', mode: 0o600 })
         files.set(name, bytes.length)
+        roots.set(name, root)
         makeRoom(files)
         return path
       } catch (error) {
@@ -71,14 +76,14 @@ export function openDisplayFiles({ stateDir, log }: DisplayFilesOptions): Displa
     },
     read(path) {
       const name = path.slice(directory.length + 1)
-      if (dirname(path) !== directory || files?.has(name) !== true) return undefined
+      if (dirname(path) !== directory || roots.get(name) !== root) return undefined
       try {
         return readBounded(path, { most: MOST_BYTES })
       } catch {
         return undefined
       }
     },
-  }
+  })
 }
 
 /** What was displayed, with a file for each form of it that is none of text. */

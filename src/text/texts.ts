@@ -39,8 +39,6 @@ const CHECK_CHARS = 1024 * 1024
 export interface TextStores {
   /** Those of one project: to it a text of another one is as one that has made room for newer ones. */
   of(root: string): TextStore
-  /** Pictures and pages, which any caller who knows the path may see. */
-  readonly files: DisplayFiles
   /** Lets go of all texts and their files. */
   close(): void
 }
@@ -69,7 +67,7 @@ const HANDLE = /^@(txt|out)\.(\d+)$/
 
 export function openTexts({ stateDir, log }: TextStoreOptions): TextStores {
   const directory = join(stateDir, 'output')
-  const files = openDisplayFiles({ stateDir, log })
+  const filesOf = openDisplayFiles({ stateDir, log })
   const texts = new Map<string, KeptText>()
   /** How many of each kind were made: their numbers count up from 1. */
   const made = { txt: 0, out: 0 }
@@ -149,12 +147,11 @@ export function openTexts({ stateDir, log }: TextStoreOptions): TextStores {
       kept.text.dispose()
       texts.delete(handle)
     },
-    files,
+    files: filesOf(root),
   })
 
   return {
     of,
-    files,
     close() {
       for (const { text } of texts.values()) text.dispose()
       texts.clear()

@@ -297,6 +297,7 @@ test('choices that fit no hunk approve nothing, whoever passed them on', async (
         limit: () => undefined,
         expired: () => false,
         noteOn: () => undefined,
+        ended: () => {},
         ask: async () => ({ type: 'chosen', by: 'seat-1', choices }),
       } as Partial<Approvals> as Approvals,
     },

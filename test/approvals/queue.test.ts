@@ -572,3 +572,24 @@ test('a pause is told to every seat, stands in the journal and the list, and end
   hurried.leave()
   assert.equal([hurried.lift(), approvals.pauses().length], [0, 1])
 })
+
+test('every seat is told how the call has ended that one of them approved, and none of a plan that was denied', async () => {
+  const { approvals, person, ask } = sitting()
+  const other = takeSeat(approvals)
+  const plan = somePlan()
+  const asked = ask(plan)
+  person.answer('approve')
+  await asked
+  approvals.ended(plan.id, { outcome: 'ok', undo: 'plan-aaaaaaaa' })
+  const denied = somePlan()
+  const refused = ask(denied)
+  other.answer('deny', denied.id)
+  await refused
+  approvals.ended(denied.id, { outcome: 'denied', undo: null })
+  const told = { type: 'ended', id: plan.id, outcome: 'ok', undo: 'plan-aaaaaaaa' }
+  for (const seat of [person, other])
+    assert.equal(
+      seat.told.filter(({ type }) => type === 'ended'),
+      [told],
+    )
+})

@@ -72,6 +72,7 @@ const ROWS: Readonly<Record<Method, Row>> = {
     code: 'approval_unavailable',
   },
   show: { params: { tool: 'job', envelope: { ok: true, result: {} } }, code: 'done' },
+  display: { params: { path: '/etc/passwd' }, code: 'no_such_display' },
   tools: { params: { name: 'job' }, code: 'done' },
   kernels: { params: {}, code: 'done' },
   start: { params: { language: 'python', name: 'zebra' }, code: 'kernel_unavailable' },

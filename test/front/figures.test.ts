@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
+import type { WireError } from '../../wire/errors.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Notebook, openNotebook } from '../support/notebook.ts'
 import { openRig, type Rig } from '../support/rig.ts'
@@ -63,6 +64,20 @@ test('a figure that code in an image of ours draws is a file, whose path stands 
   const path = pictureIn(await call({ kernel: 'plain', expr: DRAW }), 'figure 1')
   assert.is(statSync(path).mode & 0o777, 0o600)
   assert.match(path, rig.paths.stateDir)
+})
+
+test('a client reads a figure by its path, and neither one of another project, one that was removed, nor another file', async () => {
+  const path = pictureIn(await call({ kernel: 'plain', expr: DRAW }), 'figure 1')
+  const [client, elsewhere] = [await rig.connect(), await rig.connect({ root: rig.folder })]
+  const read = (asked: string, by = client) =>
+    by.request('display', { path: asked }).catch((error: WireError) => error.remote?.code)
+  const { media_type, bytes, data } = await client.request('display', { path })
+  const file = readFileSync(path)
+  assert.equal([media_type, bytes, data], ['image/png', file.length, file.toString('base64')])
+  for (const refused of [read(path, elsewhere), read('/etc/passwd'), read(`${path}/../../token`)])
+    assert.is(await refused, 'no_such_display')
+  rmSync(path)
+  assert.is(await read(path), 'no_such_display')
 })
 
 test('over MCP it is an image as well, behind the text, also where the code raises', async () => {

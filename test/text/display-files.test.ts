@@ -14,7 +14,8 @@ test.before.each(() => {
 })
 test.after.each(() => rmSync(stateDir, { recursive: true }))
 
-const open = (): DisplayFiles => openDisplayFiles({ stateDir, log: sentence => faults.push(sentence) })
+const open = (): DisplayFiles =>
+  openDisplayFiles({ stateDir, log: sentence => faults.push(sentence) })('/project')
 const names = () => readdirSync(join(stateDir, 'displays')).sort()
 const kept = (files: DisplayFiles, bytes: Uint8Array): string => {
   const path = files.keep(bytes, 'png')
@@ -48,6 +49,12 @@ test('no other file is read, and none that lies beside them is touched', () => {
     assert.is(files.read(asked), undefined)
   for (let n = 0; n < 130; n++) kept(files, Buffer.from(`${n}`))
   assert.ok(names().includes('mine.png'))
+})
+
+test('what was displayed to one project is not read by another', () => {
+  const of = openDisplayFiles({ stateDir, log: sentence => faults.push(sentence) })
+  const path = kept(of('/project'), Buffer.from('theirs'))
+  assert.equal([of('/other').read(path), String(of('/project').read(path))], [undefined, 'theirs'])
 })
 
 test('where no file can be written, that is said, and the rest is told', () => {

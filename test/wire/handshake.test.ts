@@ -324,13 +324,33 @@ ofClients(
 
 for (const [name, frame] of [
   ['no hello', { imago: 1 }],
-  ['a hello without a root', { hello: { ...hello, root: undefined } }],
-  ['an environment of numbers', { hello: { ...hello, env: { PATH: 7 } } }],
-  ['a role with power', { hello: { ...hello, role: 'approver' } }],
+  ['a hello that is no object', { hello: 'hello' }],
 ] as const)
   ofClients(`${name} closes the connection, and nothing comes back (fault 21)`, async () => {
     const accepting = faultOf(accept())
     sendFrame(open.far, frame)
+    assert.is(await text(open.far).catch(() => ''), '')
+    assert.is((await accepting).code, 'MESSAGE_INVALID')
+  })
+
+for (const [name, fields, said] of [
+  ['without a root', { root: undefined }, 'The field root of the hello is missing: it has to be a text.'],
+  ['without a protocol', { protocol: undefined }, /protocol .* is missing: it has to be a whole number/],
+  [
+    'with an environment of numbers',
+    { env: { PATH: 7 } },
+    /env .* is wrong: it has to be an object of texts/,
+  ],
+  ['with a role with power', { role: 'approver' }, /role .* is wrong: it has to be client or mcp/],
+] as const)
+  ofClients(`a hello ${name} is refused by the name of the field, and closes the connection`, async () => {
+    const accepting = faultOf(accept())
+    sendFrame(open.far, { hello: { ...hello, ...fields } })
+    const { refused } = (await readFrame(open.far, LIMITS.helloFrameBytes)) as {
+      refused: { code: string; message: string }
+    }
+    assert.is(refused.code, 'invalid_hello')
+    assert.match(refused.message, said)
     assert.is(await text(open.far).catch(() => ''), '')
     assert.is((await accepting).code, 'MESSAGE_INVALID')
   })

@@ -1,8 +1,8 @@
 /**
  * The handshakes of docs/wire.md#handshake: the daemon's end of a kernel's link, and both ends of a client's. All of them
  * reject with a `WireError`, having closed the transport: `HANDSHAKE_TIMEOUT`, `NOT_AUTHENTICATED`, `VERSION_MISMATCH`,
- * `FRAME_*`, `MESSAGE_INVALID`, or `LINK_CLOSED` when the other end went away. An end that has not proved itself is told
- * nothing, except which versions there are.
+ * `FRAME_*`, `MESSAGE_INVALID`, or `LINK_CLOSED` when the other end went away. A peer that has not proved
+ * itself is told nothing, except which versions there are.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Duplex } from 'node:stream'
@@ -62,7 +62,7 @@ export function acceptClient(
 ): Promise<AcceptedClient> {
   const { transport } = options
   return within(options, async limits => {
-    const hello = parseClientHello(await readHello(transport, limits))
+    const hello = await readClientHello(transport, limits)
     const verdict = options.judge(hello)
     if (verdict !== undefined) throw await refuse(transport, verdict.refused)
     const encodings = options.encoding === undefined ? hello.encodings : [options.encoding]
@@ -130,6 +130,17 @@ async function readHello(transport: Duplex, limits: Limits): Promise<unknown> {
   if (protocol === PROTOCOL) return frame
   const message = `The daemon speaks protocol ${PROTOCOL} and was greeted with ${protocol}. Use the same version of both.`
   throw await refuse(transport, { code: 'VERSION_MISMATCH', message })
+}
+
+/** A client is told which field of its hello is missing or wrong, as `invalid_hello`. */
+async function readClientHello(transport: Duplex, limits: Limits): Promise<ClientHello> {
+  try {
+    return parseClientHello(await readHello(transport, limits))
+  } catch (error) {
+    if (error instanceof FieldFault)
+      await finish(transport, frameOf({ refused: { code: 'invalid_hello', message: error.message } }))
+    throw error
+  }
 }
 
 /** Tells the other end why it is refused, closes once that is said, and gives the error for this end. */
@@ -352,6 +363,9 @@ function parseClientWelcome(welcome: Fields): ClientWelcome {
   }
 }
 
+/** One field of them is missing or wrong. */
+class FieldFault extends WireError {}
+
 /** Typed fields of something that came from outside. */
 class Fields {
   readonly #fields: Readonly<Record<string, unknown>>
@@ -366,40 +380,42 @@ class Fields {
 
   text(name: string): string {
     const value = this.#fields[name]
-    return typeof value === 'string' ? value : this.#wrong(name)
+    return typeof value === 'string' ? value : this.#wrong(name, 'a text')
   }
 
   match(name: string, pattern: RegExp): string {
     const text = this.text(name)
-    return pattern.test(text) ? text : this.#wrong(name)
+    return pattern.test(text) ? text : this.#wrong(name, `a text that matches ${pattern.source}`)
   }
 
   word<Word extends string>(name: string, words: readonly Word[]): Word {
     const text = this.text(name)
-    return words.find(word => word === text) ?? this.#wrong(name)
+    return words.find(word => word === text) ?? this.#wrong(name, words.join(' or '))
   }
 
   count(name: string): number {
     const value = this.#fields[name]
-    return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : this.#wrong(name)
+    const isCount = typeof value === 'number' && Number.isSafeInteger(value) && value > 0
+    return isCount ? value : this.#wrong(name, 'a whole number above 0')
   }
 
   texts(name: string): readonly string[] {
     const value = this.#fields[name]
     const isTexts = Array.isArray(value) && value.every((one): one is string => typeof one === 'string')
-    return isTexts ? value : this.#wrong(name)
+    return isTexts ? value : this.#wrong(name, 'a list of texts')
   }
 
   textsByName(name: string): Readonly<Record<string, string>> {
     const value = this.#fields[name]
     const isTexts = isRecord(value) && Object.values(value).every(one => typeof one === 'string')
-    return isTexts ? (value as Record<string, string>) : this.#wrong(name)
+    return isTexts ? (value as Record<string, string>) : this.#wrong(name, 'an object of texts')
   }
 
-  #wrong(name: string): never {
-    throw new WireError(
+  #wrong(name: string, due: string): never {
+    const fault = Object.hasOwn(this.#fields, name) ? 'wrong' : 'missing'
+    throw new FieldFault(
       'MESSAGE_INVALID',
-      `The field ${name} of the other end's ${this.#what} is missing or wrong.`,
+      `The field ${name} of the ${this.#what} is ${fault}: it has to be ${due}.`,
     )
   }
 }

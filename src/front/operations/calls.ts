@@ -34,6 +34,18 @@ export const CALL_OPERATIONS = {
     level: 'safe',
     topics: [],
   }),
+  display: operation({
+    does: 'Answers with what code has displayed in a call of the project: a picture or a page, by the path that the answer of the call names.',
+    params: z.strictObject({ path: z.string().max(4_096) }),
+    result: z.strictObject({
+      media_type: z.enum(['image/png', 'text/html']),
+      bytes: z.int().min(0),
+      data: z.string().nullable().describe('The bytes, in base64; null where they are more than 32 MiB.'),
+    }),
+    who: ['anyone'],
+    level: 'safe',
+    topics: [],
+  }),
   tools: operation({
     does: 'Answers with the text that `imago tools` prints.',
     params: z.strictObject({

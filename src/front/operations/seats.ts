@@ -1,5 +1,13 @@
 import { z } from 'zod'
-import { ANSWER_OUTCOME, GRANT, PAUSE, PLAN_END, SHOWN_HUNK, WAITING_PLAN } from '../../approvals/rows.ts'
+import {
+  ANSWER_OUTCOME,
+  GRANT,
+  PAUSE,
+  PLAN_END,
+  PLAN_FILE,
+  SHOWN_HUNK,
+  WAITING_PLAN,
+} from '../../approvals/rows.ts'
 import { operation } from './operation.ts'
 import { key, nothing, reason } from './values.ts'
 
@@ -63,11 +71,12 @@ export const SEAT_OPERATIONS = {
     topics: ['approvals'],
   }),
   plan: operation({
-    does: 'Answers with the whole preview of a plan, its parts, and what is called.',
+    does: 'Answers with the whole preview of a plan, its parts, the files that it changes, and what is called.',
     params: z.strictObject({ plan: key }),
     result: z.strictObject({
       body: z.string().nullable().describe('null where the plan waits no more.'),
       hunks: z.array(SHOWN_HUNK),
+      files: z.array(PLAN_FILE).describe('Empty where it changes no file.'),
       args: z.record(z.string(), z.unknown()).nullable(),
     }),
     who: ['seat'],

@@ -70,7 +70,7 @@ class LineAsker implements Asker {
     if (told.type === 'plan') this.#put({ type: 'plan', id: told.plan.id, plan: told.plan })
     else if (told.type === 'settled') this.#settled(told.id, told.why)
     else if (told.type === 'notice') this.#say(`! ${oneLine(told.text)}`)
-    else {
+    else if (told.type === 'asked') {
       const names = told.seats.map(seatText).join('; ')
       this.#say(`There is a seat already. Waiting up to a minute to be let in by: ${names}. ${HOW_TO_LET_IN}`)
     }

@@ -10,6 +10,7 @@ export type SeatTold =
   | { readonly type: 'plan'; readonly plan: ShownPlan }
   /** A plan, or a question of `admit`, needs no answer any more; `id` names it. */
   | { readonly type: 'settled'; readonly id: string; readonly why: string }
+  | Extract<SeatEvent, { type: 'ended' }>
   | { readonly type: 'notice'; readonly text: string }
 
 export interface SeatOptions {

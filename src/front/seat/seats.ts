@@ -213,8 +213,8 @@ export function openSeats(options: SeatsOptions): Seats {
     }),
     answer: (answer, { seat }) => seat.seat.answer(answer),
     plan({ plan }) {
-      const { body = null, hunks = [], args = null } = approvals.previewOf(plan) ?? {}
-      return { body, hunks, args }
+      const { body = null, hunks = [], files = [], args = null } = approvals.previewOf(plan) ?? {}
+      return { body, hunks, files, args }
     },
     async approvals(_, context) {
       const { root } = context.session
