@@ -68,7 +68,13 @@ export const symbolDefinition = defineTool({
   },
   // As issues and other tools of the kind write it.
   aliases: ['SymbolDefinition'],
-  parameterAliases: { maxLength: 'max_length', includeContextDetails: 'include_context_details' },
+  parameterAliases: {
+    maxLength: 'max_length',
+    includeContextDetails: 'include_context_details',
+    function: 'symbols',
+    class: 'symbols',
+    variable: 'symbols',
+  },
   level: 'safe',
   profile: 'live',
   categories: ['introspection'],
@@ -229,9 +235,9 @@ async function proved(
   return found.type === 'ok' ? ok(await definitionProved(found.result, { length, context })) : found
 }
 
-/** A list may also come as one text with commas. */
+/** A list may also come as one text: with commas, or as the JSON of one, which is taken as such elsewhere. */
 function listed(value: unknown): unknown {
-  return typeof value === 'string' ? value.split(',') : value
+  return typeof value === 'string' && !/^\s*\[\s*"/.test(value) ? value.split(',') : value
 }
 
 interface DefinitionsQuery extends Required<Pick<DefinitionQuery, 'max_length' | 'contexts' | 'include'>> {

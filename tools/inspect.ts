@@ -157,7 +157,7 @@ function keptText(
     const nearest = [...new Set((having.length === 0 ? kept : having).map(one => one.frame))].slice(0, 10)
     const [first] = having
     return failed('not_found', {
-      message: `${oneLine(expr)} is not among the locals that were kept${frame === undefined ? '' : ` of ${oneLine(frame)}`}. ${first === undefined ? 'Frames of errors:' : 'It is a local of'} ${nearest.join(', ') || 'none'}.`,
+      message: `${oneLine(expr)} is not among the locals that were kept${frame === undefined ? '' : ` of ${oneLine(frame)}`}. ${nearest.length === 0 ? 'No frame of an error has any.' : `${first === undefined ? 'Frames of errors:' : 'It is a local of'} ${nearest.join(', ')}.`}`,
       details: { what: expr, nearest },
       next:
         first === undefined

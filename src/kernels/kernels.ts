@@ -165,12 +165,16 @@ class OpenKernels implements Kernels {
   async resolve(wanted: Wanted): Promise<ResolvedKernel> {
     this.#refuseClosed()
     const reached = await this.#reach(this.#find(wanted), wanted)
-    if (wanted.name !== undefined || this.#chosen(wanted.chosen) !== undefined) return reached
+    if (wanted.name !== undefined || this.#isSettled(this.#chosen(wanted.chosen))) return reached
     const { name, kernel } = reached
     const answers = { name, pid: kernel.identity.pid }
     const besides = besidesOf(answers, this.#rosterOf(realOf(wanted.root)), wanted)
     return besides === undefined ? reached : { ...reached, besides }
   }
+
+  /** Somebody has chosen that program, and means no other. A helper is easily taken for its parent. */
+  readonly #isSettled = (chosen: NamedKernel | undefined) =>
+    chosen !== undefined && this.#attachments.placeOf(chosen).standing !== 'helper'
 
   async #reach(found: Found, wanted: Wanted): Promise<ResolvedKernel> {
     switch (found.type) {
@@ -208,12 +212,8 @@ class OpenKernels implements Kernels {
         const [address] = found.addresses
         return { name: languageAt(address).name, otherNames: found.addresses, roots: [root] }
       }
-      if (found.type === 'default')
-        return {
-          name: this.#free(this.#started.otherIn(root)?.name ?? kernelNameOf(root)),
-          otherNames: [],
-          roots: [root],
-        }
+      const begins = () => this.#free(this.#started.otherIn(root)?.name ?? kernelNameOf(root))
+      if (found.type === 'default') return { name: begins(), otherNames: [], roots: [root] }
       const { name } = found.named
       return { name, otherNames: this.#otherNamesOf(found.named), roots: this.rootsOf(name) }
     } catch (error) {
@@ -255,7 +255,8 @@ class OpenKernels implements Kernels {
     const kernel = named?.present
     if (named === undefined || kernel === undefined) return undefined
     const found = { name: named.name, kernel }
-    const besides = roster && besidesOf({ name: named.name, pid: kernel.identity.pid }, roster, wanted)
+    const others = name === undefined && !this.#isSettled(chosen) ? this.#rosterOf(root) : undefined
+    const besides = others && besidesOf({ name: named.name, pid: kernel.identity.pid }, others, wanted)
     return besides === undefined ? found : { ...found, besides }
   }
 

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -282,6 +283,44 @@ test('a record that is cut short, too large, a link, or open to others is told, 
     assert.match(stdout, new RegExp(`not read: \\S+-${pid}-0123abcd\\.json .*${reason}`))
   await rig.imago(['errors', '--forget'])
   assert.equal(records(), [])
+})
+
+test('a process that is killed leaves the last of many errors, a moment after it came', async () => {
+  const many =
+    'import logging, time\nfor n in range(5):\n    try: raise type("E%d" % n, (Exception,), {})()\n    except Exception: logging.exception("x")\n'
+  write(
+    'many.py',
+    `${many}import os\nwhile not os.path.exists("go"): time.sleep(0.02)\nos.kill(os.getpid(), 9)\n`,
+  )
+  const begun = rig.begin(['run', '--', 'python3', 'many.py'])
+  const kept = () =>
+    records()
+      .map(name => readFileSync(join(folder(), name), 'utf8'))
+      .join('')
+  try {
+    await until(() => existsSync(folder()) && /"E4"/.test(kept()), 'the last one to be kept')
+  } finally {
+    write('go', '')
+    await begun.ended
+  }
+  assert.match(kept(), '"E4"')
+})
+
+test('a secret of the environment, and of a local that is named as one, is in no part of a record', async () => {
+  const lines = [
+    'import os',
+    'def connect(password, options):',
+    '    raise RuntimeError("cannot connect with " + options[1] + " and " + os.environ["DB_PASSWORD"])',
+    'connect("swordfish-and-7", ["user", "swordfish-and-7"])',
+  ]
+  write('crash.py', lines.join('\n'))
+  const begun = rig.begin(['run', '--', 'python3', 'crash.py'], { env: { DB_PASSWORD: 'hunter2hunter2' } })
+  await begun.ended
+  const kept = records()
+    .map(name => readFileSync(join(folder(), name), 'utf8'))
+    .join('')
+  assert.match(kept, 'cannot connect with')
+  for (const secret of ['hunter2hunter2', 'swordfish-and-7']) assert.not.match(kept, secret)
 })
 
 test('a record that cannot be read is told where it is the only one', async () => {

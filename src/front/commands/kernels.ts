@@ -268,7 +268,7 @@ export async function attach(input: CommandInput): Promise<ExitCode> {
   const goes = result.owned
     ? `stop ${result.name} ends it`
     : `detach ${result.name} lets go of it, and nothing ends it`
-  const how = `Use it with --kernel ${result.name}; imago ${goes}.`
+  const how = `Calls without --kernel go there from now on; imago ${goes}.`
   const noted = result.attached?.errors
     ? `\nimago errors --kernel ${result.name} has the errors that it has by itself.`
     : errors

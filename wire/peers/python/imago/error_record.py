@@ -6,6 +6,8 @@ It is written when an error is noted, at most once a second, and at the end of t
 
 import json
 import os
+import re
+from os import environ as _environ
 
 from imago import native
 from imago.history import rfc3339
@@ -24,9 +26,11 @@ _OF_ALL = 400
 
 
 class Record:
-    """``errors`` are the ``ProgramErrors`` of the process. Nothing that fails here is told."""
+    """``errors`` are the ``ProgramErrors`` of the process, and ``clock`` writes the last of many. Nothing that fails here
+    is told.
+    """
 
-    def __init__(self, errors):
+    def __init__(self, errors, clock):
         #: Which process it is, as it announces itself.
         self.facts = {}
         self._errors = errors
@@ -35,6 +39,8 @@ class Record:
         self._writing = native.Lock()
         self._written_at = None
         self._is_behind = False
+        self._is_due = False
+        self._clock = clock
         # What is said of the end, once that has come: another thread may write the record once more.
         self._end = {}
         # By the number of an error: the report that was written last, and its text.
@@ -45,12 +51,25 @@ class Record:
         self._is_behind = True
         if self._written_at is None or time.monotonic() - self._written_at >= _AGAIN:
             self._write(0)
+        elif not self._is_due and os.getpid() == self._pid:
+            # A process that is killed says nothing at its end.
+            self._is_due = True
+            self._clock.after(_AGAIN, self._catch_up)
+
+    def secrets(self):
+        """``(kind, text)`` of each local of an error that is named as a secret."""
+        return {one for error in self._errors.page({'count': 20})['errors'] for one in _secrets_in(error)}
+
+    def _catch_up(self):
+        self._is_due = False
+        if self._is_behind:
+            self._write(0)
 
     def close(self, ends):
         """The process ends, or listens no more."""
         if ends and (self._written_at is not None or self._is_behind):
             end = {'ended_at': rfc3339(time.time()), 'ended': self._errors.last_words}
-            self._end = without_secrets(end)
+            self._end = without_secrets(end, self.secrets())
             self._write(_PATIENCE)
         elif self._is_behind:
             self._write(_PATIENCE)
@@ -115,13 +134,21 @@ def _make_room(directory, folder):
             pass
 
 
-def without_secrets(value):
-    """The same with a mark in the place of each secret: of a variable whose name says so, and of what looks like one."""
+def without_secrets(value, besides=()):
+    """The same with a mark in the place of each secret: of a variable whose name says so, of what looks like one, and of
+    both wherever else it occurs; ``besides`` are secrets that are known from elsewhere, each with its kind.
+    """
     # Loaded when something is to be kept: most programs have no error.
     from imago.redaction import mark, redacted_with_names, secret_named, tells_nothing
 
+    known = dict(_secrets_of_environment())
+    known.update((secret, mark(kind, secret)) for kind, secret in {*_secrets_in(value), *besides})
+    longest_first = sorted(known, key=len, reverse=True)
+
     def cleaned(value):
         if type(value) is str:
+            for secret in longest_first:
+                value = value.replace(secret, known[secret])
             return redacted_with_names(value)
         if type(value) in (list, tuple):
             return [cleaned(one) for one in value]
@@ -134,3 +161,38 @@ def without_secrets(value):
         return made
 
     return cleaned(value)
+
+
+#: What is a word, a number or a path may stand anywhere, and is no secret that can be told from other text.
+_PLAIN = re.compile(r'\d*|[A-Za-z]{1,15}|~?(?:/[\w. -]+){2,}')
+_LEAST = 8
+
+
+def _is_distinct(text):
+    return len(text) >= _LEAST and len(set(text)) > 4 and _PLAIN.fullmatch(text) is None
+
+
+def _secrets_of_environment():
+    """``(value, mark)`` of each variable of the environment whose name says that it is a secret."""
+    from imago.redaction import mark, secret_named
+
+    for name, value in list(_environ.items()) if type(_environ) is os._Environ else ():
+        if _is_distinct(value) and secret_named(name) is not None:
+            yield value, mark('environment variable', value)
+
+
+def _secrets_in(value):
+    """``(kind, text)`` of each local that is named as a secret, and is a text."""
+    from imago.redaction import secret_named
+
+    if type(value) in (list, tuple):
+        for one in value:
+            yield from _secrets_in(one)
+    elif type(value) is dict:
+        name, shown = value.get('name'), value.get('repr')
+        kind = secret_named(name) if type(name) is str and type(shown) is str else None
+        text = shown[1:-1] if kind is not None and shown[:1] in '"\'' else ''
+        if _is_distinct(text):
+            yield kind, text
+        for one in value.values():
+            yield from _secrets_in(one)

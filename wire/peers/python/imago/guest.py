@@ -36,7 +36,7 @@ class Guest:
         self._secret = key or os.urandom(32).hex()
         self._is_told = key is None
         self._announcement = Announcement()
-        self._record = Record(self._errors)
+        self._record = Record(self._errors, kernel.clock)
         self._errors.changed = self._record.noted
         kernel.follow_errors(self._errors)
         self._address = 'unix:' + self._announcement.socket if port is None else 'tcp:127.0.0.1:%d' % port
@@ -93,7 +93,7 @@ class Guest:
         try:
             ended = self._errors.last_words
             if ended is not None:
-                self._announcement.leave_word(without_secrets(ended))
+                self._announcement.leave_word(without_secrets(ended, self._record.secrets()))
                 return
         except Exception:
             native.report_fault('saying why the program ends')
