@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { assert, suite } from './support/harness.ts'
 
 const test = suite('harness', { limitMs: 120_000 })
@@ -11,22 +11,33 @@ const RUN = join(import.meta.dirname, 'run.ts')
 /** Files with this have a process of their own. */
 const ALONE = `import 'node:child_process'\n`
 
-/** What the runner prints about files with these bodies, and how it ends. */
-function run(bodies: Record<string, string>, limitMs = 60_000) {
+/** A folder `test` with files of these bodies. */
+function folderOf(bodies: Record<string, string>): string {
   const root = join(mkdtempSync(join(tmpdir(), 'imago-harness-')), 'test')
-  mkdirSync(root)
-  for (const [name, body] of Object.entries(bodies))
-    writeFileSync(
-      join(root, `${name}.test.ts`),
-      `import { suite, assert } from ${HARNESS}\nconst test = suite('s')\n${body}`,
-    )
-  const { status, stdout } = spawnSync(process.execPath, [...process.execArgv, RUN], {
-    env: { ...process.env, IMAGO_TEST_ROOT: root, IMAGO_TEST_LIMIT_MS: String(limitMs) },
+  for (const [name, body] of Object.entries(bodies)) {
+    const path = join(root, `${name}.test.ts`)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, `import { suite, assert } from ${HARNESS}\nconst test = suite('s')\n${body}`)
+  }
+  return root
+}
+
+/** What the runner prints about files with these bodies, and how it ends. It runs in the folder above them. */
+function run(bodies: Record<string, string>, limitMs = 60_000, words: readonly string[] = [], measures = '') {
+  const root = folderOf(bodies)
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...process.execArgv, RUN, ...words], {
+    cwd: dirname(root),
+    env: {
+      ...process.env,
+      IMAGO_TEST_ROOT: root,
+      IMAGO_TEST_LIMIT_MS: String(limitMs),
+      IMAGO_TEST_MEASURE: measures,
+    },
     encoding: 'utf8',
     timeout: 100_000,
   })
   const failed = stdout.match(/^failed: .*/gm)?.map(line => line.slice('failed: '.length)) ?? []
-  return { status, stdout, failed: failed.sort(), last: stdout.trimEnd().split('\n').at(-1) }
+  return { root, status, stdout, stderr, failed: failed.sort(), last: stdout.trimEnd().split('\n').at(-1) }
 }
 
 test('a suite runs without being told to, with or without other files, and the last line counts', () => {
@@ -99,4 +110,53 @@ test('who leaves something behind in a process that others share fails by name, 
       'listener: listeners of the process',
     ],
   )
+})
+
+test('a word selects files by a part of their path, or by a path as a shell completes it', () => {
+  const passes = `test('a', () => {})`
+  const bodies = { 'front/mcp': passes, 'front/web': passes, 'core/web': passes }
+  const ran = (...words: string[]) =>
+    [...run(bodies, 60_000, words).stdout.matchAll(/^ok +test\/(\S+)\.test\.ts/gm)]
+      .map(([, name]) => name)
+      .sort()
+  assert.equal(ran('mcp'), ['front/mcp'])
+  assert.equal(ran('test/front/mcp.test.ts'), ['front/mcp'])
+  assert.equal(ran('./test/core/', './test/front/mcp.test.ts'), ['core/web', 'front/mcp'])
+  assert.equal(ran('./test'), ['core/web', 'front/mcp', 'front/web'])
+})
+
+test('a word that selects nothing is named, and nothing runs', () => {
+  const { status, stdout, stderr } = run({ one: `test('a', () => {})` }, 60_000, ['one', 'tow'])
+  assert.equal([status, stdout, stderr.trim()], [2, '', 'no test file is named tow'])
+})
+
+test('a run keeps no times, and one that measures keeps seconds and those of the processors, of what was started too', () => {
+  const works = `import { spawnSync } from 'node:child_process'
+    test('a', () => { spawnSync(process.execPath, ['-e', 'while (performance.now() < 1500);']) })`
+  const waits = `${ALONE}test('a', () => new Promise(resolve => { setTimeout(resolve, 3000) }))`
+  assert.not.ok(existsSync(join(run({ one: `test('a', () => {})` }).root, 'times.json')))
+  const { root } = run({ works, waits }, 60_000, [], '1')
+  const times = JSON.parse(readFileSync(join(root, 'times.json'), 'utf8'))
+  assert.equal(Object.keys(times), ['waits.test.ts', 'works.test.ts'])
+  const share = (file: string) => times[file].processor / times[file].seconds
+  assert.ok(share('works.test.ts') > share('waits.test.ts'), JSON.stringify(times))
+})
+
+test('a run that is broken off ends what its tests have started, and counts that', () => {
+  const root = folderOf({
+    waits: `import { spawn } from 'node:child_process'
+      test('a', () => {
+        spawn('sleep', ['100'], { detached: true })
+        process.kill(process.ppid, 'SIGINT')
+        return new Promise(() => setInterval(() => {}, 1000))
+      })`,
+  })
+  const { status, stdout } = spawnSync(process.execPath, [...process.execArgv, RUN], {
+    env: { ...process.env, IMAGO_TEST_ROOT: root },
+    encoding: 'utf8',
+    timeout: 60_000,
+  })
+  assert.match(stdout, /failed: the run was ended by SIGINT\n0 passed, \d failed\n$/)
+  assert.is(status, 1)
+  assert.match(stdout, /left behind and ended: sleep 100/)
 })

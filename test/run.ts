@@ -1,21 +1,27 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import pTimeout from 'p-timeout'
 import type { Report } from './support/harness.ts'
+import { ProcessorTime } from './support/processor-time.ts'
 import { endLeft, makeFolder, memoryFolder, removeFolder } from './support/temporary.ts'
+import { type Taken, Turns } from './support/turns.ts'
 import type { Task } from './support/worker.ts'
 
 /**
  * Runs every `*.test.ts`, tells how long each took, and ends with the line `N passed, N failed`. A file that can start
- * processes has a process of its own; the others share one for as long as it lasts. What hangs is killed, and fails by
- * its name. Arguments narrow the files to those whose path contains one of them. With `IMAGO_TEST_LONG=1`, tests that
- * draw their cases draw more of them.
+ * processes has a process of its own; the others share some for as long as those last. What hangs is killed, and fails by
+ * its name. Arguments narrow the files to those whose path contains one of them, or is or lies in the path that one of
+ * them is from here. With `IMAGO_TEST_LONG=1`, tests that draw their cases draw more of them. With
+ * `IMAGO_TEST_MEASURE=1`, each processor has one file at a time, and what each file takes is kept in `times.json`, by
+ * which later runs tell how many files have room at once.
  */
-// One more would end the run a little sooner, and have some test wait in vain for what another keeps from running.
-const AT_ONCE = Math.min(2, availableParallelism())
+/** The part of the processors that tests may fill. Over that, some wait in vain for what others keep from running. */
+const FILLED = 0.85
+/** As many files at once for each processor, however little they do. */
+const MOST_EACH = 3
 const LONG = process.env.IMAGO_TEST_LONG === '1' ? 5 : 1
 const FILE_LIMIT_MS = Number(process.env.IMAGO_TEST_LIMIT_MS ?? 420_000) * LONG
 /** As long as a worker may take to end. */
@@ -27,15 +33,15 @@ const WORKER = [
   join(import.meta.dirname, 'support/worker.ts'),
 ]
 const root = process.env.IMAGO_TEST_ROOT ?? import.meta.dirname
-/** How long each file took the last time, in seconds. */
-const timesFile = join(root, '../.test-runtimes/times.json')
+const timesFile = join(root, 'times.json')
+const isMeasuring = process.env.IMAGO_TEST_MEASURE === '1'
 const words = process.argv.slice(2)
 
 /** A process that runs files one after another, in a temporary folder that goes with it. */
 class Worker {
   /** What it has printed since its last file began. */
   text = ''
-  readonly #folder: string
+  readonly folder: string
   readonly #child: ChildProcess
   readonly #exit: Promise<number | null>
   #file = ''
@@ -43,10 +49,10 @@ class Worker {
 
   constructor({ shared }: Pick<Task, 'shared'>) {
     // Tests that start nothing make sure of tens of thousands of files; on a disk they would wait for each.
-    this.#folder = makeFolder(shared && LONG === 1 ? memoryFolder() : undefined)
+    this.folder = makeFolder(shared && LONG === 1 ? memoryFolder() : undefined)
     this.#child = spawn(process.execPath, WORKER, {
       // Interpreters keep what they compile, as they do for users: each would compile our peer anew otherwise.
-      env: { ...process.env, PYTHONDONTWRITEBYTECODE: '', IMAGO_TEST_FOLDER: this.#folder },
+      env: { ...process.env, PYTHONDONTWRITEBYTECODE: '', IMAGO_TEST_FOLDER: this.folder },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     // A grandchild may hold the pipes open, so the end of the process counts and not theirs.
@@ -55,6 +61,10 @@ class Worker {
       pipe?.on('data', (data: Buffer) => {
         this.text = (this.text + data.toString()).slice(-200_000)
       })
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0
   }
 
   get hasEnded(): boolean {
@@ -98,9 +108,18 @@ class Worker {
       },
     })
     if (code !== 0 && this.#report.failed.length === 0) this.#fail(`exit ${code}`)
-    for (const command of endLeft(this.#folder))
-      process.stdout.write(`     left behind and ended: ${command}\n`)
-    removeFolder(this.#folder)
+    this.#clear(endLeft(this.folder))
+  }
+
+  /** Ends it and all that it has started, at once. */
+  kill(): void {
+    this.#child.kill('SIGKILL')
+    this.#clear(endLeft(this.folder, { all: true }))
+  }
+
+  #clear(left: readonly string[]): void {
+    for (const command of left) process.stdout.write(`     left behind and ended: ${command}\n`)
+    removeFolder(this.folder)
   }
 
   #fail(reason: string): void {
@@ -108,32 +127,70 @@ class Worker {
   }
 }
 
-const times = readTimes()
 const starting = new Map<string, boolean>()
-const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
-  .filter(path => path.endsWith('.test.ts'))
-  .filter(path => words.length === 0 || words.some(word => path.includes(word)))
-  // The longest first, or one of them is still at work, alone, when all others are done.
-  .sort((one, other) => (times[other] ?? 0) - (times[one] ?? 0) || one.localeCompare(other))
-const alone = files.filter(file => startsProcesses(join(root, file)))
-const shared = files.filter(file => !alone.includes(file))
+const all = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.test.ts'))
+const unknown = words.filter(word => !all.some(file => isNamed(file, word)))
+const workers = new Set<Worker>()
+/** Those that files share, and that run none at the moment. */
+const idle: Worker[] = []
 const reports: Report[] = []
 const seconds: Record<string, number> = {}
 
-await Promise.all(Array.from({ length: AT_ONCE }, lane))
-conclude()
+if (unknown.length > 0) {
+  for (const word of unknown) console.error(`no test file is named ${word}`)
+  process.exitCode = 2
+} else {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => breakOff(signal))
+  await runAll(all.filter(file => words.length === 0 || words.some(word => isNamed(file, word))))
+  conclude()
+}
 
-async function lane() {
-  for (let file = alone.shift(); file !== undefined; file = alone.shift()) {
-    const worker = new Worker({ shared: false })
-    await runFile(worker, { path: join(root, file), shared: false })
-  }
-  let worker = new Worker({ shared: true })
-  for (let file = shared.shift(); file !== undefined; file = shared.shift()) {
-    if (worker.hasEnded) worker = new Worker({ shared: true })
-    await runFile(worker, { path: join(root, file), shared: true })
-  }
-  await worker.end()
+/** Whether the word is a part of the file's path, or the path from here of the file or of a folder around it. */
+function isNamed(file: string, word: string): boolean {
+  const path = join(root, file)
+  const meant = resolve(word)
+  return (
+    file.includes(word) ||
+    path === meant ||
+    (path.startsWith(meant + sep) && meant !== root) ||
+    meant === root
+  )
+}
+
+async function runAll(files: readonly string[]): Promise<void> {
+  const processors = availableParallelism()
+  const turns = new Turns(
+    files,
+    readTimes(),
+    isMeasuring
+      ? { room: Number.POSITIVE_INFINITY, most: processors }
+      : { room: processors * FILLED, most: processors * MOST_EACH },
+  )
+  await new Promise<void>((resolve, reject) => {
+    const running = new Set<string>()
+    const fill = () => {
+      for (let file = turns.take(); file !== undefined; file = turns.take()) {
+        const taken = file
+        running.add(taken)
+        runFile(taken).then(() => {
+          running.delete(taken)
+          turns.end(taken)
+          fill()
+        }, reject)
+      }
+      if (running.size === 0) resolve()
+    }
+    fill()
+  })
+  for (const worker of idle) await worker.end()
+}
+
+/** As Ctrl-C does: ends all that runs, and counts as one failure. */
+function breakOff(signal: NodeJS.Signals): void {
+  for (const worker of workers) worker.kill()
+  reports.push({ passed: 0, failed: [`the run was ended by ${signal}`], skipped: [] })
+  conclude()
+  process.exit(1)
 }
 
 /** Whether what the file loads, of the tests and of the product, can start processes. Types are not loaded. */
@@ -155,20 +212,34 @@ function startsProcesses(path: string): boolean {
 }
 
 /** Runs the file and tells its report. A process of its own ends with it. */
-async function runFile(worker: Worker, task: Task): Promise<void> {
-  const file = relative(root, task.path)
+async function runFile(file: string): Promise<void> {
+  const path = join(root, file)
+  const task = { path, shared: !startsProcesses(path) }
   const started = performance.now()
+  const free = task.shared ? idle.pop() : undefined
+  if (free?.hasEnded) await free.end()
+  const worker = free?.hasEnded === false ? free : new Worker(task)
+  workers.add(worker)
+  const processor = isMeasuring ? new ProcessorTime(worker.pid, worker.folder) : undefined
   const report = await worker.run(task)
-  if (!task.shared || worker.hasEnded) await worker.end()
+  const measured = processor?.end()
+  const lasts = task.shared && !worker.hasEnded
+  if (!lasts) {
+    await worker.end()
+    workers.delete(worker)
+  }
   const took = (performance.now() - started) / 1000
   seconds[file] = took
   reports.push(report)
+  if (measured !== undefined) keepTimes({ [file]: { seconds: rounded(took), processor: rounded(measured) } })
   const mark = report.failed.length > 0 ? 'FAIL' : 'ok'
   process.stdout.write(`${mark.padEnd(5)}${shown(file)}  ${report.passed}  ${took.toFixed(1)} s\n`)
-  if (report.failed.length === 0) return
-  // The report does not come by the same way as what was printed before it.
-  await setTimeout(50)
-  process.stdout.write(`${worker.text}\n`)
+  if (report.failed.length > 0) {
+    // The report does not come by the same way as what was printed before it.
+    await setTimeout(50)
+    process.stdout.write(`${worker.text}\n`)
+  }
+  if (lasts) idle.push(worker)
 }
 
 function shown(file: string): string {
@@ -179,17 +250,26 @@ function emptyReport(): Report {
   return { passed: 0, failed: [], skipped: [] }
 }
 
-function readTimes(): Record<string, number> {
-  try {
-    return JSON.parse(readFileSync(timesFile, 'utf8')) as Record<string, number>
-  } catch {
-    return {}
-  }
+function readTimes(): Record<string, Taken> {
+  return existsSync(timesFile) ? (JSON.parse(readFileSync(timesFile, 'utf8')) as Record<string, Taken>) : {}
+}
+
+/** In order, so that a change shows what has changed, and without files that are no more. */
+function keepTimes(taken: Readonly<Record<string, Taken>>): void {
+  const lines = Object.entries({ ...readTimes(), ...taken })
+    .filter(([file]) => all.includes(file))
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([file, times]) =>
+      `  ${JSON.stringify(file)}: ${JSON.stringify(times, null, 1)}`.replace(/\n ?/g, ' '),
+    )
+  writeFileSync(timesFile, `{\n${lines.join(',\n')}\n}\n`)
+}
+
+function rounded(seconds: number): number {
+  return Math.round(seconds * 10) / 10
 }
 
 function conclude() {
-  mkdirSync(dirname(timesFile), { recursive: true })
-  writeFileSync(timesFile, JSON.stringify({ ...times, ...seconds }, null, 1))
   tellSlowest()
   const passed = reports.reduce((sum, report) => sum + report.passed, 0)
   const failed = reports.flatMap(report => report.failed)

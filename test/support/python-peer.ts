@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { assert, suite } from './harness.ts'
+import { assert, isLong, suite } from './harness.ts'
 import { newerPythons } from './runtimes.ts'
 
 const peer = join(import.meta.dirname, '../../wire/peers/python')
@@ -12,19 +12,36 @@ const LANES = 3
 const OLDEST = 9
 const NEWEST = 16
 
-/** What shows that the peer works on a version: one module of each part that depends on how the interpreter is made. */
-const SMOKE: readonly string[] = [
-  'test_connection',
+/** What depends on how the interpreter is made: its bytecode, frames, tracebacks, tasks, hooks, annotations and imports. */
+const VERSIONED: readonly string[] = [
+  'test_coroutines',
+  'test_error_record',
   'test_evaluation',
   'test_guest_suspending',
+  'test_held_stacks',
+  'test_live_frames',
   'test_looking_classes',
   'test_looking_definitions',
+  'test_looking_describing',
   'test_looking_imports',
+  'test_looking_locks',
   'test_looking_newer',
   'test_looking_threads',
   'test_looking_tripwires',
+  'test_looking_values',
   'test_suspending',
   'test_tracing',
+  'test_tripwires_code',
+]
+
+/** What depends on the system and on no part of an interpreter that has changed: forks, descriptors, pipes, installing. */
+const OF_SYSTEM: readonly string[] = [
+  'test_guest_descriptors',
+  'test_guest_forks',
+  'test_guest_streams',
+  'test_listening_installed',
+  'test_output',
+  'test_process',
 ]
 
 /** Modules that start processes, each of which is worth a turn of its own; all others run in one process. */
@@ -35,8 +52,9 @@ const OF_PROCESSES =
 export type Which = 'oldest' | 'newest' | 'between'
 
 /**
- * Runs the Python peer's own tests: all of them under the oldest and the newest CPython found, each as one test, and a
- * few under each of those between. Says as a skip what is not on this machine.
+ * Runs the Python peer's own tests: all of them under the newest CPython found, all but those that depend on the system
+ * alone under the oldest, and those that depend on the version under each of those between, each as one test. In the
+ * long run, and where there is but one CPython, each runs all. Says as a skip what is not on this machine.
  */
 export function testPeerUnder(which: Which): void {
   const test = suite('python peer', { limitMs: LIMIT_MS + 5_000 })
@@ -50,10 +68,10 @@ export function testPeerUnder(which: Which): void {
   const chosen = { oldest: found.slice(0, 1), newest: found.slice(1).slice(-1), between: found.slice(1, -1) }[
     which
   ]
-  const words = which === 'between' ? 'what depends on the version passes' : 'its tests pass'
+  const { words, names } = isLong || oldest === newest ? PARTS.newest : PARTS[which]
   for (const { path, version } of chosen) {
     test(`${words} under CPython ${version}`, async () => {
-      const failures = await runModules(path, which === 'between' ? SMOKE : modules())
+      const failures = await runModules(path, names)
       for (const { modules, text } of failures)
         console.error(`${modules.join(' ')} under ${version}\n${text}`)
       assert.equal(
@@ -88,6 +106,16 @@ export function testPeerWithPackages(path: string): void {
       assert.not.match(text, /skipped/)
     })
   }
+}
+
+/** What runs under which interpreter, and what the test of it is called. */
+const PARTS: Readonly<Record<Which, { readonly words: string; readonly names: readonly string[] }>> = {
+  newest: { words: 'its tests pass', names: modules() },
+  oldest: {
+    words: 'what does not depend on the system alone passes',
+    names: modules().filter(name => !OF_SYSTEM.includes(name)),
+  },
+  between: { words: 'what depends on the version passes', names: VERSIONED },
 }
 
 interface Interpreter {

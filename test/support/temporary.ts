@@ -53,15 +53,15 @@ export function removeFolder(folder: string): void {
 
 /**
  * Ends whatever runs with something of that folder in its environment, as the home of a user of the tests, and gives
- * back their commands. Linux; elsewhere nothing is found.
+ * back their commands. With `all`, whatever has that folder as its temporary one. Linux; elsewhere nothing is found.
  */
-export function endLeft(folder: string): string[] {
+export function endLeft(folder: string, { all = false } = {}): string[] {
   if (!existsSync('/proc/self/environ')) return []
   return readdirSync('/proc')
     .filter(name => /^\d+$/.test(name))
     .flatMap(pid => {
       try {
-        if (!readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`${folder}/`)) return []
+        if (!readFileSync(`/proc/${pid}/environ`, 'utf8').includes(all ? folder : `${folder}/`)) return []
         const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
         process.kill(Number(pid), 'SIGKILL')
         return [command]
