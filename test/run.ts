@@ -20,8 +20,8 @@ import type { Task } from './support/worker.ts'
  */
 /** The part of the processors that tests may fill. Over that, some wait in vain for what others keep from running. */
 const FILLED = 0.85
-/** As many files at once for each processor, however little they do. */
-const MOST_EACH = 3
+/** Files that run beside one on each processor: `times.json` has estimates by now, and a crowd makes tests slow. */
+const BESIDES = 1
 const LONG = process.env.IMAGO_TEST_LONG === '1' ? 5 : 1
 const FILE_LIMIT_MS = Number(process.env.IMAGO_TEST_LIMIT_MS ?? 420_000) * LONG
 /** As long as a worker may take to end. */
@@ -164,7 +164,7 @@ async function runAll(files: readonly string[]): Promise<void> {
     readTimes(),
     isMeasuring
       ? { room: Number.POSITIVE_INFINITY, most: processors }
-      : { room: processors * FILLED, most: processors * MOST_EACH },
+      : { room: processors * FILLED, most: processors + BESIDES },
   )
   await new Promise<void>((resolve, reject) => {
     const running = new Set<string>()
