@@ -16,7 +16,7 @@ const FIND: readonly Step[] = [
     says: 'A model with nothing but MCP is asked why. What runs here? A parent that reloads, and a child that serves:',
     tool: 'kernels',
     args: {},
-    expects: [/only starts the program anew/, /^ +shop +listens, not attached/m],
+    expects: [/starts the program again/, /^ +shop +listens, not attached/m],
   },
   {
     says: 'It names no process. What went wrong in the program?',

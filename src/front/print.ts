@@ -1,3 +1,4 @@
+import type { Evaluation } from '../../tools/evaluate.ts'
 import { type Envelope, hasFailed, isRunning, type ToolError, toolError } from '../../tools/outcome.ts'
 import { EXIT, type ExitCode } from '../failure.ts'
 import { escapeJson, escapeText } from '../text/escape.ts'
@@ -76,8 +77,18 @@ export function withoutOutput(envelope: Envelope): Envelope {
   }
   const { result } = envelope
   if (typeof result !== 'object' || result === null || !('output' in result)) return envelope
-  return { ok: true, result: { ...result, ...SILENT } }
+  const { diagnostics, stdout, stderr, output } = result as Partial<PrintedDiagnostics>
+  const printed = oneSpaced(`${stdout} ${stderr} ${output}`)
+  // A message that has a name was printed as it came.
+  const untold = diagnostics?.filter(
+    ({ name, message }) => name === undefined || !printed.includes(oneSpaced(message)),
+  )
+  return { ok: true, result: { ...result, ...SILENT, ...(untold && { diagnostics: untold }) } }
 }
+
+type PrintedDiagnostics = Pick<Evaluation, 'stdout' | 'stderr' | 'output' | 'diagnostics'>
+
+const oneSpaced = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 const SILENT = { stdout: '', stderr: '', output: '' }
 

@@ -117,6 +117,9 @@ test('the workers of joblib and of a pool are helpers; what they start beside th
   const ofAll = await asked('threads')
   assert.match(ofAll, 'search.py:7 in <module>')
   assert.match(ofAll, 'and was attached. Calls without a kernel go there.')
+  await asked('attach', { name: `project-worker-${worker?.pid}` })
+  const ofChosen = new RegExp(`From project-worker\\S* \\(process ${worker?.pid}\\), and not from .*project`)
+  assert.match(await asked('inspect', { expr: '__name__' }), ofChosen)
 })
 
 test('a process that replaces itself twice is listed once, and calls go to what it has become', async () => {
