@@ -64,7 +64,9 @@ withRig(
     assert.is(joined.code, 0, joined.stderr)
     assert.match(
       joined.stdout,
-      new RegExp(`^web {2}ready {2}${program.pid} .*attached to web\\.py, its errors are noted\nUse it with`),
+      new RegExp(
+        `^web {2}ready {2}${program.pid} .*attached to web\\.py, its errors are noted\nCalls without --kernel go there from now on`,
+      ),
     )
     assert.match((await rig.imago(['call', 'list_globals'])).stdout, /orders: list/)
     assert.is(await valueIn(rig, 'orders.append(4); len(orders)'), '4')

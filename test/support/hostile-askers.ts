@@ -175,26 +175,20 @@ const LINES_ONLY: HostileAsker = {
   lines: true,
   async writes({ body: _, hunks: __, code: ___, ...waiting }) {
     const { printer, written } = fakeTerminal()
-    // It waits, and then it does not; between two looks it is told that somebody is in a hurry.
-    const looks = [[waiting], []]
+    // It waits, and then it does not.
     const { id, tool, title } = waiting
     const end = { id, tool, title, outcome: 'stale', why: `It is out of date: ${title}.`, ago_ms: 1 }
-    const ends = [[], [end]]
-    const hurries = [false, true, false, true]
-    const signal = {
-      get aborted() {
-        return hurries.shift() ?? true
-      },
-    } as AbortSignal
-    const request = async () => ({
-      seats: [],
-      approvals: looks.shift() ?? [],
-      grants: [],
-      pauses: [],
-      ends: ends.shift() ?? [],
-    })
-    const client = { request } as unknown as FollowOptions['client']
-    await followPlans({ client, printer, signal })
+    const rows = [
+      { state: 'waits', ...waiting },
+      { state: 'ended', ...end },
+    ]
+    const changes = rows.map(value => [{ topic: 'approvals', key: id, value } as const])
+    const subscribe: FollowOptions['client']['subscribe'] = async ({ heard }) => {
+      heard({ rev: 'one:0', snapshot: [] })
+      for (const [at, one] of changes.entries()) heard({ rev: `one:${at + 1}`, changes: one })
+    }
+    const { signal } = new AbortController()
+    await followPlans({ client: { subscribe }, printer, signal })
     return { text: written(), approvable: false }
   },
 }

@@ -10,7 +10,7 @@ export const LISP: Snippets = {
   language: 'lisp',
   qualified: name => `cl-user::${name}`,
   // A file is loaded anew: there are no modules that know their own source.
-  cannot: ['reload', 'sections', 'live_frames', 'hold', 'kept_text'],
+  cannot: ['reload', 'sections', 'live_frames', 'hold', 'scope', 'kept_text'],
   expression: { source: '(+ 1 2)', repr: '3', type: 'fixnum' },
   assign: (name, expression) => `(progn (defparameter ${name} ${expression}) (values))`,
   oneMore: name => `(1+ ${name})`,
@@ -129,6 +129,7 @@ export const ECL: Snippets = {
     'live_frames',
     'hold',
     'errors',
+    'scope',
     'definition',
     'kept_text',
     'references',

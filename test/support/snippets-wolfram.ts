@@ -18,6 +18,7 @@ export const WOLFRAM: Snippets = {
     'hold',
     'threads',
     'errors',
+    'scope',
     'kept_text',
     'slots',
     'hierarchy',

@@ -132,12 +132,12 @@ async function readHello(transport: Duplex, limits: Limits): Promise<unknown> {
   throw await refuse(transport, { code: 'VERSION_MISMATCH', message })
 }
 
-/** A client is told which field of its hello is missing or wrong, as `invalid_hello`. */
+/** A client is told which field of its hello is missing or wrong, as `invalid_hello`; of a role that there is not, nothing. */
 async function readClientHello(transport: Duplex, limits: Limits): Promise<ClientHello> {
   try {
     return parseClientHello(await readHello(transport, limits))
   } catch (error) {
-    if (error instanceof FieldFault)
+    if (error instanceof FieldFault && error.field !== 'role')
       await finish(transport, frameOf({ refused: { code: 'invalid_hello', message: error.message } }))
     throw error
   }
@@ -364,7 +364,14 @@ function parseClientWelcome(welcome: Fields): ClientWelcome {
 }
 
 /** One field of them is missing or wrong. */
-class FieldFault extends WireError {}
+class FieldFault extends WireError {
+  readonly field: string
+
+  constructor(field: string, message: string) {
+    super('MESSAGE_INVALID', message)
+    this.field = field
+  }
+}
 
 /** Typed fields of something that came from outside. */
 class Fields {
@@ -413,10 +420,7 @@ class Fields {
 
   #wrong(name: string, due: string): never {
     const fault = Object.hasOwn(this.#fields, name) ? 'wrong' : 'missing'
-    throw new FieldFault(
-      'MESSAGE_INVALID',
-      `The field ${name} of the ${this.#what} is ${fault}: it has to be ${due}.`,
-    )
+    throw new FieldFault(name, `The field ${name} of the ${this.#what} is ${fault}: it has to be ${due}.`)
   }
 }
 
