@@ -45,7 +45,7 @@ const sent = (stream: NodeJS.WriteStream) =>
   })
 
 /** Commands that are one call of a tool. They have a file of their own: V8 loads a small one faster. */
-const CALLS: readonly string[] = ['call', 'eval', 'inspect', 'threads', 'undo', 'tools']
+const CALLS: readonly string[] = ['call', 'eval', 'inspect', 'threads', 'undo', 'tools', 'describe']
 
 /** The commands in one file, as a build makes it; the daemon is not in it. Undefined where this runs from source. */
 async function bundleFor(command = '') {

@@ -339,17 +339,17 @@ test('imago tools NAME --format syntax:S: types, a usage line and examples, from
   const [emoji = '', hermes = '', pythonic = ''] = inspect
   assert.match(
     emoji,
-    `Usage:\n${SIGN} inspect <expr> package=[package] frame=[frame] detail=[detail] kernel=[kernel] patience=[patience] ${END}\n`,
+    `Usage:\n${SIGN} inspect <expr> package=[package] file=[file] frame=[frame] detail=[detail] kernel=[kernel] patience=[patience] ${END}\n`,
   )
   assert.match(emoji, `- the value behind a handle:\n${SIGN} inspect @ab12.3 ${END}`)
   assert.match(
     hermes,
-    'Usage:\n<tool_call>\n{"name":"inspect","arguments":{"expr":<expr>,"package":[package],"frame":[frame],"detail":[detail],',
+    'Usage:\n<tool_call>\n{"name":"inspect","arguments":{"expr":<expr>,"package":[package],"file":[file],"frame":[frame],"detail":[detail],',
   )
   assert.match(hermes, '<tool_call>\n{"name":"inspect","arguments":{"expr":"next"}}\n</tool_call>')
   assert.match(
     pythonic,
-    'Usage:\n[inspect(expr=<expr>, package=[package], frame=[frame], detail=[detail], kernel=[kernel], patience=[patience])]\n',
+    'Usage:\n[inspect(expr=<expr>, package=[package], file=[file], frame=[frame], detail=[detail], kernel=[kernel], patience=[patience])]\n',
   )
   assert.match(pythonic, '[inspect(expr="orders[0].customer")]')
   assert.match(

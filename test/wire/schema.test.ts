@@ -102,6 +102,7 @@ for (const [title, words, open] of [
 
   test('names, values and activity are of their shapes', async () => {
     await found('globals', { modules: false, limit: 20 })
+    if (peer.abilities.includes('scope')) await found('scope', { file: '/nowhere.py' })
     const { handle } = await found('inspect', { expr: words.value })
     assert.equal((await look('more', { handle, from: 0, count: 5 })).type, 'found')
     for (const name of [words.function, words.class]) {

@@ -407,7 +407,8 @@ thread meanwhile that nobody handles, such as that a time limit is over: it chan
                        "The connection to Imago has ended.")))
           ((and *owner-waits* (funcall *owner-waits*))
            (lambda ()
-             (leave-at (first (last (suspensions-at post))) "left" "Its owner goes on with it."))))))
+             (leave-at (first (last (suspensions-at post)))
+                       "left" "Its owner goes on with it."))))))
 
 (defun forget-connection-later (post)
   "Drops what Swank makes anew for a connection that has ended, when the thread of POST answers over
