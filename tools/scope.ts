@@ -67,14 +67,17 @@ export async function scopeOfCode(
   return code === 'not_available' ? {} : { unread: message }
 }
 
-/** The last package that a text names up to that line, or else the first of all. */
+/** The last package that a text names up to that line, or else the first of all. One pass, however many it names. */
 function packageAt(text: string, named: RegExp, line = 1): Scope {
-  const found = [...text.matchAll(named)].map(match => ({
-    name: match[1] ?? '',
-    line: text.slice(0, match.index).split('\n').length,
-  }))
-  const last = found.findLast(one => one.line <= line) ?? found[0]
-  return last === undefined ? {} : { package: last.name }
+  let [at, lines] = [0, 1]
+  let found: string | undefined
+  for (const match of text.matchAll(named)) {
+    for (; at < match.index; at++) if (text[at] === '\n') lines++
+    if (lines > line && found !== undefined) break
+    found = match[1] ?? ''
+    if (lines > line) break
+  }
+  return found === undefined ? {} : { package: found }
 }
 
 /** What a look is told whose file is not loaded. */
