@@ -103,7 +103,7 @@ const ROWS: Readonly<Record<Method, Row>> = {
   theirs: { params: { kernel: 'zebra' }, code: 'no_seat' },
   adopt: { params: { kernel: 'zebra', id: 'last_exc' }, code: 'no_seat' },
   subscribe: { params: { topics: ['everything'] }, code: 'invalid_params' },
-  describe: { params: { name: 'stop' }, code: 'done' },
+  describe: { params: { name: 'revoke' }, code: 'done' },
   status: { params: {}, code: 'done' },
   shutdown: { params: { when: 'unused' }, code: 'in_use' },
 }
