@@ -38,7 +38,7 @@ export interface Approvals {
   pauses(): readonly Pause[]
   /** How the plans that waited last have ended, oldest first: up to 64. */
   ends(): readonly PlanEnd[]
-  /** How the call has ended of which that plan was approved: every seat is told. Nothing for a plan that was not approved there. */
+  /** The call of an approved plan has ended: tells every seat how. Does nothing for another plan. */
   ended(plan: string, how: CallEnd): void
   /**
    * Whether this plan, which was asked about here, is too old to be carried out: by either clock, so that neither a

@@ -35,7 +35,7 @@ export interface Authority extends Pick<Seats, 'isPerson' | 'wasSeen'> {
     all: Omit<Methods['kernels']['result'], 'others'>,
     context: ServeContext,
   ): Promise<Methods['kernels']['result']>
-  /** Throws where it may not be attached to; the folder outside of which the client is not to attach. */
+  /** Throws where the client may not attach to the target. `within`: the only folder whose programs it may attach to. */
   mayAttach(target: string, context: ServeContext): Promise<{ readonly within?: string }>
 }
 

@@ -41,7 +41,7 @@ export interface Life {
 export interface Lease {
   readonly life: Life
   readonly suspension: Suspension
-  /** What it stands on. It began before: an image cannot say that two stand on each other. */
+  /** The suspension that this one is within. It began earlier, so that an image cannot name two within each other. */
   readonly outer: Lease | undefined
   owner: Owner
   /** Its first owner. */
@@ -53,7 +53,7 @@ export interface Lease {
   until: number
   /** Takes the timer back that gives it up. */
   stop(): void
-  /** Calls that run code in it, or in what stands on it. It waits for as long as they do. */
+  /** Calls that run code in it, or in a suspension within it. Its lease does not run out meanwhile. */
   calls: number
   /** Nobody came in time, and its image was told to give it up. */
   isExpired: boolean

@@ -127,7 +127,7 @@ export interface FollowOptions {
 type PlanRow = ({ readonly state: 'waits' } & WaitingPlan) | ({ readonly state: 'ended' } & PlanEnd)
 
 /**
- * For whatever reads lines: one for each plan when it comes, and one when it waits no more, which says how it ended.
+ * Prints a line for each plan that comes, and a line that says how the plan ended.
  * Answers nothing.
  */
 export async function followPlans({ client, printer, signal }: FollowOptions): Promise<void> {
