@@ -32,7 +32,7 @@ export const describedOperations = (): readonly Described[] =>
       who,
       level,
       topics,
-      recorded,
+      recorded: recorded !== false,
       params: schemaOf(params, 'input'),
       result: schemaOf(result, 'output'),
     }),

@@ -37,9 +37,12 @@ export function openDispatch(handlers: Handlers, parts: DispatchParts): Readonly
       const params = read.data as never
       try {
         const seat = await parts.authority.admit(method, params, served)
-        const context = { ...served, caller: callerOf(served, parts.seats), seat } as SeatContext
-        const run = async () => handlers[method](params, context)
-        return await (row.recorded === true ? recorded(run, { method, row, params, context, parts }) : run())
+        const context = { ...served, caller: callerOf(served, parts.seats), seat }
+        const run = async (begins = () => {}) =>
+          handlers[method](params, { ...context, begins } as SeatContext)
+        return await (row.recorded === undefined
+          ? run()
+          : recorded(run, { method, row, params, context, parts }))
       } catch (error) {
         throw failureOf(error)
       }
@@ -52,41 +55,40 @@ interface RecordedCall {
   readonly method: Method
   readonly row: Operation
   readonly params: never
-  readonly context: OperationContext
+  readonly context: Pick<OperationContext, 'session'>
   readonly parts: DispatchParts
 }
 
-/** The same with its two lines in the journal. A full disk keeps nobody from ending a kernel. */
+/** The same with its two lines in the journal, or one where it is refused. A full disk keeps nobody from ending a kernel. */
 async function recorded<Result>(
-  run: () => Promise<Result>,
+  run: (begins: () => void) => Promise<Result>,
   { method, row, params, context: { session }, parts: { journal, kernels } }: RecordedCall,
 ): Promise<Result> {
   const { name, target = name, key: _, ...args } = params as Readonly<Record<string, unknown>>
   const kernel = typeof target === 'string' ? target : null
   const epoch = kernels.list().find(one => one.name === kernel)?.epoch ?? null
   const call = randomUUID() as CallId
-  const begun = performance.now()
-  const end = (outcome: string) =>
-    journal.later({ type: 'ended', call, outcome, elapsed_ms: Math.round(performance.now() - begun) })
-  journal.later({
-    type: 'dispatched',
-    call,
-    tool: method,
-    level: row.level,
-    kernel,
-    epoch,
-    caller: session.id,
-    who: session.name,
-    args,
-    decision: 'allow',
-  })
+  const asked = { call, tool: method, kernel, epoch, caller: session.id, who: session.name, args }
+  let begun: number | undefined
+  const begins = () => {
+    if (begun !== undefined) return
+    begun = performance.now()
+    journal.later({ type: 'dispatched', ...asked, level: row.level, decision: 'allow' })
+  }
+  const end = (outcome: string, since: number) =>
+    journal.later({ type: 'ended', call, outcome, elapsed_ms: Math.round(performance.now() - since) })
+  if (row.recorded === true) begins()
   try {
-    const result = await run()
-    end('ok')
+    const result = await run(begins)
+    begins()
+    end('ok', begun ?? performance.now())
     return result
   } catch (error) {
     const failure = failureOf(error)
-    end(failure instanceof Refusal ? failure.code : 'fault')
+    const outcome = failure instanceof Refusal ? failure.code : 'fault'
+    if (begun === undefined)
+      journal.later({ type: 'refused', ...asked, level: row.level, decision: null, outcome })
+    else end(outcome, begun)
     throw failure
   }
 }

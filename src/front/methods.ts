@@ -153,8 +153,9 @@ const UNLINKED: ReadonlySet<KernelRow['state']> = new Set(['away', 'ended', 'cra
 async function again(
   kernels: Kernels,
   { name, root }: KernelRow,
-  { session: { env } }: OperationContext,
+  { session: { env }, begins }: OperationContext,
 ): Promise<KernelRow> {
+  begins()
   const choice = await kernels.choose(name, { root, elsewhere: false, env })
   const row = kernels.list().find(one => one.name === name)
   if (choice.type !== 'chosen' || row === undefined) throw kernels.unknownIn(root, name)
@@ -179,6 +180,7 @@ async function joined(
 ): Promise<KernelRow> {
   const { key_file: keyFile, no_secret: noSecret, ...more } = params
   const admitted = await authority.mayAttach(params.target, context)
+  context.begins()
   return kernels.attach({ ...more, keyFile, noSecret, root: context.session.root, ...admitted })
 }
 

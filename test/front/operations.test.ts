@@ -10,7 +10,9 @@ import { openRig } from '../support/rig.ts'
 /** The table of operations, as a client of a real daemon meets it. */
 const test = suite('operations', { limitMs: 60_000 })
 
-const rig = openRig()
+const rig = openRig({
+  policy: '[[rule]]\ndecision = "deny"\ntool = "attach"\nkernel = "forbidden"\n',
+})
 let client: DaemonClient
 let okapi: Program
 
@@ -91,6 +93,7 @@ test('attach, detach, restart and stop are in the journal, each as a call of the
   await client.request('restart', { name: 'fresh' })
   await client.request('stop', { name: 'fresh' })
   await client.request('attach', { target: 'nobody' }).catch(() => undefined)
+  await client.request('attach', { target: 'forbidden' }).catch(() => undefined)
   await client.request('status', {})
   assert.is((await rig.imago(['shutdown', '--force'])).code, 0)
   const lines = journalled()
@@ -107,6 +110,8 @@ test('attach, detach, restart and stop are in the journal, each as a call of the
     ['stop', 'fresh'],
   ])
   assert.equal(told.at(-1), ['attach', 'nobody', 'no_such_kernel'])
+  const denied = lines.find(({ type, tool }) => type === 'refused' && tool === 'attach')
+  assert.equal([denied?.kernel, denied?.decision, denied?.outcome], ['forbidden', null, 'kernel_unavailable'])
   for (const { who, caller } of calls) assert.ok(String(who) !== '' && String(caller).startsWith('client-'))
   assert.not.match(JSON.stringify(lines), 'not-to-be-told')
 })

@@ -116,7 +116,7 @@ export const KERNEL_OPERATIONS = {
     who: ['project', 'person'],
     level: 'dangerous',
     topics: ['kernels'],
-    recorded: true,
+    recorded: 'judged',
   }),
   detach: operation({
     does: 'Lets go of an attached program, which runs on without what was put into it. Answers with its last row.',

@@ -27,8 +27,8 @@ export interface Operation {
   readonly level: Level
   /** Topics whose rows it can change. */
   readonly topics: readonly Topic[]
-  /** It is in the journal as somebody's call, with its end. */
-  readonly recorded?: true
+  /** It is in the journal as somebody's call, with its end. `judged`: it is judged as it runs, and says when it begins. */
+  readonly recorded?: true | 'judged'
   /** Of one for a project: the name of the kernel. */
   kernel?(params: never): string
   /** Of one for a seat: what a client that has none tried to do, such as `answer plan-1`. */
