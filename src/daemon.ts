@@ -234,7 +234,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
       return openWeb({ port, file: paths.web, connections, accept })
     },
     welcome: { version: VERSION, pid: process.pid, instance: instance.nonce },
-    methods: openDispatch(handlers(), { authority, journal, kernels, seats }),
+    methods: openDispatch(handlers(), { authority, files, journal, kernels, seats }),
     came({ id, root }) {
       const gone = leases.came({ id, root, kind: 'cli' })
       return () => left(id, gone)

@@ -32,6 +32,8 @@ export interface ConnectOptions {
   readonly paths?: Paths
   /** Whether this process has a terminal, which it shows where the daemon asks. Left out: as it is. */
   readonly terminal?: boolean
+  /** Its calls count positions in units of UTF-16. Left out: in code points. */
+  readonly positions?: 'utf-16'
 }
 
 export interface ToolCall {
@@ -152,6 +154,7 @@ async function openConnection({
   env = process.env,
   paths = findPaths(),
   terminal = process.stdin.isTTY === true && process.stdout.isTTY === true,
+  positions,
 }: ConnectOptions) {
   const asked: Questions = new Map()
   const transport = await reachDaemon({ paths, start })
@@ -167,7 +170,7 @@ async function openConnection({
         root,
         env: helloEnvironment(env),
         encodings,
-        options: { ...(terminal && { terminal }), ...sessionOf() },
+        options: { ...(terminal && { terminal }), ...(positions && { positions }), ...sessionOf() },
       },
       serve: (method, params) => answer(asked, method, params),
     })

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import type { CallId } from '../../wire/kernel.ts'
 import { Refusal } from '../../wire/link/calls.ts'
 import type { Caller } from '../calls/contract.ts'
+import type { OpenFiles } from '../files/files.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Kernels } from '../kernels/contract.ts'
 import { KernelError } from '../kernels/kernel-error.ts'
@@ -12,12 +13,14 @@ import type { Handlers, OperationContext, SeatContext } from './handlers.ts'
 import { METHODS } from './methods.ts'
 import { OPERATIONS } from './operations/index.ts'
 import type { Operation } from './operations/operation.ts'
+import { inUnitsOfClient } from './positions.ts'
 import type { FailureData, Method } from './protocol.ts'
 import type { Seats } from './seat/seats.ts'
 import type { Serve, ServeContext, Session } from './server.ts'
 
 interface DispatchParts {
   readonly authority: Authority
+  readonly files: Pick<OpenFiles, 'of'>
   readonly journal: Pick<Journal, 'later'>
   readonly kernels: Pick<Kernels, 'list'>
   readonly seats: Pick<Seats, 'whoSits' | 'wasSeen'>
@@ -48,7 +51,10 @@ export function openDispatch(handlers: Handlers, parts: DispatchParts): Readonly
       }
     }
 
-  return new Map(METHODS.map(method => [method, serve(method)]))
+  return new Map(METHODS.map(method => [method, serve(method)])).set(
+    'call',
+    inUnitsOfClient(serve('call'), parts.files),
+  )
 }
 
 interface RecordedCall {

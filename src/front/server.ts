@@ -21,7 +21,7 @@ export interface Session {
   /** The project whose default kernel is meant: an existing directory, links resolved. */
   readonly root: string
   readonly env: Readonly<Record<string, string>>
-  /** As the hello carried them, not yet checked; none over a WebSocket. */
+  /** As the hello carried them, `positions` alone checked; over a WebSocket there is none but that. */
   readonly options: Readonly<Record<string, unknown>>
   /** The client came over a WebSocket, where no process can be proved, and so no person. */
   readonly overWeb?: boolean
@@ -141,7 +141,10 @@ export async function openServer(options: ServerOptions): Promise<Server> {
         }
         const { env } = hello
         const [name, version] = [plainName(hello.name.slice(0, 80)), plainName(hello.version.slice(0, 40))]
-        const given = overWeb ? {} : (hello.options ?? {})
+        const { positions } = hello.options ?? {}
+        if (!POSITIONS.includes(positions))
+          return refusal('invalid_hello', 'positions among the options is "utf-16" or "utf-32".')
+        const given = overWeb ? { positions } : (hello.options ?? {})
         session.current = { id: `client-${++made}`, name, version, root, env, options: given, overWeb }
         return undefined
       },
@@ -214,6 +217,9 @@ interface Call {
   readonly params: unknown
   readonly context: ServeContext
 }
+
+/** The units in which a client can count, as the language server protocol names them: code points unless it says so. */
+const POSITIONS: readonly unknown[] = [undefined, 'utf-32', 'utf-16']
 
 const refusal = (code: keyof typeof CLIENT_FAILURES, message: string) => ({ refused: { code, message } })
 
