@@ -28,7 +28,7 @@ from imago.looking.fields import (
     stored,
 )
 from imago.looking.holders import Search, namespaces
-from imago.looking.loaded import is_imago, modules, nearest_modules, programs_first
+from imago.looking.loaded import is_imago, is_library, modules, nearest_modules, programs_first
 from imago.looking.outcomes import nearest
 
 
@@ -467,7 +467,11 @@ def modules_of(file):
     for name, module in entries(sys.modules):
         own = instance_dict(module) if type(name) is str and inherits(module, types.ModuleType) else None
         source = None if own is None else plain(stored(own, '__file__'))
-        if source is None or os.path.basename(source).casefold() not in names or not _is_same(source, file):
+        if source is None:
+            continue
+        # A link may have any name. Installed libraries are many, and are known by theirs.
+        other = os.path.basename(source).casefold() not in names and is_library(name, own)
+        if other or not _is_same(source, file):
             continue
         if all(module is not other for _, other in found):
             found.append((name, module))
