@@ -1,8 +1,10 @@
 import { z } from 'zod'
+import type { ScopeQuery } from '../wire/kernel.ts'
 import type { KernelContext } from './contract.ts'
 import { termsOf } from './languages.ts'
 import { lookUp } from './look.ts'
 import { type Failed, failed } from './outcome.ts'
+import { given } from './text.ts'
 
 const MOST = 4_096
 
@@ -27,19 +29,20 @@ export interface Scope {
  * and wins. In a language with packages the file says by itself in which one its code is read; `line` is that of the code.
  */
 export async function scopeOf(
-  given: {
+  asked: {
     readonly file: string | undefined
     readonly package?: string | undefined
     readonly line?: number | undefined
   },
   context: KernelContext,
 ): Promise<Scope | Failed> {
-  const { file, package: inside, line } = given
+  const { file, package: inside, line } = asked
   if (inside !== undefined) return { package: inside }
   if (file === undefined) return {}
   const { abilities } = context.kernel.identity
   if (abilities.has('scope')) {
-    const looked = await lookUp({ look: 'scope', query: { file: context.pathOf(file) } }, context)
+    const query = given<ScopeQuery>({ file: context.pathOf(file), line })
+    const looked = await lookUp({ look: 'scope', query }, context)
     if (looked.type !== 'ok') return looked.type === 'failed' ? looked : {}
     const { module } = looked.result
     return module === null ? { unloaded: file } : { package: module }
@@ -58,10 +61,10 @@ export async function scopeOf(
 
 /** The same for code that runs in any case: at the top level where the names of its file cannot be told. */
 export async function scopeOfCode(
-  given: Parameters<typeof scopeOf>[0],
+  asked: Parameters<typeof scopeOf>[0],
   context: KernelContext,
 ): Promise<Scope> {
-  const found = await scopeOf(given, context)
+  const found = await scopeOf(asked, context)
   if (!('type' in found)) return found
   const { code, message } = found.error
   return code === 'not_available' ? {} : { unread: message }

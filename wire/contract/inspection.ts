@@ -58,6 +58,8 @@ export type InspectQuery = Of<typeof inspectQuery>
 
 export const sample = z.object({
   items: texts,
+  /** Of each item the `expr` that leads to it, read as that of the query; null where only running code could. */
+  exprs: z.array(orNull(text)).exactOptional(),
   shown: count,
   total: orNull(count),
   truncated: bool,
@@ -152,6 +154,8 @@ export const inspected = z.object({
   doc: section(cutText).exactOptional(),
   callable: section(callable).exactOptional(),
   exception: section(exceptionFacts).exactOptional(),
+  /** The same as `exprs` of the sample, by the names of fields, methods and members. */
+  exprs: z.record(text, orNull(text)).exactOptional(),
   limits: z.record(text, count),
   handle: text.exactOptional(),
 })

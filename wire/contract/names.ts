@@ -25,10 +25,11 @@ export const naming = z.object({
 })
 export type NameQuery = Of<typeof naming>
 
-/** A source file, by its real path. */
-export const scopeQuery = z.object({ file: text })
+/** A source file, by its real path, and a line of it, where that makes a difference. */
+export const scopeQuery = z.object({ file: text, line: count.exactOptional() })
+export type ScopeQuery = Of<typeof scopeQuery>
 
-/** The loaded module that has the names of a file; null where the file is not loaded. */
+/** The loaded module or context that has the names of a file; null where the file is not loaded. */
 export const scope = z.object({ module: orNull(text) })
 
 /** What a language tells of a definition besides its text, where it can tell them apart; `json`: all of it as data. */

@@ -27,18 +27,20 @@ what its last conses end in: NIL, an atom, CIRCULAR or UNKNOWN."
           finally (return (values (if (null tail) count nil) tail)))))
 
 (defun map-list-items (function list start count)
-  "Calls FUNCTION with the texts of COUNT items of LIST at most from START on; a dotted end is one."
+  "Calls FUNCTION for COUNT items of LIST at most from START on; a dotted end is one."
   (let ((tail list))
     (loop for index from 0 below start
           while (consp tail)
           do (when (zerop (mod index 1000)) (check-deadline))
              (setf tail (cdr tail)))
-    (loop repeat count
+    (loop for index from start
+          repeat count
           while tail
           do (cond ((consp tail)
-                    (funcall function (item-text (car tail)))
+                    (funcall function (item-text (car tail)) (car tail) 'nth index)
                     (setf tail (cdr tail)))
-                   (t (funcall function (concatenate 'string ". " (item-text tail)))
+                   (t (funcall function (concatenate 'string ". " (item-text tail))
+                               tail 'nthcdr index)
                       (setf tail nil))))))
 
 (defun item-text (value &optional (limit *item-limit*))
@@ -65,8 +67,9 @@ what its last conses end in: NIL, an atom, CIRCULAR or UNKNOWN."
   (let ((index 0) (end (+ start count)))
     (map-entries (lambda (key value)
                    (when (<= start index)
-                     (funcall function (pair-text (item-text key (floor *item-limit* 2))
-                                                  value " => ")))
+                     (funcall function
+                              (pair-text (item-text key (floor *item-limit* 2)) value " => ")
+                              value 'gethash key))
                    (>= (incf index) end))
                  table)))
 
@@ -136,34 +139,67 @@ generic function."
         while (consp tail)
         count t))
 
-(defun item-texts (value start count)
+(defun item-texts (value start count &optional (lead (constantly nil)))
   "The texts of COUNT items of VALUE at most, from START on: elements; `key => value' of a hash
-table; `slot = value' of what has slots; what a class inherits from."
-  (let ((texts '()))
-    (flet ((take (text) (push text texts)))
+table; `slot = value' of what has slots; what a class inherits from. And the list of what LEAD says
+of each: it is given the item, the operator that leads to it, and its argument besides VALUE."
+  (let ((texts '()) (leads '()))
+    (flet ((take (text item &optional operator argument)
+             (push text texts)
+             (push (funcall lead item operator argument) leads)))
       (cond ((consp value) (map-list-items #'take value start count))
             ((arrayp value)
              (loop for index from start below (min (+ start count) (item-count value))
                    do (check-deadline)
-                      (take (item-text (if (vectorp value)
-                                           (aref value index)
-                                           (row-major-aref value index))))))
+                      (let ((item (element value index)))
+                        (take (item-text item) item
+                              (if (vectorp value) 'aref 'row-major-aref) index))))
             ((hash-table-p value) (map-entry-items #'take value start count))
             ((packagep value)
              (loop for symbol in (nthcdr start (first-in-order (exported-symbols value)
                                                                (+ start count) #'symbol<))
-                   do (take (exported-line symbol))))
+                   do (take (exported-line symbol) symbol 'quote symbol)))
             ((held-list value)
-             (map-list-items #'take (held-list value) start count))
+             (map-list-items (lambda (text item &rest way)
+                               (declare (ignore way))
+                               (take text item))
+                             (held-list value) start count))
             ((class-p value)
              (loop for super in (nthcdr start (supers-of value))
                    repeat count
-                   do (take (format nil "superclass ~A" (specializer-text super)))))
+                   do (take (format nil "superclass ~A" (specializer-text super))
+                            super 'find-class (stored-name super))))
             ((fields-shown-p value)
              (loop for (name . held) in (nthcdr start (fields value))
                    repeat count
-                   do (take (pair-text (token-text (field-name name)) held " = "))))))
-    (nreverse texts)))
+                   do (take (pair-text (token-text (field-name name)) held " = ")
+                            held 'slot-value name)))))
+    (values (nreverse texts) (nreverse leads))))
+
+(defun spelled-item (expression operator argument)
+  "The item of what EXPRESSION, a text, stands for to which OPERATOR and ARGUMENT lead; or NIL."
+  (let ((name (symbol-text operator)))
+    (flet ((quoted () (if (symbolp argument) (symbol-text argument) (static-text argument 200))))
+      (case operator
+        (quote (symbol-text argument))
+        (find-class (format nil "(~A '~A)" name (quoted)))
+        (gethash (format nil "(~A '~A ~A)" name (quoted) expression))
+        (slot-value (format nil "(~A ~A '~A)" name expression (quoted)))
+        ((nth nthcdr) (format nil "(~A ~D ~A)" name argument expression))
+        (t (format nil "(~A ~A ~D)" name expression argument))))))
+
+(defun lead (expression item operator argument)
+  "How to look at ITEM next: what `spelled-item' makes of the others, where that was followed and
+has led to that very item; or else a handle, where there is more to it than a text; or NIL."
+  (let ((text (and operator (spelled-item expression operator argument))))
+    (cond ((and text
+                (notany (lambda (char) (<= #xD800 (char-code char) #xDFFF)) text)
+                (eql item (if (eq operator 'quote)
+                              (quiet-symbol text)
+                              (catch 'answer (resolve text)))))
+           text)
+          ((or (eq item *unbound*) (eq item *not-made*)) nil)
+          ((worth-a-handle-p item) (handle-for item)))))
 
 ;;; Values as their own printers show them, for what an evaluation came to: the `print-object'
 ;;; methods of the program run, for a bounded time and text. Everything else is written as
@@ -363,19 +399,21 @@ by them is not to be seen. Symbols, characters and pathnames are of no kind of t
 (defparameter *sampled-names* 50
   "Names of a package that are shown at first.")
 
-(defun sample-section (value)
+(defun sample-section (value expression)
   (if (holds-items-p value)
-      (let* ((total (item-count value))
-             (items (item-texts value 0 (if (packagep value)
-                                            *sampled-names*
-                                            (limit "sample_max_items"))))
-             (shown (length items))
-             (more (or (null total) (< shown total))))
-        (object "items" (array-of items)
-                "shown" shown
-                "total" total
-                "truncated" (truth more)
-                "handle" (if more (handle-for-items value) :absent)))
+      (multiple-value-bind (items leads)
+          (item-texts value 0
+                      (if (packagep value) *sampled-names* (limit "sample_max_items"))
+                      (lambda (&rest way) (apply #'lead expression way)))
+        (let* ((total (item-count value))
+               (shown (length items))
+               (more (or (null total) (< shown total))))
+          (object "items" (array-of items)
+                  "exprs" (array-of leads)
+                  "shown" shown
+                  "total" total
+                  "truncated" (truth more)
+                  "handle" (if more (handle-for-items value) :absent))))
       :absent))
 
 ;;; Members: names under which there is something more to be looked at
@@ -517,13 +555,14 @@ that; else NIL."
     (error (condition)
       (object "error" (type-label (class-of condition))))))
 
-(defun inspected-tree (value)
-  "VALUE as `Inspected' of wire/contract/inspection.ts, from what is stored."
+(defun inspected-tree (value expression)
+  "VALUE, to which EXPRESSION leads, as `Inspected' of wire/contract/inspection.ts, from what is
+stored."
   (object "type" (if (large-array-p value) (array-type-tree value) (type-tree (class-of value)))
           "kind" (kind value)
           "repr" (section #'repr-section value)
           "size" (section #'size-section value)
-          "sample" (section #'sample-section value)
+          "sample" (section (lambda (value) (sample-section value expression)) value)
           "members" (section #'members-section value)
           "doc" (section #'doc-section value)
           "callable" (section #'callable-section value)
@@ -565,7 +604,7 @@ that; else NIL."
         tree)))
 
 (define-call "inspect" (expr)
-  (found (inspected-tree (resolve expr))))
+  (found (inspected-tree (resolve expr) expr)))
 
 ;;; The rest of what was cut
 

@@ -213,7 +213,7 @@ class Values(ImageCase):
         rest = {"type": "items", "items": ["16", "17", "18", "19"], "from": 16, "total": 20, "next": None}
         self.assertEqual(rest, self.more(sample["handle"], 16, 10))
         whole = self.seen([1, 2])["sample"]
-        self.assertEqual({"items": ["1", "2"], "shown": 2, "total": 2, "truncated": False}, whole)
+        self.assertEqual({"items": ["1", "2"], "exprs": ["x[0]", "x[1]"], "shown": 2, "total": 2, "truncated": False}, whole)
 
     def test_members_are_sorted_public_ones_first_grouped_and_counted(self):
         value = types.SimpleNamespace(**{f"field_{number:02}": number for number in range(30)}, run=len)

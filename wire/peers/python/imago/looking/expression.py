@@ -360,7 +360,7 @@ def _under_key(mapping, key, whole, text):
     unknown = None
     taken = _first_entries(mapping)
     for other, value in taken:
-        if _is_comparable(other):
+        if is_comparable(other):
             if _equal(other, key):
                 return value
         else:
@@ -384,12 +384,12 @@ _NUMBERS = (int, float, complex, bool)
 _CONSTANTS = (str, bytes, type(None), type(...)) + _NUMBERS
 
 
-def _is_comparable(key, depth=0):
+def is_comparable(key, depth=0):
     """Whether a key is a built-in scalar or a tuple of them, which decide nothing themselves."""
     if exactly(key, _CONSTANTS):
         return True
     if type(key) is tuple and depth < 8 and len(key) <= 64:
-        return all(_is_comparable(part, depth + 1) for part in key)
+        return all(is_comparable(part, depth + 1) for part in key)
     return False
 
 

@@ -5,6 +5,7 @@ from imago.looking.display import is_worth_a_handle, kind_of
 from imago.looking.expression import kept, parse, resolve
 from imago.looking.fields import clean, cut, inherits, is_class, plain, type_facts
 from imago.looking.frames import describe_error, exception_section
+from imago.looking.leads import Leads
 from imago.looking.limits import KEPT_MAX_CHARS, NOTE_MAX_CHARS, PIECE_MAX_CHARS, PIECE_MAX_ITEMS, STATIC_LIMITS
 from imago.looking.live_frames import frames_with, live_frame
 from imago.looking.outcomes import NotFound, found, look
@@ -105,7 +106,7 @@ def inspect_static(namespace, expr, handles, frame=None, errors=None):
             if unresolved.looked["what"] == f"`{root}`":
                 unresolved.looked["frames"] = frames_with(root, errors)
             raise
-    sections = static_sections(attribute.value, attribute.remark, handles)
+    sections = static_sections(attribute.value, attribute.remark, handles, Leads(expr, attribute.value, handles))
     return found(sections if attribute.note is None else {**sections, "note": cut(attribute.note, NOTE_MAX_CHARS)})
 
 
@@ -120,17 +121,17 @@ def _within(here, expr, handles):
     return attribute
 
 
-def static_sections(value, remark, handles):
+def static_sections(value, remark, handles, leads):
     """Every section that makes sense for a value, from stored fields."""
     kind = kind_of(value)
     answer = {"type": type_facts(value), "kind": kind}
     sections = [
         ("repr", lambda: repr_section(value, remark, handles)),
         ("size", lambda: measure_of(value)),
-        ("sample", lambda: sample_section(value, handles)),
-        ("fields", lambda: fields_section(value, kind)),
-        ("methods", lambda: methods_section(value, kind)),
-        ("members", lambda: None if kind in _SCALARS else members_section(value)),
+        ("sample", lambda: sample_section(value, handles, leads)),
+        ("fields", lambda: fields_section(value, kind, leads)),
+        ("methods", lambda: methods_section(value, kind, leads)),
+        ("members", lambda: None if kind in _SCALARS else members_section(value, leads)),
         ("doc", lambda: doc_section(value, kind, handles)),
         ("callable", lambda: callable_section(value)),
     ]
@@ -143,6 +144,8 @@ def static_sections(value, remark, handles):
             section = {"error": describe_error(error)}
         if section is not None:
             answer[name] = section
+    if leads.names:
+        answer["exprs"] = leads.names
     answer["limits"] = dict(STATIC_LIMITS)
     if is_worth_a_handle(value):
         answer["handle"] = handles.keep_value(value)

@@ -5,7 +5,7 @@ from heapq import nsmallest
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
 from imago.looking.adapters import is_called_by_a_library, seen
-from imago.looking.contents import countable
+from imago.looking.contents import countable, exactly_built_in
 from imago.looking.fields import (
     ABSENT,
     FIELD_DESCRIPTORS,
@@ -96,15 +96,16 @@ def repr_section(value, remark, handles):
     return section
 
 
-def sample_section(value, handles):
-    """The first items of a container; None for what is none."""
+def sample_section(value, handles, leads):
+    """The first items of a container, and what leads to each; None for what is none."""
     storage = items_of(value)
     if storage is None:
         return None
     total = storage.length(value)
-    items = item_texts(value, storage, 0, SAMPLE_MAX_ITEMS)
+    items = storage.take(value, 0, SAMPLE_MAX_ITEMS)
     section = {
-        "items": items,
+        "items": _item_texts(items, storage),
+        "exprs": [leads.item(*pair) for pair in (items if storage.shape == "mapping" else enumerate(items))],
         "shown": len(items),
         "total": countable(total),
         "truncated": total > len(items),
@@ -116,14 +117,17 @@ def sample_section(value, handles):
 
 def item_texts(value, storage, start, count):
     """The texts of at most `count` items from `start` on; `key: value` for a mapping."""
-    taken = storage.take(value, start, count)
+    return _item_texts(storage.take(value, start, count), storage)
+
+
+def _item_texts(taken, storage):
     if storage.shape != "mapping":
         return [static_text(item, SAMPLE_ITEM_MAX_CHARS) for item in taken]
     half = SAMPLE_ITEM_MAX_CHARS // 2
     return [f"{static_text(key, half - 1)}: {static_text(item, half - 1)}" for key, item in taken]
 
 
-def members_section(value):
+def members_section(value, leads):
     """Names of all that is stored in the value and in its classes, in two groups; properties are data, unread."""
     callables = {}
     dunders = 0
@@ -133,7 +137,11 @@ def members_section(value):
             dunders += is_dunder(name)
     data = [name for name, can in callables.items() if not can and not is_dunder(name)]
     able = [name for name, can in callables.items() if can and not is_dunder(name)]
-    return group_members(data, able, dunders)
+    section = group_members(data, able, dunders)
+    # The methods of a container of Python's own lead nowhere.
+    for name in section["data"] + ([] if exactly_built_in(value) else section["callables"]):
+        leads.attribute(name)
+    return section
 
 
 def callable_names(value):
@@ -157,7 +165,7 @@ def _public_first(name):
     return name[:1] == "_", name
 
 
-def fields_section(value, kind):
+def fields_section(value, kind, leads):
     """The contract's `Fields`: what one instance stores, or what a class holds itself; None for all else.
 
     Names that begin with an underscore come last.
@@ -166,6 +174,8 @@ def fields_section(value, kind):
     if not pairs:
         return None
     pairs.sort(key=lambda pair: pair[0][:1] == "_")
+    for name, held in pairs[:FIELDS_MAX]:
+        leads.attribute(name, held)
     rows = [
         {
             "name": cut(name, MEMBER_NAME_MAX_CHARS),
@@ -210,7 +220,7 @@ def _class_data(cls):
     ]
 
 
-def methods_section(value, kind):
+def methods_section(value, kind, leads):
     """The contract's `Methods`: those that the class of a value, or a class, has itself, in the order of its text."""
     cls = value if kind == "class" else type(value)
     if kind in _SCALARS or kind == "module" or not made_by_statement(cls):
@@ -221,6 +231,8 @@ def methods_section(value, kind):
     public = [pair for pair in able if pair[0][:1] != "_"]
     if not public:
         return None
+    for name, _ in public[:METHODS_MAX]:
+        leads.attribute(name)
     return {
         "of": class_label(cls),
         "rows": [_method(name, held) for name, held in public[:METHODS_MAX]],
