@@ -1,16 +1,16 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onlyEnvelope } from '../support/envelopes.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Program, startProgram } from '../support/program.ts'
 import { openRig } from '../support/rig.ts'
-import { lispCache } from '../support/runtimes.ts'
+import { lispCache, mathicsPython } from '../support/runtimes.ts'
 
 /** Tools that are told the file: its own names are meant, as an editor in that file means them. */
 const test = suite('the names of a file', { limitMs: 90_000 })
 
 process.env.XDG_CACHE_HOME = lispCache
-const rig = openRig()
+const rig = openRig({ config: `[kernels]\nwolfram = ${JSON.stringify(mathicsPython)}\n` })
 let web: Program
 
 test.before(async () => {
@@ -20,6 +20,8 @@ test.before(async () => {
   writeFileSync(join(rig.project, 'other/shop/orders.py'), orders)
   writeFileSync(join(rig.project, 'shop/late.py'), 'ran = print("it ran")\n')
   symlinkSync('shop/orders.py', join(rig.project, 'link.py'))
+  writeFileSync(join(rig.project, 'shop/plain.py'), 'linked = 12\n')
+  symlinkSync('shop/plain.py', join(rig.project, 'other_name.py'))
   writeFileSync(
     join(rig.project, 'loud.py'),
     'def __getattr__(name):\n    raise SystemExit(name)\nvolume = 11\n',
@@ -29,7 +31,7 @@ test.before(async () => {
     folder: rig.project,
     runtimeDir,
     name: 'web',
-    source: 'import shop.orders, loud\ntotal = "of the top level"',
+    source: 'import shop.orders, loud, other_name\ntotal = "of the top level"',
   })
 })
 
@@ -64,6 +66,10 @@ test('the real path counts: a link is the file that it leads to, and a module of
   assert.match(await called('inspect', { expr: 'DISCOUNTS', file: 'link.py' }), 'early')
   const other = await called('inspect', { expr: 'DISCOUNTS', file: 'other/shop/orders.py' })
   assert.match(other, 'other/shop/orders.py is not loaded in web: none of its names are there.')
+})
+
+test('a module that was imported through a link of another name is that of the file that the link leads to', async () => {
+  assert.match(await called('inspect', { expr: 'linked', file: 'shop/plain.py' }), 'repr: 12')
 })
 
 test('a file that is not loaded is said to be not, and is not run; code with its place runs at the top level', async () => {
@@ -134,3 +140,48 @@ test('a Lisp file that is not there, or cannot be read, has no names, and code o
     assert.match(ran, why)
   }
 })
+
+if (existsSync(mathicsPython)) {
+  const kernel = 'wl'
+  const inside = (context: string) =>
+    `BeginPackage["${context}\`", {"Needed\`"}]\ntotal::usage = "total[n]"\nBegin["\`Private\`"]\n`
+  const body = 'rate = 7;\nrows = {1, {2}};\ntotal[n_] := n rate\nEnd[]\nEndPackage[]\n'
+
+  test('in Wolfram Language they are those of the context that the file opens, at the line where one is named', async () => {
+    assert.is((await rig.imago(['start', 'wolfram', '--name', kernel])).code, 0)
+    await called('eval_expr', { kernel, expr: 'Needed`factor = 2; rate = 1; rows = 0' })
+    const file = 'shop/Till.wl'
+    writeFileSync(join(rig.project, file), inside('Till') + body)
+    const looked = await called('complete', { kernel, text: 'ra', file })
+    assert.match(looked, `${file} is not loaded in wl`)
+    await called('load_file', { kernel, path: file })
+    assert.match(await called('inspect', { kernel, expr: 'rate', file }), 'repr: 7')
+    assert.match(await called('inspect', { kernel, expr: 'rows[[2, 1]]', file }), 'repr: 2')
+    assert.match(await called('inspect', { kernel, expr: 'total', file, detail: 'signature' }), 'total[n_]')
+    assert.match(await called('complete', { kernel, text: 'facto', file }), 'factor')
+    assert.match(await called('symbol_definition', { kernel, symbols: ['rate'], file }), 'rate := 7')
+    assert.match(await called('eval_expr', { kernel, expr: 'total[factor]', file, line: 6 }), /^14$/m)
+    await called('eval_expr', { kernel, expr: 'inner = 3', file, line: 6 })
+    await called('eval_expr', { kernel, expr: 'outer = 4', file, line: 2 })
+    assert.match(
+      await called('eval_expr', { kernel, expr: '{Till`Private`inner, Till`outer, rate}' }),
+      /^\{3, 4, 1\}$/m,
+    )
+    assert.match(await called('eval_expr', { kernel, expr: 'Context[]' }), 'Global`')
+  })
+
+  test('a Wolfram file that the session itself has loaded has its names; one that was not, or is of another place, has none', async () => {
+    writeFileSync(join(rig.project, 'got.wl'), inside('Got') + body.replace('7', '9'))
+    await called('eval_expr', { kernel, expr: `Get[${JSON.stringify(join(rig.project, 'got.wl'))}]` })
+    assert.match(await called('inspect', { kernel, expr: 'rate', file: 'got.wl' }), 'repr: 9')
+    writeFileSync(join(rig.project, 'other/Till.wl'), inside('Till') + body)
+    writeFileSync(join(rig.project, 'Late.wl'), `${inside('Late')}Print["it ran"]\n${body}`)
+    for (const file of ['other/Till.wl', 'Late.wl', 'nowhere.wl'])
+      assert.match(await called('inspect', { kernel, expr: 'rate', file }), `${file} is not loaded in wl`)
+    const ran = await called('eval_expr', { kernel, expr: 'rate', file: 'Late.wl' })
+    assert.match(ran, /^1$/m)
+    assert.match(ran, 'Late.wl is not loaded. Names are those of the top level.')
+    assert.not.match(ran, 'it ran')
+    assert.match(await called('inspect', { kernel, expr: 'rate', package: 'Til`' }), 'Till`')
+  })
+}

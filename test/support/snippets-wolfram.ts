@@ -18,7 +18,6 @@ export const WOLFRAM: Snippets = {
     'hold',
     'threads',
     'errors',
-    'scope',
     'kept_text',
     'slots',
     'hierarchy',

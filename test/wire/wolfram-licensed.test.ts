@@ -152,6 +152,26 @@ function facts(): void {
     }
   })
 
+  test('code and names of a file are read in the context that the file opens, and items lead on', async () => {
+    await load('BeginPackage["Till`"]\nsum\nBegin["`Private`"]\nparts = {1, {2, 3}};\nEnd[]\nEndPackage[]\n')
+    const file = join(wolfram, 'loaded.wl')
+    assert.equal(await found(kernel, 'scope', { file }), { module: 'Till`Private`' })
+    assert.equal(await found(kernel, 'scope', { file, line: 2 }), { module: 'Till`' })
+    const looked = await found(kernel, 'inspect', { expr: 'parts[[2]]', package: 'Till`Private`' })
+    assert.equal(looked.sample && 'items' in looked.sample && looked.sample.exprs, [
+      'parts[[2]][[1]]',
+      'parts[[2]][[2]]',
+    ])
+    const work = {
+      type: 'source',
+      source: 'new = parts[[1]]; Context[new]',
+      package: 'Till`Private`',
+    } as const
+    const { values } = doneIn(await kernel.evaluate({ call: newCall(), who: 'test', work }, {}))
+    assert.equal([values[0]?.repr.text, await reprs('Context[]')], ['"Till`Private`"', ['"Global`"']])
+    assert.equal(await found(kernel, 'scope', { file: join(wolfram, 'other.wl') }), { module: null })
+  })
+
   test('each caller goes on in the context that it was in', async () => {
     const by = (who: string, source: string) =>
       kernel.evaluate({ call: newCall(), who, work: { type: 'source', source } }, {})

@@ -12,10 +12,11 @@ from imago.boot import main as boot
 from imago.evaluator import Evaluator
 from imago.kernel import Kernel
 from imago.looking.limits import REPR_MAX_CHARS
+from imago.looking.outcomes import Unresolved, look
 from imago.params import count, optional, text, texts
 from imago.service import LOOKS as PYTHON_LOOKS
 from imago.service import Service
-from imago.work import Ran
+from imago.work import Ran, refused
 
 from imago_wolfram import forms, looks, name_looks
 from imago_wolfram.definition import Settings
@@ -159,6 +160,8 @@ class WolframEvaluator(Evaluator):
         self.begun_loading = time.monotonic()
         #: File and lines of each definition.
         self.source_places = SourcePlaces()
+        #: By context, ``$ContextPath`` in the file that opens it.
+        self.paths = {}
         #: Per caller: ``$Context`` and ``$ContextPath`` of its next text.
         self.namespaces = {}
         #: Those that the running text began in.
@@ -184,23 +187,23 @@ class WolframEvaluator(Evaluator):
         super().run()
 
     @types.coroutine
-    def pieces(self, text, place, loading=None):
+    def pieces(self, text, place, loading=None, inside=None):
         """``Ran`` of the expressions of a text, one after the other. The last has the value that is shown.
 
-        ``loading`` chooses the expressions, and makes the answer. It is told of an error that ends the text.
+        ``inside`` is a namespace for this text alone. ``loading`` chooses the expressions, and makes the answer. It is told of an error that ends the text.
         """
         yield from ()
         evaluation = self.running
         engine, who = self.engine, evaluation.who
         self.begun_in = self.namespaces.get(who, self._first)
-        engine.enter(self.begun_in)
+        engine.enter(inside or self.begun_in)
         value = piece = None
-        goes_on = loading is None
+        goes_on = loading is None and inside is None
         try:
             for piece in engine.pieces(text):
                 if loading is None or loading.takes(piece):
                     value = engine.evaluate(piece, loading is not None and loading.of_file)
-            goes_on = True
+            goes_on = inside is None
         except Failed as failed:
             if isinstance(failed, KernelLost):
                 _last_words(failed)
@@ -220,7 +223,7 @@ class WolframEvaluator(Evaluator):
             with self.shield:
                 if not engine.is_lost:
                     if not goes_on:
-                        # A file that was not loaded to its end leaves nobody in its context.
+                        # A file that was not loaded to its end leaves nobody in its context, nor does code of a file.
                         engine.enter(self.begun_in)
                     self.namespaces[who] = engine.namespace()
         if loading is not None:
@@ -401,26 +404,38 @@ def _differs(output, form):
     return output.translate(plain) != form.translate(plain)
 
 
+def _within(function):
+    """The look, in the context that the query names as its package."""
+
+    @look
+    def looked(image, query):
+        context = query.get('package')
+        return function(image if context is None else image.within(context), query)
+
+    return looked
+
+
 #: Each look takes the parameters that it has in the Python peer. ``None``: it is that look.
 LOOKS = {
     name: (PYTHON_LOOKS[name][0], function or PYTHON_LOOKS[name][1])
     for name, function in {
-        'inspect': looks.inspect_static,
+        'inspect': _within(looks.inspect_static),
         'more': looks.more,
         'history': None,
         'last_error': looks.last_error,
         'globals': name_looks.globals_of,
-        'describe': name_looks.describe,
-        'arglist': name_looks.arglist,
-        'complete': name_looks.complete,
+        'describe': _within(name_looks.describe),
+        'arglist': _within(name_looks.arglist),
+        'complete': _within(name_looks.complete),
         'apropos': name_looks.apropos,
         'symbols': name_looks.symbols,
     }.items()
 }
 LOOKS['definition'] = (
     {**PYTHON_LOOKS['definition'][0], 'include': optional(texts), 'deadline_ms': count},
-    name_looks.definition_of,
+    _within(name_looks.definition_of),
 )
+LOOKS['scope'] = ({'file': text, 'line': optional(count)}, looks.scope)
 LOOKS['references'] = ({'name': text, 'limit': count, 'relations': optional(texts)}, name_looks.references)
 
 ABILITIES = ('evaluate', 'load', 'interrupt', 'ask', 'callers', 'sections', *LOOKS)
@@ -471,23 +486,30 @@ class WolframService(Service):
             return Load(text(params, 'load'), optional(texts)(params, 'names'))
         file, line = params.get('file'), params.get('line')
         place = None if file is None else text(params, 'file'), None if line is None else count(params, 'line', 1)
-        return Text(text(params, 'source'), place)
+        return Text(text(params, 'source'), place, optional(text)(params, 'package'))
 
 
 class Text:
     """Work: a text, to be evaluated expression by expression."""
 
-    __slots__ = ('text', 'place')
+    __slots__ = ('text', 'place', '_context', '_inside')
 
-    def __init__(self, source, place):
+    def __init__(self, source, place, context):
         self.text = source
         self.place = place
+        self._context = context
+        self._inside = None
 
     def begin(self, evaluator, evaluation):
+        try:
+            if self._context is not None:
+                self._inside = looks.namespace(evaluator.engine.source, evaluator.paths, self._context)
+        except Unresolved:
+            return refused('malformed', 'There is no context %s.' % self._context, self._context)
         return None
 
     def run(self, evaluator):
-        if self.place[0] is None:
-            return evaluator.pieces(self.text, self.place)
-        recorder = PlaceRecorder(evaluator.engine, self.place, evaluator.source_places)
-        return evaluator.pieces(self.text, self.place, recorder)
+        recorder = None
+        if self.place[0] is not None:
+            recorder = PlaceRecorder(evaluator.engine, self.place, evaluator.source_places)
+        return evaluator.pieces(self.text, self.place, recorder, self._inside)

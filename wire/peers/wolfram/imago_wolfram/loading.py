@@ -185,6 +185,10 @@ class SourcePlaces:
         known = self._of.get(name, {})
         self._of[name] = {**{one: known[one] for one in known if one in live and one not in places}, **places}
 
+    def files(self):
+        """The files that definitions came from."""
+        return {place[0] for known in list(self._of.values()) for place in known.values()}
+
     def of(self, source, name):
         """``file``, ``line`` and ``end_line`` of the calls that a symbol defines; where it defines none, of its other rules.
 

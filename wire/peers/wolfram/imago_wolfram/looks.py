@@ -1,5 +1,9 @@
 """What the daemon may ask of a session while it runs: every answer is read from what is stored, and evaluates nothing."""
 
+import os
+import re
+from itertools import islice
+
 from imago.looking.fields import cut
 from imago.looking.inspection import items_piece, text_piece
 from imago.looking.inspection import more as more_of_python
@@ -11,12 +15,14 @@ from imago.looking.limits import (
     SAMPLE_MAX_ITEMS,
     SOURCE_PREVIEW_MAX_CHARS,
 )
-from imago.looking.outcomes import StaleHandle, Unresolved, found, look, malformed, not_found, stale_handle
+from imago.looking.outcomes import StaleHandle, Unresolved, found, look, malformed, nearest, not_found, stale_handle
 
 from imago_wolfram import definition, forms, names, uses
+from imago_wolfram.brackets import without_comments
 from imago_wolfram.engine import Misread
 from imago_wolfram.expressions import SYSTEM, Integer, Normal, String, Symbol
-from imago_wolfram.printing import is_name, visible
+from imago_wolfram.loading import LARGEST
+from imago_wolfram.printing import NAME_PART, is_name, visible
 
 _LIMITS = {
     'repr_max_chars': REPR_MAX_CHARS,
@@ -28,12 +34,13 @@ _LIMITS = {
 class Image:
     """What is looked at: the engine, and what is remembered beside it."""
 
-    __slots__ = ('_engine', '_loaded', 'source_places', 'settings', 'handles', 'history', 'errors', 'cut')
+    __slots__ = ('_engine', '_loaded', 'source_places', 'paths', 'settings', 'handles', 'history', 'errors', 'cut')
 
     def __init__(self, evaluator, handles, settings):
         self._engine = evaluator.engine
         self._loaded = evaluator.is_loaded
         self.source_places = evaluator.source_places
+        self.paths = evaluator.paths
         self.settings = settings
         self.handles = handles
         self.history = evaluator.history
@@ -49,8 +56,83 @@ class Image:
         return self._engine
 
 
+    def within(self, context):
+        """The same with another context in force."""
+        engine = self.engine
+        context, path = namespace(engine.source, self.paths, context)
+        source = _Instead(engine.source, context=lambda: context, context_path=lambda: path)
+        return _Instead(self, engine=_Instead(engine, source=source))
+
+
+class _Instead:
+    """An object with something in place of what it has."""
+
+    def __init__(self, whole, **parts):
+        self.__dict__.update(parts, _whole=whole)
+
+    def __getattr__(self, name):
+        return getattr(self._whole, name)
+
+
 class NotLoaded(Exception):
     """The session is being loaded: whoever asked waits for it, as long as a look may take."""
+
+
+# The names of a file: those of the context that it opens.
+
+_FRAME = re.compile(
+    r'"(?:[^"\\]|\\.)*"|(?<![\w$`])(?:(Begin(?:Package)?)\s*\[\s*"([\w$`]+)"([^]]{0,2000})\]|(End(?:Package)?)\s*\[\s*\])',
+    re.DOTALL,
+)
+_NEEDED = re.compile(r'"([\w$`]+`)"')
+_MOST_FRAMES = 500
+
+
+@look
+def scope(image, query):
+    """The context in which code of a file is read: at a line, or else the last that it opens. ``None``: it is not loaded."""
+    source, line, opened = image.engine.source, query.get('line'), None
+    try:
+        with open(query['file'], encoding='utf-8-sig') as file:
+            text = without_comments(file.read(LARGEST))
+    except (OSError, ValueError):
+        return found({'module': None})
+    around = [(source.context(), source.context_path())]
+    here = around[0]
+    for frame in islice(_FRAME.finditer(text), _MOST_FRAMES):
+        if line is not None and text.count('\n', 0, frame.start()) + 1 > line:
+            break
+        opens, name, more, ends = frame.groups()
+        if opens:
+            context = around[-1][0] + name[1:] if name[0] == '`' else name
+            opened = opened or context
+            around.append((context, (context, *_NEEDED.findall(more), SYSTEM) if opens != 'Begin' else around[-1][1]))
+        elif ends and len(around) > 1:
+            around.pop()
+        if opens or line is not None:
+            here = around[-1]
+    if not _is_loaded(image, query['file'], opened):
+        return found({'module': None})
+    if opened is not None:
+        image.paths[here[0]] = here[1]
+    return found({'module': here[0]})
+
+
+def _is_loaded(image, file, context):
+    """Whether definitions came from it; or its context is there, and nothing in that is known to come from another file."""
+    real, source = os.path.realpath(file), image.engine.source
+    if any(os.path.realpath(one) == real for one in image.source_places.files()):
+        return True
+    there = () if context is None else names.in_context(source, context)
+    return bool(there) and not any(image.source_places.of(source, name) for name in there)
+
+
+def namespace(source, paths, context):
+    """``$Context`` and ``$ContextPath`` in which code of a context is read. Raises ``Unresolved``."""
+    context = context if context.endswith('`') else context + '`'
+    if context not in paths and not any(name.startswith(context) for name in source.names()):
+        raise Unresolved(not_found('the context %s' % visible(context), nearest(context, names.contexts(source))))
+    return context, paths.get(context, source.context_path())
 
 
 # Values: inspecting them, and reading on.
@@ -58,33 +140,43 @@ class NotLoaded(Exception):
 
 @look
 def inspect_static(image, query):
-    """A value by its handle, or the own value of a symbol as it is stored."""
-    return found(_sections(image, _value(image, image.engine, query['expr'])))
+    """A value by its handle, or the own value of a symbol as it is stored, or what a path leads to from either."""
+    text = query['expr'].strip()
+    value, goes_on = _value(image, image.engine, text)
+    return found(_sections(image, value, text if goes_on else None))
 
 
-def _value(image, engine, expr):
-    text = expr.strip()
-    if text.startswith('@'):
-        return _kept(image, text)
+def _value(image, engine, text):
+    """What the text stands for, and whether a part of that may be written behind it."""
+    handle = _HANDLE.match(text)
+    if text.startswith('@') and (handle is None or handle.end() == len(text)):
+        return _kept(image, text), True
     if not is_name(text):
-        value = _read(engine, text)
-        neutral = engine.neutral(value, 10)
+        value = _read(engine, text if handle is None else 'x' + text[handle.end() :])
+        neutral = engine.neutral(value, forms.LEAVES)
         if isinstance(neutral, Normal):
-            part = _stored_part(engine, neutral)
+            root = None if handle else _ROOT.match(text)
+            name = root and names.resolved(engine.source, root.group())
+            begun = _kept(image, handle.group()) if handle else engine.stored(name) if name else None
+            part = _stored_part(engine, neutral, begun, root.group() if root else 'x')
             if part is not None:
-                return part
+                return part, text.endswith(']')
             because = 'What %s comes to is known once it is evaluated.' % visible(text, 100)
             raise Unresolved({'type': 'needs_evaluation', 'because': because})
-        return value
+        return value, False
     name = names.resolved(engine.source, text)
     if name is None:
         raise Unresolved(not_found(text, names.meant(engine.source, text)))
     stored = engine.stored(name)
-    return engine.parsed(name) if stored is None else stored
+    return engine.parsed(name) if stored is None else stored, True
 
 
-def _stored_part(engine, path):
-    """What a path such as ``name[[2, 1]]`` or ``name["key"]`` leads to in a stored value; ``None`` if it is none."""
+_HANDLE = re.compile(r'@[0-9a-z]+\.[0-9]+(?![\w$`])')
+_ROOT = re.compile('(?:%s)+' % NAME_PART.pattern)
+
+
+def _stored_part(engine, path, begun, root):
+    """What a path such as ``name[[2, 1]]`` or ``name["key"]`` leads to from its root, whose value has begun it; else ``None``."""
     steps = []
     while isinstance(path, Normal):
         if path.head == _PART:
@@ -94,7 +186,7 @@ def _stored_part(engine, path):
             if len(keys) != 1 or not isinstance(keys[0], String):
                 return None
         steps = [*keys, *steps]
-    value = engine.stored(path.name) if isinstance(path, Symbol) else None
+    value = begun if isinstance(path, Symbol) and path.name.endswith(root) else None
     for step in steps:
         value = None if value is None else _item(engine, value, step)
     return value
@@ -142,7 +234,8 @@ def _read(engine, text):
         raise Unresolved(malformed(misread.message, misread.line)) from None
 
 
-def _sections(image, value):
+def _sections(image, value, text):
+    """``Inspected``. Its items are spelled as parts of ``text``; where that is ``None`` or long, of a handle."""
     engine = image.engine
     neutral = engine.neutral(value, forms.LEAVES)
     form, head = forms.form_of(engine.source, neutral), engine.head(value)
@@ -157,8 +250,9 @@ def _sections(image, value):
     items = engine.items(value)
     if items is not None:
         shown['size'] = {'len': len(items)}
-        shown['sample'] = _sample(engine, items)
-        shown['handle'] = shown['sample']['handle'] = image.handles.keep_value(value)
+        shown['handle'] = handle = image.handles.keep_value(value)
+        short = text is not None and len(text) < _LONGEST_ROOT
+        shown['sample'] = {**_sample(engine, value, text if short else handle), 'handle': handle}
     return shown
 
 
@@ -186,9 +280,31 @@ def _callable(image, symbol):
     }
 
 
-def _sample(engine, items):
-    texts = _item_texts(engine, items[:SAMPLE_MAX_ITEMS], SAMPLE_ITEM_MAX_CHARS)
-    return {'items': texts, 'shown': len(texts), 'total': len(items), 'truncated': len(texts) < len(items)}
+def _sample(engine, value, text):
+    items = engine.items(value)
+    some = items[:SAMPLE_MAX_ITEMS]
+    texts = _item_texts(engine, some, SAMPLE_ITEM_MAX_CHARS)
+    keyed, steps = engine.head(value) == _ASSOCIATION, []
+    for at, item in enumerate(some, 1):
+        step = _step(engine, item if keyed else None, at)
+        steps.append('[[%d]]' % at if step in steps else step)
+    return {
+        'items': texts,
+        'exprs': [text + step for step in steps],
+        'shown': len(texts),
+        'total': len(items),
+        'truncated': len(texts) < len(items),
+    }
+
+
+def _step(engine, rule, at):
+    """An item as a part: by its key, where that is a plain text, or else by its number."""
+    key = engine.neutral(engine.items(rule)[0], 1) if rule is not None and engine.items(rule) else None
+    return '["%s"]' % key.value if isinstance(key, String) and _PLAIN.fullmatch(key.value) else '[[%d]]' % at
+
+
+_LONGEST_ROOT = 500
+_PLAIN = re.compile('[ !#-\\[\\]-~]{0,100}')
 
 
 def _item_texts(engine, items, length):
