@@ -20,6 +20,7 @@ from imago.looking.frames import (
     shown_locals,
     stored_message,
     suspended_variables,
+    top_level_variables,
     variables,
     whose,
 )
@@ -408,7 +409,8 @@ def moment_of(error):
 
 
 def _frame(frame, line, with_locals):
-    shown, left = shown_locals(suspended_variables(frame)) if with_locals else ([], 0)
+    known = (suspended_variables(frame) or top_level_variables(frame, line)) if with_locals else {}
+    shown, left = shown_locals(known)
     source = line_of(frame.f_code, line)
     return {
         'function': function_name(frame.f_code),

@@ -1,8 +1,9 @@
 """Frames with their locals, and exceptions as values."""
 
 import os
+import re
 import sys
-from types import TracebackType
+from types import BuiltinFunctionType, FunctionType, ModuleType, TracebackType
 from weakref import ref
 
 from imago.looking.contents import exactly_built_in
@@ -43,6 +44,8 @@ _SCRIPTS = tuple(
     for folder in ("bin", "Scripts")
 )
 _LINES_KEPT = 4096
+_WORD = re.compile(r"[^\W\d]\w*")
+_TEXTUAL = (ModuleType, FunctionType, BuiltinFunctionType, type(ABSENT))
 _OPTIMIZED = 0x01
 LOCALS_PROXY = (lambda: type(sys._getframe().f_locals))() if sys.version_info >= (3, 13) else None
 """What Python 3.13 has in the place of a dict of variables."""
@@ -187,6 +190,18 @@ def suspended_variables(frame):
     if frame.f_trace is None and type(snapshot) is dict and sys.getrefcount(snapshot) == _ONLY_THE_FRAME:
         snapshot.clear()
     return names
+
+
+def top_level_variables(frame, line):
+    """The globals that the code of a script or a module uses, by name: first those of `line`, then the last that it
+    comes to. Modules, functions and classes are left out, whose text says what they are.
+    """
+    if name_of(frame.f_code) != "<module>":
+        return {}
+    used = dict.fromkeys(_WORD.findall(line_of(frame.f_code, line) or ""))
+    names = [name for name in used if name in frame.f_code.co_names] + list(reversed(frame.f_code.co_names))
+    found = {name: stored(frame.f_globals, name) for name in names if not name.startswith("__")}
+    return {name: value for name, value in found.items() if not (type(value) in _TEXTUAL or is_class(value))}
 
 
 def shown_locals(names, most=LOCALS):
