@@ -5,10 +5,10 @@ import type { Journal } from '../journal/journal.ts'
 import { escapePlanLine } from '../text/escape.ts'
 import type {
   AnswerOutcome,
-  Approvals,
   AskOptions,
   CallEnd,
   CodedAnswer,
+  Grant,
   Limit,
   Pause,
   PlanEnd,
@@ -58,11 +58,9 @@ export interface ApprovalsOptions {
   changed?(): void
 }
 
-/** The queue, and how much it remembers. */
-export interface OpenApprovals extends Approvals {
-  /** Entries of whatever kind: however many plans were asked about, there is a bound. */
-  kept(): number
-}
+export type OpenApprovals = Pick<ApprovalQueue, keyof ApprovalQueue>
+
+export type Approvals = Omit<OpenApprovals, 'kept'>
 
 /** Plans and seats in the memory of one daemon, and nowhere else: what waited before it began is unknown to it. */
 export const openApprovals = (options: ApprovalsOptions): OpenApprovals => new ApprovalQueue(options)
@@ -142,7 +140,11 @@ interface Settlement {
   readonly onSeat?: true
 }
 
-class ApprovalQueue implements OpenApprovals {
+/**
+ * The one place where plans wait for a person. Plans are put before every seat; the first answer wins, and the other
+ * seats are told that it is settled. Answers come from seats alone: what a seat is, `seats.ts` decides.
+ */
+class ApprovalQueue {
   readonly #options: ApprovalsOptions
   readonly #times: BothClocks
   readonly #grants: Grants
@@ -181,10 +183,12 @@ class ApprovalQueue implements OpenApprovals {
 
   // Asking.
 
+  /** Whether anybody has a seat now. */
   get seated(): boolean {
     return this.#seats.size > 0
   }
 
+  /** Why nobody is asked about yet another plan of that origin for now; undefined where it may be put. */
   limit(origin: string): Limit | undefined {
     const paused = this.#pauseOf(origin)
     if (paused !== undefined) return { type: 'paused', ...paused }
@@ -194,6 +198,12 @@ class ApprovalQueue implements OpenApprovals {
     return waiting < MOST_OF_ONE ? undefined : { type: 'waiting', of: 'caller', waiting, most: MOST_OF_ONE }
   }
 
+  /**
+   * Puts a plan before whoever has a seat, and waits: until it is answered, until what it was computed from moves,
+   * until `signal` aborts, or until it expires. `unavailable` at once where nobody has a seat; a seat that leaves
+   * later leaves the plan waiting for the next one. `client` is asked at the same time, and what it refuses is refused;
+   * its yes counts where there is no doubt, and then nobody needs to have a seat. Never rejects.
+   */
   async ask(plan: Plan, how: AskOptions): Promise<Answer> {
     if (how.signal.aborted) return { type: 'cancelled' }
     if (!this.seated && !counts(how.client)) return { type: 'unavailable' }
@@ -246,6 +256,7 @@ class ApprovalQueue implements OpenApprovals {
     return { times, rule }
   }
 
+  /** What the answer of the call is to say besides: that a person was asked the same too often, and how to end that. */
   noteOn(plan: Plan): string | undefined {
     return this.#notes.get(plan)
   }
@@ -264,10 +275,12 @@ class ApprovalQueue implements OpenApprovals {
 
   // What waits.
 
+  /** Plans that wait, oldest first; without their codes, which are for seats alone. */
   waiting(): readonly WaitingPlan[] {
     return [...this.#waiting.values()].map(one => listed(this.#shown(one)))
   }
 
+  /** The whole preview of a plan that waits, as it is shown. */
   previewOf(id: string): PlanPreview | undefined {
     const one = this.#waiting.get(id)
     return one && { ...one.preview, files: planFiles(one.plan) }
@@ -293,6 +306,10 @@ class ApprovalQueue implements OpenApprovals {
     return since === undefined ? 0 : this.#options.clock.now() - since.clock
   }
 
+  /**
+   * Whether this plan, which was asked about here, is too old to be carried out: by either clock, so that neither a
+   * machine that slept nor one whose time was set gives an approval a second life. False for any other plan.
+   */
   expired(plan: Plan): boolean {
     const since = this.#since.get(plan)
     return (
@@ -350,6 +367,7 @@ class ApprovalQueue implements OpenApprovals {
     return { type: 'taken' }
   }
 
+  /** An answer from a script: `code` was shown on a seat, for this one plan. */
   answerWithCode(given: CodedAnswer): AnswerOutcome {
     const one = this.#open(given.plan)
     if ('type' in one) return one
@@ -406,6 +424,7 @@ class ApprovalQueue implements OpenApprovals {
     if (onSeat) this.#count(one, answer)
   }
 
+  /** The call of an approved plan has ended: tells every seat how. Does nothing for another plan. */
   ended(id: string, ended: CallEnd): void {
     const at = this.#ends.findIndex(end => end.id === id)
     const end = this.#ends[at]
@@ -414,6 +433,7 @@ class ApprovalQueue implements OpenApprovals {
     this.#tellAll(() => ({ type: 'ended', id, ...ended }))
   }
 
+  /** How the plans that waited last have ended, oldest first: up to 64. */
   ends(): readonly PlanEnd[] {
     const now = this.#options.clock.now()
     return this.#ends.map(({ at, ...end }) => ({ ...end, ago_ms: Math.round(now - at) }))
@@ -447,6 +467,7 @@ class ApprovalQueue implements OpenApprovals {
     return leftMs > 0 ? { refusals: count, leftMs } : undefined
   }
 
+  /** All who are not put before a person now. */
   pauses(): readonly Pause[] {
     return [...this.#refusals].flatMap(([origin, { who }]) => {
       const paused = this.#pauseOf(origin)
@@ -477,16 +498,19 @@ class ApprovalQueue implements OpenApprovals {
     }
   }
 
-  grants(): ReturnType<Approvals['grants']> {
+  /** What is let through without asking now. */
+  grants(): readonly Grant[] {
     return this.#grants.list()
   }
 
+  /** Ends a grant; false where there is none of that name. Anybody may, `by` name: it makes nothing possible. */
   revoke(grant: string, by: string): boolean {
     return this.#grants.revoke(grant, by)
   }
 
   // Those who sit.
 
+  /** Takes a seat, which the journal says. It is told of all that waits, and of all that comes, until it leaves. */
   sit(listener: SeatListener): Seat {
     const seat: SeatHolder = { id: `seat-${++this.#seatsTaken}`, listener }
     this.#seats.add(seat)
@@ -539,11 +563,13 @@ class ApprovalQueue implements OpenApprovals {
     this.#tellAll(() => ({ type: 'notice', text }))
   }
 
+  /** Entries of whatever kind: however many plans were asked about, there is a bound. */
   kept(): number {
     const maps = [this.#waiting, this.#settled, this.#batches, this.#refusals, this.#seats, this.#grants]
     return maps.reduce((sum, { size }) => sum + size, this.#ends.length + this.#repeated.size)
   }
 
+  /** Settles all that waits as cancelled: the daemon ends. */
   close(): void {
     // Its caller may wait for the answer still, and is told why there is none.
     for (const one of [...this.#waiting.values()])

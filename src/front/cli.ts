@@ -20,7 +20,7 @@ import {
   type ToolCommand,
 } from './command.ts'
 import { frontLanguage } from './languages.ts'
-import { exitOf, lostDaemon, openPrinter, type Printer, printEnvelope, printError } from './print.ts'
+import { lostDaemon, openPrinter, type Printer, printFailed } from './print.ts'
 import type { FailureData } from './protocol.ts'
 
 /** What the entry of the program hands over. */
@@ -129,10 +129,8 @@ const wantsJson = (argv: readonly string[]) => argv.includes('--json')
 
 /** A command that failed before a tool could answer: in words, or as the one envelope that was asked for. */
 function report({ error, printer, json }: { error: unknown; printer: Printer; json: boolean }): ExitCode {
-  const envelope = { ok: false, error: explain(error) } as const
-  if (json) printEnvelope(printer, envelope)
-  else printError(printer, envelope.error)
-  return error instanceof Failure ? error.exit : exitOf(envelope)
+  const exit = printFailed({ options: { json }, printer }, explain(error))
+  return error instanceof Failure ? error.exit : exit
 }
 
 function explain(error: unknown): ToolError {

@@ -108,6 +108,10 @@ export async function connectDaemon(connecting: ConnectOptions): Promise<DaemonC
   }
 }
 
+/** The connection of a command, whose project is that of the folder that it is called in. */
+export const connectHere = (name: string, start: Start = 'if-needed'): Promise<DaemonClient> =>
+  connectDaemon({ name, start, root: findRoot(process.cwd()) })
+
 /** How long daemons that end, and daemons of another version, may follow each other, in milliseconds. */
 const SETTLE_MS = 30_000
 
@@ -310,7 +314,6 @@ export async function request<M extends Exclude<Method, 'call'>>(
   method: M,
   params: Methods[M]['params'],
 ): Promise<Methods[M]['result']> {
-  const root = findRoot(process.cwd())
-  await using client = await connectDaemon({ name: `imago ${method}`, start: 'if-needed', root })
+  await using client = await connectHere(`imago ${method}`)
   return await client.request(method, params)
 }

@@ -1,6 +1,6 @@
 import { summaryOf } from '../../tools/activity.ts'
 import type { Kernel } from '../../wire/kernel.ts'
-import type { Approvals } from '../approvals/contract.ts'
+import type { Approvals } from '../approvals/queue.ts'
 import type { Calls } from '../calls/contract.ts'
 import type { Kernels } from '../kernels/contract.ts'
 import type { NewLife } from '../kernels/rows.ts'

@@ -50,6 +50,10 @@ interface AttachedOptions extends KernelOptions {
  * itself just as it did takes its place: another image, under the same name. `Attachments` looks for that.
  */
 export class AttachedKernel implements NamedKernel {
+  readonly name: string
+  readonly root: string
+  readonly hasProgram = true
+  readonly lost = undefined
   readonly #options: AttachedOptions
   readonly #background: Background | undefined
   readonly #over = new AbortController()
@@ -79,14 +83,12 @@ export class AttachedKernel implements NamedKernel {
   readonly folder: string
 
   constructor(known: AttachmentDraft, options: AttachedOptions) {
+    this.name = known.name
+    this.root = known.root
     this.#known = known
     this.#options = options
     this.#background = options.texts && new Background(options.texts.of(known.root))
     this.folder = known.cwd === null ? known.root : realOf(known.cwd)
-  }
-
-  get name(): string {
-    return this.#known.name
   }
 
   /** Programs that announce the same name in one project are one group, whatever each is called as a kernel. */
@@ -101,24 +103,12 @@ export class AttachedKernel implements NamedKernel {
     return announced === null ? undefined : { ...known, name: announced, pid, started }
   }
 
-  get root(): string {
-    return this.#known.root
-  }
-
-  get hasProgram(): true {
-    return true
-  }
-
   get alive(): boolean {
     return this.#end === undefined
   }
 
   get present(): Kernel | undefined {
     return this.alive && this.#away === null ? this.#kernel : undefined
-  }
-
-  get lost(): undefined {
-    return undefined
   }
 
   /** What the next daemon needs to join it again; undefined before it has been joined, and once it has ended. */

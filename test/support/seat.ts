@@ -1,10 +1,5 @@
-import type {
-  AnswerOutcome,
-  Approvals,
-  SeatAnswer,
-  SeatNews,
-  ShownPlan,
-} from '../../src/approvals/contract.ts'
+import type { AnswerOutcome, SeatAnswer, SeatNews, ShownPlan } from '../../src/approvals/contract.ts'
+import type { Approvals } from '../../src/approvals/queue.ts'
 import type { Choice } from '../../tools/contract.ts'
 
 /** What a scripted person does about a plan. */

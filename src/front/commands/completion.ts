@@ -1,8 +1,7 @@
 import { LEVELS, PROFILES } from '../../../tools/contract.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
-import { findRoot } from '../../paths.ts'
 import { SYNTAX_NAMES } from '../../syntax/syntax.ts'
-import { connectDaemon } from '../client.ts'
+import { connectHere } from '../client.ts'
 import { type Command, type CommandInput, OPTIONS, type OperandKind, type OptionName } from '../command.ts'
 
 /**
@@ -181,11 +180,7 @@ const descriptionOf = (schema: unknown) =>
 
 /** Kernels, or programs that can be attached to. None where no daemon runs: to complete a word starts nothing. */
 async function living(kind: 'kernel' | 'program'): Promise<readonly Completed[]> {
-  await using client = await connectDaemon({
-    name: 'imago completion',
-    start: 'never',
-    root: findRoot(process.cwd()),
-  })
+  await using client = await connectHere('imago completion', 'never')
   const { kernels, announced } = await client.request('kernels', {})
   return kind === 'kernel'
     ? kernels.map(({ name, language, state }) => ({ word: name, means: `${language}, ${state}` }))

@@ -2,8 +2,8 @@ import { duration, oneLine } from '../../../tools/text.ts'
 import type { PlanEnd, WaitingPlan } from '../../approvals/contract.ts'
 import { readConfig } from '../../config.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
-import { findPaths, findRoot } from '../../paths.ts'
-import { connectDaemon, type DaemonClient } from '../client.ts'
+import { findPaths } from '../../paths.ts'
+import { connectHere, type DaemonClient } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { openNotifier } from '../notify.ts'
 import { isCapable, type Printer } from '../print.ts'
@@ -18,11 +18,7 @@ import { newsText } from '../suspension-news.ts'
  */
 export async function watch({ printer, options }: CommandInput): Promise<ExitCode> {
   const desktop = readConfig(findPaths().configDir).watch.notify
-  await using client = await connectDaemon({
-    name: 'imago watch',
-    start: 'if-needed',
-    root: findRoot(process.cwd()),
-  })
+  await using client = await connectHere('imago watch')
   if (!hasTerminal()) return await list({ client, printer })
   if (options.plain === true || !isCapable(process.env)) return await lineByLine({ client, printer, desktop })
   return await onScreen({ client, printer, desktop })

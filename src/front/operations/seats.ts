@@ -9,7 +9,7 @@ import {
   WAITING_PLAN,
 } from '../../approvals/rows.ts'
 import { operation } from './operation.ts'
-import { key, nothing, reason } from './values.ts'
+import { key, reason } from './values.ts'
 
 const whyChosen = reason.nullable()
 
@@ -39,7 +39,6 @@ export const SEAT_OPERATIONS = {
   sit: operation({
     does: 'Takes a seat, for a person at a terminal, until it is cancelled or the connection ends. The daemon asks `prove` of the client first. Its events are those of a seat; `seated` is the first that matters. With `alone` it fails where somebody sits already.',
     params: z.strictObject({ alone: z.boolean().exactOptional() }),
-    result: nothing,
     who: ['anyone'],
     level: 'dangerous',
     topics: ['seats'],
@@ -82,11 +81,9 @@ export const SEAT_OPERATIONS = {
     who: ['seat'],
     act: ({ plan }: { readonly plan: string }) => `read ${plan}`,
     level: 'safe',
-    topics: [],
   }),
   approvals: operation({
     does: 'Lists the plans that wait, who could answer them, what is let through without asking, who is not put before anybody for a while, and how the plans that waited last have ended, oldest first.',
-    params: nothing,
     result: z.strictObject({
       seats: z.array(SEAT_ROW),
       approvals: z.array(WAITING_PLAN),
@@ -96,7 +93,6 @@ export const SEAT_OPERATIONS = {
     }),
     who: ['anyone'],
     level: 'safe',
-    topics: [],
   }),
   revoke: operation({
     does: 'Ends a grant. It makes nothing possible, so anybody may.',
@@ -124,7 +120,6 @@ export const SEAT_OPERATIONS = {
   }),
   lift: operation({
     does: 'Ends all pauses.',
-    params: nothing,
     result: z.strictObject({ lifted: z.int().describe('How many there were.') }),
     who: ['seat'],
     act: () => 'end a pause',
@@ -133,8 +128,6 @@ export const SEAT_OPERATIONS = {
   }),
   acknowledge: operation({
     does: 'Takes note, as a person, of what is wrong with the journal, so that dangerous calls may go on.',
-    params: nothing,
-    result: nothing,
     who: ['seat'],
     act: () => 'take note of trouble with the journal',
     level: 'dangerous',
