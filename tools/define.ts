@@ -16,21 +16,6 @@ import {
 import type { Outcome } from './outcome.ts'
 import { USUAL_NAMES, usualAliases } from './parameters.ts'
 
-export type {
-  Choice,
-  Committed,
-  Evidence,
-  FileChange,
-  Hunk,
-  Hunks,
-  PlanContext,
-  Planned,
-  Preview,
-  ProjectFiles,
-  Proposal,
-  SeenFile,
-} from './contract.ts'
-
 /** Arguments that the registry adds to every tool which works on a kernel. No tool may define them itself. */
 const RESERVED = ['kernel', 'patience'] as const
 
