@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import pTimeout from 'p-timeout'
 import type { Limits } from '../codec/messages.ts'
 import { WireError } from '../errors.ts'
 import type { KernelEnd } from '../kernel.ts'
@@ -178,11 +179,6 @@ class Absence {
   /** Resolves when the absence is over, or after `limitMs`. */
   async wait(limitMs: number | undefined): Promise<void> {
     if (limitMs === undefined) return this.#over
-    let timer: NodeJS.Timeout | undefined
-    const limit = new Promise<void>(resolve => {
-      timer = setTimeout(resolve, limitMs)
-    })
-    await Promise.race([this.#over, limit])
-    clearTimeout(timer)
+    await pTimeout(this.#over, { milliseconds: Math.max(1, limitMs), fallback() {} })
   }
 }

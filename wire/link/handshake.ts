@@ -6,6 +6,7 @@
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Duplex } from 'node:stream'
+import pTimeout from 'p-timeout'
 import { codecOf } from '../codec/codec.ts'
 import {
   checkedLength,
@@ -394,18 +395,13 @@ async function within<Outcome>(
   const limits = { ...LIMITS, ...options.limits }
   // The steps learn of an error by the read that it ends; between two reads nobody else listens.
   transport.on('error', () => {})
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    const message = `The handshake was not done after ${limits.handshakeMs} ms.`
-    timer = setTimeout(() => reject(new WireError('HANDSHAKE_TIMEOUT', message)), limits.handshakeMs)
-  })
+  const milliseconds = limits.handshakeMs
+  const late = new WireError('HANDSHAKE_TIMEOUT', `The handshake was not done after ${milliseconds} ms.`)
   try {
-    return await Promise.race([steps(limits), late])
+    return await pTimeout(steps(limits), { milliseconds, message: late })
   } catch (error) {
     if (!transport.writableEnded) transport.destroy()
     throw error
-  } finally {
-    clearTimeout(timer)
   }
 }
 

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
+import pTimeout from 'p-timeout'
 import { WireError } from '../errors.ts'
 import { isAtom, type Returned, SwankConnection, textOf } from './connection.ts'
 import { frame, MOST_BYTES } from './frames.ts'
@@ -202,17 +203,8 @@ class Opening {
 }
 
 /** What it comes to, or undefined when it takes longer. */
-async function within<Outcome>(ms: number, work: Promise<Outcome>): Promise<Outcome | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>(resolve => {
-    timer = setTimeout(resolve, ms, undefined)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
-}
+const within = <Outcome>(milliseconds: number, work: Promise<Outcome>): Promise<Outcome | undefined> =>
+  pTimeout(work, { milliseconds, fallback: () => undefined })
 
 function asFault(error: unknown): WireError {
   if (error instanceof WireError) return error
