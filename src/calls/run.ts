@@ -47,26 +47,7 @@ export interface RunOptions {
   readonly registry: Registry
   /** Of the package: the tools of another build are other tools. */
   readonly version: string
-  readonly kernels: Pick<
-    Kernels,
-    | 'resolve'
-    | 'living'
-    | 'meant'
-    | 'otherNames'
-    | 'namesOf'
-    | 'withholds'
-    | 'group'
-    | 'membersOf'
-    | 'areSeveral'
-    | 'lasts'
-    | 'rootsOf'
-    | 'attachable'
-    | 'besides'
-    | 'project'
-    | 'choose'
-    | 'mayBeLoading'
-    | 'runningScript'
-  >
+  readonly kernels: Kernels
   readonly policy: Policy
   readonly journal: Journal
   /** Who is asked. */

@@ -10,9 +10,9 @@ export interface KernelsOptions {
   launch(request: KernelRequest, listener: KernelListener): Promise<StartedKernel>
   /** Where background output of kernels is kept, for `read_more`. Left out: it is not kept. */
   readonly texts?: TextStores
-  /** The programs that can be attached to, and which of them were. Left out: none. */
-  readonly programs?: Programs
-  readonly attachments?: AttachmentStore
+  /** The programs that can be attached to, and which of them were. */
+  readonly programs: Programs
+  readonly attachments: AttachmentStore
   /** What persons have started, over lives of the daemon. Left out: nothing is known of lives before. */
   readonly started?: StartedStore
   /** Rows of `list` may have changed. */

@@ -6,20 +6,11 @@ import type { Program, ProgramEnd } from '../../wire/programs.ts'
 import { isProject, kernelNameOf, realOf } from '../files/roots.ts'
 import type { AnnouncedPrograms } from './announced-row.ts'
 import { type Attach, Attachments } from './attach.ts'
-import { NO_ATTACHMENTS } from './attachment-store.ts'
 import type { BackgroundWatcher, Found, FoundKernel, KernelsOptions } from './contract.ts'
 import { besidesOf, isFull, isSameList, onlyOne, type Roster } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import { type CrashLimits, type KernelRequest, OwnedKernel } from './owned-kernel.ts'
-import {
-  ALL_OF_GROUP,
-  type Announced,
-  fullName,
-  groupOf,
-  isCalled,
-  isTarget,
-  NO_PROGRAMS,
-} from './programs.ts'
+import { ALL_OF_GROUP, type Announced, fullName, groupOf, isCalled, isTarget } from './programs.ts'
 import {
   badName,
   badRoot,
@@ -97,7 +88,7 @@ class OpenKernels {
   #closed = false
 
   constructor(options: KernelsOptions) {
-    const { programs = NO_PROGRAMS, attachments: store = NO_ATTACHMENTS, texts, noted, lives } = options
+    const { programs, attachments: store, texts, noted, lives } = options
     this.#options = options
     this.#searched = programs.folder
     this.#home = realOf(options.home ?? homedir())

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { KernelError } from '../../src/kernels/kernel-error.ts'
-import { type Kernels, openKernels } from '../../src/kernels/kernels.ts'
+import type { Kernels } from '../../src/kernels/kernels.ts'
 import type { KernelNews } from '../../src/kernels/rows.ts'
 import { openStartedStore } from '../../src/kernels/started-store.ts'
 import { TOOLS } from '../../tools/index.ts'
@@ -11,6 +11,7 @@ import { WireError } from '../../wire/errors.ts'
 import type { Kernel } from '../../wire/kernel.ts'
 import { FakeLauncher, refusal } from '../support/fake-launcher.ts'
 import { assert, suite } from '../support/harness.ts'
+import { openKernels } from '../support/kernels-alone.ts'
 
 const test = suite('kernels by name')
 
