@@ -280,7 +280,15 @@ interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends readonly Abi
 }
 
 /** Fields that a tool has otherwise than its definition has them. */
-type Other = 'aliases' | 'parameters' | 'attaches' | 'starts' | 'examples' | 'paths' | 'withoutKernel' | 'handler'
+type Other =
+  | 'aliases'
+  | 'parameters'
+  | 'attaches'
+  | 'starts'
+  | 'examples'
+  | 'paths'
+  | 'withoutKernel'
+  | 'handler'
 
 /** A finished tool: the definition with its types erased, and its invariants checked. */
 export interface Tool extends Required<Omit<ToolDefinition<z.ZodRawShape, readonly Ability[]>, Other>> {

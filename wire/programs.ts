@@ -1,43 +1,32 @@
-import { z } from 'zod'
-import type { Of } from './contract/values.ts'
 import type { Kernel } from './kernel.ts'
 
-const TEXT = z.string().max(4_096)
-
-/** What a program that listens says of itself. docs/wire.md#attached */
-export const ANNOUNCEMENT = z.object({
-  imago: z.literal(1),
+/** What a program that listens says of itself, but for its secret. docs/wire.md#attached */
+export interface Program {
+  /** Where it says so. */
+  readonly file: string
   /** Its own; several may have one name. */
-  name: z.string().min(1).max(200),
-  language: z.string().min(1).max(64),
-  implementation: z.string().max(200),
-  pid: z.int().positive(),
+  readonly name: string
+  readonly language: string
+  readonly implementation: string
+  readonly pid: number
   /** When its process began, as the system tells it; empty where it does not. */
-  started: z.string().max(200),
+  readonly started: string
   /** The process that started it. */
-  parent: z.int().nonnegative().optional(),
+  readonly parent?: number | undefined
   /**
    * What it is to its parent. `main`: `imago run` started it. `serves`: it does the work of its parent, which only starts
    * it. `helper`: it works for its parent. Left out: a program of its own, or a fork.
    */
-  role: z.enum(['main', 'serves', 'helper']).optional(),
+  readonly role?: 'main' | 'serves' | 'helper' | undefined
   /** The names and numbers of the programs that a helper works for. */
-  works_for: z.array(z.string().max(200)).max(16).readonly().optional(),
-  address: z.string().regex(/^(unix:\/.+|tcp:127\.0\.0\.1:\d{1,5})$/s),
-  secret: z.string().min(32).max(1_024).nullish(),
-  epoch: z.string().regex(/^[0-9a-f]{8}$/),
-  cwd: TEXT,
+  readonly works_for?: readonly string[] | undefined
+  readonly address: string
+  readonly epoch: string
+  readonly cwd: string
   /** What it was started as; empty where there is no such thing. */
-  program: TEXT,
+  readonly program: string
   /** RFC 3339. */
-  announced_at: z.string().max(64),
-  ended: z.string().max(4_096).optional(),
-})
-
-/** The same, but for its secret, and what is known of it besides. */
-export interface Program extends Omit<Of<typeof ANNOUNCEMENT>, 'imago' | 'secret' | 'ended'> {
-  /** Where it says so. */
-  readonly file: string
+  readonly announced_at: string
   /** It was given a key, which it keeps to itself: a person has to give it to us as well. */
   readonly keyed: boolean
   /**

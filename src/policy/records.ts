@@ -2,8 +2,8 @@ import { constants, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { errnoOf, messageOf } from '../../wire/errors.ts'
+import { writeWhole } from '../files/whole-file.ts'
 import { sha256 } from '../sha256.ts'
-import { writeWhole } from '../whole-file.ts'
 import {
   bytesOf,
   keyOf,

@@ -1,10 +1,10 @@
 import type { Duplex } from 'node:stream'
-import pTimeout from 'p-timeout'
 import type { Limits } from '../codec/messages.ts'
 import { WireError } from '../errors.ts'
 import type { KernelEnd } from '../kernel.ts'
 import { acceptKernel, type KernelHello, openKernel } from '../link/handshake.ts'
 import type { Link } from '../link/link.ts'
+import { within } from '../signal.ts'
 
 export interface LineOptions {
   /** For messages: the name of the kernel. */
@@ -179,6 +179,6 @@ class Absence {
   /** Resolves when the absence is over, or after `limitMs`. */
   async wait(limitMs: number | undefined): Promise<void> {
     if (limitMs === undefined) return this.#over
-    await pTimeout(this.#over, { milliseconds: Math.max(1, limitMs), fallback() {} })
+    await within(limitMs, this.#over, () => {})
   }
 }

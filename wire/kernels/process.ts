@@ -3,9 +3,9 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
-import pTimeout from 'p-timeout'
 import { WireError } from '../errors.ts'
 import type { Kernel, KernelEnd, Stream } from '../kernel.ts'
+import { within } from '../signal.ts'
 
 /** How long the pipes of a process that has ended may still be read, in ms: a grandchild can hold them open. */
 const LAST_READ_MS = 250
@@ -111,10 +111,8 @@ export class OwnedProcess {
     asked: Promise<void>,
     { kernel, stopMs }: { readonly kernel: Pick<Kernel, 'ended'>; readonly stopMs: number },
   ): Promise<void> {
-    await pTimeout<unknown, void>(
-      asked.then(() => this.ended),
-      { milliseconds: stopMs, fallback() {} },
-    )
+    const ended = asked.then(() => this.ended)
+    await within(stopMs, ended, () => {})
     this.kill()
     await Promise.all([this.ended, kernel.ended])
   }
@@ -144,7 +142,7 @@ export class OwnedProcess {
     this.#exited = true
     // Its children do not outlive it, unless they made a session of their own.
     this.#signalGroup('SIGTERM')
-    await pTimeout<unknown, void>(closed, { milliseconds: LAST_READ_MS, fallback() {} })
+    await within(LAST_READ_MS, closed, () => {})
     for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.destroy()
     const how = signal === null ? `ended by itself with exit code ${code}` : `was killed by ${signal}`
     const reason = signal === null ? 'exited' : 'killed'

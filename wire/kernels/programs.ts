@@ -1,19 +1,13 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { z } from 'zod'
 import { readMost } from '../bounded-file.ts'
 import { errorRecord } from '../contract/inspection.ts'
 import { WireError } from '../errors.ts'
 import type { ErrorRecord, Kernel } from '../kernel.ts'
 import { connect } from '../link/transport.ts'
 import { listensAt, startOf } from '../process-start.ts'
-import {
-  ANNOUNCEMENT,
-  type Joining,
-  type Program,
-  type ProgramEnd,
-  type Programs,
-  type SkippedFile,
-} from '../programs.ts'
+import type { Joining, Program, ProgramEnd, Programs, SkippedFile } from '../programs.ts'
 import { type AttachLimits, type AttachRequest, attachKernel, type Reach, rejoinKernel } from './attach.ts'
 import { type KernelSettings, serverAt } from './languages.ts'
 import { homeSecret } from './swank-secret.ts'
@@ -269,6 +263,26 @@ function codeOf(error: unknown): unknown {
 
 const programsFolder = (runtimeDir: string) => join(runtimeDir, 'programs')
 
+const TEXT = z.string().max(4_096)
+const SHAPE = z.object({
+  imago: z.literal(1),
+  name: z.string().min(1).max(200),
+  language: z.string().min(1).max(64),
+  implementation: z.string().max(200),
+  pid: z.int().positive(),
+  started: z.string().max(200),
+  parent: z.int().nonnegative().optional(),
+  role: z.enum(['main', 'serves', 'helper']).optional(),
+  works_for: z.array(z.string().max(200)).max(16).readonly().optional(),
+  address: z.string().regex(/^(unix:\/.+|tcp:127\.0\.0\.1:\d{1,5})$/s),
+  secret: z.string().min(32).max(1_024).nullish(),
+  epoch: z.string().regex(/^[0-9a-f]{8}$/),
+  cwd: TEXT,
+  program: TEXT,
+  announced_at: z.string().max(64),
+  ended: z.string().max(4_096).optional(),
+})
+
 type Read =
   | { readonly announcement: Program; readonly secret: string | null; readonly ended: string | undefined }
   | SkippedFile
@@ -282,7 +296,7 @@ function readOne(file: string): Read | undefined {
   if (parsed === undefined) return skip('is not JSON')
   if (typeof parsed === 'object' && parsed !== null && 'imago' in parsed && parsed.imago !== 1)
     return skip(`is of version ${JSON.stringify(parsed.imago)?.slice(0, 20)}, and this Imago knows version 1`)
-  const shaped = ANNOUNCEMENT.safeParse(parsed)
+  const shaped = SHAPE.safeParse(parsed)
   if (!shaped.success) {
     const [issue] = shaped.error.issues
     return skip(`is no announcement: ${issue?.path.join('.') || 'it'}: ${issue?.message ?? 'is wrong'}`)

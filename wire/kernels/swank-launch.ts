@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import pTimeout from 'p-timeout'
 import type { ScriptNews } from '../contract/evaluation.ts'
 import { WireError } from '../errors.ts'
 import type { KernelEnd } from '../kernel.ts'
 import { peerIn } from '../peer-folder.ts'
+import { within } from '../signal.ts'
 import { connectSwank } from '../swank/connect.ts'
 import { write } from '../swank/sexp.ts'
 import type { Launched, LaunchLimits, LaunchRequest } from './launch.ts'
@@ -237,10 +237,10 @@ async function inTime({ request, limits, image, child }: Parts): Promise<{ port:
   const fail = (why: string): never => {
     throw new WireError('KERNEL_START_FAILED', why)
   }
-  const within = `${request.name} could not be spoken to within ${limits.startMs} ms.`
+  const tooLate = `${request.name} could not be spoken to within ${limits.startMs} ms.`
   const listening = Promise.race([image.listening, child.ended.then(end => fail(image.whyNot(end)))])
-  const late = () => fail(`${within} ${image.doing}${child.lastWords}`)
-  return await pTimeout(listening, { milliseconds: limits.startMs, fallback: late })
+  const late = () => fail(`${tooLate} ${image.doing}${child.lastWords}`)
+  return await within(limits.startMs, listening, late)
 }
 
 interface Opening extends Parts {

@@ -1,6 +1,6 @@
-import pTimeout from 'p-timeout'
 import { WireError } from '../errors.ts'
 import type { Look } from '../kernel.ts'
+import { within } from '../signal.ts'
 import type { SwankConnection } from '../swank/connection.ts'
 import type { Arguments, SwankPeer } from '../swank/peer.ts'
 import { symbol } from '../swank/sexp.ts'
@@ -91,7 +91,9 @@ export class SwankLine {
         this.heard()
       },
     )
-    await pTimeout(answer, { milliseconds: deadlineMs, message: this.#silent('a ping', deadlineMs) })
+    await within(deadlineMs, answer, () => {
+      throw this.#silent('a ping', deadlineMs)
+    })
   }
 
   #silent(what: string, ms: number): WireError {

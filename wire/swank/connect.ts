@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import pTimeout from 'p-timeout'
 import { WireError } from '../errors.ts'
+import { within } from '../signal.ts'
 import { isAtom, type Returned, SwankConnection, textOf } from './connection.ts'
 import { frame, MOST_BYTES } from './frames.ts'
 import { beginConnection, NO_SWANK } from './peer.ts'
@@ -137,7 +137,7 @@ class Opening {
     const connection = this.#connection
     const asksSecret = this.#place.secret !== null
     const asked = this.#ask()
-    const answer = await within(ms, asked)
+    const answer = await within(ms, asked, () => undefined)
     if (answer === undefined) {
       this.#linger(asked)
       const late = this.#socket.bytesRead > MOST_UNASKED ? flooding : silent
@@ -188,7 +188,7 @@ class Opening {
     const connection = this.#connection
     const leave = (thread: number) =>
       connection.rex([symbol('swank:throw-to-toplevel')], thread).catch(asFault)
-    await within(FINISH_MS, led === undefined ? this.#ask() : leave(led))
+    await within(FINISH_MS, led === undefined ? this.#ask() : leave(led), () => undefined)
     connection.end()
   }
 
@@ -201,10 +201,6 @@ class Opening {
     })
   }
 }
-
-/** What it comes to, or undefined when it takes longer. */
-const within = <Outcome>(milliseconds: number, work: Promise<Outcome>): Promise<Outcome | undefined> =>
-  pTimeout(work, { milliseconds, fallback: () => undefined })
 
 function asFault(error: unknown): WireError {
   if (error instanceof WireError) return error

@@ -24,9 +24,9 @@ import { parse, stringify } from 'smol-toml'
 import { z } from 'zod'
 import { messageOf } from '../../../wire/errors.ts'
 import { Failure } from '../../failure.ts'
+import { writeWhole } from '../../files/whole-file.ts'
 import { bytesOf, tomlOf } from '../../policy/file.ts'
 import { nameMatches } from '../../policy/rules.ts'
-import { writeWhole } from '../../whole-file.ts'
 
 /** One way of starting the MCP server: a program and its arguments. */
 export interface Server {
