@@ -18,6 +18,7 @@ import {
   type OptionName,
   type Options,
   type ToolCommand,
+  typeOf,
 } from './command.ts'
 import { frontLanguage } from './languages.ts'
 import { lostDaemon, openPrinter, type Printer, printFailed } from './print.ts'
@@ -85,7 +86,7 @@ function firstOperand(argv: readonly string[]): number {
     const [, option] = /^--([\w-]+)$/.exec(argv[at] ?? '') ?? []
     const isOption = argv[at]?.startsWith('-') === true
     if (!isOption) return at
-    if (option !== undefined && isOptionName(option) && OPTIONS[option].type === 'string') at++
+    if (option !== undefined && isOptionName(option) && typeOf(option) === 'string') at++
   }
   return -1
 }
@@ -104,7 +105,7 @@ function find(name: string): Command {
 function parseWords(command: Command, words: readonly string[]): { values: Options; positionals: string[] } {
   const options = Object.fromEntries(
     ([...command.options, 'help', ...(command.name === '' ? (['version'] as const) : [])] as const).map(
-      name => [name, { type: OPTIONS[name].type, ...(name === 'help' && { short: 'h' }) }],
+      name => [name, { type: typeOf(name), ...(name === 'help' && { short: 'h' }) }],
     ),
   )
   try {

@@ -1,13 +1,6 @@
 import { join } from 'node:path'
-import { z } from 'zod'
-import type { CallId } from '../../wire/kernel.ts'
-import {
-  type JournalTrouble,
-  OPEN_SUSPENSION,
-  SEGMENT_REASONS,
-  type SegmentHeader,
-  type SegmentReason,
-} from './entries.ts'
+import type { Of } from '../../wire/kernel.ts'
+import { HEADER, type JournalTrouble, type SegmentHeader, type SegmentReason } from './entries.ts'
 import type { JournalFiles } from './files.ts'
 
 /** Where the segments of a state directory are. */
@@ -40,36 +33,8 @@ export function segmentsIn(dir: string, files: JournalFiles): Segment[] {
 export const segmentName = (number: number, { aside = false } = {}) =>
   `${String(number).padStart(6, '0')}${aside ? '.quarantined' : ''}.jsonl`
 
-const TROUBLE = z.object({
-  file: z.string(),
-  line: z.number().nullable(),
-  byte: z.number().nullable(),
-  what: z.string(),
-})
-
-const OPEN_CALL = z.object({
-  call: z.string().transform(call => call as CallId),
-  tool: z.string(),
-  since: z.enum(['requested', 'dispatched']),
-  epoch: z.string().optional(),
-})
-
-const HEADER = z.object({
-  type: z.literal('segment'),
-  time: z.string(),
-  number: z.number(),
-  previous: z.string().length(32),
-  version: z.string(),
-  why: z.enum(SEGMENT_REASONS),
-  trouble: z.array(TROUBLE),
-  open: z.array(OPEN_CALL).nullable(),
-  // Older daemons wrote none.
-  suspended: z.array(OPEN_SUSPENSION).nullable().default([]),
-  uncertain: z.object({ file: z.string(), byte: z.number() }).exactOptional(),
-})
-
 /** A header as it was read. */
-export type HeaderRead = SegmentHeader & { readonly time: string }
+export type HeaderRead = Of<typeof HEADER>
 
 /** The header in the first line of a segment; undefined where that line is none. */
 export function headerIn(line: Buffer): HeaderRead | undefined {

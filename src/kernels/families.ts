@@ -138,3 +138,6 @@ export const isFull = <Item>(items: readonly Item[]): items is readonly [Item, .
 
 export const isSameList = <Item>(items: readonly Item[], others: readonly Item[]): boolean =>
   items.length === others.length && items.every((item, index) => item === others[index])
+
+export const onlyOne = <Item>(items: readonly Item[]): Item | undefined =>
+  items.length === 1 ? items[0] : undefined

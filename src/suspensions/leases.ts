@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Leases as CallLeases } from '../../tools/contract.ts'
-import { duration, oneLine } from '../../tools/text.ts'
+import { beginning, duration, oneLine } from '../../tools/text.ts'
 import type { CallId, Evaluated, Kernel, KernelEnd, Suspension, SuspensionNews } from '../../wire/kernel.ts'
 import { type Clock, SYSTEM_CLOCK } from '../clock.ts'
 import type { JournalEntry, OpenSuspension } from '../journal/entries.ts'
 import type { Journal } from '../journal/journal.ts'
 import { escapePlanLine } from '../text/escape.ts'
-import { beginning } from '../text/texts.ts'
 import {
   type CallerIdentity,
   GONE_MS,

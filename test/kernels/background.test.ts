@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Background } from '../../src/kernels/background.ts'
-import { openKernels } from '../../src/kernels/kernels.ts'
 import { openTexts, type TextStore, type TextStores } from '../../src/text/texts.ts'
 import { FakeLauncher } from '../support/fake-launcher.ts'
 import { assert, suite } from '../support/harness.ts'
+import { openKernels } from '../support/kernels-alone.ts'
 
 const test = suite('background output')
 

@@ -2,6 +2,7 @@ import { openApprovals } from '../../src/approvals/queue.ts'
 import { type CallsOptions, openCalls } from '../../src/calls/calls.ts'
 import type { Calls } from '../../src/calls/contract.ts'
 import { SYSTEM_CLOCK } from '../../src/clock.ts'
+import type { Kernels } from '../../src/kernels/kernels.ts'
 import { Leases } from '../../src/suspensions/leases.ts'
 import { openTexts } from '../../src/text/texts.ts'
 import { NO_FILES } from './no-files.ts'
@@ -63,6 +64,6 @@ export function openTestCalls(
         kernels.choose?.(name, how) ?? Promise.reject(new Error('there are no programs')),
       mayBeLoading: name => kernels.mayBeLoading?.(name) === true,
       runningScript: name => kernels.runningScript?.(name) ?? null,
-    },
+    } as Partial<Kernels> as Kernels,
   })
 }

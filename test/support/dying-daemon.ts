@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CallId } from '../../wire/contract/values.ts'
+import { NO_ATTACHMENTS, NO_PROGRAMS } from './no-programs.ts'
 import { NO_SOURCES } from './no-sources.ts'
 import { firstOnly, takeSeat } from './seat.ts'
 import { changes, type Step, Steps } from './steps.ts'
@@ -90,6 +91,8 @@ async function live({ runtimeDir, stateDir, configDir, socket, diesAt }: Life): 
     log,
   })
   const kernels = openKernels({
+    programs: NO_PROGRAMS,
+    attachments: NO_ATTACHMENTS,
     launch: ({ language: _, ...request }, { background }) =>
       launchPython({
         ...request,

@@ -38,6 +38,15 @@ export const kept: string[] = []
 
 export const keptTexts = { of: () => ({ keep: (text: string) => `@txt.${kept.push(text)}` }) }
 
+/** A server beside which nothing lives, and whose client's yes counts for nothing. */
+export const ALONE = {
+  living: () => livingOf([]),
+  displayed: () => undefined,
+  doubt: () => 'nothing is known of the program that answers',
+  mayCount: () => false,
+  questionMs: 30 * 60_000,
+}
+
 /** Serves one byte stream; without calls of the test's own, whatever is asked comes to 3. */
 export function serve(
   transport: Duplex,
@@ -53,10 +62,11 @@ export function serve(
     calls,
     registry,
     texts: keptTexts,
-    living,
     version: '9.8.7',
     log: { info: () => {} },
     progressMs: 5,
+    ...ALONE,
+    living,
   })
 }
 

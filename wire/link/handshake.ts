@@ -17,6 +17,7 @@ import {
   PROTOCOL,
 } from '../codec/messages.ts'
 import { WIRE_ERRORS, WireError, type WireErrorCode } from '../errors.ts'
+import { within } from '../signal.ts'
 import { type Link, type LinkOptions, openLink } from './link.ts'
 import { finish } from './transport.ts'
 
@@ -102,7 +103,7 @@ export function acceptClient(
     },
 ): Promise<AcceptedClient> {
   const { transport } = options
-  return within(options, async limits => {
+  return inTime(options, async limits => {
     const hello = await readClientHello(transport, limits)
     const verdict = options.judge(hello)
     if (verdict !== undefined) throw await refuse(transport, verdict.refused)
@@ -118,7 +119,7 @@ export function acceptClient(
 export function openClient(
   options: HandshakeOptions & Listeners & { readonly hello: ClientHello },
 ): Promise<{ welcome: ClientWelcome; link: Link }> {
-  return within(options, async limits => {
+  return inTime(options, async limits => {
     sendFrame(options.transport, { hello: options.hello })
     const reply = await readFrame(options.transport, limits.helloFrameBytes)
     const refused = refusalIn(reply)
@@ -133,7 +134,7 @@ function greetKernel(
   side: Side,
 ): Promise<{ hello: KernelHello; link: Link }> {
   const { transport, secret } = options
-  return within(options, async limits => {
+  return inTime(options, async limits => {
     await provePeer({ transport, secret, side, limits })
     const hello = readIn(await readHello(transport, limits), 'hello', KERNEL_HELLO)
     const welcome = welcomeTo(hello, limits)
@@ -386,7 +387,7 @@ const json = codecOf('json')
  * Runs the steps of a handshake under its one deadline, and closes the transport if they fail. A step that has
  * already said its last words has begun to close it, and is not cut short.
  */
-async function within<Outcome>(
+async function inTime<Outcome>(
   options: { readonly transport: Duplex; readonly limits?: Partial<Limits> | undefined },
   steps: (limits: Limits) => Promise<Outcome>,
 ): Promise<Outcome> {
@@ -394,18 +395,14 @@ async function within<Outcome>(
   const limits = { ...LIMITS, ...options.limits }
   // The steps learn of an error by the read that it ends; between two reads nobody else listens.
   transport.on('error', () => {})
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    const message = `The handshake was not done after ${limits.handshakeMs} ms.`
-    timer = setTimeout(() => reject(new WireError('HANDSHAKE_TIMEOUT', message)), limits.handshakeMs)
-  })
+  const late = () => {
+    throw new WireError('HANDSHAKE_TIMEOUT', `The handshake was not done after ${limits.handshakeMs} ms.`)
+  }
   try {
-    return await Promise.race([steps(limits), late])
+    return await within(limits.handshakeMs, steps(limits), late)
   } catch (error) {
     if (!transport.writableEnded) transport.destroy()
     throw error
-  } finally {
-    clearTimeout(timer)
   }
 }
 

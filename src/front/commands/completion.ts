@@ -2,7 +2,14 @@ import { LEVELS, PROFILES } from '../../../tools/contract.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { SYNTAX_NAMES } from '../../syntax/syntax.ts'
 import { connectHere } from '../client.ts'
-import { type Command, type CommandInput, OPTIONS, type OperandKind, type OptionName } from '../command.ts'
+import {
+  type Command,
+  type CommandInput,
+  OPTIONS,
+  type OperandKind,
+  type OptionName,
+  typeOf,
+} from '../command.ts'
 
 /**
  * `imago completion SHELL`: a script for that shell. `imago completion words -- WORD…` answers what the last of the words
@@ -94,7 +101,7 @@ function optionsOf(command: Command): readonly Completed[] {
 
 /** The option of the command that this word is, where a value has to follow it. */
 function takesValue(command: Command, word: string | undefined): OptionName | undefined {
-  return command.options.find(name => `--${name}` === word && OPTIONS[name].type === 'string')
+  return command.options.find(name => `--${name}` === word && typeOf(name) === 'string')
 }
 
 /** What the values of options are. */

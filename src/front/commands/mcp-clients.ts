@@ -1,19 +1,12 @@
-import { randomBytes } from 'node:crypto'
 import {
-  closeSync,
   existsSync,
-  fchmodSync,
-  fsyncSync,
   lstatSync,
   mkdirSync,
-  openSync,
   readdirSync,
   realpathSync,
-  renameSync,
   rmdirSync,
   rmSync,
   statSync,
-  writeSync,
 } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -31,6 +24,7 @@ import { parse, stringify } from 'smol-toml'
 import { z } from 'zod'
 import { messageOf } from '../../../wire/errors.ts'
 import { Failure } from '../../failure.ts'
+import { writeWhole } from '../../files/whole-file.ts'
 import { bytesOf, tomlOf } from '../../policy/file.ts'
 import { nameMatches } from '../../policy/rules.ts'
 
@@ -249,20 +243,10 @@ export function replaceFile(path: string, text: string): string | undefined {
   const target = targetOf(path)
   const made = mkdirSync(dirname(target), { recursive: true })
   const mode = statSync(target, { throwIfNoEntry: false })?.mode ?? 0o600
-  const draft = join(dirname(target), `.imago-${randomBytes(6).toString('hex')}`)
   try {
-    const file = openSync(draft, 'wx', 0o600)
-    try {
-      writeSync(file, text)
-      fchmodSync(file, mode & 0o777)
-      fsyncSync(file)
-    } finally {
-      closeSync(file)
-    }
-    renameSync(draft, target)
+    writeWhole(target, text, mode)
     return made
   } catch (error) {
-    rmSync(draft, { force: true })
     throw new Failure(`${path} cannot be written: ${messageOf(error)}. It is as it was.`, { cause: error })
   }
 }

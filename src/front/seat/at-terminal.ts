@@ -97,7 +97,7 @@ const isNoSeat = (error: unknown): error is WireError =>
  * which may be that it waits. Where they leave, it is withdrawn.
  */
 export async function untilAnswered(
-  client: DaemonClient,
+  client: { call(call: { tool: string; args: Readonly<Record<string, unknown>> }): Promise<Envelope> },
   { first, left }: { readonly first: Envelope; readonly left: AbortSignal | undefined },
 ): Promise<Envelope> {
   if (left === undefined || !first.ok || !isRunning(first.result)) return first
