@@ -2,12 +2,13 @@
 
 from imago.looking.contents import countable
 from imago.looking.display import is_worth_a_handle, kind_of
-from imago.looking.expression import kept, parse, resolve
+from imago.looking.expression import parse
 from imago.looking.fields import clean, cut, inherits, is_class, plain, type_facts
 from imago.looking.frames import describe_error, exception_section
 from imago.looking.limits import KEPT_MAX_CHARS, NOTE_MAX_CHARS, PIECE_MAX_CHARS, PIECE_MAX_ITEMS, STATIC_LIMITS
 from imago.looking.live_frames import frames_with, live_frame
 from imago.looking.outcomes import NotFound, found, look
+from imago.looking.resolution import kept, resolve
 from imago.looking.sections import (
     callable_section,
     doc_section,

@@ -46,6 +46,7 @@ from imago.looking.limits import (
     SAMPLE_ITEM_MAX_CHARS,
     SAMPLE_MAX_ITEMS,
 )
+from imago.looking.loaded import home_of
 from imago.looking.parameters import COMPILED, compiled_signature, function_parameters, made_by
 from imago.looking.running import is_proved, running
 from imago.looking.source import class_line, code_place, file_of, preview_at, preview_of_code
@@ -134,11 +135,6 @@ def members_section(value):
     data = [name for name, can in callables.items() if not can and not is_dunder(name)]
     able = [name for name, can in callables.items() if can and not is_dunder(name)]
     return group_members(data, able, dunders)
-
-
-def callable_names(value):
-    """The names under which something is stored that can be called."""
-    return {name for name, item in reversed(_members(value)) if _is_callable(item)}
 
 
 def group_members(data, able, dunders):
@@ -369,10 +365,8 @@ def callable_section(value):
 
 
 def _module_of(value):
-    if is_class(value):
-        return class_module(value)
-    if type(value) is FunctionType or type(value) is BuiltinFunctionType:
-        module = plain(value.__module__)
+    if is_class(value) or exactly(value, (FunctionType, BuiltinFunctionType)):
+        module = home_of(value)
         return None if module is None else clean(module)
     return class_module(value.__objclass__ if exactly(value, METHOD_DESCRIPTORS) else type(value))
 
