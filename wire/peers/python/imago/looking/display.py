@@ -55,13 +55,13 @@ def kind_of(value):
     kind = kind_by_adapter(value)
     if kind is not None:
         return kind
+    cls = type(value)
     for base, kind in _BY_BASE:
-        if inherits(value, base):
+        if issubclass(cls, base):
             return kind
     storage = storage_of(value)
     if storage is not None:
         return storage.shape
-    cls = type(value)
     for base in mro(cls):
         for known, kind in _BY_ORDER:
             if base is known:

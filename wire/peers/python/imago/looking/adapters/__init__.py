@@ -10,6 +10,6 @@ there were no adapter.
 """
 
 from imago.looking.adapters.adapter import Card, Part, Said, Seen
-from imago.looking.adapters.registry import is_called_by_a_library, kind_by_adapter, seen
+from imago.looking.adapters.registry import kind_by_adapter, seen
 
-__all__ = ["Card", "Part", "Said", "Seen", "is_called_by_a_library", "kind_by_adapter", "seen"]
+__all__ = ["Card", "Part", "Said", "Seen", "kind_by_adapter", "seen"]
