@@ -1,4 +1,4 @@
-;;;; Diagnostics: what a compiler, or running code by `warn', has said of the code that is evaluated.
+;;;; Diagnostics: what the compiler, and `warn', say of code while it is evaluated.
 
 (in-package #:imago-peer)
 
