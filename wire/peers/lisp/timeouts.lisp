@@ -23,9 +23,6 @@
 (define-session-variable *time-limits-lock* (swank/backend:make-lock :name "time limits"))
 (define-session-variable *time-limits-bell* (make-bell))
 
-(defmacro with-limits (&body body)
-  `(with-lock-uninterrupted (*time-limits-lock*) ,@body))
-
 (defun seconds-on (seconds)
   "The moment that is so many SECONDS from now, in internal real time."
   (+ (get-internal-real-time) (ceiling (* seconds internal-time-units-per-second))))
@@ -35,7 +32,7 @@
 until `end-limit'. A watcher that sleeps is only woken for what comes earlier than all it knows."
   (let ((limit (make-limit (swank/backend:current-thread) (seconds-on seconds) act nil)))
     (when (implemented-p 'swank/backend:spawn)
-      (with-limits
+      (with-lock-uninterrupted (*time-limits-lock*)
         (setf *time-limits* (cons limit (remove-if #'limit-over *time-limits*)))
         (cond ((not (and *watcher* (swank/backend:thread-alive-p *watcher*)))
                (setf *watcher* (begin-thread "imago: time limits" #'watch-limits)))
@@ -51,7 +48,7 @@ until `end-limit'. A watcher that sleeps is only woken for what comes earlier th
   "Sees to all limits, until there have been none for a while."
   (loop with idle = nil
         do (let ((seconds
-                   (with-limits
+                   (with-lock-uninterrupted (*time-limits-lock*)
                      (setf *time-limits* (remove-if #'limit-over *time-limits*))
                      (when (and idle (null *time-limits*))
                        (setf *watcher* nil)
@@ -63,7 +60,8 @@ until `end-limit'. A watcher that sleeps is only woken for what comes earlier th
                      (/ (- *watcher-looks* (get-internal-real-time))
                         internal-time-units-per-second))))
              (when (plusp seconds) (wait-for-bell *time-limits-bell* seconds))
-             (mapc #'act-on-limit (with-limits (copy-list *time-limits*))))))
+             (mapc #'act-on-limit
+                   (with-lock-uninterrupted (*time-limits-lock*) (copy-list *time-limits*))))))
 
 (defun end-watcher ()
   "Has the watcher end as soon as it has no limit to see to."
