@@ -220,10 +220,7 @@ def _row(name, kind, instances, holders):
 
 def held_by(holder):
     """``shop.web.handlers (a dict)``"""
-    if holder.container is None:
-        return holder.name
-    article = 'an' if holder.container[:1].lower() in 'aeiou' else 'a'
-    return '%s (%s %s)' % (holder.name, article, holder.container)
+    return holder.name if holder.container is None else '%s (%s)' % (holder.name, holder.container)
 
 
 # What running a file or a module has changed in a namespace: names added, replaced and left over.

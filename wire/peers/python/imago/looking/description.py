@@ -3,7 +3,7 @@
 import inspect
 from types import FunctionType, ModuleType
 
-from imago.looking.adapters import seen
+from imago.looking.adapters.registry import seen
 from imago.looking.assignments import place_of
 from imago.looking.display import is_worth_a_handle
 from imago.looking.fields import (

@@ -5,7 +5,7 @@ from collections import abc, deque
 from fractions import Fraction
 from types import AsyncGeneratorType, CoroutineType, GeneratorType, MappingProxyType, ModuleType
 
-from imago.looking.adapters import kind_by_adapter
+from imago.looking.adapters.registry import kind_by_adapter
 from imago.looking.contents import exactly_built_in, length_of, storage_of
 from imago.looking.fields import (
     class_label,

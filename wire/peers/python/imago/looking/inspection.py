@@ -1,6 +1,6 @@
 """Inspecting a value: by its stored fields, and piece by piece."""
 
-from imago.looking.adapters import seen
+from imago.looking.adapters.registry import seen
 from imago.looking.contents import countable
 from imago.looking.display import is_worth_a_handle, kind_of
 from imago.looking.expression import parse

@@ -21,8 +21,8 @@ from types import (
     WrapperDescriptorType,
 )
 
-from imago.looking.adapters import seen
 from imago.looking.adapters.moments import zone_text
+from imago.looking.adapters.registry import seen
 from imago.looking.contents import countable, exactly_built_in, length_of, range_parts, storage_of
 from imago.looking.fields import (
     ABSENT,
