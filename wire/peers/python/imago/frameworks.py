@@ -104,27 +104,21 @@ _joined = {}
 # Requests
 
 
-def _django(module):
-    signal = module.get('got_request_exception')
-    if signal is None:
-        return None
-    signal.connect(_django_failed, weak=False, dispatch_uid='imago')
-    return lambda: signal.disconnect(_django_failed, dispatch_uid='imago')
+def _at_signal(name, failed, **uid):
+    """Has ``failed`` called at the signal of that name, of Django's, of Celery's or of blinker."""
+
+    def join(module):
+        signal = module.get(name)
+        if signal is None:
+            return None
+        signal.connect(failed, weak=False, **uid)
+        return lambda: signal.disconnect(failed, **uid)
+
+    return join
 
 
 def _django_failed(sender=None, request=None, **_):
     _told(sys.exc_info()[1], 'request', where=lambda: request_told(request))
-
-
-def _blinker(failed):
-    def join(module):
-        signal = module.get('got_request_exception')
-        if signal is None:
-            return None
-        signal.connect(failed, weak=False)
-        return lambda: signal.disconnect(failed)
-
-    return join
 
 
 def _flask_failed(sender=None, exception=None, **_):
@@ -202,14 +196,6 @@ def _request_words(method, path):
 
 
 # Tasks
-
-
-def _celery(module):
-    signal = module.get('task_retry')
-    if signal is None:
-        return None
-    signal.connect(_celery_retries, weak=False, dispatch_uid='imago')
-    return lambda: signal.disconnect(_celery_retries, dispatch_uid='imago')
 
 
 def _celery_retries(sender=None, request=None, reason=None, **_):
@@ -297,10 +283,10 @@ def _told(error, kind, **more):
 
 
 _JOIN = {
-    'django.core.signals': _django,
-    'flask.signals': _blinker(_flask_failed),
-    'quart.signals': _blinker(_quart_failed),
-    'celery.signals': _celery,
+    'django.core.signals': _at_signal('got_request_exception', _django_failed, dispatch_uid='imago'),
+    'flask.signals': _at_signal('got_request_exception', _flask_failed),
+    'quart.signals': _at_signal('got_request_exception', _quart_failed),
+    'celery.signals': _at_signal('task_retry', _celery_retries, dispatch_uid='imago'),
     '_pytest.config': _pytest,
     'rich.traceback': _rich,
     'loguru._logger': _loguru,

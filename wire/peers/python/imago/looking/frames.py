@@ -3,8 +3,9 @@
 import os
 import re
 import sys
+from collections import deque
+from itertools import islice
 from types import BuiltinFunctionType, FunctionType, ModuleType, TracebackType
-from weakref import ref
 
 from imago.looking.contents import exactly_built_in
 from imago.looking.fields import (
@@ -26,7 +27,7 @@ from imago.looking.fields import (
 )
 from imago.looking.limits import MESSAGE_MAX_CHARS, NAME_MAX_CHARS, TRACEBACK_MAX_FRAMES
 from imago.looking.running import doubted
-from imago.looking.source import file_of, is_generated, name_of, qualified_of, source_line
+from imago.looking.source import ByCode, file_of, is_generated, name_of, qualified_of, source_line
 from imago.looking.rendering import static_text
 
 # Frames as the contract has them: function, place, line of source, and a few locals shown from stored fields.
@@ -43,7 +44,7 @@ _SCRIPTS = tuple(
     for prefix in (sys.prefix, sys.exec_prefix, sys.base_prefix)
     for folder in ("bin", "Scripts")
 )
-_LINES_KEPT = 4096
+_LIBRARIES_KEPT = 4096
 _WORD = re.compile(r"[^\W\d]\w*")
 _TEXTUAL = (ModuleType, FunctionType, BuiltinFunctionType, type(ABSENT))
 _OPTIMIZED = 0x01
@@ -51,9 +52,8 @@ LOCALS_PROXY = (lambda: type(sys._getframe().f_locals))() if sys.version_info >=
 """What Python 3.13 has in the place of a dict of variables."""
 _ONLY_THE_FRAME = 3  # The references to a snapshot of locals: the frame's, ours, and that of who counts them.
 
-# By the id of a code object and a line: a weak reference to the code, and the text. What the code was compiled from
-# does not change, whatever becomes of its file.
-_lines = {}
+# By line, its text. What code was compiled from does not change, whatever becomes of its file.
+_lines = ByCode(lambda _code: {})
 
 # By file: the library that it is a part of, or an empty text.
 _libraries = {}
@@ -90,7 +90,7 @@ def _library_of(frame):
         file = plain(stored(frame.f_globals, "__file__")) or ""
     known = _libraries.get(file)
     if known is None:
-        if len(_libraries) >= _LINES_KEPT:
+        if len(_libraries) >= _LIBRARIES_KEPT:
             _libraries.clear()
         known = _libraries[file] = cut(_library_with(file), NAME_MAX_CHARS)
     return known
@@ -135,17 +135,14 @@ def folded_line(libraries):
 
 
 def line_of(code, line):
-    """One line of the source of a code object, or None. It is remembered: looks meet the same lines many times."""
+    """One line of the source of a code object, or None."""
     if not line:
         return None
-    key = (id(code), line)
-    known = _lines.get(key)
-    if known is None or known[0]() is not code:
-        if len(_lines) >= _LINES_KEPT:
-            _lines.clear()
+    lines = _lines(code)
+    if line not in lines:
         text = source_line(code, line)
-        known = _lines[key] = (ref(code), None if text is None else cut(text, SOURCE_CHARS))
-    return known[1]
+        lines[line] = None if text is None else cut(text, SOURCE_CHARS)
+    return lines[line]
 
 
 def function_name(code):
@@ -231,7 +228,22 @@ def _local_text(value):
 # What an exception stores about itself: its arguments, and where it was raised.
 
 _arguments_of = BaseException.__dict__["args"].__get__
-_traceback_of = BaseException.__dict__["__traceback__"].__get__
+# A class of the program's may have an attribute of this name, and it may be code.
+traceback_of = BaseException.__dict__["__traceback__"].__get__
+
+
+def entries_of(trace):
+    """The entries of a traceback, outermost first."""
+    while trace is not None:
+        yield trace
+        trace = trace.tb_next
+
+
+def outwards(frame):
+    """A frame and those that have called it, innermost first."""
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
 
 
 def exception_section(value):
@@ -240,7 +252,7 @@ def exception_section(value):
         return {"exc_type": class_qualified(value), "message": None, "traceback": None}
     message = stored_message(value)
     told = {"exc_type": class_qualified(type(value)), "message": message, "traceback": None}
-    entry = _traceback_of(value)
+    entry = traceback_of(value)
     if type(entry) is TracebackType:
         told["traceback"], frames = _traceback(entry, value, message)
         if frames:
@@ -282,13 +294,10 @@ def _member(error, cls, name):
 
 def _traceback(entry, error, message):
     """The innermost frames, oldest first, as Python prints them; and those whose line may be another by now."""
-    places, seen = [], 0
-    while entry is not None and seen < 10_000:
-        places.append((entry.tb_frame, entry.tb_lineno))
+    places, seen = deque(maxlen=TRACEBACK_MAX_FRAMES), 0
+    for one in islice(entries_of(entry), 10_000):
+        places.append((one.tb_frame, one.tb_lineno))
         seen += 1
-        entry = entry.tb_next
-        if len(places) > TRACEBACK_MAX_FRAMES:
-            del places[0]
     lines, frames = ["Traceback (most recent call last):"], []
     if seen > len(places):
         lines.append(f"  … {seen - len(places)} outer frames")
