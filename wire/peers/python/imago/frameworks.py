@@ -205,21 +205,34 @@ def _request_words(method, path):
 
 
 def _celery(module):
-    signal = module.get('task_retry')
-    if signal is None:
+    joined = [(module.get(name), hook) for name, hook in _CELERY]
+    if any(signal is None for signal, _ in joined):
         return None
-    signal.connect(_celery_retries, weak=False, dispatch_uid='imago')
-    return lambda: signal.disconnect(_celery_retries, dispatch_uid='imago')
+    for signal, hook in joined:
+        signal.connect(hook, weak=False, dispatch_uid='imago')
+    return lambda: [signal.disconnect(hook, dispatch_uid='imago') for signal, hook in joined]
 
 
 def _celery_retries(sender=None, request=None, reason=None, **_):
-    name, retries = class_lookup(type(sender), 'name'), own_field(request, 'retries')
-    error = own_field(reason, 'exc')
+    retries, error = own_field(request, 'retries'), own_field(reason, 'exc')
+    error = error if issubclass(type(error), BaseException) else reason
+    _celery_told(sender, error, 'retried', ', retry %d' % (retries + 1 if type(retries) is int else 1))
+
+
+def _celery_fails(sender=None, exception=None, **_):
+    """Celery logs it next, which is then the same error."""
+    _celery_told(sender, exception, 'logged')
+
+
+def _celery_told(task, error, kind, how=''):
+    name = class_lookup(type(task), 'name')
     if name is None or type(name[1]) is not str:
         return
-    task, count = name[1][:WHERE_CHARS], retries + 1 if type(retries) is int else 1
-    where = 'task %s, retry %d' % (task, count), ('task', task)
-    _told(error if issubclass(type(error), BaseException) else reason, 'retried', where=lambda: where)
+    name = name[1][:WHERE_CHARS]
+    _told(error, kind, where=lambda: ('task %s%s' % (name, how), ('task', name)))
+
+
+_CELERY = (('task_retry', _celery_retries), ('task_failure', _celery_fails))
 
 
 # Tests
