@@ -9,7 +9,7 @@ import type { AnnouncedPrograms } from './announced-row.ts'
 import { type Attach, Attachments } from './attach.ts'
 import { type AttachmentStore, NO_ATTACHMENTS } from './attachment-store.ts'
 import type { BackgroundWatcher, Kernels } from './contract.ts'
-import { besidesOf, isFull, isSameList, type Roster } from './families.ts'
+import { besidesOf, type Candidate, isFull, isSameList, type Roster } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import {
   type CrashLimits,
@@ -165,16 +165,20 @@ class OpenKernels implements Kernels {
   async resolve(wanted: Wanted): Promise<ResolvedKernel> {
     this.#refuseClosed()
     const reached = await this.#reach(this.#find(wanted), wanted)
-    if (wanted.name !== undefined || this.#isSettled(this.#chosen(wanted.chosen))) return reached
-    const { name, kernel } = reached
-    const answers = { name, pid: kernel.identity.pid }
-    const besides = besidesOf(answers, this.#rosterOf(realOf(wanted.root)), wanted)
-    return besides === undefined ? reached : { ...reached, besides }
+    return this.#besides(reached, { ...wanted, root: realOf(wanted.root) })
   }
 
-  /** Somebody has chosen that program, and means no other. A helper is easily taken for its parent. */
-  readonly #isSettled = (chosen: NamedKernel | undefined) =>
-    chosen !== undefined && this.#attachments.placeOf(chosen).standing !== 'helper'
+  /** With what else could have been meant: no program is chosen or named, or a helper, whose name others may share. */
+  #besides(found: ResolvedKernel, wanted: Wanted): ResolvedKernel {
+    const { name, root } = wanted
+    const settled = name === undefined ? this.#chosen(wanted.chosen) : this.#kernels.get(found.name)
+    if (settled !== undefined && this.#attachments.placeOf(settled).standing !== 'helper') return found
+    if (name !== undefined && name !== settled?.group) return found
+    const isMeant = (one: Candidate) => name === undefined || one.group === name
+    const answers = { name: found.name, pid: found.kernel.identity.pid }
+    const besides = besidesOf(answers, this.#rosterOf(root), { ...wanted, isMeant })
+    return besides === undefined ? found : { ...found, besides }
+  }
 
   async #reach(found: Found, wanted: Wanted): Promise<ResolvedKernel> {
     switch (found.type) {
@@ -254,10 +258,7 @@ class OpenKernels implements Kernels {
     const named = roster === undefined ? chosen : this.#among(roster, wanted)
     const kernel = named?.present
     if (named === undefined || kernel === undefined) return undefined
-    const found = { name: named.name, kernel }
-    const others = name === undefined && !this.#isSettled(chosen) ? this.#rosterOf(root) : undefined
-    const besides = others && besidesOf({ name: named.name, pid: kernel.identity.pid }, others, wanted)
-    return besides === undefined ? found : { ...found, besides }
+    return this.#besides({ name: named.name, kernel }, wanted)
   }
 
   async group(group: string | undefined, wanted: Wanted): Promise<readonly Member[]> {
