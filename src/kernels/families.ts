@@ -99,7 +99,7 @@ export const leftBy = (name: string, parent: number | null): string =>
   `left over by ${name.replace(/-worker$/, '')} (process ${parent}), which has ended`
 
 /** One that a call without a name may be for: a kernel that lives, or a program that listens. */
-export interface Candidate extends Omit<FamilyPlace, 'groups'> {
+interface Candidate extends Omit<FamilyPlace, 'groups'> {
   readonly name: string
   readonly group: string
   readonly kernel?: NamedKernel
@@ -124,18 +124,12 @@ export interface Besides {
 /** What else a call could have meant that has named none, as far as it may be named to its caller. */
 export function besidesOf(
   { name, pid }: { readonly name: string; readonly pid: number },
-  { members, others }: Roster,
-  {
-    mayName = () => true,
-    isMeant = () => true,
-  }: {
-    readonly mayName?: ((kernel: string) => boolean) | undefined
-    readonly isMeant?: (one: Candidate) => boolean
-  },
+  { members, others }: Pick<Roster, 'members' | 'others'>,
+  { mayName = () => true }: { readonly mayName?: ((kernel: string) => boolean) | undefined },
 ): Besides | undefined {
   if (members.length + others.length < 2) return undefined
   const names = [...members, ...others]
-    .filter(one => one.standing !== 'orphan' && one.name !== name && isMeant(one) && mayName(one.name))
+    .filter(one => one.standing !== 'orphan' && one.name !== name && mayName(one.name))
     .map(one => one.name)
   return names.length === 0 ? undefined : { pid, names }
 }

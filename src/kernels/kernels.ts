@@ -9,7 +9,7 @@ import type { AnnouncedPrograms } from './announced-row.ts'
 import { type Attach, Attachments } from './attach.ts'
 import { type AttachmentStore, NO_ATTACHMENTS } from './attachment-store.ts'
 import type { BackgroundWatcher, Kernels } from './contract.ts'
-import { besidesOf, type Candidate, isFull, isSameList, type Roster } from './families.ts'
+import { besidesOf, isFull, isSameList, type Roster } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import {
   type CrashLimits,
@@ -174,9 +174,10 @@ class OpenKernels implements Kernels {
     const settled = name === undefined ? this.#chosen(wanted.chosen) : this.#kernels.get(found.name)
     if (settled !== undefined && this.#attachments.placeOf(settled).standing !== 'helper') return found
     if (name !== undefined && name !== settled?.group) return found
-    const isMeant = (one: Candidate) => name === undefined || one.group === name
-    const answers = { name: found.name, pid: found.kernel.identity.pid }
-    const besides = besidesOf(answers, this.#rosterOf(root), { ...wanted, isMeant })
+    const isMeant = (one: { readonly group: string }) => name === undefined || one.group === name
+    const { members, others } = this.#rosterOf(root)
+    const among = { members: members.filter(isMeant), others: others.filter(isMeant) }
+    const besides = besidesOf({ name: found.name, pid: found.kernel.identity.pid }, among, wanted)
     return besides === undefined ? found : { ...found, besides }
   }
 
@@ -669,8 +670,7 @@ class OpenKernels implements Kernels {
   }
 
   #hasDefault(root: string): boolean {
-    const name = this.#defaults.get(root)
-    return name !== undefined && this.#kernels.get(name)?.root === root
+    return this.#kernels.get(this.#defaults.get(root) ?? '')?.root === root
   }
 
   /** What a look is told that would have to start `ended`, or a first image. */

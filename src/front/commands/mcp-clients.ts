@@ -61,14 +61,11 @@ export interface Host {
   /** What a person has to do there before the server is started, as a sentence. */
   readonly wants?: string
   /** Where it keeps the tools that it does not ask about: a list of texts in another file, or keys of the entry. */
-  readonly allow?: RuleList | EntryRules
+  readonly allow?: RuleList | ((tools: readonly string[], now: Entry) => Readonly<Record<string, unknown>>)
   file(where: Where): string
   /** `now`: the entry that is there. */
   entry(server: Server, now: Entry): Readonly<Record<string, unknown>>
 }
-
-/** The keys of the entry by which it is told that it need not ask about these tools; `now`: the entry that is there. */
-export type EntryRules = (tools: readonly string[], now: Entry) => Readonly<Record<string, unknown>>
 
 export interface RuleList extends Shape {
   file(where: Where): string
@@ -150,10 +147,7 @@ export const HOSTS: readonly Host[] = [
       },
     }),
     file: where => join(where.env.CODEX_HOME || join(home(where), '.codex'), 'config.toml'),
-    entry: (server, now) => ({
-      ...plain(server),
-      env_vars: inFront(FINDING, now?.env_vars),
-    }),
+    entry: (server, now) => ({ ...plain(server), env_vars: inFront(FINDING, now?.env_vars) }),
   },
   {
     name: 'continue',
@@ -459,7 +453,8 @@ function changeList(text: string, place: readonly string[], entry: readonly unkn
 function changeToml(text: string, shape: Shape & { within?: readonly string[] }, entry: Value): Change {
   const { place } = shape
   const table = entry === undefined ? '' : `${stringify(nested(place, entry)).trim()}\n`
-  const [found, outer] = [findTable(text, place), findTable(text, shape.within ?? [])]
+  const found = findTable(text, place)
+  const outer = shape.within && findTable(text, shape.within)
   if (found !== undefined) {
     const kept = entry && keyByKey(text, { shape, entry })
     if (kept !== undefined) return between(text, kept)
