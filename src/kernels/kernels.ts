@@ -133,13 +133,16 @@ class OpenKernels {
     return this.#besideOthers(reached, { ...wanted, root: realOf(wanted.root) })
   }
 
-  /** Whoever has chosen a program means no other; but a helper is easily taken for its parent. */
+  /** With what else could have been meant: no program is chosen or named, or a helper, whose name others may share. */
   #besideOthers(found: ResolvedKernel, wanted: Wanted): ResolvedKernel {
-    const chosen = this.#chosen(wanted.chosen)
-    const isSettled = chosen !== undefined && this.#attachments.placeOf(chosen).standing !== 'helper'
-    if (wanted.name !== undefined || isSettled) return found
-    const answers = { name: found.name, pid: found.kernel.identity.pid }
-    const besides = besidesOf(answers, this.#rosterOf(wanted.root), wanted)
+    const { name, root } = wanted
+    const settled = name === undefined ? this.#chosen(wanted.chosen) : this.#kernels.get(found.name)
+    if (settled !== undefined && this.#attachments.placeOf(settled).standing !== 'helper') return found
+    if (name !== undefined && name !== settled?.group) return found
+    const isMeant = (one: { readonly group: string }) => name === undefined || one.group === name
+    const { members, others } = this.#rosterOf(root)
+    const among = { members: members.filter(isMeant), others: others.filter(isMeant) }
+    const besides = besidesOf({ name: found.name, pid: found.kernel.identity.pid }, among, wanted)
     return besides === undefined ? found : { ...found, besides }
   }
 
@@ -676,8 +679,7 @@ class OpenKernels {
   }
 
   #hasDefault(root: string): boolean {
-    const name = this.#defaults.get(root)
-    return name !== undefined && this.#kernels.get(name)?.root === root
+    return this.#kernels.get(this.#defaults.get(root) ?? '')?.root === root
   }
 
   /** What a look is told that would have to start `ended`, or a first image. */

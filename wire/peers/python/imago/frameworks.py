@@ -104,15 +104,16 @@ _joined = {}
 # Requests
 
 
-def _at_signal(name, failed, **uid):
-    """Has ``failed`` called at the signal of that name, of Django's, of Celery's or of blinker."""
+def _at_signals(hooks, **uid):
+    """Has each of ``hooks`` called at the signal of its name, of Django's, of Celery's or of blinker."""
 
     def join(module):
-        signal = module.get(name)
-        if signal is None:
+        joined = [(module.get(name), hook) for name, hook in hooks.items()]
+        if any(signal is None for signal, _ in joined):
             return None
-        signal.connect(failed, weak=False, **uid)
-        return lambda: signal.disconnect(failed, **uid)
+        for signal, hook in joined:
+            signal.connect(hook, weak=False, **uid)
+        return lambda: [signal.disconnect(hook, **uid) for signal, hook in joined]
 
     return join
 
@@ -199,13 +200,25 @@ def _request_words(method, path):
 
 
 def _celery_retries(sender=None, request=None, reason=None, **_):
-    name, retries = class_lookup(type(sender), 'name'), own_field(request, 'retries')
-    error = own_field(reason, 'exc')
+    retries, error = own_field(request, 'retries'), own_field(reason, 'exc')
+    error = error if issubclass(type(error), BaseException) else reason
+    _celery_told(sender, error, 'retried', ', retry %d' % (retries + 1 if type(retries) is int else 1))
+
+
+def _celery_fails(sender=None, exception=None, **_):
+    """Celery logs it next, which is then the same error."""
+    _celery_told(sender, exception, 'logged')
+
+
+def _celery_told(task, error, kind, how=''):
+    name = class_lookup(type(task), 'name')
     if name is None or type(name[1]) is not str:
         return
-    task, count = name[1][:WHERE_CHARS], retries + 1 if type(retries) is int else 1
-    where = 'task %s, retry %d' % (task, count), ('task', task)
-    _told(error if issubclass(type(error), BaseException) else reason, 'retried', where=lambda: where)
+    name = name[1][:WHERE_CHARS]
+    _told(error, kind, where=lambda: ('task %s%s' % (name, how), ('task', name)))
+
+
+_CELERY = {'task_retry': _celery_retries, 'task_failure': _celery_fails}
 
 
 # Tests
@@ -283,10 +296,10 @@ def _told(error, kind, **more):
 
 
 _JOIN = {
-    'django.core.signals': _at_signal('got_request_exception', _django_failed, dispatch_uid='imago'),
-    'flask.signals': _at_signal('got_request_exception', _flask_failed),
-    'quart.signals': _at_signal('got_request_exception', _quart_failed),
-    'celery.signals': _at_signal('task_retry', _celery_retries, dispatch_uid='imago'),
+    'django.core.signals': _at_signals({'got_request_exception': _django_failed}, dispatch_uid='imago'),
+    'flask.signals': _at_signals({'got_request_exception': _flask_failed}),
+    'quart.signals': _at_signals({'got_request_exception': _quart_failed}),
+    'celery.signals': _at_signals(_CELERY, dispatch_uid='imago'),
     '_pytest.config': _pytest,
     'rich.traceback': _rich,
     'loguru._logger': _loguru,
