@@ -176,6 +176,21 @@ test(
 )
 
 test(
+  'a model whose host runs below an editor, as in its terminal, may drive it: a person is asked, and told which program that is',
+  alone(async () => {
+    const editor = await openEditor(rig)
+    const { hosts } = await editor.says('terminal', {}, 'hosts')
+    const { code } = await editor.says('sit', NEOVIM, 'code')
+    const asked = seat(String(code))
+    await asked.shows(ASKED)
+    assert.match(asked.text(), `may drive it: process ${hosts} (node), the host of an MCP server, node.`)
+    asked.type('n\n')
+    assert.is(await asked.ended, 0)
+    assert.match(String((await editor.hears('failed')).said), /turned away by seat-\d+/)
+  }),
+)
+
+test(
   'what the host of a model starts through a shell is no editor, and no person is asked (threat 5)',
   alone(async () => {
     const editor = await openEditor(rig)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { type Rig, until } from './rig.ts'
 
-/** A process without a terminal that does what it is told to: test/support/editor.ts. */
+/** A process without a terminal that does what it is told to: test/support/editor-process.ts. */
 export interface Editor {
   readonly pid: number
   /** All that it has printed. */
@@ -19,7 +19,7 @@ export interface Editor {
 export const EDITOR: readonly string[] = [
   process.execPath,
   ...process.execArgv,
-  join(PACKAGE_ROOT, 'test/support/editor.ts'),
+  join(PACKAGE_ROOT, 'test/support/editor-process.ts'),
 ]
 
 const begun = new Set<Editor>()

@@ -1,8 +1,9 @@
 /**
- * An editor without a terminal, or the program that an editor starts for it: `node --import tsx test/support/editor.ts`. Each
+ * An editor without a terminal, or the program that an editor starts for it: `node --import tsx test/support/editor-process.ts`. Each
  * message of its parent, or else each line of its input, is a command, and each line that it prints is JSON: what the seat was
  * told, and what came of a command. `sit {…}`, `leave`, `break` (the connection is lost), `approve` (the plan that it was told
- * of last), `serve` (starts `imago mcp`, as an editor that hosts a model does), `shell` (starts the same as itself through a
+ * of last), `serve` (starts `imago mcp`, as an editor that hosts a model does), `terminal` (starts a program that does so, as people
+ * do in the terminal of an editor), `shell` (starts the same as itself through a
  * shell), and `METHOD {…}` for any method of the protocol.
  */
 import { spawn } from 'node:child_process'
@@ -34,6 +35,11 @@ const INITIALIZE = {
   params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'a-host', version: '1' } },
 }
 
+/** Speaks with an MCP server that it starts. */
+const HOST = `const [main, said] = process.argv.slice(1)
+const stdio = ['pipe', 'inherit', 'inherit']
+require('node:child_process').spawn(process.execPath, [main, 'mcp'], { stdio }).stdin.write(said)`
+
 const COMMANDS: Readonly<Record<string, (params: never) => unknown>> = {
   sit(wanted: { through: string }) {
     leaving = new AbortController()
@@ -63,6 +69,11 @@ const COMMANDS: Readonly<Record<string, (params: never) => unknown>> = {
     const server = spawn(process.execPath, [MAIN, 'mcp'], { stdio: ['pipe', 'pipe', 'inherit'] })
     server.stdout.once('data', () => print({ serves: server.pid }))
     server.stdin.write(`${JSON.stringify(INITIALIZE)}\n`)
+  },
+  terminal() {
+    const words = [HOST, MAIN, `${JSON.stringify(INITIALIZE)}\n`]
+    const host = spawn(process.execPath, ['-e', ...words], { stdio: ['ignore', 'pipe', 'inherit'] })
+    host.stdout.once('data', () => print({ hosts: host.pid }))
   },
   shell() {
     const words = [process.execPath, ...process.execArgv, import.meta.filename]
