@@ -31,8 +31,13 @@ export interface WatchEvent {
 }
 
 export type SeatEvent =
-  /** Others sit, and have been asked. */
-  | { readonly type: 'asked'; readonly seats: readonly SeatRow[] }
+  /** A person has to let you in: those who sit have been asked. */
+  | {
+      readonly type: 'asked'
+      readonly seats: readonly SeatRow[]
+      /** Of an editor: what it shows, so that a person knows which one they let in. */
+      readonly code?: string
+    }
   /** `trouble`: why dangerous calls are refused until somebody acknowledges it. */
   | {
       readonly type: 'seated'
@@ -40,6 +45,8 @@ export type SeatEvent =
       readonly who: string
       readonly others: readonly SeatRow[]
       readonly trouble: string | null
+      /** Of an editor: the secret by which it comes back when its connection breaks. */
+      readonly resume?: string
     }
   /** A plan waits for an answer. `plan` has its body. */
   | { readonly type: 'plan'; readonly plan: Omit<ShownPlan, 'body' | 'hunks' | 'args'> }
@@ -60,6 +67,8 @@ export interface SeatWanted {
   readonly pid: number
   /** What it was started with, as it says itself. */
   readonly command: string
+  /** Of an editor: the code that it shows, and which model or program may drive it. */
+  readonly through?: { readonly code: string; readonly driver: string | null }
 }
 
 export type SeatRow = Of<typeof SEAT_ROW>
