@@ -144,6 +144,7 @@ export const OPTIONS = {
   },
   follow: { type: 'boolean', summary: 'go on with what comes, until Ctrl-C' },
   long: { type: 'boolean', summary: 'with all that was kept of each call' },
+  stdio: { type: 'boolean', summary: 'nothing else: editors say so' },
   structured: { type: 'boolean', summary: 'send results as data too, with output schemas' },
   json: { type: 'boolean', summary: 'print exactly one envelope, as JSON' },
   plain: { type: 'boolean', summary: 'line by line, as at a terminal that can do no more' },

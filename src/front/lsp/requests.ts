@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto'
+import type { Connection } from 'vscode-languageserver/node'
+import { LSPErrorCodes, ResponseError } from 'vscode-languageserver/node'
+import { messageOf, WireError } from '../../../wire/errors.ts'
+import { refuseDebugger } from '../../debugger.ts'
+import type { DaemonClient } from '../client.ts'
+import type { Methods } from '../protocol.ts'
+import type { SubscriptionEvent } from '../subscriptions.ts'
+import type { Project } from './project.ts'
+
+/** Bytes of rows that an editor may leave unread; it then gets a snapshot once it reads again. */
+const MOST_UNREAD = 1024 * 1024
+
+/** Asks for events of their own, which no answer could hold. */
+const NOT_PASSED_ON: ReadonlySet<string> = new Set(['watch', 'watch_suspensions'])
+
+/**
+ * `imago/NAME`: the operations of the daemon for plugins of an editor, over its language server. Each has the parameters
+ * and the result of that operation, and `root` besides. A seat is of the editor's whole connection for that root.
+ */
+export class Requests {
+  readonly #connection: Connection
+  /** What an editor follows of each project, by the client's own way of saying it. */
+  readonly #followed = new Map<Project, Following>()
+  readonly #seats = new Map<Project, AbortController>()
+
+  constructor(connection: Connection) {
+    this.#connection = connection
+  }
+
+  /** Answers one; faults are told as errors of the request. */
+  async answer(
+    name: string,
+    params: Readonly<Record<string, unknown>>,
+    how: { project: Project; signal: AbortSignal },
+  ) {
+    try {
+      return await this.#done(name, params, how)
+    } catch (error) {
+      const { remote } = error instanceof WireError ? error : { remote: undefined }
+      const data =
+        remote === undefined ? undefined : { code: remote.code, ...(remote.data as object | undefined) }
+      return new ResponseError(LSPErrorCodes.RequestFailed, remote?.message ?? messageOf(error), data)
+    }
+  }
+
+  async #done(
+    name: string,
+    params: Readonly<Record<string, unknown>>,
+    { project, signal }: { project: Project; signal: AbortSignal },
+  ): Promise<unknown> {
+    if (NOT_PASSED_ON.has(name)) throw new Error(`imago/subscribe takes the place of ${name}.`)
+    const client = await project.reach()
+    if (name === 'call') return this.#call(client, params as unknown as Methods['call']['params'], signal)
+    if (name === 'subscribe') return this.#follow(project, params as Methods['subscribe']['params'])
+    if (name === 'sit') return this.#sit(project, client, { alone: params.alone === true, signal })
+    if (name === 'leave') return this.#seats.get(project)?.abort() ?? null
+    // The daemon says which operations there are, and checks what they take.
+    return client.request(name as 'plan', params as never)
+  }
+
+  #call(
+    client: DaemonClient,
+    { tool, args, call = randomUUID(), follow }: Methods['call']['params'],
+    signal: AbortSignal,
+  ) {
+    const on = follow ? { on: (event: object) => void this.#tell('imago/event', { call, ...event }) } : {}
+    return client.call({ tool, args, call, signal, ...on })
+  }
+
+  /** Resolves with the first rows under way. What was followed before in that project is followed no more. */
+  async #follow(project: Project, params: Methods['subscribe']['params']): Promise<null> {
+    this.#followed.get(project)?.end()
+    const tell = (event: SubscriptionEvent) => this.#tell('imago/rows', { root: project.root, ...event })
+    const following = new Following(params, tell)
+    this.#followed.set(project, following)
+    await following.begin(await project.reach())
+    return null
+  }
+
+  /** The connection was made again: what was followed goes on from where it was. */
+  connected(project: Project, client: DaemonClient): void {
+    void this.#followed
+      .get(project)
+      ?.begin(client)
+      .catch(() => {})
+  }
+
+  /** Resolves with `seated`. Events of the seat come as notifications, with `left` as the last one. */
+  #sit(
+    project: Project,
+    client: DaemonClient,
+    { alone, signal }: { alone: boolean; signal: AbortSignal },
+  ): Promise<unknown> {
+    refuseDebugger()
+    const over = new AbortController()
+    signal.addEventListener('abort', () => over.abort())
+    this.#seats.set(project, over)
+    const tell = (event: object) => void this.#tell('imago/seat', { root: project.root, ...event })
+    return new Promise((resolve, reject) => {
+      let isSeated = false
+      const heard = (event: { readonly type: string }) => {
+        isSeated ||= event.type === 'seated'
+        if (event.type === 'seated') resolve(event)
+        else tell(event)
+      }
+      const left = (why: string | null) => {
+        if (isSeated) tell({ type: 'left', why })
+      }
+      client.sit({ alone, signal: over.signal, heard }).then(
+        () => left(null),
+        (error: unknown) => {
+          left(messageOf(error))
+          reject(error)
+        },
+      )
+    })
+  }
+
+  #tell(method: string, params: object): Promise<void> {
+    return this.#connection.sendNotification(method, params).catch(() => {})
+  }
+
+  forget(project: Project): void {
+    this.#followed.get(project)?.end()
+    this.#followed.delete(project)
+    this.#seats.get(project)?.abort()
+  }
+}
+
+/** One subscription of an editor, over all connections that it is made on. */
+class Following {
+  readonly #params: Methods['subscribe']['params']
+  readonly #tell: (event: SubscriptionEvent) => Promise<void>
+  #over = new AbortController()
+  #unread = 0
+  #rev: string | undefined
+
+  constructor(params: Methods['subscribe']['params'], tell: (event: SubscriptionEvent) => Promise<void>) {
+    this.#params = params
+    this.#tell = tell
+    this.#rev = params.since
+  }
+
+  /** Resolves with the first event; rejects where the daemon refuses. */
+  begin(client: DaemonClient): Promise<void> {
+    this.#over.abort()
+    const over = new AbortController()
+    this.#over = over
+    const since = this.#rev === undefined ? {} : { since: this.#rev }
+    return new Promise((resolve, reject) => {
+      const heard = (event: SubscriptionEvent) => {
+        if (over.signal.aborted) return
+        this.#rev = event.rev
+        const bytes = JSON.stringify(event).length
+        this.#unread += bytes
+        const told = this.#tell(event).then(() => {
+          this.#unread -= bytes
+        })
+        resolve()
+        if (this.#unread < MOST_UNREAD) return
+        over.abort()
+        this.#rev = undefined
+        void told.then(() => (this.#over === over ? this.begin(client) : undefined)).catch(() => {})
+      }
+      const { since: _, ...params } = this.#params
+      client.subscribe({ ...params, ...since, signal: over.signal, heard }).then(resolve, reject)
+    })
+  }
+
+  end(): void {
+    this.#over.abort()
+    this.#over = new AbortController()
+  }
+}
