@@ -170,7 +170,7 @@ const TABLE: readonly Row[] = [
   {
     layer: 'src/front/lsp',
     may: ['src', ...ROOMS, 'src/front', 'tools', 'wire/kernel.ts', 'wire/errors.ts'],
-    packages: ['vscode-languageserver/node', 'node:'],
+    packages: ['vscode-languageserver', 'node:'],
   },
   // Loaded by a daemon that takes WebSockets.
   {

@@ -1,19 +1,21 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type {
-  CodeAction,
-  CompletionList,
-  Hover,
-  InlayHint,
-  Location,
-  SignatureHelp,
+import {
+  CancellationTokenSource,
+  type CodeAction,
+  type CompletionList,
+  type Hover,
+  type InlayHint,
+  type Location,
+  type SignatureHelp,
 } from 'vscode-languageserver/node'
 import type { Envelope } from '../../tools/outcome.ts'
 import { type Editor, type EditorOptions, openEditor, says } from '../support/editor.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Program, startProgram } from '../support/program.ts'
 import { openRig, type Rig, until } from '../support/rig.ts'
+import { openSeatTerminal } from '../support/watching.ts'
 
 /** A language server on a real program, by a real client of its protocol. */
 const test = suite('lsp', { limitMs: 90_000 })
@@ -192,8 +194,7 @@ test('code is evaluated in the module of its file, and a function traced, by com
   program = await start()
   editor = await edit()
   const uri = await editor.open(file())
-  const nothing = await edit({ roots: [rig.folder] })
-  await until(async () => (await kernels()).includes('shop'), 'the program to be joined')
+  await until(async () => (await completions(uri, 'DISC')).length > 0, 'the program to be joined')
   const run = (command: string, ...args: unknown[]) =>
     editor.request('workspace/executeCommand', { command, arguments: args })
   assert.match(
@@ -205,10 +206,9 @@ test('code is evaluated in the module of its file, and a function traced, by com
     () => assert.unreachable(),
     (error: Error) => assert.match(error.message, 'approve or deny'),
   )
-  const outside = join(rig.folder, 'orders.py')
-  writeFileSync(outside, ORDERS)
-  const foreign = await nothing.open(outside)
-  assert.equal((await nothing.ask<CompletionList>('completion', foreign, 'DISC', 4)).items, [])
+  await end()
+  await until(async () => (await run('imago.evaluate', uri, '1')) === null, 'nothing to be there')
+  assert.match(editor.messages().at(-1) ?? '', 'nothing was done')
 })
 
 test('two roots in one editor are two projects, and a file outside of both is nobody’s', async () => {
@@ -267,6 +267,8 @@ test('a plan that waits for the file is an action there, and without a seat it s
   editor = await edit()
   const uri = await editor.open(file())
   await editor.request('imago/status')
+  const seat = await openSeatTerminal(rig)
+  await seat.says('sit')
   const client = await rig.connect()
   const call = client.call({
     tool: 'edit_file',
@@ -282,8 +284,14 @@ test('a plan that waits for the file is an action there, and without a seat it s
   }, 'the plan')
   await editor.request('workspace/executeCommand', show?.command)
   assert.match(editor.messages().join('\n'), 'imago watch')
-  await client.close()
-  void call.catch(() => {})
+  const { approvals } = await editor.request<{ approvals: { id: string; hash: string }[] }>('imago/approvals')
+  const [{ id, hash } = { id: '', hash: '' }] = approvals
+  await seat.says('answer', { plan: id, hash, decision: 'deny' })
+  assert.is((await call).ok, false)
+  await until(
+    async () => !/Show plan/.test(JSON.stringify(await editor.request('textDocument/codeAction', asked))),
+    'its end',
+  )
 })
 
 test('a daemon that was killed is started again, and the editor goes on where it was', async () => {
@@ -323,17 +331,19 @@ test('an editor without PATH and HOME is served, and its variables spoil nothing
   assert.match((await rig.imago(['eval', '6 * 7'])).stdout, '42')
 })
 
-test('a question that is withdrawn is answered at once as cancelled', async () => {
+test('a question that is withdrawn interrupts what runs for it', async () => {
   program = await start()
   editor = await edit()
-  const asked = editor.request('imago/call', {
-    tool: 'eval_expr',
-    args: { expr: 'import time; time.sleep(600)', kernel: 'shop' },
-  })
   await until(async () => (await kernels()).includes('shop'), 'the program to be joined')
-  await editor.notify('$/cancelRequest', { id: 1 })
-  const ended = await asked.catch((error: Error) => error.message)
-  assert.match(JSON.stringify(ended), /interrupted|cancelled/)
+  const withdrawn = new CancellationTokenSource()
+  const expr = 'import time\nwhile True: time.sleep(0.01)'
+  const args = { tool: 'eval_expr', args: { expr, kernel: 'shop' } }
+  const asked = editor.request<Envelope>('imago/call', args, withdrawn.token)
+  await editor.request('imago/subscribe', { topics: ['calls'] })
+  await until(() => /"tool":"eval_expr"/.test(JSON.stringify(editor.heard)), 'it to run')
+  withdrawn.cancel()
+  const envelope = await asked
+  assert.is(envelope.ok ? '' : envelope.error.code, 'interrupted')
 })
 
 test('a document that is huge, hostile, gone or of another language ends nothing', async () => {
@@ -361,15 +371,16 @@ test('a document that is huge, hostile, gone or of another language ends nothing
   assert.ok(await editor.request('imago/status'))
 })
 
-test('an editor that does not read loses rows, and gets them all once it reads again', async () => {
+test('an editor that does not read loses rows, and gets all of them once it reads again', async () => {
   editor = await edit()
-  await editor.request('imago/subscribe', { topics: ['kernels', 'calls', 'output'] })
-  const call = (expr: string) =>
-    rig.connect().then(client => client.call({ tool: 'eval_expr', args: { expr } }))
+  await editor.request('imago/subscribe', { topics: ['kernels'] })
+  const reader = await rig.connect()
   editor.server.stdout?.pause()
-  await call(`for n in range(4000): print(n, '${'x'.repeat(200)}')`)
-  for (let n = 0; n < 300; n++) await call('1')
+  // Each changes the row of its kernel twice, by some hundred bytes; a pipe holds 64 KiB.
+  for (let n = 0; n < 400; n++) await reader.call({ tool: 'eval_expr', args: { expr: `${n}` } })
   editor.server.stdout?.resume()
-  await call('LAST = 1')
-  assert.ok(await editor.request('imago/status'))
+  const rows = () =>
+    editor.heard.filter(({ method }) => method === 'imago/rows').map(({ params }) => JSON.stringify(params))
+  await until(() => rows().filter(row => row.includes('"snapshot"')).length === 2, 'another snapshot')
+  assert.match(rows().at(-1) ?? '', '"state":"ready"')
 })

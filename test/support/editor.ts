@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import {
+  type CancellationToken,
   createMessageConnection,
   type Diagnostic,
   type InitializeParams,
@@ -19,7 +20,7 @@ export interface Editor {
   readonly heard: readonly { readonly method: string; readonly params: unknown }[]
   /** Messages that were shown to the person. */
   messages(): readonly string[]
-  request<Answer = unknown>(method: string, params?: unknown): Promise<Answer>
+  request<Answer = unknown>(method: string, params?: unknown, token?: CancellationToken): Promise<Answer>
   notify(method: string, params: unknown): Promise<void>
   /** Opens a file with the text that it has, or with another; answers with its URI. */
   open(path: string, options?: { readonly text?: string; readonly languageId?: string }): Promise<string>
@@ -96,7 +97,8 @@ export async function openEditor(rig: Pick<Rig, 'env' | 'folder'>, options: Edit
       heard
         .filter(({ method }) => method.startsWith('window/showMessage'))
         .map(({ params }) => (params as { message: string }).message),
-    request: (method, params = {}) => connection.sendRequest(method, params as object),
+    request: (method, params = {}, token?) =>
+      connection.sendRequest(method, ...(token === undefined ? [params] : [params, token])),
     notify: (method, params) => connection.sendNotification(method, params as object),
     async open(path, { text = readFileSync(path, 'utf8'), languageId = 'python' } = {}) {
       const uri = pathToFileURL(path).href

@@ -4,12 +4,13 @@ import { LSPErrorCodes, ResponseError } from 'vscode-languageserver/node'
 import { messageOf, WireError } from '../../../wire/errors.ts'
 import { refuseDebugger } from '../../debugger.ts'
 import type { DaemonClient } from '../client.ts'
-import type { Methods } from '../protocol.ts'
+import type { Methods, SeatEvent } from '../protocol.ts'
+import { isEnd } from '../seat/open-seat.ts'
 import type { SubscriptionEvent } from '../subscriptions.ts'
 import type { Project } from './project.ts'
 
 /** Bytes of rows that an editor may leave unread; it then gets a snapshot once it reads again. */
-const MOST_UNREAD = 1024 * 1024
+const MOST_UNREAD = 256 * 1024
 
 /** Asks for events of their own, which no answer could hold. */
 const NOT_PASSED_ON: ReadonlySet<string> = new Set(['watch', 'watch_suspensions'])
@@ -22,10 +23,13 @@ export class Requests {
   readonly #connection: Connection
   /** What an editor follows of each project, by the client's own way of saying it. */
   readonly #followed = new Map<Project, Following>()
-  readonly #seats = new Map<Project, AbortController>()
+  readonly #seats = new Map<Project, Sitting>()
+  readonly #editor: () => string
 
-  constructor(connection: Connection) {
+  /** `editor`: what the editor calls itself. */
+  constructor(connection: Connection, editor: () => string) {
     this.#connection = connection
+    this.#editor = editor
   }
 
   /** Answers one; faults are told as errors of the request. */
@@ -53,8 +57,12 @@ export class Requests {
     const client = await project.reach()
     if (name === 'call') return this.#call(client, params as unknown as Methods['call']['params'], signal)
     if (name === 'subscribe') return this.#follow(project, params as Methods['subscribe']['params'])
-    if (name === 'sit') return this.#sit(project, client, { alone: params.alone === true, signal })
-    if (name === 'leave') return this.#seats.get(project)?.abort() ?? null
+    if (name === 'sit') {
+      const over = new AbortController()
+      signal.addEventListener('abort', () => over.abort())
+      return this.#sit(project, client, { over, params, resume: undefined, isSeated: false })
+    }
+    if (name === 'leave') return this.#seats.get(project)?.over.abort() ?? null
     // The daemon says which operations there are, and checks what they take.
     return client.request(name as 'plan', params as never)
   }
@@ -78,42 +86,45 @@ export class Requests {
     return null
   }
 
-  /** The connection was made again: what was followed goes on from where it was. */
+  /** The connection was made again: what was followed goes on from where it was, and a seat is taken again. */
   connected(project: Project, client: DaemonClient): void {
-    void this.#followed
+    this.#followed
       .get(project)
       ?.begin(client)
       .catch(() => {})
+    const sitting = this.#seats.get(project)
+    if (sitting?.resume === undefined) return
+    this.#sit(project, client, sitting).then(
+      seated => this.#tell('imago/seat', { root: project.root, ...(seated as object) }),
+      () => {},
+    )
   }
 
-  /** Resolves with `seated`. Events of the seat come as notifications, with `left` as the last one. */
-  #sit(
-    project: Project,
-    client: DaemonClient,
-    { alone, signal }: { alone: boolean; signal: AbortSignal },
-  ): Promise<unknown> {
+  /**
+   * Resolves with `seated`. Events of the seat come as notifications, with `left` as the last one. After a break of the
+   * connection the seat is taken again by its secret, which stays here.
+   */
+  #sit(project: Project, client: DaemonClient, sitting: Sitting): Promise<unknown> {
     refuseDebugger()
-    const over = new AbortController()
-    signal.addEventListener('abort', () => over.abort())
-    this.#seats.set(project, over)
+    this.#seats.set(project, sitting)
     const tell = (event: object) => void this.#tell('imago/seat', { root: project.root, ...event })
+    const { over, params, resume } = sitting
+    const wanted = { through: this.#editor(), ...params, ...(resume && { resume }) } as SitParams
     return new Promise((resolve, reject) => {
-      let isSeated = false
-      const heard = (event: { readonly type: string }) => {
-        isSeated ||= event.type === 'seated'
-        if (event.type === 'seated') resolve(event)
-        else tell(event)
+      const heard = (event: SeatEvent) => {
+        if (event.type !== 'seated') return tell(event)
+        const { resume, ...seated } = event as typeof event & { readonly resume?: string }
+        sitting.resume = resume
+        sitting.isSeated = true
+        resolve(seated)
       }
-      const left = (why: string | null) => {
-        if (isSeated) tell({ type: 'left', why })
+      const left = (error?: unknown) => {
+        if (isEnd(error) && sitting.resume !== undefined && !over.signal.aborted) return
+        sitting.resume = undefined
+        if (sitting.isSeated) tell({ type: 'left', why: error === undefined ? null : messageOf(error) })
+        reject(error ?? new Error('The seat was left before it was granted.'))
       }
-      client.sit({ alone, signal: over.signal, heard }).then(
-        () => left(null),
-        (error: unknown) => {
-          left(messageOf(error))
-          reject(error)
-        },
-      )
+      client.sit({ wanted, signal: over.signal, heard }).then(() => left(), left)
     })
   }
 
@@ -124,8 +135,19 @@ export class Requests {
   forget(project: Project): void {
     this.#followed.get(project)?.end()
     this.#followed.delete(project)
-    this.#seats.get(project)?.abort()
+    this.#seats.get(project)?.over.abort()
   }
+}
+
+type SitParams = Methods['sit']['params']
+
+/** A seat that the editor has asked for. */
+interface Sitting {
+  readonly over: AbortController
+  readonly params: object
+  /** The secret by which it is taken again. */
+  resume: string | undefined
+  isSeated: boolean
 }
 
 /** One subscription of an editor, over all connections that it is made on. */

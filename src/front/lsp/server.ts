@@ -48,8 +48,9 @@ export function lsp(): Promise<never> {
   const connection = createConnection(process.stdin, process.stdout)
   const projects = new Map<string, Project>()
   const documents = new Map<string, TextLines>()
-  const requests = new Requests(connection)
   let editor: Pick<InitializeParams, 'clientInfo' | 'capabilities'> = { capabilities: {} }
+  const editorName = () => oneLine(editor.clientInfo?.name ?? 'an editor').slice(0, 80) || 'an editor'
+  const requests = new Requests(connection, editorName)
 
   const errors = new ErrorsInPlace({ documents: () => documents.values(), changed: publish })
   const texts = new TextsThatRun(document => publish(document.path))
@@ -57,7 +58,7 @@ export function lsp(): Promise<never> {
   function open(folder: string): void {
     const root = realOf(findRoot(folder))
     if (projects.has(root)) return
-    const name = oneLine(`imago lsp in ${editor.clientInfo?.name ?? 'an editor'}`).slice(0, 100)
+    const name = `imago lsp in ${editorName()}`
     const project: Project = new Project({
       root,
       name,

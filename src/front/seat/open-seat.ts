@@ -55,7 +55,7 @@ export async function openSeat(client: DaemonClient, options: SeatOptions): Prom
   options.signal?.addEventListener('abort', () => leaving.abort())
   return new Promise((resolve, reject) => {
     const over = client.sit({
-      alone: options.alone ?? false,
+      wanted: { alone: options.alone ?? false },
       signal: leaving.signal,
       heard(event) {
         if (event.type === 'seated') resolve(seatOf(event))
