@@ -196,7 +196,13 @@ const TABLE: readonly Row[] = [
       'smol-toml',
       'node:',
     ],
-    lazily: ['src/terminal'],
+    lazily: ['src/terminal', 'src/front/lsp'],
+  },
+  // The language server: loaded by nothing but `imago lsp`.
+  {
+    layer: 'src/front/lsp',
+    may: ['src', ...ROOMS, 'src/front', 'tools', 'wire/kernel.ts', 'wire/errors.ts'],
+    packages: ['vscode-languageserver', 'node:'],
   },
   // Loaded by a daemon that takes WebSockets.
   {

@@ -342,6 +342,9 @@ export function keptLocals(errors: readonly NotedError[]): readonly KeptLocal[] 
 const whatOf = (error: Raised): string =>
   oneLine(beginning(exceptionLine(error).split('\n', 1).join(), SUMMARY_LENGTH))
 
+/** The error itself that an answer of `get_last_error` tells of; null where there is none. */
+export const raisedIn = (result: unknown): Raised | null => (result as ErrorShown).error
+
 /** All errors of the program that an answer of `get_last_error` tells of, a line of each, newest first. */
 export function errorSummaries(result: unknown): readonly ErrorSummary[] {
   const { error, at, program, of, others } = result as ErrorShown

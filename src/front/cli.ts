@@ -553,6 +553,14 @@ export const COMMANDS: readonly Command[] = [
     load: async () => runtime,
   },
   {
+    name: 'lsp',
+    usage: '[--stdio]',
+    summary: 'be a language server for an editor: errors of the program in their lines, and what it knows',
+    operands: [0, 0],
+    options: ['stdio'],
+    load: async () => (await import('./lsp/server.ts')).lsp,
+  },
+  {
     name: 'completion',
     usage: SHELLS.join('|'),
     summary:

@@ -132,6 +132,7 @@ export const OPTIONS = {
   },
   follow: { summary: 'go on with what comes, until Ctrl-C' },
   long: { summary: 'with all that was kept of each call' },
+  stdio: { summary: 'nothing else: editors say so' },
   structured: { summary: 'send results as data too, with output schemas' },
   json: { summary: 'print exactly one envelope, as JSON' },
   plain: { summary: 'line by line, as at a terminal that can do no more' },
