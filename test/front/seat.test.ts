@@ -14,6 +14,7 @@ import {
   openAsking,
   openSeatTerminal,
   openWatch,
+  plansWait,
   type SeatTerminal,
   seatLines,
   type Watch,
@@ -75,7 +76,7 @@ test('n denies it, with a reason on the same line or on the next, and the next p
     const first = await evaluating(rig, '1001')
     await screen.shows(/\| 1001\n[\s\S]*Approve\?/)
     const second = await evaluating(rig, '1002')
-    await until(async () => (await rig.imago(['approvals'])).stdout.split('plan-').length === 3, 'two plans')
+    await plansWait(rig, 2)
     assert.not.match(screen.text(), /1002/)
     screen.type('n not today\n')
     const denied = await first.answer
@@ -95,7 +96,7 @@ test('what is typed before a question stands there does not answer it', () =>
     // Stopped, it cannot read what is typed next: that lies in the terminal when the question comes.
     process.kill(pid, 'SIGSTOP')
     const { answer } = await evaluating(rig, '1')
-    await until(async () => (await rig.imago(['approvals'])).stdout.includes('plan-'), 'the plan')
+    await plansWait(rig, 1)
     screen.type('y\ny\n')
     process.kill(pid, 'SIGCONT')
     await screen.shows(APPROVE)
