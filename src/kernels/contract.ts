@@ -2,6 +2,7 @@ import type { ProjectKernel } from '../../tools/contract.ts'
 import type { InterruptReport, Kernel } from '../../wire/kernel.ts'
 import type { AnnouncedPrograms } from './announced-row.ts'
 import type { Attach } from './attach.ts'
+import type { OutputRow } from './background.ts'
 import type { KernelError } from './kernel-error.ts'
 import type { Announced } from './programs.ts'
 import type { KernelRow } from './rows.ts'
@@ -72,8 +73,8 @@ export interface Kernels {
   stop(name: string): Promise<KernelRow>
   /** A new epoch under the same name, with the same options but for the environment; deaths before are forgotten. */
   restart(name: string, env?: Wanted['env']): Promise<KernelRow>
-  /** Tells what a kernel prints while no call runs in it, as it comes. Returns what ends that. */
-  watch(watcher: BackgroundWatcher): () => void
+  /** What kernels printed last while no call ran in them, in pieces. */
+  output(): readonly (OutputRow & { readonly key: string; readonly root: string })[]
   /** Whether that kernel's program began so lately that it may not have loaded all of its code yet. */
   mayBeLoading(name: string): boolean
   /** The script of that kernel that has not returned; null where there is none. */
@@ -104,10 +105,4 @@ export interface Kernels {
   announced(root: string): Promise<AnnouncedPrograms>
   /** Ends all of them in order, and lets go of those that are attached. Nothing starts afterwards. */
   close(): Promise<void>
-}
-
-/** Who wants to hear what a kernel of that name prints by itself. */
-export interface BackgroundWatcher {
-  readonly name: string
-  heard(text: string): void
 }

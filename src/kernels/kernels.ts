@@ -8,7 +8,7 @@ import type { TextStores } from '../text/texts.ts'
 import type { AnnouncedPrograms } from './announced-row.ts'
 import { type Attach, Attachments } from './attach.ts'
 import { type AttachmentStore, NO_ATTACHMENTS } from './attachment-store.ts'
-import type { BackgroundWatcher, Kernels } from './contract.ts'
+import type { Kernels } from './contract.ts'
 import { besidesOf, isFull, isSameList, type Roster } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import {
@@ -122,7 +122,6 @@ class OpenKernels implements Kernels {
   readonly #attachments: Attachments
   readonly #started: StartedKernels
   /** Who follows what kernels print by themselves. */
-  readonly #watchers = new Set<BackgroundWatcher>()
   /** What lives or listens in a root, as the announcements were, and these kernels. */
   readonly #rosters = new Map<
     string,
@@ -151,7 +150,6 @@ class OpenKernels implements Kernels {
       programs,
       store,
       kernels: this.#kernels,
-      heard: (name, text) => this.#tell(name, text),
       checked: name => this.#checked(name),
     })
     this.#attachments.restore()
@@ -435,9 +433,15 @@ class OpenKernels implements Kernels {
     return this.#named(name).restart(env)
   }
 
-  watch(watcher: BackgroundWatcher): () => void {
-    this.#watchers.add(watcher)
-    return () => this.#watchers.delete(watcher)
+  output(): ReturnType<Kernels['output']> {
+    return [...this.#kernels.values()].flatMap(({ name: kernel, root, background }) =>
+      (background?.pieces() ?? []).map(({ key, ...piece }) => ({
+        ...piece,
+        key: `${kernel}${key}`,
+        kernel,
+        root,
+      })),
+    )
   }
 
   mayBeLoading(name: string): boolean {
@@ -729,13 +733,7 @@ class OpenKernels implements Kernels {
         permits: ({ language, root, name }) => {
           if (language === DEFAULT_LANGUAGE.name && !this.#startsOf(root).begins) throw noPython(root, name)
         },
-        launch: (asked, listener) => {
-          const background = (text: string) => {
-            listener.background(text)
-            this.#tell(asked.name, text)
-          }
-          return launch(asked, { ...listener, background })
-        },
+        launch,
       },
       lost,
     )
@@ -743,11 +741,6 @@ class OpenKernels implements Kernels {
     this.#kernels.delete(request.name)
     this.#kernels.set(request.name, named)
     return named
-  }
-
-  #tell(name: string, text: string): void {
-    this.#options.changed?.()
-    for (const watcher of this.#watchers) if (watcher.name === name) watcher.heard(text)
   }
 
   /** A name for a person's new kernel; one of a kernel that has ended may be taken over. */
