@@ -169,6 +169,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     journal,
     prove: hosts.prove,
     shared: hosts.shared,
+    driver: hosts.driver,
     changed: () => touch('seats'),
   })
   const uses = (clients: number) => ({ running: calls.busy(), kernels: kernels.list(), clients })

@@ -448,6 +448,14 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./commands/watch.ts')).watch,
   },
   {
+    name: 'seat',
+    usage: 'CODE',
+    summary: 'let the editor have a seat that shows this code; asked at this terminal',
+    operands: [1, 1],
+    options: [],
+    load: async () => (await import('./commands/seat.ts')).seat,
+  },
+  {
     name: 'approvals',
     usage: '[--json]',
     summary: 'what waits for approval, who has a seat, and what is let through without asking',

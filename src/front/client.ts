@@ -65,8 +65,8 @@ interface WatchSuspensionsOptions {
 }
 
 export interface SeatOptions {
-  /** Fails where somebody sits already. */
-  readonly alone: boolean
+  /** What it asks for. */
+  readonly wanted: Methods['sit']['params']
   /** Aborting it leaves the seat. */
   readonly signal: AbortSignal
   heard(event: SeatEvent): void
@@ -245,8 +245,8 @@ function clientOf({ link, asked, daemon }: Connection): DaemonClient {
       await subscribe({ topics: ['suspensions'], everywhere, signal, heard: news }).catch(() => {})
     },
     subscribe,
-    async sit({ alone, signal, heard }) {
-      await link.call('sit', { alone }, { signal, on: event => heard(event as SeatEvent) })
+    async sit({ wanted, signal, heard }) {
+      await link.call('sit', wanted, { signal, on: event => heard(event as SeatEvent) })
     },
     closed: link.closed,
     get ended() {

@@ -25,8 +25,13 @@ export type ShutdownResult = Methods['shutdown']['result']
 export type DaemonStatus = Methods['status']['result']
 
 export type SeatEvent =
-  /** Others sit, and have been asked. */
-  | { readonly type: 'asked'; readonly seats: readonly SeatRow[] }
+  /** A person has to let you in: those who sit have been asked. */
+  | {
+      readonly type: 'asked'
+      readonly seats: readonly SeatRow[]
+      /** Of an editor: what it shows, so that a person knows which one they let in. */
+      readonly code?: string
+    }
   /** `trouble`: why dangerous calls are refused until somebody acknowledges it. */
   | {
       readonly type: 'seated'
@@ -34,6 +39,8 @@ export type SeatEvent =
       readonly who: string
       readonly others: readonly SeatRow[]
       readonly trouble: string | null
+      /** Of an editor: the secret by which it comes back when its connection breaks. */
+      readonly resume?: string
     }
 
 /** A row of the topic `approvals`. */
@@ -56,6 +63,8 @@ export interface SeatWanted {
   readonly command: string
   /** Why it needs no answer any more; null while it does. */
   readonly why: string | null
+  /** Of an editor: the code that it shows, and which model or program may drive it. */
+  readonly through?: { readonly code: string; readonly driver: string | null }
 }
 
 export type SeatRow = Of<typeof SEAT_ROW>

@@ -76,9 +76,11 @@ for (const options of [{}, { terminal: true }, { terminal: true, session: '1', r
         () => ({ code: 'none', message: '' }),
         error => error.remote,
       )
-    const sat = await failing('sit', {})
-    assert.is(sat.code, 'seat_refused')
-    assert.match(sat.message, 'No process can be proved over a WebSocket.')
+    for (const wanted of [{}, { through: 'Neovim' }]) {
+      const sat = await failing('sit', wanted)
+      assert.is(sat.code, 'seat_refused')
+      assert.match(sat.message, 'No process can be proved over a WebSocket.')
+    }
     const plan = 'plan-abcdefgh'
     for (const [method, params] of [
       ['answer', { plan, hash: '0', decision: 'approve' }],

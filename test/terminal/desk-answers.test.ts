@@ -234,6 +234,13 @@ test('somebody else who wants a seat is let in by y alone', () => {
   assert.is(desk.waits, 0)
 })
 
+test('of an editor that wants a seat its code is shown, and what may drive it', () => {
+  const { desk, text } = openDesk()
+  const through = { code: 'k7mp-3xqr', driver: 'process 7 (code), the host of an MCP server' }
+  desk.tell({ type: 'wanted', wanted: { ...wanted, through } })
+  assert.match(text(), /shows the code k7mp-3xqr[\s\S]*may drive it: process 7 \(code\)/)
+})
+
 test('trouble with the journal is asked about first, and noted with y', () => {
   const { desk, keys, text } = openDesk()
   desk.sits({ id: 'seat-2', who: 'me', others: [], trouble: 'The journal was cut.' })

@@ -37,8 +37,21 @@ export const SEAT_ROW = z.strictObject({
 /** Operations on seats, and on the plans that wait for an answer. */
 export const SEAT_OPERATIONS = {
   sit: operation({
-    does: 'Takes a seat, for a person at a terminal, until it is cancelled or the connection ends. The daemon asks `prove` of the client first. The topics `approvals` and `seats` of `subscribe` tell those who sit what waits. With `alone` it fails where somebody sits already.',
-    params: z.strictObject({ alone: z.boolean().exactOptional() }),
+    does: 'Takes a seat, for a person at a terminal or in an editor, until it is cancelled or the connection ends. The daemon asks `prove` of the client first. The topics `approvals` and `seats` of `subscribe` tell those who sit what waits. With `alone` it fails where somebody sits already.',
+    params: z.strictObject({
+      alone: z.boolean().exactOptional(),
+      through: z
+        .string()
+        .min(1)
+        .max(80)
+        .exactOptional()
+        .describe('The client has no terminal: what its editor calls itself, for people.'),
+      resume: z
+        .string()
+        .max(64)
+        .exactOptional()
+        .describe('The secret of the seat that an editor had before its connection broke.'),
+    }),
     result: nothing,
     who: ['anyone'],
     level: 'dangerous',

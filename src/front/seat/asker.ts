@@ -18,7 +18,7 @@ import {
   showRows,
 } from './line-terminal.ts'
 import type { OpenSeat, SeatTold } from './open-seat.ts'
-import { KEY_WORDS, planText } from './plan-text.ts'
+import { editorNotes, KEY_WORDS, planText } from './plan-text.ts'
 
 interface AskerOptions extends Pick<LineTerminal, 'input' | 'terminal' | 'edit'> {
   readonly printer: Printer
@@ -203,7 +203,11 @@ async function ask(question: Question, at: SeatQuestion): Promise<Outcome> {
 /** Whether somebody else may have a seat, too. */
 async function askSeat({ wanted }: Extract<Question, { type: 'seat' }>, at: SeatQuestion) {
   const [who, command] = [oneLine(wanted.who), oneLine(wanted.command)]
-  printOwn(['', `==== Somebody else wants to approve, too: ${who}`, `  started with: ${command}`], at)
+  const notes = editorNotes(wanted).map(note => `  ${oneLine(note)}`)
+  printOwn(
+    ['', `==== Somebody else wants to approve, too: ${who}`, `  started with: ${command}`, ...notes],
+    at,
+  )
   await at.seat.admit(wanted.id, await isYes('Is that you? Let it? [y]es [n]o ', at))
 }
 

@@ -57,7 +57,7 @@ export async function openSeat(client: DaemonClient, options: SeatOptions): Prom
   options.signal?.addEventListener('abort', () => leaving.abort())
   return new Promise((resolve, reject) => {
     const over = client.sit({
-      alone: options.alone ?? false,
+      wanted: { alone: options.alone ?? false },
       signal: leaving.signal,
       heard(event) {
         if (event.type === 'asked') return options.tell(event)
@@ -93,7 +93,7 @@ export async function openSeat(client: DaemonClient, options: SeatOptions): Prom
         }
         const { id, why } = row
         if (why !== null) inOrder(() => options.tell({ type: 'settled', id, why }))
-        else if (isNew) inOrder(() => options.tell({ type: 'wanted', wanted: row }))
+        else if (isNew) options.tell({ type: 'wanted', wanted: row })
       })
       void client.subscribe({ topics: ['approvals'], everywhere: true, signal, heard: plans }).catch(() => {})
       void client.subscribe({ topics: ['seats'], signal, heard: seats }).catch(() => {})

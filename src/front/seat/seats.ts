@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+import { WireError } from '../../../wire/errors.ts'
 import { Refusal } from '../../../wire/link/calls.ts'
 import type { Link } from '../../../wire/link/link.ts'
 import { startOf } from '../../../wire/process-start.ts'
@@ -7,13 +9,15 @@ import { type Clock, SYSTEM_CLOCK } from '../../clock.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { KernelRow } from '../../kernels/rows.ts'
 import type { Yes } from '../../policy/file.ts'
+import { plainName } from '../../text/escape.ts'
 import type { Handlers, HeldSeat } from '../handlers.ts'
 import type { SEAT_OPERATIONS } from '../operations/seats.ts'
 import type { FailureData, Methods, SeatEvent, SeatRow, SeatWanted, TerminalChallenge } from '../protocol.ts'
 import type { ServeContext } from '../server.ts'
-import { bridgeFacts, linesBeside, seatFacts } from './processes.ts'
+import { bridgeFacts, linesBelow, linesBeside, seatFacts } from './processes.ts'
 import {
   answerDoubt,
+  driverOf,
   type Fault,
   hostOf,
   isShell,
@@ -24,6 +28,7 @@ import {
   sharedFault,
   THE_DAEMON,
 } from './rule.ts'
+import { editorCode, Resumptions, type ThroughEditor } from './through-editor.ts'
 
 interface SeatsOptions {
   readonly approvals: Approvals
@@ -35,6 +40,8 @@ interface SeatsOptions {
   ): Promise<Judgement>
   /** Why the person at the terminal of that process is not alone there. */
   shared(pid: number): Fault | undefined
+  /** Who may drive the editor of that process, and may not approve. */
+  driver(pid: number): string | undefined
   readonly clock?: Clock
   /** Somebody sat down, left or was refused. */
   changed?(): void
@@ -61,6 +68,9 @@ export type SeatMethods = Pick<Handlers, keyof typeof SEAT_OPERATIONS>
 
 type Person = Extract<Judgement, { type: 'proved' }>
 
+/** Somebody who may have a seat. `driver`: what may drive the editor. */
+type Sitter = Person & { readonly driver: string | undefined }
+
 /**
  * Who has a seat, and what they may do. A seat lives in memory and ends with its call or its connection. Each grant,
  * refusal and leaving, and each try to do without a seat what only a seat may, is in the journal and a notice for those who sit.
@@ -70,6 +80,7 @@ export function openSeats(options: SeatsOptions): Seats {
   const held = new Map<Link, HeldSeat>()
   const notice = (text: string) => approvals.notice(text)
   const admissions = new Admissions(clock, () => options.changed?.())
+  const resumptions = new Resumptions(clock)
   /** Connections that are taking a seat, and those that were found to do without one. */
   const [sitting, told] = [new Set<Link>(), new WeakSet<Link>()]
 
@@ -84,12 +95,25 @@ export function openSeats(options: SeatsOptions): Seats {
   /** That of the connection, as long as the process that it was granted to lives. */
   function heldBy(link: Link): HeldSeat | undefined {
     const found = held.get(link)
-    return found !== undefined && startOf(found.process.pid) === found.process.started ? found : undefined
+    const lives = [found?.process, found?.editor].every(
+      one => one === undefined || startOf(one.pid) === one.started,
+    )
+    return lives ? found : undefined
+  }
+
+  function faultOf({ process: { pid }, editor }: HeldSeat): Fault | undefined {
+    if (editor === undefined) return shared(pid)
+    const driver = editor.isTold ? undefined : options.driver(editor.pid)
+    if (driver === undefined) return undefined
+    return [
+      `By now this editor may be driven by ${driver}.`,
+      'Ask for a seat again: a person is asked about that.',
+    ]
   }
 
   function seatOf(what: string, { link, session }: ServeContext): HeldSeat {
     const found = heldBy(link)
-    const fault = found && shared(found.process.pid)
+    const fault = found && faultOf(found)
     if (found !== undefined && fault === undefined) return found
     if (found !== undefined && fault !== undefined) {
       const [shares, next] = fault
@@ -121,9 +145,7 @@ export function openSeats(options: SeatsOptions): Seats {
 
   async function withCode(given: CodedAnswer, { session, link }: ServeContext): Promise<AnswerOutcome> {
     if (approvals.waiting().some(({ id }) => id === given.plan)) {
-      const noTerminal = (told: TerminalChallenge) =>
-        challenged({ link, session }, { ...told, terminal: false })
-      const judged = await prove(noTerminal, { gives: 'a code' })
+      const judged = await prove(noTerminal({ link, session }), { gives: 'a code' })
       if (judged.type === 'unproved') throw codeRefused(given.plan, judged)
     }
     const answer = approvals.answerWithCode(given)
@@ -146,24 +168,49 @@ export function openSeats(options: SeatsOptions): Seats {
     return refusal('seat_refused', `No seat: ${why}`, next)
   }
 
-  async function proved({ alone = false }: Methods['sit']['params'], context: ServeContext): Promise<Person> {
+  async function proved(
+    { alone = false, through }: Methods['sit']['params'],
+    context: ServeContext,
+  ): Promise<Sitter> {
     const taken = () => refusal('seat_taken', `There is a seat already: ${whoAdmits(rows())}`, null)
     if (alone && held.size > 0) throw taken()
-    const judged = await prove(challenge => challenged(context, challenge))
+    const judged =
+      through === undefined
+        ? await prove(challenge => challenged(context, challenge))
+        : await prove(noTerminal(context), { gives: 'answers through an editor' })
     if (judged.type === 'unproved') throw refuse(judged.who, judged.why, judged.next)
     if (alone && held.size > 0) throw taken()
-    return judged
+    if (judged.editor === undefined || through === undefined) return { ...judged, driver: undefined }
+    const who = `${judged.who}, which calls itself ${JSON.stringify(plainName(through))}`
+    return { ...judged, who, driver: options.driver(judged.editor.pid) }
   }
 
-  async function admitted({ who, terminal, pid, command }: Person, { served }: ServeContext): Promise<void> {
-    if (held.size === 0) return
-    served.event({ type: 'asked', seats: rows() } satisfies SeatEvent)
-    const refused = await admissions.ask({ who, terminal, pid, command }, served.signal)
-    if (refused !== undefined) throw refuse(who, refused, whoAdmits(rows()))
+  /** Whether its seat was lost with the connection, and no person has to be asked again. */
+  function comesBack({ resume }: Methods['sit']['params'], { who, editor, driver }: Sitter): boolean {
+    if (resume === undefined) return false
+    const seat = editor && resumptions.take(resume, editor)
+    if (seat === undefined) throw refuse(who, NOT_RESUMED, 'Ask for a seat without that secret.')
+    return driver === undefined || seat.isTold
+  }
+
+  async function admitted(sitter: Sitter, { served }: ServeContext): Promise<void> {
+    const { who, terminal, pid, command, editor, driver } = sitter
+    if (held.size === 0 && driver === undefined) return
+    const code = editor && editorCode()
+    served.event({ type: 'asked', seats: rows(), ...(code && { code }) } satisfies SeatEvent)
+    const through = code && { through: { code, driver: driver ?? null } }
+    const refused = await admissions.ask({ who, terminal, pid, command, ...through }, served.signal)
+    if (refused === undefined) return
+    throw refuse(who, refused, code !== undefined && held.size === 0 ? BY_CODE : whoAdmits(rows()))
   }
 
   /** Until the client cancels it or goes away. */
-  function seated({ who, command, pid, started }: Person, { link, served }: ServeContext) {
+  function seated(
+    { who, command, pid, started, editor: at, driver }: Sitter,
+    { link, served }: ServeContext,
+  ) {
+    const editor: ThroughEditor | undefined = at && { ...at, isTold: driver !== undefined }
+    const resume = randomBytes(16).toString('hex')
     return new Promise<Methods['sit']['result']>((resolve, reject) => {
       const seat = approvals.sit(who)
       const over = (error?: Refusal) => {
@@ -175,11 +222,21 @@ export function openSeats(options: SeatsOptions): Seats {
         else reject(error)
       }
       const others = rows()
-      held.set(link, { seat, who, command, process: { pid, started }, lose: over })
+      held.set(link, { seat, who, command, process: { pid, started }, editor, lose: over })
       notice(`${seat.id} was taken by ${who}.`)
-      const seated = { seat: seat.id, who, others, trouble: journal.trouble ?? null }
+      const seated = {
+        seat: seat.id,
+        who,
+        others,
+        trouble: journal.trouble ?? null,
+        ...(editor && { resume }),
+      }
       served.event({ type: 'seated', ...seated } satisfies SeatEvent)
-      served.signal.addEventListener('abort', () => over())
+      served.signal.addEventListener('abort', () => {
+        const isBroken = served.signal.reason instanceof WireError
+        if (editor !== undefined && isBroken && held.has(link)) resumptions.broke(resume, editor)
+        over()
+      })
     })
   }
 
@@ -190,7 +247,7 @@ export function openSeats(options: SeatsOptions): Seats {
       sitting.add(link)
       try {
         const person = await proved(params, context)
-        await admitted(person, context)
+        if (!comesBack(params, person)) await admitted(person, context)
         return served.signal.aborted ? {} : await seated(person, context)
       } finally {
         sitting.delete(link)
@@ -248,6 +305,11 @@ function refusal(
   return new Refusal(code, message, { details: {}, next, retryable: false } satisfies FailureData)
 }
 
+const NOT_RESUMED =
+  'No seat of this editor was lost within 60 s that had this secret, or it was used already.'
+
+const BY_CODE = 'Ask again. A person lets it in at a terminal by the code that it shows: imago seat CODE'
+
 /** Who would have to admit another one. */
 const whoAdmits = (seats: readonly SeatRow[]): string =>
   seats.length === 0
@@ -268,6 +330,12 @@ async function challenged(
   throw new Refusal('invalid_params', 'The client did not say its process number.')
 }
 
+/** Which process it is counts, and no terminal is needed. */
+const noTerminal =
+  (context: Pick<ServeContext, 'link' | 'session'>) =>
+  (told: TerminalChallenge): Promise<number> =>
+    challenged(context, { ...told, terminal: false })
+
 /** How long those who sit may take to admit another one, in milliseconds. Silence refuses. */
 const ADMIT_MS = 60_000
 
@@ -276,6 +344,9 @@ const AT_ONCE = 4
 
 /** Questions that are settled and can still be looked up. */
 const MOST_SETTLED = 8
+
+const driverIn = ({ through }: Pick<SeatWanted, 'through'>): string | undefined =>
+  through?.driver ?? undefined
 
 interface Admission {
   readonly row: SeatWanted
@@ -288,6 +359,8 @@ export class Admissions {
   readonly #changed: () => void
   readonly #waiting = new Map<string, Admission>()
   #settled: readonly SeatWanted[] = []
+  /** What may drive an editor that was turned away within the last minute: it could have the person asked for ever. */
+  readonly #turnedAway = new Set<string>()
   #made = 0
 
   constructor(clock: Clock, changed: () => void) {
@@ -298,6 +371,13 @@ export class Admissions {
   /** Resolves with undefined once it is admitted, and with a sentence where it is not. `signal`: it has gone. */
   ask(who: Omit<SeatWanted, 'id' | 'why'>, signal: Signal): Promise<string | undefined> {
     if (this.#waiting.size >= AT_ONCE) return Promise.resolve('Too many want one at this moment. Try again.')
+    const driver = driverIn(who)
+    const waits = [...this.#waiting.values()].some(
+      one => driver !== undefined && driverIn(one.row) === driver,
+    )
+    if (waits) return Promise.resolve('A person is asked about it already.')
+    if (driver !== undefined && this.#turnedAway.has(driver))
+      return Promise.resolve('It was turned away less than a minute ago.')
     const id = `wanted-${++this.#made}`
     return new Promise(resolve => {
       const settle = (refused: string | undefined) => {
@@ -325,13 +405,18 @@ export class Admissions {
   /** `false` for a question that waits no more. */
   answer(id: string, { admit, by }: { admit: boolean; by: string }): boolean {
     const found = this.#waiting.get(id)
+    const driver = found && driverIn(found.row)
+    if (driver !== undefined && !admit) {
+      this.#turnedAway.add(driver)
+      this.#clock.after(ADMIT_MS, () => this.#turnedAway.delete(driver))
+    }
     found?.settle(admit ? undefined : `It was turned away by ${by}.`)
     return found !== undefined
   }
 
-  /** Nobody is there any more who could answer. */
+  /** Nobody is there any more who could answer. What waits for a person who comes goes on waiting. */
   close(why: string): void {
-    for (const { settle } of [...this.#waiting.values()]) settle(why)
+    for (const { row, settle } of [...this.#waiting.values()]) if (driverIn(row) === undefined) settle(why)
   }
 }
 
@@ -352,6 +437,7 @@ interface Hosts {
   /** For a client that asks for a seat. */
   prove: SeatsOptions['prove']
   shared: SeatsOptions['shared']
+  driver: SeatsOptions['driver']
 }
 
 /** What is known of the program behind a bridge. */
@@ -396,7 +482,8 @@ export function openHosts({ runtimeDir, kernels }: HostsOptions): Hosts {
     const { pid, started } = found
     const key = `host ${pid} ${started}`
     const what = `the host of an MCP server, ${nameOf(found)}`
-    const host = hosts.get(key) ?? { pid, started, what, shell: isShell(found), bridges: 0 }
+    const known: Host = { pid, started, what, isHost: true, shell: isShell(found), bridges: 0 }
+    const host = hosts.get(key) ?? known
     hosts.set(key, host)
     return [key, host]
   }
@@ -419,5 +506,6 @@ export function openHosts({ runtimeDir, kernels }: HostsOptions): Hosts {
     prove: async (challenge, how) =>
       judgeSeat(await seatFacts({ runtimeDir, challenge }), barredBeside(), how),
     shared: pid => sharedFault(linesBeside(pid), barredBeside()),
+    driver: pid => driverOf([...linesBelow(pid), ...linesBeside(pid)], barredBeside()),
   }
 }
