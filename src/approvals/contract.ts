@@ -14,40 +14,23 @@ export type {
 } from './rows.ts'
 
 /** The whole preview of a plan, and the files that it changes. */
-export type PlanPreview = Pick<ShownPlan, 'body' | 'hunks' | 'args'> & { readonly files: readonly PlanFile[] }
+export type PlanPreview = Pick<ShownPlan, 'body' | 'hunks' | 'args' | 'code'> & {
+  readonly files: readonly PlanFile[]
+}
 
 export type CallEnd = NonNullable<PlanEnd['ended']>
 
-/** Whoever is behind a seat, as the book knows them. */
-export interface SeatListener {
-  /** For people and the journal: `terminal /dev/pts/3 (process 4711)`. */
-  readonly who: string
-  /** One that throws has left. */
-  tell(news: SeatNews): void
-}
-
-/** The right to answer plans, of one listener, until it leaves. */
+/** The right to answer plans, until it is left. */
 export interface Seat {
   /** `seat-1`; in the journal with every answer it gives. */
   readonly id: string
   /** `unknown` once it has left. */
   answer(answer: SeatAnswer): AnswerOutcome
-  /** Ends all pauses, which the journal says and every seat is told. How many there were; 0 once it has left. */
+  /** Ends all pauses, which the journal says. How many there were; 0 once it has left. */
   lift(): number
   /** Which the journal says. Plans go on waiting, for the next seat. */
   leave(): void
 }
-
-/** What a seat is told, in the order in which it happens. */
-export type SeatNews =
-  /** Again for one that was told before, where something in it changed: its code ended, because wrong ones were tried. */
-  | { readonly type: 'plan'; readonly plan: ShownPlan }
-  /** It needs no answer any more; `why` is a sentence for a person. */
-  | { readonly type: 'settled'; readonly id: string; readonly why: string }
-  /** The call of a plan that was approved has ended. `undo`: the name to undo it by. */
-  | ({ readonly type: 'ended'; readonly id: string } & CallEnd)
-  /** Something that all who sit should know: no code works any more, because too many wrong ones were tried. */
-  | { readonly type: 'notice'; readonly text: string }
 
 /** A plan as every asker shows it. Control, bidirectional and zero-width characters in it are marks already. */
 export interface ShownPlan extends WaitingPlan {

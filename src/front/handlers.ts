@@ -2,7 +2,7 @@ import type { Refusal } from '../../wire/link/calls.ts'
 import type { Seat } from '../approvals/contract.ts'
 import type { Caller } from '../calls/contract.ts'
 import type { OPERATIONS } from './operations/index.ts'
-import type { Method, Methods, SeatEvent } from './protocol.ts'
+import type { Method, Methods } from './protocol.ts'
 import type { ThroughEditor } from './seat/through-editor.ts'
 import type { ServeContext } from './server.ts'
 
@@ -14,7 +14,6 @@ export interface HeldSeat {
   readonly process: { readonly pid: number; readonly started: string }
   /** Of a program without a terminal. */
   readonly editor: ThroughEditor | undefined
-  tell(event: SeatEvent): void
   /** Ends it. */
   lose(why: Refusal): void
 }

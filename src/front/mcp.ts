@@ -53,6 +53,8 @@ export interface McpOptions {
   readonly texts: { of(root: string): Pick<TextStore, 'keep'> }
   /** What lives in the project. */
   readonly living: () => Living
+  /** Calls that when it may have changed, until the answer is called. */
+  readonly follow?: (changed: () => void) => () => void
   /**
    * The client has said in which folder it works: calls are of that project from then on. Left out: it is not asked.
    */
@@ -235,7 +237,7 @@ function makeServer(connection: Connection): Server {
     const listed = listedFor(now, { tools: shown, registry })
     return { tools: structured ? listed.map(tool => ({ ...tool, outputSchema: ENVELOPE_SCHEMA })) : listed }
   })
-  /** A call may have found or begun a kernel that can do more. A client of the new revision asks again by itself. */
+  /** There may be a kernel now that can do more. A client of the new revision asks again by itself. */
   async function tellChange(): Promise<void> {
     if (told === undefined || connection.lines.closed || isModern(server)) return
     const facts = factsOf(living())
@@ -245,7 +247,7 @@ function makeServer(connection: Connection): Server {
   }
   server.setRequestHandler('tools/call', ({ params }, context) => {
     const tool = toolNamed(params.name, connection)
-    const answer = callTool({
+    return callTool({
       tool,
       name: params.name,
       args: params.arguments ?? {},
@@ -253,9 +255,10 @@ function makeServer(connection: Connection): Server {
       connection,
       server,
     })
-    void answer.then(tellChange).catch(() => {}) // The call itself is answered; the connection may have ended.
-    return answer
   })
+  // The connection may have ended.
+  const end = connection.follow?.(() => void tellChange().catch(() => {}))
+  void connection.lines.done.then(end)
   const named = new Set(shown.map(({ name }) => name))
   server.setRequestHandler('prompts/list', () => ({ prompts: listPrompts(named) }))
   server.setRequestHandler('prompts/get', ({ params }) => {

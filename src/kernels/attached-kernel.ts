@@ -33,8 +33,6 @@ type Unfollowed = 'did_not_come_back' | 'several'
 
 interface AttachedOptions extends KernelOptions {
   readonly programs: Programs
-  /** What it prints by itself, as it comes. */
-  heard(text: string): void
   /** It has ended by itself. What takes its place may be told by `succeed`. */
   ended(): void
   /** It was joined again by a call. */
@@ -55,7 +53,7 @@ export class AttachedKernel implements NamedKernel {
   readonly hasProgram = true
   readonly lost = undefined
   readonly #options: AttachedOptions
-  readonly #background: Background | undefined
+  readonly background: Background | undefined
   readonly #over = new AbortController()
   /** Callers that wait until it can be spoken to, or never will. */
   readonly #waiting = new Set<() => void>()
@@ -87,7 +85,7 @@ export class AttachedKernel implements NamedKernel {
     this.root = known.root
     this.#known = known
     this.#options = options
-    this.#background = options.texts && new Background(options.texts.of(known.root))
+    this.background = options.texts && new Background(options.texts.of(known.root))
     this.folder = known.cwd === null ? known.root : realOf(known.cwd)
   }
 
@@ -312,7 +310,7 @@ export class AttachedKernel implements NamedKernel {
       running: this.alive ? (this.#kernel?.running ?? null) : null,
       suspended: this.alive ? (this.#kernel?.suspended ?? 0) : 0,
       message: this.#message() ?? stopped,
-      background: this.#background?.row() ?? null,
+      background: this.background?.row() ?? null,
     }
   }
 
@@ -427,8 +425,8 @@ export class AttachedKernel implements NamedKernel {
         this.#known = { ...this.#known, process: seen }
       },
       background: text => {
-        this.#background?.add(text)
-        this.#options.heard(text)
+        this.background?.add(text)
+        this.#options.changed()
       },
       away: why => {
         this.#away = why === null ? null : why.replace(/[.\s]+$/, '')

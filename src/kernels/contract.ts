@@ -32,12 +32,6 @@ export interface KernelsOptions {
   readonly limits?: CrashLimits
 }
 
-/** Who wants to hear what a kernel of that name prints by itself. */
-export interface BackgroundWatcher {
-  readonly name: string
-  heard(text: string): void
-}
-
 export interface FoundKernel {
   readonly named: NamedKernel
   /** It was attached to just now. */

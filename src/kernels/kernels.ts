@@ -6,7 +6,8 @@ import type { Program, ProgramEnd } from '../../wire/programs.ts'
 import { isProject, kernelNameOf, realOf } from '../files/roots.ts'
 import type { AnnouncedPrograms } from './announced-row.ts'
 import { type Attach, Attachments } from './attach.ts'
-import type { BackgroundWatcher, Found, FoundKernel, KernelsOptions } from './contract.ts'
+import type { OutputRow } from './background.ts'
+import type { Found, FoundKernel, KernelsOptions } from './contract.ts'
 import { besidesOf, isFull, isSameList, onlyOne, type Roster } from './families.ts'
 import { KernelError } from './kernel-error.ts'
 import { type CrashLimits, type KernelRequest, OwnedKernel } from './owned-kernel.ts'
@@ -79,7 +80,6 @@ class OpenKernels {
   readonly #attachments: Attachments
   readonly #started: StartedKernels
   /** Who follows what kernels print by themselves. */
-  readonly #watchers = new Set<BackgroundWatcher>()
   /** What lives or listens in a root, as the announcements were, and these kernels. */
   readonly #rosters = new Map<
     string,
@@ -108,7 +108,6 @@ class OpenKernels {
       programs,
       store,
       kernels: this.#kernels,
-      heard: (name, text) => this.#tell(name, text),
       checked: name => this.#checked(name),
     })
     this.#attachments.restore()
@@ -433,10 +432,16 @@ class OpenKernels {
     return this.#named(name).restart(env)
   }
 
-  /** Tells what a kernel prints while no call runs in it, as it comes. Returns what ends that. */
-  watch(watcher: BackgroundWatcher): () => void {
-    this.#watchers.add(watcher)
-    return () => this.#watchers.delete(watcher)
+  /** What kernels printed last while no call ran in them, in pieces. */
+  output(): readonly (OutputRow & { readonly key: string; readonly root: string })[] {
+    return [...this.#kernels.values()].flatMap(({ name: kernel, root, background }) =>
+      (background?.pieces() ?? []).map(({ key, ...piece }) => ({
+        ...piece,
+        key: `${kernel}${key}`,
+        kernel,
+        root,
+      })),
+    )
   }
 
   /** Whether that kernel's program began so lately that it may not have loaded all of its code yet. */
@@ -739,13 +744,7 @@ class OpenKernels {
         permits: ({ language, root, name }) => {
           if (language === DEFAULT_LANGUAGE.name && !this.#startsOf(root).begins) throw noPython(root, name)
         },
-        launch: (asked, listener) => {
-          const background = (text: string) => {
-            listener.background(text)
-            this.#tell(asked.name, text)
-          }
-          return launch(asked, { ...listener, background })
-        },
+        launch,
       },
       lost,
     )
@@ -753,11 +752,6 @@ class OpenKernels {
     this.#kernels.delete(request.name)
     this.#kernels.set(request.name, named)
     return named
-  }
-
-  #tell(name: string, text: string): void {
-    this.#options.changed?.()
-    for (const watcher of this.#watchers) if (watcher.name === name) watcher.heard(text)
   }
 
   /** A name for a person's new kernel; one of a kernel that has ended may be taken over. */

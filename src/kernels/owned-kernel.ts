@@ -102,7 +102,7 @@ export class OwnedKernel implements NamedKernel {
   #doing: string | undefined
   #lost: string | undefined
   #program = new Program()
-  #background: Background | undefined
+  background: Background | undefined
 
   /** `lost`: how the one before it ended, as a sentence. */
   constructor(request: KernelRequest, options: OwnedKernelOptions, lost?: string) {
@@ -156,7 +156,7 @@ export class OwnedKernel implements NamedKernel {
       running: this.#life?.kernel.running ?? null,
       suspended: this.#life?.kernel.suspended ?? 0,
       message: this.#doing ?? this.#how ?? stopped,
-      background: this.#background?.row() ?? null,
+      background: this.background?.row() ?? null,
     }
   }
 
@@ -259,10 +259,13 @@ export class OwnedKernel implements NamedKernel {
     const { texts } = this.#options
     const background = texts && new Background(texts.of(this.root))
     const program = new Program()
-    this.#background = background
+    this.background = background
     this.#program = program
     return {
-      background: text => background?.add(text),
+      background: text => {
+        background?.add(text)
+        this.#options.changed()
+      },
       doing: what => {
         if (this.#birth !== undefined) this.#doing = what
       },

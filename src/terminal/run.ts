@@ -132,8 +132,6 @@ export function openRunner({ image, stage, showing, spoken, approvals, suspended
       took = { there: elapsedOf(envelope), here: performance.now() - began }
       const asked = envelope && exitAskedFor(envelope)
       if (asked === undefined) await ended(envelope)
-      const { kernel } = image
-      if (kernel !== undefined) void suspended.leave(image, suspended.spare(kernel)).catch(() => {})
       return asked
     },
     call,

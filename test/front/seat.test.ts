@@ -1,5 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { TopicChange } from '../../src/front/subscriptions.ts'
+import { changesIn } from '../../src/front/topic-news.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import { WireError } from '../../wire/errors.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -178,6 +180,16 @@ test('a connection has one seat, however often it asks for another', async () =>
   }
   const { result } = JSON.parse((await rig.imago(['approvals', '--json'])).stdout)
   assert.is(result.seats.length, 1)
+  // Who has no seat is told who sits, and nothing of what is for those who do.
+  const client = await rig.connect()
+  const rows = new Promise<readonly TopicChange[]>(resolve => {
+    const signal = new AbortController().signal
+    void client.subscribe({ topics: ['seats'], signal, heard: event => resolve(changesIn(event)) })
+  })
+  const [row, ...others] = await rows
+  assert.match(String(row?.key), /^seat-\d+$/)
+  assert.equal(others, [])
+  await client.close()
   screen.close()
   await noSeat(rig)
 })

@@ -68,6 +68,26 @@ test('of output without end the last of it is kept, in one text', async () => {
   assert.is([...handles].filter(handle => texts.has(handle)).length, 1)
 })
 
+test('pieces are the last of it as it was printed, whose places stay, and none cuts a character in two', () => {
+  const log = new Background(texts)
+  assert.equal(log.pieces(), [])
+  const known = new Map<string, string>()
+  let heard = ''
+  let all = ''
+  for (let number = 0; number < 300; number++) {
+    const text = `${number} ${'🐞'.repeat(number * 7)}\n`
+    log.add(text)
+    all += text
+    for (const { key, text } of log.pieces()) {
+      heard += text.slice(known.get(key)?.length)
+      known.set(key, text)
+      assert.not.match(text, /^[\udc00-\udfff]|[\ud800-\udbff]$/)
+    }
+  }
+  assert.is(heard, all)
+  assert.ok(log.pieces().length <= 16 && log.pieces().every(({ text }) => text.length <= 4_097))
+})
+
 test('a log that made room for other texts begins anew', () => {
   const log = new Background(texts)
   log.add('early\n')

@@ -7,6 +7,7 @@ import { Leases } from '../../src/suspensions/leases.ts'
 import { openTexts } from '../../src/text/texts.ts'
 import { NO_FILES } from './no-files.ts'
 import { NO_SOURCES } from './no-sources.ts'
+import { openFollowed } from './seat.ts'
 
 export type TestKernels = Pick<CallsOptions['kernels'], 'resolve'> & Partial<CallsOptions['kernels']>
 
@@ -28,7 +29,7 @@ export function openTestCalls(
   const { clock = SYSTEM_CLOCK, journal, log, kernels, stateDir, ...rest } = given
   return openCalls({
     version: 'test',
-    approvals: openApprovals({ clock, wallClock: Date.now, expiryMs: 60_000, journal, log }),
+    approvals: openFollowed(openApprovals, { clock, wallClock: Date.now, expiryMs: 60_000, journal }),
     files: NO_FILES,
     leases: new Leases(journal),
     texts: openTexts({ stateDir, log }),

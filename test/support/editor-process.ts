@@ -10,7 +10,8 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { connectDaemon, type DaemonClient } from '../../src/front/client.ts'
-import type { Method, SeatEvent } from '../../src/front/protocol.ts'
+import type { Method, PlanRow, SeatEvent, SeatTopicRow } from '../../src/front/protocol.ts'
+import { newsOf } from '../../src/front/topic-news.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 
 const connect = () =>
@@ -48,9 +49,23 @@ const COMMANDS: Readonly<Record<string, (params: never) => unknown>> = {
       grant = resolve
     })
     const heard = (event: SeatEvent) => {
-      if (event.type === 'seated') grant()
-      if (event.type === 'plan') last = { plan: event.plan.id, hash: event.plan.hash }
       print(event)
+      if (event.type !== 'seated') return
+      grant()
+      const { signal } = leaving
+      const plans = newsOf<PlanRow>(({ row, before }) => {
+        if (row?.state === 'waits') {
+          last = { plan: row.id, hash: row.hash }
+          print({ type: 'plan', plan: row })
+        } else if (row?.ended !== undefined) print({ type: 'ended', id: row.id, ...row.ended })
+        else if (row !== null && before !== undefined) print({ type: 'settled', id: row.id, why: row.why })
+      })
+      const seats = newsOf<SeatTopicRow>(({ row, before }) => {
+        if (row !== null && 'why' in row && row.why === null && before === undefined)
+          print({ type: 'seat_wanted', ...row })
+      })
+      void client.subscribe({ topics: ['approvals'], signal, heard: plans })
+      void client.subscribe({ topics: ['seats'], signal, heard: seats })
     }
     const over = client.sit({ wanted, signal: leaving.signal, heard }).then(
       () => print({ left: true }),

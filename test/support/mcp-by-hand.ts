@@ -1,6 +1,6 @@
 import { type Duplex, duplexPair } from 'node:stream'
 import type { CallRequest, Calls } from '../../src/calls/contract.ts'
-import { type Living, livingOf, serveMcp } from '../../src/front/mcp.ts'
+import { livingOf, type McpOptions, serveMcp } from '../../src/front/mcp.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { TOOLS } from '../../tools/index.ts'
 import type { Envelope } from '../../tools/outcome.ts'
@@ -18,10 +18,13 @@ export type Revision = (typeof REVISIONS)[number]
 
 export const registry = openRegistry(TOOLS)
 
+/** What lives, and how it is told that this has changed. */
+type Lives = Partial<Pick<McpOptions, 'living' | 'follow'>>
+
 /** One connection against calls that the test answers itself. */
-export function connect(o: { run?: Calls['run']; options?: Line; living?: () => Living } = {}) {
+export function connect({ run: given, ...o }: { run?: Calls['run']; options?: Line } & Lives = {}) {
   const requests: CallRequest[] = []
-  const run = o.run ?? (async () => three)
+  const run = given ?? (async () => three)
   const calls: Pick<Calls, 'run'> = {
     run: request => {
       requests.push(request)
@@ -29,7 +32,7 @@ export function connect(o: { run?: Calls['run']; options?: Line; living?: () => 
     },
   }
   const [ours, theirs] = duplexPair()
-  const served = serve(ours, { calls, options: o.options ?? {}, living: o.living })
+  const served = serve(ours, { calls, ...o })
   return { peer: linePeer(theirs), requests, served, stream: theirs }
 }
 
@@ -53,8 +56,8 @@ export function serve(
   {
     calls = { run: async () => three },
     options = {},
-    living = () => livingOf([]),
-  }: { calls?: Pick<Calls, 'run'>; options?: Line; living?: (() => Living) | undefined } = {},
+    ...lives
+  }: { calls?: Pick<Calls, 'run'>; options?: Line } & Lives = {},
 ): Promise<void> {
   return serveMcp({
     transport,
@@ -66,7 +69,7 @@ export function serve(
     log: { info: () => {} },
     progressMs: 5,
     ...ALONE,
-    living,
+    ...lives,
   })
 }
 

@@ -48,8 +48,11 @@ export const FAILURES = {
   fault: 'The server failed while serving the call; the message says where.',
 } as const
 
-/** The version of `docs/wire.md` that this code speaks. */
+/** The version of `docs/wire.md` that this code speaks with kernels. */
 export const PROTOCOL = 1
+
+/** That of `docs/editor-protocol.md`, which clients and the daemon speak. */
+export const CLIENT_PROTOCOL = 2
 
 export type Encoding = 'json' | 'msgpack'
 

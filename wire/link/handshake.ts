@@ -8,6 +8,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { codecOf } from '../codec/codec.ts'
 import {
+  CLIENT_PROTOCOL,
   checkedLength,
   type Encoding,
   HEADER_BYTES,
@@ -104,7 +105,7 @@ export function acceptClient(
 ): Promise<AcceptedClient> {
   const { transport } = options
   return inTime(options, async limits => {
-    const hello = await readClientHello(transport, limits)
+    const hello = await readClientHello(transport, limits, options.welcome.version)
     const verdict = options.judge(hello)
     if (verdict !== undefined) throw await refuse(transport, verdict.refused)
     const encodings = options.encoding === undefined ? hello.encodings : [options.encoding]
@@ -136,7 +137,7 @@ function greetKernel(
   const { transport, secret } = options
   return inTime(options, async limits => {
     await provePeer({ transport, secret, side, limits })
-    const hello = readIn(await readHello(transport, limits), 'hello', KERNEL_HELLO)
+    const hello = readIn(await readHello(transport, limits, PROTOCOL), 'hello', KERNEL_HELLO)
     const welcome = welcomeTo(hello, limits)
     sendFrame(transport, { welcome })
     const name = `the ${hello.language} kernel ${hello.pid}`
@@ -159,20 +160,26 @@ function linked(
 }
 
 /** The frame of a hello, if it is none of a refusal. One of another protocol is refused before the rest is looked at. */
-async function readHello(transport: Duplex, limits: Limits): Promise<unknown> {
+async function readHello(
+  transport: Duplex,
+  limits: Limits,
+  spoken: number,
+  advice = 'Use the same version of both.',
+): Promise<unknown> {
   const frame = await readFrame(transport, limits.helloFrameBytes)
   const refused = refusalIn(frame)
   if (refused !== undefined) throw refusalOf(refused)
   const protocol = protocolOf(frame)
-  if (protocol === PROTOCOL) return frame
-  const message = `The daemon speaks protocol ${PROTOCOL} and was greeted with ${protocol}. Use the same version of both.`
+  if (protocol === spoken) return frame
+  const message = `The daemon speaks protocol ${spoken} and was greeted with ${protocol}. ${advice}`
   throw await refuse(transport, { code: 'VERSION_MISMATCH', message })
 }
 
 /** A client is told which field of its hello is missing or wrong, as `invalid_hello`; of a role that there is not, nothing. */
-async function readClientHello(transport: Duplex, limits: Limits): Promise<ClientHello> {
+async function readClientHello(transport: Duplex, limits: Limits, version: unknown): Promise<ClientHello> {
+  const advice = `Install the imago that it is of (npm install -g imago@${version}).`
   try {
-    return parseClientHello(await readHello(transport, limits))
+    return parseClientHello(await readHello(transport, limits, CLIENT_PROTOCOL, advice))
   } catch (error) {
     if (error instanceof FieldFault && error.field !== 'role')
       await finish(transport, frameOf({ refused: { code: 'invalid_hello', message: error.message } }))

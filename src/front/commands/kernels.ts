@@ -17,6 +17,7 @@ import { type Line, print, printFailed, readMore, table } from '../print.ts'
 import type { Methods, ShutdownResult, ShutdownWhen } from '../protocol.ts'
 import { NoDaemon } from '../reach.ts'
 import { lostText } from '../suspension-news.ts'
+import { changesIn } from '../topic-news.ts'
 
 /** `imago kernels`: a table of them, and one of the programs that can be attached to. */
 export async function kernels(input: CommandInput): Promise<ExitCode> {
@@ -65,7 +66,7 @@ async function tellingStart<M extends 'start' | 'restart'>(
     topics: ['kernels'],
     signal: over.signal,
     heard(event) {
-      for (const { value } of 'snapshot' in event ? event.snapshot : event.changes) {
+      for (const { value } of changesIn(event)) {
         const row = value as KernelRow | null
         if (row?.state !== 'starting' || row.message === null || told.has(row.message) || !isIt(row)) continue
         printer.err(`${row.name} is ${oneLine(row.message)}\n`)

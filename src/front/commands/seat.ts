@@ -28,11 +28,12 @@ export async function seat({ operands: [code = ''], printer }: CommandInput): Pr
   const waiting: SeatWanted[] = []
   try {
     await using held = await openSeat(client, {
-      tell: told =>
-        told.type === 'asked' &&
-        printOwn(['Waiting for those who sit:', ...told.seats.map(one => `  ${seatText(one)}`)], at),
-      // What this person was not asked about waits for others.
-      admit: wanted => new Promise(() => waiting.push(wanted)),
+      tell(told) {
+        // What this person was not asked about waits for others.
+        if (told.type === 'wanted') waiting.push(told.wanted)
+        if (told.type !== 'asked') return
+        printOwn(['Waiting for those who sit:', ...told.seats.map(one => `  ${seatText(one)}`)], at)
+      },
       signal: input.left,
     })
     // By the time of an answer this seat was told of all that waits.

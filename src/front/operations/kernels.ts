@@ -71,11 +71,6 @@ export const KERNEL_OPERATIONS = {
     level: 'cautious',
     topics: ['kernels'],
   }),
-  watch: operation({
-    does: 'Follows a kernel, through restarts, until it is cancelled: what the kernel prints while no call runs comes as events {"type":"background","text":…}.',
-    ...ofKernel,
-    level: 'safe',
-  }),
   attach: operation({
     does: 'Makes a kernel of a program that listens. Calls of this client that name no kernel go there from then on. A kernel of ours that has ended begins again. What a person has not asked for is judged as the tool attach is.',
     params: z.strictObject({

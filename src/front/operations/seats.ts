@@ -37,7 +37,7 @@ export const SEAT_ROW = z.strictObject({
 /** Operations on seats, and on the plans that wait for an answer. */
 export const SEAT_OPERATIONS = {
   sit: operation({
-    does: 'Takes a seat, for a person at a terminal or in an editor, until it is cancelled or the connection ends. The daemon asks `prove` of the client first. Its events are those of a seat; `seated` is the first that matters. With `alone` it fails where somebody sits already.',
+    does: 'Takes a seat, for a person at a terminal or in an editor, until it is cancelled or the connection ends. The daemon asks `prove` of the client first. The topics `approvals` and `seats` of `subscribe` tell those who sit what waits. With `alone` it fails where somebody sits already.',
     params: z.strictObject({
       alone: z.boolean().exactOptional(),
       through: z
@@ -83,13 +83,14 @@ export const SEAT_OPERATIONS = {
     topics: ['approvals'],
   }),
   plan: operation({
-    does: 'Answers with the whole preview of a plan, its parts, the files that it changes, and what is called.',
+    does: 'Answers with the whole preview of a plan, its parts, the files that it changes, what is called, and the code for a script.',
     params: z.strictObject({ plan: key }),
     result: z.strictObject({
       body: z.string().nullable().describe('null where the plan waits no more.'),
       hunks: z.array(SHOWN_HUNK),
       files: z.array(PLAN_FILE).describe('Empty where it changes no file.'),
       args: z.record(z.string(), z.unknown()).nullable(),
+      code: z.string().describe('Empty where wrong ones have ended it.'),
     }),
     who: ['seat'],
     act: ({ plan }: { readonly plan: string }) => `read ${plan}`,

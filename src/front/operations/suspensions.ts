@@ -21,12 +21,6 @@ export const SUSPENSION_OPERATIONS = {
     who: ['anyone'],
     level: 'safe',
   }),
-  watch_suspensions: operation({
-    does: 'Follows the suspended evaluations of the project, or those of all projects, until it is cancelled.',
-    params: z.strictObject({ everywhere: z.boolean().exactOptional() }),
-    who: ['anyone'],
-    level: 'safe',
-  }),
   take: operation({
     does: 'Makes this connection the owner of a suspended evaluation, and of those that are on the same evaluation. The lease is 30 minutes, unless said otherwise.',
     params: suspensionNamed,

@@ -4,7 +4,7 @@ import { Refusal } from '../../../wire/link/calls.ts'
 import type { Link } from '../../../wire/link/link.ts'
 import { startOf } from '../../../wire/process-start.ts'
 import type { Signal } from '../../../wire/signal.ts'
-import type { AnswerOutcome, CodedAnswer, Seat } from '../../approvals/contract.ts'
+import type { AnswerOutcome, CodedAnswer } from '../../approvals/contract.ts'
 import type { Approvals } from '../../approvals/queue.ts'
 import { type Clock, SYSTEM_CLOCK } from '../../clock.ts'
 import type { Journal } from '../../journal/journal.ts'
@@ -54,6 +54,8 @@ export interface Seats {
   /** The seat of this connection, or the refusal `no_seat`, which everybody hears of. */
   seatOf(what: string, context: ServeContext): HeldSeat
   rows(): readonly SeatRow[]
+  /** Those who want one and have to be admitted, and the last of whom that was settled. */
+  wanted(): readonly SeatWanted[]
   /** Undefined where nobody has a seat on that connection. */
   whoSits(link: Link): string | undefined
   /** Whether a person is at the client: somebody sits there, or its process shows a person's terminal, as for a seat. */
@@ -72,12 +74,14 @@ type Sitter = Person & { readonly driver: string | undefined }
 
 /**
  * Who has a seat, and what they may do. A seat lives in memory and ends with its call or its connection. Each grant,
- * refusal and leaving, and each try to do without a seat what only a seat may, is in the journal and told to whoever sits.
+ * refusal and leaving, and each try to do without a seat what only a seat may, is in the journal and a notice for those who sit.
  */
 export function openSeats(options: SeatsOptions): Seats {
   const { approvals, journal, prove, shared, clock = SYSTEM_CLOCK } = options
   const held = new Map<Link, HeldSeat>()
-  const [admissions, resumptions] = [new Admissions(clock), new Resumptions(clock)]
+  const notice = (text: string) => approvals.notice(text)
+  const admissions = new Admissions(clock, () => options.changed?.())
+  const resumptions = new Resumptions(clock)
   /** Connections that are taking a seat, and those that were found to do without one. */
   const [sitting, told] = [new Set<Link>(), new WeakSet<Link>()]
 
@@ -86,11 +90,6 @@ export function openSeats(options: SeatsOptions): Seats {
 
   const rows = (): SeatRow[] =>
     [...held.values()].map(({ seat, who, command }) => ({ seat: seat.id, who, command }))
-  const tellAll = (event: SeatEvent) => {
-    options.changed?.()
-    for (const one of held.values()) one.tell(event)
-  }
-  const notice = (text: string) => tellAll({ type: 'notice', text })
   const noteRefused = (who: string, why: string) =>
     journal.later({ type: 'seat', what: 'refused', seat: null, who, why })
 
@@ -201,13 +200,12 @@ export function openSeats(options: SeatsOptions): Seats {
     const code = editor && editorCode()
     served.event({ type: 'asked', seats: rows(), ...(code && { code }) } satisfies SeatEvent)
     const through = code && { through: { code, driver: driver ?? null } }
-    const wanted = { type: 'seat_wanted', who, terminal, pid, command, ...through } as const
-    const refused = await admissions.ask({ wanted, signal: served.signal, tell: tellAll })
+    const refused = await admissions.ask({ who, terminal, pid, command, ...through }, served.signal)
     if (refused === undefined) return
     throw refuse(who, refused, code !== undefined && held.size === 0 ? BY_CODE : whoAdmits(rows()))
   }
 
-  /** Until the client cancels it, goes away, or does not read what it is told. */
+  /** Until the client cancels it or goes away. */
   function seated(
     { who, command, pid, started, editor: at, driver }: Sitter,
     { link, served }: ServeContext,
@@ -215,30 +213,26 @@ export function openSeats(options: SeatsOptions): Seats {
     const editor: ThroughEditor | undefined = at && { ...at, isTold: driver !== undefined }
     const resume = randomBytes(16).toString('hex')
     return new Promise<Methods['sit']['result']>((resolve, reject) => {
-      let seat: Seat | undefined
-      const early: SeatEvent[] = []
-      const tell = (event: SeatEvent) => {
-        if (seat === undefined) early.push(event)
-        else if (served.event(event) === 'dropped' && !served.signal.aborted)
-          over(refusal('seat_refused', 'The seat is over: it did not read what it was told.'))
-      }
+      const seat = approvals.sit(who)
       const over = (error?: Refusal) => {
         if (!held.delete(link)) return
-        seat?.leave()
-        notice(`${seat?.id}, ${who}, has left.`)
+        seat.leave()
+        notice(`${seat.id}, ${who}, has left.`)
         if (held.size === 0) admissions.close('The seat that was asked has left. Try again.')
         if (error === undefined) resolve({})
         else reject(error)
       }
-      const granted = approvals.sit({ who, tell: news => tell(eventOf(news)) })
-      notice(`${granted.id} was taken by ${who}.`)
       const others = rows()
-      held.set(link, { seat: granted, who, command, process: { pid, started }, editor, tell, lose: over })
-      seat = granted
-      const trouble = journal.trouble ?? null
-      tell({ type: 'seated', seat: granted.id, who, others, trouble, ...(editor && { resume }) })
-      for (const event of early) tell(event)
-      admissions.tellAgain(tell)
+      held.set(link, { seat, who, command, process: { pid, started }, editor, lose: over })
+      notice(`${seat.id} was taken by ${who}.`)
+      const seated = {
+        seat: seat.id,
+        who,
+        others,
+        trouble: journal.trouble ?? null,
+        ...(editor && { resume }),
+      }
+      served.event({ type: 'seated', ...seated } satisfies SeatEvent)
       served.signal.addEventListener('abort', () => {
         const isBroken = served.signal.reason instanceof WireError
         if (editor !== undefined && isBroken && held.has(link)) resumptions.broke(resume, editor)
@@ -265,8 +259,8 @@ export function openSeats(options: SeatsOptions): Seats {
     }),
     answer: (answer, { seat }) => seat.seat.answer(answer),
     plan({ plan }) {
-      const { body = null, hunks = [], files = [], args = null } = approvals.previewOf(plan) ?? {}
-      return { body, hunks, files, args }
+      const { body = null, hunks = [], files = [], args = null, code = '' } = approvals.previewOf(plan) ?? {}
+      return { body, hunks, files, args, code }
     },
     async approvals(_, context) {
       const { root } = context.session
@@ -293,6 +287,7 @@ export function openSeats(options: SeatsOptions): Seats {
   return {
     methods,
     rows,
+    wanted: () => admissions.rows,
     seatOf,
     isPerson,
     wasSeen,
@@ -342,49 +337,44 @@ const noTerminal =
   (told: TerminalChallenge): Promise<number> =>
     challenged(context, { ...told, terminal: false })
 
-/** The body of a plan may be large, and is asked for. */
-function eventOf(news: Parameters<Parameters<Approvals['sit']>[0]['tell']>[0]): SeatEvent {
-  if (news.type !== 'plan') return news
-  const { body: _, hunks: __, args: ___, ...plan } = news.plan
-  return { type: 'plan', plan }
-}
-
 /** How long those who sit may take to admit another one, in milliseconds. Silence refuses. */
 const ADMIT_MS = 60_000
 
 /** How many questions of this kind wait at once: more are refused unasked. */
 const AT_ONCE = 4
 
+/** Questions that are settled and can still be looked up. */
+const MOST_SETTLED = 8
+
 const driverIn = ({ through }: Pick<SeatWanted, 'through'>): string | undefined =>
   through?.driver ?? undefined
 
 interface Admission {
-  readonly wanted: SeatWanted
+  readonly row: SeatWanted
   settle(refused: string | undefined): void
 }
 
 /** Whether those who sit let another one sit beside them. The first answer counts. */
 export class Admissions {
   readonly #clock: Clock
+  readonly #changed: () => void
   readonly #waiting = new Map<string, Admission>()
+  #settled: readonly SeatWanted[] = []
   /** What may drive an editor that was turned away within the last minute: it could have the person asked for ever. */
   readonly #turnedAway = new Set<string>()
   #made = 0
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, changed: () => void) {
     this.#clock = clock
+    this.#changed = changed
   }
 
   /** Resolves with undefined once it is admitted, and with a sentence where it is not. `signal`: it has gone. */
-  ask(o: {
-    readonly wanted: Omit<SeatWanted, 'id'>
-    readonly signal: Signal
-    tell(event: SeatEvent): void
-  }): Promise<string | undefined> {
+  ask(who: Omit<SeatWanted, 'id' | 'why'>, signal: Signal): Promise<string | undefined> {
     if (this.#waiting.size >= AT_ONCE) return Promise.resolve('Too many want one at this moment. Try again.')
-    const driver = driverIn(o.wanted)
+    const driver = driverIn(who)
     const waits = [...this.#waiting.values()].some(
-      one => driver !== undefined && driverIn(one.wanted) === driver,
+      one => driver !== undefined && driverIn(one.row) === driver,
     )
     if (waits) return Promise.resolve('A person is asked about it already.')
     if (driver !== undefined && this.#turnedAway.has(driver))
@@ -394,23 +384,29 @@ export class Admissions {
       const settle = (refused: string | undefined) => {
         if (!this.#waiting.delete(id)) return
         forget()
-        o.tell({ type: 'settled', id, why: refused ?? 'It was admitted.' })
+        const why = refused ?? 'It was admitted.'
+        this.#settled = [...this.#settled, { ...row, why }].slice(-MOST_SETTLED)
+        this.#changed()
         resolve(refused)
       }
       const forget = this.#clock.after(ADMIT_MS, () =>
         settle(`Nobody answered within ${ADMIT_MS / 1_000} s.`),
       )
-      o.signal.addEventListener('abort', () => settle('It has gone.'))
-      const wanted = { ...o.wanted, id }
-      this.#waiting.set(id, { wanted, settle })
-      o.tell(wanted)
+      signal.addEventListener('abort', () => settle('It has gone.'))
+      const row = { ...who, id, why: null }
+      this.#waiting.set(id, { row, settle })
+      this.#changed()
     })
+  }
+
+  get rows(): readonly SeatWanted[] {
+    return [...[...this.#waiting.values()].map(({ row }) => row), ...this.#settled]
   }
 
   /** `false` for a question that waits no more. */
   answer(id: string, { admit, by }: { admit: boolean; by: string }): boolean {
     const found = this.#waiting.get(id)
-    const driver = found && driverIn(found.wanted)
+    const driver = found && driverIn(found.row)
     if (driver !== undefined && !admit) {
       this.#turnedAway.add(driver)
       this.#clock.after(ADMIT_MS, () => this.#turnedAway.delete(driver))
@@ -419,15 +415,9 @@ export class Admissions {
     return found !== undefined
   }
 
-  /** For somebody who has just sat down. */
-  tellAgain(tell: (event: SeatEvent) => void): void {
-    for (const { wanted } of this.#waiting.values()) tell(wanted)
-  }
-
   /** Nobody is there any more who could answer. What waits for a person who comes goes on waiting. */
   close(why: string): void {
-    for (const { wanted, settle } of [...this.#waiting.values()])
-      if (driverIn(wanted) === undefined) settle(why)
+    for (const { row, settle } of [...this.#waiting.values()]) if (driverIn(row) === undefined) settle(why)
   }
 }
 
