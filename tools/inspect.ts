@@ -156,8 +156,10 @@ function keptText(
     const having = kept.filter(({ local }) => local.name === name)
     const nearest = [...new Set((having.length === 0 ? kept : having).map(one => one.frame))].slice(0, 10)
     const [first] = having
+    const gone = frame === undefined && first?.of
+    const end = gone ? `${gone.name} (process ${gone.pid}) has gone, its error was ${first.what}. ` : ''
     return failed('not_found', {
-      message: `${oneLine(expr)} is not among the locals that were kept${frame === undefined ? '' : ` of ${oneLine(frame)}`}. ${nearest.length === 0 ? 'No frame of an error has any.' : `${first === undefined ? 'Frames of errors:' : 'It is a local of'} ${nearest.join(', ')}.`}`,
+      message: `${end}${oneLine(expr)} is not among the locals that were kept${frame === undefined ? '' : ` of ${oneLine(frame)}`}. ${nearest.length === 0 ? 'No frame of an error has any.' : `${first === undefined ? 'Frames of errors:' : 'It is a local of'} ${nearest.join(', ')}.`}`,
       details: { what: expr, nearest },
       next:
         first === undefined
