@@ -10,7 +10,7 @@ const TEXT = 'def total(order, rate=2):\n    return order * rate\n'
 const rig = openRig({ files: { 'orders.py': TEXT, 'pyproject.toml': '' } })
 test.after(() => rig.close())
 
-test('an editor sits, opens a plan by its action, approves it, and undoes the change', async () => {
+test('an editor sits, opens a plan by its action with all that cannot be seen marked, approves it, and undoes it', async () => {
   const shown: string[] = []
   const editor = await openEditor(rig, {
     roots: [rig.project],
@@ -24,7 +24,7 @@ test('an editor sits, opens a plan by its action, approves it, and undoes the ch
   const seated = await editor.request<{ type: string; resume?: string }>('imago/sit')
   assert.equal([seated.type, seated.resume], ['seated', undefined])
   const client = await rig.connect()
-  const args = { path: 'orders.py', old_str: 'rate=2', new_str: 'rate=3' }
+  const args = { path: 'orders.py', old_str: 'rate=2', new_str: 'rate=3\u202e' }
   const call = client.call({ tool: 'edit_file', args })
   const at = { line: 0, character: 0 }
   const asked = { textDocument: { uri }, range: { start: at, end: at }, context: { diagnostics: [] } }
@@ -36,7 +36,8 @@ test('an editor sits, opens a plan by its action, approves it, and undoes the ch
   }, 'the plan')
   await editor.request('workspace/executeCommand', show?.command)
   assert.ok((await call).ok)
-  assert.match(shown.join('\n'), /rate=3[\s\S]*Approve,Deny/)
+  assert.match(shown.join('\n'), /Asked by [\s\S]*rate=3⟦U\+202E⟧[\s\S]*Approve,Deny/)
+  assert.not.match(shown.join('\n'), /\u202e/)
   assert.match(readFileSync(file, 'utf8'), 'rate=3')
   const ended = () =>
     editor.heard.find(({ params }) => (params as { type?: string }).type === 'ended')?.params

@@ -159,17 +159,20 @@ async function openPlan(id: string, { project, connection, opensFiles }: Running
     )
     return null
   }
-  const body = plan.body ?? ''
+  // The daemon has marked in all of these what a reader would not see.
+  const body = [row.title, `Asked by ${row.who}.`, ...row.warnings, '', plan.body ?? ''].join('\n')
   if (opensFiles) {
     mkdirSync(plansFolder(), { recursive: true, mode: 0o700 })
     const file = join(plansFolder(), `${id}.diff`)
     writeFileSync(file, body, { mode: 0o600 })
     await connection.window.showDocument({ uri: pathToFileURL(file).href })
   }
-  const shown = opensFiles ? '' : `\n${beginning(body, SHOWN)}`
   // A text that is not shown as a whole is not answered here.
   const choices = opensFiles || body.length <= SHOWN ? Object.keys(ANSWERS).map(title => ({ title })) : []
-  const chosen = await connection.window.showInformationMessage(`${row.title}${shown}`, ...choices)
+  const chosen = await connection.window.showInformationMessage(
+    opensFiles ? row.title : beginning(body, SHOWN),
+    ...choices,
+  )
   const decision = ANSWERS[chosen?.title as keyof typeof ANSWERS]
   if (decision !== undefined) await client.request('answer', { plan: id, hash: row.hash, decision })
   return plan
