@@ -11,13 +11,7 @@ import type { Project } from './project.ts'
 import type { TextsThatRun } from './texts.ts'
 
 /** What the editor can be told to do, by the names of its commands. */
-export const COMMANDS = [
-  'imago.evaluate',
-  'imago.trace',
-  'imago.loadFile',
-  'imago.openPlan',
-  'imago.answer',
-] as const
+export const COMMANDS = ['imago.evaluate', 'imago.trace', 'imago.loadFile', 'imago.openPlan'] as const
 
 type Command = (typeof COMMANDS)[number]
 
@@ -109,13 +103,6 @@ export async function runCommand(
     }
     case 'imago.openPlan':
       return openPlan(word(0), running)
-    case 'imago.answer': {
-      const [plan, hash, decision, reason] = [word(0), word(1), word(2), word(3)]
-      if (decision !== 'approve' && decision !== 'deny')
-        throw new Error('A plan is answered with approve or deny.')
-      const client = await project.reach()
-      return client.request('answer', { plan, hash, decision, ...(reason !== '' && { reason }) })
-    }
     default:
       throw new Error(`There is no command ${oneLine(command)}.`)
   }
@@ -132,10 +119,8 @@ async function callHere(
     connection.window.showInformationMessage(`No program of ${project.root} listens: nothing was done.`)
     return null
   }
-  const client = await project.reach()
-  const envelope = await client.call({ tool, args: { ...args, kernel: kernel.name }, signal })
-  const { text } = await client.request('show', { tool, envelope })
-  const shown = beginning(text, SHOWN)
+  const envelope = await project.call({ tool, args: { ...args, kernel: kernel.name }, signal })
+  const shown = beginning(await project.show(tool, envelope), SHOWN)
   if (envelope.ok) connection.window.showInformationMessage(shown)
   else connection.window.showErrorMessage(shown)
   return envelope
