@@ -130,7 +130,7 @@ export const getLastError = defineTool({
 })
 
 /** What `get_last_error` answers with. */
-interface ErrorShown extends LastError, Left {
+export interface ErrorShown extends LastError, Left {
   /** Where it is one of the program's own. */
   readonly program?: Omit<ProgramError, 'error' | 'last'>
   /** Where that is of a process that has gone. */
@@ -321,6 +321,8 @@ export interface KeptLocal {
   readonly frame: string
   /** `crash.py:3` */
   readonly place: string
+  /** `KeyError: 'late'` */
+  readonly what: string
   /** Whose error that is, where the process has gone. */
   readonly of?: GoneProcess
 }
@@ -332,7 +334,7 @@ export function keptLocals(errors: readonly NotedError[]): readonly KeptLocal[] 
       const process = of === undefined ? '' : ` of process ${of.pid}`
       const label = `${frame.function.split('.').at(-1)} in error ${number}${process}`
       return frame.locals.map(local => ({
-        ...{ local, frame: label, place: placeOf(frame) },
+        ...{ local, frame: label, place: placeOf(frame), what: whatOf(error) },
         ...(of && { of }),
       }))
     }),
@@ -341,9 +343,6 @@ export function keptLocals(errors: readonly NotedError[]): readonly KeptLocal[] 
 
 const whatOf = (error: Raised): string =>
   oneLine(beginning(exceptionLine(error).split('\n', 1).join(), SUMMARY_LENGTH))
-
-/** The error itself that an answer of `get_last_error` tells of; null where there is none. */
-export const raisedIn = (result: unknown): Raised | null => (result as ErrorShown).error
 
 /** All errors of the program that an answer of `get_last_error` tells of, a line of each, newest first. */
 export function errorSummaries(result: unknown): readonly ErrorSummary[] {

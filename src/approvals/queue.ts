@@ -198,7 +198,7 @@ class ApprovalQueue {
   }
 
   /**
-   * Puts a plan before whoever has a seat, and waits: until it is answered, until what it was computed from moves,
+   * Puts a plan before all who have a seat, and waits until it is answered, until a file that it was computed from changes,
    * until `signal` aborts, or until it expires. `unavailable` at once where nobody has a seat; a seat that leaves
    * later leaves the plan waiting for the next one. `client` is asked at the same time, and what it refuses is refused;
    * its yes counts where there is no doubt, and then nobody needs to have a seat. Never rejects.
@@ -540,7 +540,7 @@ class ApprovalQueue {
     this.#options.changed?.()
   }
 
-  /** Entries of whatever kind: however many plans were asked about, there is a bound. */
+  /** How many entries are held, of all kinds. They are bounded, whatever number of plans was asked about. */
   kept(): number {
     const maps = [this.#waiting, this.#settled, this.#batches, this.#refusals, this.#seats, this.#grants]
     const lists = this.#ends.length + this.#notices.length + this.#repeated.size

@@ -54,7 +54,7 @@ test('an attacker who says that it is an editor while a person sits is asked abo
   await nobodySits()
 })
 
-test('an attacker who drives the editor of a person succeeds: a seat through it belongs to whatever drives it', async () => {
+test('an attacker who drives the editor of a person succeeds: a seat through an editor belongs to each program that drives the editor', async () => {
   const folder = join(scene.rig.folder, 'emacs')
   mkdirSync(folder, { mode: 0o700 })
   const socket = join(folder, 'server')

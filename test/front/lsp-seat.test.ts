@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CodeAction } from 'vscode-languageserver/node'
+import type { PlanRow } from '../../src/front/protocol.ts'
+import type { SubscriptionEvent } from '../../src/front/subscriptions.ts'
+import { changesIn } from '../../src/front/topic-news.ts'
 import { openEditor } from '../support/editor.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openRig, until } from '../support/rig.ts'
@@ -10,7 +13,7 @@ const TEXT = 'def total(order, rate=2):\n    return order * rate\n'
 const rig = openRig({ files: { 'orders.py': TEXT, 'pyproject.toml': '' } })
 test.after(() => rig.close())
 
-test('an editor sits, opens a plan by its action, approves it, and undoes the change', async () => {
+test('an editor sits, opens a plan by its action with all that cannot be seen marked, approves it, and undoes it', async () => {
   const shown: string[] = []
   const editor = await openEditor(rig, {
     roots: [rig.project],
@@ -22,9 +25,10 @@ test('an editor sits, opens a plan by its action, approves it, and undoes the ch
   const file = join(rig.project, 'orders.py')
   const uri = await editor.open(file)
   const seated = await editor.request<{ type: string; resume?: string }>('imago/sit')
-  assert.equal([seated.type, seated.resume], ['seated', undefined])
+  assert.equal([seated.type, typeof seated.resume], ['seated', 'string'])
+  await editor.request('imago/subscribe', { topics: ['approvals'] })
   const client = await rig.connect()
-  const args = { path: 'orders.py', old_str: 'rate=2', new_str: 'rate=3' }
+  const args = { path: 'orders.py', old_str: 'rate=2', new_str: 'rate=3\u202e' }
   const call = client.call({ tool: 'edit_file', args })
   const at = { line: 0, character: 0 }
   const asked = { textDocument: { uri }, range: { start: at, end: at }, context: { diagnostics: [] } }
@@ -36,12 +40,17 @@ test('an editor sits, opens a plan by its action, approves it, and undoes the ch
   }, 'the plan')
   await editor.request('workspace/executeCommand', show?.command)
   assert.ok((await call).ok)
-  assert.match(shown.join('\n'), /rate=3[\s\S]*Approve,Deny/)
+  assert.match(shown.join('\n'), /Asked by [\s\S]*rate=3⟦U\+202E⟧[\s\S]*Approve,Deny/)
+  assert.not.match(shown.join('\n'), /\u202e/)
   assert.match(readFileSync(file, 'utf8'), 'rate=3')
   const ended = () =>
-    editor.heard.find(({ params }) => (params as { type?: string }).type === 'ended')?.params
+    editor.heard
+      .filter(({ method }) => method === 'imago/rows')
+      .flatMap(({ params }) => changesIn(params as SubscriptionEvent))
+      .map(({ value }) => value as PlanRow | null)
+      .find(row => row?.state === 'ended' && row.ended !== undefined)
   await until(() => ended() !== undefined, 'what came of it')
-  const { undo } = ended() as { undo: string }
+  const { undo } = (ended() as { ended: { undo: string } }).ended
   const undone = editor.request<{ ok: boolean }>('imago/call', {
     tool: 'undo_change',
     args: { change: undo },

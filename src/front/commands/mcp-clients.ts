@@ -433,7 +433,7 @@ function changeList(text: string, place: readonly string[], entry: readonly unkn
   return between(text, left.slice(0, offset) + fresh.join('') + left.slice(offset))
 }
 
-/** The table of the entry stands by itself, from its header to its last key, or is added at the end: of the table `within`. */
+/** An entry is a table of its own, from its header to its last key. A new one is added at the end of the table `within`, or of the text. */
 function changeToml(text: string, shape: Shape & { within?: readonly string[] }, entry: Value): Change {
   const { place } = shape
   const table = entry === undefined ? '' : `${stringify(nested(place, entry)).trim()}\n`

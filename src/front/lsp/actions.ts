@@ -11,13 +11,7 @@ import type { Project } from './project.ts'
 import type { TextsThatRun } from './texts.ts'
 
 /** What the editor can be told to do, by the names of its commands. */
-export const COMMANDS = [
-  'imago.evaluate',
-  'imago.trace',
-  'imago.loadFile',
-  'imago.openPlan',
-  'imago.answer',
-] as const
+export const COMMANDS = ['imago.evaluate', 'imago.trace', 'imago.loadFile', 'imago.openPlan'] as const
 
 type Command = (typeof COMMANDS)[number]
 
@@ -109,13 +103,6 @@ export async function runCommand(
     }
     case 'imago.openPlan':
       return openPlan(word(0), running)
-    case 'imago.answer': {
-      const [plan, hash, decision, reason] = [word(0), word(1), word(2), word(3)]
-      if (decision !== 'approve' && decision !== 'deny')
-        throw new Error('A plan is answered with approve or deny.')
-      const client = await project.reach()
-      return client.request('answer', { plan, hash, decision, ...(reason !== '' && { reason }) })
-    }
     default:
       throw new Error(`There is no command ${oneLine(command)}.`)
   }
@@ -132,10 +119,8 @@ async function callHere(
     connection.window.showInformationMessage(`No program of ${project.root} listens: nothing was done.`)
     return null
   }
-  const client = await project.reach()
-  const envelope = await client.call({ tool, args: { ...args, kernel: kernel.name }, signal })
-  const { text } = await client.request('show', { tool, envelope })
-  const shown = beginning(text, SHOWN)
+  const envelope = await project.call({ tool, args: { ...args, kernel: kernel.name }, signal })
+  const shown = beginning(await project.show(tool, envelope), SHOWN)
   if (envelope.ok) connection.window.showInformationMessage(shown)
   else connection.window.showErrorMessage(shown)
   return envelope
@@ -159,17 +144,20 @@ async function openPlan(id: string, { project, connection, opensFiles }: Running
     )
     return null
   }
-  const body = plan.body ?? ''
+  // The daemon has marked in all of these what a reader would not see.
+  const body = [row.title, `Asked by ${row.who}.`, ...row.warnings, '', plan.body ?? ''].join('\n')
   if (opensFiles) {
     mkdirSync(plansFolder(), { recursive: true, mode: 0o700 })
     const file = join(plansFolder(), `${id}.diff`)
     writeFileSync(file, body, { mode: 0o600 })
     await connection.window.showDocument({ uri: pathToFileURL(file).href })
   }
-  const shown = opensFiles ? '' : `\n${beginning(body, SHOWN)}`
   // A text that is not shown as a whole is not answered here.
   const choices = opensFiles || body.length <= SHOWN ? Object.keys(ANSWERS).map(title => ({ title })) : []
-  const chosen = await connection.window.showInformationMessage(`${row.title}${shown}`, ...choices)
+  const chosen = await connection.window.showInformationMessage(
+    opensFiles ? row.title : beginning(body, SHOWN),
+    ...choices,
+  )
   const decision = ANSWERS[chosen?.title as keyof typeof ANSWERS]
   if (decision !== undefined) await client.request('answer', { plan: id, hash: row.hash, decision })
   return plan

@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url'
 import type { Position, Range, TextDocumentContentChangeEvent } from 'vscode-languageserver/node'
-import { characters } from '../../../tools/definition.ts'
 import { realOf } from '../../files/roots.ts'
 import type { EditorLanguage } from '../languages.ts'
 
@@ -10,7 +9,7 @@ export interface Mark {
   readonly line: number | undefined
 }
 
-/** What stands around the cursor, as `complete` takes it. */
+/** The text around the cursor, as `complete` takes it. */
 interface Block {
   readonly text: string
   /** Code points before the cursor. */
@@ -96,7 +95,7 @@ export class TextLines {
     const cut = whole.length - left.length
     return {
       text,
-      cursor: characters(left),
+      cursor: [...left].length,
       position: points => {
         const lines = (whole.slice(0, cut) + [...text].slice(0, points).join('')).split('\n')
         return { line: first + lines.length - 1, character: lines.at(-1)?.length ?? 0 }

@@ -1,7 +1,7 @@
 import { isAbsolute, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Diagnostic, DiagnosticSeverity, type InlayHint } from 'vscode-languageserver/node'
-import { type ErrorSummary, raisedIn } from '../../../tools/activity.ts'
+import type { ErrorShown, ErrorSummary } from '../../../tools/activity.ts'
 import { beginning, type FileSince, isOwn, oneLine, programFrame } from '../../../tools/text.ts'
 import type { Frame } from '../../../wire/kernel.ts'
 import { realOf } from '../../files/roots.ts'
@@ -79,7 +79,7 @@ export class ErrorsInPlace {
       .call({ tool: 'get_last_error', args: { kernel, number } })
       .catch(() => undefined)
     const isThere = () => this.#noted.get(project)?.get(`${kernel}#${number}`) === noted
-    const raised = envelope?.ok === true ? raisedIn(envelope.result) : null
+    const raised = envelope?.ok === true ? (envelope.result as ErrorShown).error : null
     if (isThere() && raised !== null) {
       const origin = programFrame(raised.frames)
       const from = project.rows.kernels.get(kernel)?.attached?.cwd ?? project.root

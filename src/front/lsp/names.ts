@@ -9,7 +9,6 @@ import {
   type SignatureHelp,
 } from 'vscode-languageserver/node'
 import type { Definitions } from '../../../tools/definition.ts'
-import { inspect } from '../../../tools/inspect.ts'
 import { beginning } from '../../../tools/text.ts'
 import type { Completions, Inspected, NameKind, References } from '../../../wire/kernel.ts'
 import type { TextLines } from './documents.ts'
@@ -91,8 +90,10 @@ export async function hover(asked: Asked): Promise<string | undefined> {
   if (expr === '') return undefined
   const found = (await ask(asked, 'inspect', { expr })) as Inspected | undefined
   if (found === undefined) return undefined
-  if (!['callable', 'class', 'module'].includes(found.kind))
-    return `${expr}: ${beginning(inspect.show(found), HOVER_LENGTH)}`
+  if (!['callable', 'class', 'module'].includes(found.kind)) {
+    const text = await asked.project.show('inspect', { ok: true, result: found }).catch(() => '')
+    return `${expr}: ${beginning(text, HOVER_LENGTH)}`
+  }
   const { proof_note: note } = (found.callable ?? {}) as { readonly proof_note?: string }
   return note
 }

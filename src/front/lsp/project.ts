@@ -184,6 +184,11 @@ export class Project {
     return (await this.reach()).call(call)
   }
 
+  /** An answer as a person reads it. */
+  async show(tool: string, envelope: Envelope): Promise<string> {
+    return (await (await this.reach()).request('show', { tool, envelope })).text
+  }
+
   async close(): Promise<void> {
     this.#over.abort()
     for (const watcher of this.#watchers) watcher.close()

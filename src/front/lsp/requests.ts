@@ -5,15 +5,8 @@ import { messageOf, WireError } from '../../../wire/errors.ts'
 import { refuseDebugger } from '../../debugger.ts'
 import type { DaemonClient } from '../client.ts'
 import type { Methods, SeatEvent } from '../protocol.ts'
-import { isEnd } from '../seat/open-seat.ts'
 import type { SubscriptionEvent } from '../subscriptions.ts'
 import type { Project } from './project.ts'
-
-/** Bytes of rows that an editor may leave unread; it then gets a snapshot once it reads again. */
-const MOST_UNREAD = 256 * 1024
-
-/** Asks for events of their own, which no answer could hold. */
-const NOT_PASSED_ON: ReadonlySet<string> = new Set(['watch', 'watch_suspensions'])
 
 /**
  * `imago/NAME`: the operations of the daemon for plugins of an editor, over its language server. Each has the parameters
@@ -23,7 +16,8 @@ export class Requests {
   readonly #connection: Connection
   /** What an editor follows of each project, by the client's own way of saying it. */
   readonly #followed = new Map<Project, Following>()
-  readonly #seats = new Map<Project, Sitting>()
+  /** What ends the seat of each. */
+  readonly #seats = new Map<Project, AbortController>()
   readonly #editor: () => string
 
   /** `editor`: what the editor calls itself. */
@@ -53,16 +47,11 @@ export class Requests {
     params: Readonly<Record<string, unknown>>,
     { project, signal }: { project: Project; signal: AbortSignal },
   ): Promise<unknown> {
-    if (NOT_PASSED_ON.has(name)) throw new Error(`imago/subscribe takes the place of ${name}.`)
     const client = await project.reach()
     if (name === 'call') return this.#call(client, params as unknown as Methods['call']['params'], signal)
     if (name === 'subscribe') return this.#follow(project, params as Methods['subscribe']['params'])
-    if (name === 'sit') {
-      const over = new AbortController()
-      signal.addEventListener('abort', () => over.abort())
-      return this.#sit(project, client, { over, params, resume: undefined, isSeated: false })
-    }
-    if (name === 'leave') return this.#seats.get(project)?.over.abort() ?? null
+    if (name === 'sit') return this.#sit(project, client, params, signal)
+    if (name === 'leave') return this.#seats.get(project)?.abort() ?? null
     // The daemon says which operations there are, and checks what they take.
     return client.request(name as 'plan', params as never)
   }
@@ -86,43 +75,35 @@ export class Requests {
     return null
   }
 
-  /** The connection was made again: what was followed goes on from where it was, and a seat is taken again. */
+  /** The connection was made again: what was followed goes on from where it was. */
   connected(project: Project, client: DaemonClient): void {
     this.#followed
       .get(project)
       ?.begin(client)
       .catch(() => {})
-    const sitting = this.#seats.get(project)
-    if (sitting?.resume === undefined) return
-    this.#sit(project, client, sitting).then(
-      seated => this.#tell('imago/seat', { root: project.root, ...(seated as object) }),
-      () => {},
-    )
   }
 
   /**
-   * Resolves with `seated`. Events of the seat come as notifications, with `left` as the last one. After a break of the
-   * connection the seat is taken again by its secret, which stays here.
+   * Resolves with `seated`. Events of the seat come as notifications, with `left` as the last one, also where the connection
+   * broke: the editor sits again with the `resume` of `seated`.
    */
-  #sit(project: Project, client: DaemonClient, sitting: Sitting): Promise<unknown> {
+  #sit(project: Project, client: DaemonClient, params: object, signal: AbortSignal): Promise<unknown> {
     refuseDebugger()
-    this.#seats.set(project, sitting)
+    const over = new AbortController()
+    signal.addEventListener('abort', () => over.abort())
     const tell = (event: object) => void this.#tell('imago/seat', { root: project.root, ...event })
-    const { over, params, resume } = sitting
-    const wanted = { through: this.#editor(), ...params, ...(resume && { resume }) } as SitParams
+    const wanted = { through: this.#editor(), ...params } as SitParams
     return new Promise((resolve, reject) => {
+      let isSeated = false
       const heard = (event: SeatEvent) => {
         if (event.type !== 'seated') return tell(event)
-        const { resume, ...seated } = event as typeof event & { readonly resume?: string }
-        sitting.resume = resume
-        sitting.isSeated = true
-        resolve(seated)
+        isSeated = true
+        this.#seats.set(project, over)
+        resolve(event)
       }
       const left = (error?: unknown) => {
-        if (isEnd(error) && sitting.resume !== undefined && !over.signal.aborted) return
-        sitting.resume = undefined
-        if (sitting.isSeated) tell({ type: 'left', why: error === undefined ? null : messageOf(error) })
-        reject(error ?? new Error('The seat was left before it was granted.'))
+        if (isSeated) tell({ type: 'left', why: error === undefined ? null : messageOf(error) })
+        else reject(error ?? new Error('The seat was left before it was granted.'))
       }
       client.sit({ wanted, signal: over.signal, heard }).then(() => left(), left)
     })
@@ -135,30 +116,20 @@ export class Requests {
   forget(project: Project): void {
     this.#followed.get(project)?.end()
     this.#followed.delete(project)
-    this.#seats.get(project)?.over.abort()
+    this.#seats.get(project)?.abort()
   }
 }
 
 type SitParams = Methods['sit']['params']
 
-/** A seat that the editor has asked for. */
-interface Sitting {
-  readonly over: AbortController
-  readonly params: object
-  /** The secret by which it is taken again. */
-  resume: string | undefined
-  isSeated: boolean
-}
-
 /** One subscription of an editor, over all connections that it is made on. */
 class Following {
   readonly #params: Methods['subscribe']['params']
-  readonly #tell: (event: SubscriptionEvent) => Promise<void>
+  readonly #tell: (event: SubscriptionEvent) => void
   #over = new AbortController()
-  #unread = 0
   #rev: string | undefined
 
-  constructor(params: Methods['subscribe']['params'], tell: (event: SubscriptionEvent) => Promise<void>) {
+  constructor(params: Methods['subscribe']['params'], tell: (event: SubscriptionEvent) => void) {
     this.#params = params
     this.#tell = tell
     this.#rev = params.since
@@ -166,27 +137,18 @@ class Following {
 
   /** Resolves with the first event; rejects where the daemon refuses. */
   begin(client: DaemonClient): Promise<void> {
-    this.#over.abort()
-    const over = new AbortController()
-    this.#over = over
+    this.end()
+    const { signal } = this.#over
     const since = this.#rev === undefined ? {} : { since: this.#rev }
     return new Promise((resolve, reject) => {
       const heard = (event: SubscriptionEvent) => {
-        if (over.signal.aborted) return
+        if (signal.aborted) return
         this.#rev = event.rev
-        const bytes = JSON.stringify(event).length
-        this.#unread += bytes
-        const told = this.#tell(event).then(() => {
-          this.#unread -= bytes
-        })
+        this.#tell(event)
         resolve()
-        if (this.#unread < MOST_UNREAD) return
-        over.abort()
-        this.#rev = undefined
-        void told.then(() => (this.#over === over ? this.begin(client) : undefined)).catch(() => {})
       }
       const { since: _, ...params } = this.#params
-      client.subscribe({ ...params, ...since, signal: over.signal, heard }).then(resolve, reject)
+      client.subscribe({ ...params, ...since, signal, heard }).then(resolve, reject)
     })
   }
 

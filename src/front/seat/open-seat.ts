@@ -162,7 +162,7 @@ const MULTIPLEXERS = [
 ] as const
 
 /** Whether it is how the end of the daemon is learned. */
-export const isEnd = (error: unknown) => error instanceof WireError && error.code === 'LINK_CLOSED'
+const isEnd = (error: unknown) => error instanceof WireError && error.code === 'LINK_CLOSED'
 
 const bodyThere = (found: Methods['plan']['result']) => ({ ...found, failed: undefined })
 

@@ -169,7 +169,7 @@ function editorOf(line: Line): Process | undefined {
   return (seen?.input === undefined ? undefined : hostOf(line)) ?? seen
 }
 
-/** Without the hosts of models among the client, its editor and what stands between. */
+/** Without the hosts of models that are the client, its editor, or a process between the two. */
 function barredAbove(
   editor: Process,
   { line, barred }: { readonly line: Line; readonly barred: readonly NoApprover[] },

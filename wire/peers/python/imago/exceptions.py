@@ -347,13 +347,14 @@ def still(error, causes=CAUSES, shell=None):
     ``shell`` is the folder of the program in which the code was run: its own frames, which stand first, are left out.
     """
     stack, omitted = stack_of(_inside(traceback_of(error), shell))
-    message, frames, members = stored_message(error), _told_frames(stack, _left_variables), _members(error, causes)
+    message, frames, members = stored_message(error), _told_frames(stack, _variables_at), _members(error, causes)
     lines = [*_frame_lines(frames, omitted), *_misread_lines(error)]
     text = cut(_copied_text(type_facts(error), message, lines) + members, TRACEBACK_CHARS)
     return _raised(error, (message, frames, omitted, text, members), causes, lambda other: still(other, causes - 1))
 
 
-def _left_variables(frame, line):
+def _variables_at(frame, line):
+    """A function's own, or at the top level those that its code uses."""
     return suspended_variables(frame) or top_level_variables(frame, line)
 
 

@@ -46,7 +46,7 @@ _SCRIPTS = tuple(
 )
 _LIBRARIES_KEPT = 4096
 _WORD = re.compile(r"[^\W\d]\w*")
-_TEXTUAL = (ModuleType, FunctionType, BuiltinFunctionType, type(ABSENT))
+_DEFINITIONS = (ModuleType, FunctionType, BuiltinFunctionType)
 _OPTIMIZED = 0x01
 LOCALS_PROXY = (lambda: type(sys._getframe().f_locals))() if sys.version_info >= (3, 13) else None
 """What Python 3.13 has in the place of a dict of variables."""
@@ -198,7 +198,11 @@ def top_level_variables(frame, line):
     used = dict.fromkeys(_WORD.findall(line_of(frame.f_code, line) or ""))
     names = [name for name in used if name in frame.f_code.co_names] + list(reversed(frame.f_code.co_names))
     found = {name: stored(frame.f_globals, name) for name in names if not name.startswith("__")}
-    return {name: value for name, value in found.items() if not (type(value) in _TEXTUAL or is_class(value))}
+    return {name: value for name, value in found.items() if value is not ABSENT and not _is_definition(value)}
+
+
+def _is_definition(value):
+    return type(value) in _DEFINITIONS or is_class(value)
 
 
 def shown_locals(names, most=LOCALS):
