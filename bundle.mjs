@@ -35,22 +35,26 @@ const commands = {
   external: ['pino', 'msgpackr'],
 }
 
-/** Leaves out what other commands load. */
-const callsAlone = {
-  name: 'calls alone',
+/** Leaves out what is loaded by commands for which that does not hold. */
+const loading = isMeant => ({
+  name: 'loading',
   setup({ onResolve }) {
     onResolve({ filter: /^\.\// }, ({ kind, path }) =>
-      kind === 'dynamic-import' && path !== './commands/call.js' ? { path, external: true } : undefined,
+      kind === 'dynamic-import' && !isMeant(path) ? { path, external: true } : undefined,
     )
   },
-}
+})
 
-const files = ['dist/src/front/cli.cjs', 'dist/src/front/call.cjs']
-const [all, calls] = files
-await build({ ...commands, outfile: all })
-await build({ ...commands, outfile: calls, plugins: [callsAlone] })
+const [CALL, LSP] = ['./commands/call.js', './lsp/server.js']
+const parts = [
+  ['dist/src/front/cli.cjs', path => path !== LSP],
+  ['dist/src/front/call.cjs', path => path === CALL],
+  ['dist/src/front/lsp.cjs', path => path === LSP],
+]
+const files = parts.map(([file]) => file)
+for (const [outfile, isMeant] of parts) await build({ ...commands, outfile, plugins: [loading(isMeant)] })
 
-// The name of this build, for what is kept of it: the last 16 bytes of both.
+// The name of this build, for what is kept of it: the last 16 bytes of all.
 const name = createHash('sha256')
 for (const file of files) name.update(readFileSync(file))
 const end = `//${name.digest('hex').slice(0, 16)}`

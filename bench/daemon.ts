@@ -71,7 +71,7 @@ async function client(path: string, root: string): Promise<Link> {
   const transport = await connect(`unix:${path}`)
   const hello = {
     role: 'client' as const,
-    protocol: 1,
+    protocol: 2,
     name: 'bench',
     version: packageVersion,
     root,

@@ -33,7 +33,9 @@ for (const language of LANGUAGES)
 sizeOf('product', product)
 sizeOf('tests', tests)
 
-const arrows = product.filter(path => path.endsWith('.ts')).flatMap(path => importsOf(path, textOf(path)))
+const arrows = product
+  .filter(path => /\.(?:ts|py)$/.test(path))
+  .flatMap(path => importsOf(path, textOf(path)))
 const circles = circlesIn(arrows)
 console.log(`\n${circles.length} import circles, of ${circles.flat().length} files`)
 for (const circle of circles) console.log(`  ${circle.join(' ')}`)

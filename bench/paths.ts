@@ -112,7 +112,7 @@ async function clientOf(socket: string, root: string): Promise<Link> {
     transport,
     hello: {
       role: 'client',
-      protocol: 1,
+      protocol: 2,
       name: 'paths',
       version: (JSON.parse(fs.readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string })
         .version,

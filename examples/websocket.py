@@ -52,7 +52,7 @@ with open(sys.argv[1], encoding="utf-8") as file:
 headers = {"Authorization": "Bearer " + web["token"]}
 with connect(web["address"], subprotocols=["imago.v2.json"], additional_headers=headers) as socket:
     own = {"name": "example", "version": "1", "root": os.getcwd(), "env": {"PATH": os.environ["PATH"]}}
-    say(hello={"role": "client", "protocol": 1, "encodings": ["json"], **own})
+    say(hello={"role": "client", "protocol": 2, "encodings": ["json"], **own})
     print(answer(ask("call", tool="eval_expr", args={"expr": "6 * 7"})))
     print(answer(ask("kernels")))
 

@@ -31,7 +31,7 @@ socket.on('message', text => {
 })
 await new Promise(resolve => socket.once('open', resolve))
 const own = { name: 'example', version: '1', root: process.cwd(), env: { PATH: process.env.PATH } }
-say({ hello: { role: 'client', protocol: 1, encodings: ['json'], ...own } })
+say({ hello: { role: 'client', protocol: 2, encodings: ['json'], ...own } })
 
 console.log(await call('call', { tool: 'eval_expr', args: { expr: '6 * 7' } }).answer)
 console.log(await call('kernels', {}).answer)

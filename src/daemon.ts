@@ -35,8 +35,7 @@ import { claimInstance, type Instance } from './instance.ts'
 import { type Journal, openJournal } from './journal/journal.ts'
 import { keepSecret } from './journal/redaction.ts'
 import { openAttachmentStore } from './kernels/attachment-store.ts'
-import type { Kernels } from './kernels/contract.ts'
-import { openKernels } from './kernels/kernels.ts'
+import { type Kernels, openKernels } from './kernels/kernels.ts'
 import type { KernelRow } from './kernels/rows.ts'
 import { openStartedStore } from './kernels/started-store.ts'
 import { type Log, openLog } from './log.ts'
@@ -92,27 +91,15 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     log: (sentence, error) => log.error({ error }, sentence),
   })
   const journal = openJournal({ stateDir: paths.stateDir, version: VERSION })
-  const leases = new Leases(journal, { goneMs })
-  void journal.lost.then(lost => leases.lost(lost))
   let subscriptions: Subscriptions | undefined
   const touch = (...topics: readonly Topic[]) => {
     for (const topic of topics) subscriptions?.touch(topic)
   }
+  const leases = new Leases(journal, { goneMs, changed: () => touch('suspensions', 'kernels') })
+  void journal.lost.then(lost => leases.lost(lost))
   const errors = new NotedErrors({
     isFollowed: () => subscriptions?.isFollowed('errors') === true,
     changed: () => touch('errors'),
-  })
-  leases.watch({
-    caller: {
-      id: 'daemon',
-      who: 'the daemon',
-      kind: 'cli',
-      root: '/',
-      profile: 'full',
-      seat: () => undefined,
-    },
-    everywhere: true,
-    heard: () => touch('suspensions', 'kernels'),
   })
   const ruling: KernelsParts['ruling'] = {
     withholds: kernel => policy.withholds(kernel),
@@ -127,7 +114,6 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     roomToUndo: bytes => files.roomToUndo(bytes),
     changed: () => touch('approvals', 'seats'),
     journal,
-    log: (sentence, error) => log.error({ error }, sentence),
   })
   const policy = openPolicy(paths.configDir, {
     stateDir: paths.stateDir,
@@ -182,6 +168,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     journal,
     prove: hosts.prove,
     shared: hosts.shared,
+    driver: hosts.driver,
     changed: () => touch('seats'),
   })
   const uses = (clients: number) => ({ running: calls.busy(), kernels: kernels.list(), clients })
@@ -263,6 +250,15 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
           texts,
           living: () =>
             livingOf(kernels.besides({ name: '', root: session.root }).map(({ kernel }) => kernel)),
+          follow: changed =>
+            follows.follow({
+              topics: ['kernels'],
+              mayBeTold: ({ root }) => root === session.root,
+              tell() {
+                changed()
+                return 'sent'
+              },
+            }),
           version: VERSION,
           log,
           displayed: path => texts.of(session.root).files.read(path),

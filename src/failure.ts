@@ -23,3 +23,6 @@ export class Failure extends Error {
     this.exit = options.exit ?? EXIT.failed
   }
 }
+
+/** What a person does about a daemon of another protocol, behind the words with which it refuses. */
+export const OTHER_PROTOCOL = 'Or end the daemon, with the imago that started it: imago shutdown'

@@ -27,6 +27,8 @@ async function main() {
     return
   }
   const bundle = first === 'serve' ? undefined : await bundleFor(first)
+  // An editor ends it, which then does not return.
+  if (first === 'lsp') process.on('exit', () => bundle?.keep())
   const { runCommandLine } = bundle?.exports ?? (await import('./front/cli.ts'))
   const exit = await runCommandLine({
     argv,
@@ -50,7 +52,7 @@ const CALLS: readonly string[] = ['call', 'eval', 'inspect', 'threads', 'undo', 
 /** The commands in one file, as a build makes it; the daemon is not in it. Undefined where this runs from source. */
 async function bundleFor(command = '') {
   const { loadCached } = await import('./code-cache.ts')
-  const file = CALLS.includes(command) ? 'front/call.cjs' : 'front/cli.cjs'
+  const file = CALLS.includes(command) ? 'call' : command === 'lsp' ? 'lsp' : 'cli'
   const use = /^[a-z]+$/.test(command) ? command : 'prompt'
-  return loadCached<typeof import('./front/cli.ts')>(join(import.meta.dirname, file), use)
+  return loadCached<typeof import('./front/cli.ts')>(join(import.meta.dirname, `front/${file}.cjs`), use)
 }

@@ -68,7 +68,39 @@ const room = (layer: string, may: readonly string[]): Row => ({
   never: SOCKETS,
 })
 
+/** A room of a far end in Python. Of its packages nothing is said: the standard library is large. */
+const python = (layer: string, may: readonly string[] = []): Row => ({ layer, may, packages: [] })
+const pythonFiles = (folder: string, names: string): string[] =>
+  names.split(' ').map(name => `${folder}/${name}.py`)
+
+const PEER = 'wire/peers/python/imago'
+const LOOKING = `${PEER}/looking`
+const ADAPTERS = `${LOOKING}/adapters`
+/** What imports nothing of ours. */
+const ALONE = pythonFiles(PEER, 'native sources redaction family mark version')
+/** What is read from where it is stored, for adapters and all other looks. */
+const STORED = pythonFiles(LOOKING, 'limits fields contents outcomes loaded')
+/** What begins a kernel, and what a program calls to have one. */
+const ENTRIES = pythonFiles(PEER, '__init__ __main__ boot kernel_process guest listening ipython run')
+const WOLFRAM = 'wire/peers/wolfram/imago_wolfram'
+const WSTP = pythonFiles(WOLFRAM, 'link wstp')
+
+/** A kernel is built on looks, and looks on adapters; none of them knows what begins it. */
+const PYTHON_ROOMS: readonly Row[] = [
+  ...ALONE.map(file => python(file)),
+  ...STORED.map(file => python(file, [...STORED, ...ALONE])),
+  python(ADAPTERS, [...STORED, ...ALONE]),
+  python(LOOKING, [ADAPTERS, ...STORED, ...ALONE]),
+  // It runs beside the daemon, in no image.
+  python(`${PEER}/compile_texts.py`, [LOOKING]),
+  python(PEER, [LOOKING, ...STORED, ...ALONE]),
+  ...ENTRIES.map(file => python(file, [...ENTRIES, PEER, LOOKING, ...STORED, ...ALONE])),
+  ...WSTP.map(file => python(file, WSTP)),
+  python(WOLFRAM, [...WSTP, `${PEER}/boot.py`, PEER, LOOKING, ...STORED, ...ALONE]),
+]
+
 const TABLE: readonly Row[] = [
+  ...PYTHON_ROOMS,
   { layer: 'wire/errors.ts', may: [], packages: [] },
   { layer: 'wire/signal.ts', may: [], packages: [] },
   { layer: 'wire/invisible.ts', may: [], packages: [] },
@@ -164,7 +196,13 @@ const TABLE: readonly Row[] = [
       'smol-toml',
       'node:',
     ],
-    lazily: ['src/terminal'],
+    lazily: ['src/terminal', 'src/front/lsp'],
+  },
+  // The language server: loaded by nothing but `imago lsp`.
+  {
+    layer: 'src/front/lsp',
+    may: ['src', ...ROOMS, 'src/front', 'tools', 'wire/kernel.ts', 'wire/errors.ts'],
+    packages: ['vscode-languageserver', 'node:'],
   },
   // Loaded by a daemon that takes WebSockets.
   {
@@ -219,6 +257,14 @@ test('no file can be reached from itself by its imports, type-only ones included
   assert.equal(circlesIn(files.flatMap(path => importsOf(path, textOf(path)))), [])
 })
 
+test('no import of a Python peer goes against the table, and none goes in a circle', () => {
+  const files = filesIn([PEER, WOLFRAM], ['.py'])
+  const arrows = files.flatMap(path => importsOf(path, textOf(path))).filter(({ to }) => to.includes('/'))
+  assert.ok(arrows.length > 3 * files.length)
+  assert.equal(arrows.map(fault).filter(Boolean), [])
+  assert.equal(circlesIn(arrows), [])
+})
+
 test('a circle of imports is found', () => {
   const texts = {
     'src/a.ts': "import './b.ts'",
@@ -255,12 +301,16 @@ const PLANTED: readonly (readonly [kind: string, path: string, text: string])[] 
     "import { serve } from '@modelcontextprotocol/server/stdio'",
   ],
   ['the daemon loaded at once', 'src/main.ts', "import { openDaemon } from './daemon.ts'"],
+  ['a look that knows the kernel', `${LOOKING}/x.py`, 'from imago.evaluator import Evaluator'],
+  ['an adapter that knows other looks', `${ADAPTERS}/x.py`, 'from imago.looking import (\n    display,\n)'],
+  ['an import within a function', `${PEER}/x.py`, 'def f():\n    import os, imago.boot'],
   ['a file outside all layers', 'src/main.ts', "import { suite } from '../test/support/harness.ts'"],
 ]
 
 for (const [kind, path, text] of PLANTED)
   test(`${kind} against the table is found`, () => {
-    const faults = importsOf(path, text).map(fault).filter(Boolean)
+    const ours = importsOf(path, text).filter(({ to }) => to !== 'os')
+    const faults = ours.map(fault).filter(Boolean)
     assert.is(faults.length, 1, String(faults))
   })
 

@@ -80,11 +80,11 @@ test('imago/protocol and imago/syntax can be imported from an installed package,
     mkdirSync(join(folder, 'node_modules'))
     symlinkSync(root, join(folder, 'node_modules/imago'))
     const program = [
-      "import { CLIENT_FAILURES, type Methods, type SeatEvent } from 'imago/protocol'",
+      "import { CLIENT_FAILURES, type Methods, type PlanRow } from 'imago/protocol'",
       "import { openRegistry, SYNTAXES, TOOLS } from 'imago/syntax'",
       'const registry = openRegistry(TOOLS)',
       "const text: string = SYNTAXES.hermes.renderCall({ tool: 'job', args: {} }, registry)",
-      "const undo = (event: SeatEvent): string | null => (event.type === 'ended' ? event.undo : null)",
+      "const undo = (row: PlanRow): string | null => (row.state === 'ended' ? (row.ended?.undo ?? null) : null)",
       "const plan: Methods['plan']['params'] = { plan: 'plan-aaaaaaaa' }",
       '// @ts-expect-error a plan has a name',
       "const wrong: Methods['plan']['params'] = { plan: 1 }",

@@ -19,7 +19,7 @@ import type { Task } from './support/worker.ts'
  * which later runs tell how many files have room at once.
  */
 /** The part of the processors that tests may fill. Over that, some wait in vain for what others keep from running. */
-const FILLED = 0.85
+const FILLED = 1.1
 /** Files that run beside one on each processor: `times.json` has estimates by now, and a crowd makes tests slow. */
 const BESIDES = 1
 const LONG = process.env.IMAGO_TEST_LONG === '1' ? 5 : 1

@@ -130,7 +130,7 @@ export const getLastError = defineTool({
 })
 
 /** What `get_last_error` answers with. */
-interface ErrorShown extends LastError, Left {
+export interface ErrorShown extends LastError, Left {
   /** Where it is one of the program's own. */
   readonly program?: Omit<ProgramError, 'error' | 'last'>
   /** Where that is of a process that has gone. */
@@ -321,6 +321,8 @@ export interface KeptLocal {
   readonly frame: string
   /** `crash.py:3` */
   readonly place: string
+  /** `KeyError: 'late'` */
+  readonly what: string
   /** Whose error that is, where the process has gone. */
   readonly of?: GoneProcess
 }
@@ -332,7 +334,7 @@ export function keptLocals(errors: readonly NotedError[]): readonly KeptLocal[] 
       const process = of === undefined ? '' : ` of process ${of.pid}`
       const label = `${frame.function.split('.').at(-1)} in error ${number}${process}`
       return frame.locals.map(local => ({
-        ...{ local, frame: label, place: placeOf(frame) },
+        ...{ local, frame: label, place: placeOf(frame), what: whatOf(error) },
         ...(of && { of }),
       }))
     }),

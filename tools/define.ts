@@ -16,21 +16,6 @@ import {
 import type { Outcome } from './outcome.ts'
 import { USUAL_NAMES, usualAliases } from './parameters.ts'
 
-export type {
-  Choice,
-  Committed,
-  Evidence,
-  FileChange,
-  Hunk,
-  Hunks,
-  PlanContext,
-  Planned,
-  Preview,
-  ProjectFiles,
-  Proposal,
-  SeenFile,
-} from './contract.ts'
-
 /** Arguments that the registry adds to every tool which works on a kernel. No tool may define them itself. */
 const RESERVED = ['kernel', 'patience'] as const
 
@@ -294,27 +279,19 @@ interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends readonly Abi
   finalizeDocumentation?(documentation: string, facts: Readonly<Record<string, string>>): string
 }
 
-/** Fields that a tool has as its definition has them, or as they are where they are left out there. */
-type Kept =
-  | 'name'
-  | 'presets'
-  | 'description'
-  | 'parameterAliases'
-  | 'level'
-  | 'profile'
-  | 'categories'
-  | 'needs'
-  | 'raise'
-  | 'preview'
-  | 'plan'
-  | 'withNoneLiving'
-  | 'show'
-  | 'typed'
-  | 'multiline'
-  | 'finalizeDocumentation'
+/** Fields that a tool has otherwise than its definition has them. */
+type Other =
+  | 'aliases'
+  | 'parameters'
+  | 'attaches'
+  | 'starts'
+  | 'examples'
+  | 'paths'
+  | 'withoutKernel'
+  | 'handler'
 
 /** A finished tool: the definition with its types erased, and its invariants checked. */
-export interface Tool extends Required<Pick<ToolDefinition<z.ZodRawShape, readonly Ability[]>, Kept>> {
+export interface Tool extends Required<Omit<ToolDefinition<z.ZodRawShape, readonly Ability[]>, Other>> {
   /** All older names, those with presets too. */
   readonly aliases: readonly string[]
   /** The name that says most about a call with these checked arguments: the older one whose preset they fit, or its own. */

@@ -4,7 +4,7 @@ import { defineTool } from './define.ts'
 import { minute } from './folders.ts'
 import { linesOf, type Newline, newlineWord, unspelled } from './newlines.ts'
 import { type Failed, failed, ok } from './outcome.ts'
-import { OF_LOOK, PATH } from './parameters.ts'
+import { LOOKS_AT_PATH, OF_LOOK, PATH } from './parameters.ts'
 import { encodingWord, isText, nothingThere, notText } from './rewrite.ts'
 import { counted, oneLine } from './text.ts'
 import { beginningWithin, PAGE_TOKENS, tokensAtMost } from './tokens.ts'
@@ -53,11 +53,7 @@ export const readFile = defineTool({
       .describe('Where in that line to begin, counted from 1: to read on in a line that was cut.'),
   },
   parameterAliases: { line: 'from' },
-  level: 'safe',
-  profile: 'full',
-  categories: ['files'],
-  needs: [],
-  paths: ['path'],
+  ...LOOKS_AT_PATH,
   examples: [
     { args: { path: 'shop/orders.py' }, shows: 'a whole file' },
     { args: { path: 'shop/orders.py', from: 120, limit: 40 }, shows: 'forty lines of it' },
@@ -187,11 +183,7 @@ export const getFileInfo = defineTool({
   parameters: {
     path: PATH.describe('The file or folder; a relative path is one from the root of the project.'),
   },
-  level: 'safe',
-  profile: 'full',
-  categories: ['files'],
-  needs: [],
-  paths: ['path'],
+  ...LOOKS_AT_PATH,
   examples: [{ args: { path: 'shop/orders.py' }, shows: 'what kind of text a file holds' }],
 
   async handler({ path }, { files, signal, lookMs }) {

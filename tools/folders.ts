@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Cut, Entry, EntryKind, LeftOut, Listed, ToolContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type Failed, type Outcome, ok } from './outcome.ts'
-import { EXCLUDE, FOLDER, INCLUDE_IGNORED, OF_LOOK, PAGED } from './parameters.ts'
+import { EXCLUDE, FOLDER, INCLUDE_IGNORED, LOOKS_AT_PATH, OF_LOOK, PAGED } from './parameters.ts'
 import { counted, oneLine } from './text.ts'
 
 /** How an answer about many names says what is not in it: only what is not zero. */
@@ -119,11 +119,7 @@ export const listDirectory = defineTool({
     after: PAGED.after,
     limit: z.int().min(1).max(1_000).default(200).describe('How many names to show at most.'),
   },
-  level: 'safe',
-  profile: 'full',
-  categories: ['files'],
-  needs: [],
-  paths: ['path'],
+  ...LOOKS_AT_PATH,
   examples: [
     { args: {}, shows: 'the root of the project' },
     { args: { path: 'shop', sort_by: 'modified', limit: 10 }, shows: 'what was changed last in a folder' },
@@ -264,11 +260,7 @@ export const directoryTree = defineTool({
     include_ignored: INCLUDE_IGNORED,
   },
   parameterAliases: { max_depth: 'depth' },
-  level: 'safe',
-  profile: 'full',
-  categories: ['files'],
-  needs: [],
-  paths: ['path'],
+  ...LOOKS_AT_PATH,
   examples: [
     { args: {}, shows: 'the project, three levels deep' },
     {

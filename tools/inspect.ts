@@ -156,8 +156,18 @@ function keptText(
     const having = kept.filter(({ local }) => local.name === name)
     const nearest = [...new Set((having.length === 0 ? kept : having).map(one => one.frame))].slice(0, 10)
     const [first] = having
+    const gone =
+      frame === undefined && first?.of !== undefined
+        ? `${first.of.name} (process ${first.of.pid}) has gone, its error was ${first.what}. `
+        : ''
+    const missed =
+      frame === undefined && first !== undefined
+        ? `${oneLine(expr)} is not read without its frame`
+        : `${oneLine(expr)} is not among the locals that were kept${frame === undefined ? '' : ` of ${oneLine(frame)}`}`
+    const frames = nearest.length === 0 ? 'No frame of an error has any' : nearest.join(', ')
+    const lead = nearest.length === 0 ? '' : first === undefined ? 'Frames of errors: ' : 'It is a local of '
     return failed('not_found', {
-      message: `${oneLine(expr)} is not among the locals that were kept${frame === undefined ? '' : ` of ${oneLine(frame)}`}. ${nearest.length === 0 ? 'No frame of an error has any.' : `${first === undefined ? 'Frames of errors:' : 'It is a local of'} ${nearest.join(', ')}.`}`,
+      message: `${gone}${missed}. ${lead}${frames}.`,
       details: { what: expr, nearest },
       next:
         first === undefined

@@ -132,3 +132,6 @@ export const CHANGES_ONE_FILE = {
   needs: [],
   paths: ['path'],
 } as const
+
+/** The same of every tool that looks at what is at `path`. */
+export const LOOKS_AT_PATH = { ...CHANGES_ONE_FILE, level: 'safe' } as const

@@ -45,3 +45,15 @@ export function unlessAborted<Value>(promise: Promise<Value>, signal: Signal): P
     promise.then(resolve, reject).then(() => signal.removeEventListener('abort', stop))
   })
 }
+
+/** What was promised, or what `late` gives or throws when that takes longer; the promise goes on unseen. */
+export function within<Value, Late>(
+  ms: number,
+  promise: Promise<Value>,
+  late: () => Late,
+): Promise<Value | Late> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => Promise.resolve().then(late).then(resolve, reject), ms)
+    promise.then(resolve, reject).then(() => clearTimeout(timer))
+  })
+}

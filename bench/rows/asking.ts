@@ -1,9 +1,9 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { Seat } from '../../src/approvals/contract.ts'
 import { Desk } from '../../src/terminal/desk.ts'
 import { openPalette } from '../../src/terminal/layout.ts'
 import { type CallsRig, openCallsRig, toolAt } from '../../test/support/calls-rig.ts'
+import { followNews } from '../../test/support/seat.ts'
 import { interleaved, median, type Row, ratio } from '../row.ts'
 
 /** Call paths with journals of their own. */
@@ -20,13 +20,11 @@ const ALLOWED = '[[rule]]\ndecision = "allow"\ntool = "do_dangerous"\n'
 function openScene(): Scene {
   const tools = [toolAt('dangerous').tool]
   const asked = openCallsRig({ tools })
-  const seat: Seat = asked.approvals.sit({
-    who: 'bench',
-    tell(news) {
-      if (news.type !== 'plan') return
-      const { id, hash } = news.plan
-      queueMicrotask(() => seat.answer({ plan: id, hash, decision: 'approve' }))
-    },
+  const seat = asked.approvals.sit('bench')
+  followNews(asked.approvals, news => {
+    if (news.type !== 'plan') return
+    const { id, hash } = news.plan
+    queueMicrotask(() => seat.answer({ plan: id, hash, decision: 'approve' }))
   })
   const atDesk = openCallsRig({ tools })
   sitAtDesk(atDesk)
@@ -39,20 +37,18 @@ function sitAtDesk({ approvals }: CallsRig): void {
     size: { columns: 80, rows: 24 },
     now: 0,
   })
-  const seat: Seat = approvals.sit({
-    who: 'bench',
-    tell(news) {
-      desk.tell(news)
-      if (news.type !== 'plan') return
-      queueMicrotask(() => {
-        desk.paint()
-        desk.rested()
-        const wish = desk.press({ type: 'text', text: 'y' })
-        if (wish?.type !== 'answer') throw new Error('the desk did not answer')
-        for (const answer of wish.answers) desk.answered(answer.plan, seat.answer(answer))
-        if (desk.waits > 0 || desk.past.length > 100) throw new Error('the desk keeps what it has answered')
-      })
-    },
+  const seat = approvals.sit('bench')
+  followNews(approvals, news => {
+    if (news.type !== 'plan') return
+    desk.tell(news)
+    queueMicrotask(() => {
+      desk.paint()
+      desk.rested()
+      const wish = desk.press({ type: 'text', text: 'y' })
+      if (wish?.type !== 'answer') throw new Error('the desk did not answer')
+      for (const answer of wish.answers) desk.answered(answer.plan, seat.answer(answer))
+      if (desk.waits > 0 || desk.past.length > 100) throw new Error('the desk keeps what it has answered')
+    })
   })
 }
 

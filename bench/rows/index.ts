@@ -13,8 +13,9 @@ import { admissionCost, admissionScale, framesLinear } from './inside.ts'
 import { journalOpen, journalSync } from './journal.ts'
 import { lispAttachAgain, lispEvaluation, lispIdle, lispLooks } from './lisp.ts'
 import { globalsMany, inspectSize } from './looking.ts'
+import { errorToDiagnostic, lspCompletion, lspCompletionWorst } from './lsp.ts'
 import { mcpListed } from './mcp.ts'
-import { clientMemory, commandCost, doctorTime, idleMemory, mcpStart } from './processes.ts'
+import { clientMemory, commandCost, doctorTime, idleMemory, lspStart, mcpStart } from './processes.ts'
 import { readBesideKept } from './reading.ts'
 import { searchMany } from './searching.ts'
 import { slimeIdle, slimeLooking } from './slime.ts'
@@ -65,6 +66,10 @@ export const ROWS: readonly Row[] = [
   admissionScale,
   mcpStart,
   mcpListed,
+  lspStart,
+  lspCompletion,
+  lspCompletionWorst,
+  errorToDiagnostic,
   commandCost,
   doctorTime,
   idleMemory,

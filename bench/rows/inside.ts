@@ -8,7 +8,7 @@ import { openRegistry, type Registry, validate } from '../../src/registry/regist
 import { defineTool } from '../../tools/define.ts'
 import { TOOLS } from '../../tools/index.ts'
 import { ok } from '../../tools/outcome.ts'
-import { frameDecoder, json, LIMITS } from '../../wire/codec/messages.ts'
+import { FrameDecoder, json, LIMITS } from '../../wire/codec/messages.ts'
 import { median, type Row } from '../row.ts'
 
 /** A registry of the real tools and as many others as it takes to have so many. */
@@ -86,7 +86,7 @@ function frameCost(bodyBytes: number): number {
   body.copy(frame, 4)
   const frames = Math.max(1, Math.floor(total / frame.length))
   let taken = 0
-  const decoder = frameDecoder({
+  const decoder = new FrameDecoder({
     limit: 16 * 1024 * 1024,
     take: read => {
       json.decode(read, LIMITS)

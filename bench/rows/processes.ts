@@ -34,12 +34,41 @@ export const mcpStart: Row = {
   },
 }
 
-function firstAnswer(): Promise<void> {
-  const child = spawn(process.execPath, [main, 'mcp'], { env: daemon.env, cwd: daemon.folder })
-  child.stdin.write(INITIALIZE)
+const LSP_BODY = JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { processId: null, rootUri: null, capabilities: {} },
+})
+
+export const lspStart: Row = {
+  what: '`imago lsp` to its first answer, daemon running',
+  how: 'from spawn to the first byte of the answer to `initialize`, against `node -e 0` from spawn to exit, 12 times each in turn',
+  bar: { relation: '≤', limit: 2.5, unit: '×' },
+  async setUp() {
+    daemon = await benchDaemon()
+    await lspAnswer()
+  },
+  async tearDown() {
+    await daemon?.close()
+  },
+  async measure() {
+    const [ours = [], bare = []] = await interleaved({ blocks: 12, each: 1 }, lspAnswer, bareNode)
+    const [ours_ms, node_ms] = [median(ours) / 1000, median(bare) / 1000]
+    return ratio(ours_ms, node_ms, { ours_ms, node_ms })
+  },
+}
+
+const firstAnswer = () => answerOf('mcp', INITIALIZE)
+
+const lspAnswer = () => answerOf('lsp', `Content-Length: ${LSP_BODY.length}\r\n\r\n${LSP_BODY}`)
+
+function answerOf(command: string, asked: string): Promise<void> {
+  const child = spawn(process.execPath, [main, command], { env: daemon.env, cwd: daemon.folder })
+  child.stdin.write(asked)
   return new Promise((resolve, reject) => {
     child.once('error', reject)
-    child.once('exit', code => reject(new Error(`imago mcp ended with ${code}`)))
+    child.once('exit', code => reject(new Error(`imago ${command} ended with ${code}`)))
     child.stdout.once('data', () => {
       child.removeAllListeners('exit')
       child.kill('SIGKILL')

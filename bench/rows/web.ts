@@ -61,7 +61,7 @@ async function openCaller({ folder }: BenchDaemon): Promise<Exchange> {
   const { address, token } = JSON.parse(readFileSync(join(folder, 'run', 'web'), 'utf8'))
   const exchange = await openExchange(address, token)
   const own = { name: 'bench', version: '0', root: folder, env: {}, encodings: ['msgpack'] }
-  await exchange.ask({ hello: { role: 'client', protocol: 1, ...own } })
+  await exchange.ask({ hello: { role: 'client', protocol: 2, ...own } })
   return exchange
 }
 

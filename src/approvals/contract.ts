@@ -1,7 +1,6 @@
 import type { Choice } from '../../tools/contract.ts'
 import type { Signal } from '../../wire/signal.ts'
-import type { Answer, Plan } from './plan.ts'
-import type { AnswerOutcome, Grant, Pause, PlanEnd, PlanFile, ShownHunk, WaitingPlan } from './rows.ts'
+import type { AnswerOutcome, PlanEnd, PlanFile, ShownHunk, WaitingPlan } from './rows.ts'
 
 export type {
   AnswerOutcome,
@@ -14,86 +13,24 @@ export type {
   WaitingPlan,
 } from './rows.ts'
 
-/**
- * The one place where plans wait for a person. Plans are put before every seat; the first answer wins, and the other
- * seats are told that it is settled. Answers come from seats alone: what a seat is, `seats.ts` decides.
- */
-export interface Approvals {
-  /** Whether anybody has a seat now. */
-  readonly seated: boolean
-  /**
-   * Puts a plan before whoever has a seat, and waits: until it is answered, until what it was computed from moves,
-   * until `signal` aborts, or until it expires. `unavailable` at once where nobody has a seat; a seat that leaves
-   * later leaves the plan waiting for the next one. `client` is asked at the same time, and what it refuses is refused;
-   * its yes counts where there is no doubt, and then nobody needs to have a seat. Never rejects.
-   */
-  ask(plan: Plan, how: AskOptions): Promise<Answer>
-  /** Plans that wait, oldest first; without their codes, which are for seats alone. */
-  waiting(): readonly WaitingPlan[]
-  /** The whole preview of a plan that waits, as it is shown. */
-  previewOf(plan: string): PlanPreview | undefined
-  /** Why nobody is asked about yet another plan of that origin for now; undefined where it may be put. */
-  limit(origin: string): Limit | undefined
-  /** All who are not put before a person now. */
-  pauses(): readonly Pause[]
-  /** How the plans that waited last have ended, oldest first: up to 64. */
-  ends(): readonly PlanEnd[]
-  /** The call of an approved plan has ended: tells every seat how. Does nothing for another plan. */
-  ended(plan: string, how: CallEnd): void
-  /**
-   * Whether this plan, which was asked about here, is too old to be carried out: by either clock, so that neither a
-   * machine that slept nor one whose time was set gives an approval a second life. False for any other plan.
-   */
-  expired(plan: Plan): boolean
-  /** Takes a seat, which the journal says. It is told of all that waits, and of all that comes, until it leaves. */
-  sit(listener: SeatListener): Seat
-  /** An answer from a script: `code` was shown on a seat, for this one plan. */
-  answerWithCode(answer: CodedAnswer): AnswerOutcome
-  /** What the answer of the call is to say besides: that a person was asked the same too often, and how to end that. */
-  noteOn(plan: Plan): string | undefined
-  /** What is let through without asking now. */
-  grants(): readonly Grant[]
-  /** Ends a grant; false where there is none of that name. Anybody may, `by` name: it makes nothing possible. */
-  revoke(grant: string, by: string): boolean
-  /** Settles all that waits as cancelled: the daemon ends. */
-  close(): void
-}
-
 /** The whole preview of a plan, and the files that it changes. */
-export type PlanPreview = Pick<ShownPlan, 'body' | 'hunks' | 'args'> & { readonly files: readonly PlanFile[] }
+export type PlanPreview = Pick<ShownPlan, 'body' | 'hunks' | 'args' | 'code'> & {
+  readonly files: readonly PlanFile[]
+}
 
 export type CallEnd = NonNullable<PlanEnd['ended']>
 
-/** Whoever is behind a seat, as the book knows them. */
-export interface SeatListener {
-  /** For people and the journal: `terminal /dev/pts/3 (process 4711)`. */
-  readonly who: string
-  /** One that throws has left. */
-  tell(news: SeatNews): void
-}
-
-/** The right to answer plans, of one listener, until it leaves. */
+/** The right to answer plans, until it is left. */
 export interface Seat {
   /** `seat-1`; in the journal with every answer it gives. */
   readonly id: string
   /** `unknown` once it has left. */
   answer(answer: SeatAnswer): AnswerOutcome
-  /** Ends all pauses, which the journal says and every seat is told. How many there were; 0 once it has left. */
+  /** Ends all pauses, which the journal says. How many there were; 0 once it has left. */
   lift(): number
   /** Which the journal says. Plans go on waiting, for the next seat. */
   leave(): void
 }
-
-/** What a seat is told, in the order in which it happens. */
-export type SeatNews =
-  /** Again for one that was told before, where something in it changed: its code ended, because wrong ones were tried. */
-  | { readonly type: 'plan'; readonly plan: ShownPlan }
-  /** It needs no answer any more; `why` is a sentence for a person. */
-  | { readonly type: 'settled'; readonly id: string; readonly why: string }
-  /** The call of a plan that was approved has ended. `undo`: the name to undo it by. */
-  | ({ readonly type: 'ended'; readonly id: string } & CallEnd)
-  /** Something that all who sit should know: no code works any more, because too many wrong ones were tried. */
-  | { readonly type: 'notice'; readonly text: string }
 
 /** A plan as every asker shows it. Control, bidirectional and zero-width characters in it are marks already. */
 export interface ShownPlan extends WaitingPlan {

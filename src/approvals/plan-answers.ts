@@ -175,7 +175,7 @@ const GROUP_LETTERS = 4
  * A code that cannot be guessed, of 80 random bits: `k7mp-3xqr-9tfw-2hjd`. `randomness` draws a whole number from 0
  * and below its limit.
  */
-function newCode(randomness: (limit: number) => number): string {
+export function newCode(randomness: (limit: number) => number): string {
   const letter = () => LETTERS[randomness(LETTERS.length)]
   const group = () => Array.from({ length: GROUP_LETTERS }, letter).join('')
   return Array.from({ length: GROUPS }, group).join('-')
@@ -185,7 +185,7 @@ function newCode(randomness: (limit: number) => number): string {
  * Whether a code was given as it was typed: capitals count as small letters, hyphens and blanks for nothing, and
  * letters that look like digits as those. Takes as long whatever the difference is.
  */
-function isSameCode(code: string, given: string): boolean {
+export function isSameCode(code: string, given: string): boolean {
   const [one, other] = [Buffer.from(plain(code)), Buffer.from(plain(given))]
   return one.length === other.length && timingSafeEqual(one, other)
 }

@@ -5,10 +5,10 @@ import type { Journal } from '../journal/journal.ts'
 import { escapePlanLine } from '../text/escape.ts'
 import type {
   AnswerOutcome,
-  Approvals,
   AskOptions,
   CallEnd,
   CodedAnswer,
+  Grant,
   Limit,
   Pause,
   PlanEnd,
@@ -16,8 +16,6 @@ import type {
   PlanPreview,
   Seat,
   SeatAnswer,
-  SeatListener,
-  SeatNews,
   ShownPlan,
   WaitingPlan,
 } from './contract.ts'
@@ -51,18 +49,15 @@ export interface ApprovalsOptions {
   roomToUndo?(bytes: number): boolean
   /** Where seats are written down. */
   readonly journal: Pick<Journal, 'later'>
-  readonly log: (message: string, error: unknown) => void
   /** A whole number from 0 and below the limit, that nobody can guess. Left out: that of `node:crypto`. */
   randomness?(limit: number): number
-  /** What waits, what is granted or who sits has changed. */
+  /** What waits, what ended, what those who sit should know: something of it has changed. */
   changed?(): void
 }
 
-/** The queue, and how much it remembers. */
-export interface OpenApprovals extends Approvals {
-  /** Entries of whatever kind: however many plans were asked about, there is a bound. */
-  kept(): number
-}
+export type OpenApprovals = Pick<ApprovalQueue, keyof ApprovalQueue>
+
+export type Approvals = Omit<OpenApprovals, 'kept'>
 
 /** Plans and seats in the memory of one daemon, and nowhere else: what waited before it began is unknown to it. */
 export const openApprovals = (options: ApprovalsOptions): OpenApprovals => new ApprovalQueue(options)
@@ -93,6 +88,9 @@ const MOST_REFUSED = 256
 const MOST_SETTLED = 256
 
 const MOST_ENDS = 64
+
+/** Notices that can still be read. */
+const MOST_NOTICES = 32
 
 /** One plan that waits. */
 interface QueueEntry {
@@ -129,20 +127,22 @@ interface Refusals {
 interface SeatHolder {
   /** `seat-1` */
   readonly id: string
-  readonly listener: SeatListener
+  readonly who: string
 }
 
 /** What those who sit hear of an answer. */
 interface Settlement {
   /** A sentence. */
   readonly why: string
-  /** Who knows already. */
-  readonly except?: SeatHolder
   /** It was given on a seat, or with a code of one: it counts as what a person says of that caller. */
   readonly onSeat?: true
 }
 
-class ApprovalQueue implements OpenApprovals {
+/**
+ * The one place where plans wait for a person. Plans are put before every seat; the first answer wins, and the other
+ * seats are told that it is settled. Answers come from seats alone: what a seat is, `seats.ts` decides.
+ */
+class ApprovalQueue {
   readonly #options: ApprovalsOptions
   readonly #times: BothClocks
   readonly #grants: Grants
@@ -155,6 +155,7 @@ class ApprovalQueue implements OpenApprovals {
   /** By id: why it needs no answer any more. */
   readonly #settled = new Map<string, string>()
   readonly #ends: (Omit<PlanEnd, 'ago_ms'> & { readonly at: number })[] = []
+  readonly #notices: { readonly number: number; readonly text: string }[] = []
   /** By caller: the batch that its next plan may belong to. */
   readonly #batches = new Map<string, Batch>()
   /** By origin. */
@@ -168,23 +169,25 @@ class ApprovalQueue implements OpenApprovals {
     this.#options = options
     const { clock, wallClock, expiryMs, journal, randomness = randomInt, roomToUndo = () => true } = options
     this.#times = new BothClocks(clock, () => wallClock())
-    const notice = (text: string) => this.#notice(text)
+    const notice = (text: string) => this.notice(text)
     this.#grants = new Grants({ times: this.#times, clock, expiryMs, journal, notice, roomToUndo })
     this.#codes = openPlanCodes({
       randomness,
       ended: (of, why) => {
         journal.later({ type: 'seat', what: 'refused', seat: null, who: 'a script', why })
-        if (of === 'all') this.#notice(why)
+        if (of === 'all') this.notice(why)
       },
     })
   }
 
   // Asking.
 
+  /** Whether anybody has a seat now. */
   get seated(): boolean {
     return this.#seats.size > 0
   }
 
+  /** Why nobody is asked about yet another plan of that origin for now; undefined where it may be put. */
   limit(origin: string): Limit | undefined {
     const paused = this.#pauseOf(origin)
     if (paused !== undefined) return { type: 'paused', ...paused }
@@ -194,6 +197,12 @@ class ApprovalQueue implements OpenApprovals {
     return waiting < MOST_OF_ONE ? undefined : { type: 'waiting', of: 'caller', waiting, most: MOST_OF_ONE }
   }
 
+  /**
+   * Puts a plan before all who have a seat, and waits until it is answered, until a file that it was computed from changes,
+   * until `signal` aborts, or until it expires. `unavailable` at once where nobody has a seat; a seat that leaves
+   * later leaves the plan waiting for the next one. `client` is asked at the same time, and what it refuses is refused;
+   * its yes counts where there is no doubt, and then nobody needs to have a seat. Never rejects.
+   */
   async ask(plan: Plan, how: AskOptions): Promise<Answer> {
     if (how.signal.aborted) return { type: 'cancelled' }
     if (!this.seated && !counts(how.client)) return { type: 'unavailable' }
@@ -231,8 +240,8 @@ class ApprovalQueue implements OpenApprovals {
       this.#waiting.set(id, one)
       this.#pollLater()
       signal.addEventListener('abort', cancel)
-      this.#tellAll(() => this.#newsOf(one))
-      if (client !== undefined && this.#waiting.has(id))
+      this.#changed()
+      if (client !== undefined)
         takeBack = askClient(client, this.#shown(one), said => this.#clientSaid(one, nameOf(client), said))
     })
   }
@@ -246,6 +255,7 @@ class ApprovalQueue implements OpenApprovals {
     return { times, rule }
   }
 
+  /** What the answer of the call is to say besides: that a person was asked the same too often, and how to end that. */
   noteOn(plan: Plan): string | undefined {
     return this.#notes.get(plan)
   }
@@ -264,13 +274,15 @@ class ApprovalQueue implements OpenApprovals {
 
   // What waits.
 
+  /** Plans that wait, oldest first; without their codes, which are for seats alone. */
   waiting(): readonly WaitingPlan[] {
     return [...this.#waiting.values()].map(one => listed(this.#shown(one)))
   }
 
+  /** The whole preview of a plan that waits, as it is shown. */
   previewOf(id: string): PlanPreview | undefined {
     const one = this.#waiting.get(id)
-    return one && { ...one.preview, files: planFiles(one.plan) }
+    return one && { ...one.preview, code: one.code.text, files: planFiles(one.plan) }
   }
 
   #shown({ plan, preview, code }: QueueEntry): ShownPlan {
@@ -282,17 +294,16 @@ class ApprovalQueue implements OpenApprovals {
     }
   }
 
-  /** For a seat; none of a plan that waits no more, because another seat answered while it was told. */
-  #newsOf(one: QueueEntry): SeatNews | undefined {
-    return this.#waiting.has(one.plan.id) ? { type: 'plan', plan: this.#shown(one) } : undefined
-  }
-
   /** By the clock that only goes forward, in milliseconds. */
   #waitedMs(plan: Plan): number {
     const since = this.#since.get(plan)
     return since === undefined ? 0 : this.#options.clock.now() - since.clock
   }
 
+  /**
+   * Whether this plan, which was asked about here, is too old to be carried out: by either clock, so that neither a
+   * machine that slept nor one whose time was set gives an approval a second life. False for any other plan.
+   */
   expired(plan: Plan): boolean {
     const since = this.#since.get(plan)
     return (
@@ -342,20 +353,20 @@ class ApprovalQueue implements OpenApprovals {
     const misfit = misfitOf(one.plan, given, one.preview.grants)
     if (misfit !== undefined) return { type: 'unfit', why: misfit }
     this.#codes.answeredOnSeat()
-    const { who } = seat.listener
-    const why = `${who} ${didOf(given)}.`
-    this.#settle(one, answerOf(given, seat.id), { why, except: seat, onSeat: true })
+    const why = `${seat.who} ${didOf(given)}.`
+    this.#settle(one, answerOf(given, seat.id), { why, onSeat: true })
     const pattern = one.patterns.find(({ text }) => text === given.grant)
-    if (pattern !== undefined) this.#grant({ id: seat.id, who }, one.plan, pattern)
+    if (pattern !== undefined) this.#grant(seat, one.plan, pattern)
     return { type: 'taken' }
   }
 
+  /** An answer from a script: `code` was shown on a seat, for this one plan. */
   answerWithCode(given: CodedAnswer): AnswerOutcome {
     const one = this.#open(given.plan)
     if ('type' in one) return one
     const before = one.code.text
     if (!one.code.isRight(given.code)) {
-      if (one.code.text !== before) this.#tellAll(() => this.#newsOf(one))
+      if (one.code.text !== before) this.#changed()
       return { type: 'wrong_code' }
     }
     const why = `A script that had its code ${didOf(given)}.`
@@ -369,11 +380,11 @@ class ApprovalQueue implements OpenApprovals {
     if ('type' in this.#open(plan.id)) return
     if (said.type === 'nothing' && said.doubted !== undefined) {
       this.#options.journal.later({ type: 'seat', what: 'doubted', seat: null, who, why: said.doubted })
-      this.#notice(`${who}: ${said.doubted}`)
+      this.notice(`${who}: ${said.doubted}`)
     }
     if (said.type !== 'answer' && this.seated) return
     this.#settle(one, said.answer, { why: said.why })
-    if (said.answer.type === 'approved') this.#notice(approvedInWords({ who, title: preview.title, plan }))
+    if (said.answer.type === 'approved') this.notice(approvedInWords({ who, title: preview.title, plan }))
   }
 
   /** What waits under that name and may still be answered, or what its answer has come to. */
@@ -385,8 +396,8 @@ class ApprovalQueue implements OpenApprovals {
     return this.#waiting.get(id) ?? { type: 'unknown' }
   }
 
-  /** The answer, once; every seat but the one that knows is told why it needs none any more. */
-  #settle(one: QueueEntry, answer: Answer, { why, except, onSeat }: Settlement): void {
+  /** The answer, once. */
+  #settle(one: QueueEntry, answer: Answer, { why, onSeat }: Settlement): void {
     const { plan, preview, batch } = one
     const { id, caller } = plan
     if (!this.#waiting.delete(id)) return
@@ -402,18 +413,20 @@ class ApprovalQueue implements OpenApprovals {
       this.#stopPolling = undefined
     }
     one.end(answer)
-    this.#tellAll(() => ({ type: 'settled', id, why }), except)
+    this.#changed()
     if (onSeat) this.#count(one, answer)
   }
 
+  /** The call of an approved plan has ended: tells every seat how. Does nothing for another plan. */
   ended(id: string, ended: CallEnd): void {
     const at = this.#ends.findIndex(end => end.id === id)
     const end = this.#ends[at]
     if (end === undefined || !APPROVED.has(end.outcome)) return
     this.#ends[at] = { ...end, ended }
-    this.#tellAll(() => ({ type: 'ended', id, ...ended }))
+    this.#changed()
   }
 
+  /** How the plans that waited last have ended, oldest first: up to 64. */
   ends(): readonly PlanEnd[] {
     const now = this.#options.clock.now()
     return this.#ends.map(({ at, ...end }) => ({ ...end, ago_ms: Math.round(now - at) }))
@@ -438,7 +451,7 @@ class ApprovalQueue implements OpenApprovals {
     if (paused === null) return
     const why = `${count} plans of ${who} were refused in a row without a reason: none of it is put before you for ${duration(PAUSE_MS)}.`
     this.#options.journal.later({ type: 'seat', what: 'paused', seat: null, who, why })
-    this.#notice(why)
+    this.notice(why)
   }
 
   #pauseOf(origin: string): { readonly refusals: number; readonly leftMs: number } | undefined {
@@ -447,6 +460,7 @@ class ApprovalQueue implements OpenApprovals {
     return leftMs > 0 ? { refusals: count, leftMs } : undefined
   }
 
+  /** All who are not put before a person now. */
   pauses(): readonly Pause[] {
     return [...this.#refusals].flatMap(([origin, { who }]) => {
       const paused = this.#pauseOf(origin)
@@ -455,19 +469,19 @@ class ApprovalQueue implements OpenApprovals {
     })
   }
 
-  #lift({ id: seat, listener: { who } }: SeatHolder): number {
+  #lift({ id: seat, who }: SeatHolder): number {
     const lifted = this.pauses().length
     if (lifted === 0) return 0
     this.#refusals.clear()
     this.#options.journal.later({ type: 'seat', what: 'lifted', seat, who, why: null })
-    this.#notice(`${who} wants to be asked again: no caller is kept waiting any more.`)
+    this.notice(`${who} wants to be asked again: no caller is kept waiting any more.`)
     return lifted
   }
 
   // Grants.
 
   /** From now on, and for what waits already. */
-  #grant(giver: { readonly id: string; readonly who: string }, plan: Plan, pattern: Pattern): void {
+  #grant(giver: SeatHolder, plan: Plan, pattern: Pattern): void {
     this.#grants.give(giver, plan, pattern)
     for (const one of [...this.#waiting.values()]) {
       const answer = one.patterns.length > 0 ? this.#grants.letThrough(one.plan, one.preview) : undefined
@@ -477,73 +491,63 @@ class ApprovalQueue implements OpenApprovals {
     }
   }
 
-  grants(): ReturnType<Approvals['grants']> {
+  /** What is let through without asking now. */
+  grants(): readonly Grant[] {
     return this.#grants.list()
   }
 
+  /** Ends a grant; false where there is none of that name. Anybody may, `by` name: it makes nothing possible. */
   revoke(grant: string, by: string): boolean {
     return this.#grants.revoke(grant, by)
   }
 
   // Those who sit.
 
-  sit(listener: SeatListener): Seat {
-    const seat: SeatHolder = { id: `seat-${++this.#seatsTaken}`, listener }
+  /** Takes a seat, which the journal says. `who`, for people and the journal: `terminal /dev/pts/3 (process 4711)`. */
+  sit(who: string): Seat {
+    const seat: SeatHolder = { id: `seat-${++this.#seatsTaken}`, who }
     this.#seats.add(seat)
-    this.#journalSeat(seat, { what: 'taken', why: null })
-    for (const one of [...this.#waiting.values()]) {
-      const news = this.#newsOf(one)
-      if (news !== undefined) this.#tell(seat, news)
-    }
+    this.#journalSeat('taken', seat)
     return {
       id: seat.id,
       answer: given => this.#answered(seat, given),
       lift: () => (this.#seats.has(seat) ? this.#lift(seat) : 0),
-      leave: () => this.#leave(seat, null),
+      leave: () => {
+        if (!this.#seats.delete(seat)) return
+        this.#journalSeat('left', seat)
+        this.#grants.left(seat.id)
+      },
     }
   }
 
-  #leave(seat: SeatHolder, why: string | null): void {
-    if (!this.#seats.delete(seat)) return
-    this.#journalSeat(seat, { what: 'left', why })
-    this.#grants.left(seat.id)
+  #journalSeat(what: 'taken' | 'left', { id: seat, who }: SeatHolder): void {
+    this.#options.journal.later({ type: 'seat', what, seat, who, why: null })
   }
 
-  #journalSeat(
-    { id: seat, listener: { who } }: SeatHolder,
-    { what, why }: { readonly what: 'taken' | 'left'; readonly why: string | null },
-  ): void {
-    this.#options.journal.later({ type: 'seat', what, seat, who, why })
+  /** Something that all who sit should know. */
+  notice(text: string): void {
+    this.#notices.push({ number: (this.#notices.at(-1)?.number ?? 0) + 1, text })
+    if (this.#notices.length > MOST_NOTICES) this.#notices.shift()
+    this.#changed()
   }
 
-  /** One that cannot be told has left. */
-  #tell(seat: SeatHolder, news: SeatNews): void {
-    try {
-      seat.listener.tell(news)
-    } catch (error) {
-      this.#options.log(`${seat.id} could not be sent a plan, and has lost its seat`, error)
-      this.#leave(seat, 'it could not be sent a plan')
-    }
+  /** The last of these, oldest first, each with its number. */
+  notices(): readonly { readonly number: number; readonly text: string }[] {
+    return this.#notices
   }
 
-  /** Everybody but `except`, who knows. `news` is made for each, and undefined where there is none any more. */
-  #tellAll(news: () => SeatNews | undefined, except?: SeatHolder): void {
+  #changed(): void {
     this.#options.changed?.()
-    for (const seat of this.#seats) {
-      const told = seat === except ? undefined : news()
-      if (told !== undefined) this.#tell(seat, told)
-    }
   }
 
-  #notice(text: string): void {
-    this.#tellAll(() => ({ type: 'notice', text }))
-  }
-
+  /** How many entries are held, of all kinds. They are bounded, whatever number of plans was asked about. */
   kept(): number {
     const maps = [this.#waiting, this.#settled, this.#batches, this.#refusals, this.#seats, this.#grants]
-    return maps.reduce((sum, { size }) => sum + size, this.#ends.length + this.#repeated.size)
+    const lists = this.#ends.length + this.#notices.length + this.#repeated.size
+    return maps.reduce((sum, { size }) => sum + size, lists)
   }
 
+  /** Settles all that waits as cancelled: the daemon ends. */
   close(): void {
     // Its caller may wait for the answer still, and is told why there is none.
     for (const one of [...this.#waiting.values()])

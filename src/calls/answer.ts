@@ -1,18 +1,10 @@
 import type { Tool } from '../../tools/define.ts'
 import { type Envelope, failedInside, type Outcome, type ToolError } from '../../tools/outcome.ts'
 import { showEnvelope } from '../../tools/show.ts'
+import { beginning } from '../../tools/text.ts'
 import { ANSWER_TOKENS, beginningWithin, endingWithin, tokensAtMost } from '../../tools/tokens.ts'
 import type { ResolvedKernel } from '../kernels/wanted.ts'
-import {
-  beginning,
-  cutMark,
-  ending,
-  isPlain,
-  type PlainOptions,
-  plain,
-  type TextStore,
-  WHOLE,
-} from '../text/texts.ts'
+import { cutMark, ending, isPlain, type PlainOptions, plain, type TextStore, WHOLE } from '../text/texts.ts'
 
 /** Of an error's message; more than images cut theirs to. */
 const MESSAGE_CHARS = 6 * 1024

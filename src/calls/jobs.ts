@@ -36,17 +36,6 @@ interface JobCall {
 /** What a person is asked about, and how to give it up. */
 type AskedPlan = Pick<Asking, 'plan' | 'withdraw'>
 
-export interface TrackedJob extends Job {
-  readonly root: string
-  readonly notice: string | undefined
-  /** A person is asked from now on, or no longer. */
-  asks(plan: AskedPlan | undefined): void
-  /** Its caller was told its name. */
-  told(): void
-  /** To be called once, with how it ended. */
-  end(outcome: Outcome): void
-}
-
 /** `changed`: one began, ended, or a person is asked about it. */
 export function openJobs(clock: Clock, changed: () => void = () => {}): JobBook {
   const running = new Map<string, TrackedJob>()
@@ -110,8 +99,10 @@ interface Book {
   told(name: string): void
 }
 
+export type TrackedJob = Pick<JobRecord, keyof JobRecord>
+
 /** Hundreds that have ended are kept, so each is made of little. */
-class JobRecord implements TrackedJob {
+class JobRecord implements Job {
   readonly name: string
   readonly root: string
   readonly call: CallId
@@ -150,15 +141,18 @@ class JobRecord implements TrackedJob {
     return { plan, withdraw, waitedMs: this.#book.clock.now() - since }
   }
 
+  /** A person is asked from now on, or no longer. */
   asks(plan: AskedPlan | undefined): void {
     this.#asked = plan === undefined ? undefined : { ...plan, since: this.#book.clock.now() }
     this.#book.changed()
   }
 
+  /** Its caller was told its name. */
   told(): void {
     this.#book.told(this.name)
   }
 
+  /** To be called once, with how it ended. */
   end(outcome: Outcome): void {
     this.#elapsedMs = this.elapsedMs
     this.outcome = outcome

@@ -6,14 +6,14 @@ import { duration } from '../../tools/text.ts'
 import { WireError } from '../../wire/errors.ts'
 import type { Ability, CallId, Question } from '../../wire/kernel.ts'
 import { LightSignal, unlessAborted } from '../../wire/signal.ts'
-import type { Approvals } from '../approvals/contract.ts'
 import type { Arguments } from '../approvals/plan.ts'
+import type { Approvals } from '../approvals/queue.ts'
 import type { Clock } from '../clock.ts'
 import type { Files } from '../files/files.ts'
 import type { Shows } from '../files/list.ts'
 import type { Decision, Earlier } from '../journal/entries.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { Kernels } from '../kernels/contract.ts'
+import type { Kernels } from '../kernels/kernels.ts'
 import { KernelLife } from '../kernels/owned-kernel.ts'
 import { endInShort } from '../kernels/rows.ts'
 import type { Attachable, MeantKernel, ResolvedKernel, Wanted } from '../kernels/wanted.ts'
@@ -47,26 +47,7 @@ export interface RunOptions {
   readonly registry: Registry
   /** Of the package: the tools of another build are other tools. */
   readonly version: string
-  readonly kernels: Pick<
-    Kernels,
-    | 'resolve'
-    | 'living'
-    | 'meant'
-    | 'otherNames'
-    | 'namesOf'
-    | 'withholds'
-    | 'group'
-    | 'membersOf'
-    | 'areSeveral'
-    | 'lasts'
-    | 'rootsOf'
-    | 'attachable'
-    | 'besides'
-    | 'project'
-    | 'choose'
-    | 'mayBeLoading'
-    | 'runningScript'
-  >
+  readonly kernels: Kernels
   readonly policy: Policy
   readonly journal: Journal
   /** Who is asked. */

@@ -191,13 +191,6 @@ export function openLocks(): (paths: readonly string[]) => Promise<() => void> {
   }
 }
 
-/** One file of a change, how its temporary names beside it begin, and how many of its folders come or go with it. */
-interface Begun {
-  readonly path: string
-  readonly stem: string
-  readonly folders: number
-}
-
 /** The changes that were begun and have not come to their end: a file for each, in `unfinished/` in the state directory. */
 interface Unfinished {
   /** Before the first temporary name is made. Throws what the disk throws. */
@@ -235,6 +228,9 @@ const NOTE = z.object({
 })
 
 type Note = z.output<typeof NOTE>
+
+/** One file of a change, how its temporary names beside it begin, and how many of its folders come or go with it. */
+type Begun = Note['files'][number]
 
 const NOTE_BYTES = 1024 * 1024
 

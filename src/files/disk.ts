@@ -25,41 +25,6 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { errnoOf } from '../../wire/errors.ts'
 
-/**
- * All that Imago ever asks of the file system for the files of a project. One small interface, so that a test can fail
- * the Nth call, or act between any two. Every method throws what `node:fs` throws, with a `code`.
- */
-export interface Disk {
-  /** Of the name itself: a link is not followed. Undefined where nothing has that name. */
-  lstat(path: string): Stat | undefined
-  /** Of what the name leads to. */
-  stat(path: string): Stat | undefined
-  fstat(fd: number): Stat
-  readlink(path: string): string
-  readdir(path: string): string[]
-  /** The names in a folder, a few at a time and in no order, so that one with any number of them costs no memory. */
-  names(path: string): Names
-  mkdir(path: string, mode: number): void
-  /** Throws ENOTEMPTY where anything is in it. */
-  rmdir(path: string): void
-  /** Opens without following a last link, without waiting for the other end of a pipe, and closed in children. */
-  open(path: string, how: OpenMode): number
-  close(fd: number): void
-  /** How many bytes came; 0 at the end. */
-  read(fd: number, into: Uint8Array, place: { readonly from: number; readonly at: number }): number
-  /** How many of the bytes were taken. */
-  write(fd: number, bytes: Uint8Array): number
-  chmod(fd: number, mode: number): void
-  chown(fd: number, uid: number, gid: number): void
-  /** Until the disk has it. Works for a folder too. */
-  sync(fd: number): Promise<void>
-  /** Replaces what has the new name, in one step. */
-  rename(from: string, to: string): void
-  /** A further name; throws EEXIST where it is taken. */
-  link(from: string, to: string): void
-  unlink(path: string): void
-}
-
 interface Names {
   /** The next name, each byte of it as one character (Latin-1), for not every name is UTF-8; undefined at the end. */
   next(): RawName | undefined
@@ -97,16 +62,25 @@ const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY
 
 const CAREFULLY = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY
 
-export const NODE_DISK: Disk = {
-  lstat: path => statOf(lstatSync(path, { bigint: true, throwIfNoEntry: false })),
-  stat: path => statOf(statSync(path, { bigint: true, throwIfNoEntry: false })),
-  fstat: fd => statOf(fstatSync(fd, { bigint: true })),
-  readlink: path => readlinkSync(path),
-  readdir: path => readdirSync(path),
-  names: path => namesOf(path),
-  mkdir: (path, mode) => mkdirSync(path, { mode }),
-  rmdir: path => rmdirSync(path),
-  open(path, how) {
+/**
+ * All that Imago ever asks of the file system for the files of a project: one small object, so that a test can fail the
+ * Nth call, or act between any two. Every method throws what `node:fs` throws, with a `code`.
+ */
+export const NODE_DISK = {
+  /** Of the name itself: a link is not followed. Undefined where nothing has that name. */
+  lstat: (path: string) => statOf(lstatSync(path, { bigint: true, throwIfNoEntry: false })),
+  /** Of what the name leads to. */
+  stat: (path: string) => statOf(statSync(path, { bigint: true, throwIfNoEntry: false })),
+  fstat: (fd: number) => statOf(fstatSync(fd, { bigint: true })),
+  readlink: (path: string) => readlinkSync(path),
+  readdir: (path: string) => readdirSync(path),
+  /** The names in a folder, a few at a time and in no order, so that one with any number of them costs no memory. */
+  names: (path: string) => namesOf(path),
+  mkdir: (path: string, mode: number) => void mkdirSync(path, { mode }),
+  /** Throws ENOTEMPTY where anything is in it. */
+  rmdir: (path: string) => rmdirSync(path),
+  /** Opens without following a last link, without waiting for the other end of a pipe, and closed in children. */
+  open(path: string, how: OpenMode): number {
     switch (how.for) {
       case 'reading':
         return openSync(path, O_RDONLY | CAREFULLY)
@@ -118,16 +92,24 @@ export const NODE_DISK: Disk = {
         throw how satisfies never
     }
   },
-  close: fd => closeSync(fd),
-  read: (fd, into, { from, at }) => readSync(fd, into, from, into.length - from, at),
-  write: (fd, bytes) => writeSync(fd, bytes),
-  chmod: (fd, mode) => fchmodSync(fd, mode),
-  chown: (fd, uid, gid) => fchownSync(fd, uid, gid),
+  close: (fd: number) => closeSync(fd),
+  /** How many bytes came; 0 at the end. */
+  read: (fd: number, into: Uint8Array, { from, at }: { readonly from: number; readonly at: number }) =>
+    readSync(fd, into, from, into.length - from, at),
+  /** How many of the bytes were taken. */
+  write: (fd: number, bytes: Uint8Array) => writeSync(fd, bytes),
+  chmod: (fd: number, mode: number) => fchmodSync(fd, mode),
+  chown: (fd: number, uid: number, gid: number) => fchownSync(fd, uid, gid),
+  /** Until the disk has it. Works for a folder too. */
   sync: promisify(fsync),
-  rename: (from, to) => renameSync(from, to),
-  link: (from, to) => linkSync(from, to),
-  unlink: path => unlinkSync(path),
+  /** Replaces what has the new name, in one step. */
+  rename: (from: string, to: string) => renameSync(from, to),
+  /** A further name; throws EEXIST where it is taken. */
+  link: (from: string, to: string) => linkSync(from, to),
+  unlink: (path: string) => unlinkSync(path),
 }
+
+export type Disk = Readonly<typeof NODE_DISK>
 
 /**
  * The same disk, which is asked once about each name: for one operation that pauses nowhere, and that sees all names as

@@ -1,7 +1,7 @@
 import { Refusal } from '../../wire/link/calls.ts'
 import type { PolicyDesk } from '../calls/policy-desk.ts'
 import { isOfProject, realOf } from '../files/roots.ts'
-import type { Kernels } from '../kernels/contract.ts'
+import type { Kernels } from '../kernels/kernels.ts'
 import type { HeldSeat } from './handlers.ts'
 import { OPERATIONS } from './operations/index.ts'
 import type { Operation } from './operations/operation.ts'

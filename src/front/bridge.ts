@@ -4,9 +4,10 @@ import { connect, type Socket } from 'node:net'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { CLIENT_PROTOCOL } from '../../wire/codec/messages.ts'
 import { messageOf } from '../../wire/errors.ts'
 import { helloEnvironment } from '../environment.ts'
-import { EXIT, type ExitCode, Failure } from '../failure.ts'
+import { EXIT, type ExitCode, Failure, OTHER_PROTOCOL } from '../failure.ts'
 import { isProject } from '../files/roots.ts'
 import { checkRuntimeDir, findPaths, findRoot, type Paths, VERSION } from '../paths.ts'
 import { escapeText } from '../text/escape.ts'
@@ -128,7 +129,7 @@ async function introduced(
 ): Promise<{ version: string; early: Buffer }> {
   const hello = {
     role: 'mcp',
-    protocol: 1,
+    protocol: CLIENT_PROTOCOL,
     name: 'imago mcp',
     version: VERSION,
     root: findRoot(folder),
@@ -144,10 +145,9 @@ async function introduced(
   const { answer, rest } = await firstFrame(socket)
   const welcome = fieldOf(answer, 'welcome')
   if (welcome !== undefined) return { version: String(fieldOf(welcome, 'version')), early: rest }
-  const reason = fieldOf(fieldOf(answer, 'refused'), 'message')
-  throw new Failure(
-    String(reason ?? 'the daemon is of a version that this one does not know. Run: imago shutdown'),
-  )
+  const refused = fieldOf(answer, 'refused')
+  const reason = String(fieldOf(refused, 'message') ?? 'The daemon gave an answer that is not known here.')
+  throw new Failure(fieldOf(refused, 'code') === 'VERSION_MISMATCH' ? `${reason} ${OTHER_PROTOCOL}` : reason)
 }
 
 /**

@@ -18,9 +18,10 @@ import {
   type OptionName,
   type Options,
   type ToolCommand,
+  typeOf,
 } from './command.ts'
 import { frontLanguage } from './languages.ts'
-import { exitOf, lostDaemon, openPrinter, type Printer, printEnvelope, printError } from './print.ts'
+import { lostDaemon, openPrinter, type Printer, printFailed } from './print.ts'
 import type { FailureData } from './protocol.ts'
 
 /** What the entry of the program hands over. */
@@ -85,7 +86,7 @@ function firstOperand(argv: readonly string[]): number {
     const [, option] = /^--([\w-]+)$/.exec(argv[at] ?? '') ?? []
     const isOption = argv[at]?.startsWith('-') === true
     if (!isOption) return at
-    if (option !== undefined && isOptionName(option) && OPTIONS[option].type === 'string') at++
+    if (option !== undefined && isOptionName(option) && typeOf(option) === 'string') at++
   }
   return -1
 }
@@ -104,7 +105,7 @@ function find(name: string): Command {
 function parseWords(command: Command, words: readonly string[]): { values: Options; positionals: string[] } {
   const options = Object.fromEntries(
     ([...command.options, 'help', ...(command.name === '' ? (['version'] as const) : [])] as const).map(
-      name => [name, { type: OPTIONS[name].type, ...(name === 'help' && { short: 'h' }) }],
+      name => [name, { type: typeOf(name), ...(name === 'help' && { short: 'h' }) }],
     ),
   )
   try {
@@ -129,10 +130,8 @@ const wantsJson = (argv: readonly string[]) => argv.includes('--json')
 
 /** A command that failed before a tool could answer: in words, or as the one envelope that was asked for. */
 function report({ error, printer, json }: { error: unknown; printer: Printer; json: boolean }): ExitCode {
-  const envelope = { ok: false, error: explain(error) } as const
-  if (json) printEnvelope(printer, envelope)
-  else printError(printer, envelope.error)
-  return error instanceof Failure ? error.exit : exitOf(envelope)
+  const exit = printFailed({ options: { json }, printer }, explain(error))
+  return error instanceof Failure ? error.exit : exit
 }
 
 function explain(error: unknown): ToolError {
@@ -448,6 +447,14 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./commands/watch.ts')).watch,
   },
   {
+    name: 'seat',
+    usage: 'CODE',
+    summary: 'let the editor have a seat that shows this code; asked at this terminal',
+    operands: [1, 1],
+    options: [],
+    load: async () => (await import('./commands/seat.ts')).seat,
+  },
+  {
     name: 'approvals',
     usage: '[--json]',
     summary: 'what waits for approval, who has a seat, and what is let through without asking',
@@ -544,6 +551,14 @@ export const COMMANDS: readonly Command[] = [
     options: [],
     of: [namesOf(({ installed }) => installed)],
     load: async () => runtime,
+  },
+  {
+    name: 'lsp',
+    usage: '[--stdio]',
+    summary: 'be a language server for an editor: errors of the program in their lines, and what it knows',
+    operands: [0, 0],
+    options: ['stdio'],
+    load: async () => (await import('./lsp/server.ts')).lsp,
   },
   {
     name: 'completion',

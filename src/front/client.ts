@@ -3,6 +3,7 @@ import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Envelope } from '../../tools/outcome.ts'
+import { CLIENT_PROTOCOL } from '../../wire/codec/messages.ts'
 import { messageOf, WireError } from '../../wire/errors.ts'
 import type { Question } from '../../wire/kernel.ts'
 import { Refusal } from '../../wire/link/calls.ts'
@@ -12,12 +13,15 @@ import { startOf } from '../../wire/process-start.ts'
 import type { CallEvent } from '../calls/contract.ts'
 import { refuseDebugger } from '../debugger.ts'
 import { helloEnvironment } from '../environment.ts'
-import { Failure } from '../failure.ts'
+import { Failure, OTHER_PROTOCOL } from '../failure.ts'
+import type { OutputRow } from '../kernels/background.ts'
 import { findPaths, findRoot, type Paths, VERSION } from '../paths.ts'
 import type { SuspensionEvent } from '../suspensions/rows.ts'
-import type { Ask, Method, Methods, SeatEvent, TerminalChallenge, WatchEvent } from './protocol.ts'
+import type { Ask, Method, Methods, SeatEvent, TerminalChallenge } from './protocol.ts'
 import { reachDaemon, type Start } from './reach.ts'
 import type { SubscriptionEvent } from './subscriptions.ts'
+import { suspensionNews } from './suspension-news.ts'
+import { newsOf } from './topic-news.ts'
 
 /** An evaluation typed by a person is waited for as long as the person does. */
 export const WAIT_SECONDS = 1_000_000
@@ -48,8 +52,9 @@ export interface ToolCall {
   ask?(question: Question): Promise<string>
 }
 
-export interface WatchOptions {
-  readonly name: string
+interface WatchOptions {
+  /** Read again for each text. */
+  readonly name: string | undefined
   readonly signal: AbortSignal
   heard(text: string): void
 }
@@ -62,8 +67,8 @@ interface WatchSuspensionsOptions {
 }
 
 export interface SeatOptions {
-  /** Fails where somebody sits already. */
-  readonly alone: boolean
+  /** What it asks for. */
+  readonly wanted: Methods['sit']['params']
   /** Aborting it leaves the seat. */
   readonly signal: AbortSignal
   heard(event: SeatEvent): void
@@ -82,7 +87,7 @@ export interface DaemonClient extends AsyncDisposable {
     method: M,
     params: Methods[M]['params'],
   ): Promise<Methods[M]['result']>
-  /** Tells what a kernel prints while no call runs in it, until `signal` aborts. Never rejects. */
+  /** Tells what a kernel prints from now on while no call runs in it, until `signal` aborts. Never rejects. */
   watch(watching: WatchOptions): Promise<void>
   /** Tells what becomes of suspended evaluations, until `signal` aborts. Never rejects. */
   watchSuspensions(watching: WatchSuspensionsOptions): Promise<void>
@@ -109,6 +114,10 @@ export async function connectDaemon(connecting: ConnectOptions): Promise<DaemonC
     else await replace(client, deadline)
   }
 }
+
+/** The connection of a command, whose project is that of the folder that it is called in. */
+export const connectHere = (name: string, start: Start = 'if-needed'): Promise<DaemonClient> =>
+  connectDaemon({ name, start, root: findRoot(process.cwd()) })
 
 /** How long daemons that end, and daemons of another version, may follow each other, in milliseconds. */
 const SETTLE_MS = 30_000
@@ -158,18 +167,17 @@ async function openConnection({
 }: ConnectOptions) {
   const asked: Questions = new Map()
   const transport = await reachDaemon({ paths, start })
-  const { role, protocol, encodings } = { role: 'client', protocol: 1, encodings: ['json'] } as const
   try {
     const { welcome, link } = await openClient({
       transport,
       hello: {
-        role,
-        protocol,
+        role: 'client',
+        protocol: CLIENT_PROTOCOL,
         name,
         version: VERSION,
         root,
         env: helloEnvironment(env),
-        encodings,
+        encodings: ['json'],
         options: { ...(terminal && { terminal }), ...(positions && { positions }), ...sessionOf() },
       },
       serve: (method, params) => answer(asked, method, params),
@@ -207,6 +215,13 @@ interface Connection {
 
 function clientOf({ link, asked, daemon }: Connection): DaemonClient {
   const close = () => link.close()
+  async function subscribe({ signal, heard, ...params }: SubscribeOptions): Promise<void> {
+    const on = (event: unknown) => heard(event as SubscriptionEvent)
+    await link.call('subscribe', params, { signal, on }).catch(error => {
+      // A link that ends is told by `closed`.
+      if (!signal.aborted && error instanceof WireError && error.remote !== undefined) throw error
+    })
+  }
   return {
     daemon,
     async call({ tool, args, call = randomUUID(), signal, on, ask }) {
@@ -224,23 +239,21 @@ function clientOf({ link, asked, daemon }: Connection): DaemonClient {
     },
     // Daemon and client are one program of one version, so answers have the types that both were compiled with.
     request: async (method, params) => (await link.call(method, params)) as never,
-    async watch({ name, signal, heard }) {
-      const on = (event: unknown) => heard((event as WatchEvent).text)
-      await link.call('watch', { name }, { signal, on }).catch(() => {})
+    async watch(watching) {
+      const heard = newsOf<OutputRow>(({ row, before, isFirst }) => {
+        const news = isFirst || row?.kernel !== watching.name ? '' : row?.text.slice(before?.text.length)
+        if (news) watching.heard(news)
+      })
+      const { signal } = watching
+      await subscribe({ topics: ['output'], everywhere: true, signal, heard }).catch(() => {})
     },
     async watchSuspensions({ everywhere = false, signal, heard }) {
-      const on = (event: unknown) => heard(event as SuspensionEvent)
-      await link.call('watch_suspensions', { everywhere }, { signal, on }).catch(() => {})
+      const news = suspensionNews(heard)
+      await subscribe({ topics: ['suspensions'], everywhere, signal, heard: news }).catch(() => {})
     },
-    async subscribe({ signal, heard, ...params }) {
-      const on = (event: unknown) => heard(event as SubscriptionEvent)
-      await link.call('subscribe', params, { signal, on }).catch(error => {
-        // A link that ends is told by `closed`.
-        if (!signal.aborted && error instanceof WireError && error.remote !== undefined) throw error
-      })
-    },
-    async sit({ alone, signal, heard }) {
-      await link.call('sit', { alone }, { signal, on: event => heard(event as SeatEvent) })
+    subscribe,
+    async sit({ wanted, signal, heard }) {
+      await link.call('sit', wanted, { signal, on: event => heard(event as SeatEvent) })
     },
     closed: link.closed,
     get ended() {
@@ -303,7 +316,7 @@ function refusedBy(error: unknown): unknown {
   if (error.code !== 'VERSION_MISMATCH')
     return new Failure(`The daemon refused: ${error.message}`, { cause: error })
   return new Failure(
-    `The daemon that runs speaks another protocol than this command: ${error.message} End it with the imago that started it: imago shutdown`,
+    `The daemon that runs speaks another protocol than this command: ${error.message} ${OTHER_PROTOCOL}`,
     { cause: error },
   )
 }
@@ -313,7 +326,6 @@ export async function request<M extends Exclude<Method, 'call'>>(
   method: M,
   params: Methods[M]['params'],
 ): Promise<Methods[M]['result']> {
-  const root = findRoot(process.cwd())
-  await using client = await connectDaemon({ name: `imago ${method}`, start: 'if-needed', root })
+  await using client = await connectHere(`imago ${method}`)
   return await client.request(method, params)
 }

@@ -73,94 +73,86 @@ interface RunningDaemon {
   close(): Promise<void>
 }
 
-/** All options of all commands; each has one meaning. */
+/** All options of all commands; each has one meaning. One without a `value` is there or not. */
 export const OPTIONS = {
-  name: { type: 'string', value: 'NAME', summary: 'what to call the kernel' },
-  script: { type: 'string', value: 'FILE', summary: 'a program to run first; the kernel stays live in it' },
+  name: { value: 'NAME', summary: 'what to call the kernel' },
+  script: { value: 'FILE', summary: 'a program to run first; the kernel stays live in it' },
   kernel: {
-    type: 'string',
     value: 'NAME',
     summary: 'the kernel to use, instead of the one that lives in the project',
   },
   patience: {
-    type: 'string',
     value: 'SECONDS',
     summary: 'how long to wait before the call goes on as a job',
   },
   'key-file': {
-    type: 'string',
     value: 'FILE',
     summary:
       'a file with the key of the program; else it is $IMAGO_KEY, what the program has announced, or ~/.slime-secret',
   },
   anywhere: {
-    type: 'boolean',
     summary: 'a server on another machine too, though nothing is encrypted',
   },
   'no-secret': {
-    type: 'boolean',
     summary: 'a server that asks for no secret, which anybody here can use',
   },
   errors: {
-    type: 'boolean',
     summary: 'note the errors that Hunchentoot, Clack or lparallel catches, by a hook in each (SBCL)',
   },
   forget: {
-    type: 'boolean',
     summary: 'remove what processes of the project have left that have gone',
   },
-  path: { type: 'string', value: 'FILE', summary: 'a file that the call would be about' },
-  level: { type: 'string', value: 'LEVEL', summary: 'safe, cautious or dangerous' },
-  profile: { type: 'string', value: 'PROFILE', summary: 'core, live or full' },
+  path: { value: 'FILE', summary: 'a file that the call would be about' },
+  level: { value: 'LEVEL', summary: 'safe, cautious or dangerous' },
+  profile: { value: 'PROFILE', summary: 'core, live or full' },
   format: {
-    type: 'string',
     value: 'FORMAT',
     summary: 'text, json, openai, anthropic, gemini, mcp, or syntax:NAME',
   },
   root: {
-    type: 'string',
     value: 'FOLDER',
     summary: 'the project, instead of the one of the working directory',
   },
-  code: { type: 'string', value: 'CODE', summary: 'the code of the plan, which is shown on every seat' },
-  reason: { type: 'string', value: 'TEXT', summary: 'why, which the model is told' },
-  tool: { type: 'string', value: 'TOOL', summary: 'calls of this tool alone; a last * stands for any end' },
+  code: { value: 'CODE', summary: 'the code of the plan, which is shown on every seat' },
+  reason: { value: 'TEXT', summary: 'why, which the model is told' },
+  tool: { value: 'TOOL', summary: 'calls of this tool alone; a last * stands for any end' },
   outcome: {
-    type: 'string',
     value: 'OUTCOME',
     summary: 'calls that ended so: ok, a code of an error, failed (any code), or open (no end yet)',
   },
   since: {
-    type: 'string',
     value: 'TIME',
     summary: 'from then on: 10m, 2h, 3d (ago), today, yesterday, 14:30, or a date, with a time or without',
   },
-  until: { type: 'string', value: 'TIME', summary: 'up to then' },
-  count: { type: 'string', value: 'N', summary: 'the last N, or all' },
+  until: { value: 'TIME', summary: 'up to then' },
+  count: { value: 'N', summary: 'the last N, or all' },
   web: {
-    type: 'string',
     value: 'PORT',
     summary: 'let programs of yours connect by WebSocket, at this port of 127.0.0.1',
   },
-  follow: { type: 'boolean', summary: 'go on with what comes, until Ctrl-C' },
-  long: { type: 'boolean', summary: 'with all that was kept of each call' },
-  structured: { type: 'boolean', summary: 'send results as data too, with output schemas' },
-  json: { type: 'boolean', summary: 'print exactly one envelope, as JSON' },
-  plain: { type: 'boolean', summary: 'line by line, as at a terminal that can do no more' },
-  all: { type: 'boolean', summary: 'every language, however long that takes' },
-  force: { type: 'boolean', summary: 'even if something runs' },
-  yes: { type: 'boolean', summary: 'do it without asking' },
+  follow: { summary: 'go on with what comes, until Ctrl-C' },
+  long: { summary: 'with all that was kept of each call' },
+  stdio: { summary: 'nothing else: editors say so' },
+  structured: { summary: 'send results as data too, with output schemas' },
+  json: { summary: 'print exactly one envelope, as JSON' },
+  plain: { summary: 'line by line, as at a terminal that can do no more' },
+  all: { summary: 'every language, however long that takes' },
+  force: { summary: 'even if something runs' },
+  yes: { summary: 'do it without asking' },
   dialog: {
-    type: 'boolean',
     summary: "let a yes at the client's own dialog count, by a line in your policy",
   },
-  allow: { type: 'boolean', summary: 'have the client not ask about tools that only look' },
-  undo: { type: 'boolean', summary: 'take it back' },
-  help: { type: 'boolean', summary: 'this text' },
-  version: { type: 'boolean', summary: 'the version' },
+  allow: { summary: 'have the client not ask about tools that only look' },
+  undo: { summary: 'take it back' },
+  help: { summary: 'this text' },
+  version: { summary: 'the version' },
 } as const
+
+/** What has a value is a string. */
+export const typeOf = (name: OptionName): 'string' | 'boolean' =>
+  'value' in OPTIONS[name] ? 'string' : 'boolean'
 
 export type OptionName = keyof typeof OPTIONS
 export type Options = {
-  readonly [Name in OptionName]?: (typeof OPTIONS)[Name]['type'] extends 'string' ? string : boolean
+  readonly [Name in OptionName]?: (typeof OPTIONS)[Name] extends { value: string } ? string : boolean
 }

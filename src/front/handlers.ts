@@ -2,7 +2,8 @@ import type { Refusal } from '../../wire/link/calls.ts'
 import type { Seat } from '../approvals/contract.ts'
 import type { Caller } from '../calls/contract.ts'
 import type { OPERATIONS } from './operations/index.ts'
-import type { Method, Methods, SeatEvent } from './protocol.ts'
+import type { Method, Methods } from './protocol.ts'
+import type { ThroughEditor } from './seat/through-editor.ts'
 import type { ServeContext } from './server.ts'
 
 /** A seat and the process behind the connection that it belongs to. */
@@ -11,7 +12,8 @@ export interface HeldSeat {
   readonly who: string
   readonly command: string
   readonly process: { readonly pid: number; readonly started: string }
-  tell(event: SeatEvent): void
+  /** Of a program without a terminal. */
+  readonly editor: ThroughEditor | undefined
   /** Ends it. */
   lose(why: Refusal): void
 }

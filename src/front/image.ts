@@ -87,33 +87,27 @@ export async function openImage({
   let chosen = wanted
   /** The name of the kernel that was spoken to last. */
   let spokenTo = wanted
-  let watched: { readonly by: DaemonClient; readonly name: string; readonly end: AbortController } | undefined
   const made = new Set<string>()
+  const { signal: forGood } = new AbortController()
   watch(client)
 
   function watch(current: DaemonClient) {
     lost = false
     if (suspensions !== undefined) {
       suspensions.begin()
-      const { heard } = suspensions
-      void current.watchSuspensions({ signal: new AbortController().signal, heard })
+      void current.watchSuspensions({ signal: forGood, heard: suspensions.heard })
     }
+    if (printed !== undefined)
+      void current.watch({
+        get name() {
+          return chosen ?? spokenTo
+        },
+        signal: forGood,
+        heard: printed,
+      })
     void current.closed.then(() => {
       lost = true
     })
-  }
-
-  const kernel = () => chosen ?? spokenTo
-
-  /** Follows the kernel that is spoken to. */
-  function follow() {
-    const name = kernel()
-    if (printed === undefined || name === undefined) return
-    if (watched?.by === client && watched.name === name) return
-    watched?.end.abort()
-    const end = new AbortController()
-    watched = { by: client, name, end }
-    void client.watch({ name, signal: end.signal, heard: printed })
   }
 
   /** Calls that find it lost at the same time share one. */
@@ -149,7 +143,6 @@ export async function openImage({
         state = 'dispatched'
         asked?.(undefined)
         if (args.kernel === undefined) spokenTo = event.kernel ?? spokenTo
-        follow()
       } else if (state === 'dispatched' && waits !== undefined) {
         // Once is enough: what has begun to run waits no more.
         state = 'told'
@@ -191,11 +184,10 @@ export async function openImage({
   return {
     root,
     get kernel() {
-      return kernel()
+      return chosen ?? spokenTo
     },
     use(name) {
       chosen = spokenTo = name
-      follow()
     },
     call,
     async request(method, params) {

@@ -17,6 +17,20 @@ interface FrontLanguage {
   /** For `imago doctor`: whether a kernel can be started here; and what that is called where nothing can be checked. */
   check(client: DaemonClient, language: Language): Promise<Area>
   unchecked(unknown: (name: string) => Check): Promise<readonly Check[]>
+  readonly editor: Omit<EditorLanguage, 'name'>
+}
+
+/** How the text of a language is read in an editor. */
+export interface EditorLanguage {
+  /** As kernels spell it. */
+  readonly name: string
+  /** What editors call it. */
+  readonly ids: readonly string[]
+  /** The expression before a place, and the rest of the name behind it. */
+  readonly left: RegExp
+  readonly right: RegExp
+  /** A line that begins a definition at the top level, with its name. */
+  readonly definition?: RegExp
 }
 
 const FRONT: Readonly<Record<string, FrontLanguage>> = {
@@ -28,6 +42,12 @@ const FRONT: Readonly<Record<string, FrontLanguage>> = {
       (await import('./commands/language-checks.ts')).findInterpreter(),
       unknown('a kernel'),
     ],
+    editor: {
+      ids: ['python'],
+      left: /(?:[\p{L}\p{N}_]+(?:\[[^\][]*\])*\.)*[\p{L}\p{N}_]*$/u,
+      right: /^[\p{L}\p{N}_]*/u,
+      definition: /^(?:async\s+)?(?:def|class)\s+([\p{L}_][\p{L}\p{N}_]*)/u,
+    },
   },
   lisp: {
     blocks: async how => (await import('./lisp-blocks.ts')).openLispBlocks(how),
@@ -37,6 +57,12 @@ const FRONT: Readonly<Record<string, FrontLanguage>> = {
     check: async (client, language) =>
       (await import('./commands/language-checks.ts')).checkLisp(client, language),
     unchecked: async unknown => [unknown('a lisp kernel')],
+    editor: {
+      ids: ['lisp', 'commonlisp', 'common-lisp'],
+      left: /[^\s()'"`,;#|]*$/,
+      right: /^[^\s()'"`,;#|]*/,
+      definition: /^\(def(?:un|macro|generic|class|struct|type|var|parameter|constant)\s+\(?([^\s()]+)/i,
+    },
   },
   wolfram: {
     blocks: async how => (await import('./wolfram-blocks.ts')).openWolframBlocks(how),
@@ -46,12 +72,20 @@ const FRONT: Readonly<Record<string, FrontLanguage>> = {
     check: async (client, language) =>
       (await import('./commands/language-checks.ts')).checkWolfram(client, language),
     unchecked: async unknown => [unknown('a wolfram kernel')],
+    editor: { ids: ['wolfram', 'mathematica', 'mma'], left: /[\p{L}\p{N}$`]*$/u, right: /^[\p{L}\p{N}$`]*/u },
   },
 }
 
 /** Undefined for a language that Imago does not know. */
 export const frontLanguage = (name: string): FrontLanguage | undefined =>
   languageNamed(name) === undefined ? undefined : FRONT[name]
+
+/** Undefined for what Imago does not know. */
+export function editorLanguage(id: string): EditorLanguage | undefined {
+  for (const [name, { editor }] of Object.entries(FRONT))
+    if (editor.ids.includes(id)) return { name, ...editor }
+  return undefined
+}
 
 /** How every process in a language that a command starts is made to listen: `imago run`. */
 interface Listening {

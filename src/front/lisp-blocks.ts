@@ -9,13 +9,7 @@ export const openLispBlocks = (how: { readonly emptyLineEnds: boolean }): Blocks
   })
 
 /** What is known of Common Lisp by how it looks: which lists are open, and what its end stands in. */
-export interface LispScan {
-  /** Lists that are open, outermost first. */
-  readonly open: readonly OpenList[]
-  readonly inside: Inside
-  /** How many top-level forms have ended. */
-  readonly forms: number
-}
+export type LispScan = Readonly<Pick<LispScanner, 'open' | 'inside' | 'forms'>>
 
 type Inside = 'code' | 'text' | 'comment' | 'bars'
 
@@ -41,9 +35,11 @@ export function scanLisp(text: string): LispScan {
 export const isLispWhole = ({ open, inside }: LispScan): boolean => open.length === 0 && inside === 'code'
 
 /** Reads text in pieces that end with lines, each piece once: linear, however many there are. */
-export class LispScanner implements LispScan {
+export class LispScanner {
+  /** Lists that are open, outermost first. */
   readonly open: OpenList[] = []
   inside: Inside = 'code'
+  /** How many top-level forms have ended. */
   forms = 0
   #comments = 0
   #line = 0

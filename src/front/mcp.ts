@@ -51,8 +51,10 @@ export interface McpOptions {
   readonly registry: Registry
   /** Where an answer that is too long for a model is kept, for `read_more`. */
   readonly texts: { of(root: string): Pick<TextStore, 'keep'> }
-  /** What lives in the project; left out: nothing. */
-  readonly living?: () => Living
+  /** What lives in the project. */
+  readonly living: () => Living
+  /** Calls that when it may have changed, until the answer is called. */
+  readonly follow?: (changed: () => void) => () => void
   /**
    * The client has said in which folder it works: calls are of that project from then on. Left out: it is not asked.
    */
@@ -60,19 +62,19 @@ export interface McpOptions {
   /** The version of Imago, as the client is told it. */
   readonly version: string
   readonly log: Pick<Log, 'info'>
-  /** The bytes of a file of something displayed; undefined for any other path. Left out: none is sent as an image. */
-  readonly displayed?: (path: string) => Uint8Array | undefined
-  /** How often a client that asked for progress hears of it. */
+  /** The bytes of a file of something displayed; undefined for any other path. */
+  readonly displayed: (path: string) => Uint8Array | undefined
+  /** How often a client that asked for progress hears of it; left out: once a second. */
   readonly progressMs?: number
   /**
    * Why a yes of a client of that name, on this connection, may not be a person's, as a clause; undefined where it is
-   * taken for one. Left out: no yes is.
+   * taken for one.
    */
-  readonly doubt?: (client: string) => string | undefined
-  /** Whether a line in the user's policy is all that it takes for the yes of that client to count. Left out: it is not. */
-  readonly mayCount?: (client: string) => boolean
+  readonly doubt: (client: string) => string | undefined
+  /** Whether a line in the user's policy is all that it takes for the yes of that client to count. */
+  readonly mayCount: (client: string) => boolean
   /** How long the client may take to answer a question about a plan, in milliseconds. */
-  readonly questionMs?: number
+  readonly questionMs: number
 }
 
 /** Who is at the other end. */
@@ -94,20 +96,9 @@ interface McpSession {
  */
 export async function serveMcp(options: McpOptions): Promise<void> {
   const lines = new LineTransport(options.transport)
-  const { session, questionMs = QUESTION_MS, doubt = () => UNKNOWN, mayCount = () => false } = options
-  const exchanges = new Exchanges({ questionMs })
-  const shown = shownBy(session.options)
+  const exchanges = new Exchanges(options)
   const roots = new ClientRoots(options)
-  const connection: Connection = {
-    ...options,
-    ...shown,
-    lines,
-    exchanges,
-    roots,
-    questionMs,
-    doubt,
-    mayCount,
-  }
+  const connection: Connection = { ...options, ...shownBy(options.session.options), lines, exchanges, roots }
   const serving = serveStdio(() => makeServer(connection), {
     transport: lines,
     // Only the kind of fault: its message may quote what the client sent.
@@ -123,9 +114,6 @@ interface Connection extends McpOptions, Shown {
   readonly lines: LineTransport
   readonly exchanges: Exchanges
   readonly roots: ClientRoots
-  readonly questionMs: number
-  readonly doubt: (client: string) => string | undefined
-  readonly mayCount: (client: string) => boolean
 }
 
 /** How long calls wait for the roots of the client, in milliseconds. */
@@ -240,7 +228,7 @@ function makeServer(connection: Connection): Server {
       },
     },
   )
-  const living = () => connection.living?.() ?? livingOf([])
+  const { living } = connection
   connection.roots.follow(server)
   let told: string | undefined
   server.setRequestHandler('tools/list', () => {
@@ -249,7 +237,7 @@ function makeServer(connection: Connection): Server {
     const listed = listedFor(now, { tools: shown, registry })
     return { tools: structured ? listed.map(tool => ({ ...tool, outputSchema: ENVELOPE_SCHEMA })) : listed }
   })
-  /** A call may have found or begun a kernel that can do more. A client of the new revision asks again by itself. */
+  /** There may be a kernel now that can do more. A client of the new revision asks again by itself. */
   async function tellChange(): Promise<void> {
     if (told === undefined || connection.lines.closed || isModern(server)) return
     const facts = factsOf(living())
@@ -259,7 +247,7 @@ function makeServer(connection: Connection): Server {
   }
   server.setRequestHandler('tools/call', ({ params }, context) => {
     const tool = toolNamed(params.name, connection)
-    const answer = callTool({
+    return callTool({
       tool,
       name: params.name,
       args: params.arguments ?? {},
@@ -267,9 +255,10 @@ function makeServer(connection: Connection): Server {
       connection,
       server,
     })
-    void answer.then(tellChange).catch(() => {}) // The call itself is answered; the connection may have ended.
-    return answer
   })
+  // The connection may have ended.
+  const end = connection.follow?.(() => void tellChange().catch(() => {}))
+  void connection.lines.done.then(end)
   const named = new Set(shown.map(({ name }) => name))
   server.setRequestHandler('prompts/list', () => ({ prompts: listPrompts(named) }))
   server.setRequestHandler('prompts/get', ({ params }) => {
@@ -446,11 +435,6 @@ function callerOf(
   }
 }
 
-/** How long a question is put, where nobody says otherwise, in milliseconds. */
-const QUESTION_MS = 30 * 60_000
-
-const UNKNOWN = 'nothing is known of the program that answers'
-
 /**
  * Seconds after which running code is answered with a job where the model did not say. Many clients give a request
  * up after 60, and to give up is to cancel: a call that only takes long would be interrupted.
@@ -531,7 +515,7 @@ function instructions(tools: readonly Tool[]): string {
  */
 function answerOf(
   answer: { tool: Tool; envelope: Envelope; structured: boolean },
-  { texts, session, displayed = () => undefined }: Connection,
+  { texts, session, displayed }: Connection,
 ): CallToolResult {
   const { text, data } = toldWithin(answer, texts.of(session.root))
   return {

@@ -8,8 +8,8 @@ import { originOf } from '../approvals/contract.ts'
 import { enveloped } from '../calls/answer.ts'
 import type { CallEvent, Calls } from '../calls/contract.ts'
 import type { PolicyDesk } from '../calls/policy-desk.ts'
-import type { Kernels } from '../kernels/contract.ts'
 import { KernelError } from '../kernels/kernel-error.ts'
+import type { Kernels } from '../kernels/kernels.ts'
 import type { KernelRow } from '../kernels/rows.ts'
 import { type Described, describe, FORMATS } from '../registry/descriptions.ts'
 import type { Registry } from '../registry/registry.ts'
@@ -26,12 +26,10 @@ import {
   type Methods,
   type ShutdownResult,
   type ShutdownWhen,
-  type WatchEvent,
 } from './protocol.ts'
 import type { SeatMethods } from './seat/seats.ts'
 import type { Subscriptions } from './subscriptions.ts'
 import type { SuspensionMethods } from './suspension-methods.ts'
-import { untilCancelled } from './until-cancelled.ts'
 
 /** What the operations of the client protocol work on. */
 interface MethodParts {
@@ -84,11 +82,6 @@ export function openHandlers(parts: MethodParts): Handlers {
     stop: ({ name }) => kernels.stop(name),
     restart: ({ name }, { session }) => kernels.restart(name, session.env),
     interrupt: ({ name }) => kernels.interrupt(name),
-    watch({ name }, context) {
-      // Another project may take the name over.
-      const mayBeTold = () => authority.wasSeen(context.link) || authority.isLetIn('watch', name, context)
-      return watch(kernels, name, { served: context.served, mayBeTold })
-    },
     attach: (params, context) => attach(parts, params, context),
     detach: ({ name }) => kernels.detach(name),
     ...parts.seats,
@@ -98,14 +91,18 @@ export function openHandlers(parts: MethodParts): Handlers {
       const isAll = everywhere && (await authority.isPerson(context))
       const { served } = context
       const end = parts.subscriptions.follow({
+        viewer: context.caller,
         topics: [...new Set(topics)],
         since,
-        mayBeTold: ({ root, kernel }) =>
-          isAll ||
-          root === null ||
-          root === context.session.root ||
-          (kernel !== null && authority.isLetIn('subscribe', kernel, context)),
+        mayBeTold: ({ root, kernel, forSeats }) =>
+          forSeats === true
+            ? context.caller.seat?.() !== undefined
+            : isAll ||
+              root === null ||
+              root === context.session.root ||
+              (kernel !== null && authority.isLetIn('subscribe', kernel, context)),
         tell: event => served.event(event),
+        whenRead: work => served.whenRead(work),
       })
       return untilCancelled(served, end)
     },
@@ -116,6 +113,18 @@ export function openHandlers(parts: MethodParts): Handlers {
       return parts.shutdown(when, isTold ? undefined : context.session.root)
     },
   }
+}
+
+/** Settles once the client cancels it or goes away; `end` is called then. */
+function untilCancelled({ signal }: ServedCall, end: () => void): Promise<Record<string, never>> {
+  return new Promise(resolve => {
+    const over = () => {
+      end()
+      resolve({})
+    }
+    if (signal.aborted) over()
+    else signal.addEventListener('abort', over)
+  })
 }
 
 /** Of something displayed, in one answer. */
@@ -243,18 +252,6 @@ function policyMethods(desk: PolicyDesk): Pick<Handlers, 'policy' | 'check_polic
       return enveloped(outcome)
     },
   }
-}
-
-/** Until the client cancels it or goes away. */
-function watch(
-  kernels: Kernels,
-  name: string,
-  { served, mayBeTold }: { readonly served: ServedCall; mayBeTold(): boolean },
-): Promise<Record<string, never>> {
-  const heard = (text: string) => {
-    if (mayBeTold()) served.event({ type: 'background', text } satisfies WatchEvent)
-  }
-  return untilCancelled(served, kernels.watch({ name, heard }))
 }
 
 /** What the client said in refusing is told to the code as it is, without who said it to whom. */

@@ -69,6 +69,26 @@ export function printError(printer: Printer, error: ToolError): void {
   printer.err(`imago: ${message}\n${next === null ? '' : `${next}\n`}`)
 }
 
+/** What a command came to that failed: its words for a person, or with `--json` the one envelope. Returns its exit code. */
+export function printFailed(
+  { options, printer }: { readonly options: { readonly json?: boolean }; readonly printer: Printer },
+  error: ToolError,
+): ExitCode {
+  const envelope = { ok: false, error } as const
+  if (options.json) printEnvelope(printer, envelope)
+  else printError(printer, error)
+  return exitOf(envelope)
+}
+
+/** Aborted when nobody wants more: one of the signals has come, or the reader has gone. */
+export function untilLeft(signals: readonly NodeJS.Signals[] = ['SIGINT']): AbortSignal {
+  const left = new AbortController()
+  const end = () => left.abort()
+  for (const signal of signals) process.once(signal, end)
+  process.stdout.on('error', end)
+  return left.signal
+}
+
 /** The same answer without what was printed, for somebody who has seen it already. */
 export function withoutOutput(envelope: Envelope): Envelope {
   if (!envelope.ok) {

@@ -2,7 +2,7 @@
 
 import type { z } from 'zod'
 import type { Of, Question } from '../../wire/kernel.ts'
-import type { CallEnd, ShownPlan } from '../approvals/contract.ts'
+import type { PlanEnd, WaitingPlan } from '../approvals/contract.ts'
 import type { OPERATIONS } from './operations/index.ts'
 import type { SEAT_ROW } from './operations/seats.ts'
 
@@ -24,15 +24,14 @@ export type ShutdownResult = Methods['shutdown']['result']
 
 export type DaemonStatus = Methods['status']['result']
 
-/** What a kernel has printed by itself. */
-export interface WatchEvent {
-  readonly type: 'background'
-  readonly text: string
-}
-
 export type SeatEvent =
-  /** Others sit, and have been asked. */
-  | { readonly type: 'asked'; readonly seats: readonly SeatRow[] }
+  /** A person has to let you in: those who sit have been asked. */
+  | {
+      readonly type: 'asked'
+      readonly seats: readonly SeatRow[]
+      /** Of an editor: what it shows, so that a person knows which one they let in. */
+      readonly code?: string
+    }
   /** `trouble`: why dangerous calls are refused until somebody acknowledges it. */
   | {
       readonly type: 'seated'
@@ -40,26 +39,32 @@ export type SeatEvent =
       readonly who: string
       readonly others: readonly SeatRow[]
       readonly trouble: string | null
+      /** Of an editor: the secret by which it comes back when its connection breaks. */
+      readonly resume?: string
     }
-  /** A plan waits for an answer. `plan` has its body. */
-  | { readonly type: 'plan'; readonly plan: Omit<ShownPlan, 'body' | 'hunks' | 'args'> }
+
+/** A row of the topic `approvals`. */
+export type PlanRow = ({ readonly state: 'waits' } & WaitingPlan) | ({ readonly state: 'ended' } & PlanEnd)
+
+/** A row of the topic `seats`. All but who sits is for those who do. */
+export type SeatTopicRow =
+  | SeatRow
   | SeatWanted
-  /** A plan, or a question for a seat, needs no answer any more. */
-  | { readonly type: 'settled'; readonly id: string; readonly why: string }
-  /** The call of a plan that was approved has ended. `undo`: the name to undo it by. */
-  | ({ readonly type: 'ended'; readonly id: string } & CallEnd)
-  /** Somebody took a seat, left one, was refused one, or tried what only a seat may do. */
-  | { readonly type: 'notice'; readonly text: string }
+  /** Somebody took a seat, left one, was refused one, or tried what only a seat may do; grants and pauses too. */
+  | { readonly text: string }
 
 /** Somebody else wants a seat, and one of those who sit has to `admit` it. */
 export interface SeatWanted {
-  readonly type: 'seat_wanted'
   readonly id: string
   readonly who: string
   readonly terminal: string
   readonly pid: number
   /** What it was started with, as it says itself. */
   readonly command: string
+  /** Why it needs no answer any more; null while it does. */
+  readonly why: string | null
+  /** Of an editor: the code that it shows, and which model or program may drive it. */
+  readonly through?: { readonly code: string; readonly driver: string | null }
 }
 
 export type SeatRow = Of<typeof SEAT_ROW>

@@ -1,3 +1,4 @@
+import type { CallerIdentity } from '../suspensions/owners.ts'
 import type { Topic } from './operations/operation.ts'
 
 /** One row of a topic, as a client is told it. */
@@ -7,6 +8,10 @@ export interface TopicRow {
   readonly root: string | null
   readonly kernel: string | null
   readonly value: unknown
+  /** It is told to those alone who sit. */
+  readonly forSeats?: boolean
+  /** The value as that client is told it; left out: as everybody is. */
+  seenBy?(viewer: CallerIdentity): unknown
 }
 
 export interface TopicChange {
@@ -22,11 +27,15 @@ export type SubscriptionEvent =
   | { readonly rev: string; readonly changes: readonly TopicChange[] }
 
 interface Subscriber {
+  /** Left out: it has no part in anything. */
+  readonly viewer?: CallerIdentity
   readonly topics: readonly Topic[]
   /** As it was told before, perhaps by another daemon. Left out: it has nothing. */
   readonly since?: string | undefined
   mayBeTold(row: TopicRow): boolean
   tell(event: SubscriptionEvent): 'sent' | 'dropped'
+  /** Calls that once, when a subscriber that did not read does. Left out: it always reads. */
+  whenRead?(work: () => void): void
 }
 
 interface SubscriptionsOptions {
@@ -36,8 +45,6 @@ interface SubscriptionsOptions {
   readonly sources: Readonly<Partial<Record<Topic, () => readonly TopicRow[]>>>
   /** Somebody begins to follow that topic, whose rows may have to be asked for elsewhere. */
   followed?(topic: Topic): void
-  /** Milliseconds after which a subscriber that did not read is tried again. */
-  readonly againMs?: number
 }
 
 interface Kept {
@@ -92,17 +99,14 @@ export class Subscriptions {
 
   /** Tells the subscriber the rows, or what it has missed, and then each change. The answer ends that. */
   follow(subscriber: Subscriber): () => void {
-    const follower: Follower = { ...subscriber, told: new Set(), isLost: false, again: undefined }
+    const follower: Follower = { ...subscriber, told: new Set(), isLost: false }
     for (const topic of subscriber.topics) this.#refresh(topic)
     this.#followers.add(follower)
     for (const topic of subscriber.topics) this.#options.followed?.(topic)
     const from = this.#numberOf(subscriber.since)
     if (from === undefined) this.#tellAll(follower)
     else this.#tell(follower, this.#since(follower, from))
-    return () => {
-      this.#followers.delete(follower)
-      clearTimeout(follower.again)
-    }
+    return () => void this.#followers.delete(follower)
   }
 
   /** The number of a revision from which on nothing is missing here. */
@@ -166,11 +170,16 @@ export class Subscriptions {
     for (const topic of follower.topics)
       for (const { row, rev, gone } of this.#kept.get(topic)?.values() ?? []) {
         if (rev <= after) continue
-        const { key, value } = row
+        const { key } = row
         const name = `${topic} ${key}`
         if (!gone && follower.mayBeTold(row)) {
           follower.told.add(name)
-          found.push({ topic, key, value, rev })
+          found.push({
+            topic,
+            key,
+            value: (follower.viewer && row.seenBy?.(follower.viewer)) ?? row.value,
+            rev,
+          })
         } else if (follower.told.delete(name) || (gone && follower.mayBeTold(row)))
           found.push({ topic, key, value: null, rev })
       }
@@ -190,12 +199,11 @@ export class Subscriptions {
 
   #lose(follower: Follower): void {
     follower.isLost = true
-    follower.again = setTimeout(() => {
+    follower.whenRead?.(() => {
       if (!this.#followers.has(follower)) return
       for (const topic of follower.topics) this.#refresh(topic)
       this.#tellAll(follower)
-    }, this.#options.againMs ?? 500)
-    follower.again.unref()
+    })
   }
 
   get #revision(): string {
@@ -208,5 +216,4 @@ interface Follower extends Subscriber {
   readonly told: Set<string>
   /** It did not read: it is told all again once it does. */
   isLost: boolean
-  again: NodeJS.Timeout | undefined
 }

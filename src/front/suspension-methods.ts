@@ -1,13 +1,8 @@
 import type { SuspensionDesk } from '../suspensions/desk.ts'
-import type { SuspensionEvent } from '../suspensions/rows.ts'
 import type { Authority } from './authority.ts'
 import type { Handlers, SeatContext } from './handlers.ts'
-import { untilCancelled } from './until-cancelled.ts'
 
-export type SuspensionMethods = Pick<
-  Handlers,
-  'suspensions' | 'watch_suspensions' | 'take' | 'hand' | 'theirs' | 'adopt'
->
+export type SuspensionMethods = Pick<Handlers, 'suspensions' | 'take' | 'hand' | 'theirs' | 'adopt'>
 
 /**
  * The operations on suspended evaluations. Anybody may look, at those of other projects only
@@ -22,14 +17,6 @@ export function openSuspensionMethods(desk: SuspensionDesk, authority: Authority
       const told = all.filter(row => authority.mayBeTold('suspensions', row, context))
       const isAll = told.length === all.length || (await authority.isPerson(context))
       return { suspensions: isAll ? all : told }
-    },
-    async watch_suspensions({ everywhere = false }, context) {
-      const { served, caller } = context
-      const isAll = everywhere && (await authority.isPerson(context))
-      const heard = (event: SuspensionEvent) => {
-        if (isAll || authority.mayBeTold('watch_suspensions', event.suspension, context)) served.event(event)
-      }
-      return untilCancelled(served, desk.watch({ caller, everywhere, heard }))
     },
     take: (named, context) => desk.take(personAt(context), named),
     hand: (named, context) => desk.hand(personAt(context), named),

@@ -1,6 +1,16 @@
+import { isDeepStrictEqual } from 'node:util'
 import { conditionLine } from '../../tools/suspension-text.ts'
 import { beginning, oneLine } from '../../tools/text.ts'
-import type { SuspendedRow, SuspensionEvent } from '../suspensions/rows.ts'
+import type { SuspendedRow, SuspensionEvent, SuspensionTopicRow } from '../suspensions/rows.ts'
+import { newsOf } from './topic-news.ts'
+
+/** Tells what happens to suspended evaluations, for `heard` of a subscription to their topic. */
+export const suspensionNews = (tell: (event: SuspensionEvent) => void) =>
+  newsOf<SuspensionTopicRow>(({ row, before, isFirst }) => {
+    if (isFirst || row === null) return
+    const { news, own, ...suspension } = row
+    if (!isDeepStrictEqual(news, before?.news)) tell({ ...news, own, suspension })
+  })
 
 /** Characters of an error in a line of news. */
 const ERROR_CHARS = 200

@@ -1,20 +1,20 @@
 import { summaryOf } from '../../tools/activity.ts'
 import type { Kernel } from '../../wire/kernel.ts'
-import type { Approvals } from '../approvals/contract.ts'
+import type { Approvals } from '../approvals/queue.ts'
 import type { Calls } from '../calls/contract.ts'
-import type { Kernels } from '../kernels/contract.ts'
+import type { Kernels } from '../kernels/kernels.ts'
 import type { NewLife } from '../kernels/rows.ts'
 import type { Leases } from '../suspensions/leases.ts'
 import type { Topic } from './operations/operation.ts'
-import type { SeatRow } from './protocol.ts'
+import type { Seats } from './seat/seats.ts'
 import type { TopicRow } from './subscriptions.ts'
 
 interface TopicParts {
-  readonly kernels: Pick<Kernels, 'list' | 'withholds'>
-  readonly approvals: Pick<Approvals, 'waiting' | 'ends'>
+  readonly kernels: Pick<Kernels, 'list' | 'output' | 'withholds'>
+  readonly approvals: Pick<Approvals, 'waiting' | 'ends' | 'notices'>
   readonly calls: Pick<Calls, 'underWay'>
-  readonly leases: Pick<Leases, 'all' | 'row'>
-  readonly seats: { rows(): readonly SeatRow[] }
+  readonly leases: Pick<Leases, 'told' | 'topicRow'>
+  readonly seats: Pick<Seats, 'rows' | 'wanted'>
   readonly errors: NotedErrors
 }
 
@@ -30,11 +30,7 @@ export function topicSources(parts: TopicParts): Readonly<Record<Topic, () => re
         value: row,
       })),
     output: () =>
-      kernels
-        .list()
-        .flatMap(({ name, root, background }) =>
-          background === null ? [] : [{ key: name, root, kernel: name, value: background }],
-        ),
+      kernels.output().map(({ key, root, ...row }) => ({ key, root, kernel: row.kernel, value: row })),
     approvals: () => [
       ...approvals.waiting().map(plan => ({
         key: plan.id,
@@ -50,14 +46,26 @@ export function topicSources(parts: TopicParts): Readonly<Record<Topic, () => re
       })),
     ],
     suspensions: () =>
-      leases.all.flatMap(life =>
-        [...life.suspended.values()].map(one => {
-          const row = leases.row(one, { ...NOBODY, root: life.root })
-          return { key: `${row.kernel}/${row.id}`, root: row.root, kernel: row.kernel, value: row }
-        }),
-      ),
+      leases.told.map(one => {
+        const { name, root } = one.life
+        return {
+          key: `${name}/${one.suspension.id}`,
+          root,
+          // Another project may have a kernel of that name by then.
+          kernel: one.news.type === 'ended' ? null : name,
+          value: leases.topicRow(one, { ...NOBODY, root }),
+          seenBy: viewer => leases.topicRow(one, viewer),
+        }
+      }),
     errors: () => errors.rows().filter(({ kernel }) => kernel === null || !kernels.withholds(kernel)),
-    seats: () => seats.rows().map(row => ({ key: row.seat, root: null, kernel: null, value: row })),
+    seats: () =>
+      [
+        ...seats.rows().map(value => ({ key: value.seat, value })),
+        ...seats.wanted().map(value => ({ key: value.id, forSeats: true, value })),
+        ...approvals
+          .notices()
+          .map(({ number, text }) => ({ key: `notice-${number}`, forSeats: true, value: { text } })),
+      ].map(row => ({ ...row, root: null, kernel: null })),
     calls: () =>
       calls
         .underWay()
@@ -70,7 +78,7 @@ export function topicSources(parts: TopicParts): Readonly<Record<Topic, () => re
   }
 }
 
-/** A row is for everybody, so it says whose a suspension is as somebody sees it who has no part in it. */
+/** Whoever has no part in a suspension. */
 const NOBODY = { id: '', who: '', kind: 'cli', profile: 'full', seat: () => undefined } as const
 
 /** How long an image may take to tell its errors, and how long after it has noted one it is asked again. Milliseconds. */

@@ -8,13 +8,7 @@ export const openWolframBlocks = (how: { readonly emptyLineEnds: boolean }): Blo
   openScannedBlocks<WolframScanner>({ ...how, scanner: () => new WolframScanner(), isDone: isWolframWhole })
 
 /** What can be seen in a text without parsing it: which brackets are open, and what its end is in. */
-export interface WolframScan {
-  /** Brackets that are open, outermost first. */
-  readonly open: readonly OpenBracket[]
-  readonly inside: 'code' | 'text' | 'comment'
-  /** Whether its last operator needs another operand. */
-  readonly wants: boolean
-}
+export type WolframScan = Readonly<Pick<WolframScanner, 'open' | 'inside' | 'wants'>>
 
 export interface OpenBracket {
   readonly bracket: string
@@ -45,15 +39,17 @@ const WANTS =
   /(?::=|[^=<>!]=|^=|==|=!=|===|!=|->|:>|\/;|\/\.|\/\/|\/@|@@|@|<>|&&|\|\||(?<!<)\||[+*/^<>~,]|(?<!-)-|\/:|:)\s*$/
 
 /** Reads whole lines, each once, so that its time is linear. */
-class WolframScanner implements WolframScan {
+class WolframScanner {
+  /** Brackets that are open, outermost first. */
   readonly open: OpenBracket[] = []
-  inside: WolframScan['inside'] = 'code'
+  inside: 'code' | 'text' | 'comment' = 'code'
   #comments = 0
   #at = 0
   #indent = 0
   /** The code of the last line that has any, without comments. */
   #code = ''
 
+  /** Whether its last operator needs another operand. */
   get wants(): boolean {
     return WANTS.test(this.#code.trimEnd()) && !/(?:\+\+|--)\s*$/.test(this.#code)
   }

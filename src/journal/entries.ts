@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { Level } from '../../tools/contract.ts'
-import type { CallId } from '../../wire/kernel.ts'
+import type { CallId, Of } from '../../wire/kernel.ts'
 
 /** What a call is, in every entry that begins one. */
 interface JournalCall {
@@ -177,46 +177,33 @@ export type JournalNote =
   /** The oldest segments, beyond what is kept. */
   | { readonly type: 'removed'; readonly files: readonly string[] }
 
-/** The first line of each segment. */
-export interface SegmentHeader {
-  readonly type: 'segment'
-  readonly number: number
-  /** The `chain` that the line before it bears, in the segment before; 32 zeros in the first segment of all. */
-  readonly previous: string
-  /** Of the daemon. */
-  readonly version: string
-  readonly why: SegmentReason
-  /** What was found not to be what was written, and no person has acknowledged yet. */
-  readonly trouble: readonly JournalTrouble[]
-  /** The calls that had begun and not ended; null where that is not known, and the segment before has to be read. */
-  readonly open: readonly OpenCall[] | null
-  /** The evaluations that were suspended; null as above. */
-  readonly suspended: readonly OpenSuspension[] | null
-  /** The disk would not say that it has what this file, the one before, holds beyond this byte. */
-  readonly uncertain?: { readonly file: string; readonly byte: number }
-}
-
 /** Why a segment was begun: `full` is the usual one. */
-export const SEGMENT_REASONS = ['first', 'full', 'quarantine', 'acknowledged', 'unsynced'] as const
+const SEGMENT_REASONS = ['first', 'full', 'quarantine', 'acknowledged', 'unsynced'] as const
 
 export type SegmentReason = (typeof SEGMENT_REASONS)[number]
 
 /** Where a file is not what was written, and in what way. `line` counts from 1; null where there is no such place. */
-export interface JournalTrouble {
-  readonly file: string
-  readonly line: number | null
-  readonly byte: number | null
-  readonly what: string
-}
+const TROUBLE = z.object({
+  file: z.string(),
+  line: z.number().nullable(),
+  byte: z.number().nullable(),
+  what: z.string(),
+})
+
+export type JournalTrouble = Of<typeof TROUBLE>
+
+const CALL = z.string().transform(call => call as CallId)
 
 /** A call that has begun and not ended: it was put before a person, or it was dispatched. */
-export interface OpenCall {
-  readonly call: CallId
-  readonly tool: string
-  readonly since: 'requested' | 'dispatched'
+const OPEN_CALL = z.object({
+  call: CALL,
+  tool: z.string(),
+  since: z.enum(['requested', 'dispatched']),
   /** The life of the kernel that it was given to. */
-  readonly epoch?: string | undefined
-}
+  epoch: z.string().optional(),
+})
+
+export type OpenCall = Of<typeof OPEN_CALL>
 
 /** One that has begun to wait and of whose end there is no line, as headers carry it on. */
 export const OPEN_SUSPENSION = z.object({
@@ -224,17 +211,36 @@ export const OPEN_SUSPENSION = z.object({
   kernel: z.string(),
   epoch: z.string(),
   root: z.string().optional(),
-  call: z
-    .string()
-    .transform(call => call as CallId)
-    .optional(),
+  call: CALL.optional(),
   who: z.string(),
   holder: z.string().nullable(),
   why: z.string().optional(),
 })
 
 /** `why` is its error. */
-export type OpenSuspension = z.infer<typeof OPEN_SUSPENSION>
+export type OpenSuspension = Of<typeof OPEN_SUSPENSION>
+
+/** The first line of each segment. */
+export const HEADER = z.object({
+  type: z.literal('segment'),
+  time: z.string(),
+  number: z.number(),
+  /** The `chain` that the line before it bears, in the segment before; 32 zeros in the first segment of all. */
+  previous: z.string().length(32),
+  /** Of the daemon. */
+  version: z.string(),
+  why: z.enum(SEGMENT_REASONS),
+  /** What was found not to be what was written, and no person has acknowledged yet. */
+  trouble: z.array(TROUBLE),
+  /** The calls that had begun and not ended; null where that is not known, and the segment before has to be read. */
+  open: z.array(OPEN_CALL).nullable(),
+  /** The evaluations that were suspended; null as above. Older daemons wrote none. */
+  suspended: z.array(OPEN_SUSPENSION).nullable().default([]),
+  /** The disk would not say that it has what this file, the one before, holds beyond this byte. */
+  uncertain: z.object({ file: z.string(), byte: z.number() }).exactOptional(),
+})
+
+export type SegmentHeader = Omit<Of<typeof HEADER>, 'time'>
 
 /** What the lines say of one. */
 const SUSPENSION_LINE = OPEN_SUSPENSION.extend({ what: z.string() })
@@ -278,13 +284,15 @@ export class OpenSuspensions {
 const keyOf = ({ epoch, suspension }: OpenSuspension): string => `${epoch} ${suspension}`
 
 /** What a line says of a call. */
-interface Said {
-  readonly type: string
-  readonly call?: string | undefined
-  readonly tool?: string | undefined
-  readonly epoch?: string | null | undefined
-  readonly outcome?: string | undefined
-}
+const CALL_LINE = z.object({
+  type: z.string(),
+  call: z.string().optional(),
+  tool: z.string().optional(),
+  epoch: z.string().nullish(),
+  outcome: z.string().optional(),
+})
+
+type Said = Of<typeof CALL_LINE>
 
 /** A header names no more open calls than this; with more, the segment before has to be read for them. */
 const MOST_CALLS_IN_HEADER = 1_000
@@ -340,14 +348,6 @@ export interface Earlier {
 
 /** How many ended calls are kept in memory: the last ones. */
 const HISTORY = 10_000
-
-const CALL_LINE = z.object({
-  type: z.string(),
-  call: z.string().optional(),
-  tool: z.string().optional(),
-  epoch: z.string().nullish(),
-  outcome: z.string().optional(),
-})
 
 /** What earlier daemons wrote of their last calls, and of what was suspended, as their lines are read in order. */
 export class CallHistory {

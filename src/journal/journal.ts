@@ -10,39 +10,13 @@ import {
   type OpenSuspension,
   OpenSuspensions,
 } from './entries.ts'
+import { type JournalFiles, NODE_FILES } from './files.ts'
 import { BackgroundPass, type OpenWork } from './reader.ts'
 import { type Recovery, recover } from './recovery.ts'
 import { entryBody, noteBody, redacted } from './redaction.ts'
-import {
-  headerOf,
-  type JournalFiles,
-  journalDir,
-  type Line,
-  type Segment,
-  segmentName,
-  segmentsIn,
-  sizeOf,
-} from './segments.ts'
+import { headerOf, journalDir, type Line, type Segment, segmentName, segmentsIn, sizeOf } from './segments.ts'
 import { original, sentence } from './verify.ts'
-import { AppendError, LineQueue, NODE_FILES, SegmentWriter } from './writer.ts'
-
-/** The append-only record of every call. */
-export interface Journal {
-  /** The line is in the file before this returns; throws `JournalError` if it is not. */
-  write(entry: JournalEntry): void
-  /** The line is in the file soon, and before any later one. Never throws; lines that are lost are counted there. */
-  later(entry: JournalEntry): void
-  /** As `write`, and on the disk when it resolves. Rejects with `JournalError` if it may not be. */
-  sync(entry: JournalEntry): Promise<void>
-  /** Why dangerous calls are refused: a part of it is not what was written. Undefined while it is in order. */
-  readonly trouble: string | undefined
-  /** A person has taken note of the trouble; rejects where that cannot be written down. */
-  acknowledge(by: string): Promise<void>
-  /** What earlier daemons wrote of a call of that name, so that none runs twice. */
-  earlier(call: CallId): Promise<Earlier | undefined>
-  /** Writes what waits. Rejects with `JournalError` if that fails. */
-  close(): Promise<void>
-}
+import { AppendError, LineQueue, SegmentWriter } from './writer.ts'
 
 /** The journal could not be written. `cause` says why. */
 export class JournalError extends Error {
@@ -68,17 +42,6 @@ export interface JournalOptions {
   readonly kept?: Kept
 }
 
-/** A journal as its own process has it. */
-export interface OpenJournal extends Journal {
-  /** Resolves once what earlier daemons wrote has been verified, or the journal was closed before that. */
-  readonly verified: Promise<void>
-  /**
-   * What was suspended under daemons that were lost: with its daemon, each has ended, which is written. Resolves once
-   * their last lines were read; with nothing, where the journal was closed before that.
-   */
-  readonly lost: Promise<readonly OpenSuspension[]>
-}
-
 /** Callers whose last look is remembered. */
 const LOOKING = 100
 
@@ -102,7 +65,13 @@ export function openJournal(options: JournalOptions): OpenJournal {
   )
 }
 
-class SegmentedJournal implements OpenJournal {
+export type OpenJournal = Pick<SegmentedJournal, keyof SegmentedJournal>
+
+/** A journal as those have it who write to it. */
+export type Journal = Omit<OpenJournal, 'verified' | 'lost'>
+
+/** The append-only record of every call. */
+class SegmentedJournal {
   readonly #dir: string
   readonly #files: JournalFiles
   readonly #now: () => Date
@@ -120,7 +89,12 @@ class SegmentedJournal implements OpenJournal {
   readonly #looks = new Map<string, string>()
   #removing: Promise<unknown> = Promise.resolve()
   #acknowledging: Promise<void> | undefined
+  /** Resolves once what earlier daemons wrote has been verified, or the journal was closed before that. */
   readonly verified: Promise<void>
+  /**
+   * What was suspended under daemons that were lost: with its daemon, each has ended, which is written. Resolves once
+   * their last lines were read; with nothing, where the journal was closed before that.
+   */
   readonly lost: Promise<readonly OpenSuspension[]>
 
   constructor(options: JournalOptions, found: Recovery) {
@@ -163,15 +137,18 @@ class SegmentedJournal implements OpenJournal {
     })
   }
 
+  /** Why dangerous calls are refused: a part of it is not what was written. Undefined while it is in order. */
   get trouble(): string | undefined {
     return this.#troubles.sentence
   }
 
+  /** The line is in the file before this returns; throws `JournalError` if it is not. */
   write(entry: JournalEntry): void {
     this.#looks.delete(callerOf(entry))
     explained(() => this.#queue.now([this.#entry(entry)]))
   }
 
+  /** The line is in the file soon, and before any later one. Never throws; lines that are lost are counted there. */
   later(entry: JournalEntry): void {
     const caller = callerOf(entry)
     const before = this.#looks.get(caller)
@@ -183,11 +160,13 @@ class SegmentedJournal implements OpenJournal {
     this.#queue.later(this.#entry(entry))
   }
 
+  /** As `write`, and on the disk when it resolves. Rejects with `JournalError` if it may not be. */
   async sync(entry: JournalEntry): Promise<void> {
     this.#looks.delete(callerOf(entry))
     await this.#durable(this.#entry(entry))
   }
 
+  /** A person has taken note of the trouble; rejects where that cannot be written down. */
   async acknowledge(by: string): Promise<void> {
     this.#acknowledging ??= this.#acknowledge(by).finally(() => {
       this.#acknowledging = undefined
@@ -195,6 +174,7 @@ class SegmentedJournal implements OpenJournal {
     await this.#acknowledging
   }
 
+  /** What earlier daemons wrote of a call of that name, so that none runs twice. */
   async earlier(call: CallId): Promise<Earlier | undefined> {
     try {
       return (await this.#pass.recent).of(call)
@@ -203,6 +183,7 @@ class SegmentedJournal implements OpenJournal {
     }
   }
 
+  /** Writes what waits. Rejects with `JournalError` if that fails. */
   async close(): Promise<void> {
     await this.#pass.stop()
     try {

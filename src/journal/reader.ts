@@ -8,9 +8,9 @@ import {
   type OpenCall,
   type OpenSuspension,
 } from './entries.ts'
-import { headerOf, type JournalFiles, type Segment, segmentsIn } from './segments.ts'
+import { type JournalFiles, NODE_FILES } from './files.ts'
+import { headerOf, type Segment, segmentsIn } from './segments.ts'
 import { checkSegment, findings, original, type SegmentCheck } from './verify.ts'
-import { NODE_FILES } from './writer.ts'
 
 /** What a reader may find in a line, whatever its type: the entries of `JournalEntry` and `JournalNote`. */
 const LINE = z.looseObject({

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { sha256 } from '../sha256.ts'
 import { chainOf, follows, GENESIS, type JournalNote, type JournalTrouble } from './entries.ts'
+import type { JournalFiles } from './files.ts'
 import {
   headerOf,
-  type JournalFiles,
   type Place,
   readHeader,
   readSegment,

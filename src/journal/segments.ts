@@ -1,13 +1,7 @@
 import { join } from 'node:path'
-import { z } from 'zod'
-import type { CallId } from '../../wire/kernel.ts'
-import {
-  type JournalTrouble,
-  OPEN_SUSPENSION,
-  SEGMENT_REASONS,
-  type SegmentHeader,
-  type SegmentReason,
-} from './entries.ts'
+import type { Of } from '../../wire/kernel.ts'
+import { HEADER, type JournalTrouble, type SegmentHeader, type SegmentReason } from './entries.ts'
+import type { JournalFiles } from './files.ts'
 
 /** Where the segments of a state directory are. */
 export const journalDir = (stateDir: string) => join(stateDir, 'journal')
@@ -39,36 +33,8 @@ export function segmentsIn(dir: string, files: JournalFiles): Segment[] {
 export const segmentName = (number: number, { aside = false } = {}) =>
   `${String(number).padStart(6, '0')}${aside ? '.quarantined' : ''}.jsonl`
 
-const TROUBLE = z.object({
-  file: z.string(),
-  line: z.number().nullable(),
-  byte: z.number().nullable(),
-  what: z.string(),
-})
-
-const OPEN_CALL = z.object({
-  call: z.string().transform(call => call as CallId),
-  tool: z.string(),
-  since: z.enum(['requested', 'dispatched']),
-  epoch: z.string().optional(),
-})
-
-const HEADER = z.object({
-  type: z.literal('segment'),
-  time: z.string(),
-  number: z.number(),
-  previous: z.string().length(32),
-  version: z.string(),
-  why: z.enum(SEGMENT_REASONS),
-  trouble: z.array(TROUBLE),
-  open: z.array(OPEN_CALL).nullable(),
-  // Older daemons wrote none.
-  suspended: z.array(OPEN_SUSPENSION).nullable().default([]),
-  uncertain: z.object({ file: z.string(), byte: z.number() }).exactOptional(),
-})
-
 /** A header as it was read. */
-export type HeaderRead = SegmentHeader & { readonly time: string }
+export type HeaderRead = Of<typeof HEADER>
 
 /** The header in the first line of a segment; undefined where that line is none. */
 export function headerIn(line: Buffer): HeaderRead | undefined {
@@ -153,36 +119,4 @@ export interface WriterOptions {
   readonly spoilt: (trouble: JournalTrouble) => void
   /** A segment was begun. */
   readonly begun: () => void
-}
-
-/** All of `node:fs` that the journal uses. A test passes one that fails, or ends the process, at its Nth call. */
-export interface JournalFiles {
-  /** The names in a directory; none where it is missing. */
-  list(dir: string): readonly string[]
-  /** For its owner only, with those above it; nothing where it is there. */
-  makeDirectory(dir: string): void
-  /** A new file for its owner only, to append to and to read; throws where there is one. */
-  create(path: string): number
-  /** One that is there, to append to and to read. */
-  open(path: string): number
-  /** Throws for what is no regular file: a device has no end, and a pipe has none yet. */
-  openToRead(path: string): number
-  /** `links` is 0 once the file was removed; `id` is its device and inode. */
-  stat(fd: number): { readonly size: number; readonly links: number; readonly id: string }
-  /** What the name itself leads to, also where that is a link; undefined where nothing has it. */
-  named(path: string): { readonly size: number; readonly id: string } | undefined
-  /** How many bytes were there. */
-  read(fd: number, into: Uint8Array, at: number): number
-  /** The same, without holding up whatever else this process does. */
-  readLater(fd: number, into: Uint8Array, at: number): Promise<number>
-  /** How many of the bytes were taken. */
-  write(fd: number, bytes: Uint8Array): number
-  truncate(fd: number, size: number): void
-  /** What was written is on the disk once this resolves. */
-  sync(fd: number): Promise<void>
-  /** The names in a directory are on the disk once this resolves. */
-  syncDirectory(dir: string): Promise<void>
-  rename(from: string, to: string): void
-  remove(path: string): Promise<void>
-  close(fd: number): void
 }

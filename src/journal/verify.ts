@@ -1,15 +1,7 @@
 import { messageOf } from '../../wire/errors.ts'
 import { follows, GENESIS, type JournalTrouble, LineSplitter } from './entries.ts'
-import {
-  type HeaderRead,
-  headerIn,
-  type JournalFiles,
-  type Segment,
-  segmentName,
-  segmentsIn,
-  sizeOf,
-} from './segments.ts'
-import { NODE_FILES } from './writer.ts'
+import { type JournalFiles, NODE_FILES } from './files.ts'
+import { type HeaderRead, headerIn, type Segment, segmentName, segmentsIn, sizeOf } from './segments.ts'
 
 /** What `verifyJournal` found. */
 export interface Verification {

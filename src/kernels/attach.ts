@@ -57,8 +57,6 @@ interface AttachmentsOptions extends KernelOptions {
   readonly store: AttachmentStore
   /** All kernels by name, where attached ones stand among the others. */
   readonly kernels: Map<string, NamedKernel>
-  /** What a kernel of that name prints by itself, as it comes. */
-  heard(name: string, text: string): void
   /** A name that a person gave for a new kernel, or a `KernelError`. */
   checked(name: string): string
 }
@@ -449,7 +447,6 @@ export class Attachments {
   #add(draft: AttachmentDraft): AttachedKernel {
     const kernel = new AttachedKernel(draft, {
       ...this.#options,
-      heard: text => this.#options.heard(draft.name, text),
       processLives: pid => this.#options.programs.lives(pid),
       ended: () => {
         this.#remember()

@@ -33,8 +33,6 @@ type Unfollowed = 'did_not_come_back' | 'several'
 
 interface AttachedOptions extends KernelOptions {
   readonly programs: Programs
-  /** What it prints by itself, as it comes. */
-  heard(text: string): void
   /** It has ended by itself. What takes its place may be told by `succeed`. */
   ended(): void
   /** It was joined again by a call. */
@@ -50,8 +48,12 @@ interface AttachedOptions extends KernelOptions {
  * itself just as it did takes its place: another image, under the same name. `Attachments` looks for that.
  */
 export class AttachedKernel implements NamedKernel {
+  readonly name: string
+  readonly root: string
+  readonly hasProgram = true
+  readonly lost = undefined
   readonly #options: AttachedOptions
-  readonly #background: Background | undefined
+  readonly background: Background | undefined
   readonly #over = new AbortController()
   /** Callers that wait until it can be spoken to, or never will. */
   readonly #waiting = new Set<() => void>()
@@ -79,14 +81,12 @@ export class AttachedKernel implements NamedKernel {
   readonly folder: string
 
   constructor(known: AttachmentDraft, options: AttachedOptions) {
+    this.name = known.name
+    this.root = known.root
     this.#known = known
     this.#options = options
-    this.#background = options.texts && new Background(options.texts.of(known.root))
+    this.background = options.texts && new Background(options.texts.of(known.root))
     this.folder = known.cwd === null ? known.root : realOf(known.cwd)
-  }
-
-  get name(): string {
-    return this.#known.name
   }
 
   /** Programs that announce the same name in one project are one group, whatever each is called as a kernel. */
@@ -101,24 +101,12 @@ export class AttachedKernel implements NamedKernel {
     return announced === null ? undefined : { ...known, name: announced, pid, started }
   }
 
-  get root(): string {
-    return this.#known.root
-  }
-
-  get hasProgram(): true {
-    return true
-  }
-
   get alive(): boolean {
     return this.#end === undefined
   }
 
   get present(): Kernel | undefined {
     return this.alive && this.#away === null ? this.#kernel : undefined
-  }
-
-  get lost(): undefined {
-    return undefined
   }
 
   /** What the next daemon needs to join it again; undefined before it has been joined, and once it has ended. */
@@ -322,7 +310,7 @@ export class AttachedKernel implements NamedKernel {
       running: this.alive ? (this.#kernel?.running ?? null) : null,
       suspended: this.alive ? (this.#kernel?.suspended ?? 0) : 0,
       message: this.#message() ?? stopped,
-      background: this.#background?.row() ?? null,
+      background: this.background?.row() ?? null,
     }
   }
 
@@ -437,8 +425,8 @@ export class AttachedKernel implements NamedKernel {
         this.#known = { ...this.#known, process: seen }
       },
       background: text => {
-        this.#background?.add(text)
-        this.#options.heard(text)
+        this.background?.add(text)
+        this.#options.changed()
       },
       away: why => {
         this.#away = why === null ? null : why.replace(/[.\s]+$/, '')

@@ -72,12 +72,8 @@ export const openAttachmentStore = (options: {
   openStateFile({
     path: join(options.stateDir, 'attached.json'),
     shape: FILE,
-    none: NONE,
+    none: { attached: [], names: [] },
     unread: 'What was attached before cannot be read, and is not joined again.',
     unwritten: 'What is attached cannot be written down, and will not be joined again.',
     log: options.log,
   })
-
-const NONE: Attached = { attached: [], names: [] }
-
-export const NO_ATTACHMENTS: AttachmentStore = { read: () => NONE, write: () => {} }

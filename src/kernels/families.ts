@@ -124,7 +124,7 @@ export interface Besides {
 /** What else a call could have meant that has named none, as far as it may be named to its caller. */
 export function besidesOf(
   { name, pid }: { readonly name: string; readonly pid: number },
-  { members, others }: Roster,
+  { members, others }: Pick<Roster, 'members' | 'others'>,
   { mayName = () => true }: { readonly mayName?: ((kernel: string) => boolean) | undefined },
 ): Besides | undefined {
   if (members.length + others.length < 2) return undefined
@@ -138,3 +138,6 @@ export const isFull = <Item>(items: readonly Item[]): items is readonly [Item, .
 
 export const isSameList = <Item>(items: readonly Item[], others: readonly Item[]): boolean =>
   items.length === others.length && items.every((item, index) => item === others[index])
+
+export const onlyOne = <Item>(items: readonly Item[]): Item | undefined =>
+  items.length === 1 ? items[0] : undefined

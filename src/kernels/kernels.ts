@@ -2,31 +2,16 @@ import { homedir } from 'node:os'
 import { WireError } from '../../wire/errors.ts'
 import type { InterruptReport } from '../../wire/kernel.ts'
 import { DEFAULT_LANGUAGE, languageAt, languageNamed, namesOf } from '../../wire/languages.ts'
-import type { Program, ProgramEnd, Programs } from '../../wire/programs.ts'
+import type { Program, ProgramEnd } from '../../wire/programs.ts'
 import { isProject, kernelNameOf, realOf } from '../files/roots.ts'
-import type { TextStores } from '../text/texts.ts'
 import type { AnnouncedPrograms } from './announced-row.ts'
 import { type Attach, Attachments } from './attach.ts'
-import { type AttachmentStore, NO_ATTACHMENTS } from './attachment-store.ts'
-import type { BackgroundWatcher, Kernels } from './contract.ts'
-import { besidesOf, isFull, isSameList, type Roster } from './families.ts'
+import type { OutputRow } from './background.ts'
+import type { Found, FoundKernel, KernelsOptions } from './contract.ts'
+import { besidesOf, isFull, isSameList, onlyOne, type Roster } from './families.ts'
 import { KernelError } from './kernel-error.ts'
-import {
-  type CrashLimits,
-  type KernelListener,
-  type KernelRequest,
-  OwnedKernel,
-  type StartedKernel,
-} from './owned-kernel.ts'
-import {
-  ALL_OF_GROUP,
-  type Announced,
-  fullName,
-  groupOf,
-  isCalled,
-  isTarget,
-  NO_PROGRAMS,
-} from './programs.ts'
+import { type CrashLimits, type KernelRequest, OwnedKernel } from './owned-kernel.ts'
+import { ALL_OF_GROUP, type Announced, fullName, groupOf, isCalled, isTarget } from './programs.ts'
 import {
   badName,
   badRoot,
@@ -50,14 +35,12 @@ import {
 import {
   byNumber,
   isMeantStill,
-  type KernelNews,
   type KernelOptions,
   type KernelRow,
   type NamedKernel,
-  type NewLife,
   rowOf,
 } from './rows.ts'
-import { type Started, StartedKernels, type StartedStore } from './started-store.ts'
+import { type Started, StartedKernels } from './started-store.ts'
 import { type Trial, tryLanguage } from './trial.ts'
 import {
   type Attachable,
@@ -72,35 +55,9 @@ import {
 
 export const CRASH_LOOP: CrashLimits = { deaths: 3, withinMs: 300_000 }
 
-interface KernelsOptions {
-  launch(request: KernelRequest, listener: KernelListener): Promise<StartedKernel>
-  /** Where background output of kernels is kept, for `read_more`. Left out: it is not kept. */
-  readonly texts?: TextStores
-  /** The programs that can be attached to, and which of them were. Left out: none. */
-  readonly programs?: Programs
-  readonly attachments?: AttachmentStore
-  /** What persons have started, over lives of the daemon. Left out: nothing is known of lives before. */
-  readonly started?: StartedStore
-  /** Rows of `list` may have changed. */
-  changed?(): void
-  /** Kernels that begin and end; not those of a trial. */
-  noted?(news: KernelNews): void
-  /** Kernels that begin to live, or were joined; not those of a trial. */
-  lives?(life: NewLife): void
-  /** Whether a rule keeps from callers what has ended it, and its last words. Left out: none does. */
-  withholds?(kernel: MeantKernel): boolean
-  /** What a project joins where nothing lives, and whether its calls may begin an image. Left out: nothing, and they may. */
-  startsOf?(root: string): { readonly attach: readonly string[]; readonly begins: boolean }
-  /** Never a root. */
-  readonly home?: string
-  /** Milliseconds on a clock that only goes forward. */
-  now?(): number
-  readonly limits?: CrashLimits
-}
+export const openKernels = (options: KernelsOptions): Kernels => new OpenKernels(options)
 
-export function openKernels(options: KernelsOptions): Kernels {
-  return new OpenKernels(options)
-}
+export type Kernels = Pick<OpenKernels, keyof OpenKernels>
 
 /** How a kernel ended that the daemon before this one had started. */
 const ENDED_BEFORE = 'It ended with the daemon before this one.'
@@ -110,7 +67,8 @@ const MOST_MEMBERS = 64
 
 const NAME = /^[\p{L}\p{N}_][\p{L}\p{N}_.-]{0,63}$/u
 
-class OpenKernels implements Kernels {
+/** The kernels of this daemon, by name. */
+class OpenKernels {
   readonly #kernels = new Map<string, NamedKernel>()
   /** The name of the default kernel of each root that has one. */
   readonly #defaults = new Map<string, string>()
@@ -122,7 +80,6 @@ class OpenKernels implements Kernels {
   readonly #attachments: Attachments
   readonly #started: StartedKernels
   /** Who follows what kernels print by themselves. */
-  readonly #watchers = new Set<BackgroundWatcher>()
   /** What lives or listens in a root, as the announcements were, and these kernels. */
   readonly #rosters = new Map<
     string,
@@ -131,7 +88,7 @@ class OpenKernels implements Kernels {
   #closed = false
 
   constructor(options: KernelsOptions) {
-    const { programs = NO_PROGRAMS, attachments: store = NO_ATTACHMENTS, texts, noted, lives } = options
+    const { programs, attachments: store, texts, noted, lives } = options
     this.#options = options
     this.#searched = programs.folder
     this.#home = realOf(options.home ?? homedir())
@@ -151,30 +108,42 @@ class OpenKernels implements Kernels {
       programs,
       store,
       kernels: this.#kernels,
-      heard: (name, text) => this.#tell(name, text),
       checked: name => this.#checked(name),
     })
     this.#attachments.restore()
     this.#started = new StartedKernels(options.started)
   }
 
+  /** Sorted by name, members of a group by their number. */
   list(): readonly KernelRow[] {
     return [...this.#kernels.values()].map(kernel => kernel.row()).sort(byNumber)
   }
 
+  /**
+   * The kernel that a call is for. Without a name it is, in this order: the one that its caller has chosen; the only
+   * program of the root, attached on the way where it listens and is not attached yet; the root's default image, which
+   * bears the name of its folder and is started if it does not live. An image that calls began by themselves never takes
+   * the place of a program. Where several programs live, one must be named; where one has ended, an empty
+   * image is not what was meant. Throws `KernelError`.
+   */
   async resolve(wanted: Wanted): Promise<ResolvedKernel> {
     this.#refuseClosed()
     const reached = await this.#reach(this.#find(wanted), wanted)
-    if (wanted.name !== undefined || this.#isSettled(this.#chosen(wanted.chosen))) return reached
-    const { name, kernel } = reached
-    const answers = { name, pid: kernel.identity.pid }
-    const besides = besidesOf(answers, this.#rosterOf(realOf(wanted.root)), wanted)
-    return besides === undefined ? reached : { ...reached, besides }
+    return this.#besideOthers(reached, { ...wanted, root: realOf(wanted.root) })
   }
 
-  /** Somebody has chosen that program, and means no other. A helper is easily taken for its parent. */
-  readonly #isSettled = (chosen: NamedKernel | undefined) =>
-    chosen !== undefined && this.#attachments.placeOf(chosen).standing !== 'helper'
+  /** With what else could have been meant: no program is chosen or named, or a helper, whose name others may share. */
+  #besideOthers(found: ResolvedKernel, wanted: Wanted): ResolvedKernel {
+    const { name, root } = wanted
+    const settled = name === undefined ? this.#chosen(wanted.chosen) : this.#kernels.get(found.name)
+    if (settled !== undefined && this.#attachments.placeOf(settled).standing !== 'helper') return found
+    if (name !== undefined && name !== settled?.group) return found
+    const isMeant = (one: { readonly group: string }) => name === undefined || one.group === name
+    const { members, others } = this.#rosterOf(root)
+    const among = { members: members.filter(isMeant), others: others.filter(isMeant) }
+    const besides = besidesOf({ name: found.name, pid: found.kernel.identity.pid }, among, wanted)
+    return besides === undefined ? found : { ...found, besides }
+  }
 
   async #reach(found: Found, wanted: Wanted): Promise<ResolvedKernel> {
     switch (found.type) {
@@ -195,6 +164,10 @@ class OpenKernels implements Kernels {
     }
   }
 
+  /**
+   * What `resolve` would answer with, found with nothing attached to and nothing started for it. Where that would be
+   * nothing: the name itself; undefined where there is none.
+   */
   meant(wanted: Wanted): MeantKernel | undefined {
     const { name } = wanted
     if (name?.endsWith(ALL_OF_GROUP))
@@ -246,20 +219,22 @@ class OpenKernels implements Kernels {
     return begins ? { ...found, begun: true } : found
   }
 
+  /** What `resolve` would answer, at once, where that kernel lives and `root` is without links; else undefined. */
   living(wanted: Wanted): ResolvedKernel | undefined {
     if (this.#closed) return undefined
     const { name, root } = wanted
     const chosen = name === undefined ? this.#chosen(wanted.chosen) : this.#kernels.get(name)
-    const roster = name === undefined && chosen === undefined ? this.#rosterOf(root) : undefined
-    const named = roster === undefined ? chosen : this.#among(roster, wanted)
+    const isChosen = name !== undefined || chosen !== undefined
+    const named = isChosen ? chosen : this.#among(this.#rosterOf(root), wanted)
     const kernel = named?.present
-    if (named === undefined || kernel === undefined) return undefined
-    const found = { name: named.name, kernel }
-    const others = name === undefined && !this.#isSettled(chosen) ? this.#rosterOf(root) : undefined
-    const besides = others && besidesOf({ name: named.name, pid: kernel.identity.pid }, others, wanted)
-    return besides === undefined ? found : { ...found, besides }
+    return named && kernel && this.#besideOthers({ name: named.name, kernel }, wanted)
   }
 
+  /**
+   * All of the root that live and are called so (`web`, `web/2`), in their order, with their helpers; what listens is
+   * attached on the way. Without a group, all that a look without a name is for.
+   * Where none lives, those that have ended and are followed are waited for. Throws `KernelError` where there is none.
+   */
   async group(group: string | undefined, wanted: Wanted): Promise<readonly Member[]> {
     this.#refuseClosed()
     const root = realOf(wanted.root)
@@ -284,11 +259,16 @@ class OpenKernels implements Kernels {
     return (await Promise.all([...living, ...joining])).sort(byNumber)
   }
 
+  /** What they are called, with nothing attached. */
   membersOf(group: string | undefined, root: string): readonly string[] {
     const { kernels, programs } = this.#membersIn(group, realOf(root))
     return [...[...kernels].sort(byNumber).map(({ name }) => name), ...programs.map(fullName)]
   }
 
+  /**
+   * Whether a look that names no kernel is for several: the group `undefined`. Where more live than are asked at once, the
+   * look is for the one that has started all others, if there is such a one.
+   */
   areSeveral({ root, chosen }: Pick<Wanted, 'root' | 'chosen'>): boolean {
     if (this.#chosen(chosen) !== undefined) return false
     const { firsts, members } = this.#rosterOf(root)
@@ -321,11 +301,13 @@ class OpenKernels implements Kernels {
     return { kernels: followed.length > 0 ? followed : image, programs, ended: known.at(-1) }
   }
 
+  /** By which names a rule can mean the kernel, or the program, of that name besides: its group's, its process's. */
   otherNames(name: string): readonly string[] {
     const known = this.#kernels.get(name)
     return known === undefined ? this.#attachments.otherNames(name) : this.#otherNamesOf(known)
   }
 
+  /** Whether a rule keeps from callers what has ended the kernel of that name. */
   withholds(name: string): boolean {
     const [otherNames, roots] = [this.otherNames(name), this.rootsOf(name)]
     return this.#options.withholds?.({ name, otherNames, roots }) === true
@@ -336,6 +318,7 @@ class OpenKernels implements Kernels {
     return this.#options.withholds?.(ruled) === true
   }
 
+  /** The same of a process, whether it listens or has gone, with its own name among them. */
   namesOf(process: Announced): readonly string[] {
     return this.#attachments.namesOf(process)
   }
@@ -344,17 +327,23 @@ class OpenKernels implements Kernels {
     return announced === undefined ? [] : this.#attachments.namesOf(announced)
   }
 
+  /**
+   * The projects whose policy holds for the kernel of that name, without links: first the one whose unnamed calls go to
+   * it, then the one that its program runs in, where that is another one. Empty where there is no such kernel.
+   */
   rootsOf(name: string): readonly string[] {
     const known = this.#kernels.get(name)
     if (known === undefined) return []
     return known.folder === known.root ? [known.root] : [known.root, known.folder]
   }
 
+  /** Whether a kernel of that name lives, or what takes its place is looked for. */
   lasts(name: string): boolean {
     const known = this.#kernels.get(name)
     return known?.alive === true || known?.isFollowed === true
   }
 
+  /** What a caller in that project would attach to by that name, as far as its policy goes. */
   attachable(name: string, given: string): Attachable {
     const root = realOf(given)
     const known = this.#kernels.get(name) ?? this.#attachments.attachedAs(name, root)
@@ -378,17 +367,20 @@ class OpenKernels implements Kernels {
     }
   }
 
+  /** What a caller is told that may only name kernels of its own project, and names another one, whether there is one or not. */
   unknownIn(given: string, name: string): KernelError {
     const root = realOf(given)
     const program = this.#attachments.find(name, root)
     return program === undefined ? this.#unknown(name, { root }) : notAttachedYet(name, program)
   }
 
+  /** Those that live in the root, but for the one of that name. */
   besides(one: { readonly name: string; readonly root: string }) {
     const others = this.#in(realOf(one.root)).filter(({ name }) => name !== one.name)
     return others.flatMap(({ name, present }) => (present === undefined ? [] : [{ name, kernel: present }]))
   }
 
+  /** Starts a kernel only to see whether it can be done; see `tryLanguage`. Throws `KernelError`. */
   async trial({ language, root, env }: Omit<Start, 'name'>): Promise<Trial> {
     this.#refuseClosed()
     this.#checkLanguage(language)
@@ -407,6 +399,10 @@ class OpenKernels implements Kernels {
     }
   }
 
+  /**
+   * Starts one as a person asked, under a name that none alive has. With a script, it answers once that is known to
+   * run, to have returned or to have failed, or after 2 s. Throws `KernelError`.
+   */
   async start({ language, name, root, env, script, args }: Start): Promise<KernelRow> {
     this.#refuseClosed()
     this.#checkLanguage(language)
@@ -430,29 +426,41 @@ class OpenKernels implements Kernels {
     return named.row()
   }
 
+  /** A new epoch under the same name, with the same options but for the environment; deaths before are forgotten. */
   async restart(name: string, env?: Wanted['env']): Promise<KernelRow> {
     this.#refuseClosed()
     return this.#named(name).restart(env)
   }
 
-  watch(watcher: BackgroundWatcher): () => void {
-    this.#watchers.add(watcher)
-    return () => this.#watchers.delete(watcher)
+  /** What kernels printed last while no call ran in them, in pieces. */
+  output(): readonly (OutputRow & { readonly key: string; readonly root: string })[] {
+    return [...this.#kernels.values()].flatMap(({ name: kernel, root, background }) =>
+      (background?.pieces() ?? []).map(({ key, ...piece }) => ({
+        ...piece,
+        key: `${kernel}${key}`,
+        kernel,
+        root,
+      })),
+    )
   }
 
+  /** Whether that kernel's program began so lately that it may not have loaded all of its code yet. */
   mayBeLoading(name: string): boolean {
     return this.#kernels.get(name)?.mayBeLoading === true
   }
 
+  /** The script of that kernel that has not returned; null where there is none. */
   runningScript(name: string): string | null {
     const row = this.#kernels.get(name)?.row()
     return row?.script_state === 'running' ? row.script : null
   }
 
+  /** Stops what runs in it now. */
   async interrupt(name: string): Promise<InterruptReport> {
     return this.#named(name).interrupt()
   }
 
+  /** What lives in the root, and what listens there; `chosen` is marked, or what calls without a name go to. */
   async project(given: string, chosen: string | undefined) {
     const root = realOf(given)
     const own = this.#chosen(chosen) ?? this.#among(this.#rosterOf(root), { root })
@@ -463,6 +471,10 @@ class OpenKernels implements Kernels {
     return { kernels, searched: this.#searched }
   }
 
+  /**
+   * The kernel or the program of that name, attached on the way; `elsewhere` allows one that is not of the root.
+   * Throws `KernelError`.
+   */
   async choose(name: string, { root: given, elsewhere, env }: Choosing) {
     this.#refuseClosed()
     const root = realOf(given)
@@ -487,19 +499,23 @@ class OpenKernels implements Kernels {
     return { type: 'chosen', kernel: rowOf(joined, true) } as const
   }
 
+  /** Attaches to a program that listens. Throws `KernelError`. */
   async attach(wanted: Attach): Promise<KernelRow> {
     this.#refuseClosed()
     return this.#attachments.attach(wanted)
   }
 
+  /** Lets go of one, which runs on, and forgets its name. The row is its last one. Throws `KernelError`. */
   async detach(name: string): Promise<KernelRow> {
     return this.#attachments.detach(this.#named(name))
   }
 
+  /** Programs that can be attached to and are not, and notebooks of that project that cannot be. */
   announced(root: string): Promise<AnnouncedPrograms> {
     return this.#attachments.announced(realOf(root))
   }
 
+  /** Ends all of them in order, and lets go of those that are attached. Nothing starts afterwards. */
   async close(): Promise<void> {
     this.#closed = true
     await Promise.all([...this.#kernels.values()].map(kernel => kernel.close()))
@@ -668,8 +684,7 @@ class OpenKernels implements Kernels {
   }
 
   #hasDefault(root: string): boolean {
-    const name = this.#defaults.get(root)
-    return name !== undefined && this.#kernels.get(name)?.root === root
+    return this.#kernels.get(this.#defaults.get(root) ?? '')?.root === root
   }
 
   /** What a look is told that would have to start `ended`, or a first image. */
@@ -729,13 +744,7 @@ class OpenKernels implements Kernels {
         permits: ({ language, root, name }) => {
           if (language === DEFAULT_LANGUAGE.name && !this.#startsOf(root).begins) throw noPython(root, name)
         },
-        launch: (asked, listener) => {
-          const background = (text: string) => {
-            listener.background(text)
-            this.#tell(asked.name, text)
-          }
-          return launch(asked, { ...listener, background })
-        },
+        launch,
       },
       lost,
     )
@@ -743,11 +752,6 @@ class OpenKernels implements Kernels {
     this.#kernels.delete(request.name)
     this.#kernels.set(request.name, named)
     return named
-  }
-
-  #tell(name: string, text: string): void {
-    this.#options.changed?.()
-    for (const watcher of this.#watchers) if (watcher.name === name) watcher.heard(text)
   }
 
   /** A name for a person's new kernel; one of a kernel that has ended may be taken over. */
@@ -780,20 +784,3 @@ class OpenKernels implements Kernels {
     if (this.#closed) throw shuttingDown()
   }
 }
-
-const onlyOne = <Item>(items: readonly Item[]): Item | undefined =>
-  items.length === 1 ? items[0] : undefined
-
-interface FoundKernel {
-  readonly named: NamedKernel
-  /** It was attached to just now. */
-  readonly isJoined?: boolean
-}
-
-/** What a call is for: a kernel, a program to attach to, or the image of the root, which has not been begun. */
-type Found =
-  | { readonly type: 'kernel'; readonly named: NamedKernel }
-  | { readonly type: 'program'; readonly program: Program }
-  /** The servers that the file of the project names. */
-  | { readonly type: 'configured'; readonly addresses: readonly [string, ...string[]] }
-  | { readonly type: 'default' }

@@ -11,11 +11,7 @@ import type {
   KernelIdentity,
   KernelStatus,
   Look,
-  Looked,
-  LookName,
-  Looks,
   ScriptNews,
-  SuspensionNews,
   Watcher,
 } from '../../wire/kernel.ts'
 import type { InstalledEngine } from '../../wire/languages.ts'
@@ -83,6 +79,14 @@ interface Life {
  * the user's: that one is run again only when a person says so.
  */
 export class OwnedKernel implements NamedKernel {
+  readonly name: string
+  readonly group: string
+  readonly root: string
+  readonly folder: string
+  readonly hasProgram: boolean
+  readonly announced = undefined
+  readonly isFollowed = false
+  readonly mayListenAgain = false
   #request: KernelRequest
   readonly #options: OwnedKernelOptions
   #life: Life | undefined
@@ -98,49 +102,20 @@ export class OwnedKernel implements NamedKernel {
   #doing: string | undefined
   #lost: string | undefined
   #program = new Program()
-  #background: Background | undefined
+  background: Background | undefined
 
   /** `lost`: how the one before it ended, as a sentence. */
   constructor(request: KernelRequest, options: OwnedKernelOptions, lost?: string) {
+    this.name = this.group = request.name
+    this.root = this.folder = request.root
+    this.hasProgram = request.script !== undefined
     this.#request = request
     this.#options = options
     this.#lost = lost
   }
 
-  get name(): string {
-    return this.#request.name
-  }
-
-  get group(): string {
-    return this.#request.name
-  }
-
-  get announced(): undefined {
-    return undefined
-  }
-
-  get root(): string {
-    return this.#request.root
-  }
-
-  get folder(): string {
-    return this.root
-  }
-
-  get hasProgram(): boolean {
-    return this.#request.script !== undefined
-  }
-
   get mayBeLoading(): boolean {
     return this.#scriptState() === 'running' && this.#options.now() - this.#since < LOADING_MS
-  }
-
-  get isFollowed(): false {
-    return false
-  }
-
-  get mayListenAgain(): false {
-    return false
   }
 
   get alive(): boolean {
@@ -181,7 +156,7 @@ export class OwnedKernel implements NamedKernel {
       running: this.#life?.kernel.running ?? null,
       suspended: this.#life?.kernel.suspended ?? 0,
       message: this.#doing ?? this.#how ?? stopped,
-      background: this.#background?.row() ?? null,
+      background: this.background?.row() ?? null,
     }
   }
 
@@ -284,10 +259,13 @@ export class OwnedKernel implements NamedKernel {
     const { texts } = this.#options
     const background = texts && new Background(texts.of(this.root))
     const program = new Program()
-    this.#background = background
+    this.background = background
     this.#program = program
     return {
-      background: text => background?.add(text),
+      background: text => {
+        background?.add(text)
+        this.#options.changed()
+      },
       doing: what => {
         if (this.#birth !== undefined) this.#doing = what
       },
@@ -462,17 +440,11 @@ export class KernelLife implements Kernel {
     return waits && running !== null && running.call !== waiting ? running : null
   }
 
-  watchHealth(listener: (health: Health) => void): () => void {
-    return this.#kernel.watchHealth(listener)
-  }
+  readonly watchHealth: Kernel['watchHealth'] = listener => this.#kernel.watchHealth(listener)
 
-  watchSuspensions(listener: (news: SuspensionNews) => void): () => void {
-    return this.#kernel.watchSuspensions(listener)
-  }
+  readonly watchSuspensions: Kernel['watchSuspensions'] = listener => this.#kernel.watchSuspensions(listener)
 
-  watchErrors(listener: () => void): (() => void) | undefined {
-    return this.#kernel.watchErrors?.(listener)
-  }
+  readonly watchErrors = (listener: () => void) => this.#kernel.watchErrors?.(listener)
 
   async evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {
     const { call } = evaluation
@@ -507,13 +479,7 @@ export class KernelLife implements Kernel {
     }
   }
 
-  look<Name extends LookName>(
-    name: Name,
-    query: Looks[Name]['query'],
-    look: Look,
-  ): Promise<Looked<Looks[Name]['found']>> {
-    return this.#kernel.look(name, query, look)
-  }
+  readonly look: Kernel['look'] = (...asked) => this.#kernel.look(...asked)
 
   async interrupt(call: CallId): Promise<InterruptReport> {
     const waiting = this.#evaluations.has(call) ? [] : this.#queue.of(call)

@@ -6,18 +6,6 @@ import { nearest } from '../text/nearest.ts'
 import { KernelError } from './kernel-error.ts'
 import { serverAddress } from './servers.ts'
 
-/** Where nothing outside can be attached to. */
-export const NO_PROGRAMS: Programs = {
-  read: () => ({ programs: [], ends: [], skipped: [] }),
-  folder: '',
-  version: () => '',
-  lives: () => false,
-  isReachable: async () => false,
-  homeSecret: () => ({ type: 'missing', path: '~/.slime-secret' }),
-  attach: () => Promise.reject(new Error('there are no programs here')),
-  rejoin: async () => 'there are no programs here',
-}
-
 /** What a person wants to attach to: an address, and the program that has announced itself there, if any. */
 export interface Target {
   readonly address: string

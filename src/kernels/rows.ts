@@ -3,7 +3,7 @@ import type { ProjectKernel } from '../../tools/contract.ts'
 import type { InterruptReport, Kernel, Of } from '../../wire/kernel.ts'
 import { scriptNote } from '../../wire/kernel.ts'
 import type { TextStores } from '../text/texts.ts'
-import { BACKGROUND_ROW } from './background.ts'
+import { BACKGROUND_ROW, type Background } from './background.ts'
 import type { KernelError } from './kernel-error.ts'
 import type { Announced } from './programs.ts'
 
@@ -63,6 +63,8 @@ export interface NamedKernel {
   /** How its last image was lost, if it ended by itself and the next call would begin a new one. */
   readonly lost: string | undefined
   row(): KernelRow
+  /** What it printed while no evaluation ran. */
+  readonly background: Background | undefined
   /** What a call is told that can only have meant the image that has ended. */
   over(): KernelError
   /**

@@ -1,18 +1,8 @@
-import { randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  constants,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { constants, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { errnoOf, messageOf } from '../../wire/errors.ts'
+import { writeWhole } from '../files/whole-file.ts'
 import { sha256 } from '../sha256.ts'
 import {
   bytesOf,
@@ -81,7 +71,8 @@ export function openRecords(stateDir: string): Records {
     known.set(recordName(place), { type: 'accepted', accepted })
   const save = (place: PolicyPlace, accepted: Accepted) => {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    write(folder, recordName(place), { v: 1, file: place.file, ...accepted })
+    const record: z.input<typeof RECORD> = { v: 1, file: place.file, ...accepted }
+    writeWhole(join(folder, recordName(place)), `${JSON.stringify(record, undefined, 2)}\n`)
   }
   return {
     find: place => known.get(recordName(place)) ?? whole ?? { type: 'none' },
@@ -129,24 +120,6 @@ function broken(path: string, error: unknown): Found {
   const cause = error instanceof z.ZodError ? 'it is not of the form that Imago writes' : messageOf(error)
   const why = `The record of the rules that were accepted, ${path}, cannot be relied on: ${cause.replace(/\.$/, '')}.`
   return { type: 'broken', why }
-}
-
-/** The old record or the new one, whatever happens meanwhile; a link in its place is replaced, not followed. */
-function write(folder: string, name: string, record: z.input<typeof RECORD>): void {
-  const fresh = join(folder, `${name}.${randomBytes(6).toString('hex')}.new`)
-  const fd = openSync(fresh, 'wx', 0o600)
-  try {
-    try {
-      writeFileSync(fd, `${JSON.stringify(record, undefined, 2)}\n`)
-      fsyncSync(fd)
-    } finally {
-      closeSync(fd)
-    }
-    renameSync(fresh, join(folder, name))
-  } catch (error) {
-    rmSync(fresh, { force: true })
-    throw error
-  }
 }
 
 /** A rule that holds. `removed`: it stands in the file no more, and holds until a person accepts that. */

@@ -2,14 +2,7 @@ import type { Kernel, Looked, LookName, Looks, Theirs } from '../../wire/kernel.
 import { KernelError } from '../kernels/kernel-error.ts'
 import { unknownKernel } from '../kernels/refusals.ts'
 import { nearest } from '../text/nearest.ts'
-import {
-  LEASE_MS,
-  type Lease,
-  type Leases,
-  type Life,
-  PERSON_LEASE_MS,
-  type SuspensionWatcher,
-} from './leases.ts'
+import { LEASE_MS, type Lease, type Leases, type Life, PERSON_LEASE_MS } from './leases.ts'
 import { type CallerIdentity, personAt } from './owners.ts'
 import type { SuspendedRow } from './rows.ts'
 
@@ -71,10 +64,6 @@ export class SuspensionDesk {
     return this.#leases.all.flatMap(({ suspended }) =>
       [...suspended.values()].reverse().map(one => this.#leases.row(one, caller)),
     )
-  }
-
-  watch(watcher: SuspensionWatcher): () => void {
-    return this.#leases.watch(watcher)
   }
 
   /** The person's connection owns it from now on, with all that stands on the same evaluation. */

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Leases as CallLeases } from '../../tools/contract.ts'
-import { duration, oneLine } from '../../tools/text.ts'
+import { beginning, duration, oneLine } from '../../tools/text.ts'
 import type { CallId, Evaluated, Kernel, KernelEnd, Suspension, SuspensionNews } from '../../wire/kernel.ts'
 import { type Clock, SYSTEM_CLOCK } from '../clock.ts'
 import type { JournalEntry, OpenSuspension } from '../journal/entries.ts'
 import type { Journal } from '../journal/journal.ts'
 import { escapePlanLine } from '../text/escape.ts'
-import { beginning } from '../text/texts.ts'
 import {
   type CallerIdentity,
   GONE_MS,
@@ -19,7 +18,7 @@ import {
   ownershipOf,
   Presence,
 } from './owners.ts'
-import type { EndedHow, SuspendedRow, SuspensionEvent } from './rows.ts'
+import type { EndedHow, LeaseNews, SuspendedRow, SuspensionTopicRow } from './rows.ts'
 
 /** How long a suspended evaluation waits after the last call of its owner, and of a person, in milliseconds. */
 export const LEASE_MS = 600_000
@@ -57,14 +56,9 @@ export interface Lease {
   calls: number
   /** Nobody came in time, and its image was told to give it up. */
   isExpired: boolean
-}
-
-/** Whoever follows what becomes of suspended evaluations. */
-export interface SuspensionWatcher {
-  readonly caller: CallerIdentity
-  /** Left out: only those of the caller's project. */
-  readonly everywhere?: boolean | undefined
-  heard(event: SuspensionEvent): void
+  /** What happened last, and whose doing it was. */
+  news: LeaseNews
+  doer?: Owner | undefined
 }
 
 /** A call on a kernel that may suspend, or have to do with what is suspended. */
@@ -81,25 +75,33 @@ interface LeasedCall {
  */
 export class Leases {
   readonly #lives = new Map<Kernel, Life>()
-  readonly #watchers = new Set<SuspensionWatcher>()
+  /** Those that ended last, oldest first. */
+  readonly #ended: Lease[] = []
   /** How those have ended that wait no more, by `keyOfEnd`. */
   readonly #ends = new Map<string, End>()
   readonly #presence: Presence
   readonly #journal: Pick<Journal, 'later'>
   readonly #clock: Clock
   readonly #goneMs: number
+  readonly #changed: () => void
 
-  /** `goneMs`: how long what an owner has waits for it once it is gone. */
+  /** `goneMs`: how long what an owner has waits for it once it is gone. `changed`: something happened to one. */
   constructor(
     journal: Pick<Journal, 'later'>,
     {
       clock = SYSTEM_CLOCK,
       goneMs = GONE_MS,
-    }: { readonly clock?: Clock | undefined; readonly goneMs?: number | undefined } = {},
+      changed = () => {},
+    }: {
+      readonly clock?: Clock | undefined
+      readonly goneMs?: number | undefined
+      readonly changed?: () => void
+    } = {},
   ) {
     this.#journal = journal
     this.#clock = clock
     this.#goneMs = goneMs
+    this.#changed = changed
     this.#presence = new Presence(key => {
       for (const one of this.#ownedBy(key)) this.#wait(one)
     })
@@ -123,9 +125,9 @@ export class Leases {
     return [...this.#lives.values()]
   }
 
-  watch(watcher: SuspensionWatcher): () => void {
-    this.#watchers.add(watcher)
-    return () => this.#watchers.delete(watcher)
+  /** All that wait, and those that ended last. */
+  get told(): readonly Lease[] {
+    return [...this.all.flatMap(({ suspended }) => [...suspended.values()]), ...this.#ended]
   }
 
   /** What a call on that kernel may do, until it has ended. */
@@ -197,21 +199,14 @@ export class Leases {
 
   /** A person owns it from now on. */
   take(taken: Lease, person: NamedOwner, leaseMs: number): void {
-    const by = person.who
-    for (const { before, moved } of this.#given(taken, person, leaseMs)) {
-      this.#note(moved, { what: 'taken', by })
-      const from = nameOf(before)
-      this.#tell(moved, person, news => ({ type: 'taken', ...news, by, from }))
-    }
+    for (const moved of this.#given(taken, person, leaseMs))
+      this.#happened(moved, { type: 'taken', by: person.who }, person)
   }
 
   /** A person has the agents of its project own it. */
   hand(handed: Lease, person: NamedOwner, leaseMs: number): void {
-    const by = person.who
-    for (const { moved } of this.#given(handed, { type: 'agents', root: handed.life.root }, leaseMs)) {
-      this.#note(moved, { what: 'handed', by })
-      this.#tell(moved, person, news => ({ type: 'handed', ...news, by, to: null }))
-    }
+    for (const moved of this.#given(handed, { type: 'agents', root: handed.life.root }, leaseMs))
+      this.#happened(moved, { type: 'handed', by: person.who }, person)
   }
 
   /** An error of a person's own, which the agents of its project own from now on. */
@@ -221,8 +216,7 @@ export class Leases {
     adopted.asker = person
     adopted.leaseMs = leaseMs
     this.#wait(adopted)
-    this.#note(adopted, { what: 'adopted', by: person.who })
-    this.#tell(adopted, person, news => ({ type: 'adopted', ...news, by: person.who }))
+    this.#happened(adopted, { type: 'adopted', by: person.who }, person)
   }
 
   row(one: Lease, caller: CallerIdentity): SuspendedRow {
@@ -235,6 +229,13 @@ export class Leases {
       root: life.root,
       holder: ownershipOf(owner, caller),
     }
+  }
+
+  /** The same with what happened last. */
+  topicRow(one: Lease, caller: CallerIdentity): SuspensionTopicRow {
+    const { news, doer } = one
+    const own = doer !== undefined && keyOf(doer) === ownerFor(caller).key
+    return { ...this.row(one, caller), news, own }
   }
 
   /** A call of that one begins to run code in it, or to resume it; the answer is called with what that came to. */
@@ -335,12 +336,11 @@ export class Leases {
     const owner = outer?.owner ??
       (call === null ? undefined : life.calls.get(call)) ?? { type: 'unknown', who }
     const lease = { leaseMs: LEASE_MS, until: 0, stop() {}, calls: 0, isExpired: false }
-    const one: Lease = { life, suspension, outer, owner, asker: owner, ...lease }
+    const news = { type: 'suspended' } as const
+    const one: Lease = { life, suspension, outer, owner, asker: owner, news, ...lease }
     life.suspended.set(suspension.id, one)
     this.#wait(one)
-    const why = beginning(`${suspension.type.name}: ${suspension.message}`, MESSAGE_CHARS)
-    this.#note(one, { what: 'suspended', by: null, why })
-    this.#tell(one, undefined, ({ suspension }) => ({ type: 'suspended', suspension }))
+    this.#happened(one, news)
   }
 
   #end(life: Life, { id, how: said, message: why }: Told): void {
@@ -353,25 +353,25 @@ export class Leases {
     const message = how === 'expired' ? `Nobody came to it for ${duration(leaseMs)}. ${why}` : why
     const actor = how === 'resumed' || how === 'left' ? (one.actor ?? owner) : undefined
     const by = actor === undefined ? null : nameOf(actor)
-    this.#note(one, { what: how, by, why: message })
     const text = endedText(subjectOf(one), { how, message, by })
     const { name: kernel, root } = life
     this.#remember({ id, kernel, root, owners: [owner, asker], names: [], said: [text] })
-    this.#tell(one, actor, news => ({ type: 'ended', ...news, how, message, by }))
+    this.#ended.push(one)
+    if (this.#ended.length > MOST_TOLD) this.#ended.shift()
+    this.#happened(one, { type: 'ended', how, message, by }, actor)
   }
 
   /** Gives it another owner, with all that stands on the same evaluation as it. The outermost comes first. */
-  #given(given: Lease, owner: Owner, leaseMs: number): { readonly before: Owner; readonly moved: Lease }[] {
+  #given(given: Lease, owner: Owner, leaseMs: number): readonly Lease[] {
     const outermost = (one: Lease) => outwards(one).at(-1)
     const stack = outermost(given)
     return [...given.life.suspended.values()]
       .filter(one => outermost(one) === stack)
       .map(moved => {
-        const before = moved.owner
         moved.owner = owner
         moved.leaseMs = leaseMs
         this.#wait(moved)
-        return { before, moved }
+        return moved
       })
   }
 
@@ -380,8 +380,12 @@ export class Leases {
     return all.filter(({ owner }) => keyOf(owner) === key)
   }
 
-  #note({ life, suspension, owner }: Lease, said: LeaseChange): void {
-    const { id, call, who } = suspension
+  /** Says it in the journal, and to whoever follows. */
+  #happened(one: Lease, news: LeaseNews, doer?: Owner): void {
+    const { life, suspension, owner } = one
+    const { id, call, who, type, message } = suspension
+    one.news = news
+    one.doer = doer
     const entry: JournalEntry = {
       type: 'suspension',
       suspension: id,
@@ -391,35 +395,14 @@ export class Leases {
       ...(call !== null && { call }),
       who,
       holder: nameOf(owner),
-      ...said,
+      what: news.type === 'ended' ? news.how : news.type,
+      by: 'by' in news ? news.by : null,
+      ...(news.type === 'ended' && { why: news.message }),
+      ...(news.type === 'suspended' && { why: beginning(`${type.name}: ${message}`, MESSAGE_CHARS) }),
     }
     this.#journal.later(entry)
+    this.#changed()
   }
-
-  /** `by`: whose doing it is. */
-  #tell(
-    one: Lease,
-    by: Owner | undefined,
-    event: (news: { readonly suspension: SuspendedRow; readonly own: boolean }) => SuspensionEvent,
-  ): void {
-    for (const watcher of this.#watchers) {
-      const { caller, everywhere } = watcher
-      if (everywhere !== true && caller.root !== one.life.root) continue
-      const own = by !== undefined && keyOf(by) === ownerFor(caller).key
-      try {
-        watcher.heard(event({ suspension: this.row(one, caller), own }))
-      } catch {
-        this.#watchers.delete(watcher)
-      }
-    }
-  }
-}
-
-/** What happened to a suspended evaluation, and by whom, as the journal says it. */
-interface LeaseChange {
-  readonly what: 'suspended' | 'taken' | 'handed' | 'adopted' | EndedHow
-  readonly by: string | null
-  readonly why?: string
 }
 
 /** What an image says of an end. */
@@ -443,8 +426,10 @@ interface End extends Pick<Life, 'root'> {
 const keyOfEnd = ({ root, kernel, id }: Pick<End, 'root' | 'kernel' | 'id'>): string =>
   JSON.stringify([root, kernel, id])
 
-/** Ends that are remembered. */
+/** Ends that are remembered, and those of which the topic has a row. */
 const MOST_ENDS = 256
+
+const MOST_TOLD = 64
 
 const subjectOf = ({ life, suspension }: Lease) => ({ kernel: life.name, suspension })
 

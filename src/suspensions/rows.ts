@@ -19,42 +19,30 @@ export const SUSPENDED_ROW = suspension.extend({
 
 export type SuspendedRow = Of<typeof SUSPENDED_ROW>
 
-/** News of suspended evaluations, each of which says all that a line about it needs. `own`: the watcher's own doing. */
-export type SuspensionEvent =
-  | { readonly type: 'suspended'; readonly suspension: SuspendedRow }
+/** What happened last to a suspended evaluation. */
+export type LeaseNews =
+  | { readonly type: 'suspended' }
+  /** `message`: a sentence for people. `by`: who resumed it, or left it; null where nobody did. */
   | {
       readonly type: 'ended'
-      readonly suspension: SuspendedRow
       readonly how: EndedHow
-      /** For people, a sentence. */
       readonly message: string
-      /** Who resumed it, or left it; null where nobody did. */
       readonly by: string | null
-      readonly own: boolean
     }
-  /** A person has taken it over. `from`: who owned it before; null for the agents of its project. */
-  | {
-      readonly type: 'taken'
-      readonly suspension: SuspendedRow
-      readonly by: string
-      readonly own: boolean
-      readonly from: string | null
-    }
-  /** A person has put it before the agents of its project. */
-  | {
-      readonly type: 'handed'
-      readonly suspension: SuspendedRow
-      readonly by: string
-      readonly own: boolean
-      readonly to: null
-    }
-  /** An error that waited in a person's own debugger was put before the agents of its project. */
-  | {
-      readonly type: 'adopted'
-      readonly suspension: SuspendedRow
-      readonly by: string
-      readonly own: boolean
-    }
+  /**
+   * A person has taken it over, or has put it before the agents of its project; `adopted`: an error that waited in the
+   * person's own debugger.
+   */
+  | { readonly type: 'taken' | 'handed' | 'adopted'; readonly by: string }
+
+/** A row of the topic `suspensions`: one that waits, or one of the last that ended. */
+export type SuspensionTopicRow = SuspendedRow & {
+  readonly news: LeaseNews
+  /** The client that is told did it. */
+  readonly own: boolean
+}
+
+export type SuspensionEvent = LeaseNews & { readonly suspension: SuspendedRow; readonly own: boolean }
 
 /** `expired`: its owner did not come in time, and it was given up. The rest as the images say. */
 export type EndedHow = Extract<SuspensionNews, { type: 'ended' }>['how'] | 'expired'

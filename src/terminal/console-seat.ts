@@ -140,11 +140,6 @@ export class ConsoleApprovals {
         atDesk.tell(told)
         this.#heard(told, { desk, page })
       },
-      admit: (wanted: SeatWanted) => {
-        desk.tick(performance.now())
-        if (!page.open) this.#notices.wanted(wanted)
-        return atDesk.admit(wanted)
-      },
       signal: this.#leaving.signal,
     })
     atDesk.take(seat)
@@ -165,6 +160,7 @@ export class ConsoleApprovals {
     if (told.type === 'settled') this.#notices.forget(told.id)
     if (page.open) return
     this.#notices.past(desk.past)
+    if (told.type === 'wanted') this.#notices.wanted(told.wanted)
     if (told.type !== 'plan' || !this.#notices.isNew(told.plan)) return
     if (this.#showing && !this.#stage.typedAhead) void this.#show()
     else this.#notices.plan(told.plan, desk.waits)

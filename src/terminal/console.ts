@@ -31,6 +31,9 @@ export async function converse({ kernel }: { readonly kernel: string | undefined
       made: call => image?.made(call) ?? false,
       tell: text => stage.print([prose('hint', `${text}\n`)]),
       changed: () => stage.repaint(),
+      stopped(kernel) {
+        if (image !== undefined) void suspended.leave(image, suspended.spare(kernel)).catch(() => {})
+      },
     })
     let image: Image | undefined
     image = await openImage({

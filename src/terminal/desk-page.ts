@@ -1,7 +1,6 @@
 import { openNotifier } from '../front/notify.ts'
 import { redraft } from '../front/person-editor.ts'
-import type { SeatWanted } from '../front/protocol.ts'
-import type { OpenSeat, SeatTold } from '../front/seat/open-seat.ts'
+import type { OpenSeat, SeatOptions } from '../front/seat/open-seat.ts'
 import { Desk, type DeskSeat, openDeskSeat } from './desk.ts'
 import { type Past, showsUnicode, type Wish } from './desk-items.ts'
 import { openPalette, wantsColour } from './layout.ts'
@@ -90,11 +89,7 @@ export function openDeskPage({ desk, atDesk, stage, key: shortcut }: DeskPageOpt
 
 interface WatchOptions {
   /** Takes the seat, which may last until somebody lets it in; rejects where it is not granted. */
-  sit(o: {
-    tell(told: SeatTold): void
-    admit(wanted: SeatWanted): Promise<boolean>
-    signal: AbortSignal
-  }): Promise<OpenSeat>
+  sit(options: SeatOptions): Promise<OpenSeat>
   /** Tells news that need no answer, a line each, until `signal` aborts. */
   follow?(o: { tell(text: string): void; readonly signal: AbortSignal }): void
   /** Whether a notification is shown on the desktop where something waits. */
@@ -136,8 +131,7 @@ export async function watchHere(o: WatchOptions): Promise<WatchEnd> {
     return undefined
   })
   try {
-    const { tell, admit } = atDesk
-    await using seat = await o.sit({ tell, admit, signal: leaving.signal })
+    await using seat = await o.sit({ tell: atDesk.tell, signal: leaving.signal })
     atDesk.take(seat)
     o.follow?.({
       signal: leaving.signal,

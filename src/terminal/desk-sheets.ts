@@ -3,7 +3,7 @@ import type { ShownPlan } from '../approvals/contract.ts'
 import type { Decisions, Piece } from '../front/hunks/decisions.ts'
 import type { Decision } from '../front/hunks/patch.ts'
 import { HOW_TO_LET_IN } from '../front/seat/asker.ts'
-import { KEY_WORDS, planEnd } from '../front/seat/plan-text.ts'
+import { editorNotes, KEY_WORDS, planEnd } from '../front/seat/plan-text.ts'
 import type { InForce, Past, PastNote, PlanItem, SeatItem, Signs, TroubleItem } from './desk-items.ts'
 import { highlight } from './languages.ts'
 import { type Look, looking, type Palette, plain, prose, type Size, type Span } from './layout.ts'
@@ -95,6 +95,7 @@ export function seatSheet({ wanted }: SeatItem, o: SheetOptions): Sheet {
     field('who', oneLine(wanted.who)),
     field('terminal', oneLine(wanted.terminal)),
     field('started', oneLine(wanted.command)),
+    ...editorNotes(wanted).map(note => foreign(undefined, note)),
     BLANK,
     sentence('Is that you? Whoever has a seat can approve whatever you can. Silence refuses.'),
   ]

@@ -3,7 +3,6 @@ import { messageOf } from '../../wire/errors.ts'
 import type { AnswerOutcome, SeatAnswer, ShownPlan } from '../approvals/contract.ts'
 import { asksText } from '../front/notify.ts'
 import type { Draft, DraftResult } from '../front/person-editor.ts'
-import type { SeatWanted } from '../front/protocol.ts'
 import { seatText, whyNot } from '../front/seat/asker.ts'
 import type { OpenSeat, SeatTold } from '../front/seat/open-seat.ts'
 import {
@@ -93,11 +92,14 @@ export class Desk {
     for (const other of others) this.say(`There is also ${oneLine(other.seat)}, ${oneLine(other.who)}.`)
   }
 
-  /** True where it is worth a bell: the first plan of a turn. */
+  /** True where it is worth a bell: the first plan of a turn, and somebody else who wants a seat. */
   tell(told: SeatTold): boolean {
     switch (told.type) {
       case 'plan':
         return this.#put(told.plan)
+      case 'wanted':
+        this.#items.add({ type: 'seat', id: told.wanted.id, since: this.#now, wanted: told.wanted })
+        return true
       case 'settled':
         this.#settled(told.id, told.why)
         return false
@@ -107,16 +109,9 @@ export class Desk {
       case 'asked':
         this.#view.waitingFor = told.seats.map(seatText)
         return false
-      case 'ended':
-        return false
       default:
         return told satisfies never
     }
-  }
-
-  /** Somebody else wants a seat; answered by the wish `admit`. Always worth a bell. */
-  admit(wanted: SeatWanted): void {
-    this.#items.add({ type: 'seat', id: wanted.id, since: this.#now, wanted })
   }
 
   /** What became of an answer. */
@@ -300,7 +295,6 @@ interface DeskSeatOptions {
 export interface DeskSeat {
   /** For `openSeat`. */
   tell(told: SeatTold): void
-  admit(wanted: SeatWanted): Promise<boolean>
   /** The seat was granted. Wishes that came before were not heard. */
   take(seat: OpenSeat): void
   /** Does what a person wishes; `leave` is left to the caller, and so is what comes after it. */
@@ -308,7 +302,6 @@ export interface DeskSeat {
 }
 
 export function openDeskSeat({ desk, repaint, ring, edit }: DeskSeatOptions): DeskSeat {
-  const admitting = new Map<string, (admit: boolean) => void>()
   let seat: OpenSeat | undefined
 
   async function answer(given: SeatAnswer) {
@@ -346,18 +339,13 @@ export function openDeskSeat({ desk, repaint, ring, edit }: DeskSeatOptions): De
     repaint()
   }
 
-  function settleAdmission(id: string, admit: boolean) {
-    admitting.get(id)?.(admit)
-    admitting.delete(id)
-  }
-
   function grant(wish: Wish): 'leave' | undefined {
     switch (wish.type) {
       case 'answer':
         for (const given of wish.answers) void answer(given)
         return undefined
       case 'admit':
-        settleAdmission(wish.wanted, wish.admit)
+        void act(from => from.admit(wish.wanted, wish.admit))
         return undefined
       case 'acknowledge':
         void act(async from => {
@@ -392,16 +380,10 @@ export function openDeskSeat({ desk, repaint, ring, edit }: DeskSeatOptions): De
 
   return {
     tell(told) {
-      if (desk.tell(told) && told.type === 'plan') ring(asksText(told.plan))
-      if (told.type === 'settled') settleAdmission(told.id, false)
+      if (desk.tell(told))
+        ring(told.type === 'plan' ? asksText(told.plan) : 'somebody else wants to approve, too')
       if (told.type === 'notice') void look()
       repaint()
-    },
-    admit(wanted) {
-      desk.admit(wanted)
-      ring('somebody else wants to approve, too')
-      repaint()
-      return new Promise(resolve => admitting.set(wanted.id, resolve))
     },
     take(granted) {
       seat = granted

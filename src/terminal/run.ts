@@ -7,6 +7,7 @@ import type { ExitCode } from '../failure.ts'
 import { WAIT_SECONDS } from '../front/client.ts'
 import type { Image } from '../front/image.ts'
 import { exitAskedFor } from '../front/print.ts'
+import { untilAnswered } from '../front/seat/at-terminal.ts'
 import { type Display, evaluated } from './answers.ts'
 import type { ConsoleApprovals } from './console-seat.ts'
 import { paintAnswering, paintRunning } from './editor-view.ts'
@@ -89,7 +90,10 @@ export function openRunner({ image, stage, showing, spoken, approvals, suspended
       asked,
       ask: question => show.ask(question, interrupt),
     })
-    const done = answered.then(first => (waits === undefined ? first : untilDone(first, cancel.signal)))
+    // What waits for a person outlasts the patience of a call.
+    const done = answered.then(first =>
+      waits === undefined ? first : untilAnswered(image, { first, left: cancel.signal }),
+    )
     try {
       const envelope = await Promise.race([done, left])
       if (pressed > 0 && envelope?.ok && isRunning(envelope.result)) void report(envelope.result.job)
@@ -98,19 +102,6 @@ export function openRunner({ image, stage, showing, spoken, approvals, suspended
       done.catch(() => {})
       approvals.over()
       show.end()
-    }
-  }
-
-  /** What waits for a person outlasts the patience of a call, and is waited for as long as they take. */
-  async function untilDone(first: Envelope, cancelled: AbortSignal): Promise<Envelope> {
-    if (!first.ok || !isRunning(first.result)) return first
-    const { job } = first.result
-    const withdraw = () => void image.call({ tool: 'interrupt_job', args: { job } }).catch(() => {})
-    if (cancelled.aborted) withdraw()
-    else cancelled.addEventListener('abort', withdraw)
-    for (;;) {
-      const answer = await image.call({ tool: 'job', args: { job, action: 'wait', seconds: 3_600 } })
-      if (!answer.ok || !isRunning(answer.result)) return answer
     }
   }
 
@@ -141,8 +132,6 @@ export function openRunner({ image, stage, showing, spoken, approvals, suspended
       took = { there: elapsedOf(envelope), here: performance.now() - began }
       const asked = envelope && exitAskedFor(envelope)
       if (asked === undefined) await ended(envelope)
-      const { kernel } = image
-      if (kernel !== undefined) void suspended.leave(image, suspended.spare(kernel)).catch(() => {})
       return asked
     },
     call,

@@ -21,6 +21,8 @@ interface ConsoleSuspensionsOptions {
   tell(text: string): void
   /** What is this console's has changed. */
   changed(): void
+  /** A call of this console was suspended in that kernel. */
+  stopped(kernel: string): void
 }
 
 /** What is suspended as far as this console has to do with it: what is its own, and where the person looks now. */
@@ -66,7 +68,7 @@ export class ConsoleSuspensions {
     }
     this.#options.changed()
     // What the person does themselves is no news here.
-    const text = 'own' in event && event.own ? undefined : newsText(event)
+    const text = event.own ? undefined : newsText(event)
     if (text !== undefined) this.#options.tell(text)
   }
 
@@ -75,6 +77,7 @@ export class ConsoleSuspensions {
     const { id, kernel } = row
     this.#keep({ ...mineOf(row), ours: true })
     this.choose({ kernel, id })
+    this.#options.stopped(kernel)
   }
 
   /** The person owns it from now on. */

@@ -227,40 +227,12 @@ export const LISP: Syntax = {
 
 /** Operators whose body is set in by two, whatever stands in their first line, and how many forms come before it. */
 const BODY = new Map(
-  Object.entries({
-    block: 1,
-    case: 1,
-    catch: 1,
-    ccase: 1,
-    ctypecase: 1,
-    do: 2,
-    'do*': 2,
-    dolist: 1,
-    dotimes: 1,
-    ecase: 1,
-    etypecase: 1,
-    'eval-when': 1,
-    flet: 1,
-    'handler-bind': 1,
-    'handler-case': 1,
-    labels: 1,
-    lambda: 1,
-    let: 1,
-    'let*': 1,
-    locally: 0,
-    macrolet: 1,
-    'multiple-value-bind': 2,
-    'destructuring-bind': 2,
-    prog1: 1,
-    progn: 0,
-    'restart-case': 1,
-    return: 0,
-    'symbol-macrolet': 1,
-    typecase: 1,
-    unless: 1,
-    'unwind-protect': 1,
-    when: 1,
-  }),
+  [
+    'locally progn return',
+    'block case catch ccase ctypecase dolist dotimes ecase etypecase eval-when flet handler-bind handler-case labels ' +
+      'lambda let let* macrolet prog1 restart-case symbol-macrolet typecase unless unwind-protect when',
+    'do do* multiple-value-bind destructuring-bind',
+  ].flatMap((names, forms) => names.split(' ').map(name => [name, forms] as const)),
 )
 
 /** Where a line goes that begins with the next element of `list`, which `outer` is two lists around. */

@@ -1,14 +1,9 @@
 import { close, mkdirSync, openSync, readSync, unlinkSync, write } from 'node:fs'
 import { join } from 'node:path'
 import type { OutputLog, OutputSoFar, Texts } from '../../tools/contract.ts'
+import { beginning } from '../../tools/text.ts'
 import type { Display, EvalEvent, Stream } from '../../wire/kernel.ts'
 import { type DisplayFiles, filed, openDisplayFiles } from './display-files.ts'
-
-/** The first characters of a text, at most `count`, without the half of a surrogate pair. */
-export function beginning(text: string, count: number): string {
-  if (text.length <= count) return text
-  return text.slice(0, isHigh(text.charCodeAt(count - 1)) ? count - 1 : count)
-}
 
 /** The last characters of a text, at most `count`, without the half of a surrogate pair. */
 export function ending(text: string, count: number): string {
@@ -22,8 +17,6 @@ export function ending(text: string, count: number): string {
 export function cutMark(characters: number, where: string): string {
   return `\n… [${characters.toLocaleString('en-US')} characters cut here${where}] …\n`
 }
-
-const isHigh = (unit: number) => unit >= 0xd800 && unit <= 0xdbff
 
 const isLow = (unit: number) => unit >= 0xdc00 && unit <= 0xdfff
 

@@ -1,4 +1,4 @@
-import type { Approvals } from '../../src/approvals/contract.ts'
+import type { Approvals } from '../../src/approvals/queue.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import type { Choice } from '../../tools/contract.ts'
 import { defineTool } from '../../tools/define.ts'

@@ -225,7 +225,7 @@ test('only what was offered can be granted, and only with an approval: else the 
   const answer = ask(made, plan)
   for (const pattern of ['', '**', 'src/', 'src/**/', '/project/src/**', 'src/*', '/etc/**', 'src/../**'])
     assert.is(made.person.answer({ grant: pattern }).type, 'unfit', pattern)
-  const seat = made.approvals.sit({ who: 'by hand', tell: () => undefined })
+  const seat = made.approvals.sit('by hand')
   const given = { plan: plan.id, hash: plan.hash, grant: 'src/**' }
   const choices = [{ hunk: 1, decision: 'accept' }] as const
   for (const more of [

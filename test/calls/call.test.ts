@@ -1,6 +1,6 @@
 import { noticed, noticeOf } from '../../src/calls/answer.ts'
 import type { CallEvent } from '../../src/calls/contract.ts'
-import { NODE_FILES } from '../../src/journal/writer.ts'
+import { NODE_FILES } from '../../src/journal/files.ts'
 import { TOOLS } from '../../tools/index.ts'
 import { failed, ok, rises, TOOL_ERRORS } from '../../tools/outcome.ts'
 import { errorOf, type RigOptions, resultOf, rigsOf, toolAt } from '../support/calls-rig.ts'

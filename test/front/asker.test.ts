@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AnswerOutcome, SeatAnswer, ShownHunk, ShownPlan } from '../../src/approvals/contract.ts'
-import type { DaemonClient, SeatOptions } from '../../src/front/client.ts'
+import type { DaemonClient, SeatOptions, SubscribeOptions } from '../../src/front/client.ts'
 import type { Draft, DraftResult } from '../../src/front/person-editor.ts'
 import { type Asker, openAsker } from '../../src/front/seat/asker.ts'
 import type { LineResult } from '../../src/front/seat/line-terminal.ts'
@@ -18,13 +18,17 @@ const test = suite('asking line by line', { limitMs: 60_000 })
 
 test('a plan whose preview could not be fetched is not passed over in silence (threat 15)', async () => {
   const told: SeatTold[] = []
-  const plan = { type: 'plan', plan: { id: 'plan-aaaaaaaa' } } as never
+  const value = { state: 'waits', id: 'plan-aaaaaaaa' }
+  const plan = { topic: 'approvals', key: value.id, value } as const
   const seated = { type: 'seated', seat: 'seat-1', who: 'me', others: [], trouble: null } as const
   const client = {
     async sit({ heard }: SeatOptions) {
       await Promise.resolve()
       heard(seated)
-      heard(plan)
+      await new Promise(() => {})
+    },
+    async subscribe({ topics, heard }: SubscribeOptions) {
+      if (topics[0] === 'approvals') heard({ rev: '', snapshot: [plan] })
       await new Promise(() => {})
     },
     request: () => Promise.reject(new Error('it is longer than a message')),

@@ -80,7 +80,6 @@ const ROWS: Readonly<Record<Method, Row>> = {
   stop: { params: ZEBRA, code: 'no_such_kernel' },
   restart: { params: ZEBRA, code: 'no_such_kernel' },
   interrupt: { params: ZEBRA, code: 'no_such_kernel' },
-  watch: { params: ZEBRA, code: 'no_such_kernel' },
   attach: { params: { target: 'okapi' }, code: 'no_such_kernel' },
   detach: { params: ZEBRA, code: 'no_such_kernel' },
   sit: { params: {}, code: 'seat_refused' },
@@ -97,7 +96,6 @@ const ROWS: Readonly<Record<Method, Row>> = {
   check_policy: { params: { tool: 'eval_expr', kernel: 'zebra' }, code: 'done', namesRoot: true },
   accept_policy: { params: {}, code: 'done' },
   suspensions: { params: {}, code: 'done' },
-  watch_suspensions: { params: { everywhere: 'yes' }, code: 'invalid_params' },
   take: { params: { kernel: 'zebra', suspension: 's1' }, code: 'no_seat' },
   hand: { params: { kernel: 'zebra', suspension: 's1' }, code: 'no_seat' },
   theirs: { params: { kernel: 'zebra' }, code: 'no_seat' },
@@ -138,7 +136,7 @@ for (const method of METHODS)
   })
 
 test('what a program of another project does is refused in the words that it is refused in where there is no kernel', async () => {
-  for (const method of ['stop', 'restart', 'interrupt', 'watch', 'detach'] as const) {
+  for (const method of ['stop', 'restart', 'interrupt', 'detach'] as const) {
     const there = await answered(program, method, ZEBRA)
     const nowhere = await answered(program, method, { name: 'quagga' })
     assert.is(nowhere.said.replaceAll('quagga', 'zebra'), there.said)

@@ -114,12 +114,35 @@ test('the workers of joblib and of a pool are helpers; what they start beside th
   const worker = announced().find(({ role }) => role === 'helper')
   const ofWorker = await asked('threads', { kernel: `project-worker-${worker?.pid}` })
   assert.match(ofWorker, / listens in .* and was attached\.$/m)
+  const byShared = (await asked('inspect', { expr: '__name__', kernel: 'project-worker' })).split('\n').at(-1)
+  assert.match(byShared ?? '', /From project-worker \(process \d+\), and not from project-worker-\d+/)
   const ofAll = await asked('threads')
   assert.match(ofAll, 'search.py:7 in <module>')
   assert.match(ofAll, 'and was attached. Calls without a kernel go there.')
   await asked('attach', { name: `project-worker-${worker?.pid}` })
   const ofChosen = new RegExp(`From project-worker\\S* \\(process ${worker?.pid}\\), and not from .*project`)
   assert.match(await asked('inspect', { expr: '__name__' }), ofChosen)
+})
+
+test('the kernel of a notebook of marimo does the work of its server: calls go there, and none to the server', async () => {
+  write('marimo.py', [
+    'import multiprocessing, time',
+    'def launch_kernel():',
+    '    import __main__',
+    '    __main__.losses = [3]',
+    '    time.sleep(600)',
+    'def edit():',
+    '    multiprocessing.get_context("spawn").Process(target=launch_kernel, daemon=True).start()',
+    '    time.sleep(600)',
+  ])
+  write('edit.py', ['if __name__ == "__main__":', '    import marimo', '    marimo.edit()'])
+  python('edit.py')
+  assert.equal(roles(await listening(2)), ['project main', 'project serves'])
+  assert.match(await asked('inspect', { expr: 'losses[0]' }), /repr: 3/)
+  assert.equal(
+    [...(await statesOf())].sort(),
+    ['project ready', `project-${announced()[0]?.pid} supervisor`].sort(),
+  )
 })
 
 test('a process that replaces itself twice is listed once, and calls go to what it has become', async () => {

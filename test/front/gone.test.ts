@@ -62,6 +62,23 @@ test('what a script ended with is told with its frames and values, and that it h
   assert.match(other.stderr, /Known: 1 of process \d+\./)
 })
 
+test('what the top level of a script had is kept, first the names of the line that failed', async () => {
+  write(
+    'train.py',
+    "import math\nrows = [3, 0]\nunused = 'x'\nfor step, row in enumerate(rows):\n    loss = math.log(row) if row else 1 / row\n",
+  )
+  assert.is((await crash('train.py')).code, 1)
+  const told = await rig.imago(['call', 'get_last_error'])
+  assert.match(
+    told.stdout,
+    /train\.py:5 in <module>\n.*\n +loss = 1\.0986\d+\n +row = 0\n +step = 1\n +unused = 'x'\n +rows = \[3, 0\]\n/,
+  )
+  assert.not.match(told.stdout, / math = | enumerate = /)
+  const frame = '<module> in error 1'
+  const loss = await rig.imago(['call', 'inspect', JSON.stringify({ expr: 'loss', frame })])
+  assert.match(loss.stdout, /repr: 1\.0986/)
+})
+
 test('a local of what a script ended with is told as it was kept, and who has it where no frame was named', async () => {
   await crash()
   const inspect = (args: object) => rig.imago(['call', 'inspect', JSON.stringify(args)])

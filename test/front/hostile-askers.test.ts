@@ -24,6 +24,8 @@ const SHOWS = /\b(?:ShownPlan|ShownHunk|WaitingPlan|Desk)\b/
 /** Those that hand plans on, and why nothing of one is seen there. */
 const SHOW_NOTHING: Readonly<Record<string, string>> = {
   'src/front/protocol.ts': 'what the messages are',
+  'src/front/topic-news.ts': 'which rows have changed',
+  'src/front/lsp/project.ts': 'keeps the rows',
   'src/front/seat/open-seat.ts': 'hands it to an asker',
   'src/front/hunks/decisions.ts': 'remembers what was decided',
   'src/front/hunks/patch.ts':

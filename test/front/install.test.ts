@@ -153,7 +153,7 @@ test('keys that a person added to an entry stay with their comments, and what re
   imago('install', 'codex', '--yes')
   const entry = readEntry(readFileSync(toml, 'utf8'), CODEX)
   assert.equal([entry?.startup_timeout_sec, { ...(entry?.env as object) }], [9, { A: '1' }])
-  assert.equal([entry?.env_vars].flat().slice(0, 2), ['MINE', 'IMAGO_RUNTIME_DIR'])
+  assert.equal([entry?.env_vars].flat().at(-1), 'MINE')
 })
 
 test('a wrapper on PATH is named by its name, so that no path of the machine is in a file that is committed', () => {
@@ -481,6 +481,57 @@ test('TOML: comments of others after the entry stay when it is replaced or taken
     '[mcp_servers.imago]\ncommand = "old" # x\n# within\nargs = []\n\n# my own server\n[b]\ny = 2\n# last\n'
   assert.is(applied(text, changeEntry(text, CODEX, undefined)), '# my own server\n[b]\ny = 2\n# last\n')
   assert.match(applied(text, changeEntry(text, CODEX, ENTRY)), /args = \[ "mcp" \]\n\n# my own server\n\[b\]/)
+})
+
+test('TOML: comments within an entry stay, beside keys that change and within a list that grows', () => {
+  const own = [
+    '[mcp_servers.imago] # ours',
+    '# how it is started',
+    'command = "old" # not this one',
+    'args = [ "mcp" ]   # no profile',
+    'env_vars = [',
+    '  "MINE", # for the # tests',
+    ']',
+    'startup_timeout_sec = 9 # slow disk',
+    '',
+    '[mcp_servers.imago.env]',
+    'A = "1" # a',
+    '',
+    '# another',
+    '[b]',
+    'y = 2',
+    '',
+  ].join('\n')
+  const file = put(join(home, '.codex/config.toml'), own)
+  assert.match(imago('install', 'codex', '--yes').stdout, 'imago install codex --allow')
+  const text = readFileSync(file, 'utf8')
+  const comments = (one: string) => one.match(/#.*$/gm)
+  assert.equal(comments(text), comments(own))
+  assert.equal([readEntry(text, CODEX)?.env_vars].flat().at(-1), 'MINE')
+  assert.is(imago('install', 'codex', '--allow', '--yes').code, 0)
+  const allowing = readFileSync(file, 'utf8')
+  assert.equal(comments(allowing), comments(own))
+  const { tools } = readEntry(allowing, CODEX) as { tools: Record<string, object> }
+  assert.equal({ ...tools.inspect }, { approval_mode: 'approve' })
+  assert.is(tools.eval_expr, undefined)
+  // A person has changed the file since: what is ours goes, what they wrote stays.
+  writeFileSync(file, allowing.replace('y = 2', 'y = 3'))
+  assert.is(imago('install', 'codex', '--undo', '--yes').code, 0)
+  const undone = readFileSync(file, 'utf8')
+  assert.equal([comments(undone), undone.includes('tools')], [comments(own), false])
+})
+
+test('--allow has Cline not ask about tools that only look, beside those that a person has allowed', () => {
+  const file = put(
+    join(home, '.cline/data/settings/cline_mcp_settings.json'),
+    '{ "mcpServers": { "imago": { "command": "old", "autoApprove": ["mine"] } } }\n',
+  )
+  imago('install', 'cline', '--allow', '--yes')
+  const allowed = [readEntry(readFileSync(file, 'utf8'), JSON_ENTRY)?.autoApprove].flat()
+  assert.equal(
+    ['inspect', 'mine', 'eval_expr'].map(one => allowed.includes(one)),
+    [true, true, false],
+  )
 })
 
 test('where there is no project, an entry that would name one is refused', () => {

@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { closeSync, mkdtempSync, openSync, readdirSync, readSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { SeatEvent } from '../../src/front/protocol.ts'
 import { bridgeFacts, processOf, type SeatQuestion, seatFacts } from '../../src/front/seat/processes.ts'
 import {
   type AnswerFacts,
@@ -331,32 +330,25 @@ test('a bridge bars the program that started it, and one that lies about its pro
 
 function admissions() {
   let late = () => {}
-  const told: SeatEvent[] = []
-  const asking = new Admissions({
+  const clock = {
     now: () => 0,
-    after(_ms, run) {
+    after(_ms: number, run: () => void) {
       late = run
       return () => {}
     },
-  })
+  }
+  const asking = new Admissions(clock, () => {})
   const ask = (signal = new LightSignal()) =>
-    asking.ask({
-      wanted: { type: 'seat_wanted', who: 'x', terminal: '/dev/pts/9', pid: 9, command: 'imago watch' },
-      signal,
-      tell: event => void told.push(event),
-    })
-  return { asking, ask, told, late: () => late() }
+    asking.ask({ who: 'x', terminal: '/dev/pts/9', pid: 9, command: 'imago watch' }, signal)
+  return { asking, ask, whys: () => asking.rows.map(({ why }) => why), late: () => late() }
 }
 
 test('silence refuses another seat, and the question is withdrawn', async () => {
-  const { ask, told, late, asking } = admissions()
+  const { ask, whys, late, asking } = admissions()
   const answer = ask()
   late()
   assert.match((await answer) ?? '', /Nobody answered within 60 s/)
-  assert.equal(
-    told.map(({ type }) => type),
-    ['seat_wanted', 'settled'],
-  )
+  assert.equal(whys(), ['Nobody answered within 60 s.'])
   assert.is(asking.answer('wanted-1', { admit: true, by: 'seat-1' }), false)
 })
 
@@ -373,8 +365,8 @@ test('the first answer to such a question counts, and one who has gone is not ad
 })
 
 test('many who want a seat at once are not all asked about (threat 36)', async () => {
-  const { ask, told } = admissions()
+  const { ask, whys } = admissions()
   const answers = Array.from({ length: 40 }, () => ask())
-  assert.is(told.length, 4)
+  assert.equal(whys(), Array(4).fill(null))
   assert.match((await answers.at(-1)) ?? '', /Too many/)
 })

@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Envelope } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
-import { openRig, until, within } from '../support/rig.ts'
+import { openRig, within } from '../support/rig.ts'
 import { openScreen } from '../support/screen.ts'
-import { codeOf } from '../support/watching.ts'
+import { codeOf, someSeat } from '../support/watching.ts'
 
 /** What a person is shown of a plan that goes out of date while they do something else. */
 const test = suite('plans that go stale before a person', { limitMs: 60_000 })
@@ -16,7 +16,7 @@ test('in the console it is said above the line that is being written, with the c
     await rig.serve()
     const screen = openScreen(rig, { columns: 160 })
     await screen.shows(/^>>>/m)
-    await until(async () => (await rig.imago(['approvals'])).stdout.includes('seat-1'), 'a seat')
+    await someSeat(rig)
     const client = await rig.connect({ name: 'a model' })
     const args = { path: 'shop.py', old_str: 'return 1', new_str: 'return 2' }
     const answer = within<Envelope>(client.call({ tool: 'edit_file', args }), 'the answer to an edit')

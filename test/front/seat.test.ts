@@ -1,5 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { TopicChange } from '../../src/front/subscriptions.ts'
+import { changesIn } from '../../src/front/topic-news.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import { WireError } from '../../wire/errors.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -14,6 +16,7 @@ import {
   openAsking,
   openSeatTerminal,
   openWatch,
+  plansWait,
   type SeatTerminal,
   seatLines,
   type Watch,
@@ -75,7 +78,7 @@ test('n denies it, with a reason on the same line or on the next, and the next p
     const first = await evaluating(rig, '1001')
     await screen.shows(/\| 1001\n[\s\S]*Approve\?/)
     const second = await evaluating(rig, '1002')
-    await until(async () => (await rig.imago(['approvals'])).stdout.split('plan-').length === 3, 'two plans')
+    await plansWait(rig, 2)
     assert.not.match(screen.text(), /1002/)
     screen.type('n not today\n')
     const denied = await first.answer
@@ -95,7 +98,7 @@ test('what is typed before a question stands there does not answer it', () =>
     // Stopped, it cannot read what is typed next: that lies in the terminal when the question comes.
     process.kill(pid, 'SIGSTOP')
     const { answer } = await evaluating(rig, '1')
-    await until(async () => (await rig.imago(['approvals'])).stdout.includes('plan-'), 'the plan')
+    await plansWait(rig, 1)
     screen.type('y\ny\n')
     process.kill(pid, 'SIGCONT')
     await screen.shows(APPROVE)
@@ -177,6 +180,16 @@ test('a connection has one seat, however often it asks for another', async () =>
   }
   const { result } = JSON.parse((await rig.imago(['approvals', '--json'])).stdout)
   assert.is(result.seats.length, 1)
+  // Who has no seat is told who sits, and nothing of what is for those who do.
+  const client = await rig.connect()
+  const rows = new Promise<readonly TopicChange[]>(resolve => {
+    const signal = new AbortController().signal
+    void client.subscribe({ topics: ['seats'], signal, heard: event => resolve(changesIn(event)) })
+  })
+  const [row, ...others] = await rows
+  assert.match(String(row?.key), /^seat-\d+$/)
+  assert.equal(others, [])
+  await client.close()
   screen.close()
   await noSeat(rig)
 })

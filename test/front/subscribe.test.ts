@@ -67,7 +67,8 @@ test('a kernel that is started, runs, prints aside and is stopped is heard of in
   await until(() => ![...rows.keys()].some(key => key.startsWith('job-')), 'the call to be over')
   await inImage('threading.Timer(0.05, print, ["aside"]).start()')
   await until(
-    () => /aside/.test(JSON.stringify(printed.rows.get('image'))),
+    () =>
+      [...printed.rows].some(([key, row]) => key.startsWith('image@') && /aside/.test(JSON.stringify(row))),
     'the text that was printed aside',
   )
   await client.request('stop', { name: 'image' })
@@ -101,6 +102,26 @@ test('a client in another project hears of no row, whatever it follows', async (
   await stranger.request('start', { language: 'python', name: 'own' })
   await until(() => theirs.rows.has('own'), 'the kernel of the other project')
   assert.equal([...new Set(theirs.heard.map(({ key }) => key))], ['own'])
+  await stranger.close()
+})
+
+test('what was suspended in a kernel is told to nobody whose project has that name later', async () => {
+  const other = join(rig.folder, 'later')
+  mkdirSync(other)
+  const stranger = await rig.connect({ root: other })
+  const ours = followed(['suspensions'])
+  const newsOf = (key: string) => (ours.rows.get(key) as { news?: { type: string } } | undefined)?.news?.type
+  await client.request('start', { language: 'python', name: 'lion' })
+  await client.call({ tool: 'eval_expr', args: { expr: '1 / 0', on_error: 'suspend', kernel: 'lion' } })
+  const keyIn = () => [...ours.rows.keys()].find(key => key.startsWith('lion/')) ?? ''
+  await until(() => newsOf(keyIn()) === 'suspended', 'the suspension')
+  const key = keyIn()
+  await client.request('stop', { name: 'lion' })
+  await until(() => newsOf(key) === 'ended', 'its end')
+  await stranger.request('start', { language: 'python', name: 'lion' })
+  const theirs = followed(['suspensions', 'kernels'], stranger)
+  await until(() => theirs.rows.has('lion'), 'the kernel of the other project')
+  assert.equal([...theirs.rows.keys()], ['lion'])
   await stranger.close()
 })
 

@@ -8,6 +8,7 @@ import type { WireError } from '../../wire/errors.ts'
 import { assert, suite } from '../support/harness.ts'
 import { LETS_OTHERS_IN, openRig, type Rig, until } from '../support/rig.ts'
 import { openScreen, type ScreenOf } from '../support/screen.ts'
+import { someSeat } from '../support/watching.ts'
 
 /** What becomes of what processes owned that are there no more: real ones, a real daemon, and a real Python. */
 const test = suite('owners of suspended evaluations that are killed', { limitMs: 60_000 })
@@ -79,7 +80,7 @@ async function atConsole(name: string): Promise<AtConsole> {
   const command = ['sh', '-c', `echo $$ > ${file}; exec ${process.execPath} ${MAIN}`]
   const screen = openScreen(rig, { command, columns: 100, rows: 40 })
   await screen.shows(/^>>>/m)
-  await until(async () => (await rig.imago(['approvals'])).stdout.includes('seat-'), 'a seat')
+  await someSeat(rig)
   const taken = await modelRaises()
   await screen.shows(`${taken} in project`)
   screen.type(`:take ${taken}\r`)

@@ -96,10 +96,16 @@ test('what is not listed is accepted all the same', () => {
 
 test('a client is told when a call has brought in a kernel that can do more, once, and finds the new list', async () => {
   const living: Kernel[] = []
+  let changed = () => {}
   const { peer } = connect({
     living: () => livingOf(living),
+    follow(news) {
+      changed = news
+      return () => {}
+    },
     run: async ({ args }: CallRequest) => {
       if ((args as Line).expr === 'more') living.push(LISP)
+      changed()
       return (args as Line).expr === 'fail'
         ? { ok: false, error: toolError('busy', { message: 'Busy.' }) }
         : three

@@ -1,15 +1,16 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { openDaemon } from '../../src/daemon.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
+import type { Envelope } from '../../tools/outcome.ts'
 import { openClient } from '../../wire/link/handshake.ts'
 import { assert, suite } from '../support/harness.ts'
 import { hello, type RawClient } from '../support/raw-client.ts'
-import { openRig, until } from '../support/rig.ts'
+import { openRig, type Rig, until } from '../support/rig.ts'
 import { venvPython } from '../support/runtimes.ts'
-import { noSeat, openWatch } from '../support/watching.ts'
+import { APPROVE, codeOf, noSeat, openSeatTerminal, openWatch } from '../support/watching.ts'
 import { dialWeb, rawOverWeb, webOf } from '../support/web-socket.ts'
 
 /** The client protocol over a WebSocket is that of the Unix socket, for one who is a caller and no person. */
@@ -27,9 +28,13 @@ async function greeted(changed: Readonly<Record<string, unknown>> = {}): Promise
   return client
 }
 
-async function linked(encoding: 'json' | 'msgpack', changed: Readonly<Record<string, unknown>> = {}) {
-  const transport = await dialWeb(webOf(rig), encoding)
-  const greeting = { ...hello(rig.project), encodings: ['json', 'msgpack'], ...changed }
+async function linked(
+  encoding: 'json' | 'msgpack',
+  changed: Readonly<Record<string, unknown>> = {},
+  to: Rig = rig,
+) {
+  const transport = await dialWeb(webOf(to), encoding)
+  const greeting = { ...hello(to.project), encodings: ['json', 'msgpack'], ...changed }
   const serve = () => Promise.resolve({ pid: process.pid })
   return await openClient({ transport, hello: greeting as never, serve })
 }
@@ -76,9 +81,11 @@ for (const options of [{}, { terminal: true }, { terminal: true, session: '1', r
         () => ({ code: 'none', message: '' }),
         error => error.remote,
       )
-    const sat = await failing('sit', {})
-    assert.is(sat.code, 'seat_refused')
-    assert.match(sat.message, 'No process can be proved over a WebSocket.')
+    for (const wanted of [{}, { through: 'Neovim' }]) {
+      const sat = await failing('sit', wanted)
+      assert.is(sat.code, 'seat_refused')
+      assert.match(sat.message, 'No process can be proved over a WebSocket.')
+    }
     const plan = 'plan-abcdefgh'
     for (const [method, params] of [
       ['answer', { plan, hash: '0', decision: 'approve' }],
@@ -293,6 +300,191 @@ test('a WebSocket that answers no ping of the protocol is closed (fault 15)', as
     assert.is(words.at(-1), 'bye')
   } finally {
     await daemon.close()
+    await own.close()
+  }
+})
+
+/** Creates a file by a call over a WebSocket; the caller also follows plans, and has the states that it heard of each. */
+async function proposing(to: Rig = rig) {
+  const { link } = await linked('msgpack', {}, to)
+  const states = new Map<string, string[]>()
+  const on = (event: unknown) => {
+    const { snapshot, changes = snapshot ?? [] } = event as Partial<Record<'snapshot' | 'changes', Row[]>>
+    for (const { key, value } of changes)
+      if (value !== null) states.set(key, [...(states.get(key) ?? []), value.state])
+  }
+  void link.call('subscribe', { topics: ['approvals'] }, { on }).catch(() => {})
+  const create = async (path: string) =>
+    codeOf((await link.call('call', { tool: 'create_file', args: { path, content: 'x' } })) as Envelope)
+  return { link, states, create }
+}
+
+interface Row {
+  readonly key: string
+  readonly value: { readonly state: string } | null
+}
+
+test('of two seats that answer a plan of a WebSocket at once, yes and no, one counts, and its caller and who follows hear of one end (fault 27)', async () => {
+  const { screen } = await openWatch(rig)
+  const other = await openSeatTerminal(rig)
+  other.type('sit')
+  await screen.shows(/wants to approve, too[\s\S]*\[y\]es \[n\]o$/m)
+  screen.type('y\n')
+  await other.hears('seated')
+  const { link, states, create } = await proposing()
+  for (const [round, path] of ['first', 'second', 'third'].entries()) {
+    const answer = create(path)
+    const plans = () =>
+      other.told().flatMap(({ plan }) => (plan ? [plan as { id: string; hash: string }] : []))
+    await until(() => plans().length > round, 'the plan')
+    const { id: plan, hash } = plans()[round] ?? { id: '', hash: '' }
+    await screen.shows(new RegExp(`end of ${plan}[^]*\\[q\\]uit \\[\\?\\]$`))
+    screen.type('y\n')
+    const { answer: said } = await other.says('answer', { plan, hash, decision: 'deny' })
+    const outcome = await answer
+    assert.is(outcome, (said as { type: string }).type === 'taken' ? 'denied' : 'ok')
+    assert.is(existsSync(join(rig.project, path)), outcome === 'ok')
+    await until(() => states.get(plan)?.at(-1) === 'ended', 'the end to be told')
+    // Its row is told again once it is known how the call ended.
+    assert.match(states.get(plan)?.join(' ') ?? '', /^(waits )+(ended ?)+$/)
+  }
+  screen.close()
+  other.screen.close()
+  await link.close()
+  await noSeat(rig)
+})
+
+test('a plan of a WebSocket whose approver is killed with it open waits for the next one (fault 26)', async () => {
+  const seat = await openSeatTerminal(rig)
+  await seat.says('sit')
+  const { link, states, create } = await proposing()
+  const answer = create('left')
+  const { plan } = (await seat.hears('type', 'plan')) as { plan: { id: string } }
+  process.kill(Number((await seat.hears('ready')).ready), 'SIGKILL')
+  await noSeat(rig)
+  assert.equal([...new Set(states.get(plan.id))], ['waits'])
+  const { screen } = await openWatch(rig)
+  await screen.shows(APPROVE)
+  screen.type('y\n')
+  assert.is(await answer, 'ok')
+  assert.is(states.get(plan.id)?.at(-1), 'ended')
+  seat.screen.close()
+  screen.close()
+  await link.close()
+  await noSeat(rig)
+})
+
+test('an approver that hangs with a plan open loses the seat, and the plan waits for the next one (fault 26)', async () => {
+  const own = openRig()
+  // A process of its own: nothing below the daemon may sit.
+  const source = `import { openDaemon } from ${JSON.stringify(new URL('../../src/daemon.ts', import.meta.url).href)}
+    await openDaemon({ paths: ${JSON.stringify(own.paths)}, limits: { heartbeatMs: 500 }, webPort: 0 })`
+  const options = [...process.execArgv, '--input-type=module', '-e', source]
+  const daemon = spawn(process.execPath, options, { env: own.env, stdio: ['ignore', 'ignore', 'inherit'] })
+  try {
+    await until(() => existsSync(own.paths.web), 'the daemon')
+    const seat = await openSeatTerminal(own)
+    await seat.says('sit')
+    const { link, create } = await proposing(own)
+    const answer = create('left')
+    await seat.hears('type', 'plan')
+    const pid = Number((await seat.hears('ready')).ready)
+    process.kill(pid, 'SIGSTOP')
+    await noSeat(own)
+    const { screen } = await openWatch(own)
+    await screen.shows(APPROVE)
+    screen.type('y\n')
+    assert.is(await answer, 'ok')
+    process.kill(pid, 'SIGCONT')
+    seat.screen.close()
+    screen.close()
+    await link.close()
+  } finally {
+    daemon.kill()
+    await own.close()
+  }
+})
+
+test('who follows over a WebSocket and takes no more events loses changes, and gets the rows as they are once it does', async () => {
+  const { link } = await linked('msgpack', { name: 'reads' })
+  await link.call('call', evaluate('import threading, time, pathlib'))
+  const client = await greeted()
+  client.send({ type: 'call', id: 1, method: 'subscribe', params: { topics: ['output'] } })
+  await client.find(({ event }) => event !== undefined)
+  // Each row has the last 1,024 characters, and a control character takes six bytes of JSON.
+  const prints = [
+    'def prints():',
+    '    n = 0',
+    "    while not pathlib.Path('read').exists(): n += 1; print(chr(1) * 1000, n, flush=True); time.sleep(.001)",
+    "    print('the end', flush=True)",
+    'threading.Thread(target=prints).start()',
+  ]
+  let heard = 0
+  const on = (event: unknown) => {
+    heard += JSON.stringify(event).length
+  }
+  void link.call('subscribe', { topics: ['output'] }, { on }).catch(() => {})
+  await link.call('call', evaluate(prints.join('\n')))
+  await until(() => heard > 3 * 1024 * 1024, 'more than is held for one call')
+  client.send({ type: 'credit', id: 1, bytes: 100 * 1024 * 1024 })
+  writeFileSync(join(rig.project, 'read'), '')
+  const { event } = await client.find(one => JSON.stringify(one.event ?? '').includes('the end'))
+  assert.ok('snapshot' in (event as object))
+  client.close()
+  await link.close()
+})
+
+test('when a daemon is started again under all who are there, each is told, comes back, and follows from a snapshot', async () => {
+  const own = openRig()
+  const serve = async (port: string) => {
+    const begun = own.begin(['serve', '--web', port])
+    await begun.says(/WebSockets connect to ws:/)
+    return begun
+  }
+  const following = async (since?: string) => {
+    const { link, welcome } = await linked('json', {}, own)
+    const event = await new Promise(resolve => {
+      const params = { topics: ['kernels'], ...(since && { since }) }
+      void link.call('subscribe', params, { on: resolve }).catch(() => {})
+    })
+    return { link, instance: welcome.instance, event: event as { rev: string; snapshot?: readonly Row[] } }
+  }
+  try {
+    const first = await serve('0')
+    const { screen } = await openWatch(own)
+    const before = await following()
+    await before.link.call('call', evaluate('kept = 1'))
+    const unix = await own.connect()
+    process.kill(first.child.pid ?? 0, 'SIGKILL')
+    await Promise.all([before.link.closed, unix.closed, first.ended])
+    assert.is(await screen.ended, 1)
+    await serve('0')
+    const after = await following(before.event.rev)
+    assert.is.not(after.instance, before.instance)
+    assert.equal(after.event.snapshot, [])
+    const fresh = await after.link.call('call', evaluate('"kept" in globals()'))
+    assert.match(JSON.stringify(fresh), '"value_repr":"False"')
+    const { screen: again } = await openWatch(own)
+    again.close()
+    await after.link.close()
+  } finally {
+    await own.close()
+  }
+})
+
+test('an editor that was started without PATH is told what it lacks, and keeps nobody else from a kernel', async () => {
+  const own = openRig({ config: '[web]\nport = 0\n' })
+  try {
+    await own.serve()
+    const { link } = await linked('json', { env: {} }, own)
+    const refused = (await link.call('call', evaluate('6 * 7'))) as Envelope
+    assert.is(codeOf(refused), 'kernel_unavailable')
+    assert.match(JSON.stringify(refused), /No Python 3\.9 or newer was found/)
+    const { stdout } = await own.imago(['eval', '6 * 7'])
+    assert.match(stdout, '42')
+    assert.match(JSON.stringify(await link.call('call', evaluate('6 * 7'))), '"value_repr":"42"')
+    await link.close()
+  } finally {
     await own.close()
   }
 })

@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Attach } from '../../src/kernels/attach.ts'
 import { openAttachmentStore } from '../../src/kernels/attachment-store.ts'
-import type { Kernels } from '../../src/kernels/contract.ts'
 import { Families } from '../../src/kernels/families.ts'
-import { openKernels } from '../../src/kernels/kernels.ts'
+import type { Kernels } from '../../src/kernels/kernels.ts'
 import { findTarget } from '../../src/kernels/programs.ts'
 import type { KernelNews } from '../../src/kernels/rows.ts'
 import { WireError } from '../../wire/errors.ts'
@@ -13,6 +12,7 @@ import type { Program } from '../../wire/programs.ts'
 import { FakeLauncher, refusal } from '../support/fake-launcher.ts'
 import { FakePrograms } from '../support/fake-programs.ts'
 import { assert, suite } from '../support/harness.ts'
+import { openKernels } from '../support/kernels-alone.ts'
 
 const test = suite('attached kernels')
 

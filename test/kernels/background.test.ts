@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Background } from '../../src/kernels/background.ts'
-import { openKernels } from '../../src/kernels/kernels.ts'
 import { openTexts, type TextStore, type TextStores } from '../../src/text/texts.ts'
 import { FakeLauncher } from '../support/fake-launcher.ts'
 import { assert, suite } from '../support/harness.ts'
+import { openKernels } from '../support/kernels-alone.ts'
 
 const test = suite('background output')
 
@@ -66,6 +66,26 @@ test('of output without end the last of it is kept, in one text', async () => {
   assert.ok(kept.includes('     38\n'))
   assert.ok(kept.length <= 9 * 1024 * 1024, `${kept.length}`)
   assert.is([...handles].filter(handle => texts.has(handle)).length, 1)
+})
+
+test('pieces are the last of it as it was printed, whose places stay, and none cuts a character in two', () => {
+  const log = new Background(texts)
+  assert.equal(log.pieces(), [])
+  const known = new Map<string, string>()
+  let heard = ''
+  let all = ''
+  for (let number = 0; number < 300; number++) {
+    const text = `${number} ${'🐞'.repeat(number * 7)}\n`
+    log.add(text)
+    all += text
+    for (const { key, text } of log.pieces()) {
+      heard += text.slice(known.get(key)?.length)
+      known.set(key, text)
+      assert.not.match(text, /^[\udc00-\udfff]|[\ud800-\udbff]$/)
+    }
+  }
+  assert.is(heard, all)
+  assert.ok(log.pieces().length <= 16 && log.pieces().every(({ text }) => text.length <= 4_097))
 })
 
 test('a log that made room for other texts begins anew', () => {

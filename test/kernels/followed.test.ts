@@ -2,13 +2,13 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openAttachmentStore } from '../../src/kernels/attachment-store.ts'
-import type { Kernels } from '../../src/kernels/contract.ts'
-import { openKernels } from '../../src/kernels/kernels.ts'
+import type { Kernels } from '../../src/kernels/kernels.ts'
 import type { Wanted } from '../../src/kernels/wanted.ts'
 import { WireError } from '../../wire/errors.ts'
 import { FakeLauncher, refusal } from '../support/fake-launcher.ts'
 import { FakePrograms } from '../support/fake-programs.ts'
 import { assert, suite } from '../support/harness.ts'
+import { openKernels } from '../support/kernels-alone.ts'
 
 /** What takes the place of a program that has ended. */
 const test = suite('successors')

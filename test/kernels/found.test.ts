@@ -1,13 +1,13 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Kernels } from '../../src/kernels/contract.ts'
-import { openKernels } from '../../src/kernels/kernels.ts'
+import type { Kernels } from '../../src/kernels/kernels.ts'
 import type { Wanted } from '../../src/kernels/wanted.ts'
 import { WireError } from '../../wire/errors.ts'
 import { FakeLauncher, refusal } from '../support/fake-launcher.ts'
 import { FakePrograms } from '../support/fake-programs.ts'
 import { assert, suite } from '../support/harness.ts'
+import { openKernels } from '../support/kernels-alone.ts'
 
 /** Which program a call is for that names none, or names one that nobody has attached. */
 const test = suite('programs that are found')

@@ -1,9 +1,8 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Kernels } from '../../src/kernels/contract.ts'
 import type { KernelError } from '../../src/kernels/kernel-error.ts'
-import { openKernels } from '../../src/kernels/kernels.ts'
+import type { Kernels } from '../../src/kernels/kernels.ts'
 import type { KernelNews } from '../../src/kernels/rows.ts'
 import { openStartedStore } from '../../src/kernels/started-store.ts'
 import { TOOLS } from '../../tools/index.ts'
@@ -12,6 +11,7 @@ import { WireError } from '../../wire/errors.ts'
 import type { Kernel } from '../../wire/kernel.ts'
 import { FakeLauncher, refusal } from '../support/fake-launcher.ts'
 import { assert, suite } from '../support/harness.ts'
+import { openKernels } from '../support/kernels-alone.ts'
 
 const test = suite('kernels by name')
 

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Attach } from '../../src/kernels/attach.ts'
 import { openAttachmentStore } from '../../src/kernels/attachment-store.ts'
-import type { Kernels } from '../../src/kernels/contract.ts'
 import { KernelError } from '../../src/kernels/kernel-error.ts'
-import { openKernels } from '../../src/kernels/kernels.ts'
+import type { Kernels } from '../../src/kernels/kernels.ts'
 import { WireError } from '../../wire/errors.ts'
 import { FakeLauncher } from '../support/fake-launcher.ts'
 import { FakePrograms } from '../support/fake-programs.ts'
 import { assert, suite } from '../support/harness.ts'
+import { openKernels } from '../support/kernels-alone.ts'
 
 /** What Imago makes of the addresses of a wstpserver, without any. */
 const test = suite('wstp servers')

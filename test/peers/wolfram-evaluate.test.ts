@@ -375,7 +375,7 @@ function facts(): void {
     'Integrate[Sin[u^3 Log[u]]^2/(u + Exp[u]), u]',
   ])
     test(`an interrupt stops ${source}`, async () => {
-      const heard = evaluate(kernel, `Print["started"]\n${source}`)
+      const heard = evaluate(kernel, `Print["started"]; ${source}`)
       await printed(heard, 'started')
       assert.is((await kernel.interrupt(heard.call)).outcome, 'stopped')
       assert.is((await heard.result).type, 'interrupted')
@@ -383,7 +383,7 @@ function facts(): void {
     })
 
   test('code that catches the abort goes on, as it asked to', async () => {
-    const heard = evaluate(kernel, 'Print["started"]\nCheckAbort[While[True], 99]')
+    const heard = evaluate(kernel, 'Print["started"]; CheckAbort[While[True], 99]')
     await printed(heard, 'started')
     await kernel.interrupt(heard.call)
     assert.is(doneIn(await heard.result).values[0]?.repr.text, '99')
@@ -404,7 +404,7 @@ function facts(): void {
   })
 
   test('what does not give up is said to run on, and a restart is offered', async () => {
-    const heard = evaluate(kernel, 'Print["started"]\nWhile[True, CheckAbort[While[True], 0]]')
+    const heard = evaluate(kernel, 'Print["started"]; While[True, CheckAbort[While[True], 0]]')
     await printed(heard, 'started')
     const { outcome, offer } = await kernel.interrupt(heard.call)
     assert.equal([outcome, offer], ['still_running', 'restart'])

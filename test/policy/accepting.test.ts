@@ -1,8 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Approvals } from '../../src/approvals/contract.ts'
-import { openApprovals } from '../../src/approvals/queue.ts'
+import { type Approvals, openApprovals } from '../../src/approvals/queue.ts'
 import { acceptPolicy } from '../../src/calls/policy-acceptance.ts'
 import { type Journal, JournalError, openJournal } from '../../src/journal/journal.ts'
 import { type OpenPolicy, openPolicy } from '../../src/policy/policy.ts'
@@ -13,7 +12,7 @@ import { LightSignal } from '../../wire/signal.ts'
 import { HandClock, settled } from '../support/calls-rig.ts'
 import { assert, suite } from '../support/harness.ts'
 import { invariantsOf, typesOf } from '../support/history.ts'
-import { type Reply, takeSeat } from '../support/seat.ts'
+import { openFollowed, type Reply, takeSeat } from '../support/seat.ts'
 
 const test = suite('policy accepting')
 
@@ -68,13 +67,11 @@ function rig(accepted = ''): Rig {
   policy.rulesFor(root)
   const real = openJournal({ stateDir: join(folder, 'state') })
   const clock = new HandClock()
-  const log = () => {}
-  const approvals = openApprovals({
+  const approvals = openFollowed(openApprovals, {
     clock,
     wallClock: () => clock.now() + made.sleptMs,
     expiryMs: 30 * 60_000,
     journal: real,
-    log,
   })
   const entries: Entry[] = []
   const hear = (entry: Entry) => {

@@ -5,7 +5,7 @@ import type { JournalEntry } from '../../src/journal/entries.ts'
 import { LightSignal } from '../../wire/signal.ts'
 import { HandClock } from './calls-rig.ts'
 import { somePlan } from './plans.ts'
-import { takeSeat } from './seat.ts'
+import { openFollowed, takeSeat } from './seat.ts'
 
 /** Approvals by themselves, with time that is moved by hand. */
 export interface Book {
@@ -14,7 +14,6 @@ export interface Book {
   /** How far the wall clock is ahead of the other, in milliseconds. */
   readonly wall: { ahead: number }
   readonly journal: JournalEntry[]
-  readonly faults: string[]
 }
 
 export const MINUTE = 60_000
@@ -24,16 +23,14 @@ export function book(options: Partial<ApprovalsOptions> = {}): Book {
   const clock = new HandClock()
   const wall = { ahead: 0 }
   const journal: JournalEntry[] = []
-  const faults: string[] = []
-  const approvals = openApprovals({
+  const approvals = openFollowed(openApprovals, {
     clock,
     wallClock: () => 1.7e12 + clock.now() + wall.ahead,
     expiryMs: 30 * MINUTE,
     journal: { later: entry => journal.push(entry) },
-    log: message => faults.push(message),
     ...options,
   })
-  return { approvals, clock, wall, journal, faults }
+  return { approvals, clock, wall, journal }
 }
 
 /** A signal that never aborts. */

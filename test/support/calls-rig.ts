@@ -2,13 +2,13 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
-import type { Approvals, ShownPlan } from '../../src/approvals/contract.ts'
-import { openApprovals } from '../../src/approvals/queue.ts'
+import type { ShownPlan } from '../../src/approvals/contract.ts'
+import { type Approvals, openApprovals } from '../../src/approvals/queue.ts'
 import type { Caller, CallRequest, Calls } from '../../src/calls/contract.ts'
 import type { Clock } from '../../src/clock.ts'
 import type { Files } from '../../src/files/files.ts'
+import type { JournalFiles } from '../../src/journal/files.ts'
 import { type Journal, openJournal } from '../../src/journal/journal.ts'
-import type { JournalFiles } from '../../src/journal/segments.ts'
 import { openPolicy } from '../../src/policy/policy.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import type { Level } from '../../tools/contract.ts'
@@ -18,7 +18,7 @@ import { type Envelope, type Outcome, ok, type ToolError } from '../../tools/out
 import { openTestCalls, type TestCalls } from './calls.ts'
 import { FakeKernel, type Script } from './fake-kernel.ts'
 import type { Suite } from './harness.ts'
-import { type Reply, type ScriptedSeat, takeSeat } from './seat.ts'
+import { openFollowed, type Reply, type ScriptedSeat, takeSeat } from './seat.ts'
 
 /** The call path over a fake kernel, with everything else real, in a folder of its own. */
 export interface CallsRig {
@@ -134,7 +134,7 @@ export function openCallsRig({ script, tools = TOOLS, ...more }: RigOptions = {}
   const wallClock = () => clock.now() + wall.ahead
   const { roomToUndo } = more
   const room = roomToUndo === undefined ? {} : { roomToUndo }
-  const approvals = openApprovals({ clock, wallClock, expiryMs: 30 * 60_000, journal, log, ...room })
+  const approvals = openFollowed(openApprovals, { clock, wallClock, expiryMs: 30 * 60_000, journal, ...room })
   const calls = openTestCalls({
     registry: openRegistry(tools),
     kernels: {

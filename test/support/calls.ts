@@ -2,10 +2,12 @@ import { openApprovals } from '../../src/approvals/queue.ts'
 import { type CallsOptions, openCalls } from '../../src/calls/calls.ts'
 import type { Calls } from '../../src/calls/contract.ts'
 import { SYSTEM_CLOCK } from '../../src/clock.ts'
+import type { Kernels } from '../../src/kernels/kernels.ts'
 import { Leases } from '../../src/suspensions/leases.ts'
 import { openTexts } from '../../src/text/texts.ts'
 import { NO_FILES } from './no-files.ts'
 import { NO_SOURCES } from './no-sources.ts'
+import { openFollowed } from './seat.ts'
 
 export type TestKernels = Pick<CallsOptions['kernels'], 'resolve'> & Partial<CallsOptions['kernels']>
 
@@ -27,7 +29,7 @@ export function openTestCalls(
   const { clock = SYSTEM_CLOCK, journal, log, kernels, stateDir, ...rest } = given
   return openCalls({
     version: 'test',
-    approvals: openApprovals({ clock, wallClock: Date.now, expiryMs: 60_000, journal, log }),
+    approvals: openFollowed(openApprovals, { clock, wallClock: Date.now, expiryMs: 60_000, journal }),
     files: NO_FILES,
     leases: new Leases(journal),
     texts: openTexts({ stateDir, log }),
@@ -63,6 +65,6 @@ export function openTestCalls(
         kernels.choose?.(name, how) ?? Promise.reject(new Error('there are no programs')),
       mayBeLoading: name => kernels.mayBeLoading?.(name) === true,
       runningScript: name => kernels.runningScript?.(name) ?? null,
-    },
+    } as Partial<Kernels> as Kernels,
   })
 }

@@ -1,8 +1,9 @@
 import { mkdirSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CallId } from '../../wire/contract/values.ts'
+import { NO_ATTACHMENTS, NO_PROGRAMS } from './no-programs.ts'
 import { NO_SOURCES } from './no-sources.ts'
-import { firstOnly, takeSeat } from './seat.ts'
+import { firstOnly, openFollowed, takeSeat } from './seat.ts'
 import { changes, type Step, Steps } from './steps.ts'
 
 /**
@@ -82,14 +83,15 @@ async function live({ runtimeDir, stateDir, configDir, socket, diesAt }: Life): 
   const log = (message: string, error: unknown) => console.error(message, error)
   const registry = openRegistry(TOOLS)
   const journal = openJournal({ stateDir, files: steps.journal, version: 'test' })
-  const approvals = openApprovals({
+  const approvals = openFollowed(openApprovals, {
     clock: SYSTEM_CLOCK,
     wallClock: Date.now,
     expiryMs: 1_800_000,
     journal,
-    log,
   })
   const kernels = openKernels({
+    programs: NO_PROGRAMS,
+    attachments: NO_ATTACHMENTS,
     launch: ({ language: _, ...request }, { background }) =>
       launchPython({
         ...request,

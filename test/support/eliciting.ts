@@ -7,7 +7,7 @@ import { type McpOptions, serveMcp } from '../../src/front/mcp.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { TOOLS } from '../../tools/index.ts'
 import type { FileRig } from './file-rigs.ts'
-import { keptTexts } from './mcp-by-hand.ts'
+import { ALONE, keptTexts } from './mcp-by-hand.ts'
 import { putTool } from './memory-files.ts'
 
 /** MCP clients that others wrote, with a person at a dialog, connected to the call path of a rig. */
@@ -140,6 +140,7 @@ export function served(
     texts: keptTexts,
     version: '9.8.7',
     log: { info: () => {} },
+    ...ALONE,
     doubt: () => undefined,
     ...options,
   })

@@ -12,6 +12,7 @@ const ENDLESS: Readonly<Record<string, string>> = {
   watch: 'hostile-askers.test.ts',
   serve: 'daemon.test.ts',
   mcp: 'bridge.test.ts',
+  lsp: 'lsp.test.ts',
 }
 
 /** What stands behind the name, where an operand alone would not print the text. */

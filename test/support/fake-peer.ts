@@ -1,7 +1,7 @@
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { codecOf } from '../../wire/codec/codec.ts'
-import { type Encoding, frameDecoder, LIMITS, type Message, parseMessage } from '../../wire/codec/messages.ts'
+import { type Encoding, FrameDecoder, LIMITS, type Message, parseMessage } from '../../wire/codec/messages.ts'
 import { provePeer, readFrame, type Side, sendFrame } from '../../wire/link/handshake.ts'
 
 export type Call = Extract<Message, { type: 'call' }>
@@ -60,7 +60,7 @@ export function fakePeer(
       script[message.method]?.(message, peer)
     for (const look of [...waiting]) look()
   }
-  const frames = frameDecoder({ limit: LIMITS.frameBytes, take })
+  const frames = new FrameDecoder({ limit: LIMITS.frameBytes, take })
   transport.on('data', (chunk: Buffer) => frames.push(chunk))
   transport.on('error', () => {})
   const ended = new Promise<void>(resolve => transport.once('end', resolve).once('close', resolve))

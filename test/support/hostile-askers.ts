@@ -55,10 +55,12 @@ const LINES: HostileAsker = {
     }
     const asker = openAsker({ input, printer, terminal: stream })
     let text = ''
+    let admit = async () => {}
     const approved = new Promise<boolean>(resolve => {
       const seat = {
         trouble: plan.title,
         acknowledge: async () => {},
+        admit: () => admit(),
         async answer({ decision }: SeatAnswer): Promise<AnswerOutcome> {
           text = written()
           resolve(decision !== 'deny')
@@ -72,14 +74,12 @@ const LINES: HostileAsker = {
     const { who, title } = plan
     asker.tell({ type: 'notice', text: title })
     asker.tell({ type: 'asked', seats: [{ seat: 'seat-2', who, command: title }] })
-    await asker.admit({
-      type: 'seat_wanted',
-      id: 'wanted-1',
-      terminal: '/dev/pts/1',
-      pid: 7,
-      who,
-      command: title,
+    const admitted = new Promise<void>(resolve => {
+      admit = async () => resolve()
     })
+    const wanted = { why: null, id: 'wanted-1', terminal: '/dev/pts/1', pid: 7, who, command: title }
+    asker.tell({ type: 'wanted', wanted })
+    await admitted
     asker.tell({ type: 'plan', plan: { ...plan, id: 'plan-withdraw' } })
     asker.tell({ type: 'settled', id: 'plan-withdraw', why: who })
     over.abort()

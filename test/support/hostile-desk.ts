@@ -70,7 +70,8 @@ export const DESK: HostileAsker = {
     desk.press({ type: 'text', text: 'h' })
     frames.goThrough(() => false, 3)
     desk.press({ type: 'text', text: 'q' })
-    desk.admit({ type: 'seat_wanted', id: 'wanted-1', terminal: '/dev/pts/1', pid: 7, who, command: title })
+    const wanted = { why: null, id: 'wanted-1', terminal: '/dev/pts/1', pid: 7, who, command: title }
+    desk.tell({ type: 'wanted', wanted })
     frames.goThrough(() => false, 3)
     desk.press({ type: 'text', text: 'y' })
     return { text, approvable, besides: frames.text().slice(text.length) }

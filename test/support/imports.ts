@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix, relative, sep } from 'node:path'
 
 export const root = join(import.meta.dirname, '../..')
@@ -33,12 +33,52 @@ const CALLED = /\b(import|require)\s*\(\s*(?:(['"`])([^'"`\n]*)\2\s*[,)])?/g
 
 /** Every import of a source text: type-only ones, re-exports, side effects, `import()` as a value or a type. */
 export function importsOf(path: string, text: string): Arrow[] {
+  if (path.endsWith('.py')) return pythonImportsOf(path, text)
   const plain = [...text.matchAll(FROM)].map(([, , to = '?']) => ({ to, lazy: false }))
   const called = [...text.matchAll(CALLED)].map(([, word, , to = '?']) => ({
     to: to.includes('${') ? '?' : to,
     lazy: word === 'import',
   }))
   return [...plain, ...called].map(({ to, lazy }) => ({ from: path, to: resolved(path, to), lazy }))
+}
+
+const PYTHON_FROM = /^([ \t]*)from[ \t]+([\w.]+)[ \t]+import[ \t]+(?:\(([^)]*)\)|([^\n]*))/gm
+const PYTHON_IMPORT = /^([ \t]*)import[ \t]+([^\n]*)/gm
+/** Where the packages of ours are that the peers are made of. */
+const PYTHON_PACKAGES: Readonly<Record<string, string>> = {
+  imago: 'wire/peers/python',
+  imago_wolfram: 'wire/peers/wolfram',
+}
+
+/** Every import of a Python text. Those within functions are lazy, and count all the same. */
+function pythonImportsOf(path: string, text: string): Arrow[] {
+  const from = [...text.matchAll(PYTHON_FROM)].flatMap(([, indent, module = '', several, one = '']) =>
+    namesIn(several ?? one).map(name => ({
+      to: moduleFile(`${module}.${name}`) ?? moduleFile(module) ?? module.split('.')[0] ?? '?',
+      lazy: indent !== '',
+    })),
+  )
+  const plain = [...text.matchAll(PYTHON_IMPORT)].flatMap(([, indent, names = '']) =>
+    namesIn(names).map(name => ({
+      to: moduleFile(name) ?? name.split('.')[0] ?? '?',
+      lazy: indent !== '',
+    })),
+  )
+  return [...from, ...plain].map(arrow => ({ from: path, ...arrow }))
+}
+
+/** `a, b as c  # of those` → a, b */
+function namesIn(list: string): string[] {
+  const names = list.replaceAll(/#.*$/gm, '').split(',')
+  return names.map(name => name.trim().split(/\s+/)[0] ?? '').filter(name => name !== '')
+}
+
+/** The file of a module of ours. */
+function moduleFile(name: string): string | undefined {
+  const folder = PYTHON_PACKAGES[name.split('.')[0] ?? '']
+  if (folder === undefined) return undefined
+  const path = `${folder}/${name.replaceAll('.', '/')}`
+  return [`${path}.py`, `${path}/__init__.py`].find(file => existsSync(join(root, file)))
 }
 
 /** The circles of imports, each as its files in order: files that can all be reached from each other (Tarjan, 1972). */

@@ -1,8 +1,7 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type JournalFiles, NODE_FILES } from '../../src/journal/files.ts'
 import { openJournal } from '../../src/journal/journal.ts'
-import type { JournalFiles } from '../../src/journal/segments.ts'
-import { NODE_FILES } from '../../src/journal/writer.ts'
 import type { CallId } from '../../wire/contract/values.ts'
 import { decided, dispatched, ended, requested, watched } from './journals.ts'
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Caller, Calls } from '../../src/calls/contract.ts'
 import type { Clock } from '../../src/clock.ts'
+import { suspensionNews } from '../../src/front/suspension-news.ts'
 import type { JournalEntry } from '../../src/journal/entries.ts'
 import type { Journal } from '../../src/journal/journal.ts'
 import { openPolicy } from '../../src/policy/policy.ts'
@@ -42,8 +43,10 @@ export interface LeasesRig {
   readonly desk: SuspensionDesk
   /** The suspensions that the journal tells of, in order. */
   readonly noted: Extract<JournalEntry, { type: 'suspension' }>[]
-  /** What a watcher of all projects was told, in order. */
+  /** What somebody was told who follows them, in order. */
   readonly heard: SuspensionEvent[]
+  /** The same of that caller, from now on. */
+  follow(caller: Caller): SuspensionEvent[]
   /** By name; another one may be put there. */
   readonly kernels: Map<string, StoppingKernel>
   call(caller: Caller, tool: string, args?: object): Promise<Envelope>
@@ -113,7 +116,27 @@ export function leasesRigsOf(
     const folder = mkdtempSync(join(tmpdir(), 'imago-leases-'))
     const { journal: kept, lines } = memoryJournal()
     const journal = kept as Journal
-    const leases = new Leases(journal, { clock })
+    const followers: (() => void)[] = []
+    const leases = new Leases(journal, {
+      clock,
+      changed: () => {
+        for (const told of followers) told()
+      },
+    })
+    const follow = (caller: Caller) => {
+      const heard: SuspensionEvent[] = []
+      const news = suspensionNews(event => heard.push(event))
+      news({ rev: '', snapshot: [] })
+      followers.push(() => {
+        const changes = leases.told.map(one => ({
+          topic: 'suspensions' as const,
+          key: one.suspension.id,
+          value: leases.topicRow(one, caller),
+        }))
+        news({ rev: '', changes })
+      })
+      return heard
+    }
     const kernels = new Map([['main', new StoppingKernel(script)]])
     const calls = openTestCalls({
       registry: openRegistry(tools),
@@ -131,8 +154,6 @@ export function leasesRigsOf(
       log: () => undefined,
     })
     const desk = new SuspensionDesk(leases)
-    const heard: SuspensionEvent[] = []
-    desk.watch({ caller: person('client-0').caller, everywhere: true, heard: event => heard.push(event) })
     open.push({
       close() {
         calls.close()
@@ -146,7 +167,8 @@ export function leasesRigsOf(
       get noted() {
         return (lines as unknown as readonly JournalEntry[]).filter(entry => entry.type === 'suspension')
       },
-      heard,
+      heard: follow(person('client-0').caller),
+      follow,
       kernels,
       call: (caller, tool, args = {}) => calls.run({ tool, args, caller }),
     }

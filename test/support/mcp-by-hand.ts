@@ -1,6 +1,6 @@
 import { type Duplex, duplexPair } from 'node:stream'
 import type { CallRequest, Calls } from '../../src/calls/contract.ts'
-import { type Living, livingOf, serveMcp } from '../../src/front/mcp.ts'
+import { livingOf, type McpOptions, serveMcp } from '../../src/front/mcp.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { TOOLS } from '../../tools/index.ts'
 import type { Envelope } from '../../tools/outcome.ts'
@@ -18,10 +18,13 @@ export type Revision = (typeof REVISIONS)[number]
 
 export const registry = openRegistry(TOOLS)
 
+/** What lives, and how it is told that this has changed. */
+type Lives = Partial<Pick<McpOptions, 'living' | 'follow'>>
+
 /** One connection against calls that the test answers itself. */
-export function connect(o: { run?: Calls['run']; options?: Line; living?: () => Living } = {}) {
+export function connect({ run: given, ...o }: { run?: Calls['run']; options?: Line } & Lives = {}) {
   const requests: CallRequest[] = []
-  const run = o.run ?? (async () => three)
+  const run = given ?? (async () => three)
   const calls: Pick<Calls, 'run'> = {
     run: request => {
       requests.push(request)
@@ -29,7 +32,7 @@ export function connect(o: { run?: Calls['run']; options?: Line; living?: () => 
     },
   }
   const [ours, theirs] = duplexPair()
-  const served = serve(ours, { calls, options: o.options ?? {}, living: o.living })
+  const served = serve(ours, { calls, ...o })
   return { peer: linePeer(theirs), requests, served, stream: theirs }
 }
 
@@ -38,14 +41,23 @@ export const kept: string[] = []
 
 export const keptTexts = { of: () => ({ keep: (text: string) => `@txt.${kept.push(text)}` }) }
 
+/** A server beside which nothing lives, and whose client's yes counts for nothing. */
+export const ALONE = {
+  living: () => livingOf([]),
+  displayed: () => undefined,
+  doubt: () => 'nothing is known of the program that answers',
+  mayCount: () => false,
+  questionMs: 30 * 60_000,
+}
+
 /** Serves one byte stream; without calls of the test's own, whatever is asked comes to 3. */
 export function serve(
   transport: Duplex,
   {
     calls = { run: async () => three },
     options = {},
-    living = () => livingOf([]),
-  }: { calls?: Pick<Calls, 'run'>; options?: Line; living?: (() => Living) | undefined } = {},
+    ...lives
+  }: { calls?: Pick<Calls, 'run'>; options?: Line } & Lives = {},
 ): Promise<void> {
   return serveMcp({
     transport,
@@ -53,10 +65,11 @@ export function serve(
     calls,
     registry,
     texts: keptTexts,
-    living,
     version: '9.8.7',
     log: { info: () => {} },
     progressMs: 5,
+    ...ALONE,
+    ...lives,
   })
 }
 

@@ -18,10 +18,12 @@ export class ProcessorTime {
   readonly #known = new Map<string, Process>()
   readonly #others = new Set<string>()
   readonly #timer: NodeJS.Timeout
-  #gone = 0
+  #gone: number
 
   constructor(pid: number, folder: string) {
     this.#folder = folder
+    // A process that runs one file after another has taken some before.
+    this.#gone = -(read(String(pid))?.ticks ?? 0)
     this.#known.set(String(pid), { parent: '', ticks: 0 })
     this.#timer = setInterval(() => this.#look(), EVERY_MS)
   }

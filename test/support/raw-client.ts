@@ -103,5 +103,5 @@ export function lengthOf(bytes: number): Buffer {
 
 export function hello(root: string): Fields {
   const env = { PATH: process.env.PATH ?? '' }
-  return { role: 'client', protocol: 1, name: 'imago test', version: VERSION, root, env, encodings: ['json'] }
+  return { role: 'client', protocol: 2, name: 'imago test', version: VERSION, root, env, encodings: ['json'] }
 }

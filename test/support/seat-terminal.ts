@@ -18,10 +18,9 @@ async function run(line: string): Promise<unknown> {
   const [, word = '', json = '{}'] = /^(\w+)\s*(.*)$/.exec(line) ?? []
   if (word === 'sit') {
     seat = await openSeat(client, {
-      tell: told => print(told.type === 'plan' ? { ...told, plan: { ...told.plan } } : told),
-      admit: async wanted => {
-        print(wanted)
-        return false
+      tell(told) {
+        print(told)
+        if (told.type === 'wanted') void seat?.admit(told.wanted.id, false)
       },
     })
     const { id, who, others, trouble } = seat

@@ -1,11 +1,63 @@
-import type {
-  AnswerOutcome,
-  Approvals,
-  SeatAnswer,
-  SeatNews,
-  ShownPlan,
-} from '../../src/approvals/contract.ts'
+import type { AnswerOutcome, CallEnd, SeatAnswer, ShownPlan } from '../../src/approvals/contract.ts'
+import type { Approvals, ApprovalsOptions, OpenApprovals, openApprovals } from '../../src/approvals/queue.ts'
 import type { Choice } from '../../tools/contract.ts'
+
+/** What becomes of plans, as those who sit are told it. */
+export type SeatNews =
+  | { readonly type: 'plan'; readonly plan: ShownPlan }
+  | { readonly type: 'settled'; readonly id: string; readonly why: string }
+  | ({ readonly type: 'ended'; readonly id: string } & CallEnd)
+  | { readonly type: 'notice'; readonly text: string }
+
+const followers = new WeakMap<Approvals, Set<() => void>>()
+
+/** Approvals that `takeSeat` and `followNews` can follow. */
+export function openFollowed(open: typeof openApprovals, options: ApprovalsOptions): OpenApprovals {
+  const all = new Set<() => void>()
+  const approvals = open({
+    ...options,
+    changed: () => {
+      for (const told of all) told()
+    },
+  })
+  followers.set(approvals, all)
+  return approvals
+}
+
+/** Tells all that waits, and each thing that happens. The answer ends that. */
+export function followNews(approvals: Approvals, tell: (news: SeatNews) => void): () => void {
+  const all = followers.get(approvals)
+  if (all === undefined) throw new Error('these approvals cannot be followed')
+  const known = new Map<string, string>()
+  const ended = new Set(approvals.ends().flatMap(({ id, ended: how }) => (how === undefined ? [] : [id])))
+  let last = approvals.notices().at(-1)?.number ?? 0
+  const told = () => {
+    const waiting = new Set<string>()
+    for (const plan of approvals.waiting()) {
+      waiting.add(plan.id)
+      const text = JSON.stringify({ ...plan, waited_ms: 0 })
+      const preview = approvals.previewOf(plan.id)
+      if (known.get(plan.id) === text || preview === undefined) continue
+      known.set(plan.id, text)
+      const { files: _, ...shown } = preview
+      tell({ type: 'plan', plan: { ...plan, ...shown, warnings: plan.warnings } })
+    }
+    for (const { id, why, ended: how } of approvals.ends()) {
+      if (!waiting.has(id) && known.delete(id)) tell({ type: 'settled', id, why })
+      if (how === undefined || ended.has(id)) continue
+      ended.add(id)
+      tell({ type: 'ended', id, ...how })
+    }
+    for (const { number, text } of approvals.notices()) {
+      if (number <= last) continue
+      last = number
+      tell({ type: 'notice', text })
+    }
+  }
+  all.add(told)
+  told()
+  return () => void all.delete(told)
+}
 
 /** What a scripted person does about a plan. */
 export type Reply =
@@ -56,25 +108,28 @@ export function takeSeat(
     const plan = plans.findLast(one => one.id === id)
     if (reply === undefined || plan === undefined) return { type: 'unknown' }
     const named = { plan: plan.id, hash: plan.hash }
+    answering = plan.id
     const answers = answersOf(reply).map(given => seat.answer({ ...named, ...given }))
+    answering = undefined
     taken.push(...answers)
     return answers[0] ?? { type: 'unknown' }
   }
 
-  const seat = approvals.sit({
-    who,
-    tell(news) {
-      told.push(news)
-      if (news.type !== 'plan') return
-      const { plan } = news
-      plans.push(plan)
-      const want = wanting.shift()
-      if (want === undefined) unseen.push(plan)
-      else want(plan)
-      void Promise.resolve(plan)
-        .then(script)
-        .then(reply => answer(reply, plan.id))
-    },
+  let answering: string | undefined
+  const seat = approvals.sit(who)
+  const end = followNews(approvals, news => {
+    // Whoever answers knows that it is settled.
+    if (news.type === 'settled' && news.id === answering) return
+    told.push(news)
+    if (news.type !== 'plan') return
+    const { plan } = news
+    plans.push(plan)
+    const want = wanting.shift()
+    if (want === undefined) unseen.push(plan)
+    else want(plan)
+    void Promise.resolve(plan)
+      .then(script)
+      .then(reply => answer(reply, plan.id))
   })
 
   return {
@@ -87,7 +142,10 @@ export function takeSeat(
       const plan = unseen.shift()
       return plan === undefined ? new Promise(resolve => wanting.push(resolve)) : Promise.resolve(plan)
     },
-    leave: () => seat.leave(),
+    leave() {
+      end()
+      seat.leave()
+    },
   }
 }
 

@@ -1,6 +1,6 @@
 """A seat that does only what docs/editor-protocol.md says, and knows nothing else of Imago: ``seat_of_page.py SOCKET ROOT``.
 
-It sits, fetches each plan that it is shown, prints a line of JSON about it, and approves it.
+It sits, follows the plans that wait, fetches each, prints a line of JSON about it, and approves it.
 """
 
 import json
@@ -18,7 +18,7 @@ class Client:
         self.calls = {}
         self.streams = {}
         self.pieces = 0
-        hello = {'role': 'client', 'protocol': 1, 'name': 'seat of the page', 'version': '1', 'root': root}
+        hello = {'role': 'client', 'protocol': 2, 'name': 'seat of the page', 'version': '1', 'root': root}
         self.send({'hello': {**hello, 'env': {}, 'encodings': ['json']}})
         self.limits = json.loads(self.frame())['welcome']
 
@@ -77,11 +77,17 @@ def tell(**facts):
 def main():
     client = Client(*sys.argv[1:])
 
+    seen = set()
+
     def heard(event):
-        if event['type'] == 'seated':
+        if event.get('type') == 'seated':
             tell(seated=event['seat'])
-        elif event['type'] == 'plan':
-            client.call('plan', {'plan': event['plan']['id']}, lambda shown: answer(event['plan'], shown['body']))
+            client.call('subscribe', {'topics': ['approvals']}, lambda _: None)
+        for row in event.get('snapshot') or event.get('changes') or []:
+            plan = row['value']
+            if plan is not None and plan['state'] == 'waits' and plan['id'] not in seen:
+                seen.add(plan['id'])
+                client.call('plan', {'plan': plan['id']}, lambda shown, plan=plan: answer(plan, shown['body']))
 
     def answer(plan, body):
         lines = body.rstrip('\n').split('\n')

@@ -105,7 +105,7 @@ def silent(name, path, version, root):
     stream = link.makefile('rwb')
     hello = {
         'role': 'mcp',
-        'protocol': 1,
+        'protocol': 2,
         'name': 'imago mcp',
         'version': version,
         'root': root,

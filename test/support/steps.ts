@@ -1,6 +1,5 @@
 import { type Disk, NODE_DISK, type OpenMode } from '../../src/files/disk.ts'
-import type { JournalFiles } from '../../src/journal/segments.ts'
-import { NODE_FILES } from '../../src/journal/writer.ts'
+import { type JournalFiles, NODE_FILES } from '../../src/journal/files.ts'
 
 /** One call on the file system, of the journal or of the files of a project, or a moment that a test names: from 1. */
 export interface Step {

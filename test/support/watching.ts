@@ -66,8 +66,25 @@ async function isAsNew(rig: Rig): Promise<boolean> {
 }
 
 /** Resolves once nobody has a seat. */
-export const noSeat = (rig: Rig) =>
-  until(async () => (await rig.imago(['approvals'])).stdout.includes('Nobody has a seat'), 'no seat')
+export async function noSeat(rig: Rig): Promise<void> {
+  await using client = await rig.connect()
+  await until(async () => (await client.request('approvals', {})).seats.length === 0, 'no seat')
+}
+
+/** Resolves once somebody has a seat. */
+export async function someSeat(rig: Rig): Promise<void> {
+  await using client = await rig.connect()
+  await until(async () => (await client.request('approvals', {})).seats.length > 0, 'a seat')
+}
+
+/** Resolves once so many plans wait. */
+export async function plansWait(rig: Rig, count: number): Promise<void> {
+  await using client = await rig.connect()
+  await until(
+    async () => (await client.request('approvals', {})).approvals.length === count,
+    `${count} plans`,
+  )
+}
 
 export interface Watch {
   readonly screen: ScreenOf

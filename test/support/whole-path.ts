@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Approvals, ShownPlan } from '../../src/approvals/contract.ts'
-import { openApprovals } from '../../src/approvals/queue.ts'
+import type { ShownPlan } from '../../src/approvals/contract.ts'
+import { type Approvals, openApprovals } from '../../src/approvals/queue.ts'
 import type { Caller, CallRequest, Calls } from '../../src/calls/contract.ts'
 import { type FilesLimits, type OpenFiles, openFiles } from '../../src/files/files.ts'
 import { type OpenJournal, openJournal } from '../../src/journal/journal.ts'
@@ -15,7 +15,7 @@ import { openTestCalls, type TestCalls } from './calls.ts'
 import { HandClock, journalLines } from './calls-rig.ts'
 import { FakeKernel } from './fake-kernel.ts'
 import type { Line } from './history.ts'
-import { type Reply, type ScriptedSeat, takeSeat } from './seat.ts'
+import { openFollowed, type Reply, type ScriptedSeat, takeSeat } from './seat.ts'
 import { Steps } from './steps.ts'
 
 /** A user's folders, which outlive any daemon: the project, and what the daemons keep. */
@@ -101,7 +101,7 @@ export function openWholePath(ground: Ground, given: WholeOptions = {}): WholePa
   const log = (message: string, error: unknown) => faults.push({ message, error })
   const journal = openJournal({ stateDir, files: steps.journal, version: 'test' })
   const wallClock = () => clock.now() + wall.ahead
-  const approvals = openApprovals({ clock, wallClock, expiryMs: 30 * 60_000, journal, log })
+  const approvals = openFollowed(openApprovals, { clock, wallClock, expiryMs: 30 * 60_000, journal })
   const files = openFiles({
     protected: [stateDir, join(folder, 'config')],
     stateDir,

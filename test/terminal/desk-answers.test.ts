@@ -218,20 +218,27 @@ test('e gives the arguments to an editor, and answers with what came back', () =
   })
 })
 
-const WANTED = { type: 'seat_wanted', id: 'wanted-1', who: 'terminal 9', terminal: '/dev/pts/9' } as const
+const WANTED = { why: null, id: 'wanted-1', who: 'terminal 9', terminal: '/dev/pts/9' } as const
 const wanted = { ...WANTED, pid: 9, command: 'imago watch' }
 
 test('somebody else who wants a seat is let in by y alone', () => {
   const { desk, keys, text } = openDesk()
-  desk.admit(wanted)
+  desk.tell({ type: 'wanted', wanted })
   assert.match(text(), /Somebody else wants to approve, too[\s\S]*imago watch/)
   assert.equal(keys('y'), { type: 'admit', wanted: 'wanted-1', admit: true })
-  desk.admit(wanted)
+  desk.tell({ type: 'wanted', wanted })
   assert.equal(keys('n'), { type: 'admit', wanted: 'wanted-1', admit: false })
-  desk.admit(wanted)
+  desk.tell({ type: 'wanted', wanted })
   assert.is(desk.waits, 1)
   desk.tell({ type: 'settled', id: 'wanted-1', why: 'It has gone.' })
   assert.is(desk.waits, 0)
+})
+
+test('of an editor that wants a seat its code is shown, and what may drive it', () => {
+  const { desk, text } = openDesk()
+  const through = { code: 'k7mp-3xqr', driver: 'process 7 (code), the host of an MCP server' }
+  desk.tell({ type: 'wanted', wanted: { ...wanted, through } })
+  assert.match(text(), /shows the code k7mp-3xqr[\s\S]*may drive it: process 7 \(code\)/)
 })
 
 test('trouble with the journal is asked about first, and noted with y', () => {
@@ -613,7 +620,7 @@ test('a seat that somebody wants is not granted by a key for a plan (threat 20)'
   const { desk, tell, keys, text } = openDesk()
   tell(ONE)
   stand(desk)
-  desk.admit(wanted)
+  desk.tell({ type: 'wanted', wanted })
   settle(desk, ONE)
   assert.is(press(desk, 'y'), undefined)
   keys('\r')

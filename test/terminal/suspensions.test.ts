@@ -37,6 +37,7 @@ function opened() {
     made: call => call === 'ours',
     tell: text => told.push(text),
     changed: () => {},
+    stopped: () => {},
   })
   return { told, suspended }
 }
@@ -52,12 +53,12 @@ const ended = (suspension: SuspendedRow, how: 'expired' | 'left', own = false): 
 
 test('each is news once, but not what this console has done itself, nor an adopted error twice', () => {
   const { told, suspended } = opened()
-  suspended.heard({ type: 'suspended', suspension: row() })
-  suspended.heard({ type: 'suspended', suspension: row({ ...OURS, id: 's2@ab12' }) })
+  suspended.heard({ type: 'suspended', own: false, suspension: row() })
+  suspended.heard({ type: 'suspended', own: false, suspension: row({ ...OURS, id: 's2@ab12' }) })
   suspended.heard(ended(row({ ...OURS, id: 's2@ab12' }), 'left', true))
   suspended.heard(ended(row(), 'expired'))
   const adopted = row({ id: 's3@ab12', call: null, who: 'you' })
-  suspended.heard({ type: 'suspended', suspension: adopted })
+  suspended.heard({ type: 'suspended', own: false, suspension: adopted })
   suspended.heard({ type: 'adopted', suspension: adopted, by: 'seat-2', own: false })
   assert.equal(told, [
     's1@ab12 in shop, of claude-code: suspended by simple-error: no stock',
@@ -68,8 +69,12 @@ test('each is news once, but not what this console has done itself, nor an adopt
 
 test('only stacks that wait count for the prompt, and a connection that begins holds none', () => {
   const { suspended } = opened()
-  suspended.heard({ type: 'suspended', suspension: row(OURS) })
-  suspended.heard({ type: 'suspended', suspension: row({ ...OURS, id: 's2@ab12', how: 'post_mortem' }) })
+  suspended.heard({ type: 'suspended', own: false, suspension: row(OURS) })
+  suspended.heard({
+    type: 'suspended',
+    own: false,
+    suspension: row({ ...OURS, id: 's2@ab12', how: 'post_mortem' }),
+  })
   assert.equal([suspended.waiting('shop'), suspended.waiting('other')], [1, 0])
   assert.is(suspended.current('shop')?.id, 's2@ab12')
   suspended.begin()
@@ -78,15 +83,14 @@ test('only stacks that wait count for the prompt, and a connection that begins h
 
 test('what is taken from this console is not its own any more', () => {
   const { told, suspended } = opened()
-  suspended.heard({ type: 'suspended', suspension: row(OURS) })
+  suspended.heard({ type: 'suspended', own: false, suspension: row(OURS) })
   const taken = row({ ...OURS, holder: { type: 'other', who: 'seat-2, terminal', person: true } })
-  suspended.heard({ type: 'taken', suspension: taken, by: 'seat-2, terminal', from: 'imago', own: false })
+  suspended.heard({ type: 'taken', suspension: taken, by: 'seat-2, terminal', own: false })
   assert.is(suspended.waiting('shop'), 0)
   suspended.heard({
     type: 'handed',
     suspension: row({ holder: { type: 'anyone' } }),
     by: 'seat-2, terminal',
-    to: null,
     own: false,
   })
   assert.is(suspended.waiting('shop'), 0)
@@ -99,6 +103,7 @@ test('what is taken from this console is not its own any more', () => {
 test('news are one line, whatever an error is called (threat 16)', () => {
   const text = newsText({
     type: 'suspended',
+    own: false,
     suspension: row({ who: 'a\nb', message: `x\n\x1b[2J${'y'.repeat(9_999)}` }),
   })
   assert.not.match(text ?? '\n', '\n')

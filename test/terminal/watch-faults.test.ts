@@ -2,7 +2,15 @@ import { join } from 'node:path'
 import { assert, suite } from '../support/harness.ts'
 import { lives, until } from '../support/rig.ts'
 import { openScreen, type ScreenOf } from '../support/screen.ts'
-import { codeOf, evaluating, noSeat, openAsking, openSeatRigs, openSeatScreen } from '../support/watching.ts'
+import {
+  codeOf,
+  evaluating,
+  noSeat,
+  openAsking,
+  openSeatRigs,
+  openSeatScreen,
+  plansWait,
+} from '../support/watching.ts'
 
 /** The real screen of `imago watch` when something goes wrong, or comes at the wrong moment. */
 const test = suite('watch and faults')
@@ -20,7 +28,7 @@ test('what is typed before a plan stood there does not answer it (threat 20)', (
     // Stopped, it cannot read what is typed next: that lies in the terminal when the plan comes.
     process.kill(pid, 'SIGSTOP')
     const { answer } = await evaluating(rig, '1')
-    await until(async () => (await rig.imago(['approvals'])).stdout.includes('plan-'), 'the plan')
+    await plansWait(rig, 1)
     screen.type('yyy')
     process.kill(pid, 'SIGCONT')
     await screen.shows(OFFERED)

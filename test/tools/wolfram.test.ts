@@ -330,6 +330,13 @@ function facts(): void {
       await loaded('Clear[inner]; gone = 2'),
       /^false [\s\S]*\nreplaced: Global`gone\n(?!not replaced)/,
     )
+    // Nothing says so where its messages are switched off.
+    await evaluate('Off[Set::write, SetDelayed::write]')
+    const silent = await loaded('mod[x_] := 7 x\nQuiet[held = 3]\n')
+    await evaluate('On[Set::write, SetDelayed::write]')
+    assert.match(silent, /^true [\s\S]*\nnot replaced: held is Protected, mod is Protected/)
+    const lifted = await loaded('Unprotect[mod];\nmod[x_] := x\nProtect[mod];\n')
+    assert.match(lifted, /^false [\s\S]*\nunchanged: Global`mod\n(?!not replaced)/)
   })
 
   test('a definition that was loaded has its place, as long as it is what was', async () => {

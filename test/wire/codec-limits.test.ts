@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { codecOf } from '../../wire/codec/codec.ts'
-import { assembler, type Encoding, LIMITS, STREAMS, splitter } from '../../wire/codec/messages.ts'
+import { Assembler, type Encoding, LIMITS, STREAMS, splitter } from '../../wire/codec/messages.ts'
 import { codeOf } from '../support/faults.ts'
 import { assert, suite } from '../support/harness.ts'
 
@@ -137,7 +137,7 @@ for (const [name, encoding, body] of PROTOTYPES)
 /** The pieces of several bodies, dealt in turn, put together again. */
 function reassembled(encoding: Encoding, bodies: readonly Buffer[], chunkBytes: number) {
   const parts = bodies.map((body, index) => splitter({ body, encoding, stream: index + 1, chunkBytes }))
-  const whole = assembler({ encoding, messageBytes: 1_000_000 })
+  const whole = new Assembler({ encoding, messageBytes: 1_000_000 })
   const done = new Map<number, string>()
   while (parts.some(part => !part.done))
     for (const part of parts) {
@@ -179,7 +179,7 @@ test('no piece of JSON cuts a character', () => {
 })
 
 test('messages in pieces are refused beyond messageBytes, all of them taken together', () => {
-  const whole = assembler({ encoding: 'json', messageBytes: 10 })
+  const whole = new Assembler({ encoding: 'json', messageBytes: 10 })
   whole.add(chunk(1, '12345'))
   whole.add(chunk(2, '12345'))
   assert.is(
@@ -190,7 +190,7 @@ test('messages in pieces are refused beyond messageBytes, all of them taken toge
 })
 
 test(`more than ${STREAMS} messages at once are PROTOCOL_BROKEN`, () => {
-  const whole = assembler({ encoding: 'json', messageBytes: 1_000 })
+  const whole = new Assembler({ encoding: 'json', messageBytes: 1_000 })
   for (let stream = 1; stream <= STREAMS; stream++) whole.add(chunk(stream, 'x'))
   assert.is(
     codeOf(() => whole.add(chunk(STREAMS + 1, 'x'))),
@@ -199,8 +199,8 @@ test(`more than ${STREAMS} messages at once are PROTOCOL_BROKEN`, () => {
 })
 
 test('a piece that is empty, or of the other encoding, is MESSAGE_INVALID', () => {
-  const json = assembler({ encoding: 'json', messageBytes: 1_000 })
-  const msgpack = assembler({ encoding: 'msgpack', messageBytes: 1_000 })
+  const json = new Assembler({ encoding: 'json', messageBytes: 1_000 })
+  const msgpack = new Assembler({ encoding: 'msgpack', messageBytes: 1_000 })
   for (const wrong of [
     () => json.add(chunk(1, '')),
     () => json.add(chunk(1, hex('00'))),
@@ -211,7 +211,7 @@ test('a piece that is empty, or of the other encoding, is MESSAGE_INVALID', () =
 })
 
 test('a message in pieces of one byte takes no more memory than twice its size', () => {
-  const whole = assembler({ encoding: 'msgpack', messageBytes: 1_000_000 })
+  const whole = new Assembler({ encoding: 'msgpack', messageBytes: 1_000_000 })
   const piece = hex('00')
   for (let sent = 1; sent < 1_000_000; sent++) whole.add(chunk(1, piece))
   const body = whole.add(chunk(1, piece, true))

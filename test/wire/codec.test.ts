@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { codecOf } from '../../wire/codec/codec.ts'
-import { type Encoding, frameDecoder, LIMITS, parseMessage } from '../../wire/codec/messages.ts'
+import { type Encoding, FrameDecoder, LIMITS, parseMessage } from '../../wire/codec/messages.ts'
 import { WireError } from '../../wire/errors.ts'
 import { codeOf } from '../support/faults.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -20,7 +20,7 @@ const decode = (encoding: Encoding, body: Buffer) => codecOf(encoding).decode(bo
 /** Every body that comes of these pieces, copied, because a body is a view of its piece. */
 function bodiesOf(pieces: readonly Buffer[], limit = 1_000): string[] {
   const bodies: string[] = []
-  const frames = frameDecoder({ limit, take: body => bodies.push(body.toString('latin1')) })
+  const frames = new FrameDecoder({ limit, take: body => bodies.push(body.toString('latin1')) })
   for (const piece of pieces) frames.push(piece)
   return bodies
 }
@@ -50,7 +50,7 @@ test('a frame of 8 MiB in pieces of one byte ends within the time of a test', ()
   const take = (body: Buffer) => {
     whole = body.length
   }
-  const frames = frameDecoder({ limit: LIMITS.frameBytes, take })
+  const frames = new FrameDecoder({ limit: LIMITS.frameBytes, take })
   const header = Buffer.alloc(4)
   header.writeUInt32BE(LIMITS.frameBytes)
   frames.push(header)
@@ -62,7 +62,7 @@ test('a frame of 8 MiB in pieces of one byte ends within the time of a test', ()
 test('after every proper part of a frame the decoder is in the middle of one, and after all of it not (fault 19)', () => {
   const stream = framed('hello')
   for (let at = 1; at <= stream.length; at++) {
-    const frames = frameDecoder({ limit: 100, take: () => {} })
+    const frames = new FrameDecoder({ limit: 100, take: () => {} })
     frames.push(stream.subarray(0, at))
     assert.is(frames.midFrame, at < stream.length)
   }

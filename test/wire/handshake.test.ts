@@ -252,7 +252,7 @@ test('a hello may be as large as 256 KiB, and no larger', async () => {
 const ofClients = suite('handshake of clients')
 const hello: ClientHello = {
   role: 'client',
-  protocol: 1,
+  protocol: 2,
   name: 'imago call',
   version: '0.1.0',
   root: '/home/ada/engine',
@@ -314,10 +314,13 @@ ofClients(
   'a hello of which only the protocol can be read is refused for that, and by name (fault 33)',
   async () => {
     const accepting = faultOf(accept())
-    const newer = { protocol: 9, who: 'a newer client' } as unknown as ClientHello
-    const fault = await faultOf(openClient({ transport: open.far, hello: newer }))
+    const older = { protocol: 1, who: 'an older client' } as unknown as ClientHello
+    const fault = await faultOf(openClient({ transport: open.far, hello: older }))
     assert.is(fault.code, 'VERSION_MISMATCH')
-    assert.match(fault.message, 'greeted with 9')
+    assert.match(
+      fault.message,
+      /speaks protocol 2 and was greeted with 1\. .*\(npm install -g imago@0\.1\.0\)\.$/,
+    )
     assert.is((await accepting).code, 'VERSION_MISMATCH')
   },
 )

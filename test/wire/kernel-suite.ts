@@ -1,4 +1,4 @@
-import { ABILITIES, type Inspected, type Kernel, type Watcher } from '../../wire/kernel.ts'
+import { ABILITIES, type Ability, type Inspected, type Kernel, type Watcher } from '../../wire/kernel.ts'
 import { assert, suite } from '../support/harness.ts'
 import { codeOf, evaluate, found, newCall, printed } from '../support/heard.ts'
 import type { Snippets } from '../support/snippets.ts'
@@ -28,21 +28,27 @@ function facts(
   { title, snippets, open, descriptors = 'ours' }: SuiteOptions,
   { inShort }: { readonly inShort: boolean },
 ): void {
-  const short = suite(inShort ? `${title}, in short` : title)
-  /** A fact of the whole suite alone. */
-  const test = (name: string, prove: () => unknown) => inShort || short(name, prove as () => void)
+  const all = suite(inShort ? `${title}, in short` : title)
   let kernel: Kernel
+  const can = (...needs: readonly Ability[]) => needs.every(one => kernel.identity.abilities.has(one))
+  /** What a kernel does not say that it can do it is not asked. */
+  const short = (name: string, needs: readonly Ability[], prove: () => Promise<void>) =>
+    all(name, async () => {
+      if (can(...needs)) await prove()
+    })
+  /** A fact of the whole suite alone. */
+  const test: typeof short = (...fact) => inShort || short(...fact)
 
-  short.before(async () => {
+  all.before(async () => {
     kernel = await open()
   })
-  short.after(async () => {
+  all.after(async () => {
     await kernel?.close()
   })
   // What a fact that failed has left running would have all others wait.
-  short.after.each(async () => {
+  all.after.each(async () => {
     const running = (await kernel?.status(LOOK))?.running
-    if (running) await kernel.interrupt(running.call)
+    if (running && can('interrupt')) await kernel.interrupt(running.call)
   })
 
   const run = (source: string, watcher?: Watcher) => evaluate(kernel, source, watcher).result
@@ -51,7 +57,7 @@ function facts(
     return evaluated.type === 'done' ? evaluated.values.map(value => value.repr.text) : [evaluated.type]
   }
 
-  test('it says who it is, and what it can do', () => {
+  test('it says who it is, and what it can do', [], async () => {
     assert.is(kernel.identity.language, snippets.language)
     assert.match(kernel.identity.epoch, /^[0-9a-f]{8}$/)
     assert.equal(
@@ -61,7 +67,7 @@ function facts(
     assert.is(kernel.health, 'responsive')
   })
 
-  test('an expression has one value, with its type', async () => {
+  test('an expression has one value, with its type', ['evaluate'], async () => {
     const { source, repr, type } = snippets.expression
     const evaluated = await run(source)
     if (evaluated.type !== 'done') throw new Error(evaluated.type)
@@ -72,7 +78,7 @@ function facts(
     assert.ok(evaluated.elapsed_ms >= 0)
   })
 
-  short('output of both streams comes in order, and all of it before the result', async () => {
+  short('output of both streams comes in order, and all of it before the result', ['evaluate'], async () => {
     const { print, inOrder } = snippets
     const heard = evaluate(
       kernel,
@@ -90,6 +96,7 @@ function facts(
     descriptors === 'ours'
       ? 'what children print belongs to the evaluation, and comes before its result'
       : 'what children print goes where the program’s own output goes, and nowhere else',
+    ['evaluate'],
     async () => {
       for (const word of ['below', 'again', 'once more']) {
         const heard = evaluate(kernel, snippets.printBelow(word))
@@ -99,14 +106,14 @@ function facts(
     },
   )
 
-  short('what is larger than one piece arrives whole, both ways', async () => {
+  short('what is larger than one piece arrives whole, both ways', ['evaluate'], async () => {
     const long = 'y'.repeat(200_000)
     const heard = evaluate(kernel, snippets.print('stdout', long))
     assert.is((await heard.result).type, 'done')
     assert.is(heard.text(), `${long}\n`)
   })
 
-  short('an exception keeps its message, its frames and the output before it', async () => {
+  short('an exception keeps its message, its frames and the output before it', ['evaluate'], async () => {
     const { raises, print, inOrder } = snippets
     const heard = evaluate(kernel, inOrder(print('stdout', 'before'), raises.source('boom')))
     const evaluated = await heard.result
@@ -122,7 +129,7 @@ function facts(
     assert.is(heard.text(), 'before\n')
   })
 
-  test('a long text is cut, and the rest of it can be read', async () => {
+  test('a long text is cut, and the rest of it can be read', ['evaluate', 'more'], async () => {
     const evaluated = await run(snippets.longText.source(20_000))
     const repr = evaluated.type === 'done' ? evaluated.values[0]?.repr : undefined
     if (!repr?.handle) throw new Error('it has no handle')
@@ -136,7 +143,7 @@ function facts(
     assert.equal(last.type === 'text' && [last.text.length, last.next], [10, null])
   })
 
-  test('a value worth it has a handle that leads to its inspection', async () => {
+  test('a value worth it has a handle that leads to its inspection', ['evaluate', 'inspect'], async () => {
     const { source, kind, length } = snippets.container
     const evaluated = await run(source)
     const handle = evaluated.type === 'done' ? evaluated.values[0]?.handle : undefined
@@ -145,51 +152,63 @@ function facts(
     assert.equal([its, size && 'len' in size && size.len], [kind, length])
   })
 
-  test('globals are sorted, filtered and paged, and none of them is ours', async () => {
-    const { assign, inOrder, expression } = snippets
-    const names = ['zzpage1', 'zzpage2', 'zzpage3']
-    await run(inOrder(...names.map(name => assign(name, expression.source))))
-    const query = { filter: 'ZZpage', modules: false, limit: 2 }
-    const [one, two, three] = names.map(name => ({ name, type_name: expression.type }))
-    const first = await found(kernel, 'globals', query)
-    assert.equal([first.globals, first.total], [[one, two], 3])
-    const rest = await found(kernel, 'globals', { ...query, after: first.next ?? '' })
-    assert.equal([rest.globals, rest.next], [[three], undefined])
-    const ours = await found(kernel, 'globals', { filter: 'imago', modules: true, limit: 10 })
-    assert.is(ours.total, 0)
-  })
+  test(
+    'globals are sorted, filtered and paged, and none of them is ours',
+    ['evaluate', 'globals'],
+    async () => {
+      const { assign, inOrder, expression } = snippets
+      const names = ['zzpage1', 'zzpage2', 'zzpage3']
+      await run(inOrder(...names.map(name => assign(name, expression.source))))
+      const query = { filter: 'ZZpage', modules: false, limit: 2 }
+      const [one, two, three] = names.map(name => ({ name, type_name: expression.type }))
+      const first = await found(kernel, 'globals', query)
+      assert.equal([first.globals, first.total], [[one, two], 3])
+      const rest = await found(kernel, 'globals', { ...query, after: first.next ?? '' })
+      assert.equal([rest.globals, rest.next], [[three], undefined])
+      const ours = await found(kernel, 'globals', { filter: 'imago', modules: true, limit: 10 })
+      assert.is(ours.total, 0)
+    },
+  )
 
-  test('inspection tells what is static, what must be evaluated, what is not there and what is no expression', async () => {
-    const { call, expression, assign } = snippets
-    await run(assign('seenvalue', expression.source))
-    const inspect = (expr: string) => kernel.look('inspect', { expr }, LOOK)
+  test(
+    'inspection tells what is static, what must be evaluated, what is not there and what is no expression',
+    ['evaluate', 'inspect'],
+    async () => {
+      const { call, expression, assign } = snippets
+      await run(assign('seenvalue', expression.source))
+      const inspect = (expr: string) => kernel.look('inspect', { expr }, LOOK)
 
-    const shown = ({ type, repr }: Inspected) => [type.name, repr && 'text' in repr && repr.text]
-    const stored = await found(kernel, 'inspect', { expr: 'seenvalue' })
-    assert.equal(shown(stored), [expression.type, expression.repr])
-    assert.is((await inspect(call.source)).type, 'needs_evaluation')
-    const missing = await inspect('seenvaleu')
-    if (missing.type !== 'not_found') throw new Error(missing.type)
-    assert.ok(missing.nearest.includes(snippets.qualified('seenvalue')))
-    assert.is((await inspect(snippets.malformed)).type, 'malformed')
-  })
+      const shown = ({ type, repr }: Inspected) => [type.name, repr && 'text' in repr && repr.text]
+      const stored = await found(kernel, 'inspect', { expr: 'seenvalue' })
+      assert.equal(shown(stored), [expression.type, expression.repr])
+      assert.is((await inspect(call.source)).type, 'needs_evaluation')
+      const missing = await inspect('seenvaleu')
+      if (missing.type !== 'not_found') throw new Error(missing.type)
+      assert.ok(missing.nearest.includes(snippets.qualified('seenvalue')))
+      assert.is((await inspect(snippets.malformed)).type, 'malformed')
+    },
+  )
 
-  short('looking works while an evaluation runs', async () => {
-    const { print, forever, inOrder } = snippets
-    await run(snippets.assign('seenvalue', snippets.expression.source))
-    const heard = evaluate(kernel, inOrder(print('stdout', 'started'), forever))
-    await printed(heard, 'started')
-    assert.is((await kernel.look('globals', { modules: false, limit: 5 }, LOOK)).type, 'found')
-    assert.is((await kernel.look('inspect', { expr: 'seenvalue' }, LOOK)).type, 'found')
-    const status = await kernel.status(LOOK)
-    assert.is(status.running?.call, heard.call)
-    assert.is(status.queued, 0)
-    assert.is((await kernel.interrupt(heard.call)).outcome, 'stopped')
-    assert.is((await heard.result).type, 'interrupted')
-    assert.equal(await kernel.status(LOOK), { running: null, queued: 0 })
-  })
+  short(
+    'looking works while an evaluation runs',
+    ['evaluate', 'globals', 'inspect', 'interrupt'],
+    async () => {
+      const { print, forever, inOrder } = snippets
+      await run(snippets.assign('seenvalue', snippets.expression.source))
+      const heard = evaluate(kernel, inOrder(print('stdout', 'started'), forever))
+      await printed(heard, 'started')
+      assert.is((await kernel.look('globals', { modules: false, limit: 5 }, LOOK)).type, 'found')
+      assert.is((await kernel.look('inspect', { expr: 'seenvalue' }, LOOK)).type, 'found')
+      const status = await kernel.status(LOOK)
+      assert.is(status.running?.call, heard.call)
+      assert.is(status.queued, 0)
+      assert.is((await kernel.interrupt(heard.call)).outcome, 'stopped')
+      assert.is((await heard.result).type, 'interrupted')
+      assert.equal(await kernel.status(LOOK), { running: null, queued: 0 })
+    },
+  )
 
-  test('an interrupt hits only the call that it names', async () => {
+  test('an interrupt hits only the call that it names', ['evaluate', 'interrupt'], async () => {
     const { print, forever, inOrder, expression } = snippets
     const first = evaluate(kernel, inOrder(print('stdout', 'started'), forever))
     const second = evaluate(kernel, expression.source)
@@ -206,20 +225,24 @@ function facts(
     assert.is(third.text(), '')
   })
 
-  test('a cancel at the moment of completion ends each call once, and never hits the next one (fault 30)', async () => {
-    for (let round = 0; round < 100; round++) {
-      const abort = new AbortController()
-      const first = evaluate(kernel, snippets.expression.source, { signal: abort.signal })
-      const next = evaluate(kernel, snippets.expression.source)
-      setTimeout(() => abort.abort(), round % 4)
-      const outcome = (await first.result).type
-      assert.ok(['done', 'interrupted', 'withdrawn'].includes(outcome), outcome)
-      abort.abort()
-      assert.is((await next.result).type, 'done')
-    }
-  })
+  test(
+    'a cancel at the moment of completion ends each call once, and never hits the next one (fault 30)',
+    ['evaluate'],
+    async () => {
+      for (let round = 0; round < 100; round++) {
+        const abort = new AbortController()
+        const first = evaluate(kernel, snippets.expression.source, { signal: abort.signal })
+        const next = evaluate(kernel, snippets.expression.source)
+        setTimeout(() => abort.abort(), round % 4)
+        const outcome = (await first.result).type
+        assert.ok(['done', 'interrupted', 'withdrawn'].includes(outcome), outcome)
+        abort.abort()
+        assert.is((await next.result).type, 'done')
+      }
+    },
+  )
 
-  short('code that reads a line gets the answer of whoever asked for it', async () => {
+  short('code that reads a line gets the answer of whoever asked for it', ['evaluate', 'ask'], async () => {
     const { readLine } = snippets
     const questions: unknown[] = []
     const ask = async (question: unknown) => {
@@ -233,60 +256,77 @@ function facts(
     assert.equal(questions, [{ type: 'stdin', prompt: 'who? ', secret: false }])
   })
 
-  test('code that reads a line where nobody answers is told, and does not hang', async () => {
-    const refuse = () => Promise.reject(new Error('nobody is here'))
-    for (const watcher of [{}, { ask: refuse }]) {
-      assert.is((await run(snippets.readLine.source('who? '), watcher)).type, 'raised')
-    }
-  })
+  test(
+    'code that reads a line where nobody answers is told, and does not hang',
+    ['evaluate', 'ask'],
+    async () => {
+      const refuse = () => Promise.reject(new Error('nobody is here'))
+      for (const watcher of [{}, { ask: refuse }]) {
+        assert.is((await run(snippets.readLine.source('who? '), watcher)).type, 'raised')
+      }
+    },
+  )
 
-  test('the same call asked for twice runs once, and both get its result (fault 29)', async () => {
-    const { assign, inOrder, print, expression } = snippets
-    await run(assign('runs', '0'))
-    const source = inOrder(
-      assign('runs', snippets.oneMore('runs')),
-      print('stdout', 'ran'),
-      expression.source,
-    )
-    const call = newCall()
-    const both = [evaluate(kernel, source, { call }), evaluate(kernel, source, { call })]
-    for (const heard of both) assert.is((await heard.result).type, 'done')
-    assert.is((await evaluate(kernel, source, { call }).result).type, 'done')
-    assert.equal(await valuesOf('runs'), ['1'])
-  })
+  test(
+    'the same call asked for twice runs once, and both get its result (fault 29)',
+    ['evaluate'],
+    async () => {
+      const { assign, inOrder, print, expression } = snippets
+      await run(assign('runs', '0'))
+      const source = inOrder(
+        assign('runs', snippets.oneMore('runs')),
+        print('stdout', 'ran'),
+        expression.source,
+      )
+      const call = newCall()
+      const both = [evaluate(kernel, source, { call }), evaluate(kernel, source, { call })]
+      for (const heard of both) assert.is((await heard.result).type, 'done')
+      assert.is((await evaluate(kernel, source, { call }).result).type, 'done')
+      assert.equal(await valuesOf('runs'), ['1'])
+    },
+  )
 
-  test('up to 64 evaluations wait, in order; one more is BUSY and does not run', async () => {
-    const { assign, inOrder, print, forever } = snippets
-    await run(assign('turn', '0'))
-    const first = evaluate(kernel, inOrder(print('stdout', 'started'), forever))
-    await printed(first, 'started')
-    const waiting = Array.from({ length: 63 }, () =>
-      evaluate(kernel, inOrder(assign('turn', snippets.oneMore('turn')), print('stdout', 'ran'))),
-    )
-    assert.is(await codeOf(evaluate(kernel, assign('turn', '1000')).result), 'BUSY')
-    await kernel.interrupt(first.call)
-    for (const heard of waiting) assert.is((await heard.result).type, 'done')
-    assert.equal(await valuesOf('turn'), ['63'])
-  })
+  test(
+    'up to 64 evaluations wait, in order; one more is BUSY and does not run',
+    ['evaluate', 'interrupt'],
+    async () => {
+      const { assign, inOrder, print, forever } = snippets
+      await run(assign('turn', '0'))
+      const first = evaluate(kernel, inOrder(print('stdout', 'started'), forever))
+      await printed(first, 'started')
+      const waiting = Array.from({ length: 63 }, () =>
+        evaluate(kernel, inOrder(assign('turn', snippets.oneMore('turn')), print('stdout', 'ran'))),
+      )
+      assert.is(await codeOf(evaluate(kernel, assign('turn', '1000')).result), 'BUSY')
+      await kernel.interrupt(first.call)
+      for (const heard of waiting) assert.is((await heard.result).type, 'done')
+      assert.equal(await valuesOf('turn'), ['63'])
+    },
+  )
 
-  if (!inShort) lookFacts(short, { snippets, kernel: () => kernel })
+  if (!inShort) lookFacts(all, { snippets, kernel: () => kernel })
 
-  short('close settles what is pending with LINK_CLOSED, and everything afterwards', async () => {
-    const other = await open()
-    const health: string[] = []
-    other.watchHealth(now => health.push(now))
-    const first = evaluate(other, snippets.inOrder(snippets.print('stdout', 'started'), snippets.forever))
-    const second = evaluate(other, snippets.expression.source)
-    await printed(first, 'started')
-    await other.close()
-    await Promise.allSettled([first.result, second.result])
-    assert.ok(['LINK_CLOSED', 'no fault'].includes(await codeOf(first.result)))
-    assert.is((await other.ended).reason, 'closed')
-    assert.equal(health, ['ended'])
-    assert.is(other.health, 'ended')
-    assert.is(await codeOf(evaluate(other, snippets.expression.source).result), 'LINK_CLOSED')
-    assert.is(await codeOf(other.look('globals', { modules: false, limit: 1 }, LOOK)), 'LINK_CLOSED')
-    assert.is(await codeOf(other.interrupt(first.call)), 'LINK_CLOSED')
-    await other.close()
-  })
+  short(
+    'close settles what is pending with LINK_CLOSED, and everything afterwards',
+    ['evaluate'],
+    async () => {
+      const other = await open()
+      const health: string[] = []
+      other.watchHealth(now => health.push(now))
+      const first = evaluate(other, snippets.inOrder(snippets.print('stdout', 'started'), snippets.forever))
+      const second = evaluate(other, snippets.expression.source)
+      await printed(first, 'started')
+      await other.close()
+      await Promise.allSettled([first.result, second.result])
+      assert.ok(['LINK_CLOSED', 'no fault'].includes(await codeOf(first.result)))
+      assert.is((await other.ended).reason, 'closed')
+      assert.equal(health, ['ended'])
+      assert.is(other.health, 'ended')
+      assert.is(await codeOf(evaluate(other, snippets.expression.source).result), 'LINK_CLOSED')
+      if (can('globals'))
+        assert.is(await codeOf(other.look('globals', { modules: false, limit: 1 }, LOOK)), 'LINK_CLOSED')
+      if (can('interrupt')) assert.is(await codeOf(other.interrupt(first.call)), 'LINK_CLOSED')
+      await other.close()
+    },
+  )
 }

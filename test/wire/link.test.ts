@@ -468,6 +468,24 @@ inOrder(
 
 // Slow readers
 
+inOrder('a call that dropped an event is told once when its caller reads again, and not before', async () => {
+  const { peer, begun } = oneCall({ sendHighBytes: 100_000, creditBytes: 200_000 })
+  const call = await begun
+  peer.freeze()
+  while (call.event('x'.repeat(1_000)) === 'sent');
+  let times = 0
+  call.whenRead(() => times++)
+  await turn()
+  assert.is(times, 0)
+  peer.thaw()
+  while (times === 0) {
+    await turn()
+    peer.send({ type: 'credit', id: 1, bytes: 100_000 })
+  }
+  await turn()
+  assert.equal([times, call.event('again')], [1, 'sent'])
+})
+
 inOrder(
   'a reader that stops costs bounded memory, and later hears what was kept, in order (fault 23)',
   async () => {

@@ -2,10 +2,10 @@ import { duplexPair } from 'node:stream'
 import { z } from 'zod'
 import { codecOf } from '../../wire/codec/codec.ts'
 import {
-  assembler,
+  Assembler,
   type Encoding,
   FAILURES,
-  frameDecoder,
+  FrameDecoder,
   LIMITS,
   parseMessage,
   STREAMS,
@@ -57,7 +57,7 @@ const named = (prefix: string) => blocks.filter(one => one.words.startsWith(pref
 
 function bodiesOf(frames: Buffer): Buffer[] {
   const bodies: Buffer[] = []
-  frameDecoder({ limit: LIMITS.frameBytes, take: body => void bodies.push(body) }).push(frames)
+  new FrameDecoder({ limit: LIMITS.frameBytes, take: body => void bodies.push(body) }).push(frames)
   return bodies
 }
 
@@ -119,7 +119,7 @@ function messageFault(value: unknown): string {
 
 for (const encoding of ['json', 'msgpack'] as const)
   test(`the chunks in ${encoding} make the message that the page says they make`, () => {
-    const whole = assembler({ encoding, messageBytes: LIMITS.messageBytes })
+    const whole = new Assembler({ encoding, messageBytes: LIMITS.messageBytes })
     const frames = Buffer.concat(named(`hex ${encoding} chunk`).map(one => bytesOf(one.text)))
     const bodies = bodiesOf(frames).map(body => {
       const chunk = parseMessage(codecOf(encoding).decode(body, LIMITS))

@@ -129,7 +129,8 @@ function facts(): void {
 
   test('an interrupt stops what runs; a look meanwhile is told that the kernel is busy', async () => {
     for (const source of ['While[True]', 'Pause[60]']) {
-      const heard = evaluate(kernel, `Print["started"]\n${source}`)
+      // One expression: between two, a look is answered.
+      const heard = evaluate(kernel, `Print["started"]; ${source}`)
       await printed(heard, 'started')
       const looked = await kernel.look('inspect', { expr: 'basket' }, { deadlineMs: 10_000 })
       assert.is(looked.type, 'busy')

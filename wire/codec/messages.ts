@@ -48,8 +48,11 @@ export const FAILURES = {
   fault: 'The server failed while serving the call; the message says where.',
 } as const
 
-/** The version of `docs/wire.md` that this code speaks. */
+/** The version of `docs/wire.md` that this code speaks with kernels. */
 export const PROTOCOL = 1
+
+/** That of `docs/editor-protocol.md`, which clients and the daemon speak. */
+export const CLIENT_PROTOCOL = 2
 
 export type Encoding = 'json' | 'msgpack'
 
@@ -210,21 +213,7 @@ export function splitter(o: {
 const isContinuation = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80
 
 /** Puts messages together from pieces, several at once. Together they never hold more than `messageBytes`. */
-export interface Assembler {
-  /**
-   * The encoded message that this piece completes, or undefined. Throws `MESSAGE_TOO_LARGE` beyond the limit,
-   * `MESSAGE_INVALID` for a piece that is empty or of the other encoding, `PROTOCOL_BROKEN` for too many at once.
-   */
-  add(chunk: Chunk): Buffer | undefined
-  /** Bytes that are held for messages that have not ended. */
-  readonly bytes: number
-}
-
-export function assembler(o: { encoding: Encoding; messageBytes: number }): Assembler {
-  return new ChunkAssembler(o)
-}
-
-class ChunkAssembler implements Assembler {
+export class Assembler {
   bytes = 0
   readonly #encoding: Encoding
   readonly #messageBytes: number
@@ -235,6 +224,10 @@ class ChunkAssembler implements Assembler {
     this.#messageBytes = messageBytes
   }
 
+  /**
+   * The encoded message that this piece completes, or undefined. Throws `MESSAGE_TOO_LARGE` beyond the limit,
+   * `MESSAGE_INVALID` for a piece that is empty or of the other encoding, `PROTOCOL_BROKEN` for too many at once.
+   */
   add({ stream, last, data }: Chunk): Buffer | undefined {
     const size = this.#sizeOf(data)
     if (this.bytes + size > this.#messageBytes)
@@ -286,24 +279,8 @@ function withRoom(parts: { whole: Buffer; filled: number }, size: number, most: 
 export const HEADER_BYTES = 4
 
 /** Cuts a stream of bytes into the bodies of frames, however the stream was sliced. Knows no socket. */
-export interface FrameDecoder {
-  /**
-   * Hands every body that these bytes complete to `take`, in order, before it returns. A body that lies within
-   * one push is a view of those bytes; one that spans several is copied once. Throws `FRAME_TOO_LARGE` or
-   * `FRAME_MALFORMED` as soon as a length field says so, and what `take` throws; it is of no use after either.
-   */
-  push(bytes: Uint8Array): void
+export class FrameDecoder {
   /** The limit of the next frames, in bytes of body. */
-  limit: number
-  /** Whether a frame has begun that has not ended. */
-  readonly midFrame: boolean
-}
-
-export function frameDecoder(options: { limit: number; take(body: Buffer): void }): FrameDecoder {
-  return new Decoder(options)
-}
-
-class Decoder implements FrameDecoder {
   limit: number
   readonly #take: (body: Buffer) => void
   readonly #header = Buffer.alloc(HEADER_BYTES)
@@ -316,10 +293,16 @@ class Decoder implements FrameDecoder {
     this.#take = take
   }
 
+  /** Whether a frame has begun that has not ended. */
   get midFrame() {
     return this.#body !== undefined || this.#headerBytes > 0
   }
 
+  /**
+   * Hands every body that these bytes complete to `take`, in order, before it returns. A body that lies within
+   * one push is a view of those bytes; one that spans several is copied once. Throws `FRAME_TOO_LARGE` or
+   * `FRAME_MALFORMED` as soon as a length field says so, and what `take` throws; it is of no use after either.
+   */
   push(bytes: Uint8Array) {
     const chunk = Buffer.isBuffer(bytes)
       ? bytes

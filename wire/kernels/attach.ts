@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf, WireError } from '../errors.ts'
 import type { Kernel, Stream } from '../kernel.ts'
 import { connect } from '../link/transport.ts'
@@ -175,15 +176,6 @@ export function* waits({ againMs, growth, mostMs }: AttachLimits): Generator<num
 export const otherImage = (name: string) =>
   `${name} has begun anew, and what listens there now is another image.`
 
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    const done = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, ms)
-    signal.addEventListener('abort', done)
-    if (signal.aborted) done()
-  })
-}
+/** Resolves after so long, or as soon as the signal aborts. */
+export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  sleep(ms, undefined, { signal }).catch(() => {})

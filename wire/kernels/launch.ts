@@ -131,7 +131,7 @@ interface Parts {
 async function admit({ request, limits, door, child, secret }: Parts): Promise<Launched> {
   let ending: Promise<void> | undefined
   const stop = () => {
-    ending ??= endInOrder({ kernel, child, stopMs: limits.stopMs })
+    ending ??= child.endInOrder(kernel.askToEnd(limits.stopMs), { kernel, ...limits })
     return ending
   }
   const kernel = await firstToProve({
@@ -201,17 +201,6 @@ function firstToProve({ door, child, startMs, framing }: FirstPeerOptions): Prom
       }
     })
   })
-}
-
-async function endInOrder(parts: {
-  kernel: FramedKernel
-  child: OwnedProcess
-  stopMs: number
-}): Promise<void> {
-  const { kernel, child, stopMs } = parts
-  await Promise.race([kernel.askToEnd(stopMs).then(() => child.ended), pause(stopMs)])
-  child.kill()
-  await Promise.all([child.ended, kernel.ended])
 }
 
 const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms).unref())

@@ -4,6 +4,7 @@ import { WireError } from '../errors.ts'
 import type { KernelEnd } from '../kernel.ts'
 import { acceptKernel, type KernelHello, openKernel } from '../link/handshake.ts'
 import type { Link } from '../link/link.ts'
+import { within } from '../signal.ts'
 
 export interface LineOptions {
   /** For messages: the name of the kernel. */
@@ -178,11 +179,6 @@ class Absence {
   /** Resolves when the absence is over, or after `limitMs`. */
   async wait(limitMs: number | undefined): Promise<void> {
     if (limitMs === undefined) return this.#over
-    let timer: NodeJS.Timeout | undefined
-    const limit = new Promise<void>(resolve => {
-      timer = setTimeout(resolve, limitMs)
-    })
-    await Promise.race([this.#over, limit])
-    clearTimeout(timer)
+    await within(limitMs, this.#over, () => {})
   }
 }

@@ -4,7 +4,8 @@ import { delimiter, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 import { WireError } from '../errors.ts'
-import type { KernelEnd, Stream } from '../kernel.ts'
+import type { Kernel, KernelEnd, Stream } from '../kernel.ts'
+import { within } from '../signal.ts'
 
 /** How long the pipes of a process that has ended may still be read, in ms: a grandchild can hold them open. */
 const LAST_READ_MS = 250
@@ -105,6 +106,17 @@ export class OwnedProcess {
     if (!this.#exited) this.#signalGroup('SIGKILL')
   }
 
+  /** Waits until it has ended, as it was asked to, or has it end by force after so long. Resolves once it is all over. */
+  async endInOrder(
+    asked: Promise<void>,
+    { kernel, stopMs }: { readonly kernel: Pick<Kernel, 'ended'>; readonly stopMs: number },
+  ): Promise<void> {
+    const ended = asked.then(() => this.ended)
+    await within(stopMs, ended, () => {})
+    this.kill()
+    await Promise.all([this.ended, kernel.ended])
+  }
+
   #signalGroup(signal: NodeJS.Signals): void {
     try {
       process.kill(-this.pid, signal)
@@ -130,12 +142,7 @@ export class OwnedProcess {
     this.#exited = true
     // Its children do not outlive it, unless they made a session of their own.
     this.#signalGroup('SIGTERM')
-    let timer: NodeJS.Timeout | undefined
-    const limit = new Promise(resolve => {
-      timer = setTimeout(resolve, LAST_READ_MS)
-    })
-    await Promise.race([closed, limit])
-    clearTimeout(timer)
+    await within(LAST_READ_MS, closed, () => {})
     for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.destroy()
     const how = signal === null ? `ended by itself with exit code ${code}` : `was killed by ${signal}`
     const reason = signal === null ? 'exited' : 'killed'

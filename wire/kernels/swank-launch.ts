@@ -6,6 +6,7 @@ import type { ScriptNews } from '../contract/evaluation.ts'
 import { WireError } from '../errors.ts'
 import type { KernelEnd } from '../kernel.ts'
 import { peerIn } from '../peer-folder.ts'
+import { within } from '../signal.ts'
 import { connectSwank } from '../swank/connect.ts'
 import { write } from '../swank/sexp.ts'
 import type { Launched, LaunchLimits, LaunchRequest } from './launch.ts'
@@ -207,7 +208,9 @@ async function admit(parts: Parts): Promise<Launched> {
   const { name } = request
   let ending: Promise<void> | undefined
   const stop = () => {
-    ending ??= endInOrder({ kernel, child, stopMs: limits.stopMs })
+    // The end of its standard input has it end in order, with its exit hooks.
+    if (ending === undefined) child.hangUp()
+    ending ??= child.endInOrder(Promise.resolve(), { kernel, ...limits })
     return ending
   }
   const where = await inTime(parts)
@@ -234,20 +237,10 @@ async function inTime({ request, limits, image, child }: Parts): Promise<{ port:
   const fail = (why: string): never => {
     throw new WireError('KERNEL_START_FAILED', why)
   }
-  let limit: NodeJS.Timeout | undefined
-  const late = new Promise<void>(resolve => {
-    limit = setTimeout(resolve, limits.startMs)
-  })
-  const within = `${request.name} could not be spoken to within ${limits.startMs} ms.`
-  try {
-    return await Promise.race([
-      image.listening,
-      late.then(() => fail(`${within} ${image.doing}${child.lastWords}`)),
-      child.ended.then(end => fail(image.whyNot(end))),
-    ])
-  } finally {
-    clearTimeout(limit)
-  }
+  const tooLate = `${request.name} could not be spoken to within ${limits.startMs} ms.`
+  const listening = Promise.race([image.listening, child.ended.then(end => fail(image.whyNot(end)))])
+  const late = () => fail(`${tooLate} ${image.doing}${child.lastWords}`)
+  return await within(limits.startMs, listening, late)
 }
 
 interface Opening extends Parts {
@@ -278,21 +271,6 @@ async function openImage({ request, port, pid, secret, own, release }: Opening):
     ...(pulse && { pulse }),
   })
 }
-
-/** The end of its standard input has it end in order, with its exit hooks. */
-async function endInOrder(parts: {
-  kernel: ReconnectingKernel
-  child: OwnedProcess
-  stopMs: number
-}): Promise<void> {
-  const { kernel, child, stopMs } = parts
-  child.hangUp()
-  await Promise.race([child.ended, pause(stopMs)])
-  child.kill()
-  await Promise.all([child.ended, kernel.ended])
-}
-
-const pause = (ms: number) => new Promise(resolve => setTimeout(resolve, ms).unref())
 
 /** What an image of ours tells of its start and of its program, in lines among what it prints. */
 type StartNews =

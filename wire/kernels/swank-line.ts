@@ -1,5 +1,6 @@
 import { WireError } from '../errors.ts'
 import type { Look } from '../kernel.ts'
+import { within } from '../signal.ts'
 import type { SwankConnection } from '../swank/connection.ts'
 import type { Arguments, SwankPeer } from '../swank/peer.ts'
 import { symbol } from '../swank/sexp.ts'
@@ -82,10 +83,6 @@ export class SwankLine {
 
   /** Resolves once the image has shown that it reads requests; it evaluates nothing for that. */
   async ping(deadlineMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(this.#silent('a ping', deadlineMs)), deadlineMs).unref()
-    })
     const answer = this.#options.connection.rex([symbol('swank:ping'), null], NO_THREAD).then(
       () => this.heard(),
       error => {
@@ -94,11 +91,9 @@ export class SwankLine {
         this.heard()
       },
     )
-    try {
-      await Promise.race([answer, late])
-    } finally {
-      clearTimeout(timer)
-    }
+    await within(deadlineMs, answer, () => {
+      throw this.#silent('a ping', deadlineMs)
+    })
   }
 
   #silent(what: string, ms: number): WireError {

@@ -1,21 +1,5 @@
 import { messageOf, WireError } from '../errors.ts'
-import type {
-  CallId,
-  Evaluated,
-  Evaluation,
-  Health,
-  InterruptReport,
-  Kernel,
-  KernelEnd,
-  KernelIdentity,
-  KernelStatus,
-  Look,
-  Looked,
-  LookName,
-  Looks,
-  SuspensionNews,
-  Watcher,
-} from '../kernel.ts'
+import type { Health, Kernel, KernelEnd, KernelIdentity, SuspensionNews } from '../kernel.ts'
 import { ATTACH, type AttachLimits, LASTING, otherImage, pause, waits } from './attach.ts'
 import { Listeners } from './listeners.ts'
 import type { SwankKernel } from './swank.ts'
@@ -81,25 +65,13 @@ export class ReconnectingKernel implements Kernel {
     return this.#suspensions.add(listener)
   }
 
-  async evaluate(evaluation: Evaluation, watcher: Watcher): Promise<Evaluated> {
-    return this.#there().evaluate(evaluation, watcher)
-  }
+  readonly evaluate: Kernel['evaluate'] = async (...asked) => this.#there().evaluate(...asked)
 
-  async look<Name extends LookName>(
-    name: Name,
-    query: Looks[Name]['query'],
-    look: Look,
-  ): Promise<Looked<Looks[Name]['found']>> {
-    return this.#there().look(name, query, look)
-  }
+  readonly look: Kernel['look'] = async (...asked) => this.#there().look(...asked)
 
-  async interrupt(call: CallId): Promise<InterruptReport> {
-    return this.#there().interrupt(call)
-  }
+  readonly interrupt: Kernel['interrupt'] = async call => this.#there().interrupt(call)
 
-  async status(look: Look): Promise<KernelStatus> {
-    return this.#there().status(look)
-  }
+  readonly status: Kernel['status'] = async look => this.#there().status(look)
 
   /** Lets go of the image. */
   async close(): Promise<void> {

@@ -205,6 +205,8 @@ export interface ServedCall {
    * `dropped` means that it is gone: too much is held already, it cannot be encoded, or the call has ended.
    */
   event(event: unknown): 'sent' | 'dropped'
+  /** Calls that once after an event was dropped, when the caller has read what was held. Never at once. */
+  whenRead(work: () => void): void
 }
 
 /** Serves one method. What it resolves to is the answer; a `Refusal` is a `fail` of its code, all else `fault`. */
@@ -327,6 +329,7 @@ class IncomingCall implements ServedCall {
   #held: { message: Message; frame: Buffer }[] = []
   #heldBytes = 0
   #answer: { message: Message; frame: Buffer } | undefined
+  #whenRead: (() => void) | undefined
   #state: 'open' | 'answered' | 'dropped' = 'open'
 
   constructor(id: number, all: IncomingCalls) {
@@ -353,6 +356,11 @@ class IncomingCall implements ServedCall {
     this.#all.heldBytes += size
     this.#all.hold(this)
     return 'sent'
+  }
+
+  whenRead(work: () => void) {
+    this.#whenRead = work
+    this.#all.hold(this)
   }
 
   return(result: unknown) {
@@ -387,7 +395,12 @@ class IncomingCall implements ServedCall {
     if (sent > 0) this.#held = this.#held.slice(sent)
     if (this.#held.length > 0) return 'holding'
     this.#sendAnswer()
-    return 'empty'
+    const work = this.#state === 'open' ? this.#whenRead : undefined
+    if (work === undefined) return 'empty'
+    if (this.credit <= 0 || outbox.congested) return 'holding'
+    this.#whenRead = undefined
+    work()
+    return this.#held.length > 0 || this.#whenRead !== undefined ? 'holding' : 'empty'
   }
 
   #settle(message: Message) {

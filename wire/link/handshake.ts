@@ -8,6 +8,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { codecOf } from '../codec/codec.ts'
 import {
+  CLIENT_PROTOCOL,
   checkedLength,
   type Encoding,
   HEADER_BYTES,
@@ -17,8 +18,50 @@ import {
   PROTOCOL,
 } from '../codec/messages.ts'
 import { WIRE_ERRORS, WireError, type WireErrorCode } from '../errors.ts'
+import { within } from '../signal.ts'
 import { type Link, type LinkOptions, openLink } from './link.ts'
 import { finish } from './transport.ts'
+
+/** One field of what an end says of itself. */
+interface Field<Value> {
+  is(value: unknown): value is Value
+  /** What it has to be, as a clause. */
+  readonly due: string
+}
+
+type Fields = Readonly<Record<string, Field<unknown>>>
+
+type Read<Shape extends Fields> = {
+  readonly [Name in keyof Shape]: Shape[Name] extends Field<infer Value> ? Value : never
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+const text: Field<string> = { is: isText, due: 'a text' }
+
+const count: Field<number> = {
+  is: (value): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value > 0,
+  due: 'a whole number above 0',
+}
+
+const texts: Field<readonly string[]> = {
+  is: (value): value is string[] => Array.isArray(value) && value.every(isText),
+  due: 'a list of texts',
+}
+
+const textsByName: Field<Readonly<Record<string, string>>> = {
+  is: (value): value is Record<string, string> => isRecord(value) && Object.values(value).every(isText),
+  due: 'an object of texts',
+}
+
+function matching(pattern: RegExp): Field<string> {
+  const is = (value: unknown): value is string => isText(value) && pattern.test(value)
+  return { is, due: `a text that matches ${pattern.source}` }
+}
+
+function word<Word extends string>(...words: readonly Word[]): Field<Word> {
+  return { is: (value): value is Word => words.some(one => one === value), due: words.join(' or ') }
+}
 
 /** What a link is opened with once its handshake is done. */
 type Listeners = Pick<LinkOptions, 'serve' | 'note'>
@@ -61,8 +104,8 @@ export function acceptClient(
     },
 ): Promise<AcceptedClient> {
   const { transport } = options
-  return within(options, async limits => {
-    const hello = await readClientHello(transport, limits)
+  return inTime(options, async limits => {
+    const hello = await readClientHello(transport, limits, options.welcome.version)
     const verdict = options.judge(hello)
     if (verdict !== undefined) throw await refuse(transport, verdict.refused)
     const encodings = options.encoding === undefined ? hello.encodings : [options.encoding]
@@ -77,10 +120,12 @@ export function acceptClient(
 export function openClient(
   options: HandshakeOptions & Listeners & { readonly hello: ClientHello },
 ): Promise<{ welcome: ClientWelcome; link: Link }> {
-  return within(options, async limits => {
+  return inTime(options, async limits => {
     sendFrame(options.transport, { hello: options.hello })
     const reply = await readFrame(options.transport, limits.helloFrameBytes)
-    const welcome = readReply(reply, parseClientWelcome)
+    const refused = refusalIn(reply)
+    if (refused !== undefined) throw refusalOf(refused)
+    const welcome = readIn(reply, 'welcome', CLIENT_WELCOME)
     return { welcome, link: linked(options, { welcome, limits, name: 'the daemon' }) }
   })
 }
@@ -90,9 +135,9 @@ function greetKernel(
   side: Side,
 ): Promise<{ hello: KernelHello; link: Link }> {
   const { transport, secret } = options
-  return within(options, async limits => {
+  return inTime(options, async limits => {
     await provePeer({ transport, secret, side, limits })
-    const hello = parseKernelHello(await readHello(transport, limits))
+    const hello = readIn(await readHello(transport, limits, PROTOCOL), 'hello', KERNEL_HELLO)
     const welcome = welcomeTo(hello, limits)
     sendFrame(transport, { welcome })
     const name = `the ${hello.language} kernel ${hello.pid}`
@@ -114,28 +159,27 @@ function linked(
   return openLink({ transport, encoding: welcome.encoding, name, limits: agreed, serve, note })
 }
 
-/** What answers a hello. `parse` is how the welcome itself is read. */
-function readReply<ParsedWelcome>(frame: unknown, parse: (fields: Fields) => ParsedWelcome): ParsedWelcome {
-  const refused = refusalIn(frame)
-  if (refused !== undefined) throw refusalOf(refused)
-  return parse(new Fields(isRecord(frame) ? frame.welcome : undefined, 'welcome'))
-}
-
 /** The frame of a hello, if it is none of a refusal. One of another protocol is refused before the rest is looked at. */
-async function readHello(transport: Duplex, limits: Limits): Promise<unknown> {
+async function readHello(
+  transport: Duplex,
+  limits: Limits,
+  spoken: number,
+  advice = 'Use the same version of both.',
+): Promise<unknown> {
   const frame = await readFrame(transport, limits.helloFrameBytes)
   const refused = refusalIn(frame)
   if (refused !== undefined) throw refusalOf(refused)
   const protocol = protocolOf(frame)
-  if (protocol === PROTOCOL) return frame
-  const message = `The daemon speaks protocol ${PROTOCOL} and was greeted with ${protocol}. Use the same version of both.`
+  if (protocol === spoken) return frame
+  const message = `The daemon speaks protocol ${spoken} and was greeted with ${protocol}. ${advice}`
   throw await refuse(transport, { code: 'VERSION_MISMATCH', message })
 }
 
 /** A client is told which field of its hello is missing or wrong, as `invalid_hello`; of a role that there is not, nothing. */
-async function readClientHello(transport: Duplex, limits: Limits): Promise<ClientHello> {
+async function readClientHello(transport: Duplex, limits: Limits, version: unknown): Promise<ClientHello> {
+  const advice = `Install the imago that it is of (npm install -g imago@${version}).`
   try {
-    return parseClientHello(await readHello(transport, limits))
+    return parseClientHello(await readHello(transport, limits, CLIENT_PROTOCOL, advice))
   } catch (error) {
     if (error instanceof FieldFault && error.field !== 'role')
       await finish(transport, frameOf({ refused: { code: 'invalid_hello', message: error.message } }))
@@ -238,57 +282,61 @@ async function otherVersion(frame: Readonly<Record<string, unknown>>, transport:
 const unproved = (what: string) => new WireError('NOT_AUTHENTICATED', `The other end ${what}.`)
 
 /** How a peer introduces itself and its kernel. */
-export interface KernelHello {
-  readonly role: 'kernel'
-  readonly protocol: number
-  readonly language: string
+const KERNEL_HELLO = {
+  role: word('kernel'),
+  protocol: count,
+  language: text,
   /** For people: `CPython 3.11.7`. */
-  readonly implementation: string
+  implementation: text,
   /** Of the peer's own program. */
-  readonly version: string
-  readonly pid: number
-  /** Eight lower-case hexadecimal digits, new for each life of the image. */
-  readonly epoch: string
+  version: text,
+  pid: count,
+  /** New for each life of the image. */
+  epoch: matching(/^[0-9a-f]{8}$/),
   /** Words of `ABILITIES`; others are kept and mean nothing here. */
-  readonly abilities: readonly string[]
+  abilities: texts,
   /** What the peer can read and write, besides JSON if it is left out. */
-  readonly encodings: readonly string[]
+  encodings: texts,
 }
 
+export type KernelHello = Read<typeof KERNEL_HELLO>
+
 /** How a front end introduces itself to the daemon. */
-export interface ClientHello {
+const CLIENT_HELLO = {
   /** `client` goes on with frames, `mcp` with lines of MCP. */
-  readonly role: 'client' | 'mcp'
-  readonly protocol: number
-  readonly name: string
-  readonly version: string
-  readonly root: string
-  readonly env: Readonly<Record<string, string>>
-  readonly encodings: readonly string[]
+  role: word('client', 'mcp'),
+  protocol: count,
+  name: text,
+  version: text,
+  root: text,
+  env: textsByName,
+  encodings: texts,
+}
+
+export type ClientHello = Read<typeof CLIENT_HELLO> & {
   /** What else the front end wants of the daemon; its meaning is theirs. */
   readonly options?: Readonly<Record<string, unknown>>
 }
 
 /** The encoding of all that follows, and the limits that both ends keep, in bytes. */
-interface Welcome {
-  readonly encoding: Encoding
-  readonly credit: number
-  readonly chunk: number
-  readonly frame: number
-  readonly message: number
+const WELCOME = {
+  encoding: word('json', 'msgpack'),
+  credit: count,
+  chunk: count,
+  frame: count,
+  message: count,
 }
+
+type Welcome = Read<typeof WELCOME>
 
 /** What the daemon adds for clients: which life of it this is, its own version, and its process. */
-interface ClientWelcome extends Welcome {
-  readonly instance: string
-  readonly version: string
-  readonly pid: number
-}
+const CLIENT_WELCOME = { ...WELCOME, instance: text, version: text, pid: count }
 
-interface HandshakeRefusal {
-  readonly code: string
-  readonly message: string
-}
+type ClientWelcome = Read<typeof CLIENT_WELCOME>
+
+const REFUSAL = { code: text, message: text }
+
+type HandshakeRefusal = Read<typeof REFUSAL>
 
 /** msgpack where the other end has it, else JSON. */
 function welcomeTo(hello: { readonly encodings: readonly string[] }, limits: Limits): Welcome {
@@ -302,66 +350,17 @@ function welcomeTo(hello: { readonly encodings: readonly string[] }, limits: Lim
 }
 
 /** The protocol of a hello. Checked first: a hello of another one need have nothing else that we know. */
-function protocolOf(frame: unknown): number {
-  return new Fields(isRecord(frame) ? frame.hello : undefined, 'hello').count('protocol')
-}
-
-/** Throws `MESSAGE_INVALID`, as do the other parsers here. */
-function parseKernelHello(frame: unknown): KernelHello {
-  const hello = new Fields(isRecord(frame) ? frame.hello : undefined, 'hello')
-  return {
-    role: hello.word('role', ['kernel']),
-    protocol: hello.count('protocol'),
-    language: hello.text('language'),
-    implementation: hello.text('implementation'),
-    version: hello.text('version'),
-    pid: hello.count('pid'),
-    epoch: hello.match('epoch', /^[0-9a-f]{8}$/),
-    abilities: hello.texts('abilities'),
-    encodings: hello.texts('encodings'),
-  }
-}
+const protocolOf = (frame: unknown): number => readIn(frame, 'hello', { protocol: count }).protocol
 
 function parseClientHello(frame: unknown): ClientHello {
-  const given = isRecord(frame) && isRecord(frame.hello) ? frame.hello : undefined
-  const hello = new Fields(given, 'hello')
-  return {
-    role: hello.word('role', ['client', 'mcp']),
-    protocol: hello.count('protocol'),
-    name: hello.text('name'),
-    version: hello.text('version'),
-    root: hello.text('root'),
-    env: hello.textsByName('env'),
-    encodings: hello.texts('encodings'),
-    ...(isRecord(given?.options) && { options: given.options }),
-  }
+  const hello = readIn(frame, 'hello', CLIENT_HELLO)
+  const { options } = (frame as { readonly hello: Partial<ClientHello> }).hello
+  return { ...hello, ...(isRecord(options) && { options }) }
 }
 
 /** What an end says in place of its hello or its welcome, where it will not have the other; else undefined. */
-function refusalIn(frame: unknown): HandshakeRefusal | undefined {
-  if (!isRecord(frame) || frame.refused === undefined) return undefined
-  const refused = new Fields(frame.refused, 'refusal')
-  return { code: refused.text('code'), message: refused.text('message') }
-}
-
-function parseWelcome(welcome: Fields): Welcome {
-  return {
-    encoding: welcome.word('encoding', ['json', 'msgpack']),
-    credit: welcome.count('credit'),
-    chunk: welcome.count('chunk'),
-    frame: welcome.count('frame'),
-    message: welcome.count('message'),
-  }
-}
-
-function parseClientWelcome(welcome: Fields): ClientWelcome {
-  return {
-    ...parseWelcome(welcome),
-    instance: welcome.text('instance'),
-    version: welcome.text('version'),
-    pid: welcome.count('pid'),
-  }
-}
+const refusalIn = (frame: unknown): HandshakeRefusal | undefined =>
+  isRecord(frame) && frame.refused !== undefined ? readIn(frame, 'refused', REFUSAL) : undefined
 
 /** One field of them is missing or wrong. */
 class FieldFault extends WireError {
@@ -373,56 +372,21 @@ class FieldFault extends WireError {
   }
 }
 
-/** Typed fields of something that came from outside. */
-class Fields {
-  readonly #fields: Readonly<Record<string, unknown>>
-  readonly #what: string
-
-  constructor(value: unknown, what: string) {
-    if (!isRecord(value))
-      throw new WireError('MESSAGE_INVALID', `The other end sent no ${what} where one is due.`)
-    this.#fields = value
-    this.#what = what
+/** The part of a frame with those fields, and no others. Throws `MESSAGE_INVALID`. */
+function readIn<Shape extends Fields>(frame: unknown, part: keyof typeof PARTS, shape: Shape): Read<Shape> {
+  const given = isRecord(frame) ? frame[part] : undefined
+  const what = PARTS[part]
+  if (!isRecord(given))
+    throw new WireError('MESSAGE_INVALID', `The other end sent no ${what} where one is due.`)
+  for (const [name, { is, due }] of Object.entries(shape)) {
+    const fault = Object.hasOwn(given, name) ? 'wrong' : 'missing'
+    if (!is(given[name]))
+      throw new FieldFault(name, `The field ${name} of the ${what} is ${fault}: it has to be ${due}.`)
   }
-
-  text(name: string): string {
-    const value = this.#fields[name]
-    return typeof value === 'string' ? value : this.#wrong(name, 'a text')
-  }
-
-  match(name: string, pattern: RegExp): string {
-    const text = this.text(name)
-    return pattern.test(text) ? text : this.#wrong(name, `a text that matches ${pattern.source}`)
-  }
-
-  word<Word extends string>(name: string, words: readonly Word[]): Word {
-    const text = this.text(name)
-    return words.find(word => word === text) ?? this.#wrong(name, words.join(' or '))
-  }
-
-  count(name: string): number {
-    const value = this.#fields[name]
-    const isCount = typeof value === 'number' && Number.isSafeInteger(value) && value > 0
-    return isCount ? value : this.#wrong(name, 'a whole number above 0')
-  }
-
-  texts(name: string): readonly string[] {
-    const value = this.#fields[name]
-    const isTexts = Array.isArray(value) && value.every((one): one is string => typeof one === 'string')
-    return isTexts ? value : this.#wrong(name, 'a list of texts')
-  }
-
-  textsByName(name: string): Readonly<Record<string, string>> {
-    const value = this.#fields[name]
-    const isTexts = isRecord(value) && Object.values(value).every(one => typeof one === 'string')
-    return isTexts ? (value as Record<string, string>) : this.#wrong(name, 'an object of texts')
-  }
-
-  #wrong(name: string, due: string): never {
-    const fault = Object.hasOwn(this.#fields, name) ? 'wrong' : 'missing'
-    throw new FieldFault(name, `The field ${name} of the ${this.#what} is ${fault}: it has to be ${due}.`)
-  }
+  return Object.fromEntries(Object.keys(shape).map(name => [name, given[name]])) as Read<Shape>
 }
+
+const PARTS = { hello: 'hello', welcome: 'welcome', refused: 'refusal' } as const
 
 const json = codecOf('json')
 
@@ -430,7 +394,7 @@ const json = codecOf('json')
  * Runs the steps of a handshake under its one deadline, and closes the transport if they fail. A step that has
  * already said its last words has begun to close it, and is not cut short.
  */
-async function within<Outcome>(
+async function inTime<Outcome>(
   options: { readonly transport: Duplex; readonly limits?: Partial<Limits> | undefined },
   steps: (limits: Limits) => Promise<Outcome>,
 ): Promise<Outcome> {
@@ -438,18 +402,14 @@ async function within<Outcome>(
   const limits = { ...LIMITS, ...options.limits }
   // The steps learn of an error by the read that it ends; between two reads nobody else listens.
   transport.on('error', () => {})
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    const message = `The handshake was not done after ${limits.handshakeMs} ms.`
-    timer = setTimeout(() => reject(new WireError('HANDSHAKE_TIMEOUT', message)), limits.handshakeMs)
-  })
+  const late = () => {
+    throw new WireError('HANDSHAKE_TIMEOUT', `The handshake was not done after ${limits.handshakeMs} ms.`)
+  }
   try {
-    return await Promise.race([steps(limits), late])
+    return await within(limits.handshakeMs, steps(limits), late)
   } catch (error) {
     if (!transport.writableEnded) transport.destroy()
     throw error
-  } finally {
-    clearTimeout(timer)
   }
 }
 

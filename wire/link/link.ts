@@ -1,12 +1,10 @@
 import type { Duplex } from 'node:stream'
 import { codecOf } from '../codec/codec.ts'
 import {
-  type Assembler,
-  assembler,
+  Assembler,
   type Codec,
   type Encoding,
-  type FrameDecoder,
-  frameDecoder,
+  FrameDecoder,
   LIMITS,
   type Limits,
   type Message,
@@ -29,43 +27,24 @@ export interface LinkOptions {
 }
 
 /**
+ * Begins to speak over a transport whose handshake is done. Nothing is read before the caller's own turn ends, so
+ * what it sets up at once, or when the promise that brought the link resolves, misses no message.
+ */
+export const openLink = (options: LinkOptions): Link => new OpenLink(options)
+
+export type Link = Pick<OpenLink, keyof OpenLink>
+
+/**
  * Calls both ways over one transport. docs/wire.md#messages
  *
  * Every call ends exactly once: with its answer, with `REMOTE_FAULT` when the other end failed it, with
  * `UNRESPONSIVE` at its deadline, or with `LINK_CLOSED` when the link ended first. All that is pending has settled
  * by the time `closed` does.
  */
-export interface Link {
-  /**
-   * Asks the other end. Aborting the signal sends `cancel`, and the call still waits for its one answer; one that
-   * was aborted, or is too many, before it was sent is `REMOTE_FAULT` with the code `cancelled` or `busy`. Also
-   * throws `MESSAGE_INVALID`, `MESSAGE_TOO_LARGE` and `LIMIT_EXCEEDED` for params that cannot be sent.
-   */
-  call(method: string, params: unknown, options?: CallOptions): Promise<unknown>
-  /** Says something that is not answered. Throws as `call` rejects for what cannot be sent; is silent after the end. */
-  note(name: string, params: unknown): void
-  /** Resolves when the other end has answered, and rejects with `UNRESPONSIVE` or `LINK_CLOSED`. */
-  ping(deadlineMs: number): Promise<void>
+class OpenLink {
   /** When the last frame came, on the clock of `performance.now()`. */
-  readonly lastHeard: number
-  /** Bytes that wait for the other end to read, or to grant credit. */
-  readonly queuedBytes: number
-  /** Says goodbye and ends the link. Resolves when the transport is gone, a second later at most. */
-  close(reason?: { code: string; message: string }): Promise<void>
-  /** Never rejects. Undefined if this end closed it, else what ended it. */
-  readonly closed: Promise<WireError | undefined>
-}
-
-/**
- * Begins to speak over a transport whose handshake is done. Nothing is read before the caller's own turn ends, so
- * what it sets up at once, or when the promise that brought the link resolves, misses no message.
- */
-export function openLink(options: LinkOptions): Link {
-  return new OpenLink(options)
-}
-
-class OpenLink implements Link {
   lastHeard = performance.now()
+  /** Never rejects. Undefined if this end closed it, else what ended it. */
   readonly closed: Promise<WireError | undefined>
   readonly #transport: Duplex
   readonly #name: string
@@ -85,8 +64,8 @@ class OpenLink implements Link {
     this.#name = name
     this.#limits = { ...LIMITS, ...limits }
     this.#codec = codecOf(encoding)
-    this.#frames = frameDecoder({ limit: this.#limits.frameBytes, take: body => this.#take(body) })
-    this.#chunks = assembler({ encoding, messageBytes: this.#limits.messageBytes })
+    this.#frames = new FrameDecoder({ limit: this.#limits.frameBytes, take: body => this.#take(body) })
+    this.#chunks = new Assembler({ encoding, messageBytes: this.#limits.messageBytes })
     const watch = {
       hasRoom: () => this.#incoming.hasRoom(),
       overflowed: (bytes: number) => this.#overflowed(bytes),
@@ -101,22 +80,31 @@ class OpenLink implements Link {
     this.#listen()
   }
 
+  /** Bytes that wait for the other end to read, or to grant credit. */
   get queuedBytes() {
     return this.#outbox.queuedBytes + this.#incoming.heldBytes
   }
 
+  /**
+   * Asks the other end. Aborting the signal sends `cancel`, and the call still waits for its one answer; one that
+   * was aborted, or is too many, before it was sent is `REMOTE_FAULT` with the code `cancelled` or `busy`. Also
+   * throws `MESSAGE_INVALID`, `MESSAGE_TOO_LARGE` and `LIMIT_EXCEEDED` for params that cannot be sent.
+   */
   call(method: string, params: unknown, options: CallOptions = {}) {
     return this.#outgoing.call(method, params, options)
   }
 
+  /** Says something that is not answered. Throws as `call` rejects for what cannot be sent; is silent after the end. */
   note(name: string, params: unknown) {
     if (this.#gone === undefined) this.#outbox.send({ type: 'note', name, params })
   }
 
+  /** Resolves when the other end has answered, and rejects with `UNRESPONSIVE` or `LINK_CLOSED`. */
   ping(deadlineMs: number) {
     return this.#outgoing.ping(deadlineMs)
   }
 
+  /** Says goodbye and ends the link. Resolves when the transport is gone, a second later at most. */
   close(reason = { code: 'closed', message: 'It was no longer needed.' }) {
     this.#end(new WireError('LINK_CLOSED', reason.message), { bye: reason, closed: undefined })
     return this.#gone ?? Promise.resolve()

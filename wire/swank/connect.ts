@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { WireError } from '../errors.ts'
+import { within } from '../signal.ts'
 import { isAtom, type Returned, SwankConnection, textOf } from './connection.ts'
 import { frame, MOST_BYTES } from './frames.ts'
 import { beginConnection, NO_SWANK } from './peer.ts'
@@ -136,7 +137,7 @@ class Opening {
     const connection = this.#connection
     const asksSecret = this.#place.secret !== null
     const asked = this.#ask()
-    const answer = await within(ms, asked)
+    const answer = await within(ms, asked, () => undefined)
     if (answer === undefined) {
       this.#linger(asked)
       const late = this.#socket.bytesRead > MOST_UNASKED ? flooding : silent
@@ -187,7 +188,7 @@ class Opening {
     const connection = this.#connection
     const leave = (thread: number) =>
       connection.rex([symbol('swank:throw-to-toplevel')], thread).catch(asFault)
-    await within(FINISH_MS, led === undefined ? this.#ask() : leave(led))
+    await within(FINISH_MS, led === undefined ? this.#ask() : leave(led), () => undefined)
     connection.end()
   }
 
@@ -198,19 +199,6 @@ class Opening {
       clearTimeout(timer)
       this.#connection.end()
     })
-  }
-}
-
-/** What it comes to, or undefined when it takes longer. */
-async function within<Outcome>(ms: number, work: Promise<Outcome>): Promise<Outcome | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>(resolve => {
-    timer = setTimeout(resolve, ms, undefined)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
   }
 }
 

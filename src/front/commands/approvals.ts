@@ -4,7 +4,7 @@ import type { AnswerOutcome, Grant, Pause, WaitingPlan } from '../../approvals/c
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { request } from '../client.ts'
 import type { CommandInput } from '../command.ts'
-import { exitOf, print, printEnvelope, printError, table } from '../print.ts'
+import { print, printFailed, table } from '../print.ts'
 import type { Methods } from '../protocol.ts'
 import { whyNot } from '../seat/asker.ts'
 
@@ -34,7 +34,7 @@ export async function revoke(input: CommandInput): Promise<ExitCode> {
   const { revoked } = await request('revoke', { grant })
   if (revoked)
     return print(input, { result: { grant }, text: `${grant}: revoked, and its calls are asked about again` })
-  return refused(
+  return printFailed(
     input,
     toolError('not_found', {
       message: `There is no grant ${JSON.stringify(grant.slice(0, 100))}: it has ended, or never was.`,
@@ -63,13 +63,7 @@ function said(input: CommandInput, { plan, decision, taken }: GivenAnswer): Exit
       result: { plan, decision },
       text: `${plan}: ${decision === 'approve' ? 'approved' : 'denied'}`,
     })
-  return refused(input, errorOf(plan, taken))
-}
-
-function refused(input: CommandInput, error: ToolError): ExitCode {
-  if (input.options.json) printEnvelope(input.printer, { ok: false, error })
-  else printError(input.printer, error)
-  return exitOf({ ok: false, error })
+  return printFailed(input, errorOf(plan, taken))
 }
 
 function errorOf(plan: string, taken: Exclude<AnswerOutcome, { type: 'taken' }>): ToolError {

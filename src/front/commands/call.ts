@@ -5,8 +5,7 @@ import { messageOf } from '../../../wire/errors.ts'
 import type { Question } from '../../../wire/kernel.ts'
 import type { CallEvent } from '../../calls/contract.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
-import { findRoot } from '../../paths.ts'
-import { connectDaemon, type DaemonClient, WAIT_SECONDS } from '../client.ts'
+import { connectHere, type DaemonClient, WAIT_SECONDS } from '../client.ts'
 import type { CommandInput, ToolCommand } from '../command.ts'
 import { askPerson, type Lines, openLines } from '../lines.ts'
 import { exitOf, printEnvelope, printError, printEvaluated, withoutOutput } from '../print.ts'
@@ -88,11 +87,7 @@ async function callTool(
   { as, tool, args, answers, values = false, approves = false }: CommandCall,
   { options, printer }: Pick<CommandInput, 'options' | 'printer'>,
 ): Promise<ExitCode> {
-  await using client = await connectDaemon({
-    name: as,
-    start: 'if-needed',
-    root: findRoot(process.cwd()),
-  })
+  await using client = await connectHere(as)
 
   let printed = false
   // The last line that was printed has no end yet.
@@ -325,11 +320,7 @@ export async function tools({ operands: [name], options, printer }: CommandInput
     throw new Failure(`There is no profile ${options.profile}. Profiles: ${PROFILES.join(', ')}.`, {
       exit: EXIT.usage,
     })
-  await using client = await connectDaemon({
-    name: 'imago tools',
-    start: 'if-needed',
-    root: findRoot(process.cwd()),
-  })
+  await using client = await connectHere('imago tools')
   const { text } = await client.request('tools', {
     ...(profile === undefined ? {} : { profile }),
     ...(options.format === undefined ? {} : { format: options.format }),
@@ -342,11 +333,7 @@ export async function tools({ operands: [name], options, printer }: CommandInput
 
 /** `imago describe`: what a client can ask of the daemon, a line for each operation, or one as JSON. */
 export async function describe({ operands: [name], options, printer }: CommandInput): Promise<ExitCode> {
-  await using client = await connectDaemon({
-    name: 'imago describe',
-    start: 'if-needed',
-    root: findRoot(process.cwd()),
-  })
+  await using client = await connectHere('imago describe')
   const { operations } = await client.request('describe', name === undefined ? {} : { name })
   if (options.json) printEnvelope(printer, { ok: true, result: { operations } })
   else if (name === undefined) printer.out(operations.map(operationLine).join(''))

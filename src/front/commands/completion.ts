@@ -1,9 +1,15 @@
 import { LEVELS, PROFILES } from '../../../tools/contract.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
-import { findRoot } from '../../paths.ts'
 import { SYNTAX_NAMES } from '../../syntax/syntax.ts'
-import { connectDaemon } from '../client.ts'
-import { type Command, type CommandInput, OPTIONS, type OperandKind, type OptionName } from '../command.ts'
+import { connectHere } from '../client.ts'
+import {
+  type Command,
+  type CommandInput,
+  OPTIONS,
+  type OperandKind,
+  type OptionName,
+  typeOf,
+} from '../command.ts'
 
 /**
  * `imago completion SHELL`: a script for that shell. `imago completion words -- WORD…` answers what the last of the words
@@ -95,7 +101,7 @@ function optionsOf(command: Command): readonly Completed[] {
 
 /** The option of the command that this word is, where a value has to follow it. */
 function takesValue(command: Command, word: string | undefined): OptionName | undefined {
-  return command.options.find(name => `--${name}` === word && OPTIONS[name].type === 'string')
+  return command.options.find(name => `--${name}` === word && typeOf(name) === 'string')
 }
 
 /** What the values of options are. */
@@ -181,11 +187,7 @@ const descriptionOf = (schema: unknown) =>
 
 /** Kernels, or programs that can be attached to. None where no daemon runs: to complete a word starts nothing. */
 async function living(kind: 'kernel' | 'program'): Promise<readonly Completed[]> {
-  await using client = await connectDaemon({
-    name: 'imago completion',
-    start: 'never',
-    root: findRoot(process.cwd()),
-  })
+  await using client = await connectHere('imago completion', 'never')
   const { kernels, announced } = await client.request('kernels', {})
   return kind === 'kernel'
     ? kernels.map(({ name, language, state }) => ({ word: name, means: `${language}, ${state}` }))

@@ -13,13 +13,13 @@ import type { Envelope } from '../../../tools/outcome.ts'
 import { showResult } from '../../../tools/show.ts'
 import { counted, oneLine, placeOf } from '../../../tools/text.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
-import { findPaths, findRoot } from '../../paths.ts'
+import { findPaths } from '../../paths.ts'
 import { escapeJson } from '../../text/escape.ts'
-import { connectDaemon, type DaemonClient } from '../client.ts'
+import { connectHere, type DaemonClient } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { clock } from '../log/lines.ts'
 import type { Topic } from '../operations/operation.ts'
-import { exitOf, print, printEnvelope, printError } from '../print.ts'
+import { print, printFailed, untilLeft } from '../print.ts'
 
 const SHOWS_ONE = 'imago errors N shows one with its values'
 
@@ -32,15 +32,11 @@ const NONE = 'No error of the program has reached Imago.'
  */
 export async function errors(input: CommandInput): Promise<ExitCode> {
   const which = whichOf(input)
-  await using client = await connectDaemon({
-    name: 'imago errors',
-    start: 'if-needed',
-    root: findRoot(process.cwd()),
-  })
+  await using client = await connectHere('imago errors')
   if (input.options.follow) return await follow(input, client)
   if (input.options.forget) return await forget(input, client)
   const envelope = await asked(client, input, which)
-  if (!envelope.ok) return printFailed(input, envelope)
+  if (!envelope.ok) return printFailed(input, envelope.error)
   if (which.number !== undefined) return printOne(input, envelope.result)
   const found = errorsOf(envelope.result)
   const besides = besidesIn(envelope.result)
@@ -71,7 +67,7 @@ function whichOf({ operands: [given], options: { follow, forget } }: CommandInpu
 /** Removes the records of processes of the project that have gone, and their last words. Those that live keep theirs. */
 async function forget(input: CommandInput, client: DaemonClient): Promise<ExitCode> {
   const envelope = await client.call({ tool: 'get_last_error', args: { whose: 'gone' } })
-  if (!envelope.ok) return printFailed(input, envelope)
+  if (!envelope.ok) return printFailed(input, envelope.error)
   const folder = join(findPaths().stateDir, 'errors')
   const left = errorRecords(envelope.result)
   const isWord = (file: string) => basename(dirname(file)) === 'programs'
@@ -85,12 +81,12 @@ async function forget(input: CommandInput, client: DaemonClient): Promise<ExitCo
 /** Each change of the topic has the list asked for again, which says of each where it was. */
 async function follow(input: CommandInput, client: DaemonClient): Promise<ExitCode> {
   const { json = false } = input.options
-  const ended = untilEnded()
+  const ended = untilLeft()
   let shown = new Set<string>()
   for await (const _ of changesOf(client, ['errors', 'kernels'], ended)) {
     const envelope = await asked(client, input, { signal: ended })
     if (ended.aborted) break
-    if (!envelope.ok) return printFailed(input, envelope)
+    if (!envelope.ok) return printFailed(input, envelope.error)
     const found = errorsOf(envelope.result)
     for (const one of found.filter(one => !shown.has(keyOf(one))))
       input.printer.out(`${json ? escapeJson(JSON.stringify(one)) : errorLine(one)}\n`)
@@ -172,15 +168,6 @@ function printOne(input: CommandInput, result: unknown): ExitCode {
   return print(input, { result: { members }, text: showResult({ members }, getLastError) })
 }
 
-function printFailed(
-  { options, printer }: CommandInput,
-  envelope: Extract<Envelope, { ok: false }>,
-): ExitCode {
-  if (options.json) printEnvelope(printer, envelope)
-  else printError(printer, envelope.error)
-  return exitOf(envelope)
-}
-
 /** One that comes again does so at another time, and a program that was started again counts anew. */
 const keyOf = ({ kernel, number, at }: Found) => `${kernel} ${number} ${at}`
 
@@ -212,12 +199,4 @@ function goneWords({ name, ended_at: at, by_it }: NonNullable<ErrorSummary['of']
   const who = oneLine(name)
   if (!by_it || at === null) return `${who} has gone`
   return `${who} ended with it at ${clock(at).split(' ').at(-1)}`
-}
-
-/** Aborted when nobody wants more: Ctrl-C, or the reader has gone. */
-function untilEnded(): AbortSignal {
-  const ended = new AbortController()
-  process.once('SIGINT', () => ended.abort())
-  process.stdout.on('error', () => ended.abort())
-  return ended.signal
 }

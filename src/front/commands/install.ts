@@ -49,7 +49,7 @@ export async function install(input: CommandInput): Promise<ExitCode> {
     host,
     root,
     file,
-    rules: allow && { ...allow, file: allow.file(where) },
+    rules: typeof allow === 'object' ? { ...allow, file: allow.file(where) } : undefined,
     policyFile: join(configDir, 'policy.toml'),
     records: readRecords(stateDir),
   }

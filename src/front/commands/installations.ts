@@ -63,7 +63,7 @@ export function planInstall(
   wish: { readonly server: Server; readonly dialog: boolean; readonly allowed: readonly string[] },
 ): Work {
   return inTurn(site, [
-    [site.file, one => planEntry(one, wish.server)],
+    [site.file, one => planEntry(one, wish)],
     [wish.dialog ? site.policyFile : undefined, planYes],
     [wish.allowed.length > 0 ? site.rules?.file : undefined, one => planRules(one, wish.allowed)],
   ])
@@ -95,10 +95,13 @@ function inTurn(
   return work
 }
 
-function planEntry({ host, root, file, records }: Site, server: Server): Work {
+function planEntry(
+  { host, root, file, records }: Site,
+  { server, allowed }: { readonly server: Server; readonly allowed: readonly string[] },
+): Work {
   const text = readIfThere(file)
   const now = readEntry(text ?? '', host)
-  const entry = plainly(entryFor(host, { root, server, now }))
+  const entry = plainly(entryFor(host, { root, server, now, allowed }))
   if (isDeepStrictEqual(plainly(now ?? null), entry)) return { plans: [], records }
   const earlier = records[file]
   // One installation over another is one over what stood there first, and is undone to that.

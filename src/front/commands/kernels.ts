@@ -10,13 +10,14 @@ import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import type { AnnouncedRow } from '../../kernels/announced-row.ts'
 import { leftBy } from '../../kernels/families.ts'
 import type { KernelRow } from '../../kernels/rows.ts'
-import { findPaths, findRoot } from '../../paths.ts'
-import { connectDaemon, request } from '../client.ts'
+import { findPaths } from '../../paths.ts'
+import { connectHere, request } from '../client.ts'
 import type { CommandInput } from '../command.ts'
-import { exitOf, type Line, print, printEnvelope, printError, readMore, table } from '../print.ts'
+import { type Line, print, printFailed, readMore, table } from '../print.ts'
 import type { Methods, ShutdownResult, ShutdownWhen } from '../protocol.ts'
 import { NoDaemon } from '../reach.ts'
 import { lostText } from '../suspension-news.ts'
+import { changesIn } from '../topic-news.ts'
 
 /** `imago kernels`: a table of them, and one of the programs that can be attached to. */
 export async function kernels(input: CommandInput): Promise<ExitCode> {
@@ -58,15 +59,14 @@ async function tellingStart<M extends 'start' | 'restart'>(
   { printer }: CommandInput,
   { method, params, isIt }: { method: M; params: Methods[M]['params']; isIt(row: KernelRow): boolean },
 ): Promise<KernelRow> {
-  const root = findRoot(process.cwd())
-  await using client = await connectDaemon({ name: `imago ${method}`, start: 'if-needed', root })
+  await using client = await connectHere(`imago ${method}`)
   const over = new AbortController()
   const told = new Set<string>()
   void client.subscribe({
     topics: ['kernels'],
     signal: over.signal,
     heard(event) {
-      for (const { value } of 'snapshot' in event ? event.snapshot : event.changes) {
+      for (const { value } of changesIn(event)) {
         const row = value as KernelRow | null
         if (row?.state !== 'starting' || row.message === null || told.has(row.message) || !isIt(row)) continue
         printer.err(`${row.name} is ${oneLine(row.message)}\n`)
@@ -110,10 +110,9 @@ function fileOf(script: string): string {
 /** A kernel that was started, or why it is not what was wanted. */
 function printBegun(input: CommandInput, row: KernelRow): ExitCode {
   const error = failureOf(row)
-  if (error === undefined) return print(input, { result: row, text: kernelLine(row, homedir()) })
-  if (input.options.json) printEnvelope(input.printer, { ok: false, error })
-  else printError(input.printer, error)
-  return exitOf({ ok: false, error })
+  return error === undefined
+    ? print(input, { result: row, text: kernelLine(row, homedir()) })
+    : printFailed(input, error)
 }
 
 function failureOf(row: KernelRow): ToolError | undefined {
@@ -333,12 +332,11 @@ export async function serve({ options, printer, openDaemon }: CommandInput): Pro
  * `imago shutdown`: waits until the daemon has ended in order, and says first what is suspended in images that end with
  * it. None there is done too.
  */
-export async function shutdown({ options, printer }: CommandInput): Promise<ExitCode> {
-  const when = options.force ? 'always' : 'nothing_runs'
-  const ended = await end(when, printer)
-  if (options.json) printEnvelope(printer, { ok: true, result: ended ?? NOTHING })
-  else printer.out(ended === undefined ? 'No daemon runs.\n' : `${endText(ended)}\n`)
-  return EXIT.done
+export async function shutdown(input: CommandInput): Promise<ExitCode> {
+  const when = input.options.force ? 'always' : 'nothing_runs'
+  const ended = await end(when, input.printer)
+  const text = ended === undefined ? 'No daemon runs.' : endText(ended)
+  return print(input, { result: ended ?? NOTHING, text })
 }
 
 const NOTHING: ShutdownResult = { ended_kernels: [], detached_kernels: [] }
@@ -358,11 +356,7 @@ async function end(
   printer: CommandInput['printer'],
 ): Promise<ShutdownResult | undefined> {
   try {
-    const client = await connectDaemon({
-      name: 'imago shutdown',
-      start: 'never',
-      root: findRoot(process.cwd()),
-    })
+    const client = await connectHere('imago shutdown', 'never')
     const waiting = await client.request('suspensions', {}).catch(() => ({ suspensions: [] }))
     const ended = await client.request('shutdown', { when })
     const lost = waiting.suspensions.filter(({ kernel }) => ended.ended_kernels.includes(kernel))

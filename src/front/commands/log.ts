@@ -2,13 +2,13 @@ import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf, WireError } from '../../../wire/errors.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
+import { NODE_FILES } from '../../journal/files.ts'
 import { type EntryRead, type LineRead, readEntries } from '../../journal/reader.ts'
 import { journalDir, segmentsIn } from '../../journal/segments.ts'
 import { sentence, type Verification, verifyJournal } from '../../journal/verify.ts'
-import { NODE_FILES } from '../../journal/writer.ts'
-import { findPaths, findRoot } from '../../paths.ts'
+import { findPaths } from '../../paths.ts'
 import { escapeJson, escapeText } from '../../text/escape.ts'
-import { connectDaemon } from '../client.ts'
+import { connectHere } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { filterOf, withOlderNames } from '../log/filter.ts'
 import { type Piece, painted, storyPieces } from '../log/lines.ts'
@@ -26,7 +26,7 @@ import {
   type Story,
   showStories,
 } from '../log/stories.ts'
-import { isCapable, printEnvelope } from '../print.ts'
+import { isCapable, printEnvelope, untilLeft } from '../print.ts'
 import { atTerminal, hasTerminal } from '../seat/at-terminal.ts'
 
 /**
@@ -218,16 +218,13 @@ interface Output {
 const FLUSHED_CHARS = 32 * 1024
 
 function openOutput({ stdout, stderr, env } = process): Output {
-  const ended = new AbortController()
-  const end = () => ended.abort()
-  process.once('SIGINT', end)
-  stdout.on('error', end)
+  const ended = untilLeft()
   const terminal = stdout.isTTY === true
   const coloured = terminal && isCapable(env) && !env.NO_COLOR
   let waiting = ''
 
   function flush() {
-    if (waiting !== '' && !ended.signal.aborted) stdout.write(waiting)
+    if (waiting !== '' && !ended.aborted) stdout.write(waiting)
     waiting = ''
   }
 
@@ -240,7 +237,7 @@ function openOutput({ stdout, stderr, env } = process): Output {
     get columns() {
       return terminal ? stdout.columns : undefined
     },
-    ended: ended.signal,
+    ended,
     pieces: pieces => add(painted(pieces, { coloured })),
     json: text => add(`${terminal ? escapeJson(text) : text}\n`),
     beside: sentence => void stderr.write(escapeText(`imago: ${sentence}\n`)),
@@ -258,11 +255,7 @@ async function acknowledge({ printer }: CommandInput): Promise<ExitCode> {
       'imago log acknowledge asks a person, and needs a terminal that it reads from and writes to. Run it in one.',
       { exit: EXIT.usage },
     )
-  await using client = await connectDaemon({
-    name: 'imago log acknowledge',
-    start: 'if-needed',
-    root: findRoot(process.cwd()),
-  })
+  await using client = await connectHere('imago log acknowledge')
   try {
     return await atTerminal({ client, printer }, async ({ seat, input }) => {
       if (seat.trouble === null) {

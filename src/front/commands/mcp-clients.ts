@@ -1,19 +1,12 @@
-import { randomBytes } from 'node:crypto'
 import {
-  closeSync,
   existsSync,
-  fchmodSync,
-  fsyncSync,
   lstatSync,
   mkdirSync,
-  openSync,
   readdirSync,
   realpathSync,
-  renameSync,
   rmdirSync,
   rmSync,
   statSync,
-  writeSync,
 } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -31,6 +24,7 @@ import { parse, stringify } from 'smol-toml'
 import { z } from 'zod'
 import { messageOf } from '../../../wire/errors.ts'
 import { Failure } from '../../failure.ts'
+import { writeWhole } from '../../files/whole-file.ts'
 import { bytesOf, tomlOf } from '../../policy/file.ts'
 import { nameMatches } from '../../policy/rules.ts'
 
@@ -60,8 +54,8 @@ export interface Host {
   readonly client?: string
   /** What a person has to do there before the server is started, as a sentence. */
   readonly wants?: string
-  /** Where it keeps the tools that it does not ask about: a list of texts. */
-  readonly allow?: RuleList
+  /** Where it keeps the tools that it does not ask about: a list of texts in another file, or keys of the entry. */
+  readonly allow?: RuleList | ((tools: readonly string[], now: Entry) => Readonly<Record<string, unknown>>)
   file(where: Where): string
   /** `now`: the entry that is there. */
   entry(server: Server, now: Entry): Readonly<Record<string, unknown>>
@@ -87,6 +81,12 @@ const FINDING = [
   ...['RUNTIME', 'STATE', 'CONFIG'].map(folder => `IMAGO_${folder}_DIR`),
   ...['XDG_RUNTIME_DIR', 'XDG_STATE_HOME', 'XDG_CONFIG_HOME', 'VIRTUAL_ENV', 'CONDA_PREFIX'],
 ]
+
+/** The items that are not there yet, and those that are. */
+const inFront = (items: readonly string[], now: unknown = []): readonly unknown[] => {
+  const there: readonly unknown[] = [now].flat()
+  return [...items.filter(item => !there.includes(item)), ...there]
+}
 
 const USUAL = { format: 'json', place: ['mcpServers', 'imago'], entry: plain } as const
 const IN_PROJECT = { ...USUAL, scope: 'project', startsInProject: true } as const
@@ -121,6 +121,7 @@ export const HOSTS: readonly Host[] = [
     name: 'cline',
     label: 'Cline',
     ...FOR_YOU,
+    allow: (tools, now) => ({ autoApprove: inFront(tools, now?.autoApprove) }),
     file: where =>
       where.env.CLINE_MCP_SETTINGS_PATH ||
       join(where.env.CLINE_DATA_DIR || join(home(where), '.cline/data'), 'settings/cline_mcp_settings.json'),
@@ -133,11 +134,14 @@ export const HOSTS: readonly Host[] = [
     place: ['mcp_servers', 'imago'],
     startsInProject: true,
     client: 'codex-mcp-client',
-    file: where => join(where.env.CODEX_HOME || join(home(where), '.codex'), 'config.toml'),
-    entry: (server, now) => ({
-      ...plain(server),
-      env_vars: [...new Set([now?.env_vars ?? [], FINDING].flat())],
+    allow: (tools, now) => ({
+      tools: {
+        ...Object.fromEntries(tools.map(tool => [tool, { approval_mode: 'approve' }])),
+        ...(now?.tools as Entry),
+      },
     }),
+    file: where => join(where.env.CODEX_HOME || join(home(where), '.codex'), 'config.toml'),
+    entry: (server, now) => ({ ...plain(server), env_vars: inFront(FINDING, now?.env_vars) }),
   },
   {
     name: 'continue',
@@ -209,12 +213,18 @@ export const HOSTS: readonly Host[] = [
  */
 export function entryFor(
   host: Host,
-  { root, server, now }: { root: string; server: Server; now: Entry },
+  {
+    root,
+    server,
+    now,
+    allowed = [],
+  }: { root: string; server: Server; now: Entry; allowed?: readonly string[] },
 ): Readonly<Record<string, unknown>> {
   const args = host.startsInProject ? server.args : [...server.args, '--root', root]
   const isRemote = ['url', 'httpUrl', 'serverUrl'].some(key => now?.[key] !== undefined)
   const kept = isRemote ? undefined : now
-  return { ...kept, ...host.entry({ ...server, args }, kept) }
+  const rules = typeof host.allow === 'function' && allowed.length > 0 ? host.allow(allowed, kept) : {}
+  return { ...kept, ...host.entry({ ...server, args }, kept), ...rules }
 }
 
 /** The entry in a file; undefined also where the file cannot be read, which is told of with its plan. */
@@ -249,20 +259,10 @@ export function replaceFile(path: string, text: string): string | undefined {
   const target = targetOf(path)
   const made = mkdirSync(dirname(target), { recursive: true })
   const mode = statSync(target, { throwIfNoEntry: false })?.mode ?? 0o600
-  const draft = join(dirname(target), `.imago-${randomBytes(6).toString('hex')}`)
   try {
-    const file = openSync(draft, 'wx', 0o600)
-    try {
-      writeSync(file, text)
-      fchmodSync(file, mode & 0o777)
-      fsyncSync(file)
-    } finally {
-      closeSync(file)
-    }
-    renameSync(draft, target)
+    writeWhole(target, text, mode)
     return made
   } catch (error) {
-    rmSync(draft, { force: true })
     throw new Failure(`${path} cannot be written: ${messageOf(error)}. It is as it was.`, { cause: error })
   }
 }
@@ -433,17 +433,84 @@ function changeList(text: string, place: readonly string[], entry: readonly unkn
   return between(text, left.slice(0, offset) + fresh.join('') + left.slice(offset))
 }
 
-/** The table of the entry stands by itself, from its header to its last key, or is added at the end. */
-function changeToml(text: string, { place }: Shape, entry: Value): Change {
+/** An entry is a table of its own, from its header to its last key. A new one is added at the end of the table `within`, or of the text. */
+function changeToml(text: string, shape: Shape & { within?: readonly string[] }, entry: Value): Change {
+  const { place } = shape
   const table = entry === undefined ? '' : `${stringify(nested(place, entry)).trim()}\n`
   const found = findTable(text, place)
+  const outer = shape.within && findTable(text, shape.within)
   if (found !== undefined) {
+    const kept = entry && keyByKey(text, { shape, entry })
+    if (kept !== undefined) return between(text, kept)
     const { start, end } = entry === undefined ? withBlankLines(text, found) : found
     return { offset: start, was: text.slice(start, end), is: table }
   }
   if (table === '') return { offset: text.length, was: '', is: '' }
   const before = text === '' ? '' : text.endsWith('\n') ? '\n' : '\n\n'
-  return { offset: text.length, was: '', is: `${before}${table}` }
+  return { offset: outer?.end ?? text.length, was: '', is: `${before}${table}` }
+}
+
+/** With each key changed by itself, so that comments stay; undefined where keys are written in a way that forbids it. */
+function keyByKey(text: string, { shape, entry }: { shape: Shape; entry: Value }): string | undefined {
+  const { place } = shape
+  const before = at(readToml(text), place) ?? {}
+  const after: Record<string, unknown> = { ...entry }
+  const keys = Object.keys({ ...before, ...after }).filter(key => asText(before[key]) !== asText(after[key]))
+  try {
+    const changed = keys.reduce((left, key) => {
+      const [was, is] = [before[key], after[key]]
+      return isTable(was) || isTable(is)
+        ? applied(left, changeToml(left, { ...shape, place: [...place, key], within: place }, is as Value))
+        : setKey(left, place, [key, was, is])
+    }, text)
+    checkOnly({ text, changed, shape, entry })
+    return changed
+  } catch (error) {
+    if (error instanceof Failure) return undefined
+    throw error
+  }
+}
+
+const isTable = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** One key on lines of its own below the header of its table; a new one comes behind the last. */
+function setKey(text: string, place: readonly string[], [key, was, is]: [string, unknown, unknown]): string {
+  const { start, end } = findTable(text, place, 'alone') ?? { start: 0, end: 0 }
+  const own = is === undefined ? '' : stringify({ [key]: is })
+  const found = new RegExp(`^[ \\t]*(?:${key}|"${key}"|'${key}')[ \\t]*=[ \\t]*`, 'm').exec(
+    text.slice(start, end),
+  )
+  if (found === null) return text.slice(0, end) + own + text.slice(end)
+  const from = start + found.index
+  const values = from + found[0].length
+  const until = valueEnd(text, from)
+  if (is === undefined) return text.slice(0, from) + text.slice(text.indexOf('\n', until) + 1 || text.length)
+  const [more, less] = [frontOf(is, was), frontOf(was, is)]
+  if (more) return text.slice(0, values + 1) + more + text.slice(values + 1)
+  if (less && text.startsWith(less, values + 1))
+    return text.slice(0, values + 1) + text.slice(values + 1 + less.length)
+  return text.slice(0, values) + own.slice(own.indexOf('=') + 2).trimEnd() + text.slice(until)
+}
+
+/** What a list has in front of another one, as text; undefined where it does not end with that. */
+function frontOf(list: unknown, rest: unknown): string | undefined {
+  if (!Array.isArray(list) || !Array.isArray(rest) || rest.length === 0) return undefined
+  const front = list.slice(0, -rest.length)
+  if (asText(list.slice(front.length)) !== asText(rest)) return undefined
+  return front.map(item => `${JSON.stringify(item)}, `).join('')
+}
+
+/** Where a value ends that begins behind `from`, before a comment of its line: at the first place where all of it is read. */
+function valueEnd(text: string, from: number): number {
+  for (const { index } of text.slice(from).matchAll(/[ \t]*(?:#|\r?\n|$)/g)) {
+    try {
+      parse(text.slice(from, from + index))
+      return from + index
+    } catch {
+      // It goes on.
+    }
+  }
+  return text.length
 }
 
 /** What has to be added to the text of a policy so that the yes of this client counts; undefined where it stands there. */
@@ -492,10 +559,11 @@ interface Stretch {
   readonly end: number
 }
 
-/** Comments after the last key are somebody else's. */
-function findTable(text: string, place: readonly string[]): Stretch | undefined {
+/** Comments after the last key are somebody else's; `alone`: without the tables within it. */
+function findTable(text: string, place: readonly string[], how?: 'alone'): Stretch | undefined {
   const name = place.map(key => `(?:${key}|"${key}"|'${key}')`).join('\\s*\\.\\s*')
-  const header = new RegExp(`^[ \\t]*\\[\\s*${name}\\s*(?:\\.[^\\]]*)?\\]`)
+  const below = how === 'alone' ? '' : '(?:\\.[^\\]]*)?'
+  const header = new RegExp(`^[ \\t]*\\[\\s*${name}\\s*${below}\\]`)
   let [start, end, offset] = [-1, -1, 0]
   for (const line of text.split(/(?<=\n)/)) {
     const ours = header.test(line)

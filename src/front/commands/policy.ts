@@ -3,12 +3,11 @@ import { LEVELS } from '../../../tools/contract.ts'
 import type { AcceptResult } from '../../calls/policy-acceptance.ts'
 import type { CheckReport } from '../../calls/policy-desk.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
-import { findRoot } from '../../paths.ts'
 import { MATCHERS, type TestResult } from '../../policy/file.ts'
 import type { ClientReport, FileReport, PolicyReport, RuleReport } from '../../policy/report.ts'
-import { connectDaemon, request } from '../client.ts'
+import { connectHere, request } from '../client.ts'
 import type { CommandInput } from '../command.ts'
-import { exitOf, print, printEnvelope, printError } from '../print.ts'
+import { print, printFailed } from '../print.ts'
 import type { Methods } from '../protocol.ts'
 import { askHere } from '../seat/at-terminal.ts'
 import { typed, wordsOf } from './call.ts'
@@ -52,7 +51,7 @@ async function runTests(input: CommandInput): Promise<ExitCode> {
 /** `imago policy check TOOL`: answers, and runs nothing. Exit code 3 where the call would be denied. */
 async function check(input: CommandInput): Promise<ExitCode> {
   const envelope = await request('check_policy', await askedOf(input))
-  if (!envelope.ok) return printFailed(input, envelope)
+  if (!envelope.ok) return printFailed(input, envelope.error)
   const report = envelope.result as CheckReport
   print(input, { result: report, text: checkText(report) })
   return report.decision === 'deny' ? EXIT.denied : EXIT.done
@@ -77,16 +76,12 @@ async function askedOf({ operands, options }: CommandInput): Promise<Methods['ch
 /** `imago policy accept`: waits for the answer of a person, on a seat or else at this terminal. */
 async function accept(input: CommandInput): Promise<ExitCode> {
   const { printer, options } = input
-  await using client = await connectDaemon({
-    name: 'imago policy',
-    start: 'if-needed',
-    root: findRoot(process.cwd()),
-  })
+  await using client = await connectHere('imago policy')
   const asked = () => client.request('accept_policy', {})
   const envelope = options.json
     ? await asked()
     : await askHere({ client, printer }, left => unless(left, asked()))
-  if (!envelope.ok) return printFailed(input, envelope)
+  if (!envelope.ok) return printFailed(input, envelope.error)
   const result = envelope.result as AcceptResult
   return print(input, { result, text: result.message })
 }
@@ -99,14 +94,6 @@ function unless<Result>(left: AbortSignal | undefined, work: Promise<Result>): P
     ),
   )
   return Promise.race([work, gone])
-}
-
-type FailedEnvelope = Parameters<typeof exitOf>[0] & { readonly ok: false }
-
-function printFailed({ options, printer }: CommandInput, envelope: FailedEnvelope): ExitCode {
-  if (options.json) printEnvelope(printer, envelope)
-  else printError(printer, envelope.error)
-  return exitOf(envelope)
 }
 
 /** `imago policy`: what is in force, each rule with its file and its number. */

@@ -5,11 +5,10 @@ import { type Envelope, isRunning } from '../../../tools/outcome.ts'
 import { tracedLines, traceFunction, tracepointLine } from '../../../tools/tracing.ts'
 import type { TracedCall, Tracepoint, Traces } from '../../../wire/kernel.ts'
 import { EXIT, type ExitCode } from '../../failure.ts'
-import { findRoot } from '../../paths.ts'
 import { escapeJson } from '../../text/escape.ts'
-import { connectDaemon, type DaemonClient } from '../client.ts'
+import { connectHere, type DaemonClient } from '../client.ts'
 import type { CommandInput, ToolCommand } from '../command.ts'
-import { exitOf, printEnvelope, printError } from '../print.ts'
+import { exitOf, printEnvelope, printFailed, untilLeft } from '../print.ts'
 import { argumentsOf, callAs } from './call.ts'
 
 const TRACE: ToolCommand = { name: 'trace', tool: 'trace_function', first: 'name' }
@@ -27,12 +26,8 @@ const AGAIN_MS = 500
 export async function trace(input: CommandInput): Promise<ExitCode> {
   if (!input.options.follow) return callAs(TRACE, input)
   const { args } = await argumentsOf(TRACE, input)
-  const left = untilLeft()
-  await using client = await connectDaemon({
-    name: 'imago trace',
-    start: 'if-needed',
-    root: findRoot(process.cwd()),
-  })
+  const left = untilLeft(['SIGINT', 'SIGTERM'])
+  await using client = await connectHere('imago trace')
   const set = await client.call({
     tool: 'trace_function',
     args: { ...ALL, ...traceFunction.renamed(await args(client)) },
@@ -64,11 +59,11 @@ const tracepointIn = (result: unknown) => (result as { readonly tracepoint: Trac
 /** What it was answered with in place of a tracepoint: an error, or that a person is asked. */
 async function printInstead(
   envelope: Envelope,
-  { client, input: { options, printer } }: { client: DaemonClient; input: CommandInput },
+  { client, input }: { client: DaemonClient; input: CommandInput },
 ): Promise<ExitCode> {
-  if (options.json) printEnvelope(printer, envelope)
-  else if (!envelope.ok) printError(printer, envelope.error)
-  else printer.err(`${(await client.request('show', { tool: 'trace_function', envelope })).text}\n`)
+  if (!envelope.ok) return printFailed(input, envelope.error)
+  if (input.options.json) printEnvelope(input.printer, envelope)
+  else input.printer.err(`${(await client.request('show', { tool: 'trace_function', envelope })).text}\n`)
   return exitOf(envelope)
 }
 
@@ -98,9 +93,9 @@ class Follower {
     for (;;) {
       // It is taken out first: what was taken down by then is whole.
       const removed = left.aborted ? await this.#ask('untrace_function', {}) : undefined
-      if (removed?.ok === false) return this.#fail(removed)
+      if (removed?.ok === false) return printFailed(input, removed.error)
       const news = await this.#print({ last: left.aborted })
-      if ('ok' in news) return this.#fail(news)
+      if ('ok' in news) return printFailed(input, news.error)
       if (news.state !== 'on') {
         printer.err(`${tracepointLine(news)}\n`)
         return EXIT.done
@@ -144,21 +139,6 @@ class Follower {
     const { client, tracepoint, kernel } = this.#followed
     return client.call({ tool, args: { tracepoint, ...args, ...(kernel !== undefined && { kernel }) } })
   }
-
-  #fail(envelope: Failed): ExitCode {
-    const { options, printer } = this.#followed.input
-    if (options.json) printEnvelope(printer, envelope)
-    else printError(printer, envelope.error)
-    return exitOf(envelope)
-  }
 }
 
 type Failed = Extract<Envelope, { ok: false }>
-
-/** Aborted when nobody wants more: Ctrl-C, or the reader has gone. */
-function untilLeft(): AbortSignal {
-  const left = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => left.abort())
-  process.stdout.on('error', () => left.abort())
-  return left.signal
-}

@@ -1,9 +1,9 @@
 import { duration, oneLine } from '../../../tools/text.ts'
-import type { PlanEnd, WaitingPlan } from '../../approvals/contract.ts'
+import type { WaitingPlan } from '../../approvals/contract.ts'
 import { readConfig } from '../../config.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
-import { findPaths, findRoot } from '../../paths.ts'
-import { connectDaemon, type DaemonClient } from '../client.ts'
+import { findPaths } from '../../paths.ts'
+import { connectHere, type DaemonClient } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { openNotifier } from '../notify.ts'
 import { isCapable, type Printer } from '../print.ts'
@@ -11,6 +11,7 @@ import { atTerminal, hasTerminal } from '../seat/at-terminal.ts'
 import { multiplexed, openToldSeat } from '../seat/open-seat.ts'
 import { planEnd } from '../seat/plan-text.ts'
 import { newsText } from '../suspension-news.ts'
+import { planNews, type ToldEnd } from '../topic-news.ts'
 
 /**
  * `imago watch`: a seat at this terminal. Plans are put before the person there until it is left, or is lost: on the
@@ -18,11 +19,7 @@ import { newsText } from '../suspension-news.ts'
  */
 export async function watch({ printer, options }: CommandInput): Promise<ExitCode> {
   const desktop = readConfig(findPaths().configDir).watch.notify
-  await using client = await connectDaemon({
-    name: 'imago watch',
-    start: 'if-needed',
-    root: findRoot(process.cwd()),
-  })
+  await using client = await connectHere('imago watch')
   if (!hasTerminal()) return await list({ client, printer })
   if (options.plain === true || !isCapable(process.env)) return await lineByLine({ client, printer, desktop })
   return await onScreen({ client, printer, desktop })
@@ -123,42 +120,21 @@ export interface FollowOptions {
   readonly signal: AbortSignal
 }
 
-/** A row of the topic `approvals`. */
-type PlanRow = ({ readonly state: 'waits' } & WaitingPlan) | ({ readonly state: 'ended' } & PlanEnd)
-
 /**
  * Prints a line for each plan that comes, and a line that says how the plan ended.
  * Answers nothing.
  */
 export async function followPlans({ client, printer, signal }: FollowOptions): Promise<void> {
-  const known = new Map<string, PlanRow>()
-  let isFirst = true
-  const tell = (key: string, row: PlanRow | null) => {
-    const before = known.get(key)
-    if (row === null) known.delete(key)
-    else known.set(key, row)
-    if (row?.state === 'waits' && before === undefined) printer.out(`${waitingLine(row)}\n`)
-    // What ended before the first look is not news.
-    if (row?.state === 'ended' && before?.state !== 'ended' && !isFirst) printer.out(`${endLine(row)}\n`)
-    // More have ended at once than the daemon tells of.
-    if (row === null && before?.state === 'waits')
-      printer.out(`${endLine({ ...before, outcome: 'ended', why: '' })}\n`)
-  }
-  await client.subscribe({
-    topics: ['approvals'],
-    signal,
-    heard(event) {
-      const rows = 'snapshot' in event ? event.snapshot : event.changes
-      for (const { key, value } of rows) tell(key, value as PlanRow | null)
-      if ('snapshot' in event)
-        for (const key of [...known.keys()]) if (!rows.some(row => row.key === key)) tell(key, null)
-      isFirst = false
+  const heard = planNews({
+    waits(plan, isNew) {
+      if (isNew) printer.out(`${waitingLine(plan)}\n`)
     },
+    ended: end => printer.out(`${endLine(end)}\n`),
   })
+  await client.subscribe({ topics: ['approvals'], signal, heard })
 }
 
-function endLine(end: Pick<PlanEnd, 'id' | 'tool' | 'title' | 'why'> & { readonly outcome: string }): string {
-  const { id, tool, title, outcome, why } = end
+function endLine({ id, tool, title, outcome, why }: ToldEnd): string {
   const cells = ['settled', id, outcome.replaceAll('_', ' '), oneLine(tool), oneLine(title), oneLine(why)]
   return cells.filter(cell => cell !== '').join('  ')
 }

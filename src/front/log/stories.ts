@@ -2,24 +2,7 @@ import { z } from 'zod'
 import { type EntryRead, type LineRead, type ReadOptions, readEntries } from '../../journal/reader.ts'
 
 /** All that the journal says of one call, which stands there in up to six lines. */
-export interface CallStory {
-  readonly type: 'call'
-  readonly call: string
-  /** Of its first line, as it is written there. */
-  readonly time: string
-  /** Undefined where its first line was not read: it began before. */
-  readonly began: EntryRead | undefined
-  /** The last plan of it. */
-  readonly plan: PlanRead | undefined
-  /** How asking ended, once it has. */
-  readonly decided: DecisionRead | undefined
-  readonly dispatched: boolean
-  /** Undefined while no line says how it ended. */
-  readonly outcome: string | undefined
-  readonly elapsedMs: number | undefined
-  /** The name under which its changes can be taken back. */
-  readonly undo: string | undefined
-}
+export type CallStory = Readonly<Omit<CallSoFar, 'add'>>
 
 /** A line that is about no call. */
 export interface Note {
@@ -77,16 +60,22 @@ export class Stories {
   }
 }
 
-class CallSoFar implements CallStory {
+class CallSoFar {
   readonly type = 'call'
   readonly call: string
+  /** Of its first line, as it is written there. */
   readonly time: string
+  /** Undefined where its first line was not read: it began before. */
   began: EntryRead | undefined
+  /** The last plan of it. */
   plan: PlanRead | undefined
+  /** How asking ended, once it has. */
   decided: DecisionRead | undefined
   dispatched = false
+  /** Undefined while no line says how it ended. */
   outcome: string | undefined
   elapsedMs: number | undefined
+  /** The name under which its changes can be taken back. */
   undo: string | undefined
 
   constructor(call: string, { time }: EntryRead) {

@@ -32,7 +32,6 @@ export const CALL_OPERATIONS = {
     result: z.strictObject({ text: z.string() }),
     who: ['anyone'],
     level: 'safe',
-    topics: [],
   }),
   display: operation({
     does: 'Answers with what code has displayed in a call of the project: a picture or a page, by the path that the answer of the call names.',
@@ -44,7 +43,6 @@ export const CALL_OPERATIONS = {
     }),
     who: ['anyone'],
     level: 'safe',
-    topics: [],
   }),
   tools: operation({
     does: 'Answers with the text that `imago tools` prints.',
@@ -56,7 +54,6 @@ export const CALL_OPERATIONS = {
     result: z.strictObject({ text: z.string() }),
     who: ['anyone'],
     level: 'safe',
-    topics: [],
   }),
 } as const
 

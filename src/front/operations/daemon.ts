@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { operation, TOPICS, WHO } from './operation.ts'
-import { nothing } from './values.ts'
 
 const count = z.int().min(0)
 
@@ -25,11 +24,9 @@ export const DAEMON_OPERATIONS = {
     result: z.strictObject({ operations: z.array(described) }),
     who: ['anyone'],
     level: 'safe',
-    topics: [],
   }),
   status: operation({
     does: 'Says which daemon this is and what it has under way.',
-    params: nothing,
     result: z.strictObject({
       version: z.string(),
       pid: z.int(),
@@ -45,7 +42,6 @@ export const DAEMON_OPERATIONS = {
     }),
     who: ['anyone'],
     level: 'safe',
-    topics: [],
   }),
   shutdown: operation({
     does: 'Ends the daemon. Where the condition does not hold, it fails with in_use.',

@@ -4,17 +4,21 @@ import { ANNOUNCED_ROW, SKIPPED_FILE } from '../../kernels/announced-row.ts'
 import { KERNEL_ROW } from '../../kernels/rows.ts'
 import { TRIAL } from '../../kernels/trial.ts'
 import { operation } from './operation.ts'
-import { kernelName, nothing } from './values.ts'
+import { kernelName } from './values.ts'
 
 const named = z.strictObject({ name: kernelName })
 
-const nameIn = ({ name }: z.infer<typeof named>) => name
+/** What is for the project of the kernel that it names. */
+const ofKernel = {
+  params: named,
+  who: ['project', 'person'],
+  kernel: ({ name }: z.infer<typeof named>) => name,
+} as const
 
 /** Operations on kernels: which there are, and how they begin and end. */
 export const KERNEL_OPERATIONS = {
   kernels: operation({
     does: 'Lists the kernels, and the programs that have announced themselves and are none. Others: there are more, in other projects, which are told to a person at a terminal.',
-    params: nothing,
     result: z.strictObject({
       kernels: z.array(KERNEL_ROW),
       announced: z.array(ANNOUNCED_ROW),
@@ -23,7 +27,6 @@ export const KERNEL_OPERATIONS = {
     }),
     who: ['anyone'],
     level: 'safe',
-    topics: [],
   }),
   start: operation({
     does: 'Starts a kernel of the project, and answers with its row once it is ready.',
@@ -44,45 +47,29 @@ export const KERNEL_OPERATIONS = {
     result: TRIAL,
     who: ['anyone'],
     level: 'cautious',
-    topics: [],
   }),
   stop: operation({
     does: 'Ends a kernel that Imago started.',
-    params: named,
+    ...ofKernel,
     result: KERNEL_ROW,
-    who: ['project', 'person'],
-    kernel: nameIn,
     level: 'dangerous',
     topics: ['kernels'],
     recorded: true,
   }),
   restart: operation({
     does: 'Begins a new life of a kernel that Imago started, in the environment of the client.',
-    params: named,
+    ...ofKernel,
     result: KERNEL_ROW,
-    who: ['project', 'person'],
-    kernel: nameIn,
     level: 'dangerous',
     topics: ['kernels'],
     recorded: true,
   }),
   interrupt: operation({
     does: 'Stops the evaluation that runs in a kernel now, and says what was seen of that.',
-    params: named,
+    ...ofKernel,
     result: interruptReport,
-    who: ['project', 'person'],
-    kernel: nameIn,
     level: 'cautious',
     topics: ['kernels'],
-  }),
-  watch: operation({
-    does: 'Follows a kernel, through restarts, until it is cancelled: what the kernel prints while no call runs comes as events {"type":"background","text":…}.',
-    params: named,
-    result: nothing,
-    who: ['project', 'person'],
-    kernel: nameIn,
-    level: 'safe',
-    topics: [],
   }),
   attach: operation({
     does: 'Makes a kernel of a program that listens. Calls of this client that name no kernel go there from then on. A kernel of ours that has ended begins again. What a person has not asked for is judged as the tool attach is.',
@@ -120,10 +107,8 @@ export const KERNEL_OPERATIONS = {
   }),
   detach: operation({
     does: 'Lets go of an attached program, which runs on without what was put into it. Answers with its last row.',
-    params: named,
+    ...ofKernel,
     result: KERNEL_ROW,
-    who: ['project', 'person'],
-    kernel: nameIn,
     level: 'dangerous',
     topics: ['kernels'],
     recorded: true,

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { Level } from '../../../tools/contract.ts'
+import { nothing } from './values.ts'
 
 /**
  * Who may ask for an operation. `anyone`: every client; rows of other projects are left out of the answer, unless a rule or
@@ -35,5 +36,12 @@ export interface Operation {
   act?(params: never): string
 }
 
-/** Keeps the types of its parameters and its result. */
-export const operation = <const Row extends Operation>(row: Row): Row => row
+const LEFT_OUT = { params: nothing, result: nothing, topics: [] } as const
+
+type LeftOut = keyof typeof LEFT_OUT
+
+type Drafted = Omit<Operation, LeftOut> & Partial<Pick<Operation, LeftOut>>
+
+/** Keeps the types of its parameters and its result. Left out, both are empty, and it changes no rows. */
+export const operation = <const Row extends Drafted>(row: Row) =>
+  ({ ...LEFT_OUT, ...row }) as Row & Omit<typeof LEFT_OUT, keyof Row>

@@ -3,7 +3,7 @@ import { LEVELS } from '../../../tools/contract.ts'
 import { POLICY_REPORT } from '../../policy/report.ts'
 import { CALL_OPERATIONS } from './calls.ts'
 import { operation } from './operation.ts'
-import { kernelName, nothing } from './values.ts'
+import { kernelName } from './values.ts'
 
 const envelope = CALL_OPERATIONS.call.result
 
@@ -11,11 +11,9 @@ const envelope = CALL_OPERATIONS.call.result
 export const POLICY_OPERATIONS = {
   policy: operation({
     does: 'Answers with the rules that are in force in the project, and where each comes from.',
-    params: nothing,
     result: POLICY_REPORT,
     who: ['anyone'],
     level: 'safe',
-    topics: [],
   }),
   check_policy: operation({
     does: 'Answers with what the gate would say of a call, and why. Nothing runs.',
@@ -29,11 +27,9 @@ export const POLICY_OPERATIONS = {
     result: envelope,
     who: ['anyone'],
     level: 'safe',
-    topics: [],
   }),
   accept_policy: operation({
     does: 'Puts the rules that wait in the files of the policy before the seats, and answers once a person has. Cancelling takes the question back.',
-    params: nothing,
     result: envelope,
     who: ['anyone'],
     level: 'dangerous',

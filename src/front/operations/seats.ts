@@ -9,7 +9,7 @@ import {
   WAITING_PLAN,
 } from '../../approvals/rows.ts'
 import { operation } from './operation.ts'
-import { key, nothing, reason } from './values.ts'
+import { key, reason } from './values.ts'
 
 const whyChosen = reason.nullable()
 
@@ -37,9 +37,21 @@ export const SEAT_ROW = z.strictObject({
 /** Operations on seats, and on the plans that wait for an answer. */
 export const SEAT_OPERATIONS = {
   sit: operation({
-    does: 'Takes a seat, for a person at a terminal, until it is cancelled or the connection ends. The daemon asks `prove` of the client first. Its events are those of a seat; `seated` is the first that matters. With `alone` it fails where somebody sits already.',
-    params: z.strictObject({ alone: z.boolean().exactOptional() }),
-    result: nothing,
+    does: 'Takes a seat, for a person at a terminal or in an editor, until it is cancelled or the connection ends. The daemon asks `prove` of the client first. The topics `approvals` and `seats` of `subscribe` tell those who sit what waits. With `alone` it fails where somebody sits already.',
+    params: z.strictObject({
+      alone: z.boolean().exactOptional(),
+      through: z
+        .string()
+        .min(1)
+        .max(80)
+        .exactOptional()
+        .describe('The client has no terminal: what its editor calls itself, for people.'),
+      resume: z
+        .string()
+        .max(64)
+        .exactOptional()
+        .describe('The secret of the seat that an editor had before its connection broke.'),
+    }),
     who: ['anyone'],
     level: 'dangerous',
     topics: ['seats'],
@@ -71,22 +83,21 @@ export const SEAT_OPERATIONS = {
     topics: ['approvals'],
   }),
   plan: operation({
-    does: 'Answers with the whole preview of a plan, its parts, the files that it changes, and what is called.',
+    does: 'Answers with the whole preview of a plan, its parts, the files that it changes, what is called, and the code for a script.',
     params: z.strictObject({ plan: key }),
     result: z.strictObject({
       body: z.string().nullable().describe('null where the plan waits no more.'),
       hunks: z.array(SHOWN_HUNK),
       files: z.array(PLAN_FILE).describe('Empty where it changes no file.'),
       args: z.record(z.string(), z.unknown()).nullable(),
+      code: z.string().describe('Empty where wrong ones have ended it.'),
     }),
     who: ['seat'],
     act: ({ plan }: { readonly plan: string }) => `read ${plan}`,
     level: 'safe',
-    topics: [],
   }),
   approvals: operation({
     does: 'Lists the plans that wait, who could answer them, what is let through without asking, who is not put before anybody for a while, and how the plans that waited last have ended, oldest first.',
-    params: nothing,
     result: z.strictObject({
       seats: z.array(SEAT_ROW),
       approvals: z.array(WAITING_PLAN),
@@ -96,7 +107,6 @@ export const SEAT_OPERATIONS = {
     }),
     who: ['anyone'],
     level: 'safe',
-    topics: [],
   }),
   revoke: operation({
     does: 'Ends a grant. It makes nothing possible, so anybody may.',
@@ -124,7 +134,6 @@ export const SEAT_OPERATIONS = {
   }),
   lift: operation({
     does: 'Ends all pauses.',
-    params: nothing,
     result: z.strictObject({ lifted: z.int().describe('How many there were.') }),
     who: ['seat'],
     act: () => 'end a pause',
@@ -133,8 +142,6 @@ export const SEAT_OPERATIONS = {
   }),
   acknowledge: operation({
     does: 'Takes note, as a person, of what is wrong with the journal, so that dangerous calls may go on.',
-    params: nothing,
-    result: nothing,
     who: ['seat'],
     act: () => 'take note of trouble with the journal',
     level: 'dangerous',

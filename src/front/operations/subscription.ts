@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { operation, TOPICS } from './operation.ts'
-import { nothing } from './values.ts'
 
 /** The one way to hear of what happens. */
 export const SUBSCRIPTION_OPERATIONS = {
@@ -15,9 +14,7 @@ export const SUBSCRIPTION_OPERATIONS = {
         .describe('The last rev that the client has heard; one of another daemon gets the snapshot.'),
       everywhere: z.boolean().exactOptional().describe('Rows of all projects, for a person at a terminal.'),
     }),
-    result: nothing,
     who: ['anyone'],
     level: 'safe',
-    topics: [],
   }),
 } as const

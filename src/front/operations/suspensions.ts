@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { theirs } from '../../../wire/kernel.ts'
 import { SUSPENDED_ROW } from '../../suspensions/rows.ts'
 import { operation } from './operation.ts'
-import { kernelName, key, nothing } from './values.ts'
+import { kernelName, key } from './values.ts'
 
 /** A person may keep a stack for an hour without looking at it, and no longer. Milliseconds. */
 const leaseMs = z.int().min(1_000).max(3_600_000)
@@ -17,19 +17,9 @@ const suspensionNamed = z.strictObject({
 export const SUSPENSION_OPERATIONS = {
   suspensions: operation({
     does: 'Lists the suspended evaluations of all kernels.',
-    params: nothing,
     result: z.strictObject({ suspensions: z.array(SUSPENDED_ROW) }),
     who: ['anyone'],
     level: 'safe',
-    topics: [],
-  }),
-  watch_suspensions: operation({
-    does: 'Follows the suspended evaluations of the project, or those of all projects, until it is cancelled.',
-    params: z.strictObject({ everywhere: z.boolean().exactOptional() }),
-    result: nothing,
-    who: ['anyone'],
-    level: 'safe',
-    topics: [],
   }),
   take: operation({
     does: 'Makes this connection the owner of a suspended evaluation, and of those that are on the same evaluation. The lease is 30 minutes, unless said otherwise.',
@@ -56,7 +46,6 @@ export const SUSPENSION_OPERATIONS = {
     who: ['seat'],
     act: ({ kernel }: { readonly kernel: string }) => `see the errors in your own debuggers of ${kernel}`,
     level: 'safe',
-    topics: [],
   }),
   adopt: operation({
     does: 'Makes one of those errors a suspended evaluation, and puts it before the agents of its project.',

@@ -18,7 +18,7 @@ import {
   showRows,
 } from './line-terminal.ts'
 import type { OpenSeat, SeatTold } from './open-seat.ts'
-import { KEY_WORDS, planText } from './plan-text.ts'
+import { editorNotes, KEY_WORDS, planText } from './plan-text.ts'
 
 interface AskerOptions extends Pick<LineTerminal, 'input' | 'terminal' | 'edit'> {
   readonly printer: Printer
@@ -27,7 +27,6 @@ interface AskerOptions extends Pick<LineTerminal, 'input' | 'terminal' | 'edit'>
 /** Puts before a person, line by line, what comes to a seat. */
 export interface Asker {
   tell(told: SeatTold): void
-  admit(wanted: SeatWanted): Promise<boolean>
   /** Asks, until the person leaves the seat or `over` aborts. */
   run(seat: OpenSeat, over: AbortSignal): Promise<void>
 }
@@ -39,7 +38,7 @@ export function openAsker({ printer, ...terminal }: AskerOptions): Asker {
 /** What a person is asked. `draft`: arguments that they wrote and that could not be used. */
 type Question =
   | { readonly type: 'plan'; readonly id: string; readonly plan: ShownPlan; draft?: string }
-  | { readonly type: 'seat'; readonly id: string; readonly wanted: SeatWanted; settle(admit: boolean): void }
+  | { readonly type: 'seat'; readonly id: string; readonly wanted: SeatWanted }
   | { readonly type: 'trouble'; readonly id: 'trouble'; readonly trouble: string }
 
 type PlanQuestion = Extract<Question, { type: 'plan' }>
@@ -68,6 +67,7 @@ class LineAsker implements Asker {
 
   tell = (told: SeatTold): void => {
     if (told.type === 'plan') this.#put({ type: 'plan', id: told.plan.id, plan: told.plan })
+    else if (told.type === 'wanted') this.#put({ type: 'seat', id: told.wanted.id, wanted: told.wanted })
     else if (told.type === 'settled') this.#settled(told.id, told.why)
     else if (told.type === 'notice') this.#say(`! ${oneLine(told.text)}`)
     else if (told.type === 'asked') {
@@ -75,9 +75,6 @@ class LineAsker implements Asker {
       this.#say(`There is a seat already. Waiting up to a minute to be let in by: ${names}. ${HOW_TO_LET_IN}`)
     }
   }
-
-  admit = (wanted: SeatWanted): Promise<boolean> =>
-    new Promise(settle => this.#put({ type: 'seat', id: wanted.id, wanted, settle }))
 
   run = async (seat: OpenSeat, over: AbortSignal): Promise<void> => {
     const { trouble } = seat
@@ -122,7 +119,6 @@ class LineAsker implements Asker {
 
   #settled(id: string, why: string): void {
     const gone = this.#remove(id)
-    if (gone?.type === 'seat') gone.settle(false)
     if (gone?.type === 'plan') this.#say(overText(id, why))
     if (this.#current?.question.id !== id) return
     this.#current.why = why
@@ -141,7 +137,6 @@ class LineAsker implements Asker {
       return await ask(question, this.#placed(seat, drop))
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error
-      if (error.how === 'dropped' && question.type === 'seat') question.settle(false)
       if (error.how === 'dropped' && current.why !== undefined)
         printOwn([overText(question.id, current.why)], this.#line)
       return error.how
@@ -206,10 +201,14 @@ async function ask(question: Question, at: SeatQuestion): Promise<Outcome> {
 }
 
 /** Whether somebody else may have a seat, too. */
-async function askSeat({ wanted, settle }: Extract<Question, { type: 'seat' }>, at: SeatQuestion) {
+async function askSeat({ wanted }: Extract<Question, { type: 'seat' }>, at: SeatQuestion) {
   const [who, command] = [oneLine(wanted.who), oneLine(wanted.command)]
-  printOwn(['', `==== Somebody else wants to approve, too: ${who}`, `  started with: ${command}`], at)
-  settle(await isYes('Is that you? Let it? [y]es [n]o ', at))
+  const notes = editorNotes(wanted).map(note => `  ${oneLine(note)}`)
+  printOwn(
+    ['', `==== Somebody else wants to approve, too: ${who}`, `  started with: ${command}`, ...notes],
+    at,
+  )
+  await at.seat.admit(wanted.id, await isYes('Is that you? Let it? [y]es [n]o ', at))
 }
 
 /** Whether the person takes note of trouble with the journal. */

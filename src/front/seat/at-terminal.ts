@@ -44,7 +44,6 @@ export async function atTerminal<Result>(
       terminal: process.stdout,
       edit: draft => input.lend(() => redraft(draft)),
     })
-    const { admit } = asker
     let rungFor = ''
     const tell = (told: SeatTold) => {
       if (told.type === 'plan' && told.plan.turn !== rungFor) {
@@ -53,7 +52,7 @@ export async function atTerminal<Result>(
       }
       asker.tell(told)
     }
-    await using seat = await openSeat(client, { alone, tell, admit, signal: input.left })
+    await using seat = await openSeat(client, { alone, tell, signal: input.left })
     return await work({ seat, asker, input })
   } finally {
     input.close()
@@ -97,7 +96,7 @@ const isNoSeat = (error: unknown): error is WireError =>
  * which may be that it waits. Where they leave, it is withdrawn.
  */
 export async function untilAnswered(
-  client: DaemonClient,
+  client: { call(call: { tool: string; args: Readonly<Record<string, unknown>> }): Promise<Envelope> },
   { first, left }: { readonly first: Envelope; readonly left: AbortSignal | undefined },
 ): Promise<Envelope> {
   if (left === undefined || !first.ok || !isRunning(first.result)) return first

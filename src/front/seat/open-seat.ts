@@ -1,24 +1,24 @@
 import { messageOf, WireError } from '../../../wire/errors.ts'
-import type { AnswerOutcome, SeatAnswer, ShownPlan } from '../../approvals/contract.ts'
+import type { AnswerOutcome, SeatAnswer, ShownPlan, WaitingPlan } from '../../approvals/contract.ts'
 import { refuseDebugger } from '../../debugger.ts'
 import type { DaemonClient } from '../client.ts'
-import type { Methods, SeatEvent, SeatRow, SeatWanted } from '../protocol.ts'
+import type { Methods, SeatEvent, SeatRow, SeatTopicRow, SeatWanted } from '../protocol.ts'
+import { newsOf, planNews } from '../topic-news.ts'
 
 /** What somebody who sits is told, in order. */
 export type SeatTold =
   | { readonly type: 'asked'; readonly seats: readonly SeatRow[] }
   | { readonly type: 'plan'; readonly plan: ShownPlan }
-  /** A plan, or a question of `admit`, needs no answer any more; `id` names it. */
+  /** Somebody else wants a seat, and `admit` answers that. */
+  | { readonly type: 'wanted'; readonly wanted: SeatWanted }
+  /** A plan, or somebody who wanted a seat, needs no answer any more; `id` names it. */
   | { readonly type: 'settled'; readonly id: string; readonly why: string }
-  | Extract<SeatEvent, { type: 'ended' }>
   | { readonly type: 'notice'; readonly text: string }
 
 export interface SeatOptions {
   /** Only where nobody sits; else it rejects with `seat_taken`. */
   readonly alone?: boolean
   tell(told: SeatTold): void
-  /** Whether another one may sit too. Absent: never. `settled` tells when the question stands no more. */
-  admit?(wanted: SeatWanted): Promise<boolean>
   /** Aborting gives up waiting to be admitted, and leaves a seat that was granted. */
   readonly signal?: AbortSignal
 }
@@ -32,6 +32,8 @@ export interface OpenSeat extends AsyncDisposable {
   /** Why dangerous calls are refused until somebody has acknowledged it; null while the journal is in order. */
   readonly trouble: string | null
   answer(answer: SeatAnswer): Promise<AnswerOutcome>
+  /** Lets somebody else sit, or not; `wanted` names them. */
+  admit(wanted: string, admit: boolean): Promise<void>
   acknowledge(): Promise<void>
   /** What is let through without asking, and who is not asked about for a while. */
   standing(): Promise<Pick<Methods['approvals']['result'], 'grants' | 'pauses'>>
@@ -55,11 +57,12 @@ export async function openSeat(client: DaemonClient, options: SeatOptions): Prom
   options.signal?.addEventListener('abort', () => leaving.abort())
   return new Promise((resolve, reject) => {
     const over = client.sit({
-      alone: options.alone ?? false,
+      wanted: { alone: options.alone ?? false },
       signal: leaving.signal,
       heard(event) {
-        if (event.type === 'seated') resolve(seatOf(event))
-        else hear(event)
+        if (event.type === 'asked') return options.tell(event)
+        follow()
+        resolve(seatOf(event))
       },
     })
     const ended = over.then(
@@ -68,24 +71,51 @@ export async function openSeat(client: DaemonClient, options: SeatOptions): Prom
     )
     over.then(() => reject(new WireError('LINK_CLOSED', 'The seat was left before it was granted.')), reject)
     const inOrder = queue()
+    /** Plans that were answered here, which is told by what the answer came to. */
+    const answered = new Set<string>()
 
-    function hear(event: Exclude<SeatEvent, { type: 'seated' }>) {
-      if (event.type === 'seat_wanted') return void answerWanted(event)
-      inOrder(async () => {
-        if (event.type !== 'plan') return options.tell(event)
-        const { id } = event.plan
-        const { body, hunks, args, failed } = await client
-          .request('plan', { plan: id })
-          .then(bodyThere, bodyMissing)
-        if (failed !== undefined)
-          options.tell({ type: 'notice', text: `${id} waits, and cannot be shown here: ${failed}` })
-        else if (body !== null) options.tell({ type: 'plan', plan: { ...event.plan, body, hunks, args } })
+    function follow() {
+      const { signal } = leaving
+      const plans = planNews({
+        waits: plan => inOrder(() => show(plan)),
+        ended({ id, why }) {
+          if (answered.delete(id)) return
+          inOrder(() => options.tell({ type: 'settled', id, why: why || 'It has ended.' }))
+        },
       })
+      const seats = newsOf<SeatTopicRow>(({ row, before, isFirst }) => {
+        if (row === null || 'seat' in row) return
+        const isNew = before === undefined
+        if ('text' in row) {
+          const { text } = row
+          if (isNew && !isFirst) inOrder(() => options.tell({ type: 'notice', text }))
+          return
+        }
+        const { id, why } = row
+        if (why !== null) inOrder(() => options.tell({ type: 'settled', id, why }))
+        else if (isNew) options.tell({ type: 'wanted', wanted: row })
+      })
+      void client.subscribe({ topics: ['approvals'], everywhere: true, signal, heard: plans }).catch(() => {})
+      void client.subscribe({ topics: ['seats'], signal, heard: seats }).catch(() => {})
     }
 
-    async function answerWanted(wanted: SeatWanted) {
-      const admit = (await options.admit?.(wanted).catch(() => false)) ?? false
-      await client.request('admit', { wanted: wanted.id, admit }).catch(() => {})
+    async function show(plan: WaitingPlan) {
+      const {
+        body,
+        failed,
+        files: _,
+        ...shown
+      } = await client.request('plan', { plan: plan.id }).then(bodyThere, bodyMissing)
+      if (failed !== undefined)
+        options.tell({ type: 'notice', text: `${plan.id} waits, and cannot be shown here: ${failed}` })
+      else if (body !== null) options.tell({ type: 'plan', plan: { ...plan, ...shown, body } })
+    }
+
+    async function answer(given: SeatAnswer) {
+      answered.add(given.plan)
+      const taken = await client.request('answer', given)
+      if (taken.type !== 'taken' && taken.type !== 'late') answered.delete(given.plan)
+      return taken
     }
 
     function seatOf({ seat, who, others, trouble }: Extract<SeatEvent, { type: 'seated' }>): OpenSeat {
@@ -98,7 +128,8 @@ export async function openSeat(client: DaemonClient, options: SeatOptions): Prom
         who,
         others,
         trouble,
-        answer: answer => client.request('answer', answer),
+        answer,
+        admit: async (wanted, admit) => void (await client.request('admit', { wanted, admit })),
         acknowledge: async () => void (await client.request('acknowledge', {})),
         standing: () => client.request('approvals', {}),
         revoke: async grant => (await client.request('revoke', { grant })).revoked,
@@ -131,11 +162,13 @@ const MULTIPLEXERS = [
 ] as const
 
 /** Whether it is how the end of the daemon is learned. */
-export const isEnd = (error: unknown) => error instanceof WireError && error.code === 'LINK_CLOSED'
+const isEnd = (error: unknown) => error instanceof WireError && error.code === 'LINK_CLOSED'
 
 const bodyThere = (found: Methods['plan']['result']) => ({ ...found, failed: undefined })
 
-const bodyMissing = (error: unknown) => ({ body: null, hunks: [], args: null, failed: messageOf(error) })
+const bodyMissing = (error: unknown) => ({ ...NOTHING, failed: messageOf(error) })
+
+const NOTHING: Methods['plan']['result'] = { body: null, hunks: [], files: [], args: null, code: '' }
 
 /** One after the other. What fails is passed over: its seat is over too. */
 function queue(): (work: () => void | Promise<void>) => void {

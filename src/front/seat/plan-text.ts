@@ -1,6 +1,7 @@
 import { duration, oneLine } from '../../../tools/text.ts'
 import { INVISIBLE } from '../../../wire/invisible.ts'
 import type { ShownPlan } from '../../approvals/contract.ts'
+import type { SeatWanted } from '../protocol.ts'
 
 /** A plan as it is printed: what it is, the whole of it, and how it can be answered. */
 export interface PlanText {
@@ -110,6 +111,14 @@ export interface PlanEnd {
 export function planEnd({ id, what, title }: PlanEnd): readonly [id: string, what: string, title: string] {
   const told = oneLine(what)
   return title === '' ? [`${id} `, told, ''] : [`${id} `, told.replace(/\.$/, ''), `: ${oneLine(title)}`]
+}
+
+/** What a person is told of an editor that wants a seat, besides who it is. Names of others are in it. */
+export function editorNotes({ through }: Pick<SeatWanted, 'through'>): readonly string[] {
+  if (through === undefined) return []
+  const { code, driver } = through
+  const note = `It has no terminal, and shows the code ${code}. Whatever drives it has its seat.`
+  return driver === null ? [note] : [note, `! A model or a program may drive it: ${driver}.`]
 }
 
 /** What the keys do with which a person answers, in the words in which they are explained wherever one is asked. */

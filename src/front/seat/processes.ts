@@ -43,7 +43,7 @@ export function processOf(pid: number): Process | undefined {
   }
 }
 
-function statOf(pid: number | string): readonly number[] {
+function statOf(pid: number): readonly number[] {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   // The name of the command is in parentheses, and may hold anything.
   return stat
@@ -56,24 +56,54 @@ function statOf(pid: number | string): readonly number[] {
 export function linesBeside(pid: number): readonly Line[] {
   const terminal = terminalOf(pid)
   if (terminal === 0) return []
-  const there = readdirSync('/proc').filter(name => /^\d+$/.test(name) && terminalOf(name) === terminal)
   // Terminals of containers bear the same numbers.
-  return there.map(name => lineOf(Number(name))).filter(([first]) => first?.uid === process.getuid?.())
+  return linesOfUser(numbers().filter(one => terminalOf(one) === terminal))
+}
+
+/** That process, and all below it that the daemon has not started, of the same user, each with those that started it. */
+export function linesBelow(pid: number): readonly Line[] {
+  if (process.platform !== 'linux') return []
+  const parents = new Map(numbers().map(one => [one, fieldOf(one, PARENT)]))
+  const isBelow = (one: number, generations = 0): boolean =>
+    one === pid ||
+    (one !== process.pid &&
+      one > 1 &&
+      generations < GENERATIONS &&
+      isBelow(parents.get(one) ?? 0, generations + 1))
+  return linesOfUser([pid, ...numbers().filter(one => one !== pid && isBelow(one))])
+}
+
+const numbers = () =>
+  readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name))
+    .map(Number)
+
+function linesOfUser(pids: readonly number[]): readonly Line[] {
+  const seen = new Map<number, Process | undefined>()
+  return pids.map(pid => lineOf(pid, seen)).filter(([first]) => first?.uid === process.getuid?.())
 }
 
 /** The number of the device; 0 without one. */
-function terminalOf(pid: number | string): number {
+const terminalOf = (pid: number) => fieldOf(pid, TERMINAL)
+
+function fieldOf(pid: number, field: typeof PARENT | typeof TERMINAL): number {
   try {
-    return statOf(pid)[4] ?? 0
+    return statOf(pid)[field] ?? 0
   } catch {
     return 0
   }
 }
 
-function lineOf(pid: number): Line {
+/** Where `/proc/PID/stat` has them, counted from behind the name. */
+const PARENT = 1
+const TERMINAL = 4
+
+/** `known`: what was seen of processes already. */
+function lineOf(pid: number, known = new Map<number, Process | undefined>()): Line {
   const line: Process[] = []
   for (let next = pid; next > 1 && line.length < GENERATIONS; ) {
-    const seen = processOf(next)
+    const seen = known.has(next) ? known.get(next) : processOf(next)
+    known.set(next, seen)
     if (seen === undefined) break
     line.push(seen)
     next = seen.parent

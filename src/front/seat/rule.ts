@@ -16,6 +16,10 @@ import type { Yes } from '../../policy/file.ts'
  *    looked at again before anything is done from the seat.
  * 5. Those who sit already admit it (`seats.ts` asks them).
  *
+ * A **program without a terminal**, such as an editor, gets a seat where 1, 3 and 5 hold, with one exception to 3: it may host a
+ * model. Its editor is the program that writes to its input, or else itself. Where something of 3 is the editor, runs below it
+ * or is at its terminal, that may drive it: a person has to let it in, even where nobody sits, and is told so.
+ *
  * An **answer with a code** counts where 1 and 3 hold. A script has no terminal.
  *
  * The **yes of an MCP client** counts without a seat, where all of this holds:
@@ -59,6 +63,8 @@ export interface NoApprover {
   /** Undefined where it is not known: then the number alone counts. */
   readonly started?: string
   readonly what: string
+  /** It is the host of an MCP server. */
+  readonly isHost?: true
 }
 
 /** What is known of a client that asks for a seat. */
@@ -100,6 +106,8 @@ export type Judgement =
       readonly command: string
       /** `terminal /dev/pts/3 (process 4711)` */
       readonly who: string
+      /** Of a program without a terminal: the process of its editor, or its own. */
+      readonly editor?: Pick<Process, 'pid' | 'started'>
     }
   /** `why` is a sentence for a person, and `next` says what to do. */
   | { readonly type: 'unproved'; readonly who: string; readonly why: string; readonly next: string }
@@ -108,14 +116,18 @@ const AT_A_TERMINAL = 'Run imago watch in a terminal of your own, as a command b
 
 const ELSEWHERE = 'Open a terminal by other means, and run imago watch there.'
 
-/** Whether a client may have a seat, as far as its process tells; or, where it `gives` a code, whether that counts. */
+/**
+ * Whether a client may have a seat, at a terminal or through an editor, as far as its process tells; or, where it `gives` a
+ * code, whether that counts.
+ */
 export function judgeSeat(
   facts: SeatFacts,
   barred: readonly NoApprover[],
-  { gives = 'answers' }: { readonly gives?: 'answers' | 'a code' } = {},
+  { gives = 'answers' }: { readonly gives?: 'answers' | 'answers through an editor' | 'a code' } = {},
 ): Judgement {
   if (facts.type === 'silent') return unproved('a client', [facts.why, AT_A_TERMINAL])
-  if (facts.type === 'unseen') return judgeUnseen(facts)
+  const isThrough = gives === 'answers through an editor'
+  if (facts.type === 'unseen') return judgeUnseen(facts, isThrough)
   const { pid, line, holdsFile, device, beside, daemon } = facts
   const [seen] = line
   const who = `process ${pid}`
@@ -125,19 +137,45 @@ export function judgeSeat(
   if (!holdsFile)
     return unproved(who, [`Process ${pid} has not opened the file that it was told of.`, AT_A_TERMINAL])
   const command = shortly(seen.command)
+  const editor = isThrough ? editorOf(line) : undefined
   const fault =
     (gives === 'answers' ? terminalFault(seen, facts) : undefined) ??
-    descentFault(line, { barred, daemon }) ??
+    descentFault(line, {
+      barred: editor === undefined ? barred : barredAbove(editor, { line, barred }),
+      daemon,
+    }) ??
     (gives === 'answers' ? sharedFault(beside, barred) : undefined)
   if (fault !== undefined) return unproved(`${who} (${command})`, fault)
-  const { started } = seen
-  return { type: 'proved', pid, started, terminal: device, command, who: `terminal ${device} (${who})` }
+  const proved = { type: 'proved', pid, started: seen.started, command } as const
+  if (editor === undefined) return { ...proved, terminal: device, who: `terminal ${device} (${who})` }
+  const through = `through ${nameOf(editor)}`
+  return { ...proved, editor, terminal: through, who: `${through} (process ${editor.pid})` }
 }
 
-function judgeUnseen({ pid, started }: Extract<SeatFacts, { type: 'unseen' }>): Judgement {
-  const who = `a terminal (process ${pid}, as it says itself)`
+function judgeUnseen(
+  { pid, started }: Extract<SeatFacts, { type: 'unseen' }>,
+  isThrough: boolean,
+): Judgement {
+  const place = isThrough ? 'an editor' : 'a terminal'
+  const who = `${place} (process ${pid}, as it says itself)`
   if (started === undefined) return unproved(who, [`There is no process ${pid}.`, AT_A_TERMINAL])
-  return { type: 'proved', pid, started, terminal: 'a terminal', command: '', who }
+  const editor = { pid, started }
+  return { type: 'proved', pid, started, terminal: place, command: '', who, ...(isThrough && { editor }) }
+}
+
+/** What writes to the input of a client, as an editor does to its language server; where that is no pipe, the client. */
+function editorOf(line: Line): Process | undefined {
+  const [seen] = line
+  return (seen?.input === undefined ? undefined : hostOf(line)) ?? seen
+}
+
+/** Without the hosts of models that are the client, its editor, or a process between the two. */
+function barredAbove(
+  editor: Process,
+  { line, barred }: { readonly line: Line; readonly barred: readonly NoApprover[] },
+): readonly NoApprover[] {
+  const within = line.slice(0, line.indexOf(editor) + 1)
+  return barred.filter(one => !one.isHost || within.every(({ pid }) => pid !== one.pid))
 }
 
 export type Fault = readonly [why: string, next: string]
@@ -179,18 +217,30 @@ const MARKED = 'a kernel, or a program of imago run'
 
 /** Why a person is not alone at a terminal, where those processes are. The daemon itself runs no code of others. */
 export function sharedFault(beside: readonly Line[], barred: readonly NoApprover[]): Fault | undefined {
+  const found = firstBarred(beside, barred)
+  if (found === undefined) return undefined
+  return [
+    `Process ${found}, is at this terminal too, and may type there.`,
+    'Open another terminal, and run imago watch there. With setsid, a program has no terminal to type at: setsid imago run -- COMMAND',
+  ]
+}
+
+/** What may drive an editor, of those processes below it and at its terminal: `process 5 (node), the host of …`. */
+export function driverOf(near: readonly Line[], barred: readonly NoApprover[]): string | undefined {
+  const found = firstBarred(near, barred)
+  return found && `process ${found}`
+}
+
+/** The first that may not approve, and what it is; the daemon does not count. */
+function firstBarred(lines: readonly Line[], barred: readonly NoApprover[]): string | undefined {
   const programs = barred.filter(({ what }) => what !== THE_DAEMON)
-  for (const line of beside) {
+  for (const line of lines) {
     const [first] = line
     if (first === undefined) continue
     const found = barredIn(line, programs)
     if (found === undefined && !first.fromKernel) continue
     const whose = found?.what ?? MARKED
-    const is = found?.pid === first.pid ? whose : `of ${whose}`
-    return [
-      `Process ${first.pid} (${nameOf(first)}), ${is}, is at this terminal too, and may type there.`,
-      'Open another terminal, and run imago watch there. With setsid, a program has no terminal to type at: setsid imago run -- COMMAND',
-    ]
+    return `${first.pid} (${nameOf(first)}), ${found?.pid === first.pid ? whose : `of ${whose}`}`
   }
   return undefined
 }

@@ -1,19 +1,24 @@
+import { randomBytes } from 'node:crypto'
+import { WireError } from '../../../wire/errors.ts'
 import { Refusal } from '../../../wire/link/calls.ts'
 import type { Link } from '../../../wire/link/link.ts'
 import { startOf } from '../../../wire/process-start.ts'
 import type { Signal } from '../../../wire/signal.ts'
-import type { AnswerOutcome, Approvals, CodedAnswer, Seat } from '../../approvals/contract.ts'
+import type { AnswerOutcome, CodedAnswer } from '../../approvals/contract.ts'
+import type { Approvals } from '../../approvals/queue.ts'
 import { type Clock, SYSTEM_CLOCK } from '../../clock.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { KernelRow } from '../../kernels/rows.ts'
 import type { Yes } from '../../policy/file.ts'
+import { plainName } from '../../text/escape.ts'
 import type { Handlers, HeldSeat } from '../handlers.ts'
 import type { SEAT_OPERATIONS } from '../operations/seats.ts'
 import type { FailureData, Methods, SeatEvent, SeatRow, SeatWanted, TerminalChallenge } from '../protocol.ts'
 import type { ServeContext } from '../server.ts'
-import { bridgeFacts, linesBeside, seatFacts } from './processes.ts'
+import { bridgeFacts, linesBelow, linesBeside, seatFacts } from './processes.ts'
 import {
   answerDoubt,
+  driverOf,
   type Fault,
   hostOf,
   isShell,
@@ -24,6 +29,7 @@ import {
   sharedFault,
   THE_DAEMON,
 } from './rule.ts'
+import { editorCode, Resumptions, type ThroughEditor } from './through-editor.ts'
 
 interface SeatsOptions {
   readonly approvals: Approvals
@@ -35,6 +41,8 @@ interface SeatsOptions {
   ): Promise<Judgement>
   /** Why the person at the terminal of that process is not alone there. */
   shared(pid: number): Fault | undefined
+  /** Who may drive the editor of that process, and may not approve. */
+  driver(pid: number): string | undefined
   readonly clock?: Clock
   /** Somebody sat down, left or was refused. */
   changed?(): void
@@ -46,6 +54,8 @@ export interface Seats {
   /** The seat of this connection, or the refusal `no_seat`, which everybody hears of. */
   seatOf(what: string, context: ServeContext): HeldSeat
   rows(): readonly SeatRow[]
+  /** Those who want one and have to be admitted, and the last of whom that was settled. */
+  wanted(): readonly SeatWanted[]
   /** Undefined where nobody has a seat on that connection. */
   whoSits(link: Link): string | undefined
   /** Whether a person is at the client: somebody sits there, or its process shows a person's terminal, as for a seat. */
@@ -59,14 +69,19 @@ export type SeatMethods = Pick<Handlers, keyof typeof SEAT_OPERATIONS>
 
 type Person = Extract<Judgement, { type: 'proved' }>
 
+/** Somebody who may have a seat. `driver`: what may drive the editor. */
+type Sitter = Person & { readonly driver: string | undefined }
+
 /**
  * Who has a seat, and what they may do. A seat lives in memory and ends with its call or its connection. Each grant,
- * refusal and leaving, and each try to do without a seat what only a seat may, is in the journal and told to whoever sits.
+ * refusal and leaving, and each try to do without a seat what only a seat may, is in the journal and a notice for those who sit.
  */
 export function openSeats(options: SeatsOptions): Seats {
   const { approvals, journal, prove, shared, clock = SYSTEM_CLOCK } = options
   const held = new Map<Link, HeldSeat>()
-  const admissions = new Admissions(clock)
+  const notice = (text: string) => approvals.notice(text)
+  const admissions = new Admissions(clock, () => options.changed?.())
+  const resumptions = new Resumptions(clock)
   /** Connections that are taking a seat, and those that were found to do without one. */
   const [sitting, told] = [new Set<Link>(), new WeakSet<Link>()]
 
@@ -75,23 +90,31 @@ export function openSeats(options: SeatsOptions): Seats {
 
   const rows = (): SeatRow[] =>
     [...held.values()].map(({ seat, who, command }) => ({ seat: seat.id, who, command }))
-  const tellAll = (event: SeatEvent) => {
-    options.changed?.()
-    for (const one of held.values()) one.tell(event)
-  }
-  const notice = (text: string) => tellAll({ type: 'notice', text })
   const noteRefused = (who: string, why: string) =>
     journal.later({ type: 'seat', what: 'refused', seat: null, who, why })
 
   /** That of the connection, as long as the process that it was granted to lives. */
   function heldBy(link: Link): HeldSeat | undefined {
     const found = held.get(link)
-    return found !== undefined && startOf(found.process.pid) === found.process.started ? found : undefined
+    const lives = [found?.process, found?.editor].every(
+      one => one === undefined || startOf(one.pid) === one.started,
+    )
+    return lives ? found : undefined
+  }
+
+  function faultOf({ process: { pid }, editor }: HeldSeat): Fault | undefined {
+    if (editor === undefined) return shared(pid)
+    const driver = editor.isTold ? undefined : options.driver(editor.pid)
+    if (driver === undefined) return undefined
+    return [
+      `By now this editor may be driven by ${driver}.`,
+      'Ask for a seat again: a person is asked about that.',
+    ]
   }
 
   function seatOf(what: string, { link, session }: ServeContext): HeldSeat {
     const found = heldBy(link)
-    const fault = found && shared(found.process.pid)
+    const fault = found && faultOf(found)
     if (found !== undefined && fault === undefined) return found
     if (found !== undefined && fault !== undefined) {
       const [shares, next] = fault
@@ -123,9 +146,7 @@ export function openSeats(options: SeatsOptions): Seats {
 
   async function withCode(given: CodedAnswer, { session, link }: ServeContext): Promise<AnswerOutcome> {
     if (approvals.waiting().some(({ id }) => id === given.plan)) {
-      const noTerminal = (told: TerminalChallenge) =>
-        challenged({ link, session }, { ...told, terminal: false })
-      const judged = await prove(noTerminal, { gives: 'a code' })
+      const judged = await prove(noTerminal({ link, session }), { gives: 'a code' })
       if (judged.type === 'unproved') throw codeRefused(given.plan, judged)
     }
     const answer = approvals.answerWithCode(given)
@@ -148,50 +169,75 @@ export function openSeats(options: SeatsOptions): Seats {
     return refusal('seat_refused', `No seat: ${why}`, next)
   }
 
-  async function proved({ alone = false }: Methods['sit']['params'], context: ServeContext): Promise<Person> {
+  async function proved(
+    { alone = false, through }: Methods['sit']['params'],
+    context: ServeContext,
+  ): Promise<Sitter> {
     const taken = () => refusal('seat_taken', `There is a seat already: ${whoAdmits(rows())}`, null)
     if (alone && held.size > 0) throw taken()
-    const judged = await prove(challenge => challenged(context, challenge))
+    const judged =
+      through === undefined
+        ? await prove(challenge => challenged(context, challenge))
+        : await prove(noTerminal(context), { gives: 'answers through an editor' })
     if (judged.type === 'unproved') throw refuse(judged.who, judged.why, judged.next)
     if (alone && held.size > 0) throw taken()
-    return judged
+    if (judged.editor === undefined || through === undefined) return { ...judged, driver: undefined }
+    const who = `${judged.who}, which calls itself ${JSON.stringify(plainName(through))}`
+    return { ...judged, who, driver: options.driver(judged.editor.pid) }
   }
 
-  async function admitted({ who, terminal, pid, command }: Person, { served }: ServeContext): Promise<void> {
-    if (held.size === 0) return
-    served.event({ type: 'asked', seats: rows() } satisfies SeatEvent)
-    const wanted = { type: 'seat_wanted', who, terminal, pid, command } as const
-    const refused = await admissions.ask({ wanted, signal: served.signal, tell: tellAll })
-    if (refused !== undefined) throw refuse(who, refused, whoAdmits(rows()))
+  /** Whether its seat was lost with the connection, and no person has to be asked again. */
+  function comesBack({ resume }: Methods['sit']['params'], { who, editor, driver }: Sitter): boolean {
+    if (resume === undefined) return false
+    const seat = editor && resumptions.take(resume, editor)
+    if (seat === undefined) throw refuse(who, NOT_RESUMED, 'Ask for a seat without that secret.')
+    return driver === undefined || seat.isTold
   }
 
-  /** Until the client cancels it, goes away, or does not read what it is told. */
-  function seated({ who, command, pid, started }: Person, { link, served }: ServeContext) {
+  async function admitted(sitter: Sitter, { served }: ServeContext): Promise<void> {
+    const { who, terminal, pid, command, editor, driver } = sitter
+    if (held.size === 0 && driver === undefined) return
+    const code = editor && editorCode()
+    served.event({ type: 'asked', seats: rows(), ...(code && { code }) } satisfies SeatEvent)
+    const through = code && { through: { code, driver: driver ?? null } }
+    const refused = await admissions.ask({ who, terminal, pid, command, ...through }, served.signal)
+    if (refused === undefined) return
+    throw refuse(who, refused, code !== undefined && held.size === 0 ? BY_CODE : whoAdmits(rows()))
+  }
+
+  /** Until the client cancels it or goes away. */
+  function seated(
+    { who, command, pid, started, editor: at, driver }: Sitter,
+    { link, served }: ServeContext,
+  ) {
+    const editor: ThroughEditor | undefined = at && { ...at, isTold: driver !== undefined }
+    const resume = randomBytes(16).toString('hex')
     return new Promise<Methods['sit']['result']>((resolve, reject) => {
-      let seat: Seat | undefined
-      const early: SeatEvent[] = []
-      const tell = (event: SeatEvent) => {
-        if (seat === undefined) early.push(event)
-        else if (served.event(event) === 'dropped' && !served.signal.aborted)
-          over(refusal('seat_refused', 'The seat is over: it did not read what it was told.'))
-      }
+      const seat = approvals.sit(who)
       const over = (error?: Refusal) => {
         if (!held.delete(link)) return
-        seat?.leave()
-        notice(`${seat?.id}, ${who}, has left.`)
+        seat.leave()
+        notice(`${seat.id}, ${who}, has left.`)
         if (held.size === 0) admissions.close('The seat that was asked has left. Try again.')
         if (error === undefined) resolve({})
         else reject(error)
       }
-      const granted = approvals.sit({ who, tell: news => tell(eventOf(news)) })
-      notice(`${granted.id} was taken by ${who}.`)
       const others = rows()
-      held.set(link, { seat: granted, who, command, process: { pid, started }, tell, lose: over })
-      seat = granted
-      tell({ type: 'seated', seat: granted.id, who, others, trouble: journal.trouble ?? null })
-      for (const event of early) tell(event)
-      admissions.tellAgain(tell)
-      served.signal.addEventListener('abort', () => over())
+      held.set(link, { seat, who, command, process: { pid, started }, editor, lose: over })
+      notice(`${seat.id} was taken by ${who}.`)
+      const seated = {
+        seat: seat.id,
+        who,
+        others,
+        trouble: journal.trouble ?? null,
+        ...(editor && { resume }),
+      }
+      served.event({ type: 'seated', ...seated } satisfies SeatEvent)
+      served.signal.addEventListener('abort', () => {
+        const isBroken = served.signal.reason instanceof WireError
+        if (editor !== undefined && isBroken && held.has(link)) resumptions.broke(resume, editor)
+        over()
+      })
     })
   }
 
@@ -202,7 +248,7 @@ export function openSeats(options: SeatsOptions): Seats {
       sitting.add(link)
       try {
         const person = await proved(params, context)
-        await admitted(person, context)
+        if (!comesBack(params, person)) await admitted(person, context)
         return served.signal.aborted ? {} : await seated(person, context)
       } finally {
         sitting.delete(link)
@@ -213,8 +259,8 @@ export function openSeats(options: SeatsOptions): Seats {
     }),
     answer: (answer, { seat }) => seat.seat.answer(answer),
     plan({ plan }) {
-      const { body = null, hunks = [], files = [], args = null } = approvals.previewOf(plan) ?? {}
-      return { body, hunks, files, args }
+      const { body = null, hunks = [], files = [], args = null, code = '' } = approvals.previewOf(plan) ?? {}
+      return { body, hunks, files, args, code }
     },
     async approvals(_, context) {
       const { root } = context.session
@@ -241,6 +287,7 @@ export function openSeats(options: SeatsOptions): Seats {
   return {
     methods,
     rows,
+    wanted: () => admissions.rows,
     seatOf,
     isPerson,
     wasSeen,
@@ -258,6 +305,11 @@ function refusal(
 ): Refusal {
   return new Refusal(code, message, { details: {}, next, retryable: false } satisfies FailureData)
 }
+
+const NOT_RESUMED =
+  'No seat of this editor was lost within 60 s that had this secret, or it was used already.'
+
+const BY_CODE = 'Ask again. A person lets it in at a terminal by the code that it shows: imago seat CODE'
 
 /** Who would have to admit another one. */
 const whoAdmits = (seats: readonly SeatRow[]): string =>
@@ -279,12 +331,11 @@ async function challenged(
   throw new Refusal('invalid_params', 'The client did not say its process number.')
 }
 
-/** The body of a plan may be large, and is asked for. */
-function eventOf(news: Parameters<Parameters<Approvals['sit']>[0]['tell']>[0]): SeatEvent {
-  if (news.type !== 'plan') return news
-  const { body: _, hunks: __, args: ___, ...plan } = news.plan
-  return { type: 'plan', plan }
-}
+/** Which process it is counts, and no terminal is needed. */
+const noTerminal =
+  (context: Pick<ServeContext, 'link' | 'session'>) =>
+  (told: TerminalChallenge): Promise<number> =>
+    challenged(context, { ...told, terminal: false })
 
 /** How long those who sit may take to admit another one, in milliseconds. Silence refuses. */
 const ADMIT_MS = 60_000
@@ -292,61 +343,81 @@ const ADMIT_MS = 60_000
 /** How many questions of this kind wait at once: more are refused unasked. */
 const AT_ONCE = 4
 
+/** Questions that are settled and can still be looked up. */
+const MOST_SETTLED = 8
+
+const driverIn = ({ through }: Pick<SeatWanted, 'through'>): string | undefined =>
+  through?.driver ?? undefined
+
 interface Admission {
-  readonly wanted: SeatWanted
+  readonly row: SeatWanted
   settle(refused: string | undefined): void
 }
 
 /** Whether those who sit let another one sit beside them. The first answer counts. */
 export class Admissions {
   readonly #clock: Clock
+  readonly #changed: () => void
   readonly #waiting = new Map<string, Admission>()
+  #settled: readonly SeatWanted[] = []
+  /** What may drive an editor that was turned away within the last minute: it could have the person asked for ever. */
+  readonly #turnedAway = new Set<string>()
   #made = 0
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, changed: () => void) {
     this.#clock = clock
+    this.#changed = changed
   }
 
   /** Resolves with undefined once it is admitted, and with a sentence where it is not. `signal`: it has gone. */
-  ask(o: {
-    readonly wanted: Omit<SeatWanted, 'id'>
-    readonly signal: Signal
-    tell(event: SeatEvent): void
-  }): Promise<string | undefined> {
+  ask(who: Omit<SeatWanted, 'id' | 'why'>, signal: Signal): Promise<string | undefined> {
     if (this.#waiting.size >= AT_ONCE) return Promise.resolve('Too many want one at this moment. Try again.')
+    const driver = driverIn(who)
+    const waits = [...this.#waiting.values()].some(
+      one => driver !== undefined && driverIn(one.row) === driver,
+    )
+    if (waits) return Promise.resolve('A person is asked about it already.')
+    if (driver !== undefined && this.#turnedAway.has(driver))
+      return Promise.resolve('It was turned away less than a minute ago.')
     const id = `wanted-${++this.#made}`
     return new Promise(resolve => {
       const settle = (refused: string | undefined) => {
         if (!this.#waiting.delete(id)) return
         forget()
-        o.tell({ type: 'settled', id, why: refused ?? 'It was admitted.' })
+        const why = refused ?? 'It was admitted.'
+        this.#settled = [...this.#settled, { ...row, why }].slice(-MOST_SETTLED)
+        this.#changed()
         resolve(refused)
       }
       const forget = this.#clock.after(ADMIT_MS, () =>
         settle(`Nobody answered within ${ADMIT_MS / 1_000} s.`),
       )
-      o.signal.addEventListener('abort', () => settle('It has gone.'))
-      const wanted = { ...o.wanted, id }
-      this.#waiting.set(id, { wanted, settle })
-      o.tell(wanted)
+      signal.addEventListener('abort', () => settle('It has gone.'))
+      const row = { ...who, id, why: null }
+      this.#waiting.set(id, { row, settle })
+      this.#changed()
     })
+  }
+
+  get rows(): readonly SeatWanted[] {
+    return [...[...this.#waiting.values()].map(({ row }) => row), ...this.#settled]
   }
 
   /** `false` for a question that waits no more. */
   answer(id: string, { admit, by }: { admit: boolean; by: string }): boolean {
     const found = this.#waiting.get(id)
+    const driver = found && driverIn(found.row)
+    if (driver !== undefined && !admit) {
+      this.#turnedAway.add(driver)
+      this.#clock.after(ADMIT_MS, () => this.#turnedAway.delete(driver))
+    }
     found?.settle(admit ? undefined : `It was turned away by ${by}.`)
     return found !== undefined
   }
 
-  /** For somebody who has just sat down. */
-  tellAgain(tell: (event: SeatEvent) => void): void {
-    for (const { wanted } of this.#waiting.values()) tell(wanted)
-  }
-
-  /** Nobody is there any more who could answer. */
+  /** Nobody is there any more who could answer. What waits for a person who comes goes on waiting. */
   close(why: string): void {
-    for (const { settle } of [...this.#waiting.values()]) settle(why)
+    for (const { row, settle } of [...this.#waiting.values()]) if (driverIn(row) === undefined) settle(why)
   }
 }
 
@@ -367,6 +438,7 @@ interface Hosts {
   /** For a client that asks for a seat. */
   prove: SeatsOptions['prove']
   shared: SeatsOptions['shared']
+  driver: SeatsOptions['driver']
 }
 
 /** What is known of the program behind a bridge. */
@@ -411,7 +483,8 @@ export function openHosts({ runtimeDir, kernels }: HostsOptions): Hosts {
     const { pid, started } = found
     const key = `host ${pid} ${started}`
     const what = `the host of an MCP server, ${nameOf(found)}`
-    const host = hosts.get(key) ?? { pid, started, what, shell: isShell(found), bridges: 0 }
+    const known: Host = { pid, started, what, isHost: true, shell: isShell(found), bridges: 0 }
+    const host = hosts.get(key) ?? known
     hosts.set(key, host)
     return [key, host]
   }
@@ -434,5 +507,6 @@ export function openHosts({ runtimeDir, kernels }: HostsOptions): Hosts {
     prove: async (challenge, how) =>
       judgeSeat(await seatFacts({ runtimeDir, challenge }), barredBeside(), how),
     shared: pid => sharedFault(linesBeside(pid), barredBeside()),
+    driver: pid => driverOf([...linesBelow(pid), ...linesBeside(pid)], barredBeside()),
   }
 }

@@ -36,11 +36,9 @@ than VERSION is loaded, or none: then nothing is done."
     (note-session *session*)))
 
 (defun note-session (session)
-  (swank/backend:call-with-lock-held
-   *sessions-lock*
-   (lambda ()
-     (setf *sessions* (cons (make-weak-pointer session)
-                            (remove-if-not #'weak-pointer-value *sessions*))))))
+  (with-lock (*sessions-lock*)
+    (setf *sessions* (cons (make-weak-pointer session)
+                           (remove-if-not #'weak-pointer-value *sessions*)))))
 
 (defun end-session ()
   "Drops what the session of this thread has kept: whoever still holds a stream of ours holds no
@@ -51,10 +49,8 @@ values by it."
   (setf *records* '()
         *last-error* nil
         *listener-values* '())
-  (swank/backend:call-with-lock-held
-   *sessions-lock*
-   (lambda ()
-     (setf *sessions* (remove *session* *sessions* :key #'weak-pointer-value)))))
+  (with-lock (*sessions-lock*)
+    (setf *sessions* (remove *session* *sessions* :key #'weak-pointer-value))))
 
 (defun session-alive-p (session)
   "Whether the connection of SESSION is open, or something of it still runs."

@@ -2,8 +2,6 @@
 
 (in-package #:imago-peer)
 
-;;; Code compiled as a file would be, with what the compiler says of it.
-
 ;;; Swank's hooks tell what any of its compilers says as `compiler-condition', with a place in the
 ;;; file that is compiled. Source text is compiled as a file of its own, so a place in that is one
 ;;; in the text.

@@ -1,94 +1,6 @@
-;;;; Conditions as they stood, and what may take too long about them.
+;;;; A condition as it stood: its report, its restarts, and its frames with their locals.
 
 (in-package #:imago-peer)
-
-;;; Time limits: what takes too long in one thread is interrupted there, by one thread that sees to
-;;; all of them.
-
-;;; Bells
-
-;;; Limits
-
-(define-record limit
-  thread
-  at                                    ; when it is over, in internal real time
-  act                                   ; a function that is then called in the thread
-  over)                                 ; whether nobody needs it any more
-
-(defparameter *again-after* 1/2
-  "Seconds after which a limit acts once more, for as long as it is needed.")
-
-(define-session-variable *watcher-idle* 2
-  "Seconds for which the thread stays that sees to limits when there are none.")
-
-(define-session-variable *time-limits* '())
-(define-session-variable *watcher* nil
-  "The thread that sees to them, while there is one.")
-(define-session-variable *watcher-looks* 0
-  "When it looks at them next, in internal real time.")
-(define-session-variable *time-limits-lock* (swank/backend:make-lock :name "time limits"))
-(define-session-variable *time-limits-bell* (make-bell))
-
-(defmacro with-limits (&body body)
-  `(with-lock-uninterrupted (*time-limits-lock*) ,@body))
-
-(defun seconds-on (seconds)
-  "The moment that is so many SECONDS from now, in internal real time."
-  (+ (get-internal-real-time) (ceiling (* seconds internal-time-units-per-second))))
-
-(defun begin-limit (seconds act)
-  "Has ACT called in this thread when so many SECONDS are over, and each half second after that,
-until `end-limit'. A watcher that sleeps is only woken for what comes earlier than all it knows."
-  (let ((limit (make-limit (swank/backend:current-thread) (seconds-on seconds) act nil)))
-    (when (implemented-p 'swank/backend:spawn)
-      (with-limits
-        (setf *time-limits* (cons limit (remove-if #'limit-over *time-limits*)))
-        (cond ((not (and *watcher* (swank/backend:thread-alive-p *watcher*)))
-               (setf *watcher* (begin-thread "imago: time limits" #'watch-limits)))
-              ((< (limit-at limit) *watcher-looks*) (ring *time-limits-bell*)))))
-    limit))
-
-(defun end-limit (limit)
-  ;; Without a lock, for it must be done in each case.
-  (setf (limit-over limit) t
-        (limit-act limit) nil))
-
-(defun watch-limits ()
-  "Sees to all limits, until there have been none for a while."
-  (loop with idle = nil
-        do (let ((seconds
-                   (with-limits
-                     (setf *time-limits* (remove-if #'limit-over *time-limits*))
-                     (when (and idle (null *time-limits*))
-                       (setf *watcher* nil)
-                       (return))
-                     (setf idle (null *time-limits*)
-                           *watcher-looks* (reduce #'min *time-limits*
-                                                   :key #'limit-at
-                                                   :initial-value (seconds-on *watcher-idle*)))
-                     (/ (- *watcher-looks* (get-internal-real-time))
-                        internal-time-units-per-second))))
-             (when (plusp seconds) (wait-for-bell *time-limits-bell* seconds))
-             (mapc #'act-on-limit (with-limits (copy-list *time-limits*))))))
-
-(defun end-watcher ()
-  "Has the watcher end as soon as it has no limit to see to."
-  (setf *watcher-idle* 0)
-  (ring *time-limits-bell*))
-
-(defun act-on-limit (limit)
-  "Acts in the thread of LIMIT if its time is over."
-  (let ((act (limit-act limit)) (thread (limit-thread limit)))
-    (when (and act (<= (limit-at limit) (get-internal-real-time)))
-      (setf (limit-at limit) (seconds-on *again-after*))
-      (if (swank/backend:thread-alive-p thread)
-          ;; It may end meanwhile.
-          (ignore-errors
-           (swank/backend:interrupt-thread
-            thread (lambda () (unless (limit-over limit) (funcall act)))))
-          (end-limit limit)))))
-
-;;; A condition as it stood: its restarts, and its frames with their locals.
 
 (defparameter *message-limit* 4096
   "Characters of a condition's report.")
@@ -98,27 +10,6 @@ until `end-limit'. A watcher that sleeps is only woken for what comes earlier th
 
 (defparameter *most-restarts* 30
   "Restarts that are told.")
-
-(defvar *patience* '()
-  "For each that is waited for, innermost first: a list of whether it has taken too long.")
-
-(defun call-with-patience (seconds function otherwise)
-  "The value of FUNCTION; that of OTHERWISE where it takes longer, where threads can tell."
-  (let* ((done nil) (limit nil) (tag (list nil)) (*patience* (cons tag *patience*)))
-    (flet ((leave ()
-             (unless done
-               (setf (first tag) t)
-               (throw tag (funcall otherwise)))))
-      (unwind-protect
-           (catch tag
-             (when (image-ends-p) (leave))
-             (unwind-protect (progn
-                               ;; Cleanup forms may never end, either: it is left again and again.
-                               (setf limit (begin-limit seconds #'leave))
-                               (letting-interrupts-in function))
-               (setf done t)))
-        (setf done t)
-        (when limit (end-limit limit))))))
 
 (defun call-contained (function otherwise)
   "The values of FUNCTION, which calls code of the user's when nothing of the user's is evaluated
@@ -271,40 +162,3 @@ before, where this came of leaving it."
             "notes" (if notes (array-of notes) :absent)
             "restarts" (array-of restarts)
             "cause" (if cause (object "how" "context" "exception" cause) :absent))))
-
-;;; What a compiler, or running code by `warn', has said of the code that is evaluated.
-
-(defvar *diagnostics* '()
-  "What was said so far, the newest first.")
-
-(defparameter *most-diagnostics* 200
-  "Diagnostics that are told; more are counted.")
-
-(defvar *note-warnings* t
-  "Whether warnings that nobody handles are diagnostics. Bound to NIL by those who note them with
-their places.")
-
-(defun note-diagnostic (tree)
-  "Has TREE, a `Diagnostic' of wire/contract/evaluation.ts, told with the answer."
-  (push tree *diagnostics*))
-
-(defun severity (warning)
-  (let ((redefinition (native-symbol "SB-KERNEL" "REDEFINITION-WARNING")))
-    (cond ((and redefinition (typep warning redefinition)) "redefinition")
-          ((typep warning 'style-warning) "style_warning")
-          (t "warning"))))
-
-(defun note-warning (warning)
-  "Takes WARNING down, of which nobody has disposed. Of the user's code it is printed then, as ever;
-of the compiler it is told once."
-  (when (and *note-warnings* (< (length *diagnostics*) *most-diagnostics*))
-    (let ((severity (severity warning)))
-      (let ((*running-user-code* nil))
-        (note-diagnostic (object "severity" severity
-                                 "message" (condition-message warning)
-                                 "file" (and *origin* (origin-file *origin*))
-                                 "line" (and *origin* (origin-line *origin*))
-                                 "column" nil "source" nil)))
-      (when (or *compiling* (string= severity "redefinition"))
-        (let ((restart (find-restart 'muffle-warning warning)))
-          (when restart (invoke-restart restart)))))))

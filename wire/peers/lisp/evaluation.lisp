@@ -462,17 +462,14 @@ interning or evaluating; what that cannot tell is found out form by form."
 
 (define-session-variable *entries-lock* (swank/backend:make-lock :name "calls that run"))
 
-(defmacro with-entries (&body body)
-  `(swank/backend:call-with-lock-held *entries-lock* (lambda () ,@body)))
-
 (defun call-interruptibly (call function)
   "Calls FUNCTION, which `interrupt' can stop under the name CALL for as long as it runs."
   (let* ((entry (make-entry call (swank/backend:current-thread) 0 nil))
          (*entry* entry)
          (*interrupted* nil))
-    (with-entries (push entry *entries*))
+    (with-lock (*entries-lock*) (push entry *entries*))
     (unwind-protect (funcall function)
-      (with-entries (setf *entries* (delete entry *entries*))))))
+      (with-lock (*entries-lock*) (setf *entries* (delete entry *entries*))))))
 
 (defun stop (entry how)
   "In the thread of ENTRY: ends what runs, if that is still the same."
@@ -489,7 +486,7 @@ interning or evaluating; what that cannot tell is found out form by form."
      (and frame (one-line (call-text frame) 100)))))
 
 (define-call "interrupt" (call how)
-  (with-entries
+  (with-lock (*entries-lock*)
     (let ((entry (find call *entries* :key (lambda (entry) (entry-call entry)) :test #'equal)))
       (when entry
         (swank::queue-thread-interrupt (entry-thread entry) (lambda () (stop entry how))))

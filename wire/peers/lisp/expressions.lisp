@@ -1,11 +1,8 @@
-;;;; The expressions of a look: read without the reader of the Lisp, and followed by stored places
-;;;; alone.
+;;;; The expressions of a look, read without the Lisp's reader and followed by stored places alone:
+;;;; nothing is interned, nothing runs, and no readtable of the program's is asked. What only the
+;;;; reader could make out would have to be evaluated.
 
 (in-package #:imago-peer)
-
-;;; The expressions of a look, read without the Lisp's reader: nothing is interned, nothing runs,
-;;; and no readtable of the program's is asked. What only the reader could make out would have to
-;;; be evaluated.
 
 ;;; An expression is one of the lists (HANDLE text), (NAME text), (LITERAL value), (QUOTE
 ;;; expression), (FUNCTION expression) and (LIST expression ...). A cursor is a cons of a text and a

@@ -64,24 +64,22 @@ the newest two."
 
 (defun new-handle (value kind)
   (let ((bytes (weight value)))
-    (swank/backend:call-with-lock-held
-     *handles-lock*
-     (lambda ()
-       (let* ((number (getf (gethash value *handle-numbers*) kind))
-              (entry (and number (gethash number *handles*))))
-         (unless entry
-           (when (>= (hash-table-count *handles*) *most-handles*)
-             (drop-oldest-handle))
-           (setf number (incf *last-handle*)
-                 entry (list nil kind 0 nil)
-                 (getf (gethash value *handle-numbers*) kind) number
-                 (gethash number *handles*) entry))
-         (incf *kept-bytes* (- bytes (or (fourth entry) 0)))
-         (setf (first entry) value
-               (third entry) (incf *handle-tick*)
-               (fourth entry) bytes)
-         (make-room)
-         (format nil "@~A.~D" *handle-prefix* number))))))
+    (with-lock (*handles-lock*)
+      (let* ((number (getf (gethash value *handle-numbers*) kind))
+             (entry (and number (gethash number *handles*))))
+        (unless entry
+          (when (>= (hash-table-count *handles*) *most-handles*)
+            (drop-oldest-handle))
+          (setf number (incf *last-handle*)
+                entry (list nil kind 0 nil)
+                (getf (gethash value *handle-numbers*) kind) number
+                (gethash number *handles*) entry))
+        (incf *kept-bytes* (- bytes (or (fourth entry) 0)))
+        (setf (first entry) value
+              (third entry) (incf *handle-tick*)
+              (fourth entry) bytes)
+        (make-room)
+        (format nil "@~A.~D" *handle-prefix* number)))))
 
 (defun weight (value)
   "How many bytes VALUE takes, roughly: of conses and arrays, and what they hold; a few steps far."
@@ -138,12 +136,10 @@ any more."
          (number (parse-integer handle :start (1+ dot))))
     (unless (string= (subseq handle 1 dot) *handle-prefix*)
       (stale-handle handle "It was given out over another connection to an image."))
-    (let ((entry (swank/backend:call-with-lock-held
-                  *handles-lock*
-                  (lambda ()
-                    (let ((entry (gethash number *handles*)))
-                      (when entry (setf (third entry) (incf *handle-tick*)))
-                      entry)))))
+    (let ((entry (with-lock (*handles-lock*)
+                   (let ((entry (gethash number *handles*)))
+                     (when entry (setf (third entry) (incf *handle-tick*)))
+                     entry))))
       (cond (entry
              (multiple-value-bind (value there) (handled-value entry)
                (unless there

@@ -2,8 +2,6 @@
 
 (in-package #:imago-peer)
 
-;;; What was evaluated in this image, and the error that was signalled last.
-
 (defparameter *most-records* 200
   "Evaluations that are remembered.")
 
@@ -19,11 +17,14 @@
 (define-session-variable *last-error* nil
   "A list of what was raised last, a tree; who asked, the call, and when.")
 
-(defun now ()
+(defun time-text (universal-time &optional milliseconds)
   "RFC 3339, in UTC."
-  (multiple-value-bind (second minute hour day month year)
-      (decode-universal-time (get-universal-time) 0)
-    (format nil "~4,'0D-~2,'0D-~2,'0DT~2,'0D:~2,'0D:~2,'0DZ" year month day hour minute second)))
+  (multiple-value-bind (second minute hour day month year) (decode-universal-time universal-time 0)
+    (format nil "~4,'0D-~2,'0D-~2,'0DT~2,'0D:~2,'0D:~2,'0D~@[.~3,'0D~]Z"
+            year month day hour minute second milliseconds)))
+
+(defun now ()
+  (time-text (get-universal-time)))
 
 (defun work-text (arguments)
   "What ARGUMENTS ask for, as a person would read it."
@@ -208,8 +209,7 @@
   "Remembers what others have evaluated since this was called last. What was before this connection
 is not ours to tell."
   (unless (eq (newest-event) *newest-seen*)
-    (swank/backend:call-with-lock-held *seen-lock*
-                                       (lambda () (call-undisturbed #'note-fresh-events)))))
+    (with-lock (*seen-lock*) (call-undisturbed #'note-fresh-events))))
 
 (defun note-fresh-events ()
   "Remembers the events of Swank that were not read before, oldest first: requests, their ends, and

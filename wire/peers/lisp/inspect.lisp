@@ -519,7 +519,7 @@ known."
 (defun plain-argument-p (argument)
   "Whether writing ARGUMENT asks nothing of the program."
   (typecase argument
-    ((or symbol character fixnum) t)
+    ((or symbol character fixnum float) t)
     (simple-string (< (length argument) 2000))))
 
 (defun message-of (condition)

@@ -2,8 +2,6 @@
 
 (in-package #:imago-peer)
 
-;;; Forms and lambda lists as text, and what a function takes.
-
 ;;; Forms, as text without line breaks
 
 (defun bare-text (symbol)

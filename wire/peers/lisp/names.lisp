@@ -1,9 +1,7 @@
-;;;; Names as a caller writes them, and what they stand for.
+;;;; Names as a caller writes them, and what they stand for. The reader is not used: it would intern
+;;;; symbols and run code.
 
 (in-package #:imago-peer)
-
-;;; Names as a caller writes them: read without the reader, so that nothing is interned and nothing
-;;; runs.
 
 (define-session-variable *own-listener-package* (find-package "COMMON-LISP-USER")
   "The package in force for what we evaluate: `in-package' there changes it.")

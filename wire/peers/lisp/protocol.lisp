@@ -274,12 +274,14 @@ was made at the same moment can have brought this one back, after itself."
 
 ;;; Threads of ours
 
+(defmacro with-lock ((lock) &body body)
+  `(swank/backend:call-with-lock-held ,lock (lambda () ,@body)))
+
 ;; A lock by itself would let interrupts in, and Swank's own, which takes a lock that it cannot take
 ;; twice, comes more than once.
 (defmacro with-lock-uninterrupted ((lock) &body body)
   "BODY with LOCK, which may be taken in interrupts too: they wait until it has ended."
-  `(without-interrupts
-     (swank/backend:call-with-lock-held ,lock (lambda () ,@body))))
+  `(without-interrupts (with-lock (,lock) ,@body)))
 
 (define-session-variable *begun-threads* '()
   "Those that this peer has begun, of which some may have ended.")

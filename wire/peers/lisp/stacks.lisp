@@ -2,8 +2,6 @@
 
 (in-package #:imago-peer)
 
-;;; The stack of a thread as it stands: frames with their places and their locals.
-
 (defparameter *innermost-frames* 40
   "Frames that are told of the inner end of a stack.")
 

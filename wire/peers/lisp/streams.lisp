@@ -102,9 +102,6 @@ memory."
                                                             "text" piece)))
                  (wait-for-client sink))))))
 
-(defun call-with-sink (sink function)
-  (swank/backend:call-with-lock-held (sink-lock sink) function))
-
 (defun note-line (sink string)
   "Keeps the last line that was written, which may be the prompt of a question."
   (let ((newline (position #\Newline string :from-end t)))
@@ -142,10 +139,9 @@ is worth it."
     (with-session ((sink-session sink))
       (call-with-our-code
        (lambda ()
-         (call-with-sink sink
-                         (lambda ()
-                           (when (eq (sink-state sink) :open)
-                             (take-text sink stream string))))
+         (with-lock ((sink-lock sink))
+           (when (eq (sink-state sink) :open)
+             (take-text sink stream string)))
          (when (and (> (sink-written sink) *flood*) (sink-flusher sink))
            (setf (sink-written sink) 0)
            (set-buffer-size (sink-output sink) *event-size*)))))))
@@ -167,7 +163,7 @@ is worth it."
 (defun send-what-waits (sink)
   ;; The stream has a lock of its own, which writers take before that of the sink.
   (finish-output (sink-output sink))
-  (call-with-sink sink (lambda () (flush-sink sink))))
+  (with-lock ((sink-lock sink)) (flush-sink sink)))
 
 (defun close-sink (sink)
   "Sends what waits; what is written afterwards goes nowhere."

@@ -26,16 +26,13 @@
 (defvar *post* nil
   "That of this thread.")
 
-(defmacro with-post ((post) &body body)
-  `(swank/backend:call-with-lock-held (post-lock ,post) (lambda () ,@body)))
-
 (defun call-on-post (function)
   "The values of FUNCTION, an evaluation of this thread, which may come to wait."
   (let* ((*post* (make-post (swank/backend:current-thread) swank::*emacs-connection*
                             (swank/backend:make-lock :name "post") (make-bell) '() nil :open))
          (post *post*))
     (unwind-protect (funcall function)
-      (dolist (job (with-post (post)
+      (dolist (job (with-lock ((post-lock post))
                      (setf (post-state post) :closed)
                      (shiftf (post-jobs post) '())))
         (end-job job :dropped nil)))))
@@ -50,7 +47,7 @@
 
 (defun put-job (post job)
   "Has JOB done at POST, or answers what runs there, or :CLOSED."
-  (with-post (post)
+  (with-lock ((post-lock post))
     (cond ((not (eq (post-state post) :open)) :closed)
           ((post-doing post))
           (t (setf (post-jobs post) (append (post-jobs post) (list job)))
@@ -59,7 +56,7 @@
 
 (defun withdraw-job (post job)
   "Has JOB not be done if it has not been begun; whether that is so."
-  (with-post (post)
+  (with-lock ((post-lock post))
     (when (eq (job-state job) :waiting)
       (setf (job-state job) :dropped
             (post-jobs post) (remove job (post-jobs post)))
@@ -98,7 +95,7 @@ busy. CALL is that of the user's code that it runs."
 (defun next-job (post seconds)
   "The job to be done now at POST, its thread's own, or NIL after so many SECONDS without one."
   (flet ((take ()
-           (with-post (post)
+           (with-lock ((post-lock post))
              (let ((job (pop (post-jobs post))))
                (when job
                  (setf (job-state job) :taken)
@@ -113,13 +110,13 @@ busy. CALL is that of the user's code that it runs."
 (defun begin-doing (post call)
   "The thread of POST runs code under CALL from now on. Who still waits for it is told."
   (let ((doing (list call (microseconds))))
-    (dolist (job (with-post (post)
+    (dolist (job (with-lock ((post-lock post))
                    (setf (post-doing post) doing)
                    (shiftf (post-jobs post) '())))
       (end-job job :done (busy doing)))))
 
 (defun end-doing (post)
-  (with-post (post) (setf (post-doing post) nil)))
+  (with-lock ((post-lock post)) (setf (post-doing post) nil)))
 
 (defmacro with-thread-name ((name) &body body)
   "Runs BODY while this thread is called NAME, where threads can be given names."
@@ -208,9 +205,6 @@ before; a little while at most."
 (define-session-variable *suspensions-lock* (swank/backend:make-lock :name "suspensions"))
 (define-session-variable *last-suspension* 0)
 
-(defmacro with-suspensions (&body body)
-  `(swank/backend:call-with-lock-held *suspensions-lock* (lambda () ,@body)))
-
 (defun suspensions-at (post)
   "Those that wait at POST, the innermost first."
   (remove post *suspensions* :key (lambda (suspension) (suspension-post suspension))
@@ -226,7 +220,7 @@ before; a little while at most."
 
 (defun add-suspension (suspension)
   "Gives SUSPENSION its name, and has it wait from now on."
-  (with-suspensions
+  (with-lock (*suspensions-lock*)
     (setf (suspension-within suspension) (first (suspensions-at (suspension-post suspension)))
           (suspension-id suspension) (format nil "s~D@~A" (incf *last-suspension*)
                                              *handle-prefix*))
@@ -253,7 +247,7 @@ of WHO runs, or NIL; RESTARTS are all that may be offered; WALK is of its stack.
 
 (defun end-suspension (suspension how message)
   "Has SUSPENSION ended, unless it has, and says so."
-  (let ((ended (with-suspensions
+  (let ((ended (with-lock (*suspensions-lock*)
                  (unless (suspension-how suspension)
                    (setf *suspensions* (remove suspension *suspensions*)
                          (suspension-how suspension) how)))))

@@ -40,9 +40,6 @@
 
 (define-session-variable *tracepoints-lock* (swank/backend:make-lock :name "tracepoints"))
 
-(defmacro with-tracepoints (&body body)
-  `(swank/backend:call-with-lock-held *tracepoints-lock* (lambda () ,@body)))
-
 (defvar *taking-down* nil
   "Whether this thread takes a call down: what is called meanwhile is not.")
 
@@ -145,7 +142,7 @@ the name of the rest; :KEYS where that is keys and values. Second, NIL where nob
 (defun begin-counted (tracepoint)
   "A call of the function of TRACEPOINT, of which nothing is known yet but that it has begun; NIL
 where enough are known. Takes the lock."
-  (with-tracepoints
+  (with-lock (*tracepoints-lock*)
     (when (eq (tracepoint-state tracepoint) 'on)
       (let ((number (incf (tracepoint-seen tracepoint))))
         (when (<= number (tracepoint-wanted tracepoint))
@@ -171,7 +168,7 @@ where enough are known. Takes the lock."
 (defun end-traced (tracepoint traced outcome elapsed)
   "Notes that the call TRACED came to OUTCOME in ELAPSED milliseconds. The last that TRACEPOINT
 wants makes it `full', and its thread takes it out of the program. Takes the lock."
-  (with-tracepoints
+  (with-lock (*tracepoints-lock*)
     (setf (traced-outcome traced) outcome
           (traced-elapsed traced) elapsed)
     (when (and (= (incf (tracepoint-ended tracepoint)) (tracepoint-wanted tracepoint))
@@ -193,36 +190,7 @@ wants makes it `full', and its thread takes it out of the program. Takes the loc
 
 (defun condition-text (condition)
   "What CONDITION stores, for its report is code of the user's."
-  (if (is-a-p condition 'simple-condition)
-      (let ((fields (fields condition)))
-        (flet ((field (name) (cdr (assoc name fields :test #'string= :key #'symbol-name))))
-          (let ((control (field "FORMAT-CONTROL")) (arguments (field "FORMAT-ARGUMENTS")))
-            (if (stringp control)
-                (filled-in control (if (listp arguments) arguments '()))
-                (static-text condition *taken-limit*)))))
-      (static-text condition *taken-limit*)))
-
-(defun filled-in (control arguments)
-  "CONTROL with the ARGUMENTS in their places, where nothing else is asked of `format' in it; else
-beside it."
-  (let ((pieces '()) (from 0) (left arguments))
-    (loop
-      (let ((at (position #\~ control :start from)))
-        (push (subseq control from at) pieces)
-        (when (null at) (return))
-        (let ((directive (and (< (1+ at) (length control)) (char-downcase (char control (1+ at))))))
-          (cond ((and left (find directive "asd"))
-                 (let ((value (pop left)))
-                   (push (if (and (stringp value) (char= directive #\a))
-                             value
-                             (static-text value 100))
-                         pieces)))
-                ((eql directive #\%) (push " " pieces))
-                (t (return-from filled-in
-                     (cut (format nil "~A: ~A" control (static-text arguments 200))
-                          *taken-limit*))))
-          (setf from (+ at 2)))))
-    (cut (apply #'concatenate 'string (reverse pieces)) *taken-limit*)))
+  (cut (or (message-of condition) (static-text condition *taken-limit*)) *taken-limit*))
 
 (defun call-traced (tracepoint function arguments)
   "The values of FUNCTION, applied to ARGUMENTS. The call is taken down where TRACEPOINT wants it."
@@ -393,7 +361,7 @@ look where it is none."
 
 (defun take-out-ended ()
   "Has the program without those that have ended, and says whether any is in it still."
-  (with-tracepoints
+  (with-lock (*tracepoints-lock*)
     (dolist (tracepoint *tracepoints*)
       (when (and (tracepoint-inside tracepoint) (not (eq (tracepoint-state tracepoint) 'on)))
         (when (encapsulating-p tracepoint)
@@ -406,7 +374,7 @@ look where it is none."
 (defun end-tracepoint (tracepoint state)
   "Ends TRACEPOINT as STATE, `expired' or `removed', unless it has ended, and takes it out of the
 program. Takes the lock."
-  (with-tracepoints
+  (with-lock (*tracepoints-lock*)
     (when (eq (tracepoint-state tracepoint) 'on)
       (setf (tracepoint-state tracepoint) state)))
   (take-out-ended)
@@ -446,7 +414,7 @@ program. Takes the lock."
 (defun ensure-tracer ()
   "Begins the thread that waits for ends, over the connection of this thread, unless it runs. Takes
 the lock, which whoever calls may hold."
-  (with-tracepoints
+  (with-lock (*tracepoints-lock*)
     (unless *tracer*
       (let ((stream (swank::connection.socket-io swank::*emacs-connection*)))
         (setf *tracer* (begin-thread "imago: tracepoints"
@@ -459,7 +427,7 @@ Returns when none is in the program."
     (unless (open-stream-p stream) (end-all-tracepoints))
     (let ((next (end-late)))
       (take-out-ended)
-      (with-tracepoints
+      (with-lock (*tracepoints-lock*)
         (unless (some (lambda (tracepoint) (tracepoint-inside tracepoint)) *tracepoints*)
           (setf *tracer* nil)
           (return)))
@@ -468,13 +436,9 @@ Returns when none is in the program."
 
 ;;; Trees
 
-(defun time-text (microseconds)
-  "RFC 3339, in UTC, of a time by `microseconds'."
+(defun microseconds-text (microseconds)
   (multiple-value-bind (seconds rest) (floor microseconds 1000000)
-    (multiple-value-bind (second minute hour day month year)
-        (decode-universal-time (+ seconds 2208988800) 0)
-      (format nil "~4,'0D-~2,'0D-~2,'0DT~2,'0D:~2,'0D:~2,'0D.~3,'0DZ"
-              year month day hour minute second (floor rest 1000)))))
+    (time-text (+ seconds 2208988800) (floor rest 1000))))
 
 (defun tracepoint-tree (tracepoint)
   "`Tracepoint' of wire/contract/suspensions.ts."
@@ -486,7 +450,7 @@ Returns when none is in the program."
             "by" "an encapsulation"
             "wanted" (tracepoint-wanted tracepoint)
             "seen" (tracepoint-seen tracepoint)
-            "at" (time-text (tracepoint-at tracepoint))
+            "at" (microseconds-text (tracepoint-at tracepoint))
             "expires_in_ms" (and on (max 0 (floor (- (tracepoint-until tracepoint) (microseconds))
                                                   1000)))
             "notes" (array-of
@@ -515,7 +479,7 @@ Returns when none is in the program."
 (defun traced-tree (traced)
   "`TracedCall' of wire/contract/suspensions.ts."
   (object "number" (traced-number traced)
-          "at" (time-text (traced-at traced))
+          "at" (microseconds-text (traced-at traced))
           "thread" (one-line (traced-thread traced))
           "depth" (traced-depth traced)
           "arguments" (array-of (loop for (name . taken) in (traced-arguments traced)
@@ -576,7 +540,7 @@ WHO; NOTES are sentences. It is neither remembered nor in the program yet."
   (multiple-value-bind (function note) (named-function (subject name) name)
     (check-traceable function)
     (let ((notes (append (and note (list note)) (unseen-calls function))))
-      (with-tracepoints
+      (with-lock (*tracepoints-lock*)
         (make-room-for-traced calls)
         (let ((tracepoint (new-tracepoint function notes calls expires-ms who)))
           (setf *tracepoints* (append *tracepoints* (list tracepoint)))

@@ -91,7 +91,7 @@ def _file_name():
 
 
 def _version():
-    return re.search(r"^__version__ = '([^']+)'$", _read('imago/__init__.py').decode(), re.MULTILINE).group(1)
+    return re.search(r"^__version__ = '([^']+)'$", _read('imago/version.py').decode(), re.MULTILINE).group(1)
 
 
 def _hash(data):

@@ -9,11 +9,9 @@ A program that the daemon itself starts needs neither: there it is ``python imag
 Everything here is standard library; nothing of it is visible in the namespace that user code sees.
 """
 
-__all__ = ['listen', 'show']
-__version__ = '0.1.0'
+from imago.version import __version__  # noqa: F401
 
-#: The version of ``docs/wire.md`` that this package speaks.
-PROTOCOL = 1
+__all__ = ['listen', 'show']
 
 
 def listen(name=None, *, evaluate='thread', namespace=None, port=None, key=None, errors=True):

@@ -25,29 +25,6 @@ class Evaluation:
     a stack which was held for this one goes on for; that one ``is_taken_up``, and has no code of its own to run.
     """
 
-    __slots__ = (
-        'call',
-        'who',
-        'work',
-        'state',
-        'began',
-        'outcome',
-        'body',
-        'task',
-        'loop',
-        'awaited',
-        'on_end',
-        'displayed',
-        'outflow',
-        'entry',
-        'suspend',
-        'within',
-        'again',
-        'heir',
-        'is_taken_up',
-        '_evaluator',
-    )
-
     def __init__(self, evaluator, call, who, work, suspend=None):
         self._evaluator = evaluator
         self.call = call

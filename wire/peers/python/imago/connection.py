@@ -7,9 +7,10 @@ import os
 import socket
 import sys
 
-from imago import PROTOCOL, native
+from imago import native
 from imago.codec import Broken, Frames, Json, frame
 from imago.native import time
+from imago.version import PROTOCOL
 
 
 # A socket of ours, and the certainty that it still is ours.
@@ -91,20 +92,23 @@ class Channel:
 _UNIX = getattr(socket, 'AF_UNIX', None)
 
 
-def connect(address):
-    """A connection to ``unix:/path`` or ``tcp:host:port``. Raises ``OSError``, or ``ValueError`` for neither."""
+def _socket_for(address):
+    """``(socket, where)`` for ``unix:/path`` or ``tcp:host:port``. Raises ``ValueError`` for neither."""
     kind, _, rest = address.partition(':')
     if kind == 'unix':
-        raw = native.Socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        target = rest
-    elif kind == 'tcp':
-        host, _, port = rest.rpartition(':')
-        raw = native.Socket(socket.AF_INET, socket.SOCK_STREAM)
-        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        target = (host, int(port))
-    else:
+        return native.Socket(socket.AF_UNIX, socket.SOCK_STREAM), rest
+    if kind != 'tcp':
         raise ValueError('%r is not an address; one begins with unix: or tcp:' % address)
+    host, _, port = rest.rpartition(':')
+    return native.Socket(socket.AF_INET, socket.SOCK_STREAM), (host, int(port))
+
+
+def connect(address):
+    """A connection to ``unix:/path`` or ``tcp:host:port``. Raises ``OSError``, or ``ValueError`` for neither."""
+    raw, target = _socket_for(address)
     try:
+        if raw.family != _UNIX:
+            raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         raw.settimeout(CONNECT)
         raw.connect(target)
     except BaseException:
@@ -118,22 +122,16 @@ def listen_at(address):
 
     Returns ``(channel, address)``, with the port that was found.
     """
-    kind, _, rest = address.partition(':')
-    if kind == 'unix':
-        raw = native.Socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        target = rest
-    else:
-        host, _, port = rest.rpartition(':')
-        raw = native.Socket(socket.AF_INET, socket.SOCK_STREAM)
-        raw.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        target = (host, int(port))
+    raw, target = _socket_for(address)
     try:
+        if raw.family != _UNIX:
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         raw.bind(target)
-        if kind == 'unix':
+        if raw.family == _UNIX:
             os.chmod(target, 0o600)
         raw.listen(BACKLOG)
         raw.settimeout(None)
-        if kind != 'unix':
+        if raw.family != _UNIX:
             address = 'tcp:%s:%d' % raw.getsockname()[:2]
     except BaseException:
         raw.close()

@@ -5,7 +5,7 @@ import sys
 import types
 
 from imago import native
-from imago.looking.frames import variables
+from imago.looking.frames import entries_of, outwards, variables
 from imago.looking.waiting import thread_names
 
 # Event loops for top-level ``await``: one of our own, or the program's.
@@ -45,12 +45,11 @@ def program_loop():
     ours, here, names = native.names(), native.get_ident(), thread_names()
     found = {}
     for ident, frame in sys._current_frames().items():
-        while frame is not None and ident not in ours and ident != here:
-            for value in variables(frame).values():
+        for one in outwards(None if ident in ours or ident == here else frame):
+            for value in variables(one).values():
                 loop = getattr(value, '_loop', None) if type(value) is runner else value
                 if issubclass(type(loop), base) and loop.is_running():
                     found.setdefault(id(loop), (loop, names.get(ident, 'a thread without a name')))
-            frame = frame.f_back
     if len(found) > 1:
         where = ', '.join(name for _, name in found.values())
         raise RuntimeError(
@@ -176,12 +175,10 @@ def _past_the_loop(trace):
     import asyncio
 
     loop = os.path.dirname(asyncio.__file__)
-    inner = trace
-    while inner is not None:
+    for inner in entries_of(trace):
         file = inner.tb_frame.f_code.co_filename
         if file != __file__ and os.path.dirname(file) != loop:
             return inner
-        inner = inner.tb_next
     return trace
 
 

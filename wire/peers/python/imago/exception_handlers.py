@@ -5,24 +5,20 @@ import ast
 import builtins
 import functools
 import opcode
-import sys
 import types
 from itertools import islice
-from weakref import ref
 
 from imago.looking.fields import ABSENT, class_lookup, inherits, instance_dict, is_class, mro, stored
 from imago.looking.frames import LOCALS_PROXY, has_own_names
-from imago.looking.source import name_of, written_for
+from imago.looking.source import ByCode, name_of, written_for
 from imago.looking.syntax import parsed
 
 
 # Whether a frame would catch an exception that is raised in it, or in what it calls: told from its source, before.
 #
-# What may catch it between two frames is told by ``exception_handlers.py``.
 # ``PERHAPS`` where the source is not known, a clause names what cannot be found without running code, or a ``with`` could
 # suppress it.
 
-_KEPT = 4096
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _INNER = (*_FUNCTIONS, ast.ClassDef, ast.Lambda)
 _TRIES = tuple(getattr(ast, name) for name in ('Try', 'TryStar') if hasattr(ast, name))
@@ -33,8 +29,6 @@ NO, PERHAPS, YES = range(3)
 
 #: What a region catches, where that is not a list of expressions: all that is raised there, or perhaps that.
 _ANY, _PERHAPS = 'any', 'perhaps'
-_regions = {}
-_trees = {}
 
 
 class Region:
@@ -122,35 +116,21 @@ def _named(name, frame):
     return stored(builtins.__dict__, name) if found is ABSENT else found
 
 
-def _regions_of(code, namespace):
-    """The regions of a code object; ``None`` where its source is not known."""
-    known = _regions.get(id(code))
-    if known is None or known[0]() is not code:
-        if len(_regions) >= _KEPT:
-            _regions.clear()
-        known = _regions[id(code)] = (ref(code), _read(code, namespace))
-    return known[1]
-
-
 def _read(code, namespace):
     if name_of(code) in _EXPRESSIONS:
         return []
     for text in written_for(code, namespace):
-        tree = tree_of(text)
+        tree = _tree_of(text.text)
         node = None if tree is None else _node(tree, code, text.first)
         if node is not None:
             return [_moved(region, text.first - 1) for region in _walk(node.body)]
     return None
 
 
-def tree_of(text):
-    """A ``Written`` parsed, or ``None``. The last few texts stay parsed: code objects of one file come together."""
-    whole = text.text
-    if whole not in _trees:
-        if len(_trees) >= 8:
-            _trees.clear()
-        _trees[whole] = parsed(whole)
-    return _trees[whole]
+#: The regions of a code object; ``None`` where its source is not known.
+_regions_of = ByCode(_read)
+#: The tree of a text, or ``None``. The last few stay parsed: code objects of one file come together.
+_tree_of = functools.lru_cache(maxsize=8)(parsed)
 
 
 def _node(tree, code, first):
@@ -219,7 +199,6 @@ def _is_harmless(item):
 # frame beneath has entered the frame itself: a call of that very function, a step of an iteration over that generator,
 # an operator that has that method. Where a call names what cannot be found without running code, its name decides.
 
-_STEPS_KEPT = 4096
 _OPTIMIZED = 1
 _GENERATORS = 0x20 | 0x80 | 0x200
 _COMPREHENSIONS = frozenset(['<listcomp>', '<setcomp>', '<dictcomp>'])
@@ -259,8 +238,6 @@ _METHODS = (
 )
 #: What is compiled, and catches no error of what it is given to go through or to call.
 _CARRIERS = (sum, sorted, min, max, any, all, list, tuple, set, frozenset, functools.reduce)
-_known = {}
-_indexes = {}
 
 
 class Index:
@@ -448,24 +425,19 @@ def _code_of(value):
     return value.__code__ if type(value) is types.FunctionType else None
 
 
-def _index_of(code, namespace):
-    """``(index, lines that the text stands further down)``; ``(None, 0)`` where the source is not known."""
-    known = _known.get(id(code))
-    if known is None or known[0]() is not code:
-        if len(_known) >= _STEPS_KEPT:
-            _known.clear()
-        known = _known[id(code)] = (ref(code), _read_index(code, namespace))
-    return known[1]
-
-
 def _read_index(code, namespace):
     for text in written_for(code, namespace):
-        whole = text.text
-        if whole not in _indexes:
-            if len(_indexes) >= 8:
-                _indexes.clear()
-            tree = tree_of(text)
-            _indexes[whole] = None if tree is None else Index(tree)
-        if _indexes[whole] is not None:
-            return _indexes[whole], text.first - 1
+        index = _index_of_text(text.text)
+        if index is not None:
+            return index, text.first - 1
     return None, 0
+
+
+@functools.lru_cache(maxsize=8)
+def _index_of_text(whole):
+    tree = _tree_of(whole)
+    return None if tree is None else Index(tree)
+
+
+#: ``(index, lines that the text stands further down)``; ``(None, 0)`` where the source is not known.
+_index_of = ByCode(_read_index)

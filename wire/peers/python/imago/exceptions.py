@@ -1,7 +1,6 @@
 """Exceptions as they are reported: the text of their traceback, their frames, and copies that keep nothing alive."""
 
 import builtins
-import linecache
 import os
 import textwrap
 import traceback
@@ -10,7 +9,8 @@ import types
 from imago import sources
 from imago.looking.fields import ABSENT, clean, instance_dict, stored, type_facts
 from imago.looking.frames import (
-    SOURCE_CHARS,
+    OURS,
+    entries_of,
     folded_line,
     foreign_runs,
     function_name,
@@ -20,6 +20,8 @@ from imago.looking.frames import (
     shown_locals,
     stored_message,
     suspended_variables,
+    top_level_variables,
+    traceback_of,
     variables,
     whose,
 )
@@ -36,7 +38,13 @@ MESSAGE_CHARS = 4000
 #: Characters of all of it.
 TRACEBACK_CHARS = 32 * 1024
 
-OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
+# A class of the program's may have attributes of these names, and they may be code.
+_cause_of = BaseException.__dict__['__cause__'].__get__
+_context_of = BaseException.__dict__['__context__'].__get__
+_suppressed = BaseException.__dict__['__suppress_context__'].__get__
+_GROUP = getattr(builtins, 'BaseExceptionGroup', None)
+_members_of = None if _GROUP is None else _GROUP.__dict__['exceptions'].__get__
+_misread = [SyntaxError.__dict__[name].__get__ for name in ('filename', 'lineno', 'text')]
 
 
 def traceback_text(error, trace, left_out=None):
@@ -48,7 +56,7 @@ def traceback_text(error, trace, left_out=None):
     for part, told, stack, is_member in _parts(whole, error, trace):
         frames = [
             (_shown(summary, frame, is_member), whose(frame))
-            for summary, frame in zip(part.stack, _frames(stack))
+            for summary, frame in zip(part.stack, (one.tb_frame for one in entries_of(stack)))
             if not summary.filename.startswith(OURS)
         ]
         part.stack = _Folded(frames, left_out if part is whole else None)
@@ -122,12 +130,6 @@ def _parts(whole, error, trace):
         waiting += [(one, other, other.__traceback__, within) for one, other, within in pairs if one is not None]
 
 
-def _frames(trace):
-    while trace is not None:
-        yield trace.tb_frame
-        trace = trace.tb_next
-
-
 def _shown(summary, frame, is_member):
     """The frame with the source that it was compiled from, of which long lines are cut.
 
@@ -190,25 +192,34 @@ PATIENCE = 1.0
 
 
 def report(error, guard, keep=None, causes=CAUSES):
-    """``Raised``: the exception with its stack, as ``wire/kernel.ts`` has it.
+    """``Raised``: the exception with its stack, as ``wire/kernel.ts`` has it, in its own words.
 
     ``keep`` returns a handle for a message that is cut.
     """
-    stack, omitted = stack_of(error.__traceback__)
+    stack, omitted = stack_of(traceback_of(error))
+    # First: with it the line cache has what only a loader can read.
+    text = _text(error, stack, omitted, guard)
+    message = cut(_message(error, guard), MESSAGE_CHARS, keep)
+    told = message, _told_frames(stack, lambda frame, _: variables(frame)), omitted, text, _members(error, causes)
+    return _raised(error, told, causes, lambda other: report(other, guard, keep, causes - 1))
+
+
+def _raised(error, told, causes, report_of):
+    message, frames, omitted, text, members = told
     raised = {
         'type': type_facts(error),
-        'message': cut(_message(error, guard), MESSAGE_CHARS, keep),
-        'frames': _reported_frames(stack, omitted),
+        'message': message,
+        'frames': frames,
         'frames_omitted': omitted,
-        'traceback': _text(error, stack, omitted, guard),
-        'beside_frames': _beside_frames(error, _copied_members(error, causes)),
+        'traceback': text,
+        'beside_frames': cut('\n'.join([*_misread_lines(error), members]), TRACEBACK_CHARS),
     }
     notes = _notes(error)
     if notes:
         raised['notes'] = notes
     how, other = _origin(error)
     if other is not None and causes > 0:
-        raised['cause'] = {'how': how, 'exception': report(other, guard, keep, causes - 1)}
+        raised['cause'] = {'how': how, 'exception': report_of(other)}
     return raised
 
 
@@ -222,7 +233,7 @@ def bare(error):
 
 def text(error, guard):
     """The report as text alone."""
-    stack, omitted = stack_of(error.__traceback__)
+    stack, omitted = stack_of(traceback_of(error))
     return _text(error, stack, omitted, guard)
 
 
@@ -230,7 +241,7 @@ def one_line(error, file, guard):
     """``ValueError: boom (app.py:3)``: the place is the innermost one in ``file``, where it came by there."""
     kind = type_facts(error)
     name = kind['name'] if kind['module'] == 'builtins' else kind['qualified']
-    lines = [line for frame, _, line in stack_of(error.__traceback__)[0] if frame.f_code.co_filename == file]
+    lines = [line for frame, _, line in stack_of(traceback_of(error))[0] if frame.f_code.co_filename == file]
     if issubclass(type(error), SyntaxError) and error.filename == file:
         message, line = str(error.msg), error.lineno
     else:
@@ -243,34 +254,31 @@ def one_line(error, file, guard):
 def stack_of(trace):
     """``(frame, lasti, line)`` of the user's frames, outermost first, and how many were left out in the middle."""
     outer, inner, count = [], [], 0
-    while trace is not None:
-        frame = trace.tb_frame
-        if not is_ours(frame.f_code):
+    for one in entries_of(trace):
+        if not is_ours(one.tb_frame.f_code):
             count += 1
-            entry = (frame, trace.tb_lasti, trace.tb_lineno)
+            entry = (one.tb_frame, one.tb_lasti, one.tb_lineno)
             if len(outer) < OUTER_FRAMES:
                 outer.append(entry)
             else:
                 inner.append(entry)
                 if len(inner) > 2 * INNER_FRAMES:
                     del inner[:INNER_FRAMES]
-        trace = trace.tb_next
     del inner[:-INNER_FRAMES]
     return outer + inner, count - len(outer) - len(inner)
 
 
-def _reported_frames(stack, omitted):
+def _told_frames(stack, variables_of):
     shown, wanted = [], _with_locals(stack)
     for at, (frame, _, line) in enumerate(stack):
         code = frame.f_code
-        source = _source_line(frame, line).strip() if line else ''
-        local, left = shown_locals(variables(frame)) if at in wanted else ([], 0)
+        local, left = shown_locals(variables_of(frame, line)) if at in wanted else ([], 0)
         shown.append(
             {
-                'function': getattr(code, 'co_qualname', code.co_name),
-                'file': code.co_filename,
+                'function': function_name(code),
+                'file': shown_file(code),
                 'line': line,
-                'source': source[:SOURCE_CHARS] or None,
+                'source': line_of(code, line),
                 'locals': local,
                 'locals_omitted': left,
                 **whose(frame),
@@ -284,13 +292,6 @@ def _with_locals(stack):
     """Which frames show their locals: the innermost of the program's own, and where it was raised."""
     own = [at for at, (frame, _, _) in enumerate(stack) if is_own(frame)]
     return {*own[1 - FRAMES_WITH_LOCALS :], len(stack) - 1}
-
-
-def _source_line(frame, line):
-    ours = sources.lines_of(frame.f_code, line)
-    if ours is not None:
-        return ''.join(ours)
-    return linecache.getline(frame.f_code.co_filename, line, frame.f_globals)
 
 
 def _message(error, guard):
@@ -335,33 +336,9 @@ def _chain(error):
     return chain
 
 
-def _origin(error):
-    if error.__cause__ is not None:
-        return 'cause', error.__cause__
-    if error.__context__ is not None and not error.__suppress_context__:
-        return 'context', error.__context__
-    return None, None
-
-
-def _notes(error):
-    notes = getattr(error, '__notes__', None)
-    if type(notes) is not list:
-        return []
-    return [cut(note, MESSAGE_CHARS) for note in notes[:NOTES] if type(note) is str]
-
-
 # An exception as a report made of what it stores alone: none of its code is run, on whatever thread that is.
 #
-# The shape is that of ``exceptions.report``, which lets the exception say itself what it means.
-
-# A class of the program's may have attributes of these names, and they may be code.
-_traceback_of = BaseException.__dict__['__traceback__'].__get__
-_cause_of = BaseException.__dict__['__cause__'].__get__
-_context_of = BaseException.__dict__['__context__'].__get__
-_suppressed = BaseException.__dict__['__suppress_context__'].__get__
-_GROUP = getattr(builtins, 'BaseExceptionGroup', None)
-_members_of = None if _GROUP is None else _GROUP.__dict__['exceptions'].__get__
-_misread = [SyntaxError.__dict__[name].__get__ for name in ('filename', 'lineno', 'text')]
+# The shape is that of ``report``, which lets the exception say itself what it means.
 
 
 def still(error, causes=CAUSES, shell=None):
@@ -369,28 +346,16 @@ def still(error, causes=CAUSES, shell=None):
 
     ``shell`` is the folder of the program in which the code was run: its own frames, which stand first, are left out.
     """
-    stack, omitted = stack_of(_inside(_traceback_of(error), shell))
-    kind = type_facts(error)
-    message = stored_message(error)
-    wanted = _with_locals(stack)
-    frames = [_frame(frame, line, at in wanted) for at, (frame, _, line) in enumerate(stack)]
+    stack, omitted = stack_of(_inside(traceback_of(error), shell))
+    message, frames, members = stored_message(error), _told_frames(stack, _variables_at), _members(error, causes)
     lines = [*_frame_lines(frames, omitted), *_misread_lines(error)]
-    members = _copied_members(error, causes)
-    raised = {
-        'type': kind,
-        'message': message,
-        'frames': frames,
-        'frames_omitted': omitted,
-        'traceback': cut(_copied_text(kind, message, lines) + members, TRACEBACK_CHARS),
-        'beside_frames': _beside_frames(error, members),
-    }
-    notes = _copied_notes(error)
-    if notes:
-        raised['notes'] = notes
-    how, other = _copied_origin(error)
-    if other is not None and causes > 0:
-        raised['cause'] = {'how': how, 'exception': still(other, causes - 1)}
-    return raised
+    text = cut(_copied_text(type_facts(error), message, lines) + members, TRACEBACK_CHARS)
+    return _raised(error, (message, frames, omitted, text, members), causes, lambda other: still(other, causes - 1))
+
+
+def _variables_at(frame, line):
+    """A function's own, or at the top level those that its code uses."""
+    return suspended_variables(frame) or top_level_variables(frame, line)
 
 
 def causes(error):
@@ -404,22 +369,7 @@ def causes(error):
 
 def moment_of(error):
     """What tells this raising of an exception from others, without keeping it alive."""
-    return id(error), id(_traceback_of(error))
-
-
-def _frame(frame, line, with_locals):
-    shown, left = shown_locals(suspended_variables(frame)) if with_locals else ([], 0)
-    source = line_of(frame.f_code, line)
-    return {
-        'function': function_name(frame.f_code),
-        'file': shown_file(frame.f_code),
-        'line': line,
-        'source': source.strip() or None if source else None,
-        'locals': shown,
-        'locals_omitted': left,
-        **whose(frame),
-        **doubted(frame.f_code, frame.f_globals),
-    }
+    return id(error), id(traceback_of(error))
 
 
 def _copied_text(kind, message, lines):
@@ -427,7 +377,7 @@ def _copied_text(kind, message, lines):
     return '\n'.join([*lines, name + ': ' + message if message else name, ''])
 
 
-def _copied_members(error, causes):
+def _members(error, causes):
     """What a group of exceptions holds, such as one of ``asyncio.TaskGroup``, each with its own traceback."""
     if causes == 0 or _GROUP is None or not issubclass(type(error), _GROUP):
         return ''
@@ -458,10 +408,6 @@ def _frame_lines(frames, omitted):
     return lines
 
 
-def _beside_frames(error, members):
-    return cut('\n'.join([*_misread_lines(error), members]), TRACEBACK_CHARS)
-
-
 def _misread_lines(error):
     """Where a source could not be compiled: no frame stands there."""
     if not issubclass(type(error), SyntaxError):
@@ -477,13 +423,11 @@ def _misread_lines(error):
 
 def _inside(trace, shell):
     """The traceback from the first frame on that is not the shell's; all of it, if there is none."""
-    inner = trace
-    while shell is not None and inner is not None and file_of(inner.tb_frame.f_code).startswith(shell):
-        inner = inner.tb_next
-    return trace if inner is None else inner
+    inside = (one for one in entries_of(trace) if shell is None or not file_of(one.tb_frame.f_code).startswith(shell))
+    return next(inside, trace)
 
 
-def _copied_origin(error):
+def _origin(error):
     if _cause_of(error) is not None:
         return 'cause', _cause_of(error)
     if _context_of(error) is not None and not _suppressed(error):
@@ -491,7 +435,7 @@ def _copied_origin(error):
     return None, None
 
 
-def _copied_notes(error):
+def _notes(error):
     fields = instance_dict(error)
     notes = ABSENT if type(fields) is not dict else stored(fields, '__notes__')
     if type(notes) is not list:

@@ -11,7 +11,7 @@ import sys
 
 #: Packages that have ``multiprocessing``, or a copy of it, run the program itself: the process that calls them waits.
 _SERVERS = (
-    'aiohttp_devtools billiard celery dramatiq granian gunicorn hupper hypercorn robyn sanic uvicorn watchfiles'
+    'aiohttp_devtools billiard celery dramatiq granian gunicorn hupper hypercorn marimo robyn sanic uvicorn watchfiles'
 ).split()
 #: What one of them starts beside the program.
 _BESIDE = ('celery.beat', 'sanic.worker.inspector')

@@ -104,27 +104,22 @@ _joined = {}
 # Requests
 
 
-def _django(module):
-    signal = module.get('got_request_exception')
-    if signal is None:
-        return None
-    signal.connect(_django_failed, weak=False, dispatch_uid='imago')
-    return lambda: signal.disconnect(_django_failed, dispatch_uid='imago')
+def _at_signals(hooks, **uid):
+    """Has each of ``hooks`` called at the signal of its name, of Django's, of Celery's or of blinker."""
+
+    def join(module):
+        joined = [(module.get(name), hook) for name, hook in hooks.items()]
+        if any(signal is None for signal, _ in joined):
+            return None
+        for signal, hook in joined:
+            signal.connect(hook, weak=False, **uid)
+        return lambda: [signal.disconnect(hook, **uid) for signal, hook in joined]
+
+    return join
 
 
 def _django_failed(sender=None, request=None, **_):
     _told(sys.exc_info()[1], 'request', where=lambda: request_told(request))
-
-
-def _blinker(failed):
-    def join(module):
-        signal = module.get('got_request_exception')
-        if signal is None:
-            return None
-        signal.connect(failed, weak=False)
-        return lambda: signal.disconnect(failed)
-
-    return join
 
 
 def _flask_failed(sender=None, exception=None, **_):
@@ -204,22 +199,26 @@ def _request_words(method, path):
 # Tasks
 
 
-def _celery(module):
-    signal = module.get('task_retry')
-    if signal is None:
-        return None
-    signal.connect(_celery_retries, weak=False, dispatch_uid='imago')
-    return lambda: signal.disconnect(_celery_retries, dispatch_uid='imago')
-
-
 def _celery_retries(sender=None, request=None, reason=None, **_):
-    name, retries = class_lookup(type(sender), 'name'), own_field(request, 'retries')
-    error = own_field(reason, 'exc')
+    retries, error = own_field(request, 'retries'), own_field(reason, 'exc')
+    error = error if issubclass(type(error), BaseException) else reason
+    _celery_told(sender, error, 'retried', ', retry %d' % (retries + 1 if type(retries) is int else 1))
+
+
+def _celery_fails(sender=None, exception=None, **_):
+    """Celery logs it next, which is then the same error."""
+    _celery_told(sender, exception, 'logged')
+
+
+def _celery_told(task, error, kind, how=''):
+    name = class_lookup(type(task), 'name')
     if name is None or type(name[1]) is not str:
         return
-    task, count = name[1][:WHERE_CHARS], retries + 1 if type(retries) is int else 1
-    where = 'task %s, retry %d' % (task, count), ('task', task)
-    _told(error if issubclass(type(error), BaseException) else reason, 'retried', where=lambda: where)
+    name = name[1][:WHERE_CHARS]
+    _told(error, kind, where=lambda: ('task %s%s' % (name, how), ('task', name)))
+
+
+_CELERY = {'task_retry': _celery_retries, 'task_failure': _celery_fails}
 
 
 # Tests
@@ -297,10 +296,10 @@ def _told(error, kind, **more):
 
 
 _JOIN = {
-    'django.core.signals': _django,
-    'flask.signals': _blinker(_flask_failed),
-    'quart.signals': _blinker(_quart_failed),
-    'celery.signals': _celery,
+    'django.core.signals': _at_signals({'got_request_exception': _django_failed}, dispatch_uid='imago'),
+    'flask.signals': _at_signals({'got_request_exception': _flask_failed}),
+    'quart.signals': _at_signals({'got_request_exception': _quart_failed}),
+    'celery.signals': _at_signals(_CELERY, dispatch_uid='imago'),
     '_pytest.config': _pytest,
     'rich.traceback': _rich,
     'loguru._logger': _loguru,

@@ -7,18 +7,16 @@ from imago import exceptions, native
 from imago.calls import Look, latest
 from imago.coroutines import running_loop
 from imago.exception_handlers import NO, PERHAPS, catches, lets_through
-from imago.looking.frames import is_ours
+from imago.looking.frames import is_ours, traceback_of
 from imago.looking.limits import DeadlineExceeded
 from imago.looking.source import name_of
 from imago.native import report_fault
 from imago.params import HOLD
-from imago.suspensions import facts_of, frames_of, notes_of, suspended_as, trace_of
+from imago.suspensions import facts_of, frames_of, notes_of, suspended_as
+from imago.tracing_monitoring import TOOLS, claimed_tool
 from imago.work import InFrame, Ran, executed
 
 # Telling of each exception when it is raised, and in each frame that it goes through, while somebody wants to know.
-
-#: Ids of tools for ``sys.monitoring`` that PEP 669 gives to nobody, and the one of optimizers.
-_TOOLS = (4, 3, 5)
 
 
 def watch_for(raised):
@@ -37,20 +35,17 @@ class Monitor:
         self._tool = None
 
     def is_free(self):
-        return self._tool is not None or any(sys.monitoring.get_tool(tool) is None for tool in _TOOLS)
+        return self._tool is not None or any(sys.monitoring.get_tool(tool) is None for tool in TOOLS)
 
     def turn(self, on):
         if on == (self._tool is not None):
             return
         monitoring = sys.monitoring
         if on:
-            for tool in _TOOLS:
-                if monitoring.get_tool(tool) is None:
-                    monitoring.use_tool_id(tool, 'imago')
-                    monitoring.register_callback(tool, monitoring.events.RAISE, self._raised)
-                    monitoring.set_events(tool, monitoring.events.RAISE)
-                    self._tool = tool
-                    return
+            tool = self._tool = claimed_tool()
+            if tool is not None:
+                monitoring.register_callback(tool, monitoring.events.RAISE, self._raised)
+                monitoring.set_events(tool, monitoring.events.RAISE)
             return
         tool, self._tool = self._tool, None
         monitoring.set_events(tool, 0)
@@ -58,7 +53,7 @@ class Monitor:
         monitoring.free_tool_id(tool)
 
     def _raised(self, code, offset, error):
-        self._told(sys._getframe(1), error, trace_of(error))
+        self._told(sys._getframe(1), error, traceback_of(error))
 
 
 class Tracer:
@@ -295,7 +290,7 @@ class Holder:
 
 def _reported(error, trace, guard, keep):
     """The report of an exception with the whole stack, of which it has only the innermost frames so far."""
-    own = trace_of(error)
+    own = traceback_of(error)
     _set_trace(error, trace)
     try:
         return exceptions.report(error, guard, keep)

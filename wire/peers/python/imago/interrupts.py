@@ -5,10 +5,11 @@ import signal
 import sys
 import threading
 import types
+from itertools import islice
 
 from imago import native
 from imago.calls import CURRENT
-from imago.looking.frames import is_ours, library_file
+from imago.looking.frames import is_ours, library_file, outwards
 from imago.looking.limits import DeadlineExceeded
 from imago.native import time
 
@@ -48,7 +49,7 @@ def thrower():
     return throw
 
 
-# Stretches of code that interrupts leave whole, and stretches that a deadline ends. ``interrupts.py`` makes them.
+# Stretches of code that interrupts leave whole, and stretches that a deadline ends.
 
 
 class Shield:
@@ -72,7 +73,7 @@ class Shield:
         of = self._of
         if of._thread == native.get_ident():
             of._shields -= 1
-            if of._wanted is not None or of._guards or of._leaving:
+            if of._wanted is not None or of._guards or of.leaving:
                 of._deliver()
 
 
@@ -139,7 +140,7 @@ class Interrupts:
         self._thrown = None  #: What is set on the exposed thread asynchronously, until it is seen to have landed.
         self.stop_by(KeyboardInterrupt)
         self._mark = None  #: The code of the frame beneath which exposed code stands.
-        self._leaving = False  #: The process ends: what is raised now is ``SystemExit``.
+        self.leaving = False  #: The process ends: what is raised now is ``SystemExit``.
         self._guards = []  #: Deadlines that hold for the exposed code.
         self._watched = None  #: When the clock rings for the first of them.
         self._asked_at = float('-inf')  #: When the daemon has last asked for any interrupt.
@@ -215,10 +216,6 @@ class Interrupts:
         """What is raised in code that is to stop, by its name."""
         return self._stops.__name__
 
-    @property
-    def leaving(self):
-        return self._leaving
-
     def raised(self, call):
         """How many interrupts have been raised in this call so far."""
         return self._raised if self._hit is call else 0
@@ -237,7 +234,7 @@ class Interrupts:
 
     def leave(self):
         """Raises ``SystemExit`` in what runs on the main thread, evaluation or script."""
-        self._leaving = True
+        self.leaving = True
         if self._exposed is not None:
             self._poke()
         if self.script:
@@ -290,7 +287,7 @@ class Interrupts:
         """What is to be raised in the exposed code now, if anything."""
         if self._exposed is None or self._shields or self._closing:
             return None
-        if self._leaving:
+        if self.leaving:
             return SystemExit
         if self._wanted is self._exposed:
             return self._stops
@@ -355,12 +352,8 @@ class Interrupts:
         awaited = getattr(self._exposed, 'awaited', None)
         if awaited is None and 'greenlet' not in sys.modules:
             return True
-        frame = sys._current_frames().get(self._thread)
-        while frame is not None:
-            if frame is awaited.cr_frame if awaited is not None else frame.f_code is self._mark:
-                return True
-            frame = frame.f_back
-        return False
+        frames = outwards(sys._current_frames().get(self._thread))
+        return any(one is awaited.cr_frame if awaited is not None else one.f_code is self._mark for one in frames)
 
     def _land(self):
         """Lets an asynchronous exception on its way to this thread be raised here, where nothing is half done."""
@@ -385,7 +378,7 @@ class Interrupts:
             self._deliver()
             stray = not ours
         else:
-            if self._leaving and self.script:
+            if self.leaving and self.script:
                 raise SystemExit(0)
             stray = self.script and not ours
             if stray:
@@ -536,7 +529,8 @@ def _observed(evaluator, interrupts, evaluation):
 def where(interrupts, evaluation):
     """``app.py:3 in spin``: where user code of the evaluation stands, as far as that can be seen."""
     thread = interrupts.thread_of(evaluation)
-    frames = _running(sys._current_frames().get(thread)) if thread is not None else _awaiting(evaluation.body)
+    running = None if thread is None else sys._current_frames().get(thread)
+    frames = islice(outwards(running), DEEP) if thread is not None else _awaiting(evaluation.body)
     inner = None
     for frame in frames:
         if is_ours(frame.f_code):
@@ -545,15 +539,6 @@ def where(interrupts, evaluation):
             return _place(frame) + ('' if inner is None else ', inside ' + _place(inner))
         inner = inner or frame
     return None if inner is None else _place(inner)
-
-
-def _running(frame):
-    """The frames of a thread, innermost first."""
-    for _ in range(DEEP):
-        if frame is None:
-            return
-        yield frame
-        frame = frame.f_back
 
 
 def _awaiting(coroutine):

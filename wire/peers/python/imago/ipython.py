@@ -19,6 +19,7 @@ from imago.exceptions import still
 from imago.history import RESULT_CHARS
 from imago.listening import listen
 from imago.looking import static_text
+from imago.looking.frames import outwards
 from imago.native import time
 from imago.places import Through, over
 
@@ -38,7 +39,7 @@ def load(shell, otherwise=None):
     notebook = running_loop() is not None
     place = 'loop' if notebook else AtPrompt()
     listener = listen(_name(shell, notebook, otherwise), evaluate=place, namespace=shell.user_ns)
-    cells = Cells(listener.history, listener.errors)
+    cells = Cells(listener.evaluator)
     shown = Shown(shell, listener.evaluator)
     shell.events.register('pre_run_cell', cells.begin)
     shell.events.register('post_run_cell', cells.end)
@@ -59,13 +60,13 @@ def unload(shell):
 class Cells:
     """What the person runs, noted for whoever asks what was evaluated, and by whom."""
 
-    def __init__(self, history, errors):
+    def __init__(self, evaluator):
         self._shell = os.path.dirname(sys.modules['IPython'].__file__) + os.sep
-        self._history = history
-        self._errors = errors
+        self._history = evaluator.history
+        self._errors = evaluator.errors
         self._entry = None
         self._began = 0.0
-        errors.watch('cells of the person')
+        self._errors.watch('cells of the person')
 
     def begin(self, info):
         self._began = time.perf_counter()
@@ -146,12 +147,8 @@ class Shown:
 def _displayed_object():
     """What ``display`` was given, as a tuple, where it is on the stack; else ``None``."""
     code = getattr(getattr(sys.modules.get('IPython.core.display_functions'), 'display', None), '__code__', None)
-    frame = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code is code:
-            return (frame.f_locals['obj'],) if 'obj' in frame.f_locals else None
-        frame = frame.f_back
-    return None
+    shown = next((frame for frame in outwards(sys._getframe(1)) if frame.f_code is code), None)
+    return None if shown is None or 'obj' not in shown.f_locals else (shown.f_locals['obj'],)
 
 
 class AtPrompt(Through):
@@ -194,13 +191,12 @@ def _loop_of_prompt():
 
     run = asyncio.BaseEventLoop.run_forever.__code__
     prompt = sys.modules['prompt_toolkit.application.application'].Application.run.__code__
-    frame, loop = sys._current_frames().get(threading.main_thread().ident), None
-    while frame is not None:
+    loop = None
+    for frame in outwards(sys._current_frames().get(threading.main_thread().ident)):
         if frame.f_code is run and loop is None:
             loop = frame.f_locals.get('self')
         elif frame.f_code is prompt:
             return loop
-        frame = frame.f_back
     return None
 
 

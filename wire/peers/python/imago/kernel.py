@@ -5,7 +5,7 @@ import platform
 import sys
 import types
 
-from imago import PROTOCOL, __version__, native
+from imago import native
 from imago.clock import Clock
 from imago.codec import encodings
 from imago.connection import Limits
@@ -17,6 +17,7 @@ from imago.native import time
 from imago.output import Output
 from imago.service import ABILITIES, Service
 from imago.tracing import Tracing
+from imago.version import PROTOCOL, __version__
 from imago.workers import Workers
 
 #: Seconds between two notes of errors to the daemon.

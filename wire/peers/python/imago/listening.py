@@ -44,16 +44,6 @@ class Listener:
         return None if self._guest is None else self._guest.address
 
     @property
-    def history(self):
-        """What has been evaluated here, by whom; ``None`` if this one does not listen."""
-        return None if self._guest is None else self._guest.kernel.evaluator.history
-
-    @property
-    def errors(self):
-        """The error that was seen last; ``None`` if this one does not listen."""
-        return None if self._guest is None else self._guest.kernel.evaluator.errors
-
-    @property
     def evaluator(self):
         """What runs code here; ``None`` if this one does not listen."""
         return None if self._guest is None else self._guest.kernel.evaluator

@@ -27,6 +27,7 @@ from imago.looking.fields import (
     plain,
     stored,
 )
+from imago.looking.frames import entries_of
 from imago.looking.holders import Search, namespaces
 from imago.looking.loaded import is_imago, is_library, modules, nearest_modules, programs_first
 from imago.looking.outcomes import nearest
@@ -219,10 +220,7 @@ def _row(name, kind, instances, holders):
 
 def held_by(holder):
     """``shop.web.handlers (a dict)``"""
-    if holder.container is None:
-        return holder.name
-    article = 'an' if holder.container[:1].lower() in 'aeiou' else 'a'
-    return '%s (%s %s)' % (holder.name, article, holder.container)
+    return holder.name if holder.container is None else '%s (%s)' % (holder.name, holder.container)
 
 
 # What running a file or a module has changed in a namespace: names added, replaced and left over.
@@ -516,12 +514,11 @@ def _left_as_it_is(name):
 
 def _how_far(before, error, file):
     """How much of a file had run before it raised, by the line where its own code stood."""
-    trace, line = error.__traceback__, None
-    while trace is not None:
-        code = trace.tb_frame.f_code
+    line = None
+    for one in entries_of(error.__traceback__):
+        code = one.tb_frame.f_code
         if code.co_filename == file and code.co_name == '<module>':
-            line = trace.tb_lineno
-        trace = trace.tb_next
+            line = one.tb_lineno
     added, replaced = before.changed()
     done = [_listed('added', added), _listed('replaced', replaced)]
     names = '; '.join(part for part in done if part) or 'no name was set'
@@ -605,10 +602,8 @@ def _put_back(name, file):
 
 def _past_the_import(trace):
     """The traceback from the first frame on that belongs to what was imported."""
-    inner = trace
-    while inner is not None:
+    for inner in entries_of(trace):
         file = inner.tb_frame.f_code.co_filename
         if file not in (__file__, importlib.__file__) and not file.startswith('<frozen importlib'):
             return inner
-        inner = inner.tb_next
     return None

@@ -14,13 +14,14 @@ import sys
 import threading
 import traceback
 import types
+from itertools import chain, islice
 
 from imago import exceptions, frameworks, native
 from imago.calls import CURRENT
 from imago.coroutines import running_loop
 from imago.history import rfc3339
 from imago.looking.fields import ABSENT, stored
-from imago.looking.frames import variables
+from imago.looking.frames import entries_of, outwards, traceback_of, variables
 from imago.looking.source import file_of
 from imago.looking.waiting import thread_name
 from imago.native import time
@@ -45,8 +46,7 @@ LOGGING_FRAMES = 8
 
 #: How asyncio names the task in what it logs of one that nobody waited for.
 _TASK = re.compile(r"Task exception was never retrieved\n.{0,40}?\bname='([^'\n]{1,200})'")
-# A class of the program's may have an attribute of this name, and it may be code.
-_trace_of = BaseException.__dict__['__traceback__'].__get__
+# A class of the program's may have attributes of these names, and they may be code.
 _file_of = SyntaxError.__dict__['filename'].__get__
 _line_of = SyntaxError.__dict__['lineno'].__get__
 
@@ -106,11 +106,8 @@ class ProgramErrors:
         entry = next((one for one in list(self._kept.values()) if one.number == number), None)
         for one in () if entry is None else gc.get_objects():
             if entry.has_number_of(one) and entry.is_of(one, _path(one)):
-                frames, trace = [], _trace_of(one)
-                while trace is not None and len(frames) < DEEPEST:
-                    frames.insert(0, trace.tb_frame)
-                    trace = trace.tb_next
-                return frames
+                frames = [step.tb_frame for step in islice(entries_of(traceback_of(one)), DEEPEST)]
+                return frames[::-1]
         return []
 
     def frames_with(self, name):
@@ -228,7 +225,7 @@ def _key_of(kept, error, path):
 
 def _lines(error):
     """Each file and line of what is shown of its stack."""
-    stack, _ = exceptions.stack_of(_trace_of(error))
+    stack, _ = exceptions.stack_of(traceback_of(error))
     return tuple([(file_of(frame.f_code), line) for frame, _, line in stack])
 
 
@@ -269,11 +266,8 @@ class _Budget:
 
 def _path(error):
     """The lines that it came by, innermost last. On its way out there come to be more of them, on the outer side."""
-    trace, path = _trace_of(error), []
-    while trace is not None and len(path) < DEEPEST:
-        path.append((id(trace.tb_frame.f_code), trace.tb_lineno))
-        trace = trace.tb_next
-    return path
+    steps = islice(entries_of(traceback_of(error)), DEEPEST)
+    return [(id(one.tb_frame.f_code), one.tb_lineno) for one in steps]
 
 
 def one_line(error):
@@ -297,19 +291,10 @@ _NUMBER = re.compile(r'[0-9]+')
 
 def _request_of(error):
     """``request GET /orders/`` where a frame around the error, or of its traceback, serves one."""
-    trace = _trace_of(error)
-    outer = None if trace is None else trace.tb_frame.f_back
-    steps = 0
-    while steps < REQUEST_FRAMES and (outer is not None or trace is not None):
-        if outer is not None:
-            frame, outer = outer, outer.f_back
-        else:
-            frame, trace = trace.tb_frame, trace.tb_next
-        steps += 1
-        told = frameworks.request_of(frame)
-        if told is not None:
-            return told
-    return None
+    trace = traceback_of(error)
+    around = outwards(None if trace is None else trace.tb_frame.f_back)
+    frames = islice(chain(around, (one.tb_frame for one in entries_of(trace))), REQUEST_FRAMES)
+    return next((told for told in map(frameworks.request_of, frames) if told is not None), None)
 
 
 def _where():
@@ -333,11 +318,8 @@ def _where():
 
 def _is_over():
     """Whether the main thread has left the program, so that the process is about to end; else somebody has called a hook."""
-    frame = sys._getframe()
-    while frame is not None:
-        if frame.f_code.co_name == '<module>':
-            return False
-        frame = frame.f_back
+    if any(frame.f_code.co_name == '<module>' for frame in outwards(sys._getframe())):
+        return False
     return threading.current_thread() is threading.main_thread()
 
 
@@ -366,12 +348,8 @@ class _Hooks:
 
     def lead_to(self, errors):
         self._errors = errors
-        self._put('sys', sys.excepthook, self._uncaught, _set_excepthook)
-        self._put('threading', threading.excepthook, self._uncaught_in_thread, _set_thread_excepthook)
-        self._put('unraisable', sys.unraisablehook, self._unraisable, _set_unraisablehook)
-        self._put('record', logging.getLogRecordFactory(), self._logged, logging.setLogRecordFactory)
-        for name in _PRINTERS:
-            self._put(name, getattr(traceback, name), self._printed(name), functools.partial(setattr, traceback, name))
+        for place, there, make, put in self._places():
+            self._put(place, there, make, put)
         frameworks.begin(self.tell)
 
     def leave(self, errors):
@@ -380,13 +358,20 @@ class _Hooks:
             self._errors = None
         if self._errors is not None:
             return
-        self._take('sys', sys.excepthook, _set_excepthook)
-        self._take('threading', threading.excepthook, _set_thread_excepthook)
-        self._take('unraisable', sys.unraisablehook, _set_unraisablehook)
-        self._take('record', logging.getLogRecordFactory(), logging.setLogRecordFactory)
-        for name in _PRINTERS:
-            self._take(name, getattr(traceback, name), functools.partial(setattr, traceback, name))
+        for place, there, _, put in self._places():
+            self._take(place, there, put)
         frameworks.end()
+
+    def _places(self):
+        """Of each hook: its place, what stands there now, what makes ours for that, and what puts one there."""
+        for place, module, name, make in (
+            ('sys', sys, 'excepthook', self._uncaught),
+            ('threading', threading, 'excepthook', self._uncaught_in_thread),
+            ('unraisable', sys, 'unraisablehook', self._unraisable),
+            *((name, traceback, name, self._printed(name)) for name in _PRINTERS),
+        ):
+            yield place, getattr(module, name), make, functools.partial(setattr, module, name)
+        yield 'record', logging.getLogRecordFactory(), self._logged, logging.setLogRecordFactory
 
     def _put(self, place, there, make, put):
         hook, before = self._placed.get(place, (None, None))
@@ -500,18 +485,6 @@ class _Hooks:
             self._at_work.now = False
 
 
-def _set_excepthook(hook):
-    sys.excepthook = hook
-
-
-def _set_thread_excepthook(hook):
-    threading.excepthook = hook
-
-
-def _set_unraisablehook(hook):
-    sys.unraisablehook = hook
-
-
 #: ``traceback.print_exc`` calls the first of them, and all others that print an exception do.
 _PRINTERS = ('print_exception', 'format_exc')
 
@@ -536,14 +509,11 @@ def _task_in(said):
 def _evaluation_of_task(frame):
     """What the task belongs to that asyncio speaks of, which it may do in the midst of anything: of a collection, mostly."""
     task = ABSENT
-    for _ in range(LOGGING_FRAMES):
-        if frame is None:
-            break
-        if frame.f_code.co_name == 'default_exception_handler':
-            told = variables(frame).get('context')
+    for one in islice(outwards(frame), LOGGING_FRAMES):
+        if one.f_code.co_name == 'default_exception_handler':
+            told = variables(one).get('context')
             task = stored(told, 'future') if type(told) is dict else ABSENT
             break
-        frame = frame.f_back
     if type(task) is getattr(sys.modules.get('_asyncio'), 'Task', None):
         # Before Python 3.12, a task does not tell its context.
         for one in gc.get_referents(task):

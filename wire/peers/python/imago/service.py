@@ -2,9 +2,9 @@
 
 import copy
 
-from imago import looking, tracing
+from imago import looking, suspension_looks, tracing
 from imago.link import Fail
-from imago.looking import outcomes, suspensions
+from imago.looking import outcomes
 from imago.looking.classes import hierarchy, slots
 from imago.looking.completion import complete
 from imago.looking.definitions import definition
@@ -133,9 +133,9 @@ LOOKS = {
     'slots': ({'name': text, 'limit': count}, slots),
     'hierarchy': ({'name': text, 'limit': count}, hierarchy),
     'references': ({'name': text, 'limit': count}, references),
-    'suspensions': ({}, suspensions.suspensions),
-    'suspension': ({'suspension': text, 'from': count, 'count': count}, suspensions.suspension),
-    'frame': ({'suspension': text, 'frame': count}, suspensions.frame),
+    'suspensions': ({}, suspension_looks.suspensions),
+    'suspension': ({'suspension': text, 'from': count, 'count': count}, suspension_looks.suspension),
+    'frame': ({'suspension': text, 'frame': count}, suspension_looks.frame),
     'theirs': ({}, theirs),
     'adopt': ({'id': text}, adopt),
     'threads': ({'filter': optional(text), 'limit': count, 'frames': count, 'locals': flag}, threads),
@@ -146,7 +146,7 @@ LOOKS = {
 ABILITIES = ['evaluate', 'load', 'reload', 'interrupt', 'ask', 'live_frames', 'suspend', *LOOKS]
 
 
-# The methods that the daemon calls, by name: what each takes, and where its work is done.
+# The methods that the daemon calls.
 #
 # All of them are entered on the reader's thread and return at once. ``evaluate`` goes to the evaluator, looking to
 # workers, and what can be said from memory is answered on the spot.
@@ -223,33 +223,22 @@ class Service:
         return look
 
     def _look(self, served, params, look):
-        task = Task(lambda: self._reply(served, done, look)())
-        done = self._deadline(served, params, lambda: self._workers.give_up(task))
-        self._workers.do(task)
-
-    def _deadline(self, served, params, give_up=None):
-        """Answers ``timed_out`` when the deadline of a look is over. Returns a function that calls it off."""
+        """Answers with what a worker finds, or ``timed_out`` when the deadline is over."""
         deadline_ms = count(params, 'deadline_ms', 1)
+
+        def work():
+            try:
+                answer, said = served.result, (look(),)
+            except Exception as error:
+                report_fault('a look')
+                answer, said = served.fail, ('fault', 'looking failed with %s: %s' % (type(error).__name__, error))
+            call_off()
+            answer(*said)
 
         def late():
             served.result({'type': 'timed_out', 'deadline_ms': deadline_ms})
-            if give_up is not None:
-                give_up()
+            self._workers.give_up(task)
 
-        return self._clock.after(deadline_ms / 1000, late)
-
-    def _reply(self, served, done, look):
-        """Looks, and returns what answers the call with that."""
-        try:
-            result = look()
-        except Exception as error:
-            report_fault('a look')
-            answer, said = served.fail, ('fault', 'looking failed with %s: %s' % (type(error).__name__, error))
-        else:
-            answer, said = served.result, (result,)
-
-        def reply():
-            done()
-            answer(*said)
-
-        return reply
+        task = Task(work)
+        call_off = self._clock.after(deadline_ms / 1000, late)
+        self._workers.do(task)

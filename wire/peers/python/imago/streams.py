@@ -102,10 +102,10 @@ class In(io.TextIOBase):
     mode = 'r'
     name = '<stdin>'
 
-    def __init__(self, ask, prompt):
+    def __init__(self, ask, out):
         super().__init__()
         self._ask = ask
-        self._prompt = prompt
+        self._out = out
         self._rest = ''
         self.buffer = io.BufferedReader(_AskedBytes(self))
 
@@ -116,6 +116,11 @@ class In(io.TextIOBase):
             end = size
         self._rest = line[end:]
         return line[:end]
+
+    def _prompt(self):
+        """The line that stands unfinished on standard output: what ``input`` has just printed."""
+        prompt, self._out.last = self._out.last, ''
+        return prompt.rpartition('\n')[2][-1000:]
 
     def read(self, size=-1):
         if size is not None and size >= 0:
@@ -169,7 +174,7 @@ class Streams:
         self._direct = False
         self.out = Out(self, 'stdout', 1)
         self.err = Out(self, 'stderr', 2)
-        self._in = In(ask, self._prompt)
+        self._in = In(ask, self.out)
         self._ask = ask
 
     def install(self):
@@ -203,11 +208,6 @@ class Streams:
             with self._shield:
                 self._output.flush()
 
-    def _prompt(self):
-        """The line that stands unfinished on standard output: what ``input`` has just printed."""
-        prompt, self.out.last = self.out.last, ''
-        return prompt.rpartition('\n')[2][-1000:]
-
 
 def _write_all(descriptor, data):
     while data:
@@ -234,8 +234,8 @@ class Borrowed:
         self._shield = shield
         self._running = None
         self._standing = {}
-        self._out = _Out(self, 'stdout', 1)
-        self._ours = {'stdin': _In(ask, self._prompt), 'stdout': self._out, 'stderr': _Out(self, 'stderr', 2)}
+        out = _Out(self, 'stdout', 1)
+        self._ours = {'stdin': _In(ask, out), 'stdout': out, 'stderr': _Out(self, 'stderr', 2)}
 
     def begin(self, evaluation):
         """The evaluation begins, in the context of the caller."""
@@ -288,11 +288,6 @@ class Borrowed:
         if self.is_running():
             with self._shield:
                 self._output.flush()
-
-    def _prompt(self):
-        """The line that stands unfinished on standard output: what ``input`` has just printed."""
-        prompt, self._out.last = self._out.last, ''
-        return prompt.rpartition('\n')[2][-1000:]
 
 
 class StandIn:

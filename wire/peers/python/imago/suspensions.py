@@ -8,7 +8,7 @@ from imago import native
 from imago.exceptions import still
 from imago.history import WHERE, left_error, rfc3339
 from imago.looking.fields import type_facts
-from imago.looking.frames import is_ours, stored_message
+from imago.looking.frames import entries_of, is_ours, stored_message, traceback_of
 from imago.looking.outcomes import found, malformed, nearest, not_found
 from imago.looking.source import file_of
 from imago.native import time
@@ -45,22 +45,6 @@ class Suspension:
     ``running`` is the evaluation that works with it now, ``within`` the suspension that it stands on, and ``held``
     what holds its stack alive; ``by`` is who was there. ``known`` are its facts, as the contract spells them.
     """
-
-    __slots__ = (
-        'id',
-        'number',
-        'known',
-        'frames',
-        'scopes',
-        'notes',
-        'work',
-        'within',
-        'held',
-        'by',
-        'running',
-        'looks',
-        'ended',
-    )
 
     def __init__(self, number, prefix):
         self.number = number
@@ -246,9 +230,6 @@ def _untold(name, params):
 # cannot be compiled, which has no frames, and ``MemoryError``, whose frames would keep the memory. A ``RecursionError``
 # is: its frames are there already, and looking at them goes by pages.
 
-# A class of the program's may have an attribute of this name, and it may be code.
-trace_of = BaseException.__dict__['__traceback__'].__get__
-
 _ENDS = (SystemExit, KeyboardInterrupt, GeneratorExit)
 MEMORY = 'It did not suspend: its frames would keep what has filled the memory.'
 OUTER_ENDED = 'It did not suspend: the suspension in whose frame it was raised has ended.'
@@ -259,7 +240,7 @@ def ended_with(evaluator, evaluation, error, raised, elapsed_ms):
     outcome = {'type': 'raised', 'exception': raised, 'elapsed_ms': elapsed_ms}
     if evaluation.suspend is None or issubclass(type(error), _ENDS):
         return outcome
-    frames = frames_of(trace_of(error))
+    frames = frames_of(traceback_of(error))
     if not frames:
         return outcome
     within = evaluation.within
@@ -317,11 +298,7 @@ def notes_of(raised):
 
 def frames_of(trace):
     """``(frame, line)`` of the program's frames, innermost first."""
-    frames = []
-    while trace is not None:
-        if not is_ours(trace.tb_frame.f_code):
-            frames.append((trace.tb_frame, trace.tb_lineno or 0))
-        trace = trace.tb_next
+    frames = [(one.tb_frame, one.tb_lineno or 0) for one in entries_of(trace) if not is_ours(one.tb_frame.f_code)]
     frames.reverse()
     return frames
 
@@ -383,7 +360,7 @@ def adopt(image, query):
     if known is not None:
         return found(known.told())
     why_not = suspensions.why_not()
-    frames = _without_prompt(frames_of(trace_of(error)))
+    frames = _without_prompt(frames_of(traceback_of(error)))
     if why_not is None and not frames:
         why_not = 'It has no frames of the program to look at.'
     if why_not is not None:
@@ -398,14 +375,10 @@ def adopt(image, query):
 
 def _is_ours(error):
     """Whether it was raised in an evaluation, by which its stack begins, whoever has caught it."""
-    trace = trace_of(error)
+    trace = traceback_of(error)
     if trace is not None and is_evaluated(trace.tb_frame.f_code):
         return True
-    while trace is not None:
-        if is_ours(trace.tb_frame.f_code):
-            return True
-        trace = trace.tb_next
-    return False
+    return any(is_ours(one.tb_frame.f_code) for one in entries_of(trace))
 
 
 def _without_prompt(frames):

@@ -10,14 +10,15 @@ import collections
 import threading
 import weakref
 from _thread import _local
+from itertools import islice
 
 from imago import native
 from imago.history import rfc3339
-from imago.looking.display import is_worth_a_handle
-from imago.looking.fields import ABSENT, clean, type_facts
-from imago.looking.frames import LOCALS_PROXY, function_name, is_ours, stored_message
-from imago.looking.source import shown_file
-from imago.looking.rendering import preview_of, static_repr
+from imago.looking.display import SCALAR_FACTS, is_worth_a_handle, quick
+from imago.looking.fields import ABSENT, plain, type_facts
+from imago.looking.frames import LOCALS_PROXY, function_name, is_ours, outwards, stored_message
+from imago.looking.source import exact, shown_file
+from imago.looking.rendering import preview_of, shown_text, static_repr
 from imago.looking.sizes import bytes_of
 from imago.looking.waiting import thread_name
 from imago.native import time
@@ -31,9 +32,6 @@ KEPT = 128
 KEPT_BYTES = 16 * 1024 * 1024
 #: Frames that are searched, inner ones first, for the traced call around a call.
 AROUND = 200
-
-_SCALARS = {type(one): type_facts(one) for one in (None, True, 0, 0.0, '')}
-_SHORT = 100
 
 
 class _Busy(_local):
@@ -173,11 +171,8 @@ class Recorder:
     def _depth(self, frame):
         if not self._open:
             return 0
-        for _ in range(AROUND):
-            frame = frame.f_back
-            if frame is None:
-                return 0
-            begun = self._open.get(id(frame))
+        for outer in islice(outwards(frame.f_back), AROUND):
+            begun = self._open.get(id(outer))
             if begun is not None:
                 return begun[1][0].depth + 1
         return 0
@@ -192,9 +187,9 @@ class Recorder:
     def _taken(self, value):
         taken = Taken()
         taken.lead = None
-        text, truncated = _quick(value), False
-        if text is not None:
-            taken.type = _SCALARS[type(value)]
+        text, truncated = quick(value), False
+        if text is not None and len(text) <= VALUE_CHARS:
+            taken.type = SCALAR_FACTS[type(value)]
         else:
             try:
                 text, truncated = static_repr(value, VALUE_CHARS)
@@ -206,7 +201,7 @@ class Recorder:
             except TypeError:
                 if is_worth_a_handle(value):
                     taken.lead = self._keep(value)
-        taken.repr = {'text': text, 'truncated': truncated, 'original_len': None if truncated else len(text)}
+        taken.repr = shown_text(text, truncated)
         return taken
 
     def _keep(self, value):
@@ -229,14 +224,6 @@ class Recorder:
         self._kept_bytes -= size
         # Its last reference may be this one, and code of the program may run when that goes.
         self._handles.retire(cell.pop(), size)
-
-
-def _quick(value):
-    """The text of a small built-in scalar, which most arguments are; ``None`` for anything else."""
-    kind = type(value)
-    if value is None or kind is bool or kind is float or (kind is int and -(1 << 64) < value < 1 << 64):
-        return repr(value)
-    return clean(repr(value)) if kind is str and len(value) < _SHORT else None
 
 
 def _stored(frame, names):
@@ -269,9 +256,9 @@ def _thread_here():
 def argument_names(code):
     """The names of what a function is called with, in the order in which its frame stores them: a, *rest, **more."""
     count = code.co_argcount + code.co_kwonlyargcount
-    names = list(code.co_varnames[:count])
+    stored = [plain(name) or '?' for name in exact(code.co_varnames)]
+    names = stored[:count]
     for flag, star in ((0x04, '*'), (0x08, '**')):
         if code.co_flags & flag:
-            names.append(star + code.co_varnames[count])
-            count += 1
+            names.append(star + stored[len(names)])
     return names

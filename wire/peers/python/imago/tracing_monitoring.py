@@ -11,8 +11,19 @@ from imago.tracing_calls import argument_names
 
 BY = 'sys.monitoring'
 
-#: Those that PEP 669 gives to nobody, and the one of optimizers.
-_TOOLS = (3, 4, 5)
+#: Ids of tools that PEP 669 gives to nobody, and the one of optimizers.
+TOOLS = (3, 4, 5)
+
+
+def claimed_tool():
+    """The id of a tool, which is ours from now on; ``None`` where none is free."""
+    for tool in TOOLS:
+        try:
+            sys.monitoring.use_tool_id(tool, 'imago')
+            return tool
+        except ValueError:
+            continue
+    return None
 
 
 class Monitoring:
@@ -47,20 +58,13 @@ class Monitoring:
     def _begin(self):
         if self._tool is not None:
             return True
-        monitoring = getattr(sys, 'monitoring', None)
-        for tool in _TOOLS if monitoring is not None else ():
-            if monitoring.get_tool(tool) is not None:
-                continue
-            try:
-                monitoring.use_tool_id(tool, 'imago')
-            except ValueError:
-                continue
-            self._tool = tool
-            for event, callback in self._callbacks():
-                monitoring.register_callback(tool, event, callback)
-            monitoring.set_events(tool, monitoring.events.PY_UNWIND)
-            return True
-        return False
+        tool = self._tool = claimed_tool() if hasattr(sys, 'monitoring') else None
+        if tool is None:
+            return False
+        for event, callback in self._callbacks():
+            sys.monitoring.register_callback(tool, event, callback)
+        sys.monitoring.set_events(tool, sys.monitoring.events.PY_UNWIND)
+        return True
 
     def _give_back(self):
         monitoring, tool = sys.monitoring, self._tool

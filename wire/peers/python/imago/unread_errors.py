@@ -4,8 +4,10 @@ The collector's objects are gone over once, by exact types; no code of the progr
 """
 
 import gc
+from itertools import islice
 
 from imago.looking.fields import ABSENT, class_lookup, is_compiled, own_field, read_member, stored
+from imago.looking.frames import entries_of, traceback_of
 from imago.looking.loaded import module_dict
 from imago.native import time
 from imago.program_errors import one_line
@@ -18,7 +20,6 @@ PATIENCE = 0.5
 _STRIDE = 10_000
 #: Entries of a traceback that are gone through.
 _DEEPEST = 1000
-_trace_of = BaseException.__dict__['__traceback__'].__get__
 
 
 def unread(namespace, handles):
@@ -85,14 +86,8 @@ def _of_pool(future, codes):
     error = own_field(future, '_exception')
     if not issubclass(type(error), BaseException) or own_field(future, '_done_callbacks') != []:
         return None
-    trace = _trace_of(error)
-    for _ in range(_DEEPEST):
-        if trace is None:
-            return error
-        if any(trace.tb_frame.f_code is code for code in codes):
-            return None
-        trace = trace.tb_next
-    return None
+    steps = islice(entries_of(traceback_of(error)), _DEEPEST)
+    return None if any(one.tb_frame.f_code is code for one in steps for code in codes) else error
 
 
 def _of_asyncio(future):

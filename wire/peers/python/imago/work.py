@@ -119,16 +119,6 @@ class Task:
         return self._task(evaluator)
 
 
-def work_of(params):
-    """The work that the parameters of ``evaluate`` name. Raises ``Fail``."""
-    kinds = [kind for kind in KINDS if params.get(kind) is not None]
-    if kinds == ['source', 'suspension']:
-        del kinds[0]
-    if len(kinds) != 1:
-        raise Fail('invalid_params', 'evaluate takes exactly one of %s' % ', '.join(KINDS))
-    return KINDS[kinds[0]](params)
-
-
 def _source(params):
     source, file, line = text(params, 'source'), params.get('file'), params.get('line')
     if file is not None:
@@ -159,20 +149,6 @@ def _reload(params):
         return Ran([], loading.reload(evaluator, module))
 
     return Task('reload %s' % module, reload)
-
-
-def _in_frame(params):
-    return in_frame(params)
-
-
-def _resume(params):
-    return resume(params)
-
-
-#: By the parameter that names it, what reads the work of each kind. ``imago.loading`` has what loads: functions that
-#: are called where evaluations run, exposed to interrupts, with the evaluator (its ``namespace``, ``compiler``,
-#: ``guard`` and ``handles``); they return the ``Loaded`` of the contract, or raise what the loaded code raised.
-KINDS = {'source': _source, 'load': _load, 'reload': _reload, 'suspension': _in_frame, 'resume': _resume}
 
 
 # Code that is evaluated in a frame of a suspended evaluation, and the names that it sees there.
@@ -385,3 +361,19 @@ def resume(params):
         raise Fail('invalid_params', 'way must be one of %s' % ', '.join(_WAYS))
     restart = count(params, 'restart') if way == 'restart' else None
     return Resume(text(params, 'resume'), way, restart, optional(text)(params, 'value'))
+
+
+#: By the parameter that names it, what reads the work of each kind. ``imago.loading`` has what loads: functions that
+#: are called where evaluations run, exposed to interrupts, with the evaluator (its ``namespace``, ``compiler``,
+#: ``guard`` and ``handles``); they return the ``Loaded`` of the contract, or raise what the loaded code raised.
+KINDS = {'source': _source, 'load': _load, 'reload': _reload, 'suspension': in_frame, 'resume': resume}
+
+
+def work_of(params):
+    """The work that the parameters of ``evaluate`` name. Raises ``Fail``."""
+    kinds = [kind for kind in KINDS if params.get(kind) is not None]
+    if kinds == ['source', 'suspension']:
+        del kinds[0]
+    if len(kinds) != 1:
+        raise Fail('invalid_params', 'evaluate takes exactly one of %s' % ', '.join(KINDS))
+    return KINDS[kinds[0]](params)

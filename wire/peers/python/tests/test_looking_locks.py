@@ -246,6 +246,31 @@ thread.join()"""
         _, waits = self.seen(program, "reentrant lock")
         self.assertEqual("the reentrant lock lock that a thread which has ended holds", waits["wants"])
 
+    def test_a_thread_with_the_number_of_an_owner_that_has_ended_is_not_said_to_hold_its_lock(self):
+        program = """
+lock, has_ended = threading.RLock(), False
+def gone():
+    lock.acquire()
+    return threading.get_ident()
+def wants(last, looked):
+    global has_ended
+    has_ended = threading.get_ident() == last
+    looked.set()
+    if has_ended: end.wait()
+def waits():
+    with lock: pass
+end, seen = threading.Event(), []
+first = threading.Thread(target=lambda: seen.append(gone()))
+first.start()
+first.join()
+while not has_ended:
+    looked = threading.Event()
+    threading.Thread(target=wants, args=(*seen, looked), name='wants', daemon=True).start()
+    looked.wait()
+begin(waits)"""
+        _, waits = self.seen(program, "reentrant lock")
+        self.assertEqual("the reentrant lock lock that wants holds, or one before it that has ended", waits["waits"])
+
     def test_tasks_name_the_task_that_holds_their_lock_and_a_blocked_loop_is_said_to_be(self):
         program = """
 async def holds(lock):

@@ -20,6 +20,7 @@ import warnings
 from imago import looking
 from imago.handles import Handles
 from imago.looking import inspection
+from imago.looking.adapters import registry
 from tests.daemon import LONG
 from tests.looking_image import ImageCase
 from tests.looking_support import FIRED, Keyed, guard, make
@@ -328,6 +329,22 @@ class Values(ImageCase):
         seen = looking.inspect_static({"x": [1]}, "x", self.handles)["value"]
         self.assertEqual({"error": "ValueError: broken"}, seen["members"])
         self.assertEqual({"len": 1}, seen["size"])
+
+    def test_the_adapters_are_asked_once_by_the_look_at_an_instance_and_once_by_its_text(self):
+        asked = []
+
+        def count(frame, event, _):
+            if event == "call" and frame.f_code is registry.seen.__code__:
+                asked.append(frame.f_locals["value"])
+
+        value = Slotted()
+        value.a, value.b = 1, "two"
+        sys.setprofile(count)
+        try:
+            looking.inspect_static({"x": value}, "x", self.handles)
+        finally:
+            sys.setprofile(None)
+        self.assertEqual([True, True], [one is value for one in asked])
 
     def test_iterators_are_never_advanced(self):
         numbers, produced = iter([1, 2]), generator()

@@ -291,11 +291,13 @@ class TestRequests(unittest.TestCase):
         self.assertEqual(('printed', 1, "KeyError"), (one['kind'], one['times'], one['error']['type']['name']))
         self.assertEqual("streamlit.write({\"tea\": 2}[item])", one['error']['frames'][-1]['source'])
 
-    def test_a_task_of_celery_that_is_tried_again_is_told_with_how_often(self):
+    def test_a_task_of_celery_that_is_tried_again_is_told_with_how_often_and_its_failure_with_its_name(self):
         found = self.errors(CELERY)
         retried = next(one for one in found if one['kind'] == 'retried')
         self.assertEqual(('task shop.send, retry 2', 2), (retried['where'], retried['times']))
         self.assert_is_of_the_view(retried, retried['where'])
+        failed = [(one['where'], one['times']) for one in found if one['kind'] == 'logged']
+        self.assertEqual([('task shop.send', 1)], failed)
 
     def test_tasks_of_celery_are_their_functions_and_no_proxy_is_asked(self):
         source = COMMON + '''

@@ -85,7 +85,7 @@ class WithCodeGivenBack:
     """The same, as it is done before 3.12, or where all tool ids are taken."""
 
     def setUp(self):
-        patch = mock.patch.object(tracing_monitoring, '_TOOLS', ())
+        patch = mock.patch.object(tracing_monitoring, 'TOOLS', ())
         patch.start()
         self.addCleanup(patch.stop)
         super().setUp()

@@ -1,6 +1,7 @@
 """Loading a file, expression by expression: what it adds and replaces, and where each definition stands."""
 
 import os
+import re
 
 from imago.looking.outcomes import nearest
 from imago.work import Ran, refused
@@ -15,6 +16,8 @@ from imago_wolfram.uses import left_side
 LARGEST = 20_000_000
 MOST_NAMES = 200
 
+#: What makes a protected symbol one that can be set.
+_LIFTS = re.compile(r'Unprotect|Attributes|Clear|Remove')
 _FIRST_SIDE = frozenset(('Set', 'SetDelayed', 'UpSet', 'UpSetDelayed'))
 _TAGGED = frozenset(('TagSet', 'TagSetDelayed'))
 #: What defines something, by the symbols of the messages that say why it could not.
@@ -73,6 +76,9 @@ class Loading:
         self._listener.not_set.clear()
         #: By full name, what messages have said of the symbols that were not set.
         self._not_set = {}
+        #: The symbols of which the text sets a rule, and whether it may lift protection.
+        self._ruled = set()
+        self._unprotects = False
 
     def takes(self, piece):
         """Whether to evaluate the expression. It is asked just before, in the context that is then in force."""
@@ -86,6 +92,8 @@ class Loading:
         if not self._is_wanted(expression):
             return False
         self._targets.update(dict.fromkeys(targets(expression)))
+        self._ruled.update(name for name, what in settings(expression) if isinstance(what, tuple))
+        self._unprotects = self._unprotects or bool(_LIFTS.search(piece.text))
         self._places.began(piece, expression)
         return True
 
@@ -114,6 +122,10 @@ class Loading:
         after = self._defined()
         changed = [name for name in after if self._before.get(name) != after[name]]
         same = [name for name in self._targets if name in after and name in self._before and name not in changed]
+        # A session may have switched off the message that says so.
+        for name in () if self._unprotects else self._ruled.intersection(same):
+            if 'Protected' in self._before[name].attributes:
+                self._not_set.setdefault(name, '%s is Protected' % Symbol(name).short)
         added = sorted(name for name in changed if name not in self._before)
         replaced = sorted(name for name in changed if name in self._before)
         kept = []
@@ -323,7 +335,7 @@ def settings(expression):
     """
     name = head_name(expression)
     given = expression.arguments if isinstance(expression, Normal) else ()
-    if name == 'CompoundExpression':
+    if name in ('CompoundExpression', 'Quiet'):
         return [one for part in given for one in settings(part)]
     if name in _FIRST_SIDE and len(given) == 2:
         return _set(*given)

@@ -5,16 +5,9 @@ import re
 
 from imago_wolfram.brackets import incomplete
 from imago_wolfram.engine import Aborted, Failed, Form, Misread, Piece, Quit
-from imago_wolfram.forms import input_form
+from imago_wolfram.forms import LEAVES, input_form
 from imago_wolfram.printing import visible
 
-#: Times that one message is shown in one evaluation, as Wolfram Language does it: then it says that there are more.
-REPEATS = 3
-#: Leaves of a value, levels of nesting, and characters of one text or number that are formatted.
-LEAVES = 1000
-LEVELS = 40
-TEXT = 256 * 1024
-DIGITS = 4000
 #: Thresholds of Python's garbage collector, which looks for cycles: an expression is thousands of objects without any.
 COLLECTED = 50_000, 20, 100
 
@@ -202,6 +195,8 @@ class MathicsEngine:
         from mathics.core.expression import Expression
         from mathics.core.symbols import Symbol
 
+        from imago_wolfram.mathics_short import Shortened
+
         if type(value) is String:
             return Form(value.value, True)
         small = Shortened(value)
@@ -258,53 +253,3 @@ def _unquoted(text):
 
 def _quoted(text):
     return '"%s"' % visible(text) if text else 'the end'
-
-
-# A value, shortened to what can be formatted soon. ``<<3>>`` stands for what is left out, as in ``Short``.
-
-
-class Shortened:
-    """``value`` is the one to format; ``whole`` says whether nothing of the given one was left out."""
-
-    def __init__(self, value):
-        from mathics.core.atoms import Integer, String
-        from mathics.core.expression import Expression
-        from mathics.core.symbols import Symbol
-
-        self._kinds = Expression, Symbol, String, Integer
-        self._room = LEAVES
-        self.whole = True
-        self.value = self._cut(value, LEVELS)
-
-    def _cut(self, value, levels):
-        expression, _, string, integer = self._kinds
-        self._room -= 1
-        if isinstance(value, expression):
-            return self._parts(value, levels)
-        if type(value) is string and len(value.value) > TEXT:
-            return self._left_out(len(value.value))
-        if type(value) is integer and value.value.bit_length() > DIGITS * 10 // 3:
-            return self._left_out(value.value.bit_length() * 3 // 10)
-        return value
-
-    def _parts(self, value, levels):
-        expression = self._kinds[0]
-        elements = value.elements
-        if not elements:
-            return value
-        if levels == 0 or self._room <= 0:
-            return self._left_out(len(elements))
-        kept = []
-        for at, element in enumerate(elements):
-            if self._room <= 0:
-                kept.append(self._left_out(len(elements) - at))
-                break
-            kept.append(self._cut(element, levels - 1))
-        if len(kept) == len(elements) and all(one is other for one, other in zip(kept, elements)):
-            return value
-        head = value.head
-        return expression(self._cut(head, levels - 1) if isinstance(head, expression) else head, *kept)
-
-    def _left_out(self, count):
-        self.whole = False
-        return self._kinds[1]('System`<<%d>>' % count)

@@ -14,8 +14,10 @@ from mathics.core.rules import Rule
 from mathics.core.symbols import Symbol, SymbolNull
 from mathics.core.systemsymbols import SymbolMessageName, SymbolOut
 
-from imago_wolfram.mathics_engine import REPEATS, Shortened
+from imago_wolfram.mathics_short import Shortened
 
+#: Times that one message is shown in one evaluation, as Wolfram Language does it: then it says that there are more.
+REPEATS = 3
 _IN = Symbol('System`In')
 
 

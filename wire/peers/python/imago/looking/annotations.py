@@ -1,16 +1,119 @@
-"""The annotations of a function or a class as they were written, where code computes them: since 3.14 (PEP 649).
-
-That code is read and never run. The compiler writes it in one form, of names, of constants and of what is made of them.
-"""
+"""Annotations as text, much as they were written: from what is stored, or from the code that would compute them."""
 
 import opcode
+import sys
 from dis import stack_effect
-from types import FunctionType
+from types import FunctionType, GenericAlias
 
-from imago.looking.fields import cut, stored
+from imago.looking.fields import (
+    ABSENT,
+    class_entry,
+    class_label,
+    class_module,
+    class_name,
+    cut,
+    entries,
+    inherits,
+    instance_dict,
+    is_class,
+    slot_fields,
+    stored,
+)
 from imago.looking.limits import NAME_MAX_CHARS
 from imago.looking.rendering import static_text
 from imago.looking.source import exact, instructions, name_of
+from imago.looking.unwrapping import closed_over
+
+_ROOM = 60
+_DEEPEST = 4
+# Parts that are written within one of them, and in all: with more there is no room left.
+_EACH = 16
+_PARTS = 100
+
+
+def annotations_of(function):
+    """Name -> text. Since 3.14 code may compute them when they are asked for; that is read, and not run."""
+    annotate = function.__annotate__ if sys.version_info >= (3, 14) else None
+    if annotate is not None:
+        cls = held_by(annotate, "dataclasses").get("__class__")
+        fields = class_entry(cls, "__dataclass_fields__") if is_class(cls) else None
+        if not inherits(fields, dict):
+            return written_annotations(annotate)
+        kinds = [(name, dict(slot_fields(field)).get("type")) for name, field in entries(fields) if type(name) is str]
+        return {"return": "None", **{name: annotation_text(kind) for name, kind in kinds}}
+    found = function.__annotations__
+    if not inherits(found, dict):
+        return {}
+    names = [*exact(function.__code__.co_varnames)[:64], "return"]
+    texts = ((name, stored(found, name)) for name in names if type(name) is str)
+    return {name: annotation_text(note) for name, note in texts if note is not ABSENT}
+
+
+def annotation_text(note):
+    """An annotation much as it was written, as far as stored fields tell."""
+    return cut(_Note().text(note, 0), NAME_MAX_CHARS)
+
+
+_UNION = type(eval("int | str")) if sys.version_info >= (3, 10) else None
+
+
+class _Note:
+    """One annotation that is being written, of so many parts at most: what is within it may stand there many times."""
+
+    def __init__(self):
+        self._left = _PARTS
+
+    def text(self, note, depth):
+        self._left -= 1
+        if depth > _DEEPEST or self._left < 0:
+            return "…"
+        if type(note) is str:
+            return cut(note, NAME_MAX_CHARS)
+        if note is None or note is type(None):
+            return "None"
+        if note is ...:
+            return "..."
+        if type(note) is GenericAlias:
+            origin, args = (GenericAlias.__dict__[name].__get__(note) for name in ("__origin__", "__args__"))
+            return self._subscripted(self.text(origin, depth + 1), args, depth)
+        if is_class(note):
+            return class_label(note)
+        # Since 3.14 it is a class of typing.
+        if _UNION is not None and type(note) is _UNION:
+            return self._union(_UNION.__dict__["__args__"].__get__(note), depth)
+        if class_module(type(note)) == "typing":
+            return self._of_typing(note, depth)
+        return static_text(note, _ROOM)
+
+    def _of_typing(self, note, depth):
+        """Forms of `typing`: instances that store their name, their origin and their arguments."""
+        own = instance_dict(note)
+        if own is None:
+            own = dict(slot_fields(note))
+        name, origin, args = (stored(own, key) for key in ("_name", "__origin__", "__args__"))
+        if type(args) is tuple:
+            if class_name(type(note)) == "_LiteralGenericAlias":
+                return cut(f"Literal[{', '.join(static_text(part, _ROOM) for part in args[:_EACH])}]", NAME_MAX_CHARS)
+            if type(name) is str and name != "Optional":
+                return self._subscripted(name, args, depth)
+            if class_name(type(note)) == "_UnionGenericAlias":
+                return self._union(args, depth)
+            return self._subscripted(self.text(origin, depth + 1), args, depth)
+        name = name if type(name) is str else stored(own, "__name__")
+        return cut(name, NAME_MAX_CHARS) if type(name) is str else static_text(note, _ROOM)
+
+    def _subscripted(self, name, args, depth):
+        return cut(f"{name}[{', '.join(self._parts(args, depth))}]", NAME_MAX_CHARS)
+
+    def _union(self, args, depth):
+        return cut(" | ".join(self._parts(args, depth)), NAME_MAX_CHARS)
+
+    def _parts(self, args, depth):
+        return [self.text(part, depth + 1) for part in (args[:_EACH] if type(args) is tuple else ())]
+
+
+# Since 3.14 code computes them (PEP 649). It is read and never run: the compiler writes it in one form, of names, of
+# constants and of what is made of them.
 
 _LONGEST = 20_000
 # Of functions of typing, which call the one that the compiler made for the class.
@@ -43,11 +146,7 @@ def held_by(function, module):
     """Name -> value of what a function that `module` has made holds on to; empty for any other."""
     if type(function) is not FunctionType or stored(function.__globals__, "__name__") != module:
         return {}
-    try:
-        values = [cell.cell_contents for cell in function.__closure__ or ()]
-    except ValueError:
-        return {}
-    return dict(zip(exact(function.__code__.co_freevars), values))
+    return closed_over(function)
 
 
 class _Text(str):

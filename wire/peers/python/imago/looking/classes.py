@@ -7,8 +7,8 @@ from functools import cached_property, partial
 from itertools import islice
 from types import BuiltinFunctionType, FunctionType
 
-from imago.looking import parameters
-from imago.looking.annotations import written_annotations
+from imago.looking import annotations
+from imago.looking.annotations import annotation_text, written_annotations
 from imago.looking.definition_places import is_from_text, locate_class
 from imago.looking.fields import (
     ABSENT,
@@ -42,7 +42,6 @@ from imago.looking.limits import NAME_MAX_CHARS
 from imago.looking.loaded import is_imago
 from imago.looking.name_lookup import named
 from imago.looking.outcomes import found, look
-from imago.looking.parameters import annotation_text
 from imago.looking.source import exact, instructions, name_of
 from imago.looking.rendering import function_label, static_text
 
@@ -376,7 +375,7 @@ def _returned(prop):
     function = prop.fget if type(prop) is property else own_field(prop, "func")
     if type(function) is not FunctionType:
         return None
-    return parameters.annotations_of(function).get("return")
+    return annotations.annotations_of(function).get("return")
 
 
 def _member_text(member):

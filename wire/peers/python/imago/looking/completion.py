@@ -15,13 +15,13 @@ from imago.looking.candidates import (
     names_at_top,
 )
 from imago.looking.cursor import Cursor
-from imago.looking.expression import resolve
 from imago.looking.fields import ABSENT, class_label, clean, cut, is_class, stored
 from imago.looking.limits import NAME_MAX_CHARS
 from imago.looking.loaded import is_imago, loaded_module
 from imago.looking.name_lookup import named_here
 from imago.looking.outcomes import NeedsEvaluation, Unresolved, found
 from imago.looking.parameters import called_with
+from imago.looking.resolution import resolve
 
 _MOST = 1000
 _TEXT_MAX_CHARS = 1_000_000

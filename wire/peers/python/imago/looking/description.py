@@ -3,6 +3,7 @@
 import inspect
 from types import FunctionType, ModuleType
 
+from imago.looking.adapters.registry import seen
 from imago.looking.assignments import place_of
 from imago.looking.display import is_worth_a_handle
 from imago.looking.fields import (
@@ -111,7 +112,7 @@ def describe(image, query):
         "line": place.first,
     }
     if kind in ("variable", "constant"):
-        answer["value"] = repr_section(value, None, image.handles)
+        answer["value"] = repr_section(value, seen(value), None, image.handles)
     if kind in ("variable", "constant") and is_worth_a_handle(value):
         answer["handle"] = image.handles.keep_value(value)
     return found(answer)
@@ -238,7 +239,7 @@ def _module_facts(module):
 
 
 def _value_facts(value):
-    measure = measure_of(value) or {}
+    measure = measure_of(value, seen(value)) or {}
     if "shape" in measure:
         yield f"shape {tuple(measure['shape'])}"
     elif "len" in measure:

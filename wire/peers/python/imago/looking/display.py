@@ -5,7 +5,7 @@ from collections import abc, deque
 from fractions import Fraction
 from types import AsyncGeneratorType, CoroutineType, GeneratorType, MappingProxyType, ModuleType
 
-from imago.looking.adapters import kind_by_adapter
+from imago.looking.adapters.registry import kind_by_adapter
 from imago.looking.contents import exactly_built_in, length_of, storage_of
 from imago.looking.fields import (
     class_label,
@@ -55,13 +55,13 @@ def kind_of(value):
     kind = kind_by_adapter(value)
     if kind is not None:
         return kind
+    cls = type(value)
     for base, kind in _BY_BASE:
-        if inherits(value, base):
+        if issubclass(cls, base):
             return kind
     storage = storage_of(value)
     if storage is not None:
         return storage.shape
-    cls = type(value)
     for base in mro(cls):
         for known, kind in _BY_ORDER:
             if base is known:
@@ -84,15 +84,15 @@ _PRINTED_AS_WHOLE = 200_000
 """Bits of the largest int that is written out in decimal, which nothing can interrupt."""
 _SCALARS = ("none", "bool", "number")
 _LONG_TEXT = 200
-_SCALAR_FACTS = {type(one): type_facts(one) for one in (None, True, 0, 0.0, "")}
+SCALAR_FACTS = {type(one): type_facts(one) for one in (None, True, 0, 0.0, "")}
 
 
 def show(value, handles, guard):
     """The contract's `Shown` of a value. Its printer runs under `guard`; whatever that does, there is an answer."""
     handles.let_go()
-    quick = _quick(value)
-    if quick is not None and len(quick) <= _LONG_TEXT:
-        return {"repr": shown_text(quick, False), "type": _SCALAR_FACTS[type(value)]}
+    short = quick(value)
+    if short is not None and len(short) <= _LONG_TEXT:
+        return {"repr": shown_text(short, False), "type": SCALAR_FACTS[type(value)]}
     text = printed(value, handles, guard, SHOWN_SECONDS)
     shown = shown_value(value, text, handles.keep_value)
     # A large value may have taken the room of others: here their finalizers may run.
@@ -124,9 +124,9 @@ def is_worth_a_handle(value):
 
 def printed(value, handles, guard, seconds):
     """The contract's `Text` of what the value's own printer says, with a handle for what did not fit."""
-    quick = _quick(value)
-    if quick is not None:
-        return shown_text(quick, False)
+    short = quick(value)
+    if short is not None:
+        return shown_text(short, False)
     page = _Printout(KEPT_MAX_CHARS)
     try:
         with guard(seconds):
@@ -155,7 +155,7 @@ def fallback(value, error):
     return {**shown_text(text, truncated), "error": error}
 
 
-def _quick(value):
+def quick(value):
     """The text of a small built-in scalar, for which no guard needs to be put up."""
     kind = type(value)
     if value is None or kind is bool or kind is float or (kind is int and value.bit_length() < 1024):

@@ -86,7 +86,10 @@ def inherits(obj, kinds):
 def exactly(obj, kinds):
     """Whether the real type of `obj` is one of `kinds`."""
     cls = type(obj)
-    return any(cls is kind for kind in kinds)
+    for kind in kinds:
+        if cls is kind:
+            return True
+    return False
 
 
 def is_class(obj):

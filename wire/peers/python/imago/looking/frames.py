@@ -1,9 +1,11 @@
 """Frames with their locals, and exceptions as values."""
 
 import os
+import re
 import sys
-from types import TracebackType
-from weakref import ref
+from collections import deque
+from itertools import islice
+from types import BuiltinFunctionType, FunctionType, ModuleType, TracebackType
 
 from imago.looking.contents import exactly_built_in
 from imago.looking.fields import (
@@ -25,7 +27,7 @@ from imago.looking.fields import (
 )
 from imago.looking.limits import MESSAGE_MAX_CHARS, NAME_MAX_CHARS, TRACEBACK_MAX_FRAMES
 from imago.looking.running import doubted
-from imago.looking.source import file_of, is_generated, name_of, qualified_of, source_line
+from imago.looking.source import ByCode, file_of, is_generated, name_of, qualified_of, source_line
 from imago.looking.rendering import static_text
 
 # Frames as the contract has them: function, place, line of source, and a few locals shown from stored fields.
@@ -42,15 +44,16 @@ _SCRIPTS = tuple(
     for prefix in (sys.prefix, sys.exec_prefix, sys.base_prefix)
     for folder in ("bin", "Scripts")
 )
-_LINES_KEPT = 4096
+_LIBRARIES_KEPT = 4096
+_WORD = re.compile(r"[^\W\d]\w*")
+_DEFINITIONS = (ModuleType, FunctionType, BuiltinFunctionType)
 _OPTIMIZED = 0x01
 LOCALS_PROXY = (lambda: type(sys._getframe().f_locals))() if sys.version_info >= (3, 13) else None
 """What Python 3.13 has in the place of a dict of variables."""
 _ONLY_THE_FRAME = 3  # The references to a snapshot of locals: the frame's, ours, and that of who counts them.
 
-# By the id of a code object and a line: a weak reference to the code, and the text. What the code was compiled from
-# does not change, whatever becomes of its file.
-_lines = {}
+# By line, its text. What code was compiled from does not change, whatever becomes of its file.
+_lines = ByCode(lambda _code: {})
 
 # By file: the library that it is a part of, or an empty text.
 _libraries = {}
@@ -87,7 +90,7 @@ def _library_of(frame):
         file = plain(stored(frame.f_globals, "__file__")) or ""
     known = _libraries.get(file)
     if known is None:
-        if len(_libraries) >= _LINES_KEPT:
+        if len(_libraries) >= _LIBRARIES_KEPT:
             _libraries.clear()
         known = _libraries[file] = cut(_library_with(file), NAME_MAX_CHARS)
     return known
@@ -132,17 +135,14 @@ def folded_line(libraries):
 
 
 def line_of(code, line):
-    """One line of the source of a code object, or None. It is remembered: looks meet the same lines many times."""
+    """One line of the source of a code object, or None."""
     if not line:
         return None
-    key = (id(code), line)
-    known = _lines.get(key)
-    if known is None or known[0]() is not code:
-        if len(_lines) >= _LINES_KEPT:
-            _lines.clear()
+    lines = _lines(code)
+    if line not in lines:
         text = source_line(code, line)
-        known = _lines[key] = (ref(code), None if text is None else cut(text, SOURCE_CHARS))
-    return known[1]
+        lines[line] = None if text is None else cut(text, SOURCE_CHARS)
+    return lines[line]
 
 
 def function_name(code):
@@ -189,6 +189,22 @@ def suspended_variables(frame):
     return names
 
 
+def top_level_variables(frame, line):
+    """The globals that the code of a script or a module uses, by name: first those of `line`, then the last that it
+    comes to. Modules, functions and classes are left out, whose text says what they are.
+    """
+    if name_of(frame.f_code) != "<module>":
+        return {}
+    used = dict.fromkeys(_WORD.findall(line_of(frame.f_code, line) or ""))
+    names = [name for name in used if name in frame.f_code.co_names] + list(reversed(frame.f_code.co_names))
+    found = {name: stored(frame.f_globals, name) for name in names if not name.startswith("__")}
+    return {name: value for name, value in found.items() if value is not ABSENT and not _is_definition(value)}
+
+
+def _is_definition(value):
+    return type(value) in _DEFINITIONS or is_class(value)
+
+
 def shown_locals(names, most=LOCALS):
     """`(locals, omitted)`: the contract's `Local` of the first variables, and how many were left out."""
     shown = []
@@ -216,7 +232,22 @@ def _local_text(value):
 # What an exception stores about itself: its arguments, and where it was raised.
 
 _arguments_of = BaseException.__dict__["args"].__get__
-_traceback_of = BaseException.__dict__["__traceback__"].__get__
+# A class of the program's may have an attribute of this name, and it may be code.
+traceback_of = BaseException.__dict__["__traceback__"].__get__
+
+
+def entries_of(trace):
+    """The entries of a traceback, outermost first."""
+    while trace is not None:
+        yield trace
+        trace = trace.tb_next
+
+
+def outwards(frame):
+    """A frame and those that have called it, innermost first."""
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
 
 
 def exception_section(value):
@@ -225,7 +256,7 @@ def exception_section(value):
         return {"exc_type": class_qualified(value), "message": None, "traceback": None}
     message = stored_message(value)
     told = {"exc_type": class_qualified(type(value)), "message": message, "traceback": None}
-    entry = _traceback_of(value)
+    entry = traceback_of(value)
     if type(entry) is TracebackType:
         told["traceback"], frames = _traceback(entry, value, message)
         if frames:
@@ -267,13 +298,10 @@ def _member(error, cls, name):
 
 def _traceback(entry, error, message):
     """The innermost frames, oldest first, as Python prints them; and those whose line may be another by now."""
-    places, seen = [], 0
-    while entry is not None and seen < 10_000:
-        places.append((entry.tb_frame, entry.tb_lineno))
+    places, seen = deque(maxlen=TRACEBACK_MAX_FRAMES), 0
+    for one in islice(entries_of(entry), 10_000):
+        places.append((one.tb_frame, one.tb_lineno))
         seen += 1
-        entry = entry.tb_next
-        if len(places) > TRACEBACK_MAX_FRAMES:
-            del places[0]
     lines, frames = ["Traceback (most recent call last):"], []
     if seen > len(places):
         lines.append(f"  … {seen - len(places)} outer frames")

@@ -87,13 +87,13 @@ def is_partly_frozen():
 
 
 class Holder:
-    """`name` is what holds it, such as `shop.web.handlers`; `container` what of it, such as `dict`, or None."""
+    """`name` is what holds it, such as `shop.web.handlers`; `container` what of it, such as `a dict`, or None."""
 
     __slots__ = ("container", "file", "line", "name")
 
     def __init__(self, name, container=None, place=(None, None)):
         self.name = cut(name, _LABEL)
-        self.container = container
+        self.container = container and f"{'an' if container[:1].lower() in 'aeiou' else 'a'} {container}"
         self.file, self.line = place
 
 

@@ -1,14 +1,16 @@
 """Inspecting a value: by its stored fields, and piece by piece."""
 
+from imago.looking.adapters.registry import seen
 from imago.looking.contents import countable
 from imago.looking.display import is_worth_a_handle, kind_of
-from imago.looking.expression import kept, parse, resolve
+from imago.looking.expression import parse
 from imago.looking.fields import clean, cut, inherits, is_class, plain, type_facts
 from imago.looking.frames import describe_error, exception_section
 from imago.looking.leads import Leads
 from imago.looking.limits import KEPT_MAX_CHARS, NOTE_MAX_CHARS, PIECE_MAX_CHARS, PIECE_MAX_ITEMS, STATIC_LIMITS
 from imago.looking.live_frames import frames_with, live_frame
 from imago.looking.outcomes import NotFound, found, look
+from imago.looking.resolution import kept, resolve
 from imago.looking.sections import (
     callable_section,
     doc_section,
@@ -39,9 +41,9 @@ def more(handles, query):
     if entry.kind == "doc":
         return found(text_piece(whole_doc(entry.value), start, count))
     if entry.kind == "repr":
-        text, truncated = static_card(entry.value, KEPT_MAX_CHARS)
+        text, truncated = static_card(entry.value, seen(entry.value), KEPT_MAX_CHARS)
         return found(text_piece(text, start, count, whole=not truncated))
-    storage = items_of(entry.value)
+    storage = items_of(entry.value, seen(entry.value))
     if storage is not None:
         return found(_items(entry.value, storage, start, count))
     if inherits(entry.value, str):
@@ -106,7 +108,7 @@ def inspect_static(namespace, expr, handles, frame=None, errors=None):
             if unresolved.looked["what"] == f"`{root}`":
                 unresolved.looked["frames"] = frames_with(root, errors)
             raise
-    sections = static_sections(attribute.value, attribute.remark, handles, Leads(expr, attribute.value, handles))
+    sections = static_sections(attribute.value, attribute.remark, handles, expr)
     return found(sections if attribute.note is None else {**sections, "note": cut(attribute.note, NOTE_MAX_CHARS)})
 
 
@@ -121,19 +123,20 @@ def _within(here, expr, handles):
     return attribute
 
 
-def static_sections(value, remark, handles, leads):
-    """Every section that makes sense for a value, from stored fields."""
-    kind = kind_of(value)
+def static_sections(value, remark, handles, expr):
+    """Every section that makes sense for a value, from stored fields. `expr` has led to it."""
+    kind, adapted = kind_of(value), seen(value)
+    leads = Leads(expr, value, adapted, handles)
     answer = {"type": type_facts(value), "kind": kind}
     sections = [
-        ("repr", lambda: repr_section(value, remark, handles)),
-        ("size", lambda: measure_of(value)),
-        ("sample", lambda: sample_section(value, handles, leads)),
-        ("fields", lambda: fields_section(value, kind, leads)),
-        ("methods", lambda: methods_section(value, kind, leads)),
+        ("repr", lambda: repr_section(value, adapted, remark, handles)),
+        ("size", lambda: measure_of(value, adapted)),
+        ("sample", lambda: sample_section(value, adapted, handles, leads)),
+        ("fields", lambda: fields_section(value, kind, adapted, leads)),
+        ("methods", lambda: methods_section(value, kind, adapted, leads)),
         ("members", lambda: None if kind in _SCALARS else members_section(value, leads)),
         ("doc", lambda: doc_section(value, kind, handles)),
-        ("callable", lambda: callable_section(value)),
+        ("callable", lambda: callable_section(value, adapted)),
     ]
     if kind == "exception" or (is_class(value) and issubclass(value, BaseException)):
         sections.append(("exception", lambda: exception_section(value)))

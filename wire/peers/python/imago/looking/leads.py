@@ -7,11 +7,11 @@ from types import ModuleType
 from imago.looking.attributes import Attribute
 from imago.looking.contents import DictItems
 from imago.looking.display import is_worth_a_handle
-from imago.looking.expression import is_comparable, parse, stepped
+from imago.looking.expression import parse
 from imago.looking.fields import ABSENT, class_entries, class_lookup, cut, entries, inherits, instance_dict, is_class, mro
 from imago.looking.limits import MEMBER_NAME_MAX_CHARS
 from imago.looking.outcomes import Unresolved
-from imago.looking.rendering import seen
+from imago.looking.resolution import is_comparable, stepped
 
 _MOST_CHARS = 500
 
@@ -22,13 +22,13 @@ class Leads:
     `expr` spells the value itself. Where no expression leads on, a handle does, if there is more to see than a text.
     """
 
-    def __init__(self, expr, value, handles):
+    def __init__(self, expr, value, adapted, handles):
         #: By the names of attributes as they are shown; `None` where nothing leads on.
         self.names = {}
         self._value = Attribute(value)
         self._handles = handles
         # What an adapter, or a view of a dict's items, makes for whoever asks is nobody's own.
-        self._is_stored = seen(value) is None and type(value) is not DictItems
+        self._is_stored = adapted is None and type(value) is not DictItems
         self._sure = {} if is_class(value) else _only_stored(value)
         self._base = base = expr.strip()
         # Where the top level has no such name, that of a loaded module goes before an attribute of a module.

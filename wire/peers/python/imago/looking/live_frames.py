@@ -8,7 +8,7 @@ import sys
 from itertools import chain, islice
 
 from imago.looking.fields import clean, cut, plain
-from imago.looking.frames import function_name, is_ours, is_own, suspended_variables, variables
+from imago.looking.frames import function_name, is_ours, is_own, outwards, suspended_variables, variables
 from imago.looking.limits import NEAREST_MAX_NAMES
 from imago.looking.outcomes import NotFound, nearest
 from imago.looking.source import exact, shown_file
@@ -57,10 +57,9 @@ def live_frames():
     names = thread_names()
     for ident, frame in sys._current_frames().items():
         name = names.get(ident, f"thread {ident}")
-        while frame is not None and not name.startswith("imago-"):
-            if not is_ours(frame.f_code):
-                yield LiveFrame(frame, name, False)
-            frame = frame.f_back
+        for one in outwards(None if name.startswith("imago-") else frame):
+            if not is_ours(one.f_code):
+                yield LiveFrame(one, name, False)
     asyncio = Asyncio.loaded()
     for task in islice(() if asyncio is None else asyncio.tasks(), _MOST_TASKS):
         for frame in () if task.running else reversed(task.frames):

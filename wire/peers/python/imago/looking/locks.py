@@ -52,7 +52,7 @@ class Locks:
         """The names of those that wait for each other for good, in a list for each circle: the certain ones, the likely ones.
 
         What each waits for has been seen one after the other: a circle counts where all of it is so once more. It is
-        likely where one of its locks keeps no owner.
+        likely where one of its locks keeps no owner, or one that may have ended.
         """
         certain, likely, seen = [], [], set()
         for first in self._waits:
@@ -65,8 +65,8 @@ class Locks:
             seen.update(chain)
             self._inside.clear()
             if all(self._waits_on(one) for one in chain):
-                has_owners = all(_owner(self._waits[one][0]) is not None for one in chain)
-                (certain if has_owners else likely).append([one.name for one in chain])
+                is_sure = all(self._is_its(*self._waits[one][:2]) for one in chain)
+                (certain if is_sure else likely).append([one.name for one in chain])
         return certain, likely
 
     def _waits_on(self, one):
@@ -79,7 +79,8 @@ class Locks:
         if owner is not None:
             holder = self._threads.get(owner)
             if holder is not None:
-                return f" that {holder.name} holds", holder
+                others = "" if self._is_its(lock, holder) else ", or one before it that has ended"
+                return f" that {holder.name} holds{others}", holder
             ended = owner not in sys._current_frames()
             return " that a thread which has ended holds" if ended else _NOBODY_KNOWN, None
         if not (lock.locked() if type(lock) is LockType else own_field(lock, "_locked") is True):
@@ -92,6 +93,12 @@ class Locks:
         file, function = shown_file(frame.f_code).rpartition("/")[2], function_name(frame.f_code).rpartition(".")[2]
         who = "it likely holds itself" if holder is waiter else f"{holder.name} likely holds"
         return f" that {who} ({file}:{line} in {function})", holder
+
+    def _is_its(self, lock, holder):
+        """Whether it is sure to hold the lock: a thread may have the number of an owner that has ended."""
+        if _owner(lock) is None:
+            return False
+        return holder.role == "main" or any(one is holder for one, _, _ in self._those_inside(lock))
 
     def _those_inside(self, lock):
         """`(one, frame, line)` of each frame that is inside a `with` of a lock; of a plain lock there is one at most."""

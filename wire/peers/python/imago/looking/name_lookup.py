@@ -14,7 +14,7 @@ from types import (
 )
 
 from imago.looking.attributes import Attribute, TupleField
-from imago.looking.expression import parse, rooted, rooted_in_loaded, stepped
+from imago.looking.expression import parse
 from imago.looking.fields import (
     ABSENT,
     FIELD_DESCRIPTORS,
@@ -36,6 +36,7 @@ from imago.looking.loaded import elsewhere, loaded_module
 from imago.looking.outcomes import Malformed, NeedsEvaluation, NotFound
 from imago.looking.sections import first_line, stored_doc
 from imago.looking.rendering import module_name
+from imago.looking.resolution import rooted, rooted_in_loaded, stepped
 from imago.looking.unwrapping import is_wrapper, unwrapped
 
 # What a name stands for, and what it is stored in: the start of every question about a name.

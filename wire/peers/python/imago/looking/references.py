@@ -288,9 +288,7 @@ def _use(label, file, line):
 
 
 def _hold(holder):
-    text = holder.name
-    if holder.container is not None:
-        text = f"{'an' if holder.container[:1].lower() in 'aeiou' else 'a'} {holder.container} in {text}"
+    text = holder.name if holder.container is None else f"{holder.container} in {holder.name}"
     return {"kind": "holds", "from": text, "file": holder.file, "line": holder.line}
 
 

@@ -21,8 +21,8 @@ from types import (
     WrapperDescriptorType,
 )
 
-from imago.looking.adapters import seen
 from imago.looking.adapters.moments import zone_text
+from imago.looking.adapters.registry import seen
 from imago.looking.contents import countable, exactly_built_in, length_of, range_parts, storage_of
 from imago.looking.fields import (
     ABSENT,
@@ -509,24 +509,23 @@ def _tuple_fields(value):
 
 
 # What adapters add to a look at one value: its measure, its items, a line about it, and a card with its facts.
+# `adapted` is what `seen` says of it, asked once for the whole look.
 
 _CELL_MAX_CHARS = 24
 _FIRST_LINE_MAX_CHARS = 600
 
 
-def items_of(value):
-    """How to read the items of a value: of a built-in container, or of what an adapter knows; None for neither."""
-    adapted = seen(value)
+def items_of(value, adapted):
+    """How to read the items of a value: of a built-in container, or of what its adapter knows; None for neither."""
     return storage_of(value) if adapted is None or adapted.sample is None else adapted.sample
 
 
-def measure_of(value):
+def measure_of(value, adapted):
     """`{shape}` or `{len}` of what can be measured without asking it; None for anything else."""
-    adapted = seen(value)
     if adapted is not None and adapted.shape is not None:
         shape = [countable(extent) for extent in adapted.shape]
         return None if None in shape else {"shape": shape}
-    items = items_of(value)
+    items = items_of(value, adapted)
     length = countable(length_of(value) if items is None else items.length(value))
     return None if length is None else {"len": length}
 
@@ -536,13 +535,12 @@ def preview_of(value):
     adapted = seen(value)
     if adapted is not None and adapted.shape is not None:
         return cut(f"{adapted.label}, {adapted.head}", PREVIEW_MAX_CHARS)
-    measure = measure_of(value)
+    measure = measure_of(value, adapted)
     return None if measure is None else f"{class_label(type(value))}, len {measure['len']}"
 
 
-def static_card(value, limit):
+def static_card(value, adapted, limit):
     """`(text, truncated)`: the static text, or less of it and under that what an adapter tells in a closer look."""
-    adapted = seen(value)
     if adapted is None or adapted.card is None:
         return static_repr(value, limit)
     try:

@@ -6,7 +6,6 @@ Texts are compiled beside the daemon, by the same interpreter (`compile_texts.py
 import sys
 from os import getcwd
 from types import CodeType, FunctionType
-from weakref import ref
 
 from imago import sources
 from imago.looking.fields import clean, cut, plain
@@ -14,6 +13,7 @@ from imago.looking.fingerprints import NotComparable, fingerprint, of_default, o
 from imago.looking.outcomes import found, look
 from imago.looking.source import (
     FILE_MAX_CHARS,
+    ByCode,
     archived_lines,
     cached_lines,
     is_generated,
@@ -33,10 +33,6 @@ _INTERPRETER = plain(sys.executable) or ""
 _VERSION = plain(sys.version) or ""
 _OPTIMIZE = sys.flags.optimize
 _FUTURES = 0x1FFF000
-
-# By the id of a code object: a weak reference to it, and its fingerprints. Errors come by the same frames many times.
-_known = {}
-_KNOWN = 4096
 
 
 def is_proved(code):
@@ -129,13 +125,7 @@ def _is_annotated(function):
     return type(held) is dict and len(held) > 0
 
 
-def _fingerprints(code):
-    known = _known.get(id(code))
-    if known is None or known[0]() is not code:
-        if len(_known) >= _KNOWN:
-            _known.clear()
-        known = _known[id(code)] = (ref(code), {"fingerprint": fingerprint(code), "lines": of_lines(code)})
-    return known[1]
+_fingerprints = ByCode(lambda code: {"fingerprint": fingerprint(code), "lines": of_lines(code)})
 
 
 def _defaults(function):

@@ -4,7 +4,6 @@ from functools import cached_property
 from heapq import nsmallest
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 
-from imago.looking.adapters import is_called_by_a_library, seen
 from imago.looking.contents import countable, exactly_built_in
 from imago.looking.fields import (
     ABSENT,
@@ -46,6 +45,7 @@ from imago.looking.limits import (
     SAMPLE_ITEM_MAX_CHARS,
     SAMPLE_MAX_ITEMS,
 )
+from imago.looking.loaded import home_of
 from imago.looking.parameters import COMPILED, compiled_signature, function_parameters, made_by
 from imago.looking.running import is_proved, running
 from imago.looking.source import class_line, code_place, file_of, preview_at, preview_of_code
@@ -87,18 +87,18 @@ _MADE_BY_A_STATEMENT = ("_abc_impl",)
 _DOCUMENTED = (BuiltinFunctionType, property, *METHOD_DESCRIPTORS, *FIELD_DESCRIPTORS)
 
 
-def repr_section(value, remark, handles):
+def repr_section(value, adapted, remark, handles):
     """The static text, followed by where the value is stored if that is not where it was looked for."""
-    text, truncated = static_card(value, REPR_MAX_CHARS)
+    text, truncated = static_card(value, adapted, REPR_MAX_CHARS)
     section = shown_text(text if remark is None else cut(f"{text} {remark}", REPR_MAX_CHARS + 400), truncated)
     if remark is None and truncated and len(text) >= REPR_MAX_CHARS:
         section["handle"] = handles.keep_repr(value)
     return section
 
 
-def sample_section(value, handles, leads):
+def sample_section(value, adapted, handles, leads):
     """The first items of a container, and what leads to each; None for what is none."""
-    storage = items_of(value)
+    storage = items_of(value, adapted)
     if storage is None:
         return None
     total = storage.length(value)
@@ -129,24 +129,17 @@ def _item_texts(taken, storage):
 
 def members_section(value, leads):
     """Names of all that is stored in the value and in its classes, in two groups; properties are data, unread."""
-    callables = {}
-    dunders = 0
+    first = {}
     for name, item in _members(value):
-        if name not in callables:
-            callables[name] = _is_callable(item)
-            dunders += is_dunder(name)
-    data = [name for name, can in callables.items() if not can and not is_dunder(name)]
-    able = [name for name, can in callables.items() if can and not is_dunder(name)]
-    section = group_members(data, able, dunders)
+        first.setdefault(name, item)
+    public = {name: _is_callable(item) for name, item in first.items() if not is_dunder(name)}
+    data = [name for name, can in public.items() if not can]
+    able = [name for name, can in public.items() if can]
+    section = group_members(data, able, len(first) - len(public))
     # The methods of a container of Python's own lead nowhere.
     for name in section["data"] + ([] if exactly_built_in(value) else section["callables"]):
         leads.attribute(name)
     return section
-
-
-def callable_names(value):
-    """The names under which something is stored that can be called."""
-    return {name for name, item in reversed(_members(value)) if _is_callable(item)}
 
 
 def group_members(data, able, dunders):
@@ -165,12 +158,12 @@ def _public_first(name):
     return name[:1] == "_", name
 
 
-def fields_section(value, kind, leads):
+def fields_section(value, kind, adapted, leads):
     """The contract's `Fields`: what one instance stores, or what a class holds itself; None for all else.
 
     Names that begin with an underscore come last.
     """
-    pairs = _class_data(value) if kind == "class" else _stored_fields(value, kind)
+    pairs = _class_data(value) if kind == "class" else _stored_fields(value, kind, adapted)
     if not pairs:
         return None
     pairs.sort(key=lambda pair: pair[0][:1] == "_")
@@ -187,24 +180,22 @@ def fields_section(value, kind, leads):
     return {"rows": rows, "total": len(pairs)}
 
 
-def _stored_fields(value, kind):
-    if kind in _SCALARS or kind == "module" or exactly(value, _FUNCTIONS) or not _is_told_by_fields(value):
+def _stored_fields(value, kind, adapted):
+    if kind in _SCALARS or kind == "module" or exactly(value, _FUNCTIONS) or not _is_told_by_fields(adapted):
         return []
-    known = seen(value)
-    if known is not None:
-        return list(known.fields if known.own is None else known.own)
+    if adapted is not None:
+        return list(adapted.fields if adapted.own is None else adapted.own)
     held = {}
     for name, one in instance_fields(value):
         held.setdefault(name, one)
     return list(held.items())
 
 
-def _is_told_by_fields(value):
+def _is_told_by_fields(adapted):
     """Whether its fields say what a value is; what an adapter says of a library's own stands in its text already."""
-    known = seen(value)
-    if known is None or known.own is not None:
+    if adapted is None or adapted.own is not None:
         return True
-    return known.text is None and not known.head and known.storage is None
+    return adapted.text is None and not adapted.head and adapted.storage is None
 
 
 def _class_data(cls):
@@ -220,12 +211,12 @@ def _class_data(cls):
     ]
 
 
-def methods_section(value, kind, leads):
+def methods_section(value, kind, adapted, leads):
     """The contract's `Methods`: those that the class of a value, or a class, has itself, in the order of its text."""
     cls = value if kind == "class" else type(value)
     if kind in _SCALARS or kind == "module" or not made_by_statement(cls):
         return None
-    if kind != "class" and not _is_told_by_fields(value):
+    if kind != "class" and not _is_told_by_fields(adapted):
         return None
     able = [(name, held) for name, held in class_entries(cls) if type(name) is str and _is_method(held)]
     public = [pair for pair in able if pair[0][:1] != "_"]
@@ -347,9 +338,9 @@ def dedented(text):
 _NOWHERE = (None, None, None, False)
 
 
-def callable_section(value):
-    """How to call a value, and where it comes from; None for what is not called."""
-    if not callable(value) or is_called_by_a_library(value):
+def callable_section(value, adapted):
+    """How to call a value, and where it comes from; None for what is not called, or whose library comes first."""
+    if not callable(value) or (adapted is not None and adapted.own is not None):
         return None
     function = value.__func__ if type(value) is MethodType else value
     told = {}
@@ -381,10 +372,8 @@ def callable_section(value):
 
 
 def _module_of(value):
-    if is_class(value):
-        return class_module(value)
-    if type(value) is FunctionType or type(value) is BuiltinFunctionType:
-        module = plain(value.__module__)
+    if is_class(value) or exactly(value, (FunctionType, BuiltinFunctionType)):
+        module = home_of(value)
         return None if module is None else clean(module)
     return class_module(value.__objclass__ if exactly(value, METHOD_DESCRIPTORS) else type(value))
 

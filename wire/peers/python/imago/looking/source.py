@@ -14,6 +14,7 @@ from os import stat
 from os.path import dirname
 from stat import S_ISREG
 from types import CodeType
+from weakref import ref
 
 from imago import sources
 from imago.looking.fields import (
@@ -297,6 +298,25 @@ def instructions(code):
         if exact(value) is not value:
             replaced[field] = exact(value)
     return dis.get_instructions(code.replace(co_consts=(None,) * tuple.__len__(code.co_consts), **replaced))
+
+
+_CODES_KEPT = 4096
+
+
+class ByCode:
+    """Remembers what `make(code, *given)` has made of a code object, as long as that lives: looks meet the same ones often."""
+
+    def __init__(self, make):
+        self._make = make
+        self._known = {}
+
+    def __call__(self, code, *given):
+        known = self._known.get(id(code))
+        if known is None or known[0]() is not code:
+            if len(self._known) >= _CODES_KEPT:
+                self._known.clear()
+            known = self._known[id(code)] = (ref(code), self._make(code, *given))
+        return known[1]
 
 
 # Whether a file is as it was when this process began.

@@ -3,6 +3,7 @@
 import re
 import sys
 import threading
+from itertools import islice
 
 from imago.looking.fields import ABSENT, class_label, clean, cut, stored
 from imago.looking.frames import (
@@ -11,6 +12,7 @@ from imago.looking.frames import (
     is_own,
     library_file,
     line_of,
+    outwards,
     shown_locals,
     suspended_variables,
     variables,
@@ -134,10 +136,7 @@ class Standing:
 
 def walked(frame):
     """`(frame, line)` from the outermost frame to this one; of a stack without an end, the inner part."""
-    stack = []
-    while frame is not None and len(stack) < _DEEPEST:
-        stack.append((frame, frame.f_lineno))
-        frame = frame.f_back
+    stack = [(one, one.f_lineno) for one in islice(outwards(frame), _DEEPEST)]
     stack.reverse()
     return stack
 

@@ -6,7 +6,7 @@ wrap as `__wrapped__` in their own dict, and functions that pass for another one
 
 import functools
 import gc
-from types import BuiltinFunctionType, CellType, FunctionType, MethodType
+from types import BuiltinFunctionType, FunctionType, MethodType
 
 from imago.looking.fields import (
     ABSENT,
@@ -23,7 +23,7 @@ from imago.looking.fields import (
     stored,
 )
 from imago.looking.loaded import module_dict
-from imago.looking.source import name_of, qualified_of, shown_file, written_for
+from imago.looking.source import exact, name_of, qualified_of, shown_file, written_for
 from imago.looking.statements import outline
 
 _MOST = 32
@@ -161,12 +161,18 @@ def _in_task(value):
 
 def _enclosed_as(function, name):
     """What a function holds in its closure under that name, or `ABSENT`."""
-    if type(function) is not FunctionType or name not in function.__code__.co_freevars:
-        return ABSENT
-    try:
-        return function.__closure__[function.__code__.co_freevars.index(name)].cell_contents
-    except ValueError:
-        return ABSENT
+    return closed_over(function).get(name, ABSENT) if type(function) is FunctionType else ABSENT
+
+
+def closed_over(function):
+    """Name -> value of what a function closes over, as far as there is something."""
+    held = {}
+    for name, cell in zip(exact(function.__code__.co_freevars), function.__closure__ or ()):
+        try:
+            held[name] = cell.cell_contents
+        except ValueError:
+            continue
+    return held
 
 
 def _leads_on(value):
@@ -184,14 +190,9 @@ def _enclosed(function):
     name = plain(function.__qualname__)
     if name is None or name.rpartition(".")[2] == name_of(function.__code__):
         return ABSENT
-    for cell in function.__closure__ or ():
-        if type(cell) is CellType:
-            try:
-                held = cell.cell_contents
-            except ValueError:
-                continue
-            if type(held) is FunctionType and held is not function and plain(held.__qualname__) == name:
-                return held
+    for held in closed_over(function).values():
+        if type(held) is FunctionType and held is not function and plain(held.__qualname__) == name:
+            return held
     return ABSENT
 
 

@@ -8,8 +8,3 @@ An adapter reads stored fields, and the getters and methods that a library has c
 those methods: they are the only library code that a look runs. What an adapter cannot make sense of is shown as if
 there were no adapter.
 """
-
-from imago.looking.adapters.adapter import Card, Part, Said, Seen
-from imago.looking.adapters.registry import is_called_by_a_library, kind_by_adapter, seen
-
-__all__ = ["Card", "Part", "Said", "Seen", "is_called_by_a_library", "kind_by_adapter", "seen"]

@@ -95,10 +95,10 @@ def kind_by_adapter(value):
     entry = _entry(type(value))
     if entry is not None:
         return entry[2]
-    return "object" if is_called_by_a_library(value) else None
+    return "object" if _is_called_by_a_library(value) else None
 
 
-def is_called_by_a_library(value):
+def _is_called_by_a_library(value):
     """Whether what a call of an object runs first is code of a library, which comes to a method of its class later."""
     if is_class(value) or not callable(value):
         return False

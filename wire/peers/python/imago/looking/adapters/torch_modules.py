@@ -18,7 +18,6 @@ from imago.looking.fields import (
     instance_fields,
     mro,
     plain,
-    stored,
 )
 
 _PLACE = "torch.nn.modules.module", "Module"

@@ -1,13 +1,14 @@
 """Suspended evaluations as they are looked at: which there are, their ways to go on, their frames. Runs no user code."""
 
 from imago.looking.display import shown_value
-from imago.looking.fields import cut, plain, type_name
+from imago.looking.fields import cut, type_name
 from imago.looking.frames import function_name, has_own_names, library_file, line_of, suspended_variables, whose
 from imago.looking.limits import NAME_MAX_CHARS
 from imago.looking.outcomes import NotFound, found, look, malformed
 from imago.looking.running import doubted
 from imago.looking.source import lines_around, name_of, shown_file
 from imago.looking.rendering import shown_text, static_repr
+from imago.tracing_calls import argument_names
 from imago.work import CANNOT, Scope, no_frame, restarts
 
 FRAMES_MAX = 200
@@ -17,7 +18,6 @@ CALL_MAX_CHARS = 400
 ARGUMENT_MAX_CHARS = 60
 LINES_BEFORE, LINES_AFTER = 8, 6
 
-_VARARGS, _VARKEYWORDS = 0x04, 0x08
 _TOP_LEVEL = 'This is the top level of a module: its variables are globals, and list_globals has them.'
 _COPY = (
     'What is assigned here is seen by what is evaluated in this frame later, and not by functions that were defined in '
@@ -146,11 +146,7 @@ def _variables(one, number):
 
 
 def _arguments(code):
-    """The names of the parameters, in their order."""
-    count = code.co_argcount + code.co_kwonlyargcount
-    count += bool(code.co_flags & _VARARGS) + bool(code.co_flags & _VARKEYWORDS)
-    names = [plain(name) for name in tuple.__iter__(code.co_varnames)]
-    return [name for name in names[:count] if name is not None]
+    return [name.lstrip('*') for name in argument_names(code)]
 
 
 def _call(code, names):

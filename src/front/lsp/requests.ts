@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto'
+import type { Connection } from 'vscode-languageserver/node'
+import { LSPErrorCodes, ResponseError } from 'vscode-languageserver/node'
+import { messageOf, WireError } from '../../../wire/errors.ts'
+import { refuseDebugger } from '../../debugger.ts'
+import type { DaemonClient } from '../client.ts'
+import type { Methods, SeatEvent } from '../protocol.ts'
+import type { SubscriptionEvent } from '../subscriptions.ts'
+import type { Project } from './project.ts'
+
+/**
+ * `imago/NAME`: the operations of the daemon for plugins of an editor, over its language server. Each has the parameters
+ * and the result of that operation, and `root` besides. A seat is of the editor's whole connection for that root.
+ */
+export class Requests {
+  readonly #connection: Connection
+  /** What an editor follows of each project, by the client's own way of saying it. */
+  readonly #followed = new Map<Project, Following>()
+  /** What ends the seat of each. */
+  readonly #seats = new Map<Project, AbortController>()
+  readonly #editor: () => string
+
+  /** `editor`: what the editor calls itself. */
+  constructor(connection: Connection, editor: () => string) {
+    this.#connection = connection
+    this.#editor = editor
+  }
+
+  /** Answers one; faults are told as errors of the request. */
+  async answer(
+    name: string,
+    params: Readonly<Record<string, unknown>>,
+    how: { project: Project; signal: AbortSignal },
+  ) {
+    try {
+      return await this.#done(name, params, how)
+    } catch (error) {
+      const { remote } = error instanceof WireError ? error : { remote: undefined }
+      const data =
+        remote === undefined ? undefined : { code: remote.code, ...(remote.data as object | undefined) }
+      return new ResponseError(LSPErrorCodes.RequestFailed, remote?.message ?? messageOf(error), data)
+    }
+  }
+
+  async #done(
+    name: string,
+    params: Readonly<Record<string, unknown>>,
+    { project, signal }: { project: Project; signal: AbortSignal },
+  ): Promise<unknown> {
+    const client = await project.reach()
+    if (name === 'call') return this.#call(client, params as unknown as Methods['call']['params'], signal)
+    if (name === 'subscribe') return this.#follow(project, params as Methods['subscribe']['params'])
+    if (name === 'sit') return this.#sit(project, client, params, signal)
+    if (name === 'leave') return this.#seats.get(project)?.abort() ?? null
+    // The daemon says which operations there are, and checks what they take.
+    return client.request(name as 'plan', params as never)
+  }
+
+  #call(
+    client: DaemonClient,
+    { tool, args, call = randomUUID(), follow }: Methods['call']['params'],
+    signal: AbortSignal,
+  ) {
+    const on = follow ? { on: (event: object) => void this.#tell('imago/event', { call, ...event }) } : {}
+    return client.call({ tool, args, call, signal, ...on })
+  }
+
+  /** Resolves with the first rows under way. What was followed before in that project is followed no more. */
+  async #follow(project: Project, params: Methods['subscribe']['params']): Promise<null> {
+    this.#followed.get(project)?.end()
+    const tell = (event: SubscriptionEvent) => this.#tell('imago/rows', { root: project.root, ...event })
+    const following = new Following(params, tell)
+    this.#followed.set(project, following)
+    await following.begin(await project.reach())
+    return null
+  }
+
+  /** The connection was made again: what was followed goes on from where it was. */
+  connected(project: Project, client: DaemonClient): void {
+    this.#followed
+      .get(project)
+      ?.begin(client)
+      .catch(() => {})
+  }
+
+  /**
+   * Resolves with `seated`. Events of the seat come as notifications, with `left` as the last one, also where the connection
+   * broke: the editor sits again with the `resume` of `seated`.
+   */
+  #sit(project: Project, client: DaemonClient, params: object, signal: AbortSignal): Promise<unknown> {
+    refuseDebugger()
+    const over = new AbortController()
+    signal.addEventListener('abort', () => over.abort())
+    const tell = (event: object) => void this.#tell('imago/seat', { root: project.root, ...event })
+    const wanted = { through: this.#editor(), ...params } as SitParams
+    return new Promise((resolve, reject) => {
+      let isSeated = false
+      const heard = (event: SeatEvent) => {
+        if (event.type !== 'seated') return tell(event)
+        isSeated = true
+        this.#seats.set(project, over)
+        resolve(event)
+      }
+      const left = (error?: unknown) => {
+        if (isSeated) tell({ type: 'left', why: error === undefined ? null : messageOf(error) })
+        else reject(error ?? new Error('The seat was left before it was granted.'))
+      }
+      client.sit({ wanted, signal: over.signal, heard }).then(() => left(), left)
+    })
+  }
+
+  #tell(method: string, params: object): Promise<void> {
+    return this.#connection.sendNotification(method, params).catch(() => {})
+  }
+
+  forget(project: Project): void {
+    this.#followed.get(project)?.end()
+    this.#followed.delete(project)
+    this.#seats.get(project)?.abort()
+  }
+}
+
+type SitParams = Methods['sit']['params']
+
+/** One subscription of an editor, over all connections that it is made on. */
+class Following {
+  readonly #params: Methods['subscribe']['params']
+  readonly #tell: (event: SubscriptionEvent) => void
+  #over = new AbortController()
+  #rev: string | undefined
+
+  constructor(params: Methods['subscribe']['params'], tell: (event: SubscriptionEvent) => void) {
+    this.#params = params
+    this.#tell = tell
+    this.#rev = params.since
+  }
+
+  /** Resolves with the first event; rejects where the daemon refuses. */
+  begin(client: DaemonClient): Promise<void> {
+    this.end()
+    const { signal } = this.#over
+    const since = this.#rev === undefined ? {} : { since: this.#rev }
+    return new Promise((resolve, reject) => {
+      const heard = (event: SubscriptionEvent) => {
+        if (signal.aborted) return
+        this.#rev = event.rev
+        this.#tell(event)
+        resolve()
+      }
+      const { since: _, ...params } = this.#params
+      client.subscribe({ ...params, ...since, signal, heard }).then(resolve, reject)
+    })
+  }
+
+  end(): void {
+    this.#over.abort()
+    this.#over = new AbortController()
+  }
+}
