@@ -26,7 +26,7 @@ export function describeOperations(registry: Registry, name?: string): Methods['
 /** The rows of the table, as data. */
 export const describedOperations = (): readonly Described[] =>
   Object.entries<Operation>(OPERATIONS).map(
-    ([name, { does, who, level, topics, recorded = false, params, result }]) => ({
+    ([name, { does, who, level, topics, recorded = false, params, result, event }]) => ({
       name,
       does,
       who,
@@ -35,6 +35,7 @@ export const describedOperations = (): readonly Described[] =>
       recorded: recorded !== false,
       params: schemaOf(params, 'input'),
       result: schemaOf(result, 'output'),
+      ...(event && { event: schemaOf(event, 'output') }),
     }),
   )
 

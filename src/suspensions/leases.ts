@@ -223,7 +223,7 @@ export class Leases {
     const { life, suspension, owner, calls } = one
     return {
       ...suspension,
-      busy: calls > 0,
+      busy: calls > 0 && one.news.type !== 'ended',
       expires_in_ms: wholeSeconds(this.#leftMs(one)),
       kernel: life.name,
       root: life.root,
