@@ -9,12 +9,12 @@ import type { Methods } from './protocol.ts'
 
 type Described = Methods['describe']['result']['operations'][number]
 
-/** All operations, then all tools, or the one of that name. Throws the `Refusal` `invalid_params` for a name of none. */
+/** All operations, then all tools, or those of that name. Throws the `Refusal` `invalid_params` for a name of none. */
 export function describeOperations(registry: Registry, name?: string): Methods['describe']['result'] {
   const operations = [...describedOperations(), ...describedTools(registry)]
   if (name === undefined) return { operations }
-  const found = operations.find(one => one.name === name)
-  if (found !== undefined) return { operations: [found] }
+  const found = operations.filter(one => one.name === name)
+  if (found.length > 0) return { operations: found }
   const near = nearest(
     name,
     operations.map(one => one.name),

@@ -11,7 +11,7 @@ import {
 import { operation } from './operation.ts'
 import { key, reason } from './values.ts'
 
-const whyChosen = reason.nullable()
+const whyChosen = reason.nullable().default(null)
 
 const choice = z.discriminatedUnion('decision', [
   z.strictObject({ hunk: z.int().min(1), decision: z.literal('accept') }),
