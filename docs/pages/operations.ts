@@ -18,7 +18,7 @@ export function operationsPage(): string {
 }
 
 function section(row: ReturnType<typeof describedOperations>[number]): string {
-  const { name, does, who, level, topics, recorded, params, result } = row
+  const { name, does, who, level, topics, recorded, params, result, event } = row
   const changes = topics.length === 0 ? '' : ` It changes ${topics.join(', ')}.`
   const journal = recorded ? ' It is in the journal.' : ''
   return [
@@ -27,17 +27,38 @@ function section(row: ReturnType<typeof describedOperations>[number]): string {
     `For ${who.join(' or ')}; level *${level}*.${changes}${journal}`,
     ...fields('Parameter', params),
     ...fields('Result', result),
+    ...events(event),
   ].join('\n\n')
 }
 
-/** The fields of an object; nothing where there is none. */
+/** What the events of the operation say; of a subscription, the rows of each topic too. */
+function events(event: JsonSchema | undefined): readonly string[] {
+  if (event === undefined) return []
+  const { snapshot } = (variants(event)[0]?.properties ?? {}) as { snapshot?: JsonSchema }
+  const rows = snapshot === undefined ? [] : variants(snapshot.items as JsonSchema)
+  return [
+    ...fields('Event', event),
+    ...rows.flatMap(({ properties }) => {
+      const { topic, value } = properties as { topic: JsonSchema; value: JsonSchema }
+      return fields(`Value of \`${topic.const}\``, value)
+    }),
+  ]
+}
+
+/** What a value can be, where that is said; itself else. */
+function variants(schema: JsonSchema): readonly JsonSchema[] {
+  const kinds = (schema.anyOf ?? schema.oneOf) as readonly JsonSchema[] | undefined
+  return kinds?.flatMap(variants) ?? [schema]
+}
+
+/** The fields of an object, or of each that it can be, one after the other; nothing where there is none. */
 function fields(heading: string, schema: JsonSchema): readonly string[] {
-  const found = parametersWithin(schema)
+  const found = variants(schema).flatMap(parametersWithin)
   if (found.length === 0) return []
   return [
     table(
       [heading, 'Type', 'Meaning'],
-      found.map(one => [one.name, one.type, one.description]),
+      found.map(one => [one.name, one.type.replace(/(?:object or )+objects/, 'rows'), one.description]),
     ),
   ]
 }

@@ -1,6 +1,7 @@
+import { z } from 'zod'
 import type { Job, Jobs, Level, Profile } from '../../tools/contract.ts'
 import type { Envelope, Outcome } from '../../tools/outcome.ts'
-import type { CallId, Question, Stream } from '../../wire/kernel.ts'
+import type { CallId, Of, Question } from '../../wire/kernel.ts'
 import type { Signal } from '../../wire/signal.ts'
 import type { ClientAsker } from '../approvals/contract.ts'
 import type { Arguments } from '../approvals/plan.ts'
@@ -60,19 +61,24 @@ export interface CallRequest {
   ask?(question: Question): Promise<string>
 }
 
-export type CallEvent =
-  /** It was let through the gate, and begins now. */
-  | { readonly type: 'dispatched'; readonly call: CallId; readonly kernel: string | null }
-  | { readonly type: 'output'; readonly stream: Stream; readonly text: string }
-  /** It still runs, or waits for a person to answer `plan`; about once a second. */
-  | {
-      readonly type: 'progress'
-      readonly message: string
-      readonly elapsed_ms: number
-      readonly plan?: string
-      /** What it waits behind, as a sentence without its full stop: another evaluation of the same kernel. */
-      readonly behind?: string
-    }
+/** What the caller is told before the answer. */
+export const CALL_EVENT = z.discriminatedUnion('type', [
+  z
+    .strictObject({ type: z.literal('dispatched'), call: z.string(), kernel: z.string().nullable() })
+    .describe('It was let through the gate, and begins now.'),
+  z.strictObject({ type: z.literal('output'), stream: z.enum(['stdout', 'stderr']), text: z.string() }),
+  z
+    .strictObject({
+      type: z.literal('progress'),
+      message: z.string(),
+      elapsed_ms: z.number(),
+      plan: z.string().exactOptional(),
+      behind: z.string().exactOptional().describe('Another evaluation of the same kernel.'),
+    })
+    .describe('It still runs, or waits for a person to answer `plan`; about once a second.'),
+])
+
+export type CallEvent = Of<typeof CALL_EVENT>
 
 /** A call that runs, or waits for a person. */
 export type CallUnderWay = Pick<Job, 'name' | 'call' | 'tool' | 'kernelName' | 'elapsedMs' | 'asking'> & {

@@ -9,12 +9,12 @@ import type { Methods } from './protocol.ts'
 
 type Described = Methods['describe']['result']['operations'][number]
 
-/** All operations, then all tools, or the one of that name. Throws the `Refusal` `invalid_params` for a name of none. */
+/** All operations, then all tools, or those of that name. Throws the `Refusal` `invalid_params` for a name of none. */
 export function describeOperations(registry: Registry, name?: string): Methods['describe']['result'] {
   const operations = [...describedOperations(), ...describedTools(registry)]
   if (name === undefined) return { operations }
-  const found = operations.find(one => one.name === name)
-  if (found !== undefined) return { operations: [found] }
+  const found = operations.filter(one => one.name === name)
+  if (found.length > 0) return { operations: found }
   const near = nearest(
     name,
     operations.map(one => one.name),
@@ -26,7 +26,7 @@ export function describeOperations(registry: Registry, name?: string): Methods['
 /** The rows of the table, as data. */
 export const describedOperations = (): readonly Described[] =>
   Object.entries<Operation>(OPERATIONS).map(
-    ([name, { does, who, level, topics, recorded = false, params, result }]) => ({
+    ([name, { does, who, level, topics, recorded = false, params, result, event }]) => ({
       name,
       does,
       who,
@@ -35,6 +35,7 @@ export const describedOperations = (): readonly Described[] =>
       recorded: recorded !== false,
       params: schemaOf(params, 'input'),
       result: schemaOf(result, 'output'),
+      ...(event && { event: schemaOf(event, 'output') }),
     }),
   )
 

@@ -118,7 +118,8 @@ const MISTAKES: readonly unknown[] = ['bad_name', 'unknown_language', 'bad_addre
 function misfit(method: Method, { issues }: z.ZodError): string {
   const { path = [], message = '' } = issues[0] ?? {}
   const where = path.length === 0 ? '' : `"${path.join('.')}": `
-  return `${method} does not take that. ${where}${message}.`
+  const fault = message.endsWith('received undefined') ? 'It is missing' : message
+  return `${method} does not take that. ${where}${fault}.`
 }
 
 /** One for all calls of a connection. */

@@ -2,9 +2,9 @@
 
 import type { z } from 'zod'
 import type { Of, Question } from '../../wire/kernel.ts'
-import type { PlanEnd, WaitingPlan } from '../approvals/contract.ts'
 import type { OPERATIONS } from './operations/index.ts'
-import type { SEAT_ROW } from './operations/seats.ts'
+import type { SEAT_ROW, SEAT_WANTED } from './operations/seats.ts'
+import type { TOPIC_ROWS } from './operations/subscription.ts'
 
 /** The name of an operation. */
 export type Method = keyof typeof OPERATIONS
@@ -24,48 +24,16 @@ export type ShutdownResult = Methods['shutdown']['result']
 
 export type DaemonStatus = Methods['status']['result']
 
-export type SeatEvent =
-  /** A person has to let you in: those who sit have been asked. */
-  | {
-      readonly type: 'asked'
-      readonly seats: readonly SeatRow[]
-      /** Of an editor: what it shows, so that a person knows which one they let in. */
-      readonly code?: string
-    }
-  /** `trouble`: why dangerous calls are refused until somebody acknowledges it. */
-  | {
-      readonly type: 'seated'
-      readonly seat: string
-      readonly who: string
-      readonly others: readonly SeatRow[]
-      readonly trouble: string | null
-      /** Of an editor: the secret by which it comes back when its connection breaks. */
-      readonly resume?: string
-    }
+export type SeatEvent = Of<(typeof OPERATIONS)['sit']['event']>
 
 /** A row of the topic `approvals`. */
-export type PlanRow = ({ readonly state: 'waits' } & WaitingPlan) | ({ readonly state: 'ended' } & PlanEnd)
+export type PlanRow = Of<typeof TOPIC_ROWS.approvals>
 
-/** A row of the topic `seats`. All but who sits is for those who do. */
-export type SeatTopicRow =
-  | SeatRow
-  | SeatWanted
-  /** Somebody took a seat, left one, was refused one, or tried what only a seat may do; grants and pauses too. */
-  | { readonly text: string }
+/** A row of the topic `seats`. */
+export type SeatTopicRow = Of<typeof TOPIC_ROWS.seats>
 
 /** Somebody else wants a seat, and one of those who sit has to `admit` it. */
-export interface SeatWanted {
-  readonly id: string
-  readonly who: string
-  readonly terminal: string
-  readonly pid: number
-  /** What it was started with, as it says itself. */
-  readonly command: string
-  /** Why it needs no answer any more; null while it does. */
-  readonly why: string | null
-  /** Of an editor: the code that it shows, and which model or program may drive it. */
-  readonly through?: { readonly code: string; readonly driver: string | null }
-}
+export type SeatWanted = Of<typeof SEAT_WANTED>
 
 export type SeatRow = Of<typeof SEAT_ROW>
 

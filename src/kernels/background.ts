@@ -31,11 +31,9 @@ export const BACKGROUND_ROW = z.strictObject({
 export type BackgroundRow = Of<typeof BACKGROUND_ROW>
 
 /** A row of the topic `output`: a piece of what a kernel printed, which grows until it is full. */
-export interface OutputRow {
-  readonly kernel: string
-  readonly handle: string
-  readonly text: string
-}
+export const OUTPUT_ROW = z.strictObject({ kernel: z.string(), handle: z.string(), text: z.string() })
+
+export type OutputRow = Of<typeof OUTPUT_ROW>
 
 /** The background output of one life of a kernel. Nothing is kept, and no handle made, before there is any. */
 export class Background {

@@ -223,7 +223,7 @@ export class Leases {
     const { life, suspension, owner, calls } = one
     return {
       ...suspension,
-      busy: calls > 0,
+      busy: calls > 0 && one.news.type !== 'ended',
       expires_in_ms: wholeSeconds(this.#leftMs(one)),
       kernel: life.name,
       root: life.root,
@@ -481,7 +481,7 @@ function cameToText(evaluated: Evaluated): string | undefined {
   switch (evaluated.type) {
     case 'done': {
       const values = evaluated.values.map(({ repr }) => repr.text).join(', ')
-      return values === '' ? 'It came to its end, without a value.' : `It came to ${line(values)}`
+      return values === '' ? 'It came to its end, without a value.' : `It came to ${line(values)}.`
     }
     case 'raised':
       return `It ended with an error: ${errorLine(evaluated.exception)}`

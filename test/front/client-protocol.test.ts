@@ -120,7 +120,7 @@ test('a frame that is not JSON ends that connection, with a word, and no other',
 for (const [what, method, params, code, says] of [
   ['a method that does not exist', 'explode', {}, 'unknown_method', /It has: call, show/],
   ['an unknown key', 'kernels', { verbose: true }, 'invalid_params', /verbose/],
-  ['a missing key', 'stop', {}, 'invalid_params', /name/],
+  ['a missing key', 'stop', {}, 'invalid_params', /"name": It is missing/],
   ['a value of the wrong type', 'start', { language: 3 }, 'invalid_params', /language/],
   ['a profile that does not exist', 'tools', { profile: 'mighty' }, 'invalid_params', /profile/],
   ['a format that does not exist', 'tools', { format: 'smoke' }, 'invalid_params', /text, json, openai/],

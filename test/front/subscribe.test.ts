@@ -1,8 +1,12 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DaemonClient } from '../../src/front/client.ts'
-import type { Topic } from '../../src/front/operations/operation.ts'
+import { OPERATIONS } from '../../src/front/operations/index.ts'
+import { TOPICS, type Topic } from '../../src/front/operations/operation.ts'
+import { TOPIC_ROWS } from '../../src/front/operations/subscription.ts'
 import type { TopicChange } from '../../src/front/subscriptions.ts'
+import type { SuspensionTopicRow } from '../../src/suspensions/rows.ts'
+import { closeEditors, openEditor } from '../support/editors.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Program, startProgram } from '../support/program.ts'
 import { openRig, until } from '../support/rig.ts'
@@ -131,4 +135,64 @@ test('a topic that there is not is refused with those that there are', async () 
     () => assert.unreachable(),
     (error: Error) => assert.match(error.message, /kernels/),
   )
+})
+
+test('each event that is sent is what describe says of its operation, and each topic has a row', async () => {
+  const { operations } = await client.request('describe', {})
+  const withEvents = operations.filter(({ event }) => event !== undefined).map(({ name }) => name)
+  assert.equal(withEvents, ['call', 'sit', 'subscribe'])
+  const heard: { method: 'call' | 'sit' | 'subscribe'; event: unknown }[] = []
+  const on = (event: unknown) => heard.push({ method: 'call', event })
+  void client.subscribe({
+    topics: [...TOPICS],
+    signal: over.signal,
+    heard: event => heard.push({ method: 'subscribe', event }),
+  })
+  const evaluate = (expr: string, more = {}) =>
+    client.call({ tool: 'eval_expr', args: { expr, ...more }, on: event => void on(event) })
+  await client.request('start', { language: 'python', name: 'told' })
+  await evaluate('import threading\nthreading.Timer(0.05, print, ["aside"]).start()', { kernel: 'told' })
+  await evaluate('print("hi")\n1 / 0', { kernel: 'told', on_error: 'suspend' })
+  await client.call({ tool: 'debug_restart', args: { leave: true, kernel: 'told' } })
+  await evaluate('fail()', { kernel: 'web' })
+  const [editor, other] = [await openEditor(rig), await openEditor(rig)]
+  await editor.says('sit', { through: 'Neovim' }, 'seat')
+  await other.says('sit', { through: 'Emacs' }, 'code')
+  const edit = client.call({
+    tool: 'write_file',
+    args: { path: 'a.txt', content: 'a' },
+    on: event => void on(event),
+  })
+  await editor.hears('type', 'plan')
+  const isTold = (part: string) => JSON.stringify(heard).includes(part)
+  await until(() => isTold('"type":"progress"'), 'word of the plan that waits')
+  await editor.says('approve', {}, 'answered')
+  await edit
+  for (const part of ['aside', '"topic":"errors"', '"how":"left"', '"undo":"plan-'])
+    await until(() => isTold(part), part)
+  for (const event of [...editor.told(), ...other.told()])
+    if (event.type === 'asked' || event.type === 'seated') heard.push({ method: 'sit', event })
+  const { type: _, ...wanted } = await editor.hears('type', 'seat_wanted')
+  assert.ok(TOPIC_ROWS.seats.safeParse(wanted).success, JSON.stringify(wanted))
+  closeEditors()
+  for (const { method, event } of heard) {
+    const read = OPERATIONS[method].event.safeParse(event)
+    assert.ok(read.success, `${method}: ${read.error?.message} ${JSON.stringify(event)}`)
+  }
+  for (const topic of TOPICS) assert.ok(isTold(`"topic":"${topic}"`), topic)
+  for (const type of ['dispatched', 'output', 'asked', 'seated']) assert.ok(isTold(`"type":"${type}"`), type)
+})
+
+test('a suspended evaluation that has ended is not busy, as those hear who follow', async () => {
+  const { heard } = followed(['suspensions'])
+  await client.request('start', { language: 'python', name: 'over' })
+  await client.call({ tool: 'eval_expr', args: { expr: '1 / 0', on_error: 'suspend', kernel: 'over' } })
+  await client.call({ tool: 'debug_restart', args: { leave: true, kernel: 'over' } })
+  const ends = () =>
+    heard
+      .filter(({ key, value }) => key.startsWith('over/') && value !== null)
+      .map(({ value }) => value as SuspensionTopicRow)
+      .filter(({ news }) => news.type === 'ended')
+  await until(() => ends().length > 0, 'its end')
+  assert.equal([...new Set(ends().map(({ busy }) => busy))], [false])
 })

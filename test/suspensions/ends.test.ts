@@ -95,7 +95,7 @@ const goesOn = (scene: Scene): Script => ({
 const BY_RESTART = { suspension: S1, restart: 'GIVE-AWAY' }
 
 const CAME_TO = [
-  [{ ends: doneWith('(:paid 77)', '2') }, 'It came to (:paid 77), 2'],
+  [{ ends: doneWith('(:paid 77)', '2') }, 'It came to (:paid 77), 2.'],
   [{ ends: doneWith() }, 'It came to its end, without a value.'],
   [{ ends: { type: 'interrupted', elapsed_ms: 1 } }, 'It was interrupted.'],
   [

@@ -337,7 +337,7 @@ export async function describe({ operands: [name], options, printer }: CommandIn
   const { operations } = await client.request('describe', name === undefined ? {} : { name })
   if (options.json) printEnvelope(printer, { ok: true, result: { operations } })
   else if (name === undefined) printer.out(operations.map(operationLine).join(''))
-  else printer.out(`${JSON.stringify(operations[0], null, 2)}\n`)
+  else for (const one of operations) printer.out(`${JSON.stringify(one, null, 2)}\n`)
   return EXIT.done
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { PROFILES } from '../../../tools/contract.ts'
 import type { Envelope } from '../../../tools/outcome.ts'
+import { CALL_EVENT } from '../../calls/contract.ts'
 import { operation } from './operation.ts'
 import { key } from './values.ts'
 
@@ -22,6 +23,7 @@ export const CALL_OPERATIONS = {
       follow: z.boolean().exactOptional(),
     }),
     result: envelope,
+    event: CALL_EVENT,
     who: ['anyone'],
     level: 'dangerous',
     topics: ['calls', 'kernels', 'approvals', 'suspensions'],

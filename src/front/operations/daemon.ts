@@ -14,12 +14,13 @@ const described = z.strictObject({
   recorded: z.boolean().describe('It is in the journal as somebody’s call.'),
   params: schema,
   result: schema,
+  event: schema.exactOptional(),
 })
 
 /** Operations on the daemon itself. */
 export const DAEMON_OPERATIONS = {
   describe: operation({
-    does: 'Lists all operations, or the one of that name, tools included: each with its parameters and its result as JSON Schema.',
+    does: 'Lists all operations, or those of that name: the operation, and the tool, which `call` runs: each with its parameters, its result and its events as JSON Schema.',
     params: z.strictObject({ name: z.string().max(256).exactOptional() }),
     result: z.strictObject({ operations: z.array(described) }),
     who: ['anyone'],

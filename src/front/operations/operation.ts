@@ -23,6 +23,8 @@ export interface Operation {
   readonly does: string
   readonly params: z.ZodType
   readonly result: z.ZodType
+  /** What each of its events before the answer says. Left out: it has none. */
+  readonly event?: z.ZodType
   readonly who: readonly Who[]
   /** What it can do to a kernel, or to what a person relies on. */
   readonly level: Level

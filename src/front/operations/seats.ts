@@ -11,7 +11,7 @@ import {
 import { operation } from './operation.ts'
 import { key, reason } from './values.ts'
 
-const whyChosen = reason.nullable()
+const whyChosen = reason.nullable().default(null)
 
 const choice = z.discriminatedUnion('decision', [
   z.strictObject({ hunk: z.int().min(1), decision: z.literal('accept') }),
@@ -34,6 +34,38 @@ export const SEAT_ROW = z.strictObject({
     .describe('What it was started with, as it says itself; empty where the system does not tell.'),
 })
 
+/** Somebody else wants a seat. */
+export const SEAT_WANTED = z.strictObject({
+  id: z.string().describe('What `admit` takes.'),
+  who: z.string(),
+  terminal: z.string(),
+  pid: z.int(),
+  command: SEAT_ROW.shape.command,
+  why: z.string().nullable().describe('Why it needs no answer any more; null while it does.'),
+  through: z
+    .strictObject({ code: z.string(), driver: z.string().nullable() })
+    .exactOptional()
+    .describe('Of an editor: the code that it shows, and which model or program may drive it.'),
+})
+
+const others = z.array(SEAT_ROW)
+
+const ofEditor = z.string().exactOptional()
+
+const SEAT_EVENT = z.discriminatedUnion('type', [
+  z
+    .strictObject({ type: z.literal('asked'), seats: others, code: ofEditor })
+    .describe('A person has to let you in: those who sit have been asked. An editor shows the code.'),
+  z.strictObject({
+    type: z.literal('seated'),
+    seat: z.string(),
+    who: z.string(),
+    others,
+    trouble: z.string().nullable().describe('Why dangerous calls are refused until it is acknowledged.'),
+    resume: ofEditor.describe('The secret by which an editor comes back when its connection breaks.'),
+  }),
+])
+
 /** Operations on seats, and on the plans that wait for an answer. */
 export const SEAT_OPERATIONS = {
   sit: operation({
@@ -52,6 +84,7 @@ export const SEAT_OPERATIONS = {
         .exactOptional()
         .describe('The secret of the seat that an editor had before its connection broke.'),
     }),
+    event: SEAT_EVENT,
     who: ['anyone'],
     level: 'dangerous',
     topics: ['seats'],

@@ -1,5 +1,48 @@
 import { z } from 'zod'
-import { operation, TOPICS } from './operation.ts'
+import { PLAN_END, WAITING_PLAN } from '../../approvals/rows.ts'
+import { OUTPUT_ROW } from '../../kernels/background.ts'
+import { KERNEL_ROW } from '../../kernels/rows.ts'
+import { SUSPENSION_TOPIC_ROW } from '../../suspensions/rows.ts'
+import { operation, TOPICS, type Topic } from './operation.ts'
+import { SEAT_ROW, SEAT_WANTED } from './seats.ts'
+
+/** The value of a row of each topic. */
+export const TOPIC_ROWS = {
+  kernels: KERNEL_ROW.omit({ background: true }),
+  approvals: z.discriminatedUnion('state', [
+    WAITING_PLAN.extend({ state: z.literal('waits') }),
+    PLAN_END.extend({ state: z.literal('ended') }),
+  ]),
+  suspensions: SUSPENSION_TOPIC_ROW,
+  errors: z.strictObject({
+    kernel: z.string(),
+    number: z.int().describe('What `get_last_error` takes.'),
+    at: z.string(),
+    where: z.string().nullable(),
+    times: z.int(),
+    what: z.string(),
+    file: z.string().nullable().describe('The innermost line of the program’s own.'),
+    line: z.int().nullable(),
+  }),
+  seats: z.union([SEAT_ROW, SEAT_WANTED, z.strictObject({ text: z.string().describe('News.') })]),
+  calls: z.strictObject({
+    job: z.string(),
+    call: z.string(),
+    tool: z.string(),
+    kernel: z.string().nullable(),
+    root: z.string(),
+    elapsed_ms: z.number(),
+    plan: z.string().nullable().describe('The plan that waits for a person.'),
+  }),
+  output: OUTPUT_ROW,
+} as const satisfies Readonly<Record<Topic, z.ZodType>>
+
+const rowOf = (topic: Topic) =>
+  z.strictObject({ topic: z.literal(topic), key: z.string(), value: TOPIC_ROWS[topic].nullable() })
+
+const rows = z.array(z.union(TOPICS.map(rowOf)))
+
+const rev = z.string()
 
 /** The one way to hear of what happens. */
 export const SUBSCRIPTION_OPERATIONS = {
@@ -14,6 +57,7 @@ export const SUBSCRIPTION_OPERATIONS = {
         .describe('The last rev that the client has heard; one of another daemon gets the snapshot.'),
       everywhere: z.boolean().exactOptional().describe('Rows of all projects, for a person at a terminal.'),
     }),
+    event: z.union([z.strictObject({ rev, snapshot: rows }), z.strictObject({ rev, changes: rows })]),
     who: ['anyone'],
     level: 'safe',
   }),

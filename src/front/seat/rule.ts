@@ -184,7 +184,8 @@ function terminalFault(
   { pid, terminal, foreground, group }: Process,
   { reads, writes }: { readonly reads: number; readonly writes: number },
 ): Fault | undefined {
-  if (terminal === 0) return [`Process ${pid} has no terminal.`, AT_A_TERMINAL]
+  if (terminal === 0)
+    return [`Process ${pid} has no terminal.`, `${AT_A_TERMINAL} An editor asks with "through".`]
   if (foreground !== group)
     return [`Process ${pid} is in the background of its terminal.`, 'Bring it to the foreground: fg']
   if (reads !== terminal || writes !== terminal)

@@ -301,7 +301,7 @@ export function openSeats(options: SeatsOptions): Seats {
 function refusal(
   code: 'seat_refused' | 'seat_taken' | 'no_seat',
   message: string,
-  next: string | null = 'A person takes a seat with: imago watch',
+  next: string | null = 'A person takes a seat with: imago watch; in an editor, with: sit',
 ): Refusal {
   return new Refusal(code, message, { details: {}, next, retryable: false } satisfies FailureData)
 }
