@@ -617,7 +617,8 @@ export class Run {
     const isEnd = error instanceof WireError && error.code === 'LINK_CLOSED' && kernel !== null
     const told =
       isEnd && kernels.withholds(kernel) ? new WireError(error.code, endInShort(error.message)) : error
-    return faultOf({ error: told, tool: this.tool.name, kernel, attached, level, cancelled, log })
+    const stopped = kernel === null ? null : kernels.stopped(kernel)
+    return faultOf({ error: told, tool: this.tool.name, kernel, attached, stopped, level, cancelled, log })
   }
 
   context(level: Level, { again }: Pick<Attempt, 'again'> = {}, place = this.#place): Context {
