@@ -261,8 +261,8 @@ export class Run {
   track(): TrackedJob {
     if (this.#job !== undefined) return this.#job
     const { name: kernelName = null, kernel = null } = this.#place ?? {}
-    const { root } = this.caller
-    const given = { root, call: this.call, tool: this.tool, kernelName, kernel, output: this.#printed() }
+    const { caller } = this
+    const given = { caller, call: this.call, tool: this.tool, kernelName, kernel, output: this.#printed() }
     const job = this.options.jobs.begin({ ...given, notice: noticeOf(this.#place) })
     this.#job = job
     const waiting = this.#whenTracked
