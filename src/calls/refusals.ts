@@ -279,7 +279,7 @@ export function unanswered({
   reason,
 }: Omit<PersonsNo, 'reason'> & { reason?: string | undefined }): Failed {
   return failed('approval_unavailable', {
-    message: `No person has approved ${plan.tool} (${plan.id}). Of the dialog of ${by.replace(/^client /, '')}: ${reason ?? 'nobody answered'}. Nothing ran.`,
+    message: `No person has approved ${plan.tool} (${plan.id}). In the dialog of ${by.replace(/^client /, '')}: ${reason ?? 'nobody answered'}. Nothing ran.`,
     details: { plan: plan.id, tool: plan.tool, by: 'nobody', reason },
     next: `${STOP} Tell the person what you wanted to do, and that they are asked in a terminal of their own with imago watch.`,
   })

@@ -340,7 +340,7 @@ test('a caller is told whether its dialog refused, was closed without a choice, 
   assert.match(closed.message, /^The dialog of a client was closed without a choice on put/)
   assert.match(
     silent.message,
-    /^No person has approved put .* Of the dialog of a client: nobody answered there\. Nothing ran/,
+    /^No person has approved put .* In the dialog of a client: nobody answered there\. Nothing ran/,
   )
   assert.is(files.text('a.txt'), 'old')
 })
