@@ -149,12 +149,13 @@ for (const revision of REVISIONS) {
     assert.is(news().length, before.length)
   })
   test(`${revision}: cancelling a request aborts its call, and it is not answered`, async () => {
-    const aborted = deferred<void>()
+    const [began, aborted] = [deferred<void>(), deferred<void>()]
     const { peer } = connect({
       run: asked =>
         asked.tool === 'inspect'
           ? Promise.resolve(three)
           : new Promise(resolve => {
+              began.resolve()
               asked.signal?.addEventListener('abort', () => {
                 aborted.resolve()
                 resolve(three)
@@ -163,6 +164,7 @@ for (const revision of REVISIONS) {
     })
     await open(peer, revision)
     peer.send(call(revision, { id: 9 }))
+    await began.promise
     peer.send({
       jsonrpc: '2.0',
       method: 'notifications/cancelled',
