@@ -1,4 +1,5 @@
-// Makes the files that start at once: the entry, the commands that are one call, and all commands (src/code-cache.ts).
+// Makes the files that start at once: the entry, the commands that are one call, all commands, the language server, and
+// the daemon (src/code-cache.ts).
 import { createHash } from 'node:crypto'
 import { appendFileSync, chmodSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -39,20 +40,31 @@ const commands = {
 const loading = isMeant => ({
   name: 'loading',
   setup({ onResolve }) {
-    onResolve({ filter: /^\.\// }, ({ kind, path }) =>
-      kind === 'dynamic-import' && !isMeant(path) ? { path, external: true } : undefined,
+    onResolve({ filter: /^\.\// }, ({ kind, path, importer }) =>
+      kind === 'dynamic-import' && !isMeant(path, importer) ? { path, external: true } : undefined,
     )
   },
 })
 
-const [CALL, LSP] = ['./commands/call.js', './lsp/server.js']
+const [CALL, LSP, SERVE] = ['./commands/call.js', './lsp/server.js', './commands/kernels.js']
 const parts = [
   ['dist/src/front/cli.cjs', path => path !== LSP],
   ['dist/src/front/call.cjs', path => path === CALL],
   ['dist/src/front/lsp.cjs', path => path === LSP],
 ]
-const files = parts.map(([file]) => file)
 for (const [outfile, isMeant] of parts) await build({ ...commands, outfile, plugins: [loading(isMeant)] })
+
+// The daemon, with the command line that starts it: hundreds of files would be found and read one by one.
+const daemon = 'dist/src/front/daemon.cjs'
+const { entryPoints: _, alias: __, ...whole } = commands
+await build({
+  ...whole,
+  outfile: daemon,
+  stdin: { contents: "export * from './front/cli.js'; export * from './daemon.js'", resolveDir: 'dist/src' },
+  external: [...commands.external, 'ws'],
+  plugins: [loading((path, importer) => path === SERVE || !importer.endsWith('/front/cli.js'))],
+})
+const files = [...parts.map(([file]) => file), daemon]
 
 // The name of this build, for what is kept of it: the last 16 bytes of all.
 const name = createHash('sha256')

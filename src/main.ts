@@ -26,13 +26,14 @@ async function main() {
     process.exitCode = await bridge(rest)
     return
   }
-  const bundle = first === 'serve' ? undefined : await bundleFor(first)
+  const bundle = await bundleFor(first)
   // An editor ends it, which then does not return.
   if (first === 'lsp') process.on('exit', () => bundle?.keep())
   const { runCommandLine } = bundle?.exports ?? (await import('./front/cli.ts'))
   const exit = await runCommandLine({
     argv,
-    openDaemon: async (paths, webPort) => (await import('./daemon.ts')).openDaemon({ paths, webPort }),
+    openDaemon: async (paths, webPort) =>
+      (bundle?.exports.openDaemon ?? (await import('./daemon.ts')).openDaemon)({ paths, webPort }),
   })
   if (exit !== 2) bundle?.keep()
   await Promise.all([process.stdout, process.stderr].map(sent))
@@ -49,10 +50,14 @@ const sent = (stream: NodeJS.WriteStream) =>
 /** Commands that are one call of a tool. They have a file of their own: V8 loads a small one faster. */
 const CALLS: readonly string[] = ['call', 'eval', 'inspect', 'threads', 'undo', 'tools', 'describe']
 
-/** The commands in one file, as a build makes it; the daemon is not in it. Undefined where this runs from source. */
+/** The files of `bundle.mjs` for commands that do not share that of all. */
+const FILES: Readonly<Record<string, string>> = { serve: 'daemon', lsp: 'lsp' }
+
+/** What a command needs in one file, as a build makes it. Undefined where this runs from source. */
 async function bundleFor(command = '') {
   const { loadCached } = await import('./code-cache.ts')
-  const file = CALLS.includes(command) ? 'call' : command === 'lsp' ? 'lsp' : 'cli'
+  const file = CALLS.includes(command) ? 'call' : (FILES[command] ?? 'cli')
   const use = /^[a-z]+$/.test(command) ? command : 'prompt'
-  return loadCached<typeof import('./front/cli.ts')>(join(import.meta.dirname, `front/${file}.cjs`), use)
+  type Parts = typeof import('./front/cli.ts') & Partial<typeof import('./daemon.ts')>
+  return loadCached<Parts>(join(import.meta.dirname, `front/${file}.cjs`), use)
 }

@@ -1,7 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { dirname, join, relative, resolve, sep } from 'node:path'
+import { delimiter, dirname, join, relative, resolve, sep } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import pTimeout from 'p-timeout'
 import type { Report } from './support/harness.ts'
@@ -32,6 +32,8 @@ const WORKER = [
   new URL('support/typescript.mjs', import.meta.url).href,
   join(import.meta.dirname, 'support/worker.ts'),
 ]
+/** The interpreter itself comes first, and no launcher, such as one of pyenv, which takes longer than it to start. */
+const PYTHON_FIRST = { PATH: [...pythonFolder(), process.env.PATH].join(delimiter) }
 const root = process.env.IMAGO_TEST_ROOT ?? import.meta.dirname
 const timesFile = join(root, 'times.json')
 const isMeasuring = process.env.IMAGO_TEST_MEASURE === '1'
@@ -52,7 +54,7 @@ class Worker {
     this.folder = makeFolder(shared && LONG === 1 ? memoryFolder() : undefined)
     this.#child = spawn(process.execPath, WORKER, {
       // Interpreters keep what they compile, as they do for users: each would compile our peer anew otherwise.
-      env: { ...process.env, PYTHONDONTWRITEBYTECODE: '', IMAGO_TEST_FOLDER: this.folder },
+      env: { ...process.env, ...PYTHON_FIRST, PYTHONDONTWRITEBYTECODE: '', IMAGO_TEST_FOLDER: this.folder },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     // A grandchild may hold the pipes open, so the end of the process counts and not theirs.
@@ -143,6 +145,13 @@ if (unknown.length > 0) {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => breakOff(signal))
   await runAll(all.filter(file => words.length === 0 || words.some(word => isNamed(file, word))))
   conclude()
+}
+
+function pythonFolder(): string[] {
+  const { status, stdout } = spawnSync('python3', ['-c', 'import sys; print(sys.executable)'], {
+    encoding: 'utf8',
+  })
+  return status === 0 ? [dirname(stdout.trim())] : []
 }
 
 /** Whether the word is a part of the file's path, or the path from here of the file or of a folder around it. */

@@ -149,5 +149,5 @@ export function noteOf(o: {
   const { plan, times, rule, policyFile } = o
   const files = plan.changes.map(({ shown }) => shown).join(', ')
   const on = files === '' ? '' : ` on ${escapePlanLine(files)}`
-  return `A person was asked ${times} times for ${plan.tool}${on} by now. Tell them, and leave it to them: do not write this yourself. These lines in ${policyFile}, and then imago policy accept, would let it through without asking:\n${rule}`
+  return `Approval of ${plan.tool}${on} was asked for ${times} times by now. Tell the person, and leave it to them: do not write this yourself. These lines in ${policyFile}, and then imago policy accept, would let it through without asking:\n${rule}`
 }

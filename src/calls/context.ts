@@ -68,7 +68,7 @@ export class Context implements ToolContext {
     this.caller = run.caller.id
     this.level = level
     this.lookMs = options.lookMs
-    this.jobs = options.jobs.of(run.caller.root)
+    this.jobs = options.jobs.of(run.caller)
     this.texts = run.texts
     this.sources = {
       prove: asked => options.sources.prove(asked),

@@ -11,6 +11,8 @@ export interface Thrown {
   readonly kernel: string | null
   /** That kernel is a program of the user's. */
   readonly attached?: boolean
+  /** That its process is stopped, and what lets it go on; null where it is not. */
+  readonly stopped?: string | null
   readonly level: Level
   /** The caller had asked for an end before this was thrown. */
   readonly cancelled: boolean
@@ -108,14 +110,17 @@ function outcomeUnknown(error: WireError, { kernel, attached, tool }: Thrown): O
   })
 }
 
-function unresponsive(error: WireError, { kernel, attached }: Thrown): Outcome<never> {
+function unresponsive(error: WireError, { kernel, attached, stopped }: Thrown): Outcome<never> {
   const said = `${kernel ?? 'The kernel'} does not answer: `
+  const why = stopped ?? error.message
   return failed('unresponsive', {
-    message: error.message.startsWith(said) ? error.message : `${said}${error.message}`,
+    message: why.startsWith(said) ? why : `${said}${why}`,
     details: { kernel },
-    next: attached
-      ? 'Wait and call again; a person can see it with imago kernels. The program itself is left alone.'
-      : `Wait and call again; a person can see it with imago kernels, and end it with imago stop ${kernel ?? ''}`.trim(),
+    next: stopped
+      ? 'Call again once it goes on.'
+      : attached
+        ? 'Wait and call again; a person can see it with imago kernels. The program itself is left alone.'
+        : `Wait and call again; a person can see it with imago kernels, and end it with imago stop ${kernel ?? ''}`.trim(),
   })
 }
 

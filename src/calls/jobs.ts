@@ -4,6 +4,7 @@ import type { Outcome } from '../../tools/outcome.ts'
 import type { CallId, Kernel } from '../../wire/kernel.ts'
 import type { Signal } from '../../wire/signal.ts'
 import type { Clock } from '../clock.ts'
+import type { Caller } from './contract.ts'
 
 /**
  * How many finished jobs are remembered, and how many where their callers were told their names: a crowd may come back for
@@ -13,8 +14,8 @@ const FINISHED = 256
 const PROMISED = 1_024
 
 export interface JobBook extends Jobs {
-  /** Those of callers in that project: no other one can be asked for there, or is named. */
-  of(root: string): Jobs
+  /** Those of callers in its project, and its own from before it moved there: no other one can be asked for, or is named. */
+  of(caller: Pick<Caller, 'id' | 'root'>): Jobs
   /** Every call on a kernel that is more than a look becomes a job when it is dispatched, others when a person is asked. */
   begin(dispatched: JobCall): TrackedJob
   /** Oldest first. */
@@ -22,8 +23,7 @@ export interface JobBook extends Jobs {
 }
 
 interface JobCall {
-  /** The project of its caller. */
-  readonly root: string
+  readonly caller: Pick<Caller, 'id' | 'root'>
   readonly call: CallId
   readonly tool: Tool
   readonly kernelName: string | null
@@ -66,16 +66,17 @@ export function openJobs(clock: Clock, changed: () => void = () => {}): JobBook 
   // One that ended before its caller lost patience is found as well, but nobody was told its name.
   const names = () => [...running.keys(), ...[...finished.keys()].filter(name => told.has(name))]
 
-  const rootOf = (name: string) => (running.get(name) ?? finished.get(name))?.root
-
   const book = { clock, finish, changed, told: (name: string) => void told.add(name) }
   return {
     find,
     names,
-    of: root => ({
-      find: name => (rootOf(name) === root ? find(name) : undefined),
-      names: () => names().filter(name => rootOf(name) === root),
-    }),
+    of({ id, root }) {
+      const isKnown = (name: string) => {
+        const job = running.get(name) ?? finished.get(name)
+        return job?.root === root || job?.caller === id
+      }
+      return { find: name => (isKnown(name) ? find(name) : undefined), names: () => names().filter(isKnown) }
+    },
     begin(dispatched) {
       made++
       const job = new JobRecord(`job-${made}`, dispatched, book)
@@ -105,6 +106,7 @@ export type TrackedJob = Pick<JobRecord, keyof JobRecord>
 class JobRecord implements Job {
   readonly name: string
   readonly root: string
+  readonly caller: string
   readonly call: CallId
   readonly tool: string
   readonly kernelName: string | null
@@ -118,9 +120,10 @@ class JobRecord implements Job {
   #asked: (AskedPlan & { readonly since: number }) | undefined
   #waiting: Set<() => void> | undefined
 
-  constructor(name: string, { root, call, tool, kernelName, kernel, output, notice }: JobCall, book: Book) {
+  constructor(name: string, { caller, call, tool, kernelName, kernel, output, notice }: JobCall, book: Book) {
     this.name = name
-    this.root = root
+    this.root = caller.root
+    this.caller = caller.id
     this.call = call
     this.tool = tool.name
     this.kernelName = kernelName

@@ -257,7 +257,7 @@ class PlannedCall {
       case 'cancelled':
         return refusals.planWithdrawn(plan, answer.reason)
       case 'unavailable':
-        if (answer.by !== undefined) return refusals.unanswered({ plan, reason: answer.reason })
+        if (answer.by !== undefined) return refusals.unanswered({ plan, ...answer, by: answer.by })
         return this.#unavailable(judged, aboutOf(plan))
       default:
         return answer

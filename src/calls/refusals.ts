@@ -273,9 +273,13 @@ export function dismissed({ plan, by }: Pick<PersonsNo, 'plan' | 'by'>): Failed 
 }
 
 /** Only the client that the call came from could be asked, and no answer that counts came from there. */
-export function unanswered({ plan, reason }: { plan: Plan; reason: string | undefined }): Failed {
+export function unanswered({
+  plan,
+  by,
+  reason,
+}: Omit<PersonsNo, 'reason'> & { reason?: string | undefined }): Failed {
   return failed('approval_unavailable', {
-    message: `No person has approved ${plan.tool} (${plan.id}): ${reason ?? 'nobody answered'}. Nothing ran.`,
+    message: `No person has approved ${plan.tool} (${plan.id}). In the dialog of ${by.replace(/^client /, '')}: ${reason ?? 'nobody answered'}. Nothing ran.`,
     details: { plan: plan.id, tool: plan.tool, by: 'nobody', reason },
     next: `${STOP} Tell the person what you wanted to do, and that they are asked in a terminal of their own with imago watch.`,
   })

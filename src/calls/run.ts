@@ -261,8 +261,8 @@ export class Run {
   track(): TrackedJob {
     if (this.#job !== undefined) return this.#job
     const { name: kernelName = null, kernel = null } = this.#place ?? {}
-    const { root } = this.caller
-    const given = { root, call: this.call, tool: this.tool, kernelName, kernel, output: this.#printed() }
+    const { caller } = this
+    const given = { caller, call: this.call, tool: this.tool, kernelName, kernel, output: this.#printed() }
     const job = this.options.jobs.begin({ ...given, notice: noticeOf(this.#place) })
     this.#job = job
     const waiting = this.#whenTracked
@@ -617,7 +617,8 @@ export class Run {
     const isEnd = error instanceof WireError && error.code === 'LINK_CLOSED' && kernel !== null
     const told =
       isEnd && kernels.withholds(kernel) ? new WireError(error.code, endInShort(error.message)) : error
-    return faultOf({ error: told, tool: this.tool.name, kernel, attached, level, cancelled, log })
+    const stopped = kernel === null ? null : kernels.stopped(kernel)
+    return faultOf({ error: told, tool: this.tool.name, kernel, attached, stopped, level, cancelled, log })
   }
 
   context(level: Level, { again }: Pick<Attempt, 'again'> = {}, place = this.#place): Context {

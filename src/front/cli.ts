@@ -21,6 +21,7 @@ import {
   typeOf,
 } from './command.ts'
 import { frontLanguage } from './languages.ts'
+import { tooFewFiles } from './open-files.ts'
 import { lostDaemon, openPrinter, type Printer, printFailed } from './print.ts'
 import type { FailureData } from './protocol.ts'
 
@@ -160,28 +161,6 @@ function ofOurs(error: unknown): ToolError | undefined {
 
 const unavailable = (message: string) =>
   toolError('internal', { message, details: { reason: 'daemon_unavailable' satisfies InternalReason } })
-
-/** Files that a process of ours opens at once while it starts: all that it imports. */
-const FILES_NEEDED = 256
-
-/** What fails below that number fails in many ways, and each is the limit's doing. Undefined where it is not that. */
-function tooFewFiles(message: string): string | undefined {
-  const limit = openFilesLimit()
-  if (limit === undefined || (limit >= FILES_NEEDED && !message.includes('EMFILE'))) return undefined
-  return (
-    `A program may open no more than ${limit} files at once here (ulimit -n), and Imago needs ${FILES_NEEDED} to start. ` +
-    `Raise the limit in this shell and try again: ulimit -n 1024. It said: ${message}`
-  )
-}
-
-/** What this process may open at once; undefined where that is not bounded. Asked without opening a file. */
-function openFilesLimit(): number | undefined {
-  const { userLimits } = process.report.getReport() as unknown as {
-    readonly userLimits?: { readonly open_files?: { readonly soft?: unknown } }
-  }
-  const soft = userLimits?.open_files?.soft
-  return typeof soft === 'number' ? soft : undefined
-}
 
 /** The codes with which the daemon fails a method, as those of an envelope. */
 const REFUSALS: ReadonlyMap<string | undefined, ToolErrorCode> = new Map([

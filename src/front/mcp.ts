@@ -141,15 +141,18 @@ class ClientRoots {
     const { session, moved } = this.#options
     if (moved === undefined || session.options.rooted === true) return
     const ask = () => {
-      this.#asked = this.#ask(server, moved)
+      const asked = this.#ask(server, moved, () => this.#asked === asked)
+      this.#asked = asked
     }
     server.oninitialized = ask
     server.setNotificationHandler('notifications/roots/list_changed', ask)
   }
 
-  /** Resolves once the client has answered, or has not in time. */
-  known(): Promise<void> {
-    return this.#asked
+  /** Resolves once the client has answered, or has not in time; one that was asked again meanwhile: that time. */
+  async known(): Promise<void> {
+    const asked = this.#asked
+    await asked
+    if (asked !== this.#asked) await this.known()
   }
 
   /** What a client of the new revision is asked in place of an answer; undefined where nothing is. */
@@ -173,12 +176,13 @@ class ClientRoots {
     moved(folders.find(one => isWithin(this.#started, one)) ?? folders[0] ?? this.#started)
   }
 
-  async #ask(server: Server, moved: (root: string) => void): Promise<void> {
+  /** An answer that comes after the client was asked again is an old one. */
+  async #ask(server: Server, moved: (root: string) => void, isNewest: () => boolean): Promise<void> {
     this.#isKnown = false
     if (isModern(server) || server.getClientCapabilities()?.roots === undefined) return
     try {
       const { roots } = await server.listRoots(undefined, { timeout: ROOTS_MS })
-      this.#move(roots, moved)
+      if (isNewest()) this.#move(roots, moved)
     } catch {
       // It does not answer, or has gone: the project stays the one that it was.
     }

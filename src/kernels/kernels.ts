@@ -307,6 +307,11 @@ class OpenKernels {
     return known === undefined ? this.#attachments.otherNames(name) : this.#otherNamesOf(known)
   }
 
+  /** What is said of the kernel of that name while its process is stopped. */
+  stopped(name: string): string | null {
+    return this.#kernels.get(name)?.stopped ?? null
+  }
+
   /** Whether a rule keeps from callers what has ended the kernel of that name. */
   withholds(name: string): boolean {
     const [otherNames, roots] = [this.otherNames(name), this.rootsOf(name)]

@@ -362,7 +362,9 @@ export function notAttached(
   const { address, program } = target
   const who =
     program === undefined ? `What listens at ${address}` : `${program.name} (process ${program.pid})`
-  const [message, next] = serverOf(address)?.explained(error, address) ?? explained(error, { who, key })
+  const stopped = program && stoppedText(program.pid)
+  const [message, next] =
+    serverOf(address)?.explained(error, address) ?? explained(error, { who, key, stopped })
   return new KernelError('kernel_unavailable', {
     message,
     next,
@@ -375,7 +377,7 @@ export type Explained = readonly [message: string, next: string]
 
 export function explained(
   error: WireError,
-  { who, key }: { who: string; key: string | undefined },
+  { who, key, stopped }: { who: string; key: string | undefined; stopped?: string | null | undefined },
 ): Explained {
   switch (error.code) {
     case 'REMOTE_FAULT':
@@ -393,7 +395,7 @@ export function explained(
       return [`${who} cannot be reached: ${error.message}`, 'In the program: import imago; imago.listen()']
     case 'HANDSHAKE_TIMEOUT':
       return [
-        `${who} accepts connections and says nothing: it is frozen, or its interpreter is held by code in C. ${error.message}`,
+        `${who} accepts connections and says nothing: ${stopped ?? `it is frozen, or its interpreter is held by code in C. ${error.message}`}`,
         'Try again once it runs.',
       ]
     default:

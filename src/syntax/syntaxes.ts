@@ -52,7 +52,8 @@ function hermesEnd() {
 function hermesCall(text: string): Call {
   const json = text.slice(OPEN.length).replace(/<\/tool_call>$/, '')
   const read = fromJson(json, 'It is no JSON', ONE_LINE.test(text))
-  if (!text.endsWith(CLOSE)) throw new Malformed(NOT_ENDED, true)
+  // A text that was not escaped can make it whole over several lines, and quote what follows.
+  if (!text.endsWith(CLOSE)) throw new Malformed(NOT_ENDED, !/[\r\n]/.test(json.trim()))
   if (!isRecord(read) || typeof read.name !== 'string' || !isRecord(read.arguments))
     throw new Malformed('It has to be one object with "name", a text, and "arguments", an object.', true)
   const other = Object.keys(read).find(key => key !== 'name' && key !== 'arguments')

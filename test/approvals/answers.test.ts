@@ -338,6 +338,9 @@ test('a caller is told whether its dialog refused, was closed without a choice, 
   )
   assert.match(declined.message, /^The dialog of a client refused put/)
   assert.match(closed.message, /^The dialog of a client was closed without a choice on put/)
-  assert.match(silent.message, /^No person has approved put .* nobody answered there\. Nothing ran/)
+  assert.match(
+    silent.message,
+    /^No person has approved put .* In the dialog of a client: nobody answered there\. Nothing ran/,
+  )
   assert.is(files.text('a.txt'), 'old')
 })

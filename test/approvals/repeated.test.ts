@@ -33,7 +33,7 @@ test('from the third time on, whoever sits and whoever called are told how often
   assert.equal(notices, [
     undefined,
     undefined,
-    `A person was asked 3 times for put on a.txt by now. Tell them, and leave it to them: do not write this yourself. These lines in ${policy}, and then imago policy accept, would let it through without asking:\n${rule}`,
+    `Approval of put on a.txt was asked for 3 times by now. Tell the person, and leave it to them: do not write this yourself. These lines in ${policy}, and then imago policy accept, would let it through without asking:\n${rule}`,
   ])
   appendFileSync(policy, rule)
   assert.ok((await put('4')).ok)

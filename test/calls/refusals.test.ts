@@ -54,8 +54,8 @@ const ALL: Readonly<Record<string, readonly (readonly [Outcome<never>, stop: boo
   ],
   dismissed: [[refusals.dismissed({ plan, by: 'client claude-code' }), true]],
   unanswered: [
-    [refusals.unanswered({ plan, reason: undefined }), true],
-    [refusals.unanswered({ plan, reason: 'nobody answered there' }), true],
+    [refusals.unanswered({ plan, by: 'client claude-code', reason: undefined }), true],
+    [refusals.unanswered({ plan, by: 'client claude-code', reason: 'nobody answered there' }), true],
   ],
   badChoice: [[refusals.badChoice(plan, 'The text of hunk 2 cannot be written.'), true]],
   allRefused: [

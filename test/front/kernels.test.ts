@@ -202,23 +202,27 @@ withDaemon(
   },
 )
 
-withDaemon('an idle kernel that is stopped is not called ready, and goes on as it was', async (_, client) => {
-  assert.is((await evaluate(client, 'kept = 1')).ok, true)
-  const { pid, state } = await rowOf(client)
-  assert.is(state, 'ready')
-  process.kill(pid ?? 0, 'SIGSTOP')
-  try {
-    await until(async () => (await rowOf(client)).state === 'unresponsive', 'the row to say so')
-    assert.is(
-      (await rowOf(client)).message,
-      `Process ${pid} is stopped, as by Ctrl-Z. kill -CONT ${pid} lets it go on.`,
-    )
-  } finally {
-    process.kill(pid ?? 0, 'SIGCONT')
-  }
-  await until(async () => (await rowOf(client)).state === 'ready', 'it to go on')
-  assert.match(JSON.stringify(await evaluate(client, 'kept + 1')), /"value_repr":"2"/)
-})
+withDaemon(
+  'an idle kernel that is stopped is not called ready, a look says what lets it go on, and it goes on as it was',
+  async (_, client) => {
+    assert.is((await evaluate(client, 'kept = 1')).ok, true)
+    const { pid, state } = await rowOf(client)
+    assert.is(state, 'ready')
+    process.kill(pid ?? 0, 'SIGSTOP')
+    try {
+      await until(async () => (await rowOf(client)).state === 'unresponsive', 'the row to say so')
+      const stopped = `Process ${pid} is stopped, as by Ctrl-Z. kill -CONT ${pid} lets it go on.`
+      assert.is((await rowOf(client)).message, stopped)
+      const look = await client.call({ tool: 'inspect', args: { expr: 'kept' } })
+      assert.ok(!look.ok && look.error.code === 'unresponsive', JSON.stringify(look))
+      assert.is(look.error.message.endsWith(` does not answer: ${stopped}`), true, look.error.message)
+    } finally {
+      process.kill(pid ?? 0, 'SIGCONT')
+    }
+    await until(async () => (await rowOf(client)).state === 'ready', 'it to go on')
+    assert.match(JSON.stringify(await evaluate(client, 'kept + 1')), /"value_repr":"2"/)
+  },
+)
 
 test('a name that a script has not brought yet is waited for, and the answer says that the script still runs', async () => {
   const lines = (file: string) =>

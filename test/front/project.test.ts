@@ -40,19 +40,25 @@ interface Opened {
   project(): Promise<string | undefined>
   /** The client works elsewhere from now on. */
   move(...folders: string[]): Promise<void>
+  /** It gives its next answer about its roots, as they are when it is asked, only then. */
+  hold(until: Promise<void>): void
   /** How often it was asked for its roots. */
   readonly asked: number
 }
 
 async function withHost(host: Host, body: (opened: Opened) => Promise<void>): Promise<void> {
   let { roots } = host
+  let held: Promise<void> | undefined
   let asked = 0
   const capabilities = roots === undefined ? {} : { roots: { listChanged: true } }
   const client = new Client({ name: 'host', version: '1' }, { capabilities })
   if (roots !== undefined)
-    client.setRequestHandler(ListRootsRequestSchema, () => {
+    client.setRequestHandler(ListRootsRequestSchema, async () => {
       asked++
-      return { roots: (roots ?? []).map(uri => ({ uri: uri.includes(':') ? uri : pathToFileURL(uri).href })) }
+      const [told, until] = [roots, held]
+      held = undefined
+      await until
+      return { roots: (told ?? []).map(uri => ({ uri: uri.includes(':') ? uri : pathToFileURL(uri).href })) }
     })
   await client.connect(
     new StdioClientTransport({
@@ -71,6 +77,9 @@ async function withHost(host: Host, body: (opened: Opened) => Promise<void>): Pr
       async move(...folders) {
         roots = folders
         await client.sendRootsListChanged()
+      },
+      hold(until) {
+        held = until
       },
       get asked() {
         return asked
@@ -124,6 +133,31 @@ test('the client is asked for its roots once, and again when they have changed',
     assert.is(host.asked, 2)
     await host.move()
     await until(async () => (await host.project()) === rig.project, 'the working folder')
+  }))
+
+test('roots that change in the course of a call leave the call and its job where they began, and of two changes the later counts', () =>
+  withHost({ roots: [at('one')] }, async host => {
+    const evaluate = (expr: string, patience: number) => host.call('eval_expr', { expr, patience })
+    assert.match(await evaluate('import os, time; os.getcwd()', 60), at('one'))
+    const wait = 'while not os.path.exists("go"): time.sleep(0.01)\nos.getcwd()'
+    const pending = evaluate(wait, 60)
+    const job = /job (job-\d+)/.exec(await evaluate(wait, 0))?.[1]
+    await host.move(at('two'))
+    await until(async () => (await host.project()) === at('two'), 'the other project')
+    writeFileSync(join(at('one'), 'go'), '')
+    assert.match(await pending, at('one'))
+    assert.match(await host.call('job', { job, action: 'wait' }), at('one'))
+    let answer = () => {}
+    host.hold(new Promise(resolve => (answer = resolve)))
+    const asked = host.asked
+    await host.move(at('one'))
+    await until(() => host.asked > asked, 'the client to be asked')
+    await host.move(at('two'))
+    await until(() => host.asked > asked + 1, 'the client to be asked again')
+    const during = host.project()
+    answer()
+    assert.is(await during, at('two'))
+    assert.is(await host.project(), at('two'))
   }))
 
 test('what a client has attached is chosen for the project that it did so in, and not for those that it moves to', async () => {

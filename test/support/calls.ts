@@ -52,6 +52,7 @@ export function openTestCalls(
       },
       otherNames: name => kernels.otherNames?.(name) ?? [],
       withholds: name => kernels.withholds?.(name) === true,
+      stopped: () => null,
       namesOf: process => kernels.namesOf?.(process) ?? [],
       areSeveral: wanted => kernels.areSeveral?.(wanted) === true,
       lasts: name => kernels.lasts?.(name) === true,

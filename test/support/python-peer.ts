@@ -34,15 +34,12 @@ const VERSIONED: readonly string[] = [
   'test_tripwires_code',
 ]
 
-/** What depends on the system and on no part of an interpreter that has changed: forks, descriptors, pipes, installing. */
-const OF_SYSTEM: readonly string[] = [
-  'test_guest_descriptors',
-  'test_guest_forks',
-  'test_guest_streams',
-  'test_listening_installed',
-  'test_output',
-  'test_process',
-]
+/** Loads each module of the peer: its syntax, and the names that it takes from the library, are those of the version. */
+const LOADS_ALL = `
+import importlib, pkgutil, imago
+for found in pkgutil.walk_packages(imago.__path__, 'imago.'):
+    if not found.name.endswith('__main__'): importlib.import_module(found.name)
+`
 
 /** Modules that start processes, each of which is worth a turn of its own; all others run in one process. */
 const OF_PROCESSES =
@@ -52,9 +49,9 @@ const OF_PROCESSES =
 export type Which = 'oldest' | 'newest' | 'between'
 
 /**
- * Runs the Python peer's own tests: all of them under the newest CPython found, all but those that depend on the system
- * alone under the oldest, and those that depend on the version under each of those between, each as one test. In the
- * long run, and where there is but one CPython, each runs all. Says as a skip what is not on this machine.
+ * Runs the Python peer's own tests: all of them under the newest CPython found, and those that depend on the version under
+ * each of the others, each as one test. In the long run, and where there is but one CPython, each runs all. Says as a
+ * skip what is not on this machine.
  */
 export function testPeerUnder(which: Which): void {
   const test = suite('python peer', { limitMs: LIMIT_MS + 5_000 })
@@ -68,9 +65,15 @@ export function testPeerUnder(which: Which): void {
   const chosen = { oldest: found.slice(0, 1), newest: found.slice(1).slice(-1), between: found.slice(1, -1) }[
     which
   ]
-  const { words, names } = isLong || oldest === newest ? PARTS.newest : PARTS[which]
+  const runsAll = which === 'newest' || isLong || oldest === newest
+  const words = runsAll ? 'its tests pass' : 'what depends on the version passes'
   for (const { path, version } of chosen) {
+    test(`each of its modules is loaded under CPython ${version}`, () => {
+      const { stderr } = spawnSync(path, ['-W', 'error', '-c', LOADS_ALL], { cwd: peer, encoding: 'utf8' })
+      assert.is(stderr, '')
+    })
     test(`${words} under CPython ${version}`, async () => {
+      const names = runsAll ? modules() : VERSIONED
       const failures = await runModules(path, names)
       for (const { modules, text } of failures)
         console.error(`${modules.join(' ')} under ${version}\n${text}`)
@@ -106,16 +109,6 @@ export function testPeerWithPackages(path: string): void {
       assert.not.match(text, /skipped/)
     })
   }
-}
-
-/** What runs under which interpreter, and what the test of it is called. */
-const PARTS: Readonly<Record<Which, { readonly words: string; readonly names: readonly string[] }>> = {
-  newest: { words: 'its tests pass', names: modules() },
-  oldest: {
-    words: 'what does not depend on the system alone passes',
-    names: modules().filter(name => !OF_SYSTEM.includes(name)),
-  },
-  between: { words: 'what depends on the version passes', names: VERSIONED },
 }
 
 interface Interpreter {

@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { SwankConnection } from '../../wire/swank/connection.ts'
 import { FaslCache, SwankPeer } from '../../wire/swank/peer.ts'
 import type { Sexp } from '../../wire/swank/sexp.ts'
@@ -75,10 +76,12 @@ export async function startSwank({
   const done = '(progn (write-line "forms done") (finish-output))'
   const order = style === 'nil' ? [...forms, listen] : [listen, ...forms, done]
   const wait = style === ':fd-handler' ? '(loop (sb-sys:serve-event 3600))' : '(loop (sleep 3600))'
-  const evals = ['(require :asdf)', ...load, ...order, wait]
+  const core = lisp === 'sbcl' && process.env.IMAGO_TEST_SWANK === undefined ? [await swankCore()] : []
+  const evals = [...(core.length > 0 ? [] : ['(require :asdf)', ...load]), ...order, wait]
   const child = spawn(
     lisp,
     [
+      ...core.flatMap(file => ['--core', file]),
       ...(heap === undefined ? [] : ['--dynamic-space-size', `${heap}`]),
       ...options.filter(option => !debugs || option !== '--disable-debugger'),
       ...evals.flatMap(form => ['--eval', form]),
@@ -110,6 +113,35 @@ export async function startSwank({
     child.once('error', reject)
   })
   return { port, pid: child.pid ?? 0, printed: () => printed, kill: () => void child.kill('SIGKILL') }
+}
+
+let made: Promise<string> | undefined
+
+/** An image of SBCL that has loaded Swank, kept beside what was compiled of it: to load it anew takes a second. */
+function swankCore(): Promise<string> {
+  const { paths } = JSON.parse(readFileSync(join(lispCache, '../lisp.json'), 'utf8')) as { paths: string[] }
+  const changed = paths.map(path => statSync(path).mtimeMs).join('-')
+  const core = join(lispCache, `swank-${changed}.core`)
+  made ??= existsSync(core) ? Promise.resolve(core) : saveCore(core)
+  return made
+}
+
+async function saveCore(core: string): Promise<string> {
+  // Another process may be at it, too.
+  const own = `${core}.${process.pid}`
+  const { options, load } = COMMANDS.sbcl
+  const forms = [
+    '(require :asdf)',
+    ...load,
+    '(asdf:clear-configuration)',
+    `(sb-ext:save-lisp-and-die ${JSON.stringify(own)})`,
+  ]
+  const evals = forms.flatMap(form => ['--eval', form])
+  await promisify(execFile)('sbcl', [...options, ...evals], {
+    env: { ...process.env, XDG_CACHE_HOME: lispCache },
+  })
+  renameSync(own, core)
+  return core
 }
 
 const PEER = join(import.meta.dirname, '../../wire/peers/lisp')

@@ -225,6 +225,8 @@ test('where a call could not be read and its end is not certain, later calls do 
   ]
   const quoting = `<tool_call>\n{"name":"body","arguments":{"a":"x","b":"A 5" pipe:\n${none}${none}"}}\n</tool_call>`
   assert.equal(told('hermes', quoting), ['It is no JSON: Expected ', lost, lost])
+  const closing = `<tool_call>\n{"name":"body","arguments":{"a":"x","b":""\n}\n}\n${none}text"}}\n</tool_call>`
+  assert.equal(told('hermes', closing), ['It was begun and not end', lost])
   assert.equal(told('pythonic', "[body(a='x', b='Don't do this])]\n[none()]\n')]"), [
     'Something else stands be',
     lost,

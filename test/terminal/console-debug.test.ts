@@ -354,7 +354,7 @@ test('in Lisp the restarts of an error stand numbered, one is taken with a value
   })
 })
 
-test('an error that waits in one’s own SLIME is listed, put before others, taken, and goes on from the console', async () => {
+test('an error that waits in one’s own SLIME is listed, put before agents, who need not name it, taken, and goes on from the console', async () => {
   const home = rig.env.HOME ?? ''
   writeFileSync(join(home, '.slime-secret'), 'of a test\n', { mode: 0o600 })
   await rig.imago(['stop', 'lisp'])
@@ -375,6 +375,10 @@ test('an error that waits in one’s own SLIME is listed, put before others, tak
       await enter(`:adopt ${id}`)
       await screen.shows(/^It is s\d+@\w+ now, before the agents of its project\./m)
       const [, suspension = ''] = /^It is (s\d+@\w+) now/m.exec(screen.text()) ?? []
+      const agent = await rig.connect({ name: 'codex' })
+      assert.match(JSON.stringify(await agent.call({ tool: 'get_last_error', args: {} })), 'no tea for 3')
+      const within = await agent.call({ tool: 'debug_eval', args: { expr: '(+ 40 2)' } })
+      assert.match(JSON.stringify(within), `"acted_on":"${suspension}"`)
       await enter(`:take ${suspension}`, '[1] >>>')
       await screen.shows(`${suspension} is yours now`)
       await enter(':0 21')

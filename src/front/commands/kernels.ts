@@ -13,6 +13,7 @@ import type { KernelRow } from '../../kernels/rows.ts'
 import { findPaths } from '../../paths.ts'
 import { connectHere, request } from '../client.ts'
 import type { CommandInput } from '../command.ts'
+import { checkOpenFiles } from '../open-files.ts'
 import { type Line, print, printFailed, readMore, table } from '../print.ts'
 import type { Methods, ShutdownResult, ShutdownWhen } from '../protocol.ts'
 import { NoDaemon } from '../reach.ts'
@@ -318,6 +319,7 @@ function portOf(text: string | undefined): number | undefined {
 
 /** `imago serve`: the daemon, until it is asked to end or has had nothing to do for long. */
 export async function serve({ options, printer, openDaemon }: CommandInput): Promise<ExitCode> {
+  checkOpenFiles()
   const paths = findPaths()
   const daemon = await openDaemon(paths, portOf(options.web))
   printer.out(`imago serves at ${daemon.address}; its log is ${paths.log}\n`)

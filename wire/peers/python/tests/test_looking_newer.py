@@ -1,6 +1,7 @@
 """What newer Pythons compute late, read without computing it: annotations since 3.14, lazy imports since 3.15."""
 
 import dataclasses
+import importlib
 import os
 import subprocess
 import sys
@@ -101,6 +102,16 @@ class LazyImports(ImageCase):
     def test_what_lies_behind_a_lazy_import_needs_evaluation(self):
         for expr in ('late.price', 'shop.late.price', 'cost.real', 'late.resolve'):
             self.assertEqual('needs_evaluation', self.ask('inspect', expr=expr)['type'], expr)
+
+    def test_where_a_name_is_imported_lazily_is_told_by_its_line(self):
+        with open(os.path.join(sys.path[0], 'lazyfile.py'), 'w') as file:
+            file.write(LAZY)
+        self.addCleanup(sys.modules.pop, 'lazyfile', None)
+        self.namespace['lazyfile'] = importlib.import_module('lazyfile')
+        for name, line in {'lazyfile.late': 1, 'lazyfile.cost': 2}.items():
+            place = self.found('definition', name=name, max_length=1000)
+            self.assertEqual([line, LAZY.splitlines()[line - 1]], [place['line'], place['source']['text'].strip()], place)
+        self.assertNotIn('late', sys.modules)
 
     def test_no_look_imports_what_a_program_imports_lazily(self):
         for look, query in LOOKS:

@@ -51,6 +51,11 @@ class Chunk:
         return self._definitions
 
 
+def _is_lazy(words):
+    """Whether it is an import that is made when its name is first used, as there is since 3.15."""
+    return words[0] == (NAME, "lazy") and words[1:2] in ([(NAME, "import")], [(NAME, "from")])
+
+
 class Statement:
     """A simple statement, or a compound one by its head. `first` is the line of its first word, `column` its margin.
 
@@ -69,7 +74,7 @@ class Statement:
         self.body = []
         self.decorators = []
         self.is_block = False
-        at = 1 if words[0] == (NAME, "async") and len(words) > 1 else 0
+        at = 1 if (words[0] == (NAME, "async") and len(words) > 1) or _is_lazy(words) else 0
         self.word = words[at][1] if words[at][0] == NAME else words[at][1][:1]
 
     @property
@@ -535,7 +540,7 @@ def _binds_in(target, name, owner=None):
 
 def imported(statement):
     """`(module, level, names)` of an import: `names` are `(name there, name here)`; without `from`, level is None."""
-    words = [text for _, text in statement.words if text not in ("(", ")")]
+    words = [text for _, text in statement.words[_is_lazy(statement.words) :] if text not in ("(", ")")]
     module, level, at = None, None, 1
     if words[0] == "from":
         at = words.index("import") + 1 if "import" in words else len(words)
