@@ -183,7 +183,7 @@ export async function openServer(options: ServerOptions): Promise<Server> {
       const known = [...options.methods.keys()].join(', ')
       throw new Refusal(
         'unknown_method',
-        `The daemon has no method ${method.slice(0, 80)}. It has: ${known}. A tool is run by call.`,
+        `The daemon has no method ${method.slice(0, 80)}; a tool is run by call. It has: ${known}.`,
       )
     }
     try {

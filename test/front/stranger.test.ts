@@ -91,7 +91,7 @@ test('it takes a suspended evaluation from its owner, mends a variable, and has 
 
 test('what it does wrong is answered with what to do instead', async () => {
   const { tool, missing, seat, terminal, display, bye } = await saw('errs')
-  assert.match(tool.message, 'A tool is run by call.')
+  assert.match(tool.message, 'a tool is run by call.')
   assert.is(missing.message, 'take does not take that. "suspension": It is missing.')
   assert.match(seat.data.next, 'in an editor, with: sit')
   assert.match(terminal.data.next, 'An editor asks with "through".')
