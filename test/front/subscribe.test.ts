@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DaemonClient } from '../../src/front/client.ts'
 import { OPERATIONS } from '../../src/front/operations/index.ts'
@@ -69,7 +69,17 @@ test('a kernel that is started, runs, prints aside and is stopped is heard of in
   await client.request('interrupt', { name: 'image' })
   await begun
   await until(() => ![...rows.keys()].some(key => key.startsWith('job-')), 'the call to be over')
-  await inImage('threading.Timer(0.05, print, ["aside"]).start()')
+  // What is printed while a call runs is that call's.
+  const file = join(rig.project, 'over')
+  const prints = [
+    'import os',
+    'def prints():',
+    `    while not os.path.exists(${JSON.stringify(file)}): time.sleep(0.01)`,
+    "    print('aside')",
+    'threading.Thread(target=prints).start()',
+  ]
+  await inImage(prints.join('\n'))
+  writeFileSync(file, '')
   await until(
     () =>
       [...printed.rows].some(([key, row]) => key.startsWith('image@') && /aside/.test(JSON.stringify(row))),
