@@ -545,7 +545,7 @@ export interface KernelContext extends ToolContext {
 /** A kernel that a call is not for. */
 export interface OtherKernel {
   readonly name: string
-  readonly kernel: Pick<Kernel, 'look'>
+  readonly kernel: Pick<Kernel, 'look' | 'identity'>
 }
 
 /** Whose the suspended evaluations of one kernel are, for one call. Anybody may look at them; only owners act on them. */

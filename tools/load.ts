@@ -9,7 +9,7 @@ import {
   type TestFailure,
   type TestReport,
 } from '../wire/kernel.ts'
-import type { KernelContext } from './contract.ts'
+import type { KernelContext, OtherKernel } from './contract.ts'
 import { defineTool } from './define.ts'
 import {
   type Diagnostics,
@@ -26,13 +26,16 @@ import {
   tallied,
   workOutcome,
 } from './execution.ts'
-import type { Outcome } from './outcome.ts'
+import { type Outcome, ok } from './outcome.ts'
 import { NAME_LENGTH } from './parameters.ts'
+import { definitionProved } from './proof.ts'
 import { counted, dataTokens, duration, fitting, indent, oneLine, placeOf, programFrame } from './text.ts'
 
 /** What loading is answered with. `loaded` is null where the image does not tell what it changed. */
 interface LoadAnswer extends PrintedOutput, Diagnostics {
   readonly loaded: Loaded | null
+  /** Which other programs do not run what was loaded here. */
+  readonly notice?: string
   readonly elapsed_ms: number
 }
 
@@ -125,8 +128,32 @@ async function load(
   const unread = evaluated.type === 'raised' && evaluated.exception.unread === true
   const said = unread ? [UNREAD] : [raised, lookingBack(context)]
   const next = said.filter(sentence => sentence !== undefined).join(' ')
-  return workOutcome(evaluated, { output: context.output, done: loading, raised: next })
+  const outcome = workOutcome(evaluated, { output: context.output, done: loading, raised: next })
+  const loaded = outcome.type === 'ok' ? outcome.result.loaded : null
+  const notice = loaded === null ? undefined : await oldElsewhere(loaded, context)
+  return outcome.type !== 'ok' || notice === undefined ? outcome : ok({ ...outcome.result, notice })
 }
+
+/** Which others of the project have loaded that file, and are not proved to run what it says now. Never rejects. */
+async function oldElsewhere({ module, file }: Loaded, context: KernelContext): Promise<string | undefined> {
+  const { lookMs, signal, sources } = context
+  if (module === null || file === null) return undefined
+  const isOld = async ({ kernel }: OtherKernel) => {
+    const query = { name: module, max_length: 1, contexts: false }
+    const looked = await kernel.look('definition', query, { deadlineMs: OTHERS_MS, signal })
+    if (looked.type !== 'found' || looked.value.file !== file || looked.value.running?.older) return false
+    const theirs = { kernel, lookMs, signal, sources }
+    return (await definitionProved(looked.value, { length: 1, context: theirs })).current !== true
+  }
+  const asked = context.others().map(async one => ((await isOld(one).catch(() => false)) ? [one.name] : []))
+  const names = (await Promise.all(asked)).flat()
+  if (names.length === 0) return undefined
+  const call = JSON.stringify({ path: file, kernel: names[0] })
+  return `${names.join(', ')} still run${names.length === 1 ? 's' : ''} what was loaded there before: load_file ${call} loads this text.`
+}
+
+/** How long another program is asked about what was loaded here, in milliseconds. */
+const OTHERS_MS = 500
 
 function loading({ loaded, elapsed_ms, diagnostics }: Done, text: PrintedOutput): LoadAnswer {
   return { loaded: loaded ?? null, ...diagnosed(diagnostics), ...text, elapsed_ms }

@@ -11,11 +11,11 @@ import type {
   Text,
   Threads,
 } from '../wire/kernel.ts'
-import type { KernelContext, SourceProof } from './contract.ts'
+import type { KernelContext, OtherKernel, SourceProof } from './contract.ts'
 import { type FileSince, oneLine } from './text.ts'
 
 /** What it takes to prove a source. */
-type Proving = Pick<KernelContext, 'kernel' | 'lookMs' | 'signal' | 'sources'>
+type Proving = Pick<KernelContext, 'lookMs' | 'signal' | 'sources'> & Pick<OtherKernel, 'kernel'>
 
 /** Compares the texts that there are with the code that runs. */
 async function proofOf(running: Running, { kernel, lookMs, signal, sources }: Proving): Promise<SourceProof> {

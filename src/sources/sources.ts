@@ -91,7 +91,7 @@ interface Candidate {
   readonly futures: number
 }
 
-const UNCHANGED = 'it has no functions to compare; the file is older than the process'
+const UNCHANGED = 'it has no functions to compare; the file has not changed since it was loaded'
 
 const unknown = (because: string): SourceProof => ({ source: 'unknown', because })
 
@@ -204,7 +204,7 @@ function refusal(running: Running, text: CompiledText): SourceProof {
     return unknown(`${running.path} cannot be decoded: ${text.error}`)
   if (running.loader !== null) return unknown(`${running.loader} loaded it, and may rewrite what it loads`)
   if (running.older)
-    return unknown('it is not what the file compiles to, though the file is older than the process')
+    return unknown('it is not what the file compiles to, though the file has not changed since it was loaded')
   if (text.type === 'invalid') return { source: 'differs', what: [], because: text.error }
   const other = running.functions.filter(one => samePart(one, text.parts) === undefined)
   return { source: 'differs', what: other.map(({ qualified }) => qualified), because: null }

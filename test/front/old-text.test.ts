@@ -54,3 +54,37 @@ test('a program that has loaded the file is named with the call that loads the n
   writeFileSync(join(rig.project, 'shop.py'), 'rate = 5\n')
   assert.is(await noticeOf('shop.py', ['5', '6']), undefined)
 })
+
+const FORKED = `import os, threading, shop
+r, w = os.pipe()
+for _ in range(2):
+    if os.fork() == 0:
+        os.close(w)
+        threading.Thread(target=lambda: (os.read(r, 1), os._exit(0)), daemon=True).start()
+        break`
+
+test('what is loaded into one of several workers is said not to run in the others, until it is loaded there too', async () => {
+  const { runtimeDir } = rig.paths
+  const file = join(rig.project, 'shop.py')
+  const web = await startProgram({ folder: rig.project, runtimeDir, source: FORKED })
+  await rig.imago(['inspect', 'shop.rate', '--kernel', 'web/*'])
+  const noticeAfter = async (...call: string[]) => {
+    const envelope = onlyEnvelope(await rig.imago(['call', ...call, '--json']))
+    assert.ok(envelope.ok, JSON.stringify(envelope))
+    return (envelope.result as { notice?: string }).notice
+  }
+  const old = (who: string, kernel: string) =>
+    `${who} what was loaded there before: load_file ${JSON.stringify({ path: file, kernel })} loads this text.`
+  for (const text of ['rate = 2\n', 'rate = 3\ndef price(): return rate\n']) {
+    writeFileSync(file, text)
+    const load = (kernel: string) => noticeAfter('load_file', 'path=shop.py', `kernel=${kernel}`)
+    assert.is(await load('web/2'), old('web, web/3 still run', 'web'))
+    assert.is(await load('web'), old('web/3 still runs', 'web/3'))
+    assert.is(await noticeAfter('reload', 'package=shop', 'kernel=web/3'), undefined)
+  }
+  writeFileSync(file, 'rate = 3\ndef price(): return 4 * rate\n')
+  const price = ['load_file', 'path=shop.py', 'names=["price"]', 'kernel=web']
+  assert.is(await noticeAfter(...price), old('web/2, web/3 still run', 'web/2'))
+  web.signal('SIGKILL')
+  await web.ended
+})

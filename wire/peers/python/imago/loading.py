@@ -31,6 +31,7 @@ from imago.looking.frames import entries_of
 from imago.looking.holders import Search, namespaces
 from imago.looking.loaded import is_imago, is_library, modules, nearest_modules, programs_first
 from imago.looking.outcomes import nearest
+from imago.looking.source import file_marks, loaded_files
 
 
 # The top-level statements of a file: which of them define given names, and which are the guard of a main program.
@@ -378,6 +379,7 @@ _NOT_AGAIN = (
 
 def load(evaluator, file, names=None):
     """Runs a file, or only its top-level definitions of ``names``, in the module that it is the source of."""
+    marks = file_marks(file)
     data = _read(file)
     modules = _modules_of(file)
     name, module = modules[0] if modules else (None, None)
@@ -401,6 +403,8 @@ def load(evaluator, file, names=None):
     except BaseException as error:
         _note(error, _how_far(before, error, path))
         raise
+    if names is None and len(modules) == 1:
+        loaded_files[path] = marks
     report = {'module': None if namespace is evaluator.namespace else name, 'file': path}
     return loaded(before, evaluator.namespace, {**report, 'kept': kept, 'skipped': skipped})
 
@@ -413,6 +417,7 @@ def reload(evaluator, name):
     kept = _kept_by_reload(namespace, file)
     _forget_old_bytecode(file)
     before = Before(namespace)
+    marks = file_marks(file)
     try:
         now = importlib.reload(module)
     except BaseException as error:
@@ -422,6 +427,7 @@ def reload(evaluator, name):
         raise error.with_traceback(_past_the_import(error.__traceback__))
     if file is not None:
         linecache.checkcache(file)
+        loaded_files[file] = marks
     replaced = [] if now is module else [(name, 'object', lambda: module)]
     report = {'module': name, 'file': file, 'kept': kept, 'skipped': []}
     return loaded(before, evaluator.namespace, report, replaced)

@@ -19,6 +19,8 @@ from imago.looking.source import (
     is_generated,
     loader_name,
     name_of,
+    file_marks,
+    loaded_files,
     qualified_of,
     unchanged_since_start,
 )
@@ -64,7 +66,7 @@ def running(what, functions, namespace, file=None):
         "optimize": _OPTIMIZE,
         "futures": codes[0].co_flags & _FUTURES if codes else 0,
         "loader": loader_name(namespace),
-        "older": path is not None and unchanged_since_start(path),
+        "older": path is not None and (unchanged_since_start(path) or (what == "module" and _is_loaded(path))),
         "because": None,
     }
     if codes and is_generated(codes[0]) and cached_lines(named or "") is None:
@@ -75,6 +77,11 @@ def running(what, functions, namespace, file=None):
     except (NotComparable, RecursionError):
         told["because"] = "a program has changed its code: it has constants that no text gives"
     return told
+
+
+def _is_loaded(path):
+    marks = file_marks(path)
+    return marks is not None and loaded_files.get(path) == marks
 
 
 def is_doubted(code):

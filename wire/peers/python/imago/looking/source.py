@@ -331,6 +331,19 @@ def unchanged_since_start(file):
     return _STARTED is not None and max(facts.st_mtime, facts.st_ctime) < _STARTED
 
 
+def file_marks(file):
+    """What tells a text of a file from a later one, without reading it; None where there is no file."""
+    try:
+        facts = stat(file)
+    except (OSError, ValueError, TypeError):
+        return None
+    return facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size
+
+
+#: File -> its marks when a call last loaded all of it into its one module.
+loaded_files = {}
+
+
 def _started():
     """When this process began, in seconds since the epoch; None where the system does not tell."""
     try:
