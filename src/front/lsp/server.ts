@@ -112,8 +112,12 @@ export function lsp(): Promise<never> {
       if (text === '[]') published.delete(uri)
       else published.set(uri, text)
       await connection.sendDiagnostics({ uri, diagnostics }).catch(() => {})
-      if (editor.capabilities.workspace?.inlayHint?.refreshSupport)
-        void connection.languages.inlayHint.refresh().catch(() => {})
+      if (!editor.capabilities.workspace?.inlayHint?.refreshSupport) continue
+      const refresh = () => connection.languages.inlayHint.refresh()
+      // Neovim 0.11 keeps the hints that it draws with the diagnostics, which are the old ones, until it is asked again.
+      void refresh()
+        .then(refresh)
+        .catch(() => {})
     }
     isPublishing = false
   }
