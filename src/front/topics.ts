@@ -113,6 +113,7 @@ export class NotedErrors {
       setTimeout(() => void this.#ask(kernel), AGAIN_MS).unref()
     })
     if (tells === undefined) this.#silent.add(kernel)
+    void this.#ask(kernel)
     void kernel.ended.then(() => {
       this.#lives.delete(kernel)
       this.#silent.delete(kernel)

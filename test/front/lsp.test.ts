@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import {
@@ -165,6 +165,34 @@ test('errors from before the editor was opened are said, and nothing where the f
   await says(later, pathToFileURL(file()).href, /^5/)
   const uri = await later.open(file(), { text: ORDERS.replace("DISCOUNTS[order['discount']]", '0') })
   await says(later, uri, undefined)
+})
+
+const ONCE = `${SOURCE}
+import os, time
+def once(thread):
+    while not os.path.exists('go'): time.sleep(0.01)
+    thread.start(); thread.join(); open('gone', 'w').close()
+till = threading.Thread(target=orders.report, args=({'discount': 'none'},), name='till')
+threading.Thread(target=once, args=(till,), daemon=True).start()`
+
+test('errors from before the program was joined are said', async () => {
+  const runtimeDir = rig.paths.runtimeDir
+  program = await startProgram({ folder: rig.project, runtimeDir, name: 'shop', source: ONCE })
+  writeFileSync(join(rig.project, 'go'), '')
+  await until(() => existsSync(join(rig.project, 'gone')), 'the error')
+  editor = await edit()
+  await says(editor, pathToFileURL(file()).href, /^5: KeyError: 'none'/)
+})
+
+test('a source that cannot be compiled is said at its own line, and not where it is imported', async () => {
+  program = await start()
+  editor = await edit()
+  await until(async () => (await kernels()).includes('shop'), 'the program to be joined')
+  writeFileSync(join(rig.project, 'cakes.py'), 'tea = 1\ncake = = 2\n')
+  writeFileSync(join(rig.project, 'menu.py'), 'def load(): import cakes\n')
+  await inProgram('import menu\nthreading.Thread(target=menu.load).start()')
+  await says(editor, pathToFileURL(join(rig.project, 'cakes.py')).href, /^1: SyntaxError: invalid syntax/)
+  await says(editor, pathToFileURL(join(rig.project, 'menu.py')).href, undefined)
 })
 
 test('a definition that differs from what runs is said, and load_file as its action mends that', async () => {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Neovim, openNeovim } from '../../examples/demos/neovim.ts'
+import { approves, type Neovim, openNeovim } from '../../examples/demos/neovim.ts'
 import type { DaemonClient } from '../../src/front/client.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Program, startProgram } from '../support/program.ts'
@@ -53,17 +53,7 @@ async function close() {
 const edit = (old_str: string, new_str: string) =>
   client.call({ tool: 'edit_file', args: { path: 'orders.py', old_str, new_str } })
 
-/** The action on the plan, whose whole text has to be on the screen, and its answer. */
-async function answers(title: RegExp, text: RegExp) {
-  await neovim.shows(new RegExp(`waits: ${title.source}`))
-  await neovim.types(':lua vim.lsp.buf.code_action()<CR>')
-  await neovim.shows(new RegExp(`1: Show plan-\\w+: ${title.source}`))
-  await neovim.types('1<CR>')
-  await neovim.shows(new RegExp(`${text.source}[\\s\\S]*1: Approve`, 'm'))
-  await neovim.types('1<CR>')
-  await neovim.shows(/plan-\w+: ok/)
-  await neovim.types(':edit orders.py<CR>')
-}
+const answers = (title: string, text: string) => approves(neovim, { title, text, file: 'orders.py' })
 
 const FACTS: Readonly<Record<string, () => Promise<void>>> = {
   'an error of a running program is at its line with its values, and names are completed from the image':
@@ -80,11 +70,11 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await neovim.types(':ImagoSit<CR>')
     await neovim.shows(/through nvim \(process \d+\), which calls itself "Neovim"/)
     const call = edit('rate=2', 'rate=3')
-    await answers(/Edit orders\.py/, /^-def.*rate=2.*\n\+def.*rate=3/m)
+    await answers('Edit orders.py', '^-def.*rate=2.*\\n\\+def.*rate=3')
     assert.ok((await call).ok)
     await neovim.shows(/def total\(order, rate=3\)/)
     await neovim.types(':ImagoUndo<CR>')
-    await answers(/Take back/, /^-def.*rate=3.*\n\+def.*rate=2/m)
+    await answers('Take back', '^-def.*rate=3.*\\n\\+def.*rate=2')
     assert.is(readFileSync(join(rig.project, 'orders.py'), 'utf8'), ORDERS)
   },
 
@@ -92,7 +82,7 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     // As for everybody but root.
     await neovim.lua('vim.go.modeline = true')
     const call = edit('discount\n', 'discount  # <(\nimport evil  # )>\n# vim: fdm=marker fmr=<(,)> fdl=0\n')
-    await answers(/Edit orders\.py/, /^\+import evil/m)
+    await answers('Edit orders.py', '^\\+import evil')
     assert.ok((await call).ok)
   },
 }

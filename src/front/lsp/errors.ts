@@ -81,9 +81,12 @@ export class ErrorsInPlace {
     const isThere = () => this.#noted.get(project)?.get(`${kernel}#${number}`) === noted
     const raised = envelope?.ok === true ? (envelope.result as ErrorShown).error : null
     if (isThere() && raised !== null) {
-      const origin = programFrame(raised.frames)
+      const { frames, misread } = raised
+      const there = misread === undefined ? [] : [{ ...misread, function: '', locals: [], locals_omitted: 0 }]
+      const all: readonly (Frame & FileSince)[] = [...frames, ...there]
+      const origin = programFrame(all)
       const from = project.rows.kernels.get(kernel)?.attached?.cwd ?? project.root
-      const places = raised.frames.flatMap((frame: Frame & FileSince): Place[] => {
+      const places = all.flatMap((frame): Place[] => {
         const line = frame.now ?? frame.line
         if (frame.file === null || line === null || frame.differs || !isOwn(frame)) return []
         const path = realOf(isAbsolute(frame.file) ? frame.file : join(from, frame.file))

@@ -214,6 +214,9 @@ def _raised(error, told, causes, report_of):
         'traceback': text,
         'beside_frames': cut('\n'.join([*_misread_lines(error), members]), TRACEBACK_CHARS),
     }
+    misread = _misread_place(error)
+    if misread is not None and misread['line'] > 0 and not misread['file'].startswith('<'):
+        raised['misread'] = misread
     notes = _notes(error)
     if notes:
         raised['notes'] = notes
@@ -410,15 +413,21 @@ def _frame_lines(frames, omitted):
 
 def _misread_lines(error):
     """Where a source could not be compiled: no frame stands there."""
-    if not issubclass(type(error), SyntaxError):
+    place = _misread_place(error)
+    if place is None:
         return []
+    lines = ['  File "%s", line %d' % (place['file'], place['line'])]
+    return lines if place['source'] is None else [*lines, '    ' + place['source']]
+
+
+def _misread_place(error):
+    if not issubclass(type(error), SyntaxError):
+        return None
     file, line, source = (read(error) for read in _misread)
     if type(file) is not str or type(line) is not int:
-        return []
-    lines = ['  File "%s", line %d' % (clean(file[:MESSAGE_CHARS]), line)]
-    if type(source) is str and source.strip():
-        lines.append('    ' + clean(source.strip()[:LINE_CHARS]))
-    return lines
+        return None
+    said = clean(source.strip()[:LINE_CHARS]) if type(source) is str else ''
+    return {'file': clean(file[:MESSAGE_CHARS]), 'line': line, 'source': said or None}
 
 
 def _inside(trace, shell):
