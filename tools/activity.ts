@@ -77,7 +77,8 @@ export const getLastError = defineTool({
     const past = pastOf(context)
     const isGone = process !== undefined && past.errors.some(one => one.of.pid === process)
     if (whose !== 'gone' && !isGone) return undefined
-    return pastError(past, args) ?? noneLeft(past)
+    // Whether something lives was not looked at.
+    return pastError(past, args, leftBy(past)) ?? noneLeft(past)
   },
 
   withNoneLiving(args, context, kernel) {

@@ -56,7 +56,9 @@ test('what a script ended with is told with its frames and values, and that it h
   )
   assert.match(told.stdout, /crash\.py:3 in price\n.*\n +order = \{'items': \['tea'\], 'discount': None/)
   const [id = ''] = listed.stdout.split(' ')
-  assert.is((await rig.imago(['errors', id])).stdout, told.stdout)
+  // Where the process is named, nobody looks whether another one listens.
+  const named = told.stdout.replace(', and nothing of the project listens now', '')
+  assert.is((await rig.imago(['errors', id])).stdout, named)
   const other = await rig.imago(['errors', '1#7'])
   assert.is(other.code, 1)
   assert.match(other.stderr, /Known: 1 of process \d+\./)
@@ -170,6 +172,12 @@ test('errors of a process are kept beside those of the one that has taken its pl
   assert.match(
     (await rig.imago(['errors'])).stdout,
     /^\d+#1 .* IndexError: .* {2}web\.py:3 {2}\(web has gone\)\n#1 .* IndexError: .*web\.py:3\n$/,
+  )
+  const [ofFirst = ''] = (await rig.imago(['errors'])).stdout.split(' ')
+  const told = await rig.imago(['errors', ofFirst])
+  assert.match(
+    told.stdout,
+    /\nweb \(process \d+\) has gone and did not say when; the values are as they were/,
   )
   second.child.kill('SIGTERM')
   await second.ended

@@ -516,7 +516,7 @@ test('an error of a process that has gone is shown by both numbers, and no kerne
   const asked = await getLastError.withoutKernel({ number: 7, process: 40 }, context({ past: PAST }))
   assert.match(
     getLastError.show(asked?.type === 'ok' ? asked.result : asked),
-    'web (process 40) has gone and did not say when, and nothing of the project listens now',
+    'web (process 40) has gone and did not say when; the values are as they were kept then',
   )
   const unknown = await getLastError.withoutKernel({ number: 9, process: 40 }, context({ past: PAST }))
   assert.match(
