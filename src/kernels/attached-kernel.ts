@@ -290,16 +290,11 @@ export class AttachedKernel implements NamedKernel {
     if (!this.#over.signal.aborted) this.#options.ended()
   }
 
-  get stopped(): string | null {
-    const { announced, pid } = this.#known
-    // A number of a process that nobody announced here may be one of another machine.
-    return this.alive && announced !== null && pid !== undefined ? stoppedText(pid) : null
-  }
-
   row(): KernelRow {
     const { name, root, language, implementation = null, pid = null, epoch = null } = this.#known
     const { address, announced, program, cwd } = this.#known
-    const { stopped } = this
+    // A number of a process that nobody announced here may be one of another machine.
+    const stopped = this.alive && announced !== null && pid !== null ? stoppedText(pid) : null
     return {
       name,
       language,

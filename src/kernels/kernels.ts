@@ -27,6 +27,7 @@ import {
   severalListen,
   severalLive,
   shuttingDown,
+  stoppedText,
   tooManyMembers,
   unheardOf,
   unknownKernel,
@@ -309,7 +310,8 @@ class OpenKernels {
 
   /** What is said of the kernel of that name while its process is stopped. */
   stopped(name: string): string | null {
-    return this.#kernels.get(name)?.stopped ?? null
+    const { pid = null, message = null } = this.#kernels.get(name)?.row() ?? {}
+    return pid !== null && message === stoppedText(pid) ? message : null
   }
 
   /** Whether a rule keeps from callers what has ended the kernel of that name. */

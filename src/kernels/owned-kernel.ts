@@ -137,15 +137,10 @@ export class OwnedKernel implements NamedKernel {
     return this.#message === null ? 'its script failed' : endInShort(how)
   }
 
-  get stopped(): string | null {
-    const pid = this.#life?.kernel.identity.pid
-    return pid === undefined ? null : stoppedText(pid)
-  }
-
   row(): KernelRow {
     const { name, language, root, script } = this.#request
     const identity = this.#life?.kernel.identity
-    const { stopped } = this
+    const stopped = identity === undefined ? null : stoppedText(identity.pid)
     return {
       name,
       language,

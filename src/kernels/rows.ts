@@ -62,8 +62,6 @@ export interface NamedKernel {
   readonly present: Kernel | undefined
   /** How its last image was lost, if it ended by itself and the next call would begin a new one. */
   readonly lost: string | undefined
-  /** What is said of it while its process is stopped, and how that goes on; null where it is not, or cannot be seen. */
-  readonly stopped: string | null
   row(): KernelRow
   /** What it printed while no evaluation ran. */
   readonly background: Background | undefined

@@ -56,6 +56,7 @@ def running(what, functions, namespace, file=None):
     if named is not None and named.startswith("<frozen "):
         named = file
     path = None if named is None else _path(named)
+    is_loaded = what == "module" and loaded_files.get(path, 0) == file_marks(path)
     told = {
         "what": what,
         "functions": [],
@@ -66,7 +67,7 @@ def running(what, functions, namespace, file=None):
         "optimize": _OPTIMIZE,
         "futures": codes[0].co_flags & _FUTURES if codes else 0,
         "loader": loader_name(namespace),
-        "older": path is not None and (unchanged_since_start(path) or (what == "module" and _is_loaded(path))),
+        "older": path is not None and (unchanged_since_start(path) or is_loaded),
         "because": None,
     }
     if codes and is_generated(codes[0]) and cached_lines(named or "") is None:
@@ -77,11 +78,6 @@ def running(what, functions, namespace, file=None):
     except (NotComparable, RecursionError):
         told["because"] = "a program has changed its code: it has constants that no text gives"
     return told
-
-
-def _is_loaded(path):
-    marks = file_marks(path)
-    return marks is not None and loaded_files.get(path) == marks
 
 
 def is_doubted(code):
