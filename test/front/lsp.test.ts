@@ -218,6 +218,20 @@ test('a definition that differs from what runs is said, and load_file as its act
   assert.match(JSON.stringify(evaluated), '"value_repr":"80"')
 })
 
+test('a definition that another client loads is no longer said to differ', async () => {
+  program = await start()
+  editor = await edit()
+  await until(async () => (await kernels()).includes('shop'), 'the program to be joined')
+  writeFileSync(file(), ORDERS.replace('- discount', '- 2 * discount'))
+  const uri = await editor.open(file())
+  await says(editor, uri, /^4: The program runs another total/)
+  const client = await rig.connect()
+  const load = { tool: 'load_file', args: { path: 'orders.py', kernel: 'shop' } }
+  assert.ok((await client.call(load)).ok)
+  await client.close()
+  await says(editor, uri, undefined)
+})
+
 test('code is evaluated in the module of its file, and a function traced, by commands', async () => {
   program = await start()
   editor = await edit()

@@ -14,9 +14,10 @@ interface Rows {
   readonly kernels: Map<string, KernelRow>
   readonly errors: Map<string, ErrorSummary & { readonly kernel: string }>
   readonly approvals: Map<string, { readonly state: 'waits' | 'ended' } & WaitingPlan>
+  readonly calls: Map<string, { readonly tool: string }>
 }
 
-const FOLLOWED = ['kernels', 'errors', 'approvals'] as const satisfies readonly Topic[]
+const FOLLOWED = ['kernels', 'errors', 'approvals', 'calls'] as const satisfies readonly Topic[]
 
 interface ProjectOptions {
   readonly root: string
@@ -24,12 +25,17 @@ interface ProjectOptions {
   readonly name: string
   /** Rows of these topics have changed. */
   changed(topics: ReadonlySet<Topic>): void
+  /** A call has loaded files into a kernel, whoever made it. */
+  loaded(): void
   /** A connection was made, the first or another one after it was lost. */
   connected(client: DaemonClient): void
 }
 
 /** Kernels that a question goes to, one after the other, until one can answer. */
 const MOST_ASKED = 4
+
+/** Tools after which a kernel runs other definitions. */
+const LOADING: ReadonlySet<string> = new Set(['load_file', 'reload', 'load_system'])
 
 /** How long after a connection was lost it is made again, in milliseconds. */
 const AGAIN_MS = 200
@@ -43,7 +49,7 @@ const PATIENCE = 3
  */
 export class Project {
   readonly root: string
-  readonly rows: Rows = { kernels: new Map(), errors: new Map(), approvals: new Map() }
+  readonly rows: Rows = { kernels: new Map(), errors: new Map(), approvals: new Map(), calls: new Map() }
   readonly #options: ProjectOptions
   readonly #over = new AbortController()
   readonly #watchers: FSWatcher[] = []
@@ -146,12 +152,16 @@ export class Project {
         this.rows[topic].clear()
         touched.add(topic)
       }
+    const ended = changes.flatMap(({ topic, key, value }) =>
+      topic === 'calls' && value === null ? [this.rows.calls.get(key)?.tool ?? ''] : [],
+    )
     for (const { topic, key, value } of changes) {
       const rows = this.rows[topic as (typeof FOLLOWED)[number]] as Map<string, unknown>
       if (value === null) rows.delete(key)
       else rows.set(key, value)
     }
     this.#options.changed(touched)
+    if (ended.some(tool => LOADING.has(tool))) this.#options.loaded()
   }
 
   /** Kernels of that language that live, the one first that answered last, and programs before images of ours. */

@@ -66,8 +66,10 @@ export function lsp(): Promise<never> {
       changed(topics) {
         if (topics.has('errors')) errors.update(project)
         if (topics.has('kernels'))
-          for (const document of documents.values())
-            if (projectOf(document.path) === project) texts.update(document, project)
+          for (const document of documentsOf(project)) texts.update(document, project)
+      },
+      loaded() {
+        for (const document of documentsOf(project)) void texts.check(document, project)
       },
     })
     projects.set(root, project)
@@ -82,6 +84,9 @@ export function lsp(): Promise<never> {
     errors.forget(project)
     void project.close()
   }
+
+  const documentsOf = (project: Project) =>
+    [...documents.values()].filter(({ path }) => projectOf(path) === project)
 
   /** The innermost of the editor's projects that has the file. */
   function projectOf(path: string | undefined): Project | undefined {
