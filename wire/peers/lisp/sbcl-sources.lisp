@@ -57,7 +57,8 @@ SOURCE may know of the file."
                       (place-in-file whole piece (and (integerp position) (+ position start -1)))))
              (notes (and (eq how 'made) (list *made-note*))))
         (cond ((and file (integerp line))
-               (list 'text piece 'file file 'origin "file" 'current t 'from "as compiled"
+               (list 'text piece 'file file 'origin "file" 'current t
+                     'from (if at "file" "as compiled")
                      'notes (if (and whole (not at)) (cons *other-note* notes) notes)
                      'line (+ line (count #\Newline text :end start))
                      'end-line (+ line (count #\Newline text :end (max start (1- end))))))
