@@ -67,7 +67,10 @@ export function openScreen(rig: Rig, o: ScreenOptions = {}): ScreenOf {
   })
   child.stdin?.on('error', () => {})
   terminal.onData(answer => child.stdin?.write(answer))
-  const ended = new Promise<number>(resolve => child.on('close', code => resolve(code ?? -1)))
+  // All that it wrote is on the screen by then.
+  const ended = new Promise<number>(resolve =>
+    child.on('close', code => void shown.then(() => resolve(code ?? -1))),
+  )
 
   const line = (index: number) =>
     terminal.buffer.active.getLine(index)?.translateToString(true).trimEnd() ?? ''
