@@ -11,7 +11,7 @@ import { APPROVE, codeOf, openAsking, openWatch } from '../support/watching.ts'
  * A real Python under `imago run`, with a parent that starts it anew as the reloaders of web frameworks do, and clients
  * that are told nothing about kernels.
  */
-const test = suite('a program that is started anew', { limitMs: 40_000 })
+const test = suite('a program that is started anew', { limitMs: 130_000 })
 
 /** Starts itself again as a child, and whenever that has ended, once `again` is there. */
 const SERVE = `import os, subprocess, sys, time
