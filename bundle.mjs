@@ -27,13 +27,12 @@ chmodSync(program, 0o755)
 
 const commands = {
   ...common,
-  entryPoints: ['dist/src/front/cli.js'],
   // A package's CommonJS form may look for its own files at run time, which one file does not have.
   mainFields: ['module', 'main'],
   // Half of the file: in this form it is one function, which V8 passes over where a command does not need it.
   alias: { zod: createRequire(import.meta.url).resolve('zod') },
   // Both look for files of their own beside them, and no command that has to start at once needs them.
-  external: ['pino', 'msgpackr'],
+  external: ['pino', 'msgpackr', 'ws'],
 }
 
 /** Leaves out what is loaded by commands for which that does not hold. */
@@ -46,25 +45,37 @@ const loading = isMeant => ({
   },
 })
 
-const [CALL, LSP, SERVE] = ['./commands/call.js', './lsp/server.js', './commands/kernels.js']
-const parts = [
-  ['dist/src/front/cli.cjs', path => path !== LSP],
-  ['dist/src/front/call.cjs', path => path === CALL],
-  ['dist/src/front/lsp.cjs', path => path === LSP],
+const [CLI, CALL, LSP, SERVE] = [
+  './front/cli.js',
+  './commands/call.js',
+  './lsp/server.js',
+  './commands/kernels.js',
 ]
-for (const [outfile, isMeant] of parts) await build({ ...commands, outfile, plugins: [loading(isMeant)] })
-
-// The daemon, with the command line that starts it: hundreds of files would be found and read one by one.
-const daemon = 'dist/src/front/daemon.cjs'
-const { entryPoints: _, alias: __, ...whole } = commands
-await build({
-  ...whole,
-  outfile: daemon,
-  stdin: { contents: "export * from './front/cli.js'; export * from './daemon.js'", resolveDir: 'dist/src' },
-  external: [...commands.external, 'ws'],
-  plugins: [loading((path, importer) => path === SERVE || !importer.endsWith('/front/cli.js'))],
-})
-const files = [...parts.map(([file]) => file), daemon]
+const parts = [
+  ['cli', [CLI], path => path !== LSP],
+  ['call', [CLI], path => path === CALL],
+  ['lsp', [CLI], path => path === LSP],
+  // The daemon, with the command that starts it: hundreds of files would be found and read one by one. The MCP library asks
+  // for zod by another name, and gets the same one as our code.
+  [
+    'daemon',
+    [CLI, './daemon.js'],
+    (path, importer) => path === SERVE || !importer.endsWith('/front/cli.js'),
+    { alias: {} },
+  ],
+]
+for (const [name, modules, isMeant, more] of parts)
+  await build({
+    ...commands,
+    ...more,
+    stdin: {
+      contents: modules.map(module => `export * from '${module}'\n`).join(''),
+      resolveDir: 'dist/src',
+    },
+    outfile: `dist/src/front/${name}.cjs`,
+    plugins: [loading(isMeant)],
+  })
+const files = parts.map(([name]) => `dist/src/front/${name}.cjs`)
 
 // The name of this build, for what is kept of it: the last 16 bytes of all.
 const name = createHash('sha256')
