@@ -61,8 +61,10 @@ const action = (
 function plansFor({ rows, root }: Project, { path }: TextLines) {
   const shown = path === undefined ? '' : relative(root, path)
   return [...rows.approvals.values()].filter(
-    ({ state, grants, title }) =>
-      state === 'waits' && shown !== '' && (grants.includes(shown) || title.split(/[\s,]+/).includes(shown)),
+    row =>
+      row.state === 'waits' &&
+      shown !== '' &&
+      (row.grants.includes(shown) || row.title.split(/[\s,]+/).includes(shown)),
   )
 }
 

@@ -1,23 +1,21 @@
 import { existsSync, type FSWatcher, mkdirSync, watch } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { ErrorSummary } from '../../../tools/activity.ts'
 import type { Envelope } from '../../../tools/outcome.ts'
-import type { WaitingPlan } from '../../approvals/contract.ts'
-import type { KernelRow } from '../../kernels/rows.ts'
+import type { Of } from '../../../wire/kernel.ts'
 import { findPaths, prepareRuntimeDir } from '../../paths.ts'
 import { connectDaemon, type DaemonClient, type ToolCall } from '../client.ts'
 import type { Topic } from '../operations/operation.ts'
+import type { TOPIC_ROWS } from '../operations/subscription.ts'
 import type { SubscriptionEvent } from '../subscriptions.ts'
+import { changesIn } from '../topic-news.ts'
 
-/** The topics that every project of an editor follows, with their rows. */
-interface Rows {
-  readonly kernels: Map<string, KernelRow>
-  readonly errors: Map<string, ErrorSummary & { readonly kernel: string }>
-  readonly approvals: Map<string, { readonly state: 'waits' | 'ended' } & WaitingPlan>
-  readonly calls: Map<string, { readonly tool: string }>
-}
-
+/** The topics that every project of an editor follows. */
 const FOLLOWED = ['kernels', 'errors', 'approvals', 'calls'] as const satisfies readonly Topic[]
+
+type KernelRow = Of<typeof TOPIC_ROWS.kernels>
+
+/** Their rows, by key. */
+type Rows = { readonly [T in (typeof FOLLOWED)[number]]: Map<string, Of<(typeof TOPIC_ROWS)[T]>> }
 
 interface ProjectOptions {
   readonly root: string
@@ -25,7 +23,7 @@ interface ProjectOptions {
   readonly name: string
   /** Rows of these topics have changed. */
   changed(topics: ReadonlySet<Topic>): void
-  /** A call has loaded files into a kernel, whoever made it. */
+  /** A call of any client has loaded files into a kernel. */
   loaded(): void
   /** A connection was made, the first or another one after it was lost. */
   connected(client: DaemonClient): void
@@ -145,7 +143,7 @@ export class Project {
 
   #heard(event: SubscriptionEvent): void {
     this.#rev = event.rev
-    const changes = 'snapshot' in event ? event.snapshot : event.changes
+    const changes = changesIn(event)
     const touched = new Set<Topic>(changes.map(({ topic }) => topic))
     if ('snapshot' in event)
       for (const topic of FOLLOWED) {
