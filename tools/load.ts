@@ -129,14 +129,18 @@ async function load(
   const said = unread ? [UNREAD] : [raised, lookingBack(context)]
   const next = said.filter(sentence => sentence !== undefined).join(' ')
   const outcome = workOutcome(evaluated, { output: context.output, done: loading, raised: next })
-  const loaded = outcome.type === 'ok' ? outcome.result.loaded : null
-  const notice = loaded === null ? undefined : await oldElsewhere(loaded, context)
-  return outcome.type !== 'ok' || notice === undefined ? outcome : ok({ ...outcome.result, notice })
+  if (outcome.type !== 'ok') return outcome
+  const notice = await oldElsewhere(outcome.result.loaded, context)
+  return notice === undefined ? outcome : ok({ ...outcome.result, notice })
 }
 
-/** Which others of the project have loaded that file, and are not proved to run what it says now. Never rejects. */
-async function oldElsewhere({ module, file }: Loaded, context: KernelContext): Promise<string | undefined> {
+/** How long another program is asked about what was loaded here, in milliseconds. */
+const OTHERS_MS = 500
+
+/** A sentence on other programs of the project that have loaded the file, and are not proved to run its text of now. Never rejects. */
+async function oldElsewhere(loaded: Loaded | null, context: KernelContext): Promise<string | undefined> {
   const { lookMs, signal, sources } = context
+  const { module = null, file = null } = loaded ?? {}
   if (module === null || file === null) return undefined
   const isOld = async ({ kernel }: OtherKernel) => {
     const query = { name: module, max_length: 1, contexts: false }
@@ -151,9 +155,6 @@ async function oldElsewhere({ module, file }: Loaded, context: KernelContext): P
   const call = JSON.stringify({ path: file, kernel: names[0] })
   return `${names.join(', ')} still run${names.length === 1 ? 's' : ''} what was loaded there before: load_file ${call} loads this text.`
 }
-
-/** How long another program is asked about what was loaded here, in milliseconds. */
-const OTHERS_MS = 500
 
 function loading({ loaded, elapsed_ms, diagnostics }: Done, text: PrintedOutput): LoadAnswer {
   return { loaded: loaded ?? null, ...diagnosed(diagnostics), ...text, elapsed_ms }
