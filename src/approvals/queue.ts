@@ -540,7 +540,7 @@ class ApprovalQueue {
     this.#options.changed?.()
   }
 
-  /** How many entries are held, of all kinds. They are bounded, whatever number of plans was asked about. */
+  /** The number of entries of all kinds that are held. Each kind has a bound. */
   kept(): number {
     const maps = [this.#waiting, this.#settled, this.#batches, this.#refusals, this.#seats, this.#grants]
     const lists = this.#ends.length + this.#notices.length + this.#repeated.size

@@ -257,7 +257,8 @@ class PlannedCall {
       case 'cancelled':
         return refusals.planWithdrawn(plan, answer.reason)
       case 'unavailable':
-        if (answer.by !== undefined) return refusals.unanswered({ plan, ...answer, by: answer.by })
+        if (answer.by !== undefined)
+          return refusals.unanswered({ plan, by: answer.by, reason: answer.reason })
         return this.#unavailable(judged, aboutOf(plan))
       default:
         return answer

@@ -53,7 +53,7 @@ export interface ToolCall {
 }
 
 interface WatchOptions {
-  /** Read again for each text. */
+  /** Of the kernel; read at each text, so that it may change. */
   readonly name: string | undefined
   readonly signal: AbortSignal
   heard(text: string): void

@@ -148,7 +148,7 @@ class ClientRoots {
     server.setNotificationHandler('notifications/roots/list_changed', ask)
   }
 
-  /** Resolves once the client has answered, or has not in time; one that was asked again meanwhile: that time. */
+  /** Resolves once the client has answered the newest question, or has not in time. */
   async known(): Promise<void> {
     const asked = this.#asked
     await asked
@@ -176,7 +176,7 @@ class ClientRoots {
     moved(folders.find(one => isWithin(this.#started, one)) ?? folders[0] ?? this.#started)
   }
 
-  /** An answer that comes after the client was asked again is an old one. */
+  /** `isNewest`: the client was not asked again since. An older answer does not count. */
   async #ask(server: Server, moved: (root: string) => void, isNewest: () => boolean): Promise<void> {
     this.#isKnown = false
     if (isModern(server) || server.getClientCapabilities()?.roots === undefined) return

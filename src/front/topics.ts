@@ -78,7 +78,7 @@ export function topicSources(parts: TopicParts): Readonly<Record<Topic, () => re
   }
 }
 
-/** Whoever has no part in a suspension. */
+/** A viewer who has no part in any suspension. */
 const NOBODY = { id: '', who: '', kind: 'cli', profile: 'full', seat: () => undefined } as const
 
 /** How long an image may take to tell its errors, and how long after it has noted one it is asked again. Milliseconds. */

@@ -380,7 +380,7 @@ export class Leases {
     return all.filter(({ owner }) => keyOf(owner) === key)
   }
 
-  /** Says it in the journal, and to whoever follows. */
+  /** Notes an event of a suspension in the journal, and tells it to those who follow. */
   #happened(one: Lease, news: LeaseNews, doer?: Owner): void {
     const { life, suspension, owner } = one
     const { id, call, who, type, message } = suspension
@@ -426,9 +426,10 @@ interface End extends Pick<Life, 'root'> {
 const keyOfEnd = ({ root, kernel, id }: Pick<End, 'root' | 'kernel' | 'id'>): string =>
   JSON.stringify([root, kernel, id])
 
-/** Ends that are remembered, and those of which the topic has a row. */
+/** Ends that are remembered. */
 const MOST_ENDS = 256
 
+/** Ended suspensions of which the topic has a row. */
 const MOST_TOLD = 64
 
 const subjectOf = ({ life, suspension }: Lease) => ({ kernel: life.name, suspension })

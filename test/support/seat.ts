@@ -118,7 +118,7 @@ export function takeSeat(
   let answering: string | undefined
   const seat = approvals.sit(who)
   const end = followNews(approvals, news => {
-    // Whoever answers knows that it is settled.
+    // The seat that answers knows that the plan is settled.
     if (news.type === 'settled' && news.id === answering) return
     told.push(news)
     if (news.type !== 'plan') return

@@ -117,7 +117,7 @@ export async function startSwank({
 
 let made: Promise<string> | undefined
 
-/** An image of SBCL that has loaded Swank, kept beside what was compiled of it: to load it anew takes a second. */
+/** An image of SBCL that has loaded Swank, kept beside the compiled files of Swank. Loading Swank takes a second. */
 function swankCore(): Promise<string> {
   const { paths } = JSON.parse(readFileSync(join(lispCache, '../lisp.json'), 'utf8')) as { paths: string[] }
   const changed = paths.map(path => statSync(path).mtimeMs).join('-')

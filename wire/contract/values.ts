@@ -165,7 +165,7 @@ export const raised = z.object({
   frames_omitted: count,
   /** The text could not be read, and nothing of it was run. Left out where the frames tell that, as there are none. */
   unread: z.literal(true).exactOptional(),
-  /** Where a source could not be compiled; no frame stands there. */
+  /** The place at which a source could not be compiled. No frame has that place. */
   misread: z.object({ file: text, line: count, source: orNull(text) }).exactOptional(),
   /** The whole report as the language itself would print it, bounded. */
   traceback: text,

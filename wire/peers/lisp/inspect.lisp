@@ -177,7 +177,7 @@ of each: it is given the item, the operator that leads to it, and its argument b
     (values (nreverse texts) (nreverse leads))))
 
 (defun spelled-item (expression operator argument)
-  "The item of what EXPRESSION, a text, stands for to which OPERATOR and ARGUMENT lead; or NIL."
+  "The text that leads to an item of the value of EXPRESSION by OPERATOR and ARGUMENT; or NIL."
   (let ((name (symbol-text operator)))
     (flet ((quoted () (if (symbolp argument) (symbol-text argument) (static-text argument 200))))
       (case operator

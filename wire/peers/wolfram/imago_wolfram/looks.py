@@ -55,17 +55,16 @@ class Image:
             raise NotLoaded
         return self._engine
 
-
     def within(self, context):
         """The same with another context in force."""
         engine = self.engine
         context, path = namespace(engine.source, self.paths, context)
-        source = _Instead(engine.source, context=lambda: context, context_path=lambda: path)
-        return _Instead(self, engine=_Instead(engine, source=source))
+        source = _Overlay(engine.source, context=lambda: context, context_path=lambda: path)
+        return _Overlay(self, engine=_Overlay(engine, source=source))
 
 
-class _Instead:
-    """An object with something in place of what it has."""
+class _Overlay:
+    """An object, with other values for some of its attributes."""
 
     def __init__(self, whole, **parts):
         self.__dict__.update(parts, _whole=whole)
@@ -147,7 +146,7 @@ def inspect_static(image, query):
 
 
 def _value(image, engine, text):
-    """What the text stands for, and whether a part of that may be written behind it."""
+    """The value of the text, and whether a part of the value may be written behind the text."""
     handle = _HANDLE.match(text)
     if text.startswith('@') and (handle is None or handle.end() == len(text)):
         return _kept(image, text), True

@@ -27,7 +27,7 @@ class Leads:
         self.names = {}
         self._value = Attribute(value)
         self._handles = handles
-        # What an adapter, or a view of a dict's items, makes for whoever asks is nobody's own.
+        # The program stores no object that an adapter, or a view of a dict's items, makes for a look.
         self._is_stored = adapted is None and type(value) is not DictItems
         self._sure = {} if is_class(value) else _only_stored(value)
         self._base = base = expr.strip()
@@ -91,7 +91,7 @@ def _is_plain(what, at):
 
 
 def _only_stored(value):
-    """What is in the dict of an instance or a module and in no class of it: its attributes, whatever else there is."""
+    """The entries of the dict of an instance or a module that no class of it has: each is surely an attribute."""
     cls = type(value)
     hook = class_lookup(cls, "__getattribute__")
     if hook is None or (hook[0] is not object and hook[0] is not ModuleType):
