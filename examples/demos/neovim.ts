@@ -1,6 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -59,10 +58,7 @@ export async function openNeovim(
     detached: true,
   })
   const ended = once(child, 'exit')
-  await until(() => existsSync(address), 'Neovim to listen')
-  const socket = connect(address)
-  await once(socket, 'connect')
-  socket.on('error', () => {})
+  const socket = await connectTo(address)
   const screen = new Screen()
   const ask = requests(socket, (method, events) => {
     if (method === 'redraw') for (const event of events) screen.draw(event as ScreenEvent)
@@ -98,6 +94,22 @@ export async function openNeovim(
       child.kill('SIGKILL')
       await ended
     },
+  }
+}
+
+/** Its socket is there a moment before it listens. */
+async function connectTo(address: string): Promise<Socket> {
+  const begun = performance.now()
+  for (;;) {
+    const socket = connect(address)
+    try {
+      await once(socket, 'connect')
+      return socket.on('error', () => {})
+    } catch (error) {
+      if (performance.now() - begun > PATIENCE_MS)
+        throw new Differs('there was never Neovim to listen', { cause: error })
+      await delay(20)
+    }
   }
 }
 
