@@ -1,0 +1,198 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { messageOf } from '../../wire/errors.ts'
+import { EXIT, Failure } from '../failure.ts'
+import { claimInstance, holderOf } from '../instance.ts'
+import { VERSION } from '../paths.ts'
+import { ENTRY, type Entry, type EntryOf } from './entries.ts'
+
+/** A run that this process writes; no other can at the same time. */
+export interface RunFile {
+  readonly run: string
+  /** Those that were written before, and since. */
+  readonly entries: readonly Entry[]
+  /** Appends it; it is on the disk then. Throws a `Failure` where that is not possible. */
+  keep(entry: Entry): void
+  close(): void
+}
+
+/** What is known of a run from its file. */
+export interface KeptRun {
+  readonly run: string
+  readonly entries: readonly Entry[]
+  /** The process that works at it; undefined where none does. */
+  readonly pid: number | undefined
+}
+
+const folderOf = (stateDir: string) => join(stateDir, 'runs')
+const fileOf = (stateDir: string, run: string) => join(folderOf(stateDir), `${run}.jsonl`)
+const NAME = /^run-([1-9]\d{0,8})$/
+const FILE = /^(run-[1-9]\d{0,8})\.jsonl$/
+
+/** Begins a run under the next number, with its first entry. */
+export async function beginRun(stateDir: string, begun: (run: string) => EntryOf<'begun'>): Promise<RunFile> {
+  mkdirSync(folderOf(stateDir), { recursive: true, mode: 0o700 })
+  for (let number = highest(stateDir) + 1; ; number++) {
+    const run = `run-${number}`
+    try {
+      const { O_CREAT, O_EXCL, O_RDWR, O_APPEND } = constants
+      const file = openSync(fileOf(stateDir, run), O_CREAT | O_EXCL | O_RDWR | O_APPEND, 0o600)
+      const opened = await claimed({ stateDir, run, file, entries: [] })
+      opened.keep(begun(run))
+      return opened
+    } catch (error) {
+      if (!isCode(error, 'EEXIST')) throw unwritable(error, fileOf(stateDir, run))
+    }
+  }
+}
+
+/**
+ * Takes a run up again. An entry that was cut short is taken away: the process that wrote it did nothing more. Throws a
+ * `Failure` where the run is not there, where another process works at it, or where its file is not as we wrote it.
+ */
+export async function openRun(stateDir: string, run: string): Promise<RunFile> {
+  const { file, entries, whole } = readRun(stateDir, run, constants.O_RDWR | constants.O_APPEND)
+  const opened = await claimed({ stateDir, run, file, entries })
+  ftruncateSync(file, whole)
+  return opened
+}
+
+interface Claimed {
+  readonly stateDir: string
+  readonly run: string
+  readonly file: number
+  readonly entries: readonly Entry[]
+}
+
+async function claimed({ stateDir, run, file, entries }: Claimed): Promise<RunFile> {
+  const dir = folderOf(stateDir)
+  const claim = await claimInstance({ dir, name: run, version: VERSION, listens: async () => false })
+  if (claim.type === 'taken') {
+    closeSync(file)
+    throw new Failure(
+      `${run} is at work already, in process ${claim.by?.pid}. Follow it: imago runs show ${run} --follow`,
+    )
+  }
+  const all = [...entries]
+  return {
+    run,
+    entries: all,
+    keep(entry) {
+      try {
+        const bytes = Buffer.from(`${JSON.stringify(entry)}\n`)
+        for (let sent = 0; sent < bytes.length; ) sent += writeSync(file, bytes, sent)
+        fsyncSync(file)
+        all.push(entry)
+      } catch (error) {
+        throw unwritable(error, fileOf(stateDir, run))
+      }
+    },
+    close() {
+      closeSync(file)
+      for (const name of readdirSync(dir))
+        if (name.startsWith(`${run}.lock.`)) rmSync(join(dir, name), { force: true })
+    },
+  }
+}
+
+/** A run as its file has it. Throws a `Failure` as `openRun` does. */
+export function keptRun(stateDir: string, run: string): KeptRun {
+  const { file, entries } = readRun(stateDir, run, constants.O_RDONLY)
+  closeSync(file)
+  return { run, entries, pid: holderOf(folderOf(stateDir), run)?.pid }
+}
+
+/** The names of all runs, the newest first. */
+export function runNames(stateDir: string): readonly string[] {
+  return numbersOf(stateDir)
+    .sort((one, other) => other - one)
+    .map(number => `run-${number}`)
+}
+
+/** Removes the file of a run. Throws a `Failure` where a process works at it. */
+export function removeRun(stateDir: string, run: string): void {
+  const holder = holderOf(folderOf(stateDir), run)
+  if (holder !== undefined) throw new Failure(`${run} is at work, in process ${holder.pid}.`)
+  rmSync(fileOf(stateDir, run), { force: true })
+}
+
+const highest = (stateDir: string) => Math.max(0, ...numbersOf(stateDir))
+
+function numbersOf(stateDir: string): number[] {
+  try {
+    return readdirSync(folderOf(stateDir)).flatMap(name => {
+      const [, run = ''] = FILE.exec(name) ?? []
+      return run === '' ? [] : [Number(NAME.exec(run)?.[1])]
+    })
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return []
+    throw error
+  }
+}
+
+function readRun(stateDir: string, run: string, flags: number) {
+  const path = fileOf(stateDir, run)
+  if (!NAME.test(run))
+    throw new Failure(`${run} is not the name of a run. imago runs lists them.`, { exit: EXIT.usage })
+  let file: number
+  try {
+    file = openSync(path, flags | constants.O_NOFOLLOW)
+  } catch (error) {
+    const words = isCode(error, 'ENOENT')
+      ? `There is no ${run}. imago runs lists those that there are.`
+      : `${path} cannot be read: ${messageOf(error)}`
+    throw new Failure(words, { cause: error })
+  }
+  try {
+    return { file, ...entriesIn(file, path) }
+  } catch (error) {
+    closeSync(file)
+    throw error
+  }
+}
+
+/** `whole`: the bytes of all entries that are whole. */
+function entriesIn(file: number, path: string): { entries: Entry[]; whole: number } {
+  const { uid, mode } = fstatSync(file)
+  if (process.getuid !== undefined && uid !== process.getuid())
+    throw new Failure(`${path} belongs to user ${uid}, not to you, and is not used.`)
+  if ((mode & 0o022) !== 0)
+    throw new Failure(`${path} can be written by others, and is not used. If nobody did: chmod 600 ${path}`)
+  const bytes = readFileSync(file)
+  const whole = bytes.lastIndexOf(0x0a) + 1
+  const lines = bytes.subarray(0, whole).toString('utf8').split('\n').slice(0, -1)
+  const entries = lines.map((line, index) => entryIn(line, `${path}, line ${index + 1}`))
+  if (entries[0]?.type !== 'begun' || entries.slice(1).some(({ type }) => type === 'begun'))
+    throw new Failure(`${path} does not begin as a run does, and is not used.`)
+  return { entries, whole }
+}
+
+function entryIn(line: string, place: string): Entry {
+  try {
+    return ENTRY.parse(JSON.parse(line))
+  } catch (error) {
+    throw new Failure(`${place} is no entry of a run: it was changed, and the run is not used.`, {
+      cause: error,
+    })
+  }
+}
+
+const unwritable = (error: unknown, path: string) =>
+  error instanceof Failure
+    ? error
+    : new Failure(`${path} cannot be written: ${messageOf(error)}. Nothing more was done.`, { cause: error })
+
+const isCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code
