@@ -62,31 +62,31 @@ export async function openModel(settings: Settings, env: Environment): Promise<O
   const key = settings.key_file === undefined ? env[variable] : keyIn(settings.key_file)
   if (!key && settings.url === undefined)
     throw new NoModel(`no model. Set ${variable}: docs/agent.md`, variable)
-  const baseURL = settings.url ?? url
-  const name = settings.model ?? (settings.url === undefined ? usual : await firstModel(baseURL, key))
+  const address = settings.url ?? url
+  const name = settings.model ?? (settings.url === undefined ? usual : await firstModel(address, key))
   if (name === undefined)
     throw new NoModel('no model. Name one: [agent] model = "..." in config.toml, docs/agent.md', variable)
   return {
-    model: await modelOf(api ?? 'anthropic', { baseURL, key, name }),
+    model: await modelOf(api ?? 'anthropic', { address, key, name }),
     redacted: text => (key ? text.replaceAll(key, '[key]') : text),
   }
 }
 
 const apiWithKey = (env: Environment): Api | undefined => APIS.find(api => env[PROVIDERS[api].variable])
 
-interface Address {
-  readonly baseURL: string
+interface Spoken {
+  readonly address: string
   readonly key: string | undefined
   readonly name: string
 }
 
-async function modelOf(api: Api, { baseURL, key, name }: Address): Promise<LanguageModelV3> {
+async function modelOf(api: Api, { address, key, name }: Spoken): Promise<LanguageModelV3> {
   if (api === 'anthropic') {
     const { createAnthropic } = await import('@ai-sdk/anthropic')
-    return createAnthropic({ baseURL, apiKey: key ?? 'none' })(name)
+    return createAnthropic({ baseURL: address, apiKey: key ?? 'none' })(name)
   }
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
-  const options = { name: 'openai', baseURL, includeUsage: true, ...(key && { apiKey: key }) }
+  const options = { name: 'openai', baseURL: address, includeUsage: true, ...(key && { apiKey: key }) }
   return createOpenAICompatible(options)(name)
 }
 
