@@ -101,6 +101,8 @@ const CONFIG = z.strictObject({
     .strictObject({
       /** Whether a notification is shown on the desktop when something waits for a person. It rings in any case. */
       notify: z.boolean().default(false),
+      /** A program that is run when a question waits and nobody sits, with a line about it as its last argument. */
+      command: z.array(z.string().min(1)).min(1).optional(),
     })
     .prefault({}),
 })

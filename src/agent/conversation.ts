@@ -17,6 +17,8 @@ export class Conversation {
   /** Of all requests and answers. */
   tokens = 0
   over: Over | undefined
+  /** What it waits for now. */
+  waits: EntryOf<'waits'> | undefined
   readonly #answers: EntryOf<'answered'>[] = []
   readonly #ended = new Map<string, EntryOf<'ended'>>()
   /** Calls whose results have made room. */
@@ -31,11 +33,17 @@ export class Conversation {
   add(entry: Entry): void {
     switch (entry.type) {
       case 'begun':
+        return
       case 'called':
+        this.waits = undefined
+        return
+      case 'waits':
+        this.waits = entry
         return
       case 'asked':
         // It goes on after a failure.
         this.over = undefined
+        this.waits = undefined
         this.steps = entry.step
         return
       case 'answered':

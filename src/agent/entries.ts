@@ -79,6 +79,8 @@ export const ENTRY = z.discriminatedUnion('type', [
     /** What the model reads. */
     text: z.string(),
   }),
+  /** It goes on once a person has answered, or the key of its model is there. */
+  z.strictObject({ type: z.literal('waits'), at, for: z.string(), call: z.string().exactOptional() }),
   /** Results of these calls are not sent any more. */
   z.strictObject({ type: z.literal('room'), at, calls: z.array(z.string()) }),
   z.strictObject({ type: z.literal('told'), at, text: z.string() }),

@@ -158,9 +158,9 @@ const LIST: HostileAsker = {
     }
     const pause = { who, refusals: 3, left_ms: 60_000 }
     const seats = [{ seat: 'seat-1', who, command: '' }]
-    printer.out(
-      `${approvalsText({ seats, approvals: [waiting], grants: [grant], pauses: [pause], ends: [] })}\n`,
-    )
+    const held = [{ call: 'held', tool: waiting.tool, root: waiting.root, who, run: 'run-1', asked_at: 0 }]
+    const all = { seats, approvals: [waiting], grants: [grant], pauses: [pause], ends: [], held }
+    printer.out(`${approvalsText(all)}\n`)
     return { text: written(), approvable: false }
   },
 }

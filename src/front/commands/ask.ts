@@ -1,18 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { PROFILES, type Profile } from '../../../tools/contract.ts'
 import { TOOLS } from '../../../tools/index.ts'
-import { isRunning, toolError } from '../../../tools/outcome.ts'
+import { type Envelope, isRunning, toolError } from '../../../tools/outcome.ts'
 import { oneLine } from '../../../tools/text.ts'
 import { readBounded } from '../../../wire/bounded-file.ts'
 import { messageOf } from '../../../wire/errors.ts'
 import { Conversation } from '../../agent/conversation.ts'
 import type { AskedCall, Entry, EntryOf } from '../../agent/entries.ts'
 import { guidance, marked } from '../../agent/guidance.ts'
-import { KEY_VARIABLES, NoModel, type OpenModel, openModel } from '../../agent/providers.ts'
+import { KEY_VARIABLES } from '../../agent/keys.ts'
+import { NoModel, type OpenModel, openModel } from '../../agent/providers.ts'
 import { type AgentTools, type CallEnd, type RunEnd, work } from '../../agent/run.ts'
-import { beginRun, openRun, type RunFile } from '../../agent/run-file.ts'
+import { AtWork, beginRun, openRun, type RunFile } from '../../agent/run-file.ts'
 import { callsInText } from '../../agent/text-tools.ts'
 import { SYSTEM_CLOCK } from '../../clock.ts'
 import { type Config, readConfig } from '../../config.ts'
@@ -25,7 +27,7 @@ import { escapeJson } from '../../text/escape.ts'
 import { connectDaemon, type DaemonClient, WAIT_SECONDS } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { printFailed, untilLeft } from '../print.ts'
-import { askHere, untilAnswered } from '../seat/at-terminal.ts'
+import { askHere, hasTerminal } from '../seat/at-terminal.ts'
 
 /** `imago ask`: a run of the agent on the project of this folder, from a question to its answer. */
 export async function ask(input: CommandInput): Promise<ExitCode> {
@@ -52,20 +54,45 @@ export async function ask(input: CommandInput): Promise<ExitCode> {
       const chosen = { text: question, guidance: told, model: model.model.modelId, profile }
       return { type: 'begun', at: Date.now(), run, id, root, ...chosen, ...(syntax && { syntax }) }
     })
-    return await drive(input, { file, client, model, agent, registry })
+    try {
+      return await drive(input, { file, client, model, agent, registry })
+    } finally {
+      file.close()
+    }
   })
 }
 
 /** `imago runs resume`: goes on with a run that waits, or that failed. */
 export async function resume(input: CommandInput, run: string): Promise<ExitCode> {
   const { agent } = readConfig(findPaths().configDir)
-  return withModel(input, agent, async model => {
-    const file = await openRun(findPaths().stateDir, run)
-    const [begun] = file.entries
-    if (begun?.type !== 'begun') throw new Error('a run was opened without its beginning')
-    await using client = await connect(begun.root)
-    return await drive(input, { file, client, model, agent, registry: openRegistry(TOOLS) })
-  })
+  const file = await takeUp(run)
+  try {
+    const { begun, over } = conversationOf(file.entries)
+    if (over !== undefined && over.why !== 'failed') throw new Failure(`${run} is over: ${over.why}.`)
+    return await withModel(
+      input,
+      agent,
+      async model => {
+        await using client = await connect(begun.root)
+        return await drive(input, { file, client, model, agent, registry: openRegistry(TOOLS) })
+      },
+      missing => file.keep({ type: 'waits', at: Date.now(), for: missing }),
+    )
+  } finally {
+    file.close()
+  }
+}
+
+/** How long a process may take that has just left the run to a person, in milliseconds. */
+const LEAVING_MS = 10_000
+
+async function takeUp(run: string): Promise<RunFile> {
+  for (const deadline = performance.now() + LEAVING_MS; ; await sleep(100))
+    try {
+      return await openRun(findPaths().stateDir, run)
+    } catch (error) {
+      if (!(error instanceof AtWork) || performance.now() > deadline) throw error
+    }
 }
 
 /** Does `work` with the model of the configuration; without one, says what is missing. */
@@ -73,12 +100,14 @@ async function withModel(
   input: CommandInput,
   agent: Config['agent'],
   work: (model: OpenModel) => Promise<ExitCode>,
+  lacks: (variable: string) => void = () => {},
 ): Promise<ExitCode> {
   let model: OpenModel
   try {
     model = await openModel(agent, process.env)
   } catch (error) {
     if (!(error instanceof NoModel)) throw error
+    lacks(error.variable)
     if (input.options.json) printFailed(input, toolError('invalid_args', { message: error.message }))
     else input.printer.err(`imago ask: ${error.message}\n`)
     return EXIT.usage
@@ -89,7 +118,7 @@ async function withModel(
 /** The key of the model stays in this process. */
 function connect(root: string): Promise<DaemonClient> {
   const env = Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !KEY_VARIABLES.includes(name)),
+    Object.entries(process.env).filter(([name]) => !KEY_VARIABLES.some(key => key === name)),
   )
   return connectDaemon({ name: 'imago ask', start: 'if-needed', root, env })
 }
@@ -109,28 +138,25 @@ async function drive(
 ): Promise<ExitCode> {
   const { printer, options } = input
   const left = untilLeft(['SIGINT', 'SIGTERM'])
-  try {
-    const conversation = conversationOf(file.entries)
-    const tools = toolsOf({ input, client, registry, begun: conversation.begun })
-    if (options.json) for (const entry of conversation.over ? [] : file.entries.slice(0, 1)) printEntry(entry)
-    const end = await work({
-      conversation,
-      model,
-      tools,
-      budget: agent,
-      clock: SYSTEM_CLOCK,
-      signal: left,
-      keep(entry) {
-        file.keep(entry)
-        if (options.json) printEntry(entry)
-        else tell(entry)
-      },
-      say: text => printer.err(`imago: ${text}\n`),
-    })
-    return told(end)
-  } finally {
-    file.close()
-  }
+  const conversation = conversationOf(file.entries)
+  const tools = toolsOf({ run: file.run, input, client, registry, begun: conversation.begun })
+  if (options.json && file.entries.length === 1) for (const entry of file.entries) printEntry(entry)
+  if (model.key !== undefined) await client.request('keep_key', { run: file.run, ...model.key })
+  const end = await work({
+    conversation,
+    model,
+    tools,
+    budget: agent,
+    clock: SYSTEM_CLOCK,
+    signal: left,
+    keep(entry) {
+      file.keep(entry)
+      if (options.json) printEntry(entry)
+      else tell(entry)
+    },
+    say: text => printer.err(`imago: ${text}\n`),
+  })
+  return told(end)
 
   function printEntry(entry: Entry) {
     printer.out(`${escapeJson(JSON.stringify(entry))}\n`)
@@ -145,7 +171,9 @@ async function drive(
 
   function told(end: RunEnd): ExitCode {
     if (end.type === 'waits') {
-      printer.err(`${file.run} waits for a person: ${end.title}. Answer it in imago watch.\n`)
+      printer.err(
+        `${file.run} waits for a person: ${end.for}. It goes on once they have answered: imago watch\n`,
+      )
       return EXIT.stillRunning
     }
     if (!options.json && (end.why === 'done' || end.why === 'partial')) printer.out(`${end.text.trimEnd()}\n`)
@@ -173,13 +201,14 @@ export function conversationOf(entries: readonly Entry[]): Conversation {
 }
 
 interface ToolParts {
+  readonly run: string
   readonly input: CommandInput
   readonly client: DaemonClient
   readonly registry: Registry
   readonly begun: EntryOf<'begun'>
 }
 
-function toolsOf({ input, client, registry, begun }: ToolParts): AgentTools {
+function toolsOf({ run, input, client, registry, begun }: ToolParts): AgentTools {
   const { id, profile, syntax } = begun
   // Nothing of this profile can wait for a job.
   const patience = profile === 'core' ? { patience: WAIT_SECONDS } : {}
@@ -187,19 +216,16 @@ function toolsOf({ input, client, registry, begun }: ToolParts): AgentTools {
   async function callOnce({ call, tool, args }: AskedCall, signal: AbortSignal): Promise<CallEnd> {
     const whole = typeof args === 'object' && args !== null ? { ...patience, ...args } : args
     const needsKernel = (registry.find(tool)?.needs.length ?? 0) > 0
-    const made = (left?: AbortSignal) =>
-      client.call({
-        tool,
-        args: needsKernel ? whole : args,
-        call,
-        signal: left === undefined ? signal : AbortSignal.any([signal, left]),
-      })
-    const envelope =
-      registry.find(tool)?.level === 'safe'
-        ? await made()
-        : await askHere({ client, printer: input.printer }, async left =>
-            untilAnswered(client, { first: await made(left), left }),
-          )
+    const isSafe = registry.find(tool)?.level === 'safe'
+    // Who can be asked here is waited for, until they leave the question to whoever answers it elsewhere.
+    const held = { leave: !hasTerminal() && input.options.wait !== true, run }
+    const made = () =>
+      client.call({ tool, args: needsKernel ? whole : args, call, signal, ...(!isSafe && { held }) })
+    const envelope = isSafe
+      ? await made()
+      : await askHere({ client, printer: input.printer }, left => orLeft(made(), { tool, left }))
+    if (!envelope.ok && envelope.error.code === 'approval_held')
+      return { type: 'waits', title: String(envelope.error.details.title ?? tool) }
     const { text } = await client.request('show', { tool, envelope })
     const outcome = envelope.ok ? (isRunning(envelope.result) ? 'running' : 'ok') : envelope.error.code
     return { type: 'ended', outcome, text: marked(id, text) }
@@ -211,6 +237,19 @@ function toolsOf({ input, client, registry, begun }: ToolParts): AgentTools {
     call: callOnce,
     ...(syntax && { read: text => callsInText(text, { syntax: SYNTAXES[syntax], registry }) }),
   }
+}
+
+/** What the call comes to, unless the person here leaves its question to others. */
+function orLeft(
+  made: Promise<Envelope>,
+  { tool, left }: { readonly tool: string; readonly left: AbortSignal | undefined },
+): Promise<Envelope> {
+  if (left === undefined) return made
+  const leaves = new Promise<Envelope>(resolve => {
+    const error = toolError('approval_held', { message: 'The question was left.', details: { title: tool } })
+    left.addEventListener('abort', () => resolve({ ok: false, error }), { once: true })
+  })
+  return Promise.race([made, leaves])
 }
 
 const described = (registry: Registry, profile: Profile) =>
