@@ -289,7 +289,7 @@ export function tooManyHeld({ held: waiting, most }: { held: number; most: numbe
   return failed('busy', {
     message: `${waiting} questions of this project wait for a person already; ${most} is the most. Nothing ran.`,
     details: { pending: waiting, most },
-    next: 'A person answers them: imago watch',
+    next: 'A person answers them, at imago watch.',
   })
 }
 
@@ -298,7 +298,7 @@ export function held({ tool, title }: { readonly tool: string; readonly title: s
   return failed('approval_held', {
     message: `${title} waits for a person, and will be put before the next one who sits. Nothing ran.`,
     details: { tool, title },
-    next: 'A person answers it: imago watch',
+    next: 'A person answers it, at imago watch.',
   })
 }
 

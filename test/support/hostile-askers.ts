@@ -140,7 +140,7 @@ const LIST: HostileAsker = {
   by: ['src/front/commands/approvals.ts'],
   own: NOTHING_OF_OURS,
   margin: null,
-  named: /^(?:plan-[a-z]{8} {2}do_dangerous {2}|grant-1 {2}|seat-1 {2}|1 min 0 s {2})/,
+  named: /^(?:plan-[a-z]{8} {2}do_dangerous {2}|grant-1 {2}|seat-1 {2}|run-1 {2}|1 min 0 s {2})/,
   lines: true,
   async writes({ body: _, hunks: __, code: ___, ...waiting }) {
     const { printer, written } = fakeTerminal()

@@ -92,7 +92,7 @@ export function approvalsText(result: Methods['approvals']['result']): string {
 
 const PLANS = ['PLAN', 'TOOL', 'KERNEL', 'WAITS', 'FOR', 'WHAT']
 
-const HELD = ['HELD QUESTION', 'ASKED', 'FOR', 'RUN']
+const HELD = ['RUN', 'HELD QUESTION', 'ASKED', 'FOR']
 
 const GRANTS = ['GRANT', 'TOOL', 'USED', 'ENDS IN', 'BY', 'FILES', 'FOR', 'PROJECT']
 
@@ -115,10 +115,10 @@ const planCells = ({ id, tool, kernel, waited_ms, who, title }: WaitingPlan) => 
 ]
 
 const heldCells = ({ tool, who, run = '-', asked_at }: Held) => [
+  run,
   oneLine(tool),
   `${duration(Math.max(0, Date.now() - asked_at))} ago`,
   oneLine(who),
-  run,
 ]
 
 const grantCells = ({ id, tool, used, ends_ms, seat, pattern, who, root }: Grant) => [

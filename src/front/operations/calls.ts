@@ -36,22 +36,6 @@ export const CALL_OPERATIONS = {
     level: 'dangerous',
     topics: ['calls', 'kernels', 'approvals', 'suspensions'],
   }),
-  withdraw: operation({
-    does: 'Takes back a question that waits for a person, of a call that was asked held.',
-    params: z.strictObject({ call: key }),
-    result: z.strictObject({
-      withdrawn: z.boolean().describe('false where none of that name waits in the project.'),
-    }),
-    who: ['anyone'],
-    level: 'safe',
-    topics: ['approvals'],
-  }),
-  keep_key: operation({
-    does: 'Keeps the key of a run of the agent in the memory of the daemon, for the process that goes on with it.',
-    params: z.strictObject({ run: runName, variable: z.enum(KEY_VARIABLES), value: z.string().max(4_096) }),
-    who: ['anyone'],
-    level: 'safe',
-  }),
   show: operation({
     does: 'Answers with the text that a model is shown for an envelope.',
     params: z.strictObject({ tool, envelope }),
@@ -78,6 +62,22 @@ export const CALL_OPERATIONS = {
       name: tool.exactOptional(),
     }),
     result: z.strictObject({ text: z.string() }),
+    who: ['anyone'],
+    level: 'safe',
+  }),
+  withdraw: operation({
+    does: 'Takes back a question that waits for a person, of a call that was asked held.',
+    params: z.strictObject({ call: key }),
+    result: z.strictObject({
+      withdrawn: z.boolean().describe('false where none of that name waits in the project.'),
+    }),
+    who: ['anyone'],
+    level: 'safe',
+    topics: ['approvals'],
+  }),
+  keep_key: operation({
+    does: 'Keeps the key of a run of the agent in the memory of the daemon, for the process that goes on with it.',
+    params: z.strictObject({ run: runName, variable: z.enum(KEY_VARIABLES), value: z.string().max(4_096) }),
     who: ['anyone'],
     level: 'safe',
   }),
