@@ -77,7 +77,7 @@ const EXPECTED = [
 
 for (const api of APIS) {
   test(`${api}: an answer is the same however its bytes come`, async () => {
-    for (const pieces of [1, 2, 3, 7, 64]) {
+    for (const pieces of isLong ? [1, 2, 3, 7, 64] : [1, 17]) {
       server.play(() => ({ ...WHOLE, pieces }))
       assert.equal(partsOf(await ask(api)), EXPECTED)
     }
@@ -93,7 +93,7 @@ for (const api of APIS) {
     await ask(api)
     const { bytes } = server
     const kinds = new Set<string>()
-    for (let at = 0; at < bytes; at += isLong ? 1 : 13) {
+    for (let at = 0; at < bytes; at += isLong ? 1 : 37) {
       const how = at % 2 === 0 ? 'ends' : 'breaks'
       let asked = 0
       server.play(() => (asked++ === 0 ? { ...WHOLE, cut: { bytes: at, how } } : WHOLE))
