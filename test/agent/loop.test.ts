@@ -93,7 +93,7 @@ async function play(playing: Playing): Promise<{ end: RunEnd; entries: readonly 
 
 const typesOf = (entries: readonly Entry[]) => entries.map(({ type }) => type)
 const endsOf = (entries: readonly Entry[]) => entries.filter(one => one.type === 'ended')
-const over = (end: RunEnd) => (end.type === 'over' ? [end.why, end.text] : [end.type, end.title])
+const over = (end: RunEnd) => (end.type === 'over' ? [end.why, end.text] : [end.type])
 const looks = (...names: readonly string[]) => names.map(name => ({ tool: 'look', args: { name } }))
 
 test('a run is question, call, result and answer, each written down before the next begins', async () => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
 import { PROFILES, type Profile } from '../../../tools/contract.ts'
+import { isRecord } from '../../../tools/define.ts'
 import { TOOLS } from '../../../tools/index.ts'
 import { isRunning, toolError } from '../../../tools/outcome.ts'
 import { oneLine } from '../../../tools/text.ts'
@@ -185,7 +186,7 @@ function toolsOf({ input, client, registry, begun }: ToolParts): AgentTools {
   const patience = profile === 'core' ? { patience: WAIT_SECONDS } : {}
 
   async function callOnce({ call, tool, args }: AskedCall, signal: AbortSignal): Promise<CallEnd> {
-    const whole = typeof args === 'object' && args !== null ? { ...patience, ...args } : args
+    const whole = isRecord(args) ? { ...patience, ...args } : args
     const needsKernel = (registry.find(tool)?.needs.length ?? 0) > 0
     const made = (left?: AbortSignal) =>
       client.call({
