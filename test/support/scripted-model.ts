@@ -62,6 +62,7 @@ export interface ScriptedModel {
 
 /** Messages as both formats have them, as far as they are read here. */
 interface Body {
+  readonly model?: string
   readonly system?: unknown
   readonly messages: readonly { readonly role: string; readonly content?: unknown }[]
   readonly tools?: readonly { readonly name?: string; readonly function?: { readonly name: string } }[]
