@@ -72,7 +72,7 @@ function waitBefore(error: unknown, attempt: number): number | undefined {
   if (attempt >= ATTEMPTS) return undefined
   const usual = FIRST_WAIT_MS * 2 ** (attempt - 1)
   if (!APICallError.isInstance(error)) return error instanceof Error ? usual : undefined
-  if (!error.isRetryable && error.statusCode !== 529) return undefined
+  if (!error.isRetryable) return undefined
   const wait = retryAfter(error.responseHeaders ?? {}) ?? usual
   return wait > LONGEST_WAIT_MS ? undefined : wait
 }
@@ -96,6 +96,7 @@ function pause(ms: number, { signal, clock }: Pick<Asking, 'signal' | 'clock'>):
       resolve()
     }
     signal.addEventListener('abort', end)
+    if (signal.aborted) end()
   })
 }
 

@@ -13,6 +13,7 @@ const CHARACTERS_OF_A_TOKEN = 4
 /** What the entries of a run come to: what the model is sent, and how far the run is. */
 export class Conversation {
   readonly begun: EntryOf<'begun'>
+  /** Answers that were given. */
   steps = 0
   /** Of all requests and answers. */
   tokens = 0
@@ -44,10 +45,10 @@ export class Conversation {
         // It goes on after a failure.
         this.over = undefined
         this.waits = undefined
-        this.steps = entry.step
         return
       case 'answered':
         this.#answers.push(entry)
+        this.steps = entry.step
         this.tokens += entry.tokens.input + entry.tokens.output
         return
       case 'ended':
@@ -60,6 +61,8 @@ export class Conversation {
         this.#told.set(this.#answers.length, [...(this.#told.get(this.#answers.length) ?? []), entry.text])
         return
       case 'over':
+        // What the model refused, or said nothing in, is asked for again where the run goes on.
+        if (entry.why === 'failed' && !this.isWaitedFor) this.#answers.pop()
         this.over = entry
         return
       default:
@@ -144,7 +147,7 @@ export class Conversation {
     return calls
   }
 
-  /** About how many tokens the next request has: what the provider counted last, or a fourth of the characters. */
+  /** About how many tokens a request of these messages has. */
   size(messages: LanguageModelV3Prompt): number {
     return Math.round(JSON.stringify(messages).length / CHARACTERS_OF_A_TOKEN)
   }

@@ -56,9 +56,15 @@ export async function beginRun(stateDir: string, begun: (run: string) => EntryOf
     try {
       const { O_CREAT, O_EXCL, O_RDWR, O_APPEND } = constants
       const file = openSync(fileOf(stateDir, run), O_CREAT | O_EXCL | O_RDWR | O_APPEND, 0o600)
-      const opened = await claimed({ stateDir, run, file, entries: [] })
-      opened.keep(begun(run))
-      return opened
+      const opened = await claimed({ stateDir, run, file, read: () => [] })
+      try {
+        opened.keep(begun(run))
+        return opened
+      } catch (error) {
+        opened.close()
+        rmSync(fileOf(stateDir, run), { force: true })
+        throw error
+      }
     } catch (error) {
       if (!isCode(error, 'EEXIST')) throw unwritable(error, fileOf(stateDir, run))
     }
@@ -70,53 +76,81 @@ export async function beginRun(stateDir: string, begun: (run: string) => EntryOf
  * `Failure` where the run is not there, where another process works at it, or where its file is not as we wrote it.
  */
 export async function openRun(stateDir: string, run: string): Promise<RunFile> {
-  const { file, entries, whole } = readRun(stateDir, run, constants.O_RDWR | constants.O_APPEND)
-  const opened = await claimed({ stateDir, run, file, entries })
-  ftruncateSync(file, whole)
-  return opened
+  const path = fileOf(stateDir, run)
+  const file = openFile(stateDir, run, constants.O_RDWR | constants.O_APPEND)
+  try {
+    // Read once no other process can write.
+    const read = () => {
+      const { entries, whole } = entriesIn(file, path)
+      ftruncateSync(file, whole)
+      return entries
+    }
+    return await claimed({ stateDir, run, file, read })
+  } catch (error) {
+    throw unwritable(error, path)
+  }
 }
 
 interface Claimed {
   readonly stateDir: string
   readonly run: string
   readonly file: number
-  readonly entries: readonly Entry[]
+  read(): readonly Entry[]
 }
 
-async function claimed({ stateDir, run, file, entries }: Claimed): Promise<RunFile> {
+async function claimed({ stateDir, run, file, read }: Claimed): Promise<RunFile> {
   const dir = folderOf(stateDir)
   const claim = await claimInstance({ dir, name: run, version: VERSION, listens: async () => false })
   if (claim.type === 'taken') {
     closeSync(file)
     throw new AtWork(run, claim.by?.pid)
   }
-  const all = [...entries]
+  const all: Entry[] = []
+  const close = () => {
+    closeSync(file)
+    removeLocks(dir, run)
+  }
+  try {
+    all.push(...read())
+  } catch (error) {
+    close()
+    throw error
+  }
+  let broken = false
   return {
     run,
     entries: all,
     keep(entry) {
       try {
+        // Half of it may be there: what came after would not be an entry.
+        if (broken) throw new Error('an entry before could not be written')
         const bytes = Buffer.from(`${JSON.stringify(entry)}\n`)
         for (let sent = 0; sent < bytes.length; ) sent += writeSync(file, bytes, sent)
         fsyncSync(file)
         all.push(entry)
       } catch (error) {
+        broken = true
         throw unwritable(error, fileOf(stateDir, run))
       }
     },
-    close() {
-      closeSync(file)
-      for (const name of readdirSync(dir))
-        if (name.startsWith(`${run}.lock.`)) rmSync(join(dir, name), { force: true })
-    },
+    close,
   }
+}
+
+function removeLocks(dir: string, run: string): void {
+  for (const name of readdirSync(dir))
+    if (name.startsWith(`${run}.lock.`)) rmSync(join(dir, name), { force: true })
 }
 
 /** A run as its file has it. Throws a `Failure` as `openRun` does. */
 export function keptRun(stateDir: string, run: string): KeptRun {
-  const { file, entries } = readRun(stateDir, run, constants.O_RDONLY)
-  closeSync(file)
-  return { run, entries, pid: holderOf(folderOf(stateDir), run)?.pid }
+  const file = openFile(stateDir, run, constants.O_RDONLY)
+  try {
+    const { entries } = entriesIn(file, fileOf(stateDir, run))
+    return { run, entries, pid: holderOf(folderOf(stateDir), run)?.pid }
+  } finally {
+    closeSync(file)
+  }
 }
 
 /** The names of all runs, the newest first. */
@@ -126,12 +160,18 @@ export function runNames(stateDir: string): readonly string[] {
     .map(number => `run-${number}`)
 }
 
-/** Removes the file of a run. Throws a `Failure` where a process works at it. */
+/** Removes the file of a run, also one that cannot be used. Throws a `Failure` where there is none, or a process works at it. */
 export function removeRun(stateDir: string, run: string): void {
-  const holder = holderOf(folderOf(stateDir), run)
+  if (!runNames(stateDir).includes(run)) throw noRun(run)
+  const dir = folderOf(stateDir)
+  const holder = holderOf(dir, run)
   if (holder !== undefined) throw new Failure(`${run} is at work, in process ${holder.pid}.`)
   rmSync(fileOf(stateDir, run), { force: true })
+  removeLocks(dir, run)
 }
+
+const noRun = (run: string, options: ErrorOptions = {}) =>
+  new Failure(`There is no ${run}. imago runs lists those that there are.`, options)
 
 const highest = (stateDir: string) => Math.max(0, ...numbersOf(stateDir))
 
@@ -147,24 +187,15 @@ function numbersOf(stateDir: string): number[] {
   }
 }
 
-function readRun(stateDir: string, run: string, flags: number) {
+function openFile(stateDir: string, run: string, flags: number): number {
   const path = fileOf(stateDir, run)
   if (!NAME.test(run))
     throw new Failure(`${run} is not the name of a run. imago runs lists them.`, { exit: EXIT.usage })
-  let file: number
   try {
-    file = openSync(path, flags | constants.O_NOFOLLOW)
+    return openSync(path, flags | constants.O_NOFOLLOW)
   } catch (error) {
-    const words = isCode(error, 'ENOENT')
-      ? `There is no ${run}. imago runs lists those that there are.`
-      : `${path} cannot be read: ${messageOf(error)}`
-    throw new Failure(words, { cause: error })
-  }
-  try {
-    return { file, ...entriesIn(file, path) }
-  } catch (error) {
-    closeSync(file)
-    throw error
+    if (isCode(error, 'ENOENT')) throw noRun(run, { cause: error })
+    throw new Failure(`${path} cannot be read: ${messageOf(error)}`, { cause: error })
   }
 }
 

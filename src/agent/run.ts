@@ -71,7 +71,7 @@ export async function work(parts: RunParts): Promise<RunEnd> {
   try {
     for (;;) {
       if (signal.aborted) return over('cancelled', conversation.said)
-      const waits = await callOpen(parts, cut.signal)
+      const waits = await callOpen(parts, cut)
       if (waits !== undefined) return waits
       const { last } = conversation
       if (signal.aborted) continue
@@ -151,26 +151,37 @@ function keepAnswer(parts: RunParts, { content, finish, tokens }: Answer): void 
   const { id } = conversation.begun
   const texts = content.filter(part => part.type === 'text').map(({ text }) => text)
   const inText = tools.read?.(texts.join(''))
+  const step = conversation.steps + 1
   const all = [...content, ...(inText?.parts ?? [])]
   let calls = 0
   const named = all.map(
-    (part): Part =>
-      part.type === 'call' ? { ...part, call: `${id}.${conversation.steps}.${++calls}` } : part,
+    (part): Part => (part.type === 'call' ? { ...part, call: `${id}.${step}.${++calls}` } : part),
   )
   const said = inText?.said ?? texts.join('')
-  keep(parts, { type: 'answered', step: conversation.steps, content: named, said, finish, tokens })
+  keep(parts, { type: 'answered', step, content: named, said, finish, tokens })
 }
 
-/** Makes the calls that have no end: safe ones beside each other, others one after another. */
-async function callOpen(parts: RunParts, signal: AbortSignal): Promise<RunEnd | undefined> {
+/**
+ * Makes the calls that have no end: safe ones beside each other, others one after another. Where one cannot be written
+ * down, those beside it are cancelled, and it rejects once they have ended.
+ */
+async function callOpen(parts: RunParts, cut: AbortController): Promise<RunEnd | undefined> {
   const { conversation, tools } = parts
+  const { signal } = cut
+  const made = (asked: AskedCall) =>
+    callOne(parts, asked, signal).catch(error => {
+      cut.abort()
+      throw error
+    })
   const many = conversation.open.slice(MOST_CALLS)
   const waiting = conversation.open.slice(0, MOST_CALLS)
   while (waiting.length > 0 && !signal.aborted) {
     const risky = waiting.findIndex(({ tool }) => !tools.isSafe(tool))
     const together = waiting.splice(0, risky < 0 ? waiting.length : Math.max(1, risky))
-    const ends = await Promise.all(together.map(asked => callOne(parts, asked, signal)))
-    const waits = ends.find(end => end !== undefined)
+    const ends = await Promise.allSettled(together.map(made))
+    const fault = ends.find(end => end.status === 'rejected')
+    if (fault !== undefined) throw fault.reason
+    const waits = ends.flatMap(end => (end.status === 'fulfilled' ? (end.value ?? []) : [])).at(0)
     if (waits !== undefined) return waits
   }
   for (const { call } of many)

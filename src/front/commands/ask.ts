@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PROFILES, type Profile } from '../../../tools/contract.ts'
+import { isRecord } from '../../../tools/define.ts'
 import { TOOLS } from '../../../tools/index.ts'
 import { type Envelope, isRunning, toolError } from '../../../tools/outcome.ts'
 import { oneLine } from '../../../tools/text.ts'
@@ -214,7 +215,7 @@ function toolsOf({ run, input, client, registry, begun }: ToolParts): AgentTools
   const patience = profile === 'core' ? { patience: WAIT_SECONDS } : {}
 
   async function callOnce({ call, tool, args }: AskedCall, signal: AbortSignal): Promise<CallEnd> {
-    const whole = typeof args === 'object' && args !== null ? { ...patience, ...args } : args
+    const whole = isRecord(args) ? { ...patience, ...args } : args
     const needsKernel = (registry.find(tool)?.needs.length ?? 0) > 0
     const isSafe = registry.find(tool)?.level === 'safe'
     // Who can be asked here is waited for, until they leave the question to whoever answers it elsewhere.

@@ -134,9 +134,7 @@ async function cancel({ printer }: CommandInput, run: string): Promise<ExitCode>
 }
 
 async function remove({ printer }: CommandInput, run: string): Promise<ExitCode> {
-  const { stateDir } = findPaths()
-  keptRun(stateDir, run)
-  removeRun(stateDir, run)
+  removeRun(findPaths().stateDir, run)
   printer.out(`${run} was removed.\n`)
   return EXIT.done
 }
