@@ -15,6 +15,8 @@ import * as refusals from './refusals.ts'
 /** What is on the disk of a question: who asks, which tool, which arguments, which name. Never a plan. */
 const QUESTION = HELD_ROW.extend({
   args: z.unknown(),
+  /** A person is asked about a cautious call, too. */
+  cautious: z.boolean().exactOptional(),
   /** The name under which it was dispatched, so that it is dispatched once. */
   dispatched: z.string().exactOptional(),
   /** What came of it. */
@@ -30,6 +32,8 @@ export type HeldQuestion = Omit<Question, 'dispatched' | 'answer'>
 
 /** How a call is asked held. */
 export interface HeldHow {
+  /** A person is asked about a cautious call, too. */
+  readonly cautious?: boolean | undefined
   /** Whether its caller is answered `approval_held` once it waits, and does not wait itself. */
   readonly leave: boolean
   readonly run?: string | undefined
@@ -81,7 +85,7 @@ export class HeldQuestions {
   }
 
   /** Makes the call, or gives the answer that it has had. Never rejects. */
-  async run(request: NamedRequest, { leave, run }: HeldHow): Promise<Envelope> {
+  async run(request: NamedRequest, { leave, run, cautious }: HeldHow): Promise<Envelope> {
     const { call, caller } = request
     const known = this.#read(call)
     if (known?.answer !== undefined && known.root === caller.root) return known.answer
@@ -95,6 +99,7 @@ export class HeldQuestions {
       root: caller.root,
       who: caller.who,
       ...(run !== undefined && { run }),
+      ...(cautious !== undefined && { cautious }),
       asked_at: Date.now(),
     }
     let waits: (envelope: Envelope) => void = () => {}
@@ -194,6 +199,7 @@ export class HeldQuestions {
         calls.run({
           ...request,
           gone: undefined,
+          asksCautious: question.cautious,
           call: name,
           held: title => {
             this.#keep(question)

@@ -278,10 +278,10 @@ export const COMMANDS: readonly Command[] = [
   ),
   {
     name: 'ask',
-    usage: 'TEXT|- [--profile PROFILE] [--wait] [--json]',
+    usage: "TEXT|- [--when 'PROGRAM raises [TYPE]'] [--profile PROFILE] [--wait] [--json]",
     summary: 'have a model work in the programs of this project until it can answer (- reads the question)',
     operands: [1, 1],
-    options: ['profile', 'wait', 'json'],
+    options: ['when', 'profile', 'wait', 'json'],
     of: [[]],
     means: { json: 'each entry of the run as it comes, one object in a line' },
     load: async () => (await import('./commands/ask.ts')).ask,
