@@ -18,6 +18,8 @@ export class Conversation {
   /** Of all requests and answers. */
   tokens = 0
   over: Over | undefined
+  /** What it waits for now. */
+  waits: EntryOf<'waits'> | undefined
   readonly #answers: EntryOf<'answered'>[] = []
   readonly #ended = new Map<string, EntryOf<'ended'>>()
   /** Calls whose results have made room. */
@@ -32,11 +34,17 @@ export class Conversation {
   add(entry: Entry): void {
     switch (entry.type) {
       case 'begun':
+        return
       case 'called':
+        this.waits = undefined
+        return
+      case 'waits':
+        this.waits = entry
         return
       case 'asked':
         // It goes on after a failure.
         this.over = undefined
+        this.waits = undefined
         return
       case 'answered':
         this.#answers.push(entry)

@@ -56,6 +56,8 @@ export const ENTRY = z.discriminatedUnion('type', [
     guidance: z.string(),
     model: z.string(),
     profile: z.enum(PROFILES),
+    /** What has woken it: then a person is asked about all but looks, unless a rule allows them. */
+    woken: z.string().exactOptional(),
     syntax: z.enum(SYNTAX_NAMES).exactOptional(),
   }),
   z.strictObject({ type: z.literal('asked'), at, step: z.int(), messages: z.int() }),
@@ -79,6 +81,8 @@ export const ENTRY = z.discriminatedUnion('type', [
     /** What the model reads. */
     text: z.string(),
   }),
+  /** It goes on once a person has answered, or the key of its model is there. */
+  z.strictObject({ type: z.literal('waits'), at, for: z.string(), call: z.string().exactOptional() }),
   /** Results of these calls are not sent any more. */
   z.strictObject({ type: z.literal('room'), at, calls: z.array(z.string()) }),
   z.strictObject({ type: z.literal('told'), at, text: z.string() }),

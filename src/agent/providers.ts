@@ -3,6 +3,7 @@ import { messageOf } from '../../wire/errors.ts'
 import { readSecretFile } from '../../wire/secret-file.ts'
 import type { Config } from '../config.ts'
 import { EXIT, Failure } from '../failure.ts'
+import { KEY_VARIABLES, type KeyVariable } from './keys.ts'
 
 /** The two formats that models are spoken to in. All others, and all local servers, speak the second. */
 export const APIS = ['anthropic', 'openai'] as const
@@ -10,7 +11,7 @@ export const APIS = ['anthropic', 'openai'] as const
 type Api = (typeof APIS)[number]
 
 interface Provider {
-  readonly variable: string
+  readonly variable: KeyVariable
   readonly url: string
   /** Where none is configured. */
   readonly model?: string
@@ -25,14 +26,13 @@ const PROVIDERS: Readonly<Record<Api, Provider>> = {
   openai: { variable: 'OPENAI_API_KEY', url: 'https://api.openai.com/v1' },
 }
 
-/** Variables that hold keys: no daemon and no kernel is told them. */
-export const KEY_VARIABLES = APIS.map(api => PROVIDERS[api].variable)
-
 type Settings = Config['agent']
 type Environment = Readonly<Record<string, string | undefined>>
 
 export interface OpenModel {
   readonly model: LanguageModelV3
+  /** Where its key came from the environment: a process that goes on with the run needs it. */
+  readonly key: { readonly variable: KeyVariable; readonly value: string } | undefined
   /** Without its key, which a server may have quoted. */
   redacted(text: string): string
 }
@@ -68,6 +68,7 @@ export async function openModel(settings: Settings, env: Environment): Promise<O
     throw new NoModel('no model. Name one: [agent] model = "..." in config.toml, docs/agent.md', variable)
   return {
     model: await modelOf(api ?? 'anthropic', { address, key, name }),
+    key: key && settings.key_file === undefined ? { variable, value: key } : undefined,
     redacted: text => (key ? text.replaceAll(key, '[key]') : text),
   }
 }

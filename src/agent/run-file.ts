@@ -28,6 +28,13 @@ export interface RunFile {
   close(): void
 }
 
+/** Another process works at it. */
+export class AtWork extends Failure {
+  constructor(run: string, pid: number | undefined) {
+    super(`${run} is at work already, in process ${pid}. Follow it: imago runs show ${run} --follow`)
+  }
+}
+
 /** What is known of a run from its file. */
 export interface KeptRun {
   readonly run: string
@@ -99,9 +106,7 @@ async function claimed({ stateDir, run, file, read }: Claimed): Promise<RunFile>
   const claim = await claimInstance({ dir, name: run, version: VERSION, listens: async () => false })
   if (claim.type === 'taken') {
     closeSync(file)
-    throw new Failure(
-      `${run} is at work already, in process ${claim.by?.pid}. Follow it: imago runs show ${run} --follow`,
-    )
+    throw new AtWork(run, claim.by?.pid)
   }
   const all: Entry[] = []
   const close = () => {

@@ -45,7 +45,7 @@ export interface RunParts {
   say?(text: string): void
 }
 
-export type RunEnd = Over | { readonly type: 'waits'; readonly call: AskedCall; readonly title: string }
+export type RunEnd = Over | EntryOf<'waits'>
 
 /** Calls of one answer that are looked at; a model that asks for more is told so. */
 const MOST_CALLS = 32
@@ -198,7 +198,10 @@ async function callOne(parts: RunParts, asked: AskedCall, signal: AbortSignal): 
   const { call } = asked
   keep(parts, { type: 'called', call })
   const end = await parts.tools.call(asked, signal)
-  if (end.type === 'waits') return { type: 'waits', call: asked, title: end.title }
+  if (end.type === 'waits') {
+    keep(parts, { type: 'waits', for: end.title, call })
+    return parts.conversation.waits
+  }
   keep(parts, { type: 'ended', call, outcome: end.outcome, text: end.text })
   return undefined
 }

@@ -117,6 +117,8 @@ export class Run {
   readonly caller: Caller
   readonly tool: Tool
   readonly checked: Checked
+  readonly held: CallRequest['held']
+  readonly #asksCautious: boolean
   /** The answer of the call itself, however long it takes. Never rejects. */
   readonly done: Promise<Envelope>
   /** How long a caller waits once it is a job, in milliseconds. */
@@ -159,6 +161,8 @@ export class Run {
     this.options = options
     this.call = request.call ?? (randomUUID() as CallId)
     this.caller = request.caller
+    this.held = request.held
+    this.#asksCautious = request.asksCautious === true
     this.tool = tool
     this.checked = checked
     this.patienceMs = checked.patience === undefined ? options.patienceMs : checked.patience * 1_000
@@ -489,7 +493,9 @@ export class Run {
     const elsewhere = this.elsewhere !== undefined
     const rules = tool.attaches === undefined ? policy.rules : forAttaching(policy.rules)
     const asked = { ...this.named(args), level, kernel, otherNames, elsewhere, rules, ...about }
-    const verdict = decide(asked)
+    const given = decide(asked)
+    const isLoose = level === 'cautious' && given.decision === 'allow' && given.rule.from.type === 'default'
+    const verdict = this.#asksCautious && isLoose ? ({ ...given, decision: 'ask' } as const) : given
     const { decision } = verdict
     if (decision !== 'deny')
       return { decision, verdict, policy, byDefault: decision === 'ask' && asksByDefault(asked) }

@@ -1,19 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { PROFILES, type Profile } from '../../../tools/contract.ts'
 import { isRecord } from '../../../tools/define.ts'
 import { TOOLS } from '../../../tools/index.ts'
-import { isRunning, toolError } from '../../../tools/outcome.ts'
+import { type Envelope, isRunning, toolError } from '../../../tools/outcome.ts'
 import { oneLine } from '../../../tools/text.ts'
 import { readBounded } from '../../../wire/bounded-file.ts'
 import { messageOf } from '../../../wire/errors.ts'
 import { Conversation } from '../../agent/conversation.ts'
 import type { AskedCall, Entry, EntryOf } from '../../agent/entries.ts'
 import { guidance, marked } from '../../agent/guidance.ts'
-import { KEY_VARIABLES, NoModel, type OpenModel, openModel } from '../../agent/providers.ts'
+import { KEY_VARIABLES } from '../../agent/keys.ts'
+import { NoModel, type OpenModel, openModel } from '../../agent/providers.ts'
 import { type AgentTools, type CallEnd, type RunEnd, work } from '../../agent/run.ts'
-import { beginRun, openRun, type RunFile } from '../../agent/run-file.ts'
+import { AtWork, beginRun, openRun, type RunFile } from '../../agent/run-file.ts'
 import { callsInText } from '../../agent/text-tools.ts'
 import { SYSTEM_CLOCK } from '../../clock.ts'
 import { type Config, readConfig } from '../../config.ts'
@@ -21,52 +23,108 @@ import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findPaths, findRoot } from '../../paths.ts'
 import { describeTool } from '../../registry/descriptions.ts'
 import { openRegistry, type Registry } from '../../registry/registry.ts'
+import type { SyntaxName } from '../../syntax/syntax.ts'
 import { documentation, SYNTAXES } from '../../syntax/syntaxes.ts'
 import { escapeJson } from '../../text/escape.ts'
 import { connectDaemon, type DaemonClient, WAIT_SECONDS } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { printFailed, untilLeft } from '../print.ts'
-import { askHere, untilAnswered } from '../seat/at-terminal.ts'
+import { askHere, hasTerminal } from '../seat/at-terminal.ts'
+import { type Woken, wantedErrors, whenRaised } from './ask-when.ts'
 
-/** `imago ask`: a run of the agent on the project of this folder, from a question to its answer. */
+/** `imago ask`: a run of the agent on the project of this folder, from a question to its answer; or each time that `--when` says. */
 export async function ask(input: CommandInput): Promise<ExitCode> {
   const [given = ''] = input.operands
-  const question = given === '-' ? await readAll(process.stdin) : given
-  if (question.trim() === '') throw new Failure('The question is empty.', { exit: EXIT.usage })
+  const text = given === '-' ? await readAll(process.stdin) : given
+  if (text.trim() === '') throw new Failure('The question is empty.', { exit: EXIT.usage })
   const { agent, tools } = readConfig(findPaths().configDir)
   const profile = profileOf(input.options.profile) ?? agent.profile
-  const { syntax } = tools
+  const root = findRoot(process.cwd())
+  const { when } = input.options
+  const wanted = when === undefined ? undefined : wantedErrors(when)
   return withModel(input, agent, async model => {
-    const root = findRoot(process.cwd())
     await using client = await connect(root)
-    const registry = openRegistry(TOOLS)
-    const programs = await programsOf(client, root)
-    const file = await beginRun(findPaths().stateDir, run => {
-      const id = `${run}-${randomBytes(6).toString('hex')}`
-      const told = guidance({
-        root,
-        programs,
-        instructions: instructionsIn(root),
-        mark: id,
-        tools: syntax && documentation(described(registry, profile), { syntax: SYNTAXES[syntax], registry }),
-      })
-      const chosen = { text: question, guidance: told, model: model.model.modelId, profile }
-      return { type: 'begun', at: Date.now(), run, id, root, ...chosen, ...(syntax && { syntax }) }
-    })
-    return await drive(input, { file, client, model, agent, registry })
+    const settings = { root, agent, profile, syntax: tools.syntax, model, client }
+    if (wanted === undefined) return await begin(input, settings, { text })
+    return await whenRaised({ client, wanted, printer: input.printer, most: agent.woken_a_day }, woken =>
+      begin(input, settings, { text, woken }),
+    )
   })
+}
+
+interface Settings {
+  readonly root: string
+  readonly agent: Config['agent']
+  readonly profile: Profile
+  readonly syntax: SyntaxName | undefined
+  readonly model: OpenModel
+  readonly client: DaemonClient
+}
+
+interface Asked {
+  readonly text: string
+  readonly woken?: Woken
+}
+
+async function begin(
+  input: CommandInput,
+  { root, agent, profile, syntax, model, client }: Settings,
+  { text: question, woken }: Asked,
+): Promise<ExitCode> {
+  const registry = openRegistry(TOOLS)
+  const programs = await programsOf(client, root)
+  const file = await beginRun(findPaths().stateDir, run => {
+    const id = `${run}-${randomBytes(6).toString('hex')}`
+    const told = guidance({
+      root,
+      programs,
+      instructions: instructionsIn(root),
+      mark: id,
+      tools: syntax && documentation(described(registry, profile), { syntax: SYNTAXES[syntax], registry }),
+    })
+    const text = woken === undefined ? question : `${question}\n\nThe error:\n${marked(id, woken.text)}`
+    const chosen = { text, guidance: told, model: model.model.modelId, profile }
+    const more = { ...(syntax && { syntax }), ...(woken && { woken: woken.what }) }
+    return { type: 'begun', at: Date.now(), run, id, root, ...chosen, ...more }
+  })
+  try {
+    return await drive(input, { file, client, model, agent, registry })
+  } finally {
+    file.close()
+  }
 }
 
 /** `imago runs resume`: goes on with a run that waits, or that failed. */
 export async function resume(input: CommandInput, run: string): Promise<ExitCode> {
   const { agent } = readConfig(findPaths().configDir)
-  return withModel(input, agent, async model => {
-    const file = await openRun(findPaths().stateDir, run)
-    const [begun] = file.entries
-    if (begun?.type !== 'begun') throw new Error('a run was opened without its beginning')
-    await using client = await connect(begun.root)
-    return await drive(input, { file, client, model, agent, registry: openRegistry(TOOLS) })
-  })
+  const file = await takeUp(run)
+  try {
+    const { begun, over } = conversationOf(file.entries)
+    if (over !== undefined && over.why !== 'failed') throw new Failure(`${run} is over: ${over.why}.`)
+    return await withModel(
+      input,
+      agent,
+      async model => {
+        await using client = await connect(begun.root)
+        return await drive(input, { file, client, model, agent, registry: openRegistry(TOOLS) })
+      },
+      missing => file.keep({ type: 'waits', at: Date.now(), for: missing }),
+    )
+  } finally {
+    file.close()
+  }
+}
+
+/** How long a process may take that has just left the run to a person, in milliseconds. */
+const LEAVING_MS = 10_000
+
+async function takeUp(run: string): Promise<RunFile> {
+  for (const deadline = performance.now() + LEAVING_MS; ; await sleep(100))
+    try {
+      return await openRun(findPaths().stateDir, run)
+    } catch (error) {
+      if (!(error instanceof AtWork) || performance.now() > deadline) throw error
+    }
 }
 
 /** Does `work` with the model of the configuration; without one, says what is missing. */
@@ -74,12 +132,14 @@ async function withModel(
   input: CommandInput,
   agent: Config['agent'],
   work: (model: OpenModel) => Promise<ExitCode>,
+  lacks: (variable: string) => void = () => {},
 ): Promise<ExitCode> {
   let model: OpenModel
   try {
     model = await openModel(agent, process.env)
   } catch (error) {
     if (!(error instanceof NoModel)) throw error
+    lacks(error.variable)
     if (input.options.json) printFailed(input, toolError('invalid_args', { message: error.message }))
     else input.printer.err(`imago ask: ${error.message}\n`)
     return EXIT.usage
@@ -90,7 +150,7 @@ async function withModel(
 /** The key of the model stays in this process. */
 function connect(root: string): Promise<DaemonClient> {
   const env = Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !KEY_VARIABLES.includes(name)),
+    Object.entries(process.env).filter(([name]) => !KEY_VARIABLES.some(key => key === name)),
   )
   return connectDaemon({ name: 'imago ask', start: 'if-needed', root, env })
 }
@@ -110,28 +170,25 @@ async function drive(
 ): Promise<ExitCode> {
   const { printer, options } = input
   const left = untilLeft(['SIGINT', 'SIGTERM'])
-  try {
-    const conversation = conversationOf(file.entries)
-    const tools = toolsOf({ input, client, registry, begun: conversation.begun })
-    if (options.json) for (const entry of conversation.over ? [] : file.entries.slice(0, 1)) printEntry(entry)
-    const end = await work({
-      conversation,
-      model,
-      tools,
-      budget: agent,
-      clock: SYSTEM_CLOCK,
-      signal: left,
-      keep(entry) {
-        file.keep(entry)
-        if (options.json) printEntry(entry)
-        else tell(entry)
-      },
-      say: text => printer.err(`imago: ${text}\n`),
-    })
-    return told(end)
-  } finally {
-    file.close()
-  }
+  const conversation = conversationOf(file.entries)
+  const tools = toolsOf({ run: file.run, input, client, registry, begun: conversation.begun })
+  if (options.json && file.entries.length === 1) for (const entry of file.entries) printEntry(entry)
+  if (model.key !== undefined) await client.request('keep_key', { run: file.run, ...model.key })
+  const end = await work({
+    conversation,
+    model,
+    tools,
+    budget: agent,
+    clock: SYSTEM_CLOCK,
+    signal: left,
+    keep(entry) {
+      file.keep(entry)
+      if (options.json) printEntry(entry)
+      else tell(entry)
+    },
+    say: text => printer.err(`imago: ${text}\n`),
+  })
+  return told(end)
 
   function printEntry(entry: Entry) {
     printer.out(`${escapeJson(JSON.stringify(entry))}\n`)
@@ -146,7 +203,9 @@ async function drive(
 
   function told(end: RunEnd): ExitCode {
     if (end.type === 'waits') {
-      printer.err(`${file.run} waits for a person: ${end.title}. Answer it in imago watch.\n`)
+      printer.err(
+        `${file.run} waits for a person: ${end.for}. It goes on once they have answered: imago watch\n`,
+      )
       return EXIT.stillRunning
     }
     if (!options.json && (end.why === 'done' || end.why === 'partial')) printer.out(`${end.text.trimEnd()}\n`)
@@ -174,33 +233,32 @@ export function conversationOf(entries: readonly Entry[]): Conversation {
 }
 
 interface ToolParts {
+  readonly run: string
   readonly input: CommandInput
   readonly client: DaemonClient
   readonly registry: Registry
   readonly begun: EntryOf<'begun'>
 }
 
-function toolsOf({ input, client, registry, begun }: ToolParts): AgentTools {
-  const { id, profile, syntax } = begun
+function toolsOf({ run, input, client, registry, begun }: ToolParts): AgentTools {
+  const { id, profile, syntax, woken } = begun
   // Nothing of this profile can wait for a job.
   const patience = profile === 'core' ? { patience: WAIT_SECONDS } : {}
 
   async function callOnce({ call, tool, args }: AskedCall, signal: AbortSignal): Promise<CallEnd> {
     const whole = isRecord(args) ? { ...patience, ...args } : args
     const needsKernel = (registry.find(tool)?.needs.length ?? 0) > 0
-    const made = (left?: AbortSignal) =>
-      client.call({
-        tool,
-        args: needsKernel ? whole : args,
-        call,
-        signal: left === undefined ? signal : AbortSignal.any([signal, left]),
-      })
-    const envelope =
-      registry.find(tool)?.level === 'safe'
-        ? await made()
-        : await askHere({ client, printer: input.printer }, async left =>
-            untilAnswered(client, { first: await made(left), left }),
-          )
+    const isSafe = registry.find(tool)?.level === 'safe'
+    // Who can be asked here is waited for, until they leave the question to whoever answers it elsewhere.
+    const leave = (!hasTerminal() && input.options.wait !== true) || woken !== undefined
+    const held = { leave, run, ...(woken !== undefined && { cautious: true }) }
+    const made = () =>
+      client.call({ tool, args: needsKernel ? whole : args, call, signal, ...(!isSafe && { held }) })
+    const envelope = isSafe
+      ? await made()
+      : await askHere({ client, printer: input.printer }, left => orLeft(made(), { tool, left }))
+    if (!envelope.ok && envelope.error.code === 'approval_held')
+      return { type: 'waits', title: String(envelope.error.details.title ?? tool) }
     const { text } = await client.request('show', { tool, envelope })
     const outcome = envelope.ok ? (isRunning(envelope.result) ? 'running' : 'ok') : envelope.error.code
     return { type: 'ended', outcome, text: marked(id, text) }
@@ -212,6 +270,19 @@ function toolsOf({ input, client, registry, begun }: ToolParts): AgentTools {
     call: callOnce,
     ...(syntax && { read: text => callsInText(text, { syntax: SYNTAXES[syntax], registry }) }),
   }
+}
+
+/** What the call comes to, unless the person here leaves its question to others. */
+function orLeft(
+  made: Promise<Envelope>,
+  { tool, left }: { readonly tool: string; readonly left: AbortSignal | undefined },
+): Promise<Envelope> {
+  if (left === undefined) return made
+  const leaves = new Promise<Envelope>(resolve => {
+    const error = toolError('approval_held', { message: 'The question was left.', details: { title: tool } })
+    left.addEventListener('abort', () => resolve({ ok: false, error }), { once: true })
+  })
+  return Promise.race([made, leaves])
 }
 
 const described = (registry: Registry, profile: Profile) =>

@@ -57,10 +57,12 @@ interface RunRow {
 function rowOf(stateDir: string, run: string): RunRow {
   try {
     const kept = keptRun(stateDir, run)
-    const { over, begun } = conversationOf(kept.entries)
+    const { over, waits, begun } = conversationOf(kept.entries)
     const agoMs = Math.max(0, Date.now() - (kept.entries.at(-1)?.at ?? begun.at))
-    const state = kept.pid !== undefined ? 'works' : (over?.why ?? 'stopped')
-    return { state, about: oneLine(begun.text).slice(0, 80), isOver: over !== undefined, agoMs }
+    const still = waits === undefined ? 'stopped' : 'waits'
+    const state = kept.pid !== undefined ? 'works' : (over?.why ?? still)
+    const about = state === 'waits' ? `${waits?.for}, asked` : begun.text
+    return { state, about: oneLine(about).slice(0, 80), isOver: over !== undefined, agoMs }
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     return { state: 'unusable', about: error.message, isOver: false, agoMs: 0 }
@@ -95,6 +97,8 @@ function textOf(entry: Entry): string {
         .join('')
     case 'ended':
       return `${outcomeOf(entry)}${entry.text.replace(/^<output [^>]*>\n|\n<\/output [^>]*>$/g, '').replace(/^/gm, '  ')}\n\n`
+    case 'waits':
+      return `waits for ${entry.for}\n`
     case 'room':
       return `${entry.calls.length} old results made room\n\n`
     case 'over':
