@@ -9,6 +9,7 @@ import {
   kindsOf,
   lineReader,
   Malformed,
+  markOf,
   short,
   type TextSyntax,
   THOUGHT,
@@ -50,12 +51,7 @@ export const emoji: TextSyntax = {
   renderCall(call, registry) {
     const { tool, args } = call
     const { inline, multiline, kindOf } = shapeOf(tool, registry)
-    const given = argumentsOf(call)
-    for (const [name, value] of given) {
-      const kind = kindOf(name)
-      if (kind === undefined) throw new TypeError(`${tool} has no argument ${short(name)}.`)
-      if (kind === 'text' && typeof value !== 'string') throw new TypeError(`${name} of ${tool} is a text.`)
-    }
+    const given = argumentsOf(call, kindOf)
     const isBelow = ([name, value]: readonly [string, unknown]) =>
       multiline.includes(name) && typeof value === 'string'
     // If one is left out, those behind it are named: each would stand in the place of another.
@@ -85,11 +81,7 @@ export const emoji: TextSyntax = {
           return { endIn: endFinder(isProse), read: text => [callIn(text, registry)], endsSurely: true }
         },
         // The sign is in prose, too: only with the name of a tool, and as an end, it is a mark.
-        markAt(line) {
-          for (const { index, 1: name } of line.matchAll(MARKS))
-            if (name === undefined || registry.find(name) !== undefined) return index
-          return -1
-        },
+        markAt: line => markOf(line, MARKS, registry),
         quotedEnd: /\u{1F6E0}\u{FE0F}?\u{1F51A}(["'`])/u,
       },
       registry,

@@ -5,6 +5,7 @@ import {
   fromJson,
   lineReader,
   Malformed,
+  markOf,
   outsideStrings,
   short,
   type TextSyntax,
@@ -53,11 +54,7 @@ export const pythonic: TextSyntax = {
           return { endIn: outsideStrings(LIST_MARKS, isEnd), read: callsIn }
         },
         // A bracket is a mark only before the name of a tool.
-        markAt(line) {
-          for (const { index, 1: name } of line.matchAll(MARKS))
-            if (name === undefined || registry.find(name) !== undefined) return index
-          return -1
-        },
+        markAt: line => markOf(line, MARKS, registry),
         quotedEnd: /(?:\)\s*\]|_end\|>)(["'`])/,
       },
       registry,

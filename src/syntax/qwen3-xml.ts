@@ -43,16 +43,12 @@ export const qwen3Xml: TextSyntax = {
 
   renderCall(call, registry) {
     const tool = registry.find(call.tool)
-    const kindOf = tool === undefined ? () => 'data' : kindsOf(tool, registry)
-    const lines = argumentsOf(call).flatMap(([name, value]) => {
-      const kind = kindOf(name)
-      if (kind === undefined) throw new TypeError(`${call.tool} has no argument ${short(name)}.`)
-      if (kind === 'text' && typeof value !== 'string')
-        throw new TypeError(`${name} of ${call.tool} is a text.`)
-      const text = kind === 'text' ? String(value).replace(TAGGED, '\\$&') : JSON.stringify(value)
-      return [`<parameter=${name}>`, text, '</parameter>']
+    const kindOf = tool === undefined ? () => 'data' as const : kindsOf(tool, registry)
+    const lines = argumentsOf(call, kindOf).flatMap(([name, value]) => {
+      const text = kindOf(name) === 'text' ? String(value).replace(TAGGED, '\\$&') : JSON.stringify(value)
+      return [`<parameter=${name}>`, text, END_VALUE]
     })
-    return [OPEN, `<function=${call.tool}>`, ...lines, '</function>', CLOSE].join('\n')
+    return [OPEN, `<function=${call.tool}>`, ...lines, END_FUNCTION, CLOSE].join('\n')
   },
 
   reader: registry =>
@@ -78,9 +74,11 @@ const ANY_TAG = /<(?:\/?tool_call>|\/?function[=>]|\/?parameter[=>])/
 
 const FUNCTION = /<function=([A-Za-z_][\w.-]*)>/y
 const PARAMETER = /<parameter=([A-Za-z_]\w*)>/y
-const BLANK = /\s*/y
 const END_VALUE = '</parameter>'
 const END_FUNCTION = '</function>'
+const NO_PARAMETER = `In a function, there is nothing but <parameter=name>, values, ${END_VALUE} and ${END_FUNCTION}.`
+const NO_CLOSE = `${CLOSE} is missing behind ${END_FUNCTION}.`
+const BLANK = /\s*/y
 
 /** Reads one call, a line at a time. `refused`: why it is none, whatever it holds. */
 function callReader(registry: Registry, refused?: string): Begun {
@@ -137,11 +135,11 @@ function callReader(registry: Registry, refused?: string): Begun {
         from += OPEN.length
       } else if (state === 'tool') {
         const found = matched(FUNCTION, line, from)
-        if (found === undefined && !line.startsWith('<function', from)) {
+        if (found === undefined && line.startsWith('<function', from)) return broken(line, from, NO_FUNCTION)
+        if (found === undefined) {
           why ??= NO_FUNCTION
           return 0
         }
-        if (found === undefined) return broken(line, from, NO_FUNCTION)
         tool = found
         state = 'function'
         from = FUNCTION.lastIndex
@@ -151,12 +149,7 @@ function callReader(registry: Registry, refused?: string): Begun {
         state = 'end'
       } else if (state === 'function') {
         const found = matched(PARAMETER, line, from)
-        if (found === undefined)
-          return broken(
-            line,
-            from,
-            `"${short(line.slice(from).trim())}" is neither <parameter=name> nor ${END_FUNCTION}.`,
-          )
+        if (found === undefined) return broken(line, from, NO_PARAMETER)
         name = found
         const end = valueIn(line, PARAMETER.lastIndex)
         if (end === undefined) return undefined
@@ -166,12 +159,7 @@ function callReader(registry: Registry, refused?: string): Begun {
         values.push({ name, text: lines.join('\n') })
         state = 'function'
         from += END_VALUE.length
-      } else
-        return broken(
-          line,
-          from,
-          state === 'value' ? TAG_IN(name) : `${CLOSE} is missing behind ${END_FUNCTION}.`,
-        )
+      } else return broken(line, from, state === 'value' ? TAG_IN(name) : NO_CLOSE)
     }
   }
 

@@ -103,6 +103,13 @@ const MAYBE_THOUGHT = 'Reasoning may have ended behind it, so it did not run.'
 const MISPLACED = 'A call has to begin its line. In a sentence about a call, quote it.'
 const STRAY = 'A mark of a call is here, and no call begins with it. In a sentence about a mark, quote it.'
 
+/** The first of these marks in a line that is alone, or before the name of a tool; -1 if there is none. */
+export function markOf(line: string, marks: RegExp, registry: Registry): number {
+  for (const { index, 1: name } of line.matchAll(marks))
+    if (name === undefined || registry.find(name) !== undefined) return index
+  return -1
+}
+
 /** A mark that begins no call: the rest of its line is refused, and what follows is read as if it were not there. */
 export const noCall = (why: string): Begun => ({
   endIn: line => line.replace(/[\r\n]+$/, '').length,
@@ -406,11 +413,22 @@ function bad({ at, line }: Place, raw: string, why: string): Piece {
 /** Of a text that a sentence names. */
 export const short = (text: string) => text.slice(0, 40)
 
-/** What a call is rendered with. Throws for a name that no parameter can have: it would not read back. */
-export function argumentsOf({ args }: Call): (readonly [name: string, value: unknown])[] {
+/**
+ * What a call is rendered with. Throws `TypeError` for a name that no parameter can have, and where `kindOf` is given, for
+ * one that this tool has not, and for a text that is none: they would not read back.
+ */
+export function argumentsOf(
+  { tool, args }: Call,
+  kindOf: (name: string) => Kind = () => 'data',
+): (readonly [name: string, value: unknown])[] {
   const given = Object.entries(args).filter(([, value]) => value !== undefined)
-  const odd = given.find(([name]) => !/^[A-Za-z_]\w*$/.test(name))
-  if (odd !== undefined) throw new TypeError(`${JSON.stringify(short(odd[0]))} is no name of an argument.`)
+  for (const [name, value] of given) {
+    if (!/^[A-Za-z_]\w*$/.test(name))
+      throw new TypeError(`${JSON.stringify(short(name))} is no name of an argument.`)
+    if (kindOf(name) === undefined) throw new TypeError(`${tool} has no argument ${short(name)}.`)
+    if (kindOf(name) === 'text' && typeof value !== 'string')
+      throw new TypeError(`${name} of ${tool} is a text.`)
+  }
   return given
 }
 

@@ -183,10 +183,7 @@ const MALFORMED: Readonly<Record<SyntaxName, readonly (readonly [text: string, w
     ],
     ['<tool_call>\n<function=one>\n</tool_call>', /<\/function> is missing/],
     ['<tool_call>\n<function=none>\n</function>\nx\n</tool_call>', /<\/tool_call> is missing/],
-    [
-      '<tool_call>\n<function=one>\na: x\n</function>\n</tool_call>',
-      /"a: x" is neither <parameter=name> nor/,
-    ],
+    ['<tool_call>\n<function=one>\na: x\n</function>\n</tool_call>', /nothing but <parameter=name>/],
     [
       '<tool_call>\n<function=one>\n<parameter=d>\nx\n</parameter>\n</function>\n</tool_call>',
       /one has no argument d/,
