@@ -201,16 +201,13 @@ function callOf(name: string, values: readonly { name: string; text: string }[],
     const kind = kindOf(called)
     if (kind === undefined) throw new Malformed(`${name} has no argument ${short(called)}.`, true)
     if (args.has(called)) throw new Malformed(`${short(called)} is given twice.`, true)
-    const data = PYTHON.get(text.trim()) ?? text.trim()
+    // The first templates of Qwen3-Coder showed these words to the model.
+    const data = text
+      .trim()
+      .replace(/^(?:True|False)$/, word => word.toLowerCase())
+      .replace(/^None$/, 'null')
     const isText = kind === 'text' || !isJson(data)
     args.set(called, isText ? text : fromJson(data, `${short(data)} is no JSON`, true))
   }
   return { tool: name, args: Object.fromEntries(args) }
 }
-
-/** As the first templates of Qwen3-Coder showed them to the model. */
-const PYTHON = new Map([
-  ['True', 'true'],
-  ['False', 'false'],
-  ['None', 'null'],
-])

@@ -94,11 +94,6 @@ interface Notation {
 /** A call that is being read. */
 type Open = Begun & Place & { readonly lines: string[]; readonly isMisplaced: boolean }
 
-interface Held {
-  piece: Piece
-  readonly raw: string
-}
-
 const MAYBE_THOUGHT = 'Reasoning may have ended behind it, so it did not run.'
 const MISPLACED = 'A call has to begin its line. In a sentence about a call, quote it.'
 const STRAY = 'A mark of a call is here, and no call begins with it. In a sentence about a mark, quote it.'
@@ -202,9 +197,9 @@ export function lineReader({ begin, markAt, stray, quotedEnd }: Notation, regist
   let quote: string | undefined
   let isThinking = false
   let mayHaveBegunThinking = true
-  let out: Piece[] = []
+  const out: Piece[] = []
   /** What turns out to be reasoning if its end mark comes. */
-  let held: Held[] = []
+  let held: { piece: Piece; readonly raw: string }[] = []
   /** How many of them are doubted. */
   let doubted = 0
 
@@ -226,10 +221,11 @@ export function lineReader({ begin, markAt, stray, quotedEnd }: Notation, regist
     mayHaveBegunThinking = false
   }
 
-  function releaseAsReasoning(): void {
-    const text = held.map(({ raw }) => raw).join('')
-    if (text !== '') add(out, { type: 'reasoning', text })
-    held = []
+  /** With the text that ends it. */
+  function releaseAsReasoning(end: string): void {
+    const text = held.map(({ raw }) => raw).join('') + end
+    held = [{ piece: { type: 'reasoning', text }, raw: text }]
+    at += end.length
     release()
   }
 
@@ -272,9 +268,8 @@ export function lineReader({ begin, markAt, stray, quotedEnd }: Notation, regist
 
   /** A line that begins no call. What it quotes is text, reasoning may end in it, and any other mark in it is refused. */
   function inText(rest: string): string {
-    const isClosed = quote !== undefined && quotedEnd.exec(rest)?.[1] === quote
     if (quote !== undefined || /^[ \t]*>/.test(rest)) {
-      if (isClosed) quote = undefined
+      if (quotedEnd.exec(rest)?.[1] === quote) quote = undefined
       doubt(rest)
       return putText(rest)
     }
@@ -285,9 +280,7 @@ export function lineReader({ begin, markAt, stray, quotedEnd }: Notation, regist
     if (isQuotation) quote = quoteBefore(marked, rest)
     if (thought !== null && quote === undefined && (mark < 0 || (isQuotation && ENDS_THINKING.test(rest)))) {
       const to = mark < 0 ? thought.index + thought[0].length : rest.length
-      held.push({ piece: { type: 'reasoning', text: '' }, raw: rest.slice(0, to) })
-      at += to
-      releaseAsReasoning()
+      releaseAsReasoning(rest.slice(0, to))
       return rest.slice(to)
     }
     if (isQuotation) doubt(rest)
@@ -368,12 +361,6 @@ export function lineReader({ begin, markAt, stray, quotedEnd }: Notation, regist
     line++
   }
 
-  function told(): Piece[] {
-    const pieces = out
-    out = []
-    return pieces
-  }
-
   return {
     push(text) {
       let from = 0
@@ -385,7 +372,7 @@ export function lineReader({ begin, markAt, stray, quotedEnd }: Notation, regist
         from = to + 1
       }
       if (from < text.length) parts.push(text.slice(from))
-      return told()
+      return out.splice(0)
     },
     end() {
       take(parts.join(''))
@@ -393,7 +380,7 @@ export function lineReader({ begin, markAt, stray, quotedEnd }: Notation, regist
       if (open !== undefined) refuse(open, open.lines.join(''), NOT_ENDED)
       open = undefined
       release()
-      return told()
+      return out.splice(0)
     },
   }
 }
