@@ -196,6 +196,7 @@ export function lineReader({ begin, markAt, stray, quotedEnd }: Notation, regist
   /** The quote before a call of several lines, until it is closed. */
   let quote: string | undefined
   let isThinking = false
+  let isBehindThought = false
   let mayHaveBegunThinking = true
   const out: Piece[] = []
   /** What turns out to be reasoning if its end mark comes. */
@@ -226,6 +227,7 @@ export function lineReader({ begin, markAt, stray, quotedEnd }: Notation, regist
     const text = held.map(({ raw }) => raw).join('') + end
     held = [{ piece: { type: 'reasoning', text }, raw: text }]
     at += end.length
+    isBehindThought = true
     release()
   }
 
@@ -240,6 +242,9 @@ export function lineReader({ begin, markAt, stray, quotedEnd }: Notation, regist
   /** Text, reasoning, or the beginning of a call. Returns what is still to be read of the line. */
   function outside(rest: string): string {
     if (isThinking) return thinking(rest)
+    // Templates leave out these blank lines, too.
+    isBehindThought &&= rest.trim() === ''
+    if (isBehindThought) return putText(rest, 'reasoning')
     const fence = fenceMark(rest)
     if (readings.map(reading => reading(rest, fence)).includes(true)) {
       doubt(rest)
@@ -262,6 +267,7 @@ export function lineReader({ begin, markAt, stray, quotedEnd }: Notation, regist
     const end = THOUGHT.exec(rest)
     const to = end === null ? rest.length : end.index + end[0].length
     isThinking = end === null
+    isBehindThought = !isThinking
     putText(rest.slice(0, to), 'reasoning')
     return rest.slice(to)
   }

@@ -236,8 +236,8 @@ for (const syntax of Object.values(SYNTAXES)) {
         const behind = `</${mark}>\n\nSo.\n${render(one)}\n`
         const marked = readCut(syntax, `<${mark}>\n${inner}${behind}`, at)
         same(callsOf(marked), [one], inner)
-        assert.is(reasoningOf(marked), `<${mark}>\n${inner}</${mark}>\n`)
-        assert.is(textOf(marked), '\nSo.\n')
+        assert.is(reasoningOf(marked), `<${mark}>\n${inner}</${mark}>\n\n`)
+        assert.is(textOf(marked), 'So.\n')
         const open = `<${mark}>\n${inner}\n${render(one).replaceAll('</think', '</thought')}`
         same(callsOf(readCut(syntax, open, at)), [], open)
         // A fence or a call that is open there may keep what follows from running.
@@ -246,7 +246,7 @@ for (const syntax of Object.values(SYNTAXES)) {
         const plain = thoughts.length === 0 ? '' : `Well.\n${render(one)}\n`
         const begun = readCut(syntax, plain + behind, at)
         same(callsOf(begun), [one], plain)
-        assert.is(reasoningOf(begun), `${plain}</${mark}>\n`)
+        assert.is(reasoningOf(begun), `${plain}</${mark}>\n\n`)
       },
     ),
   )
