@@ -518,7 +518,10 @@ export const COMMANDS: readonly Command[] = [
     operands: [0, 1],
     options: ['profile', 'dialog', 'allow', 'undo', 'yes'],
     of: ['client'],
-    means: { profile: 'the tools that its model is shown: core, live or full (which can change files)' },
+    means: {
+      profile:
+        'the tools that its model is shown: core, live, full (which can change files) or desk (Claude Code asks here)',
+    },
     load: async () => (await import('./commands/install.ts')).install,
   },
   {
