@@ -475,6 +475,15 @@ export const COMMANDS: readonly Command[] = [
     load: () => Promise.reject(new Error('imago mcp is begun by the entry of the program')),
   },
   {
+    name: 'acp',
+    usage: '[--] AGENT [ARGS]',
+    summary: 'run an agent for an editor that speaks ACP, and give each of its sessions the tools of Imago',
+    operands: [0, 0],
+    options: [],
+    rest: true,
+    load: async () => (await import('./commands/acp.ts')).acp,
+  },
+  {
     name: 'policy',
     usage:
       '[check [TOOL [NAME=VALUE...|JSON|-]] | accept] [--kernel NAME] [--path FILE] [--level LEVEL] [--json]',
