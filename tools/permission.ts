@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineTool, isRecord } from './define.ts'
 import { wholeDiff } from './diff.ts'
-import { type Envelope, ok } from './outcome.ts'
+import { ok, type ToolError } from './outcome.ts'
 import { beginning, oneLine } from './text.ts'
 
 /** The tool of ours that Claude Code names so; undefined for any other. Our server is known to it as `imago`. */
@@ -45,7 +45,10 @@ export const permissionPrompt = defineTool({
     ].join('\n'),
   }),
   handler: () => ok({ allowed: true }),
-  forHost: (envelope, { input }) => decisionFrom(envelope, INPUT.safeParse(input).data),
+  forHost: (envelope, { tool_name, input }) =>
+    envelope.ok
+      ? decisionFrom(envelope.result, INPUT.safeParse(input).data)
+      : denied(`${oneLine(String(tool_name))} was not allowed. ${reasonIn(envelope.error)}`),
 })
 
 const TITLE_CHARS = 80
@@ -86,21 +89,29 @@ type PermissionDecision =
   | { readonly behavior: 'allow'; readonly updatedInput: Readonly<Record<string, unknown>> }
   | { readonly behavior: 'deny'; readonly message: string }
 
-/** Claude Code reads this: allowed is what a person saw, or what they have put in its place. */
+const denied = (message: string): PermissionDecision => ({ behavior: 'deny', message })
+
+/** Whoever would have to be asked is told of no rule: one would let all that the host does through. */
+function reasonIn({ code, message, next }: ToolError): string {
+  const reason = code === 'approval_unavailable' ? NOBODY : message
+  return [reason, next].filter(Boolean).join(' ')
+}
+
+const NOBODY =
+  'Nobody can be asked, and nothing ran. A person who takes a seat (imago watch, in a terminal) is asked when the call ' +
+  'is made again.'
+
+/** Allowed is what a person saw, or what they have put in its place. */
 function decisionFrom(
-  envelope: Envelope,
+  result: unknown,
   input: Readonly<Record<string, unknown>> | undefined,
 ): PermissionDecision {
-  if (!envelope.ok) {
-    const { message, next } = envelope.error
-    return { behavior: 'deny', message: [message, next].filter(Boolean).join(' ') }
-  }
-  const { allowed, edited = {}, truncated } = isRecord(envelope.result) ? envelope.result : {}
+  const { allowed, edited = {}, truncated } = isRecord(result) ? result : {}
   const { input: updated = input, ...others } = isRecord(edited) ? edited : {}
   const isWhole = truncated !== true && Object.keys(others).length === 0
   return allowed === true && isWhole && isRecord(updated)
     ? { behavior: 'allow', updatedInput: updated }
-    : { behavior: 'deny', message: UNUSABLE }
+    : denied(UNUSABLE)
 }
 
 const UNUSABLE =

@@ -66,7 +66,10 @@ for (const kind of ELICITING)
     const { asks, dialogs } = await host(undefined, kind)
     const { message, ...denied } = await asks(BASH)
     assert.equal([denied, dialogs], [DENIED, []])
-    assert.match(String(message), /nobody can be asked\..* \(imago watch, in a terminal\)/)
+    assert.match(
+      String(message),
+      /^Bash was not allowed\. Nobody can be asked.* \(imago watch, in a terminal\)/,
+    )
   })
 
 const SHOWN = [
