@@ -1,5 +1,5 @@
-// Makes the files that start at once: the entry, the commands that are one call, all commands, the language server, and
-// the daemon (src/code-cache.ts).
+// Makes the files that start at once: the entry, the commands that are one call, all commands, the language server, the
+// agent, and the daemon (src/code-cache.ts).
 import { createHash } from 'node:crypto'
 import { appendFileSync, chmodSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -51,10 +51,18 @@ const [CLI, CALL, LSP, SERVE] = [
   './lsp/server.js',
   './commands/kernels.js',
 ]
+const AGENT = ['./commands/ask.js', './commands/runs.js']
 const parts = [
-  ['cli', [CLI], path => path !== LSP],
+  ['cli', [CLI], path => path !== LSP && !AGENT.includes(path)],
   ['call', [CLI], path => path === CALL],
   ['lsp', [CLI], path => path === LSP],
+  // The providers ask for zod by other names, and get the same one as our code.
+  [
+    'agent',
+    [CLI],
+    (path, importer) => AGENT.includes(path) || !importer.endsWith('/front/cli.js'),
+    { alias: {} },
+  ],
   // The daemon, with the command that starts it: hundreds of files would be found and read one by one. The MCP library asks
   // for zod by another name, and gets the same one as our code.
   [

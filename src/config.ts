@@ -2,6 +2,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { parse } from 'smol-toml'
 import { z } from 'zod'
+import { PROFILES } from '../tools/contract.ts'
 import { readBounded } from '../wire/bounded-file.ts'
 import { messageOf } from '../wire/errors.ts'
 import { Failure } from './failure.ts'
@@ -75,10 +76,33 @@ const CONFIG = z.strictObject({
       syntax: z.enum(SYNTAX_NAMES).optional(),
     })
     .prefault({}),
+  agent: z
+    .strictObject({
+      /** The format in which the model is spoken to; `openai` where a URL is given. */
+      api: z.enum(['anthropic', 'openai']).optional(),
+      /** Where it is asked, instead of the provider: of a local server, up to its `/v1`. */
+      url: z.url({ protocol: /^https?$/ }).optional(),
+      model: z.string().min(1).optional(),
+      /** A file with its key, which nobody else can read; else the key is in the environment of the command. */
+      key_file: z.string().min(1).transform(fromHome).optional(),
+      /** The tools that it is given. */
+      profile: z.enum(PROFILES).default('full'),
+      /** What a run may use up; then it gives a partial answer. */
+      steps: z.int().positive().max(10_000).default(50),
+      tokens: z.int().positive().default(2_000_000),
+      minutes: z.number().positive().max(10_000).default(60),
+      /** How much the model reads at once: past four fifths of that, old results make room. */
+      context_tokens: z.int().min(1_000).default(150_000),
+      /** How long runs that are over are kept. */
+      keep_days: z.number().positive().max(10_000).default(30),
+    })
+    .prefault({}),
   watch: z
     .strictObject({
       /** Whether a notification is shown on the desktop when something waits for a person. It rings in any case. */
       notify: z.boolean().default(false),
+      /** A program that is run when a question waits and nobody sits, with a line about it as its last argument. */
+      command: z.array(z.string().min(1)).min(1).optional(),
     })
     .prefault({}),
 })

@@ -12,10 +12,12 @@ import { openPrograms, readAnnouncements, readErrorRecords } from '../wire/kerne
 import { Refusal } from '../wire/link/calls.ts'
 import { openApprovals } from './approvals/queue.ts'
 import { openCalls } from './calls/calls.ts'
+import { HeldQuestions } from './calls/held.ts'
 import { openPolicyDesk } from './calls/policy-desk.ts'
 import { SYSTEM_CLOCK } from './clock.ts'
 import { type Config, readConfig } from './config.ts'
 import { refuseDebugger } from './debugger.ts'
+import { daemonEnvironment } from './environment.ts'
 import { EXIT, Failure } from './failure.ts'
 import { openFiles } from './files/files.ts'
 import { realOf } from './files/roots.ts'
@@ -23,9 +25,11 @@ import { openAuthority } from './front/authority.ts'
 import { describeOperations } from './front/description.ts'
 import { openDispatch } from './front/dispatch.ts'
 import { listTools, openHandlers } from './front/methods.ts'
+import { tellPerson } from './front/notify.ts'
 import type { Topic } from './front/operations/operation.ts'
 import type { FailureData, ShutdownResult } from './front/protocol.ts'
 import { tryConnect } from './front/reach.ts'
+import { openRunProcesses } from './front/run-process.ts'
 import { openHosts, openSeats } from './front/seat/seats.ts'
 import { openServer, SERVER_LIMITS, type ServerLimits } from './front/server.ts'
 import { Subscriptions } from './front/subscriptions.ts'
@@ -113,6 +117,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     expiryMs: approvalMs,
     roomToUndo: bytes => files.roomToUndo(bytes),
     changed: () => touch('approvals', 'seats'),
+    sat: () => held.sat(),
     journal,
   })
   const policy = openPolicy(paths.configDir, {
@@ -158,6 +163,19 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     patienceMs: config.calls.patience_seconds * 1_000,
     lookMs: config.calls.look_seconds * 1_000,
   })
+  const logged = (sentence: string, error: unknown) => log.error({ error }, sentence)
+  const runProcesses = openRunProcesses(logged, paths)
+  const held = new HeldQuestions({
+    stateDir: paths.stateDir,
+    calls,
+    journal,
+    env: daemonEnvironment(process.env),
+    isSeated: () => approvals.seated,
+    waits: ({ who, tool }) => tellPerson(config.watch, `${who} asks: ${tool}`, logged),
+    settled: ({ run }) => run !== undefined && runProcesses.resume(run),
+    changed: () => touch('approvals'),
+    log: logged,
+  })
   const hosts = openHosts({ runtimeDir: paths.runtimeDir, kernels })
   const left = (connection: string, gone: () => void) => {
     gone()
@@ -169,6 +187,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     prove: hosts.prove,
     shared: hosts.shared,
     driver: hosts.driver,
+    held: () => held.list(),
     changed: () => touch('seats'),
   })
   const uses = (clients: number) => ({ running: calls.busy(), kernels: kernels.list(), clients })
@@ -176,7 +195,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
   const authority = openAuthority({ kernels, policy: desk, seats })
   const follows = new Subscriptions({
     instance: instance.nonce,
-    sources: topicSources({ kernels, approvals, calls, leases, seats, errors }),
+    sources: topicSources({ kernels, approvals, held, calls, leases, seats, errors }),
     followed(topic) {
       if (topic === 'errors') errors.askAll()
     },
@@ -186,6 +205,8 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     openHandlers({
       subscriptions: follows,
       calls,
+      held,
+      keepKey: key => runProcesses.keepKey(key),
       kernels,
       authority,
       seats: seats.methods,

@@ -51,7 +51,12 @@ const sent = (stream: NodeJS.WriteStream) =>
 const CALLS: readonly string[] = ['call', 'eval', 'inspect', 'threads', 'undo', 'tools', 'describe']
 
 /** The files of `bundle.mjs` for commands that do not share that of all. */
-const FILES: Readonly<Record<string, string>> = { serve: 'daemon', lsp: 'lsp' }
+const FILES: Readonly<Record<string, string>> = {
+  serve: 'daemon',
+  lsp: 'lsp',
+  ask: 'agent',
+  runs: 'agent',
+}
 
 /** What a command needs in one file, as a build makes it. Undefined where this runs from source. */
 async function bundleFor(command = '') {

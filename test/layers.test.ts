@@ -170,13 +170,30 @@ const TABLE: readonly Row[] = [
     ],
     packages: ['zod', 'smol-toml', 'pino', 'node:'],
   },
+  // The agent: loaded by nothing but `imago ask` and `imago runs`. It reaches the daemon as a client alone.
+  {
+    layer: 'src/agent',
+    may: [
+      'src',
+      'src/clock.ts',
+      'src/registry',
+      'src/syntax',
+      'tools',
+      'wire/errors.ts',
+      'wire/secret-file.ts',
+    ],
+    packages: ['@ai-sdk/provider', '@ai-sdk/anthropic', '@ai-sdk/openai-compatible', 'zod', 'node:'],
+    never: SOCKETS,
+  },
   {
     layer: 'src/front',
     may: [
       'src',
+      'src/agent',
       ...ROOMS,
       ...SMALL,
       'tools',
+      'wire/bounded-file.ts',
       'wire/invisible.ts',
       'wire/process-start.ts',
       'wire/link',

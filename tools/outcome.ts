@@ -152,6 +152,10 @@ export const TOOL_ERRORS = {
     retryable: false,
     meaning: 'The call needs approval, and nobody can be asked. Nothing ran.',
   },
+  approval_held: {
+    retryable: true,
+    meaning: 'The call waits for a person, without end. The same call under the same name is answered once they have answered. Nothing ran.',
+  },
   approval_dismissed: {
     retryable: false,
     meaning: 'The dialog of the client was closed without a choice. Nothing ran.',

@@ -66,6 +66,8 @@ export interface AskOptions {
    * in that file that they need not be asked. Left out: a person is asked each time.
    */
   readonly byDefault?: { readonly policyFile: string } | undefined
+  /** It waits without end; `unavailable` once nobody has a seat any more. */
+  readonly held?: boolean
 }
 
 /** How the person at the caller's own client can be asked, beside those who sit. */

@@ -51,6 +51,8 @@ export interface ApprovalsOptions {
   readonly journal: Pick<Journal, 'later'>
   /** A whole number from 0 and below the limit, that nobody can guess. Left out: that of `node:crypto`. */
   randomness?(limit: number): number
+  /** Somebody has taken a seat. */
+  sat?(): void
   /** What waits, what ended, what those who sit should know: something of it has changed. */
   changed?(): void
 }
@@ -100,6 +102,7 @@ interface QueueEntry {
   readonly patterns: readonly Pattern[]
   readonly code: PlanCode
   readonly batch: Batch
+  readonly held: boolean
   /** Its evidence is being looked at. */
   looking: boolean
   end(answer: Answer): void
@@ -199,7 +202,7 @@ class ApprovalQueue {
 
   /**
    * Puts a plan before all who have a seat, and waits until it is answered, until a file that it was computed from changes,
-   * until `signal` aborts, or until it expires. `unavailable` at once where nobody has a seat; a seat that leaves
+   * until `signal` aborts, or until it expires, unless it is held. `unavailable` at once where nobody has a seat; a seat that leaves
    * later leaves the plan waiting for the next one. `client` is asked at the same time, and what it refuses is refused;
    * its yes counts where there is no doubt, and then nobody needs to have a seat. Never rejects.
    */
@@ -219,7 +222,8 @@ class ApprovalQueue {
       grants: patterns.map(({ text }) => text),
       ...this.#repetition(plan, how),
     }
-    return this.#put({ plan, preview, patterns, batch, code: this.#codes.draw(plan.id) }, how)
+    const { held = false } = how
+    return this.#put({ plan, preview, patterns, batch, held, code: this.#codes.draw(plan.id) }, how)
   }
 
   /** Puts it before whoever sits, and the client that it came from. */
@@ -315,7 +319,7 @@ class ApprovalQueue {
   /** Looks at all that waits about once a second, and when the next one expires. */
   #poll(): void {
     for (const one of [...this.#waiting.values()])
-      if (this.expired(one.plan)) this.#expire(one)
+      if (this.#isTooOld(one)) this.#expire(one)
       else void this.#look(one)
     this.#stopPolling = undefined
     this.#pollLater()
@@ -324,7 +328,9 @@ class ApprovalQueue {
   #pollLater(): void {
     if (this.#stopPolling !== undefined || this.#waiting.size === 0) return
     const { clock, expiryMs } = this.#options
-    const left = [...this.#waiting.values()].map(({ plan }) => expiryMs - this.#waitedMs(plan))
+    const left = [...this.#waiting.values()].map(({ plan, held }) =>
+      held ? POLL_MS : expiryMs - this.#waitedMs(plan),
+    )
     this.#stopPolling = clock.after(Math.max(0, Math.min(POLL_MS, ...left)), () => this.#poll())
   }
 
@@ -335,6 +341,10 @@ class ApprovalQueue {
     one.looking = false
     if (causes.length > 0)
       this.#settle(one, { type: 'stale', causes }, { why: `It is out of date: ${causes.join('; ')}.` })
+  }
+
+  #isTooOld({ held, plan }: QueueEntry): boolean {
+    return !held && this.expired(plan)
   }
 
   #expire(one: QueueEntry): void {
@@ -390,7 +400,7 @@ class ApprovalQueue {
   /** What waits under that name and may still be answered, or what its answer has come to. */
   #open(id: string): QueueEntry | AnswerOutcome {
     const one = this.#waiting.get(id)
-    if (one !== undefined && this.expired(one.plan)) this.#expire(one)
+    if (one !== undefined && this.#isTooOld(one)) this.#expire(one)
     const why = this.#settled.get(id)
     if (why !== undefined) return { type: 'late', why }
     return this.#waiting.get(id) ?? { type: 'unknown' }
@@ -401,6 +411,8 @@ class ApprovalQueue {
     const { plan, preview, batch } = one
     const { id, caller } = plan
     if (!this.#waiting.delete(id)) return
+    // Its approval is as old as the answer.
+    if (one.held) this.#since.set(plan, this.#times.now())
     this.#settled.set(id, why)
     forgetOldest(this.#settled, MOST_SETTLED)
     const { tool, title, root } = preview
@@ -508,6 +520,8 @@ class ApprovalQueue {
     const seat: SeatHolder = { id: `seat-${++this.#seatsTaken}`, who }
     this.#seats.add(seat)
     this.#journalSeat('taken', seat)
+    // Its holder is told first that it has the seat.
+    setImmediate(() => this.#options.sat?.())
     return {
       id: seat.id,
       answer: given => this.#answered(seat, given),
@@ -516,8 +530,16 @@ class ApprovalQueue {
         if (!this.#seats.delete(seat)) return
         this.#journalSeat('left', seat)
         this.#grants.left(seat.id)
+        if (!this.seated) this.#lapse()
       },
     }
+  }
+
+  /** Held questions are for those who sit, and wait elsewhere until somebody does. */
+  #lapse(): void {
+    const why = 'Nobody sits any more; it is put before the next one who does.'
+    for (const one of [...this.#waiting.values()])
+      if (one.held) this.#settle(one, { type: 'unavailable' }, { why })
   }
 
   #journalSeat(what: 'taken' | 'left', { id: seat, who }: SeatHolder): void {

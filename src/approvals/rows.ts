@@ -42,6 +42,16 @@ export const WAITING_PLAN = z.strictObject({
 
 export type WaitingPlan = Of<typeof WAITING_PLAN>
 
+/** A question that waits for a person, with or without a daemon. */
+export const HELD_ROW = z.strictObject({
+  call: z.string(),
+  tool: z.string(),
+  root: z.string(),
+  who: z.string(),
+  run: z.string().exactOptional().describe('The run of the agent that goes on once it is answered.'),
+  asked_at: z.number().describe('Milliseconds since 1970.'),
+})
+
 /** One hunk, for a person. Control characters are marks in all but `before` and `after`, which are for an editor. */
 export const SHOWN_HUNK = z.strictObject({
   number: count.describe('From 1. As the caller counted them, where the caller gave them.'),

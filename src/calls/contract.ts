@@ -53,6 +53,8 @@ export interface CallRequest {
   readonly signal?: Signal | undefined
   /** Aborts when nobody is there any more to hear the answer: what runs goes on as a job, and its name is listed. */
   readonly gone?: Signal | undefined
+  /** Where a person is to be asked, the question waits for one, without end. Told before that, each time. */
+  readonly held?: ((title: string) => void) | undefined
   /** It is answered with the end of the call alone, however long that takes: never with a job. */
   readonly untilDone?: boolean
   /** News, in order, until the answer. Must not throw. */

@@ -134,11 +134,17 @@ class PlannedCall {
       if (judged.decision === 'allow') return this.#carryOut(through, wish)
       this.#asked.push(plan)
       const answer = await this.#ask(plan, judged)
-      if (answer.type === 'approved')
-        return this.#carryOut({ ...through, granted: answer.granted === true }, wish)
-      if (answer.type === 'chosen') return this.#carryOutChosen(through, { plan: answer.becomes, wish })
+      const done =
+        answer.type === 'approved'
+          ? await this.#carryOut({ ...through, granted: answer.granted === true }, wish)
+          : answer.type === 'chosen'
+            ? await this.#carryOutChosen(through, { plan: answer.becomes, wish })
+            : undefined
+      // A held question outlives its evidence: it is drawn and asked again.
+      if (run.held !== undefined && isStale(done ?? answer)) continue
+      if (done !== undefined) return done
       if (answer.type !== 'edited')
-        return this.#refuse(await this.#unapproved(answer, { plan, judged, wish }), wish)
+        return this.#refuse(await this.#unapproved(answer as Unapproved, { plan, judged, wish }), wish)
       const edited = this.#edited(answer)
       if ('type' in edited) return this.#refuse(edited, wish)
       wish = edited
@@ -151,7 +157,8 @@ class PlannedCall {
     if (cancelled) return withdrawn()
     if (options.journal.trouble !== undefined) return refusals.journalInTrouble(options.journal.trouble)
     const hope = early.verdict.rule.from.type === 'default' && this.#mayBeAllowed(early.policy)
-    return early.decision === 'ask' && !hope ? this.#unasked(early) : undefined
+    const isHeld = this.#run.held !== undefined
+    return early.decision === 'ask' && !hope && !isHeld ? this.#unasked(early) : undefined
   }
 
   /** Whether a rule may allow it, or a person be told of one, once it is known which files it would change. */
@@ -227,9 +234,13 @@ class PlannedCall {
   /** Puts it before a person. */
   async #ask(plan: Plan, judged: Ruling): Promise<AskResult | Refusal> {
     const run = this.#run
-    const unasked = this.#unasked(judged, aboutOf(plan))
-    if (unasked !== undefined) return unasked
     const tooLong = unshowable(plan)
+    const unasked = this.#unasked(judged, aboutOf(plan))
+    if (run.held !== undefined && tooLong === undefined) {
+      run.held(plan.preview.title)
+      if (unasked !== undefined) return refusals.held(heldOf(plan))
+    }
+    if (unasked !== undefined) return unasked
     if (tooLong !== undefined) return this.#disclosure.untold() ?? tooLong
     const settled = await askedAbout({ run, plan, judged })
     // It names the files, by their real paths.
@@ -238,7 +249,7 @@ class PlannedCall {
   }
 
   async #unapproved(
-    answer: Exclude<AskResult | Refusal, { type: 'approved' | 'edited' | 'chosen' }>,
+    answer: Unapproved,
     { plan, judged, wish }: { readonly plan: Plan; readonly judged: Ruling; readonly wish: Wish },
   ): Promise<Refusal> {
     switch (answer.type) {
@@ -257,6 +268,7 @@ class PlannedCall {
       case 'cancelled':
         return refusals.planWithdrawn(plan, answer.reason)
       case 'unavailable':
+        if (this.#run.held !== undefined) return refusals.held(heldOf(plan))
         if (answer.by !== undefined)
           return refusals.unanswered({ plan, by: answer.by, reason: answer.reason })
         return this.#unavailable(judged, aboutOf(plan))
@@ -333,6 +345,14 @@ class PlannedCall {
   }
 }
 
+const heldOf = ({ tool, preview: { title } }: Plan) => ({ tool, title })
+
+type Unapproved = Exclude<AskResult | Refusal, { type: 'approved' | 'edited' | 'chosen' }>
+
+/** What it was computed from is not there any more, and nothing ran. */
+const isStale = (settled: Outcome | AskResult | Refusal): boolean =>
+  settled.type === 'stale' || (settled.type === 'failed' && settled.error.code === 'stale_plan')
+
 const pathsOf = ({ changes }: Pick<Proposal, 'changes'>) => changes.map(({ path }) => path)
 
 const aboutOf = (plan: Plan): About => ({
@@ -364,6 +384,7 @@ async function askedAbout({ run, plan, judged }: PlanQuestion): Promise<AskResul
   const answer = await approvals.ask(plan, {
     signal,
     client: caller.client,
+    held: run.held !== undefined,
     ...given,
   })
   const settled = answer.type === 'chosen' ? chosenIn(run, { plan, answer }) : answer

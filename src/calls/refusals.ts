@@ -285,6 +285,23 @@ export function unanswered({
   })
 }
 
+export function tooManyHeld({ held: waiting, most }: { held: number; most: number }): Failed {
+  return failed('busy', {
+    message: `${waiting} questions of this project wait for a person already; ${most} is the most. Nothing ran.`,
+    details: { pending: waiting, most },
+    next: 'A person answers them, at imago watch.',
+  })
+}
+
+/** Its question waits for a person, who is not there or has not answered. */
+export function held({ tool, title }: { readonly tool: string; readonly title: string }): Failed {
+  return failed('approval_held', {
+    message: `${title} waits for a person, and will be put before the next one who sits. Nothing ran.`,
+    details: { tool, title },
+    next: 'A person answers it, at imago watch.',
+  })
+}
+
 export function timedOut({ plan, afterMs }: { plan: Plan; afterMs: number }): Failed {
   return failed('approval_timed_out', {
     message: `Nobody answered ${plan.id} (${plan.tool}) within ${duration(afterMs)}, which counts as a refusal. Nothing ran.`,

@@ -117,6 +117,7 @@ export class Run {
   readonly caller: Caller
   readonly tool: Tool
   readonly checked: Checked
+  readonly held: CallRequest['held']
   /** The answer of the call itself, however long it takes. Never rejects. */
   readonly done: Promise<Envelope>
   /** How long a caller waits once it is a job, in milliseconds. */
@@ -159,6 +160,7 @@ export class Run {
     this.options = options
     this.call = request.call ?? (randomUUID() as CallId)
     this.caller = request.caller
+    this.held = request.held
     this.tool = tool
     this.checked = checked
     this.patienceMs = patienceOf(tool, checked) ?? options.patienceMs

@@ -45,6 +45,8 @@ export interface ToolCall {
   readonly args: unknown
   /** The key of the call; the same key again returns the existing state. Made up unless given. */
   readonly call?: string
+  /** A question to a person waits without end. */
+  readonly held?: NonNullable<Methods['call']['params']['held']>
   /** Aborting interrupts the call, which is answered all the same. */
   readonly signal?: AbortSignal
   on?(event: CallEvent): void
@@ -224,10 +226,16 @@ function clientOf({ link, asked, daemon }: Connection): DaemonClient {
   }
   return {
     daemon,
-    async call({ tool, args, call = randomUUID(), signal, on, ask }) {
+    async call({ tool, args, call = randomUUID(), held, signal, on, ask }) {
       if (ask !== undefined) asked.set(call, ask)
       try {
-        const params: Methods['call']['params'] = { tool, args, call, follow: on !== undefined }
+        const params: Methods['call']['params'] = {
+          tool,
+          args,
+          call,
+          follow: on !== undefined,
+          ...(held && { held }),
+        }
         const options = {
           ...(signal === undefined ? {} : { signal }),
           ...(on === undefined ? {} : { on: (event: unknown) => on(event as CallEvent) }),

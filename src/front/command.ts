@@ -131,6 +131,7 @@ export const OPTIONS = {
     summary: 'let programs of yours connect by WebSocket, at this port of 127.0.0.1',
   },
   follow: { summary: 'go on with what comes, until Ctrl-C' },
+  wait: { summary: 'wait for who works at it, and for a person who is asked' },
   long: { summary: 'with all that was kept of each call' },
   stdio: { summary: 'nothing else: editors say so' },
   structured: { summary: 'send results as data too, with output schemas' },

@@ -6,7 +6,8 @@ import { Refusal, type ServedCall } from '../../wire/link/calls.ts'
 import { LightSignal, type Signal } from '../../wire/signal.ts'
 import { originOf } from '../approvals/contract.ts'
 import { enveloped } from '../calls/answer.ts'
-import type { CallEvent, Calls } from '../calls/contract.ts'
+import type { CallEvent, CallRequest, Calls } from '../calls/contract.ts'
+import type { HeldQuestions } from '../calls/held.ts'
 import type { PolicyDesk } from '../calls/policy-desk.ts'
 import { KernelError } from '../kernels/kernel-error.ts'
 import type { Kernels } from '../kernels/kernels.ts'
@@ -34,6 +35,8 @@ import type { SuspensionMethods } from './suspension-methods.ts'
 /** What the operations of the client protocol work on. */
 interface MethodParts {
   readonly calls: Calls
+  readonly held: Pick<HeldQuestions, 'run' | 'withdraw'>
+  keepKey(key: Methods['keep_key']['params']): void
   readonly kernels: Kernels
   readonly seats: SeatMethods
   readonly policy: PolicyDesk
@@ -63,6 +66,11 @@ export function openHandlers(parts: MethodParts): Handlers {
   const { kernels, authority } = parts
   return {
     call: (params, context) => runCall(parts, params, context),
+    withdraw: ({ call }, { session }) => ({ withdrawn: parts.held.withdraw(call, session.root) }),
+    keep_key(key) {
+      parts.keepKey(key)
+      return {}
+    },
     show: ({ tool, envelope }) => ({ text: parts.show(tool, envelope) }),
     display({ path }, { session }) {
       const bytes = parts.displayed(path, session.root)
@@ -198,18 +206,20 @@ const kernelNamed = (args: unknown): string | undefined =>
     ? args.kernel
     : undefined
 
+type CallParts = AttachParts & Pick<MethodParts, 'held'>
+
 /** Settles with the envelope. A client that goes away does not end its call; one that cancels it does. */
 async function runCall(
-  { calls, kernels, authority }: AttachParts,
+  { calls, held, kernels, authority }: CallParts,
   params: Methods['call']['params'],
   context: OperationContext,
 ) {
   const { session, link, served, caller } = context
-  const { tool, args, call, follow = false } = params
+  const { tool, args, call, follow = false, held: how } = params
   const kernel = kernelNamed(args)
   // Only for what is of another project it matters who asks.
   if (kernel !== undefined && kernels.rootsOf(kernel)[0] !== session.root) await authority.isPerson(context)
-  return calls.run({
+  const request: CallRequest = {
     tool,
     args,
     caller,
@@ -231,7 +241,10 @@ async function runCall(
         'The client answered the question with something else than an answer.',
       )
     },
-  })
+  }
+  if (how === undefined) return calls.run(request)
+  if (call === undefined) throw new Refusal('invalid_params', 'A call that is asked held needs a name.')
+  return held.run({ ...request, call: call as CallId, gone: gone(served) }, how)
 }
 
 function policyMethods(desk: PolicyDesk): Pick<Handlers, 'policy' | 'check_policy' | 'accept_policy'> {
@@ -259,6 +272,15 @@ function rethrow(error: unknown): never {
   if (error instanceof WireError && error.remote !== undefined)
     throw new Refusal(error.remote.code, error.remote.message)
   throw error
+}
+
+/** Aborts when the connection is lost. */
+function gone({ signal }: ServedCall): Signal {
+  const lost = new LightSignal()
+  const heard = () => lost.abort(signal.reason)
+  if (signal.aborted) heard()
+  else signal.addEventListener('abort', heard)
+  return lost
 }
 
 /** Aborts when the client cancels, and not when its connection is lost. */

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { oneLine } from '../../tools/text.ts'
 import { messageOf } from '../../wire/errors.ts'
+import type { Config } from '../config.ts'
 
 /** Tells a person that something waits for them, wherever they look. */
 export interface Notifier {
@@ -61,6 +62,19 @@ export function openNotifier(options: NotifierOptions): Notifier {
       if (desktop && !showing) show(text)
     },
   }
+}
+
+/** Runs the person's own `[watch] command`, where there is one, with the text as its last argument: no shell reads it. */
+export function tellPerson(
+  { command }: Pick<Config['watch'], 'command'>,
+  text: string,
+  failed: (sentence: string, error: unknown) => void,
+): void {
+  const [program, ...args] = command ?? []
+  if (program === undefined) return
+  const child = spawn(program, [...args, shortened(text)], { stdio: 'ignore', timeout: PATIENCE_MS })
+  child.on('error', error => failed(`[watch] command: ${program} cannot be run`, error))
+  child.unref()
 }
 
 /** That somebody asks for something. */

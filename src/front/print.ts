@@ -47,6 +47,8 @@ export function exitOf(envelope: Envelope): ExitCode {
     case 'approval_dismissed':
     case 'approval_timed_out':
       return EXIT.denied
+    case 'approval_held':
+      return EXIT.stillRunning
     case 'no_such_kernel':
       return EXIT.noSuchKernel
     case 'unknown_function':

@@ -110,7 +110,7 @@ function startDaemon(paths: Paths): DaemonChild {
 }
 
 /** The entry of this program: compiled as it is installed, or its source, with what loads that in this process. */
-function mainProgram(): string[] {
+export function mainProgram(): string[] {
   if (extname(import.meta.filename) !== '.ts') return [PROGRAM]
   return [...loadersIn(process.execArgv), join(import.meta.dirname, '../main.ts')]
 }

@@ -41,6 +41,8 @@ export const planNews = (tell: {
   ended(end: ToldEnd): void
 }) =>
   newsOf<PlanRow>(({ row, before, isFirst }) => {
+    // While it waits nobody can answer it.
+    if (row?.state === 'held' || before?.state === 'held') return
     if (row?.state === 'waits') tell.waits(row, before === undefined)
     else if (!isFirst && before?.state !== 'ended') {
       if (row !== null) tell.ended(row)

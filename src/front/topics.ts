@@ -2,6 +2,7 @@ import { summaryOf } from '../../tools/activity.ts'
 import type { Kernel } from '../../wire/kernel.ts'
 import type { Approvals } from '../approvals/queue.ts'
 import type { Calls } from '../calls/contract.ts'
+import type { HeldQuestions } from '../calls/held.ts'
 import type { Kernels } from '../kernels/kernels.ts'
 import type { NewLife } from '../kernels/rows.ts'
 import type { Leases } from '../suspensions/leases.ts'
@@ -11,7 +12,8 @@ import type { TopicRow } from './subscriptions.ts'
 
 interface TopicParts {
   readonly kernels: Pick<Kernels, 'list' | 'output' | 'withholds'>
-  readonly approvals: Pick<Approvals, 'waiting' | 'ends' | 'notices'>
+  readonly approvals: Pick<Approvals, 'waiting' | 'ends' | 'notices' | 'seated'>
+  readonly held: Pick<HeldQuestions, 'list'>
   readonly calls: Pick<Calls, 'underWay'>
   readonly leases: Pick<Leases, 'told' | 'topicRow'>
   readonly seats: Pick<Seats, 'rows' | 'wanted'>
@@ -20,7 +22,7 @@ interface TopicParts {
 
 /** What each topic has now, from the part of the daemon that knows. `docs/operations.md` says what a row has. */
 export function topicSources(parts: TopicParts): Readonly<Record<Topic, () => readonly TopicRow[]>> {
-  const { kernels, approvals, calls, leases, seats, errors } = parts
+  const { kernels, approvals, held, calls, leases, seats, errors } = parts
   return {
     kernels: () =>
       kernels.list().map(({ background: _, ...row }) => ({
@@ -43,6 +45,13 @@ export function topicSources(parts: TopicParts): Readonly<Record<Topic, () => re
         root: end.root,
         kernel: null,
         value: { state: 'ended', ...end },
+      })),
+      // Once somebody sits they wait as plans.
+      ...(approvals.seated ? [] : held.list()).map(({ args: _, ...question }) => ({
+        key: `held ${question.call}`,
+        root: question.root,
+        kernel: null,
+        value: { state: 'held', ...question },
       })),
     ],
     suspensions: () =>

@@ -78,6 +78,8 @@ const ALL: Readonly<Record<string, readonly (readonly [Outcome<never>, stop: boo
     [refusals.notNow({ type: 'waiting', of: 'all', waiting: 64, most: 64 }), false],
     [refusals.notNow({ type: 'paused', refusals: 3, leftMs: 60_000 }), true],
   ],
+  held: [[refusals.held({ tool: 'edit_file', title: 'Edit app.py' }), false]],
+  tooManyHeld: [[refusals.tooManyHeld({ held: 100, most: 100 }), false]],
   editRises: [[refusals.editRises(tool, 'it runs code'), true]],
   badEdit: [
     [refusals.badEdit(tool), true],

@@ -71,6 +71,8 @@ const ROWS: Readonly<Record<Method, Row>> = {
     params: { tool: 'inspect', args: { expr: 'kept', kernel: 'zebra' } },
     code: 'approval_unavailable',
   },
+  withdraw: { params: { call: 'zebra' }, code: 'done' },
+  keep_key: { params: { run: 'run-1', variable: 'OPENAI_API_KEY', value: 'x' }, code: 'done' },
   show: { params: { tool: 'job', envelope: { ok: true, result: {} } }, code: 'done' },
   display: { params: { path: '/etc/passwd' }, code: 'no_such_display' },
   tools: { params: { name: 'job' }, code: 'done' },

@@ -55,7 +55,7 @@ const endOf = async ({ id }: Waiting) => {
   const ended = await within(
     new Promise<PlanEnd['ended']>(resolve => {
       const heard = newsOf<PlanRow>(({ row }) => {
-        if (row?.id === id && row.state === 'ended' && row.ended !== undefined) resolve(row.ended)
+        if (row?.state === 'ended' && row.id === id && row.ended !== undefined) resolve(row.ended)
       })
       void client.subscribe({ topics: ['approvals'], signal: over.signal, heard })
     }),

@@ -57,8 +57,9 @@ const COMMANDS: Readonly<Record<string, (params: never) => unknown>> = {
         if (row?.state === 'waits') {
           last = { plan: row.id, hash: row.hash }
           print({ type: 'plan', plan: row })
-        } else if (row?.ended !== undefined) print({ type: 'ended', id: row.id, ...row.ended })
-        else if (row !== null && before !== undefined) print({ type: 'settled', id: row.id, why: row.why })
+        } else if (row?.state !== 'ended') return
+        else if (row.ended !== undefined) print({ type: 'ended', id: row.id, ...row.ended })
+        else if (before !== undefined) print({ type: 'settled', id: row.id, why: row.why })
       })
       const seats = newsOf<SeatTopicRow>(({ row, before }) => {
         if (row !== null && 'why' in row && row.why === null && before === undefined)

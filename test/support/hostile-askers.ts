@@ -140,7 +140,7 @@ const LIST: HostileAsker = {
   by: ['src/front/commands/approvals.ts'],
   own: NOTHING_OF_OURS,
   margin: null,
-  named: /^(?:plan-[a-z]{8} {2}do_dangerous {2}|grant-1 {2}|seat-1 {2}|1 min 0 s {2})/,
+  named: /^(?:plan-[a-z]{8} {2}do_dangerous {2}|grant-1 {2}|seat-1 {2}|run-1 {2}|1 min 0 s {2})/,
   lines: true,
   async writes({ body: _, hunks: __, code: ___, ...waiting }) {
     const { printer, written } = fakeTerminal()
@@ -158,9 +158,9 @@ const LIST: HostileAsker = {
     }
     const pause = { who, refusals: 3, left_ms: 60_000 }
     const seats = [{ seat: 'seat-1', who, command: '' }]
-    printer.out(
-      `${approvalsText({ seats, approvals: [waiting], grants: [grant], pauses: [pause], ends: [] })}\n`,
-    )
+    const held = [{ call: 'held', tool: waiting.tool, root: waiting.root, who, run: 'run-1', asked_at: 0 }]
+    const all = { seats, approvals: [waiting], grants: [grant], pauses: [pause], ends: [], held }
+    printer.out(`${approvalsText(all)}\n`)
     return { text: written(), approvable: false }
   },
 }

@@ -75,9 +75,10 @@ function errorOf(plan: string, taken: Exclude<AnswerOutcome, { type: 'taken' }>)
 
 /** A table for each kind of thing that there is: plans, grants, pauses and seats. No line begins with others' words. */
 export function approvalsText(result: Methods['approvals']['result']): string {
-  const { seats, approvals: waiting, grants, pauses } = result
+  const { seats, approvals: waiting, grants, pauses, held } = result
   return [
     waiting.length === 0 ? 'No plan waits for an answer.' : tableOf(PLANS, waiting.map(planCells)),
+    ...(held.length === 0 ? [] : [tableOf(HELD, held.map(heldCells))]),
     ...(grants.length === 0 ? [] : [tableOf(GRANTS, grants.map(grantCells))]),
     ...(pauses.length === 0 ? [] : [tableOf(PAUSES, pauses.map(pauseCells))]),
     seats.length === 0
@@ -91,11 +92,15 @@ export function approvalsText(result: Methods['approvals']['result']): string {
 
 const PLANS = ['PLAN', 'TOOL', 'KERNEL', 'WAITS', 'FOR', 'WHAT']
 
+const HELD = ['RUN', 'HELD QUESTION', 'ASKED', 'FOR']
+
 const GRANTS = ['GRANT', 'TOOL', 'USED', 'ENDS IN', 'BY', 'FILES', 'FOR', 'PROJECT']
 
 const PAUSES = ['NOT ASKED FOR', 'REFUSED IN A ROW', 'WHOSE PLANS']
 
 const SEATS = ['SEAT', 'WHO']
+
+type Held = Methods['approvals']['result']['held'][number]
 
 const tableOf = (head: readonly string[], rows: readonly (readonly string[])[]) =>
   table([head, ...rows].map(cells => ({ cells, below: [] })))
@@ -107,6 +112,13 @@ const planCells = ({ id, tool, kernel, waited_ms, who, title }: WaitingPlan) => 
   duration(waited_ms),
   oneLine(who),
   oneLine(title),
+]
+
+const heldCells = ({ tool, who, run = '-', asked_at }: Held) => [
+  run,
+  oneLine(tool),
+  `${duration(Math.max(0, Date.now() - asked_at))} ago`,
+  oneLine(who),
 ]
 
 const grantCells = ({ id, tool, used, ends_ms, seat, pattern, who, root }: Grant) => [

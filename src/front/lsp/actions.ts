@@ -61,7 +61,7 @@ const action = (
 function plansFor({ rows, root }: Project, { path }: TextLines) {
   const shown = path === undefined ? '' : relative(root, path)
   return [...rows.approvals.values()].filter(
-    row =>
+    (row): row is Extract<typeof row, { state: 'waits' }> =>
       row.state === 'waits' &&
       shown !== '' &&
       (row.grants.includes(shown) || row.title.split(/[\s,]+/).includes(shown)),

@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import { PROFILES } from '../../../tools/contract.ts'
 import type { Envelope } from '../../../tools/outcome.ts'
+import { KEY_VARIABLES } from '../../agent/keys.ts'
 import { CALL_EVENT } from '../../calls/contract.ts'
 import { operation } from './operation.ts'
 import { key } from './values.ts'
 
 const tool = z.string().max(256)
+const runName = z.string().regex(/^run-[1-9]\d{0,8}$/)
 
 const envelope = z.custom<Envelope>(isEnvelope, 'not an envelope').meta({
   description:
@@ -21,6 +23,12 @@ export const CALL_OPERATIONS = {
       args: z.unknown(),
       call: key.exactOptional(),
       follow: z.boolean().exactOptional(),
+      held: z
+        .strictObject({ leave: z.boolean(), run: runName.exactOptional() })
+        .exactOptional()
+        .describe(
+          'A question to a person waits without end, also without this daemon; `call` is needed. With `leave`, the answer is `approval_held` once it waits. `run`: a run of the agent, which goes on afterwards.',
+        ),
     }),
     result: envelope,
     event: CALL_EVENT,
@@ -54,6 +62,22 @@ export const CALL_OPERATIONS = {
       name: tool.exactOptional(),
     }),
     result: z.strictObject({ text: z.string() }),
+    who: ['anyone'],
+    level: 'safe',
+  }),
+  withdraw: operation({
+    does: 'Takes back a question that waits for a person, of a call that was asked held.',
+    params: z.strictObject({ call: key }),
+    result: z.strictObject({
+      withdrawn: z.boolean().describe('false where none of that name waits in the project.'),
+    }),
+    who: ['anyone'],
+    level: 'safe',
+    topics: ['approvals'],
+  }),
+  keep_key: operation({
+    does: 'Keeps the key of a run of the agent in the memory of the daemon, for the process that goes on with it.',
+    params: z.strictObject({ run: runName, variable: z.enum(KEY_VARIABLES), value: z.string().max(4_096) }),
     who: ['anyone'],
     level: 'safe',
   }),

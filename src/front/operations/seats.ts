@@ -2,6 +2,7 @@ import { z } from 'zod'
 import {
   ANSWER_OUTCOME,
   GRANT,
+  HELD_ROW,
   PAUSE,
   PLAN_END,
   PLAN_FILE,
@@ -137,6 +138,7 @@ export const SEAT_OPERATIONS = {
       grants: z.array(GRANT),
       pauses: z.array(PAUSE),
       ends: z.array(PLAN_END),
+      held: z.array(HELD_ROW).describe('Questions of the project that wait, with or without a daemon.'),
     }),
     who: ['anyone'],
     level: 'safe',

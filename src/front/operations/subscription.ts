@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { PLAN_END, WAITING_PLAN } from '../../approvals/rows.ts'
+import { HELD_ROW, PLAN_END, WAITING_PLAN } from '../../approvals/rows.ts'
 import { OUTPUT_ROW } from '../../kernels/background.ts'
 import { KERNEL_ROW } from '../../kernels/rows.ts'
 import { SUSPENSION_TOPIC_ROW } from '../../suspensions/rows.ts'
@@ -12,6 +12,7 @@ export const TOPIC_ROWS = {
   approvals: z.discriminatedUnion('state', [
     WAITING_PLAN.extend({ state: z.literal('waits') }),
     PLAN_END.extend({ state: z.literal('ended') }),
+    HELD_ROW.extend({ state: z.literal('held') }).describe('A question that waits, while nobody sits.'),
   ]),
   suspensions: SUSPENSION_TOPIC_ROW,
   errors: z.strictObject({

@@ -6,6 +6,7 @@ import { startOf } from '../../../wire/process-start.ts'
 import type { Signal } from '../../../wire/signal.ts'
 import type { AnswerOutcome, CodedAnswer } from '../../approvals/contract.ts'
 import type { Approvals } from '../../approvals/queue.ts'
+import type { HeldQuestion } from '../../calls/held.ts'
 import { type Clock, SYSTEM_CLOCK } from '../../clock.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { KernelRow } from '../../kernels/rows.ts'
@@ -33,6 +34,8 @@ import { editorCode, Resumptions, type ThroughEditor } from './through-editor.ts
 
 interface SeatsOptions {
   readonly approvals: Approvals
+  /** Questions that wait, with or without a daemon. */
+  held(): readonly HeldQuestion[]
   readonly journal: Pick<Journal, 'later' | 'trouble' | 'acknowledge'>
   /** Looks whether a person runs the client at a terminal, or what gives a code; `challenge` puts the question to it. */
   prove(
@@ -270,7 +273,11 @@ export function openSeats(options: SeatsOptions): Seats {
       const told = <One extends { readonly root: string }>(some: readonly One[]) =>
         isAll ? some : some.filter(isOwn)
       const now = { seats: rows(), pauses: approvals.pauses() }
-      return { ...now, approvals: told(waiting), grants: told(grants), ends: told(ends) }
+      const held = options
+        .held()
+        .filter(isOwn)
+        .map(({ args: _, ...question }) => question)
+      return { ...now, approvals: told(waiting), grants: told(grants), ends: told(ends), held }
     },
     revoke: ({ grant }, { session }) => ({
       revoked: approvals.revoke(grant, `${session.name} (${session.id})`),

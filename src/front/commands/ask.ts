@@ -1,0 +1,294 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { text as readAll } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { PROFILES, type Profile } from '../../../tools/contract.ts'
+import { isRecord } from '../../../tools/define.ts'
+import { TOOLS } from '../../../tools/index.ts'
+import { type Envelope, isRunning, toolError } from '../../../tools/outcome.ts'
+import { oneLine } from '../../../tools/text.ts'
+import { readBounded } from '../../../wire/bounded-file.ts'
+import { messageOf } from '../../../wire/errors.ts'
+import { Conversation } from '../../agent/conversation.ts'
+import type { AskedCall, Entry, EntryOf } from '../../agent/entries.ts'
+import { guidance, marked } from '../../agent/guidance.ts'
+import { KEY_VARIABLES } from '../../agent/keys.ts'
+import { NoModel, type OpenModel, openModel } from '../../agent/providers.ts'
+import { type AgentTools, type CallEnd, type RunEnd, work } from '../../agent/run.ts'
+import { AtWork, beginRun, openRun, type RunFile } from '../../agent/run-file.ts'
+import { callsInText } from '../../agent/text-tools.ts'
+import { SYSTEM_CLOCK } from '../../clock.ts'
+import { type Config, readConfig } from '../../config.ts'
+import { EXIT, type ExitCode, Failure } from '../../failure.ts'
+import { findPaths, findRoot } from '../../paths.ts'
+import { describeTool } from '../../registry/descriptions.ts'
+import { openRegistry, type Registry } from '../../registry/registry.ts'
+import { documentation, SYNTAXES } from '../../syntax/syntaxes.ts'
+import { escapeJson } from '../../text/escape.ts'
+import { connectDaemon, type DaemonClient, WAIT_SECONDS } from '../client.ts'
+import type { CommandInput } from '../command.ts'
+import { printFailed, untilLeft } from '../print.ts'
+import { askHere, hasTerminal } from '../seat/at-terminal.ts'
+
+/** `imago ask`: a run of the agent on the project of this folder, from a question to its answer. */
+export async function ask(input: CommandInput): Promise<ExitCode> {
+  const [given = ''] = input.operands
+  const question = given === '-' ? await readAll(process.stdin) : given
+  if (question.trim() === '') throw new Failure('The question is empty.', { exit: EXIT.usage })
+  const { agent, tools } = readConfig(findPaths().configDir)
+  const profile = profileOf(input.options.profile) ?? agent.profile
+  const { syntax } = tools
+  return withModel(input, agent, async model => {
+    const root = findRoot(process.cwd())
+    await using client = await connect(root)
+    const registry = openRegistry(TOOLS)
+    const programs = await programsOf(client, root)
+    const file = await beginRun(findPaths().stateDir, run => {
+      const id = `${run}-${randomBytes(6).toString('hex')}`
+      const told = guidance({
+        root,
+        programs,
+        instructions: instructionsIn(root),
+        mark: id,
+        tools: syntax && documentation(described(registry, profile), { syntax: SYNTAXES[syntax], registry }),
+      })
+      const chosen = { text: question, guidance: told, model: model.model.modelId, profile }
+      return { type: 'begun', at: Date.now(), run, id, root, ...chosen, ...(syntax && { syntax }) }
+    })
+    try {
+      return await drive(input, { file, client, model, agent, registry })
+    } finally {
+      file.close()
+    }
+  })
+}
+
+/** `imago runs resume`: goes on with a run that waits, or that failed. */
+export async function resume(input: CommandInput, run: string): Promise<ExitCode> {
+  const { agent } = readConfig(findPaths().configDir)
+  const file = await takeUp(run)
+  try {
+    const { begun, over } = conversationOf(file.entries)
+    if (over !== undefined && over.why !== 'failed') throw new Failure(`${run} is over: ${over.why}.`)
+    return await withModel(
+      input,
+      agent,
+      async model => {
+        await using client = await connect(begun.root)
+        return await drive(input, { file, client, model, agent, registry: openRegistry(TOOLS) })
+      },
+      missing => file.keep({ type: 'waits', at: Date.now(), for: missing }),
+    )
+  } finally {
+    file.close()
+  }
+}
+
+/** How long a process may take that has just left the run to a person, in milliseconds. */
+const LEAVING_MS = 10_000
+
+async function takeUp(run: string): Promise<RunFile> {
+  for (const deadline = performance.now() + LEAVING_MS; ; await sleep(100))
+    try {
+      return await openRun(findPaths().stateDir, run)
+    } catch (error) {
+      if (!(error instanceof AtWork) || performance.now() > deadline) throw error
+    }
+}
+
+/** Does `work` with the model of the configuration; without one, says what is missing. */
+async function withModel(
+  input: CommandInput,
+  agent: Config['agent'],
+  work: (model: OpenModel) => Promise<ExitCode>,
+  lacks: (variable: string) => void = () => {},
+): Promise<ExitCode> {
+  let model: OpenModel
+  try {
+    model = await openModel(agent, process.env)
+  } catch (error) {
+    if (!(error instanceof NoModel)) throw error
+    lacks(error.variable)
+    if (input.options.json) printFailed(input, toolError('invalid_args', { message: error.message }))
+    else input.printer.err(`imago ask: ${error.message}\n`)
+    return EXIT.usage
+  }
+  return await work(model)
+}
+
+/** The key of the model stays in this process. */
+function connect(root: string): Promise<DaemonClient> {
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !KEY_VARIABLES.some(key => key === name)),
+  )
+  return connectDaemon({ name: 'imago ask', start: 'if-needed', root, env })
+}
+
+interface Driven {
+  readonly file: RunFile
+  readonly client: DaemonClient
+  readonly model: OpenModel
+  readonly agent: Config['agent']
+  readonly registry: Registry
+}
+
+/** Works at the run until it is over, or waits for a person; what it does is told meanwhile. */
+async function drive(
+  input: CommandInput,
+  { file, client, model, agent, registry }: Driven,
+): Promise<ExitCode> {
+  const { printer, options } = input
+  const left = untilLeft(['SIGINT', 'SIGTERM'])
+  const conversation = conversationOf(file.entries)
+  const tools = toolsOf({ run: file.run, input, client, registry, begun: conversation.begun })
+  if (options.json && file.entries.length === 1) for (const entry of file.entries) printEntry(entry)
+  if (model.key !== undefined) await client.request('keep_key', { run: file.run, ...model.key })
+  const end = await work({
+    conversation,
+    model,
+    tools,
+    budget: agent,
+    clock: SYSTEM_CLOCK,
+    signal: left,
+    keep(entry) {
+      file.keep(entry)
+      if (options.json) printEntry(entry)
+      else tell(entry)
+    },
+    say: text => printer.err(`imago: ${text}\n`),
+  })
+  return told(end)
+
+  function printEntry(entry: Entry) {
+    printer.out(`${escapeJson(JSON.stringify(entry))}\n`)
+  }
+
+  function tell(entry: Entry) {
+    if (entry.type === 'answered') for (const line of callLines(entry)) printer.err(`${line}\n`)
+    else if (entry.type === 'ended' && entry.outcome !== 'ok')
+      printer.err(`  ${oneLine(entry.text).slice(0, 200)}\n`)
+    else if (entry.type === 'room') printer.err(`imago: ${entry.calls.length} old results made room\n`)
+  }
+
+  function told(end: RunEnd): ExitCode {
+    if (end.type === 'waits') {
+      printer.err(
+        `${file.run} waits for a person: ${end.for}. It goes on once they have answered: imago watch\n`,
+      )
+      return EXIT.stillRunning
+    }
+    if (!options.json && (end.why === 'done' || end.why === 'partial')) printer.out(`${end.text.trimEnd()}\n`)
+    if (end.why === 'failed')
+      printer.err(`imago: ${file.run} did not end: ${end.text}. Go on with: imago runs resume ${file.run}\n`)
+    if (end.why === 'cancelled') printer.err(`imago: ${file.run} was cancelled\n`)
+    return end.why === 'done' ? EXIT.done : EXIT.failed
+  }
+}
+
+/** What it says, and a line for each call: `> inspect {"expr":"next"}`. */
+export function callLines({ said, content }: EntryOf<'answered'>): string[] {
+  const calls = content.filter(part => part.type === 'call')
+  if (calls.length === 0) return []
+  const lines = calls.map(({ tool, args }) => `> ${tool} ${oneLine(JSON.stringify(args)).slice(0, 500)}`)
+  return said.trim() === '' ? lines : [said.trim(), ...lines]
+}
+
+export function conversationOf(entries: readonly Entry[]): Conversation {
+  const [begun, ...others] = entries
+  if (begun?.type !== 'begun') throw new Error('a run has no beginning')
+  const conversation = new Conversation(begun)
+  for (const entry of others) conversation.add(entry)
+  return conversation
+}
+
+interface ToolParts {
+  readonly run: string
+  readonly input: CommandInput
+  readonly client: DaemonClient
+  readonly registry: Registry
+  readonly begun: EntryOf<'begun'>
+}
+
+function toolsOf({ run, input, client, registry, begun }: ToolParts): AgentTools {
+  const { id, profile, syntax } = begun
+  // Nothing of this profile can wait for a job.
+  const patience = profile === 'core' ? { patience: WAIT_SECONDS } : {}
+
+  async function callOnce({ call, tool, args }: AskedCall, signal: AbortSignal): Promise<CallEnd> {
+    const whole = isRecord(args) ? { ...patience, ...args } : args
+    const needsKernel = (registry.find(tool)?.needs.length ?? 0) > 0
+    const isSafe = registry.find(tool)?.level === 'safe'
+    // Who can be asked here is waited for, until they leave the question to whoever answers it elsewhere.
+    const held = { leave: !hasTerminal() && input.options.wait !== true, run }
+    const made = () =>
+      client.call({ tool, args: needsKernel ? whole : args, call, signal, ...(!isSafe && { held }) })
+    const envelope = isSafe
+      ? await made()
+      : await askHere({ client, printer: input.printer }, left => orLeft(made(), { tool, left }))
+    if (!envelope.ok && envelope.error.code === 'approval_held')
+      return { type: 'waits', title: String(envelope.error.details.title ?? tool) }
+    const { text } = await client.request('show', { tool, envelope })
+    const outcome = envelope.ok ? (isRunning(envelope.result) ? 'running' : 'ok') : envelope.error.code
+    return { type: 'ended', outcome, text: marked(id, text) }
+  }
+
+  return {
+    listed: syntax === undefined ? described(registry, profile).map(functionTool) : [],
+    isSafe: tool => registry.find(tool)?.level === 'safe',
+    call: callOnce,
+    ...(syntax && { read: text => callsInText(text, { syntax: SYNTAXES[syntax], registry }) }),
+  }
+}
+
+/** What the call comes to, unless the person here leaves its question to others. */
+function orLeft(
+  made: Promise<Envelope>,
+  { tool, left }: { readonly tool: string; readonly left: AbortSignal | undefined },
+): Promise<Envelope> {
+  if (left === undefined) return made
+  const leaves = new Promise<Envelope>(resolve => {
+    const error = toolError('approval_held', { message: 'The question was left.', details: { title: tool } })
+    left.addEventListener('abort', () => resolve({ ok: false, error }), { once: true })
+  })
+  return Promise.race([made, leaves])
+}
+
+const described = (registry: Registry, profile: Profile) =>
+  registry.list(profile).map(tool => describeTool({ registry, tool }))
+
+const functionTool = ({ tool, description, schema }: ReturnType<typeof describeTool>) => ({
+  type: 'function' as const,
+  name: tool.name,
+  description,
+  inputSchema: schema,
+})
+
+/** A line for each program of the project, and each that could be joined. */
+async function programsOf(client: DaemonClient, root: string): Promise<string[]> {
+  const { kernels, announced } = await client.request('kernels', {})
+  const own = kernels.filter(one => one.root === root && one.state !== 'ended')
+  const joins = announced.filter(({ cwd }) => cwd === root || cwd.startsWith(`${root}/`))
+  return [
+    ...own.map(({ name, language }) => `${name} (${language})`),
+    ...joins.map(({ name, language }) => `${name} (${language}), which the first call joins`),
+  ].map(oneLine)
+}
+
+const INSTRUCTION_BYTES = 32 * 1024
+
+function instructionsIn(root: string): string | undefined {
+  try {
+    return readBounded(join(root, 'AGENTS.md'), { most: INSTRUCTION_BYTES }).toString('utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    process.stderr.write(`imago: AGENTS.md is not used: ${messageOf(error)}\n`)
+    return undefined
+  }
+}
+
+function profileOf(name: string | undefined): Profile | undefined {
+  const profile = PROFILES.find(known => known === name)
+  if (name !== undefined && profile === undefined)
+    throw new Failure(`There is no profile ${name}. Profiles: ${PROFILES.join(', ')}.`, { exit: EXIT.usage })
+  return profile
+}

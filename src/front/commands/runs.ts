@@ -1,0 +1,140 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { duration, oneLine } from '../../../tools/text.ts'
+import type { Entry, EntryOf } from '../../agent/entries.ts'
+import { type KeptRun, keptRun, openRun, removeRun, runNames } from '../../agent/run-file.ts'
+import { readConfig } from '../../config.ts'
+import { EXIT, type ExitCode, Failure } from '../../failure.ts'
+import { findPaths } from '../../paths.ts'
+import { escapeJson } from '../../text/escape.ts'
+import type { CommandInput } from '../command.ts'
+import { untilLeft } from '../print.ts'
+import { callLines, conversationOf, resume } from './ask.ts'
+
+const ACTIONS: Readonly<Record<string, (input: CommandInput, run: string) => Promise<ExitCode>>> = {
+  show,
+  resume,
+  cancel,
+  remove,
+}
+
+/** `imago runs`: the runs of the agent, or what is to be done with one. Removes those that are over for long. */
+export async function runs(input: CommandInput): Promise<ExitCode> {
+  const [action, run] = input.operands
+  if (action === undefined) return list(input)
+  const act = Object.hasOwn(ACTIONS, action) ? ACTIONS[action] : undefined
+  if (act === undefined || run === undefined)
+    throw new Failure(
+      `Say what to do with which run: ${Object.keys(ACTIONS).join(', ')} RUN. imago runs lists them.`,
+      {
+        exit: EXIT.usage,
+      },
+    )
+  return act(input, run)
+}
+
+async function list({ printer, options }: CommandInput): Promise<ExitCode> {
+  const { stateDir, configDir } = findPaths()
+  const most = readConfig(configDir).agent.keep_days * 86_400_000
+  for (const run of runNames(stateDir)) {
+    const row = rowOf(stateDir, run)
+    if (row.isOver && row.agoMs > most) removeRun(stateDir, run)
+    else if (options.json) printer.out(`${escapeJson(JSON.stringify({ run, ...row }))}\n`)
+    else printer.out(`${run.padEnd(8)}  ${row.state.padEnd(9)}  ${row.about}  ${duration(row.agoMs)} ago\n`)
+  }
+  return EXIT.done
+}
+
+interface RunRow {
+  /** `works`, `waits`, `stopped`, or how it ended. */
+  readonly state: string
+  readonly about: string
+  readonly isOver: boolean
+  /** Since its last entry. */
+  readonly agoMs: number
+}
+
+/** One line about a run; a file that cannot be used has one, too. */
+function rowOf(stateDir: string, run: string): RunRow {
+  try {
+    const kept = keptRun(stateDir, run)
+    const { over, waits, begun } = conversationOf(kept.entries)
+    const agoMs = Math.max(0, Date.now() - (kept.entries.at(-1)?.at ?? begun.at))
+    const still = waits === undefined ? 'stopped' : 'waits'
+    const state = kept.pid !== undefined ? 'works' : (over?.why ?? still)
+    const about = state === 'waits' ? `${waits?.for}, asked` : begun.text
+    return { state, about: oneLine(about).slice(0, 80), isOver: over !== undefined, agoMs }
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    return { state: 'unusable', about: error.message, isOver: false, agoMs: 0 }
+  }
+}
+
+/** How often a run that is followed is read again, in milliseconds. */
+const FOLLOW_MS = 200
+
+async function show({ printer, options }: CommandInput, run: string): Promise<ExitCode> {
+  const { stateDir } = findPaths()
+  const left = untilLeft()
+  let shown = 0
+  for (;;) {
+    const kept = keptRun(stateDir, run)
+    for (const entry of kept.entries.slice(shown))
+      printer.out(options.json ? `${escapeJson(JSON.stringify(entry))}\n` : textOf(entry))
+    shown = kept.entries.length
+    if (!options.follow || left.aborted || conversationOf(kept.entries).over) return EXIT.done
+    await sleep(FOLLOW_MS)
+  }
+}
+
+/** An entry for a person; empty where it says nothing to one. */
+function textOf(entry: Entry): string {
+  switch (entry.type) {
+    case 'begun':
+      return `${entry.run}: ${entry.text}\n${entry.root}, ${entry.model}\n\n`
+    case 'answered':
+      return callLines(entry)
+        .map(line => `${line}\n`)
+        .join('')
+    case 'ended':
+      return `${outcomeOf(entry)}${entry.text.replace(/^<output [^>]*>\n|\n<\/output [^>]*>$/g, '').replace(/^/gm, '  ')}\n\n`
+    case 'waits':
+      return `waits for ${entry.for}\n`
+    case 'room':
+      return `${entry.calls.length} old results made room\n\n`
+    case 'over':
+      return `${entry.why}\n${entry.text.trimEnd()}\n`
+    case 'asked':
+    case 'called':
+    case 'told':
+      return ''
+    default:
+      return entry satisfies never
+  }
+}
+
+const outcomeOf = ({ outcome }: EntryOf<'ended'>) => (outcome === 'ok' ? '' : `${outcome}\n`)
+
+async function cancel({ printer }: CommandInput, run: string): Promise<ExitCode> {
+  const { stateDir } = findPaths()
+  const kept: KeptRun = keptRun(stateDir, run)
+  if (conversationOf(kept.entries).over !== undefined) throw new Failure(`${run} is over already.`)
+  if (kept.pid !== undefined) {
+    process.kill(kept.pid, 'SIGTERM')
+    while (keptRun(stateDir, run).pid !== undefined) await sleep(FOLLOW_MS)
+  } else {
+    const file = await openRun(stateDir, run)
+    try {
+      file.keep({ type: 'over', at: Date.now(), why: 'cancelled', text: conversationOf(file.entries).said })
+    } finally {
+      file.close()
+    }
+  }
+  printer.out(`${run} was cancelled.\n`)
+  return EXIT.done
+}
+
+async function remove({ printer }: CommandInput, run: string): Promise<ExitCode> {
+  removeRun(findPaths().stateDir, run)
+  printer.out(`${run} was removed.\n`)
+  return EXIT.done
+}
