@@ -220,7 +220,7 @@ test('the exit code is that of the agent, and one that cannot be run is named', 
   }
 })
 
-for (const how of ['the input ends', 'SIGTERM', 'SIGINT'] as const)
+for (const how of ['the input ends', 'SIGTERM'] as const)
   test(`an agent that does not heed it, and what it has started, is ended when ${how === 'the input ends' ? how : `${how} comes`}`, async () => {
     const child = begun([process.execPath, AGENT, 'stays'])
     const exit = ended(child)
@@ -233,6 +233,6 @@ for (const how of ['the input ends', 'SIGTERM', 'SIGINT'] as const)
     assert.equal(pids.map(lives), [true, true])
     if (how === 'the input ends') child.stdin.end()
     else child.kill(how)
-    assert.ok([130, 137].includes((await exit) ?? 0))
+    assert.is(await exit, 137)
     await until(() => !pids.some(lives), 'both to end')
   })

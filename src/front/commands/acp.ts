@@ -43,14 +43,13 @@ export async function acp({ rest, printer }: CommandInput): Promise<number> {
   }
   agent.stdin.on('error', () => {})
   process.stdout.on('error', clientGone)
-  const isOver = () => {}
   void carry(process.stdin, agent.stdin, async line => sessions.fromClient(line)).then(clientGone, clientGone)
-  const told = carry(agent.stdout, process.stdout, line => sessions.fromAgent(line)).catch(isOver)
+  const told = carry(agent.stdout, process.stdout, line => sessions.fromAgent(line)).catch(clientGone)
   try {
     const code = await exit
     await endGroup(agent)
     // Only a process that has left the group can hold its output open.
-    await pTimeout(told, { milliseconds: GRACE_MS, fallback: isOver })
+    await pTimeout(told, { milliseconds: GRACE_MS, fallback: () => {} })
     return code
   } catch (error) {
     if (!(error instanceof NotBegun)) throw error
@@ -170,8 +169,8 @@ class Sessions {
     const cwd = this.#cwds.get(sessionId)
     if (cwd === undefined || !isRecord(toolCall) || !Array.isArray(options)) return undefined
     const tool = ownTool(toolName(toolCall) ?? this.#calls.get(callKey(sessionId, toolCall)) ?? '')
-    const once: unknown = options.find(one => isRecord(one) && one.kind === 'allow_once')
-    const option = isRecord(once) ? once.optionId : undefined
+    const allows: unknown = options.find(one => isRecord(one) && one.kind === 'allow_once')
+    const option = isRecord(allows) ? allows.optionId : undefined
     if (tool === undefined || typeof option !== 'string' || toolCall.rawInput === undefined) return undefined
     return (await needsNoQuestion({ cwd, tool, args: toolCall.rawInput })) ? option : undefined
   }
