@@ -279,6 +279,17 @@ test('--profile is what the server is started with, and an installation with ano
   assert.match(stderr, 'core, live, full')
 })
 
+test('--profile desk is for Claude Code alone, which has to be started so that it asks, and without that once it is undone', () => {
+  const { code, stdout } = imago('install', 'claude-code', '--profile', 'desk', '--yes')
+  assert.is(code, 0)
+  assert.equal(argsOf().slice(-2), ['--profile', 'desk'])
+  assert.match(stdout, 'claude -p TEXT --permission-prompt-tool mcp__imago__permission_prompt')
+  assert.match(imago('install', 'claude-code', '--undo', '--yes').stdout, 'without --permission-prompt-tool')
+  const refused = imago('install', 'cursor', '--profile', 'desk', '--yes')
+  assert.is(refused.code, 2)
+  assert.match(refused.stderr, 'There is no profile desk for Cursor. Profiles: core, live, full.')
+})
+
 test('without a terminal the profile that is taken and the ways to choose otherwise are said', () => {
   const { stdout } = imago('install', 'claude-code')
   assert.match(stdout, 'Profile live: another one with imago install claude-code --profile core|live|full')
