@@ -126,6 +126,7 @@ const SETTINGS = {
   minutes: 1,
   context_tokens: 1_000,
   keep_days: 1,
+  woken_a_day: 1,
 } as const
 
 export const agentStep: Row = {
