@@ -164,7 +164,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     lookMs: config.calls.look_seconds * 1_000,
   })
   const logged = (sentence: string, error: unknown) => log.error({ error }, sentence)
-  const runProcesses = openRunProcesses(logged, paths)
+  const runProcesses = openRunProcesses({ command: config.runs.resume, log: logged, paths })
   const held = new HeldQuestions({
     stateDir: paths.stateDir,
     calls,
@@ -172,7 +172,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     env: daemonEnvironment(process.env),
     isSeated: () => approvals.seated,
     waits: ({ who, tool }) => tellPerson(config.watch, `${who} asks: ${tool}`, logged),
-    settled: ({ run }) => run !== undefined && runProcesses.resume(run),
+    settled: question => runProcesses.resume(question),
     changed: () => touch('approvals'),
     log: logged,
   })
