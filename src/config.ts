@@ -93,6 +93,8 @@ const CONFIG = z.strictObject({
       minutes: z.number().positive().max(10_000).default(60),
       /** How much the model reads at once: past four fifths of that, old results make room. */
       context_tokens: z.int().min(1_000).default(150_000),
+      /** Runs that errors of programs may wake in a day. */
+      woken_a_day: z.int().positive().max(10_000).default(20),
       /** How long runs that are over are kept. */
       keep_days: z.number().positive().max(10_000).default(30),
     })

@@ -1,4 +1,5 @@
 import type { Row } from '../row.ts'
+import { agentResume, agentStep } from './agent.ts'
 import { askingCost, manyPlans } from './asking.ts'
 import { attachedLatency, attachedMemory } from './attached.ts'
 import { crowd, largeResults } from './bounds.ts'
@@ -62,6 +63,8 @@ export const ROWS: readonly Row[] = [
   hermesText,
   pythonicText,
   textsLinear,
+  agentStep,
+  agentResume,
   admissionCost,
   admissionScale,
   mcpStart,

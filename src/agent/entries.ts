@@ -56,6 +56,8 @@ export const ENTRY = z.discriminatedUnion('type', [
     guidance: z.string(),
     model: z.string(),
     profile: z.enum(PROFILES),
+    /** What has woken it: then a person is asked about all but looks, unless a rule allows them. */
+    woken: z.string().exactOptional(),
     syntax: z.enum(SYNTAX_NAMES).exactOptional(),
   }),
   z.strictObject({ type: z.literal('asked'), at, step: z.int(), messages: z.int() }),

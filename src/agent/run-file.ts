@@ -23,7 +23,7 @@ export interface RunFile {
   readonly run: string
   /** Those that were written before, and since. */
   readonly entries: readonly Entry[]
-  /** Appends it; it is on the disk then. Throws a `Failure` where that is not possible. */
+  /** Appends it; it is on the disk before what follows from it. Throws a `Failure` where that is not possible. */
   keep(entry: Entry): void
   close(): void
 }
@@ -42,6 +42,9 @@ export interface KeptRun {
   /** The process that works at it; undefined where none does. */
   readonly pid: number | undefined
 }
+
+/** These say what is about to be done. Where the machine ends and they are lost, it is done again, under the same name. */
+const TRIES: readonly Entry['type'][] = ['asked', 'called']
 
 const folderOf = (stateDir: string) => join(stateDir, 'runs')
 const fileOf = (stateDir: string, run: string) => join(folderOf(stateDir), `${run}.jsonl`)
@@ -126,7 +129,7 @@ async function claimed({ stateDir, run, file, read }: Claimed): Promise<RunFile>
         if (broken) throw new Error('an entry before could not be written')
         const bytes = Buffer.from(`${JSON.stringify(entry)}\n`)
         for (let sent = 0; sent < bytes.length; ) sent += writeSync(file, bytes, sent)
-        fsyncSync(file)
+        if (!TRIES.includes(entry.type)) fsyncSync(file)
         all.push(entry)
       } catch (error) {
         broken = true

@@ -58,6 +58,8 @@ export interface CallRequest {
    * that. Told before it waits, each time; what that gives is the answer instead.
    */
   readonly held?: ((title: string) => Failed | undefined) | undefined
+  /** A person is asked about a cautious call, too, where no rule says otherwise. */
+  readonly asksCautious?: boolean | undefined
   /** It is answered with the end of the call alone, however long that takes: never with a job. */
   readonly untilDone?: boolean
   /** News, in order, until the answer. Must not throw. */

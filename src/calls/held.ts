@@ -17,6 +17,8 @@ import * as refusals from './refusals.ts'
 /** What is on the disk of a question: who asks, which tool, which arguments, which name. Never a plan. */
 const QUESTION = HELD_ROW.extend({
   args: z.unknown(),
+  /** A person is asked about a cautious call, too. */
+  cautious: z.boolean().exactOptional(),
   /** How often it was drawn under a name of its own, and the name of the last time: `NAME~2`. Left out: once. */
   attempt: z.int().min(2).exactOptional(),
   /** That attempt was dispatched. */
@@ -37,6 +39,8 @@ export type HeldQuestion = z.output<typeof HELD_ROW>
 
 /** How a call is asked held. */
 export interface HeldHow {
+  /** A person is asked about a cautious call, too. */
+  readonly cautious?: boolean | undefined
   /** Whether its caller is answered `approval_held` once it waits, and does not wait itself. */
   readonly leave: boolean
   readonly run?: string | undefined
@@ -109,7 +113,7 @@ export class HeldQuestions {
   }
 
   /** Makes the call, or gives the answer that it has had. Never rejects. */
-  run(request: NamedRequest, { leave, run }: HeldHow): Promise<Envelope> {
+  run(request: NamedRequest, { leave, run, cautious }: HeldHow): Promise<Envelope> {
     const { call, caller, tool, args, signal, gone } = request
     const { root, who } = caller
     const path = this.#path(call, root)
@@ -121,8 +125,8 @@ export class HeldQuestions {
       if (known.told !== true) this.#keepAnswer(path, { ...known, told: true })
       return Promise.resolve(known.answer)
     }
-    const asked_at = Date.now()
-    const question = known ?? { call, tool, args, root, who, ...(run !== undefined && { run }), asked_at }
+    const more = { ...(run !== undefined && { run }), ...(cautious !== undefined && { cautious }) }
+    const question = known ?? { call, tool, args, root, who, ...more, asked_at: Date.now() }
     return new Promise(resolve => {
       const cancel = () => this.#takeBack(path)
       const leaves = () => end()
@@ -245,6 +249,7 @@ export class HeldQuestions {
       const envelope = await calls.run({
         ...request,
         gone: undefined,
+        asksCautious: question.cautious,
         call: name,
         held: title => {
           isAsked = true

@@ -118,6 +118,7 @@ export class Run {
   readonly tool: Tool
   readonly checked: Checked
   readonly held: CallRequest['held']
+  readonly #asksCautious: boolean
   /** The answer of the call itself, however long it takes. Never rejects. */
   readonly done: Promise<Envelope>
   /** How long a caller waits once it is a job, in milliseconds. */
@@ -161,9 +162,10 @@ export class Run {
     this.call = request.call ?? (randomUUID() as CallId)
     this.caller = request.caller
     this.held = request.held
+    this.#asksCautious = request.asksCautious === true
     this.tool = tool
     this.checked = checked
-    this.patienceMs = checked.patience === undefined ? options.patienceMs : checked.patience * 1_000
+    this.patienceMs = patienceOf(tool, checked) ?? options.patienceMs
     this.#began = options.clock.now()
     this.#isNew = request.call === undefined
     this.done = Promise.resolve().then(() => this.#answer())
@@ -434,7 +436,8 @@ export class Run {
     if (place !== undefined) this.track()
     const outcome = await this.attempt({ level: passed.level, args: checked.args })
     const { elapsedMs: elapsed_ms } = this
-    options.journal.later({ type: 'ended', call: this.call, outcome: codeOf(outcome), elapsed_ms })
+    const ended = { call: this.call, outcome: codeOf(outcome, this.tool), elapsed_ms }
+    options.journal.later({ type: 'ended', ...ended })
     return outcome
   }
 
@@ -491,7 +494,9 @@ export class Run {
     const elsewhere = this.elsewhere !== undefined
     const rules = tool.attaches === undefined ? policy.rules : forAttaching(policy.rules)
     const asked = { ...this.named(args), level, kernel, otherNames, elsewhere, rules, ...about }
-    const verdict = decide(asked)
+    const given = decide(asked)
+    const isLoose = level === 'cautious' && given.decision === 'allow' && given.rule.from.type === 'default'
+    const verdict = this.#asksCautious && isLoose ? ({ ...given, decision: 'ask' } as const) : given
     const { decision } = verdict
     if (decision !== 'deny')
       return { decision, verdict, policy, byDefault: decision === 'ask' && asksByDefault(asked) }
@@ -702,6 +707,12 @@ export class Run {
     }
   }
 }
+
+/** Longer than any plan waits, and as much as a timer takes. */
+const HOST_MS = 2 ** 31 - 1
+
+const patienceOf = ({ forHost }: Tool, { patience }: Checked) =>
+  forHost === undefined ? patience && patience * 1_000 : HOST_MS
 
 const NO_PATHS: readonly string[] = []
 

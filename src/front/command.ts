@@ -104,7 +104,7 @@ export const OPTIONS = {
   },
   path: { value: 'FILE', summary: 'a file that the call would be about' },
   level: { value: 'LEVEL', summary: 'safe, cautious or dangerous' },
-  profile: { value: 'PROFILE', summary: 'core, live or full' },
+  profile: { value: 'PROFILE', summary: 'core, live, full or desk' },
   format: {
     value: 'FORMAT',
     summary: 'text, json, openai, anthropic, gemini, mcp, or syntax:NAME',
@@ -131,6 +131,10 @@ export const OPTIONS = {
     summary: 'let programs of yours connect by WebSocket, at this port of 127.0.0.1',
   },
   follow: { summary: 'go on with what comes, until Ctrl-C' },
+  when: {
+    value: 'EVENT',
+    summary: 'at each new error of a program, until Ctrl-C: web raises KeyError, or web raises',
+  },
   wait: { summary: 'wait for who works at it, and for a person who is asked' },
   long: { summary: 'with all that was kept of each call' },
   stdio: { summary: 'nothing else: editors say so' },

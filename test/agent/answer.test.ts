@@ -45,6 +45,7 @@ const SETTINGS = {
   minutes: 1,
   context_tokens: 9_999,
   keep_days: 1,
+  woken_a_day: 1,
 } as const
 const TOOLS = ['inspect', 'eval_expr'].map(name => ({
   type: 'function' as const,

@@ -63,6 +63,7 @@ async function play(playing: Playing): Promise<{ end: RunEnd; entries: readonly 
     minutes: 1,
     context_tokens: 1_000,
     keep_days: 1,
+    woken_a_day: 1,
   } as const
   const [key, name] = ['sk-test', 'scripted']
   const env = { OPENAI_API_KEY: key, ANTHROPIC_API_KEY: key }

@@ -23,44 +23,75 @@ import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findPaths, findRoot } from '../../paths.ts'
 import { describeTool } from '../../registry/descriptions.ts'
 import { openRegistry, type Registry } from '../../registry/registry.ts'
+import type { SyntaxName } from '../../syntax/syntax.ts'
 import { documentation, SYNTAXES } from '../../syntax/syntaxes.ts'
 import { escapeJson } from '../../text/escape.ts'
 import { connectDaemon, type DaemonClient, WAIT_SECONDS } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { printFailed, untilLeft } from '../print.ts'
 import { askHere, hasTerminal } from '../seat/at-terminal.ts'
+import { type Woken, wantedErrors, whenRaised } from './ask-when.ts'
 
-/** `imago ask`: a run of the agent on the project of this folder, from a question to its answer. */
+/** `imago ask`: a run of the agent on the project of this folder, from a question to its answer; or each time that `--when` says. */
 export async function ask(input: CommandInput): Promise<ExitCode> {
   const [given = ''] = input.operands
-  const question = given === '-' ? await readAll(process.stdin) : given
-  if (question.trim() === '') throw new Failure('The question is empty.', { exit: EXIT.usage })
+  const text = given === '-' ? await readAll(process.stdin) : given
+  if (text.trim() === '') throw new Failure('The question is empty.', { exit: EXIT.usage })
   const { agent, tools } = readConfig(findPaths().configDir)
   const profile = profileOf(input.options.profile) ?? agent.profile
-  const { syntax } = tools
+  const root = findRoot(process.cwd())
+  const { when } = input.options
+  const wanted = when === undefined ? undefined : wantedErrors(when)
   return withModel(input, agent, async model => {
-    const root = findRoot(process.cwd())
     await using client = await connect(root)
-    const registry = openRegistry(TOOLS)
-    const programs = await programsOf(client, root)
-    const file = await beginRun(findPaths().stateDir, run => {
-      const id = `${run}-${randomBytes(6).toString('hex')}`
-      const told = guidance({
-        root,
-        programs,
-        instructions: instructionsIn(root),
-        mark: id,
-        tools: syntax && documentation(described(registry, profile), { syntax: SYNTAXES[syntax], registry }),
-      })
-      const chosen = { text: question, guidance: told, model: model.model.modelId, profile }
-      return { type: 'begun', at: Date.now(), run, id, root, ...chosen, ...(syntax && { syntax }) }
-    })
-    try {
-      return await drive(input, { file, client, model, agent, registry })
-    } finally {
-      file.close()
-    }
+    const settings = { root, agent, profile, syntax: tools.syntax, model, client }
+    if (wanted === undefined) return await begin(input, settings, { text })
+    return await whenRaised({ client, wanted, printer: input.printer, most: agent.woken_a_day }, woken =>
+      begin(input, settings, { text, woken }),
+    )
   })
+}
+
+interface Settings {
+  readonly root: string
+  readonly agent: Config['agent']
+  readonly profile: Profile
+  readonly syntax: SyntaxName | undefined
+  readonly model: OpenModel
+  readonly client: DaemonClient
+}
+
+interface Asked {
+  readonly text: string
+  readonly woken?: Woken
+}
+
+async function begin(
+  input: CommandInput,
+  { root, agent, profile, syntax, model, client }: Settings,
+  { text: question, woken }: Asked,
+): Promise<ExitCode> {
+  const registry = openRegistry(TOOLS)
+  const programs = await programsOf(client, root)
+  const file = await beginRun(findPaths().stateDir, run => {
+    const id = `${run}-${randomBytes(6).toString('hex')}`
+    const told = guidance({
+      root,
+      programs,
+      instructions: instructionsIn(root),
+      mark: id,
+      tools: syntax && documentation(described(registry, profile), { syntax: SYNTAXES[syntax], registry }),
+    })
+    const text = woken === undefined ? question : `${question}\n\nThe error:\n${marked(id, woken.text)}`
+    const chosen = { text, guidance: told, model: model.model.modelId, profile }
+    const more = { ...(syntax && { syntax }), ...(woken && { woken: woken.what }) }
+    return { type: 'begun', at: Date.now(), run, id, root, ...chosen, ...more }
+  })
+  try {
+    return await drive(input, { file, client, model, agent, registry })
+  } finally {
+    file.close()
+  }
 }
 
 /** `imago runs resume`: goes on with a run that waits, or that failed. */
@@ -210,7 +241,7 @@ interface ToolParts {
 }
 
 function toolsOf({ run, input, client, registry, begun }: ToolParts): AgentTools {
-  const { id, profile, syntax } = begun
+  const { id, profile, syntax, woken } = begun
   // Nothing of this profile can wait for a job.
   const patience = profile === 'core' ? { patience: WAIT_SECONDS } : {}
 
@@ -219,7 +250,8 @@ function toolsOf({ run, input, client, registry, begun }: ToolParts): AgentTools
     const needsKernel = (registry.find(tool)?.needs.length ?? 0) > 0
     const isSafe = registry.find(tool)?.level === 'safe'
     // Who can be asked here is waited for, until they leave the question to whoever answers it elsewhere.
-    const held = { leave: !hasTerminal() && input.options.wait !== true, run }
+    const leave = (!hasTerminal() && input.options.wait !== true) || woken !== undefined
+    const held = { leave, run, ...(woken !== undefined && { cautious: true }) }
     const made = () =>
       client.call({ tool, args: needsKernel ? whole : args, call, signal, ...(!isSafe && { held }) })
     const envelope = isSafe

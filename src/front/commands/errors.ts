@@ -96,7 +96,11 @@ async function follow(input: CommandInput, client: DaemonClient): Promise<ExitCo
 }
 
 /** Once at first, and again after changes of those topics, however many come while the last ones are dealt with. */
-async function* changesOf(client: DaemonClient, topics: Topic[], signal: AbortSignal): AsyncGenerator<void> {
+export async function* changesOf(
+  client: DaemonClient,
+  topics: Topic[],
+  signal: AbortSignal,
+): AsyncGenerator<void> {
   let hasNews = true
   let isOver = false
   let wake = () => {}
@@ -137,10 +141,10 @@ function asked(
 }
 
 /** An error, and of several programs the one that had it. */
-type Found = ErrorSummary & { readonly kernel?: string }
+export type Found = ErrorSummary & { readonly kernel?: string }
 
 /** Oldest first; of several programs one after the other, behind what processes have left that have gone. */
-function errorsOf(result: unknown): readonly Found[] {
+export function errorsOf(result: unknown): readonly Found[] {
   if (!isGroupAnswer(result)) return errorSummaries(result).toReversed()
   const found = result.members.flatMap(one =>
     one.ok ? errorsOf(one.result).map(found => ({ ...found, kernel: one.kernel })) : [],
@@ -169,10 +173,10 @@ function printOne(input: CommandInput, result: unknown): ExitCode {
 }
 
 /** One that comes again does so at another time, and a program that was started again counts anew. */
-const keyOf = ({ kernel, number, at }: Found) => `${kernel} ${number} ${at}`
+export const keyOf = ({ kernel, number, at }: Found) => `${kernel} ${number} ${at}`
 
 /** `#3  2026-11-23 13:22:05  request GET /orders/  KeyError: 'tea'  shop/orders.py:12  (12 times)` */
-function errorLine({ kernel, number, at, where, what, times, file, line, of }: Found): string {
+export function errorLine({ kernel, number, at, where, what, times, file, line, of }: Found): string {
   const often = times === 1 ? [] : [`(${times} times)`]
   const place = placeOf({ file: file === null ? null : within(file), line })
   const gone = of === undefined ? [] : [`(${goneWords(of)})`]

@@ -24,10 +24,14 @@ export const CALL_OPERATIONS = {
       call: key.exactOptional(),
       follow: z.boolean().exactOptional(),
       held: z
-        .strictObject({ leave: z.boolean(), run: runName.exactOptional() })
+        .strictObject({
+          leave: z.boolean(),
+          run: runName.exactOptional(),
+          cautious: z.boolean().exactOptional(),
+        })
         .exactOptional()
         .describe(
-          'A question to a person waits without end, also without this daemon; `call` is needed. With `leave`, the answer is `approval_held` once it waits. `run`: a run of the agent, which goes on afterwards.',
+          'A question to a person waits without end, also without this daemon; `call` is needed. With `leave`, the answer is `approval_held` once it waits. With `cautious`, a person is asked about cautious calls too, where no rule allows them. `run`: a run of the agent, which goes on afterwards.',
         ),
     }),
     result: envelope,

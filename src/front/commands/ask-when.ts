@@ -1,0 +1,150 @@
+import { mkdirSync, watch } from 'node:fs'
+import { join } from 'node:path'
+import { getLastError } from '../../../tools/activity.ts'
+import { oneLine } from '../../../tools/text.ts'
+import { keptRun, runNames } from '../../agent/run-file.ts'
+import { EXIT, type ExitCode, Failure } from '../../failure.ts'
+import { findPaths } from '../../paths.ts'
+import type { DaemonClient } from '../client.ts'
+import { type Printer, untilLeft } from '../print.ts'
+import { changesOf, errorLine, errorsOf, type Found, keyOf } from './errors.ts'
+
+/** Which errors of which program. */
+interface WantedErrors {
+  /** A kernel, or a program with all of its processes. */
+  readonly program: string
+  /** The name of the type; undefined: any. */
+  readonly type: string | undefined
+}
+
+/** `web raises KeyError`, or `web raises`. */
+export function wantedErrors(when: string): WantedErrors {
+  const [, program, type] = /^\s*(\S+)\s+raises(?:\s+(\S+))?\s*$/.exec(when) ?? []
+  if (program !== undefined) return { program, type }
+  throw new Failure(`--when takes 'PROGRAM raises' or 'PROGRAM raises TYPE', not ${JSON.stringify(when)}.`, {
+    exit: EXIT.usage,
+  })
+}
+
+/** An error that wakes a run. */
+export interface Woken {
+  /** `KeyError: 'tea'`, for people. */
+  readonly what: string
+  /** With its frames and their values, as a model reads it. */
+  readonly text: string
+}
+
+interface Waking {
+  readonly client: DaemonClient
+  readonly wanted: WantedErrors
+  readonly printer: Printer
+  /** Runs that may be woken in a day, by all that wait so. */
+  readonly most: number
+}
+
+/** One kind of error wakes a run once in that time, in milliseconds. */
+const AGAIN_MS = 3_600_000
+const DAY_MS = 24 * AGAIN_MS
+
+/**
+ * Begins a run at each error that comes, one after another, until Ctrl-C; errors from before are passed over. What kills
+ * the program is one, too: its process has left it behind.
+ */
+export async function whenRaised(
+  { client, wanted, printer, most }: Waking,
+  begin: (woken: Woken) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const left = untilLeft(['SIGINT', 'SIGTERM'])
+  joinsPrograms(client, { wanted, left })
+  let seen: Set<string> | undefined
+  const woken = new Map<string, number>()
+  for await (const _ of changesOf(client, ['errors', 'kernels'], left)) {
+    const found = await errorsNow(client, wanted)
+    const news = seen === undefined ? [] : found.filter(one => !seen?.has(keyOf(one)))
+    if (seen === undefined) printer.err(`imago: waiting for errors of ${wanted.program}. Ctrl-C ends that.\n`)
+    seen = new Set([...(seen ?? []), ...found.map(keyOf)])
+    for (const one of news) {
+      const now = Date.now()
+      const kind = `${typeOf(one)} ${one.file}:${one.line}`
+      if (now - (woken.get(kind) ?? 0) < AGAIN_MS) continue
+      if (left.aborted) break
+      if (wokenSince(now - DAY_MS) >= most) {
+        printer.err(`imago: ${most} runs were woken in a day, which is the most: ${errorLine(one)}\n`)
+        continue
+      }
+      woken.set(kind, now)
+      printer.err(`imago: ${errorLine(one)}\n`)
+      await begin({ what: oneLine(one.what), text: await textOf(client, one) })
+    }
+  }
+  return EXIT.done
+}
+
+/** A program that begins to listen is joined, so that its errors are told; it is seen by its file. */
+function joinsPrograms(
+  client: DaemonClient,
+  { wanted, left }: { readonly wanted: WantedErrors; readonly left: AbortSignal },
+): void {
+  const joined = new Set<string>()
+  async function joinAll() {
+    const { announced } = await client.request('kernels', {})
+    for (const { name, attach, pid, announced_at } of announced) {
+      const program = `${pid} ${announced_at}`
+      if (!isOf(name, wanted.program) || joined.has(program)) continue
+      joined.add(program)
+      await errorsIn(client, { whose: 'program', kernel: attach })
+    }
+  }
+  const programs = join(findPaths().runtimeDir, 'programs')
+  mkdirSync(programs, { recursive: true, mode: 0o700 })
+  const watcher = watch(programs, { signal: left }, () => void joinAll().catch(() => {}))
+  watcher.on('error', () => watcher.close())
+  void joinAll().catch(() => {})
+}
+
+/** Of each process of the program that lives, and of those that have gone. */
+async function errorsNow(client: DaemonClient, { program, type }: WantedErrors): Promise<readonly Found[]> {
+  const { kernels } = await client.request('kernels', {})
+  const living = kernels.filter(({ name, state }) => isOf(name, program) && LIVES.has(state))
+  const ofLiving = living.map(async ({ name }) =>
+    (await errorsIn(client, { whose: 'program', kernel: name }))
+      .filter(({ of }) => of === undefined)
+      .map(one => ({ ...one, kernel: name })),
+  )
+  const gone = await errorsIn(client, { whose: 'gone' })
+  return [
+    ...gone.filter(({ of }) => of !== undefined && isOf(of.name, program)),
+    ...(await Promise.all(ofLiving)).flat(),
+  ].filter(one => type === undefined || typeOf(one) === type)
+}
+
+const LIVES: ReadonlySet<string> = new Set(['ready', 'busy', 'unresponsive'])
+
+async function errorsIn(client: DaemonClient, args: Readonly<Record<string, string>>) {
+  const envelope = await client.call({ tool: getLastError.name, args })
+  return envelope.ok ? errorsOf(envelope.result) : []
+}
+
+/** `web`, or a member of its group: `web/2`. */
+const isOf = (name: string, program: string): boolean => name === program || name.startsWith(`${program}/`)
+
+const typeOf = ({ what }: Found): string => what.split(':', 1)[0]?.split('.').at(-1) ?? ''
+
+async function textOf(client: DaemonClient, one: Found): Promise<string> {
+  const { number, of, kernel } = one
+  const args = { whose: 'program', number, ...(of && { process: of.pid }), ...(kernel && { kernel }) }
+  const envelope = await client.call({ tool: getLastError.name, args })
+  return (await client.request('show', { tool: getLastError.name, envelope })).text
+}
+
+/** Runs of all programs that an error has woken since then. */
+function wokenSince(then: number): number {
+  const { stateDir } = findPaths()
+  let count = 0
+  for (const run of runNames(stateDir)) {
+    const [begun] = keptRun(stateDir, run).entries
+    if (begun === undefined || begun.at < then) break
+    if (begun.type === 'begun' && begun.woken !== undefined) count++
+  }
+  return count
+}
