@@ -131,7 +131,7 @@ test('a call in the text that is none is told to the model, which may write it a
   const script: Script = ({ results }) => {
     if (results.length === 0) return write('{"name": "inspect", "arguments": {"expr": "next"')
     if (results.length === 1) return write('{"name": "inspect", "arguments": {"expr": "next"}}')
-    return { text: `${results[0]?.slice(0, 22)}; ${causeIn(results[1] ?? '')}` }
+    return { text: `${results[0]?.split('\n')[1]?.slice(0, 22)}; ${causeIn(results[1] ?? '')}` }
   }
   const ran = await ask(script, { more: '[tools]\nsyntax = "hermes"' })
   assert.equal([ran.code, ran.stdout], [0, `That call did not run:; ${CAUSE}`])
