@@ -43,12 +43,13 @@ export async function ask(input: CommandInput): Promise<ExitCode> {
   const { when } = input.options
   const wanted = when === undefined ? undefined : wantedErrors(when)
   return withModel(input, agent, async model => {
-    await using client = await connect(root)
-    const settings = { root, agent, profile, syntax: tools.syntax, model, client }
-    if (wanted === undefined) return await begin(input, settings, { text })
-    return await whenRaised({ client, wanted, printer: input.printer, most: agent.woken_a_day }, woken =>
-      begin(input, settings, { text, woken }),
-    )
+    const settings = { root, agent, profile, syntax: tools.syntax, model }
+    if (wanted === undefined) {
+      await using client = await connect(root)
+      return await begin(input, { ...settings, client }, { text })
+    }
+    const waking = { connect: () => connect(root), wanted, most: agent.woken_a_day, printer: input.printer }
+    return await whenRaised(waking, (client, woken) => begin(input, { ...settings, client }, { text, woken }))
   })
 }
 
