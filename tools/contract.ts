@@ -410,10 +410,18 @@ export type Level = (typeof LEVELS)[number]
 export const stricter = (one: Level, other: Level): Level =>
   LEVELS.indexOf(other) > LEVELS.indexOf(one) ? other : one
 
-/** The named sets of tools; each contains the ones before it. */
-export const PROFILES = ['core', 'live', 'full'] as const
+/** The named sets of tools. */
+export const PROFILES = ['core', 'live', 'full', 'desk'] as const
 
 export type Profile = (typeof PROFILES)[number]
+
+/** The profiles whose tools each contains besides its own. */
+export const CONTAINED: Readonly<Record<Profile, readonly Profile[]>> = {
+  core: [],
+  live: ['core'],
+  full: ['core', 'live'],
+  desk: ['core', 'live'],
+}
 
 /** Proves that a text is what an image runs. */
 export interface Sources {

@@ -13,7 +13,7 @@ import {
   stricter,
   type ToolContext,
 } from './contract.ts'
-import type { Outcome } from './outcome.ts'
+import type { Envelope, Outcome } from './outcome.ts'
 import { USUAL_NAMES, usualAliases } from './parameters.ts'
 
 /** Arguments that the registry adds to every tool which works on a kernel. No tool may define them itself. */
@@ -33,7 +33,7 @@ export const INVARIANTS = {
   closed: 'Objects inside parameters refuse unknown keys, and no parameter accepts just anything.',
   reserved: 'No parameter has a name that the registry itself adds.',
   level: 'The level is safe, cautious or dangerous; left out, it is dangerous.',
-  profile: 'The profile is core, live or full.',
+  profile: 'The profile is core, live, full or desk.',
   categories: 'There is at least one category, in snake_case.',
   needs: 'What a tool needs of a kernel is a list of abilities of the Kernel contract.',
   examples: 'Examples fit the parameters, and each says what it shows.',
@@ -125,6 +125,7 @@ export function defineTool<const Shape extends z.ZodRawShape, const Needs extend
     needs: Object.freeze([...definition.needs]),
     attaches: definition.attaches,
     starts: definition.starts ?? false,
+    forHost: definition.forHost,
     examples: Object.freeze([...definition.examples]),
     parameterAliases: Object.freeze({ ...parameterAliases }),
     typed: Object.freeze([...typed]),
@@ -271,6 +272,12 @@ interface ToolDefinition<Shape extends z.ZodRawShape, Needs extends readonly Abi
   ): Outcome | Promise<Outcome>
   /** A result as text, as a model is best shown it. Left out: as indented data. */
   show?(result: unknown): string
+  /**
+   * For a tool that the host of a model calls and not the model: what the host reads, as JSON, in place of the result or
+   * the error. Such a call is waited for until its end, no dialog of the host is asked about it, and once it has ended
+   * well the journal says `allowed`: what the host then does is not seen. `args`: as the host gave them, unchecked.
+   */
+  forHost?(envelope: Envelope, args: Arguments): unknown
   /** Parameters that hold what somebody is just typing and has not sent: the journal keeps only how long they are. */
   readonly typed?: readonly (keyof Shape & string)[]
   /** Parameters that are texts of several lines, as code is: a text syntax may write them as they are. */
@@ -289,6 +296,7 @@ type Other =
   | 'paths'
   | 'withoutKernel'
   | 'handler'
+  | 'forHost'
 
 /** A finished tool: the definition with its types erased, and its invariants checked. */
 export interface Tool extends Required<Omit<ToolDefinition<z.ZodRawShape, readonly Ability[]>, Other>> {
@@ -300,6 +308,7 @@ export interface Tool extends Required<Omit<ToolDefinition<z.ZodRawShape, readon
   readonly parameters: z.ZodObject
   readonly attaches: string | undefined
   readonly starts: boolean
+  readonly forHost: ((envelope: Envelope, args: Arguments) => unknown) | undefined
   readonly examples: readonly Example<Arguments>[]
   readonly paths: readonly NamedPath[]
   /** Whether rules about paths can speak about it: its arguments name files, or its plan may change some. */

@@ -48,6 +48,13 @@ export function unifiedDiff({ path, before, after, executable = false }: Version
   }
 }
 
+/** The lines of both texts, each with its mark, and none left out. */
+export function wholeDiff(before: string, after: string): string[] {
+  const [old = [], put = []] = [before, after].map(text => text.split('\n').map(line => `${line}\n`))
+  const sides = { old, new: put }
+  return hunk(editsBetween(old, put), sides, Number.POSITIVE_INFINITY).lines
+}
+
 /** Lines of one file that stand together, `at` lines from its beginning, with others in their place. */
 export interface Stretch {
   readonly lines: readonly string[]
@@ -95,14 +102,14 @@ function grouped(edits: readonly Edit[]): Edit[][] {
   return groups
 }
 
-function hunk(edits: readonly Edit[], sides: Sides): StructuredPatch['hunks'][number] {
+function hunk(edits: readonly Edit[], sides: Sides, context = CONTEXT): StructuredPatch['hunks'][number] {
   const lines: string[] = []
   const put = (mark: string, line: string) => {
     if (line.endsWith('\n')) lines.push(mark + line.slice(0, -1))
     else lines.push(mark + line, '\\ No newline at end of file')
   }
   const first = edits[0] ?? { old: 0, new: 0 }
-  const lead = Math.min(CONTEXT, first.old)
+  const lead = Math.min(context, first.old)
   let at = first.old - lead
   const keep = (to: number) => {
     for (; at < to; at++) put(' ', sides.old[at] ?? '')
@@ -112,7 +119,7 @@ function hunk(edits: readonly Edit[], sides: Sides): StructuredPatch['hunks'][nu
     for (; at < edit.old + edit.removed; at++) put('-', sides.old[at] ?? '')
     for (let line = edit.new; line < edit.new + edit.added; line++) put('+', sides.new[line] ?? '')
   }
-  keep(Math.min(sides.old.length, at + CONTEXT))
+  keep(Math.min(sides.old.length, at + context))
   const oldLines = at - (first.old - lead)
   const grown = edits.reduce((sum, edit) => sum + edit.added - edit.removed, 0)
   const starts = { oldStart: first.old - lead + 1, newStart: first.new - lead + 1 }

@@ -14,6 +14,7 @@ import { attach, kernels } from './kernels.ts'
 import { loadFile, loadSystem, reload, runTests } from './load.ts'
 import { deleteFile, moveFile } from './move.ts'
 import { aproposSearch, complete, listGlobals } from './names.ts'
+import { permissionPrompt } from './permission.ts'
 import { proposeFileEdit } from './propose.ts'
 import { whoCalls, whoReferences } from './references.ts'
 import { searchFiles } from './search-files.ts'
@@ -67,4 +68,5 @@ export const TOOLS: readonly Tool[] = [
   moveFile,
   deleteFile,
   undoChange,
+  permissionPrompt,
 ]

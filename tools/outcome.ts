@@ -154,7 +154,8 @@ export const TOOL_ERRORS = {
   },
   approval_held: {
     retryable: true,
-    meaning: 'The call waits for a person, without end. The same call under the same name is answered once they have answered. Nothing ran.',
+    meaning:
+      'The call waits for a person, without end. The same call under the same name is answered once they have answered. Nothing ran.',
   },
   approval_dismissed: {
     retryable: false,

@@ -12,7 +12,7 @@ export function syntaxesPage(): string {
   return `${[
     '# Text syntaxes',
     GENERATED,
-    'A local model may write its calls as text. `src/syntax/` reads and writes three syntaxes, of which one is chosen by its ' +
+    'A local model may write its calls as text. `src/syntax/` reads and writes four syntaxes, of which one is chosen by its ' +
       'name: nothing finds out what a model writes. `imago tools NAME --format syntax:emoji` documents a tool in one; `--format ' +
       'syntax` takes `tools.syntax` of [config.toml](configuration.md). A program reads a model with them:',
     '```js\n' +
@@ -20,10 +20,11 @@ export function syntaxesPage(): string {
       'const reader = SYNTAXES.hermes.reader(openRegistry(TOOLS))\n' +
       'for await (const part of answer) for (const piece of reader.push(part)) take(piece)\n' +
       'for (const piece of reader.end()) take(piece)\n```',
-    'A piece is `text`, a `call` of a known tool, or `bad`: what was meant as a call and is cut, malformed or of an unknown ' +
-      'tool, with its position and what is wrong. Only a `call` may run. What is fenced, quoted or part of a sentence is none. A ' +
+    'A piece is `text`, `reasoning`, a `call` of a known tool, or `bad`: what was meant as a call and is cut, malformed, misplaced ' +
+      'or of an unknown tool, with its position and what is wrong. Only a `call` may run. What is fenced or quoted is text. A ' +
       'call needs its end even where one line holds all of it: without one, a call that was cut could run. Where the end of a call ' +
-      'that could not be read is not certain, no later one runs. A call in `<think>` is read like any other, so take reasoning out first.',
+      'that could not be read is not certain, no later one runs. Nothing in `<think>` runs. A reply may begin within reasoning and ' +
+      'show only its end, so no call is told before the end of the reply, and a reply that was cut may have ended in reasoning: run none of its calls.',
     ...Object.values(SYNTAXES).map(section),
   ].join('\n\n')}\n`
 }

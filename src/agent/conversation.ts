@@ -1,5 +1,6 @@
 import type { LanguageModelV3Message, LanguageModelV3Prompt } from '@ai-sdk/provider'
 import { isRecord } from '../../tools/define.ts'
+import { renderResult } from '../syntax/syntaxes.ts'
 import type { AskedCall, Entry, EntryOf, Over, Part } from './entries.ts'
 
 /** A result that is shorter makes no room worth the mention, in characters. */
@@ -108,7 +109,7 @@ export class Conversation {
       const results = this.#resultsOf(answer)
       if (syntax !== undefined) {
         if (results.length + told.length > 0)
-          messages.push(user(...results.map(({ text: result }) => result), ...told))
+          messages.push(user(...results.map(({ text: result }) => renderResult(result)), ...told))
         return
       }
       if (results.length > 0)

@@ -151,15 +151,20 @@ function keepAnswer(parts: RunParts, { content, finish, tokens }: Answer): void 
   const { id } = conversation.begun
   const texts = content.filter(part => part.type === 'text').map(({ text }) => text)
   const inText = tools.read?.(texts.join(''))
+  // Of an answer that was cut off nobody can tell what is thought aloud in it.
+  const isCut = inText !== undefined && finish === 'length'
   const step = conversation.steps + 1
   const all = [...content, ...(inText?.parts ?? [])]
   let calls = 0
-  const named = all.map(
-    (part): Part => (part.type === 'call' ? { ...part, call: `${id}.${step}.${++calls}` } : part),
-  )
+  const named = all.map((part): Part => {
+    if (part.type !== 'call') return part
+    return isCut ? CUT : { ...part, call: `${id}.${step}.${++calls}` }
+  })
   const said = inText?.said ?? texts.join('')
   keep(parts, { type: 'answered', step, content: named, said, finish, tokens })
 }
+
+const CUT: Part = { type: 'bad', why: 'the answer was cut off at the limit of its length.' }
 
 /**
  * Makes the calls that have no end: safe ones beside each other, others one after another. Where one cannot be written

@@ -16,6 +16,8 @@ export function callsInText(
       case 'text':
         said += piece.text
         break
+      case 'reasoning':
+        break
       case 'call':
         parts.push({ type: 'call', id: '', tool: piece.call.tool, args: piece.call.args })
         break

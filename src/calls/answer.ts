@@ -3,6 +3,7 @@ import { type Envelope, failedInside, type Outcome, type ToolError } from '../..
 import { showEnvelope } from '../../tools/show.ts'
 import { beginning } from '../../tools/text.ts'
 import { ANSWER_TOKENS, beginningWithin, endingWithin, tokensAtMost } from '../../tools/tokens.ts'
+import { ALLOWED } from '../journal/entries.ts'
 import type { ResolvedKernel } from '../kernels/wanted.ts'
 import { cutMark, ending, isPlain, type PlainOptions, plain, type TextStore, WHOLE } from '../text/texts.ts'
 
@@ -12,8 +13,9 @@ const MESSAGE_CHARS = 6 * 1024
 /** How a call ended, once it has: a call that rises has not. */
 export type FinalOutcome = Exclude<Outcome, { type: 'rises' }>
 
-/** As the journal names how a call ended. */
-export function codeOf(outcome: Outcome): string {
+/** As the journal names how a call ended. `tool`: of a call that was dispatched. */
+export function codeOf(outcome: Outcome, tool?: Pick<Tool, 'forHost'>): string {
+  if (outcome.type === 'ok' && tool?.forHost !== undefined) return ALLOWED
   return outcome.type === 'failed' ? outcome.error.code : outcome.type
 }
 

@@ -128,7 +128,7 @@ function ended<End extends Outcome>(run: Run, outcome: End): End {
   const entry = {
     type: 'ended',
     call: run.call,
-    outcome: codeOf(outcome),
+    outcome: codeOf(outcome, run.tool),
     elapsed_ms: run.elapsedMs,
     ...(undo !== undefined && { undo }),
   } as const

@@ -165,7 +165,7 @@ export class Run {
     this.#asksCautious = request.asksCautious === true
     this.tool = tool
     this.checked = checked
-    this.patienceMs = checked.patience === undefined ? options.patienceMs : checked.patience * 1_000
+    this.patienceMs = patienceOf(tool, checked) ?? options.patienceMs
     this.#began = options.clock.now()
     this.#isNew = request.call === undefined
     this.done = Promise.resolve().then(() => this.#answer())
@@ -436,7 +436,8 @@ export class Run {
     if (place !== undefined) this.track()
     const outcome = await this.attempt({ level: passed.level, args: checked.args })
     const { elapsedMs: elapsed_ms } = this
-    options.journal.later({ type: 'ended', call: this.call, outcome: codeOf(outcome), elapsed_ms })
+    const ended = { call: this.call, outcome: codeOf(outcome, this.tool), elapsed_ms }
+    options.journal.later({ type: 'ended', ...ended })
     return outcome
   }
 
@@ -706,6 +707,12 @@ export class Run {
     }
   }
 }
+
+/** Longer than any plan waits, and as much as a timer takes. */
+const HOST_MS = 2 ** 31 - 1
+
+const patienceOf = ({ forHost }: Tool, { patience }: Checked) =>
+  forHost === undefined ? patience && patience * 1_000 : HOST_MS
 
 const NO_PATHS: readonly string[] = []
 

@@ -44,9 +44,9 @@ interface BridgeOptions {
   readonly structured: boolean
 }
 
-const PROFILES = ['core', 'live', 'full']
+const PROFILES = ['core', 'live', 'full', 'desk']
 
-const USAGE = 'Usage: imago mcp [--root FOLDER] [--profile core|live|full] [--structured]'
+const USAGE = 'Usage: imago mcp [--root FOLDER] [--profile core|live|full|desk] [--structured]'
 
 function wantedBy(args: string[]): BridgeOptions {
   const { root: given, profile, structured } = optionsOf(args)

@@ -495,6 +495,15 @@ export const COMMANDS: readonly Command[] = [
     load: () => Promise.reject(new Error('imago mcp is begun by the entry of the program')),
   },
   {
+    name: 'acp',
+    usage: '[--] AGENT [ARGS]',
+    summary: 'run an agent for an editor that speaks ACP, and give each of its sessions the tools of Imago',
+    operands: [0, 0],
+    options: [],
+    rest: true,
+    load: async () => (await import('./commands/acp.ts')).acp,
+  },
+  {
     name: 'policy',
     usage:
       '[check [TOOL [NAME=VALUE...|JSON|-]] | accept] [--kernel NAME] [--path FILE] [--level LEVEL] [--json]',
@@ -538,7 +547,10 @@ export const COMMANDS: readonly Command[] = [
     operands: [0, 1],
     options: ['profile', 'dialog', 'allow', 'undo', 'yes'],
     of: ['client'],
-    means: { profile: 'the tools that its model is shown: core, live or full (which can change files)' },
+    means: {
+      profile:
+        'the tools that its model is shown: core, live, full (which can change files) or desk (Claude Code asks here)',
+    },
     load: async () => (await import('./commands/install.ts')).install,
   },
   {

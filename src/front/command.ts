@@ -104,7 +104,7 @@ export const OPTIONS = {
   },
   path: { value: 'FILE', summary: 'a file that the call would be about' },
   level: { value: 'LEVEL', summary: 'safe, cautious or dangerous' },
-  profile: { value: 'PROFILE', summary: 'core, live or full' },
+  profile: { value: 'PROFILE', summary: 'core, live, full or desk' },
   format: {
     value: 'FORMAT',
     summary: 'text, json, openai, anthropic, gemini, mcp, or syntax:NAME',

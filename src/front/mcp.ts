@@ -375,7 +375,9 @@ async function callTool(call: ToolCall): Promise<CallToolResult | InputRequiredR
   const [cancelled, gone] = [new AbortController(), new AbortController()]
   const { signal } = context.mcpReq
   // The SDK aborts requests when the connection ends, too; that is not a wish to stop anything.
-  signal.addEventListener('abort', () => (lines.closed ? gone : cancelled).abort())
+  // A host that has gone does nothing with an answer.
+  const isOfHost = tool.forHost !== undefined
+  signal.addEventListener('abort', () => (lines.closed && !isOfHost ? gone : cancelled).abort())
   const question = connection.roots.question(call)
   if (question !== undefined) return question
   const progress = followProgress({ context, lines, periodMs: connection.progressMs ?? 1_000 })
@@ -383,9 +385,12 @@ async function callTool(call: ToolCall): Promise<CallToolResult | InputRequiredR
   const heard = { signal: cancelled.signal, gone: gone.signal, on: progress.on }
   try {
     const envelope = await answerTo(call, heard)
-    return isInputRequiredResult(envelope)
-      ? envelope
-      : answerOf({ tool, envelope, structured: connection.structured }, connection)
+    if (isInputRequiredResult(envelope)) return envelope
+    if (tool.forHost !== undefined) {
+      const text = JSON.stringify(tool.forHost(envelope, call.args))
+      return { content: [{ type: 'text', text }] }
+    }
+    return answerOf({ tool, envelope, structured: connection.structured }, connection)
   } finally {
     progress.stop()
   }
@@ -404,7 +409,7 @@ function answerTo(
   const run = ({ client, ...more }: Partial<CallRequest> & { readonly client?: ClientAsker | undefined }) =>
     connection.calls.run({ tool: name, args, ...more, caller: callerOf(call, { who, client }) })
 
-  const asks = putsForms(call)
+  const asks = tool.forHost === undefined && putsForms(call)
   if (!isModern(server)) {
     const client = asks ? requestingAsker({ context, who, ...yes, questionMs }) : undefined
     return run({ ...heard, client })

@@ -335,6 +335,9 @@ const ENDS = new Set(['ended', 'looked', 'refused'])
 /** What becomes of a call that its daemon never ended: nothing ran, or nobody knows. */
 export const lastWord = ({ since }: OpenCall) => (since === 'dispatched' ? 'outcome_unknown' : 'withdrawn')
 
+/** The end of a call in which a host was let do something itself: nobody here sees what it does. */
+export const ALLOWED = 'allowed'
+
 /**
  * How a call ended that an earlier daemon was given: a code, `outcome_unknown` where it was dispatched and its end was
  * never written, `withdrawn` where it was never dispatched.

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { PROFILES, type Profile } from '../../tools/contract.ts'
+import { CONTAINED, PROFILES, type Profile } from '../../tools/contract.ts'
 import { DefinitionError, isRecord, type Tool } from '../../tools/define.ts'
 import { failed, type Outcome } from '../../tools/outcome.ts'
 import { nearest } from '../text/nearest.ts'
@@ -65,10 +65,9 @@ function indexed(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
   return byName
 }
 
-/** A profile contains the ones before it. */
 function within(tools: readonly Tool[], profile: Profile): readonly Tool[] {
-  const reach = PROFILES.indexOf(profile)
-  return Object.freeze(tools.filter(tool => PROFILES.indexOf(tool.profile) <= reach))
+  const shown = [profile, ...CONTAINED[profile]]
+  return Object.freeze(tools.filter(tool => shown.includes(tool.profile)))
 }
 
 function withReserved(tool: Tool): JsonSchema {

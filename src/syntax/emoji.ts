@@ -1,13 +1,18 @@
-import type { JsonSchema, Registry } from '../registry/registry.ts'
+import type { Registry } from '../registry/registry.ts'
 import {
   argumentsOf,
   type Call,
   endOfString,
   fromJson,
+  isJson,
+  type Kind,
+  kindsOf,
   lineReader,
   Malformed,
+  markOf,
   short,
   type TextSyntax,
+  THOUGHT,
 } from './syntax.ts'
 
 const TOOL = '\u{1F6E0}\u{FE0F}'
@@ -18,6 +23,7 @@ const BARE = '\u{1F6E0}'
 const HEADER = /^\u{1F6E0}\u{FE0F}? *([a-z][\w.-]*)(?=[ \t\r\n\u{1F6E0}]|$)/u
 const SECTION = /^\u{1F6E0}\u{FE0F}? *([A-Za-z_]\w*):[ \t\r]*$/u
 const ENDS_LINE = /\u{1F6E0}\u{FE0F}?\u{1F51A}[ \t\r]*\n?$/u
+const MARKS = /\u{1F6E0}\u{FE0F}?(?:\u{1F51A}| *([a-z][\w.-]*)(?=[ \t\r\n\u{1F6E0}]|$))/gu
 const IS_END = /^\u{1F6E0}\u{FE0F}?\u{1F51A}[ \t\r]*\n?$/u
 
 /**
@@ -45,12 +51,7 @@ export const emoji: TextSyntax = {
   renderCall(call, registry) {
     const { tool, args } = call
     const { inline, multiline, kindOf } = shapeOf(tool, registry)
-    const given = argumentsOf(call)
-    for (const [name, value] of given) {
-      const kind = kindOf(name)
-      if (kind === undefined) throw new TypeError(`${tool} has no argument ${short(name)}.`)
-      if (kind === 'text' && typeof value !== 'string') throw new TypeError(`${name} of ${tool} is a text.`)
-    }
+    const given = argumentsOf(call, kindOf)
     const isBelow = ([name, value]: readonly [string, unknown]) =>
       multiline.includes(name) && typeof value === 'string'
     // If one is left out, those behind it are named: each would stand in the place of another.
@@ -70,13 +71,21 @@ export const emoji: TextSyntax = {
   },
 
   reader: registry =>
-    lineReader(line => {
-      const name = HEADER.exec(line)?.[1]
-      if (name === undefined) return undefined
-      // What is like the name of a tool may be one that is misspelt, with a text that quotes calls.
-      const isProse = registry.find(name) === undefined && registry.nearest(name).length === 0
-      return { endIn: endFinder(isProse), read: text => [callIn(text, registry)], endsSurely: true }
-    }, registry),
+    lineReader(
+      {
+        begin(line) {
+          const name = HEADER.exec(line)?.[1]
+          if (name === undefined) return undefined
+          // What is like the name of a tool may be one that is misspelt, with a text that quotes calls.
+          const isProse = registry.find(name) === undefined && registry.nearest(name).length === 0
+          return { endIn: endFinder(isProse), read: text => [callIn(text, registry)], endsSurely: true }
+        },
+        // The sign is in prose, too: only with the name of a tool, and as an end, it is a mark.
+        markAt: line => markOf(line, MARKS, registry),
+        quotedEnd: /\u{1F6E0}\u{FE0F}?\u{1F51A}(["'`])/u,
+      },
+      registry,
+    ),
 }
 
 /** Where the sign would be read as one: at the beginning of a line, and before what makes an end of it. */
@@ -87,12 +96,14 @@ const UNMEANT = /((?<![^\n])\u{1F6E0}\u{FE0F}?|\u{1F6E0}\u{FE0F}?(?=\\+\u{1F51A}
 /**
  * The end stands at the end of the header, at the end of a text of one line, or on a line of its own. A line within a call
  * that looks like a header is counted, and has an end of its own. So a call that holds another one unescaped is malformed,
- * and neither of them runs. Prose that only looks like a header ends before the next one.
+ * and neither of them runs. Prose that only looks like a header ends before the next one, and before the end of reasoning.
  */
 function endFinder(isProse: boolean) {
   let depth = 0
   let sinceHeader = 0
   return (line: string) => {
+    const thought = isProse && !ENDS_LINE.test(line) ? THOUGHT.exec(line) : null
+    if (thought !== null) return thought.index
     if (!line.includes(BARE)) {
       sinceHeader++
       return undefined
@@ -106,8 +117,6 @@ function endFinder(isProse: boolean) {
   }
 }
 
-type Kind = 'text' | 'data' | undefined
-
 interface Shape {
   /** Arguments that stand in the header without their names, in this order. */
   readonly inline: readonly string[]
@@ -119,17 +128,11 @@ interface Shape {
 function shapeOf(name: string, registry: Registry): Shape {
   const tool = registry.find(name)
   if (tool === undefined) return { inline: [], multiline: [], kindOf: () => 'data' }
-  const { required = [], properties = {} } = registry.schema(tool) as {
-    readonly required?: readonly string[]
-    readonly properties?: Readonly<Record<string, JsonSchema>>
-  }
-  const types = new Map(
-    Object.entries(properties).map(([one, { type }]) => [one, type === 'string' ? 'text' : 'data'] as const),
-  )
+  const { required = [] } = registry.schema(tool) as { readonly required?: readonly string[] }
   return {
     inline: required.filter(one => !tool.multiline.includes(one)),
     multiline: tool.multiline,
-    kindOf: called => types.get(called) ?? types.get(tool.parameterAliases[called] ?? ''),
+    kindOf: kindsOf(tool, registry),
   }
 }
 
@@ -251,17 +254,14 @@ function wordsOf(header: string, kindOf: Shape['kindOf']): Word[] {
   return words
 }
 
-const SCALAR = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)$/
-
-const isJson = (value: string, kind: Kind) =>
-  kind === 'text' ? value.startsWith('"') : /^["[{]/.test(value) || SCALAR.test(value)
+const isQuoted = (value: string, kind: Kind) => (kind === 'text' ? value.startsWith('"') : isJson(value))
 
 const valueIn = (value: string, kind: Kind): unknown =>
-  isJson(value, kind) ? fromJson(value, `${short(value)} is no JSON`) : value
+  isQuoted(value, kind) ? fromJson(value, `${short(value)} is no JSON`) : value
 
 /** A text that reads back as itself stands as it is; all else is JSON. */
 function word(value: unknown, kind: Kind): string {
-  const isPlain = typeof value === 'string' && /^[^\s"=][^\s"]*$/u.test(value) && !isJson(value, kind)
+  const isPlain = typeof value === 'string' && /^[^\s"=][^\s"]*$/u.test(value) && !isQuoted(value, kind)
   if (isPlain && !/^\w+=|\u{1F6E0}/u.test(value)) return value
   return JSON.stringify(value).replaceAll(BARE, '\\ud83d\\udee0')
 }

@@ -10,4 +10,4 @@ export {
   type SyntaxName,
   type TextSyntax,
 } from './syntax.ts'
-export { documentation, parse, SYNTAXES } from './syntaxes.ts'
+export { documentation, parse, renderResult, SYNTAXES } from './syntaxes.ts'

@@ -5,6 +5,7 @@ import {
   fromJson,
   lineReader,
   Malformed,
+  markOf,
   outsideStrings,
   short,
   type TextSyntax,
@@ -14,6 +15,7 @@ import {
 const LIST = /^\[[ \t]*[A-Za-z_][\w.-]*\((?=\s*(?:\)|["'[{\d-]|[A-Za-z_]\w*(?:\s*=|$)|$))/
 /** The first of the two marks that LFM and Llama 4 put around a list. */
 const START = /^<\|(tool_call|python)_start\|>/
+const MARKS = /<\|(?:tool_call|python)_(?:start|end)\|>|\[[ \t]*([A-Za-z_][\w.-]*)\(/g
 const LIST_MARKS = /"""|'''|["'[\](){}]/g
 const END_MARKS = /"""|'''|["']|<\|(?:tool_call|python)_end\|>/g
 
@@ -34,21 +36,29 @@ export const pythonic: TextSyntax = {
       .join(', ')})]`,
 
   reader: registry =>
-    lineReader(line => {
-      if (START.test(line))
-        return {
-          endIn: outsideStrings(END_MARKS, () => true),
-          read: text => callsIn(text.replace(START, '').replace(/<\|(?:tool_call|python)_end\|>$/, '')),
-          textBehind: true,
-        }
-      if (!LIST.test(line)) return undefined
-      let depth = 0
-      const isEnd = (mark: string) => {
-        depth += '[({'.includes(mark) ? 1 : -1
-        return depth === 0
-      }
-      return { endIn: outsideStrings(LIST_MARKS, isEnd), read: callsIn }
-    }, registry),
+    lineReader(
+      {
+        begin(line) {
+          if (START.test(line))
+            return {
+              endIn: outsideStrings(END_MARKS, () => true),
+              read: text => callsIn(text.replace(START, '').replace(/<\|(?:tool_call|python)_end\|>$/, '')),
+              textBehind: true,
+            }
+          if (!LIST.test(line)) return undefined
+          let depth = 0
+          const isEnd = (mark: string) => {
+            depth += '[({'.includes(mark) ? 1 : -1
+            return depth === 0
+          }
+          return { endIn: outsideStrings(LIST_MARKS, isEnd), read: callsIn }
+        },
+        // A bracket is a mark only before the name of a tool.
+        markAt: line => markOf(line, MARKS, registry),
+        quotedEnd: /(?:\)\s*\]|_end\|>)(["'`])/,
+      },
+      registry,
+    ),
 }
 
 /** Any value as Python writes it. A string in JSON is one in Python, too. */

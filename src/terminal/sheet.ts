@@ -280,6 +280,9 @@ export class OwnLines implements Part {
   readonly aside: boolean
   readonly #lines: readonly OwnLine[]
   readonly #palette: Palette
+  /** Those of one width, by line: to paint a screen, each is asked for many times. */
+  readonly #rows = new Map<number, readonly Row[]>()
+  #columns = 0
 
   constructor(lines: readonly OwnLine[], palette: Palette, { aside = false } = {}) {
     this.aside = aside
@@ -292,7 +295,10 @@ export class OwnLines implements Part {
   }
 
   line(index: number, columns: number): Line {
-    const rows = this.#rowsOf(this.#lines[index] ?? { value: [] }, columns)
+    if (columns !== this.#columns) this.#rows.clear()
+    this.#columns = columns
+    const rows = this.#rows.get(index) ?? this.#rowsOf(this.#lines[index] ?? { value: [] }, columns)
+    this.#rows.set(index, rows)
     return {
       rows: rows.length,
       row: row => rows[row] ?? { text: '', columns: 0 },

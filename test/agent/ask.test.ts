@@ -127,6 +127,17 @@ for (const syntax of SYNTAX_NAMES)
     assert.match(first?.system ?? '', /Tools:.*inspect/s)
   })
 
+test('a model that thinks first and writes qwen3-xml is read from its </think> on', async () => {
+  const call = (name: string, expr: string) =>
+    `<tool_call>\n<function=${name}>\n<parameter=expr>\n${expr}\n</parameter>\n</function>\n</tool_call>`
+  const script: Script = ({ results }) =>
+    results.length === 0
+      ? { text: `Or\n${call('eval_expr', '1')}\n</think>\n\n${call('inspect', 'next')}` }
+      : { text: `Hm.\n</think>\n\n${causeIn(results[0] ?? '')}` }
+  const ran = await ask(script, { more: '[tools]\nsyntax = "qwen3-xml"' })
+  assert.equal([ran.code, ran.stdout, ran.stderr], [0, CAUSE, '> inspect {"expr":"next"}\n'])
+})
+
 test('a call in the text that is none is told to the model, which may write it again', async () => {
   const write = (text: string) => ({ text: `<tool_call>\n${text}\n</tool_call>` })
   const script: Script = ({ results }) => {

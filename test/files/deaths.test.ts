@@ -5,6 +5,7 @@ import type { LastChange } from '../support/dying-commit.ts'
 import { watchedDisk } from '../support/failing-disk.ts'
 import { cameTo, FilesRig, moving } from '../support/files-rig.ts'
 import { assert, suite } from '../support/harness.ts'
+import { inOneFile } from '../support/one-file.ts'
 
 const test = suite('a daemon killed in the middle of a change', { limitMs: 120_000 })
 
@@ -22,7 +23,10 @@ interface DeathStory {
 }
 
 const CHANGE = 'plan-last'
-const DYING = join(import.meta.dirname, '../support/dying-commit.ts')
+let dying = ''
+test.before(async () => {
+  dying = await inOneFile(join(import.meta.dirname, '../support/dying-commit.ts'))
+})
 
 /** Kills such a process before each call that may change the disk, and looks at what the next daemon makes of it. */
 async function killedAtEachCall(story: DeathStory): Promise<{ deaths: number; left: number }> {
@@ -50,7 +54,7 @@ async function killedAtEachCall(story: DeathStory): Promise<{ deaths: number; le
 /** Whether a process of its own got through the change. */
 async function lived(rig: FilesRig, { wanted }: DeathStory, diesAt: LastChange['diesAt']): Promise<boolean> {
   const last: LastChange = { root: rig.root, state: rig.state, change: CHANGE, wanted, diesAt }
-  const child = spawn(process.execPath, [...process.execArgv, DYING, JSON.stringify(last)], {
+  const child = spawn(process.execPath, [dying, JSON.stringify(last)], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let said = ''

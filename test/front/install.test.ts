@@ -17,6 +17,7 @@ import { dirname, join } from 'node:path'
 import { applied, changeEntry, HOSTS, inverse, readEntry } from '../../src/front/commands/mcp-clients.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { assert, suite } from '../support/harness.ts'
+import { lispCache } from '../support/runtimes.ts'
 
 const test = suite('imago install')
 const MAIN = join(PACKAGE_ROOT, 'dist/src/main.cjs')
@@ -42,6 +43,7 @@ function imagoIn(cwd: string, ...args: string[]) {
   const env = {
     PATH: `${join(folder, 'bin')}:${process.env.PATH}`,
     HOME: home,
+    XDG_CACHE_HOME: lispCache,
     IMAGO_STATE_DIR: join(folder, 'state'),
     PIP_NOTES: join(folder, 'notes'),
   }
@@ -95,7 +97,14 @@ test('the entry that is written starts an MCP server', () => {
   const [IMAGO_RUNTIME_DIR, IMAGO_STATE_DIR, IMAGO_CONFIG_DIR] = ['r', 's', 'c'].map(name =>
     join(folder, name),
   )
-  const env = { PATH: process.env.PATH, HOME: home, IMAGO_RUNTIME_DIR, IMAGO_STATE_DIR, IMAGO_CONFIG_DIR }
+  const env = {
+    PATH: process.env.PATH,
+    HOME: home,
+    XDG_CACHE_HOME: lispCache,
+    IMAGO_RUNTIME_DIR,
+    IMAGO_STATE_DIR,
+    IMAGO_CONFIG_DIR,
+  }
   try {
     const { stdout } = spawnSync(command, args, { cwd: '/', env, input, encoding: 'utf8', timeout: 15_000 })
     assert.match(stdout, /"serverInfo":\{"name":"imago"/)
@@ -279,6 +288,17 @@ test('--profile is what the server is started with, and an installation with ano
   assert.match(stderr, 'core, live, full')
 })
 
+test('--profile desk is for Claude Code alone, which has to be started so that it asks, and without that once it is undone', () => {
+  const { code, stdout } = imago('install', 'claude-code', '--profile', 'desk', '--yes')
+  assert.is(code, 0)
+  assert.equal(argsOf().slice(-2), ['--profile', 'desk'])
+  assert.match(stdout, 'claude -p TEXT --permission-prompt-tool mcp__imago__permission_prompt')
+  assert.match(imago('install', 'claude-code', '--undo', '--yes').stdout, 'without --permission-prompt-tool')
+  const refused = imago('install', 'cursor', '--profile', 'desk', '--yes')
+  assert.is(refused.code, 2)
+  assert.match(refused.stderr, 'There is no profile desk for Cursor. Profiles: core, live, full.')
+})
+
 test('without a terminal the profile that is taken and the ways to choose otherwise are said', () => {
   const { stdout } = imago('install', 'claude-code')
   assert.match(stdout, 'Profile live: another one with imago install claude-code --profile core|live|full')
@@ -392,7 +412,13 @@ async function atTerminal(
   const relay = 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))'
   const child = spawn('python3', ['-c', relay, process.execPath, MAIN, 'install', ...args], {
     cwd: project(),
-    env: { PATH: process.env.PATH, HOME: home, IMAGO_STATE_DIR: join(folder, 'state'), TERM: 'dumb' },
+    env: {
+      PATH: process.env.PATH,
+      HOME: home,
+      XDG_CACHE_HOME: lispCache,
+      IMAGO_STATE_DIR: join(folder, 'state'),
+      TERM: 'dumb',
+    },
     stdio: ['pipe', 'pipe', 'ignore'],
   })
   let [text, seen] = ['', 0]

@@ -7,6 +7,7 @@ import type { Envelope } from '../../tools/outcome.ts'
 import type { CallId } from '../../wire/kernel.ts'
 import { assert, isLong, suite } from '../support/harness.ts'
 import type { Line } from '../support/history.ts'
+import { inOneFile } from '../support/one-file.ts'
 import { until, within } from '../support/rig.ts'
 import { firstOnly } from '../support/seat.ts'
 import { afterwards, type Ground, openGround, openWholePath } from '../support/whole-path.ts'
@@ -14,7 +15,10 @@ import { leftBehind } from '../support/whole-truth.ts'
 
 const test = suite('a daemon that is killed', { limitMs: isLong ? 600_000 : 120_000 })
 
-const DAEMON = join(import.meta.dirname, '../support/dying-daemon.ts')
+let daemon = ''
+test.before(async () => {
+  daemon = await inOneFile(join(import.meta.dirname, '../support/dying-daemon.ts'))
+})
 
 /** One life of a daemon in a process of its own. */
 interface Life {
@@ -32,7 +36,7 @@ async function beginLife(ground: Ground, diesAt: number): Promise<Life> {
   const { PATH, PYENV_ROOT } = process.env
   const env = { PATH, PYENV_ROOT, HOME: folder }
   const life = JSON.stringify({ runtimeDir, stateDir, configDir, socket, project, diesAt })
-  const child = spawn(process.execPath, [...process.execArgv, DAEMON, life], {
+  const child = spawn(process.execPath, [daemon, life], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env,
   })

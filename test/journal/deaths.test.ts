@@ -8,14 +8,15 @@ import type { CallId } from '../../wire/contract/values.ts'
 import { assert, suite } from '../support/harness.ts'
 import { CALLS, effects, runDaemon } from '../support/journal-daemon.ts'
 import { dispatched, entriesIn } from '../support/journals.ts'
+import { inOneFile } from '../support/one-file.ts'
 
 const test = suite('journal kill', { limitMs: 150_000 })
 
-const DAEMON = join(import.meta.dirname, '../support/journal-daemon.ts')
-
 let folder = ''
+let daemon = ''
 
-test.before(() => {
+test.before(async () => {
+  daemon = await inOneFile(join(import.meta.dirname, '../support/journal-daemon.ts'))
   folder = mkdtempSync(join(tmpdir(), 'imago-journal-kill-'))
 })
 
@@ -24,7 +25,7 @@ test.after(() => rmSync(folder, { recursive: true, force: true }))
 /** Whether it was killed; false where it came to its end before. */
 function daemonKilledAt(step: number, stateDir: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [...process.execArgv, DAEMON, stateDir, String(step)], {
+    const child = spawn(process.execPath, [daemon, stateDir, String(step)], {
       stdio: ['ignore', 'ignore', 'pipe'],
     })
     let errors = ''

@@ -20,7 +20,7 @@ export type Wanted =
   | { readonly path: string; readonly text: string }
   | { readonly path: string; readonly to: string | null }
 
-if (process.argv[2] !== undefined) await carryOut(JSON.parse(process.argv[2]) as LastChange)
+if (process.argv[2] !== undefined) void carryOut(JSON.parse(process.argv[2]) as LastChange)
 
 /** Dies, or says what it came to. Only the real disk knows what it did. */
 async function carryOut({ root, state, change, wanted, diesAt }: LastChange): Promise<void> {

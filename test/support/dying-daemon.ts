@@ -1,6 +1,18 @@
 import { mkdirSync, rmSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import { openApprovals } from '../../src/approvals/queue.ts'
+import { openCalls } from '../../src/calls/calls.ts'
+import { SYSTEM_CLOCK } from '../../src/clock.ts'
+import { openFiles } from '../../src/files/files.ts'
+import { openServer, SERVER_LIMITS } from '../../src/front/server.ts'
+import { openJournal } from '../../src/journal/journal.ts'
+import { openKernels } from '../../src/kernels/kernels.ts'
+import { openPolicy } from '../../src/policy/policy.ts'
+import { openRegistry } from '../../src/registry/registry.ts'
+import { Leases } from '../../src/suspensions/leases.ts'
+import { openTexts } from '../../src/text/texts.ts'
+import { TOOLS } from '../../tools/index.ts'
 import type { CallId } from '../../wire/contract/values.ts'
+import { launchPython } from '../../wire/kernels/python.ts'
 import { NO_ATTACHMENTS, NO_PROGRAMS } from './no-programs.ts'
 import { NO_SOURCES } from './no-sources.ts'
 import { firstOnly, openFollowed, takeSeat } from './seat.ts'
@@ -9,7 +21,7 @@ import { changes, type Step, Steps } from './steps.ts'
 /**
  * A daemon put together of its parts, in a process of its own that ends itself, as if by `kill -9`, before the Nth
  * thing that it does to the file system, or in the middle of the Nth write: both are counted in one row. A scripted
- * person approves all that it asks, and of hunks the first. Run by `deaths.ts`, on what `npm run build` made: that begins in half the time.
+ * person approves all that it asks, and of hunks the first. Run by `whole-death.test.ts`, in one file.
  */
 interface Life {
   readonly runtimeDir: string
@@ -19,41 +31,6 @@ interface Life {
   readonly socket: string
   readonly diesAt: number
 }
-
-/** A part of the program as it was built. */
-const part = (path: string) => import(join(import.meta.dirname, '../../dist', path))
-
-type Part<Module> = Promise<Module>
-
-const [
-  { openApprovals },
-  { openCalls },
-  { SYSTEM_CLOCK },
-  { openFiles },
-  { openJournal },
-  { openKernels },
-  { openPolicy },
-  { openRegistry },
-  { openServer, SERVER_LIMITS },
-  { Leases },
-  { openTexts },
-  { TOOLS },
-  { launchPython },
-] = await Promise.all([
-  part('src/approvals/queue.js') as Part<typeof import('../../src/approvals/queue.ts')>,
-  part('src/calls/calls.js') as Part<typeof import('../../src/calls/calls.ts')>,
-  part('src/clock.js') as Part<typeof import('../../src/clock.ts')>,
-  part('src/files/files.js') as Part<typeof import('../../src/files/files.ts')>,
-  part('src/journal/journal.js') as Part<typeof import('../../src/journal/journal.ts')>,
-  part('src/kernels/kernels.js') as Part<typeof import('../../src/kernels/kernels.ts')>,
-  part('src/policy/policy.js') as Part<typeof import('../../src/policy/policy.ts')>,
-  part('src/registry/registry.js') as Part<typeof import('../../src/registry/registry.ts')>,
-  part('src/front/server.js') as Part<typeof import('../../src/front/server.ts')>,
-  part('src/suspensions/leases.js') as Part<typeof import('../../src/suspensions/leases.ts')>,
-  part('src/text/texts.js') as Part<typeof import('../../src/text/texts.ts')>,
-  part('tools/index.js') as Part<typeof import('../../tools/index.ts')>,
-  part('wire/kernels/python.js') as Part<typeof import('../../wire/kernels/python.ts')>,
-])
 
 /** What the files of a project are told to keep makes no difference to a process that is killed. */
 const counts = (step: Step) => changes(step) && !(step.of === 'files' && step.name === 'sync')
@@ -146,4 +123,4 @@ async function live({ runtimeDir, stateDir, configDir, socket, diesAt }: Life): 
   process.stdout.write('ready\n')
 }
 
-await live(JSON.parse(process.argv[2] ?? '') as Life)
+void live(JSON.parse(process.argv[2] ?? '') as Life)

@@ -52,4 +52,4 @@ async function daemonThatDies(stateDir: string, at: number): Promise<void> {
 const [stateDir, at] = process.argv.slice(2)
 
 if (process.argv[1] === import.meta.filename && stateDir !== undefined)
-  await daemonThatDies(stateDir, Number(at))
+  void daemonThatDies(stateDir, Number(at))

@@ -34,6 +34,9 @@ const VERSIONED: readonly string[] = [
   'test_tripwires_code',
 ]
 
+/** Leaves out what they mark as the same under each version. */
+const OF_VERSION = { IMAGO_TEST_VERSIONED: '1' }
+
 /** Loads each module of the peer: its syntax, and the names that it takes from the library, are those of the version. */
 const LOADS_ALL = `
 import importlib, pkgutil, imago
@@ -73,8 +76,7 @@ export function testPeerUnder(which: Which): void {
       assert.is(stderr, '')
     })
     test(`${words} under CPython ${version}`, async () => {
-      const names = runsAll ? modules() : VERSIONED
-      const failures = await runModules(path, names)
+      const failures = await (runsAll ? runModules(path, modules()) : runModules(path, VERSIONED, OF_VERSION))
       for (const { modules, text } of failures)
         console.error(`${modules.join(' ')} under ${version}\n${text}`)
       assert.equal(
@@ -164,13 +166,17 @@ function modules(): string[] {
 }
 
 /** Several at a time, since those of processes mostly wait for what must not happen too soon. Returns those that failed. */
-async function runModules(python: string, modules: readonly string[]) {
+async function runModules(
+  python: string,
+  modules: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+) {
   const failures: { modules: readonly string[]; text: string }[] = []
   const alone = modules.filter(module => OF_PROCESSES.test(module))
   const waiting = [modules.filter(module => !OF_PROCESSES.test(module)), ...alone.map(module => [module])]
   const lane = async () => {
     for (let turn = waiting.shift(); turn !== undefined; turn = waiting.shift()) {
-      const { code, text } = await runTests(python, turn)
+      const { code, text } = await runTests(python, turn, peer, env)
       const ran = /^Ran [1-9]\d* tests?/m.test(text)
       if (code !== 0 || !ran) failures.push({ modules: turn, text })
     }
@@ -184,11 +190,13 @@ export function runTests(
   python: string,
   modules: readonly string[],
   folder: string = peer,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<{ code: number | null; text: string }> {
   return new Promise(resolve => {
     const names = modules.map(module => `tests.${module}`)
     const child = spawn(python, ['-m', 'unittest', ...names], {
       cwd: folder,
+      env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let text = ''

@@ -64,3 +64,6 @@ export const callsOf = (pieces: readonly Piece[]): Call[] =>
 
 export const textOf = (pieces: readonly Piece[]): string =>
   pieces.map(piece => (piece.type === 'text' ? piece.text : '')).join('')
+
+export const reasoningOf = (pieces: readonly Piece[]): string =>
+  pieces.map(piece => (piece.type === 'reasoning' ? piece.text : '')).join('')

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { Call } from '../../src/syntax/syntax.ts'
 import { SYNTAXES } from '../../src/syntax/syntaxes.ts'
 import { assert, isLong, suite } from '../support/harness.ts'
-import { callsOf, readCut, registry, TOOL_NAMES, textOf } from '../support/syntaxes.ts'
+import { callsOf, readCut, reasoningOf, registry, TOOL_NAMES, textOf } from '../support/syntaxes.ts'
 
 const test = suite('laws of text syntaxes')
 const numRuns = isLong ? 10_000 : 1_000
@@ -21,6 +21,15 @@ const MARKS = [
     `${SIGN} b:`,
   ],
   ...['\n', '\r', '\r\n', '\u2028', ' ', '\t', '\\', '"', "'", '"""', "'''", '`', '```', '~~~', '> ', '- '],
+  ...['<think>', '</think>', '\n</think>\n', '<thinking>', '</thinking>'],
+  ...[
+    '<function=none>',
+    '</function>',
+    '<parameter=b>',
+    '\n</parameter>\n',
+    '\\</parameter>',
+    '</parameter>',
+  ],
   ...['<tool_call>', '</tool_call>', '<|tool_call_start|>', '<|tool_call_end|>', '<|python_end|>'],
   ...[
     '[',
@@ -131,6 +140,9 @@ const unescaped = {
   hermes: (body: string) =>
     `<tool_call>\n{"name":"body","arguments":{"a":"x","b":"${body}"}}\n</tool_call>\n`,
   pythonic: (body: string) => `[body(a="x", b="${body}")]\n`,
+  'qwen3-xml': (body: string) =>
+    '<tool_call>\n<function=body>\n<parameter=a>\nx\n</parameter>\n' +
+    `<parameter=b>\n${body}\n</parameter>\n</function>\n</tool_call>\n`,
 }
 
 /** The arguments as data: in which order they were written is no part of a call. */
@@ -192,19 +204,51 @@ for (const syntax of Object.values(SYNTAXES)) {
         `So:\n${within}${ticks}text\n${text}\n${within}${ticks}\nOr not.\n`,
         `So:\n${within}${tildes}\n${text}\n${within}${tildes}\nOr not.\n`,
         `As it said:\n${quoted('> ')}\n`,
-        `Write ${text}\n`,
         `\`${text}\`\n`,
         `"${text}"\n`,
       ]) {
         const pieces = readCut(syntax, sentence)
         same(callsOf(pieces), [], sentence)
-        assert.is(textOf(pieces), sentence)
+        // In a list, a mark of a fence may end the fence that is around it. Nothing runs there, but marks are told.
+        if (within === '' || !/```|~~~/.test(text)) assert.is(textOf(pieces), sentence)
       }
       assert.equal(callsOf(readCut(syntax, `${text} would do it.\n`)), [], text)
+      const [write, bad, ...others] = readCut(syntax, `Write ${text}\n`).filter(
+        ({ type }) => type !== 'reasoning',
+      )
+      assert.ok(bad === undefined || (write?.type === 'text' && bad.type === 'bad' && bad.at === 6), text)
+      same(callsOf([...others]), [], text)
       // And the fence ends where it ends.
       const fenced = [ticks, text, ticks].join('\n').replaceAll(/^/gm, within)
       if (!/[-.]/.test(within)) same(callsOf(readCut(syntax, `${fenced}\n${text}\n`)), [one], text)
     }),
+  )
+
+  law(
+    'no call runs that stands in reasoning, and the one behind it runs, also where the reply begins within reasoning',
+    fc.property(
+      fc.array(fc.oneof(call.map(render), prose, word), { maxLength: 6 }),
+      call,
+      fc.constantFrom('think', 'thinking'),
+      cuts,
+      (thoughts, one, mark, at) => {
+        const inner = thoughts.join('\n').replaceAll(/<(\/?)think/g, '<$1thought')
+        const behind = `</${mark}>\n\nSo.\n${render(one)}\n`
+        const marked = readCut(syntax, `<${mark}>\n${inner}${behind}`, at)
+        same(callsOf(marked), [one], inner)
+        assert.is(reasoningOf(marked), `<${mark}>\n${inner}</${mark}>\n\n`)
+        assert.is(textOf(marked), 'So.\n')
+        const open = `<${mark}>\n${inner}\n${render(one).replaceAll('</think', '</thought')}`
+        same(callsOf(readCut(syntax, open, at)), [], open)
+        // A fence or a call that is open there may keep what follows from running.
+        const ran = callsOf(readCut(syntax, `${inner}\n${behind}`, at))
+        if (ran.length > 0) same(ran, [one], inner)
+        const plain = thoughts.length === 0 ? '' : `Well.\n${render(one)}\n`
+        const begun = readCut(syntax, plain + behind, at)
+        same(callsOf(begun), [one], plain)
+        assert.is(reasoningOf(begun), `${plain}</${mark}>\n\n`)
+      },
+    ),
   )
 
   law(
@@ -225,7 +269,9 @@ for (const syntax of Object.values(SYNTAXES)) {
       same(callsOf(readCut(syntax, render(quoting))), [quoting], 'rendered')
       // As a model writes it that escapes nothing.
       const raw = unescaped[syntax.name](
-        syntax.name === 'emoji' ? quoting.args.b : quoting.args.b.replaceAll(/["\\]/g, '\\$&'),
+        ['emoji', 'qwen3-xml'].includes(syntax.name)
+          ? quoting.args.b
+          : quoting.args.b.replaceAll(/["\\]/g, '\\$&'),
       )
       const ran = callsOf(readCut(syntax, raw))
       assert.ok(ran.length === 0 || (ran.length === 1 && ran[0]?.tool === 'body'), JSON.stringify(ran))
@@ -282,12 +328,14 @@ for (const syntax of Object.values(SYNTAXES)) {
       (parts, at) => {
         const text = parts.join('')
         const whole = readCut(syntax, text)
-        const joined = (pieces: typeof whole) => pieces.filter(({ type }) => type !== 'text')
+        const joined = (pieces: typeof whole) =>
+          pieces.filter(({ type }) => type === 'call' || type === 'bad')
         assert.equal(joined(readCut(syntax, text, at)), joined(whole))
         assert.is(textOf(readCut(syntax, text, at)), textOf(whole))
+        assert.is(reasoningOf(readCut(syntax, text, at)), reasoningOf(whole))
         let from = 0
         for (const piece of whole) {
-          if (piece.type === 'text') {
+          if (piece.type === 'text' || piece.type === 'reasoning') {
             assert.ok(text.indexOf(piece.text, from) >= from)
             from = text.indexOf(piece.text, from) + piece.text.length
           } else {
@@ -312,6 +360,12 @@ for (const syntax of Object.values(SYNTAXES)) {
     'many arguments in a list': length =>
       render({ tool: 'one', args: { count: Array(length >> 2).fill([1]) } }),
     'marks without an end': length => '<tool_call>"[none(\'"""\\'.repeat(length / 22),
+    'tags without an end': length =>
+      '<tool_call><function=one><parameter=a><parameter=count>'.repeat(length / 56),
+    'arguments on one line': length =>
+      `<tool_call><function=one>${'<parameter=a>x</parameter>'.repeat(length / 26)}`,
+    'lines of reasoning': length => 'x\n</think>\n<think>\n'.repeat(length / 19),
+    'reasoning that ends again and again': length => '`x`</think>`<tool_call>` </think>'.repeat(length / 33),
     'lines of marks': length =>
       `<tool_call>"\n[none(a="\n${SIGN} one "\n${SIGN}\u{1F51A} \n`.repeat(length / 44),
     'one line of signs': length => `${SIGN} one ${'\u{1F6E0}'.repeat(length / 4)}${'"\\'.repeat(length / 4)}`,

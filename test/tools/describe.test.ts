@@ -39,6 +39,9 @@ function textOf(description: ReturnType<typeof describe>): string {
   return description.text
 }
 
+/** The tools that are listed for models. */
+const FULL = TOOLS.filter(({ profile }) => profile !== 'desk')
+
 const listed = (profile: Profile, format: Format) => JSON.parse(text(profile, format)) as Listed[]
 
 test('seed 2, case 12: the core profile lists exactly list_globals, inspect and eval_expr, in every form', () => {
@@ -63,7 +66,11 @@ test('the live profile adds what the answers of core point to, what a hanging pr
   )
   assert.equal(
     listed('full', 'mcp').map(one => one.name),
-    TOOLS.map(tool => tool.name),
+    FULL.map(tool => tool.name),
+  )
+  assert.equal(
+    listed('desk', 'mcp').map(one => one.name),
+    [...listed('live', 'mcp').map(one => one.name), 'permission_prompt'],
   )
 })
 
@@ -102,7 +109,7 @@ test('MCP is always told all four hints, that running code can destroy whatever 
   const attaching = { ...running, destructiveHint: false, idempotentHint: true, openWorldHint: false }
   assert.equal(
     listed('full', 'mcp').map(one => one.annotations),
-    TOOLS.map(({ name, level }) => (level === 'safe' ? safe : name === 'attach' ? attaching : running)),
+    FULL.map(({ name, level }) => (level === 'safe' ? safe : name === 'attach' ? attaching : running)),
   )
 })
 
@@ -113,12 +120,12 @@ test('each tool has a title for people, and Claude Code is told that a person is
     ['get_last_error', 'attach'].map(name => titles[name]),
     ['Get last error', 'Attach'],
   )
-  assert.is(new Set(Object.values(titles)).size, TOOLS.length)
+  assert.is(new Set(Object.values(titles)).size, FULL.length)
   assert.equal(
     tools
       .filter(({ _meta }) => _meta?.['anthropic/requiresUserInteraction'] === true)
       .map(({ name }) => name),
-    TOOLS.filter(({ level }) => level === 'dangerous').map(({ name }) => name),
+    FULL.filter(({ level }) => level === 'dangerous').map(({ name }) => name),
   )
 })
 

@@ -53,6 +53,7 @@ export async function install(input: CommandInput): Promise<ExitCode> {
     policyFile: join(configDir, 'policy.toml'),
     records: readRecords(stateDir),
   }
+  const before = profileIn(site)
   const wish = options.undo ? undefined : await wished(site, options)
   const work = wish === undefined ? planUndo(site) : planInstall(site, wish)
   const { plans } = work
@@ -76,7 +77,7 @@ export async function install(input: CommandInput): Promise<ExitCode> {
     return EXIT.denied
   }
   carryOut(work, stateDir)
-  printer.out(wish === undefined ? undoneText(plans) : doneText(plans, site, wish))
+  printer.out(wish === undefined ? undoneText(plans, before) : doneText(plans, site, wish))
   return EXIT.done
 }
 
@@ -111,6 +112,7 @@ const MEANS: Readonly<Record<Profile, string>> = {
   core: 'look at values, and run code',
   live: 'and see threads and errors, load changed files, wait for long runs',
   full: 'and change files, once you have approved the change; trace functions, run tests',
+  desk: 'as live, and you are asked at imago watch before a command or an edit of its own',
 }
 
 const isAsked = ({ yes }: Options) => !yes && process.stdin.isTTY && process.stdout.isTTY
@@ -119,8 +121,9 @@ const isAsked = ({ yes }: Options) => !yes && process.stdin.isTTY && process.std
 async function wished(site: Site, options: Options): Promise<Wish> {
   const { profile, dialog, allow = false } = options
   const { host } = site
-  if (profile !== undefined && !isProfile(profile))
-    throw misused(`There is no profile ${profile}. Profiles: ${PROFILES.join(', ')}.`)
+  const profiles = profilesFor(host)
+  if (profile !== undefined && !(isProfile(profile) && profiles.includes(profile)))
+    throw misused(`There is no profile ${profile} for ${host.label}. Profiles: ${profiles.join(', ')}.`)
   if (dialog && host.client === undefined)
     throw misused(
       `No line of the policy is known for a dialog of ${host.label}. docs/mcp.md says whose yes counts.`,
@@ -143,7 +146,7 @@ async function wished(site: Site, options: Options): Promise<Wish> {
   try {
     const ask = (question: string) => lines.question(escapeText(question))
     return wish(
-      profile ?? (await askProfile(ask, { label: host.label, before })),
+      profile ?? (await askProfile(ask, { host, before })),
       dialog ?? (mayOfferDialog(site) && (await askDialog(ask, host))),
     )
   } catch {
@@ -153,6 +156,9 @@ async function wished(site: Site, options: Options): Promise<Wish> {
     lines.close()
   }
 }
+
+const profilesFor = ({ desk }: Host): readonly Profile[] =>
+  PROFILES.filter(one => one !== 'desk' || desk !== undefined)
 
 const isProfile = (name: string): name is Profile => PROFILES.some(one => one === name)
 
@@ -166,12 +172,15 @@ function profileIn({ host, file }: Site): Profile {
 
 type Ask = (question: string) => Promise<string>
 
-async function askProfile(ask: Ask, o: { label: string; before: Profile }): Promise<Profile> {
-  const rows = PROFILES.map(name => `  ${name.padEnd(6)}${MEANS[name]}\n`).join('')
+async function askProfile(ask: Ask, { host, before }: { host: Host; before: Profile }): Promise<Profile> {
+  const profiles = profilesFor(host)
+  const rows = profiles.map(name => `  ${name.padEnd(6)}${MEANS[name]}\n`).join('')
   for (;;) {
-    const answer = await ask(`Which tools is ${o.label} to have?\n${rows}core, live or full [${o.before}]: `)
-    const named = answer.trim() || o.before
-    if (isProfile(named)) return named
+    const answer = await ask(
+      `Which tools is ${host.label} to have?\n${rows}${profiles.join(', ')} [${before}]: `,
+    )
+    const named = answer.trim() || before
+    if (isProfile(named) && profiles.includes(named)) return named
   }
 }
 
@@ -196,8 +205,9 @@ async function askDialog(ask: Ask, { label, client = '' }: Host): Promise<boolea
 const isYes = (answer: string) => /^y(es)?$/i.test(answer.trim())
 
 /** What was not asked, and how to choose otherwise. */
-function otherChoices({ name, label, client }: Host, wish: Wish, options: Options): string {
-  const profile = `Profile ${wish.profile}: another one with imago install ${name} --profile ${PROFILES.join('|')}; full can change files.\n`
+function otherChoices(host: Host, wish: Wish, options: Options): string {
+  const { name, label, client } = host
+  const profile = `Profile ${wish.profile}: another one with imago install ${name} --profile ${profilesFor(host).join('|')}; full can change files.\n`
   const dialog = `A yes at a dialog of ${label} does not count by itself; with --dialog it does.\n`
   return (options.profile === undefined ? profile : '') + (client !== undefined && !wish.dialog ? dialog : '')
 }
@@ -269,6 +279,7 @@ function doneText(plans: readonly FilePlan[], { host, policyFile }: Site, wish: 
       : []),
     ...(others ? [`Restart ${host.label}, or have it read its servers again.`] : []),
     ...(host.wants === undefined ? [] : [host.wants]),
+    ...(wish.profile === 'desk' ? [`It asks at imago watch if you start it so: ${host.desk}`] : []),
     ...(host.scope === 'project' && wish.server.command !== 'imago'
       ? ['The entry names paths of this machine: do not commit it. With imago on PATH it names none.']
       : []),
@@ -280,7 +291,11 @@ function doneText(plans: readonly FilePlan[], { host, policyFile }: Site, wish: 
   ].join('\n')
 }
 
-const undoneText = (plans: readonly FilePlan[]) => plans.map(({ file }) => `Undone in ${file}.\n`).join('')
+const undoneText = (plans: readonly FilePlan[], before: Profile) =>
+  [
+    ...plans.map(({ file }) => `Undone in ${file}.\n`),
+    ...(before === 'desk' ? ['Start the client without --permission-prompt-tool from now on.\n'] : []),
+  ].join('')
 
 // Engines
 

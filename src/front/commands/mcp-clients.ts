@@ -52,6 +52,8 @@ export interface Host {
    * says so.
    */
   readonly client?: string
+  /** The command line by which it asks the profile `desk` before it acts itself, where it can. */
+  readonly desk?: string
   /** What a person has to do there before the server is started, as a sentence. */
   readonly wants?: string
   /** Where it keeps the tools that it does not ask about: a list of texts in another file, or keys of the entry. */
@@ -99,6 +101,7 @@ export const HOSTS: readonly Host[] = [
     label: 'Claude Code',
     ...IN_PROJECT,
     client: 'claude-code',
+    desk: 'claude -p TEXT --permission-prompt-tool mcp__imago__permission_prompt',
     wants: 'Claude Code starts it once you have approved it there: at its next start, or with /mcp.',
     allow: {
       file: ({ root }) => join(root, '.claude/settings.local.json'),

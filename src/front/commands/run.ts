@@ -107,7 +107,7 @@ const WHY: Readonly<Record<string, string>> = {
 }
 
 /** The command could not be begun; the exit code is that of a shell. */
-class NotBegun extends Error {
+export class NotBegun extends Error {
   readonly exit: number
   constructor(message: string, { exit, cause }: { readonly exit: number; readonly cause: unknown }) {
     super(message, { cause })
@@ -115,13 +115,8 @@ class NotBegun extends Error {
   }
 }
 
-/** Runs it to its end. Its exit code; where a signal ended it, this process ends by the same one. */
-async function ended(command: string, child: ChildProcess): Promise<number> {
-  const passOn = (signal: NodeJS.Signals) => void child.kill(signal)
-  // A terminal sends it to both; from anywhere else it is meant for the command alone.
-  const interrupt = () => void (process.stdin.isTTY || child.kill('SIGINT'))
-  for (const signal of PASSED_ON) process.on(signal, passOn)
-  process.on('SIGINT', interrupt)
+/** The exit code of a command once it has ended, as a shell tells it. Rejects with `NotBegun`. */
+export async function exitOf(command: string, child: ChildProcess): Promise<number> {
   try {
     const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
       child.once('error', reject)
@@ -134,6 +129,18 @@ async function ended(command: string, child: ChildProcess): Promise<number> {
       exit: code === 'ENOENT' ? 127 : 126,
       cause: error,
     })
+  }
+}
+
+/** Runs it to its end, and has it get the signals that this process gets. */
+async function ended(command: string, child: ChildProcess): Promise<number> {
+  const passOn = (signal: NodeJS.Signals) => void child.kill(signal)
+  // A terminal sends it to both; from anywhere else it is meant for the command alone.
+  const interrupt = () => void (process.stdin.isTTY || child.kill('SIGINT'))
+  for (const signal of PASSED_ON) process.on(signal, passOn)
+  process.on('SIGINT', interrupt)
+  try {
+    return await exitOf(command, child)
   } finally {
     for (const signal of PASSED_ON) process.off(signal, passOn)
     process.off('SIGINT', interrupt)

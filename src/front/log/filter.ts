@@ -1,6 +1,7 @@
 import { LEVELS } from '../../../tools/contract.ts'
 import { TOOL_ERRORS } from '../../../tools/outcome.ts'
 import { EXIT, Failure } from '../../failure.ts'
+import { ALLOWED } from '../../journal/entries.ts'
 import { nearest } from '../../text/nearest.ts'
 import type { Options } from '../command.ts'
 import type { Filter } from './stories.ts'
@@ -11,7 +12,7 @@ const COUNT = 50
 /** With `--follow`, of what was before. */
 const BEFORE = 10
 
-const OUTCOMES = ['ok', 'failed', 'open', ...Object.keys(TOOL_ERRORS)]
+const OUTCOMES = ['ok', ALLOWED, 'failed', 'open', ...Object.keys(TOOL_ERRORS)]
 
 /** What a command line asks for; throws a `Failure` that says what of it is wrong. */
 export function filterOf(options: Options, now: Date): Filter {

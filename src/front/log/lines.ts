@@ -1,7 +1,15 @@
 import { counted, duration, indent, oneLine } from '../../../tools/text.ts'
 import type { EntryRead } from '../../journal/reader.ts'
 import { escapeText } from '../../text/escape.ts'
-import type { CallStory, ChoiceRead, DecisionRead, Note, Story, Unreadable } from './stories.ts'
+import {
+  type CallStory,
+  type ChoiceRead,
+  type DecisionRead,
+  isWell,
+  type Note,
+  type Story,
+  type Unreadable,
+} from './stories.ts'
 
 interface Form {
   /** Width of the terminal; undefined where there is none. */
@@ -60,7 +68,7 @@ function headOf(story: CallStory): Piece[] {
 
 /** How a call came out. Refused ones and those of which nobody knows bear a mark, so that they are seen without colours. */
 function cameOf({ outcome, dispatched, decided, plan, began }: CallStory) {
-  if (outcome === 'ok') return { word: 'ok', mark: ' ', look: 'plain' } as const
+  if (outcome !== undefined && isWell(outcome)) return { word: outcome, mark: ' ', look: 'plain' } as const
   if (outcome === 'outcome_unknown') return { word: 'unknown', mark: '?', look: 'doubt' } as const
   if (outcome !== undefined && (began?.type === 'refused' || (!dispatched && plan !== undefined)))
     return { word: outcome, mark: '!', look: 'bad' } as const

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ALLOWED } from '../../journal/entries.ts'
 import { type EntryRead, type LineRead, type ReadOptions, readEntries } from '../../journal/reader.ts'
 
 /** All that the journal says of one call, which stands there in up to six lines. */
@@ -358,8 +359,10 @@ export function matchesTool(filter: Filter, { tool, args }: Partial<EntryRead>):
   return (filter.toolNames?.(tool ?? '', args) ?? [tool]).some(name => matches(filter.tool, name))
 }
 
+export const isWell = (outcome: string) => outcome === 'ok' || outcome === ALLOWED
+
 export function matchesOutcome(wanted: readonly string[], outcome: string | undefined): boolean {
   if (wanted.length === 0) return true
   if (outcome === undefined) return wanted.includes('open')
-  return wanted.includes(outcome) || (outcome !== 'ok' && wanted.includes('failed'))
+  return wanted.includes(outcome) || (!isWell(outcome) && wanted.includes('failed'))
 }

@@ -23,6 +23,8 @@ WELCOME = {'encoding': 'json', 'credit': 1024 * 1024, 'chunk': 262144, 'frame': 
 WAIT = 60.0
 #: Whether seeded races and deaths are run as often as a release wants them, and not as often as a change does.
 LONG = os.environ.get('IMAGO_TEST_LONG') == '1'
+#: Whether only what may depend on the version of Python is to be run.
+VERSIONED = os.environ.get('IMAGO_TEST_VERSIONED') == '1'
 
 _names = itertools.count(1)
 
@@ -383,6 +385,11 @@ class Call:
     def until_printed(self, text):
         """Waits until the code has said so: it has come that far."""
         until(lambda: text in self.output())
+
+
+def once(test):
+    """Marks a test of what is the same under each version: it runs under one of them, and in the long run under all."""
+    return unittest.skipIf(VERSIONED, 'it is the same under each version')(test)
 
 
 class KernelCase(unittest.TestCase):

@@ -1,6 +1,6 @@
 """Awaiting at the top level of a kernel: all evaluations share one loop, which is interrupted with each alone."""
 
-from tests.daemon import KernelCase, until
+from tests.daemon import LONG, KernelCase, until
 
 WAITS = """async def wait():
     try:
@@ -80,7 +80,7 @@ class Awaiting(KernelCase):
 
     def test_a_busy_task_of_an_earlier_call_is_not_hit_by_interrupts_of_one_that_awaits_beside_it(self):
         self.link.evaluate(TOIL)
-        for _ in range(10):
+        for _ in range(10 if LONG else 3):
             call = self.link.start('print("on")\nawait asyncio.sleep(3600)')
             call.until_printed('on')
             self.assertEqual(self.link.call('interrupt', call=call.name).answer()['outcome'], 'stopped')

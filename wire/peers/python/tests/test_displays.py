@@ -13,6 +13,8 @@ from imago.places import OwnThread
 from tests.evaluating import Guest
 
 HOOKS = '''
+import time
+
 class Printing:
     def _repr_html_(self):
         print("from the hook")
@@ -29,7 +31,7 @@ class Leaving:
 class Endless:
     def _repr_html_(self):
         while True:
-            pass
+            time.sleep(0.01)
 
 class Stranger:
     def _repr_png_(self):

@@ -170,7 +170,8 @@ class Exceptions(KernelCase):
         self.assertEqual(self.link.value('1'), '1')
 
     def test_an_exception_whose_text_never_comes_is_reported(self):
-        self.link.evaluate('class Slow(Exception):\n    def __str__(self):\n        while True: pass')
+        body = '        while True: time.sleep(0.01)'
+        self.link.evaluate('import time\nclass Slow(Exception):\n    def __str__(self):\n' + body)
         exception = self.raised('raise Slow')
         self.assertIn('took longer', exception['message'])
 

@@ -19,6 +19,8 @@ from tests.daemon import LONG, Kernel, KernelCase, until
 #: machine under load may take a while.
 QUICK = 'import sys\nladder = sys.modules["imago.interrupts"]\nladder.REPEAT, ladder.TERMINATE, ladder.GIVE_UP = 1.0, 1.5, 3.0'
 LOOP = 'print("on")\nwhile True: len("")'
+#: Goes on for as long, and leaves the processor to others: for what is only hit after a while.
+NAP = 'import time\nwhile True: time.sleep(0.01)'
 # A plain `while True` would not do here: some versions of CPython raise an interrupt at its jump outside of `try`.
 # It prints where it catches already: the interrupt may come before it has gone on.
 CATCHING = 'try:\n    print("on")\n    for i in range(10**12): n = i\nexcept KeyboardInterrupt: '
@@ -82,7 +84,7 @@ class Interrupting(InterruptCase):
         self.assertEqual(call.answer()['type'], 'interrupted')
 
     def test_fault_4_an_interrupt_that_was_swallowed_is_repeated(self):
-        self.assert_stopped(self.running(CATCHING + 'caught = 1\nwhile True: len("")'))
+        self.assert_stopped(self.running(CATCHING + 'caught = 1\n' + NAP))
         self.assertEqual(self.link.value('caught'), '1')
 
     def test_code_that_ends_well_in_spite_of_an_interrupt_is_done(self):
@@ -133,8 +135,8 @@ class Interrupting(InterruptCase):
 
     def test_a_deadline_that_is_swallowed_comes_again(self):
         self.link.evaluate(
-            'class Deaf:\n    def __repr__(self):\n        for n in range(3):\n            try:\n'
-            '                while True: len("")\n            except BaseException: pass\n        return "deaf"'
+            'import time\nclass Deaf:\n    def __repr__(self):\n        for n in range(3):\n            try:\n'
+            '                while True: time.sleep(0.01)\n            except BaseException: pass\n        return "deaf"'
         )
         self.link.evaluate('Deaf()')
         self.assert_alive()
@@ -277,7 +279,7 @@ class Beside(InterruptCase):
 
     def test_one_that_was_caught_there_is_repeated(self):
         for _ in range(2):
-            self.assert_stopped(self.running(CATCHING + 'caught = 1\nfor i in range(10**12): n = i'))
+            self.assert_stopped(self.running(CATCHING + 'caught = 1\n' + NAP))
             self.assertEqual(self.link.value('caught'), '1')
 
     def test_a_blocking_call_there_is_reported_as_going_on(self):

@@ -21,7 +21,7 @@ from imago import looking
 from imago.handles import Handles
 from imago.looking import inspection
 from imago.looking.adapters import registry
-from tests.daemon import LONG
+from tests.daemon import LONG, once
 from tests.looking_image import ImageCase
 from tests.looking_support import FIRED, Keyed, guard, make
 
@@ -359,6 +359,7 @@ class Values(ImageCase):
         for thing in ("\udc80", ["\udc80"], {"\udc80": "\udc80"}, value, name, ValueError("\udc80"), "\udc80" * 9000):
             self.seen(thing)
 
+    @once
     def test_a_huge_value_is_not_copied_sorted_or_printed_whole(self):
         size = 10**6
         numbers = dict.fromkeys(range(size))

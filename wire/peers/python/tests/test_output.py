@@ -154,7 +154,7 @@ class WithoutCredit(unittest.TestCase):
         with Kernel(welcome={'credit': 64 * 1024 * 1024}) as kernel:
             kernel.link.credit = False
             gate = self.unread(kernel.link)
-            kernel.link.start('for n in range(200000): print("x" * 99)\nopen("done", "w").close()')
+            kernel.link.start('for n in range(100000): print("x" * 99)\nopen("done", "w").close()')
             until(lambda: os.path.exists(kernel.folder + '/done'))
             gate.set()
             self.assertEqual(kernel.link.value('1'), '1')

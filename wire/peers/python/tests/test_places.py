@@ -325,8 +325,8 @@ class Attached(unittest.TestCase):
     @hurried()
     def test_fault_4_code_that_swallows_interrupts_is_told_of_and_may_be_interrupted_again(self):
         source = (
-            'free, on = [], 1\nwhile not free:\n    try:\n        while not free:\n            try:\n'
-            '                for n in range(10**6): m = n\n            except BaseException: pass\n'
+            'import time\nfree, on = [], 1\nwhile not free:\n    try:\n        while not free:\n            try:\n'
+            '                while not free: time.sleep(0.01)\n            except BaseException: pass\n'
             '    except BaseException: pass\n"freed"'
         )
         call = self.running(source, file='/app/deaf.py', line=1)

@@ -157,8 +157,8 @@ class Ending(unittest.TestCase):
     def test_fault_8_code_that_will_not_end_is_ended_all_the_same(self):
         with Kernel() as kernel:
             call = kernel.link.start(
-                'while True:\n    try:\n        while True:\n            try:\n                print("on")\n'
-                '                for i in range(10**12): n = i\n'
+                'import time\nwhile True:\n    try:\n        while True:\n            try:\n                print("on")\n'
+                '                for i in range(10**12): time.sleep(0.01)\n'
                 '            except BaseException: pass\n    except BaseException: pass'
             )
             call.until_printed('on')

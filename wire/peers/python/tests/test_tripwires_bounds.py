@@ -12,23 +12,26 @@ import weakref
 
 from imago import native
 from imago.handles import Handles
+from tests.daemon import LONG
 from tests.looking_support import FIRED, asked, hooks, make
 from tests.looking_samples import Text
 from tests.tripwires_support import TripwireCase
 
+#: By how much fewer levels do: in the long run there are more than any compiler takes, and else more than the stack has.
+LESS = 1 if LONG else 5
 DEEP = {
-    "sum": "x = " + "1+" * 190_000 + "1",
-    "power": "x = " + "1**" * 60_000 + "1",
-    "signs": "x = " + "-" * 80_000 + "1",
-    "attributes": "x = a" + ".a" * 80_000,
-    "calls": "x = a" + "()" * 80_000,
-    "items": "x = a" + "[0]" * 80_000,
-    "lambdas": "x = " + "lambda: " * 40_000 + "1",
-    "conditions": "x = " + "1 if 1 else " * 30_000 + "1",
-    "refusals": "x = " + "not " * 80_000 + "1",
-    "branches": "if a: pass\n" + "elif a: pass\n" * 30_000,
+    "sum": "x = " + "1+" * (190_000 // LESS) + "1",
+    "power": "x = " + "1**" * (60_000 // LESS) + "1",
+    "signs": "x = " + "-" * (80_000 // LESS) + "1",
+    "attributes": "x = a" + ".a" * (80_000 // LESS),
+    "calls": "x = a" + "()" * (80_000 // LESS),
+    "items": "x = a" + "[0]" * (80_000 // LESS),
+    "lambdas": "x = " + "lambda: " * (40_000 // LESS) + "1",
+    "conditions": "x = " + "1 if 1 else " * (30_000 // LESS) + "1",
+    "refusals": "x = " + "not " * (80_000 // LESS) + "1",
+    "branches": "if a: pass\n" + "elif a: pass\n" * (30_000 // LESS),
     "decorator": "def d(a): return a\n@d(" + "a+" * 3000 + "a)\ndef f(): pass",
-    "row": "(" * 200_000,
+    "row": "(" * (200_000 // LESS),
 }
 
 

@@ -9,6 +9,7 @@ import types
 import typing
 import unittest
 
+from tests.daemon import once
 from tests.looking_support import FIRED, asked, make
 from tests.looking_samples import Row, Text, key_like, recoded, table
 from tests.tripwires_support import TripwireCase
@@ -47,6 +48,7 @@ class Code(TripwireCase):
         for name in ("named_file", "row_of_names", "holder", "key"):
             self.look("references", name=name, limit=10)
 
+    @once
     def test_what_a_code_object_says_is_its_file_is_only_opened_where_it_is_one(self):
         folder = self.folder()
         os.mkfifo(folder + "/pipe.py")

@@ -284,7 +284,7 @@ class Tripwires(MathicsTest):
 
         looking = threading.Thread(target=look)
         looking.start()
-        self.run_in('Do[grown[i] = i; Evaluate[Symbol["s" <> ToString[i]]] = i, {i, 300}]')
+        self.run_in('Do[grown[i] = i; Evaluate[Symbol["s" <> ToString[i]]] = i, {i, 100}]')
         done.set()
         looking.join()
         self.assertEqual(problems, [])
