@@ -143,10 +143,10 @@ test('a call in the text that is none is told to the model, which may write it a
   const script: Script = ({ results }) => {
     if (results.length === 0) return write('{"name": "inspect", "arguments": {"expr": "next"')
     if (results.length === 1) return write('{"name": "inspect", "arguments": {"expr": "next"}}')
-    return { text: `${results[0]?.slice(0, 22)}; ${causeIn(results[1] ?? '')}` }
+    return { text: `${/That call did not run:/.exec(results[0] ?? '')} ${causeIn(results[1] ?? '')}` }
   }
   const ran = await ask(script, { more: '[tools]\nsyntax = "hermes"' })
-  assert.equal([ran.code, ran.stdout], [0, `That call did not run:; ${CAUSE}`])
+  assert.equal([ran.code, ran.stdout], [0, `That call did not run: ${CAUSE}`])
 })
 
 test('the model is told the programs, the levels, what results are, and what AGENTS.md says', async () => {
