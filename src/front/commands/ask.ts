@@ -8,7 +8,7 @@ import { TOOLS } from '../../../tools/index.ts'
 import { type Envelope, isRunning, toolError } from '../../../tools/outcome.ts'
 import { oneLine } from '../../../tools/text.ts'
 import { readBounded } from '../../../wire/bounded-file.ts'
-import { messageOf } from '../../../wire/errors.ts'
+import { messageOf, WireError } from '../../../wire/errors.ts'
 import { Conversation } from '../../agent/conversation.ts'
 import type { AskedCall, Entry, EntryOf } from '../../agent/entries.ts'
 import { guidance, marked } from '../../agent/guidance.ts'
@@ -189,6 +189,10 @@ async function drive(
       else tell(entry)
     },
     say: text => printer.err(`imago: ${text}\n`),
+  }).catch(error => {
+    if (!(error instanceof WireError) || error.code !== 'LINK_CLOSED') throw error
+    const words = `The daemon ended while ${file.run} was at work.`
+    throw new Failure(`${words} Go on with: imago runs resume ${file.run}`, { cause: error })
   })
   return tellEnd(input, end, file.run)
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { duration, oneLine } from '../../../tools/text.ts'
 import type { Entry, EntryOf } from '../../agent/entries.ts'
-import { type KeptRun, keptRun, openRun, removeRun, runNames } from '../../agent/run-file.ts'
+import { keptRun, openRun, removeRun, runNames } from '../../agent/run-file.ts'
 import { readConfig } from '../../config.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findPaths } from '../../paths.ts'
@@ -116,21 +116,27 @@ const outcomeOf = ({ outcome }: EntryOf<'ended'>) => (outcome === 'ok' ? '' : `$
 
 async function cancel({ printer }: CommandInput, run: string): Promise<ExitCode> {
   const { stateDir } = findPaths()
-  const kept: KeptRun = keptRun(stateDir, run)
-  if (conversationOf(kept.entries).over !== undefined) throw new Failure(`${run} is over already.`)
-  if (kept.pid !== undefined) {
-    process.kill(kept.pid, 'SIGTERM')
-    while (keptRun(stateDir, run).pid !== undefined) await sleep(FOLLOW_MS)
-  } else {
-    const file = await openRun(stateDir, run)
-    try {
-      file.keep({ type: 'over', at: Date.now(), why: 'cancelled', text: conversationOf(file.entries).said })
-    } finally {
-      file.close()
-    }
+  const { pid } = keptRun(stateDir, run)
+  if (pid !== undefined) end(pid)
+  while (keptRun(stateDir, run).pid !== undefined) await sleep(FOLLOW_MS)
+  const file = await openRun(stateDir, run)
+  try {
+    const { over, said } = conversationOf(file.entries)
+    if (over === undefined) file.keep({ type: 'over', at: Date.now(), why: 'cancelled', text: said })
+    else if (pid === undefined || over.why !== 'cancelled') throw new Failure(`${run} is over already.`)
+  } finally {
+    file.close()
   }
   printer.out(`${run} was cancelled.\n`)
   return EXIT.done
+}
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGTERM')
+  } catch {
+    // It has just ended by itself.
+  }
 }
 
 async function remove({ printer }: CommandInput, run: string): Promise<ExitCode> {
