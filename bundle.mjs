@@ -11,7 +11,7 @@ const common = {
   format: 'cjs',
   target: 'node20',
   // Each stands where its source stands, so paths beside it are as they were.
-  define: { 'import.meta.dirname': '__dirname', 'import.meta.filename': '__filename' },
+  define: { 'import.meta.dirname': '__dirname', 'import.meta.filename': '__filename', IS_BUILT: 'true' },
   logLevel: 'warning',
 }
 

@@ -337,6 +337,9 @@ type UncheckedDefinition = {
   readonly [Field in keyof ToolDefinition<z.ZodRawShape, readonly Ability[]>]?: unknown
 }
 
+/** Defined in a file that `bundle.mjs` makes. The tests have tried the examples of its tools, which takes a sixth of a daemon's start. */
+declare const IS_BUILT: boolean | undefined
+
 /** The strict schema of a definition that keeps every invariant; throws `DefinitionError` for one that does not. */
 function checkDefinition(definition: UncheckedDefinition): z.ZodObject {
   const refuse = refuser(definition.name)
@@ -351,7 +354,7 @@ function checkDefinition(definition: UncheckedDefinition): z.ZodObject {
   checkPaths(definition.paths, parameters, refuse)
   checkMultiline(definition.multiline, parameters, refuse)
   checkPlan(definition, refuse)
-  checkExamples(definition.examples, parameters, refuse)
+  if (typeof IS_BUILT === 'undefined') checkExamples(definition.examples, parameters, refuse)
   return parameters
 }
 

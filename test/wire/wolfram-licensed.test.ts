@@ -48,6 +48,50 @@ function facts(): void {
     return loaded
   }
 
+  // First, for each load reads all that the kernel has defined by then, for which Mathics takes its time.
+  test('what a file defines has its lines', async () => {
+    await load('Options[draw1] = {size -> 1};\ndraw1[x_] := x\n\ndraw1[x_, y_] /; x > y :=\n y\n')
+    const { line, end_line } = await found(kernel, 'definition', { name: 'draw1', max_length: 1_000 })
+    assert.equal([line, end_line], [2, 5])
+    await done('8')
+    assert.equal((await load('draw1[x_, y_] := y\n')).kept, [
+      'Global`draw1[x_, y_] /; x > y',
+      'Global`draw1[x_]',
+      'Options[Global`draw1]',
+    ])
+    // The file is no input: the last value is the person's.
+    assert.equal(await reprs('% + 1'), ['9'])
+  })
+
+  test('a file that could not define a symbol is told so by the message that names it', async () => {
+    await run('inner1[x_] := x; Protect[inner1];')
+    assert.equal((await load('If[True, inner1[x_] := 5 x]\n')).not_replaced, ['inner1 is Protected'])
+  })
+
+  test('code and names of a file are read in the context that the file opens, and items lead on', async () => {
+    const { not_replaced } = await load(
+      'BeginPackage["Till`"]\nsum\nBegin["`Private`"]\nparts = {1, {2, 3}};\nEnd[]\nEndPackage[]\n',
+    )
+    // What the file before it could not define is not told of it.
+    assert.equal(not_replaced, [])
+    const file = join(wolfram, 'loaded.wl')
+    assert.equal(await found(kernel, 'scope', { file }), { module: 'Till`Private`' })
+    assert.equal(await found(kernel, 'scope', { file, line: 2 }), { module: 'Till`' })
+    const looked = await found(kernel, 'inspect', { expr: 'parts[[2]]', package: 'Till`Private`' })
+    assert.equal(looked.sample && 'items' in looked.sample && looked.sample.exprs, [
+      'parts[[2]][[1]]',
+      'parts[[2]][[2]]',
+    ])
+    const work = {
+      type: 'source',
+      source: 'new = parts[[1]]; Context[new]',
+      package: 'Till`Private`',
+    } as const
+    const { values } = doneIn(await kernel.evaluate({ call: newCall(), who: 'test', work }, {}))
+    assert.equal([values[0]?.repr.text, await reprs('Context[]')], ['"Till`Private`"', ['"Global`"']])
+    assert.equal(await found(kernel, 'scope', { file: join(wolfram, 'other.wl') }), { module: null })
+  })
+
   test('expressions are evaluated one after the other, and keep what they define', async () => {
     assert.equal(await reprs('a1 = 2\nb1 = a1 + 1\n\n{a1,\n b1}'), ['{2, 3}'])
     assert.equal(await reprs('c1 = 5;'), [])
@@ -108,26 +152,6 @@ function facts(): void {
     assert.equal(piece.type === 'items' && [piece.items, piece.next], [['59', '60'], null])
   })
 
-  test('what a file defines has its lines', async () => {
-    await load('Options[draw1] = {size -> 1};\ndraw1[x_] := x\n\ndraw1[x_, y_] /; x > y :=\n y\n')
-    const { line, end_line } = await found(kernel, 'definition', { name: 'draw1', max_length: 1_000 })
-    assert.equal([line, end_line], [2, 5])
-    await done('8')
-    assert.equal((await load('draw1[x_, y_] := y\n')).kept, [
-      'Global`draw1[x_, y_] /; x > y',
-      'Global`draw1[x_]',
-      'Options[Global`draw1]',
-    ])
-    // The file is no input: the last value is the person's.
-    assert.equal(await reprs('% + 1'), ['9'])
-  })
-
-  test('a file that could not define a symbol is told so by the message that names it', async () => {
-    await run('inner1[x_] := x; Protect[inner1];')
-    assert.equal((await load('If[True, inner1[x_] := 5 x]\n')).not_replaced, ['inner1 is Protected'])
-    assert.equal((await load('w1 = 4\n')).not_replaced, [])
-  })
-
   test('an interrupt stops what runs; a look meanwhile is told that the kernel is busy', async () => {
     for (const source of ['While[True]', 'Pause[60]']) {
       // One expression: between two, a look is answered.
@@ -152,26 +176,6 @@ function facts(): void {
       const repr = looked.type === 'found' ? looked.value.repr : undefined
       assert.is(repr && 'text' in repr ? repr.text : looked.type, text, expr)
     }
-  })
-
-  test('code and names of a file are read in the context that the file opens, and items lead on', async () => {
-    await load('BeginPackage["Till`"]\nsum\nBegin["`Private`"]\nparts = {1, {2, 3}};\nEnd[]\nEndPackage[]\n')
-    const file = join(wolfram, 'loaded.wl')
-    assert.equal(await found(kernel, 'scope', { file }), { module: 'Till`Private`' })
-    assert.equal(await found(kernel, 'scope', { file, line: 2 }), { module: 'Till`' })
-    const looked = await found(kernel, 'inspect', { expr: 'parts[[2]]', package: 'Till`Private`' })
-    assert.equal(looked.sample && 'items' in looked.sample && looked.sample.exprs, [
-      'parts[[2]][[1]]',
-      'parts[[2]][[2]]',
-    ])
-    const work = {
-      type: 'source',
-      source: 'new = parts[[1]]; Context[new]',
-      package: 'Till`Private`',
-    } as const
-    const { values } = doneIn(await kernel.evaluate({ call: newCall(), who: 'test', work }, {}))
-    assert.equal([values[0]?.repr.text, await reprs('Context[]')], ['"Till`Private`"', ['"Global`"']])
-    assert.equal(await found(kernel, 'scope', { file: join(wolfram, 'other.wl') }), { module: null })
   })
 
   test('each caller goes on in the context that it was in', async () => {
