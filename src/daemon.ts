@@ -10,6 +10,7 @@ import { openCommits } from '../wire/kernels/git-commits.ts'
 import { adapterOf } from '../wire/kernels/languages.ts'
 import { openPrograms, readAnnouncements, readErrorRecords } from '../wire/kernels/programs.ts'
 import { Refusal } from '../wire/link/calls.ts'
+import { originOf } from './approvals/contract.ts'
 import { openApprovals } from './approvals/queue.ts'
 import { openCalls } from './calls/calls.ts'
 import { HeldQuestions } from './calls/held.ts'
@@ -117,7 +118,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     expiryMs: approvalMs,
     roomToUndo: bytes => files.roomToUndo(bytes),
     changed: () => touch('approvals', 'seats'),
-    sat: () => held.sat(),
+    room: () => held.sat(),
     journal,
   })
   const policy = openPolicy(paths.configDir, {
@@ -164,15 +165,17 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     lookMs: config.calls.look_seconds * 1_000,
   })
   const logged = (sentence: string, error: unknown) => log.error({ error }, sentence)
-  const runProcesses = openRunProcesses(logged, paths)
+  const runProcesses = openRunProcesses({ command: config.runs.resume, log: logged, paths })
   const held = new HeldQuestions({
     stateDir: paths.stateDir,
     calls,
     journal,
     env: daemonEnvironment(process.env),
     isSeated: () => approvals.seated,
+    isRoom: root =>
+      journal.trouble === undefined && approvals.limit(originOf({ kind: 'cli', root })) === undefined,
     waits: ({ who, tool }) => tellPerson(config.watch, `${who} asks: ${tool}`, logged),
-    settled: ({ run }) => run !== undefined && runProcesses.resume(run),
+    settled: question => runProcesses.resume(question),
     changed: () => touch('approvals'),
     log: logged,
   })
@@ -297,6 +300,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     uses: () => uses(server.clients()),
     end: () => void close('idle'),
   })
+  held.begin()
   const stopGuarding = guard({ log, end: () => void close('fault') })
   log.info({ version: VERSION, address: server.address }, 'The daemon began.')
 
@@ -315,6 +319,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     const last = uses(0)
     log.info({ why, kernels: living(last), attached: attached(last) }, 'The daemon ends.')
     stopIdling()
+    held.close()
     approvals.close()
     await kernels.close()
     compiler.close()

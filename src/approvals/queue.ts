@@ -51,8 +51,8 @@ export interface ApprovalsOptions {
   readonly journal: Pick<Journal, 'later'>
   /** A whole number from 0 and below the limit, that nobody can guess. Left out: that of `node:crypto`. */
   randomness?(limit: number): number
-  /** Somebody has taken a seat. */
-  sat?(): void
+  /** Those who sit may have room for one more plan. */
+  room?(): void
   /** What waits, what ended, what those who sit should know: something of it has changed. */
   changed?(): void
 }
@@ -167,6 +167,8 @@ class ApprovalQueue {
   readonly #since = new WeakMap<Plan, Moment>()
   readonly #notes = new WeakMap<Plan, string>()
   #stopPolling: (() => void) | undefined
+  /** Waits for the end of the last pause. */
+  #stopPausing: (() => void) | undefined
 
   constructor(options: ApprovalsOptions) {
     this.#options = options
@@ -425,6 +427,7 @@ class ApprovalQueue {
       this.#stopPolling = undefined
     }
     one.end(answer)
+    this.#room()
     this.#changed()
     if (onSeat) this.#count(one, answer)
   }
@@ -464,6 +467,9 @@ class ApprovalQueue {
     const why = `${count} plans of ${who} were refused in a row without a reason: none of it is put before you for ${duration(PAUSE_MS)}.`
     this.#options.journal.later({ type: 'seat', what: 'paused', seat: null, who, why })
     this.notice(why)
+    this.#stopPausing?.()
+    if (this.#options.room !== undefined)
+      this.#stopPausing = this.#options.clock.after(PAUSE_MS, () => this.#room())
   }
 
   #pauseOf(origin: string): { readonly refusals: number; readonly leftMs: number } | undefined {
@@ -487,6 +493,7 @@ class ApprovalQueue {
     this.#refusals.clear()
     this.#options.journal.later({ type: 'seat', what: 'lifted', seat, who, why: null })
     this.notice(`${who} wants to be asked again: no caller is kept waiting any more.`)
+    this.#room()
     return lifted
   }
 
@@ -520,8 +527,7 @@ class ApprovalQueue {
     const seat: SeatHolder = { id: `seat-${++this.#seatsTaken}`, who }
     this.#seats.add(seat)
     this.#journalSeat('taken', seat)
-    // Its holder is told first that it has the seat.
-    setImmediate(() => this.#options.sat?.())
+    this.#room()
     return {
       id: seat.id,
       answer: given => this.#answered(seat, given),
@@ -533,6 +539,12 @@ class ApprovalQueue {
         if (!this.seated) this.#lapse()
       },
     }
+  }
+
+  /** Whoever asks meanwhile goes first, and who takes a seat is told first that they have it. */
+  #room(): void {
+    const { room } = this.#options
+    if (room !== undefined && this.seated) setImmediate(() => room())
   }
 
   /** Held questions are for those who sit, and wait elsewhere until somebody does. */
@@ -571,6 +583,7 @@ class ApprovalQueue {
 
   /** Settles all that waits as cancelled: the daemon ends. */
   close(): void {
+    this.#stopPausing?.()
     // Its caller may wait for the answer still, and is told why there is none.
     for (const one of [...this.#waiting.values()])
       this.#settle(one, { type: 'cancelled', reason: 'the daemon ended' }, { why: 'The daemon ends.' })

@@ -255,12 +255,21 @@ function waitFor({ run, jobs, request, clock, cancelMs }: CallWait): Promise<Env
       job.told()
       answer({ ok: true, result: goesOn(job, jobs) })
     }
-    const wait = (ms: number) =>
-      run.whenTracked(job => {
+    const isHeld = (job: TrackedJob) => request.held !== undefined && job.asking !== undefined
+    const wait = (ms: number) => {
+      let takeBack = () => {}
+      const begin = (job: TrackedJob) => {
         if (job.outcome !== undefined) return
-        if (ms === 0) goOn(job)
-        else endings.push(clock.after(ms, () => goOn(job)))
-      })
+        if (isHeld(job)) takeBack = clock.after(PROGRESS_MS, () => begin(job))
+        else if (ms === 0) goOn(job)
+        else takeBack = clock.after(ms, () => (isHeld(job) ? begin(job) : goOn(job)))
+      }
+      const untrack = run.whenTracked(begin)
+      return () => {
+        untrack()
+        takeBack()
+      }
+    }
 
     void run.done.then(answer)
     if (request.untilDone === true) return

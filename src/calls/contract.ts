@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Job, Jobs, Level, Profile } from '../../tools/contract.ts'
-import type { Envelope, Outcome } from '../../tools/outcome.ts'
+import type { Envelope, Failed, Outcome } from '../../tools/outcome.ts'
 import type { CallId, Of, Question } from '../../wire/kernel.ts'
 import type { Signal } from '../../wire/signal.ts'
 import type { ClientAsker } from '../approvals/contract.ts'
@@ -53,8 +53,11 @@ export interface CallRequest {
   readonly signal?: Signal | undefined
   /** Aborts when nobody is there any more to hear the answer: what runs goes on as a job, and its name is listed. */
   readonly gone?: Signal | undefined
-  /** Where a person is to be asked, the question waits for one, without end. Told before that, each time. */
-  readonly held?: ((title: string) => void) | undefined
+  /**
+   * Where a person is to be asked, the question waits for one, without end, and the patience of its caller begins after
+   * that. Told before it waits, each time; what that gives is the answer instead.
+   */
+  readonly held?: ((title: string) => Failed | undefined) | undefined
   /** A person is asked about a cautious call, too, where no rule says otherwise. */
   readonly asksCautious?: boolean | undefined
   /** It is answered with the end of the call alone, however long that takes: never with a job. */

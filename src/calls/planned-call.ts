@@ -134,17 +134,11 @@ class PlannedCall {
       if (judged.decision === 'allow') return this.#carryOut(through, wish)
       this.#asked.push(plan)
       const answer = await this.#ask(plan, judged)
-      const done =
-        answer.type === 'approved'
-          ? await this.#carryOut({ ...through, granted: answer.granted === true }, wish)
-          : answer.type === 'chosen'
-            ? await this.#carryOutChosen(through, { plan: answer.becomes, wish })
-            : undefined
-      // A held question outlives its evidence: it is drawn and asked again.
-      if (run.held !== undefined && isStale(done ?? answer)) continue
-      if (done !== undefined) return done
+      if (answer.type === 'approved')
+        return this.#carryOut({ ...through, granted: answer.granted === true }, wish)
+      if (answer.type === 'chosen') return this.#carryOutChosen(through, { plan: answer.becomes, wish })
       if (answer.type !== 'edited')
-        return this.#refuse(await this.#unapproved(answer as Unapproved, { plan, judged, wish }), wish)
+        return this.#refuse(await this.#unapproved(answer, { plan, judged, wish }), wish)
       const edited = this.#edited(answer)
       if ('type' in edited) return this.#refuse(edited, wish)
       wish = edited
@@ -228,7 +222,7 @@ class PlannedCall {
     this.#decision = judged.decision
     if (judged.decision === 'deny') return judged.refusal
     const unasked = judged.decision === 'ask' ? this.#unasked(judged, { level, args, paths }) : undefined
-    return unasked ?? untold
+    return unasked === undefined ? untold : (this.#held(unasked) ?? unasked)
   }
 
   /** Puts it before a person. */
@@ -236,10 +230,8 @@ class PlannedCall {
     const run = this.#run
     const tooLong = unshowable(plan)
     const unasked = this.#unasked(judged, aboutOf(plan))
-    if (run.held !== undefined && tooLong === undefined) {
-      run.held(plan.preview.title)
-      if (unasked !== undefined) return refusals.held(heldOf(plan))
-    }
+    const held = tooLong === undefined ? this.#held(unasked, plan) : undefined
+    if (held !== undefined) return held
     if (unasked !== undefined) return unasked
     if (tooLong !== undefined) return this.#disclosure.untold() ?? tooLong
     const settled = await askedAbout({ run, plan, judged })
@@ -248,8 +240,23 @@ class PlannedCall {
     return settled
   }
 
+  /** That it waits, where it is asked held and `unasked`; otherwise undefined, also once it is put before a person. */
+  #held(unasked: Refusal | undefined, plan?: Plan): Refusal | undefined {
+    const { held, tool } = this.#run
+    const title = this.#titleOf(plan)
+    const refused = held?.(title)
+    if (held === undefined || refused !== undefined) return refused
+    return unasked && refusals.held({ tool: tool.name, title })
+  }
+
+  /** What a caller may be told of it. */
+  #titleOf(plan: Plan | undefined): string {
+    const isTold = plan !== undefined && this.#disclosure.closed === undefined
+    return isTold ? plan.preview.title : this.#run.tool.name
+  }
+
   async #unapproved(
-    answer: Unapproved,
+    answer: Exclude<AskResult | Refusal, { type: 'approved' | 'edited' | 'chosen' }>,
     { plan, judged, wish }: { readonly plan: Plan; readonly judged: Ruling; readonly wish: Wish },
   ): Promise<Refusal> {
     switch (answer.type) {
@@ -268,7 +275,8 @@ class PlannedCall {
       case 'cancelled':
         return refusals.planWithdrawn(plan, answer.reason)
       case 'unavailable':
-        if (this.#run.held !== undefined) return refusals.held(heldOf(plan))
+        if (this.#run.held !== undefined)
+          return refusals.held({ tool: plan.tool, title: this.#titleOf(plan) })
         if (answer.by !== undefined)
           return refusals.unanswered({ plan, by: answer.by, reason: answer.reason })
         return this.#unavailable(judged, aboutOf(plan))
@@ -344,14 +352,6 @@ class PlannedCall {
     return this.#run.noted(refusal, { level, decision: this.#decision }, args)
   }
 }
-
-const heldOf = ({ tool, preview: { title } }: Plan) => ({ tool, title })
-
-type Unapproved = Exclude<AskResult | Refusal, { type: 'approved' | 'edited' | 'chosen' }>
-
-/** What it was computed from is not there any more, and nothing ran. */
-const isStale = (settled: Outcome | AskResult | Refusal): boolean =>
-  settled.type === 'stale' || (settled.type === 'failed' && settled.error.code === 'stale_plan')
 
 const pathsOf = ({ changes }: Pick<Proposal, 'changes'>) => changes.map(({ path }) => path)
 

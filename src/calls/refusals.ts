@@ -49,7 +49,7 @@ export function tooManyPending({ pending, most }: { pending: number; most: numbe
   })
 }
 
-export function otherCall(call: string): Outcome<never> {
+export function otherCall(call: string): Failed {
   return failed('invalid_args', {
     message: `The call ${call} was made before with another tool or other arguments. It keeps its meaning, and nothing ran.`,
     details: { call },
@@ -66,7 +66,7 @@ export function forgotten(call: string): Outcome<never> {
   })
 }
 
-export function journalUnavailable(error: unknown): Outcome<never> {
+export function journalUnavailable(error: unknown): Failed {
   return failedInside('journal_unavailable', {
     message: `${error instanceof Error ? error.message : String(error)} What may change something is not run without a record. Nothing ran.`,
     next: 'Looking goes on working. A person has to make the state directory writable, then call again.',
@@ -90,6 +90,7 @@ const NOT_RUN = [
   'approval_timed_out',
   'approval_dismissed',
   'approval_unavailable',
+  'approval_held',
 ] as const
 
 /**

@@ -47,7 +47,7 @@ export function topicSources(parts: TopicParts): Readonly<Record<Topic, () => re
         value: { state: 'ended', ...end },
       })),
       // Once somebody sits they wait as plans.
-      ...(approvals.seated ? [] : held.list()).map(({ args: _, ...question }) => ({
+      ...(approvals.seated ? [] : held.list()).map(question => ({
         key: `held ${question.call}`,
         root: question.root,
         kernel: null,

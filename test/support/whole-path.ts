@@ -80,6 +80,8 @@ export interface WholeOptions {
   readonly steps?: Steps
   readonly limits?: Partial<FilesLimits>
   readonly calls?: TestCalls
+  /** Those who sit may have room for one more plan. */
+  readonly room?: () => void
 }
 
 const CALLER: Omit<Caller, 'root'> = {
@@ -101,7 +103,8 @@ export function openWholePath(ground: Ground, given: WholeOptions = {}): WholePa
   const log = (message: string, error: unknown) => faults.push({ message, error })
   const journal = openJournal({ stateDir, files: steps.journal, version: 'test' })
   const wallClock = () => clock.now() + wall.ahead
-  const approvals = openFollowed(openApprovals, { clock, wallClock, expiryMs: 30 * 60_000, journal })
+  const { room = () => {} } = given
+  const approvals = openFollowed(openApprovals, { clock, wallClock, expiryMs: 30 * 60_000, journal, room })
   const files = openFiles({
     protected: [stateDir, join(folder, 'config')],
     stateDir,

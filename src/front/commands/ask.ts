@@ -43,12 +43,13 @@ export async function ask(input: CommandInput): Promise<ExitCode> {
   const { when } = input.options
   const wanted = when === undefined ? undefined : wantedErrors(when)
   return withModel(input, agent, async model => {
-    await using client = await connect(root)
-    const settings = { root, agent, profile, syntax: tools.syntax, model, client }
-    if (wanted === undefined) return await begin(input, settings, { text })
-    return await whenRaised({ client, wanted, printer: input.printer, most: agent.woken_a_day }, woken =>
-      begin(input, settings, { text, woken }),
-    )
+    const settings = { root, agent, profile, syntax: tools.syntax, model }
+    if (wanted === undefined) {
+      await using client = await connect(root)
+      return await begin(input, { ...settings, client }, { text })
+    }
+    const waking = { connect: () => connect(root), wanted, most: agent.woken_a_day, printer: input.printer }
+    return await whenRaised(waking, (client, woken) => begin(input, { ...settings, client }, { text, woken }))
   })
 }
 
@@ -100,7 +101,8 @@ export async function resume(input: CommandInput, run: string): Promise<ExitCode
   const file = await takeUp(run)
   try {
     const { begun, over } = conversationOf(file.entries)
-    if (over !== undefined && over.why !== 'failed') throw new Failure(`${run} is over: ${over.why}.`)
+    // It may just have come to its end.
+    if (over !== undefined && over.why !== 'failed') return tellEnd(input, over, run)
     return await withModel(
       input,
       agent,
@@ -192,7 +194,7 @@ async function drive(
     const words = `The daemon ended while ${file.run} was at work.`
     throw new Failure(`${words} Go on with: imago runs resume ${file.run}`, { cause: error })
   })
-  return told(end)
+  return tellEnd(input, end, file.run)
 
   function printEntry(entry: Entry) {
     printer.out(`${escapeJson(JSON.stringify(entry))}\n`)
@@ -204,20 +206,19 @@ async function drive(
       printer.err(`  ${oneLine(entry.text).slice(0, 200)}\n`)
     else if (entry.type === 'room') printer.err(`imago: ${entry.calls.length} old results made room\n`)
   }
+}
 
-  function told(end: RunEnd): ExitCode {
-    if (end.type === 'waits') {
-      printer.err(
-        `${file.run} waits for a person: ${end.for}. It goes on once they have answered: imago watch\n`,
-      )
-      return EXIT.stillRunning
-    }
-    if (!options.json && (end.why === 'done' || end.why === 'partial')) printer.out(`${end.text.trimEnd()}\n`)
-    if (end.why === 'failed')
-      printer.err(`imago: ${file.run} did not end: ${end.text}. Go on with: imago runs resume ${file.run}\n`)
-    if (end.why === 'cancelled') printer.err(`imago: ${file.run} was cancelled\n`)
-    return end.why === 'done' ? EXIT.done : EXIT.failed
+/** How the run ended, or what it waits for; its answer alone is on standard output. */
+function tellEnd({ printer, options }: CommandInput, end: RunEnd, run: string): ExitCode {
+  if (end.type === 'waits') {
+    printer.err(`${run} waits for a person: ${end.for}. It goes on once they have answered: imago watch\n`)
+    return EXIT.stillRunning
   }
+  if (!options.json && (end.why === 'done' || end.why === 'partial')) printer.out(`${end.text.trimEnd()}\n`)
+  if (end.why === 'failed')
+    printer.err(`imago: ${run} did not end: ${end.text}. Go on with: imago runs resume ${run}\n`)
+  if (end.why === 'cancelled') printer.err(`imago: ${run} was cancelled\n`)
+  return end.why === 'done' ? EXIT.done : EXIT.failed
 }
 
 /** What it says, and a line for each call: `> inspect {"expr":"next"}`. */
@@ -252,15 +253,18 @@ function toolsOf({ run, input, client, registry, begun }: ToolParts): AgentTools
   async function callOnce({ call, tool, args }: AskedCall, signal: AbortSignal): Promise<CallEnd> {
     const whole = isRecord(args) ? { ...patience, ...args } : args
     const needsKernel = (registry.find(tool)?.needs.length ?? 0) > 0
+    // What an error has woken asks nobody here, and is asked about all that turns out to be more than a look.
+    const isWoken = woken !== undefined
     const isSafe = registry.find(tool)?.level === 'safe'
     // Who can be asked here is waited for, until they leave the question to whoever answers it elsewhere.
-    const leave = (!hasTerminal() && input.options.wait !== true) || woken !== undefined
-    const held = { leave, run, ...(woken !== undefined && { cautious: true }) }
-    const made = () =>
-      client.call({ tool, args: needsKernel ? whole : args, call, signal, ...(!isSafe && { held }) })
-    const envelope = isSafe
-      ? await made()
-      : await askHere({ client, printer: input.printer }, left => orLeft(made(), { tool, left }))
+    const leave = (!hasTerminal() && input.options.wait !== true) || isWoken
+    const held = { leave, run, ...(isWoken && { cautious: true }) }
+    const asked = { tool, args: needsKernel ? whole : args, call, signal }
+    const made = () => client.call({ ...asked, ...((isWoken || !isSafe) && { held }) })
+    const envelope =
+      isSafe || isWoken
+        ? await made()
+        : await askHere({ client, printer: input.printer }, left => orLeft(made(), { tool, left }))
     if (!envelope.ok && envelope.error.code === 'approval_held')
       return { type: 'waits', title: String(envelope.error.details.title ?? tool) }
     const { text } = await client.request('show', { tool, envelope })

@@ -273,10 +273,7 @@ export function openSeats(options: SeatsOptions): Seats {
       const told = <One extends { readonly root: string }>(some: readonly One[]) =>
         isAll ? some : some.filter(isOwn)
       const now = { seats: rows(), pauses: approvals.pauses() }
-      const held = options
-        .held()
-        .filter(isOwn)
-        .map(({ args: _, ...question }) => question)
+      const held = options.held().filter(isOwn)
       return { ...now, approvals: told(waiting), grants: told(grants), ends: told(ends), held }
     },
     revoke: ({ grant }, { session }) => ({
