@@ -21,6 +21,8 @@ export class Conversation {
   over: Over | undefined
   /** What it waits for now. */
   waits: EntryOf<'waits'> | undefined
+  /** Of all that the model is sent. */
+  #characters: number
   readonly #answers: EntryOf<'answered'>[] = []
   readonly #ended = new Map<string, EntryOf<'ended'>>()
   /** Calls whose results have made room. */
@@ -30,6 +32,7 @@ export class Conversation {
 
   constructor(begun: EntryOf<'begun'>) {
     this.begun = begun
+    this.#characters = begun.guidance.length + begun.text.length
   }
 
   add(entry: Entry): void {
@@ -47,14 +50,19 @@ export class Conversation {
         return
       case 'answered':
         this.#answers.push(entry)
+        this.#characters += JSON.stringify(entry.content).length
         this.steps = entry.step
         this.tokens += entry.tokens.input + entry.tokens.output
         return
       case 'ended':
         this.#ended.set(entry.call, entry)
+        this.#characters += entry.text.length
         return
       case 'room':
-        for (const call of entry.calls) this.#gone.add(call)
+        for (const call of entry.calls) {
+          this.#gone.add(call)
+          this.#characters -= this.#ended.get(call)?.text.length ?? 0
+        }
         return
       case 'told':
         this.#told.set(this.#answers.length, [...(this.#told.get(this.#answers.length) ?? []), entry.text])
@@ -151,9 +159,9 @@ export class Conversation {
     return calls
   }
 
-  /** About how many tokens a request of these messages has. */
-  size(messages: LanguageModelV3Prompt): number {
-    return Math.round(JSON.stringify(messages).length / CHARACTERS_OF_A_TOKEN)
+  /** About how many tokens the next request has. */
+  get size(): number {
+    return Math.round(this.#characters / CHARACTERS_OF_A_TOKEN)
   }
 }
 

@@ -136,12 +136,10 @@ async function ask(parts: RunParts, signal: AbortSignal) {
 /** The messages, once old results have made room where there is too little. */
 function roomy(parts: RunParts) {
   const { conversation, budget } = parts
-  const messages = conversation.messages()
-  const size = conversation.size(messages)
-  if (size <= FULL * budget.context_tokens) return messages
-  const calls = conversation.room(size - ROOMY * budget.context_tokens)
-  if (calls.length === 0) return messages
-  keep(parts, { type: 'room', calls: [...calls] })
+  const { size } = conversation
+  const isFull = size > FULL * budget.context_tokens
+  const calls = isFull ? conversation.room(size - ROOMY * budget.context_tokens) : []
+  if (calls.length > 0) keep(parts, { type: 'room', calls: [...calls] })
   return conversation.messages()
 }
 
