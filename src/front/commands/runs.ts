@@ -6,6 +6,7 @@ import { readConfig } from '../../config.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findPaths } from '../../paths.ts'
 import { escapeJson } from '../../text/escape.ts'
+import { connectDaemon } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { untilLeft } from '../print.ts'
 import { callLines, conversationOf, resume } from './ask.ts'
@@ -124,13 +125,21 @@ async function cancel({ printer }: CommandInput, run: string): Promise<ExitCode>
   } else {
     const file = await openRun(stateDir, run)
     try {
-      file.keep({ type: 'over', at: Date.now(), why: 'cancelled', text: conversationOf(file.entries).said })
+      const { waits, begun, said } = conversationOf(file.entries)
+      file.keep({ type: 'over', at: Date.now(), why: 'cancelled', text: said })
+      if (waits?.call !== undefined) await withdraw(waits.call, begun.root)
     } finally {
       file.close()
     }
   }
   printer.out(`${run} was cancelled.\n`)
   return EXIT.done
+}
+
+/** Nobody is asked any more for what is over. */
+async function withdraw(call: string, root: string): Promise<void> {
+  await using client = await connectDaemon({ name: 'imago runs', start: 'if-needed', root })
+  await client.request('withdraw', { call })
 }
 
 async function remove({ printer }: CommandInput, run: string): Promise<ExitCode> {
