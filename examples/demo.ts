@@ -3,8 +3,9 @@
  * runs already, `npm run demo -- lisp` with a Lisp image. `npm run demo -- debugger` has a run of that image go on where
  * an error stopped it, while its owner works in SLIME; `npm run demo -- approve` plays a person who decides of each part
  * of a change; `npm run demo -- wolfram` mends a package on Mathics3; `npm run demo -- web` goes from a 500 of a Django
- * project to the mended answer, `npm run demo -- editor` does so in Neovim, and `npm run demo -- family` asks programs of
- * several processes. Every step is a real call in a temporary folder; one that differs from what it should be ends the
+ * project to the mended answer, `npm run demo -- editor` does so in Neovim, `npm run demo -- family` asks programs of
+ * several processes; in `npm run demo -- agent` a failed request wakes a run, which waits for a person, outlives its
+ * daemon and goes on. Every step is a real call in a temporary folder; one that differs from what it should be ends the
  * demo with exit code 1.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -25,6 +26,7 @@ const DEMOS: Readonly<Record<string, () => Promise<Demo>>> = {
   editor: async () => (await import('./demos/editor.ts')).playEditor,
   web: async () => (await import('./demos/web.ts')).playWeb,
   family: async () => (await import('./demos/family.ts')).playFamily,
+  agent: async () => (await import('./demos/agent.ts')).playAgent,
 }
 
 const [wanted = 'program', ...args] = process.argv.slice(2)

@@ -99,6 +99,12 @@ const CONFIG = z.strictObject({
       keep_days: z.number().positive().max(10_000).default(30),
     })
     .prefault({}),
+  runs: z
+    .strictObject({
+      /** Goes on with a session of Claude Code that a hook has put off; its name is the last argument. */
+      resume: z.array(z.string().min(1)).min(1).optional(),
+    })
+    .prefault({}),
   watch: z
     .strictObject({
       /** Whether a notification is shown on the desktop when something waits for a person. It rings in any case. */

@@ -165,7 +165,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     lookMs: config.calls.look_seconds * 1_000,
   })
   const logged = (sentence: string, error: unknown) => log.error({ error }, sentence)
-  const runProcesses = openRunProcesses(logged, paths)
+  const runProcesses = openRunProcesses({ command: config.runs.resume, log: logged, paths })
   const held = new HeldQuestions({
     stateDir: paths.stateDir,
     calls,
@@ -175,7 +175,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     isRoom: root =>
       journal.trouble === undefined && approvals.limit(originOf({ kind: 'cli', root })) === undefined,
     waits: ({ who, tool }) => tellPerson(config.watch, `${who} asks: ${tool}`, logged),
-    settled: ({ run }) => run !== undefined && runProcesses.resume(run),
+    settled: question => runProcesses.resume(question),
     changed: () => touch('approvals'),
     log: logged,
   })

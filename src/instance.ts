@@ -10,7 +10,7 @@ import { startOf } from '../wire/process-start.ts'
  * Numbers only grow. Whoever finds the holder of the highest one gone makes the next one, which the file system
  * lets exactly one contender do; a lock is removed only by the holder of a higher one. So a slow contender that
  * still believes in an old number finds a higher one after making its own, and withdraws. Whether a holder lives
- * is told by its process number together with its start time; no process named in a file is ever signalled.
+ * is told by its process number together with its start time; no daemon named in a file is ever signalled.
  */
 export interface Instance {
   readonly pid: number

@@ -6,6 +6,7 @@ import { type OpenModel, openModel } from '../../src/agent/providers.ts'
 import { work } from '../../src/agent/run.ts'
 import { openRun } from '../../src/agent/run-file.ts'
 import { SYSTEM_CLOCK } from '../../src/clock.ts'
+import { readConfig } from '../../src/config.ts'
 import { conversationOf } from '../../src/front/commands/ask.ts'
 import { describeTool } from '../../src/registry/descriptions.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
@@ -116,18 +117,10 @@ async function resume(before: number, more: number, { kept }: { readonly kept: b
   }
 }
 
-const open = (): Promise<OpenModel> =>
-  openModel({ ...SETTINGS, url: 'http://127.0.0.1:9/v1', model: 'played' }, {})
-
-const SETTINGS = {
-  profile: 'full',
-  steps: 1,
-  tokens: 1,
-  minutes: 1,
-  context_tokens: 1_000,
-  keep_days: 1,
-  woken_a_day: 1,
-} as const
+const open = (): Promise<OpenModel> => {
+  const { agent } = readConfig('/nowhere')
+  return openModel({ ...agent, url: 'http://127.0.0.1:9/v1', model: 'played' }, {})
+}
 
 export const agentStep: Row = {
   what: 'a step of `imago ask` with 100 messages and all tools, apart from model and kernel',

@@ -150,11 +150,11 @@ type Options = SharedV3ProviderMetadata
 const optionsOf = ({ providerMetadata }: { providerMetadata?: Options }): { providerOptions?: Options } =>
   providerMetadata === undefined ? {} : { providerOptions: providerMetadata }
 
-/** A provider refuses empty texts. */
+/** A provider refuses texts of nothing but blanks. */
 const isWorth = (part: AnswerPart): boolean =>
   part.type === 'call' ||
   part.type === 'bad' ||
-  part.text !== '' ||
+  part.text.trim() !== '' ||
   (part.type === 'reasoning' && part.providerOptions !== undefined)
 
 /** What a model wrote as arguments; where it is no JSON, the text itself, which the call refuses. */

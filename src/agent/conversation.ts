@@ -6,8 +6,8 @@ import type { AskedCall, Entry, EntryOf, Over, Part } from './entries.ts'
 /** A result that is shorter makes no room worth the mention, in characters. */
 const WORTH = 400
 
-/** Results of so many last answers stay. */
-const FRESH_ANSWERS = 2
+/** Results of so many last answers stay in any case. */
+const FRESH_ANSWERS = 1
 
 const CHARACTERS_OF_A_TOKEN = 4
 
@@ -37,15 +37,13 @@ export class Conversation {
       case 'begun':
         return
       case 'called':
+      case 'asked':
+        // It goes on.
+        this.over = undefined
         this.waits = undefined
         return
       case 'waits':
         this.waits = entry
-        return
-      case 'asked':
-        // It goes on after a failure.
-        this.over = undefined
-        this.waits = undefined
         return
       case 'answered':
         this.#answers.push(entry)
@@ -83,6 +81,11 @@ export class Conversation {
   /** Whether the last answer wants one more of the model. */
   get isWaitedFor(): boolean {
     return this.last === undefined || this.last.content.some(({ type }) => type === 'call' || type === 'bad')
+  }
+
+  /** Whether something was said to the model since its last answer. */
+  get isTold(): boolean {
+    return this.#told.has(this.#answers.length)
   }
 
   /** All that was said to the person, a paragraph for each answer. */

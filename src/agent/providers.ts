@@ -69,9 +69,11 @@ export async function openModel(settings: Settings, env: Environment): Promise<O
   return {
     model: await modelOf(api ?? 'anthropic', { address, key, name }),
     key: key && settings.key_file === undefined ? { variable, value: key } : undefined,
-    redacted: text => (key ? text.replaceAll(key, '[key]') : text),
+    redacted: redactedOf(key),
   }
 }
+
+const redactedOf = (key: string | undefined) => (text: string) => (key ? text.replaceAll(key, '[key]') : text)
 
 const apiWithKey = (env: Environment): Api | undefined => APIS.find(api => env[PROVIDERS[api].variable])
 
@@ -116,8 +118,8 @@ async function firstModel(url: string, key: string | undefined): Promise<string>
     throw new Error(`it answered ${answer.status} and named none`)
   } catch (error) {
     throw new Failure(
-      `no model: ${url} was asked for its models, and ${reasonOf(error)}. Is the server there? Or name one: [agent] model`,
-      { exit: EXIT.usage, cause: error },
+      `no model: ${url} was asked for its models, and ${redactedOf(key)(reasonOf(error))}. Is the server there? Or name one: [agent] model`,
+      { exit: EXIT.usage },
     )
   }
 }

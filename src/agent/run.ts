@@ -113,7 +113,7 @@ function endOf({ said, finish }: EntryOf<'answered'>, { said: all }: Conversatio
 async function ask(parts: RunParts, signal: AbortSignal) {
   const { conversation, model, tools, budget, clock } = parts
   const step = conversation.steps + 1
-  if (step === budget.steps)
+  if (step === budget.steps && !conversation.isTold)
     keep(parts, {
       type: 'told',
       text: 'This is your last step. Answer now with what you know, without a call.',

@@ -504,6 +504,17 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./commands/acp.ts')).acp,
   },
   {
+    name: 'hook',
+    usage: 'claude-code [--patience SECONDS]',
+    summary:
+      "ask a person about a host's own tools: a PreToolUse hook of Claude Code, on standard input and output",
+    operands: [1, 1],
+    options: ['patience'],
+    of: [['claude-code']],
+    means: { patience: 'how long to wait for a person before the host is told to put the call off; 50' },
+    load: async () => (await import('./commands/hook.ts')).hook,
+  },
+  {
     name: 'policy',
     usage:
       '[check [TOOL [NAME=VALUE...|JSON|-]] | accept] [--kernel NAME] [--path FILE] [--level LEVEL] [--json]',

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
-import { findPaths, type Paths } from '../paths.ts'
+import type { HeldQuestion } from '../calls/held.ts'
+import type { Paths } from '../paths.ts'
 import type { Methods } from './protocol.ts'
 import { mainProgram } from './reach.ts'
 
@@ -8,12 +9,25 @@ type Key = Methods['keep_key']['params']
 /** Keys that are kept; the oldest go first. */
 const MOST = 256
 
-/** Goes on with runs of the agent, each in a process of its own: no model's library is loaded here. */
-export function openRunProcesses(
-  log: (sentence: string, error: unknown) => void,
-  paths: Paths = findPaths(),
-) {
+interface RunProcessesOptions {
+  /** Goes on with a session of Claude Code, whose name is its last argument. Undefined: a person does. */
+  readonly command: readonly string[] | undefined
+  readonly paths: Pick<Paths, 'stateDir'>
+  log(sentence: string, error: unknown): void
+}
+
+/** Goes on with runs once their questions are answered, each in a process of its own: no model's library is loaded here. */
+export function openRunProcesses({ command, paths, log }: RunProcessesOptions) {
   const keys = new Map<string, Key>()
+
+  function begin(words: readonly string[], { cwd, key }: { cwd: string; key?: Key | undefined }): void {
+    const [program = '', ...args] = words
+    const env = { ...process.env, ...(key && { [key.variable]: key.value }) }
+    const child = spawn(program, args, { cwd, detached: true, stdio: 'ignore', env })
+    child.on('error', error => log(`${program} could not go on`, error))
+    child.unref()
+  }
+
   return {
     keepKey(key: Key): void {
       keys.delete(key.run)
@@ -22,16 +36,15 @@ export function openRunProcesses(
       if (keys.size > MOST && oldest !== undefined) keys.delete(oldest)
     },
     /** Begins the process, which waits for the one that works at the run to end. What it does is in the run's file. */
-    resume(run: string): void {
-      const { variable, value } = keys.get(run) ?? {}
-      const child = spawn(process.execPath, [...mainProgram(), 'runs', 'resume', run], {
-        cwd: paths.stateDir,
-        detached: true,
-        stdio: 'ignore',
-        env: { ...process.env, ...(variable && value && { [variable]: value }) },
-      })
-      child.on('error', error => log(`${run} could not be gone on with`, error))
-      child.unref()
+    resume({ run, root }: Pick<HeldQuestion, 'run' | 'root'>): void {
+      if (run === undefined) return
+      const [, session] = /^claude-code:(.*)$/.exec(run) ?? []
+      if (session === undefined)
+        begin([process.execPath, ...mainProgram(), 'runs', 'resume', run], {
+          cwd: paths.stateDir,
+          key: keys.get(run),
+        })
+      else if (command !== undefined) begin([...command, session], { cwd: root })
     },
   }
 }

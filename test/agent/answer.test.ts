@@ -121,6 +121,22 @@ for (const api of APIS) {
     assert.ok('why' in never.answer && never.answer.why.includes('529'))
   })
 
+  test(`${api}: a server may say in milliseconds, or by a date, when it is to be asked again`, async () => {
+    const yesterday = new Date(Date.now() - 86_400_000).toUTCString()
+    const said = [
+      { 'retry-after-ms': '1500' },
+      { 'retry-after': '0.5' },
+      { 'retry-after': yesterday },
+      { 'retry-after': 'soon' },
+    ]
+    let asked = 0
+    server.play(() => {
+      const headers: Record<string, string> | undefined = said[asked++]
+      return headers === undefined ? { text: 'Here.' } : { status: 503, headers }
+    })
+    assert.equal((await ask(api)).waits, [1_500, 500, 0, 8_000])
+  })
+
   test(`${api}: nobody waits for a server that wants a pause of an hour`, async () => {
     server.play(() => ({ status: 429, headers: { 'retry-after': '3600' } }))
     const { answer, waits } = await ask(api)

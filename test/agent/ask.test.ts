@@ -1,6 +1,10 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Entry } from '../../src/agent/entries.ts'
+import { openRegistry } from '../../src/registry/registry.ts'
+import { SYNTAX_NAMES } from '../../src/syntax/syntax.ts'
+import { SYNTAXES } from '../../src/syntax/syntaxes.ts'
+import { TOOLS } from '../../tools/index.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openRig, type Rig, type RunOptions, until } from '../support/rig.ts'
 import {
@@ -102,18 +106,26 @@ for (const api of ['openai', 'anthropic'] as const)
     assert.not.match(causeIn(shown.replace(/source:.*/s, '')), /return/)
   })
 
-test('a model that writes its calls as text is read by the syntax of the configuration', async () => {
-  const hermes = '<tool_call>\n{"name": "inspect", "arguments": {"expr": "next"}}\n</tool_call>'
-  const script: Script = ({ results }) =>
-    results.length === 0
-      ? { text: `<think>Perhaps <tool_call>{"name": "reset"}</tool_call>?</think>I look.\n${hermes}` }
-      : { text: causeIn(results[0] ?? '') }
-  const ran = await ask(script, { more: '[tools]\nsyntax = "hermes"' })
-  assert.equal([ran.code, ran.stdout], [0, CAUSE])
-  const first = server.told.at(-2)
-  assert.equal(first?.tools, [])
-  assert.match(first?.system ?? '', /Tools:.*inspect/s)
-})
+const registry = openRegistry(TOOLS)
+
+for (const syntax of SYNTAX_NAMES)
+  test(`${syntax}: a model that writes its calls as text is read by the syntax of the configuration`, async () => {
+    const look = SYNTAXES[syntax].renderCall({ tool: 'inspect', args: { expr: 'next' } }, registry)
+    const reset = SYNTAXES[syntax].renderCall(
+      { tool: 'eval_expr', args: { expr: 'made.append(1)' } },
+      registry,
+    )
+    const script: Script = ({ results }) =>
+      results.length === 0
+        ? { text: `<think>Perhaps ${reset}?</think>I look.\n${look}` }
+        : { text: causeIn(results[0] ?? '') }
+    const ran = await ask(script, { more: `[tools]\nsyntax = "${syntax}"` })
+    assert.equal([ran.code, ran.stdout], [0, CAUSE])
+    assert.equal(ran.stderr, 'I look.\n> inspect {"expr":"next"}\n')
+    const first = server.told.at(-2)
+    assert.equal(first?.tools, [])
+    assert.match(first?.system ?? '', /Tools:.*inspect/s)
+  })
 
 test('a model that thinks first and writes qwen3-xml is read from its </think> on', async () => {
   const call = (name: string, expr: string) =>
@@ -131,10 +143,10 @@ test('a call in the text that is none is told to the model, which may write it a
   const script: Script = ({ results }) => {
     if (results.length === 0) return write('{"name": "inspect", "arguments": {"expr": "next"')
     if (results.length === 1) return write('{"name": "inspect", "arguments": {"expr": "next"}}')
-    return { text: `${results[0]?.split('\n')[1]?.slice(0, 22)}; ${causeIn(results[1] ?? '')}` }
+    return { text: `${/That call did not run:/.exec(results[0] ?? '')} ${causeIn(results[1] ?? '')}` }
   }
   const ran = await ask(script, { more: '[tools]\nsyntax = "hermes"' })
-  assert.equal([ran.code, ran.stdout], [0, `That call did not run:; ${CAUSE}`])
+  assert.equal([ran.code, ran.stdout], [0, `That call did not run: ${CAUSE}`])
 })
 
 test('the model is told the programs, the levels, what results are, and what AGENTS.md says', async () => {
@@ -213,6 +225,12 @@ test('the key is in no output, file, daemon or program, also where the server qu
     [1, 1],
   )
   assert.match(refused[0]?.stderr ?? '', /401: bad key Bearer \[key\].*imago runs resume run-\d+/)
+  // No header can carry it, and the library that says so quotes it.
+  const odd = { OPENAI_API_KEY: `${SECRET}\u0001` }
+  refused.push(await ask(looksFirst, { env: odd }))
+  writeFileSync(join(rig.paths.configDir, 'config.toml'), `[agent]\nurl = "${server.url}"\n`)
+  refused.push(await rig.imago(['ask', QUESTION], { env: odd }))
+  assert.match(refused.at(-1)?.stderr ?? '', /was asked for its models/)
   const words = [ran, ...refused].flatMap(({ stdout, stderr }) => [stdout, stderr])
   const files = readdirSync(rig.folder, { recursive: true, encoding: 'utf8' })
     .filter(name => !['key', 'open'].includes(name))

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Entry } from '../../src/agent/entries.ts'
 import { runNames } from '../../src/agent/run-file.ts'
@@ -73,17 +73,17 @@ test('killed after any entry, or a moment later, it goes on to its end, and each
     asked.child.kill('SIGKILL')
     await asked.ended
     const resumed = await rig.imago(['runs', 'resume', run])
-    assert.is(resumed.code, 0, `seed ${seed}: ${resumed.stdout}${resumed.stderr}`)
+    const isOver = resumed.stderr === `imago: ${run} is over: done.\n`
+    assert.ok(isOver || resumed.code === 0, `seed ${seed}: ${resumed.stdout}${resumed.stderr}`)
+    const over = entriesOf(run).at(-1)
+    const said = over?.type === 'over' ? over.text : ''
     const answer = await client.call({ tool: 'eval_expr', args: { expr: TAKEN } })
     const made = answer.ok ? String(Reflect.get(Object(answer.result), 'value_repr')) : ''
-    const unknown = /Unknown: (.*)\n/.exec(resumed.stdout)?.[1]?.split(' ') ?? []
+    const unknown = /Unknown: (.*)/.exec(said)?.[1]?.split(' ') ?? []
     for (const [index, what] of ['a', 'b', 'c'].entries()) {
       const times = made.split(`<${seed}-${what}>`).length - 1
       const isUnknown = unknown[index] === 'true'
-      assert.ok(
-        times === 1 || (times === 0 && isUnknown),
-        `seed ${seed}: ${what} ${times} times, ${resumed.stdout}`,
-      )
+      assert.ok(times === 1 || (times === 0 && isUnknown), `seed ${seed}: ${what} ${times} times, ${said}`)
     }
     assert.is(new Set(entriesOf(run).flatMap(entry => (entry.type === 'ended' ? [entry.call] : []))).size, 4)
   }
@@ -122,4 +122,31 @@ test('killed in a call whose daemon ends, too: the model is told that nobody kno
   const resumed = await rig.imago(['runs', 'resume', run])
   assert.equal([resumed.code, resumed.stdout], [0, 'Nobody knows.\n'])
   assert.is(ran(), 'x')
+})
+
+test('where the daemon ends in a call, the run stops and says how to go on; then the model is told that nobody knows', async () => {
+  await rig.imago(['eval', 'made = []'])
+  server.play(({ results }) =>
+    results.length === 0
+      ? {
+          calls: [
+            {
+              tool: 'eval_expr',
+              args: { expr: 'open("begun", "a").write("x"); __import__("time").sleep(600)' },
+            },
+          ],
+        }
+      : { text: /outcome_unknown/.test(results[0] ?? '') ? 'Nobody knows.' : `It says ${results[0]}` },
+  )
+  const asked = rig.begin(['ask', 'do it'])
+  await until(() => existsSync(join(rig.project, 'begun')), 'the call to run')
+  const client = await rig.connect()
+  process.kill(client.daemon.pid, 'SIGKILL')
+  await client.ended
+  const ended = await asked.ended
+  const [run = ''] = runNames(rig.paths.stateDir)
+  assert.is(ended.code, 1)
+  assert.match(ended.stderr, new RegExp(`Go on with: imago runs resume ${run}`))
+  const resumed = await rig.imago(['runs', 'resume', run])
+  assert.equal([resumed.code, resumed.stdout], [0, 'Nobody knows.\n'])
 })

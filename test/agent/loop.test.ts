@@ -231,6 +231,27 @@ test('what a model has thought is sent back to it with its signature', async () 
   assert.match(sent, /\{"type":"thinking","thinking":"Hm\.","signature":"signed-\d+"/)
 })
 
+test('a text of blanks is not sent back: a provider refuses it', async () => {
+  await play({
+    api: 'anthropic',
+    script: ({ results }) => (results.length === 0 ? { text: '\n\n', calls: looks('a') } : { text: 'So.' }),
+  })
+  assert.not.match(JSON.stringify(server.told.at(-1)?.body.messages), /"text":"[\\n ]*"/)
+})
+
+test('results of the last answer but one make room where nothing else can', async () => {
+  const long = 'x'.repeat(7_000)
+  const { end } = await play({
+    budget: { context_tokens: 3_000 },
+    script: ({ results }) => (results.length < 2 ? { calls: looks('a') } : { text: 'Done.' }),
+    call: async () => ({ type: 'ended', outcome: 'ok', text: long }),
+  })
+  assert.is(over(end)[0], 'done')
+  const [first, second] = server.told.at(-1)?.results ?? []
+  assert.ok(first?.startsWith('This result made room'))
+  assert.is(second, long)
+})
+
 test('old results make room before the model is sent more than it can read; the run says which, and keeps them', async () => {
   const long = 'x'.repeat(2_000)
   const before = server.told.length
@@ -308,6 +329,7 @@ test('a request that failed uses up no step', async () => {
     entries: first.entries,
   })
   assert.equal(over(second.end), ['done', 'Now.'])
+  assert.is(second.entries.filter(({ type }) => type === 'told').length, 1)
 })
 
 test('a run that is over is not worked at when it is resumed: it ends as it did', async () => {

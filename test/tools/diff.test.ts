@@ -6,7 +6,7 @@ import { applyPatch } from 'diff'
 import fc from 'fast-check'
 import { unifiedDiff } from '../../tools/diff.ts'
 import { linesOf, newlineOf, spelled, unspelled } from '../../tools/newlines.ts'
-import { assert, suite } from '../support/harness.ts'
+import { assert, isLong, suite } from '../support/harness.ts'
 
 const test = suite('diff')
 
@@ -93,7 +93,7 @@ test('applied to the old content a diff gives the new one, whatever they are', (
       assert.equal([marked('+'), marked('-')], [added, removed])
       return true
     }),
-    { numRuns: 2_000 },
+    { numRuns: isLong ? 2_000 : 500 },
   )
 })
 

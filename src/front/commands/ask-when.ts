@@ -2,6 +2,7 @@ import { mkdirSync, watch } from 'node:fs'
 import { join } from 'node:path'
 import { getLastError } from '../../../tools/activity.ts'
 import { oneLine } from '../../../tools/text.ts'
+import { WireError } from '../../../wire/errors.ts'
 import { keptRun, runNames } from '../../agent/run-file.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findPaths } from '../../paths.ts'
@@ -35,7 +36,8 @@ export interface Woken {
 }
 
 interface Waking {
-  readonly client: DaemonClient
+  /** To the daemon, or the next one. */
+  connect(): Promise<DaemonClient>
   readonly wanted: WantedErrors
   readonly printer: Printer
   /** Runs that may be woken in a day, by all that wait so. */
@@ -48,21 +50,58 @@ const DAY_MS = 24 * AGAIN_MS
 
 /**
  * Begins a run at each error that comes, one after another, until Ctrl-C; errors from before are passed over. What kills
- * the program is one, too: its process has left it behind.
+ * the program is one, too: its process has left it behind. A daemon that breaks off is replaced. Throws a `Failure`
+ * where a person has ended it.
  */
 export async function whenRaised(
-  { client, wanted, printer, most }: Waking,
-  begin: (woken: Woken) => Promise<ExitCode>,
+  { connect, ...waking }: Waking,
+  begin: (client: DaemonClient, woken: Woken) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const left = untilLeft(['SIGINT', 'SIGTERM'])
-  joinsPrograms(client, { wanted, left })
-  let seen: Set<string> | undefined
-  const woken = new Map<string, number>()
+  const known: Known = { seen: undefined, woken: new Map() }
+  while (!left.aborted) {
+    await using client = await connect()
+    await untilLost({ ...waking, client, left, known }, woken => begin(client, woken)).catch(error => {
+      // The run that it broke off can be resumed.
+      if (!isLost(error)) throw error
+    })
+    if (left.aborted) break
+    const { message = '' } = (await client.closed) ?? {}
+    if (message.includes('(ending)'))
+      throw new Failure('The daemon has ended. To wait again: imago ask --when')
+    waking.printer.err(`imago: ${message} Another one goes on.\n`)
+  }
+  return EXIT.done
+}
+
+const isLost = (error: unknown) => error instanceof WireError && error.remote === undefined
+
+/** Of errors, over lives of the daemon. */
+interface Known {
+  seen: ReadonlySet<string> | undefined
+  /** When each kind has woken a run. */
+  readonly woken: Map<string, number>
+}
+
+interface Following extends Omit<Waking, 'connect'> {
+  readonly client: DaemonClient
+  readonly left: AbortSignal
+  readonly known: Known
+}
+
+async function untilLost(
+  { client, wanted, printer, most, left, known }: Following,
+  begin: (woken: Woken) => Promise<ExitCode>,
+): Promise<void> {
+  const lost = new AbortController()
+  void client.closed.then(() => lost.abort())
+  joinsPrograms(client, { wanted, left: AbortSignal.any([left, lost.signal]) })
   for await (const _ of changesOf(client, ['errors', 'kernels'], left)) {
+    const { seen, woken } = known
     const found = await errorsNow(client, wanted)
     const news = seen === undefined ? [] : found.filter(one => !seen?.has(keyOf(one)))
     if (seen === undefined) printer.err(`imago: waiting for errors of ${wanted.program}. Ctrl-C ends that.\n`)
-    seen = new Set([...(seen ?? []), ...found.map(keyOf)])
+    known.seen = new Set([...(seen ?? []), ...found.map(keyOf)])
     for (const one of news) {
       const now = Date.now()
       const kind = `${typeOf(one)} ${one.file}:${one.line}`
@@ -77,7 +116,6 @@ export async function whenRaised(
       await begin({ what: oneLine(one.what), text: await textOf(client, one) })
     }
   }
-  return EXIT.done
 }
 
 /** A program that begins to listen is joined, so that its errors are told; it is seen by its file. */
@@ -88,11 +126,12 @@ function joinsPrograms(
   const joined = new Set<string>()
   async function joinAll() {
     const { announced } = await client.request('kernels', {})
-    for (const { name, attach, pid, announced_at } of announced) {
+    for (const { name, pid, announced_at } of announced) {
       const program = `${pid} ${announced_at}`
       if (!isOf(name, wanted.program) || joined.has(program)) continue
       joined.add(program)
-      await errorsIn(client, { whose: 'program', kernel: attach })
+      // A parent that starts it again has its name, and may have been joined by it.
+      await errorsIn(client, { whose: 'program', kernel: `${name}-${pid}` })
     }
   }
   const programs = join(findPaths().runtimeDir, 'programs')

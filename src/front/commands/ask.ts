@@ -8,7 +8,7 @@ import { TOOLS } from '../../../tools/index.ts'
 import { type Envelope, isRunning, toolError } from '../../../tools/outcome.ts'
 import { oneLine } from '../../../tools/text.ts'
 import { readBounded } from '../../../wire/bounded-file.ts'
-import { messageOf } from '../../../wire/errors.ts'
+import { messageOf, WireError } from '../../../wire/errors.ts'
 import { Conversation } from '../../agent/conversation.ts'
 import type { AskedCall, Entry, EntryOf } from '../../agent/entries.ts'
 import { guidance, marked } from '../../agent/guidance.ts'
@@ -43,12 +43,13 @@ export async function ask(input: CommandInput): Promise<ExitCode> {
   const { when } = input.options
   const wanted = when === undefined ? undefined : wantedErrors(when)
   return withModel(input, agent, async model => {
-    await using client = await connect(root)
-    const settings = { root, agent, profile, syntax: tools.syntax, model, client }
-    if (wanted === undefined) return await begin(input, settings, { text })
-    return await whenRaised({ client, wanted, printer: input.printer, most: agent.woken_a_day }, woken =>
-      begin(input, settings, { text, woken }),
-    )
+    const settings = { root, agent, profile, syntax: tools.syntax, model }
+    if (wanted === undefined) {
+      await using client = await connect(root)
+      return await begin(input, { ...settings, client }, { text })
+    }
+    const waking = { connect: () => connect(root), wanted, most: agent.woken_a_day, printer: input.printer }
+    return await whenRaised(waking, (client, woken) => begin(input, { ...settings, client }, { text, woken }))
   })
 }
 
@@ -188,6 +189,10 @@ async function drive(
       else tell(entry)
     },
     say: text => printer.err(`imago: ${text}\n`),
+  }).catch(error => {
+    if (!(error instanceof WireError) || error.code !== 'LINK_CLOSED') throw error
+    const words = `The daemon ended while ${file.run} was at work.`
+    throw new Failure(`${words} Go on with: imago runs resume ${file.run}`, { cause: error })
   })
   return tellEnd(input, end, file.run)
 

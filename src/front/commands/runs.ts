@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { duration, oneLine } from '../../../tools/text.ts'
-import type { Entry, EntryOf } from '../../agent/entries.ts'
-import { type KeptRun, keptRun, openRun, removeRun, runNames } from '../../agent/run-file.ts'
+import type { AskedCall, Entry, EntryOf } from '../../agent/entries.ts'
+import { keptRun, openRun, removeRun, runNames } from '../../agent/run-file.ts'
 import { readConfig } from '../../config.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findPaths } from '../../paths.ts'
@@ -117,29 +117,34 @@ const outcomeOf = ({ outcome }: EntryOf<'ended'>) => (outcome === 'ok' ? '' : `$
 
 async function cancel({ printer }: CommandInput, run: string): Promise<ExitCode> {
   const { stateDir } = findPaths()
-  const kept: KeptRun = keptRun(stateDir, run)
-  if (conversationOf(kept.entries).over !== undefined) throw new Failure(`${run} is over already.`)
-  if (kept.pid !== undefined) {
-    process.kill(kept.pid, 'SIGTERM')
-    while (keptRun(stateDir, run).pid !== undefined) await sleep(FOLLOW_MS)
-  } else {
-    const file = await openRun(stateDir, run)
-    try {
-      const { waits, begun, said } = conversationOf(file.entries)
-      file.keep({ type: 'over', at: Date.now(), why: 'cancelled', text: said })
-      if (waits?.call !== undefined) await withdraw(waits.call, begun.root)
-    } finally {
-      file.close()
-    }
+  const { pid } = keptRun(stateDir, run)
+  if (pid !== undefined) end(pid)
+  while (keptRun(stateDir, run).pid !== undefined) await sleep(FOLLOW_MS)
+  const file = await openRun(stateDir, run)
+  try {
+    const { over, said, open, begun } = conversationOf(file.entries)
+    if (over === undefined) file.keep({ type: 'over', at: Date.now(), why: 'cancelled', text: said })
+    else if (pid === undefined || over.why !== 'cancelled') throw new Failure(`${run} is over already.`)
+    if (open.length > 0) await withdraw(open, begun.root)
+  } finally {
+    file.close()
   }
   printer.out(`${run} was cancelled.\n`)
   return EXIT.done
 }
 
+function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGTERM')
+  } catch {
+    // It has just ended by itself.
+  }
+}
+
 /** Nobody is asked any more for what is over. */
-async function withdraw(call: string, root: string): Promise<void> {
+async function withdraw(calls: readonly AskedCall[], root: string): Promise<void> {
   await using client = await connectDaemon({ name: 'imago runs', start: 'if-needed', root })
-  await client.request('withdraw', { call })
+  for (const { call } of calls) await client.request('withdraw', { call })
 }
 
 async function remove({ printer }: CommandInput, run: string): Promise<ExitCode> {

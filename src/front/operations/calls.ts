@@ -9,6 +9,9 @@ import { key } from './values.ts'
 const tool = z.string().max(256)
 const runName = z.string().regex(/^run-[1-9]\d{0,8}$/)
 
+/** What goes on once a question is answered: a run of the agent, or a session of Claude Code. */
+const goesOn = z.string().regex(/^(?:run-[1-9]\d{0,8}|claude-code:[\w-]{1,64})$/)
+
 const envelope = z.custom<Envelope>(isEnvelope, 'not an envelope').meta({
   description:
     '{"ok":true,"result":…} or {"ok":false,"error":{"code","message","details","retryable","next"}}',
@@ -26,12 +29,12 @@ export const CALL_OPERATIONS = {
       held: z
         .strictObject({
           leave: z.boolean(),
-          run: runName.exactOptional(),
+          run: goesOn.exactOptional(),
           cautious: z.boolean().exactOptional(),
         })
         .exactOptional()
         .describe(
-          'A question to a person waits without end, also without this daemon; `call` is needed. With `leave`, the answer is `approval_held` once it waits. With `cautious`, a person is asked about cautious calls too, where no rule allows them. `run`: a run of the agent, which goes on afterwards.',
+          'A question to a person waits without end, also without this daemon; `call` is needed. With `leave`, the answer is `approval_held` once it waits. With `cautious`, a person is asked about cautious calls too, where no rule allows them. `run`: a run of the agent, or `claude-code:SESSION`, which goes on afterwards.',
         ),
     }),
     result: envelope,
