@@ -140,5 +140,5 @@ test('lost at any step, whoever sits and whoever asks, the daemons do it once or
   for (let seed = 1; seed <= seeds; seed++) wrong.push(...(await wrongWith(seed, came)))
   console.log(`${seeds} seeds: ${JSON.stringify(came)}`)
   assert.equal(wrong, [])
-  assert.ok(came.lost > seeds / 2 && came.ok > 0 && came.unknown > 0)
+  assert.ok(came.lost > seeds / 3 && came.ok > 0 && came.unknown > 0)
 })

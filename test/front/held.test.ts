@@ -57,19 +57,19 @@ async function waiting(use: (parts: Waiting) => Promise<void>, { more = '' } = {
   }
 }
 
-const entriesOf = (rig: Rig): Entry[] =>
-  readFileSync(join(rig.paths.stateDir, 'runs/run-1.jsonl'), 'utf8')
+const entriesOf = (rig: Rig, run = 'run-1'): Entry[] =>
+  readFileSync(join(rig.paths.stateDir, 'runs', `${run}.jsonl`), 'utf8')
     .trim()
     .split('\n')
     .map(line => JSON.parse(line))
 
-async function over(rig: Rig): Promise<string> {
+async function over(rig: Rig, run?: string): Promise<string> {
   let last: Entry | undefined
   await until(() => {
-    last = entriesOf(rig).at(-1)
+    last = entriesOf(rig, run).at(-1)
     return last?.type === 'over'
   }, 'the end of the run').catch(error => {
-    throw new Error(`${error.message}: ${JSON.stringify(entriesOf(rig).slice(-3))}`)
+    throw new Error(`${error.message}: ${JSON.stringify(entriesOf(rig, run).slice(-3))}`)
   })
   return last?.type === 'over' ? `${last.why}: ${last.text}` : ''
 }
@@ -227,3 +227,26 @@ test('imago ask --wait waits until somebody has answered, however late they sit'
     await over(rig)
     assert.equal([text(rig), dispatched(rig)], [NEW, 1])
   }))
+
+for (const isSeated of [false, true])
+  test(`a run whose process and daemon are killed while it waits${isSeated ? ' and is asked' : ''} goes on by itself once it is answered, and acts once`, () =>
+    waiting(async ({ rig, daemon }) => {
+      await rig.imago(['runs', 'cancel', 'run-1'])
+      const asking = rig.begin(['ask', 'fix it', '--wait'], { env: KEYS })
+      await until(() => readdirSync(join(rig.paths.stateDir, 'held')).length === 1, 'a question')
+      if (isSeated) {
+        const { screen } = await openWatch(rig)
+        await screen.shows(/\[y\]es \[n\]o/)
+        screen.close()
+      }
+      process.kill(daemon.pid, 'SIGKILL')
+      asking.child.kill('SIGKILL')
+      await Promise.all([asking.ended, daemon.process.ended])
+      await rig.serve()
+      const { screen } = await openWatch(rig)
+      await screen.shows(/\[y\]es \[n\]o/)
+      screen.type('y\n')
+      assert.match(await over(rig, 'run-2'), /^done: It came to/)
+      assert.equal([text(rig), dispatched(rig)], [NEW, 1])
+      screen.close()
+    }))
