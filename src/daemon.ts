@@ -300,7 +300,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     uses: () => uses(server.clients()),
     end: () => void close('idle'),
   })
-  held.begin()
+  setImmediate(() => held.begin())
   const stopGuarding = guard({ log, end: () => void close('fault') })
   log.info({ version: VERSION, address: server.address }, 'The daemon began.')
 

@@ -10,6 +10,7 @@ import { depths, evaluateAgainstHop, evaluateAgainstJupyter, evaluateTime, pipel
 import { replyOfLists, replyOfText } from './expressions.ts'
 import { floodLatency, floodMemory } from './flood.ts'
 import { successorAnswers } from './following.ts'
+import { heldStart } from './held.ts'
 import { admissionCost, admissionScale, framesLinear } from './inside.ts'
 import { journalOpen, journalSync } from './journal.ts'
 import { lispAttachAgain, lispEvaluation, lispIdle, lispLooks } from './lisp.ts'
@@ -65,6 +66,7 @@ export const ROWS: readonly Row[] = [
   textsLinear,
   agentStep,
   agentResume,
+  heldStart,
   admissionCost,
   admissionScale,
   mcpStart,

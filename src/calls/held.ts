@@ -156,7 +156,7 @@ export class HeldQuestions {
 
   /** Tells of what was answered, and of what was dispatched, under a daemon that was lost before it could. */
   begin(): void {
-    for (const [path, question] of this.#all()) {
+    for (const [path, question] of this.#closed ? [] : this.#all()) {
       if (question.answer === undefined) {
         if (question.dispatched) this.#askAgain(path, question)
       } else if (question.told !== true) this.#parts.settled(rowOf(question))

@@ -15,7 +15,7 @@ export interface HeldRig extends WholePath {
   readonly toldWaits: HeldQuestion[]
   readonly settled: HeldQuestion[]
   /** What a full disk does: each write of a question throws. */
-  readonly disk: { full: boolean; writes: number }
+  readonly disk: { full: boolean }
   ask(asked: Asked): Promise<Envelope>
 }
 
@@ -37,7 +37,7 @@ export function openHeld(ground: Ground, options: WholeOptions = {}): HeldRig {
   const { approvals, calls, journal, faults } = path
   const toldWaits: HeldQuestion[] = []
   const settled: HeldQuestion[] = []
-  const disk = { full: false, writes: 0 }
+  const disk = { full: false }
   const held = new HeldQuestions({
     stateDir: ground.stateDir,
     calls,
@@ -50,8 +50,9 @@ export function openHeld(ground: Ground, options: WholeOptions = {}): HeldRig {
     changed: () => {},
     write(name, text) {
       if (disk.full) throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' })
-      disk.writes++
+      path.steps.moment('a question is written')
       writeWhole(name, text)
+      path.steps.moment('a question was written')
     },
     log: (message, error) => faults.push({ message, error }),
   })

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { duration, oneLine } from '../../../tools/text.ts'
-import type { Entry, EntryOf } from '../../agent/entries.ts'
+import type { AskedCall, Entry, EntryOf } from '../../agent/entries.ts'
 import { keptRun, openRun, removeRun, runNames } from '../../agent/run-file.ts'
 import { readConfig } from '../../config.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findPaths } from '../../paths.ts'
 import { escapeJson } from '../../text/escape.ts'
+import { connectDaemon } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { untilLeft } from '../print.ts'
 import { callLines, conversationOf, resume } from './ask.ts'
@@ -121,9 +122,10 @@ async function cancel({ printer }: CommandInput, run: string): Promise<ExitCode>
   while (keptRun(stateDir, run).pid !== undefined) await sleep(FOLLOW_MS)
   const file = await openRun(stateDir, run)
   try {
-    const { over, said } = conversationOf(file.entries)
+    const { over, said, open, begun } = conversationOf(file.entries)
     if (over === undefined) file.keep({ type: 'over', at: Date.now(), why: 'cancelled', text: said })
     else if (pid === undefined || over.why !== 'cancelled') throw new Failure(`${run} is over already.`)
+    if (open.length > 0) await withdraw(open, begun.root)
   } finally {
     file.close()
   }
@@ -137,6 +139,12 @@ function end(pid: number): void {
   } catch {
     // It has just ended by itself.
   }
+}
+
+/** Nobody is asked any more for what is over. */
+async function withdraw(calls: readonly AskedCall[], root: string): Promise<void> {
+  await using client = await connectDaemon({ name: 'imago runs', start: 'if-needed', root })
+  for (const { call } of calls) await client.request('withdraw', { call })
 }
 
 async function remove({ printer }: CommandInput, run: string): Promise<ExitCode> {
