@@ -1,14 +1,17 @@
+import { randomBytes } from 'node:crypto'
 import {
   closeSync,
   constants,
   fstatSync,
   fsyncSync,
   ftruncateSync,
+  linkSync,
   mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
   rmSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -51,28 +54,27 @@ const fileOf = (stateDir: string, run: string) => join(folderOf(stateDir), `${ru
 const NAME = /^run-([1-9]\d{0,8})$/
 const FILE = /^(run-[1-9]\d{0,8})\.jsonl$/
 
-/** Begins a run under the next number, with its first entry. */
+/** Begins a run under the next number. Nobody finds its file before that has the first entry. */
 export async function beginRun(stateDir: string, begun: (run: string) => EntryOf<'begun'>): Promise<RunFile> {
-  mkdirSync(folderOf(stateDir), { recursive: true, mode: 0o700 })
+  const folder = folderOf(stateDir)
+  const draft = join(folder, `${randomBytes(6).toString('hex')}.new`)
   for (let number = highest(stateDir) + 1; ; number++) {
     const run = `run-${number}`
     try {
-      const { O_CREAT, O_EXCL, O_RDWR, O_APPEND } = constants
-      const file = openSync(fileOf(stateDir, run), O_CREAT | O_EXCL | O_RDWR | O_APPEND, 0o600)
-      const opened = await claimed({ stateDir, run, file, read: () => [] })
-      try {
-        opened.keep(begun(run))
-        return opened
-      } catch (error) {
-        opened.close()
-        rmSync(fileOf(stateDir, run), { force: true })
-        throw error
-      }
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+      writeFileSync(draft, lineOf(begun(run)), { flag: 'wx', mode: 0o600 })
+      linkSync(draft, fileOf(stateDir, run))
     } catch (error) {
-      if (!isCode(error, 'EEXIST')) throw unwritable(error, fileOf(stateDir, run))
+      if (isCode(error, 'EEXIST')) continue
+      throw unwritable(error, fileOf(stateDir, run))
+    } finally {
+      rmSync(draft, { force: true })
     }
+    return openRun(stateDir, run)
   }
 }
+
+const lineOf = (entry: Entry) => `${JSON.stringify(entry)}\n`
 
 /**
  * Takes a run up again. An entry that was cut short is taken away: the process that wrote it did nothing more. Throws a
@@ -127,7 +129,7 @@ async function claimed({ stateDir, run, file, read }: Claimed): Promise<RunFile>
       try {
         // Half of it may be there: what came after would not be an entry.
         if (broken) throw new Error('an entry before could not be written')
-        const bytes = Buffer.from(`${JSON.stringify(entry)}\n`)
+        const bytes = Buffer.from(lineOf(entry))
         for (let sent = 0; sent < bytes.length; ) sent += writeSync(file, bytes, sent)
         if (!TRIES.includes(entry.type)) fsyncSync(file)
         all.push(entry)

@@ -244,7 +244,7 @@ async function runCall(
   }
   if (how === undefined) return calls.run(request)
   if (call === undefined) throw new Refusal('invalid_params', 'A call that is asked held needs a name.')
-  return held.run({ ...request, call: call as CallId, gone: gone(served) }, how)
+  return held.run({ ...request, call: call as CallId, gone: lost(served) }, how)
 }
 
 function policyMethods(desk: PolicyDesk): Pick<Handlers, 'policy' | 'check_policy' | 'accept_policy'> {
@@ -274,24 +274,20 @@ function rethrow(error: unknown): never {
   throw error
 }
 
-/** Aborts when the connection is lost. */
-function gone({ signal }: ServedCall): Signal {
-  const lost = new LightSignal()
-  const heard = () => lost.abort(signal.reason)
-  if (signal.aborted) heard()
-  else signal.addEventListener('abort', heard)
-  return lost
-}
-
 /** Aborts when the client cancels, and not when its connection is lost. */
-function cancelled({ signal }: ServedCall): Signal {
-  const cancel = new LightSignal()
+const cancelled = (served: ServedCall) => abortedBy(served, reason => !(reason instanceof WireError))
+
+/** Aborts when the connection is lost. */
+const lost = (served: ServedCall) => abortedBy(served, reason => reason instanceof WireError)
+
+function abortedBy({ signal }: ServedCall, isMeant: (reason: unknown) => boolean): Signal {
+  const meant = new LightSignal()
   const heard = () => {
-    if (!(signal.reason instanceof WireError)) cancel.abort(signal.reason)
+    if (isMeant(signal.reason)) meant.abort(signal.reason)
   }
   if (signal.aborted) heard()
   else signal.addEventListener('abort', heard)
-  return cancel
+  return meant
 }
 
 /** What `imago tools` prints. Throws the `Refusal` `invalid_params`, which names what there is instead. */

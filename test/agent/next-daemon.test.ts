@@ -28,7 +28,8 @@ test('it waits at the next daemon where one is killed, and no longer where a per
         return [entries[0]?.type === 'begun' && entries[0].woken, entries.at(-1)?.type]
       })
     const fails = async (given: string) => {
-      const client = await rig.connect({ start: 'if-needed' })
+      await rig.imago(['kernels'])
+      const client = await rig.connect()
       const call = { tool: 'eval_expr', args: { expr: `fails(${given})`, kernel: 'shop' } }
       await until(async () => (await client.call(call)).ok, 'the program to fail')
       return client
