@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { getLastError } from '../../../tools/activity.ts'
 import { oneLine } from '../../../tools/text.ts'
 import { WireError } from '../../../wire/errors.ts'
+import type { EntryOf } from '../../agent/entries.ts'
 import { keptRun, runNames } from '../../agent/run-file.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findPaths } from '../../paths.ts'
@@ -62,8 +63,9 @@ export async function whenRaised(
   while (!left.aborted) {
     await using client = await connect()
     await untilLost({ ...waking, client, left, known }, woken => begin(client, woken)).catch(error => {
-      // The run that it broke off can be resumed.
       if (!isLost(error)) throw error
+      // It names the run that was broken off.
+      if (error instanceof Failure) waking.printer.err(`imago: ${error.message}\n`)
     })
     if (left.aborted) break
     const { message = '' } = (await client.closed) ?? {}
@@ -74,7 +76,8 @@ export async function whenRaised(
   return EXIT.done
 }
 
-const isLost = (error: unknown) => error instanceof WireError && error.remote === undefined
+const isLost = (error: unknown): boolean =>
+  error instanceof Failure ? isLost(error.cause) : error instanceof WireError && error.code === 'LINK_CLOSED'
 
 /** Of errors, over lives of the daemon. */
 interface Known {
@@ -150,11 +153,11 @@ async function errorsNow(client: DaemonClient, { program, type }: WantedErrors):
       .filter(({ of }) => of === undefined)
       .map(one => ({ ...one, kernel: name })),
   )
-  const gone = await errorsIn(client, { whose: 'gone' })
-  return [
-    ...gone.filter(({ of }) => of !== undefined && isOf(of.name, program)),
-    ...(await Promise.all(ofLiving)).flat(),
-  ].filter(one => type === undefined || typeOf(one) === type)
+  // Together: where the daemon ends, all of them reject.
+  const [gone, ...lived] = await Promise.all([errorsIn(client, { whose: 'gone' }), ...ofLiving])
+  return [...gone.filter(({ of }) => of !== undefined && isOf(of.name, program)), ...lived.flat()].filter(
+    one => type === undefined || typeOf(one) === type,
+  )
 }
 
 const LIVES: ReadonlySet<string> = new Set(['ready', 'busy', 'unresponsive'])
@@ -176,14 +179,25 @@ async function textOf(client: DaemonClient, one: Found): Promise<string> {
   return (await client.request('show', { tool: getLastError.name, envelope })).text
 }
 
-/** Runs of all programs that an error has woken since then. */
+/** Runs of all programs that an error has woken since then. One that cannot be used is passed over. */
 function wokenSince(then: number): number {
   const { stateDir } = findPaths()
   let count = 0
   for (const run of runNames(stateDir)) {
-    const [begun] = keptRun(stateDir, run).entries
-    if (begun === undefined || begun.at < then) break
-    if (begun.type === 'begun' && begun.woken !== undefined) count++
+    const begun = beginningOf(stateDir, run)
+    if (begun === undefined) continue
+    if (begun.at < then) break
+    if (begun.woken !== undefined) count++
   }
   return count
+}
+
+function beginningOf(stateDir: string, run: string): EntryOf<'begun'> | undefined {
+  try {
+    const [begun] = keptRun(stateDir, run).entries
+    return begun?.type === 'begun' ? begun : undefined
+  } catch (error) {
+    if (error instanceof Failure) return undefined
+    throw error
+  }
 }
