@@ -208,6 +208,38 @@ test('a key of a file is used, and not where others can read it', async () => {
   assert.not.match(refused.stderr, new RegExp(SECRET))
 })
 
+/** What the processes of a user have in their environments. */
+const environmentsOf = ({ folder }: Rig): string[] =>
+  readdirSync('/proc')
+    .filter(name => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .flatMap(pid => {
+      try {
+        return [readFileSync(`/proc/${pid}/environ`, 'latin1')]
+      } catch {
+        return []
+      }
+    })
+    .filter(text => text.includes(folder))
+
+test('a daemon and a program that a run starts have no key', async () => {
+  const own = openRig({ config: `[agent]\nurl = "${server.url}"\nmodel = "scripted"\n` })
+  try {
+    server.play(({ results }) =>
+      results.length > 0
+        ? { text: results[0] ?? '' }
+        : call('eval_expr', { expr: '[name for name in __import__("os").environ]' }),
+    )
+    const ran = await own.imago(['ask', 'which variables are there?'], { env: KEYS })
+    assert.match(ran.stdout, /'PATH'/)
+    assert.not.match(ran.stdout, /API_KEY/)
+    const environments = environmentsOf(own)
+    assert.ok(environments.length >= 2)
+    for (const text of environments) assert.ok(!text.includes(SECRET))
+  } finally {
+    await own.close()
+  }
+})
+
 test('the key is in no output, file, daemon or program, also where the server quotes it', async () => {
   const reads: Script = ({ results }) =>
     results.length > 0
@@ -241,16 +273,7 @@ test('the key is in no output, file, daemon or program, also where the server qu
         return []
       }
     })
-  const environments = readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .flatMap(pid => {
-      try {
-        return [readFileSync(`/proc/${pid}/environ`, 'latin1')]
-      } catch {
-        return []
-      }
-    })
-    .filter(text => text.includes(rig.folder))
+  const environments = environmentsOf(rig)
   assert.ok(files.length > 5 && environments.length >= 2)
   for (const text of [...words, ...files, ...environments]) assert.ok(!text.includes(SECRET))
 })
