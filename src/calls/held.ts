@@ -151,6 +151,8 @@ export class HeldQuestions {
       const { waits } = this.#asked.get(path) ?? {}
       if (leave && waits !== undefined) waiter.answer(waits)
       if (signal?.aborted === true) cancel()
+      // It may have gone before it was heard.
+      if (gone?.aborted === true) leaves()
     })
   }
 
