@@ -274,10 +274,12 @@ function rethrow(error: unknown): never {
   throw error
 }
 
-/** Aborts when the connection is lost. */
+/** Aborts when the connection is lost, and not when the client cancels. */
 function gone({ signal }: ServedCall): Signal {
   const lost = new LightSignal()
-  const heard = () => lost.abort(signal.reason)
+  const heard = () => {
+    if (signal.reason instanceof WireError) lost.abort(signal.reason)
+  }
   if (signal.aborted) heard()
   else signal.addEventListener('abort', heard)
   return lost
