@@ -228,6 +228,22 @@ test('imago ask --wait waits until somebody has answered, however late they sit'
     assert.equal([text(rig), dispatched(rig)], [NEW, 1])
   }))
 
+test('a caller that cancels what runs is answered, and its question is taken back', () =>
+  waiting(async ({ rig }) => {
+    await using client = await rig.connect()
+    const cancel = new AbortController()
+    const answer = client.call({
+      tool: 'eval_expr',
+      args: { expr: 'open("ran", "w").close(); __import__("time").sleep(600)' },
+      held: { leave: true },
+      signal: cancel.signal,
+    })
+    await until(() => existsSync(join(rig.project, 'ran')), 'code that runs')
+    cancel.abort()
+    const ended = await answer
+    assert.is(ended.ok ? 'ok' : ended.error.code, 'interrupted')
+  }))
+
 for (const isSeated of [false, true])
   test(`a run whose process and daemon are killed while it waits${isSeated ? ' and is asked' : ''} goes on by itself once it is answered, and acts once`, () =>
     waiting(async ({ rig, daemon }) => {
