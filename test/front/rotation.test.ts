@@ -42,7 +42,7 @@ test('a connection, a seat, a plan and its code of a daemon that was killed do n
     seat.screen.close()
     const client = await rig.connect()
     assert.is.not((await client.request('status', {})).instance, instance)
-    const nothing = { seats: [], approvals: [], grants: [], pauses: [], ends: [] }
+    const nothing = { seats: [], approvals: [], grants: [], pauses: [], ends: [], held: [] }
     assert.equal(await client.request('approvals', {}), nothing)
 
     // The same plan again, before somebody else who sits: nothing of the first one answers it.
