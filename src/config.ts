@@ -72,7 +72,7 @@ const CONFIG = z.strictObject({
     .prefault({}),
   tools: z
     .strictObject({
-      /** The text syntax of calls, where one is used at all: nothing finds out which a model writes. */
+      /** The text syntax of calls, where one is used. It is never guessed. */
       syntax: z.enum(SYNTAX_NAMES).optional(),
     })
     .prefault({}),

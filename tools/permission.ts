@@ -91,7 +91,7 @@ type PermissionDecision =
 
 const denied = (message: string): PermissionDecision => ({ behavior: 'deny', message })
 
-/** Whoever would have to be asked is told of no rule: one would let all that the host does through. */
+/** No rule is named where nobody can be asked: the rule would let through all that the host does. */
 function reasonIn({ code, message, next }: ToolError): string {
   const reason = code === 'approval_unavailable' ? NOBODY : message
   return [reason, next].filter(Boolean).join(' ')

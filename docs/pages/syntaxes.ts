@@ -13,7 +13,7 @@ export function syntaxesPage(): string {
     '# Text syntaxes',
     GENERATED,
     'A local model may write its calls as text. `src/syntax/` reads and writes four syntaxes, of which one is chosen by its ' +
-      'name: nothing finds out what a model writes. `imago tools NAME --format syntax:emoji` documents a tool in one; `--format ' +
+      'name: the syntax is never guessed. `imago tools NAME --format syntax:emoji` documents a tool in one; `--format ' +
       'syntax` takes `tools.syntax` of [config.toml](configuration.md). A program reads a model with them:',
     '```js\n' +
       "import { openRegistry, SYNTAXES, TOOLS } from 'imago/syntax'\n\n" +

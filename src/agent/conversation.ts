@@ -169,7 +169,7 @@ const MADE_ROOM = 'This result made room for newer ones. Call the tool again if 
 
 const NO_CALL = { id: '', tool: '' }
 
-export const callsOf = (answer: EntryOf<'answered'> | undefined): AskedCall[] =>
+const callsOf = (answer: EntryOf<'answered'> | undefined): AskedCall[] =>
   (answer?.content ?? []).filter(part => part.type === 'call')
 
 const user = (...texts: readonly string[]): LanguageModelV3Message => ({

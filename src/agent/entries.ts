@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { PROFILES } from '../../tools/contract.ts'
 import { isRecord } from '../../tools/define.ts'
 import { SYNTAX_NAMES } from '../syntax/syntax.ts'
+import { KEY_VARIABLES } from './keys.ts'
 
 /** Of the provider, to be sent back as it came. */
 const providerOptions = z.custom<SharedV3ProviderOptions>(isRecord).exactOptional()
@@ -56,6 +57,8 @@ export const ENTRY = z.discriminatedUnion('type', [
     guidance: z.string(),
     model: z.string(),
     profile: z.enum(PROFILES),
+    /** The variable that had the key of the model. */
+    key: z.enum(KEY_VARIABLES).exactOptional(),
     /** What has woken it: then a person is asked about all but looks, unless a rule allows them. */
     woken: z.string().exactOptional(),
     syntax: z.enum(SYNTAX_NAMES).exactOptional(),

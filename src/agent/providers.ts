@@ -5,10 +5,9 @@ import type { Config } from '../config.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { KEY_VARIABLES, type KeyVariable } from './keys.ts'
 
-/** The two formats that models are spoken to in. All others, and all local servers, speak the second. */
-export const APIS = ['anthropic', 'openai'] as const
-
-type Api = (typeof APIS)[number]
+type Settings = Config['agent']
+/** The format in which a model is spoken to. All other providers, and all local servers, speak `openai`. */
+type Api = NonNullable<Settings['api']>
 
 interface Provider {
   readonly variable: KeyVariable
@@ -26,7 +25,6 @@ const PROVIDERS: Readonly<Record<Api, Provider>> = {
   openai: { variable: 'OPENAI_API_KEY', url: 'https://api.openai.com/v1' },
 }
 
-type Settings = Config['agent']
 type Environment = Readonly<Record<string, string | undefined>>
 
 export interface OpenModel {
@@ -49,9 +47,13 @@ export class NoModel extends Failure {
 
 /**
  * The model of the configuration, or the one whose key the environment has. Its key goes to its own address alone, and is in
- * no text of ours. Throws `NoModel`, which names the variable.
+ * no text of ours. Throws `NoModel`, which names the variable; also where `needs` is missing, the variable of a run that goes on.
  */
-export async function openModel(settings: Settings, env: Environment): Promise<OpenModel> {
+export async function openModel(
+  settings: Settings,
+  env: Environment,
+  needs?: KeyVariable,
+): Promise<OpenModel> {
   const api = settings.api ?? (settings.url === undefined ? apiWithKey(env) : 'openai')
   if (api === undefined && settings.key_file === undefined)
     throw new NoModel(
@@ -60,7 +62,7 @@ export async function openModel(settings: Settings, env: Environment): Promise<O
     )
   const { variable, url, model: usual } = PROVIDERS[api ?? 'anthropic']
   const key = settings.key_file === undefined ? env[variable] : keyIn(settings.key_file)
-  if (!key && settings.url === undefined)
+  if (!key && (settings.url === undefined || variable === needs))
     throw new NoModel(`no model. Set ${variable}: docs/agent.md`, variable)
   const address = settings.url ?? url
   const name = settings.model ?? (settings.url === undefined ? usual : await firstModel(address, key))
@@ -75,7 +77,8 @@ export async function openModel(settings: Settings, env: Environment): Promise<O
 
 const redactedOf = (key: string | undefined) => (text: string) => (key ? text.replaceAll(key, '[key]') : text)
 
-const apiWithKey = (env: Environment): Api | undefined => APIS.find(api => env[PROVIDERS[api].variable])
+const apiWithKey = (env: Environment): Api | undefined =>
+  (['anthropic', 'openai'] as const).find(api => env[PROVIDERS[api].variable])
 
 interface Spoken {
   readonly address: string

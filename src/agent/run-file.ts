@@ -26,7 +26,7 @@ export interface RunFile {
   readonly run: string
   /** Those that were written before, and since. */
   readonly entries: readonly Entry[]
-  /** Appends it; it is on the disk before what follows from it. Throws a `Failure` where that is not possible. */
+  /** Appends it, so that it outlives this process; most outlive the machine too. Throws a `Failure` where that is not possible. */
   keep(entry: Entry): void
   close(): void
 }
@@ -46,8 +46,11 @@ export interface KeptRun {
   readonly pid: number | undefined
 }
 
-/** These say what is about to be done. Where the machine ends and they are lost, it is done again, under the same name. */
-const TRIES: readonly Entry['type'][] = ['asked', 'called']
+/**
+ * These need not outlive the machine, as no image does. A request is made again. A call is made again under its name, of
+ * which the journal knows whether it ran.
+ */
+const UNSYNCED: readonly Entry['type'][] = ['asked', 'called', 'ended']
 
 const folderOf = (stateDir: string) => join(stateDir, 'runs')
 const fileOf = (stateDir: string, run: string) => join(folderOf(stateDir), `${run}.jsonl`)
@@ -131,7 +134,7 @@ async function claimed({ stateDir, run, file, read }: Claimed): Promise<RunFile>
         if (broken) throw new Error('an entry before could not be written')
         const bytes = Buffer.from(lineOf(entry))
         for (let sent = 0; sent < bytes.length; ) sent += writeSync(file, bytes, sent)
-        if (!TRIES.includes(entry.type)) fsyncSync(file)
+        if (!UNSYNCED.includes(entry.type)) fsyncSync(file)
         all.push(entry)
       } catch (error) {
         broken = true

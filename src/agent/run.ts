@@ -143,7 +143,7 @@ function roomy(parts: RunParts) {
   return conversation.messages()
 }
 
-/** Names its calls before any of them begins: whatever happens then, none runs twice. */
+/** Names its calls before any of them begins, so that none runs twice. */
 function keepAnswer(parts: RunParts, { content, finish, tokens }: Answer): void {
   const { conversation, tools } = parts
   const { id } = conversation.begun

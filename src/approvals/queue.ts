@@ -541,7 +541,7 @@ class ApprovalQueue {
     }
   }
 
-  /** Whoever asks meanwhile goes first, and who takes a seat is told first that they have it. */
+  /** Later in this turn: the client that has just taken a seat hears of the seat first, and calls that wait already are asked first. */
   #room(): void {
     const { room } = this.#options
     if (room !== undefined && this.seated) setImmediate(() => room())

@@ -214,7 +214,7 @@ export class HeldQuestions {
     return waited
   }
 
-  /** Answers whoever waits for it, or those alone that leave; false where nobody did. */
+  /** Answers the callers that wait for it, all or some; false where none does. */
   #answer(path: string, envelope: Envelope, only: (waiter: Waiter) => boolean = () => true): boolean {
     const waiters = [...(this.#waiting.get(path) ?? [])].filter(only)
     for (const waiter of waiters) waiter.answer(envelope)

@@ -191,10 +191,12 @@ export function help(command?: Command): string {
 
 /** A line of each command: what it takes, and what else it does, its own help tells. */
 function overview(): string {
-  const width = Math.max(...COMMANDS.map(({ name }) => name.length))
+  const forPeople = COMMANDS.filter(({ forPrograms }) => forPrograms !== true)
+  const others = COMMANDS.filter(({ forPrograms }) => forPrograms).map(({ name }) => `imago ${name}`)
+  const width = Math.max(...forPeople.map(({ name }) => name.length))
   // The one without a name has no help of its own.
   const inShort = ({ name, summary }: Command) => (name === '' ? summary : summary.split(/;| \(/)[0])
-  const rows = COMMANDS.map(command => [command.name.padEnd(width), inShort(command)] as const)
+  const rows = forPeople.map(command => [command.name.padEnd(width), inShort(command)] as const)
   return `An agent that lives inside a running program.
 
 Start your program with: imago run -- COMMAND. Then, in its folder:
@@ -206,6 +208,7 @@ Start your program with: imago run -- COMMAND. Then, in its folder:
 All commands (imago COMMAND --help tells all about one):
 
 ${rows.map(([name, summary]) => `  imago ${name}  ${summary}`).join('\n')}
+  for other programs: ${others.join(', ')}
 
 Exit codes: 0 done, 1 failed (also tests, and source that does not compile), 2 usage, 3 denied,
 4 no such kernel, 5 still running (the job is named).
@@ -487,6 +490,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'mcp',
+    forPrograms: true,
     usage: '[--root FOLDER] [--profile PROFILE] [--structured]',
     summary: 'serve an MCP client on standard input and output',
     operands: [0, 0],
@@ -496,6 +500,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'acp',
+    forPrograms: true,
     usage: '[--] AGENT [ARGS]',
     summary: 'run an agent for an editor that speaks ACP, and give each of its sessions the tools of Imago',
     operands: [0, 0],
@@ -505,6 +510,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'hook',
+    forPrograms: true,
     usage: 'claude-code [--patience SECONDS]',
     summary:
       "ask a person about a host's own tools: a PreToolUse hook of Claude Code, on standard input and output",
@@ -576,6 +582,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'lsp',
+    forPrograms: true,
     usage: '[--stdio]',
     summary: 'be a language server for an editor: errors of the program in their lines, and what it knows',
     operands: [0, 0],
@@ -584,6 +591,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'completion',
+    forPrograms: true,
     usage: SHELLS.join('|'),
     summary:
       'print what has that shell complete commands, options, kernels and tools; its first lines say how to use it',

@@ -1,3 +1,5 @@
+import { PROFILES, type Profile } from '../../tools/contract.ts'
+import { EXIT, Failure } from '../failure.ts'
 import type { Paths } from '../paths.ts'
 import type { Printer } from './print.ts'
 
@@ -16,6 +18,8 @@ export interface Command {
   readonly means?: Readonly<Partial<Record<OptionName, string>>>
   /** What its operands are, in order, for the completion of a shell; those behind the last one are as that. */
   readonly of?: readonly OperandKind[]
+  /** A program calls it, and no person: the overview has its name alone. */
+  readonly forPrograms?: true
   /** Whether `--` and what follows are handed on. */
   readonly rest?: true
   load(): Promise<Run>
@@ -152,6 +156,14 @@ export const OPTIONS = {
   help: { summary: 'this text' },
   version: { summary: 'the version' },
 } as const
+
+/** The profile that an option names; undefined without the option. Throws a `Failure` that names those that there are. */
+export function profileOf(name: string | undefined): Profile | undefined {
+  const profile = PROFILES.find(known => known === name)
+  if (name !== undefined && profile === undefined)
+    throw new Failure(`There is no profile ${name}. Profiles: ${PROFILES.join(', ')}.`, { exit: EXIT.usage })
+  return profile
+}
 
 /** What has a value is a string. */
 export const typeOf = (name: OptionName): 'string' | 'boolean' =>

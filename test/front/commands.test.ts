@@ -196,7 +196,7 @@ test('every command is in the help, has a help of its own, and has code', async 
     stdout,
     /^.*\n\nStart your program with: .*\n\n {2}imago errors .*\n {2}imago threads .*\n {2}imago watch /,
   )
-  assert.ok(stdout.split('\n').length < 56, stdout)
+  assert.ok(stdout.split('\n').length < 50, stdout)
   assert.match(
     (await rig.imago(['tools'])).stdout,
     /^Start with these; .*\n {2}get_last_error [\s\S]*\n\nkernels {2}safe\n/,

@@ -13,6 +13,7 @@ const test = suite('a run that waits for a person', { limitMs: 120_000 })
 
 const SECRET = 'sk-canary-held-51'
 const KEYS = { OPENAI_API_KEY: SECRET }
+const KEYED = { env: KEYS }
 const [OLD, NEW] = ['one\ntwo\nthree\n', 'one\n2\nthree\n']
 
 let server: ScriptedModel
@@ -32,25 +33,24 @@ const edits: Script = ({ results }) =>
 interface Waiting {
   readonly rig: Rig
   readonly daemon: Daemon
-  readonly configure: (more?: string, settings?: string) => void
 }
 
 /** A run that has asked to edit a file, and whose process has ended, since nobody sits. */
-async function waiting(use: (parts: Waiting) => Promise<void>, { more = '' } = {}): Promise<void> {
+async function waiting(
+  use: (parts: Waiting) => Promise<void>,
+  { more = '', env = {} }: { more?: string; env?: Readonly<Record<string, string>> } = {},
+): Promise<void> {
   const rig = openRig({ files: { 'a.txt': OLD } })
   const usual = `url = "${server.url}"\nmodel = "scripted"\nprofile = "core"`
-  const configure = (also = more, settings = usual) => {
-    mkdirSync(rig.paths.configDir, { recursive: true })
-    writeFileSync(join(rig.paths.configDir, 'config.toml'), `[agent]\napi = "openai"\n${settings}\n${also}\n`)
-  }
-  configure()
+  mkdirSync(rig.paths.configDir, { recursive: true })
+  writeFileSync(join(rig.paths.configDir, 'config.toml'), `[agent]\napi = "openai"\n${usual}\n${more}\n`)
   server.play(edits)
   try {
     const daemon = await rig.serve()
-    const ran = await rig.imago(['ask', 'fix it'], { env: KEYS })
+    const ran = await rig.imago(['ask', 'fix it'], { env })
     assert.equal([ran.code, ran.stdout], [5, ''])
     assert.match(ran.stderr, /run-1 waits for a person: Edit a\.txt/)
-    await use({ rig, daemon, configure })
+    await use({ rig, daemon })
   } finally {
     closeEditors()
     await rig.close()
@@ -148,13 +148,11 @@ test('the key is in the environment of no daemon and in no file, and the run goe
     const kept = files(rig.paths.stateDir).filter(path => readFileSync(path, 'utf8').includes(SECRET))
     assert.equal(kept, [])
     screen.close()
-  }))
+  }, KEYED))
 
 test('after a restart of the daemon the run says which key it waits for, and goes on with it', () =>
-  waiting(async ({ rig, configure }) => {
+  waiting(async ({ rig }) => {
     await rig.imago(['shutdown', '--force'])
-    // With an address of its own a server may need no key.
-    configure('', 'profile = "core"')
     await rig.serve()
     const { screen } = await openWatch(rig)
     await screen.shows(/\[y\]es \[n\]o/)
@@ -163,13 +161,12 @@ test('after a restart of the daemon the run says which key it waits for, and goe
     const waits = () => entriesOf(rig).flatMap(entry => (entry.type === 'waits' ? [entry.for] : []))
     await until(() => waits().at(-1) === 'OPENAI_API_KEY', 'a run that waits for its key')
     assert.match((await rig.imago(['runs'])).stdout, /^run-1 +waits +OPENAI_API_KEY/)
-    configure()
     const resumed = await rig.imago(['runs', 'resume', 'run-1'], { env: KEYS })
     assert.is(resumed.code, 0, resumed.stderr)
     assert.match(resumed.stdout, /It came to/)
     assert.equal([text(rig), dispatched(rig)], [NEW, 1])
     screen.close()
-  }))
+  }, KEYED))
 
 test('without a seat, imago approvals and the topic approvals show what waits; with one, it is a plan', () =>
   waiting(async ({ rig }) => {
@@ -200,7 +197,7 @@ test('[watch] command is run once, with its text as one argument that no shell r
     async ({ rig }) => {
       const told = join(rig.folder, 'home/told')
       await until(() => existsSync(told), 'the command to be run')
-      assert.is((await rig.imago(['runs', 'resume', 'run-1'], { env: KEYS })).code, 5)
+      assert.is((await rig.imago(['runs', 'resume', 'run-1'])).code, 5)
       assert.is(readFileSync(told, 'utf8'), '["imago ask asks: edit_file"]\n')
     },
     { more: `[watch]\ncommand = ${command}` },
@@ -209,7 +206,7 @@ test('[watch] command is run once, with its text as one argument that no shell r
 
 test('imago ask --wait waits until somebody has answered, however late they sit', () =>
   waiting(async ({ rig }) => {
-    const asking = rig.begin(['ask', 'fix it', '--wait'], { env: KEYS })
+    const asking = rig.begin(['ask', 'fix it', '--wait'])
     const held = () => readdirSync(join(rig.paths.stateDir, 'held')).length
     await until(() => held() === 2, 'two questions')
     assert.is(asking.child.exitCode, null)
@@ -248,7 +245,7 @@ for (const isSeated of [false, true])
   test(`a run whose process and daemon are killed while it waits${isSeated ? ' and is asked' : ''} goes on by itself once it is answered, and acts once`, () =>
     waiting(async ({ rig, daemon }) => {
       await rig.imago(['runs', 'cancel', 'run-1'])
-      const asking = rig.begin(['ask', 'fix it', '--wait'], { env: KEYS })
+      const asking = rig.begin(['ask', 'fix it', '--wait'])
       await until(() => readdirSync(join(rig.paths.stateDir, 'held')).length === 1, 'a question')
       if (isSeated) {
         const { screen } = await openWatch(rig)

@@ -22,7 +22,7 @@ const LOOK_MS = 50
 const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT']
 
 /**
- * `imago acp -- AGENT`: stands between an ACP client and an agent, whose exit code is its own. Each session is given the
+ * `imago acp -- AGENT`: carries lines between an ACP client and an agent, whose exit code is its own. Each session is given the
  * MCP server of Imago, and all other lines pass as they are, but for questions that our gate asks as well. The agent ends
  * with its client, and so does what it has started.
  */

@@ -8,10 +8,10 @@ import { keptRun, runNames } from '../../agent/run-file.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findPaths } from '../../paths.ts'
 import type { DaemonClient } from '../client.ts'
-import { type Printer, untilLeft } from '../print.ts'
+import type { Printer } from '../print.ts'
 import { changesOf, errorLine, errorsOf, type Found, keyOf } from './errors.ts'
 
-/** Which errors of which program. */
+/** The errors that are waited for. */
 interface WantedErrors {
   /** A kernel, or a program with all of its processes. */
   readonly program: string
@@ -41,6 +41,8 @@ interface Waking {
   connect(): Promise<DaemonClient>
   readonly wanted: WantedErrors
   readonly printer: Printer
+  /** Ends the waiting, and cancels the run of that moment. */
+  readonly left: AbortSignal
   /** Runs that may be woken in a day, by all that wait so. */
   readonly most: number
 }
@@ -55,10 +57,9 @@ const DAY_MS = 24 * AGAIN_MS
  * where a person has ended it.
  */
 export async function whenRaised(
-  { connect, ...waking }: Waking,
+  { connect, left, ...waking }: Waking,
   begin: (client: DaemonClient, woken: Woken) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const left = untilLeft(['SIGINT', 'SIGTERM'])
   const known: Known = { seen: undefined, woken: new Map() }
   while (!left.aborted) {
     await using client = await connect()
@@ -88,7 +89,6 @@ interface Known {
 
 interface Following extends Omit<Waking, 'connect'> {
   readonly client: DaemonClient
-  readonly left: AbortSignal
   readonly known: Known
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { PROFILES, type Profile } from '../../../tools/contract.ts'
+import type { Profile } from '../../../tools/contract.ts'
 import { isRecord } from '../../../tools/define.ts'
 import { TOOLS } from '../../../tools/index.ts'
 import { type Envelope, isRunning, toolError } from '../../../tools/outcome.ts'
@@ -12,7 +12,7 @@ import { messageOf, WireError } from '../../../wire/errors.ts'
 import { Conversation } from '../../agent/conversation.ts'
 import type { AskedCall, Entry, EntryOf } from '../../agent/entries.ts'
 import { guidance, marked } from '../../agent/guidance.ts'
-import { KEY_VARIABLES } from '../../agent/keys.ts'
+import { KEY_VARIABLES, type KeyVariable } from '../../agent/keys.ts'
 import { NoModel, type OpenModel, openModel } from '../../agent/providers.ts'
 import { type AgentTools, type CallEnd, type RunEnd, work } from '../../agent/run.ts'
 import { AtWork, beginRun, openRun, type RunFile } from '../../agent/run-file.ts'
@@ -27,8 +27,8 @@ import type { SyntaxName } from '../../syntax/syntax.ts'
 import { documentation, SYNTAXES } from '../../syntax/syntaxes.ts'
 import { escapeJson } from '../../text/escape.ts'
 import { connectDaemon, type DaemonClient, WAIT_SECONDS } from '../client.ts'
-import type { CommandInput } from '../command.ts'
-import { printFailed, untilLeft } from '../print.ts'
+import { type CommandInput, profileOf } from '../command.ts'
+import { type Printer, printFailed, untilLeft } from '../print.ts'
 import { askHere, hasTerminal } from '../seat/at-terminal.ts'
 import { type Woken, wantedErrors, whenRaised } from './ask-when.ts'
 
@@ -42,16 +42,21 @@ export async function ask(input: CommandInput): Promise<ExitCode> {
   const root = findRoot(process.cwd())
   const { when } = input.options
   const wanted = when === undefined ? undefined : wantedErrors(when)
+  const left = untilLeft(LEAVES)
   return withModel(input, agent, async model => {
-    const settings = { root, agent, profile, syntax: tools.syntax, model }
+    const settings = { root, agent, profile, syntax: tools.syntax, model, left }
     if (wanted === undefined) {
       await using client = await connect(root)
       return await begin(input, { ...settings, client }, { text })
     }
-    const waking = { connect: () => connect(root), wanted, most: agent.woken_a_day, printer: input.printer }
+    const { printer } = input
+    const waking = { connect: () => connect(root), wanted, most: agent.woken_a_day, printer, left }
     return await whenRaised(waking, (client, woken) => begin(input, { ...settings, client }, { text, woken }))
   })
 }
+
+/** The signals that cancel a run. */
+const LEAVES = ['SIGINT', 'SIGTERM'] as const
 
 interface Settings {
   readonly root: string
@@ -60,6 +65,8 @@ interface Settings {
   readonly syntax: SyntaxName | undefined
   readonly model: OpenModel
   readonly client: DaemonClient
+  /** Cancels the run. */
+  readonly left: AbortSignal
 }
 
 interface Asked {
@@ -69,7 +76,7 @@ interface Asked {
 
 async function begin(
   input: CommandInput,
-  { root, agent, profile, syntax, model, client }: Settings,
+  { root, agent, profile, syntax, model, client, left }: Settings,
   { text: question, woken }: Asked,
 ): Promise<ExitCode> {
   const registry = openRegistry(TOOLS)
@@ -79,17 +86,18 @@ async function begin(
     const told = guidance({
       root,
       programs,
-      instructions: instructionsIn(root),
+      instructions: instructionsIn(root, input.printer),
       mark: id,
       tools: syntax && documentation(described(registry, profile), { syntax: SYNTAXES[syntax], registry }),
     })
     const text = woken === undefined ? question : `${question}\n\nThe error:\n${marked(id, woken.text)}`
     const chosen = { text, guidance: told, model: model.model.modelId, profile }
-    const more = { ...(syntax && { syntax }), ...(woken && { woken: woken.what }) }
+    const { variable: key } = model.key ?? {}
+    const more = { ...(syntax && { syntax }), ...(woken && { woken: woken.what }), ...(key && { key }) }
     return { type: 'begun', at: Date.now(), run, id, root, ...chosen, ...more }
   })
   try {
-    return await drive(input, { file, client, model, agent, registry })
+    return await drive(input, { file, client, model, agent, registry, left })
   } finally {
     file.close()
   }
@@ -103,14 +111,15 @@ export async function resume(input: CommandInput, run: string): Promise<ExitCode
     const { begun, over } = conversationOf(file.entries)
     // It may just have come to its end.
     if (over !== undefined && over.why !== 'failed') return tellEnd(input, over, run)
+    const left = untilLeft(LEAVES)
     return await withModel(
       input,
       agent,
       async model => {
         await using client = await connect(begun.root)
-        return await drive(input, { file, client, model, agent, registry: openRegistry(TOOLS) })
+        return await drive(input, { file, client, model, agent, registry: openRegistry(TOOLS), left })
       },
-      missing => file.keep({ type: 'waits', at: Date.now(), for: missing }),
+      { needs: begun.key, lacks: missing => file.keep({ type: 'waits', at: Date.now(), for: missing }) },
     )
   } finally {
     file.close()
@@ -129,16 +138,23 @@ async function takeUp(run: string): Promise<RunFile> {
     }
 }
 
+interface RunKey {
+  /** The variable that had the key when the run began. */
+  readonly needs?: KeyVariable | undefined
+  /** Told of the variable that is missing. */
+  lacks?(variable: string): void
+}
+
 /** Does `work` with the model of the configuration; without one, says what is missing. */
 async function withModel(
   input: CommandInput,
   agent: Config['agent'],
   work: (model: OpenModel) => Promise<ExitCode>,
-  lacks: (variable: string) => void = () => {},
+  { needs, lacks = () => {} }: RunKey = {},
 ): Promise<ExitCode> {
   let model: OpenModel
   try {
-    model = await openModel(agent, process.env)
+    model = await openModel(agent, process.env, needs)
   } catch (error) {
     if (!(error instanceof NoModel)) throw error
     lacks(error.variable)
@@ -163,15 +179,15 @@ interface Driven {
   readonly model: OpenModel
   readonly agent: Config['agent']
   readonly registry: Registry
+  readonly left: AbortSignal
 }
 
 /** Works at the run until it is over, or waits for a person; what it does is told meanwhile. */
 async function drive(
   input: CommandInput,
-  { file, client, model, agent, registry }: Driven,
+  { file, client, model, agent, registry, left }: Driven,
 ): Promise<ExitCode> {
   const { printer, options } = input
-  const left = untilLeft(['SIGINT', 'SIGTERM'])
   const conversation = conversationOf(file.entries)
   const tools = toolsOf({ run: file.run, input, client, registry, begun: conversation.begun })
   if (options.json && file.entries.length === 1) for (const entry of file.entries) printEntry(entry)
@@ -249,22 +265,23 @@ function toolsOf({ run, input, client, registry, begun }: ToolParts): AgentTools
   const { id, profile, syntax, woken } = begun
   // Nothing of this profile can wait for a job.
   const patience = profile === 'core' ? { patience: WAIT_SECONDS } : {}
+  const isWoken = woken !== undefined
+  const isSafe = (tool: string) => registry.find(tool)?.level === 'safe'
 
   async function callOnce({ call, tool, args }: AskedCall, signal: AbortSignal): Promise<CallEnd> {
-    const whole = isRecord(args) ? { ...patience, ...args } : args
     const needsKernel = (registry.find(tool)?.needs.length ?? 0) > 0
-    // What an error has woken asks nobody here, and is asked about all that turns out to be more than a look.
-    const isWoken = woken !== undefined
-    const isSafe = registry.find(tool)?.level === 'safe'
-    // Who can be asked here is waited for, until they leave the question to whoever answers it elsewhere.
-    const leave = (!hasTerminal() && input.options.wait !== true) || isWoken
+    const given = needsKernel && isRecord(args) ? { ...patience, ...args } : args
+    // A person at this terminal is asked here. Nobody is at the one of a run that an error has woken.
+    const isHere = hasTerminal() && !isWoken
+    const leave = isWoken || (!isHere && input.options.wait !== true)
     const held = { leave, run, ...(isWoken && { cautious: true }) }
-    const asked = { tool, args: needsKernel ? whole : args, call, signal }
-    const made = () => client.call({ ...asked, ...((isWoken || !isSafe) && { held }) })
+    // A look of a run that was woken may turn out to be more.
+    const isHeld = isWoken || !isSafe(tool)
+    const made = () => client.call({ tool, args: given, call, signal, ...(isHeld && { held }) })
     const envelope =
-      isSafe || isWoken
-        ? await made()
-        : await askHere({ client, printer: input.printer }, left => orLeft(made(), { tool, left }))
+      isHere && isHeld
+        ? await askHere({ client, printer: input.printer }, left => orLeft(made(), { tool, left }))
+        : await made()
     if (!envelope.ok && envelope.error.code === 'approval_held')
       return { type: 'waits', title: String(envelope.error.details.title ?? tool) }
     const { text } = await client.request('show', { tool, envelope })
@@ -274,7 +291,7 @@ function toolsOf({ run, input, client, registry, begun }: ToolParts): AgentTools
 
   return {
     listed: syntax === undefined ? described(registry, profile).map(functionTool) : [],
-    isSafe: tool => registry.find(tool)?.level === 'safe',
+    isSafe,
     call: callOnce,
     ...(syntax && { read: text => callsInText(text, { syntax: SYNTAXES[syntax], registry }) }),
   }
@@ -316,19 +333,12 @@ async function programsOf(client: DaemonClient, root: string): Promise<string[]>
 
 const INSTRUCTION_BYTES = 32 * 1024
 
-function instructionsIn(root: string): string | undefined {
+function instructionsIn(root: string, printer: Printer): string | undefined {
   try {
     return readBounded(join(root, 'AGENTS.md'), { most: INSTRUCTION_BYTES }).toString('utf8')
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    process.stderr.write(`imago: AGENTS.md is not used: ${messageOf(error)}\n`)
+    printer.err(`imago: AGENTS.md is not used: ${messageOf(error)}\n`)
     return undefined
   }
-}
-
-function profileOf(name: string | undefined): Profile | undefined {
-  const profile = PROFILES.find(known => known === name)
-  if (name !== undefined && profile === undefined)
-    throw new Failure(`There is no profile ${name}. Profiles: ${PROFILES.join(', ')}.`, { exit: EXIT.usage })
-  return profile
 }

@@ -1,12 +1,11 @@
 import { text as readAll } from 'node:stream/consumers'
-import { PROFILES } from '../../../tools/contract.ts'
 import { isRunning } from '../../../tools/outcome.ts'
 import { messageOf } from '../../../wire/errors.ts'
 import type { Question } from '../../../wire/kernel.ts'
 import type { CallEvent } from '../../calls/contract.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { connectHere, type DaemonClient, WAIT_SECONDS } from '../client.ts'
-import type { CommandInput, ToolCommand } from '../command.ts'
+import { type CommandInput, profileOf, type ToolCommand } from '../command.ts'
 import { askPerson, type Lines, openLines } from '../lines.ts'
 import { exitOf, printEnvelope, printError, printEvaluated, withoutOutput } from '../print.ts'
 import type { Methods } from '../protocol.ts'
@@ -315,11 +314,7 @@ Whatever is about a program also takes kernel=NAME.
 
 /** `imago tools`: what the registry says of its tools, in the form that was asked for. */
 export async function tools({ operands: [name], options, printer }: CommandInput): Promise<ExitCode> {
-  const profile = PROFILES.find(known => known === options.profile)
-  if (options.profile !== undefined && profile === undefined)
-    throw new Failure(`There is no profile ${options.profile}. Profiles: ${PROFILES.join(', ')}.`, {
-      exit: EXIT.usage,
-    })
+  const profile = profileOf(options.profile)
   await using client = await connectHere('imago tools')
   const { text } = await client.request('tools', {
     ...(profile === undefined ? {} : { profile }),

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { duration, oneLine } from '../../../tools/text.ts'
-import type { AskedCall, Entry, EntryOf } from '../../agent/entries.ts'
+import type { AskedCall, Entry } from '../../agent/entries.ts'
 import { keptRun, openRun, removeRun, runNames } from '../../agent/run-file.ts'
 import { readConfig } from '../../config.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
@@ -26,9 +26,7 @@ export async function runs(input: CommandInput): Promise<ExitCode> {
   if (act === undefined || run === undefined)
     throw new Failure(
       `Say what to do with which run: ${Object.keys(ACTIONS).join(', ')} RUN. imago runs lists them.`,
-      {
-        exit: EXIT.usage,
-      },
+      { exit: EXIT.usage },
     )
   return act(input, run)
 }
@@ -97,7 +95,7 @@ function textOf(entry: Entry): string {
         .map(line => `${line}\n`)
         .join('')
     case 'ended':
-      return `${outcomeOf(entry)}${entry.text.replace(/^<output [^>]*>\n|\n<\/output [^>]*>$/g, '').replace(/^/gm, '  ')}\n\n`
+      return `${entry.outcome === 'ok' ? '' : `${entry.outcome}\n`}${entry.text.replace(/^<output [^>]*>\n|\n<\/output [^>]*>$/g, '').replace(/^/gm, '  ')}\n\n`
     case 'waits':
       return `waits for ${entry.for}\n`
     case 'room':
@@ -112,8 +110,6 @@ function textOf(entry: Entry): string {
       return entry satisfies never
   }
 }
-
-const outcomeOf = ({ outcome }: EntryOf<'ended'>) => (outcome === 'ok' ? '' : `${outcome}\n`)
 
 async function cancel({ printer }: CommandInput, run: string): Promise<ExitCode> {
   const { stateDir } = findPaths()
