@@ -35,6 +35,10 @@ interface Waiting {
   readonly daemon: Daemon
 }
 
+/** Files of questions that are whole: one that is written has another name until then. */
+const held = (rig: Rig) =>
+  readdirSync(join(rig.paths.stateDir, 'held')).filter(name => name.endsWith('.json')).length
+
 /** A run that has asked to edit a file, and whose process has ended, since nobody sits. */
 async function waiting(
   use: (parts: Waiting) => Promise<void>,
@@ -207,8 +211,7 @@ test('[watch] command is run once, with its text as one argument that no shell r
 test('imago ask --wait waits until somebody has answered, however late they sit', () =>
   waiting(async ({ rig }) => {
     const asking = rig.begin(['ask', 'fix it', '--wait'])
-    const held = () => readdirSync(join(rig.paths.stateDir, 'held')).length
-    await until(() => held() === 2, 'two questions')
+    await until(() => held(rig) === 2, 'two questions')
     assert.is(asking.child.exitCode, null)
     const editor = await openEditor(rig)
     await editor.says('sit', { through: 'Neovim' }, 'seat')
@@ -246,7 +249,7 @@ for (const isSeated of [false, true])
     waiting(async ({ rig, daemon }) => {
       await rig.imago(['runs', 'cancel', 'run-1'])
       const asking = rig.begin(['ask', 'fix it', '--wait'])
-      await until(() => readdirSync(join(rig.paths.stateDir, 'held')).length === 1, 'a question')
+      await until(() => held(rig) === 1, 'a question')
       if (isSeated) {
         const { screen } = await openWatch(rig)
         await screen.shows(/\[y\]es \[n\]o/)
