@@ -186,6 +186,19 @@ test('before its last step a model is told that it is the last, and asked for no
   assert.is(last?.body.tool_choice, 'none')
 })
 
+test('a server that says nothing is waited for until the time of the run is used up', async () => {
+  const clock = new HandClock()
+  const { told, left } = server
+  const before = told.length
+  const playing = play({ clock, script: () => ({ after: new Promise(() => undefined) }) })
+  await until(() => told.length > before)
+  await clock.pass(59 * 60_000)
+  assert.is(server.left, left)
+  await clock.pass(60_000)
+  assert.is(over((await playing).end)[0], 'partial')
+  await until(() => server.left > left)
+})
+
 test('when the time is used up, the call that runs is cancelled and no other begins', async () => {
   const clock = new HandClock()
   const begun: string[] = []
