@@ -14,7 +14,8 @@ export interface Answer {
   readonly content: readonly AnswerPart[]
   /** As the provider says: `stop`, `length`, `tool-calls`, `content-filter`, … */
   readonly finish: string
-  readonly tokens: { readonly input: number; readonly output: number }
+  /** Undefined where the server counts none. */
+  readonly tokens: { readonly input: number | undefined; readonly output: number | undefined }
 }
 
 type WithoutName<One> = One extends { call: string } ? Omit<One, 'call'> : One
@@ -134,7 +135,7 @@ async function read(stream: Stream): Promise<Answer> {
         throw part.error instanceof Error ? part.error : new Broken(textOf(part.error))
       case 'finish': {
         const { inputTokens, outputTokens } = part.usage
-        const tokens = { input: inputTokens.total ?? 0, output: outputTokens.total ?? 0 }
+        const tokens = { input: inputTokens.total || undefined, output: outputTokens.total || undefined }
         // What broke off ends with `other`, and the server has given no reason.
         if (part.finishReason.unified === 'other' && part.finishReason.raw === undefined)
           throw new Broken('the answer broke off')

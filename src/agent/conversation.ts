@@ -18,6 +18,8 @@ export class Conversation {
   steps = 0
   /** Of all requests and answers. */
   tokens = 0
+  /** Whether some of them are our estimate. */
+  isEstimated = false
   over: Over | undefined
   /** What it waits for now. */
   waits: EntryOf<'waits'> | undefined
@@ -53,6 +55,7 @@ export class Conversation {
         this.#characters += JSON.stringify(entry.content).length
         this.steps = entry.step
         this.tokens += entry.tokens.input + entry.tokens.output
+        this.isEstimated ||= entry.tokens.estimated === true
         return
       case 'ended':
         this.#ended.set(entry.call, entry)
@@ -161,9 +164,12 @@ export class Conversation {
 
   /** About how many tokens the next request has. */
   get size(): number {
-    return Math.round(this.#characters / CHARACTERS_OF_A_TOKEN)
+    return tokensIn(this.#characters)
   }
 }
+
+/** About how many tokens a text of so many characters has. */
+export const tokensIn = (characters: number): number => Math.round(characters / CHARACTERS_OF_A_TOKEN)
 
 const MADE_ROOM = 'This result made room for newer ones. Call the tool again if you need it.'
 

@@ -72,7 +72,12 @@ export const ENTRY = z.discriminatedUnion('type', [
     /** What a person reads: without calls and reasoning. */
     said: z.string(),
     finish: z.string(),
-    tokens: z.strictObject({ input: z.number(), output: z.number() }),
+    /** `estimated`: the server has not counted all of them. */
+    tokens: z.strictObject({
+      input: z.number(),
+      output: z.number(),
+      estimated: z.literal(true).exactOptional(),
+    }),
   }),
   z.strictObject({ type: z.literal('called'), at, call: z.string() }),
   z.strictObject({

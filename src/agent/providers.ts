@@ -4,6 +4,7 @@ import { readSecretFile } from '../../wire/secret-file.ts'
 import type { Config } from '../config.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { KEY_VARIABLES, type KeyVariable } from './keys.ts'
+import { request } from './request.ts'
 
 type Settings = Config['agent']
 /** The format in which a model is spoken to. All other providers, and all local servers, speak `openai`. */
@@ -89,10 +90,11 @@ interface Spoken {
 async function modelOf(api: Api, { address, key, name }: Spoken): Promise<LanguageModelV3> {
   if (api === 'anthropic') {
     const { createAnthropic } = await import('@ai-sdk/anthropic')
-    return createAnthropic({ baseURL: address, apiKey: key ?? 'none' })(name)
+    return createAnthropic({ baseURL: address, apiKey: key ?? 'none', fetch: request })(name)
   }
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
-  const options = { name: 'openai', baseURL: address, includeUsage: true, ...(key && { apiKey: key }) }
+  const more = { includeUsage: true, fetch: request, ...(key && { apiKey: key }) }
+  const options = { name: 'openai', baseURL: address, ...more }
   return createOpenAICompatible(options)(name)
 }
 

@@ -158,6 +158,21 @@ for (const api of APIS) {
     assert.equal(partsOf(await ask(api)), ['Here.'])
   })
 
+  test(`${api}: Node's own fetch, which gives up on a silent server, is not used, and no redirect is followed`, async () => {
+    const before = globalThis.fetch
+    globalThis.fetch = () => Promise.reject(new Error('it was used'))
+    try {
+      server.play(() => ({ text: 'Here.' }))
+      assert.equal(partsOf(await ask(api)), ['Here.'])
+      const count = server.told.length
+      server.play(() => ({ status: 307, headers: { location: `${server.url}/elsewhere` } }))
+      const { answer, waits } = await ask(api)
+      assert.equal([answer.type, waits, server.told.length - count], ['failed', [], 1])
+    } finally {
+      globalThis.fetch = before
+    }
+  })
+
   test(`${api}: a slow first byte is waited for, until the request is cancelled`, async () => {
     let sent: () => void = () => undefined
     server.play(() => {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -20,6 +21,7 @@ import { callsInText } from '../../agent/text-tools.ts'
 import { SYSTEM_CLOCK } from '../../clock.ts'
 import { type Config, readConfig } from '../../config.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
+import { isWithin, realOf } from '../../files/roots.ts'
 import { findPaths, findRoot } from '../../paths.ts'
 import { describeTool } from '../../registry/descriptions.ts'
 import { openRegistry, type Registry } from '../../registry/registry.ts'
@@ -270,9 +272,16 @@ function toolsOf({ run, input, client, registry, begun }: ToolParts): AgentTools
   const patience = profile === 'core' ? { patience: WAIT_SECONDS } : {}
   const isWoken = woken !== undefined
   const isSafe = (tool: string) => registry.find(tool)?.level === 'safe'
+  const shown = registry.list(profile)
 
   async function callOnce({ call, tool, args }: AskedCall, signal: AbortSignal): Promise<CallEnd> {
-    const needsKernel = (registry.find(tool)?.needs.length ?? 0) > 0
+    const known = registry.find(tool)
+    // A model may know it from elsewhere.
+    if (known !== undefined && !shown.includes(known)) {
+      const message = `${known.name} is not among the tools of profile ${profile}. Nothing ran.`
+      return { type: 'ended', outcome: 'unknown_function', text: marked(id, `unknown_function: ${message}`) }
+    }
+    const needsKernel = (known?.needs.length ?? 0) > 0
     const given = needsKernel && isRecord(args) ? { ...patience, ...args } : args
     // A person at this terminal is asked here. Nobody is at the one of a run that an error has woken.
     const isHere = hasTerminal() && !isWoken
@@ -338,7 +347,9 @@ const INSTRUCTION_BYTES = 32 * 1024
 
 function instructionsIn(root: string, printer: Printer): string | undefined {
   try {
-    return readBounded(join(root, 'AGENTS.md'), { most: INSTRUCTION_BYTES }).toString('utf8')
+    const path = realpathSync(join(root, 'AGENTS.md'))
+    if (!isWithin(path, realOf(root))) throw new Error('it leads out of the project.')
+    return readBounded(path, { most: INSTRUCTION_BYTES }).toString('utf8')
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     printer.err(`imago: AGENTS.md is not used: ${messageOf(error)}\n`)
