@@ -14,6 +14,8 @@ const CHARACTERS_OF_A_TOKEN = 4
 /** What the entries of a run come to: what the model is sent, and how far the run is. */
 export class Conversation {
   readonly begun: EntryOf<'begun'>
+  /** Which answers now. */
+  model: string
   /** Answers that were given. */
   steps = 0
   /** Of all requests and answers. */
@@ -34,6 +36,7 @@ export class Conversation {
 
   constructor(begun: EntryOf<'begun'>) {
     this.begun = begun
+    this.model = begun.model
     this.#characters = begun.guidance.length + begun.text.length
   }
 
@@ -49,6 +52,9 @@ export class Conversation {
         return
       case 'waits':
         this.waits = entry
+        return
+      case 'model':
+        this.model = entry.model
         return
       case 'answered':
         this.#answers.push(entry)
@@ -166,6 +172,15 @@ export class Conversation {
   get size(): number {
     return tokensIn(this.#characters)
   }
+}
+
+/** Of all entries of a run. Throws where the first is not its beginning. */
+export function conversationOf(entries: readonly Entry[]): Conversation {
+  const [begun, ...others] = entries
+  if (begun?.type !== 'begun') throw new Error('a run has no beginning')
+  const conversation = new Conversation(begun)
+  for (const entry of others) conversation.add(entry)
+  return conversation
 }
 
 /** About how many tokens a text of so many characters has. */

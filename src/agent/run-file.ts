@@ -28,6 +28,8 @@ export interface RunFile {
   readonly entries: readonly Entry[]
   /** Appends it, so that it outlives this process; most outlive the machine too. Throws a `Failure` where that is not possible. */
   keep(entry: Entry): void
+  /** It was not needed. */
+  remove(): void
   close(): void
 }
 
@@ -141,6 +143,7 @@ async function claimed({ stateDir, run, file, read }: Claimed): Promise<RunFile>
         throw unwritable(error, fileOf(stateDir, run))
       }
     },
+    remove: () => rmSync(fileOf(stateDir, run), { force: true }),
     close,
   }
 }

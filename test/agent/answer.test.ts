@@ -15,6 +15,8 @@ test.before(async () => {
 })
 test.after(() => server.close())
 
+const keyOf = (api: Api) => ({ env: { [KEY[api]]: 'sk-test' }, signal: new AbortController().signal })
+
 interface Asked {
   readonly answer: Answer | NoAnswer
   /** Milliseconds that were waited before each further attempt. */
@@ -23,7 +25,7 @@ interface Asked {
 }
 
 async function ask(api: Api, signal: AbortSignal = new AbortController().signal): Promise<Asked> {
-  const { model } = await openModel({ ...SETTINGS, api, url: server.url }, { [KEY[api]]: 'sk-test' })
+  const { model } = await openModel({ ...SETTINGS, api, url: server.url }, keyOf(api))
   const [waits, whys]: [number[], string[]] = [[], []]
   const clock = new HandClock()
   const again = (why: string, ms: number) => {
@@ -194,7 +196,7 @@ for (const api of APIS) {
   test(`${api}: cancelling ends the pause before another attempt`, async () => {
     const left = new AbortController()
     server.play(() => ({ status: 503 }))
-    const { model } = await openModel({ ...SETTINGS, api, url: server.url }, { [KEY[api]]: 'sk-test' })
+    const { model } = await openModel({ ...SETTINGS, api, url: server.url }, keyOf(api))
     const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hello?' }] }]
     const again = () => left.abort()
     const clock = new HandClock()

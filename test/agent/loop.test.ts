@@ -67,7 +67,10 @@ async function play(playing: Playing): Promise<{ end: RunEnd; entries: readonly 
   } as const
   const [key, name] = ['sk-test', 'scripted']
   const env = { OPENAI_API_KEY: key, ANTHROPIC_API_KEY: key }
-  const model = await openModel({ ...settings, api, url: server.url, model: name }, env)
+  const model = await openModel(
+    { ...settings, api, url: server.url, model: name },
+    { env, signal: new AbortController().signal },
+  )
   server.play(playing.script)
   const conversation = new Conversation(BEGUN)
   for (const entry of entries.slice(1)) conversation.add(entry)

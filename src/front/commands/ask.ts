@@ -10,9 +10,9 @@ import { type Envelope, isRunning, toolError } from '../../../tools/outcome.ts'
 import { oneLine } from '../../../tools/text.ts'
 import { readBounded } from '../../../wire/bounded-file.ts'
 import { messageOf, WireError } from '../../../wire/errors.ts'
-import { Conversation } from '../../agent/conversation.ts'
+import { conversationOf } from '../../agent/conversation.ts'
 import type { AskedCall, Entry, EntryOf } from '../../agent/entries.ts'
-import { guidance, marked } from '../../agent/guidance.ts'
+import { guidance, marked, unmarked } from '../../agent/guidance.ts'
 import { KEY_VARIABLES, type KeyVariable } from '../../agent/keys.ts'
 import { NoModel, type OpenModel, openModel } from '../../agent/providers.ts'
 import { type AgentTools, type CallEnd, type RunEnd, work } from '../../agent/run.ts'
@@ -32,7 +32,7 @@ import { connectDaemon, type DaemonClient, WAIT_SECONDS } from '../client.ts'
 import { type CommandInput, profileOf } from '../command.ts'
 import { type Printer, printFailed, untilLeft } from '../print.ts'
 import { askHere, hasTerminal } from '../seat/at-terminal.ts'
-import { type Woken, wantedErrors, whenRaised } from './ask-when.ts'
+import { type Woken, wantedErrors, whenRaised, wokenBefore } from './ask-when.ts'
 
 /** `imago ask`: a run of the agent on the project of this folder, from a question to its answer; or each time that `--when` says. */
 export async function ask(input: CommandInput): Promise<ExitCode> {
@@ -48,7 +48,7 @@ export async function ask(input: CommandInput): Promise<ExitCode> {
   const { when } = input.options
   const wanted = when === undefined ? undefined : wantedErrors(when)
   const left = untilLeft(LEAVES)
-  return withModel(input, agent, async model => {
+  return withModel(input, { settings: () => agent, left }, async model => {
     const settings = { root, agent, profile, syntax: tools.syntax, model, left }
     if (wanted === undefined) {
       await using client = await connect(root)
@@ -93,16 +93,24 @@ async function begin(
       programs,
       instructions: instructionsIn(root, input.printer),
       mark: id,
+      isWoken: woken !== undefined,
       tools: syntax && documentation(described(registry, profile), { syntax: SYNTAXES[syntax], registry }),
     })
     const text = woken === undefined ? question : `${question}\n\nThe error:\n${marked(id, woken.text)}`
     const chosen = { text, guidance: told, model: model.model.modelId, profile }
     const { variable: key } = model.key ?? {}
-    const more = { ...(syntax && { syntax }), ...(woken && { woken: woken.what }), ...(key && { key }) }
+    const more = {
+      ...(syntax && { syntax }),
+      ...(woken && { woken: woken.what, kind: woken.kind }),
+      ...(key && { key }),
+    }
     return { type: 'begun', at: Date.now(), run, id, root, ...chosen, ...more }
   })
   try {
-    return await drive(input, { file, client, model, agent, registry, left })
+    // Two that wait for one error have begun at the same time.
+    if (woken !== undefined && wokenBefore(woken.kind, file.run)) file.remove()
+    else return await drive(input, { file, client, model, agent, registry, left })
+    return EXIT.done
   } finally {
     file.close()
   }
@@ -110,21 +118,28 @@ async function begin(
 
 /** `imago runs resume`: goes on with a run that waits, or that failed. */
 export async function resume(input: CommandInput, run: string): Promise<ExitCode> {
-  const { agent } = readConfig(findPaths().configDir)
   const file = await takeUp(run)
   try {
-    const { begun, over } = conversationOf(file.entries)
+    const conversation = conversationOf(file.entries)
+    const { begun, over } = conversation
     // It may just have come to its end.
     if (over !== undefined && over.why !== 'failed') return tellEnd(input, over, run)
     const left = untilLeft(LEAVES)
+    const settings = () => readConfig(findPaths().configDir).agent
+    const keepWhy = (error: Failure) => {
+      const at = Date.now()
+      if (error instanceof NoModel) file.keep({ type: 'waits', at, for: error.variable })
+      else file.keep({ type: 'over', at, why: 'failed', text: error.message })
+    }
     return await withModel(
       input,
-      agent,
-      async model => {
+      { settings, left, needs: begun.key, lacks: keepWhy },
+      async (model, agent) => {
+        const { modelId } = model.model
+        if (modelId !== conversation.model) file.keep({ type: 'model', at: Date.now(), model: modelId })
         await using client = await connect(begun.root)
         return await drive(input, { file, client, model, agent, registry: openRegistry(TOOLS), left })
       },
-      { needs: begun.key, lacks: missing => file.keep({ type: 'waits', at: Date.now(), for: missing }) },
     )
   } finally {
     file.close()
@@ -143,31 +158,35 @@ async function takeUp(run: string): Promise<RunFile> {
     }
 }
 
-interface RunKey {
+interface Needed {
+  /** May throw a `Failure`. */
+  settings(): Config['agent']
+  readonly left: AbortSignal
   /** The variable that had the key when the run began. */
   readonly needs?: KeyVariable | undefined
-  /** Told of the variable that is missing. */
-  lacks?(variable: string): void
+  /** Told why there is no model. */
+  lacks?(error: Failure): void
 }
 
 /** Does `work` with the model of the configuration; without one, says what is missing. */
 async function withModel(
   input: CommandInput,
-  agent: Config['agent'],
-  work: (model: OpenModel) => Promise<ExitCode>,
-  { needs, lacks = () => {} }: RunKey = {},
+  { settings, left, needs, lacks = () => {} }: Needed,
+  work: (model: OpenModel, agent: Config['agent']) => Promise<ExitCode>,
 ): Promise<ExitCode> {
+  let agent: Config['agent']
   let model: OpenModel
   try {
-    model = await openModel(agent, process.env, needs)
+    agent = settings()
+    model = await openModel(agent, { env: process.env, needs, signal: left })
   } catch (error) {
+    if (error instanceof Failure) lacks(error)
     if (!(error instanceof NoModel)) throw error
-    lacks(error.variable)
     if (input.options.json) printFailed(input, toolError('invalid_args', { message: error.message }))
     else input.printer.err(`imago ask: ${error.message}\n`)
     return EXIT.usage
   }
-  return await work(model)
+  return await work(model, agent)
 }
 
 /** The key of the model stays in this process. */
@@ -224,7 +243,7 @@ async function drive(
   function tell(entry: Entry) {
     if (entry.type === 'answered') for (const line of callLines(entry)) printer.err(`${line}\n`)
     else if (entry.type === 'ended' && entry.outcome !== 'ok')
-      printer.err(`  ${oneLine(entry.text).slice(0, 200)}\n`)
+      printer.err(`  ${oneLine(unmarked(entry.text).split('\n', 1)[0] ?? '').slice(0, 200)}\n`)
     else if (entry.type === 'room') printer.err(`imago: ${entry.calls.length} old results made room\n`)
   }
 }
@@ -237,7 +256,7 @@ function tellEnd({ printer, options }: CommandInput, end: RunEnd, run: string): 
   }
   if (!options.json && (end.why === 'done' || end.why === 'partial')) printer.out(`${end.text.trimEnd()}\n`)
   if (end.why === 'failed')
-    printer.err(`imago: ${run} did not end: ${end.text}. Go on with: imago runs resume ${run}\n`)
+    printer.err(`imago: ${run} failed: ${end.text}. Go on with: imago runs resume ${run}\n`)
   if (end.why === 'cancelled') printer.err(`imago: ${run} was cancelled\n`)
   return end.why === 'done' ? EXIT.done : EXIT.failed
 }
@@ -248,14 +267,6 @@ export function callLines({ said, content }: EntryOf<'answered'>): string[] {
   if (calls.length === 0) return []
   const lines = calls.map(({ tool, args }) => `> ${tool} ${oneLine(JSON.stringify(args)).slice(0, 500)}`)
   return said.trim() === '' ? lines : [said.trim(), ...lines]
-}
-
-export function conversationOf(entries: readonly Entry[]): Conversation {
-  const [begun, ...others] = entries
-  if (begun?.type !== 'begun') throw new Error('a run has no beginning')
-  const conversation = new Conversation(begun)
-  for (const entry of others) conversation.add(entry)
-  return conversation
 }
 
 interface ToolParts {
@@ -292,7 +303,7 @@ function toolsOf({ run, input, client, registry, begun }: ToolParts): AgentTools
     const made = () => client.call({ tool, args: given, call, signal, ...(isHeld && { held }) })
     const envelope =
       isHere && isHeld
-        ? await askHere({ client, printer: input.printer }, left => orLeft(made(), { tool, left }))
+        ? await askHere({ client, printer: input.printer }, left => orLeft(made(), { tool, left, signal }))
         : await made()
     if (!envelope.ok && envelope.error.code === 'approval_held')
       return { type: 'waits', title: String(envelope.error.details.title ?? tool) }
@@ -309,15 +320,19 @@ function toolsOf({ run, input, client, registry, begun }: ToolParts): AgentTools
   }
 }
 
-/** What the call comes to, unless the person here leaves its question to others. */
+/** What the call comes to, unless the person here leaves its question to others. Ctrl-C cancels it instead, with the run. */
 function orLeft(
   made: Promise<Envelope>,
-  { tool, left }: { readonly tool: string; readonly left: AbortSignal | undefined },
+  {
+    tool,
+    left,
+    signal,
+  }: { readonly tool: string; readonly left: AbortSignal | undefined; readonly signal: AbortSignal },
 ): Promise<Envelope> {
   if (left === undefined) return made
   const leaves = new Promise<Envelope>(resolve => {
     const error = toolError('approval_held', { message: 'The question was left.', details: { title: tool } })
-    left.addEventListener('abort', () => resolve({ ok: false, error }), { once: true })
+    left.addEventListener('abort', () => signal.aborted || resolve({ ok: false, error }), { once: true })
   })
   return Promise.race([made, leaves])
 }

@@ -1,8 +1,8 @@
 import { text as readAll } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
+import { ownTool, permissionPrompt } from '../../../tools/index.ts'
 import type { Envelope } from '../../../tools/outcome.ts'
-import { ownTool, permissionPrompt } from '../../../tools/permission.ts'
 import { messageOf } from '../../../wire/errors.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findRoot } from '../../paths.ts'
@@ -13,7 +13,7 @@ import type { CommandInput } from '../command.ts'
 /** What Claude Code tells a hook before it uses a tool. https://code.claude.com/docs/en/hooks#pretooluse */
 const EVENT = z.object({
   hook_event_name: z.literal('PreToolUse'),
-  session_id: z.string().regex(/^[\w-]{1,64}$/),
+  session_id: z.string().regex(/^\w[\w-]{0,63}$/),
   cwd: z.string().min(1),
   tool_name: z.string().min(1).max(256),
   tool_input: z.record(z.string(), z.unknown()),

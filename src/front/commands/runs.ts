@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { duration, oneLine } from '../../../tools/text.ts'
+import { conversationOf } from '../../agent/conversation.ts'
 import type { AskedCall, Entry } from '../../agent/entries.ts'
+import { unmarked } from '../../agent/guidance.ts'
 import { keptRun, openRun, removeRun, runNames } from '../../agent/run-file.ts'
 import { readConfig } from '../../config.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
@@ -9,7 +11,7 @@ import { escapeJson } from '../../text/escape.ts'
 import { connectDaemon } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { untilLeft } from '../print.ts'
-import { callLines, conversationOf, resume } from './ask.ts'
+import { callLines, resume } from './ask.ts'
 
 const ACTIONS: Readonly<Record<string, (input: CommandInput, run: string) => Promise<ExitCode>>> = {
   show,
@@ -95,9 +97,11 @@ function textOf(entry: Entry): string {
         .map(line => `${line}\n`)
         .join('')
     case 'ended':
-      return `${entry.outcome === 'ok' ? '' : `${entry.outcome}\n`}${entry.text.replace(/^<output [^>]*>\n|\n<\/output [^>]*>$/g, '').replace(/^/gm, '  ')}\n\n`
+      return `${entry.outcome === 'ok' ? '' : `${entry.outcome}\n`}${unmarked(entry.text).replace(/^/gm, '  ')}\n\n`
     case 'waits':
       return `waits for ${entry.for}\n`
+    case 'model':
+      return `goes on with ${entry.model}\n\n`
     case 'room':
       return `${entry.calls.length} old results made room\n\n`
     case 'over':
