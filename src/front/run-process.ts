@@ -4,7 +4,8 @@ import type { Paths } from '../paths.ts'
 import type { Methods } from './protocol.ts'
 import { mainProgram } from './reach.ts'
 
-type Key = Methods['keep_key']['params']
+/** Of a run of that project. */
+type Key = Methods['keep_key']['params'] & { readonly root: string }
 
 /** Keys that are kept; the oldest go first. */
 const MOST = 256
@@ -15,6 +16,9 @@ interface RunProcessesOptions {
   readonly paths: Pick<Paths, 'stateDir'>
   log(sentence: string, error: unknown): void
 }
+
+/** What a client in another project keeps or asks for is of another run. */
+const runOf = ({ run, root }: Pick<Key, 'run' | 'root'>) => JSON.stringify([root, run])
 
 /** Goes on with runs once their questions are answered, each in a process of its own: no model's library is loaded here. */
 export function openRunProcesses({ command, paths, log }: RunProcessesOptions) {
@@ -30,8 +34,9 @@ export function openRunProcesses({ command, paths, log }: RunProcessesOptions) {
 
   return {
     keepKey(key: Key): void {
-      keys.delete(key.run)
-      keys.set(key.run, key)
+      const of = runOf(key)
+      keys.delete(of)
+      keys.set(of, key)
       const [oldest] = keys.keys()
       if (keys.size > MOST && oldest !== undefined) keys.delete(oldest)
     },
@@ -42,7 +47,7 @@ export function openRunProcesses({ command, paths, log }: RunProcessesOptions) {
       if (session === undefined)
         begin([process.execPath, ...mainProgram(), 'runs', 'resume', run], {
           cwd: paths.stateDir,
-          key: keys.get(run),
+          key: keys.get(runOf({ run, root })),
         })
       else if (command !== undefined) begin([...command, session], { cwd: root })
     },

@@ -141,10 +141,13 @@ test('two seats, an editor and a code answer one held question: there is one eff
     assert.equal([text(rig), dispatched(rig)], [NEW, 1])
   }))
 
-test('the key is in the environment of no daemon and in no file, and the run goes on with it', () =>
+test('the key is in the environment of no daemon and in no file, no other project replaces it, and the run goes on with it', () =>
   waiting(async ({ rig, daemon }) => {
     const environ = readFileSync(`/proc/${daemon.pid}/environ`, 'utf8')
     assert.not.match(environ, SECRET)
+    // A client in another project gives a key to no run of this one.
+    await using other = await rig.connect({ root: rig.folder })
+    await other.request('keep_key', { run: 'run-1', variable: 'OPENAI_API_KEY', value: 'sk-theirs' })
     const { screen } = await openWatch(rig)
     await screen.shows(/\[y\]es \[n\]o/)
     screen.type('y\n')
