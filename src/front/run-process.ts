@@ -34,6 +34,7 @@ export function openRunProcesses({ command, paths, log }: RunProcessesOptions) {
 
   return {
     keepKey(key: Key): void {
+      if (command === undefined && sessionOf(key.run) !== undefined) return
       const of = runOf(key)
       keys.delete(of)
       keys.set(of, key)
@@ -43,13 +44,12 @@ export function openRunProcesses({ command, paths, log }: RunProcessesOptions) {
     /** Begins the process, which waits for the one that works at the run to end. What it does is in the run's file. */
     resume({ run, root }: Pick<HeldQuestion, 'run' | 'root'>): void {
       if (run === undefined) return
-      const [, session] = /^claude-code:(.*)$/.exec(run) ?? []
+      const [session, key] = [sessionOf(run), keys.get(runOf({ run, root }))]
       if (session === undefined)
-        begin([process.execPath, ...mainProgram(), 'runs', 'resume', run], {
-          cwd: paths.stateDir,
-          key: keys.get(runOf({ run, root })),
-        })
-      else if (command !== undefined) begin([...command, session], { cwd: root })
+        begin([process.execPath, ...mainProgram(), 'runs', 'resume', run], { cwd: paths.stateDir, key })
+      else if (command !== undefined) begin([...command, session], { cwd: root, key })
     },
   }
 }
+
+const sessionOf = (run: string): string | undefined => /^claude-code:(.*)$/.exec(run)?.[1]

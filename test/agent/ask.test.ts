@@ -186,6 +186,11 @@ test('without a key, one line says which variable', async () => {
   assert.equal([named.code, named.stderr], [2, 'imago ask: no model. Set OPENAI_API_KEY: docs/agent.md\n'])
 })
 
+test('the profile of a client that asks about its own commands is refused by name', async () => {
+  const ran = await rig.imago(['ask', QUESTION, '--profile', 'desk'])
+  assert.equal([ran.code, ran.stderr], [2, 'imago: The agent has the profiles core, live and full.\n'])
+})
+
 test('a local server needs no key and no name of a model', async () => {
   configure({})
   writeFileSync(join(rig.paths.configDir, 'config.toml'), `[agent]\nurl = "${server.url}"\n`)

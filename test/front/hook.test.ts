@@ -20,9 +20,12 @@ test.after(() => rig.close())
 
 /** Stands for `claude -p --resume`. */
 const RESUME = `import { appendFileSync } from 'node:fs'
-appendFileSync('resumed', process.argv[2] + '\\n')\n`
+appendFileSync('resumed', process.argv[2] + ' ' + process.env.ANTHROPIC_API_KEY + '\\n')\n`
 
-async function hook(id: string, { tool = 'Bash', patience = '0' } = {}) {
+async function hook(
+  id: string,
+  { tool = 'Bash', patience = '0', ...more }: { tool?: string; patience?: string; agent_id?: string } = {},
+) {
   const event = {
     hook_event_name: 'PreToolUse',
     session_id: 'session-1',
@@ -31,9 +34,11 @@ async function hook(id: string, { tool = 'Bash', patience = '0' } = {}) {
     tool_name: tool,
     tool_input: COMMAND,
     tool_use_id: id,
+    ...more,
   }
   const ran = await rig.imago(['hook', 'claude-code', '--patience', patience], {
     input: JSON.stringify(event),
+    env: { ANTHROPIC_API_KEY: 'key-of-session' },
   })
   assert.is(ran.code, 0, ran.stderr)
   return ran.stdout === '' ? undefined : JSON.parse(ran.stdout).hookSpecificOutput
@@ -70,6 +75,13 @@ test('what a person denies in time is denied with their reason', async () => {
   await noSeat(rig)
 })
 
+test('a call of a subagent is not put off, since the host goes on without it: it is denied, and nobody is asked any more', async () => {
+  const { permissionDecision, permissionDecisionReason } = await hook('toolu_5', { agent_id: 'a1' })
+  assert.is(permissionDecision, 'deny')
+  assert.match(permissionDecisionReason, /subagent/)
+  assert.not.match((await rig.imago(['approvals'])).stdout, /HELD QUESTION/)
+})
+
 test('tools of Imago pass, since they ask by themselves, and what cannot be read is left to the host', async () => {
   assert.is(await hook('toolu_3', { tool: 'mcp__imago__edit_file' }), undefined)
   const { code, stdout } = await rig.imago(['hook', 'claude-code'], { input: '{"tool_name":"Bash"}' })
@@ -77,7 +89,7 @@ test('tools of Imago pass, since they ask by themselves, and what cannot be read
   assert.is((await rig.imago(['hook', 'codex'])).code, 2)
 })
 
-test('the command of [runs] resume goes on with the session, once the question is answered', async () => {
+test('the command of [runs] resume goes on with the session and its key, once the question is answered', async () => {
   await rig.imago(['shutdown', '--force'])
   const command = JSON.stringify([process.execPath, join(rig.project, 'resume.mjs')])
   writeFileSync(join(rig.paths.configDir, 'config.toml'), `[runs]\nresume = ${command}\n`)
@@ -86,6 +98,6 @@ test('the command of [runs] resume goes on with the session, once the question i
   await screen.shows(APPROVE)
   screen.type('y\n')
   await until(() => existsSync(seen), 'the session to go on')
-  assert.is(readFileSync(seen, 'utf8'), 'session-1\n')
+  assert.is(readFileSync(seen, 'utf8'), 'session-1 key-of-session\n')
   screen.close()
 })

@@ -41,6 +41,9 @@ export async function ask(input: CommandInput): Promise<ExitCode> {
   if (text.trim() === '') throw new Failure('The question is empty.', { exit: EXIT.usage })
   const { agent, tools } = readConfig(findPaths().configDir)
   const profile = profileOf(input.options.profile) ?? agent.profile
+  // It asks about commands of the one that calls it, and the agent has none.
+  if (profile === 'desk')
+    throw new Failure('The agent has the profiles core, live and full.', { exit: EXIT.usage })
   const root = findRoot(process.cwd())
   const { when } = input.options
   const wanted = when === undefined ? undefined : wantedErrors(when)

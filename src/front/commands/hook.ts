@@ -18,6 +18,8 @@ const EVENT = z.object({
   tool_name: z.string().min(1).max(256),
   tool_input: z.record(z.string(), z.unknown()),
   tool_use_id: z.string().regex(/^[\w-]{1,60}$/),
+  /** Of a subagent. */
+  agent_id: z.string().optional(),
 })
 
 /** Below the minute after which Claude Code ends a hook, in seconds. */
@@ -32,7 +34,7 @@ interface HookAnswer {
 /**
  * `imago hook claude-code`: puts a call of the host's own tools before a person. Where they have not answered in time, the
  * host is told to put the call off: its session ends, the question is held, and the same call is answered at once where
- * the session goes on. What cannot be asked is left to the host's own dialog.
+ * the session goes on. A subagent's is denied then. What cannot be asked is left to the host's own dialog.
  */
 export async function hook({ operands: [host], options, printer }: CommandInput): Promise<ExitCode> {
   if (host !== 'claude-code')
@@ -56,19 +58,26 @@ async function answered(text: string, patienceMs: number): Promise<HookAnswer | 
     const root = findRoot(process.env.CLAUDE_PROJECT_DIR || event.cwd)
     await using client = await connectDaemon({ name: 'claude-code (hook)', start: 'if-needed', root })
     const call = `claude-code.${event.session_id}.${event.tool_use_id}`
+    const run = `claude-code:${event.session_id}`
     const asks = (leave: boolean) => {
-      const held = { leave, run: `claude-code:${event.session_id}` }
+      const held = { leave, run }
       return client.call({ tool: permissionPrompt.name, args, call, held })
     }
     // An answer from before is there at once, however little patience there is.
     const first = await asks(true)
     if (!isHeld(first)) return decided(first, args)
+    const { ANTHROPIC_API_KEY: value } = process.env
+    if (value) await client.request('keep_key', { run, variable: 'ANTHROPIC_API_KEY', value })
     const over = new AbortController()
     const envelope = await Promise.race([
       asks(false),
       sleep(patienceMs, undefined, { signal: over.signal }),
     ]).finally(() => over.abort())
-    return envelope === undefined || isHeld(envelope) ? LATER : decided(envelope, args)
+    if (envelope !== undefined && !isHeld(envelope)) return decided(envelope, args)
+    if (event.agent_id === undefined) return LATER
+    // Its session would go on without the call, and the answer reach nobody.
+    await client.request('withdraw', { call })
+    return TOO_LATE
   } catch (error) {
     return { permissionDecision: 'ask', permissionDecisionReason: `imago could not ask: ${messageOf(error)}` }
   }
@@ -78,6 +87,12 @@ const LATER: HookAnswer = {
   permissionDecision: 'defer',
   permissionDecisionReason:
     'It waits for a person, at imago watch. Go on with the session once they have answered.',
+}
+
+const TOO_LATE: HookAnswer = {
+  permissionDecision: 'deny',
+  permissionDecisionReason:
+    'Nobody has answered at imago watch, and a call of a subagent cannot wait. Nothing ran. The main agent can make it.',
 }
 
 const isHeld = (envelope: Envelope): boolean => !envelope.ok && envelope.error.code === 'approval_held'

@@ -7,7 +7,6 @@ import { operation } from './operation.ts'
 import { key } from './values.ts'
 
 const tool = z.string().max(256)
-const runName = z.string().regex(/^run-[1-9]\d{0,8}$/)
 
 /** What goes on once a question is answered: a run of the agent, or a session of Claude Code. */
 const goesOn = z.string().regex(/^(?:run-[1-9]\d{0,8}|claude-code:[\w-]{1,64})$/)
@@ -83,8 +82,8 @@ export const CALL_OPERATIONS = {
     topics: ['approvals'],
   }),
   keep_key: operation({
-    does: 'Keeps the key of a run of the agent in the memory of the daemon, for the process that goes on with it.',
-    params: z.strictObject({ run: runName, variable: z.enum(KEY_VARIABLES), value: z.string().max(4_096) }),
+    does: 'Keeps the key of a run in the memory of the daemon, for the process that goes on with it.',
+    params: z.strictObject({ run: goesOn, variable: z.enum(KEY_VARIABLES), value: z.string().max(4_096) }),
     who: ['anyone'],
     level: 'safe',
   }),
