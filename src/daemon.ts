@@ -110,14 +110,29 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     withholds: kernel => policy.withholds(kernel),
     startsOf: root => policy.startsOf(root),
   }
-  const kernels = kernelsOf({ config, paths, texts, journal, leases, log, limits, ruling, errors, touch })
+  const kernels = kernelsOf({
+    config,
+    paths,
+    texts,
+    journal,
+    leases,
+    log,
+    limits,
+    ruling,
+    errors,
+    touch,
+    kernelLives: () => held.lives(),
+  })
   const approvalMs = config.calls.approval_minutes * 60_000
   const approvals = openApprovals({
     clock: SYSTEM_CLOCK,
     wallClock: Date.now,
     expiryMs: approvalMs,
     roomToUndo: bytes => files.roomToUndo(bytes),
-    changed: () => touch('approvals', 'seats'),
+    changed() {
+      touch('approvals', 'seats')
+      if (!approvals.seated) held.sat()
+    },
     room: () => held.sat(),
     journal,
   })
@@ -404,6 +419,8 @@ interface KernelsParts {
   readonly ruling: Pick<OpenPolicy, 'withholds' | 'startsOf'>
   readonly errors: NotedErrors
   touch(...topics: readonly Topic[]): void
+  /** Called once a kernel lives. */
+  kernelLives(): void
 }
 
 function kernelsOf({
@@ -417,6 +434,7 @@ function kernelsOf({
   ruling,
   errors,
   touch,
+  kernelLives,
 }: KernelsParts): Kernels {
   const { runtimeDir, stateDir } = paths
   const heartbeatMs = limits?.heartbeatMs
@@ -428,6 +446,7 @@ function kernelsOf({
       leases.lives(life)
       errors.lives(life)
       life.kernel.watchHealth(() => touch('kernels'))
+      setImmediate(kernelLives)
     },
     changed: () => touch('kernels', 'output'),
     ...ruling,

@@ -36,7 +36,7 @@ import type { SuspensionMethods } from './suspension-methods.ts'
 interface MethodParts {
   readonly calls: Calls
   readonly held: Pick<HeldQuestions, 'run' | 'withdraw'>
-  keepKey(key: Methods['keep_key']['params']): void
+  keepKey(key: Methods['keep_key']['params'] & { readonly root: string }): void
   readonly kernels: Kernels
   readonly seats: SeatMethods
   readonly policy: PolicyDesk
@@ -67,8 +67,8 @@ export function openHandlers(parts: MethodParts): Handlers {
   return {
     call: (params, context) => runCall(parts, params, context),
     withdraw: ({ call }, { session }) => ({ withdrawn: parts.held.withdraw(call, session.root) }),
-    keep_key(key) {
-      parts.keepKey(key)
+    keep_key(key, { session: { root } }) {
+      parts.keepKey({ ...key, root })
       return {}
     },
     show: ({ tool, envelope }) => ({ text: parts.show(tool, envelope) }),

@@ -4,7 +4,8 @@ import type { Paths } from '../paths.ts'
 import type { Methods } from './protocol.ts'
 import { mainProgram } from './reach.ts'
 
-type Key = Methods['keep_key']['params']
+/** Of a run of that project. */
+type Key = Methods['keep_key']['params'] & { readonly root: string }
 
 /** Keys that are kept; the oldest go first. */
 const MOST = 256
@@ -15,6 +16,9 @@ interface RunProcessesOptions {
   readonly paths: Pick<Paths, 'stateDir'>
   log(sentence: string, error: unknown): void
 }
+
+/** What a client in another project keeps or asks for is of another run. */
+const runOf = ({ run, root }: Pick<Key, 'run' | 'root'>) => JSON.stringify([root, run])
 
 /** Goes on with runs once their questions are answered, each in a process of its own: no model's library is loaded here. */
 export function openRunProcesses({ command, paths, log }: RunProcessesOptions) {
@@ -31,15 +35,16 @@ export function openRunProcesses({ command, paths, log }: RunProcessesOptions) {
   return {
     keepKey(key: Key): void {
       if (command === undefined && sessionOf(key.run) !== undefined) return
-      keys.delete(key.run)
-      keys.set(key.run, key)
+      const of = runOf(key)
+      keys.delete(of)
+      keys.set(of, key)
       const [oldest] = keys.keys()
       if (keys.size > MOST && oldest !== undefined) keys.delete(oldest)
     },
     /** Begins the process, which waits for the one that works at the run to end. What it does is in the run's file. */
     resume({ run, root }: Pick<HeldQuestion, 'run' | 'root'>): void {
       if (run === undefined) return
-      const [session, key] = [sessionOf(run), keys.get(run)]
+      const [session, key] = [sessionOf(run), keys.get(runOf({ run, root }))]
       if (session === undefined)
         begin([process.execPath, ...mainProgram(), 'runs', 'resume', run], { cwd: paths.stateDir, key })
       else if (command !== undefined) begin([...command, session], { cwd: root, key })

@@ -463,6 +463,22 @@ test('a caller that cancels takes its question back, before and while it is aske
   assert.equal(rig.held.list(), [])
 })
 
+test('asked again while what was withdrawn still ends, it is asked about as at first', async () => {
+  const ground = newGround()
+  const rig = await daemon(ground)
+  const seat = sit(rig)
+  const first = rig.ask({ leave: false })
+  const { id } = await seat.next()
+  rig.held.withdraw('c1', ground.project)
+  const again = rig.ask({ leave: false })
+  assert.is(codeOf(await first), 'withdrawn')
+  const next = await seat.next()
+  assert.is.not(next.id, id)
+  seat.answer('approve')
+  assert.is(codeOf(await again), 'ok')
+  assert.equal([ground.text('a.txt'), dispatchedIn(await linesOf(ground))], [NEW, 1])
+})
+
 test('an answer cannot be withdrawn', async () => {
   const ground = newGround()
   const rig = await daemon(ground)

@@ -4,6 +4,7 @@ import type { Entry } from '../../src/agent/entries.ts'
 import { journalLines } from '../support/calls-rig.ts'
 import { closeEditors, openEditor } from '../support/editors.ts'
 import { assert, suite } from '../support/harness.ts'
+import { type Program, startProgram } from '../support/program.ts'
 import { type Daemon, openRig, type Rig, until } from '../support/rig.ts'
 import { openScriptedModel, type Said, type Script, type ScriptedModel } from '../support/scripted-model.ts'
 import { openWatch } from '../support/watching.ts'
@@ -45,7 +46,7 @@ async function waiting(
   { more = '', env = {} }: { more?: string; env?: Readonly<Record<string, string>> } = {},
 ): Promise<void> {
   const rig = openRig({ files: { 'a.txt': OLD } })
-  const usual = `url = "${server.url}"\nmodel = "scripted"\nprofile = "core"`
+  const usual = `url = "${server.url}"\nmodel = "scripted"\nprofile = "full"`
   mkdirSync(rig.paths.configDir, { recursive: true })
   writeFileSync(join(rig.paths.configDir, 'config.toml'), `[agent]\napi = "openai"\n${usual}\n${more}\n`)
   server.play(edits)
@@ -140,10 +141,13 @@ test('two seats, an editor and a code answer one held question: there is one eff
     assert.equal([text(rig), dispatched(rig)], [NEW, 1])
   }))
 
-test('the key is in the environment of no daemon and in no file, and the run goes on with it', () =>
+test('the key is in the environment of no daemon and in no file, no other project replaces it, and the run goes on with it', () =>
   waiting(async ({ rig, daemon }) => {
     const environ = readFileSync(`/proc/${daemon.pid}/environ`, 'utf8')
     assert.not.match(environ, SECRET)
+    // A client in another project gives a key to no run of this one.
+    await using other = await rig.connect({ root: rig.folder })
+    await other.request('keep_key', { run: 'run-1', variable: 'OPENAI_API_KEY', value: 'sk-theirs' })
     const { screen } = await openWatch(rig)
     await screen.shows(/\[y\]es \[n\]o/)
     screen.type('y\n')
@@ -266,3 +270,40 @@ for (const isSeated of [false, true])
       assert.equal([text(rig), dispatched(rig)], [NEW, 1])
       screen.close()
     }))
+
+test('a question about a program that is not there goes on waiting while somebody sits, and is asked once it is', async () => {
+  const policy = '[[rule]]\ndecision = "ask"\ntool = "eval_expr"\n'
+  const config = `[agent]\nurl = "${server.url}"\nmodel = "scripted"\n`
+  const rig = openRig({ config, policy, files: { 'pyproject.toml': '' } })
+  const { project: folder, paths } = rig
+  const start = () =>
+    startProgram({ folder, runtimeDir: paths.runtimeDir, name: 'shop', source: 'tea = 450' })
+  const evaluate = { tool: 'eval_expr', args: { expr: 'tea + 1', kernel: 'shop' } }
+  server.play(({ results }) => (results.length === 0 ? { calls: [evaluate] } : { text: `${results[0]}` }))
+  const programs: Program[] = []
+  try {
+    await rig.serve()
+    programs.push(await start())
+    assert.is((await rig.imago(['ask', 'what is tea?'])).code, 5)
+    programs[0]?.signal('SIGKILL')
+    await programs[0]?.ended
+    const { screen } = await openWatch(rig)
+    const missed = () =>
+      journalLines(paths.stateDir).some(
+        ({ type, outcome }) => type === 'refused' && MISSES.test(`${outcome}`),
+      )
+    await until(missed, 'the program to be missed')
+    assert.is(held(rig), 1)
+    programs.push(await start())
+    await rig.imago(['inspect', 'tea', '--kernel', 'shop'])
+    await screen.shows(/tea \+ 1[\s\S]*\[y\]es \[n\]o/)
+    screen.type('y\n')
+    assert.match(await over(rig), /^done: [\s\S]*451/)
+    screen.close()
+  } finally {
+    for (const one of programs) one.signal('SIGKILL')
+    await rig.close()
+  }
+})
+
+const MISSES = /^(no_such_kernel|kernel_unavailable)$/
