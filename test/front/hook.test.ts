@@ -22,9 +22,16 @@ test.after(() => rig.close())
 const RESUME = `import { appendFileSync } from 'node:fs'
 appendFileSync('resumed', process.argv[2] + ' ' + process.env.ANTHROPIC_API_KEY + '\\n')\n`
 
+interface How {
+  readonly tool?: string
+  readonly patience?: string
+  readonly agent_id?: string
+  readonly entrypoint?: string
+}
+
 async function hook(
   id: string,
-  { tool = 'Bash', patience = '0', ...more }: { tool?: string; patience?: string; agent_id?: string } = {},
+  { tool = 'Bash', patience = '0', entrypoint = 'sdk-cli', ...more }: How = {},
 ) {
   const event = {
     hook_event_name: 'PreToolUse',
@@ -38,7 +45,7 @@ async function hook(
   }
   const ran = await rig.imago(['hook', 'claude-code', '--patience', patience], {
     input: JSON.stringify(event),
-    env: { ANTHROPIC_API_KEY: 'key-of-session' },
+    env: { ANTHROPIC_API_KEY: 'key-of-session', CLAUDE_CODE_ENTRYPOINT: entrypoint },
   })
   assert.is(ran.code, 0, ran.stderr)
   return ran.stdout === '' ? undefined : JSON.parse(ran.stdout).hookSpecificOutput
@@ -75,12 +82,18 @@ test('what a person denies in time is denied with their reason', async () => {
   await noSeat(rig)
 })
 
-test('a call of a subagent is not put off, since the host goes on without it: it is denied, and nobody is asked any more', async () => {
-  const { permissionDecision, permissionDecisionReason } = await hook('toolu_5', { agent_id: 'a1' })
-  assert.is(permissionDecision, 'deny')
-  assert.match(permissionDecisionReason, /subagent/)
-  assert.not.match((await rig.imago(['approvals'])).stdout, /HELD QUESTION/)
-})
+for (const [what, how, decision] of [
+  ['in a session at a terminal is left to its own dialog', { entrypoint: 'cli' }, 'ask'],
+  ['of a subagent, without which its session goes on, is denied', { agent_id: 'agent-1' }, 'deny'],
+] as const)
+  test(`a call ${what} where nobody answers, and no question is left behind`, async () => {
+    assert.is((await hook(`toolu_5_${decision}`, { ...how, patience: '60' })).permissionDecision, decision)
+    const { screen } = await openWatch(rig)
+    assert.is((await hook(`toolu_6_${decision}`, how)).permissionDecision, decision)
+    screen.close()
+    await noSeat(rig)
+    assert.not.match((await rig.imago(['approvals'])).stdout, /permission_prompt/)
+  })
 
 test('tools of Imago pass, since they ask by themselves, and what cannot be read is left to the host', async () => {
   assert.is(await hook('toolu_3', { tool: 'mcp__imago__edit_file' }), undefined)

@@ -34,7 +34,8 @@ interface HookAnswer {
 /**
  * `imago hook claude-code`: puts a call of the host's own tools before a person. Where they have not answered in time, the
  * host is told to put the call off: its session ends, the question is held, and the same call is answered at once where
- * the session goes on. A subagent's is denied then. What cannot be asked is left to the host's own dialog.
+ * the session goes on. A subagent's is denied instead. What cannot be asked is left to the host's own dialog, as is what
+ * nobody answers where the host has one: it puts nothing off then, and the question would be left behind.
  */
 export async function hook({ operands: [host], options, printer }: CommandInput): Promise<ExitCode> {
   if (host !== 'claude-code')
@@ -58,11 +59,16 @@ async function answered(text: string, patienceMs: number): Promise<HookAnswer | 
     const root = findRoot(process.env.CLAUDE_PROJECT_DIR || event.cwd)
     await using client = await connectDaemon({ name: 'claude-code (hook)', start: 'if-needed', root })
     const call = `claude-code.${event.session_id}.${event.tool_use_id}`
-    const run = `claude-code:${event.session_id}`
-    const asks = (leave: boolean) => {
-      const held = { leave, run }
-      return client.call({ tool: permissionPrompt.name, args, call, held })
+    const named = { tool: permissionPrompt.name, args, call }
+    const hasDialog = !/^(sdk|$)/.test(process.env.CLAUDE_CODE_ENTRYPOINT ?? '')
+    if (hasDialog || event.agent_id !== undefined) {
+      const envelope = await client.call({ ...named, signal: AbortSignal.timeout(patienceMs) })
+      return isUnanswered(envelope)
+        ? { permissionDecision: hasDialog ? 'ask' : 'deny', permissionDecisionReason: UNANSWERED }
+        : decided(envelope, args)
     }
+    const run = `claude-code:${event.session_id}`
+    const asks = (leave: boolean) => client.call({ ...named, held: { leave, run } })
     // An answer from before is there at once, however little patience there is.
     const first = await asks(true)
     if (!isHeld(first)) return decided(first, args)
@@ -73,11 +79,7 @@ async function answered(text: string, patienceMs: number): Promise<HookAnswer | 
       asks(false),
       sleep(patienceMs, undefined, { signal: over.signal }),
     ]).finally(() => over.abort())
-    if (envelope !== undefined && !isHeld(envelope)) return decided(envelope, args)
-    if (event.agent_id === undefined) return LATER
-    // Its session would go on without the call, and the answer reach nobody.
-    await client.request('withdraw', { call })
-    return TOO_LATE
+    return envelope === undefined || isHeld(envelope) ? LATER : decided(envelope, args)
   } catch (error) {
     return { permissionDecision: 'ask', permissionDecisionReason: `imago could not ask: ${messageOf(error)}` }
   }
@@ -89,13 +91,12 @@ const LATER: HookAnswer = {
     'It waits for a person, at imago watch. Go on with the session once they have answered.',
 }
 
-const TOO_LATE: HookAnswer = {
-  permissionDecision: 'deny',
-  permissionDecisionReason:
-    'Nobody has answered at imago watch, and a call of a subagent cannot wait. Nothing ran. The main agent can make it.',
-}
+const UNANSWERED = 'Nobody has answered at imago watch, and the call cannot wait there. Nothing has run.'
 
 const isHeld = (envelope: Envelope): boolean => !envelope.ok && envelope.error.code === 'approval_held'
+
+const isUnanswered = (envelope: Envelope): boolean =>
+  !envelope.ok && /^(withdrawn|approval_(unavailable|timed_out|dismissed))$/.test(envelope.error.code)
 
 const DECISION = z.discriminatedUnion('behavior', [
   z.object({ behavior: z.literal('allow'), updatedInput: z.record(z.string(), z.unknown()) }),
