@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import { readdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { TOOLS } from '../tools/index.ts'
 import { showEnvelope } from '../tools/show.ts'
 import { counted, duration } from '../tools/text.ts'
@@ -189,7 +189,8 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     isSeated: () => approvals.seated,
     isRoom: root =>
       journal.trouble === undefined && approvals.limit(originOf({ kind: 'cli', root })) === undefined,
-    waits: ({ who, tool }) => tellPerson(config.watch, `${who} asks: ${tool}`, logged),
+    waits: ({ who, root }, title) =>
+      tellPerson(config.watch, `${who} asks in ${basename(root)}: ${title}`, logged),
     settled: question => runProcesses.resume(question),
     changed: () => touch('approvals'),
     log: logged,
@@ -205,7 +206,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     prove: hosts.prove,
     shared: hosts.shared,
     driver: hosts.driver,
-    held: () => held.list(),
+    held: () => held.unasked(),
     changed: () => touch('seats'),
   })
   const uses = (clients: number) => ({ running: calls.busy(), kernels: kernels.list(), clients })

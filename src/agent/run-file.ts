@@ -11,6 +11,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -163,6 +164,13 @@ export function keptRun(stateDir: string, run: string): KeptRun {
     closeSync(file)
   }
 }
+
+/** Bytes of its file, which only grows while it is there; 0 where it is none. */
+export const runSize = (stateDir: string, run: string): number =>
+  statSync(fileOf(stateDir, run), { throwIfNoEntry: false })?.size ?? 0
+
+export const isAtWork = (stateDir: string, run: string): boolean =>
+  holderOf(folderOf(stateDir), run) !== undefined
 
 /** The names of all runs, the newest first. */
 export function runNames(stateDir: string): readonly string[] {

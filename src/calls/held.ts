@@ -59,7 +59,7 @@ interface HeldParts {
   /** Whether those who sit can be asked about one more of that project now. */
   isRoom(root: string): boolean
   /** It waits, and nobody sits. Told once. */
-  waits(question: HeldQuestion): void
+  waits(question: HeldQuestion, title: string): void
   /** It was answered, and nobody waits for that. */
   settled(question: HeldQuestion): void
   changed(): void
@@ -119,7 +119,9 @@ export class HeldQuestions {
   /** Makes the call, or gives the answer that it has had. Never rejects. */
   run(request: NamedRequest, { leave, run, cautious }: HeldHow): Promise<Envelope> {
     const { call, caller, tool, args, signal, gone } = request
-    const { root, who } = caller
+    const { root } = caller
+    // A person who is asked is told of which run it is.
+    const who = run?.startsWith('run-') ? `${caller.who}, ${run}` : caller.who
     const path = this.#path(call, root)
     const before = this.#asked.get(path)
     if (before?.cancel.signal.aborted)
@@ -154,7 +156,7 @@ export class HeldQuestions {
       this.#waiting.set(path, (this.#waiting.get(path) ?? new Set()).add(waiter))
       signal?.addEventListener('abort', cancel, { once: true })
       gone?.addEventListener('abort', leaves, { once: true })
-      this.#ask(path, question, request)
+      this.#ask(path, question, { ...request, caller: { ...caller, who } })
       const { waits } = this.#asked.get(path) ?? {}
       if (leave && waits !== undefined) waiter.answer(waits)
       if (signal?.aborted === true) cancel()
@@ -207,6 +209,13 @@ export class HeldQuestions {
   /** Those that wait, oldest first. */
   list(): readonly HeldQuestion[] {
     return this.#all().flatMap(([, question]) => (waits(question) ? [rowOf(question)] : []))
+  }
+
+  /** Of those, the ones that are before nobody now. */
+  unasked(): readonly HeldQuestion[] {
+    return this.#all().flatMap(([path, question]) =>
+      waits(question) && !this.#asked.has(path) ? [rowOf(question)] : [],
+    )
   }
 
   /** Takes it back for its project: nobody is asked any more. False where none of that name waits there. */
@@ -314,7 +323,7 @@ export class HeldQuestions {
     this.#answer(path, held, ({ leave }) => leave)
     if (known !== undefined) return undefined
     this.#parts.changed()
-    if (!this.#parts.isSeated()) this.#parts.waits(rowOf(question))
+    if (!this.#parts.isSeated()) this.#parts.waits(rowOf(question), title)
     return undefined
   }
 

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { HeldQuestion } from '../calls/held.ts'
 import type { Paths } from '../paths.ts'
+import { sessionOf } from './operations/calls.ts'
 import type { Methods } from './protocol.ts'
 import { mainProgram } from './reach.ts'
 
@@ -29,6 +30,7 @@ export function openRunProcesses({ command, paths, log }: RunProcessesOptions) {
     const env = { ...process.env, ...(key && { [key.variable]: key.value }) }
     const child = spawn(program, args, { cwd, detached: true, stdio: 'ignore', env })
     child.on('error', error => log(`${program} could not go on`, error))
+    child.on('exit', code => code && log(`${words.join(' ')} ended with code ${code}`, undefined))
     child.unref()
   }
 
@@ -51,5 +53,3 @@ export function openRunProcesses({ command, paths, log }: RunProcessesOptions) {
     },
   }
 }
-
-const sessionOf = (run: string): string | undefined => /^claude-code:(.*)$/.exec(run)?.[1]

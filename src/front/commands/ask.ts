@@ -123,7 +123,10 @@ export async function resume(input: CommandInput, run: string): Promise<ExitCode
     const conversation = conversationOf(file.entries)
     const { begun, over } = conversation
     // It may just have come to its end.
-    if (over !== undefined && over.why !== 'failed') return tellEnd(input, over, run)
+    if (over !== undefined && over.why !== 'failed') {
+      if (input.options.json) input.printer.out(`${escapeJson(JSON.stringify(over))}\n`)
+      return tellEnd(input, over, run)
+    }
     const left = untilLeft(LEAVES)
     const settings = () => readConfig(findPaths().configDir).agent
     const keepWhy = (error: Failure) => {
@@ -296,17 +299,19 @@ function toolsOf({ run, input, client, registry, begun }: ToolParts): AgentTools
     const given = needsKernel && isRecord(args) ? { ...patience, ...args } : args
     // A person at this terminal is asked here. Nobody is at the one of a run that an error has woken.
     const isHere = hasTerminal() && !isWoken
-    const leave = isWoken || (!isHere && input.options.wait !== true)
-    const held = { leave, run, ...(isWoken && { cautious: true }) }
     // A look of a run that was woken may turn out to be more.
     const isHeld = isWoken || !isSafe(tool)
-    const made = () => client.call({ tool, args: given, call, signal, ...(isHeld && { held }) })
-    const envelope =
-      isHere && isHeld
-        ? await askHere({ client, printer: input.printer }, left => orLeft(made(), { tool, left, signal }))
-        : await made()
-    if (!envelope.ok && envelope.error.code === 'approval_held')
-      return { type: 'waits', title: String(envelope.error.details.title ?? tool) }
+    const made = (leave: boolean) => {
+      const held = { leave, run, ...(isWoken && { cautious: true }) }
+      return client.call({ tool, args: given, call, signal, ...(isHeld && { held }) })
+    }
+    const asked = () =>
+      askHere({ client, printer: input.printer }, left => orLeft(made(false), { tool, left, signal }))
+    const first = isHere && isHeld ? await asked() : await made(true)
+    const title = heldTitle(first)
+    if (title !== undefined && (isHere || isWoken || !input.options.wait)) return { type: 'waits', title }
+    if (title !== undefined) input.printer.err(`imago: ${run} waits for a person, at imago watch: ${title}\n`)
+    const envelope = title === undefined ? first : await made(false)
     const { text } = await client.request('show', { tool, envelope })
     const outcome = envelope.ok ? (isRunning(envelope.result) ? 'running' : 'ok') : envelope.error.code
     return { type: 'ended', outcome, text: marked(id, text) }
@@ -319,6 +324,10 @@ function toolsOf({ run, input, client, registry, begun }: ToolParts): AgentTools
     ...(syntax && { read: text => callsInText(text, { syntax: SYNTAXES[syntax], registry }) }),
   }
 }
+
+/** Of a question that waits; undefined for any other answer. */
+const heldTitle = (envelope: Envelope): string | undefined =>
+  !envelope.ok && envelope.error.code === 'approval_held' ? String(envelope.error.details.title) : undefined
 
 /** What the call comes to, unless the person here leaves its question to others. Ctrl-C cancels it instead, with the run. */
 function orLeft(

@@ -9,11 +9,12 @@ import { findRoot } from '../../paths.ts'
 import { escapeJson } from '../../text/escape.ts'
 import { connectDaemon } from '../client.ts'
 import type { CommandInput } from '../command.ts'
+import { SESSION, sessionRun } from '../operations/calls.ts'
 
 /** What Claude Code tells a hook before it uses a tool. https://code.claude.com/docs/en/hooks#pretooluse */
 const EVENT = z.object({
   hook_event_name: z.literal('PreToolUse'),
-  session_id: z.string().regex(/^\w[\w-]{0,63}$/),
+  session_id: z.string().regex(SESSION),
   cwd: z.string().min(1),
   tool_name: z.string().min(1).max(256),
   tool_input: z.record(z.string(), z.unknown()),
@@ -67,7 +68,7 @@ async function answered(text: string, patienceMs: number): Promise<HookAnswer | 
         ? { permissionDecision: hasDialog ? 'ask' : 'deny', permissionDecisionReason: UNANSWERED }
         : decided(envelope, args)
     }
-    const run = `claude-code:${event.session_id}`
+    const run = sessionRun(event.session_id)
     const asks = (leave: boolean) => client.call({ ...named, held: { leave, run } })
     // An answer from before is there at once, however little patience there is.
     const first = await asks(true)
