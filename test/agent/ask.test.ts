@@ -1,4 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Entry } from '../../src/agent/entries.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
@@ -184,6 +186,28 @@ test('without a key, one line says which variable', async () => {
   writeFileSync(join(rig.paths.configDir, 'config.toml'), '[agent]\napi = "openai"\n')
   const named = await rig.imago(['ask', QUESTION], { env: { ANTHROPIC_API_KEY: SECRET } })
   assert.equal([named.code, named.stderr], [2, 'imago ask: no model. Set OPENAI_API_KEY: docs/agent.md\n'])
+})
+
+test('a url with a password is refused, and no line has it', async () => {
+  const path = join(rig.paths.configDir, 'config.toml')
+  writeFileSync(path, '[agent]\nurl = "http://me:pw-canary@127.0.0.1:1/v1"\n')
+  const ran = await rig.imago(['ask', QUESTION])
+  assert.match(ran.stderr, /agent\.url: must have no user and no password/)
+  assert.not.match(ran.stderr, /pw-canary/)
+})
+
+test('Ctrl-C ends the search for a model where the server is silent', async () => {
+  const silent = createServer(() => {})
+  await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve))
+  const { port } = silent.address() as AddressInfo
+  writeFileSync(join(rig.paths.configDir, 'config.toml'), `[agent]\nurl = "http://127.0.0.1:${port}/v1"\n`)
+  const asked = new Promise(resolve => silent.once('request', resolve))
+  const begun = rig.begin(['ask', QUESTION])
+  await asked
+  begun.child.kill('SIGINT')
+  assert.match((await begun.ended).stderr, /was asked for its models, and/)
+  silent.closeAllConnections()
+  silent.close()
 })
 
 test('the profile of a client that asks about its own commands is refused by name', async () => {

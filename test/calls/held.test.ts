@@ -62,7 +62,7 @@ test('a question waits on the disk without an end and without a daemon: who, whi
     tool: 'edit_file',
     args: EDIT,
     root: ground.project,
-    who: 'test',
+    who: 'test, run-3',
     run: 'run-3',
   }
   assert.equal(kept, wanted)

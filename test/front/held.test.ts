@@ -6,6 +6,7 @@ import { closeEditors, openEditor } from '../support/editors.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Program, startProgram } from '../support/program.ts'
 import { type Daemon, openRig, type Rig, until } from '../support/rig.ts'
+import { openScreen, type ScreenOf } from '../support/screen.ts'
 import { openScriptedModel, type Said, type Script, type ScriptedModel } from '../support/scripted-model.ts'
 import { openWatch } from '../support/watching.ts'
 
@@ -153,6 +154,10 @@ test('the key is in the environment of no daemon and in no file, no other projec
     screen.type('y\n')
     assert.match(await over(rig), /^done/)
     assert.is(server.told.at(-1)?.headers.authorization, `Bearer ${SECRET}`)
+    // The lock of the run goes with its process.
+    const isAtWork = () =>
+      files(rig.paths.stateDir).some(path => path.includes('.lock.') && path.includes('run-'))
+    await until(() => !isAtWork(), 'the process of the run to end')
     const kept = files(rig.paths.stateDir).filter(path => readFileSync(path, 'utf8').includes(SECRET))
     assert.equal(kept, [])
     screen.close()
@@ -206,7 +211,7 @@ test('[watch] command is run once, with its text as one argument that no shell r
       const told = join(rig.folder, 'home/told')
       await until(() => existsSync(told), 'the command to be run')
       assert.is((await rig.imago(['runs', 'resume', 'run-1'])).code, 5)
-      assert.is(readFileSync(told, 'utf8'), '["imago ask asks: edit_file"]\n')
+      assert.is(readFileSync(told, 'utf8'), '["imago ask, run-1 asks in project: Edit a.txt"]\n')
     },
     { more: `[watch]\ncommand = ${command}` },
   )
@@ -215,6 +220,8 @@ test('[watch] command is run once, with its text as one argument that no shell r
 test('imago ask --wait waits until somebody has answered, however late they sit', () =>
   waiting(async ({ rig }) => {
     const asking = rig.begin(['ask', 'fix it', '--wait'])
+    const words = 'run-2 waits for a person, at imago watch: Edit a.txt'
+    await until(() => asking.so.stderr.includes(words), words)
     await until(() => held(rig) === 2, 'two questions')
     assert.is(asking.child.exitCode, null)
     const editor = await openEditor(rig)
@@ -230,6 +237,39 @@ test('imago ask --wait waits until somebody has answered, however late they sit'
     assert.match(ended.stdout, /^It came to/)
     await over(rig)
     assert.equal([text(rig), dispatched(rig)], [NEW, 1])
+  }))
+
+/** `imago ask` at a terminal, once it asks there. */
+async function askAtTerminal(rig: Rig): Promise<ScreenOf> {
+  const screen = openScreen(rig, { columns: 100, rows: 60, args: ['ask', 'fix it'] })
+  await screen.shows(/imago ask, run-2[\s\S]*\[y\]es \[n\]o/)
+  return screen
+}
+
+test('at a terminal the question is asked there: y does it, and q leaves it to others', () =>
+  waiting(async ({ rig }) => {
+    await rig.imago(['runs', 'cancel', 'run-1'])
+    const first = await askAtTerminal(rig)
+    first.type('q\n')
+    await first.shows(/run-2 waits for a person/)
+    assert.equal([held(rig), text(rig)], [1, OLD])
+    const { screen } = await openWatch(rig)
+    await screen.shows(/imago ask, run-2[\s\S]*\[y\]es \[n\]o/)
+    screen.type('y\n')
+    assert.match(await over(rig, 'run-2'), /^done/)
+    assert.equal([text(rig), dispatched(rig)], [NEW, 1])
+    for (const one of [first, screen]) one.close()
+  }))
+
+test('Ctrl-C where the question is asked cancels the run, and nobody is asked any more', () =>
+  waiting(async ({ rig }) => {
+    await rig.imago(['runs', 'cancel', 'run-1'])
+    const screen = await askAtTerminal(rig)
+    screen.type('\x03')
+    assert.match(await over(rig, 'run-2'), /^cancelled/)
+    await until(() => held(rig) === 0, 'the question to be taken back')
+    assert.equal([text(rig), dispatched(rig)], [OLD, 0])
+    screen.close()
   }))
 
 test('a caller that cancels what runs is answered, and its question is taken back', () =>

@@ -97,6 +97,10 @@ for (const [what, how, decision] of [
 
 test('tools of Imago pass, since they ask by themselves, and what cannot be read is left to the host', async () => {
   assert.is(await hook('toolu_3', { tool: 'mcp__imago__edit_file' }), undefined)
+  assert.is(
+    (await hook('toolu_3_evil', { tool: 'mcp__imago__evil', patience: '0' })).permissionDecision,
+    'defer',
+  )
   const { code, stdout } = await rig.imago(['hook', 'claude-code'], { input: '{"tool_name":"Bash"}' })
   assert.equal([code, JSON.parse(stdout).hookSpecificOutput.permissionDecision], [0, 'ask'])
   assert.is((await rig.imago(['hook', 'codex'])).code, 2)

@@ -159,8 +159,8 @@ async function withdraw(calls: readonly AskedCall[], root: string): Promise<void
 /** A run that is not over may wait for an answer: nobody is to give one that nothing comes of. */
 async function remove({ printer }: CommandInput, run: string): Promise<ExitCode> {
   const { stateDir } = findPaths()
-  const { state, isOver } = rowOf(stateDir, run)
-  if (!isOver && state !== 'unusable')
+  const { state } = rowOf(stateDir, run)
+  if (state === 'waits' || state === 'stopped')
     throw new Failure(`${run} is not over, and was not removed. First: imago runs cancel ${run}`)
   removeRun(stateDir, run)
   printer.out(`${run} was removed.\n`)
