@@ -317,7 +317,7 @@ test('a partial answer says so, and is no success', async () => {
   )
 })
 
-test('Ctrl-C ends the request, and the run can go on', async () => {
+test('Ctrl-C ends the request and cancels the run', async () => {
   const asked = begin(() => ({ text: 'Never.', after: new Promise(() => undefined) }))
   const before = server.told.length
   await until(() => server.told.length > before, 'the request')
