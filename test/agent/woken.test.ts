@@ -117,6 +117,7 @@ test('an error that ends the program begins one, and a day has its most', async 
 })
 
 test('an event that is none is refused in words', async () => {
+  assert.is((await rig.imago(['ask', '--when', 'shop raises', '--wait', 'why?'])).code, 2)
   const { code, stderr } = await rig.imago(['ask', '--when', 'shop fails', 'why?'])
   assert.equal(
     [code, stderr],

@@ -46,6 +46,8 @@ export async function ask(input: CommandInput): Promise<ExitCode> {
     throw new Failure('The agent has the profiles core, live and full.', { exit: EXIT.usage })
   const root = findRoot(process.cwd())
   const { when } = input.options
+  if (when !== undefined && input.options.wait)
+    throw new Failure('A run that an error wakes goes on by itself: leave --wait out.', { exit: EXIT.usage })
   const wanted = when === undefined ? undefined : wantedErrors(when)
   const left = untilLeft(LEAVES)
   return withModel(input, { settings: () => agent, left }, async model => {
