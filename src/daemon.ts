@@ -23,6 +23,7 @@ import { EXIT, Failure } from './failure.ts'
 import { openFiles } from './files/files.ts'
 import { realOf } from './files/roots.ts'
 import { openAuthority } from './front/authority.ts'
+import { Buffers } from './front/buffers.ts'
 import { describeOperations } from './front/description.ts'
 import { openDispatch } from './front/dispatch.ts'
 import { listTools, openHandlers } from './front/methods.ts'
@@ -140,6 +141,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     replaced: (path, most) => files.replaced(path, most),
     committed: openCommits(),
   })
+  const buffers = new Buffers()
   const desk = openPolicyDesk({ policy, registry, kernels, approvals, journal, files })
   const calls = openCalls({
     registry,
@@ -152,6 +154,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     leases,
     texts,
     sources,
+    buffers,
     changed: () => touch('calls', 'kernels'),
     past: isWanted => ({
       ...readErrorRecords(paths.stateDir, isWanted),
@@ -207,6 +210,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
   const handlers = () =>
     openHandlers({
       subscriptions: follows,
+      buffers,
       calls,
       held,
       keepKey: key => runProcesses.keepKey(key),
