@@ -23,6 +23,7 @@ import { EXIT, Failure } from './failure.ts'
 import { openFiles } from './files/files.ts'
 import { realOf } from './files/roots.ts'
 import { openAuthority } from './front/authority.ts'
+import { Buffers } from './front/buffers.ts'
 import { describeOperations } from './front/description.ts'
 import { openDispatch } from './front/dispatch.ts'
 import { listTools, openHandlers } from './front/methods.ts'
@@ -155,6 +156,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     replaced: (path, most) => files.replaced(path, most),
     committed: openCommits(),
   })
+  const buffers = new Buffers()
   const desk = openPolicyDesk({ policy, registry, kernels, approvals, journal, files })
   const calls = openCalls({
     registry,
@@ -167,6 +169,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     leases,
     texts,
     sources,
+    buffers,
     changed: () => touch('calls', 'kernels'),
     past: isWanted => ({
       ...readErrorRecords(paths.stateDir, isWanted),
@@ -223,6 +226,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
   const handlers = () =>
     openHandlers({
       subscriptions: follows,
+      buffers,
       calls,
       held,
       keepKey: key => runProcesses.keepKey(key),

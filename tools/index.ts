@@ -1,4 +1,5 @@
 import { getLastError, getReplHistory, threads } from './activity.ts'
+import { readBuffer, searchInBuffer } from './buffers.ts'
 import { compileForm, macroexpandForm } from './compile.ts'
 import { debugEval, debugRestart } from './debug-act.ts'
 import { debugFrame, debugState } from './debug-look.ts'
@@ -61,6 +62,8 @@ const FOR_MODELS: readonly Tool[] = [
   searchFiles,
   getFileInfo,
   readFile,
+  readBuffer,
+  searchInBuffer,
   editFile,
   proposeFileEdit,
   insertAtLine,

@@ -82,6 +82,11 @@ export const CALL_OPERATIONS = {
     who: ['anyone'],
     level: 'safe',
   }),
+  offer_buffers: operation({
+    does: 'Offers the texts that an editor has open, to the tools read_buffer and search_in_buffer of the project, until it is cancelled. For each look the daemon asks `buffer` of the client, with the real `path` of a file; it returns `{"text":…}`, with LF at the ends of lines, or null for what is not open.',
+    who: ['anyone'],
+    level: 'safe',
+  }),
   withdraw: operation({
     does: 'Takes back a question that waits for a person, of a call that was asked held.',
     params: z.strictObject({ call: key }),
