@@ -289,6 +289,7 @@ test('the key is in no output, file, daemon or program, also where the server qu
   // No header can carry it, and the library that says so quotes it.
   const odd = { OPENAI_API_KEY: `${SECRET}\u0001` }
   refused.push(await ask(looksFirst, { env: odd }))
+  assert.not.match(refused.at(-1)?.stderr ?? '', 'again')
   writeFileSync(join(rig.paths.configDir, 'config.toml'), `[agent]\nurl = "${server.url}"\n`)
   refused.push(await rig.imago(['ask', QUESTION], { env: odd }))
   assert.match(refused.at(-1)?.stderr ?? '', /was asked for its models/)
