@@ -196,7 +196,7 @@ test('a model that respells a tool, calls an operation, adds a word of approval 
   assert.ok(!told.includes('the-secret'))
   const journal = journalOf(scene).join('\n')
   for (const outcome of ['denied', 'path_refused', 'invalid_args'])
-    assert.match(journal, new RegExp(`"type":"refused".*"who":"imago ask".*"outcome":"${outcome}"`))
+    assert.match(journal, new RegExp(`"type":"refused".*"who":"imago ask\\b.*"outcome":"${outcome}"`))
 })
 
 /** Code that runs a program of the attacker's, told where the daemon of its user is. */
