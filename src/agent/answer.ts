@@ -73,9 +73,7 @@ function waitBefore(error: unknown, attempt: number): number | undefined {
   if (attempt >= ATTEMPTS) return undefined
   const usual = FIRST_WAIT_MS * 2 ** (attempt - 1)
   if (!APICallError.isInstance(error)) return error instanceof Error ? usual : undefined
-  // A key that no header can carry: the request is never sent.
-  if (!error.isRetryable || Reflect.get(Object(error.cause), 'code') === 'UND_ERR_INVALID_ARG')
-    return undefined
+  if (!error.isRetryable) return undefined
   const wait = retryAfter(error.responseHeaders ?? {}) ?? usual
   return wait > LONGEST_WAIT_MS ? undefined : wait
 }

@@ -69,6 +69,11 @@ export async function openModel(settings: Settings, { env, needs, signal }: Aski
   const key = settings.key_file === undefined ? env[variable] : keyIn(settings.key_file)
   if (!key && (settings.url === undefined || variable === needs))
     throw new NoModel(`no model. Set ${variable}: docs/agent.md`, variable)
+  if (key && !/^[\x21-\x7e]+$/.test(key))
+    throw new NoModel(
+      `no model. The key in ${settings.key_file ?? variable} has a character that no key has`,
+      variable,
+    )
   const address = settings.url ?? url
   const name =
     settings.model ?? (settings.url === undefined ? usual : await firstModel(address, { key, signal }))

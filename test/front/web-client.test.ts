@@ -340,7 +340,7 @@ test('of two seats that answer a plan of a WebSocket at once, yes and no, one co
     const { id: plan, hash } = plans()[round] ?? { id: '', hash: '' }
     await screen.shows(new RegExp(`end of ${plan}[^]*\\[q\\]uit \\[\\?\\]$`))
     screen.type('y\n')
-    const { answer: said } = await other.says('answer', { plan, hash, decision: 'deny' })
+    const { answer: said } = await other.says('answer', { plan, hash, decision: 'deny', reason: 'no' })
     const outcome = await answer
     assert.is(outcome, (said as { type: string }).type === 'taken' ? 'denied' : 'ok')
     assert.is(existsSync(join(rig.project, path)), outcome === 'ok')
