@@ -51,6 +51,8 @@ interface MethodParts {
   listTools(wanted: Methods['tools']['params']): string
   describe(name: string | undefined): Methods['describe']['result']
   status(): DaemonStatus
+  /** The address of a page, for whoever opens it first. */
+  openPage(page: { readonly root: string; readonly env: Readonly<Record<string, string>> }): Promise<string>
   /**
    * Begins the end of the daemon and says what becomes of the kernels, or throws the `Refusal` `in_use`. `root`: kernels
    * of other projects are not named.
@@ -115,6 +117,10 @@ export function openHandlers(parts: MethodParts): Handlers {
       return untilCancelled(served, end)
     },
     status: () => parts.status(),
+    async open_page(_, { session }) {
+      if (session.overWeb) throw new Refusal('refused', 'A page is opened at a terminal: imago web')
+      return { address: await parts.openPage(session) }
+    },
     async shutdown({ when }, context) {
       const isAll = kernels.list().every(({ root }) => root === context.session.root)
       const isTold = isAll || (await authority.isPerson(context))

@@ -105,6 +105,7 @@ const ROWS: Readonly<Record<Method, Row>> = {
   subscribe: { params: { topics: ['everything'] }, code: 'invalid_params' },
   describe: { params: { name: 'revoke' }, code: 'done' },
   status: { params: {}, code: 'done' },
+  open_page: { params: {}, code: 'done' },
   shutdown: { params: { when: 'unused' }, code: 'in_use' },
 }
 

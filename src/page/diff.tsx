@@ -1,0 +1,34 @@
+/** Lines of one kind that stand together. */
+interface Block {
+  readonly kind: 'add' | 'del' | 'at' | 'same'
+  readonly lines: string[]
+}
+
+const KINDS: Readonly<Record<string, Block['kind']>> = { '+': 'add', '-': 'del', '@': 'at' }
+
+/**
+ * A difference as `git diff` shows it, with its marks already. One element for the lines of one kind that stand together: a
+ * difference of 10,000 lines has few. Where `isDiff` is false it is code, and no sign at its lines means anything.
+ */
+export function Diff({ text, isDiff }: { text: string; isDiff: boolean }) {
+  const blocks: Block[] = []
+  for (const line of text.replace(/\n$/, '').split('\n')) {
+    const kind = (isDiff && KINDS[line[0] ?? '']) || 'same'
+    const last = blocks.at(-1)
+    if (last?.kind === kind) last.lines.push(line)
+    else blocks.push({ kind, lines: [line] })
+  }
+  return (
+    <pre class="diff">
+      {blocks.map(({ kind, lines }, at) => (
+        <Lines key={at} kind={kind} text={`${lines.join('\n')}\n`} />
+      ))}
+    </pre>
+  )
+}
+
+function Lines({ kind, text }: { kind: Block['kind']; text: string }) {
+  if (kind === 'add') return <ins>{text}</ins>
+  if (kind === 'del') return <del>{text}</del>
+  return <span class={kind}>{text}</span>
+}

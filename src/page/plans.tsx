@@ -1,0 +1,641 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { Methods, SeatWanted } from '../front/protocol.ts'
+import { Diff } from './diff.tsx'
+import { useKeys } from './keys.ts'
+import { hiddenIn, inLine, marked } from './marks.ts'
+import { Button, Code, Failure, Pending, useAnswer, type ViewProps } from './parts.tsx'
+import type { Ended, Envelope, Waiting } from './state.ts'
+
+type Plan = Methods['plan']['result']
+type Hunk = Plan['hunks'][number]
+type Answering = Methods['answer']['params']
+type Choice = NonNullable<Answering['choices']>[number]
+
+/** What waits for a person, and what became of the last that did. */
+export function Plans({ page }: ViewProps) {
+  const { opened } = page
+  const waits = page.rows.of('approvals').filter(({ state }) => state !== 'ended')
+  const plan = opened === undefined ? undefined : page.rows.find('approvals', opened)
+  return (
+    <>
+      <SeatBar page={page} />
+      {page.wanted.map(wanted => (
+        <Wanted key={wanted.id} page={page} wanted={wanted} />
+      ))}
+      {opened === undefined || plan === undefined ? (
+        <PlanRows page={page} count={waits.length} />
+      ) : plan.state === 'waits' && page.seat.type === 'seated' ? (
+        <OpenPlan key={`${plan.id} ${plan.hash}`} page={page} plan={plan} />
+      ) : plan.state === 'ended' ? (
+        <EndedPlan page={page} end={plan} />
+      ) : (
+        <Closed page={page} title={plan.state === 'waits' ? plan.title : plan.tool} />
+      )}
+    </>
+  )
+}
+
+function SeatBar({ page }: ViewProps) {
+  const { seat } = page
+  if (seat.type === 'seated')
+    return (
+      <aside class="bar" aria-label="Seat">
+        <span>You sit here, as {seat.seat}.</span>
+        {seat.trouble !== null && (
+          <>
+            <span class="bad">{marked(seat.trouble)}</span>
+            <Button act={() => void page.client.request('acknowledge', {}).then(() => page.sit())}>
+              Acknowledge
+            </Button>
+          </>
+        )}
+        <Button act={() => page.leave()}>Leave the seat</Button>
+      </aside>
+    )
+  if (seat.type === 'none')
+    return (
+      <aside class="bar" aria-label="Seat">
+        <span>{seat.said === null ? 'You need a seat to see and answer plans.' : marked(seat.said)}</span>
+        <Button kind="main" hint="S" act={() => page.sit()}>
+          Sit
+        </Button>
+      </aside>
+    )
+  return (
+    <aside class="bar asking" aria-label="Seat" role="status">
+      {seat.code === null ? (
+        <span>Asking for a seat …</span>
+      ) : (
+        <span>
+          To let this page answer, type in a terminal: <code class="code-word">imago seat {seat.code}</code>
+          {seat.seats.length > 0 &&
+            `, or say yes where somebody sits: ${seat.seats.map(({ who }) => who).join(', ')}`}
+          . The code holds for a minute.
+        </span>
+      )}
+      <Button act={() => page.leave()}>Give up</Button>
+    </aside>
+  )
+}
+
+function Wanted({ page, wanted }: ViewProps & { wanted: SeatWanted }) {
+  const answer = (admit: boolean) => void page.client.request('admit', { wanted: wanted.id, admit })
+  return (
+    <section class="card" aria-label="Somebody wants a seat">
+      <p>
+        <b>{marked(wanted.who)}</b> wants a seat, too.{' '}
+        {wanted.through !== undefined && `It shows the code ${wanted.through.code}. `}
+        {wanted.through?.driver && <span class="bad">May be driven by {marked(wanted.through.driver)}.</span>}
+      </p>
+      <Button act={() => answer(true)}>Let it sit</Button>
+      <Button act={() => answer(false)}>Turn it away</Button>
+    </section>
+  )
+}
+
+function PlanRows({ page, count }: ViewProps & { count: number }) {
+  const [at, move] = useState(0)
+  const plans = page.plans
+  const held = page.rows.of('approvals').filter(row => row.state === 'held')
+  const here = Math.min(at, plans.length - 1)
+  const open = () => page.open(plans[here]?.id)
+  useKeys(1, {
+    j: () => move(Math.min(here + 1, plans.length - 1)),
+    k: () => move(Math.max(here - 1, 0)),
+    ArrowDown: () => move(Math.min(here + 1, plans.length - 1)),
+    ArrowUp: () => move(Math.max(here - 1, 0)),
+    Enter: open,
+    S: () => page.seat.type === 'none' && page.sit(),
+  })
+  return (
+    <>
+      <h2>What waits for you</h2>
+      {count === 0 && <p class="quiet">Nothing waits.</p>}
+      <ul class="rows" aria-label="Plans">
+        {plans.map((plan, index) => (
+          <li key={plan.id} class={index === here ? 'here' : ''}>
+            <button type="button" class="row" onClick={() => page.open(plan.id)}>
+              <span class="tool">{plan.tool}</span>
+              <span class="title">{plan.title}</span>
+              <span class="quiet">
+                {plan.who}
+                {plan.times > 1 && `, asked ${plan.times} times`}
+                {plan.warnings.length > 0 && <b class="bad"> LOOK</b>}
+              </span>
+            </button>
+          </li>
+        ))}
+        {held.map(row => (
+          <li key={row.call}>
+            <button type="button" class="row" onClick={() => page.sit()}>
+              <span class="tool">{row.tool}</span>
+              <span class="title">A question of {inLine(row.run ?? row.who)}, put before whoever sits</span>
+              <span class="quiet">since {new Date(row.asked_at).toLocaleString()}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      <Ends page={page} />
+    </>
+  )
+}
+
+function Ends({ page }: ViewProps) {
+  const ends = page.ends.slice(0, 20)
+  if (ends.length === 0) return null
+  return (
+    <>
+      <h2>Before</h2>
+      <ul class="rows" aria-label="Earlier plans">
+        {ends.map(end => (
+          <li key={end.id}>
+            <button type="button" class="row" onClick={() => page.open(end.id)}>
+              <span class="tool">{end.tool}</span>
+              <span class="title">{end.title}</span>
+              <span class="quiet">
+                {end.outcome.replaceAll('_', ' ')}
+                {end.ended?.undo && ', can be undone'}
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+/** A plan that cannot be read without a seat. */
+function Closed({ page, title }: ViewProps & { title: string }) {
+  useKeys(1, { q: () => page.open(undefined), S: () => page.seat.type === 'none' && page.sit() })
+  return (
+    <section aria-label="Plan">
+      <h2>{inLine(title)}</h2>
+      <p class="quiet">It is shown once this page sits.</p>
+      <Button hint="q" act={() => page.open(undefined)}>
+        Back
+      </Button>
+    </section>
+  )
+}
+
+function EndedPlan({ page, end }: ViewProps & { end: Ended }) {
+  const undo = end.ended?.undo ?? null
+  const [undone, tell] = useState<Envelope>()
+  const take = () => {
+    if (undo === null) return
+    // The change is taken back by a plan of its own, which is answered here, too.
+    void page.call('undo_change', { change: undo }).then(tell, () => {})
+    page.open(undefined)
+  }
+  useKeys(1, { q: () => page.open(undefined), Enter: () => page.open(undefined), u: take })
+  return (
+    <section aria-label="Plan" class="ended">
+      <h2>{end.title}</h2>
+      <p role="status">
+        <b>{end.outcome.replaceAll('_', ' ')}</b> {end.why}
+        {end.ended !== undefined && ` It ended: ${end.ended.outcome}.`}
+      </p>
+      {undo !== null && (
+        <Button hint="u" act={take}>
+          Undo {undo}
+        </Button>
+      )}
+      <Button hint="q" act={() => page.open(undefined)}>
+        Back
+      </Button>
+      {undone !== undefined && <Failure envelope={undone} />}
+    </section>
+  )
+}
+
+/** A hunk that is not in it is undecided. */
+type Decisions = ReadonlyMap<number, Choice>
+
+/** Nothing counts before a person can have seen what is there, in milliseconds. */
+const STILL_MS = 150
+
+function OpenPlan({ page, plan }: ViewProps & { plan: Waiting }) {
+  const answer = useAnswer(() => page.client.request('plan', { plan: plan.id }), [plan.id, plan.hash])
+  const shown = answer !== undefined && 'result' in answer ? answer.result : undefined
+  const isThere = shown !== undefined && shown.body !== null
+  const [isStill, still] = useState(false)
+  useEffect(() => {
+    if (!isThere) return
+    const timer = setTimeout(() => still(true), STILL_MS)
+    return () => clearTimeout(timer)
+  }, [isThere])
+  useKeys(1, { q: () => page.open(undefined) })
+  return (
+    <article aria-label="Plan" aria-busy={!isStill} class="plan">
+      <header>
+        <h2>{plan.title}</h2>
+        {plan.warnings.map(warning => (
+          <p key={warning} class="warning" role="alert">
+            LOOK: {warning}
+          </p>
+        ))}
+        <dl class="facts">
+          <Fact name="asks" text={plan.who} />
+          <Fact name="tool" text={plan.kernel === null ? plan.tool : `${plan.tool} in ${plan.kernel}`} />
+          {plan.times > 1 && <Fact name="asked" text={`${plan.times} times by now`} />}
+          {plan.notes.map(note => (
+            <Fact key={note} name="note" text={note} />
+          ))}
+        </dl>
+        {plan.rule !== null && (
+          <details>
+            <summary>The rule by which nobody would be asked any more</summary>
+            <Code text={plan.rule} />
+          </details>
+        )}
+      </header>
+      <Pending answer={answer} what="the plan" />
+      {shown !== undefined && isThere && <Answers page={page} plan={plan} shown={shown} isStill={isStill} />}
+      {shown?.code && (
+        <p class="quiet">
+          For a script: imago approve {plan.id} --code <code>{shown.code}</code>
+        </p>
+      )}
+    </article>
+  )
+}
+
+const Fact = ({ name, text }: { name: string; text: string }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{text}</dd>
+  </div>
+)
+
+interface AnswersProps extends ViewProps {
+  readonly plan: Waiting
+  readonly shown: Plan
+  readonly isStill: boolean
+}
+
+function Answers({ page, plan, shown, isStill }: AnswersProps) {
+  const send = (answer: Omit<Answering, 'plan' | 'hash'>) => {
+    if (!isStill) return
+    page.client.request('answer', { plan: plan.id, hash: plan.hash, ...answer }).then(
+      outcome => page.say(OUTCOMES[outcome.type] + ('why' in outcome ? ` ${outcome.why}` : '')),
+      error => page.say(error.message),
+    )
+  }
+  return shown.hunks.length > 0 ? (
+    <Hunks page={page} plan={plan} shown={shown} send={send} />
+  ) : (
+    <Whole plan={plan} shown={shown} send={send} />
+  )
+}
+
+const OUTCOMES = {
+  taken: 'The answer counts.',
+  late: 'Somebody else was faster.',
+  unknown: 'That plan waits no more.',
+  wrong_hash: 'The plan has changed. Nothing was answered.',
+  wrong_code: 'The code is wrong.',
+  unfit: 'That does not fit the plan, which goes on waiting.',
+} as const
+
+type Send = { send(answer: Omit<Answering, 'plan' | 'hash'>): void }
+
+/** A plan that is taken or left as a whole. */
+function Whole({ plan, shown, send }: Omit<AnswersProps, 'page' | 'isStill'> & Send) {
+  const [doing, set] = useState<'deny' | 'edit'>()
+  useKeys(2, {
+    y: () => send({ decision: 'approve' }),
+    n: () => set('deny'),
+    e: () => shown.args !== null && set('edit'),
+  })
+  return (
+    <>
+      <Diff text={shown.body ?? ''} isDiff={plan.kernel === null} />
+      <p class="buttons">
+        <Button kind="main" hint="y" act={() => send({ decision: 'approve' })}>
+          Approve
+        </Button>
+        <Button hint="n" act={() => set('deny')}>
+          Deny
+        </Button>
+        {shown.args !== null && (
+          <Button hint="e" act={() => set('edit')}>
+            Edit the arguments
+          </Button>
+        )}
+      </p>
+      <Grants plan={plan} send={send} />
+      {doing === 'deny' && (
+        <Reason
+          done={reason => send({ decision: 'deny', ...(reason !== null && { reason }) })}
+          leave={() => set(undefined)}
+        />
+      )}
+      {doing === 'edit' && (
+        <Editor
+          label="The arguments, as JSON. They become a plan of their own"
+          text={JSON.stringify(shown.args, undefined, 2)}
+          fault={text => (isJson(text) ? null : 'That is no JSON object.')}
+          done={text => send({ decision: 'edit', args: JSON.parse(text) })}
+          leave={() => set(undefined)}
+        />
+      )}
+    </>
+  )
+}
+
+function Grants({ plan, send }: { plan: Waiting } & Send) {
+  if (plan.grants.length === 0) return null
+  return (
+    <details>
+      <summary>Approve, and let similar calls through until this seat is left</summary>
+      {plan.grants.map(grant => (
+        <Button key={grant} act={() => send({ decision: 'approve', grant })}>
+          {grant}
+        </Button>
+      ))}
+    </details>
+  )
+}
+
+function isJson(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+  } catch {
+    return false
+  }
+}
+
+function Hunks({ page, plan, shown, send }: Omit<AnswersProps, 'isStill'> & Send) {
+  const { hunks } = shown
+  const [decisions, decide] = useState<Decisions>(new Map())
+  const [at, move] = useState(0)
+  const [doing, set] = useState<'refuse' | 'refuse the rest' | 'edit'>()
+  const list = useRef<HTMLOListElement>(null)
+  const here = hunks[at]
+  const isOver = decisions.size === hunks.length
+  const besides = useMemo(() => outside(shown), [shown])
+  const end = useRef<HTMLElement>(null)
+  useEffect(() => end.current?.scrollIntoView({ block: 'nearest' }), [isOver])
+
+  const go = (index: number) => {
+    set(undefined)
+    move(index)
+    list.current?.children[index]?.scrollIntoView({ block: 'nearest' })
+  }
+  const next = (from: Decisions, step: 1 | -1 = 1) => {
+    for (let n = 1; n <= hunks.length; n++) {
+      const index = (at + step * n + hunks.length) % hunks.length
+      if (!from.has(hunks[index]?.number ?? 0)) return go(index)
+    }
+    set(undefined)
+  }
+  const take = (...choices: readonly Choice[]) => {
+    const made = new Map([...decisions, ...choices.map(choice => [choice.hunk, choice] as const)])
+    decide(made)
+    next(made)
+  }
+  const rest = () => hunks.filter(({ number }) => !decisions.has(number))
+  const back = () => {
+    const last = [...decisions.keys()].at(-1)
+    if (last === undefined) return
+    const fewer = new Map(decisions)
+    fewer.delete(last)
+    decide(fewer)
+    go(hunks.findIndex(({ number }) => number === last))
+  }
+  const sendAll = () =>
+    send({
+      decision: 'choose',
+      choices: hunks.flatMap(({ number }) => decisions.get(number) ?? []),
+    })
+  const accept = () => here && take({ hunk: here.number, decision: 'accept' })
+  useKeys(
+    2,
+    isOver
+      ? { y: sendAll, n: back }
+      : {
+          y: () => void accept(),
+          n: () => set('refuse'),
+          e: () => set('edit'),
+          a: () => take(...rest().map(({ number }) => ({ hunk: number, decision: 'accept' }) as const)),
+          d: () => set('refuse the rest'),
+          j: () => next(decisions),
+          k: () => next(decisions, -1),
+          J: () => go(Math.min(at + 1, hunks.length - 1)),
+          K: () => go(Math.max(at - 1, 0)),
+        },
+  )
+  return (
+    <>
+      {besides !== '' && (
+        <details open={besides.length < 4_000}>
+          <summary>What it was computed from, and what it says besides</summary>
+          <Code text={besides} />
+        </details>
+      )}
+      <ol class="hunks" ref={list} aria-label="Hunks">
+        {hunks.map((hunk, index) => (
+          <HunkView
+            key={hunk.number}
+            hunk={hunk}
+            of={hunks.length}
+            choice={decisions.get(hunk.number)}
+            isHere={index === at && !isOver}
+            come={() => go(index)}
+          />
+        ))}
+      </ol>
+      {isOver ? (
+        <section class="card" aria-label="What will be done" role="status" ref={end}>
+          <h3>What will be done</h3>
+          <ul>
+            {hunks.map(hunk => (
+              <li key={hunk.number}>{decidedText(hunk, decisions.get(hunk.number))}</li>
+            ))}
+          </ul>
+          <Button kind="main" hint="y" act={sendAll}>
+            Send
+          </Button>
+          <Button hint="n" act={back}>
+            Go back
+          </Button>
+        </section>
+      ) : (
+        <p class="buttons">
+          <Button kind="main" hint="y" act={() => void accept()}>
+            Take
+          </Button>
+          <Button hint="n" act={() => set('refuse')}>
+            Refuse
+          </Button>
+          <Button hint="e" act={() => set('edit')}>
+            Edit
+          </Button>
+          <Button
+            hint="a"
+            act={() => take(...rest().map(({ number }) => ({ hunk: number, decision: 'accept' }) as const))}
+          >
+            Take the rest
+          </Button>
+          <Button hint="d" act={() => set('refuse the rest')}>
+            Refuse the rest
+          </Button>
+          <Button hint="q" act={() => page.open(undefined)}>
+            Leave it waiting
+          </Button>
+        </p>
+      )}
+      <Grants plan={plan} send={send} />
+      {here !== undefined && doing === 'refuse' && (
+        <Reason
+          done={reason => take({ hunk: here.number, decision: 'refuse', reason })}
+          leave={() => set(undefined)}
+        />
+      )}
+      {doing === 'refuse the rest' && (
+        <Reason
+          done={reason =>
+            take(...rest().map(({ number }) => ({ hunk: number, decision: 'refuse', reason }) as const))
+          }
+          leave={() => set(undefined)}
+        />
+      )}
+      {here !== undefined && doing === 'edit' && (
+        <Editor
+          key={here.number}
+          label={`What is to be in ${here.shown} from line ${here.line} on`}
+          text={here.after}
+          done={text =>
+            take(
+              text === here.after
+                ? { hunk: here.number, decision: 'accept' }
+                : { hunk: here.number, decision: 'edit', text: wholeLines(text, here), reason: null },
+            )
+          }
+          leave={() => set(undefined)}
+        />
+      )}
+    </>
+  )
+}
+
+/** A text field has LF alone; the daemon writes the line ends of the file. */
+const wholeLines = (text: string, { isLast = false }: Hunk): string =>
+  text === '' || text.endsWith('\n') || isLast ? text : `${text}\n`
+
+/** What the preview says besides its hunks; all of it where they cannot be told from it. */
+function outside({ body, hunks }: Plan): string {
+  let rest = body ?? ''
+  for (const { diff } of hunks) {
+    const at = rest.indexOf(diff)
+    if (at < 0) return body ?? ''
+    rest = rest.slice(0, at) + rest.slice(at + diff.length)
+  }
+  return rest.trim()
+}
+
+function decidedText({ number, shown, line }: Hunk, choice: Choice | undefined): string {
+  const where = `hunk ${number} (${shown}:${line})`
+  if (choice?.decision === 'accept') return `${where} is taken`
+  if (choice?.decision === 'edit') return `${where} is taken as edited`
+  return `${where} is refused${choice?.reason ? `: ${inLine(choice.reason)}` : ''}`
+}
+
+const SIGNS = { accept: '✓ taken', refuse: '✗ refused', edit: '✎ edited' } as const
+
+interface HunkProps {
+  readonly hunk: Hunk
+  readonly of: number
+  readonly choice: Choice | undefined
+  readonly isHere: boolean
+  come(): void
+}
+
+function HunkView({ hunk, of, choice, isHere, come }: HunkProps) {
+  const shown = useMemo(
+    () => <Diff text={choice?.decision === 'edit' ? edited(hunk, choice.text) : hunk.diff} isDiff />,
+    [hunk, choice],
+  )
+  return (
+    <li class={`hunk ${isHere ? 'here' : ''} ${choice?.decision ?? ''}`} aria-current={isHere}>
+      <button type="button" class="hunk-head" onClick={come}>
+        <b>
+          {hunk.number}/{of} {hunk.shown}:{hunk.line}
+        </b>
+        <span class="sign">{choice === undefined ? '· undecided' : SIGNS[choice.decision]}</span>
+        {hunk.why !== null && <span class="why">{hunk.why}</span>}
+      </button>
+      {shown}
+    </li>
+  )
+}
+
+const edited = ({ before }: Hunk, text: string): string =>
+  marked(before).replace(/^(?=.)/gm, '-') + marked(text).replace(/^(?=.)/gm, '+')
+
+/** A reason for the model; empty gives none. */
+function Reason({ done, leave }: { done(reason: string | null): void; leave(): void }) {
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => field.current?.focus(), [])
+  return (
+    <form
+      class="card"
+      onSubmit={event => {
+        event.preventDefault()
+        done(field.current?.value.trim() || null)
+      }}
+    >
+      <label>
+        Why? The model is told; Enter alone gives no reason.
+        <input ref={field} maxLength={2_000} onKeyDown={event => event.key === 'Escape' && leave()} />
+      </label>
+    </form>
+  )
+}
+
+interface EditorProps {
+  readonly label: string
+  readonly text: string
+  /** Why a text cannot be used. */
+  fault?(text: string): string | null
+  done(text: string): void
+  leave(): void
+}
+
+function Editor({ label, text: given, fault = () => null, done, leave }: EditorProps) {
+  const field = useRef<HTMLTextAreaElement>(null)
+  const [text, set] = useState(given)
+  const [why, tell] = useState<string | null>(null)
+  const hidden = hiddenIn(text)
+  useEffect(() => field.current?.focus(), [])
+  const use = () => {
+    const wrong = fault(text)
+    tell(wrong)
+    if (wrong === null) done(text)
+  }
+  return (
+    <section class="card">
+      <label>
+        {label}
+        <textarea
+          ref={field}
+          spellcheck={false}
+          rows={Math.min(30, Math.max(4, given.split('\n').length + 1))}
+          value={text}
+          onInput={({ currentTarget }) => set(currentTarget.value)}
+          onKeyDown={event => {
+            if (event.key === 'Escape') leave()
+            if (event.key === 'Enter' && event.ctrlKey) use()
+          }}
+        />
+      </label>
+      {hidden.length > 0 && <p class="warning">Characters that are not seen are in it: {hidden.join(' ')}</p>}
+      {why !== null && <p class="bad">{why}</p>}
+      <Button kind="main" act={use}>
+        Use it <kbd>Ctrl-Enter</kbd>
+      </Button>
+      <Button act={leave}>Leave it as it is</Button>
+    </section>
+  )
+}
