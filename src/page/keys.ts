@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 /** What each key does, by the name that an event gives it. */
 export type Keys = Readonly<Record<string, () => void>>
@@ -6,11 +6,14 @@ export type Keys = Readonly<Record<string, () => void>>
 /** The deepest that knows a key gets it. */
 const layers: { readonly depth: number; readonly keys: { current: Keys } }[] = []
 
-/** These keys hold while the component is there. `depth`: 0 for the page, 1 for a view, 2 for something in a view. */
+/**
+ * These keys hold while the component is there. `depth`: 0 for the page, 1 for a view, 2 for something in a view. It is so
+ * before the next key comes: what is typed fast means what is shown by then.
+ */
 export function useKeys(depth: number, keys: Keys): void {
   const ref = useRef(keys)
   ref.current = keys
-  useEffect(() => {
+  useLayoutEffect(() => {
     const layer = { depth, keys: ref }
     layers.push(layer)
     return () => void layers.splice(layers.indexOf(layer), 1)

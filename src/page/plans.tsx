@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Methods, SeatWanted } from '../front/protocol.ts'
 import { Diff } from './diff.tsx'
 import { useKeys } from './keys.ts'
@@ -577,7 +577,7 @@ const edited = ({ before }: Hunk, text: string): string =>
 /** A reason for the model; empty gives none. */
 function Reason({ done, leave }: { done(reason: string | null): void; leave(): void }) {
   const field = useRef<HTMLInputElement>(null)
-  useEffect(() => field.current?.focus(), [])
+  useLayoutEffect(() => field.current?.focus(), [])
   return (
     <form
       class="card"
@@ -608,7 +608,7 @@ function Editor({ label, text: given, fault = () => null, done, leave }: EditorP
   const [text, set] = useState(given)
   const [why, tell] = useState<string | null>(null)
   const hidden = hiddenIn(text)
-  useEffect(() => field.current?.focus(), [])
+  useLayoutEffect(() => field.current?.focus(), [])
   const use = () => {
     const wrong = fault(text)
     tell(wrong)
