@@ -25,6 +25,7 @@ import { realOf } from './files/roots.ts'
 import { openAuthority } from './front/authority.ts'
 import { describeOperations } from './front/description.ts'
 import { openDispatch } from './front/dispatch.ts'
+import { openHistory } from './front/history-methods.ts'
 import { listTools, openHandlers } from './front/methods.ts'
 import { tellPerson } from './front/notify.ts'
 import type { Topic } from './front/operations/operation.ts'
@@ -215,6 +216,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
       authority,
       seats: seats.methods,
       policy: desk,
+      history: openHistory({ stateDir: paths.stateDir, begin: runProcesses.begin }),
       suspensions: openSuspensionMethods(new SuspensionDesk(leases), authority),
       describe: name => describeOperations(registry, name),
       show: (tool, envelope) => showEnvelope(envelope, registry.find(tool)),

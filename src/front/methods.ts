@@ -18,6 +18,7 @@ import { SYNTAX_NAMES, type SyntaxName } from '../syntax/syntax.ts'
 import { documentation, SYNTAXES } from '../syntax/syntaxes.ts'
 import type { Authority } from './authority.ts'
 import type { Handlers, OperationContext } from './handlers.ts'
+import type { HistoryMethods } from './history-methods.ts'
 import { OPERATIONS } from './operations/index.ts'
 import {
   type Ask,
@@ -41,6 +42,7 @@ interface MethodParts {
   readonly seats: SeatMethods
   readonly policy: PolicyDesk
   readonly suspensions: SuspensionMethods
+  readonly history: HistoryMethods
   readonly authority: Authority
   readonly subscriptions: Pick<Subscriptions, 'follow'>
   /** A tool's envelope as a model is shown it. */
@@ -97,6 +99,7 @@ export function openHandlers(parts: MethodParts): Handlers {
     ...parts.seats,
     ...policyMethods(parts.policy),
     ...parts.suspensions,
+    ...parts.history,
     async subscribe({ topics, since, everywhere = false }, context) {
       const isAll = everywhere && (await authority.isPerson(context))
       const { served } = context

@@ -35,15 +35,17 @@ export function openRunProcesses({ command, paths, log }: RunProcessesOptions) {
       const [oldest] = keys.keys()
       if (keys.size > MOST && oldest !== undefined) keys.delete(oldest)
     },
+    /** Begins `imago runs ACTION RUN`. */
+    begin: (action: 'cancel' | 'resume', run: string): void =>
+      begin([process.execPath, ...mainProgram(), 'runs', action, run], {
+        cwd: paths.stateDir,
+        key: keys.get(run),
+      }),
     /** Begins the process, which waits for the one that works at the run to end. What it does is in the run's file. */
     resume({ run, root }: Pick<HeldQuestion, 'run' | 'root'>): void {
       if (run === undefined) return
       const [, session] = /^claude-code:(.*)$/.exec(run) ?? []
-      if (session === undefined)
-        begin([process.execPath, ...mainProgram(), 'runs', 'resume', run], {
-          cwd: paths.stateDir,
-          key: keys.get(run),
-        })
+      if (session === undefined) this.begin('resume', run)
       else if (command !== undefined) begin([...command, session], { cwd: root })
     },
   }

@@ -1,9 +1,14 @@
 import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { Errors } from './errors.tsx'
+import { Expression } from './expression.tsx'
+import { Journal } from './journal.tsx'
 import { useKeys } from './keys.ts'
 import { inLine } from './marks.ts'
 import { Button, type ViewProps } from './parts.tsx'
 import { Plans } from './plans.tsx'
+import { Programs } from './programs.tsx'
+import { Runs } from './runs.tsx'
 import { credentialHere, Page, VIEWS, type View } from './state.ts'
 
 const TITLES: Readonly<Record<View, string>> = {
@@ -98,8 +103,18 @@ function Shown({ page }: ViewProps) {
   switch (page.view) {
     case 'waits':
       return <Plans page={page} />
+    case 'errors':
+      return <Errors page={page} />
+    case 'programs':
+      return <Programs page={page} />
+    case 'expression':
+      return <Expression page={page} />
+    case 'journal':
+      return <Journal page={page} />
+    case 'runs':
+      return <Runs page={page} />
     default:
-      return null
+      return page.view satisfies never
   }
 }
 

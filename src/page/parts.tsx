@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Fault } from './client.ts'
-import { marked } from './marks.ts'
+import { useKeys } from './keys.ts'
+import { inLine, marked } from './marks.ts'
+import type { Topic } from './rows.ts'
 import type { Envelope, Page } from './state.ts'
 
 export interface ViewProps {
@@ -27,6 +29,47 @@ export const Button = ({ hint, kind, disabled = false, act, children }: ButtonPr
   </button>
 )
 
+/** One row of a list. */
+export interface ListRow {
+  readonly key: string
+  /** What it is of, what it is, and what is said besides. */
+  readonly lead: string
+  readonly title: string
+  readonly more?: string
+  /** It is to be looked at. */
+  readonly isBad?: boolean
+  /** Left out: it cannot be opened. */
+  readonly open?: () => void
+  /** Shown below it. */
+  readonly below?: string | undefined
+}
+
+/** Rows to walk through with `j` and `k`, and to open with Enter. */
+export function List({ label, rows, none }: { label: string; rows: readonly ListRow[]; none?: string }) {
+  const [at, move] = useState(0)
+  const here = Math.min(at, rows.length - 1)
+  const [down, up] = [() => move(Math.min(here + 1, rows.length - 1)), () => move(Math.max(here - 1, 0))]
+  useKeys(1, { j: down, k: up, ArrowDown: down, ArrowUp: up, Enter: () => rows[here]?.open?.() })
+  return (
+    <section aria-label={label}>
+      <h2>{label}</h2>
+      {rows.length === 0 && <p class="quiet">{none}</p>}
+      <ul class="rows">
+        {rows.map(({ key, lead, title, more = '', isBad, open, below }, index) => (
+          <li key={key} class={index === here ? 'here' : ''}>
+            <button type="button" class="row" onClick={open} disabled={open === undefined}>
+              <code>{inLine(lead)}</code>
+              <span>{inLine(title)}</span>
+              <span class={isBad ? 'bad' : 'quiet'}>{inLine(more)}</span>
+            </button>
+            {below !== undefined && <Code text={below} />}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
 /** What an answer came to: nothing yet, the answer, or why there is none. */
 export type Answer<Result> = { result: Result } | { failed: string } | undefined
 
@@ -50,6 +93,26 @@ export function useAnswer<Result>(
     }
   }, of)
   return answer
+}
+
+/** How long rows have to stand still before what depends on them is asked for again, in milliseconds; at least so often all the same. */
+const [QUIET_MS, OFTEN_MS] = [300, 2_000]
+
+/** Another number once rows of these topics have changed, but not with each change. */
+export function useChanges(page: Page, topics: readonly Topic[]): number {
+  const changes = page.rows.changesOf(topics)
+  const [settled, settle] = useState(changes)
+  const [since] = useState(() => ({ at: performance.now() }))
+  useEffect(() => {
+    if (changes === settled) {
+      since.at = performance.now()
+      return
+    }
+    const left = Math.max(0, Math.min(QUIET_MS, since.at + OFTEN_MS - performance.now()))
+    const timer = setTimeout(() => settle(changes), left)
+    return () => clearTimeout(timer)
+  }, [changes, settled])
+  return settled
 }
 
 /** Whether an answer is there, and else what is said in its place. */

@@ -3,7 +3,7 @@ import type { Methods, SeatWanted } from '../front/protocol.ts'
 import { Diff } from './diff.tsx'
 import { useKeys } from './keys.ts'
 import { hiddenIn, inLine, marked } from './marks.ts'
-import { Button, Code, Failure, Pending, useAnswer, type ViewProps } from './parts.tsx'
+import { Button, Code, Failure, List, Pending, useAnswer, type ViewProps } from './parts.tsx'
 import type { Ended, Envelope, Waiting } from './state.ts'
 
 type Plan = Methods['plan']['result']
@@ -14,7 +14,6 @@ type Choice = NonNullable<Answering['choices']>[number]
 /** What waits for a person, and what became of the last that did. */
 export function Plans({ page }: ViewProps) {
   const { opened } = page
-  const waits = page.rows.of('approvals').filter(({ state }) => state !== 'ended')
   const plan = opened === undefined ? undefined : page.rows.find('approvals', opened)
   return (
     <>
@@ -23,7 +22,7 @@ export function Plans({ page }: ViewProps) {
         <Wanted key={wanted.id} page={page} wanted={wanted} />
       ))}
       {opened === undefined || plan === undefined ? (
-        <PlanRows page={page} count={waits.length} />
+        <PlanRows page={page} />
       ) : plan.state === 'waits' && page.seat.type === 'seated' ? (
         <OpenPlan key={`${plan.id} ${plan.hash}`} page={page} plan={plan} />
       ) : plan.state === 'ended' ? (
@@ -93,76 +92,49 @@ function Wanted({ page, wanted }: ViewProps & { wanted: SeatWanted }) {
   )
 }
 
-function PlanRows({ page, count }: ViewProps & { count: number }) {
-  const [at, move] = useState(0)
-  const plans = page.plans
+function PlanRows({ page }: ViewProps) {
+  useKeys(1, { S: () => page.seat.type === 'none' && page.sit() })
   const held = page.rows.of('approvals').filter(row => row.state === 'held')
-  const here = Math.min(at, plans.length - 1)
-  const open = () => page.open(plans[here]?.id)
-  useKeys(1, {
-    j: () => move(Math.min(here + 1, plans.length - 1)),
-    k: () => move(Math.max(here - 1, 0)),
-    ArrowDown: () => move(Math.min(here + 1, plans.length - 1)),
-    ArrowUp: () => move(Math.max(here - 1, 0)),
-    Enter: open,
-    S: () => page.seat.type === 'none' && page.sit(),
-  })
   return (
     <>
-      <h2>What waits for you</h2>
-      {count === 0 && <p class="quiet">Nothing waits.</p>}
-      <ul class="rows" aria-label="Plans">
-        {plans.map((plan, index) => (
-          <li key={plan.id} class={index === here ? 'here' : ''}>
-            <button type="button" class="row" onClick={() => page.open(plan.id)}>
-              <span class="tool">{plan.tool}</span>
-              <span class="title">{plan.title}</span>
-              <span class="quiet">
-                {plan.who}
-                {plan.times > 1 && `, asked ${plan.times} times`}
-                {plan.warnings.length > 0 && <b class="bad"> LOOK</b>}
-              </span>
-            </button>
-          </li>
-        ))}
-        {held.map(row => (
-          <li key={row.call}>
-            <button type="button" class="row" onClick={() => page.sit()}>
-              <span class="tool">{row.tool}</span>
-              <span class="title">A question of {inLine(row.run ?? row.who)}, put before whoever sits</span>
-              <span class="quiet">since {new Date(row.asked_at).toLocaleString()}</span>
-            </button>
-          </li>
-        ))}
-      </ul>
-      <Ends page={page} />
+      <List
+        label="What waits for you"
+        none="Nothing waits."
+        rows={[
+          ...page.plans.map(({ id, tool, title, who, times, warnings }) => ({
+            key: id,
+            lead: tool,
+            title,
+            more: `${warnings.length > 0 ? 'LOOK ' : ''}${who}${times > 1 ? `, asked ${times} times` : ''}`,
+            isBad: warnings.length > 0,
+            open: () => page.open(id),
+          })),
+          ...held.map(({ call, tool, run, who, asked_at }) => ({
+            key: call,
+            lead: tool,
+            title: `A question of ${run ?? who}, put before whoever sits`,
+            more: `since ${new Date(asked_at).toLocaleString()}`,
+            open: () => page.sit(),
+          })),
+        ]}
+      />
+      {page.ends.length > 0 && <Earlier page={page} />}
     </>
   )
 }
 
-function Ends({ page }: ViewProps) {
-  const ends = page.ends.slice(0, 20)
-  if (ends.length === 0) return null
-  return (
-    <>
-      <h2>Before</h2>
-      <ul class="rows" aria-label="Earlier plans">
-        {ends.map(end => (
-          <li key={end.id}>
-            <button type="button" class="row" onClick={() => page.open(end.id)}>
-              <span class="tool">{end.tool}</span>
-              <span class="title">{end.title}</span>
-              <span class="quiet">
-                {end.outcome.replaceAll('_', ' ')}
-                {end.ended?.undo && ', can be undone'}
-              </span>
-            </button>
-          </li>
-        ))}
-      </ul>
-    </>
-  )
-}
+const Earlier = ({ page }: ViewProps) => (
+  <List
+    label="Earlier"
+    rows={page.ends.slice(0, 20).map(({ id, tool, title, outcome, ended }) => ({
+      key: id,
+      lead: tool,
+      title,
+      more: `${outcome.replaceAll('_', ' ')}${ended?.undo ? ', can be undone' : ''}`,
+      open: () => page.open(id),
+    }))}
+  />
+)
 
 /** A plan that cannot be read without a seat. */
 function Closed({ page, title }: ViewProps & { title: string }) {

@@ -47,6 +47,7 @@ interface Row {
 /** What the daemon has told of these topics: the whole state of the page, but for what a person does on it. */
 export class Rows {
   readonly #topics = new Map<Topic, Map<string, never>>()
+  readonly #changes = new Map<Topic, number>()
 
   of<T extends Topic>(topic: T): readonly Topics[T][] {
     return [...(this.#topics.get(topic)?.values() ?? [])]
@@ -54,6 +55,11 @@ export class Rows {
 
   find<T extends Topic>(topic: T, key: string): Topics[T] | undefined {
     return this.#topics.get(topic)?.get(key)
+  }
+
+  /** How often rows of these topics have changed by now. */
+  changesOf(topics: readonly Topic[]): number {
+    return topics.reduce((sum, topic) => sum + (this.#changes.get(topic) ?? 0), 0)
   }
 
   /** A snapshot has all rows of `topics`; what is not in it has gone. */
@@ -65,6 +71,7 @@ export class Rows {
         rows = new Map<string, never>()
         this.#topics.set(topic, rows)
       }
+      this.#changes.set(topic, (this.#changes.get(topic) ?? 0) + 1)
       if (value === null) rows.delete(key)
       else rows.set(key, value)
     }

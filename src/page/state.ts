@@ -129,13 +129,11 @@ export class Page {
     return this.rows.of('seats').flatMap(row => ('id' in row && row.why === null ? [row] : []))
   }
 
-  /** Runs a tool, and says what went wrong where that is not for the caller to show. */
-  async call(tool: string, args: object, heard?: (event: never) => void): Promise<Envelope> {
-    const params = { tool, args, call: crypto.randomUUID(), ...(heard && { follow: true }) }
-    return this.client.call('call', params, heard).answer
+  call(tool: string, args: object): Promise<Envelope> {
+    return this.client.request('call', { tool, args, call: crypto.randomUUID() })
   }
 
-  /** A name to leave the seat by, or to stop asking for it. */
+  /** Leaves the seat, or asks for none any more. */
   leave(): void {
     this.#leave?.()
   }
@@ -210,6 +208,11 @@ export class Page {
 
   #take(event: RowsEvent, topics: readonly Topic[]): void {
     this.rows.take(event, topics)
+    this.drawSoon()
+  }
+
+  /** Something of the daemon's has changed it: drawn with what else comes now. */
+  drawSoon(): void {
     this.#drawn ??= setTimeout(() => {
       this.#drawn = undefined
       this.#draw()

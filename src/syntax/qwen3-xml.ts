@@ -80,7 +80,7 @@ const NO_PARAMETER = `In a function, there is nothing but <parameter=name>, valu
 const NO_CLOSE = `${CLOSE} is missing behind ${END_FUNCTION}.`
 const BLANK = /\s*/y
 
-/** Reads one call, a line at a time. `refused`: why it is none, whatever it holds. */
+/** Reads one call, a line at a time. `refused`: why it is none, for any content. */
 function callReader(registry: Registry, refused?: string): Begun {
   let state: 'mark' | 'tool' | 'function' | 'value' | 'end' | 'broken' =
     refused === undefined ? 'mark' : 'tool'

@@ -5,14 +5,14 @@ export const SYNTAX_NAMES = ['emoji', 'hermes', 'pythonic', 'qwen3-xml'] as cons
 
 export type SyntaxName = (typeof SYNTAX_NAMES)[number]
 
-/** A call as data. A person is shown the preview of its tool, whatever syntax it was written in. */
+/** A call as data. A person is shown the preview of its tool, in any syntax. */
 export interface Call {
   readonly tool: string
   readonly args: Readonly<Record<string, unknown>>
 }
 
 /**
- * How calls are written as text. A syntax reads the registry of tools; no tool knows a syntax. Whoever uses one names it:
+ * How calls are written as text. A syntax reads the registry of tools; no tool knows a syntax. A user names one:
  * nothing guesses it from a text.
  */
 export interface TextSyntax {

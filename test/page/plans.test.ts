@@ -41,7 +41,7 @@ async function proposed(...edits: readonly (readonly [old: string, text: string]
 
 /** Opens the first plan that waits. */
 async function opened() {
-  await page.getByRole('list', { name: 'Plans', exact: true }).getByRole('button').first().click()
+  await page.getByRole('region', { name: 'What waits for you' }).getByRole('button').first().click()
   await page.locator('article[aria-busy=false]').waitFor()
 }
 

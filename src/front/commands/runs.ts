@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { duration, oneLine } from '../../../tools/text.ts'
-import type { AskedCall, Entry } from '../../agent/entries.ts'
+import type { AskedCall } from '../../agent/entries.ts'
 import { keptRun, openRun, removeRun, runNames } from '../../agent/run-file.ts'
 import { readConfig } from '../../config.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
@@ -9,7 +9,8 @@ import { escapeJson } from '../../text/escape.ts'
 import { connectDaemon } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { untilLeft } from '../print.ts'
-import { callLines, conversationOf, resume } from './ask.ts'
+import { textOf } from '../run-text.ts'
+import { conversationOf, resume } from './ask.ts'
 
 const ACTIONS: Readonly<Record<string, (input: CommandInput, run: string) => Promise<ExitCode>>> = {
   show,
@@ -82,32 +83,6 @@ async function show({ printer, options }: CommandInput, run: string): Promise<Ex
     shown = kept.entries.length
     if (!options.follow || left.aborted || conversationOf(kept.entries).over) return EXIT.done
     await sleep(FOLLOW_MS)
-  }
-}
-
-/** An entry for a person; empty where it says nothing to one. */
-function textOf(entry: Entry): string {
-  switch (entry.type) {
-    case 'begun':
-      return `${entry.run}: ${entry.text}\n${entry.root}, ${entry.model}\n\n`
-    case 'answered':
-      return callLines(entry)
-        .map(line => `${line}\n`)
-        .join('')
-    case 'ended':
-      return `${entry.outcome === 'ok' ? '' : `${entry.outcome}\n`}${entry.text.replace(/^<output [^>]*>\n|\n<\/output [^>]*>$/g, '').replace(/^/gm, '  ')}\n\n`
-    case 'waits':
-      return `waits for ${entry.for}\n`
-    case 'room':
-      return `${entry.calls.length} old results made room\n\n`
-    case 'over':
-      return `${entry.why}\n${entry.text.trimEnd()}\n`
-    case 'asked':
-    case 'called':
-    case 'told':
-      return ''
-    default:
-      return entry satisfies never
   }
 }
 
