@@ -33,6 +33,8 @@ const MOST = 100
 export function Errors({ page }: ViewProps) {
   const [opened, open] = useState<{ kernel: string; number: number }>()
   const [isGone, showGone] = useState(false)
+  // A call joins the program that listens; its errors come as rows then.
+  useAnswer(() => page.call('get_last_error', {}), [page.state])
   if (opened !== undefined) return <OneError page={page} of={opened} back={() => open(undefined)} />
   const rows = [...page.rows.of('errors')].sort((one, other) => (one.at < other.at ? 1 : -1)).slice(0, MOST)
   return (

@@ -10,6 +10,7 @@ import {
   Pending,
   span,
   useAnswer,
+  useChanges,
   type ViewProps,
 } from './parts.tsx'
 import type { KernelRow } from './rows.ts'
@@ -42,6 +43,11 @@ export function Programs({ page }: ViewProps) {
   const rows = [...page.rows.of('kernels')].sort((one, other) =>
     one.name.localeCompare(other.name, undefined, { numeric: true }),
   )
+  const changes = useChanges(page, ['kernels'])
+  const answer = useAnswer(() => page.client.request('kernels', {}), [changes, page.state])
+  const announced = answer !== undefined && 'result' in answer ? answer.result.announced : []
+  const join = (target: string) =>
+    void page.client.request('attach', { target }).catch(error => page.say(error.message))
   const row = rows.find(({ name }) => name === opened)
   if (row !== undefined) return <OneProgram page={page} row={row} back={() => open(undefined)} />
   const suspended = page.rows.of('suspensions').filter(({ news }) => news.type !== 'ended')
@@ -50,13 +56,22 @@ export function Programs({ page }: ViewProps) {
       <List
         label="Programs of this project"
         none="None runs. Start yours with: imago run -- COMMAND"
-        rows={rows.map(row => ({
-          key: row.name,
-          lead: row.name.includes('/') ? `  ${row.name}` : row.name,
-          title: stateOf(row),
-          more: `${row.implementation ?? row.language}${row.pid === null ? '' : `, process ${row.pid}`}${row.owned ? ', started by Imago' : ''}${row.attached?.helper ? ', a helper' : ''}`,
-          open: () => open(row.name),
-        }))}
+        rows={[
+          ...announced.map(({ name, pid, program, attach }) => ({
+            key: attach,
+            lead: name,
+            title: 'listens; open it to join it',
+            more: `${program}, process ${pid}`,
+            open: () => join(attach),
+          })),
+          ...rows.map(row => ({
+            key: row.name,
+            lead: row.name.includes('/') ? `  ${row.name}` : row.name,
+            title: stateOf(row),
+            more: `${row.implementation ?? row.language}${row.pid === null ? '' : `, process ${row.pid}`}${row.owned ? ', started by Imago' : ''}${row.attached?.helper ? ', a helper' : ''}`,
+            open: () => open(row.name),
+          })),
+        ]}
       />
       {suspended.length > 0 && (
         <List
