@@ -6,6 +6,9 @@ interface Block {
 
 const KINDS: Readonly<Record<string, Block['kind']>> = { '+': 'add', '-': 'del', '@': 'at' }
 
+/** So many blocks are laid out together, once they are scrolled to. */
+const PART = 100
+
 /**
  * A difference as `git diff` shows it, with its marks already. One element for the lines of one kind that stand together: a
  * difference of 10,000 lines has few. Where `isDiff` is false it is code, and no sign at its lines means anything.
@@ -18,10 +21,17 @@ export function Diff({ text, isDiff }: { text: string; isDiff: boolean }) {
     if (last?.kind === kind) last.lines.push(line)
     else blocks.push({ kind, lines: [line] })
   }
+  const parts = Array.from({ length: Math.ceil(blocks.length / PART) }, (_, n) =>
+    blocks.slice(n * PART, (n + 1) * PART),
+  )
   return (
     <pre class="diff">
-      {blocks.map(({ kind, lines }, at) => (
-        <Lines key={at} kind={kind} text={`${lines.join('\n')}\n`} />
+      {parts.map((part, at) => (
+        <div key={at} class="part">
+          {part.map(({ kind, lines }, at) => (
+            <Lines key={at} kind={kind} text={`${lines.join('\n')}\n`} />
+          ))}
+        </div>
       ))}
     </pre>
   )

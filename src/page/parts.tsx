@@ -96,7 +96,7 @@ export function useAnswer<Result>(
 }
 
 /** How long rows have to stand still before what depends on them is asked for again, in milliseconds; at least so often all the same. */
-const [QUIET_MS, OFTEN_MS] = [300, 2_000]
+const [QUIET_MS, OFTEN_MS] = [300, 4_000]
 
 /** Another number once rows of these topics have changed, but not with each change. */
 export function useChanges(page: Page, topics: readonly Topic[]): number {
