@@ -5,7 +5,7 @@ import { Expression } from './expression.tsx'
 import { Journal } from './journal.tsx'
 import { useKeys } from './keys.ts'
 import { inLine } from './marks.ts'
-import { Button, type ViewProps } from './parts.tsx'
+import { Acts, type ViewProps } from './parts.tsx'
 import { Plans } from './plans.tsx'
 import { Programs } from './programs.tsx'
 import { Runs } from './runs.tsx'
@@ -138,7 +138,7 @@ function Asked({ page }: ViewProps) {
           onInput={({ currentTarget }) => set(currentTarget.value)}
         />
       </label>
-      <Button act={() => page.question?.answer(undefined)}>No input</Button>
+      <Acts of={[['No input', '', () => page.question?.answer(undefined)]]} />
     </form>
   )
 }

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks'
-import { useKeys } from './keys.ts'
 import { inLine, marked } from './marks.ts'
 import {
-  Button,
+  Acts,
   Code,
   Failure,
   FrameList,
@@ -50,7 +49,7 @@ export function Errors({ page }: ViewProps) {
           open: () => open({ kernel, number }),
         }))}
       />
-      <Button act={() => showGone(!isGone)}>Those of processes that have gone</Button>
+      <Acts of={[['Those of processes that have gone', '', () => showGone(!isGone)]]} />
       {isGone && <Gone page={page} />}
     </>
   )
@@ -78,7 +77,6 @@ interface OneProps extends ViewProps {
 }
 
 function OneError({ page, of: { kernel, number }, back }: OneProps) {
-  useKeys(1, { q: back })
   const answer = useAnswer<Envelope>(() => page.call('get_last_error', { kernel, number }), [kernel, number])
   const envelope = answer !== undefined && 'result' in answer ? answer.result : undefined
   const told = envelope?.ok ? (envelope.result as Told) : undefined
@@ -104,9 +102,7 @@ function OneError({ page, of: { kernel, number }, back }: OneProps) {
           </details>
         </>
       )}
-      <Button hint="q" act={back}>
-        Back
-      </Button>
+      <Acts of={[['Back', 'q', back]]} />
     </article>
   )
 }

@@ -1,16 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Methods } from '../front/protocol.ts'
 import { inLine, marked } from './marks.ts'
-import {
-  Button,
-  Code,
-  Failure,
-  FrameList,
-  type Frames,
-  Pending,
-  useAnswer,
-  type ViewProps,
-} from './parts.tsx'
+import { Acts, Code, Failure, FrameList, type Frames, Pending, useAnswer, type ViewProps } from './parts.tsx'
 import type { Envelope, Page } from './state.ts'
 
 /** What `eval_expr` answers, as far as it is shown. */
@@ -99,9 +90,9 @@ export function Expression({ page }: ViewProps) {
           <button type="submit" class="main">
             Run <kbd>Ctrl-Enter</kbd>
           </button>
-          <Button act={() => ask(true)}>
+          <button type="button" onClick={() => ask(true)}>
             Look, and run nothing <kbd>Ctrl-Shift-Enter</kbd>
-          </Button>
+          </button>
           {names.length > 1 && (
             <label class="beside">
               in{' '}
@@ -165,9 +156,7 @@ function Came({ page, asked: { envelope, failed, output, kernel, cancel } }: Vie
     <div class="came">
       {output !== '' && <Code text={output} />}
       {envelope === undefined && failed === undefined && (
-        <p class="quiet">
-          It runs … <Button act={() => cancel?.()}>Stop</Button>
-        </p>
+        <Acts of={[['It runs: stop it', '', () => cancel?.()]]} />
       )}
       {failed !== undefined && <p class="bad">{marked(failed)}</p>}
       {envelope !== undefined && <Failure envelope={envelope} />}

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Methods } from '../front/protocol.ts'
-import { Button, List, Pending, useAnswer, useChanges, type ViewProps } from './parts.tsx'
+import { Acts, List, Pending, useAnswer, useChanges, type ViewProps } from './parts.tsx'
 
 type Story = Methods['journal']['result']['stories'][number]
 
@@ -24,7 +24,7 @@ export function Journal({ page }: ViewProps) {
       <>
         <h2>Journal</h2>
         <p>The journal is of all projects, so it needs a seat. Ask for one where plans wait.</p>
-        <Button act={() => page.show('waits')}>Show that</Button>
+        <Acts of={[['Show that', '', () => page.show('waits')]]} />
       </>
     )
   return (
@@ -51,7 +51,7 @@ export function Journal({ page }: ViewProps) {
         }))}
       />
       {stories.length === count && count < MOST && (
-        <Button act={() => more(Math.min(count + STEP, MOST))}>Earlier ones, too</Button>
+        <Acts of={[['Earlier ones, too', '', () => more(Math.min(count + STEP, MOST))]]} />
       )}
     </>
   )

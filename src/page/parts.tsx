@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Fault } from './client.ts'
 import { useKeys } from './keys.ts'
@@ -13,21 +12,24 @@ export interface ViewProps {
 /** Code or output of somebody else: text, with marks. */
 export const Code = ({ text }: { text: string }) => <pre class="code">{marked(text)}</pre>
 
-interface ButtonProps {
-  /** Shown as its key; the view has that key itself. */
-  readonly hint?: string
-  readonly kind?: 'main' | 'danger'
-  readonly disabled?: boolean
-  act(): void
-  readonly children: ComponentChildren
-}
+/** What a person can do: its label, its key, or '' for none, what it does, and whether it is meant most. */
+export type Act = readonly [label: string, key: string, act: () => void, isMain?: true]
 
-export const Button = ({ hint, kind, disabled = false, act, children }: ButtonProps) => (
-  <button type="button" class={kind ?? ''} disabled={disabled} onClick={act} aria-keyshortcuts={hint}>
-    {children}
-    {hint !== undefined && <kbd>{hint}</kbd>}
-  </button>
-)
+/** Buttons in a row, and their keys. */
+export function Acts({ of, depth = 1 }: { of: readonly (Act | false)[]; depth?: number }) {
+  const acts = of.filter(act => act !== false)
+  useKeys(depth, Object.fromEntries(acts.filter(([, key]) => key !== '').map(([, key, act]) => [key, act])))
+  return (
+    <p class={depth > 1 ? 'buttons' : ''}>
+      {acts.map(([label, key, act, isMain]) => (
+        <button key={label} type="button" class={isMain ? 'main' : ''} onClick={act} aria-keyshortcuts={key}>
+          {label}
+          {key !== '' && <kbd>{key}</kbd>}
+        </button>
+      ))}
+    </p>
+  )
+}
 
 /** One row of a list. */
 export interface ListRow {

@@ -3,8 +3,8 @@ import type { Methods, SeatWanted } from '../front/protocol.ts'
 import { Diff } from './diff.tsx'
 import { useKeys } from './keys.ts'
 import { hiddenIn, inLine, marked } from './marks.ts'
-import { Button, Code, Failure, List, Pending, useAnswer, type ViewProps } from './parts.tsx'
-import type { Ended, Envelope, Waiting } from './state.ts'
+import { type Act, Acts, Code, List, Pending, useAnswer, type ViewProps } from './parts.tsx'
+import type { Ended, Waiting } from './state.ts'
 
 type Plan = Methods['plan']['result']
 type Hunk = Plan['hunks'][number]
@@ -40,26 +40,23 @@ function SeatBar({ page }: ViewProps) {
     return (
       <aside class="bar" aria-label="Seat">
         <span>You sit here, as {seat.seat}.</span>
-        {seat.trouble !== null && (
-          <>
-            <span class="bad">{marked(seat.trouble)}</span>
-            <Button act={() => void page.client.request('acknowledge', {}).then(() => page.sit())}>
-              Acknowledge
-            </Button>
-          </>
-        )}
-        <Button act={() => page.leave()}>Leave the seat</Button>
+        {seat.trouble !== null && <span class="bad">{marked(seat.trouble)}</span>}
+        <Acts
+          of={[
+            seat.trouble !== null && ['Acknowledge', '', () => page.acknowledge()],
+            ['Leave the seat', '', () => page.leave()],
+          ]}
+        />
       </aside>
     )
   if (seat.type === 'none')
     return (
       <aside class="bar" aria-label="Seat">
         <span>{seat.said === null ? 'You need a seat to see and answer plans.' : marked(seat.said)}</span>
-        <Button kind="main" hint="S" act={() => page.sit()}>
-          Sit
-        </Button>
+        <Acts of={[['Sit', 'S', () => page.sit(), true]]} />
       </aside>
     )
+  const others = seat.seats.map(({ who }) => who).join(', ')
   return (
     <aside class="bar asking" aria-label="Seat" role="status">
       {seat.code === null ? (
@@ -67,33 +64,33 @@ function SeatBar({ page }: ViewProps) {
       ) : (
         <span>
           To let this page answer, type in a terminal: <code class="code-word">imago seat {seat.code}</code>
-          {seat.seats.length > 0 &&
-            `, or say yes where somebody sits: ${seat.seats.map(({ who }) => who).join(', ')}`}
-          . The code holds for a minute.
+          {others !== '' && `, or say yes where somebody sits: ${others}`}. The code holds for a minute.
         </span>
       )}
-      <Button act={() => page.leave()}>Give up</Button>
+      <Acts of={[['Give up', '', () => page.leave()]]} />
     </aside>
   )
 }
 
-function Wanted({ page, wanted }: ViewProps & { wanted: SeatWanted }) {
-  const answer = (admit: boolean) => void page.client.request('admit', { wanted: wanted.id, admit })
+function Wanted({ page, wanted: { id, who, through } }: ViewProps & { wanted: SeatWanted }) {
+  const answer = (admit: boolean) => void page.client.request('admit', { wanted: id, admit })
   return (
     <section class="card" aria-label="Somebody wants a seat">
       <p>
-        <b>{marked(wanted.who)}</b> wants a seat, too.{' '}
-        {wanted.through !== undefined && `It shows the code ${wanted.through.code}. `}
-        {wanted.through?.driver && <span class="bad">May be driven by {marked(wanted.through.driver)}.</span>}
+        <b>{marked(who)}</b> wants a seat, too. {through && `It shows the code ${through.code}. `}
+        {through?.driver && <span class="bad">May be driven by {marked(through.driver)}.</span>}
       </p>
-      <Button act={() => answer(true)}>Let it sit</Button>
-      <Button act={() => answer(false)}>Turn it away</Button>
+      <Acts
+        of={[
+          ['Let it sit', '', () => answer(true)],
+          ['Turn it away', '', () => answer(false)],
+        ]}
+      />
     </section>
   )
 }
 
 function PlanRows({ page }: ViewProps) {
-  useKeys(1, { S: () => page.seat.type === 'none' && page.sit() })
   const held = page.rows.of('approvals').filter(row => row.state === 'held')
   return (
     <>
@@ -137,45 +134,36 @@ const Earlier = ({ page }: ViewProps) => (
 )
 
 /** A plan that cannot be read without a seat. */
-function Closed({ page, title }: ViewProps & { title: string }) {
-  useKeys(1, { q: () => page.open(undefined), S: () => page.seat.type === 'none' && page.sit() })
-  return (
-    <section aria-label="Plan">
-      <h2>{inLine(title)}</h2>
-      <p class="quiet">It is shown once this page sits.</p>
-      <Button hint="q" act={() => page.open(undefined)}>
-        Back
-      </Button>
-    </section>
-  )
-}
+const Closed = ({ page, title }: ViewProps & { title: string }) => (
+  <section aria-label="Plan">
+    <h2>{inLine(title)}</h2>
+    <p class="quiet">It is shown once this page sits.</p>
+    <Acts of={[['Back', 'q', () => page.open(undefined)]]} />
+  </section>
+)
 
-function EndedPlan({ page, end }: ViewProps & { end: Ended }) {
-  const undo = end.ended?.undo ?? null
-  const [undone, tell] = useState<Envelope>()
-  const take = () => {
-    if (undo === null) return
-    // The change is taken back by a plan of its own, which is answered here, too.
-    void page.call('undo_change', { change: undo }).then(tell, () => {})
+function EndedPlan({ page, end: { title, outcome, why, ended } }: ViewProps & { end: Ended }) {
+  const undo = ended?.undo ?? null
+  // The change is taken back by a plan of its own, which is answered here, too.
+  const take = (change: string) => {
+    page.call('undo_change', { change }).then(
+      envelope => envelope.ok || page.say(envelope.error.message),
+      error => page.say(error.message),
+    )
     page.open(undefined)
   }
-  useKeys(1, { q: () => page.open(undefined), Enter: () => page.open(undefined), u: take })
   return (
-    <section aria-label="Plan" class="ended">
-      <h2>{end.title}</h2>
+    <section aria-label="Plan">
+      <h2>{title}</h2>
       <p role="status">
-        <b>{end.outcome.replaceAll('_', ' ')}</b> {end.why}
-        {end.ended !== undefined && ` It ended: ${end.ended.outcome}.`}
+        <b>{outcome.replaceAll('_', ' ')}</b> {why} {ended !== undefined && `It ended: ${ended.outcome}.`}
       </p>
-      {undo !== null && (
-        <Button hint="u" act={take}>
-          Undo {undo}
-        </Button>
-      )}
-      <Button hint="q" act={() => page.open(undefined)}>
-        Back
-      </Button>
-      {undone !== undefined && <Failure envelope={undone} />}
+      <Acts
+        of={[
+          undo !== null && [`Undo ${undo}`, 'u', () => take(undo)],
+          ['Back', 'q', () => page.open(undefined)],
+        ]}
+      />
     </section>
   )
 }
@@ -256,7 +244,7 @@ function Answers({ page, plan, shown, isStill }: AnswersProps) {
   return shown.hunks.length > 0 ? (
     <Hunks page={page} plan={plan} shown={shown} send={send} />
   ) : (
-    <Whole plan={plan} shown={shown} send={send} />
+    <Whole page={page} plan={plan} shown={shown} send={send} />
   )
 }
 
@@ -272,29 +260,20 @@ const OUTCOMES = {
 type Send = { send(answer: Omit<Answering, 'plan' | 'hash'>): void }
 
 /** A plan that is taken or left as a whole. */
-function Whole({ plan, shown, send }: Omit<AnswersProps, 'page' | 'isStill'> & Send) {
+function Whole({ page, plan, shown, send }: Omit<AnswersProps, 'isStill'> & Send) {
   const [doing, set] = useState<'deny' | 'edit'>()
-  useKeys(2, {
-    y: () => send({ decision: 'approve' }),
-    n: () => set('deny'),
-    e: () => shown.args !== null && set('edit'),
-  })
   return (
     <>
       <Diff text={shown.body ?? ''} isDiff={plan.kernel === null} />
-      <p class="buttons">
-        <Button kind="main" hint="y" act={() => send({ decision: 'approve' })}>
-          Approve
-        </Button>
-        <Button hint="n" act={() => set('deny')}>
-          Deny
-        </Button>
-        {shown.args !== null && (
-          <Button hint="e" act={() => set('edit')}>
-            Edit the arguments
-          </Button>
-        )}
-      </p>
+      <Acts
+        depth={2}
+        of={[
+          ['Approve', 'y', () => send({ decision: 'approve' }), true],
+          ['Deny', 'n', () => set('deny')],
+          shown.args !== null && ['Edit the arguments', 'e', () => set('edit')],
+          ['Leave it waiting', 'q', () => page.open(undefined)],
+        ]}
+      />
       <Grants plan={plan} send={send} />
       {doing === 'deny' && (
         <Reason
@@ -320,11 +299,7 @@ function Grants({ plan, send }: { plan: Waiting } & Send) {
   return (
     <details>
       <summary>Approve, and let similar calls through until this seat is left</summary>
-      {plan.grants.map(grant => (
-        <Button key={grant} act={() => send({ decision: 'approve', grant })}>
-          {grant}
-        </Button>
-      ))}
+      <Acts of={plan.grants.map(grant => [grant, '', () => send({ decision: 'approve', grant })] as const)} />
     </details>
   )
 }
@@ -367,7 +342,8 @@ function Hunks({ page, plan, shown, send }: Omit<AnswersProps, 'isStill'> & Send
     decide(made)
     next(made)
   }
-  const rest = () => hunks.filter(({ number }) => !decisions.has(number))
+  const rest = (choice: (hunk: number) => Choice) =>
+    hunks.filter(({ number }) => !decisions.has(number)).map(({ number }) => choice(number))
   const back = () => {
     const last = [...decisions.keys()].at(-1)
     if (last === undefined) return
@@ -381,23 +357,25 @@ function Hunks({ page, plan, shown, send }: Omit<AnswersProps, 'isStill'> & Send
       decision: 'choose',
       choices: hunks.flatMap(({ number }) => decisions.get(number) ?? []),
     })
-  const accept = () => here && take({ hunk: here.number, decision: 'accept' })
-  useKeys(
-    2,
-    isOver
-      ? { y: sendAll, n: back }
-      : {
-          y: () => void accept(),
-          n: () => set('refuse'),
-          e: () => set('edit'),
-          a: () => take(...rest().map(({ number }) => ({ hunk: number, decision: 'accept' }) as const)),
-          d: () => set('refuse the rest'),
-          j: () => next(decisions),
-          k: () => next(decisions, -1),
-          J: () => go(Math.min(at + 1, hunks.length - 1)),
-          K: () => go(Math.max(at - 1, 0)),
-        },
-  )
+  const acts: readonly Act[] = isOver
+    ? [
+        ['Send', 'y', sendAll, true],
+        ['Go back', 'n', back],
+      ]
+    : [
+        ['Take', 'y', () => here && take({ hunk: here.number, decision: 'accept' }), true],
+        ['Refuse', 'n', () => set('refuse')],
+        ['Edit', 'e', () => set('edit')],
+        ['Take the rest', 'a', () => take(...rest(hunk => ({ hunk, decision: 'accept' })))],
+        ['Refuse the rest', 'd', () => set('refuse the rest')],
+        ['Leave it waiting', 'q', () => page.open(undefined)],
+      ]
+  useKeys(2, {
+    j: () => next(decisions),
+    k: () => next(decisions, -1),
+    J: () => go(Math.min(at + 1, hunks.length - 1)),
+    K: () => go(Math.max(at - 1, 0)),
+  })
   return (
     <>
       {besides !== '' && (
@@ -418,7 +396,7 @@ function Hunks({ page, plan, shown, send }: Omit<AnswersProps, 'isStill'> & Send
           />
         ))}
       </ol>
-      {isOver ? (
+      {isOver && (
         <section class="card" aria-label="What will be done" role="status" ref={end}>
           <h3>What will be done</h3>
           <ul>
@@ -426,50 +404,16 @@ function Hunks({ page, plan, shown, send }: Omit<AnswersProps, 'isStill'> & Send
               <li key={hunk.number}>{decidedText(hunk, decisions.get(hunk.number))}</li>
             ))}
           </ul>
-          <Button kind="main" hint="y" act={sendAll}>
-            Send
-          </Button>
-          <Button hint="n" act={back}>
-            Go back
-          </Button>
         </section>
-      ) : (
-        <p class="buttons">
-          <Button kind="main" hint="y" act={() => void accept()}>
-            Take
-          </Button>
-          <Button hint="n" act={() => set('refuse')}>
-            Refuse
-          </Button>
-          <Button hint="e" act={() => set('edit')}>
-            Edit
-          </Button>
-          <Button
-            hint="a"
-            act={() => take(...rest().map(({ number }) => ({ hunk: number, decision: 'accept' }) as const))}
-          >
-            Take the rest
-          </Button>
-          <Button hint="d" act={() => set('refuse the rest')}>
-            Refuse the rest
-          </Button>
-          <Button hint="q" act={() => page.open(undefined)}>
-            Leave it waiting
-          </Button>
-        </p>
       )}
+      <Acts depth={2} of={acts} />
       <Grants plan={plan} send={send} />
-      {here !== undefined && doing === 'refuse' && (
+      {here !== undefined && (doing === 'refuse' || doing === 'refuse the rest') && (
         <Reason
-          done={reason => take({ hunk: here.number, decision: 'refuse', reason })}
-          leave={() => set(undefined)}
-        />
-      )}
-      {doing === 'refuse the rest' && (
-        <Reason
-          done={reason =>
-            take(...rest().map(({ number }) => ({ hunk: number, decision: 'refuse', reason }) as const))
-          }
+          done={reason => {
+            const refuse = (hunk: number) => ({ hunk, decision: 'refuse', reason }) as const
+            take(...(doing === 'refuse' ? [refuse(here.number)] : rest(refuse)))
+          }}
           leave={() => set(undefined)}
         />
       )}
@@ -589,7 +533,7 @@ function Editor({ label, text: given, fault = () => null, done, leave }: EditorP
   return (
     <section class="card">
       <label>
-        {label}
+        {label}; Ctrl-Enter uses it
         <textarea
           ref={field}
           spellcheck={false}
@@ -604,10 +548,12 @@ function Editor({ label, text: given, fault = () => null, done, leave }: EditorP
       </label>
       {hidden.length > 0 && <p class="warning">Characters that are not seen are in it: {hidden.join(' ')}</p>}
       {why !== null && <p class="bad">{why}</p>}
-      <Button kind="main" act={use}>
-        Use it <kbd>Ctrl-Enter</kbd>
-      </Button>
-      <Button act={leave}>Leave it as it is</Button>
+      <Acts
+        of={[
+          ['Use it', '', use, true],
+          ['Leave it as it is', '', leave],
+        ]}
+      />
     </section>
   )
 }

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks'
-import { useKeys } from './keys.ts'
 import { inLine, marked } from './marks.ts'
 import {
-  Button,
+  Acts,
   Failure,
   FrameList,
   type Frames,
@@ -104,20 +103,19 @@ function OneProgram({ page, row, back }: ViewProps & { row: Row; back(): void })
       ({ message }) => page.say(message),
       error => page.say(error.message),
     )
-  useKeys(1, { q: back, r: () => again(times + 1) })
   return (
     <article aria-label="Program">
       <h2>
         {inLine(row.name)} <span class="quiet">{row.state}</span>
       </h2>
       {row.message !== null && <p class="bad">{marked(row.message)}</p>}
-      <Button hint="r" act={() => again(times + 1)}>
-        Look again
-      </Button>
-      {row.running !== null && <Button act={interrupt}>Interrupt what runs</Button>}
-      <Button hint="q" act={back}>
-        Back
-      </Button>
+      <Acts
+        of={[
+          ['Look again', 'r', () => again(times + 1)],
+          row.running !== null && ['Interrupt what runs', '', interrupt],
+          ['Back', 'q', back],
+        ]}
+      />
       <Pending answer={answer} what="its threads" />
       {envelope !== undefined && <Failure envelope={envelope} />}
       {told !== undefined && (

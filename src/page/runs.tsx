@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useKeys } from './keys.ts'
 import { inLine } from './marks.ts'
-import { Button, Code, List, Pending, useAnswer, useChanges, type ViewProps } from './parts.tsx'
+import { Acts, Code, List, Pending, useAnswer, useChanges, type ViewProps } from './parts.tsx'
 
 /** How often a run that works is read again, in milliseconds: what its model says changes no row. */
 const AGAIN_MS = 2_000
@@ -47,7 +47,6 @@ interface OneProps extends ViewProps {
 }
 
 function OneRun({ page, run, changes, back }: OneProps) {
-  useKeys(1, { q: back })
   const answer = useAnswer(() => page.client.request('run', { run }), [run, changes, page.state])
   const row = answer !== undefined && 'result' in answer ? answer.result : undefined
   const act = (method: 'cancel_run' | 'resume_run', said: string) =>
@@ -55,27 +54,23 @@ function OneRun({ page, run, changes, back }: OneProps) {
       () => page.say(said),
       error => page.say(error.message),
     )
-  const isOver = row !== undefined && ['done', 'partial', 'cancelled'].includes(row.state)
+  const isOpen = row !== undefined && !['done', 'partial', 'cancelled'].includes(row.state)
   return (
     <article aria-label="Run">
       <h2>
         {run} <span class="quiet">{row?.state}</span>
       </h2>
       <Pending answer={answer} what="the run" />
-      {row?.waits_for != null && (
-        <p class="warning">
-          It waits for {inLine(row.waits_for)} <Button act={() => page.show('waits')}>Show what waits</Button>
-        </p>
-      )}
-      {row !== undefined && !isOver && (
-        <Button act={() => act('cancel_run', `${run} is being cancelled.`)}>Cancel it</Button>
-      )}
-      {row !== undefined && !isOver && row.state !== 'works' && (
-        <Button act={() => act('resume_run', `${run} goes on.`)}>Go on with it</Button>
-      )}
-      <Button hint="q" act={back}>
-        Back
-      </Button>
+      {row?.waits_for != null && <p class="warning">It waits for {inLine(row.waits_for)}</p>}
+      <Acts
+        of={[
+          row?.waits_for != null && ['Show what waits', '', () => page.show('waits')],
+          isOpen && ['Cancel it', '', () => act('cancel_run', `${run} is being cancelled.`)],
+          isOpen &&
+            row.state !== 'works' && ['Go on with it', '', () => act('resume_run', `${run} goes on.`)],
+          ['Back', 'q', back],
+        ]}
+      />
       {row?.entries.map(({ type, at, text }, index) => (
         <section key={index} class={`entry ${type}`} aria-label={type}>
           <p class="quiet">

@@ -138,6 +138,17 @@ export class Page {
     this.#leave?.()
   }
 
+  /** What is wrong with the journal. */
+  acknowledge(): void {
+    this.client.request('acknowledge', {}).then(
+      () => {
+        if (this.seat.type === 'seated') this.seat = { ...this.seat, trouble: null }
+        this.draw()
+      },
+      error => this.say(error.message),
+    )
+  }
+
   sit(): void {
     const resume = kept.get('resume')
     kept.drop('resume')
