@@ -1,3 +1,5 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser, openPage, seated, shows } from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -110,6 +112,33 @@ test('the journal says who asked and what came of it, once the page sits', async
   await page.getByRole('button', { name: /input\("name\? "\) \* 2/ }).click()
   await shows(page, /eval_expr.*input\("name\? "\) \* 2.*page, ok.*gate: allow/s)
   await hasNoMarkup()
+})
+
+test('a run of the agent: what it did, what it waits for; it is cancelled there; those of other projects are not told', async () => {
+  const folder = join(rig.paths.stateDir, 'runs')
+  mkdirSync(folder, { mode: 0o700 })
+  const keep = (run: string, root: string) => {
+    const begun = { run, id: run, root, text: `mend <b>${run}`, guidance: '', model: 'm', profile: 'full' }
+    const entries = [
+      { type: 'begun', at: 1, ...begun },
+      { type: 'waits', at: 2, for: 'Edit <b>a.txt' },
+    ]
+    const lines = entries.map(entry => `${JSON.stringify(entry)}\n`).join('')
+    writeFileSync(join(folder, `${run}.jsonl`), lines, { mode: 0o600 })
+  }
+  keep('run-1', rig.project)
+  keep('run-2', '/elsewhere')
+  await page.keyboard.press('6')
+  await page.getByRole('button', { name: /run-1 waits mend <b>run-1 — waits for Edit <b>a.txt/ }).click()
+  assert.is(await page.getByText('run-2').count(), 0)
+  await page.getByRole('button', { name: 'Cancel it' }).click()
+  await until(
+    () => /cancelled/.test(readFileSync(join(folder, 'run-1.jsonl'), 'utf8')),
+    'the run to be cancelled',
+  )
+  await page.keyboard.press('r')
+  await shows(page, /run-1 cancelled/)
+  await page.keyboard.press('q')
 })
 
 test('360 pixels are wide enough for each view', async () => {
