@@ -81,7 +81,10 @@ const CONFIG = z.strictObject({
       /** The format in which the model is spoken to; `openai` where a URL is given. */
       api: z.enum(['anthropic', 'openai']).optional(),
       /** Where it is asked, instead of the provider: of a local server, up to its `/v1`. */
-      url: z.url({ protocol: /^https?$/ }).optional(),
+      url: z
+        .url({ protocol: /^https?$/ })
+        .refine(hasNoSecret, 'must have no user and no password: the key goes into key_file')
+        .optional(),
       model: z.string().min(1).optional(),
       /** A file with its key, which nobody else can read; else the key is in the environment of the command. */
       key_file: z.string().min(1).transform(fromHome).optional(),
@@ -126,6 +129,11 @@ export function readConfig(folder: string): Config {
 function fromHome(path: string): string {
   const absolute = path.startsWith('~/') ? join(homedir(), path.slice(2)) : path
   return isAbsolute(absolute) ? resolve(absolute) : absolute
+}
+
+function hasNoSecret(url: string): boolean {
+  const { username, password } = new URL(url)
+  return username === '' && password === ''
 }
 
 function isOwnFolder(path: string): boolean {

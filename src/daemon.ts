@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import { readdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { TOOLS } from '../tools/index.ts'
 import { showEnvelope } from '../tools/show.ts'
 import { counted, duration } from '../tools/text.ts'
@@ -23,6 +23,7 @@ import { EXIT, Failure } from './failure.ts'
 import { openFiles } from './files/files.ts'
 import { realOf } from './files/roots.ts'
 import { openAuthority } from './front/authority.ts'
+import { Buffers } from './front/buffers.ts'
 import { describeOperations } from './front/description.ts'
 import { openDispatch } from './front/dispatch.ts'
 import { openHistory } from './front/history-methods.ts'
@@ -112,14 +113,29 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     withholds: kernel => policy.withholds(kernel),
     startsOf: root => policy.startsOf(root),
   }
-  const kernels = kernelsOf({ config, paths, texts, journal, leases, log, limits, ruling, errors, touch })
+  const kernels = kernelsOf({
+    config,
+    paths,
+    texts,
+    journal,
+    leases,
+    log,
+    limits,
+    ruling,
+    errors,
+    touch,
+    kernelLives: () => held.lives(),
+  })
   const approvalMs = config.calls.approval_minutes * 60_000
   const approvals = openApprovals({
     clock: SYSTEM_CLOCK,
     wallClock: Date.now,
     expiryMs: approvalMs,
     roomToUndo: bytes => files.roomToUndo(bytes),
-    changed: () => touch('approvals', 'seats'),
+    changed() {
+      touch('approvals', 'seats')
+      if (!approvals.seated) held.sat()
+    },
     room: () => held.sat(),
     journal,
   })
@@ -142,6 +158,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     replaced: (path, most) => files.replaced(path, most),
     committed: openCommits(),
   })
+  const buffers = new Buffers()
   const desk = openPolicyDesk({ policy, registry, kernels, approvals, journal, files })
   const calls = openCalls({
     registry,
@@ -154,6 +171,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     leases,
     texts,
     sources,
+    buffers,
     changed: () => touch('calls', 'kernels'),
     past: isWanted => ({
       ...readErrorRecords(paths.stateDir, isWanted),
@@ -176,7 +194,8 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     isSeated: () => approvals.seated,
     isRoom: root =>
       journal.trouble === undefined && approvals.limit(originOf({ kind: 'cli', root })) === undefined,
-    waits: ({ who, tool }) => tellPerson(config.watch, `${who} asks: ${tool}`, logged),
+    waits: ({ who, root }, title) =>
+      tellPerson(config.watch, `${who} asks in ${basename(root)}: ${title}`, logged),
     settled: question => runProcesses.resume(question),
     changed: () => touch('approvals'),
     log: logged,
@@ -192,7 +211,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     prove: hosts.prove,
     shared: hosts.shared,
     driver: hosts.driver,
-    held: () => held.list(),
+    held: () => held.unasked(),
     changed: () => touch('seats'),
   })
   const uses = (clients: number) => ({ running: calls.busy(), kernels: kernels.list(), clients })
@@ -209,6 +228,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
   const handlers = () =>
     openHandlers({
       subscriptions: follows,
+      buffers,
       calls,
       held,
       keepKey: key => runProcesses.keepKey(key),
@@ -423,6 +443,8 @@ interface KernelsParts {
   readonly ruling: Pick<OpenPolicy, 'withholds' | 'startsOf'>
   readonly errors: NotedErrors
   touch(...topics: readonly Topic[]): void
+  /** Called once a kernel lives. */
+  kernelLives(): void
 }
 
 function kernelsOf({
@@ -436,6 +458,7 @@ function kernelsOf({
   ruling,
   errors,
   touch,
+  kernelLives,
 }: KernelsParts): Kernels {
   const { runtimeDir, stateDir } = paths
   const heartbeatMs = limits?.heartbeatMs
@@ -447,6 +470,7 @@ function kernelsOf({
       leases.lives(life)
       errors.lives(life)
       life.kernel.watchHealth(() => touch('kernels'))
+      setImmediate(kernelLives)
     },
     changed: () => touch('kernels', 'output'),
     ...ruling,

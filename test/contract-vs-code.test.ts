@@ -114,7 +114,7 @@ test('paths are confined to the project, for reading too', async () => {
         '/etc/hostname',
         '../../../../etc/hostname',
       ]) {
-        const fine = all[name] ?? {}
+        const fine = all[name] ?? (name === 'search_in_buffer' ? { text: 'old' } : {})
         const [edit] = (fine[parameter] ?? []) as object[]
         const value = each === undefined ? path : [{ ...edit, [each]: path }]
         const { code, details } = errorOf(await approved(name, { ...fine, [parameter]: value }))

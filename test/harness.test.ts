@@ -75,6 +75,22 @@ test('what throws fails by its name, and an open handle of a process of its own 
   assert.equal([status, last], [1, '3 passed, 8 failed'])
 })
 
+test('files that start processes share one, one after another, until a file leaves it changed', () => {
+  const notes = `import { appendFileSync } from 'node:fs'\ntest('a', () => appendFileSync('pids', process.pid + ' '))\n`
+  const pids = (body: string) => {
+    const names = Array.from({ length: 4 }, (_, at) => [`f${at}`, ALONE + notes + body])
+    const { root, last } = run(Object.fromEntries(names))
+    assert.is(last, '4 passed, 0 failed')
+    return new Set(
+      readFileSync(join(dirname(root), 'pids'), 'utf8')
+        .trim()
+        .split(' '),
+    ).size
+  }
+  assert.ok(pids('') < 4)
+  assert.is(pids(`process.on('exit', () => {})`), 4)
+})
+
 test('what hangs is killed, and fails by its name, in company too, and the files after it run', () => {
   const hangs = `test('a', () => { for (;;); })`
   const { failed, last } = run({ alone: ALONE + hangs, hangs, next: `test('a', () => {})` }, 3_000)

@@ -170,7 +170,7 @@ const TABLE: readonly Row[] = [
     ],
     packages: ['zod', 'smol-toml', 'pino', 'node:'],
   },
-  // The agent: loaded by nothing but `imago ask` and `imago runs`. It reaches the daemon as a client alone.
+  // The agent: loaded by nothing but `imago ask` and `imago runs`. It reaches the daemon as a client alone, and a model by HTTP.
   {
     layer: 'src/agent',
     may: [
@@ -183,7 +183,7 @@ const TABLE: readonly Row[] = [
       'wire/secret-file.ts',
     ],
     packages: ['@ai-sdk/provider', '@ai-sdk/anthropic', '@ai-sdk/openai-compatible', 'zod', 'node:'],
-    never: SOCKETS,
+    never: SOCKETS.filter(name => !/^node:https?$/.test(name)),
   },
   {
     layer: 'src/front',

@@ -11,9 +11,9 @@ import { type Taken, Turns } from './support/turns.ts'
 import type { Task } from './support/worker.ts'
 
 /**
- * Runs every `*.test.ts`, tells how long each took, and ends with the line `N passed, N failed`. A file that can start
- * processes has a process of its own; the others share some for as long as those last. What hangs is killed, and fails by
- * its name. Arguments narrow the files to those whose path contains one of them, or is or lies in the path that one of
+ * Runs every `*.test.ts`, tells how long each took, and ends with the line `N passed, N failed`. Files share processes, one
+ * after another, for as long as those last: those that can start processes share with each other, and with no file after
+ * one that has left its process changed. What hangs is killed, and fails by its name. Arguments narrow the files to those whose path contains one of them, or is or lies in the path that one of
  * them is from here. With `IMAGO_TEST_LONG=1`, tests that draw their cases draw more of them. With
  * `IMAGO_TEST_MEASURE=1`, each processor has one file at a time, and what each file takes is kept in `times.json`, by
  * which later runs tell how many files have room at once.
@@ -110,17 +110,19 @@ class Worker {
       },
     })
     if (code !== 0 && this.#report.failed.length === 0) this.#fail(`exit ${code}`)
-    this.#clear(endLeft(this.folder))
+    this.endLeft()
+    removeFolder(this.folder)
+  }
+
+  /** Ends what its last file has started and left behind, and tells of it. */
+  endLeft(): void {
+    tellLeft(endLeft(this.folder))
   }
 
   /** Ends it and all that it has started, at once. */
   kill(): void {
     this.#child.kill('SIGKILL')
-    this.#clear(endLeft(this.folder, { all: true }))
-  }
-
-  #clear(left: readonly string[]): void {
-    for (const command of left) process.stdout.write(`     left behind and ended: ${command}\n`)
+    tellLeft(endLeft(this.folder, { all: true }))
     removeFolder(this.folder)
   }
 
@@ -133,8 +135,8 @@ const starting = new Map<string, boolean>()
 const all = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.test.ts'))
 const unknown = words.filter(word => !all.some(file => isNamed(file, word)))
 const workers = new Set<Worker>()
-/** Those that files share, and that run none at the moment. */
-const idle: Worker[] = []
+/** Those that run no file at the moment, for files that can start processes and for the others. */
+const idle: { readonly own: Worker[]; readonly shared: Worker[] } = { own: [], shared: [] }
 const reports: Report[] = []
 const seconds: Record<string, number> = {}
 
@@ -191,7 +193,7 @@ async function runAll(files: readonly string[]): Promise<void> {
     }
     fill()
   })
-  for (const worker of idle) await worker.end()
+  for (const worker of [...idle.own, ...idle.shared]) await worker.end()
 }
 
 /** As Ctrl-C does: ends all that runs, and counts as one failure. */
@@ -220,20 +222,22 @@ function startsProcesses(path: string): boolean {
   return starts
 }
 
-/** Runs the file and tells its report. A process of its own ends with it. */
+/** Runs the file and tells its report. A process in which no other file may run ends with it. */
 async function runFile(file: string): Promise<void> {
   const path = join(root, file)
   const task = { path, shared: !startsProcesses(path) }
   const started = performance.now()
-  const free = task.shared ? idle.pop() : undefined
+  const others = task.shared ? idle.shared : idle.own
+  const free = others.pop()
   if (free?.hasEnded) await free.end()
   const worker = free?.hasEnded === false ? free : new Worker(task)
   workers.add(worker)
   const processor = isMeasuring ? new ProcessorTime(worker.pid, worker.folder) : undefined
   const report = await worker.run(task)
   const measured = processor?.end()
-  const lasts = task.shared && !worker.hasEnded
-  if (!lasts) {
+  const lasts = !worker.hasEnded && (task.shared || report.isAsBefore === true)
+  if (lasts) worker.endLeft()
+  else {
     await worker.end()
     workers.delete(worker)
   }
@@ -248,7 +252,11 @@ async function runFile(file: string): Promise<void> {
     await setTimeout(50)
     process.stdout.write(`${worker.text}\n`)
   }
-  if (lasts) idle.push(worker)
+  if (lasts) others.push(worker)
+}
+
+function tellLeft(commands: readonly string[]): void {
+  for (const command of commands) process.stdout.write(`     left behind and ended: ${command}\n`)
 }
 
 function shown(file: string): string {

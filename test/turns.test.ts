@@ -40,6 +40,7 @@ test('files that only wait take room too, and no more run at once than may', () 
   assert.is(takeAll(new Turns(Object.keys(asleep), asleep, { room: 1, most: 3 })).length, 3)
 })
 
-test('a file that was never measured is taken to work all the time', () => {
-  assert.equal(takeAll(new Turns(['new', 'works'], times, { room: 1.7, most: 10 })), ['works'])
+test('a file that was never measured runs first, and is taken to work all the time', () => {
+  const files = ['newer', 'works', 'new', 'sleeps']
+  assert.equal(takeAll(new Turns(files, times, { room: 1.7, most: 10 })), ['new', 'sleeps'])
 })

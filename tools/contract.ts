@@ -163,6 +163,13 @@ export interface SeenFile {
 
 export type TextEncoding = 'utf-8' | 'utf-8-bom' | 'utf-16le' | 'utf-16be' | 'latin-1' | 'binary'
 
+/** A file that is open in an editor, with its text there, saved or not. Lines end with LF. */
+export interface OpenBuffer {
+  /** As the editor calls itself. */
+  readonly editor: string
+  readonly text: string
+}
+
 /** The files of the caller's project, confined to its roots by real path and by component. */
 export interface ProjectFiles extends FolderLooks {
   /** Looks at one file, in one piece. `path_refused`, `not_found` or `file_failed` where it cannot be looked at. */
@@ -482,6 +489,8 @@ export interface ToolContext {
   /** A path as the caller means it: a relative one is one in the caller's project. Always absolute. */
   pathOf(path: string): string
   readonly files: ProjectFiles
+  /** The file of that real path as an editor of the caller's project has it open; undefined where none offers it. */
+  buffer(path: string): Promise<OpenBuffer | undefined>
   readonly sources: Sources
   /** What processes of the project have left of their errors, as far as the caller may look into them. */
   past(): PastErrors

@@ -3,7 +3,7 @@ import type { EntryKind, FileInfo, SeenFile, TextEncoding } from './contract.ts'
 import { defineTool } from './define.ts'
 import { minute } from './folders.ts'
 import { linesOf, type Newline, newlineWord, unspelled } from './newlines.ts'
-import { type Failed, failed, ok } from './outcome.ts'
+import { type Failed, failed, type Outcome, ok } from './outcome.ts'
 import { LOOKS_AT_PATH, OF_LOOK, PATH } from './parameters.ts'
 import { encodingWord, isText, nothingThere, notText } from './rewrite.ts'
 import { counted, oneLine } from './text.ts'
@@ -12,7 +12,7 @@ import { beginningWithin, PAGE_TOKENS, tokensAtMost } from './tokens.ts'
 const MOST_LINES = 2_000
 
 /** What `read_file` answers with. */
-interface ReadFile {
+export interface ReadFile {
   /** From the project's root. */
   readonly path: string
   /** Lines end with LF where all lines of the file end alike; otherwise as they stand there. */
@@ -36,22 +36,24 @@ interface Place {
   readonly column?: number
 }
 
+/** The parameters that say which part of a text is read. */
+export const PART = {
+  from: z.int().min(1).default(1).describe('The line to begin at, counted from 1.'),
+  limit: z.int().min(1).max(MOST_LINES).default(MOST_LINES).describe('How many lines to read at most.'),
+  column: z
+    .int()
+    .min(1)
+    .default(1)
+    .describe('Where in that line to begin, counted from 1: to read on in a line that was cut.'),
+}
+
 export const readFile = defineTool({
   name: 'read_file',
   description:
     'Read a text file of the project, or a part of one. The answer says where it was cut and how to read on; ' +
     'its text can be passed to edit_file as it is. For what the running program has loaded use ' +
     'symbol_definition. Runs no code.',
-  parameters: {
-    path: PATH,
-    from: z.int().min(1).default(1).describe('The line to begin at, counted from 1.'),
-    limit: z.int().min(1).max(MOST_LINES).default(MOST_LINES).describe('How many lines to read at most.'),
-    column: z
-      .int()
-      .min(1)
-      .default(1)
-      .describe('Where in that line to begin, counted from 1: to read on in a line that was cut.'),
-  },
+  parameters: { path: PATH, ...PART },
   parameterAliases: { line: 'from' },
   ...LOOKS_AT_PATH,
   examples: [
@@ -64,7 +66,7 @@ export const readFile = defineTool({
     if (file.type === 'failed') return file
     if (!file.exists) return nothingThere(file)
     if (!isText(file)) return notText(file)
-    return read(file, part)
+    return readPart(file, part)
   },
 
   show: result => showFile(result as ReadFile),
@@ -76,7 +78,8 @@ interface Part {
   readonly column: number
 }
 
-function read(file: SeenFile & { readonly text: string }, part: Part) {
+/** A part of a file, as much as an answer holds. */
+export function readPart(file: SeenFile & { readonly text: string }, part: Part): Outcome<ReadFile> {
   const { newline } = file
   const lines = linesOf(unspelled(file.text, newline))
   const { from: first_line } = part
@@ -124,7 +127,7 @@ function pastTheEnd({ shown }: SeenFile, lines: number): Failed {
 }
 
 /** A heading, and then the text as it is: without line numbers, so that it can be passed on to `edit_file`. */
-function showFile({ path, text, encoding, newline, lines, first_line, next }: ReadFile): string {
+export function showFile({ path, text, encoding, newline, lines, first_line, next }: ReadFile): string {
   const last = first_line + Math.max(1, linesOf(text).length) - 1
   const part = lines === 0 ? 'empty' : `lines ${first_line} to ${last} of ${lines}`
   const facts = [part, encodingWord(encoding), newlineFact(newline), unended(text, next)]

@@ -1,4 +1,5 @@
 import { getLastError, getReplHistory, threads } from './activity.ts'
+import { readBuffer, searchInBuffer } from './buffers.ts'
 import { compileForm, macroexpandForm } from './compile.ts'
 import { debugEval, debugRestart } from './debug-act.ts'
 import { debugFrame, debugState } from './debug-look.ts'
@@ -14,7 +15,7 @@ import { attach, kernels } from './kernels.ts'
 import { loadFile, loadSystem, reload, runTests } from './load.ts'
 import { deleteFile, moveFile } from './move.ts'
 import { aproposSearch, complete, listGlobals } from './names.ts'
-import { permissionPrompt } from './permission.ts'
+import { ownToolAmong, permissionPromptBeside } from './permission.ts'
 import { proposeFileEdit } from './propose.ts'
 import { whoCalls, whoReferences } from './references.ts'
 import { searchFiles } from './search-files.ts'
@@ -22,8 +23,8 @@ import { traceCalls, traceFunction, untraceFunction } from './tracing.ts'
 import { undoChange } from './undo.ts'
 import { insertAtLine, writeFile } from './write.ts'
 
-/** Every tool, in the order in which models read them: look at values and names, at what runs; then run; errors; files. */
-export const TOOLS: readonly Tool[] = [
+/** In the order in which models read them: look at values and names, at what runs; then run; errors; files. */
+const FOR_MODELS: readonly Tool[] = [
   kernels,
   attach,
   listGlobals,
@@ -61,6 +62,8 @@ export const TOOLS: readonly Tool[] = [
   searchFiles,
   getFileInfo,
   readFile,
+  readBuffer,
+  searchInBuffer,
   editFile,
   proposeFileEdit,
   insertAtLine,
@@ -68,5 +71,14 @@ export const TOOLS: readonly Tool[] = [
   moveFile,
   deleteFile,
   undoChange,
-  permissionPrompt,
 ]
+
+const NAMES = new Set(FOR_MODELS.map(({ name }) => name))
+
+export const permissionPrompt = permissionPromptBeside(NAMES)
+
+/** Every tool. */
+export const TOOLS: readonly Tool[] = [...FOR_MODELS, permissionPrompt]
+
+/** The tool of ours that Claude Code names so; undefined for any other. */
+export const ownTool = (name: string): string | undefined => ownToolAmong(NAMES, name)

@@ -4,52 +4,55 @@ import { wholeDiff } from './diff.ts'
 import { ok, type ToolError } from './outcome.ts'
 import { beginning, oneLine } from './text.ts'
 
-/** The tool of ours that Claude Code names so; undefined for any other. Our server is known to it as `imago`. */
-export const ownTool = (name: string): string | undefined =>
-  /^mcp__(?:plugin_imago_)?imago__(\w+)$/.exec(name)?.[1]
+/** The one of those tools that Claude Code names so; undefined for any other. Our server is known to it as `imago`. */
+export function ownToolAmong(own: ReadonlySet<string>, name: string): string | undefined {
+  const [, tool = ''] = /^mcp__(?:plugin_imago_)?imago__(\w+)$/.exec(name) ?? []
+  return own.has(tool) ? tool : undefined
+}
 
 const INPUT = z.record(z.string(), z.unknown())
 
-/** What is seen of a call of the host's own tools is that it was allowed. The host does it. */
-export const permissionPrompt = defineTool({
-  name: 'permission_prompt',
-  description:
-    'For the host of a model, never for the model: a person is shown a call of one of the tools of the host, such ' +
-    'as a shell command or an edit, and allows or denies it. Claude Code asks here if it was started with ' +
-    '--permission-prompt-tool mcp__imago__permission_prompt.',
-  parameters: {
-    tool_name: z.string().min(1).max(256).describe('The tool, as the host names it.'),
-    input: INPUT.describe('The arguments of the tool.'),
-    tool_use_id: z.string().max(256).describe('The call, as the host names it.').optional(),
-  },
-  // A tool of Imago asks by itself when it is called.
-  level: 'cautious',
-  raise: ({ tool_name }) => (ownTool(tool_name) === undefined ? 'dangerous' : 'cautious'),
-  profile: 'desk',
-  categories: ['approvals'],
-  needs: [],
-  examples: [
-    {
-      args: { tool_name: 'Bash', input: { command: 'pytest -q' } },
-      shows: 'a command that the host is about to run',
+/** What is seen of a call of the host's own tools is that it was allowed. The host does it. `own`: all other tools of ours. */
+export const permissionPromptBeside = (own: ReadonlySet<string>) =>
+  defineTool({
+    name: 'permission_prompt',
+    description:
+      'For the host of a model, never for the model: a person is shown a call of one of the tools of the host, such ' +
+      'as a shell command or an edit, and allows or denies it. Claude Code asks here if it was started with ' +
+      '--permission-prompt-tool mcp__imago__permission_prompt.',
+    parameters: {
+      tool_name: z.string().min(1).max(256).describe('The tool, as the host names it.'),
+      input: INPUT.describe('The arguments of the tool.'),
+      tool_use_id: z.string().max(256).describe('The call, as the host names it.').optional(),
     },
-  ],
+    // A tool of Imago asks by itself when it is called.
+    level: 'cautious',
+    raise: ({ tool_name }) => (ownToolAmong(own, tool_name) === undefined ? 'dangerous' : 'cautious'),
+    profile: 'desk',
+    categories: ['approvals'],
+    needs: [],
+    examples: [
+      {
+        args: { tool_name: 'Bash', input: { command: 'pytest -q' } },
+        shows: 'a command that the host is about to run',
+      },
+    ],
 
-  preview: ({ tool_name, input }) => ({
-    title: `Allow ${oneLine(tool_name)}${about(input)}`,
-    body: [
-      `The client does this by itself if it is allowed: the tool ${oneLine(tool_name)} with`,
-      '',
-      ...membersOf(input),
-      '',
-    ].join('\n'),
-  }),
-  handler: () => ok({ allowed: true }),
-  forHost: (envelope, { tool_name, input }) =>
-    envelope.ok
-      ? decisionFrom(envelope.result, INPUT.safeParse(input).data)
-      : denied(`${oneLine(String(tool_name))} was not allowed. ${reasonIn(envelope.error)}`),
-})
+    preview: ({ tool_name, input }) => ({
+      title: `Allow ${oneLine(tool_name)}${about(input)}`,
+      body: [
+        `The client does this by itself if it is allowed: the tool ${oneLine(tool_name)} with`,
+        '',
+        ...membersOf(input),
+        '',
+      ].join('\n'),
+    }),
+    handler: () => ok({ allowed: true }),
+    forHost: (envelope, { tool_name, input }) =>
+      envelope.ok
+        ? decisionFrom(envelope.result, INPUT.safeParse(input).data)
+        : denied(`${oneLine(String(tool_name))} was not allowed. ${reasonIn(envelope.error)}`),
+  })
 
 const TITLE_CHARS = 80
 

@@ -14,7 +14,7 @@ const FILE_BYTES = 2 * 1024 * 1024
 const LINES_OF_FILE = 20
 
 /** Tokens of all lines that are shown, before those of the last file. */
-const ANSWER_SIZE = PAGE_TOKENS * 0.8
+export const ANSWER_SIZE = PAGE_TOKENS * 0.8
 
 export const searchFiles = defineTool({
   name: 'search_files',
@@ -291,7 +291,8 @@ function counts({ found, matches, searched, skipped }: SearchResult): (string | 
   return [`${lines} of ${searched} searched`, parts.length === 0 ? null : `not searched: ${parts.join(', ')}`]
 }
 
-function foundLines({ path, kind, bytes, target, lines, more }: Found): string[] {
+/** A file, and the lines of it that were found. */
+export function foundLines({ path, kind, bytes, target, lines, more }: Found): string[] {
   const size = bytes === undefined || lines !== undefined ? '' : `  ${sizeWord(bytes)}`
   const name = nameWord({ name: path, kind, ...(target !== undefined && { target }) })
   const rest = more === undefined ? [] : [`  … ${counted(more, 'more line')}: search this file alone`]

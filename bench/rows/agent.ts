@@ -1,13 +1,13 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { conversationOf } from '../../src/agent/conversation.ts'
 import type { Entry, EntryOf } from '../../src/agent/entries.ts'
-import { type OpenModel, openModel } from '../../src/agent/providers.ts'
+import type { OpenModel } from '../../src/agent/providers.ts'
 import { work } from '../../src/agent/run.ts'
 import { openRun } from '../../src/agent/run-file.ts'
 import { SYSTEM_CLOCK } from '../../src/clock.ts'
-import { readConfig } from '../../src/config.ts'
-import { conversationOf } from '../../src/front/commands/ask.ts'
 import { describeTool } from '../../src/registry/descriptions.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { TOOLS } from '../../tools/index.ts'
@@ -55,11 +55,10 @@ const streamOf = (delta: unknown, finish: string): string =>
     .concat('data: [DONE]\n\n')
     .join('')
 
-/** Answers every request at once: a call so many times, then the end. Gives back what takes it away, and when each came. */
-function playServer(calls: number): { readonly asked: number[]; close(): void } {
-  const before = globalThis.fetch
+/** A model that answers every request at once: a call so many times, then the end. Gives back when each came, too. */
+function playModel(calls: number): OpenModel & { readonly asked: readonly number[] } {
   const asked: number[] = []
-  globalThis.fetch = async () => {
+  const fetch = async () => {
     asked.push(performance.now())
     const call = { id: `new_${asked.length}`, function: { name: 'inspect', arguments: '{"expr":"orders"}' } }
     const text =
@@ -68,12 +67,8 @@ function playServer(calls: number): { readonly asked: number[]; close(): void } 
         : streamOf({ content: 'Because of its rate.' }, 'stop')
     return new Response(text, { headers: { 'content-type': 'text/event-stream' } })
   }
-  return {
-    asked,
-    close() {
-      globalThis.fetch = before
-    },
-  }
+  const model = createOpenAICompatible({ name: 'openai', baseURL: 'http://127.0.0.1:9/v1', fetch })('played')
+  return { asked, model, key: undefined, redacted: text => text }
 }
 
 interface Resumed {
@@ -86,12 +81,11 @@ interface Resumed {
 /** Goes on with a run of so many steps, for as many more. `kept`: each entry is on the disk before what follows. */
 async function resume(before: number, more: number, { kept }: { readonly kept: boolean }): Promise<Resumed> {
   const stateDir = mkdtempSync(join(tmpdir(), 'imago-bench-'))
-  const server = playServer(more)
+  const model = playModel(more)
   try {
     mkdirSync(join(stateDir, 'runs'))
     const lines = [begun, ...steps(before)].map(entry => `${JSON.stringify(entry)}\n`)
     writeFileSync(join(stateDir, 'runs/run-1.jsonl'), lines.join(''), { mode: 0o600 })
-    const model = await open()
     const from = performance.now()
     const file = await openRun(stateDir, 'run-1')
     const end = await work({
@@ -109,17 +103,11 @@ async function resume(before: number, more: number, { kept }: { readonly kept: b
     })
     file.close()
     if (end.type !== 'over' || end.why !== 'done') throw new Error(`it ended as ${JSON.stringify(end)}`)
-    const [first = Number.NaN, ...others] = server.asked
-    return { first: first - from, each: others.map((at, index) => at - (server.asked[index] ?? Number.NaN)) }
+    const [first = Number.NaN, ...others] = model.asked
+    return { first: first - from, each: others.map((at, index) => at - (model.asked[index] ?? Number.NaN)) }
   } finally {
-    server.close()
     rmSync(stateDir, { recursive: true })
   }
-}
-
-const open = (): Promise<OpenModel> => {
-  const { agent } = readConfig('/nowhere')
-  return openModel({ ...agent, url: 'http://127.0.0.1:9/v1', model: 'played' }, {})
 }
 
 export const agentStep: Row = {

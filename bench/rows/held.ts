@@ -3,6 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { HeldQuestions } from '../../src/calls/held.ts'
+import { connectDaemon } from '../../src/front/client.ts'
+import { findPaths } from '../../src/paths.ts'
 import type { CallId } from '../../wire/kernel.ts'
 import { median, type Row } from '../row.ts'
 
@@ -50,22 +52,26 @@ async function hold(stateDir: string, count: number): Promise<void> {
   }
 }
 
-/** Milliseconds from the start of a daemon until it says that it serves. */
+/** Milliseconds from the start of a daemon until it has answered a client. */
 async function startOf(folder: string): Promise<number> {
   const env = {
     ...process.env,
     IMAGO_RUNTIME_DIR: join(folder, 'run'),
     IMAGO_STATE_DIR: join(folder, 'state'),
+    IMAGO_CONFIG_DIR: join(folder, 'config'),
   }
   const began = performance.now()
   const child = spawn(process.execPath, [MAIN, 'serve'], {
     cwd: folder,
-    env: { ...env, IMAGO_CONFIG_DIR: join(folder, 'config') },
+    env,
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   const ended = new Promise(resolve => child.once('close', resolve))
   await new Promise(resolve => child.stdout.once('data', resolve))
+  const client = await connectDaemon({ name: 'bench', start: 'never', root: folder, paths: findPaths(env) })
+  await client.request('status', {})
   const took = performance.now() - began
+  await client.close()
   child.kill('SIGTERM')
   await ended
   return took
@@ -73,7 +79,7 @@ async function startOf(folder: string): Promise<number> {
 
 export const heldStart: Row = {
   what: `Start of a daemon with ${MANY} held questions, against one without`,
-  how: `from spawn until it says that it serves, in turn, ${ROUNDS} times each; medians in ms`,
+  how: `from spawn until a client that asks for its state is answered, in turn, ${ROUNDS} times each; medians in ms`,
   bar: { relation: '≤', limit: 50, unit: 'ms' },
   async measure() {
     const folders = [MANY, 0].map(() => mkdtempSync(join(tmpdir(), 'imago-bench-')))

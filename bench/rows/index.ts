@@ -28,6 +28,7 @@ import { tracepointCost } from './tracepoints.ts'
 import { completion, threadsMany } from './vocabulary.ts'
 import { firstFrame, scrollStep } from './watching.ts'
 import { webMemory, webOperation } from './web.ts'
+import { errorToRun } from './woken.ts'
 import {
   wolframAbort,
   wolframBuiltins,
@@ -67,6 +68,7 @@ export const ROWS: readonly Row[] = [
   agentStep,
   agentResume,
   heldStart,
+  errorToRun,
   admissionCost,
   admissionScale,
   mcpStart,

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { findPaths, PACKAGE_ROOT } from '../../src/paths.ts'
 import { type PersonAtScreen, seatAtScreen } from './at-screen.ts'
-import { imago, withDaemon } from './house.ts'
+import { imago, shows, withDaemon } from './house.ts'
 import { type Given, openPlayedModel, type Said } from './played-model.ts'
 import { openSite, visits } from './site.ts'
 import { Differs, out, PATIENCE_MS, STEP_MS } from './steps.ts'
@@ -139,13 +139,6 @@ async function takesOneHunk(person: PersonAtScreen): Promise<void> {
 async function ends(project: string, run: string): Promise<void> {
   const words = [join(PACKAGE_ROOT, 'dist/src/main.cjs'), 'runs', 'show', run, '--follow']
   await promisify(execFile)(process.execPath, words, { cwd: project, timeout: PATIENCE_MS })
-}
-
-function shows(project: string, words: readonly string[], expects: readonly RegExp[]): void {
-  const text = imago(project, ...words)
-  out(`\n$ imago ${words.join(' ')}\n${text}`)
-  const missing = expects.filter(expected => !expected.test(text))
-  if (missing.length > 0) throw new Differs(`expected ${missing.map(String).join(' and ')}`)
 }
 
 /** What the journal says, and what the file holds. */

@@ -50,3 +50,11 @@ export function imago(cwd: string, ...args: string[]): string {
   const main = join(PACKAGE_ROOT, 'dist/src/main.cjs')
   return execFileSync(process.execPath, [main, ...args], { cwd, encoding: 'utf8' })
 }
+
+/** Runs a command of Imago, prints it and what it says. Throws `Differs` where that does not match. */
+export function shows(project: string, words: readonly string[], expects: readonly RegExp[]): void {
+  const text = imago(project, ...words)
+  out(`\n$ imago ${words.join(' ')}\n${text}`)
+  const missing = expects.filter(expected => !expected.test(text))
+  if (missing.length > 0) throw new Differs(`expected ${missing.map(String).join(' and ')}`)
+}

@@ -14,7 +14,8 @@ export interface Answer {
   readonly content: readonly AnswerPart[]
   /** As the provider says: `stop`, `length`, `tool-calls`, `content-filter`, … */
   readonly finish: string
-  readonly tokens: { readonly input: number; readonly output: number }
+  /** Undefined where the server counts none. */
+  readonly tokens: { readonly input: number | undefined; readonly output: number | undefined }
 }
 
 type WithoutName<One> = One extends { call: string } ? Omit<One, 'call'> : One
@@ -72,7 +73,9 @@ function waitBefore(error: unknown, attempt: number): number | undefined {
   if (attempt >= ATTEMPTS) return undefined
   const usual = FIRST_WAIT_MS * 2 ** (attempt - 1)
   if (!APICallError.isInstance(error)) return error instanceof Error ? usual : undefined
-  if (!error.isRetryable) return undefined
+  // A key that no header can carry: the request is never sent.
+  if (!error.isRetryable || Reflect.get(Object(error.cause), 'code') === 'UND_ERR_INVALID_ARG')
+    return undefined
   const wait = retryAfter(error.responseHeaders ?? {}) ?? usual
   return wait > LONGEST_WAIT_MS ? undefined : wait
 }
@@ -134,7 +137,7 @@ async function read(stream: Stream): Promise<Answer> {
         throw part.error instanceof Error ? part.error : new Broken(textOf(part.error))
       case 'finish': {
         const { inputTokens, outputTokens } = part.usage
-        const tokens = { input: inputTokens.total ?? 0, output: outputTokens.total ?? 0 }
+        const tokens = { input: inputTokens.total || undefined, output: outputTokens.total || undefined }
         // What broke off ends with `other`, and the server has given no reason.
         if (part.finishReason.unified === 'other' && part.finishReason.raw === undefined)
           throw new Broken('the answer broke off')

@@ -14,10 +14,14 @@ const CHARACTERS_OF_A_TOKEN = 4
 /** What the entries of a run come to: what the model is sent, and how far the run is. */
 export class Conversation {
   readonly begun: EntryOf<'begun'>
+  /** Which answers now. */
+  model: string
   /** Answers that were given. */
   steps = 0
   /** Of all requests and answers. */
   tokens = 0
+  /** Whether some of them are our estimate. */
+  isEstimated = false
   over: Over | undefined
   /** What it waits for now. */
   waits: EntryOf<'waits'> | undefined
@@ -32,6 +36,7 @@ export class Conversation {
 
   constructor(begun: EntryOf<'begun'>) {
     this.begun = begun
+    this.model = begun.model
     this.#characters = begun.guidance.length + begun.text.length
   }
 
@@ -48,11 +53,15 @@ export class Conversation {
       case 'waits':
         this.waits = entry
         return
+      case 'model':
+        this.model = entry.model
+        return
       case 'answered':
         this.#answers.push(entry)
         this.#characters += JSON.stringify(entry.content).length
         this.steps = entry.step
         this.tokens += entry.tokens.input + entry.tokens.output
+        this.isEstimated ||= entry.tokens.estimated === true
         return
       case 'ended':
         this.#ended.set(entry.call, entry)
@@ -161,9 +170,21 @@ export class Conversation {
 
   /** About how many tokens the next request has. */
   get size(): number {
-    return Math.round(this.#characters / CHARACTERS_OF_A_TOKEN)
+    return tokensIn(this.#characters)
   }
 }
+
+/** Of all entries of a run. Throws where the first is not its beginning. */
+export function conversationOf(entries: readonly Entry[]): Conversation {
+  const [begun, ...others] = entries
+  if (begun?.type !== 'begun') throw new Error('a run has no beginning')
+  const conversation = new Conversation(begun)
+  for (const entry of others) conversation.add(entry)
+  return conversation
+}
+
+/** About how many tokens a text of so many characters has. */
+export const tokensIn = (characters: number): number => Math.round(characters / CHARACTERS_OF_A_TOKEN)
 
 const MADE_ROOM = 'This result made room for newer ones. Call the tool again if you need it.'
 

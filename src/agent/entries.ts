@@ -61,6 +61,8 @@ export const ENTRY = z.discriminatedUnion('type', [
     key: z.enum(KEY_VARIABLES).exactOptional(),
     /** What has woken it: then a person is asked about all but looks, unless a rule allows them. */
     woken: z.string().exactOptional(),
+    /** By which an error is the same for an hour. */
+    kind: z.string().exactOptional(),
     syntax: z.enum(SYNTAX_NAMES).exactOptional(),
   }),
   z.strictObject({ type: z.literal('asked'), at, step: z.int(), messages: z.int() }),
@@ -72,7 +74,12 @@ export const ENTRY = z.discriminatedUnion('type', [
     /** What a person reads: without calls and reasoning. */
     said: z.string(),
     finish: z.string(),
-    tokens: z.strictObject({ input: z.number(), output: z.number() }),
+    /** `estimated`: the server has not counted all of them. */
+    tokens: z.strictObject({
+      input: z.number(),
+      output: z.number(),
+      estimated: z.literal(true).exactOptional(),
+    }),
   }),
   z.strictObject({ type: z.literal('called'), at, call: z.string() }),
   z.strictObject({
@@ -86,6 +93,8 @@ export const ENTRY = z.discriminatedUnion('type', [
   }),
   /** It goes on once a person has answered, or the key of its model is there. */
   z.strictObject({ type: z.literal('waits'), at, for: z.string(), call: z.string().exactOptional() }),
+  /** It goes on with another model than before. */
+  z.strictObject({ type: z.literal('model'), at, model: z.string() }),
   /** Results of these calls are not sent any more. */
   z.strictObject({ type: z.literal('room'), at, calls: z.array(z.string()) }),
   z.strictObject({ type: z.literal('told'), at, text: z.string() }),

@@ -4,6 +4,7 @@ import { readSecretFile } from '../../wire/secret-file.ts'
 import type { Config } from '../config.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { KEY_VARIABLES, type KeyVariable } from './keys.ts'
+import { request } from './request.ts'
 
 type Settings = Config['agent']
 /** The format in which a model is spoken to. All other providers, and all local servers, speak `openai`. */
@@ -35,6 +36,14 @@ export interface OpenModel {
   redacted(text: string): string
 }
 
+interface Asking {
+  readonly env: Environment
+  /** The variable that had the key of a run that goes on. */
+  readonly needs?: KeyVariable | undefined
+  /** Aborts looking for one. */
+  readonly signal: AbortSignal
+}
+
 /** There is none, or its key has gone. `variable`: which would do. */
 export class NoModel extends Failure {
   readonly variable: string
@@ -49,12 +58,8 @@ export class NoModel extends Failure {
  * The model of the configuration, or the one whose key the environment has. Its key goes to its own address alone, and is in
  * no text of ours. Throws `NoModel`, which names the variable; also where `needs` is missing, the variable of a run that goes on.
  */
-export async function openModel(
-  settings: Settings,
-  env: Environment,
-  needs?: KeyVariable,
-): Promise<OpenModel> {
-  const api = settings.api ?? (settings.url === undefined ? apiWithKey(env) : 'openai')
+export async function openModel(settings: Settings, { env, needs, signal }: Asking): Promise<OpenModel> {
+  const api = settings.api ?? (settings.url === undefined ? apiWithKey(env, needs) : 'openai')
   if (api === undefined && settings.key_file === undefined)
     throw new NoModel(
       `no model. Set ${KEY_VARIABLES.join(' or ')}, or [agent] url for a local server: docs/agent.md`,
@@ -65,7 +70,8 @@ export async function openModel(
   if (!key && (settings.url === undefined || variable === needs))
     throw new NoModel(`no model. Set ${variable}: docs/agent.md`, variable)
   const address = settings.url ?? url
-  const name = settings.model ?? (settings.url === undefined ? usual : await firstModel(address, key))
+  const name =
+    settings.model ?? (settings.url === undefined ? usual : await firstModel(address, { key, signal }))
   if (name === undefined)
     throw new NoModel('no model. Name one: [agent] model = "..." in config.toml, docs/agent.md', variable)
   return {
@@ -77,8 +83,12 @@ export async function openModel(
 
 const redactedOf = (key: string | undefined) => (text: string) => (key ? text.replaceAll(key, '[key]') : text)
 
-const apiWithKey = (env: Environment): Api | undefined =>
-  (['anthropic', 'openai'] as const).find(api => env[PROVIDERS[api].variable])
+/** That of the variable which a run needs, where there is one; else of the first that is set. */
+const apiWithKey = (env: Environment, needs: KeyVariable | undefined): Api | undefined =>
+  (['anthropic', 'openai'] as const).find(api => {
+    const { variable } = PROVIDERS[api]
+    return needs === undefined ? env[variable] : variable === needs
+  })
 
 interface Spoken {
   readonly address: string
@@ -89,10 +99,11 @@ interface Spoken {
 async function modelOf(api: Api, { address, key, name }: Spoken): Promise<LanguageModelV3> {
   if (api === 'anthropic') {
     const { createAnthropic } = await import('@ai-sdk/anthropic')
-    return createAnthropic({ baseURL: address, apiKey: key ?? 'none' })(name)
+    return createAnthropic({ baseURL: address, apiKey: key ?? 'none', fetch: request })(name)
   }
   const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
-  const options = { name: 'openai', baseURL: address, includeUsage: true, ...(key && { apiKey: key }) }
+  const more = { includeUsage: true, fetch: request, ...(key && { apiKey: key }) }
+  const options = { name: 'openai', baseURL: address, ...more }
   return createOpenAICompatible(options)(name)
 }
 
@@ -109,11 +120,14 @@ function keyIn(path: string): string {
 const LIST_MS = 10_000
 
 /** The first model that a local server lists. */
-async function firstModel(url: string, key: string | undefined): Promise<string> {
+async function firstModel(
+  url: string,
+  { key, signal }: { readonly key: string | undefined; readonly signal: AbortSignal },
+): Promise<string> {
   try {
     const answer = await fetch(`${url.replace(/\/$/, '')}/models`, {
       headers: key ? { authorization: `Bearer ${key}` } : {},
-      signal: AbortSignal.timeout(LIST_MS),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(LIST_MS)]),
     })
     const { data } = (await answer.json()) as { data?: readonly { id?: unknown }[] }
     const id = data?.[0]?.id
@@ -131,9 +145,9 @@ async function firstModel(url: string, key: string | undefined): Promise<string>
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'an answer that is none'
   if (APICallError.isInstance(error) && error.statusCode !== undefined)
-    return `the server answered ${error.statusCode}: ${error.message.slice(0, 500)}`
+    return `the server answered ${error.statusCode}: ${error.message.slice(0, 500).replace(/\.+$/, '')}`
   const { cause } = error
-  return cause instanceof Error && cause.message !== ''
-    ? `${error.message} (${cause.message})`
-    : error.message
+  const why =
+    cause instanceof Error && cause.message !== '' ? `${error.message} (${cause.message})` : error.message
+  return why.replace(/\.+$/, '')
 }

@@ -11,6 +11,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -28,6 +29,8 @@ export interface RunFile {
   readonly entries: readonly Entry[]
   /** Appends it, so that it outlives this process; most outlive the machine too. Throws a `Failure` where that is not possible. */
   keep(entry: Entry): void
+  /** It was not needed. */
+  remove(): void
   close(): void
 }
 
@@ -141,6 +144,7 @@ async function claimed({ stateDir, run, file, read }: Claimed): Promise<RunFile>
         throw unwritable(error, fileOf(stateDir, run))
       }
     },
+    remove: () => rmSync(fileOf(stateDir, run), { force: true }),
     close,
   }
 }
@@ -160,6 +164,13 @@ export function keptRun(stateDir: string, run: string): KeptRun {
     closeSync(file)
   }
 }
+
+/** Bytes of its file, which only grows while it is there; 0 where it is none. */
+export const runSize = (stateDir: string, run: string): number =>
+  statSync(fileOf(stateDir, run), { throwIfNoEntry: false })?.size ?? 0
+
+export const isAtWork = (stateDir: string, run: string): boolean =>
+  holderOf(folderOf(stateDir), run) !== undefined
 
 /** The names of all runs, the newest first. */
 export function runNames(stateDir: string): readonly string[] {

@@ -1,7 +1,7 @@
 import type { LanguageModelV3CallOptions, LanguageModelV3FunctionTool } from '@ai-sdk/provider'
 import type { Clock } from '../clock.ts'
 import { type Answer, type AnswerPart, answerOf } from './answer.ts'
-import type { Conversation } from './conversation.ts'
+import { type Conversation, tokensIn } from './conversation.ts'
 import type { AskedCall, Entry, EntryOf, News, Over, Part } from './entries.ts'
 import type { OpenModel } from './providers.ts'
 
@@ -97,7 +97,8 @@ function keep({ conversation, keep: write }: Pick<RunParts, 'conversation' | 'ke
 function usedUp({ conversation, budget }: RunParts, cut: AbortSignal): string | undefined {
   if (cut.aborted) return `${budget.minutes} minutes`
   if (conversation.steps >= budget.steps) return `${budget.steps} steps`
-  return conversation.tokens >= budget.tokens ? `${budget.tokens} tokens` : undefined
+  const how = conversation.isEstimated ? ' (estimated)' : ''
+  return conversation.tokens >= budget.tokens ? `${budget.tokens} tokens${how}` : undefined
 }
 
 const partial = (used: string, { said }: Conversation): string =>
@@ -144,7 +145,8 @@ function roomy(parts: RunParts) {
 }
 
 /** Names its calls before any of them begins, so that none runs twice. */
-function keepAnswer(parts: RunParts, { content, finish, tokens }: Answer): void {
+function keepAnswer(parts: RunParts, answer: Answer): void {
+  const { content, finish } = answer
   const { conversation, tools } = parts
   const { id } = conversation.begun
   const texts = content.filter(part => part.type === 'text').map(({ text }) => text)
@@ -159,7 +161,15 @@ function keepAnswer(parts: RunParts, { content, finish, tokens }: Answer): void 
     return isCut ? CUT : { ...part, call: `${id}.${step}.${++calls}` }
   })
   const said = inText?.said ?? texts.join('')
-  keep(parts, { type: 'answered', step, content: named, said, finish, tokens })
+  keep(parts, { type: 'answered', step, content: named, said, finish, tokens: tokensOf(parts, answer) })
+}
+
+/** As the server counts them, or else as their characters come to. */
+function tokensOf({ conversation, tools }: RunParts, { content, tokens: { input, output } }: Answer) {
+  if (input !== undefined && output !== undefined) return { input, output }
+  const asked = () => conversation.size + tokensIn(JSON.stringify(tools.listed).length)
+  const answered = () => tokensIn(JSON.stringify(content).length)
+  return { input: input ?? asked(), output: output ?? answered(), estimated: true } as const
 }
 
 const CUT: Part = { type: 'bad', why: 'the answer was cut off at the limit of its length.' }

@@ -5,6 +5,7 @@ import type {
   Jobs,
   KernelContext,
   Level,
+  OpenBuffer,
   OtherKernel,
   OutputLog,
   PastErrors,
@@ -20,6 +21,12 @@ import type { TextStore } from '../text/texts.ts'
 import type { Caller } from './contract.ts'
 import type { JobBook } from './jobs.ts'
 
+/** What editors have open. */
+export interface OpenBuffers {
+  /** Of the real path, in an editor of the project at `root`. Never rejects. */
+  at(path: string, root: string): Promise<OpenBuffer | undefined>
+}
+
 /** The call, as far as its handler may know it. */
 interface CallOfHandler {
   readonly call: CallId
@@ -31,6 +38,7 @@ interface CallOfHandler {
     readonly lookMs: number
     readonly jobs: JobBook
     readonly sources: Pick<Sources, 'prove'>
+    readonly buffers?: OpenBuffers
   }
   ask(question: Question): Promise<string>
 }
@@ -56,6 +64,7 @@ export class Context implements ToolContext {
   readonly sources: Sources
   readonly pathOf: (path: string) => string
   readonly signal: Signal
+  readonly buffer: (path: string) => Promise<OpenBuffer | undefined>
   readonly past: () => PastErrors
   readonly #filesOf: () => ProjectFiles
   readonly #kernelsOf: () => CallerKernels
@@ -75,6 +84,7 @@ export class Context implements ToolContext {
       keep: text => run.texts.keep(text),
     }
     this.pathOf = path => resolve(run.caller.root, path)
+    this.buffer = async path => options.buffers?.at(path, run.caller.root)
     this.signal = run.signal
     this.past = past
     this.#filesOf = files

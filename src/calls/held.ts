@@ -59,7 +59,7 @@ interface HeldParts {
   /** Whether those who sit can be asked about one more of that project now. */
   isRoom(root: string): boolean
   /** It waits, and nobody sits. Told once. */
-  waits(question: HeldQuestion): void
+  waits(question: HeldQuestion, title: string): void
   /** It was answered, and nobody waits for that. */
   settled(question: HeldQuestion): void
   changed(): void
@@ -90,6 +90,8 @@ interface Asked {
   readonly cancel: AbortController
   /** What callers that leave are answered, once it waits. */
   waits: Envelope | undefined
+  /** Once it is none any more. */
+  ended: Promise<void>
 }
 
 /**
@@ -105,6 +107,8 @@ export class HeldQuestions {
   readonly #waiting = new Map<string, Set<Waiter>>()
   /** Those that were answered, and whose files could not be written. */
   readonly #unwritten = new Map<string, Question>()
+  /** Those whose kernels could not be had since somebody sits. */
+  readonly #absent = new Set<string>()
   #closed = false
 
   constructor(parts: HeldParts) {
@@ -115,8 +119,13 @@ export class HeldQuestions {
   /** Makes the call, or gives the answer that it has had. Never rejects. */
   run(request: NamedRequest, { leave, run, cautious }: HeldHow): Promise<Envelope> {
     const { call, caller, tool, args, signal, gone } = request
-    const { root, who } = caller
+    const { root } = caller
+    // A person who is asked is told of which run it is.
+    const who = run?.startsWith('run-') ? `${caller.who}, ${run}` : caller.who
     const path = this.#path(call, root)
+    const before = this.#asked.get(path)
+    if (before?.cancel.signal.aborted)
+      return before.ended.then(() => this.run(request, { leave, run, cautious }))
     const known = this.#read(path)
     const meant = JSON.stringify([tool, args])
     if (known !== undefined && JSON.stringify([known.tool, known.args]) !== meant)
@@ -147,7 +156,7 @@ export class HeldQuestions {
       this.#waiting.set(path, (this.#waiting.get(path) ?? new Set()).add(waiter))
       signal?.addEventListener('abort', cancel, { once: true })
       gone?.addEventListener('abort', leaves, { once: true })
-      this.#ask(path, question, request)
+      this.#ask(path, question, { ...request, caller: { ...caller, who } })
       const { waits } = this.#asked.get(path) ?? {}
       if (leave && waits !== undefined) waiter.answer(waits)
       if (signal?.aborted === true) cancel()
@@ -165,13 +174,22 @@ export class HeldQuestions {
     }
   }
 
-  /** Those who sit can be asked: all that waits is put before them, the oldest first, a few at once. */
+  /** Those who sit can be asked, or nobody sits any more: all that waits is put before them, the oldest first, a few at once. */
   sat(): void {
-    if (this.#closed || !this.#parts.isSeated()) return
-    for (const [path, question] of this.#all().filter(([, one]) => waits(one))) {
+    const isSeated = this.#parts.isSeated()
+    if (!isSeated) this.#absent.clear()
+    if (this.#closed || !isSeated) return
+    for (const [path, question] of this.#all().filter(([at, one]) => waits(one) && !this.#absent.has(at))) {
       const now = [...this.#asked.values()].filter(({ root }) => root === question.root).length
       if (now < AT_ONCE && this.#parts.isRoom(question.root)) this.#askAgain(path, question)
     }
+  }
+
+  /** A kernel lives since now: it may be the one that a question is about. */
+  lives(): void {
+    if (this.#absent.size === 0) return
+    this.#absent.clear()
+    this.sat()
   }
 
   #askAgain(path: string, question: Question): void {
@@ -191,6 +209,13 @@ export class HeldQuestions {
   /** Those that wait, oldest first. */
   list(): readonly HeldQuestion[] {
     return this.#all().flatMap(([, question]) => (waits(question) ? [rowOf(question)] : []))
+  }
+
+  /** Of those, the ones that are before nobody now. */
+  unasked(): readonly HeldQuestion[] {
+    return this.#all().flatMap(([path, question]) =>
+      waits(question) && !this.#asked.has(path) ? [rowOf(question)] : [],
+    )
   }
 
   /** Takes it back for its project: nobody is asked any more. False where none of that name waits there. */
@@ -224,9 +249,10 @@ export class HeldQuestions {
   /** One call of it at a time: who asks meanwhile gets the same answer. */
   #ask(path: string, question: Question, request: NamedRequest): void {
     if (this.#asked.has(path)) return
-    const asked: Asked = { root: question.root, cancel: new AbortController(), waits: undefined }
+    const cancel = new AbortController()
+    const asked: Asked = { root: question.root, cancel, waits: undefined, ended: Promise.resolve() }
     this.#asked.set(path, asked)
-    void this.#made(path, question, { ...request, signal: asked.cancel.signal })
+    asked.ended = this.#made(path, question, { ...request, signal: cancel.signal })
       .catch(error => {
         this.#parts.log('a held question could not be asked', error)
         return undefined
@@ -267,6 +293,10 @@ export class HeldQuestions {
           request.on?.(event)
         },
       })
+      if (!isAsked && lacksKernel(envelope) && this.#read(path) !== undefined) {
+        this.#absent.add(path)
+        return enveloped(refusals.held({ tool, title: tool }))
+      }
       if (!isAsked || envelope.ok || envelope.error.code !== 'stale_plan') return envelope
     }
   }
@@ -293,7 +323,7 @@ export class HeldQuestions {
     this.#answer(path, held, ({ leave }) => leave)
     if (known !== undefined) return undefined
     this.#parts.changed()
-    if (!this.#parts.isSeated()) this.#parts.waits(rowOf(question))
+    if (!this.#parts.isSeated()) this.#parts.waits(rowOf(question), title)
     return undefined
   }
 
@@ -407,6 +437,9 @@ const rowOf = ({ call, tool, root, who, run, asked_at }: Question): HeldQuestion
 const isUnanswered = (envelope: Envelope | undefined, closed: boolean): boolean =>
   envelope?.ok === false &&
   (envelope.error.code === 'approval_held' || (closed && envelope.error.code === 'withdrawn'))
+
+const lacksKernel = (envelope: Envelope): boolean =>
+  !envelope.ok && (envelope.error.code === 'no_such_kernel' || envelope.error.code === 'kernel_unavailable')
 
 /** A daemon before this one was given it, and nobody has answered: it is asked again, under another name. */
 const isUnasked = ({ outcome }: Earlier): boolean =>

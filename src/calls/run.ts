@@ -32,7 +32,7 @@ import {
   targetOf,
   wantedBy,
 } from './caller-kernels.ts'
-import { Context, ContextOnKernel } from './context.ts'
+import { Context, ContextOnKernel, type OpenBuffers } from './context.ts'
 import type { CallEvent, Caller, CallFacts, CallRequest, Judgement, Ruling } from './contract.ts'
 import { faultOf, kernelFault, saysNoneLives, withdrawn } from './faults.ts'
 import type { JobBook, TrackedJob } from './jobs.ts'
@@ -58,6 +58,8 @@ export interface RunOptions {
   readonly jobs: JobBook
   readonly texts: TextStores
   readonly sources: Pick<Sources, 'prove'>
+  /** Left out: no editor offers any. */
+  readonly buffers?: OpenBuffers
   /** What processes have left of their errors that ran in such folders. Left out: nothing. */
   readonly past?: (isWanted: (cwd: string) => boolean) => PastErrors
   readonly clock: Clock

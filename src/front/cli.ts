@@ -566,11 +566,11 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'install',
-    usage: `[CLIENT|${namesOf(({ engine }) => engine !== undefined).join('|')}] [--profile PROFILE] [--dialog] [--allow] [--undo] [--yes]`,
+    usage: `[CLIENT|${namesOf(({ engine }) => engine !== undefined).join('|')}] [--profile PROFILE] [--dialog] [--allow] [--hook] [--undo] [--yes]`,
     summary:
       'write the MCP entry into the configuration of a client, which is shown first; or bring the engine of a language',
     operands: [0, 1],
-    options: ['profile', 'dialog', 'allow', 'undo', 'yes'],
+    options: ['profile', 'dialog', 'allow', 'hook', 'undo', 'yes'],
     of: ['client'],
     means: {
       profile:

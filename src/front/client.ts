@@ -95,6 +95,8 @@ export interface DaemonClient extends AsyncDisposable {
   watchSuspensions(watching: WatchSuspensionsOptions): Promise<void>
   /** Tells what changes in topics, until `signal` aborts or the connection ends. Rejects where it is refused. */
   subscribe(following: SubscribeOptions): Promise<void>
+  /** Offers texts of files to the tools of the project, until the connection ends. Rejects where it is refused. */
+  offerBuffers(textAt: (path: string) => string | undefined): Promise<void>
   /** Has a seat until `signal` aborts or the connection ends; rejects where it is refused or lost. One at a time. */
   sit(sitting: SeatOptions): Promise<void>
   readonly closed: Promise<WireError | undefined>
@@ -167,7 +169,7 @@ async function openConnection({
   terminal = process.stdin.isTTY === true && process.stdout.isTTY === true,
   positions,
 }: ConnectOptions) {
-  const asked: Questions = new Map()
+  const asked: Asked = { calls: new Map(), textAt: undefined }
   const transport = await reachDaemon({ paths, start })
   try {
     const { welcome, link } = await openClient({
@@ -206,12 +208,17 @@ function sessionOf(): { session?: string } {
   }
 }
 
-/** Who answers what the code of each call asks. */
-type Questions = Map<string, NonNullable<ToolCall['ask']>>
+/** Who answers what the daemon asks. */
+interface Asked {
+  /** What the code of each call asks. */
+  readonly calls: Map<string, NonNullable<ToolCall['ask']>>
+  /** The text of a file that is open here. */
+  textAt: ((path: string) => string | undefined) | undefined
+}
 
 interface Connection {
   readonly link: Link
-  readonly asked: Questions
+  readonly asked: Asked
   readonly daemon: DaemonClient['daemon']
 }
 
@@ -227,7 +234,7 @@ function clientOf({ link, asked, daemon }: Connection): DaemonClient {
   return {
     daemon,
     async call({ tool, args, call = randomUUID(), held, signal, on, ask }) {
-      if (ask !== undefined) asked.set(call, ask)
+      if (ask !== undefined) asked.calls.set(call, ask)
       try {
         const params: Methods['call']['params'] = {
           tool,
@@ -242,7 +249,7 @@ function clientOf({ link, asked, daemon }: Connection): DaemonClient {
         }
         return (await link.call('call', params, options)) as Envelope
       } finally {
-        asked.delete(call)
+        asked.calls.delete(call)
       }
     },
     // Daemon and client are one program of one version, so answers have the types that both were compiled with.
@@ -260,6 +267,10 @@ function clientOf({ link, asked, daemon }: Connection): DaemonClient {
       await subscribe({ topics: ['suspensions'], everywhere, signal, heard: news }).catch(() => {})
     },
     subscribe,
+    async offerBuffers(textAt) {
+      asked.textAt = textAt
+      await link.call('offer_buffers', {})
+    },
     async sit({ wanted, signal, heard }) {
       await link.call('sit', wanted, { signal, on: event => heard(event as SeatEvent) })
     },
@@ -278,11 +289,12 @@ async function processGone(pid: number): Promise<void> {
     if (startOf(pid) === undefined) return
 }
 
-async function answer(asked: Questions, method: string, params: unknown): Promise<unknown> {
+async function answer(asked: Asked, method: string, params: unknown): Promise<unknown> {
   if (method === 'prove') return proved(params as TerminalChallenge)
+  if (method === 'buffer') return { text: asked.textAt?.((params as { path: string }).path) ?? null }
   if (method !== 'ask') throw new Refusal('unknown_method', `A client has no method ${method}.`)
   const { call, question } = params as Ask
-  const ask = asked.get(call)
+  const ask = asked.calls.get(call)
   if (ask === undefined) throw new Refusal('refused', 'Nobody answers questions of this call.')
   try {
     return { answer: await ask(question) }

@@ -153,6 +153,7 @@ export const OPTIONS = {
     summary: "let a yes at the client's own dialog count, by a line in your policy",
   },
   allow: { summary: 'have the client not ask about tools that only look' },
+  hook: { summary: 'have Claude Code ask at imago watch before its own commands and edits' },
   undo: { summary: 'take it back' },
   help: { summary: 'this text' },
   version: { summary: 'the version' },

@@ -19,7 +19,7 @@ const MOST = 200
 interface HistoryOptions {
   readonly stateDir: string
   /** Begins `imago runs ACTION RUN`. */
-  begin(action: 'cancel' | 'resume', run: string): void
+  begin(action: 'cancel' | 'resume', run: { readonly run: string; readonly root: string }): void
 }
 
 /** What happened, read from the files that keep it. */
@@ -58,11 +58,11 @@ export function openHistory({ stateDir, begin }: HistoryOptions): HistoryMethods
       return { ...rowOf(kept), entries }
     },
     cancel_run({ run }, { session: { root } }) {
-      begin('cancel', own(run, root).run)
+      begin('cancel', { run: own(run, root).run, root })
       return {}
     },
     resume_run({ run }, { session: { root } }) {
-      begin('resume', own(run, root).run)
+      begin('resume', { run: own(run, root).run, root })
       return {}
     },
   }

@@ -17,6 +17,7 @@ import type { Registry } from '../registry/registry.ts'
 import { SYNTAX_NAMES, type SyntaxName } from '../syntax/syntax.ts'
 import { documentation, SYNTAXES } from '../syntax/syntaxes.ts'
 import type { Authority } from './authority.ts'
+import type { Buffers } from './buffers.ts'
 import type { Handlers, OperationContext } from './handlers.ts'
 import type { HistoryMethods } from './history-methods.ts'
 import { OPERATIONS } from './operations/index.ts'
@@ -37,7 +38,7 @@ import type { SuspensionMethods } from './suspension-methods.ts'
 interface MethodParts {
   readonly calls: Calls
   readonly held: Pick<HeldQuestions, 'run' | 'withdraw'>
-  keepKey(key: Methods['keep_key']['params']): void
+  keepKey(key: Methods['keep_key']['params'] & { readonly root: string }): void
   readonly kernels: Kernels
   readonly seats: SeatMethods
   readonly policy: PolicyDesk
@@ -45,6 +46,7 @@ interface MethodParts {
   readonly history: HistoryMethods
   readonly authority: Authority
   readonly subscriptions: Pick<Subscriptions, 'follow'>
+  readonly buffers: Pick<Buffers, 'offer'>
   /** A tool's envelope as a model is shown it. */
   show(tool: string, envelope: Envelope): string
   /** What a path of something holds that was displayed to that project; undefined for any other path. */
@@ -70,9 +72,10 @@ export function openHandlers(parts: MethodParts): Handlers {
   const { kernels, authority } = parts
   return {
     call: (params, context) => runCall(parts, params, context),
+    offer_buffers: (_, context) => untilCancelled(context.served, parts.buffers.offer(context)),
     withdraw: ({ call }, { session }) => ({ withdrawn: parts.held.withdraw(call, session.root) }),
-    keep_key(key) {
-      parts.keepKey(key)
+    keep_key(key, { session: { root } }) {
+      parts.keepKey({ ...key, root })
       return {}
     },
     show: ({ tool, envelope }) => ({ text: parts.show(tool, envelope) }),

@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process'
 import type { HeldQuestion } from '../calls/held.ts'
 import type { Paths } from '../paths.ts'
+import { sessionOf } from './operations/calls.ts'
 import type { Methods } from './protocol.ts'
 import { mainProgram } from './reach.ts'
 
-type Key = Methods['keep_key']['params']
+/** Of a run of that project. */
+type Key = Methods['keep_key']['params'] & { readonly root: string }
 
 /** Keys that are kept; the oldest go first. */
 const MOST = 256
@@ -16,6 +18,9 @@ interface RunProcessesOptions {
   log(sentence: string, error: unknown): void
 }
 
+/** What a client in another project keeps or asks for is of another run. */
+const runOf = ({ run, root }: Pick<Key, 'run' | 'root'>) => JSON.stringify([root, run])
+
 /** Goes on with runs once their questions are answered, each in a process of its own: no model's library is loaded here. */
 export function openRunProcesses({ command, paths, log }: RunProcessesOptions) {
   const keys = new Map<string, Key>()
@@ -25,28 +30,32 @@ export function openRunProcesses({ command, paths, log }: RunProcessesOptions) {
     const env = { ...process.env, ...(key && { [key.variable]: key.value }) }
     const child = spawn(program, args, { cwd, detached: true, stdio: 'ignore', env })
     child.on('error', error => log(`${program} could not go on`, error))
+    child.on('exit', code => code && log(`${words.join(' ')} ended with code ${code}`, undefined))
     child.unref()
   }
 
   return {
     keepKey(key: Key): void {
-      keys.delete(key.run)
-      keys.set(key.run, key)
+      if (command === undefined && sessionOf(key.run) !== undefined) return
+      const of = runOf(key)
+      keys.delete(of)
+      keys.set(of, key)
       const [oldest] = keys.keys()
       if (keys.size > MOST && oldest !== undefined) keys.delete(oldest)
     },
     /** Begins `imago runs ACTION RUN`. */
-    begin: (action: 'cancel' | 'resume', run: string): void =>
-      begin([process.execPath, ...mainProgram(), 'runs', action, run], {
+    begin: (action: 'cancel' | 'resume', of: Pick<Key, 'run' | 'root'>): void =>
+      begin([process.execPath, ...mainProgram(), 'runs', action, of.run], {
         cwd: paths.stateDir,
-        key: keys.get(run),
+        key: keys.get(runOf(of)),
       }),
     /** Begins the process, which waits for the one that works at the run to end. What it does is in the run's file. */
     resume({ run, root }: Pick<HeldQuestion, 'run' | 'root'>): void {
       if (run === undefined) return
-      const [, session] = /^claude-code:(.*)$/.exec(run) ?? []
-      if (session === undefined) this.begin('resume', run)
-      else if (command !== undefined) begin([...command, session], { cwd: root })
+      const session = sessionOf(run)
+      if (session === undefined) this.begin('resume', { run, root })
+      else if (command !== undefined)
+        begin([...command, session], { cwd: root, key: keys.get(runOf({ run, root })) })
     },
   }
 }

@@ -1,5 +1,6 @@
 import { oneLine } from '../../tools/text.ts'
 import type { Entry, EntryOf } from '../agent/entries.ts'
+import { unmarked } from '../agent/guidance.ts'
 
 /** What it says, and a line for each call: `> inspect {"expr":"next"}`. */
 export function callLines({ said, content }: EntryOf<'answered'>): string[] {
@@ -19,9 +20,11 @@ export function textOf(entry: Entry): string {
         .map(line => `${line}\n`)
         .join('')
     case 'ended':
-      return `${entry.outcome === 'ok' ? '' : `${entry.outcome}\n`}${entry.text.replace(/^<output [^>]*>\n|\n<\/output [^>]*>$/g, '').replace(/^/gm, '  ')}\n\n`
+      return `${entry.outcome === 'ok' ? '' : `${entry.outcome}\n`}${unmarked(entry.text).replace(/^/gm, '  ')}\n\n`
     case 'waits':
       return `waits for ${entry.for}\n`
+    case 'model':
+      return `goes on with ${entry.model}\n\n`
     case 'room':
       return `${entry.calls.length} old results made room\n\n`
     case 'over':

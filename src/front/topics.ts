@@ -12,8 +12,8 @@ import type { TopicRow } from './subscriptions.ts'
 
 interface TopicParts {
   readonly kernels: Pick<Kernels, 'list' | 'output' | 'withholds'>
-  readonly approvals: Pick<Approvals, 'waiting' | 'ends' | 'notices' | 'seated'>
-  readonly held: Pick<HeldQuestions, 'list'>
+  readonly approvals: Pick<Approvals, 'waiting' | 'ends' | 'notices'>
+  readonly held: Pick<HeldQuestions, 'unasked'>
   readonly calls: Pick<Calls, 'underWay'>
   readonly leases: Pick<Leases, 'told' | 'topicRow'>
   readonly seats: Pick<Seats, 'rows' | 'wanted'>
@@ -46,8 +46,8 @@ export function topicSources(parts: TopicParts): Readonly<Record<Topic, () => re
         kernel: null,
         value: { state: 'ended', ...end },
       })),
-      // Once somebody sits they wait as plans.
-      ...(approvals.seated ? [] : held.list()).map(question => ({
+      // Others wait as plans.
+      ...held.unasked().map(question => ({
         key: `held ${question.call}`,
         root: question.root,
         kernel: null,

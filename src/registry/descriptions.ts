@@ -1,5 +1,6 @@
 import type { Profile } from '../../tools/contract.ts'
 import { checkDescription, type Tool } from '../../tools/define.ts'
+import { shellWord } from '../text/escape.ts'
 import { type JsonSchema, RESERVED_PARAMETERS, type Registry } from './registry.ts'
 
 /** `text` is for people, `json` is Imago's own, and the others are what each provider takes as its `tools`. */
@@ -315,11 +316,6 @@ function signature(name: string, schema: JsonSchema): string {
 
 function firstSentence(text: string): string {
   return /^.*?[.!?](?=\s|$)/s.exec(text)?.[0] ?? text
-}
-
-/** One argument in single quotes, for a POSIX shell. */
-function shellWord(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`
 }
 
 function wrapped(text: string, margin: string): string[] {

@@ -30,6 +30,10 @@ export function escapeJson(text: string): string {
   )
 }
 
+/** One word as a POSIX shell takes it. */
+export const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+
 const escapeOf = (character: string): string => {
   const code = character.codePointAt(0) ?? 0
   if (code < 0x100) return `\\x${hex(code, 2)}`

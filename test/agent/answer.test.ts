@@ -15,6 +15,8 @@ test.before(async () => {
 })
 test.after(() => server.close())
 
+const keyOf = (api: Api) => ({ env: { [KEY[api]]: 'sk-test' }, signal: new AbortController().signal })
+
 interface Asked {
   readonly answer: Answer | NoAnswer
   /** Milliseconds that were waited before each further attempt. */
@@ -23,7 +25,7 @@ interface Asked {
 }
 
 async function ask(api: Api, signal: AbortSignal = new AbortController().signal): Promise<Asked> {
-  const { model } = await openModel({ ...SETTINGS, api, url: server.url }, { [KEY[api]]: 'sk-test' })
+  const { model } = await openModel({ ...SETTINGS, api, url: server.url }, keyOf(api))
   const [waits, whys]: [number[], string[]] = [[], []]
   const clock = new HandClock()
   const again = (why: string, ms: number) => {
@@ -158,6 +160,21 @@ for (const api of APIS) {
     assert.equal(partsOf(await ask(api)), ['Here.'])
   })
 
+  test(`${api}: Node's own fetch, which gives up on a silent server, is not used, and no redirect is followed`, async () => {
+    const before = globalThis.fetch
+    globalThis.fetch = () => Promise.reject(new Error('it was used'))
+    try {
+      server.play(() => ({ text: 'Here.' }))
+      assert.equal(partsOf(await ask(api)), ['Here.'])
+      const count = server.told.length
+      server.play(() => ({ status: 307, headers: { location: `${server.url}/elsewhere` } }))
+      const { answer, waits } = await ask(api)
+      assert.equal([answer.type, waits, server.told.length - count], ['failed', [], 1])
+    } finally {
+      globalThis.fetch = before
+    }
+  })
+
   test(`${api}: a slow first byte is waited for, until the request is cancelled`, async () => {
     let sent: () => void = () => undefined
     server.play(() => {
@@ -179,7 +196,7 @@ for (const api of APIS) {
   test(`${api}: cancelling ends the pause before another attempt`, async () => {
     const left = new AbortController()
     server.play(() => ({ status: 503 }))
-    const { model } = await openModel({ ...SETTINGS, api, url: server.url }, { [KEY[api]]: 'sk-test' })
+    const { model } = await openModel({ ...SETTINGS, api, url: server.url }, keyOf(api))
     const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hello?' }] }]
     const again = () => left.abort()
     const clock = new HandClock()

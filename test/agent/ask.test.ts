@@ -1,4 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Entry } from '../../src/agent/entries.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
@@ -186,6 +188,33 @@ test('without a key, one line says which variable', async () => {
   assert.equal([named.code, named.stderr], [2, 'imago ask: no model. Set OPENAI_API_KEY: docs/agent.md\n'])
 })
 
+test('a url with a password is refused, and no line has it', async () => {
+  const path = join(rig.paths.configDir, 'config.toml')
+  writeFileSync(path, '[agent]\nurl = "http://me:pw-canary@127.0.0.1:1/v1"\n')
+  const ran = await rig.imago(['ask', QUESTION])
+  assert.match(ran.stderr, /agent\.url: must have no user and no password/)
+  assert.not.match(ran.stderr, /pw-canary/)
+})
+
+test('Ctrl-C ends the search for a model where the server is silent', async () => {
+  const silent = createServer(() => {})
+  await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve))
+  const { port } = silent.address() as AddressInfo
+  writeFileSync(join(rig.paths.configDir, 'config.toml'), `[agent]\nurl = "http://127.0.0.1:${port}/v1"\n`)
+  const asked = new Promise(resolve => silent.once('request', resolve))
+  const begun = rig.begin(['ask', QUESTION])
+  await asked
+  begun.child.kill('SIGINT')
+  assert.match((await begun.ended).stderr, /was asked for its models, and/)
+  silent.closeAllConnections()
+  silent.close()
+})
+
+test('the profile of a client that asks about its own commands is refused by name', async () => {
+  const ran = await rig.imago(['ask', QUESTION, '--profile', 'desk'])
+  assert.equal([ran.code, ran.stderr], [2, 'imago: The agent has the profiles core, live and full.\n'])
+})
+
 test('a local server needs no key and no name of a model', async () => {
   configure({})
   writeFileSync(join(rig.paths.configDir, 'config.toml'), `[agent]\nurl = "${server.url}"\n`)
@@ -260,6 +289,7 @@ test('the key is in no output, file, daemon or program, also where the server qu
   // No header can carry it, and the library that says so quotes it.
   const odd = { OPENAI_API_KEY: `${SECRET}\u0001` }
   refused.push(await ask(looksFirst, { env: odd }))
+  assert.not.match(refused.at(-1)?.stderr ?? '', 'again')
   writeFileSync(join(rig.paths.configDir, 'config.toml'), `[agent]\nurl = "${server.url}"\n`)
   refused.push(await rig.imago(['ask', QUESTION], { env: odd }))
   assert.match(refused.at(-1)?.stderr ?? '', /was asked for its models/)
@@ -288,7 +318,7 @@ test('a partial answer says so, and is no success', async () => {
   )
 })
 
-test('Ctrl-C ends the request, and the run can go on', async () => {
+test('Ctrl-C ends the request and cancels the run', async () => {
   const asked = begin(() => ({ text: 'Never.', after: new Promise(() => undefined) }))
   const before = server.told.length
   await until(() => server.told.length > before, 'the request')

@@ -67,7 +67,10 @@ async function play(playing: Playing): Promise<{ end: RunEnd; entries: readonly 
   } as const
   const [key, name] = ['sk-test', 'scripted']
   const env = { OPENAI_API_KEY: key, ANTHROPIC_API_KEY: key }
-  const model = await openModel({ ...settings, api, url: server.url, model: name }, env)
+  const model = await openModel(
+    { ...settings, api, url: server.url, model: name },
+    { env, signal: new AbortController().signal },
+  )
   server.play(playing.script)
   const conversation = new Conversation(BEGUN)
   for (const entry of entries.slice(1)) conversation.add(entry)
@@ -150,6 +153,33 @@ test('each budget ends a run with a partial answer that says which one, and what
   assert.is(tokens.entries.filter(({ type }) => type === 'asked').length, 1)
 })
 
+for (const api of ['openai', 'anthropic'] as const)
+  test(`${api}: where a server counts no tokens, their characters are counted, and the answer says so`, async () => {
+    const text = 'x'.repeat(4_000)
+    const { end, entries } = await play({
+      api,
+      script: () => ({ text, calls: looks('a'), tokens: 'uncounted' }),
+      budget: { tokens: 5_000 },
+    })
+    const [why, said = ''] = over(end)
+    assert.is(why, 'partial')
+    assert.ok(said.startsWith('Partial answer: the budget of 5000 tokens (estimated) is used up.'), said)
+    const counts = entries.flatMap(one => (one.type === 'answered' ? [one.tokens] : []))
+    // A question of 25 characters and tools of 300, an answer of 4,000; then both are asked with again.
+    assert.equal(
+      counts.map(({ input, output, estimated }) => [
+        Math.round(input / 1_000),
+        Math.round(output / 1_000),
+        estimated,
+      ]),
+      [
+        [0, 1, true],
+        [1, 1, true],
+        [2, 1, true],
+      ],
+    )
+  })
+
 test('before its last step a model is told that it is the last, and asked for no call', async () => {
   const before = server.told.length
   await play({ script: () => ({ calls: looks('a') }), budget: { steps: 2 } })
@@ -157,6 +187,19 @@ test('before its last step a model is told that it is the last, and asked for no
   assert.ok(!first?.user.some(text => text.includes('last step')))
   assert.ok(last?.user.some(text => text.includes('last step')))
   assert.is(last?.body.tool_choice, 'none')
+})
+
+test('a server that says nothing is waited for until the time of the run is used up', async () => {
+  const clock = new HandClock()
+  const { told, left } = server
+  const before = told.length
+  const playing = play({ clock, script: () => ({ after: new Promise(() => undefined) }) })
+  await until(() => told.length > before)
+  await clock.pass(59 * 60_000)
+  assert.is(server.left, left)
+  await clock.pass(60_000)
+  assert.is(over((await playing).end)[0], 'partial')
+  await until(() => server.left > left)
 })
 
 test('when the time is used up, the call that runs is cancelled and no other begins', async () => {

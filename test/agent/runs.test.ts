@@ -99,6 +99,10 @@ test('runs are listed, the newest first, with their state; those that are over f
       .map(line => JSON.parse(line).state),
     ['unusable', 'done', 'failed', 'stopped'],
   )
+  const open = await rig.imago(['runs', 'remove', 'run-2'])
+  const words = 'imago: run-2 is not over, and was not removed. First: imago runs cancel run-2\n'
+  assert.equal([open.code, open.stderr], [1, words])
+  assert.is((await rig.imago(['runs', 'cancel', 'run-2'])).code, 0)
   for (const run of ['run-5', 'run-4', 'run-3', 'run-2']) {
     const { code, stdout: said } = await rig.imago(['runs', 'remove', run])
     assert.equal([code, said], [0, `${run} was removed.\n`])
@@ -175,6 +179,35 @@ test('one that nobody works at is cancelled in its file', async () => {
   assert.is((await rig.imago(['runs', 'cancel', run])).code, 0)
   assert.is(keptRun(rig.paths.stateDir, run).entries.at(-1)?.type, 'over')
   assert.match((await rig.imago(['runs'])).stdout, new RegExp(`^${run} +cancelled `, 'm'))
+})
+
+test('one that is followed and stops says so, and how to go on with it', async () => {
+  const { asked, run } = await atWork()
+  const followed = rig.begin(['runs', 'show', run, '--follow'])
+  await followed.says(/a long one/)
+  asked.child.kill('SIGKILL')
+  await asked.ended
+  const ended = await followed.ended
+  const words = `${run} has stopped. Go on with: imago runs resume ${run}\n`
+  assert.equal([ended.code, ended.stderr], [1, words])
+  await rig.imago(['runs', 'cancel', run])
+})
+
+test('a run that goes on with another model says with which; one whose settings cannot be read is not lost', async () => {
+  const { asked, run } = await atWork()
+  asked.child.kill('SIGKILL')
+  await asked.ended
+  const path = join(rig.paths.configDir, 'config.toml')
+  const settings = readFileSync(path, 'utf8')
+  writeFileSync(path, `${settings}\nnonsense = 1\n`)
+  assert.match((await rig.imago(['runs', 'resume', run])).stderr, /config\.toml: /)
+  const last = keptRun(rig.paths.stateDir, run).entries.at(-1)
+  assert.match(last?.type === 'over' && last.why === 'failed' ? last.text : '', /config\.toml: /)
+  writeFileSync(path, settings.replace(/model = "[^"]*"/, 'model = "another"'))
+  server.play(() => ({ text: 'So it is.' }))
+  assert.is((await rig.imago(['runs', 'resume', run])).stdout, 'So it is.\n')
+  assert.match((await rig.imago(['runs', 'show', run])).stdout, /goes on with another\n/)
+  writeFileSync(path, settings)
 })
 
 test('two that resume one run at once: one goes on with it, the other is refused', async () => {

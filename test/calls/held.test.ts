@@ -62,7 +62,7 @@ test('a question waits on the disk without an end and without a daemon: who, whi
     tool: 'edit_file',
     args: EDIT,
     root: ground.project,
-    who: 'test',
+    who: 'test, run-3',
     run: 'run-3',
   }
   assert.equal(kept, wanted)
@@ -461,6 +461,22 @@ test('a caller that cancels takes its question back, before and while it is aske
     assert.is(codeOf(await waiting), 'withdrawn')
   }
   assert.equal(rig.held.list(), [])
+})
+
+test('asked again while what was withdrawn still ends, it is asked about as at first', async () => {
+  const ground = newGround()
+  const rig = await daemon(ground)
+  const seat = sit(rig)
+  const first = rig.ask({ leave: false })
+  const { id } = await seat.next()
+  rig.held.withdraw('c1', ground.project)
+  const again = rig.ask({ leave: false })
+  assert.is(codeOf(await first), 'withdrawn')
+  const next = await seat.next()
+  assert.is.not(next.id, id)
+  seat.answer('approve')
+  assert.is(codeOf(await again), 'ok')
+  assert.equal([ground.text('a.txt'), dispatchedIn(await linesOf(ground))], [NEW, 1])
 })
 
 test('an answer cannot be withdrawn', async () => {

@@ -71,6 +71,7 @@ const ROWS: Readonly<Record<Method, Row>> = {
     params: { tool: 'inspect', args: { expr: 'kept', kernel: 'zebra' } },
     code: 'approval_unavailable',
   },
+  offer_buffers: { params: { path: 'zebra' }, code: 'invalid_params' },
   withdraw: { params: { call: 'zebra' }, code: 'done' },
   keep_key: { params: { run: 'run-1', variable: 'OPENAI_API_KEY', value: 'x' }, code: 'done' },
   show: { params: { tool: 'job', envelope: { ok: true, result: {} } }, code: 'done' },

@@ -4,7 +4,9 @@ import type { Entry } from '../../src/agent/entries.ts'
 import { journalLines } from '../support/calls-rig.ts'
 import { closeEditors, openEditor } from '../support/editors.ts'
 import { assert, suite } from '../support/harness.ts'
+import { type Program, startProgram } from '../support/program.ts'
 import { type Daemon, openRig, type Rig, until } from '../support/rig.ts'
+import { openScreen, type ScreenOf } from '../support/screen.ts'
 import { openScriptedModel, type Said, type Script, type ScriptedModel } from '../support/scripted-model.ts'
 import { openWatch } from '../support/watching.ts'
 
@@ -45,7 +47,7 @@ async function waiting(
   { more = '', env = {} }: { more?: string; env?: Readonly<Record<string, string>> } = {},
 ): Promise<void> {
   const rig = openRig({ files: { 'a.txt': OLD } })
-  const usual = `url = "${server.url}"\nmodel = "scripted"\nprofile = "core"`
+  const usual = `url = "${server.url}"\nmodel = "scripted"\nprofile = "full"`
   mkdirSync(rig.paths.configDir, { recursive: true })
   writeFileSync(join(rig.paths.configDir, 'config.toml'), `[agent]\napi = "openai"\n${usual}\n${more}\n`)
   server.play(edits)
@@ -132,23 +134,37 @@ test('two seats, an editor and a code answer one held question: there is one eff
     await editor.says('sit', { through: 'Neovim' }, 'seat')
     const { plan } = (await editor.hears('type', 'plan')) as { plan: { id: string } }
     const shown = (await editor.says('plan', { plan: plan.id }, 'body', 'plan')) as { plan: { code: string } }
+    const screen = openScreen(rig, { columns: 100, rows: 60, args: ['watch', '--plain'] })
+    const { id } = await editor.hears('type', 'seat_wanted')
+    await editor.says('admit', { wanted: id, admit: true }, 'admit')
+    await screen.shows(/\[y\]es \[n\]o/)
     const coded = rig.imago(['approve', plan.id, '--code', shown.plan.code])
+    screen.type('y\n')
     const [{ answered }, { code: exit }] = await Promise.all([editor.says('approve', {}, 'answered'), coded])
-    const taken = [(answered as { type: string }).type === 'taken', exit === 0]
-    assert.equal(taken.filter(Boolean).length, 1, JSON.stringify({ answered, exit }))
+    await screen.shows(new RegExp(`${plan.id}[\\s\\S]*(?:approved|answered|came too late)`))
+    const others = [(answered as { type: string }).type === 'taken', exit === 0]
+    assert.ok(others.filter(Boolean).length <= 1, JSON.stringify({ answered, exit }))
+    screen.close()
     assert.match(await over(rig), /^done/)
     assert.equal([text(rig), dispatched(rig)], [NEW, 1])
   }))
 
-test('the key is in the environment of no daemon and in no file, and the run goes on with it', () =>
+test('the key is in the environment of no daemon and in no file, no other project replaces it, and the run goes on with it', () =>
   waiting(async ({ rig, daemon }) => {
     const environ = readFileSync(`/proc/${daemon.pid}/environ`, 'utf8')
     assert.not.match(environ, SECRET)
+    // A client in another project gives a key to no run of this one.
+    await using other = await rig.connect({ root: rig.folder })
+    await other.request('keep_key', { run: 'run-1', variable: 'OPENAI_API_KEY', value: 'sk-theirs' })
     const { screen } = await openWatch(rig)
     await screen.shows(/\[y\]es \[n\]o/)
     screen.type('y\n')
     assert.match(await over(rig), /^done/)
     assert.is(server.told.at(-1)?.headers.authorization, `Bearer ${SECRET}`)
+    // The lock of the run goes with its process.
+    const isAtWork = () =>
+      files(rig.paths.stateDir).some(path => path.includes('.lock.') && path.includes('run-'))
+    await until(() => !isAtWork(), 'the process of the run to end')
     const kept = files(rig.paths.stateDir).filter(path => readFileSync(path, 'utf8').includes(SECRET))
     assert.equal(kept, [])
     screen.close()
@@ -202,7 +218,7 @@ test('[watch] command is run once, with its text as one argument that no shell r
       const told = join(rig.folder, 'home/told')
       await until(() => existsSync(told), 'the command to be run')
       assert.is((await rig.imago(['runs', 'resume', 'run-1'])).code, 5)
-      assert.is(readFileSync(told, 'utf8'), '["imago ask asks: edit_file"]\n')
+      assert.is(readFileSync(told, 'utf8'), '["imago ask, run-1 asks in project: Edit a.txt"]\n')
     },
     { more: `[watch]\ncommand = ${command}` },
   )
@@ -211,6 +227,8 @@ test('[watch] command is run once, with its text as one argument that no shell r
 test('imago ask --wait waits until somebody has answered, however late they sit', () =>
   waiting(async ({ rig }) => {
     const asking = rig.begin(['ask', 'fix it', '--wait'])
+    const words = 'run-2 waits for a person, at imago watch: Edit a.txt'
+    await until(() => asking.so.stderr.includes(words), words)
     await until(() => held(rig) === 2, 'two questions')
     assert.is(asking.child.exitCode, null)
     const editor = await openEditor(rig)
@@ -226,6 +244,39 @@ test('imago ask --wait waits until somebody has answered, however late they sit'
     assert.match(ended.stdout, /^It came to/)
     await over(rig)
     assert.equal([text(rig), dispatched(rig)], [NEW, 1])
+  }))
+
+/** `imago ask` at a terminal, once it asks there. */
+async function askAtTerminal(rig: Rig): Promise<ScreenOf> {
+  const screen = openScreen(rig, { columns: 100, rows: 60, args: ['ask', 'fix it'] })
+  await screen.shows(/imago ask, run-2[\s\S]*\[y\]es \[n\]o/)
+  return screen
+}
+
+test('at a terminal the question is asked there: y does it, and q leaves it to others', () =>
+  waiting(async ({ rig }) => {
+    await rig.imago(['runs', 'cancel', 'run-1'])
+    const first = await askAtTerminal(rig)
+    first.type('q\n')
+    await first.shows(/run-2 waits for a person/)
+    assert.equal([held(rig), text(rig)], [1, OLD])
+    const { screen } = await openWatch(rig)
+    await screen.shows(/imago ask, run-2[\s\S]*\[y\]es \[n\]o/)
+    screen.type('y\n')
+    assert.match(await over(rig, 'run-2'), /^done/)
+    assert.equal([text(rig), dispatched(rig)], [NEW, 1])
+    for (const one of [first, screen]) one.close()
+  }))
+
+test('Ctrl-C where the question is asked cancels the run, and nobody is asked any more', () =>
+  waiting(async ({ rig }) => {
+    await rig.imago(['runs', 'cancel', 'run-1'])
+    const screen = await askAtTerminal(rig)
+    screen.type('\x03')
+    assert.match(await over(rig, 'run-2'), /^cancelled/)
+    await until(() => held(rig) === 0, 'the question to be taken back')
+    assert.equal([text(rig), dispatched(rig)], [OLD, 0])
+    screen.close()
   }))
 
 test('a caller that cancels what runs is answered, and its question is taken back', () =>
@@ -266,3 +317,40 @@ for (const isSeated of [false, true])
       assert.equal([text(rig), dispatched(rig)], [NEW, 1])
       screen.close()
     }))
+
+test('a question about a program that is not there goes on waiting while somebody sits, and is asked once it is', async () => {
+  const policy = '[[rule]]\ndecision = "ask"\ntool = "eval_expr"\n'
+  const config = `[agent]\nurl = "${server.url}"\nmodel = "scripted"\n`
+  const rig = openRig({ config, policy, files: { 'pyproject.toml': '' } })
+  const { project: folder, paths } = rig
+  const start = () =>
+    startProgram({ folder, runtimeDir: paths.runtimeDir, name: 'shop', source: 'tea = 450' })
+  const evaluate = { tool: 'eval_expr', args: { expr: 'tea + 1', kernel: 'shop' } }
+  server.play(({ results }) => (results.length === 0 ? { calls: [evaluate] } : { text: `${results[0]}` }))
+  const programs: Program[] = []
+  try {
+    await rig.serve()
+    programs.push(await start())
+    assert.is((await rig.imago(['ask', 'what is tea?'])).code, 5)
+    programs[0]?.signal('SIGKILL')
+    await programs[0]?.ended
+    const { screen } = await openWatch(rig)
+    const missed = () =>
+      journalLines(paths.stateDir).some(
+        ({ type, outcome }) => type === 'refused' && MISSES.test(`${outcome}`),
+      )
+    await until(missed, 'the program to be missed')
+    assert.is(held(rig), 1)
+    programs.push(await start())
+    await rig.imago(['inspect', 'tea', '--kernel', 'shop'])
+    await screen.shows(/tea \+ 1[\s\S]*\[y\]es \[n\]o/)
+    screen.type('y\n')
+    assert.match(await over(rig), /^done: [\s\S]*451/)
+    screen.close()
+  } finally {
+    for (const one of programs) one.signal('SIGKILL')
+    await rig.close()
+  }
+})
+
+const MISSES = /^(no_such_kernel|kernel_unavailable)$/

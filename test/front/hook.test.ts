@@ -20,9 +20,19 @@ test.after(() => rig.close())
 
 /** Stands for `claude -p --resume`. */
 const RESUME = `import { appendFileSync } from 'node:fs'
-appendFileSync('resumed', process.argv[2] + '\\n')\n`
+appendFileSync('resumed', process.argv[2] + ' ' + process.env.ANTHROPIC_API_KEY + '\\n')\n`
 
-async function hook(id: string, { tool = 'Bash', patience = '0' } = {}) {
+interface How {
+  readonly tool?: string
+  readonly patience?: string
+  readonly agent_id?: string
+  readonly entrypoint?: string
+}
+
+async function hook(
+  id: string,
+  { tool = 'Bash', patience = '0', entrypoint = 'sdk-cli', ...more }: How = {},
+) {
   const event = {
     hook_event_name: 'PreToolUse',
     session_id: 'session-1',
@@ -31,9 +41,11 @@ async function hook(id: string, { tool = 'Bash', patience = '0' } = {}) {
     tool_name: tool,
     tool_input: COMMAND,
     tool_use_id: id,
+    ...more,
   }
   const ran = await rig.imago(['hook', 'claude-code', '--patience', patience], {
     input: JSON.stringify(event),
+    env: { ANTHROPIC_API_KEY: 'key-of-session', CLAUDE_CODE_ENTRYPOINT: entrypoint },
   })
   assert.is(ran.code, 0, ran.stderr)
   return ran.stdout === '' ? undefined : JSON.parse(ran.stdout).hookSpecificOutput
@@ -70,14 +82,31 @@ test('what a person denies in time is denied with their reason', async () => {
   await noSeat(rig)
 })
 
+for (const [what, how, decision] of [
+  ['in a session at a terminal is left to its own dialog', { entrypoint: 'cli' }, 'ask'],
+  ['of a subagent, without which its session goes on, is denied', { agent_id: 'agent-1' }, 'deny'],
+] as const)
+  test(`a call ${what} where nobody answers, and no question is left behind`, async () => {
+    assert.is((await hook(`toolu_5_${decision}`, { ...how, patience: '60' })).permissionDecision, decision)
+    const { screen } = await openWatch(rig)
+    assert.is((await hook(`toolu_6_${decision}`, how)).permissionDecision, decision)
+    screen.close()
+    await noSeat(rig)
+    assert.not.match((await rig.imago(['approvals'])).stdout, /permission_prompt/)
+  })
+
 test('tools of Imago pass, since they ask by themselves, and what cannot be read is left to the host', async () => {
   assert.is(await hook('toolu_3', { tool: 'mcp__imago__edit_file' }), undefined)
+  assert.is(
+    (await hook('toolu_3_evil', { tool: 'mcp__imago__evil', patience: '0' })).permissionDecision,
+    'defer',
+  )
   const { code, stdout } = await rig.imago(['hook', 'claude-code'], { input: '{"tool_name":"Bash"}' })
   assert.equal([code, JSON.parse(stdout).hookSpecificOutput.permissionDecision], [0, 'ask'])
   assert.is((await rig.imago(['hook', 'codex'])).code, 2)
 })
 
-test('the command of [runs] resume goes on with the session, once the question is answered', async () => {
+test('the command of [runs] resume goes on with the session and its key, once the question is answered', async () => {
   await rig.imago(['shutdown', '--force'])
   const command = JSON.stringify([process.execPath, join(rig.project, 'resume.mjs')])
   writeFileSync(join(rig.paths.configDir, 'config.toml'), `[runs]\nresume = ${command}\n`)
@@ -86,6 +115,6 @@ test('the command of [runs] resume goes on with the session, once the question i
   await screen.shows(APPROVE)
   screen.type('y\n')
   await until(() => existsSync(seen), 'the session to go on')
-  assert.is(readFileSync(seen, 'utf8'), 'session-1\n')
+  assert.is(readFileSync(seen, 'utf8'), 'session-1 key-of-session\n')
   screen.close()
 })

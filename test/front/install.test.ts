@@ -211,8 +211,67 @@ test('the rules of others stay with their comments, also where --allow is repeat
   const refused = imago('install', 'claude-code', '--allow', '--yes')
   assert.equal([refused.code, existsSync(join(project(), '.mcp.json'))], [1, false])
   assert.match(refused.stderr, 'permissions.allow is there, and is no list')
-  assert.is(imago('install', 'zed', '--allow', '--yes').code, 2)
+  for (const option of ['--allow', '--hook']) assert.is(imago('install', 'zed', option, '--yes').code, 2)
 })
+
+const settingsFile = () => join(project(), '.claude/settings.json')
+const HOOKS = { format: 'json', place: ['hooks'] } as const
+const hooksIn = () => [readEntry(readFileSync(settingsFile(), 'utf8'), HOOKS)?.PreToolUse].flat()
+const commandIn = (item: unknown) => (item as { hooks: { command: string }[] }).hooks[0]?.command ?? ''
+
+test('--hook has Claude Code ask before its own tools by a command that a shell runs, and is taken back with the folder', () => {
+  assert.match(imago('install', 'claude-code', '--hook', '--yes').stdout, `+++ ${settingsFile()}`)
+  const [hook] = hooksIn()
+  assert.is((hook as { matcher: string }).matcher, 'Bash|Edit|Write|NotebookEdit')
+  const asked = spawnSync('sh', ['-c', commandIn(hook)], {
+    input: '{"tool_name":"Bash"}',
+    encoding: 'utf8',
+    cwd: project(),
+  })
+  assert.match(asked.stdout, '"hookEventName":"PreToolUse"')
+  assert.match(imago('install', 'claude-code', '--hook', '--yes').stdout, 'has it already')
+  for (const [one, other] of [
+    ['--hook', '--allow'],
+    ['--allow', '--hook'],
+  ] as const) {
+    for (const option of [one, other]) imago('install', 'claude-code', option, '--yes')
+    imago('install', 'claude-code', '--undo', '--yes')
+    assert.not.ok(existsSync(join(project(), '.claude')))
+  }
+})
+
+test('the hooks of others stay with their comments, to the byte where nobody has changed the file since', () => {
+  const own =
+    '{\n  "hooks": {\n    "PreToolUse": [\n      // mine\n      { "matcher": "Read", "hooks": [{ "type": "command", "command": "./look" }] } // last\n    ],\n    "Stop": []\n  }\n}\n'
+  put(settingsFile(), own)
+  imago('install', 'claude-code', '--hook', '--yes')
+  assert.match(readFileSync(settingsFile(), 'utf8'), own.slice(own.indexOf('\n      // mine')))
+  assert.equal(hooksIn().length, 2)
+  imago('install', 'claude-code', '--undo', '--yes')
+  assert.is(readFileSync(settingsFile(), 'utf8'), own)
+  imago('install', 'claude-code', '--hook', '--yes')
+  writeFileSync(settingsFile(), readFileSync(settingsFile(), 'utf8').replace('./look', './see'))
+  // It is found by its name from now on.
+  const wrapper = put(join(folder, 'bin/imago'), `#!/bin/sh\nexec "${process.execPath}" "${MAIN}" "$@"\n`)
+  chmodSync(wrapper, 0o755)
+  imago('install', 'claude-code', '--hook', '--yes')
+  assert.equal(hooksIn().map(commandIn), ['imago hook claude-code', './see'])
+  imago('install', 'claude-code', '--undo', '--yes')
+  assert.is(readFileSync(settingsFile(), 'utf8'), own.replace('./look', './see'))
+})
+
+for (const hooks of ['"none"', '[]', '{ "PreToolUse": {} }'])
+  test(`bad input: settings whose hooks are ${hooks} are refused, and no file is changed`, () => {
+    const own = `{ "hooks": ${hooks} }\n`
+    put(settingsFile(), own)
+    const { code, stderr } = imago('install', 'claude-code', '--hook', '--yes')
+    assert.is(code, 1)
+    assert.match(stderr, /settings\.json: hooks.* is there, and is no/)
+    assert.equal(
+      [readFileSync(settingsFile(), 'utf8'), existsSync(join(project(), '.mcp.json'))],
+      [own, false],
+    )
+  })
 
 test('opencode: the file and the place that are there already are taken', () => {
   const file = put(join(project(), 'opencode.jsonc'), '{\n  // mine\n  "mcp": { "servers": {} }\n}\n')
@@ -435,17 +494,18 @@ async function atTerminal(
   return { code, text }
 }
 
-test('a person at a terminal is asked which tools, and whether a yes at the dialog counts, and then about both changes', async () => {
-  const { code, text } = await atTerminal(['claude-code'], ['full', 'y', 'y'])
+test('a person at a terminal is asked which tools, and whether a yes at the dialog counts, whether there is to be a hook, and then about all changes', async () => {
+  const { code, text } = await atTerminal(['claude-code'], ['full', 'y', 'y', 'y'])
   assert.is(code, 0, text)
   for (const name of ['core', 'live', 'full']) assert.match(text, new RegExp(`^  ${name} `, 'm'))
   assert.match(text, 'a hook in the settings of Claude Code')
   assert.equal(argsOf().slice(-2), ['--profile', 'full'])
   assert.match(readFileSync(policyFile(), 'utf8'), 'yes = "counts"')
+  assert.match(commandIn(hooksIn()[0]), / hook claude-code$/)
 })
 
 test('a person who only presses Enter gets the default tools, no line in the policy, and no change without a y', async () => {
-  const { code, text } = await atTerminal(['claude-code'], ['', '', ''])
+  const { code, text } = await atTerminal(['claude-code'], ['', '', '', ''])
   assert.is(code, 3, text)
   assert.match(text, '"mcp"')
   assert.not.match(text, '--profile')
@@ -456,7 +516,11 @@ test('a person who only presses Enter gets the default tools, no line in the pol
 test('bad input: a configuration that is changed between showing and writing is left as it is then, and so is the policy', async () => {
   const file = put(join(project(), '.mcp.json'), '{}\n')
   const theirs = () => writeFileSync(file, '{ "mcpServers": { "theirs": {} } }\n')
-  const { code, text } = await atTerminal(['claude-code', '--profile', 'full', '--dialog'], ['y'], theirs)
+  const { code, text } = await atTerminal(
+    ['claude-code', '--profile', 'full', '--dialog', '--hook'],
+    ['y'],
+    theirs,
+  )
   assert.is(code, 1, text)
   assert.match(text, 'was changed by somebody else meanwhile')
   assert.match(readFileSync(file, 'utf8'), 'theirs')
@@ -466,10 +530,14 @@ test('bad input: a configuration that is changed between showing and writing is 
 test('bad input: a configuration that becomes a link between showing and writing is not followed', async () => {
   const file = put(join(project(), '.mcp.json'), '{}\n')
   const real = put(join(folder, 'elsewhere.json'), '{}\n')
-  const { code, text } = await atTerminal(['claude-code', '--profile', 'full', '--dialog'], ['y'], () => {
-    rmSync(file)
-    symlinkSync(real, file)
-  })
+  const { code, text } = await atTerminal(
+    ['claude-code', '--profile', 'full', '--dialog', '--hook'],
+    ['y'],
+    () => {
+      rmSync(file)
+      symlinkSync(real, file)
+    },
+  )
   assert.is(code, 1, text)
   assert.is(readFileSync(real, 'utf8'), '{}\n')
 })

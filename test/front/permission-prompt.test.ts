@@ -161,9 +161,11 @@ test('tools of Imago are let through, since they ask themselves, and others that
     'mcp__imago2__write_file',
     'mcp__other__mcp__imago__write_file',
     'mcp__imago__',
+    'mcp__imago__evil',
+    'mcp__imago__permission_prompt',
   ])
     behaviors.push((await asks({ tool_name: name, input: {} })).behavior)
-  assert.equal(behaviors, ['allow', 'allow', 'deny', 'deny', 'deny'])
+  assert.equal(behaviors, ['allow', 'allow', 'deny', 'deny', 'deny', 'deny', 'deny'])
 })
 
 test('the question is taken back when its host has gone', async () => {

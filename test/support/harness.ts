@@ -28,6 +28,8 @@ export interface Report {
   passed: number
   failed: string[]
   skipped: string[]
+  /** Whether the process is as it was before the file, so that another file can run there. */
+  isAsBefore?: boolean
 }
 
 declare global {

@@ -6,7 +6,7 @@ import { type HeldHow, type HeldQuestion, HeldQuestions } from '../../src/calls/
 import { writeWhole } from '../../src/files/whole-file.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import type { CallId } from '../../wire/kernel.ts'
-import { type Ground, openWholePath, type WholeOptions, type WholePath } from './whole-path.ts'
+import { CALLER, type Ground, openWholePath, type WholeOptions, type WholePath } from './whole-path.ts'
 
 /** A daemon's part of the call path, and its held questions. */
 export interface HeldRig extends WholePath {
@@ -69,16 +69,7 @@ export function openHeld(ground: Ground, options: WholeOptions = {}): HeldRig {
             tool,
             args,
             call: call as CallId,
-            caller: {
-              id: 'tester',
-              kind: 'cli',
-              env: {},
-              readOnlyPromised: false,
-              who: 'test',
-              profile: 'full',
-              root: ground.project,
-              ...caller,
-            },
+            caller: { ...CALLER, root: ground.project, ...caller },
             ...more,
           },
           { leave, run },

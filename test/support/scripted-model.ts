@@ -28,7 +28,8 @@ export interface Said {
   readonly calls?: readonly { readonly tool: string; readonly args: unknown }[]
   /** Why it ends, in the words of the format. */
   readonly finish?: string
-  readonly tokens?: number
+  /** `uncounted`: the server reports none. */
+  readonly tokens?: number | 'uncounted'
   /** Pieces of the arguments of two calls in turn, as servers send them that answer both at once. */
   readonly interleaved?: true
   /** The stream comes in pieces of so many bytes. */
@@ -189,14 +190,16 @@ function openaiEvents(
       chunk({ tool_calls: [one] }),
     )
   }
-  const usage = { prompt_tokens: tokens, completion_tokens: tokens, total_tokens: 2 * tokens }
+  const usage = { prompt_tokens: tokens, completion_tokens: tokens, total_tokens: 2 * Number(tokens) }
   return [
     chunk({ role: 'assistant', content: '' }),
     ...bits(thinking).map(bit => chunk({ reasoning_content: bit })),
     ...bits(text).map(bit => chunk({ content: bit })),
     ...inOrder(calls.map(call), interleaved),
     chunk({}, { finish_reason: finish ?? (calls.length > 0 ? 'tool_calls' : 'stop') }),
-    `data: ${JSON.stringify({ id: `c${request}`, object: 'chat.completion.chunk', created: 1, model: 'scripted', choices: [], usage })}\n\n`,
+    tokens === 'uncounted'
+      ? ''
+      : `data: ${JSON.stringify({ id: `c${request}`, object: 'chat.completion.chunk', created: 1, model: 'scripted', choices: [], usage })}\n\n`,
     'data: [DONE]\n\n',
   ].join('')
 }
@@ -207,6 +210,7 @@ function anthropicEvents(
 ) {
   const event = (type: string, rest: object = {}) =>
     `event: ${type}\ndata: ${JSON.stringify({ type, ...rest })}\n\n`
+  const counted = tokens === 'uncounted' ? 0 : tokens
   let index = -1
   const block = (content_block: object, deltas: readonly object[]) => {
     index++
@@ -225,7 +229,11 @@ function anthropicEvents(
   const message = { id: `m${request}`, type: 'message', role: 'assistant', model: 'scripted', content: [] }
   return [
     event('message_start', {
-      message: { ...message, stop_reason: null, usage: { input_tokens: tokens, output_tokens: 1 } },
+      message: {
+        ...message,
+        stop_reason: null,
+        usage: { input_tokens: counted, output_tokens: Math.min(counted, 1) },
+      },
     }),
     ...(thinking === ''
       ? []
@@ -242,7 +250,7 @@ function anthropicEvents(
     ...inOrder(calls.map(call), interleaved),
     event('message_delta', {
       delta: { stop_reason: finish ?? (calls.length > 0 ? 'tool_use' : 'end_turn'), stop_sequence: null },
-      usage: { output_tokens: tokens },
+      usage: { output_tokens: counted },
     }),
     event('message_stop'),
   ].join('')

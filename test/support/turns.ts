@@ -4,8 +4,8 @@ export interface Taken {
   readonly processor: number
 }
 
-/** A file that was never measured is taken to work all the time. */
-const UNKNOWN: Taken = { seconds: 0, processor: 0 }
+/** A file that was never measured may be the longest, and is taken to work all the time. */
+const UNKNOWN: Taken = { seconds: Number.POSITIVE_INFINITY, processor: Number.POSITIVE_INFINITY }
 /** Even a file that only waits starts a process, which works for a moment. */
 const LEAST_SHARE = 0.15
 
@@ -52,6 +52,6 @@ export class Turns {
 
   #share(file: string): number {
     const { seconds, processor } = this.#times[file] ?? UNKNOWN
-    return seconds > 0 ? Math.max(LEAST_SHARE, processor / seconds) : 1
+    return Number.isFinite(seconds) && seconds > 0 ? Math.max(LEAST_SHARE, processor / seconds) : 1
   }
 }

@@ -84,7 +84,8 @@ export interface WholeOptions {
   readonly room?: () => void
 }
 
-const CALLER: Omit<Caller, 'root'> = {
+/** Who calls, unless a test says otherwise. */
+export const CALLER: Omit<Caller, 'root'> = {
   id: 'tester',
   kind: 'cli',
   env: {},

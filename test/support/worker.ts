@@ -4,7 +4,8 @@ import { type Report, runFile } from './harness.ts'
 /**
  * Runs the test files whose paths it is sent, one after another, and sends back the report of each. Where files share the
  * process, each fails with the name of what it leaves behind for the next: variables of the environment, the current
- * folder, listeners of the process, or anything that would keep the process alive. Ends when its parent lets go of it.
+ * folder, listeners of the process, or anything that would keep the process alive. A file that starts processes may leave
+ * such things, and its report says whether it did. Ends when its parent lets go of it.
  */
 export interface Task {
   path: string
@@ -21,7 +22,7 @@ process.on('message', async (task: Task) => {
   // What was not waited for may still fail.
   await setTimeout(task.shared ? 0 : 50)
   if (task.shared) await nameLeft(report, task.path, before)
-  process.send?.(report)
+  process.send?.({ ...report, isAsBefore: isAsBefore(before) } satisfies Report)
 })
 process.on('disconnect', () => process.exit())
 
@@ -40,6 +41,10 @@ function surroundings() {
   }
 }
 
+function isAsBefore(before: Surroundings): boolean {
+  return JSON.stringify(surroundings()) === JSON.stringify(before)
+}
+
 /** Not what the worker itself uses, or what ends by itself. */
 function isKept(resource: string): boolean {
   return !['Immediate', 'TTYWrap', 'FSReqCallback', 'FSReqPromise'].includes(resource)
@@ -47,7 +52,7 @@ function isKept(resource: string): boolean {
 
 async function nameLeft(report: Report, path: string, before: Surroundings): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
-    if (JSON.stringify(surroundings()) === JSON.stringify(before)) return
+    if (isAsBefore(before)) return
     await setTimeout(ROUND_MS)
   }
   const after = surroundings()

@@ -29,6 +29,7 @@ const OTHERWISE: Readonly<Record<string, string>> = {
   'compile_form.file': 'where the code stands',
   'search_files.pattern': 'a glob',
   'search_files.text': 'in a line of a file',
+  'search_in_buffer.text': 'the same',
   'complete.text': 'what somebody types',
   'edit_file.count': 'how often a text occurs',
 }

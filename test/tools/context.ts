@@ -69,6 +69,7 @@ export function context(script: Scripted = {}): KernelContext {
     canAsk: script.canAsk ?? true,
     pathOf: path => (path.startsWith('/') ? path : `/project/${path}`),
     files: NO_FILES.of('/project'),
+    buffer: async () => undefined,
     sources: { ...NO_SOURCES, ...script.sources },
     past: () => script.past ?? { gone: [], skipped: [] },
   }

@@ -50,6 +50,8 @@ test('what the daemon itself opens is confined to the project; what the image op
     ['search_files', 'path', true],
     ['get_file_info', 'path', true],
     ['read_file', 'path', true],
+    ['read_buffer', 'path', true],
+    ['search_in_buffer', 'path', true],
     ['edit_file', 'path', true],
     ['propose_file_edit', 'edits', true],
     ['insert_at_line', 'path', true],

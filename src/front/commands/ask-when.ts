@@ -32,6 +32,8 @@ export function wantedErrors(when: string): WantedErrors {
 export interface Woken {
   /** `KeyError: 'tea'`, for people. */
   readonly what: string
+  /** Errors of one kind wake one run in an hour. */
+  readonly kind: string
   /** With its frames and their values, as a model reads it. */
   readonly text: string
 }
@@ -47,7 +49,7 @@ interface Waking {
   readonly most: number
 }
 
-/** One kind of error wakes a run once in that time, in milliseconds. */
+/** One kind of error wakes a run once in that time, in milliseconds; of all that wait for it together. */
 const AGAIN_MS = 3_600_000
 const DAY_MS = 24 * AGAIN_MS
 
@@ -60,7 +62,7 @@ export async function whenRaised(
   { connect, left, ...waking }: Waking,
   begin: (client: DaemonClient, woken: Woken) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const known: Known = { seen: undefined, woken: new Map() }
+  const known: Known = { seen: undefined }
   while (!left.aborted) {
     await using client = await connect()
     await untilLost({ ...waking, client, left, known }, woken => begin(client, woken)).catch(error => {
@@ -83,8 +85,6 @@ const isLost = (error: unknown): boolean =>
 /** Of errors, over lives of the daemon. */
 interface Known {
   seen: ReadonlySet<string> | undefined
-  /** When each kind has woken a run. */
-  readonly woken: Map<string, number>
 }
 
 interface Following extends Omit<Waking, 'connect'> {
@@ -100,25 +100,35 @@ async function untilLost(
   void client.closed.then(() => lost.abort())
   joinsPrograms(client, { wanted, left: AbortSignal.any([left, lost.signal]) })
   for await (const _ of changesOf(client, ['errors', 'kernels'], left)) {
-    const { seen, woken } = known
+    const { seen } = known
     const found = await errorsNow(client, wanted)
     const news = seen === undefined ? [] : found.filter(one => !seen?.has(keyOf(one)))
-    if (seen === undefined) printer.err(`imago: waiting for errors of ${wanted.program}. Ctrl-C ends that.\n`)
+    if (seen === undefined) printer.err(await waitingText(client, wanted))
     known.seen = new Set([...(seen ?? []), ...found.map(keyOf)])
     for (const one of news) {
-      const now = Date.now()
-      const kind = `${typeOf(one)} ${one.file}:${one.line}`
-      if (now - (woken.get(kind) ?? 0) < AGAIN_MS) continue
+      const kind = `${wanted.program} ${typeOf(one)} ${one.file}:${one.line}`
+      if (wokenBefore(kind)) continue
       if (left.aborted) break
-      if (wokenSince(now - DAY_MS) >= most) {
+      if (wokenSince(Date.now() - DAY_MS).length >= most) {
         printer.err(`imago: ${most} runs were woken in a day, which is the most: ${errorLine(one)}\n`)
         continue
       }
-      woken.set(kind, now)
       printer.err(`imago: ${errorLine(one)}\n`)
-      await begin({ what: oneLine(one.what), text: await textOf(client, one) })
+      await begin({ what: oneLine(one.what), kind, text: await textOf(client, one) })
     }
   }
+}
+
+/** Which error is waited for, and whether its program is there. */
+async function waitingText(
+  client: DaemonClient,
+  { program, type = 'errors' }: WantedErrors,
+): Promise<string> {
+  const { kernels, announced } = await client.request('kernels', {})
+  const names = [...kernels.filter(({ state }) => LIVES.has(state)), ...announced].map(({ name }) => name)
+  const there = names.length === 0 ? 'No program is there.' : `There are: ${[...new Set(names)].join(', ')}.`
+  const missing = names.some(name => isOf(name, program)) ? '' : ` No program has that name yet. ${there}`
+  return `imago: waiting for ${type} of ${program}. Ctrl-C ends that.${oneLine(missing)}\n`
 }
 
 /** A program that begins to listen is joined, so that its errors are told; it is seen by its file. */
@@ -180,17 +190,25 @@ async function textOf(client: DaemonClient, one: Found): Promise<string> {
 }
 
 /** Runs of all programs that an error has woken since then. One that cannot be used is passed over. */
-function wokenSince(then: number): number {
+function wokenSince(then: number): readonly EntryOf<'begun'>[] {
   const { stateDir } = findPaths()
-  let count = 0
+  const found: EntryOf<'begun'>[] = []
   for (const run of runNames(stateDir)) {
     const begun = beginningOf(stateDir, run)
     if (begun === undefined) continue
     if (begun.at < then) break
-    if (begun.woken !== undefined) count++
+    if (begun.woken !== undefined) found.push(begun)
   }
-  return count
+  return found
 }
+
+/** Whether an error of that kind has woken a run within the hour: `run`, another one, that was begun first. */
+export function wokenBefore(kind: string, run?: string): boolean {
+  const others = wokenSince(Date.now() - AGAIN_MS).filter(begun => begun.kind === kind)
+  return others.some(begun => run === undefined || numberOf(begun.run) < numberOf(run))
+}
+
+const numberOf = (run: string) => Number(run.replace('run-', ''))
 
 function beginningOf(stateDir: string, run: string): EntryOf<'begun'> | undefined {
   try {

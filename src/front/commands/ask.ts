@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,9 +10,9 @@ import { type Envelope, isRunning, toolError } from '../../../tools/outcome.ts'
 import { oneLine } from '../../../tools/text.ts'
 import { readBounded } from '../../../wire/bounded-file.ts'
 import { messageOf, WireError } from '../../../wire/errors.ts'
-import { Conversation } from '../../agent/conversation.ts'
+import { conversationOf } from '../../agent/conversation.ts'
 import type { AskedCall, Entry, EntryOf } from '../../agent/entries.ts'
-import { guidance, marked } from '../../agent/guidance.ts'
+import { guidance, marked, unmarked } from '../../agent/guidance.ts'
 import { KEY_VARIABLES, type KeyVariable } from '../../agent/keys.ts'
 import { NoModel, type OpenModel, openModel } from '../../agent/providers.ts'
 import { type AgentTools, type CallEnd, type RunEnd, work } from '../../agent/run.ts'
@@ -20,6 +21,7 @@ import { callsInText } from '../../agent/text-tools.ts'
 import { SYSTEM_CLOCK } from '../../clock.ts'
 import { type Config, readConfig } from '../../config.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
+import { isWithin, realOf } from '../../files/roots.ts'
 import { findPaths, findRoot } from '../../paths.ts'
 import { describeTool } from '../../registry/descriptions.ts'
 import { openRegistry, type Registry } from '../../registry/registry.ts'
@@ -31,7 +33,7 @@ import { type CommandInput, profileOf } from '../command.ts'
 import { type Printer, printFailed, untilLeft } from '../print.ts'
 import { callLines } from '../run-text.ts'
 import { askHere, hasTerminal } from '../seat/at-terminal.ts'
-import { type Woken, wantedErrors, whenRaised } from './ask-when.ts'
+import { type Woken, wantedErrors, whenRaised, wokenBefore } from './ask-when.ts'
 
 /** `imago ask`: a run of the agent on the project of this folder, from a question to its answer; or each time that `--when` says. */
 export async function ask(input: CommandInput): Promise<ExitCode> {
@@ -40,11 +42,16 @@ export async function ask(input: CommandInput): Promise<ExitCode> {
   if (text.trim() === '') throw new Failure('The question is empty.', { exit: EXIT.usage })
   const { agent, tools } = readConfig(findPaths().configDir)
   const profile = profileOf(input.options.profile) ?? agent.profile
+  // It asks about commands of the one that calls it, and the agent has none.
+  if (profile === 'desk')
+    throw new Failure('The agent has the profiles core, live and full.', { exit: EXIT.usage })
   const root = findRoot(process.cwd())
   const { when } = input.options
+  if (when !== undefined && input.options.wait)
+    throw new Failure('A run that an error wakes goes on by itself: leave --wait out.', { exit: EXIT.usage })
   const wanted = when === undefined ? undefined : wantedErrors(when)
   const left = untilLeft(LEAVES)
-  return withModel(input, agent, async model => {
+  return withModel(input, { settings: () => agent, left }, async model => {
     const settings = { root, agent, profile, syntax: tools.syntax, model, left }
     if (wanted === undefined) {
       await using client = await connect(root)
@@ -89,16 +96,24 @@ async function begin(
       programs,
       instructions: instructionsIn(root, input.printer),
       mark: id,
+      isWoken: woken !== undefined,
       tools: syntax && documentation(described(registry, profile), { syntax: SYNTAXES[syntax], registry }),
     })
     const text = woken === undefined ? question : `${question}\n\nThe error:\n${marked(id, woken.text)}`
     const chosen = { text, guidance: told, model: model.model.modelId, profile }
     const { variable: key } = model.key ?? {}
-    const more = { ...(syntax && { syntax }), ...(woken && { woken: woken.what }), ...(key && { key }) }
+    const more = {
+      ...(syntax && { syntax }),
+      ...(woken && { woken: woken.what, kind: woken.kind }),
+      ...(key && { key }),
+    }
     return { type: 'begun', at: Date.now(), run, id, root, ...chosen, ...more }
   })
   try {
-    return await drive(input, { file, client, model, agent, registry, left })
+    // Two that wait for one error have begun at the same time.
+    if (woken !== undefined && wokenBefore(woken.kind, file.run)) file.remove()
+    else return await drive(input, { file, client, model, agent, registry, left })
+    return EXIT.done
   } finally {
     file.close()
   }
@@ -106,21 +121,31 @@ async function begin(
 
 /** `imago runs resume`: goes on with a run that waits, or that failed. */
 export async function resume(input: CommandInput, run: string): Promise<ExitCode> {
-  const { agent } = readConfig(findPaths().configDir)
   const file = await takeUp(run)
   try {
-    const { begun, over } = conversationOf(file.entries)
+    const conversation = conversationOf(file.entries)
+    const { begun, over } = conversation
     // It may just have come to its end.
-    if (over !== undefined && over.why !== 'failed') return tellEnd(input, over, run)
+    if (over !== undefined && over.why !== 'failed') {
+      if (input.options.json) input.printer.out(`${escapeJson(JSON.stringify(over))}\n`)
+      return tellEnd(input, over, run)
+    }
     const left = untilLeft(LEAVES)
+    const settings = () => readConfig(findPaths().configDir).agent
+    const keepWhy = (error: Failure) => {
+      const at = Date.now()
+      if (error instanceof NoModel) file.keep({ type: 'waits', at, for: error.variable })
+      else file.keep({ type: 'over', at, why: 'failed', text: error.message })
+    }
     return await withModel(
       input,
-      agent,
-      async model => {
+      { settings, left, needs: begun.key, lacks: keepWhy },
+      async (model, agent) => {
+        const { modelId } = model.model
+        if (modelId !== conversation.model) file.keep({ type: 'model', at: Date.now(), model: modelId })
         await using client = await connect(begun.root)
         return await drive(input, { file, client, model, agent, registry: openRegistry(TOOLS), left })
       },
-      { needs: begun.key, lacks: missing => file.keep({ type: 'waits', at: Date.now(), for: missing }) },
     )
   } finally {
     file.close()
@@ -139,31 +164,35 @@ async function takeUp(run: string): Promise<RunFile> {
     }
 }
 
-interface RunKey {
+interface Needed {
+  /** May throw a `Failure`. */
+  settings(): Config['agent']
+  readonly left: AbortSignal
   /** The variable that had the key when the run began. */
   readonly needs?: KeyVariable | undefined
-  /** Told of the variable that is missing. */
-  lacks?(variable: string): void
+  /** Told why there is no model. */
+  lacks?(error: Failure): void
 }
 
 /** Does `work` with the model of the configuration; without one, says what is missing. */
 async function withModel(
   input: CommandInput,
-  agent: Config['agent'],
-  work: (model: OpenModel) => Promise<ExitCode>,
-  { needs, lacks = () => {} }: RunKey = {},
+  { settings, left, needs, lacks = () => {} }: Needed,
+  work: (model: OpenModel, agent: Config['agent']) => Promise<ExitCode>,
 ): Promise<ExitCode> {
+  let agent: Config['agent']
   let model: OpenModel
   try {
-    model = await openModel(agent, process.env, needs)
+    agent = settings()
+    model = await openModel(agent, { env: process.env, needs, signal: left })
   } catch (error) {
+    if (error instanceof Failure) lacks(error)
     if (!(error instanceof NoModel)) throw error
-    lacks(error.variable)
     if (input.options.json) printFailed(input, toolError('invalid_args', { message: error.message }))
     else input.printer.err(`imago ask: ${error.message}\n`)
     return EXIT.usage
   }
-  return await work(model)
+  return await work(model, agent)
 }
 
 /** The key of the model stays in this process. */
@@ -220,7 +249,7 @@ async function drive(
   function tell(entry: Entry) {
     if (entry.type === 'answered') for (const line of callLines(entry)) printer.err(`${line}\n`)
     else if (entry.type === 'ended' && entry.outcome !== 'ok')
-      printer.err(`  ${oneLine(entry.text).slice(0, 200)}\n`)
+      printer.err(`  ${oneLine(unmarked(entry.text).split('\n', 1)[0] ?? '').slice(0, 200)}\n`)
     else if (entry.type === 'room') printer.err(`imago: ${entry.calls.length} old results made room\n`)
   }
 }
@@ -233,17 +262,9 @@ function tellEnd({ printer, options }: CommandInput, end: RunEnd, run: string): 
   }
   if (!options.json && (end.why === 'done' || end.why === 'partial')) printer.out(`${end.text.trimEnd()}\n`)
   if (end.why === 'failed')
-    printer.err(`imago: ${run} did not end: ${end.text}. Go on with: imago runs resume ${run}\n`)
+    printer.err(`imago: ${run} failed: ${end.text}. Go on with: imago runs resume ${run}\n`)
   if (end.why === 'cancelled') printer.err(`imago: ${run} was cancelled\n`)
   return end.why === 'done' ? EXIT.done : EXIT.failed
-}
-
-export function conversationOf(entries: readonly Entry[]): Conversation {
-  const [begun, ...others] = entries
-  if (begun?.type !== 'begun') throw new Error('a run has no beginning')
-  const conversation = new Conversation(begun)
-  for (const entry of others) conversation.add(entry)
-  return conversation
 }
 
 interface ToolParts {
@@ -260,23 +281,32 @@ function toolsOf({ run, input, client, registry, begun }: ToolParts): AgentTools
   const patience = profile === 'core' ? { patience: WAIT_SECONDS } : {}
   const isWoken = woken !== undefined
   const isSafe = (tool: string) => registry.find(tool)?.level === 'safe'
+  const shown = registry.list(profile)
 
   async function callOnce({ call, tool, args }: AskedCall, signal: AbortSignal): Promise<CallEnd> {
-    const needsKernel = (registry.find(tool)?.needs.length ?? 0) > 0
+    const known = registry.find(tool)
+    // A model may know it from elsewhere.
+    if (known !== undefined && !shown.includes(known)) {
+      const message = `${known.name} is not among the tools of profile ${profile}. Nothing ran.`
+      return { type: 'ended', outcome: 'unknown_function', text: marked(id, `unknown_function: ${message}`) }
+    }
+    const needsKernel = (known?.needs.length ?? 0) > 0
     const given = needsKernel && isRecord(args) ? { ...patience, ...args } : args
     // A person at this terminal is asked here. Nobody is at the one of a run that an error has woken.
     const isHere = hasTerminal() && !isWoken
-    const leave = isWoken || (!isHere && input.options.wait !== true)
-    const held = { leave, run, ...(isWoken && { cautious: true }) }
     // A look of a run that was woken may turn out to be more.
     const isHeld = isWoken || !isSafe(tool)
-    const made = () => client.call({ tool, args: given, call, signal, ...(isHeld && { held }) })
-    const envelope =
-      isHere && isHeld
-        ? await askHere({ client, printer: input.printer }, left => orLeft(made(), { tool, left }))
-        : await made()
-    if (!envelope.ok && envelope.error.code === 'approval_held')
-      return { type: 'waits', title: String(envelope.error.details.title ?? tool) }
+    const made = (leave: boolean) => {
+      const held = { leave, run, ...(isWoken && { cautious: true }) }
+      return client.call({ tool, args: given, call, signal, ...(isHeld && { held }) })
+    }
+    const asked = () =>
+      askHere({ client, printer: input.printer }, left => orLeft(made(false), { tool, left, signal }))
+    const first = isHere && isHeld ? await asked() : await made(true)
+    const title = heldTitle(first)
+    if (title !== undefined && (isHere || isWoken || !input.options.wait)) return { type: 'waits', title }
+    if (title !== undefined) input.printer.err(`imago: ${run} waits for a person, at imago watch: ${title}\n`)
+    const envelope = title === undefined ? first : await made(false)
     const { text } = await client.request('show', { tool, envelope })
     const outcome = envelope.ok ? (isRunning(envelope.result) ? 'running' : 'ok') : envelope.error.code
     return { type: 'ended', outcome, text: marked(id, text) }
@@ -290,15 +320,23 @@ function toolsOf({ run, input, client, registry, begun }: ToolParts): AgentTools
   }
 }
 
-/** What the call comes to, unless the person here leaves its question to others. */
+/** Of a question that waits; undefined for any other answer. */
+const heldTitle = (envelope: Envelope): string | undefined =>
+  !envelope.ok && envelope.error.code === 'approval_held' ? String(envelope.error.details.title) : undefined
+
+/** What the call comes to, unless the person here leaves its question to others. Ctrl-C cancels it instead, with the run. */
 function orLeft(
   made: Promise<Envelope>,
-  { tool, left }: { readonly tool: string; readonly left: AbortSignal | undefined },
+  {
+    tool,
+    left,
+    signal,
+  }: { readonly tool: string; readonly left: AbortSignal | undefined; readonly signal: AbortSignal },
 ): Promise<Envelope> {
   if (left === undefined) return made
   const leaves = new Promise<Envelope>(resolve => {
     const error = toolError('approval_held', { message: 'The question was left.', details: { title: tool } })
-    left.addEventListener('abort', () => resolve({ ok: false, error }), { once: true })
+    left.addEventListener('abort', () => signal.aborted || resolve({ ok: false, error }), { once: true })
   })
   return Promise.race([made, leaves])
 }
@@ -328,7 +366,9 @@ const INSTRUCTION_BYTES = 32 * 1024
 
 function instructionsIn(root: string, printer: Printer): string | undefined {
   try {
-    return readBounded(join(root, 'AGENTS.md'), { most: INSTRUCTION_BYTES }).toString('utf8')
+    const path = realpathSync(join(root, 'AGENTS.md'))
+    if (!isWithin(path, realOf(root))) throw new Error('it leads out of the project.')
+    return readBounded(path, { most: INSTRUCTION_BYTES }).toString('utf8')
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     printer.err(`imago: AGENTS.md is not used: ${messageOf(error)}\n`)

@@ -4,6 +4,7 @@ import { messageOf } from '../../../wire/errors.ts'
 import type { Question } from '../../../wire/kernel.ts'
 import type { CallEvent } from '../../calls/contract.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
+import { shellWord } from '../../text/escape.ts'
 import { connectHere, type DaemonClient, WAIT_SECONDS } from '../client.ts'
 import { type CommandInput, profileOf, type ToolCommand } from '../command.ts'
 import { askPerson, type Lines, openLines } from '../lines.ts'
@@ -268,10 +269,6 @@ function typesOf(schema: ValueSchema | undefined): ReadonlySet<string> {
   const { type = [], anyOf = [], enum: choices = [] } = schema ?? {}
   return new Set([type, anyOf.flatMap(one => [...typesOf(one)]), choices.map(one => typeof one)].flat())
 }
-
-/** One word as a POSIX shell takes it. */
-const shellWord = (text: string): string =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 
 /** The arguments that every tool has, as options say them. */
 const reservedOf = ({ options: { kernel, patience } }: CommandInput) => ({

@@ -17,10 +17,18 @@ import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { isProject, realOf } from '../../files/roots.ts'
 import { findPaths, findRoot, PACKAGE_ROOT, PROGRAM, prepareStateDir, VERSION } from '../../paths.ts'
 import { openRegistry } from '../../registry/registry.ts'
-import { escapeText } from '../../text/escape.ts'
+import { escapeText, shellWord } from '../../text/escape.ts'
 import type { CommandInput, Options } from '../command.ts'
 import { answersByItself } from '../seat/rule.ts'
-import { carryOut, type FilePlan, planInstall, planUndo, readRecords, type Site } from './installations.ts'
+import {
+  carryOut,
+  type FilePlan,
+  planInstall,
+  planUndo,
+  readRecords,
+  type Site,
+  type Wish,
+} from './installations.ts'
 import { addYes, entryIn, HOSTS, type Host, readIfThere, type Server } from './mcp-clients.ts'
 
 /**
@@ -42,7 +50,7 @@ export async function install(input: CommandInput): Promise<ExitCode> {
   const { stateDir, configDir } = findPaths()
   const where = { root, env: process.env, platform: process.platform }
   const file = known.file(where)
-  const { newerPlace, allow } = known
+  const { newerPlace, allow, hook } = known
   const isNewer = newerPlace && entryIn(file, { ...known, place: newerPlace.slice(0, -1) }) !== undefined
   const host = isNewer ? { ...known, place: newerPlace } : known
   const site: Site = {
@@ -50,6 +58,7 @@ export async function install(input: CommandInput): Promise<ExitCode> {
     root,
     file,
     rules: typeof allow === 'object' ? { ...allow, file: allow.file(where) } : undefined,
+    hook: hook && { ...hook, file: hook.file(where) },
     policyFile: join(configDir, 'policy.toml'),
     records: readRecords(stateDir),
   }
@@ -96,14 +105,8 @@ function list({ out }: CommandInput['printer']): ExitCode {
   return EXIT.done
 }
 
-/** What a person wants of an installation. */
-interface Wish {
+interface Choice extends Wish {
   readonly profile: Profile
-  /** A yes at the client's own dialog is to count. */
-  readonly dialog: boolean
-  readonly server: Server
-  /** The tools, by name, that the client is not to ask about. */
-  readonly allowed: readonly string[]
 }
 
 const DEFAULT: Profile = 'live'
@@ -118,7 +121,7 @@ const MEANS: Readonly<Record<Profile, string>> = {
 const isAsked = ({ yes }: Options) => !yes && process.stdin.isTTY && process.stdout.isTTY
 
 /** As the options say, and else as a person at the terminal does, who is offered what stands there already. */
-async function wished(site: Site, options: Options): Promise<Wish> {
+async function wished(site: Site, options: Options): Promise<Choice> {
   const { profile, dialog, allow = false } = options
   const { host } = site
   const profiles = profilesFor(host)
@@ -130,24 +133,28 @@ async function wished(site: Site, options: Options): Promise<Wish> {
     )
   if (allow && host.allow === undefined)
     throw misused(`It is not known how ${host.label} is told which tools it need not ask about.`)
+  if (options.hook && host.hook === undefined)
+    throw misused(`It is not known how ${host.label} is told to ask before its own tools.`)
   const before = profileIn(site)
-  const wish = (chosen: Profile, counts: boolean): Wish => ({
+  const wish = (chosen: Profile, counts: boolean, hooked: boolean): Choice => ({
     profile: chosen,
     dialog: counts,
-    server: serverFor(host, chosen),
+    hook: hooked ? hookCommand(host) : undefined,
+    server: startOf(host, ['mcp', ...(chosen === DEFAULT ? [] : ['--profile', chosen])]),
     allowed: allow
       ? openRegistry(TOOLS)
           .list(chosen)
           .flatMap(({ name, level }) => (level === 'safe' ? [name] : []))
       : [],
   })
-  if (!isAsked(options)) return wish(profile ?? before, dialog ?? false)
+  if (!isAsked(options)) return wish(profile ?? before, dialog ?? false, options.hook ?? false)
   const lines = createInterface({ input: process.stdin, output: process.stdout })
   try {
     const ask = (question: string) => lines.question(escapeText(question))
     return wish(
       profile ?? (await askProfile(ask, { host, before })),
       dialog ?? (mayOfferDialog(site) && (await askDialog(ask, host))),
+      options.hook ?? (host.hook !== undefined && (await askHook(ask, host))),
     )
   } catch {
     // Ctrl-C, or the end of input.
@@ -202,10 +209,18 @@ async function askDialog(ask: Ask, { label, client = '' }: Host): Promise<boolea
   return isYes(await ask(question.join('\n')))
 }
 
+async function askHook(ask: Ask, { label }: Host): Promise<boolean> {
+  const question = [
+    `A hook of ${label} can have you asked at imago watch before a command or an edit of its own.`,
+    'In claude -p, what you do not answer in time is put off until you do. Is it to be set? [y/N] ',
+  ]
+  return isYes(await ask(question.join('\n')))
+}
+
 const isYes = (answer: string) => /^y(es)?$/i.test(answer.trim())
 
 /** What was not asked, and how to choose otherwise. */
-function otherChoices(host: Host, wish: Wish, options: Options): string {
+function otherChoices(host: Host, wish: Choice, options: Options): string {
   const { name, label, client } = host
   const profile = `Profile ${wish.profile}: another one with imago install ${name} --profile ${profilesFor(host).join('|')}; full can change files.\n`
   const dialog = `A yes at a dialog of ${label} does not count by itself; with --dialog it does.\n`
@@ -234,11 +249,15 @@ function refuseNoProject({ scope, startsInProject, label }: Host, root: string):
 }
 
 /** `imago` where a shell would find this program, or one that runs it; else this Node and this file, which needs no PATH. */
-function serverFor(host: Host, profile: Profile): Server {
-  const args = ['mcp', ...(profile === DEFAULT ? [] : ['--profile', profile])]
+function startOf(host: Host, args: readonly string[]): Server {
   return host.startsInProject && isOnPath()
     ? { command: 'imago', args }
     : { command: process.execPath, args: [PROGRAM, ...args] }
+}
+
+function hookCommand(host: Host): string {
+  const { command, args } = startOf(host, ['hook', host.name])
+  return [command, ...args].map(shellWord).join(' ')
 }
 
 /** PyPI has another program of that name. */
@@ -270,7 +289,7 @@ function showPlan({ file, target, text, result }: FilePlan): string {
   return `${link ? `${file} is a link. What changes is ${target}\n` : ''}${patch.replace(/^=+\n/, '')}`
 }
 
-function doneText(plans: readonly FilePlan[], { host, policyFile }: Site, wish: Wish): string {
+function doneText(plans: readonly FilePlan[], { host, policyFile }: Site, wish: Choice): string {
   const [policy, others] = [true, false].map(is => plans.some(({ file }) => (file === policyFile) === is))
   return [
     ...plans.map(({ file }) => `Written to ${file}.`),

@@ -8,6 +8,7 @@ import { EXIT, Failure } from '../../failure.ts'
 import {
   addYes,
   applied,
+  asText,
   type Change,
   changeEntry,
   entryFor,
@@ -29,10 +30,24 @@ export interface Site {
   readonly root: string
   /** The configuration of the client. */
   readonly file: string
-  /** Its rules about tools, where it has a file for them. */
-  readonly rules: (Pick<RuleList, 'format' | 'place' | 'rule'> & { readonly file: string }) | undefined
+  /** Its rules about tools, and its hooks, where it has a file for them. */
+  readonly rules: ListInFile | undefined
+  readonly hook: ListInFile | undefined
   readonly policyFile: string
   readonly records: InstallRecords
+}
+
+type ListInFile = Omit<RuleList, 'file'> & { readonly file: string }
+
+/** What a person wants of an installation. */
+export interface Wish {
+  readonly server: Server
+  /** A yes at the client's own dialog is to count. */
+  readonly dialog: boolean
+  /** The tools, by name, that the client is not to ask about. */
+  readonly allowed: readonly string[]
+  /** The command line that it is to run before its own tools. */
+  readonly hook: string | undefined
 }
 
 /** A change of one file, worked out and not yet made. */
@@ -54,18 +69,16 @@ export interface Work {
   readonly records: InstallRecords
 }
 
-/**
- * What has to be changed so that the client starts this server, that its yes counts where `dialog` says so, and that it
- * does not ask about the tools that are `allowed`.
- */
-export function planInstall(
-  site: Site,
-  wish: { readonly server: Server; readonly dialog: boolean; readonly allowed: readonly string[] },
-): Work {
+/** What has to be changed so that the client does as the wish says. */
+export function planInstall(site: Site, wish: Wish): Work {
+  const { dialog, allowed, hook } = wish
+  const listed = (list: ListInFile | undefined, of: readonly string[]) =>
+    [of.length > 0 ? list?.file : undefined, (one: Site) => planRules(one, list, of)] as const
   return inTurn(site, [
     [site.file, one => planEntry(one, wish)],
-    [wish.dialog ? site.policyFile : undefined, planYes],
-    [wish.allowed.length > 0 ? site.rules?.file : undefined, one => planRules(one, wish.allowed)],
+    [dialog ? site.policyFile : undefined, planYes],
+    listed(site.rules, allowed),
+    listed(site.hook, hook === undefined ? [] : [hook]),
   ])
 }
 
@@ -77,7 +90,8 @@ export function planUndo(site: Site): Work {
   return inTurn(site, [
     [site.file, planEntryUndo],
     [site.policyFile, planYesUndo],
-    [site.rules?.file, planRulesUndo],
+    [site.rules?.file, one => planRulesUndo(one, site.rules)],
+    [site.hook?.file, one => planRulesUndo(one, site.hook)],
   ])
 }
 
@@ -95,10 +109,7 @@ function inTurn(
   return work
 }
 
-function planEntry(
-  { host, root, file, records }: Site,
-  { server, allowed }: { readonly server: Server; readonly allowed: readonly string[] },
-): Work {
+function planEntry({ host, root, file, records }: Site, { server, allowed }: Wish): Work {
   const text = readIfThere(file)
   const now = readEntry(text ?? '', host)
   const entry = plainly(entryFor(host, { root, server, now, allowed }))
@@ -162,29 +173,35 @@ function planYesUndo({ host: { client = '' }, file, policyFile, records }: Site)
 }
 
 /** Those of an installation before go first. */
-function planRules(site: Site, allowed: readonly string[]): Work {
-  const { rules, records } = site
+function planRules(site: Site, rules: ListInFile | undefined, of: readonly string[]): Work {
+  const { records } = site
   if (rules === undefined) return { plans: [], records }
   const { file } = rules
   const text = readIfThere(file)
-  const wanted = allowed.map(rules.rule)
-  const now = listIn(text, rules)
-  if (wanted.every(rule => now.includes(rule))) return { plans: [], records }
-  const [taken] = planRulesUndo(site).plans
+  const wanted = of.map(rules.rule)
+  const isIn = (list: readonly unknown[]) => (item: unknown) => list.some(one => asText(one) === asText(item))
+  if (wanted.every(isIn(listIn(text, rules)))) return { plans: [], records }
+  const [taken] = planRulesUndo(site, rules).plans
   const origin = taken === undefined ? text : taken.result
   const list = listIn(origin, rules)
-  const added = wanted.filter(rule => !list.includes(rule))
+  const added = wanted.filter(item => !isIn(list)(item))
   const change = changeEntry(origin ?? '', rules, [...added, ...list])
   const plan = filePlan({ file, text, result: applied(origin ?? '', change) })
-  const record = recordOf({ ...plan, text: origin, folder: taken?.folder ?? plan.folder }, change)
+  // One that was made for another file of the client goes with the last of them.
+  const made = Object.values(records).find(one => one.folder && dirname(file).startsWith(one.folder))
+  const folder = taken?.folder ?? plan.folder ?? made?.folder
+  const record = recordOf({ ...plan, text: origin, folder }, change)
   return { plans: [plan], records: { ...records, [file]: { ...record, rules: added } } }
 }
 
-function planRulesUndo({ rules, records }: Site): Work {
+function planRulesUndo({ records }: Site, rules: ListInFile | undefined): Work {
   if (rules === undefined) return { plans: [], records }
   return undone({ file: rules.file, records }, (text, record) => {
     if (record?.rules === undefined) return undefined
-    const list = listIn(text, rules).filter(one => !record.rules?.some(rule => rule === one))
+    const ours = record.rules.map(asText)
+    const now = listIn(text, rules)
+    const list = now.filter(one => !ours.includes(asText(one)))
+    if (list.length === now.length) return undefined
     return changeEntry(text, rules, list.length > 0 ? list : undefined)
   })
 }
@@ -265,8 +282,8 @@ const RECORD = z.object({
   before: z.record(z.string(), z.unknown()).optional(),
   /** Of lines in the policy: the configurations of the installations that want them. */
   wanted: z.array(z.string()).optional(),
-  /** Of a list of rules: those that were added. */
-  rules: z.array(z.string()).optional(),
+  /** Of a list of rules or hooks: those that were added. */
+  rules: z.array(z.unknown()).optional(),
 })
 
 const RECORDS = z.record(z.string(), RECORD)

@@ -58,14 +58,17 @@ export interface Host {
   readonly wants?: string
   /** Where it keeps the tools that it does not ask about: a list of texts in another file, or keys of the entry. */
   readonly allow?: RuleList | ((tools: readonly string[], now: Entry) => Readonly<Record<string, unknown>>)
+  /** Where it keeps the commands that it runs before a tool, in another file. */
+  readonly hook?: RuleList
   file(where: Where): string
   /** `now`: the entry that is there. */
   entry(server: Server, now: Entry): Readonly<Record<string, unknown>>
 }
 
+/** A list with an item for each tool, or for a command line. */
 export interface RuleList extends Shape {
   file(where: Where): string
-  rule(tool: string): string
+  rule(of: string): unknown
 }
 
 export interface Where {
@@ -108,6 +111,15 @@ export const HOSTS: readonly Host[] = [
       format: 'json',
       place: ['permissions', 'allow'],
       rule: tool => `mcp__imago__${tool}`,
+    },
+    hook: {
+      file: ({ root }) => join(root, '.claude/settings.json'),
+      format: 'json',
+      place: ['hooks', 'PreToolUse'],
+      rule: command => ({
+        matcher: 'Bash|Edit|Write|NotebookEdit',
+        hooks: [{ type: 'command', command }],
+      }),
     },
     file: ({ root }) => join(root, '.mcp.json'),
   },
@@ -423,18 +435,21 @@ function changeList(text: string, place: readonly string[], entry: readonly unkn
   const tree = parseTree(body(text))
   const list = tree && findNodeAtLocation(tree, [...place])
   const items = list?.children ?? []
-  const there: unknown[] = items.map(item => getNodeValue(item))
+  const there = items.map(item => asText(getNodeValue(item)))
+  const wanted = entry.map(asText)
   const offset = (list?.offset ?? 0) + 1
   const gap = /\s*$/.exec(text.slice(offset, items[0]?.offset))?.[0] ?? ''
-  const fresh = entry.filter(one => !there.includes(one)).map(one => `${gap}${JSON.stringify(one)},`)
+  const fresh = entry.filter((_, at) => !there.includes(wanted[at])).map(one => `${gap}${inOneLine(one)},`)
   const take = (left: string, item: { offset: number; length: number }) => {
     const [before, rest] = [left.slice(0, item.offset), left.slice(item.offset + item.length)]
     const comma = /^\s*,\s*/.exec(rest)?.[0]
     return comma === undefined ? before.replace(/,\s*$/, '') + rest : before + rest.slice(comma.length)
   }
-  const left = items.filter(item => !entry.includes(getNodeValue(item))).reduceRight(take, text)
+  const left = items.filter((_, at) => !wanted.includes(there[at])).reduceRight(take, text)
   return between(text, left.slice(0, offset) + fresh.join('') + left.slice(offset))
 }
+
+const inOneLine = (value: unknown) => JSON.stringify(value, undefined, 1).replace(/\n\s*/g, ' ')
 
 /** An entry is a table of its own, from its header to its last key. A new one is added at the end of the table `within`, or of the text. */
 function changeToml(text: string, shape: Shape & { within?: readonly string[] }, entry: Value): Change {
@@ -630,7 +645,8 @@ interface Edited {
 
 const dataOf = (value: unknown): unknown => JSON.parse(asText(value) ?? 'null')
 
-const asText = (value: unknown): string | undefined =>
+/** For what is compared: objects of parsers have no prototype. */
+export const asText = (value: unknown): string | undefined =>
   JSON.stringify(value, (_, one) => (typeof one === 'bigint' ? `${one}n` : one))
 
 /** A copy without the entry, and without the groups that are empty then. */

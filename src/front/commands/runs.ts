@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { duration, oneLine } from '../../../tools/text.ts'
+import { conversationOf } from '../../agent/conversation.ts'
 import type { AskedCall } from '../../agent/entries.ts'
-import { keptRun, openRun, removeRun, runNames } from '../../agent/run-file.ts'
+import { isAtWork, keptRun, openRun, removeRun, runNames, runSize } from '../../agent/run-file.ts'
 import { readConfig } from '../../config.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { findPaths } from '../../paths.ts'
@@ -10,7 +11,7 @@ import { connectDaemon } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { untilLeft } from '../print.ts'
 import { textOf } from '../run-text.ts'
-import { conversationOf, resume } from './ask.ts'
+import { resume } from './ask.ts'
 
 const ACTIONS: Readonly<Record<string, (input: CommandInput, run: string) => Promise<ExitCode>>> = {
   show,
@@ -61,7 +62,9 @@ function rowOf(stateDir: string, run: string): RunRow {
     const agoMs = Math.max(0, Date.now() - (kept.entries.at(-1)?.at ?? begun.at))
     const still = waits === undefined ? 'stopped' : 'waits'
     const state = kept.pid !== undefined ? 'works' : (over?.why ?? still)
-    const about = state === 'waits' ? `${waits?.for}, asked` : begun.text
+    const [question = ''] = begun.text.split('\n\nThe error:\n<output ')
+    const asked = begun.woken === undefined ? question : `${begun.woken}: ${question}`
+    const about = state === 'waits' ? `${waits?.for}, asked` : asked
     return { state, about: oneLine(about).slice(0, 80), isOver: over !== undefined, agoMs }
   } catch (error) {
     if (!(error instanceof Failure)) throw error
@@ -81,8 +84,15 @@ async function show({ printer, options }: CommandInput, run: string): Promise<Ex
     for (const entry of kept.entries.slice(shown))
       printer.out(options.json ? `${escapeJson(JSON.stringify(entry))}\n` : textOf(entry))
     shown = kept.entries.length
-    if (!options.follow || left.aborted || conversationOf(kept.entries).over) return EXIT.done
-    await sleep(FOLLOW_MS)
+    const { over, waits } = conversationOf(kept.entries)
+    if (!options.follow || over !== undefined) return EXIT.done
+    // One that neither works nor waits has nobody who would go on.
+    const isLeft = () => left.aborted || (waits === undefined && !isAtWork(stateDir, run))
+    const size = runSize(stateDir, run)
+    while (runSize(stateDir, run) === size && !isLeft()) await sleep(FOLLOW_MS)
+    if (runSize(stateDir, run) !== size) continue
+    if (!left.aborted) printer.err(`${run} has stopped. Go on with: imago runs resume ${run}\n`)
+    return left.aborted ? EXIT.done : EXIT.failed
   }
 }
 
@@ -118,8 +128,13 @@ async function withdraw(calls: readonly AskedCall[], root: string): Promise<void
   for (const { call } of calls) await client.request('withdraw', { call })
 }
 
+/** A run that is not over may wait for an answer: nobody is to give one that nothing comes of. */
 async function remove({ printer }: CommandInput, run: string): Promise<ExitCode> {
-  removeRun(findPaths().stateDir, run)
+  const { stateDir } = findPaths()
+  const { state } = rowOf(stateDir, run)
+  if (state === 'waits' || state === 'stopped')
+    throw new Failure(`${run} is not over, and was not removed. First: imago runs cancel ${run}`)
+  removeRun(stateDir, run)
   printer.out(`${run} was removed.\n`)
   return EXIT.done
 }

@@ -62,7 +62,10 @@ export function lsp(): Promise<never> {
     const project: Project = new Project({
       root,
       name,
-      connected: client => requests.connected(project, client),
+      connected(client) {
+        requests.connected(project, client)
+        void client.offerBuffers(textAt).catch(() => {})
+      },
       changed(topics) {
         if (topics.has('errors')) errors.update(project)
         if (topics.has('kernels'))
@@ -84,6 +87,9 @@ export function lsp(): Promise<never> {
     errors.forget(project)
     void project.close()
   }
+
+  const textAt = (path: string) =>
+    [...documents.values()].find(document => document.path === path)?.lines.join('\n')
 
   const documentsOf = (project: Project) =>
     [...documents.values()].filter(({ path }) => projectOf(path) === project)

@@ -7,10 +7,20 @@ import { operation } from './operation.ts'
 import { key } from './values.ts'
 
 const tool = z.string().max(256)
-const runName = z.string().regex(/^run-[1-9]\d{0,8}$/)
+
+/** Of a session of Claude Code: it becomes an argument of a command, and so is no option. */
+export const SESSION = /^\w[\w-]{0,63}$/
+
+const [SESSION_RUN, RUN] = [/^claude-code:(\w[\w-]{0,63})$/, /^run-[1-9]\d{0,8}$/]
 
 /** What goes on once a question is answered: a run of the agent, or a session of Claude Code. */
-const goesOn = z.string().regex(/^(?:run-[1-9]\d{0,8}|claude-code:[\w-]{1,64})$/)
+const goesOn = z.string().regex(new RegExp(`${RUN.source}|${SESSION_RUN.source}`))
+
+/** How a session of Claude Code is named among runs. */
+export const sessionRun = (session: string): string => `claude-code:${session}`
+
+/** The session that a run is; undefined for one of the agent. */
+export const sessionOf = (run: string): string | undefined => SESSION_RUN.exec(run)?.[1]
 
 const envelope = z.custom<Envelope>(isEnvelope, 'not an envelope').meta({
   description:
@@ -72,6 +82,11 @@ export const CALL_OPERATIONS = {
     who: ['anyone'],
     level: 'safe',
   }),
+  offer_buffers: operation({
+    does: 'Offers the texts that an editor has open, to the tools read_buffer and search_in_buffer of the project, until it is cancelled. For each look the daemon asks `buffer` of the client, with the real `path` of a file; it returns `{"text":…}`, with LF at the ends of lines, or null for what is not open.',
+    who: ['anyone'],
+    level: 'safe',
+  }),
   withdraw: operation({
     does: 'Takes back a question that waits for a person, of a call that was asked held.',
     params: z.strictObject({ call: key }),
@@ -83,8 +98,8 @@ export const CALL_OPERATIONS = {
     topics: ['approvals'],
   }),
   keep_key: operation({
-    does: 'Keeps the key of a run of the agent in the memory of the daemon, for the process that goes on with it.',
-    params: z.strictObject({ run: runName, variable: z.enum(KEY_VARIABLES), value: z.string().max(4_096) }),
+    does: 'Keeps the key of a run in the memory of the daemon, for the process that goes on with it.',
+    params: z.strictObject({ run: goesOn, variable: z.enum(KEY_VARIABLES), value: z.string().max(4_096) }),
     who: ['anyone'],
     level: 'safe',
   }),

@@ -138,7 +138,7 @@ export const SEAT_OPERATIONS = {
       grants: z.array(GRANT),
       pauses: z.array(PAUSE),
       ends: z.array(PLAN_END),
-      held: z.array(HELD_ROW).describe('Questions of the project that wait, with or without a daemon.'),
+      held: z.array(HELD_ROW).describe('Questions of the project that wait, and are before nobody now.'),
     }),
     who: ['anyone'],
     level: 'safe',

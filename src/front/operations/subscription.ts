@@ -12,7 +12,9 @@ export const TOPIC_ROWS = {
   approvals: z.discriminatedUnion('state', [
     WAITING_PLAN.extend({ state: z.literal('waits') }),
     PLAN_END.extend({ state: z.literal('ended') }),
-    HELD_ROW.extend({ state: z.literal('held') }).describe('A question that waits, while nobody sits.'),
+    HELD_ROW.extend({ state: z.literal('held') }).describe(
+      'A question that waits, and is before nobody now.',
+    ),
   ]),
   suspensions: SUSPENSION_TOPIC_ROW,
   errors: z.strictObject({

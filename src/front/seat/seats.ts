@@ -34,7 +34,7 @@ import { type Editor, editorCode, Resumptions, type ThroughEditor } from './thro
 
 interface SeatsOptions {
   readonly approvals: Approvals
-  /** Questions that wait, with or without a daemon. */
+  /** Questions that wait and are no plans now. */
   held(): readonly HeldQuestion[]
   readonly journal: Pick<Journal, 'later' | 'trouble' | 'acknowledge'>
   /** Looks whether a person runs the client at a terminal, or what gives a code; `challenge` puts the question to it. */

@@ -11,6 +11,7 @@ from imago import looking
 from imago.exceptions import report
 from imago.handles import Handles
 from imago.looking.rendering import preview_of
+from tests.daemon import LONG
 from tests.looking_samples import values
 from tests.looking_support import FIRED, guard
 
@@ -65,9 +66,12 @@ class Adapters(unittest.TestCase):
         self.assert_quiet(type(value))
         return "\n".join(texts)
 
-    def look_at_all(self, hold, shown=""):
-        """Looks at what `hold(value)` makes of every value that must not be disturbed: one thing, or several."""
-        for name, value in values().items():
+    def look_at_all(self, hold, shown="", every=1):
+        """Looks at what `hold(value)` makes of every value that must not be disturbed: one thing, or several.
+
+        With `every`, of every so many of them, but of each in the long run.
+        """
+        for name, value in [*values().items()][:: 1 if LONG else every]:
             made = hold(value)
             FIRED.clear()
             for one in made if type(made) is list else [made]:

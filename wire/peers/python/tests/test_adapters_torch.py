@@ -239,7 +239,7 @@ class Torch(Adapters):
             self.assertIn("Hostile", self.look_everywhere(one))
         self.assertIn("inner: Hostile, 1 parameter: weight (1,) float32", self.card(Net(modules={"inner": hostile}))[1])
         self.look_at_all(lambda value: Net({"odd": value}, {"odd": value}, {"odd": value}, odd=value))
-        self.look_at_all(lambda value: Net(modules={"inner": Net({"odd": value}, {"odd": value}, {"odd": value})}))
+        self.look_at_all(lambda value: Net(modules={"inner": Net({"odd": value}, {"odd": value}, {"odd": value})}), every=3)
 
     def test_a_name_with_a_line_break_forges_no_line_of_the_tree(self):
         card = self.card(Net({"a\n  b": Parameter([1.0])}, {"c\nd: Linear": Linear()}))

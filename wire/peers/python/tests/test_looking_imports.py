@@ -9,7 +9,7 @@ import sys
 import unittest
 import zipfile
 
-from tests.daemon import WAIT, Kernel
+from tests.daemon import WAIT, Kernel, once
 from tests.looking_support import fault_of
 from tests.tripwires_support import ENDINGS, OF_A_NAME, OF_THE_IMAGE
 
@@ -78,6 +78,7 @@ class Imports(unittest.TestCase):
             kernel.link.call("interrupt", call=running.name).answer()
             running.answer()
 
+    @once
     def test_no_look_imports_anything(self):
         with Kernel() as kernel:
             folder = os.path.join(kernel.folder, "sources")

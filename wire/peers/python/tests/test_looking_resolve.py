@@ -9,6 +9,7 @@ import types
 import unittest
 
 from imago import looking
+from tests.daemon import LONG
 from tests.looking_image import ImageCase
 
 ORDER = f"{__name__}.Order"
@@ -331,7 +332,7 @@ class Resolving(ImageCase):
         thread = threading.Thread(target=churn)
         thread.start()
         try:
-            for _ in range(20):
+            for _ in range(20 if LONG else 5):
                 self.assertEqual("1999", self.shown("name_1999"))
                 self.assert_not_found("inspect", expr="no_such_name_at_all")
                 page = looking.globals_page(self.namespace, {"limit": 3, "modules": False, "filter": "NAME_19"})

@@ -114,19 +114,19 @@ class Bounds(TripwireCase):
             "module": lambda: types.ModuleType("m"),
             "list": lambda: type("List", (list,), {})([Plain()]),
         }
-        for name, make_one in made.items():
-            gc.collect()
-            gc.disable()
-            self.addCleanup(gc.enable)
-            self.namespace["x"] = make_one()
-            died = weakref.ref(self.namespace["x"])
-            self.look_at("x")
-            self.look("references", name="x", limit=10)
-            self.look_around()
-            self.image.handles = Handles("abcd1234")
-            del self.namespace["x"]
-            self.assertIsNone(died(), name)
-            gc.enable()
+        gc.collect()
+        gc.disable()
+        self.addCleanup(gc.enable)
+        self.namespace.update((name, make_one()) for name, make_one in made.items())
+        died = {name: weakref.ref(self.namespace[name]) for name in made}
+        for name in made:
+            self.look_at(name)
+            self.look("references", name=name, limit=10)
+        self.look_around()
+        self.image.handles = Handles("abcd1234")
+        for name in made:
+            del self.namespace[name]
+            self.assertIsNone(died[name](), name)
 
     def test_names_that_are_kept_for_completion_keep_no_key_alive(self):
         holder = self.namespace["holder"] = Plain()

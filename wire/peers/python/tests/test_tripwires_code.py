@@ -63,6 +63,7 @@ class Code(TripwireCase):
             for name in ("module", "module.f", "module.value"):
                 self.look_at(name)
 
+    @once
     def test_texts_of_the_line_cache_are_read_without_trusting_them(self):
         entries = {
             "trap1.py": (1, None, [Text("x")] * 3, "trap1.py"),
@@ -81,6 +82,7 @@ class Code(TripwireCase):
         self.look_everywhere()
         self.assertTrue(all(one is other for one, other in zip(before, list(linecache.cache))))
 
+    @once
     def test_wrappers_around_wrappers_end(self):
         circle, one, other = (recoded(plain) for _ in range(3))
         circle.__wrapped__, one.__wrapped__, other.__wrapped__ = circle, other, one
@@ -105,6 +107,7 @@ class Code(TripwireCase):
         FIRED.clear()
         self.look_everywhere([*self.namespace, "several.p", "several.c"])
 
+    @once
     def test_annotations_within_annotations_take_no_time_to_speak_of(self):
         nested, listed = int, int
         for _ in range(6):

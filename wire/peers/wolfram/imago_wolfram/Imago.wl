@@ -493,7 +493,15 @@ codes[_, _] := {}
 
 (* Names come with their contexts where none is on the path. *)
 
-answer["names", request_] := Block[{$Context = "Imago`Nowhere`", $ContextPath = {}}, object[{"names", Union[Names["*`*"], Names["System`*"]]}]]
+answer["names", request_] := Block[{$Context = "Imago`Nowhere`", $ContextPath = {}},
+  object[{"names", inOneText[Union[Names["*`*"], Names["System`*"]]]}]
+]
+
+(* There are thousands, and each text of JSON takes its time. No name has a space. *)
+
+inOneText[names_List] := inOneTextOf[names, StringMatchQ[names, unescaped]]
+
+inOneTextOf[names_, plain_] := Append[Pick[names, plain, False], StringRiffle[Pick[names, plain], " "]]
 
 answer["defined", request_] := object[{"defined", Map[isDefined, request["names"]]}]
 

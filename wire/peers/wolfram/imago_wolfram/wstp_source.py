@@ -68,7 +68,8 @@ class WstpSource:
     def names(self) -> Iterable[str]:
         if self._names is None:
             answer = self._ask("names")
-            self._names = [one if "`" in one else SYSTEM + one for one in answer["names"] if isinstance(one, str)]
+            names = [one for text in answer["names"] if isinstance(text, str) for one in text.split()]
+            self._names = [one if "`" in one else SYSTEM + one for one in names]
         return self._names
 
     def is_builtin(self, name: str) -> bool:
