@@ -1,7 +1,7 @@
 // Makes the files that start at once: the entry, the commands that are one call, all commands, the language server, the
-// agent, and the daemon (src/code-cache.ts).
+// agent, and the daemon (src/code-cache.ts); and the page, for a browser.
 import { createHash } from 'node:crypto'
-import { appendFileSync, chmodSync, readFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, copyFileSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { build } from 'esbuild'
 
@@ -90,3 +90,23 @@ const name = createHash('sha256')
 for (const file of files) name.update(readFileSync(file))
 const end = `//${name.digest('hex').slice(0, 16)}`
 for (const file of files) appendFileSync(file, end)
+
+// From its sources: a browser runs it, so it is compiled by another tsconfig.
+await build({
+  bundle: true,
+  minify: true,
+  format: 'iife',
+  target: 'es2023',
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+  logLevel: 'warning',
+  entryPoints: { page: 'src/page/app.tsx' },
+  outdir: 'dist/src/page',
+})
+await build({
+  minify: true,
+  logLevel: 'warning',
+  entryPoints: ['src/page/page.css'],
+  outdir: 'dist/src/page',
+})
+copyFileSync('src/page/page.html', 'dist/src/page/index.html')

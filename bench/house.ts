@@ -9,7 +9,7 @@ import { pathsTaken } from './paths.ts'
  * warm `eval_expr` and an approved `edit_file` (`bench/paths.ts`).
  */
 const PRODUCT = ['src', 'tools', 'wire'].filter(folder => existsSync(folder))
-const LANGUAGES = ['.ts', '.py', '.lisp', '.asd']
+const LANGUAGES = ['.ts', '.tsx', '.css', '.py', '.lisp', '.asd']
 const SMALL = 80
 
 const product = filesIn(PRODUCT, LANGUAGES).filter(path => !isTest(path))
@@ -34,7 +34,7 @@ sizeOf('product', product)
 sizeOf('tests', tests)
 
 const arrows = product
-  .filter(path => /\.(?:ts|py)$/.test(path))
+  .filter(path => /\.(?:tsx?|py)$/.test(path))
   .flatMap(path => importsOf(path, textOf(path)))
 const circles = circlesIn(arrows)
 console.log(`\n${circles.length} import circles, of ${circles.flat().length} files`)

@@ -26,9 +26,11 @@ import { openAuthority } from './front/authority.ts'
 import { Buffers } from './front/buffers.ts'
 import { describeOperations } from './front/description.ts'
 import { openDispatch } from './front/dispatch.ts'
+import { openHistory } from './front/history-methods.ts'
 import { listTools, openHandlers } from './front/methods.ts'
 import { tellPerson } from './front/notify.ts'
 import type { Topic } from './front/operations/operation.ts'
+import { PageSessions } from './front/page-sessions.ts'
 import type { FailureData, ShutdownResult } from './front/protocol.ts'
 import { tryConnect } from './front/reach.ts'
 import { openRunProcesses } from './front/run-process.ts'
@@ -234,6 +236,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
       authority,
       seats: seats.methods,
       policy: desk,
+      history: openHistory({ stateDir: paths.stateDir, begin: runProcesses.begin }),
       suspensions: openSuspensionMethods(new SuspensionDesk(leases), authority),
       describe: name => describeOperations(registry, name),
       show: (tool, envelope) => showEnvelope(envelope, registry.find(tool)),
@@ -252,17 +255,33 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
         suspended: suspendedIn(kernels.list()),
         kernels: kernels.list().length,
       }),
+      async openPage(page) {
+        const { origin } = new URL((await server.openWeb()).replace(/^ws:/, 'http:'))
+        return `${origin}/page#${new URLSearchParams({ token: pages.open(page), root: page.root })}`
+      },
       shutdown: endIf,
     })
 
+  const pages = new PageSessions({
+    stateDir: paths.stateDir,
+    env: daemonEnvironment(process.env),
+    log: logged,
+  })
   const port = webPort ?? config.web.port
   const server = await openServer({
     address: `unix:${paths.socket}`,
-    web: async accept => {
-      if (port === undefined) return undefined
+    web: async (accept, isAsked) => {
+      const pagePort = pages.port
+      if (port === undefined && pagePort === undefined && !isAsked) return undefined
       const { openWeb } = await import('./front/web.ts')
       const { connections } = { ...SERVER_LIMITS, ...limits }
-      return openWeb({ port, file: paths.web, connections, accept })
+      const open = (port: number) => openWeb({ port, file: paths.web, connections, pages, accept })
+      if (port !== undefined || pagePort === undefined) return open(port ?? 0)
+      // Another program may listen there by now: the page says then what to do.
+      return open(pagePort).catch(error => {
+        logged('Pages of the last daemon cannot come back', error)
+        return isAsked ? open(0) : undefined
+      })
     },
     welcome: { version: VERSION, pid: process.pid, instance: instance.nonce },
     methods: openDispatch(handlers(), { authority, files, journal, kernels, seats }),

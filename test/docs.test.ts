@@ -62,7 +62,10 @@ test('npm run docs -- --check agrees, and writes nothing', () => {
 })
 
 test('no code is thrown or answered that its table does not have', () => {
-  const sources = filesIn(['src', 'wire', 'tools'], ['.ts']).map(path => ({ path, text: textOf(path) }))
+  const sources = filesIn(['src', 'wire', 'tools'], ['.ts', '.tsx']).map(path => ({
+    path,
+    text: textOf(path),
+  }))
   const unknown = sources.flatMap(({ path, text }) =>
     USES.flatMap(({ pattern, table }) =>
       [...text.matchAll(pattern)]
@@ -180,9 +183,9 @@ const EXPORTED = [...textOf('package.json').matchAll(/"default": "\.\/dist\/(.*)
 
 /** Source files that nothing of the program leads to, beginning at where it begins. */
 function unreachedSource(): string[] {
-  const all = filesIn(['src', 'tools', 'wire'], ['.ts'])
+  const all = filesIn(['src', 'tools', 'wire'], ['.ts', '.tsx'])
   const reached = new Set<string>()
-  const open = ['src/main.ts', ...EXPORTED]
+  const open = ['src/main.ts', 'src/page/app.tsx', ...EXPORTED]
   for (let path = open.pop(); path !== undefined; path = open.pop()) {
     if (reached.has(path)) continue
     reached.add(path)

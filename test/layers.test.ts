@@ -227,6 +227,12 @@ const TABLE: readonly Row[] = [
     may: ['src', 'src/journal', 'src/front', 'wire/codec', 'wire/link'],
     packages: ['ws', 'node:'],
   },
+  // What a browser runs: of the daemon it knows the types of its protocol alone.
+  {
+    layer: 'src/page',
+    may: ['src/front', 'wire/invisible.ts'],
+    packages: ['preact'],
+  },
   // The console and the desk: loaded by nothing but a person's terminal.
   {
     layer: 'src/terminal',
@@ -262,7 +268,7 @@ const TABLE: readonly Row[] = [
 const test = suite('layers')
 
 test('no import in wire, tools or src goes against the table', () => {
-  const files = filesIn(['wire', 'tools', 'src'], ['.ts', '.mts', '.js', '.mjs'])
+  const files = filesIn(['wire', 'tools', 'src'], ['.ts', '.tsx', '.mts', '.js', '.mjs'])
   assert.ok(files.length > 20)
   const arrows = files.flatMap(path => importsOf(path, textOf(path)))
   assert.ok(arrows.length > files.length)
@@ -280,6 +286,15 @@ test('no import of a Python peer goes against the table, and none goes in a circ
   assert.ok(arrows.length > 3 * files.length)
   assert.equal(arrows.map(fault).filter(Boolean), [])
   assert.equal(circlesIn(arrows), [])
+})
+
+test('what a browser runs takes nothing but types from the daemon', () => {
+  const files = filesIn(['src/page'], ['.ts', '.tsx'])
+  const ours = files.flatMap(
+    path => textOf(path).match(/^(?:import|export)\b[^']*'\.\.\/front\/[^']*'/gm) ?? [],
+  )
+  assert.ok(ours.length > 2)
+  for (const line of ours) assert.match(line, /^import type [^']*'\.\.\/front\/protocol\.ts'$/)
 })
 
 test('a circle of imports is found', () => {

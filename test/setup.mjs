@@ -84,6 +84,7 @@ try {
   if (!hasLisp()) installLisp()
   if (!hasEmacs()) installEmacs()
   if (!hasNeovim()) installNeovim()
+  if (!run('/usr/bin/chromium', ['--version']).ok) installDebian('chromium', 'there is no Chromium')
   installPythons(folder, { run, installDebian })
 } catch (error) {
   console.error(`test set-up: ${error.message}`)

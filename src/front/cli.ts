@@ -449,9 +449,17 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./commands/watch.ts')).watch,
   },
   {
+    name: 'web',
+    usage: '[--no-open]',
+    summary: 'show what waits, what runs and what happened on a page, in your browser',
+    operands: [0, 0],
+    options: ['no-open'],
+    load: async () => (await import('./commands/web.ts')).web,
+  },
+  {
     name: 'seat',
     usage: 'CODE',
-    summary: 'let the editor have a seat that shows this code; asked at this terminal',
+    summary: 'let the editor or the page have a seat that shows this code; asked at this terminal',
     operands: [1, 1],
     options: [],
     load: async () => (await import('./commands/seat.ts')).seat,

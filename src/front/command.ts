@@ -134,6 +134,7 @@ export const OPTIONS = {
     value: 'PORT',
     summary: 'let programs of yours connect by WebSocket, at this port of 127.0.0.1',
   },
+  'no-open': { summary: 'print the address alone' },
   follow: { summary: 'go on with what comes, until Ctrl-C' },
   when: {
     value: 'EVENT',

@@ -11,7 +11,8 @@ export interface HeldSeat {
   readonly seat: Seat
   readonly who: string
   readonly command: string
-  readonly process: { readonly pid: number; readonly started: string }
+  /** Undefined for a page, whose process cannot be proved. */
+  readonly process: { readonly pid: number; readonly started: string } | undefined
   /** Of a program without a terminal. */
   readonly editor: ThroughEditor | undefined
   /** Ends it. */

@@ -19,6 +19,7 @@ import { documentation, SYNTAXES } from '../syntax/syntaxes.ts'
 import type { Authority } from './authority.ts'
 import type { Buffers } from './buffers.ts'
 import type { Handlers, OperationContext } from './handlers.ts'
+import type { HistoryMethods } from './history-methods.ts'
 import { OPERATIONS } from './operations/index.ts'
 import {
   type Ask,
@@ -42,6 +43,7 @@ interface MethodParts {
   readonly seats: SeatMethods
   readonly policy: PolicyDesk
   readonly suspensions: SuspensionMethods
+  readonly history: HistoryMethods
   readonly authority: Authority
   readonly subscriptions: Pick<Subscriptions, 'follow'>
   readonly buffers: Pick<Buffers, 'offer'>
@@ -53,6 +55,8 @@ interface MethodParts {
   listTools(wanted: Methods['tools']['params']): string
   describe(name: string | undefined): Methods['describe']['result']
   status(): DaemonStatus
+  /** The address of a page, for whoever opens it first. */
+  openPage(page: { readonly root: string; readonly env: Readonly<Record<string, string>> }): Promise<string>
   /**
    * Begins the end of the daemon and says what becomes of the kernels, or throws the `Refusal` `in_use`. `root`: kernels
    * of other projects are not named.
@@ -98,6 +102,7 @@ export function openHandlers(parts: MethodParts): Handlers {
     ...parts.seats,
     ...policyMethods(parts.policy),
     ...parts.suspensions,
+    ...parts.history,
     async subscribe({ topics, since, everywhere = false }, context) {
       const isAll = everywhere && (await authority.isPerson(context))
       const { served } = context
@@ -118,6 +123,10 @@ export function openHandlers(parts: MethodParts): Handlers {
       return untilCancelled(served, end)
     },
     status: () => parts.status(),
+    async open_page(_, { session }) {
+      if (session.overWeb) throw new Refusal('refused', 'A page is opened at a terminal: imago web')
+      return { address: await parts.openPage(session) }
+    },
     async shutdown({ when }, context) {
       const isAll = kernels.list().every(({ root }) => root === context.session.root)
       const isTold = isAll || (await authority.isPerson(context))

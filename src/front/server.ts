@@ -10,6 +10,7 @@ import { type Listener, listen } from '../../wire/link/transport.ts'
 import { keepSecret, secretsOf } from '../journal/redaction.ts'
 import type { Log } from '../log.ts'
 import { plainName } from '../text/escape.ts'
+import type { PageSession } from './page-sessions.ts'
 import type { CLIENT_FAILURES } from './protocol.ts'
 
 /** Who is at the other end of one connection: fixed by its hello, and the same until it ends. */
@@ -25,6 +26,8 @@ export interface Session {
   readonly options: Readonly<Record<string, unknown>>
   /** The client came over a WebSocket, where no process can be proved, and so no person. */
   readonly overWeb?: boolean
+  /** It is a page of ours: that session of it. */
+  readonly page?: Pick<PageSession, 'id'> | undefined
 }
 
 /** One method of the client protocol. It may throw a `Refusal`; anything else is logged, and answered as a fault. */
@@ -41,8 +44,8 @@ interface ServerOptions {
   /** `unix:/path`. The directory is private already, and what a dead daemon left there is gone. */
   readonly address: string
   readonly welcome: Readonly<Record<string, unknown>>
-  /** Listens for WebSockets, where the daemon takes them; called before the socket answers. */
-  web?(accept: Accept): Promise<Listener | undefined>
+  /** Listens for WebSockets, where the daemon takes them; called before the socket answers, and for `openWeb`. */
+  web?(accept: Accept, isAsked: boolean): Promise<Listener | undefined>
   readonly methods: ReadonlyMap<string, Serve>
   /** A client that is no MCP client has connected; what is answered is called when it has gone. */
   came?(session: Session): () => void
@@ -52,8 +55,14 @@ interface ServerOptions {
   readonly limits: ServerLimits
 }
 
-/** Takes a connection. `encoding`: that of a WebSocket, whose subprotocol has fixed it; left out for a Unix socket. */
-export type Accept = (transport: Duplex, encoding?: Encoding) => void
+/** Takes a connection. `web`: of a WebSocket, whose subprotocol has fixed the encoding; left out for a Unix socket. */
+export type Accept = (transport: Duplex, web?: OverWeb) => void
+
+interface OverWeb {
+  readonly encoding: Encoding
+  /** Undefined for a program of the user's. */
+  readonly page: PageSession | undefined
+}
 
 export interface ServerLimits {
   /** Connections at once, those still at their hello included. */
@@ -77,6 +86,8 @@ export interface Server {
   readonly address: string
   /** Where WebSockets connect; undefined where the daemon takes none. */
   readonly web: string | undefined
+  /** The same, and from now on it takes them. Rejects with the `Failure` of a port that cannot be listened at. */
+  openWeb(): Promise<string>
   /** Connected now. */
   readonly clients: () => number
   /** Refuses new clients, then ends the connections. */
@@ -95,7 +106,7 @@ export async function openServer(options: ServerOptions): Promise<Server> {
   let mcpClients = 0
   let ending = false
 
-  const accept: Accept = (transport, encoding) => {
+  const accept: Accept = (transport, over) => {
     transport.on('error', () => {})
     if (connections.size >= limits.connections) {
       log.warn({ connections: connections.size }, 'A client was turned away: there are too many.')
@@ -104,30 +115,34 @@ export async function openServer(options: ServerOptions): Promise<Server> {
     }
     connections.add(transport)
     transport.once('close', () => connections.delete(transport))
-    welcome(transport, encoding).catch(error => {
+    welcome(transport, over).catch(error => {
       log.info({ reason: messageOf(error) }, 'A connection did not become a client.')
       transport.destroy()
     })
   }
-  const web = await options.web?.(accept)
+  let web = await options.web?.(accept, false)
+  let opening: Promise<string> | undefined
   const listener = await listen(options.address, transport => accept(transport))
   const heart = setInterval(() => beat(links.keys(), limits.heartbeatMs), limits.heartbeatMs)
   heart.unref()
 
-  async function welcome(transport: Duplex, encoding: Encoding | undefined) {
-    const overWeb = encoding !== undefined
+  async function welcome(transport: Duplex, over: OverWeb | undefined) {
+    const overWeb = over !== undefined
+    const { page } = over ?? {}
     const session: { current?: Session } = {}
     let link: Link | undefined
     const accepted = await acceptClient({
       transport,
-      encoding,
-      welcome: options.welcome,
+      encoding: over?.encoding,
+      welcome: { ...options.welcome, ...(page?.secret && { session: page.secret }) },
       limits: { pendingCalls: limits.pendingCalls },
       judge(hello) {
         if (ending) return refusal('ending', 'The daemon is ending. Connect again.')
         const root = realDirectory(hello.root)
         if (root === undefined)
           return refusal('invalid_root', 'The root is not the absolute path of a directory.')
+        if (page !== undefined && root !== page.root)
+          return refusal('invalid_root', 'This session of a page is of another project.')
         if (hello.role === 'mcp') {
           if (overWeb)
             return refusal(
@@ -139,13 +154,14 @@ export async function openServer(options: ServerOptions): Promise<Server> {
           mcpClients++
           transport.once('close', () => mcpClients--)
         }
-        const { env } = hello
+        const { env } = page ?? hello
         const [name, version] = [plainName(hello.name.slice(0, 80)), plainName(hello.version.slice(0, 40))]
         const { positions } = hello.options ?? {}
         if (!POSITIONS.includes(positions))
           return refusal('invalid_hello', 'positions among the options is "utf-16" or "utf-32".')
         const given = overWeb ? { positions } : (hello.options ?? {})
-        session.current = { id: `client-${++made}`, name, version, root, env, options: given, overWeb }
+        const id = `client-${++made}`
+        session.current = { id, name, version, root, env, options: given, overWeb, page }
         return undefined
       },
       serve(method, params, served) {
@@ -197,7 +213,20 @@ export async function openServer(options: ServerOptions): Promise<Server> {
 
   return {
     address: listener.address,
-    web: web?.address,
+    get web() {
+      return web?.address
+    },
+    openWeb() {
+      const open = async () => {
+        web ??= await options.web?.(accept, true)
+        if (web === undefined) throw new Error('no WebSockets were listened for')
+        return web.address
+      }
+      opening ??= open().finally(() => {
+        opening = undefined
+      })
+      return opening
+    },
     clients: () => connections.size,
     async close() {
       ending = true

@@ -1,13 +1,16 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { join } from 'node:path'
 import { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { type Encoding, HEADER_BYTES, LIMITS } from '../../wire/codec/messages.ts'
 import type { Listener } from '../../wire/link/transport.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { keepSecret } from '../journal/redaction.ts'
+import { PACKAGE_ROOT } from '../paths.ts'
+import type { PageSession, PageSessions } from './page-sessions.ts'
 import type { Accept } from './server.ts'
 
 interface WebOptions {
@@ -17,6 +20,7 @@ interface WebOptions {
   readonly file: string
   /** Connections at once, those that have shown no token yet included. */
   readonly connections: number
+  readonly pages: Pick<PageSessions, 'take' | 'listens'>
   readonly accept: Accept
 }
 
@@ -29,8 +33,29 @@ const SUBPROTOCOLS: Readonly<Record<string, Encoding>> = {
 /** What a browser offers beside one of those, because a page can set no header. */
 const TOKEN_PREFIX = 'imago.token.'
 
-/** The paths that there are. */
-const ROUTES: ReadonlySet<string> = new Set(['/'])
+/**
+ * The paths that there are: where WebSockets connect, with a token; and the files of the page, which hold no data, without
+ * one. All have to pass the checks of Host and Origin.
+ */
+const ROUTES: Readonly<Record<string, 'sockets' | { readonly file: string; readonly type: string }>> = {
+  '/': 'sockets',
+  '/page': { file: 'index.html', type: 'text/html' },
+  '/page.js': { file: 'page.js', type: 'text/javascript' },
+  '/page.css': { file: 'page.css', type: 'text/css' },
+}
+
+const PAGE_FOLDER = join(PACKAGE_ROOT, 'dist/src/page')
+
+/** A page runs no script and shows no picture but its own, and is shown in no other page. */
+const pageHeaders = (host: string) => ({
+  'content-security-policy': `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ws://${host}; img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  // Another build may answer the next time.
+  'cache-control': 'no-store',
+})
 
 /** How long a request may take to come, in milliseconds. */
 const REQUEST_MS = 5_000
@@ -42,7 +67,13 @@ const PINGS = 64
  * Takes clients over WebSocket, at the loopback address. Host, Origin and token of each request are checked before all
  * else. Throws a `Failure` where the port cannot be listened at.
  */
-export async function openWeb({ port: wanted, file, connections, accept }: WebOptions): Promise<Listener> {
+export async function openWeb({
+  port: wanted,
+  file,
+  connections,
+  pages,
+  accept,
+}: WebOptions): Promise<Listener> {
   const token = randomBytes(32).toString('base64url')
   const forget = keepSecret(token, 'token of the WebSocket')
   const settings = {
@@ -66,18 +97,30 @@ export async function openWeb({ port: wanted, file, connections, accept }: WebOp
   server.maxConnections = connections
 
   const refuse = (request: IncomingMessage, response: ServerResponse) => {
-    const [status, why] = refusalOf(request, { port, token }) ?? [426, 'Ask for a WebSocket here.']
+    const asked = isProgram(request, token) ? (routeFault(request) ?? NO_SOCKET) : UNKNOWN
+    const [status, why] = originFault(request, port) ?? asked
     response.writeHead(status, { connection: 'close', 'content-type': 'text/plain' }).end(`${why}\n`)
   }
-  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, refuse)
+  server.on('request', (request, response) => {
+    const asked = originFault(request, port) === undefined ? fileOf(request) : undefined
+    if (asked === undefined) return refuse(request, response)
+    const headers = { ...pageHeaders(request.headers.host ?? ''), connection: 'close' }
+    response.writeHead(200, { ...headers, 'content-type': `${asked.type}; charset=utf-8` })
+    response.end(readFileSync(join(PAGE_FOLDER, asked.file)))
+  })
+  for (const event of ['checkContinue', 'checkExpectation']) server.on(event, refuse)
   for (const event of ['upgrade', 'connect'])
     server.on(event, (request: IncomingMessage, socket: Socket, head: Buffer) => {
       socket.on('error', () => {})
       const [, encoding] = encodingIn(offeredBy(request)) ?? []
-      if (encoding !== undefined && refusalOf(request, { port, token }) === undefined)
-        return sockets.handleUpgrade(request, socket, head, web =>
-          accept(carrying(web, { socket, encoding }), encoding),
-        )
+      const isMeant = (originFault(request, port) ?? routeFault(request)) === undefined
+      if (isMeant && encoding !== undefined) {
+        const page = isProgram(request, token) ? undefined : pageOf(request, pages)
+        if (page !== undefined || isProgram(request, token))
+          return sockets.handleUpgrade(request, socket, head, web =>
+            accept(carrying(web, { socket, encoding }), { encoding, page }),
+          )
+      }
       const response = new ServerResponse(request)
       response.assignSocket(socket)
       response.once('finish', () => socket.destroySoon())
@@ -97,6 +140,7 @@ export async function openWeb({ port: wanted, file, connections, accept }: WebOp
   const { port } = server.address() as AddressInfo
   const address = `ws://127.0.0.1:${port}/`
   writeFileSync(file, `${JSON.stringify({ address, token })}\n`, { flag: 'wx', mode: 0o600 })
+  pages.listens(port)
   return {
     address,
     async close() {
@@ -108,28 +152,51 @@ export async function openWeb({ port: wanted, file, connections, accept }: WebOp
   }
 }
 
-/** Why a request is refused: status and sentence, with nothing of the request in it. `undefined` where it is not. */
-function refusalOf(
-  request: IncomingMessage,
-  { port, token }: { readonly port: number; readonly token: string },
-): [status: number, why: string] | undefined {
-  const { headers, headersDistinct, url = '' } = request
+/** Why a request is refused: status and sentence, with nothing of the request in it. */
+type Why = readonly [status: number, why: string]
+
+const UNKNOWN: Why = [401, 'The token is missing or wrong. It is in the file that imago serve names.']
+const NO_SOCKET: Why = [426, 'Ask for a WebSocket here.']
+
+/** Of any request, before all else. */
+function originFault({ headers, headersDistinct, url = '' }: IncomingMessage, port: number): Why | undefined {
   const [host = '', ...more] = headersDistinct.host ?? []
   if (more.length > 0 || !url.startsWith('/') || ![`127.0.0.1:${port}`, `localhost:${port}`].includes(host))
     return [421, STATUS_CODES[421] ?? '']
   if (headers.origin !== undefined && headers.origin !== `http://${host}`)
     return [403, 'No page of another origin is let in.']
-  const bearer = /^Bearer (.*)$/.exec(headers.authorization ?? '')?.[1]
-  const offered = offeredBy(request)
-  const shown = offered.flatMap(name =>
-    name.startsWith(TOKEN_PREFIX) ? [name.slice(TOKEN_PREFIX.length)] : [],
-  )
-  if (![bearer ?? '', ...shown].some(one => isSame(one, token)))
-    return [401, 'The token is missing or wrong. It is in the file that imago serve names.']
-  if (!ROUTES.has(url)) return [404, STATUS_CODES[404] ?? '']
-  if (headers.upgrade !== undefined && encodingIn(offered) === undefined)
+  return undefined
+}
+
+const routeOf = ({ url = '' }: IncomingMessage) => (Object.hasOwn(ROUTES, url) ? ROUTES[url] : undefined)
+
+/** Of one that shows what lets it in. */
+function routeFault(request: IncomingMessage): Why | undefined {
+  if (routeOf(request) !== 'sockets') return [404, STATUS_CODES[404] ?? '']
+  if (request.headers.upgrade !== undefined && encodingIn(offeredBy(request)) === undefined)
     return [400, `Offer the subprotocol ${Object.keys(SUBPROTOCOLS).join(' or ')}.`]
   return undefined
+}
+
+/** The file of the page that is asked for. */
+function fileOf(request: IncomingMessage) {
+  const route = routeOf(request)
+  return request.method === 'GET' && route !== 'sockets' ? route : undefined
+}
+
+const shownBy = (request: IncomingMessage): readonly string[] =>
+  offeredBy(request).flatMap(name => (name.startsWith(TOKEN_PREFIX) ? [name.slice(TOKEN_PREFIX.length)] : []))
+
+/** It shows the token of the file. */
+function isProgram(request: IncomingMessage, token: string): boolean {
+  const bearer = /^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1]
+  return [bearer ?? '', ...shownBy(request)].some(one => isSame(one, token))
+}
+
+/** The session of a page, which shows its token or its secret as a subprotocol. A token is used up by this. */
+function pageOf(request: IncomingMessage, pages: WebOptions['pages']): PageSession | undefined {
+  const [shown] = shownBy(request)
+  return shown === undefined ? undefined : pages.take(shown)
 }
 
 const offeredBy = ({ headers }: IncomingMessage): readonly string[] =>

@@ -106,6 +106,12 @@ const ROWS: Readonly<Record<Method, Row>> = {
   subscribe: { params: { topics: ['everything'] }, code: 'invalid_params' },
   describe: { params: { name: 'revoke' }, code: 'done' },
   status: { params: {}, code: 'done' },
+  open_page: { params: {}, code: 'done' },
+  journal: { params: { count: 1 }, code: 'no_seat' },
+  runs: { params: {}, code: 'done' },
+  run: { params: { run: 'run-1' }, code: 'invalid_params' },
+  cancel_run: { params: { run: 'run-1' }, code: 'invalid_params' },
+  resume_run: { params: { run: 'run-1' }, code: 'invalid_params' },
   shutdown: { params: { when: 'unused' }, code: 'in_use' },
 }
 

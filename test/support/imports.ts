@@ -110,6 +110,7 @@ export function circlesIn(arrows: readonly Arrow[]): string[][] {
 }
 
 const COMMENTS: readonly (readonly [ending: string, comment: RegExp])[] = [
+  ['.tsx', /\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm],
   ['.ts', /\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm],
   ['.py', /^\s*(?:[rR]?"""[\s\S]*?"""|#.*)$/gm],
   ['.lisp', /#\|[\s\S]*?\|#|^\s*;.*$/gm],

@@ -31,6 +31,7 @@ import { escapeJson } from '../../text/escape.ts'
 import { connectDaemon, type DaemonClient, WAIT_SECONDS } from '../client.ts'
 import { type CommandInput, profileOf } from '../command.ts'
 import { type Printer, printFailed, untilLeft } from '../print.ts'
+import { callLines } from '../run-text.ts'
 import { askHere, hasTerminal } from '../seat/at-terminal.ts'
 import { type Woken, wantedErrors, whenRaised, wokenBefore } from './ask-when.ts'
 
@@ -264,14 +265,6 @@ function tellEnd({ printer, options }: CommandInput, end: RunEnd, run: string): 
     printer.err(`imago: ${run} failed: ${end.text}. Go on with: imago runs resume ${run}\n`)
   if (end.why === 'cancelled') printer.err(`imago: ${run} was cancelled\n`)
   return end.why === 'done' ? EXIT.done : EXIT.failed
-}
-
-/** What it says, and a line for each call: `> inspect {"expr":"next"}`. */
-export function callLines({ said, content }: EntryOf<'answered'>): string[] {
-  const calls = content.filter(part => part.type === 'call')
-  if (calls.length === 0) return []
-  const lines = calls.map(({ tool, args }) => `> ${tool} ${oneLine(JSON.stringify(args)).slice(0, 500)}`)
-  return said.trim() === '' ? lines : [said.trim(), ...lines]
 }
 
 interface ToolParts {

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { duration, oneLine } from '../../../tools/text.ts'
 import { conversationOf } from '../../agent/conversation.ts'
-import type { AskedCall, Entry } from '../../agent/entries.ts'
-import { unmarked } from '../../agent/guidance.ts'
+import type { AskedCall } from '../../agent/entries.ts'
 import { isAtWork, keptRun, openRun, removeRun, runNames, runSize } from '../../agent/run-file.ts'
 import { readConfig } from '../../config.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
@@ -11,7 +10,8 @@ import { escapeJson } from '../../text/escape.ts'
 import { connectDaemon } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { untilLeft } from '../print.ts'
-import { callLines, resume } from './ask.ts'
+import { textOf } from '../run-text.ts'
+import { resume } from './ask.ts'
 
 const ACTIONS: Readonly<Record<string, (input: CommandInput, run: string) => Promise<ExitCode>>> = {
   show,
@@ -93,34 +93,6 @@ async function show({ printer, options }: CommandInput, run: string): Promise<Ex
     if (runSize(stateDir, run) !== size) continue
     if (!left.aborted) printer.err(`${run} has stopped. Go on with: imago runs resume ${run}\n`)
     return left.aborted ? EXIT.done : EXIT.failed
-  }
-}
-
-/** An entry for a person; empty where it says nothing to one. */
-function textOf(entry: Entry): string {
-  switch (entry.type) {
-    case 'begun':
-      return `${entry.run}: ${entry.text}\n${entry.root}, ${entry.model}\n\n`
-    case 'answered':
-      return callLines(entry)
-        .map(line => `${line}\n`)
-        .join('')
-    case 'ended':
-      return `${entry.outcome === 'ok' ? '' : `${entry.outcome}\n`}${unmarked(entry.text).replace(/^/gm, '  ')}\n\n`
-    case 'waits':
-      return `waits for ${entry.for}\n`
-    case 'model':
-      return `goes on with ${entry.model}\n\n`
-    case 'room':
-      return `${entry.calls.length} old results made room\n\n`
-    case 'over':
-      return `${entry.why}\n${entry.text.trimEnd()}\n`
-    case 'asked':
-    case 'called':
-    case 'told':
-      return ''
-    default:
-      return entry satisfies never
   }
 }
 

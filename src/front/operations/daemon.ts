@@ -44,6 +44,12 @@ export const DAEMON_OPERATIONS = {
     who: ['anyone'],
     level: 'safe',
   }),
+  open_page: operation({
+    does: 'Answers with an address at which a browser shows the page of the project; the daemon begins to take WebSockets where it does not. The token in the address works once, within ten minutes. Kernels that are started from the page get the environment of the client. It is refused over a WebSocket.',
+    result: z.strictObject({ address: z.string() }),
+    who: ['anyone'],
+    level: 'cautious',
+  }),
   shutdown: operation({
     does: 'Ends the daemon. Where the condition does not hold, it fails with in_use.',
     params: z.strictObject({

@@ -1,5 +1,6 @@
 import { CALL_OPERATIONS } from './calls.ts'
 import { DAEMON_OPERATIONS } from './daemon.ts'
+import { HISTORY_OPERATIONS } from './history.ts'
 import { KERNEL_OPERATIONS } from './kernels.ts'
 import { POLICY_OPERATIONS } from './policy.ts'
 import { SEAT_OPERATIONS } from './seats.ts'
@@ -14,5 +15,6 @@ export const OPERATIONS = {
   ...POLICY_OPERATIONS,
   ...SUSPENSION_OPERATIONS,
   ...SUBSCRIPTION_OPERATIONS,
+  ...HISTORY_OPERATIONS,
   ...DAEMON_OPERATIONS,
 } as const

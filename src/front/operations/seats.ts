@@ -40,7 +40,7 @@ export const SEAT_WANTED = z.strictObject({
   id: z.string().describe('What `admit` takes.'),
   who: z.string(),
   terminal: z.string(),
-  pid: z.int(),
+  pid: z.int().nullable().describe('null for a page.'),
   command: SEAT_ROW.shape.command,
   why: z.string().nullable().describe('Why it needs no answer any more; null while it does.'),
   through: z

@@ -30,7 +30,7 @@ import {
   sharedFault,
   THE_DAEMON,
 } from './rule.ts'
-import { editorCode, Resumptions, type ThroughEditor } from './through-editor.ts'
+import { type Editor, editorCode, Resumptions, type ThroughEditor } from './through-editor.ts'
 
 interface SeatsOptions {
   readonly approvals: Approvals
@@ -73,7 +73,11 @@ export type SeatMethods = Pick<Handlers, keyof typeof SEAT_OPERATIONS>
 type Person = Extract<Judgement, { type: 'proved' }>
 
 /** Somebody who may have a seat. `driver`: what may drive the editor. */
-type Sitter = Person & { readonly driver: string | undefined }
+type Sitter = Pick<Person, 'who' | 'terminal' | 'command'> & {
+  readonly process: HeldSeat['process']
+  readonly editor: Editor | undefined
+  readonly driver: string | undefined
+}
 
 /**
  * Who has a seat, and what they may do. A seat lives in memory and ends with its call or its connection. Each grant,
@@ -100,14 +104,14 @@ export function openSeats(options: SeatsOptions): Seats {
   function heldBy(link: Link): HeldSeat | undefined {
     const found = held.get(link)
     const lives = [found?.process, found?.editor].every(
-      one => one === undefined || startOf(one.pid) === one.started,
+      one => one === undefined || 'page' in one || startOf(one.pid) === one.started,
     )
     return lives ? found : undefined
   }
 
-  function faultOf({ process: { pid }, editor }: HeldSeat): Fault | undefined {
-    if (editor === undefined) return shared(pid)
-    const driver = editor.isTold ? undefined : options.driver(editor.pid)
+  function faultOf({ process, editor }: HeldSeat): Fault | undefined {
+    if (editor === undefined) return process && shared(process.pid)
+    const driver = editor.isTold || 'page' in editor ? undefined : options.driver(editor.pid)
     if (driver === undefined) return undefined
     return [
       `By now this editor may be driven by ${driver}.`,
@@ -178,15 +182,19 @@ export function openSeats(options: SeatsOptions): Seats {
   ): Promise<Sitter> {
     const taken = () => refusal('seat_taken', `There is a seat already: ${whoAdmits(rows())}`, null)
     if (alone && held.size > 0) throw taken()
+    const { page } = context.session
+    if (page !== undefined && through !== undefined) return throughPage(page.id, through)
     const judged =
       through === undefined
         ? await prove(challenge => challenged(context, challenge))
         : await prove(noTerminal(context), { gives: 'answers through an editor' })
     if (judged.type === 'unproved') throw refuse(judged.who, judged.why, judged.next)
     if (alone && held.size > 0) throw taken()
-    if (judged.editor === undefined || through === undefined) return { ...judged, driver: undefined }
+    const { editor, pid, started, terminal, command } = judged
+    const found = { terminal, command, process: { pid, started }, editor }
+    if (editor === undefined || through === undefined) return { ...found, who: judged.who, driver: undefined }
     const who = `${judged.who}, which calls itself ${JSON.stringify(plainName(through))}`
-    return { ...judged, who, driver: options.driver(judged.editor.pid) }
+    return { ...found, who, driver: options.driver(editor.pid) }
   }
 
   /** Whether its seat was lost with the connection, and no person has to be asked again. */
@@ -198,21 +206,19 @@ export function openSeats(options: SeatsOptions): Seats {
   }
 
   async function admitted(sitter: Sitter, { served }: ServeContext): Promise<void> {
-    const { who, terminal, pid, command, editor, driver } = sitter
+    const { who, terminal, process, command, editor, driver } = sitter
     if (held.size === 0 && driver === undefined) return
     const code = editor && editorCode()
     served.event({ type: 'asked', seats: rows(), ...(code && { code }) } satisfies SeatEvent)
     const through = code && { through: { code, driver: driver ?? null } }
-    const refused = await admissions.ask({ who, terminal, pid, command, ...through }, served.signal)
+    const row = { who, terminal, pid: process?.pid ?? null, command, ...through }
+    const refused = await admissions.ask(row, served.signal)
     if (refused === undefined) return
     throw refuse(who, refused, code !== undefined && held.size === 0 ? BY_CODE : whoAdmits(rows()))
   }
 
   /** Until the client cancels it or goes away. */
-  function seated(
-    { who, command, pid, started, editor: at, driver }: Sitter,
-    { link, served }: ServeContext,
-  ) {
+  function seated({ who, command, process, editor: at, driver }: Sitter, { link, served }: ServeContext) {
     const editor: ThroughEditor | undefined = at && { ...at, isTold: driver !== undefined }
     const resume = randomBytes(16).toString('hex')
     return new Promise<Methods['sit']['result']>((resolve, reject) => {
@@ -226,7 +232,7 @@ export function openSeats(options: SeatsOptions): Seats {
         else reject(error)
       }
       const others = rows()
-      held.set(link, { seat, who, command, process: { pid, started }, editor, lose: over })
+      held.set(link, { seat, who, command, process, editor, lose: over })
       notice(`${seat.id} was taken by ${who}.`)
       const seated = {
         seat: seat.id,
@@ -314,6 +320,14 @@ const NOT_RESUMED =
   'No seat of this editor was lost within 60 s that had this secret, or it was used already.'
 
 const BY_CODE = 'Ask again. A person lets it in at a terminal by the code that it shows: imago seat CODE'
+
+/** No process is behind it that could be proved: a person always lets it in. */
+function throughPage(page: string, name: string): Sitter {
+  const who = `through a page in a browser (session ${page.slice(0, 8)}), which calls itself ${JSON.stringify(plainName(name))}`
+  return { who, terminal: 'a page', command: '', process: undefined, editor: { page }, driver: PAGE_DRIVER }
+}
+
+const PAGE_DRIVER = 'any program that can drive that browser or read its memory'
 
 /** Who would have to admit another one. */
 const whoAdmits = (seats: readonly SeatRow[]): string =>

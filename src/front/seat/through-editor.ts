@@ -3,8 +3,11 @@ import { newCode } from '../../approvals/plan-answers.ts'
 import type { Clock } from '../../clock.ts'
 import type { Process } from './rule.ts'
 
-/** A seat of a program without a terminal. */
-export interface ThroughEditor extends Pick<Process, 'pid' | 'started'> {
+/** A program without a terminal: a process, or one tab of a browser by its session, whose process is not known. */
+export type Editor = Pick<Process, 'pid' | 'started'> | { readonly page: string }
+
+/** A seat of such a program. */
+export type ThroughEditor = Editor & {
   /** A person let it in who was told what may drive it. */
   readonly isTold: boolean
 }
@@ -30,9 +33,14 @@ export class Resumptions {
   }
 
   /** The seat that comes back; undefined where the secret is not of that editor. A secret works once, whoever has it. */
-  take(secret: string, { pid, started }: Pick<Process, 'pid' | 'started'>): ThroughEditor | undefined {
+  take(secret: string, editor: Editor): ThroughEditor | undefined {
     const seat = this.#broken.get(secret)
     this.#broken.delete(secret)
-    return seat?.pid === pid && seat.started === started ? seat : undefined
+    return seat !== undefined && isSame(seat, editor) ? seat : undefined
   }
+}
+
+function isSame(one: Editor, other: Editor): boolean {
+  if ('page' in one || 'page' in other) return 'page' in one && 'page' in other && one.page === other.page
+  return one.pid === other.pid && one.started === other.started
 }

@@ -1,0 +1,43 @@
+import { useLayoutEffect, useRef } from 'preact/hooks'
+
+/** What each key does, by the name that an event gives it. */
+export type Keys = Readonly<Record<string, () => void>>
+
+/** The deepest that knows a key gets it. */
+const layers: { readonly depth: number; readonly keys: { current: Keys } }[] = []
+
+/**
+ * These keys hold while the component is there. `depth`: 0 for the page, 1 for a view, 2 for something in a view. It is so
+ * before the next key comes: what is typed fast means what is shown by then.
+ */
+export function useKeys(depth: number, keys: Keys): void {
+  const ref = useRef(keys)
+  ref.current = keys
+  useLayoutEffect(() => {
+    const layer = { depth, keys: ref }
+    layers.push(layer)
+    return () => void layers.splice(layers.indexOf(layer), 1)
+  }, [depth])
+}
+
+window.addEventListener('keydown', event => {
+  const { key, target } = event
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return
+  const isTyped = target instanceof HTMLInputElement || target instanceof HTMLTextAreaElement
+  if (isTyped || target instanceof HTMLSelectElement) {
+    if (key === 'Escape') target.blur()
+    return
+  }
+  // A button that has the focus takes these itself.
+  if (
+    (key === 'Enter' || key === ' ') &&
+    target instanceof HTMLElement &&
+    target.closest('button, summary, a')
+  )
+    return
+  const sorted = [...layers].sort((one, other) => other.depth - one.depth)
+  const found = sorted.find(({ keys }) => Object.hasOwn(keys.current, key))
+  if (found === undefined) return
+  event.preventDefault()
+  found.keys.current[key]?.()
+})

@@ -1,0 +1,201 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Browser } from 'playwright-core'
+import { addressOf, openBrowser, openPage, seated, shows } from '../support/browser.ts'
+import { assert, suite } from '../support/harness.ts'
+import { hello } from '../support/raw-client.ts'
+import { openRig, type Rig } from '../support/rig.ts'
+import { openScreen } from '../support/screen.ts'
+import { RawWeb, rawOverWeb, upgradeHead, webOf } from '../support/web-socket.ts'
+
+/** How a page gets in, and who does not. */
+const test = suite('the way in for pages', { limitMs: 60_000 })
+const rig = openRig({ files: { 'a.txt': 'one\n', 'imago.toml': '' } })
+let browser: Browser
+test.before(async () => {
+  await rig.serve()
+  browser = await openBrowser()
+})
+test.after(async () => {
+  await browser?.close()
+  await rig.close()
+})
+
+const tokenIn = (address: string) => new URLSearchParams(new URL(address).hash.slice(1)).get('token') ?? ''
+
+/** The status that a request for a WebSocket gets which shows this as a page does. */
+async function status(shown: string, changed: Parameters<typeof upgradeHead>[1] = {}) {
+  const web = webOf(rig)
+  const offered = {
+    authorization: undefined,
+    'sec-websocket-protocol': `imago.v2.json, imago.token.${shown}`,
+  }
+  const raw = new RawWeb(web.port)
+  const answer = await raw.asks(upgradeHead(web, { ...offered, ...changed }))
+  raw.socket.destroy()
+  return answer
+}
+
+test('no WebSocket is taken, and no port listened at, before somebody asks for a page', async () => {
+  const own = openRig()
+  try {
+    await own.serve()
+    const client = await own.connect()
+    assert.is((await client.request('status', {})).web, null)
+    const { address } = await client.request('open_page', {})
+    assert.is(new URL(address).host, new URL((await client.request('status', {})).web ?? '').host)
+  } finally {
+    await own.close()
+  }
+})
+
+test('a token works once; a foreign origin and a rebound host are refused, and do not use it up (threat 1) (threat 2)', async () => {
+  const token = tokenIn(await addressOf(rig))
+  const { port } = webOf(rig)
+  assert.is(await status(token, { origin: 'http://evil' }), 403)
+  assert.is(await status(token, { origin: 'null' }), 403)
+  assert.is(await status(token, { host: `evil.example:${port}` }), 421)
+  assert.is(await status(token, { path: '/page' }), 401)
+  assert.is(await status(token, { connection: undefined, upgrade: undefined }), 401)
+  assert.is(await status(token), 101)
+  assert.is(await status(token), 401)
+})
+
+test('the files of the page come without a token, under a strict policy; nothing else does, and to no other host', async () => {
+  const { port } = webOf(rig)
+  for (const path of ['/page', '/page.js', '/page.css']) {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`)
+    assert.is(answer.status, 200)
+    const policy = answer.headers.get('content-security-policy') ?? ''
+    for (const rule of [
+      "default-src 'none'",
+      "script-src 'self'",
+      "frame-ancestors 'none'",
+      "base-uri 'none'",
+    ])
+      assert.match(policy, rule)
+    assert.not.match(policy, /unsafe|\*/)
+    assert.is(answer.headers.get('x-content-type-options'), 'nosniff')
+    assert.is(answer.headers.get('referrer-policy'), 'no-referrer')
+    assert.is(answer.headers.get('cache-control'), 'no-store')
+    const text = await answer.text()
+    for (const secret of [rig.project, webOf(rig).token]) assert.not.match(text, secret)
+    const evil = { host: `evil.example:${port}`, connection: undefined, upgrade: undefined, path }
+    assert.is(await status('', evil), 421)
+    assert.is(await status('', { ...evil, host: `localhost:${port}`, origin: 'http://evil' }), 403)
+  }
+  for (const path of ['/', '/page/', '/page?', '/index.html', '/page.js.map', '/../page'])
+    assert.is(await status('', { path, connection: undefined, upgrade: undefined }), 401)
+  assert.is(
+    await status('', { path: '/page', method: 'POST', connection: undefined, upgrade: undefined }),
+    401,
+  )
+})
+
+test('a program with the token of the file sits through nothing, and opens no page (threat 33)', async () => {
+  const client = await rawOverWeb(webOf(rig))
+  client.send({ hello: hello(rig.project) })
+  await client.next()
+  client.send({ type: 'call', id: 1, method: 'open_page', params: {} })
+  const { error } = (await client.find(({ id }) => id === 1)) as { error: { code: string } }
+  assert.is(error.code, 'refused')
+  client.send({ type: 'call', id: 2, method: 'sit', params: { through: 'page' } })
+  const { error: sits } = (await client.find(({ id, type }) => id === 2 && type === 'fail')) as typeof sitting
+  assert.is(sits.code, 'seat_refused')
+})
+const sitting = { error: { code: '' } }
+
+test('a page forgets its token, and no file, log or journal has that or the secret of its session (threat 7)', async () => {
+  const page = await openPage(rig, browser)
+  assert.match(page.url(), /\/page$/)
+  const secret = await page.evaluate<string>("sessionStorage.getItem('imago.secret')")
+  assert.ok(secret.length > 40)
+  const kept = join(rig.paths.stateDir, 'page.json')
+  assert.is(statSync(kept).mode & 0o777, 0o600)
+  const files = [rig.paths.log, kept, ...journal(rig)].map(path => readFileSync(path, 'utf8')).join()
+  assert.match(files, 'A client connected.')
+  assert.not.match(files, secret)
+  assert.is(await status(secret), 101)
+  await page.close()
+})
+
+const journal = ({ paths: { stateDir } }: Rig) =>
+  readdirSync(join(stateDir, 'journal')).map(name => join(stateDir, 'journal', name))
+
+test('two pages sit; both see a plan, the first answer wins, and the other sees it go, with why', async () => {
+  const [one, two] = [await openPage(rig, browser), await openPage(rig, browser)]
+  await seated(rig, one)
+  await two.getByRole('button', { name: 'Sit' }).click()
+  await one.getByRole('button', { name: 'Let it sit' }).click()
+  await shows(two, /You sit here/)
+  const client = await rig.connect()
+  const answering = client.call({ tool: 'write_file', args: { path: 'b.txt', content: 'two\n' } })
+  for (const page of [one, two]) {
+    await page.getByRole('button', { name: /write_file/ }).click()
+    await page.locator('article[aria-busy=false]').waitFor()
+  }
+  assert.match(await one.title(), /^\(1\) /)
+  await one.keyboard.press('y')
+  await shows(two, /approved through a page in a browser \(session [0-9a-f]{8}\), which calls itself/)
+  await two.keyboard.press('y')
+  assert.ok((await answering).ok)
+  assert.not.match(await one.title(), /^\(/)
+  await one.close()
+  await two.close()
+})
+
+test('imago web at a terminal prints the address, and lets the page sit by the code that is typed there', async () => {
+  const screen = openScreen(rig, {
+    args: ['web'],
+    columns: 240,
+    rows: 40,
+    env: { PATH: dirname(process.execPath) },
+  })
+  await screen.shows('type the code that the page shows')
+  const [address = ''] = /http:\S+/.exec(screen.text()) ?? []
+  const page = await browser.newPage()
+  await page.goto(address)
+  await page.getByRole('button', { name: 'Sit' }).click()
+  const asked = await page.locator('.code-word').textContent()
+  screen.type(`${/imago seat (\S+)/.exec(asked ?? '')?.[1]}\n`)
+  await screen.shows(/any program that can drive that browser or read its memory[\s\S]*Let it have a seat/)
+  screen.type('y\n')
+  await shows(page, /You sit here/)
+  assert.is(await screen.ended, 0)
+  await page.close()
+})
+
+test('the daemon begins again under a page, which comes back by itself; a page of no session says what to do', async () => {
+  const page = await openPage(rig, browser)
+  const stranger = await browser.newPage()
+  await stranger.goto(page.url())
+  await shows(stranger, /type imago web --no-open/)
+  await rig.imago(['shutdown', '--force'])
+  await shows(page, /The daemon is away/)
+  await rig.serve()
+  await page.getByText('The daemon is away').waitFor({ state: 'hidden' })
+  const client = await rig.connect()
+  const answering = client.call({ tool: 'write_file', args: { path: 'c.txt', content: 'two\n' } })
+  assert.not.ok((await answering).ok)
+  await page.reload()
+  await seated(rig, page)
+  await stranger.getByRole('textbox').fill(await addressOf(rig))
+  await stranger.getByRole('button', { name: 'Open' }).click()
+  await shows(stranger, /What waits for you/)
+  await stranger.close()
+  await page.close()
+})
+
+test('a seat comes back with its page within a minute, and with no other', async () => {
+  const page = await openPage(rig, browser)
+  await seated(rig, page)
+  await page.reload()
+  await shows(page, /You sit here/)
+  const resume = await page.evaluate<string>("sessionStorage.getItem('imago.resume')")
+  const other = await openPage(rig, browser)
+  await other.evaluate(`sessionStorage.setItem('imago.resume', ${JSON.stringify(resume)})`)
+  await page.close()
+  await other.reload()
+  await shows(other, /No seat of this editor was lost within 60 s/)
+  await other.close()
+})

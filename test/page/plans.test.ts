@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import type { DaemonClient } from '../../src/front/client.ts'
+import { openBrowser, openPage, seated, shows } from '../support/browser.ts'
+import { assert, suite } from '../support/harness.ts'
+import { openRig } from '../support/rig.ts'
+
+/** What waits, on the page, in the real browser. */
+const test = suite('plans on the page', { limitMs: 60_000 })
+
+const LINES = Array.from({ length: 30 }, (_, n) => `line ${n + 1}\n`).join('')
+const rig = openRig({ files: { 'shop.txt': LINES, 'imago.toml': '' } })
+let browser: Browser
+let page: Page
+let client: DaemonClient
+
+test.before(async () => {
+  await rig.serve()
+  browser = await openBrowser()
+  client = await rig.connect()
+  page = await openPage(rig, browser)
+  await seated(rig, page)
+})
+test.after(async () => {
+  await browser?.close()
+  await rig.close()
+})
+
+const shop = () => readFileSync(join(rig.project, 'shop.txt'), 'utf8')
+
+/** Proposes these replacements of lines, and opens the plan on the page. */
+async function proposed(...edits: readonly (readonly [old: string, text: string])[]) {
+  const answer = client.call({
+    tool: 'propose_file_edit',
+    args: { edits: edits.map(([old_str, new_str]) => ({ path: 'shop.txt', old_str, new_str })) },
+  })
+  await opened()
+  return { answer }
+}
+
+/** Opens the first plan that waits. */
+async function opened() {
+  await page.getByRole('region', { name: 'What waits for you' }).getByRole('button').first().click()
+  await page.locator('article[aria-busy=false]').waitFor()
+}
+
+test('a plan of two hunks: one is taken, one refused with a reason, by the keys of git add -p; and undone', async () => {
+  const { answer } = await proposed(['line 2\n', 'second\n'], ['line 25\n', 'last\n'])
+  await page.keyboard.press('y')
+  await page.keyboard.press('n')
+  await page.keyboard.type('it is needed')
+  await page.keyboard.press('Enter')
+  await shows(page, /hunk 1 \(shop.txt:2\) is takenhunk 2 \(shop.txt:25\) is refused: it is needed/)
+  await page.keyboard.press('y')
+  assert.match(JSON.stringify(await answer), 'it is needed')
+  assert.is(shop(), LINES.replace('line 2\n', 'second\n'))
+  await page.getByRole('button', { name: /Undo/ }).waitFor()
+  await page.keyboard.press('u')
+  await opened()
+  await page.keyboard.press('y')
+  await shows(page, /approved/)
+  assert.is(shop(), LINES)
+  await page.keyboard.press('q')
+})
+
+test('names, purposes, texts and reasons are text, never markup; what is hidden in them is marked', async () => {
+  const markup = '<img src=x onerror="document.title=1">'
+  const path = '<img src=x onerror=a>.txt'
+  const answer = client.call({
+    tool: 'propose_file_edit',
+    args: {
+      edits: [
+        {
+          path,
+          old_str: '',
+          new_str: `<script>document.title=2</script>\u200b\n`,
+          why: `<b>${markup}\u202e`,
+        },
+      ],
+    },
+  })
+  await opened()
+  await shows(
+    page,
+    /LOOK: .*<b><img src=x onerror="document.title=1">⟦U\+202E⟧.*<script>document.title=2<\/script>⟦U\+200B⟧/s,
+  )
+  await page.keyboard.press('e')
+  await shows(page, /Characters that are not seen are in it: ⟦U\+200B⟧/)
+  await page.getByRole('textbox').press('Escape')
+  await page.keyboard.press('n')
+  await page.keyboard.type(`${markup}&`)
+  await page.keyboard.press('Enter')
+  await shows(page, /hunk 1 .* is refused: <img src=x onerror="document.title=1">&/)
+  await page.keyboard.press('y')
+  assert.match(JSON.stringify(await answer), 'onerror')
+  assert.is(await page.locator('main img, main script').count(), 0)
+  assert.match(await page.title(), /Imago$/)
+  await page.keyboard.press('q')
+})
+
+test('an edited hunk is written as it was typed, and the arguments of a whole plan become a plan of their own', async () => {
+  const { answer } = await proposed(['line 3\n', 'third\n'], ['line 20\n', 'twentieth\n'])
+  await page.keyboard.press('e')
+  await page.getByRole('textbox').fill('3rd <b>')
+  await page.getByRole('textbox').press('Control+Enter')
+  await page.keyboard.press('d')
+  await page.keyboard.press('Enter')
+  await shows(page, /hunk 1 .* is taken as edited.*hunk 2 .* is refused/)
+  await page.keyboard.press('y')
+  assert.ok((await answer).ok)
+  assert.is(shop(), LINES.replace('line 3\n', '3rd <b>\n'))
+  await page.keyboard.press('q')
+
+  const whole = client.call({ tool: 'write_file', args: { path: 'new.txt', content: 'asked\n' } })
+  await opened()
+  await page.keyboard.press('e')
+  const field = page.getByRole('textbox')
+  await field.fill((await field.inputValue()).replace('asked', 'wanted'))
+  await field.press('Control+Enter')
+  await shows(page, /edited/)
+  await page.keyboard.press('q')
+  await opened()
+  await page.keyboard.press('y')
+  assert.ok((await whole).ok)
+  assert.is(readFileSync(join(rig.project, 'new.txt'), 'utf8'), 'wanted\n')
+  await page.keyboard.press('q')
+})
+
+test('a plan whose caller gives up stays on the page, says why it has gone, and takes no answer', async () => {
+  const gone = new AbortController()
+  const answer = client.call({
+    tool: 'write_file',
+    args: { path: 'gone.txt', content: 'x\n' },
+    signal: gone.signal,
+  })
+  await opened()
+  gone.abort()
+  await shows(page, /withdrawn/)
+  await page.keyboard.press('y')
+  assert.not.ok((await answer).ok)
+  await page.keyboard.press('q')
+})
+
+test('10,000 lines are drawn as few elements, and are answered', async () => {
+  const content = Array.from({ length: 10_000 }, (_, n) => `line ${n} <b>`).join('\n')
+  const answer = client.call({ tool: 'write_file', args: { path: 'long.txt', content } })
+  await opened()
+  await shows(page, /line 9999 <b>/)
+  assert.ok((await page.locator('article *').count()) < 100)
+  await page.keyboard.press('y')
+  assert.ok((await answer).ok)
+  await page.keyboard.press('q')
+})

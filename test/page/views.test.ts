@@ -1,0 +1,153 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { openBrowser, openPage, seated, shows } from '../support/browser.ts'
+import { assert, suite } from '../support/harness.ts'
+import { type Begun, openRig, until } from '../support/rig.ts'
+import { venvPython } from '../support/runtimes.ts'
+
+/** What the page shows besides plans, of a program that fails and waits. Its texts are as hostile as texts can be. */
+const test = suite('views of the page', { limitMs: 60_000 })
+
+const MARKUP = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
+const SOURCE = `
+import logging, threading
+class Cart:
+    def __init__(self):
+        self.items = [1, {'deep': ${JSON.stringify(MARKUP)}}]
+cart = Cart()
+lock = threading.Lock()
+lock.acquire()
+def waits():
+    with lock: pass
+threading.Thread(target=waits, name='<b>\u202ewaiter', daemon=True).start()
+def fail(n):
+    basket = {'name': ${JSON.stringify(MARKUP)}}
+    return n / 0
+try: fail(3)
+except Exception: logging.exception('a request failed')
+print('ready', flush=True)
+threading.Event().wait()
+`
+const rig = openRig({ files: { 'imago.toml': '', 'shop.py': SOURCE } })
+let browser: Browser
+let page: Page
+let program: Begun
+
+test.before(async () => {
+  await rig.serve()
+  program = rig.begin(['run', '--name', 'shop', '--', venvPython, 'shop.py'])
+  await program.says(/ready/)
+  browser = await openBrowser()
+  page = await openPage(rig, browser)
+})
+test.after(async () => {
+  await browser?.close()
+  program?.child.kill('SIGTERM')
+  await program?.ended
+  await rig.close()
+})
+
+/** Nothing that a program says has become a part of the page. */
+async function hasNoMarkup() {
+  assert.is(await page.locator('main img, main script, main b:has-text("\u202e")').count(), 0)
+  assert.match(await page.title(), /Imago$/)
+}
+
+test('a program, and what each of its threads does, the frames of the project in full', async () => {
+  await page.keyboard.press('3')
+  await page.getByRole('button', { name: /^shop listens/ }).click()
+  await page.getByRole('button', { name: /^shop ready/ }).click()
+  await shows(page, /<b>⟦U\+202E⟧waiter waiting for the lock/s)
+  await shows(page, /waits .*with lock: pass/s)
+  await hasNoMarkup()
+  await page.keyboard.press('q')
+})
+
+test('an error as it came, with the values of that moment; its markup is text', async () => {
+  await page.keyboard.press('2')
+  await page.getByRole('button', { name: /ZeroDivisionError/ }).click()
+  await shows(page, /ZeroDivisionError: division by zero.*it was logged as: a request failed/s)
+  await shows(page, /fail .*return n \/ 0.*n3.*basket\{'name': '<img src=x onerror=/s)
+  await hasNoMarkup()
+  await page.keyboard.press('q')
+})
+
+test('an expression runs, a value opens field by field without running anything, and a table is cells of text', async () => {
+  await page.keyboard.press('4')
+  const field = page.getByLabel('An expression, or statements')
+  await field.fill('cart')
+  await page.keyboard.press('Control+Shift+Enter')
+  const items = page.getByRole('button', { name: /items/ })
+  await items.click()
+  await page.getByRole('button', { name: /^▸ +\{'deep'/ }).click()
+  await shows(page, /<script>document.title=2<\/script>/s)
+  await field.fill(
+    'class Table:\n    def _repr_html_(self): return "<table onclick=1><tr><th>a</th></tr><tr><td><b>x</b><img src=x onerror=alert(1)></td></tr></table>"\nTable()',
+  )
+  await page.keyboard.press('Control+Enter')
+  await page.getByRole('cell', { name: 'x', exact: true }).waitFor()
+  await field.fill('print("out"); 1 / 0')
+  await page.keyboard.press('Control+Enter')
+  await shows(page, /out.*exception ZeroDivisionError/s)
+  await hasNoMarkup()
+})
+
+test('code that asks for a line of input gets what is typed', async () => {
+  await page.keyboard.press('Escape')
+  await page.getByLabel('An expression, or statements').fill('input("name? ") * 2')
+  await page.keyboard.press('Control+Enter')
+  await page.getByLabel(/The code asks: name\?/).fill('ada')
+  await page.keyboard.press('Enter')
+  await shows(page, /'adaada'/s)
+})
+
+test('the journal says who asked and what came of it, once the page sits', async () => {
+  await page.locator('h1').click()
+  await page.keyboard.press('5')
+  await shows(page, /needs a seat/s)
+  await page.keyboard.press('1')
+  await seated(rig, page)
+  await page.keyboard.press('5')
+  await page.getByRole('button', { name: /input\("name\? "\) \* 2/ }).click()
+  await shows(page, /eval_expr.*input\("name\? "\) \* 2.*page, ok.*gate: allow/s)
+  await hasNoMarkup()
+})
+
+test('a run of the agent: what it did, what it waits for; it is cancelled there; those of other projects are not told', async () => {
+  const folder = join(rig.paths.stateDir, 'runs')
+  mkdirSync(folder, { mode: 0o700 })
+  const keep = (run: string, root: string) => {
+    const begun = { run, id: run, root, text: `mend <b>${run}`, guidance: '', model: 'm', profile: 'full' }
+    const entries = [
+      { type: 'begun', at: 1, ...begun },
+      { type: 'waits', at: 2, for: 'Edit <b>a.txt' },
+    ]
+    const lines = entries.map(entry => `${JSON.stringify(entry)}\n`).join('')
+    writeFileSync(join(folder, `${run}.jsonl`), lines, { mode: 0o600 })
+  }
+  keep('run-1', rig.project)
+  keep('run-2', '/elsewhere')
+  await page.keyboard.press('6')
+  await page.getByRole('button', { name: /run-1 waits mend <b>run-1 — waits for Edit <b>a.txt/ }).click()
+  assert.is(await page.getByText('run-2').count(), 0)
+  await page.getByRole('button', { name: 'Cancel it' }).click()
+  await until(
+    () => /cancelled/.test(readFileSync(join(folder, 'run-1.jsonl'), 'utf8')),
+    'the run to be cancelled',
+  )
+  await page.keyboard.press('r')
+  await shows(page, /run-1 cancelled/)
+  await page.keyboard.press('q')
+})
+
+test('360 pixels are wide enough for each view', async () => {
+  await page.setViewportSize({ width: 360, height: 640 })
+  for (const key of ['1', '2', '3', '4', '5', '6']) {
+    await page.keyboard.press(key)
+    await until(
+      async () => page.evaluate<boolean>('document.documentElement.scrollWidth <= 360'),
+      `view ${key} to fit`,
+    )
+  }
+})

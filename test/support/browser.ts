@@ -1,0 +1,49 @@
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Rig } from './rig.ts'
+import { openScreen } from './screen.ts'
+
+/** The Chromium of the system; `test/setup.mjs` installs it. */
+export const openBrowser = (): Promise<Browser> =>
+  chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] })
+
+/** The address that `imago web --no-open` prints in the project of the rig. */
+export async function addressOf(rig: Rig): Promise<string> {
+  const { stdout, stderr } = await rig.imago(['web', '--no-open'])
+  const [address] = /http:\S+/.exec(stdout) ?? []
+  if (address === undefined) throw new Error(`imago web printed ${stdout}${stderr}`)
+  return address
+}
+
+/** A page of the project in a tab, connected. */
+export async function openPage(rig: Rig, browser: Browser | BrowserContext): Promise<Page> {
+  const page = await browser.newPage()
+  await page.goto(await addressOf(rig))
+  await page.getByRole('navigation', { name: 'Views' }).waitFor()
+  return page
+}
+
+/** Has the page sit, by its code, at a terminal of its own. */
+export async function seated(rig: Rig, page: Page): Promise<void> {
+  const bar = page.getByRole('complementary', { name: 'Seat' }).or(page.locator('.asking'))
+  if (!(await page.locator('.asking').isVisible())) await page.getByRole('button', { name: 'Sit' }).click()
+  const words = page.locator('.code-word')
+  await words.waitFor()
+  const [, code = ''] = /imago seat (\S+)/.exec((await words.textContent()) ?? '') ?? []
+  const screen = openScreen(rig, { args: ['seat', code], columns: 160, rows: 40 })
+  await screen.shows('Let it have a seat? [y]es [n]o')
+  screen.type('y\n')
+  await bar.getByText('You sit here').waitFor()
+  await screen.shows('It has a seat')
+  screen.close()
+}
+
+/** Resolves once the text of the page, its blanks as one, matches. */
+export async function shows(page: Page, expected: RegExp): Promise<void> {
+  const body = page.locator('body')
+  await body
+    .filter({ hasText: expected })
+    .waitFor()
+    .catch(async () => {
+      throw new Error(`the page does not show ${expected}, but: ${await body.textContent()}`)
+    })
+}
