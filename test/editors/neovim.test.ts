@@ -91,7 +91,7 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     const answer = await call
     assert.match(JSON.stringify(answer), /keep it/)
     assert.is(text(), ORDERS.replace('line3 = 3\n', 'line3 = 33\n'))
-    await neovim.shows(/It ended: ok, to take it back: :Imago undo plan-/)
+    await neovim.shows(/It ended: ok. To take it back: :Imago undo plan-/)
     await signed('')
     await neovim.types('q')
     await neovim.shows(/^ *line3 = 33$/m)

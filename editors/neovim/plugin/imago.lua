@@ -1,14 +1,8 @@
--- Only commands and mappings: all else is loaded by the first of them, or by a file of a language that Imago knows.
+-- A command and mappings alone: the first of them, or a file of a language that Imago knows, loads the rest.
 if vim.g.loaded_imago then return end
 vim.g.loaded_imago = true
-
 if vim.fn.has('nvim-0.9') == 0 then
-  vim.api.nvim_create_user_command(
-    'Imago',
-    function() vim.api.nvim_echo({ { 'imago: needs Neovim 0.9 or newer', 'WarningMsg' } }, true, {}) end,
-    { nargs = '*', range = true }
-  )
-  return
+  return vim.cmd([[command! -nargs=* -range Imago echo 'imago: this plugin needs Neovim 0.9 or newer']])
 end
 
 vim.api.nvim_create_user_command('Imago', function(command) require('imago').run(command) end, {
@@ -17,11 +11,10 @@ vim.api.nvim_create_user_command('Imago', function(command) require('imago').run
   desc = 'Imago: what runs, and what waits for an answer',
   complete = function(...) return require('imago').complete(...) end,
 })
-for _, name in ipairs({ 'plans', 'eval', 'value', 'errors', 'threads', 'debug', 'undo', 'programs', 'result' }) do
+for _, name in ipairs({ 'plans', 'eval', 'result', 'value', 'errors', 'threads', 'debug', 'undo', 'programs' }) do
   vim.keymap.set('n', '<Plug>(imago-' .. name .. ')', '<Cmd>Imago ' .. name .. '<CR>')
 end
 vim.keymap.set('x', '<Plug>(imago-eval)', ':Imago eval<CR>', { silent = true })
-
 vim.api.nvim_create_autocmd('FileType', {
   group = vim.api.nvim_create_augroup('imago', {}),
   pattern = vim.g.imago_filetypes or { 'python', 'lisp' },

@@ -1,123 +1,127 @@
 --- The connection to `imago lsp`, one for each project. The rows that it tells are all the state that there is.
 local window = require('imago.window')
-
 local M = {}
 
 ---@class imago.Project
 ---@field id integer of its client
----@field root string
----@field ready boolean
----@field queue fun()[] what waits until it is ready
+---@field queue? fun()[] what waits until it is ready
 ---@field rows table<string, table<string, table>> by topic and key
 ---@field seat? table what `seated` said
----@field code? string to show while a person is asked to let this editor sit
 ---@field kernel? string the program that the person chose
 
 ---@type table<integer, imago.Project>
 M.projects = {}
+--- Told of each change: the project, and its rows that have changed.
+---@type fun(project: imago.Project, changes: table[])
+M.changed = function() end
 
 local MARKS = { 'imago.toml', '.git', 'pyproject.toml', 'setup.py', 'package.json', '.venv' }
 local TOPICS = { 'approvals', 'errors', 'kernels', 'seats', 'suspensions' }
-local changed = {}
-
---- `heard` is told of each change of rows: the project, the changes, and whether they are all there is.
----@param heard fun(project: imago.Project, changes: table[])
-function M.on_change(heard) table.insert(changed, heard) end
 
 local function tell(project, changes)
-  for _, heard in ipairs(changed) do
-    heard(project, changes)
-  end
-  vim.cmd.redrawstatus()
+  M.changed(project, changes)
+  vim.cmd.redrawstatus({ bang = true })
 end
 
--- Neovim 0.11 has a method here, older ones a function.
-local function send(client, ...) return vim.fn.has('nvim-0.11') == 1 and client:request(...) or client.request(...) end
-
---- Asks the daemon for an operation. A fault is said, where nobody takes it.
+--- Asks for an operation of the daemon. A fault is said, unless `failed` takes it.
 ---@param project imago.Project
 ---@param name string
----@param params? table
+---@param params table
 ---@param done? fun(result: any)
 ---@param failed? fun(fault: table)
 function M.ask(project, name, params, done, failed)
-  if not project.ready then
+  if project.queue then
     return table.insert(project.queue, function() M.ask(project, name, params, done, failed) end)
   end
   local client = vim.lsp.get_client_by_id(project.id)
   if not client then return window.say('imago lsp has ended; the next command starts it again') end
-  local given = params and next(params) and params or vim.empty_dict()
-  send(client, 'imago/' .. name, given, function(fault, result)
-    if fault then
-      (failed or window.fault)(fault)
-    elseif done then
-      done(result)
-    end
-  end, 0)
+  client.rpc.request('imago/' .. name, next(params) and params or vim.empty_dict(), function(fault, result)
+    if fault then return (failed or window.fault)(fault) end
+    if done then done(result) end
+  end)
 end
 
---- Runs a tool. `done` is given its envelope, with the text for a person as `shown`.
----@param project imago.Project
----@param tool string
----@param args table
+--- Runs a tool. `done` is given its envelope, with the text for a person as `shown`. A plan that it needs is opened.
 ---@param done fun(envelope: table)
-function M.call(project, tool, args, done) M.ask(project, 'call', { tool = tool, args = args, shown = true }, done) end
-
-local function on_rows(_, event, context)
-  local project = M.projects[context.client_id]
-  if not project then return end
-  if event.snapshot then project.rows = {} end
-  for _, change in ipairs(event.snapshot or event.changes) do
-    local rows = project.rows[change.topic] or {}
-    project.rows[change.topic] = rows
-    rows[change.key] = change.value
-  end
-  tell(project, event.snapshot or event.changes)
+function M.call(project, tool, args, done)
+  M.ask(project, 'call', { tool = tool, args = args, shown = true, follow = true }, done)
 end
 
-local function on_seat(_, event, context)
-  local project = M.projects[context.client_id]
-  if not project then
-    return
-  elseif event.type == 'asked' then
-    project.code = event.code
-    local asked = event.code and 'a person lets this editor sit, in a terminal: imago seat ' .. event.code
-    window.say(asked or 'those who have a seat are asked to let this editor sit')
-  elseif event.type == 'left' and project.seat then
-    local resume = project.seat.resume
-    project.seat = nil
-    if event.why then
-      window.say('the seat was left: ' .. event.why)
-      M.sit(project, nil, resume)
-    end
-  end
-  tell(project, {})
+--- Rows of a topic that `is_meant` lets pass, in the order of their keys.
+---@param is_meant fun(row: table): boolean
+---@return table[]
+function M.rows(project, topic, is_meant)
+  local rows, keys = project.rows[topic] or {}, vim.tbl_keys(project.rows[topic] or {})
+  table.sort(keys)
+  return vim.tbl_filter(is_meant, vim.tbl_map(function(key) return rows[key] end, keys))
+end
+
+---@return table[]
+function M.waiting(project)
+  return M.rows(project, 'approvals', function(row) return row.state == 'waits' end)
+end
+
+--- The program that calls go to: the chosen one, or one that listens in the buffer's language. nil: the daemon decides.
+---@return string?
+function M.kernel(project)
+  local language = vim.bo.filetype
+  local found = M.rows(project, 'kernels', function(row)
+    if row.state ~= 'ready' and row.state ~= 'busy' then return false end
+    local fits = row.language == language or not vim.tbl_contains({ 'python', 'lisp' }, language)
+    return row.name == (project.kernel or row.name)
+      and (project.kernel or fits and row.attached and not row.attached.helper)
+  end)
+  return found[1] and found[1].name
 end
 
 --- Takes a seat, and goes on with `done` once it is there.
----@param project imago.Project
 ---@param done? fun()
 ---@param resume? string the secret of the seat that was lost
 function M.sit(project, done, resume)
   if project.seat then return done and done() end
   M.ask(project, 'sit', { resume = resume }, function(seated)
-    project.seat, project.code = seated, nil
-    if seated.trouble then window.say(seated.trouble, vim.log.levels.WARN) end
+    project.seat = seated
+    if seated.trouble then window.say(seated.trouble) end
     tell(project, {})
     if done then done() end
   end, function(fault)
-    project.code = nil
     if resume then return M.sit(project, done) end
     window.fault(fault)
   end)
 end
 
----@param project imago.Project
-function M.leave(project)
-  M.ask(project, 'leave', nil, function()
+local HEARD = {
+  rows = function(project, event)
+    if event.snapshot then project.rows = {} end
+    for _, change in ipairs(event.snapshot or event.changes) do
+      project.rows[change.topic] = project.rows[change.topic] or {}
+      project.rows[change.topic][change.key] = change.value
+    end
+    tell(project, event.snapshot or event.changes)
+  end,
+  seat = function(project, event)
+    local how = event.code and ', or you do, in a terminal: imago seat ' .. event.code or ''
+    if event.type == 'asked' then return window.say('somebody who sits lets this editor sit' .. how) end
+    local seat = project.seat
     project.seat = nil
     tell(project, {})
-  end)
+    if not seat or not event.why then return end
+    window.say('the seat was left: ' .. event.why)
+    M.sit(project, nil, seat.resume)
+  end,
+  event = function(project, event)
+    if event.plan then require('imago.plans').open(project, event.plan) end
+  end,
+}
+
+local function handlers()
+  local all = {}
+  for name, heard in pairs(HEARD) do
+    all['imago/' .. name] = function(_, event, context)
+      if M.projects[context.client_id] then heard(M.projects[context.client_id], event) end
+    end
+  end
+  return all
 end
 
 local function root_of(buf)
@@ -128,69 +132,39 @@ local function root_of(buf)
 end
 
 --- The project of a buffer, connected to where it was not. nil, and said, where there is no imago.
----@param buf? integer
+---@param buf integer
 ---@return imago.Project?
 function M.attach(buf)
-  buf = buf or vim.api.nvim_get_current_buf()
-  local config = require('imago').config
-  local mine = M.projects[vim.b[buf].imago_project]
+  local config, mine = require('imago').config, M.projects[vim.b[buf].imago_project or 0]
   if mine then return mine end
   if vim.fn.executable(config.cmd[1]) == 0 then
-    return window.say(config.cmd[1] .. ' is not on the PATH; see :checkhealth imago', vim.log.levels.WARN)
+    return window.say('there is no ' .. config.cmd[1] .. '; see :checkhealth imago')
   end
-  local root = root_of(buf)
-  local id = vim.lsp.start({
-    name = 'imago',
-    cmd = config.cmd,
-    root_dir = root,
-    handlers = { ['imago/rows'] = on_rows, ['imago/seat'] = on_seat },
-    on_init = vim.schedule_wrap(function(client)
-      local project = M.projects[client.id]
-      project.ready = true
-      M.ask(project, 'subscribe', { topics = TOPICS })
-      if config.sit then M.sit(project) end
-      for _, later in ipairs(project.queue) do
-        later()
-      end
-    end),
-    on_exit = vim.schedule_wrap(function(_, _, client_id)
-      local project = M.projects[client_id]
-      M.projects[client_id] = nil
-      if project then
-        project.rows = {}
-        tell(project, {})
-      end
-    end),
-  }, {
-    bufnr = buf,
-    -- A client that somebody else made does not tell us its rows.
-    reuse_client = function(client, wanted)
-      return M.projects[client.id] ~= nil and client.config.root_dir == wanted.root_dir
-    end,
-  })
+  require('imago.plans')
+  local function on_init(client)
+    local project = M.projects[client.id]
+    local queue = project.queue
+    project.queue = nil
+    M.ask(project, 'subscribe', { topics = TOPICS })
+    if config.sit then M.sit(project) end
+    for _, later in ipairs(queue) do
+      later()
+    end
+  end
+  local function on_exit(_, _, id)
+    local project = M.projects[id]
+    if not project then return end
+    M.projects[id], project.rows, project.seat = nil, {}, nil
+    tell(project, {})
+  end
+  -- A client that somebody else made does not tell us its rows.
+  local function is_ours(client, wanted) return M.projects[client.id] and client.config.root_dir == wanted.root_dir end
+  local wanted = { name = 'imago', cmd = config.cmd, root_dir = root_of(buf), handlers = handlers() }
+  wanted.on_init, wanted.on_exit = vim.schedule_wrap(on_init), vim.schedule_wrap(on_exit)
+  local id = vim.lsp.start(wanted, { bufnr = buf, reuse_client = is_ours })
   if not id then return nil end
-  local project = M.projects[id] or { id = id, root = root, ready = false, queue = {}, rows = {} }
-  M.projects[id] = project
-  require('imago.plans').begin()
-  return project
-end
-
---- Rows of a topic, in the order of their keys, that `isMeant` lets pass.
----@param project imago.Project
----@param topic string
----@param is_meant? fun(row: table): boolean
----@return table[]
-function M.rows(project, topic, is_meant)
-  local keys = vim.tbl_keys(project.rows[topic] or {})
-  table.sort(keys)
-  local rows = vim.tbl_map(function(key) return project.rows[topic][key] end, keys)
-  return is_meant and vim.tbl_filter(is_meant, rows) or rows
-end
-
----@param project imago.Project
----@return table[]
-function M.waiting(project)
-  return M.rows(project, 'approvals', function(row) return row.state == 'waits' end)
+  M.projects[id] = M.projects[id] or { id = id, queue = {}, rows = {} }
+  return M.projects[id]
 end
 
 return M

@@ -25,7 +25,7 @@ function M.run(command)
   local words = command.fargs
   local does = COMMANDS[words[1]]
   if not does then return require('imago.window').say('there is no :Imago ' .. words[1], vim.log.levels.WARN) end
-  local project = require('imago.client').attach()
+  local project = require('imago.client').attach(vim.api.nvim_get_current_buf())
   if project then does(project, vim.list_slice(words, 2), command) end
 end
 
