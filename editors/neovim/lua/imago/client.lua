@@ -90,6 +90,25 @@ function M.sit(project, done, resume)
   end)
 end
 
+--- Those who have asked for a seat, and wait for an answer.
+---@return table[]
+function M.asking(project)
+  return M.rows(project, 'seats', function(row) return row.id and not row.why end)
+end
+
+--- Asks the person whether one of those gets a seat.
+function M.admit(project)
+  local function name(row) return ('%s, started with %s'):format(row.who, row.command) end
+  window.choose(M.asking(project), 'Who asks for a seat', name, function(row)
+    local driver = row.through and row.through.driver and '. It may be driven by ' .. row.through.driver or ''
+    local code = row.through and row.through.code and ', which shows the code ' .. row.through.code or ''
+    local prompt = window.line(('Let %s%s have a seat%s?'):format(name(row), code, driver))
+    vim.ui.select({ 'no', 'yes' }, { prompt = prompt }, function(answer)
+      if answer then M.ask(project, 'admit', { wanted = row.id, admit = answer == 'yes' }) end
+    end)
+  end)
+end
+
 local HEARD = {
   rows = function(project, event)
     if event.snapshot then project.rows = {} end

@@ -3,30 +3,37 @@ local M = {}
 
 ---@class imago.Config
 ---@field cmd string[] what starts the language server
----@field sit boolean whether a seat is taken at once, and not by the first plan that is opened
+---@field sit boolean a seat is taken at once, and not by the first plan that is opened
 M.config = vim.tbl_extend('force', { cmd = { 'imago', 'lsp' }, sit = false }, vim.g.imago or {})
 
 ---@param config? imago.Config
 function M.setup(config) M.config = vim.tbl_extend('force', M.config, config or {}) end
 
----@type table<string, fun(project: imago.Project, words: string[], command: table)>
+---@type table<string, fun(project: imago.Project, words: string, command: table)>
 local COMMANDS = {
-  plans = function(project) require('imago.plans').list(project) end,
-  undo = function(project, words) require('imago.plans').undo(project, words[1]) end,
+  plans = function(...) require('imago.plans').list(...) end,
+  undo = function(project, words) require('imago.plans').undo(project, words ~= '' and words or nil) end,
+  eval = function(project, _, command) require('imago.values').eval(project, command) end,
+  result = function(...) require('imago.values').result(...) end,
+  value = function(...) require('imago.values').value(...) end,
+  errors = function(...) require('imago.looks').errors(...) end,
+  threads = function(...) require('imago.looks').threads(...) end,
+  debug = function(...) require('imago.looks').debug(...) end,
+  programs = function(...) require('imago.looks').programs(...) end,
+  leave = function(project) require('imago.client').ask(project, 'leave', {}) end,
   sit = function(project)
-    require('imago.client').sit(project, function() require('imago.window').say('seated as ' .. project.seat.who) end)
+    local client, window = require('imago.client'), require('imago.window')
+    if #client.asking(project) > 0 then return client.admit(project) end
+    client.sit(project, function() window.say('seated as ' .. project.seat.who) end)
   end,
-  leave = function(project) require('imago.client').leave(project) end,
 }
 
---- Does what a command says; `command` is as of `nvim_create_user_command`.
----@param command table
+---@param command table as `nvim_create_user_command` gives it
 function M.run(command)
-  local words = command.fargs
-  local does = COMMANDS[words[1]]
-  if not does then return require('imago.window').say('there is no :Imago ' .. words[1], vim.log.levels.WARN) end
+  local name, words = command.args:match('^(%S+)%s*(.-)%s*$')
+  if not COMMANDS[name] then return require('imago.window').say('there is no :Imago ' .. name) end
   local project = require('imago.client').attach(vim.api.nvim_get_current_buf())
-  if project then does(project, vim.list_slice(words, 2), command) end
+  if project then COMMANDS[name](project, words, command) end
 end
 
 ---@param lead string
@@ -37,18 +44,18 @@ function M.complete(lead)
   return names
 end
 
---- What waits, for a status line; an empty text where nothing does, and as long as nothing is loaded.
+--- What waits, for a status line; an empty text where nothing does. It loads nothing.
 ---@return string
 function M.status()
-  local client = package.loaded['imago.client']
-  local plans, stopped = 0, 0
-  for _, project in pairs(client and client.projects or {}) do
-    plans = plans + #client.waiting(project)
-    stopped = stopped + #client.rows(project, 'suspensions', function(row) return row.news.type ~= 'ended' end)
+  local client, parts = package.loaded['imago.client'], {}
+  local function count(text, rows)
+    if #rows > 0 then table.insert(parts, text:format(#rows)) end
   end
-  local parts = {}
-  if plans > 0 then table.insert(parts, plans == 1 and '1 plan waits' or plans .. ' plans wait') end
-  if stopped > 0 then table.insert(parts, stopped .. ' suspended') end
+  for _, project in pairs(client and client.projects or {}) do
+    count('plans wait: %d', client.waiting(project))
+    count('seats wanted: %d', client.asking(project))
+    count('suspended: %d', require('imago.looks').suspended(project))
+  end
   return #parts > 0 and 'imago: ' .. table.concat(parts, ', ') or ''
 end
 

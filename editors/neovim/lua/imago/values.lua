@@ -1,0 +1,136 @@
+--- Evaluation, with its result where the code is, and values that open field by field.
+local client = require('imago.client')
+local window = require('imago.window')
+local M = {}
+
+local SPACE = vim.api.nvim_create_namespace('imago-results')
+-- A line that begins something at the top level.
+local TOP = [[\v^%(else>|elif>|except>|finally>|[)\]}#])@!\S]]
+local last ---@type table? the envelope of the last evaluation
+local count = 0 -- of evaluations: Neovim would use the number of a mark again
+
+--- The first and the last line of what is at the cursor, by its indentation.
+local function form()
+  local lines, from = vim.api.nvim_buf_get_lines(0, 0, -1, false), vim.fn.line('.')
+  local to = from
+  local function is_top(at) return vim.fn.match(lines[at], TOP) == 0 end
+  while from > 1 and (not is_top(from) or lines[from - 1]:match('^@')) do
+    from = from - 1
+  end
+  while to < #lines and (not is_top(to + 1) or lines[to]:match('^@')) do
+    to = to + 1
+  end
+  while to > from and lines[to] == '' do
+    to = to - 1
+  end
+  return from, to
+end
+
+--- Evaluates the lines of a command's range, or the form at the cursor.
+---@param command { range: integer, line1: integer, line2: integer }
+function M.eval(project, command)
+  local buf, from, to = vim.api.nvim_get_current_buf(), command.line1, command.line2
+  if command.range == 0 then
+    from, to = form()
+  end
+  local lines = vim.api.nvim_buf_get_lines(buf, from - 1, to, false)
+  -- A part of a block has a margin.
+  local code = ('\n' .. table.concat(lines, '\n')):gsub('\n' .. lines[1]:match('^%s*'), '\n'):sub(2)
+  local args = { expr = code, kernel = client.kernel(project) }
+  if vim.bo.buftype == '' and vim.fn.bufname() ~= '' then
+    args.file, args.line = vim.api.nvim_buf_get_name(buf), from
+  end
+  if vim.tbl_contains({ 'python', 'lisp' }, vim.bo.filetype) then args.on_error = 'suspend' end
+  vim.api.nvim_buf_clear_namespace(buf, SPACE, from - 1, to)
+  count = count + 1
+  local mark = vim.api.nvim_buf_set_extmark(buf, SPACE, to - 1, 0, { id = count, virt_text = { { ' …', 'Comment' } } })
+  local function clear() vim.api.nvim_buf_clear_namespace(buf, SPACE, 0, -1) end
+  vim.api.nvim_create_autocmd({ 'TextChanged', 'InsertEnter' }, { buffer = buf, once = true, callback = clear })
+  client.call(project, 'eval_expr', args, function(envelope)
+    last = envelope
+    local at = vim.api.nvim_buf_is_valid(buf) and vim.api.nvim_buf_get_extmark_by_id(buf, SPACE, mark, {})[1]
+    if not at then return end
+    local result, fault = envelope.result or {}, envelope.error
+    local text = (fault and '✗ ' .. fault.message) or '⇒ ' .. (result.value_repr or result.output or '')
+    local look =
+      { vim.fn.strcharpart(' ' .. window.line(text), 0, 200), fault and 'DiagnosticError' or 'DiagnosticInfo' }
+    vim.api.nvim_buf_set_extmark(buf, SPACE, at, 0, { id = mark, virt_text = { look } })
+  end)
+end
+
+--- Shows all that the last evaluation said.
+function M.result(project)
+  if not last then return window.say('nothing was evaluated yet') end
+  window.report(project, 'result', last.shown)
+end
+
+--- What is in a value: name and expression of each.
+local function children(envelope)
+  local found, rows, seen = envelope.result or {}, {}, {}
+  local exprs, sample = found.exprs or {}, found.sample or { items = {} }
+  local function add(name, expr)
+    table.insert(rows, { name = window.line(name), expr = type(expr) == 'string' and expr or nil })
+  end
+  for index, item in ipairs(sample.items) do
+    add(item, (sample.exprs or {})[index])
+  end
+  for _, field in ipairs(found.fields and found.fields.rows or {}) do
+    seen[field.name] = add(field.name .. ' = ' .. field.value, exprs[field.name]) or true
+  end
+  for _, name in ipairs(found.members and found.members.data or {}) do
+    if not seen[name] then add(name, exprs[name]) end
+  end
+  for _, line in ipairs(#rows == 0 and window.lines(envelope.shown) or {}) do
+    add(line)
+  end
+  return rows
+end
+
+--- Shows a value as a tree, where Enter opens and closes a field. That runs no code.
+---@param expr string empty: the result at the cursor, or the expression there
+function M.value(project, expr)
+  local here = vim.fn.line('.') - 1
+  local is_result = #vim.api.nvim_buf_get_extmarks(0, SPACE, { here, 0 }, { here, 0 }, {}) > 0
+  if expr == '' then expr = is_result and vim.tbl_get(last or {}, 'result', 'handle') or vim.fn.expand('<cexpr>') end
+  if expr == '' then return window.say('there is no expression here; :Imago value EXPR') end
+  local kernel, file = client.kernel(project), vim.bo.buftype == '' and vim.api.nvim_buf_get_name(0) or nil
+  local nodes, buf = { { name = window.line(expr), expr = expr, depth = 0 } }, 0
+  local function draw()
+    window.set(
+      buf,
+      vim.tbl_map(function(node)
+        local sign = node.open and '▾ ' or node.expr and '▸ ' or '  '
+        return ('  '):rep(node.depth) .. sign .. node.name
+      end, nodes)
+    )
+  end
+  local function toggle()
+    local at = vim.fn.line('.')
+    local node = nodes[at]
+    if not node.expr then return end
+    node.open = not node.open
+    while nodes[at + 1] and nodes[at + 1].depth > node.depth do
+      table.remove(nodes, at + 1)
+    end
+    draw()
+    if not node.open then return end
+    local args = { expr = node.expr, kernel = kernel, file = file ~= '' and not expr:match('^@') and file or nil }
+    client.call(project, 'inspect', args, function(envelope)
+      if not node.open or not vim.api.nvim_buf_is_valid(buf) then return end
+      for index, child in ipairs(children(envelope)) do
+        child.depth = node.depth + 1
+        table.insert(
+          nodes,
+          vim.fn.index(vim.tbl_map(function(one) return one == node end, nodes), true) + 1 + index,
+          child
+        )
+      end
+      draw()
+    end)
+  end
+  buf = window.open(project, 'value', { ['<CR>'] = toggle })
+  draw()
+  toggle()
+end
+
+return M
