@@ -2,18 +2,11 @@
 local window = require('imago.window')
 local M = {}
 
----@class imago.Project
----@field id integer of its client
----@field queue? fun()[] what waits until it is ready
----@field rows table<string, table<string, table>> by topic and key
----@field seat? table what `seated` said
----@field kernel? string the program that the person chose
+-- `id` is that of its client; `queue` waits until that is ready; `rows` are by topic and key; `kernel` was chosen.
+---@alias imago.Project { id: integer, queue?: fun()[], rows: table, seat?: table, kernel?: string }
 
----@type table<integer, imago.Project>
-M.projects = {}
---- Told of each change: the project, and its rows that have changed.
----@type fun(project: imago.Project, changes: table[])
-M.changed = function() end
+M.projects = {} ---@type table<integer, imago.Project>
+M.changed = function() end ---@type fun(project: imago.Project, changes: table[])
 
 local MARKS = { 'imago.toml', '.git', 'pyproject.toml', 'setup.py', 'package.json', '.venv' }
 local TOPICS = { 'approvals', 'errors', 'kernels', 'seats', 'suspensions' }
@@ -25,8 +18,6 @@ end
 
 --- Asks for an operation of the daemon. A fault is said, unless `failed` takes it.
 ---@param project imago.Project
----@param name string
----@param params table
 ---@param done? fun(result: any)
 ---@param failed? fun(fault: table)
 function M.ask(project, name, params, done, failed)
@@ -49,20 +40,17 @@ end
 
 --- Rows of a topic that `is_meant` lets pass, in the order of their keys.
 ---@param is_meant fun(row: table): boolean
----@return table[]
 function M.rows(project, topic, is_meant)
   local rows, keys = project.rows[topic] or {}, vim.tbl_keys(project.rows[topic] or {})
   table.sort(keys)
   return vim.tbl_filter(is_meant, vim.tbl_map(function(key) return rows[key] end, keys))
 end
 
----@return table[]
 function M.waiting(project)
   return M.rows(project, 'approvals', function(row) return row.state == 'waits' end)
 end
 
 --- The program that calls go to: the chosen one, or one that listens in the buffer's language. nil: the daemon decides.
----@return string?
 function M.kernel(project)
   local language = vim.bo.filetype
   local found = M.rows(project, 'kernels', function(row)
@@ -75,7 +63,6 @@ function M.kernel(project)
 end
 
 --- Takes a seat, and goes on with `done` once it is there.
----@param done? fun()
 ---@param resume? string the secret of the seat that was lost
 function M.sit(project, done, resume)
   if project.seat then return done and done() end
@@ -91,7 +78,6 @@ function M.sit(project, done, resume)
 end
 
 --- Those who have asked for a seat, and wait for an answer.
----@return table[]
 function M.asking(project)
   return M.rows(project, 'seats', function(row) return row.id and not row.why end)
 end
@@ -151,7 +137,6 @@ local function root_of(buf)
 end
 
 --- The project of a buffer, connected to where it was not. nil, and said, where there is no imago.
----@param buf integer
 ---@return imago.Project?
 function M.attach(buf)
   local config, mine = require('imago').config, M.projects[vim.b[buf].imago_project or 0]
@@ -166,13 +151,10 @@ function M.attach(buf)
     project.queue = nil
     M.ask(project, 'subscribe', { topics = TOPICS })
     if config.sit then M.sit(project) end
-    for _, later in ipairs(queue) do
-      later()
-    end
+    vim.tbl_map(function(later) later() end, queue)
   end
   local function on_exit(_, _, id)
     local project = M.projects[id]
-    if not project then return end
     M.projects[id], project.rows, project.seat = nil, {}, nil
     tell(project, {})
   end

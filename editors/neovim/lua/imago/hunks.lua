@@ -2,14 +2,8 @@
 local window = require('imago.window')
 local M = {}
 
----@class imago.View what is shown of a plan
----@field project imago.Project
----@field row table
----@field plan table
----@field at integer the hunk that keys are about
----@field stage 'whole'|'choose'|'confirm'|'sent'|'over'
----@field news? string
----@field unsaved string[] files of the plan that have unsaved text here
+-- What is shown of a plan: `at` is the hunk that keys are about, `stage` is whole, choose, confirm, sent or over.
+---@alias imago.View { row: table, plan: table, at: integer, stage: string, news?: string, unsaved: string[] }
 
 local CHOICES = { accept = '✓ taken', refuse = '✗ refused', edit = '✎ edited' }
 local KEYS = {
@@ -27,23 +21,19 @@ end
 
 --- The lines of a view, and the line where each hunk begins.
 ---@param view imago.View
----@return string[] lines, integer[] places
 function M.draw(view)
   local row, plan, lines, places = view.row, view.plan, {}, {}
   local function say(...) table.insert(lines, window.line(string.format(...))) end
+  local function each(items, format)
+    vim.tbl_map(function(item) say(format, item) end, items)
+  end
   if view.news then say('● %s', view.news) end
-  for _, file in ipairs(view.unsaved) do
-    say('! %s has unsaved text in this editor: S saves it', file)
-  end
-  for _, warning in ipairs(row.warnings) do
-    say('! %s', warning)
-  end
+  each(view.unsaved, '! %s has unsaved text in this editor: S saves it')
+  each(row.warnings, '! %s')
   local times = row.times > 1 and (', for the %dth time'):format(row.times) or ''
   say('%s', row.title)
   say('  %s, asked by %s%s (%s)', row.tool, row.who, times, row.id)
-  for _, note in ipairs(row.notes) do
-    say('  %s', note)
-  end
+  each(row.notes, '  %s')
   -- The body of a plan with hunks is what is to be known of it, and then the hunks as one difference.
   local body = #plan.hunks == 0 and plan.body or plan.body:match('^(.-)\n+diff %-%-git ') or plan.body
   if view.stage ~= 'confirm' then put(lines, body) end

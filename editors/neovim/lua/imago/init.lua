@@ -1,12 +1,10 @@
 --- Imago in Neovim: what runs, and what waits for an answer. See :help imago.
 local M = {}
 
----@class imago.Config
----@field cmd string[] what starts the language server
----@field sit boolean a seat is taken at once, and not by the first plan that is opened
+---@type { cmd: string[], sit: boolean } what starts the language server; whether a seat is taken at once
 M.config = vim.tbl_extend('force', { cmd = { 'imago', 'lsp' }, sit = false }, vim.g.imago or {})
 
----@param config? imago.Config
+---@param config? { cmd?: string[], sit?: boolean }
 function M.setup(config) M.config = vim.tbl_extend('force', M.config, config or {}) end
 
 ---@type table<string, fun(project: imago.Project, words: string, command: table)>
@@ -36,8 +34,6 @@ function M.run(command)
   if project then COMMANDS[name](project, words, command) end
 end
 
----@param lead string
----@return string[]
 function M.complete(lead)
   local names = vim.tbl_filter(function(name) return vim.startswith(name, lead) end, vim.tbl_keys(COMMANDS))
   table.sort(names)
@@ -45,7 +41,6 @@ function M.complete(lead)
 end
 
 --- What waits, for a status line; an empty text where nothing does. It loads nothing.
----@return string
 function M.status()
   local client, parts = package.loaded['imago.client'], {}
   local function count(text, rows)

@@ -4,10 +4,8 @@ local hunks = require('imago.hunks')
 local window = require('imago.window')
 local M = {}
 
----@type table<integer, imago.View> by buffer
-local views = {}
----@type table<integer, table<string, table[]>> by project and plan: the files of what waits
-local waiting = {}
+local views = {} ---@type table<integer, imago.View> by buffer
+local waiting = {} ---@type table<integer, table<string, table[]>> by project and plan: the files of what waits
 
 local function path_of(buf)
   local name = vim.api.nvim_buf_get_name(buf)
@@ -27,9 +25,7 @@ end
 --- Those of a plan's files that have unsaved text.
 local function unsaved(plan)
   local changes = {}
-  for _, file in ipairs(plan.files) do
-    changes[file.path] = true
-  end
+  vim.tbl_map(function(file) changes[file.path] = true end, plan.files)
   return vim.tbl_filter(function(buf) return vim.bo[buf].modified and changes[path_of(buf)] end, loaded())
 end
 
@@ -55,9 +51,7 @@ end
 vim.api.nvim_create_autocmd('BufReadPost', {
   group = vim.api.nvim_create_augroup('imago-plans', {}),
   callback = function(event)
-    for _, project in pairs(client.projects) do
-      sign(project, { event.buf })
-    end
+    vim.tbl_map(function(project) sign(project, { event.buf }) end, client.projects)
   end,
 })
 
@@ -150,13 +144,15 @@ local function decide(buf, choice, rest)
   move(buf, view.at, 1)
 end
 
---- Asks for a reason, and goes on with it, nil for none. Escape goes on with nothing, and so does a plan that has gone.
-local function refuse(buf, done)
-  local view, stage = views[buf], views[buf].stage
-  vim.ui.input({ prompt = 'Reason (empty: none): ' }, function(reason)
-    if not reason or views[buf] ~= view or view.stage ~= stage then return end
-    done(vim.trim(reason) ~= '' and vim.trim(reason) or nil)
-  end)
+--- A key that asks for a reason. Escape goes on with nothing, and so does a plan that has gone meanwhile.
+local function refuse(does)
+  return function(buf, view)
+    local stage = view.stage
+    vim.ui.input({ prompt = 'Reason (empty: none): ' }, function(reason)
+      if not reason or views[buf] ~= view or view.stage ~= stage then return end
+      does(buf, { decision = 'refuse', reason = vim.trim(reason) ~= '' and vim.trim(reason) or nil })
+    end)
+  end
 end
 
 --- Opens what a hunk would put there, to be written otherwise; `:write` takes it.
@@ -182,14 +178,13 @@ local function edit(buf)
 end
 
 local function save(buf, view)
-  for _, other in ipairs(unsaved(view.plan)) do
+  vim.tbl_map(function(other)
     vim.api.nvim_buf_call(other, function() vim.cmd.write() end)
-  end
+  end, unsaved(view.plan))
   show(buf, view.news)
 end
 
 --- What each key does in each stage.
----@type table<string, table<string, fun(buf: integer, view: imago.View)>>
 local DOES = {
   whole = {
     S = save,
@@ -198,9 +193,7 @@ local DOES = {
       vim.cmd('normal! G')
       window.say('this is its end; y approves it')
     end,
-    n = function(buf)
-      refuse(buf, function(reason) answer(buf, { decision = 'deny', reason = reason }) end)
-    end,
+    n = refuse(function(buf, choice) answer(buf, { decision = 'deny', reason = choice.reason }) end),
   },
   choose = {
     S = save,
@@ -209,12 +202,8 @@ local DOES = {
     k = function(buf, view) move(buf, view.at - 1, -1) end,
     y = function(buf) decide(buf, { decision = 'accept' }) end,
     a = function(buf) decide(buf, { decision = 'accept' }, true) end,
-    n = function(buf)
-      refuse(buf, function(reason) decide(buf, { decision = 'refuse', reason = reason }) end)
-    end,
-    d = function(buf)
-      refuse(buf, function(reason) decide(buf, { decision = 'refuse', reason = reason }, true) end)
-    end,
+    n = refuse(function(buf, choice) decide(buf, choice) end),
+    d = refuse(function(buf, choice) decide(buf, choice, true) end),
   },
   confirm = {
     S = save,
@@ -239,8 +228,6 @@ for key in ('Sejkyand'):gmatch('.') do
 end
 
 --- Shows a plan that waits. The first one that is opened takes a seat.
----@param project imago.Project
----@param id string
 function M.open(project, id)
   local function found(plan)
     local row = (project.rows.approvals or {})[id]
@@ -255,7 +242,6 @@ function M.open(project, id)
 end
 
 --- Shows the only plan that waits, or the one that is chosen.
----@param project imago.Project
 function M.list(project)
   client.ask(project, 'approvals', {}, function(found)
     if #found.approvals == 0 then return window.say('nothing waits') end
@@ -265,8 +251,6 @@ function M.list(project)
 end
 
 --- Takes back the change of that name, or the last one: a plan too, which is shown.
----@param project imago.Project
----@param change? string
 function M.undo(project, change)
   client.ask(project, 'approvals', {}, function(found)
     for _, row in ipairs(change and {} or found.ends) do

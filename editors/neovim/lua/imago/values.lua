@@ -27,7 +27,6 @@ local function form()
 end
 
 --- Evaluates the lines of a command's range, or the form at the cursor.
----@param command { range: integer, line1: integer, line2: integer }
 function M.eval(project, command)
   local buf, from, to = vim.api.nvim_get_current_buf(), command.line1, command.line2
   if command.range == 0 then
@@ -43,7 +42,8 @@ function M.eval(project, command)
   if vim.tbl_contains({ 'python', 'lisp' }, vim.bo.filetype) then args.on_error = 'suspend' end
   vim.api.nvim_buf_clear_namespace(buf, SPACE, from - 1, to)
   count = count + 1
-  local mark = vim.api.nvim_buf_set_extmark(buf, SPACE, to - 1, 0, { id = count, virt_text = { { ' …', 'Comment' } } })
+  local mark =
+    vim.api.nvim_buf_set_extmark(buf, SPACE, to - 1, 0, { id = count, virt_text = { { ' …', 'Comment' } } })
   local function clear() vim.api.nvim_buf_clear_namespace(buf, SPACE, 0, -1) end
   vim.api.nvim_create_autocmd({ 'TextChanged', 'InsertEnter' }, { buffer = buf, once = true, callback = clear })
   client.call(project, 'eval_expr', args, function(envelope)
@@ -71,23 +71,18 @@ local function children(envelope)
   local function add(name, expr)
     table.insert(rows, { name = window.line(name), expr = type(expr) == 'string' and expr or nil })
   end
-  for index, item in ipairs(sample.items) do
-    add(item, (sample.exprs or {})[index])
-  end
+  vim.tbl_map(function(at) add(sample.items[at], (sample.exprs or {})[at]) end, vim.fn.range(1, #sample.items))
   for _, field in ipairs(found.fields and found.fields.rows or {}) do
     seen[field.name] = add(field.name .. ' = ' .. field.value, exprs[field.name]) or true
   end
   for _, name in ipairs(found.members and found.members.data or {}) do
     if not seen[name] then add(name, exprs[name]) end
   end
-  for _, line in ipairs(#rows == 0 and window.lines(envelope.shown) or {}) do
-    add(line)
-  end
+  if #rows == 0 then vim.tbl_map(add, window.lines(envelope.shown)) end
   return rows
 end
 
 --- Shows a value as a tree, where Enter opens and closes a field. That runs no code.
----@param expr string empty: the result at the cursor, or the expression there
 function M.value(project, expr)
   local here = vim.fn.line('.') - 1
   local is_result = #vim.api.nvim_buf_get_extmarks(0, SPACE, { here, 0 }, { here, 0 }, {}) > 0

@@ -15,13 +15,10 @@ local function mark(found) return ('⟦U+%04X⟧'):format(vim.fn.char2nr(found, 
 ---@return string[] lines with marks for all that a reader would not see: ⟦U+202E⟧
 function M.lines(text)
   text = tostring(text):gsub('\r\n', '\n'):gsub('\n$', '')
-  for _, pattern in ipairs(UNSEEN) do
-    text = text:gsub(pattern, mark)
-  end
+  vim.tbl_map(function(pattern) text = text:gsub(pattern, mark) end, UNSEEN)
   return vim.split(text, '\n', { plain = true })
 end
 
----@return string
 function M.line(text) return table.concat(M.lines(text), ' ') end
 
 function M.say(text) vim.notify('imago: ' .. M.line(text)) end
@@ -31,8 +28,6 @@ function M.say(text) vim.notify('imago: ' .. M.line(text)) end
 function M.fault(fault) M.say(fault.message .. ' ' .. (type(fault.data) == 'table' and fault.data.next or '')) end
 
 --- A buffer of ours in a window, with a text. Where there is none of that name, it is made, with these keys of its own.
----@param project imago.Project
----@param name string
 ---@param keys table<string, fun()>
 ---@return integer buf
 function M.open(project, name, keys)
@@ -53,8 +48,6 @@ function M.open(project, name, keys)
   return buf
 end
 
----@param buf integer
----@param lines string[]
 function M.set(buf, lines)
   vim.bo[buf].modifiable = true
   vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
@@ -62,12 +55,9 @@ function M.set(buf, lines)
 end
 
 --- Shows a text to read, where `gF` goes to the place that a line names.
----@param keys? table<string, fun()>
 function M.report(project, name, text, keys) M.set(M.open(project, name, keys or {}), M.lines(text)) end
 
 --- Lets a person choose one of a list, where there is more than one.
----@param format_item fun(item: any): string
----@param done fun(item: any)
 function M.choose(items, prompt, format_item, done)
   if #items == 1 then return done(items[1]) end
   local how = { prompt = prompt, format_item = function(item) return M.line(format_item(item)) end }
