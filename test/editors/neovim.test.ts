@@ -132,6 +132,8 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
       await neovim.types('q')
       await neovim.shows(/line3 = 33<202e>$/m)
       await command('Imago undo')
+      await says('imago: plans wait: 1')
+      await command('Imago plans')
       await neovim.shows(/^Take back[\s\S]*│ -line3 = 33⟦/m)
       await neovim.types('yy')
       await until(() => text() === ORDERS, 'the undo')

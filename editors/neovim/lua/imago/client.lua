@@ -32,7 +32,7 @@ function M.ask(project, name, params, done, failed)
   end)
 end
 
---- Runs a tool. `done` is given its envelope, with the text for a person as `shown`. A plan that it needs is opened.
+--- Runs a tool. `done` is given its envelope, with the text for a person as `shown`.
 ---@param done fun(envelope: table)
 function M.call(project, tool, args, done)
   M.ask(project, 'call', { tool = tool, args = args, shown = true, follow = true }, done)
@@ -114,8 +114,8 @@ local HEARD = {
     window.say('the seat was left: ' .. event.why)
     M.sit(project, nil, seat.resume)
   end,
-  event = function(project, event)
-    if event.plan then require('imago.plans').open(project, event.plan) end
+  event = function(_, event)
+    if event.plan then window.say('this waits for an answer: :Imago plans') end
   end,
 }
 

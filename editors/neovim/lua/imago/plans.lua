@@ -88,6 +88,9 @@ local function ending(view)
 end
 
 client.changed = function(project, changes)
+  local plans = vim.tbl_filter(function(change) return change.topic == 'approvals' end, changes)
+  -- None at all: a seat was taken or left.
+  if #changes > 0 and #plans == 0 then return end
   fetch(project)
   for buf, view in pairs(views) do
     local why = view.project == project and ending(view)
@@ -96,12 +99,10 @@ client.changed = function(project, changes)
       show(buf, why)
     end
   end
-  local has_ended = #vim.tbl_filter(function(change) return change.value and change.value.ended end, changes) > 0
+  local has_ended = #vim.tbl_filter(function(change) return change.value and change.value.ended end, plans) > 0
   for _, buf in ipairs(has_ended and loaded() or {}) do
-    if not vim.bo[buf].modified then
-      vim.bo[buf].autoread = true
-      vim.cmd.checktime(buf)
-    end
+    if not vim.bo[buf].modified then vim.bo[buf].autoread = true end
+    if not vim.bo[buf].modified then pcall(vim.cmd.checktime, buf) end
   end
 end
 
@@ -237,6 +238,9 @@ function M.open(project, id)
     views[buf] = { project = project, row = row, plan = plan, at = 1, stage = stage, unsaved = {} }
     vim.api.nvim_create_autocmd('BufWipeout', { buffer = buf, callback = function() views[buf] = nil end })
     show(buf)
+    -- Keys that were typed before it was there do not answer it.
+    repeat
+    until vim.fn.getchar(0) == 0
   end
   client.sit(project, function() client.ask(project, 'plan', { plan = id }, found) end)
 end
