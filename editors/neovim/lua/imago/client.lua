@@ -77,57 +77,38 @@ function M.sit(project, done, resume)
   end)
 end
 
---- Those who have asked for a seat, and wait for an answer.
 function M.asking(project)
   return M.rows(project, 'seats', function(row) return row.id and not row.why end)
 end
 
---- Asks the person whether one of those gets a seat.
-function M.admit(project)
-  local function name(row) return ('%s, started with %s'):format(row.who, row.command) end
-  window.choose(M.asking(project), 'Who asks for a seat', name, function(row)
-    local driver = row.through and row.through.driver and '. It may be driven by ' .. row.through.driver or ''
-    local code = row.through and row.through.code and ', which shows the code ' .. row.through.code or ''
-    local prompt = window.line(('Let %s%s have a seat%s?'):format(name(row), code, driver))
-    vim.ui.select({ 'no', 'yes' }, { prompt = prompt }, function(answer)
-      if answer then M.ask(project, 'admit', { wanted = row.id, admit = answer == 'yes' }) end
-    end)
-  end)
+local function of_project(heard)
+  return function(_, event, context)
+    if M.projects[context.client_id] then heard(M.projects[context.client_id], event) end
+  end
 end
 
-local HEARD = {
-  rows = function(project, event)
+local HANDLERS = {
+  ['imago/rows'] = of_project(function(project, event)
     if event.snapshot then project.rows = {} end
     for _, change in ipairs(event.snapshot or event.changes) do
       project.rows[change.topic] = project.rows[change.topic] or {}
       project.rows[change.topic][change.key] = change.value
     end
     tell(project, event.snapshot or event.changes)
-  end,
-  seat = function(project, event)
-    local how = event.code and ', or you do, in a terminal: imago seat ' .. event.code or ''
+  end),
+  ['imago/seat'] = of_project(function(project, event)
+    local seat, how = project.seat, event.code and ', or you do, in a terminal: imago seat ' .. event.code or ''
     if event.type == 'asked' then return window.say('somebody who sits lets this editor sit' .. how) end
-    local seat = project.seat
     project.seat = nil
     tell(project, {})
     if not seat or not event.why then return end
     window.say('the seat was left: ' .. event.why)
     M.sit(project, nil, seat.resume)
-  end,
-  event = function(_, event)
+  end),
+  ['imago/event'] = of_project(function(_, event)
     if event.plan then window.say('this waits for an answer: :Imago plans') end
-  end,
+  end),
 }
-
-local function handlers()
-  local all = {}
-  for name, heard in pairs(HEARD) do
-    all['imago/' .. name] = function(_, event, context)
-      if M.projects[context.client_id] then heard(M.projects[context.client_id], event) end
-    end
-  end
-  return all
-end
 
 local function root_of(buf)
   local name = vim.api.nvim_buf_get_name(buf)
@@ -160,7 +141,7 @@ function M.attach(buf)
   end
   -- A client that somebody else made does not tell us its rows.
   local function is_ours(client, wanted) return M.projects[client.id] and client.config.root_dir == wanted.root_dir end
-  local wanted = { name = 'imago', cmd = config.cmd, root_dir = root_of(buf), handlers = handlers() }
+  local wanted = { name = 'imago', cmd = config.cmd, root_dir = root_of(buf), handlers = HANDLERS }
   wanted.on_init, wanted.on_exit = vim.schedule_wrap(on_init), vim.schedule_wrap(on_exit)
   local id = vim.lsp.start(wanted, { bufnr = buf, reuse_client = is_ours })
   if not id then return nil end

@@ -6,7 +6,7 @@ local M = {}
 ---@alias imago.View { row: table, plan: table, at: integer, stage: string, news?: string, unsaved: string[] }
 
 local CHOICES = { accept = '✓ taken', refuse = '✗ refused', edit = '✎ edited' }
-local KEYS = {
+M.KEYS = {
   whole = 'y approve  n refuse  q leave it waiting',
   choose = 'y take  n refuse  e edit  a take the rest  d refuse the rest  j k next, previous  q leave it waiting',
   confirm = 'y send this  n go back  q leave it waiting',
@@ -51,8 +51,8 @@ function M.draw(view)
       put(lines, hunk.diff)
     end
   end
-  if KEYS[view.stage] and plan.code ~= '' then say('  code for a script: %s', plan.code) end
-  say('  %s', KEYS[view.stage] or 'q close')
+  if M.KEYS[view.stage] and plan.code ~= '' then say('  code for a script: %s', plan.code) end
+  say('  %s', M.KEYS[view.stage] or 'q close')
   return lines, places
 end
 

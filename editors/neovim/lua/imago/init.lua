@@ -7,31 +7,18 @@ M.config = vim.tbl_extend('force', { cmd = { 'imago', 'lsp' }, sit = false }, vi
 ---@param config? { cmd?: string[], sit?: boolean }
 function M.setup(config) M.config = vim.tbl_extend('force', M.config, config or {}) end
 
----@type table<string, fun(project: imago.Project, words: string, command: table)>
-local COMMANDS = {
-  plans = function(...) require('imago.plans').list(...) end,
-  undo = function(project, words) require('imago.plans').undo(project, words ~= '' and words or nil) end,
-  eval = function(project, _, command) require('imago.values').eval(project, command) end,
-  result = function(...) require('imago.values').result(...) end,
-  value = function(...) require('imago.values').value(...) end,
-  errors = function(...) require('imago.looks').errors(...) end,
-  threads = function(...) require('imago.looks').threads(...) end,
-  debug = function(...) require('imago.looks').debug(...) end,
-  programs = function(...) require('imago.looks').programs(...) end,
-  leave = function(project) require('imago.client').ask(project, 'leave', {}) end,
-  sit = function(project)
-    local client, window = require('imago.client'), require('imago.window')
-    if #client.asking(project) > 0 then return client.admit(project) end
-    client.sit(project, function() window.say('seated as ' .. project.seat.who) end)
-  end,
-}
+-- Which file has the function of that name.
+local COMMANDS = { plans = 'plans', undo = 'plans', eval = 'values', result = 'values', value = 'values' }
+for _, name in ipairs({ 'errors', 'threads', 'debug', 'programs', 'sit', 'leave' }) do
+  COMMANDS[name] = 'looks'
+end
 
 ---@param command table as `nvim_create_user_command` gives it
 function M.run(command)
   local name, words = command.args:match('^(%S+)%s*(.-)%s*$')
   if not COMMANDS[name] then return require('imago.window').say('there is no :Imago ' .. name) end
   local project = require('imago.client').attach(vim.api.nvim_get_current_buf())
-  if project then COMMANDS[name](project, words, command) end
+  if project then require('imago.' .. COMMANDS[name])[name](project, words, command) end
 end
 
 function M.complete(lead)

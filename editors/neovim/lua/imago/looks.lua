@@ -69,6 +69,26 @@ function M.debug(project)
   window.choose(rows, 'Suspended', name, function(row) debug(project, row) end)
 end
 
+--- Takes a seat; with one, asks the person who else gets one.
+function M.sit(project)
+  local asking = client.asking(project)
+  if #asking == 0 then
+    return client.sit(project, function() window.say('seated as ' .. project.seat.who) end)
+  end
+  local function name(row) return ('%s, started with %s'):format(row.who, row.command) end
+  window.choose(asking, 'Who asks for a seat', name, function(row)
+    local through = row.through or {}
+    local driver = through.driver and '. It may be driven by ' .. through.driver or ''
+    local code = through.code and ', which shows the code ' .. through.code or ''
+    local prompt = window.line(('Let %s%s have a seat%s?'):format(name(row), code, driver))
+    vim.ui.select({ 'no', 'yes' }, { prompt = prompt }, function(answer)
+      if answer then client.ask(project, 'admit', { wanted = row.id, admit = answer == 'yes' }) end
+    end)
+  end)
+end
+
+function M.leave(project) client.ask(project, 'leave', {}) end
+
 --- Lets the person choose the program that calls go to from now on; one that has only announced itself is attached to.
 function M.programs(project)
   client.ask(project, 'kernels', {}, function(found)

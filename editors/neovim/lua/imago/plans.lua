@@ -14,12 +14,10 @@ end
 
 --- The buffers of files that are loaded.
 local function loaded()
-  return vim.tbl_filter(
-    function(buf)
-      return vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == '' and vim.api.nvim_buf_get_name(buf) ~= ''
-    end,
-    vim.api.nvim_list_bufs()
-  )
+  local function is_file(buf)
+    return vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == '' and vim.api.nvim_buf_get_name(buf) ~= ''
+  end
+  return vim.tbl_filter(is_file, vim.api.nvim_list_bufs())
 end
 
 --- Those of a plan's files that have unsaved text.
@@ -110,9 +108,8 @@ end
 local function answer(buf, params)
   local view, stage = views[buf], views[buf].stage
   local function back(why)
-    if views[buf] ~= view or view.stage ~= 'sent' then return end
-    view.stage = stage
-    show(buf, 'It was not taken: ' .. why)
+    view.stage = view.stage == 'sent' and stage or view.stage
+    if views[buf] == view then show(buf, 'It was not taken: ' .. why) end
   end
   params.plan, params.hash, view.stage = view.row.id, view.row.hash, 'sent'
   show(buf, 'The answer was sent.')
@@ -168,9 +165,7 @@ local function edit(buf)
   local function write()
     local text = table.concat(vim.api.nvim_buf_get_lines(draft, 0, -1, false), '\n')
     vim.bo[draft].modified = false
-    if views[buf] ~= view or view.stage == 'over' then
-      return window.say('that plan waits no more: nothing was answered')
-    end
+    if views[buf] ~= view or not hunks.KEYS[view.stage] then return window.say('that plan waits no more') end
     vim.schedule(function() vim.api.nvim_buf_delete(draft, { force = true }) end)
     view.at = at
     decide(buf, { decision = 'edit', text = text == '' and '' or text .. '\n' })
@@ -179,9 +174,8 @@ local function edit(buf)
 end
 
 local function save(buf, view)
-  vim.tbl_map(function(other)
-    vim.api.nvim_buf_call(other, function() vim.cmd.write() end)
-  end, unsaved(view.plan))
+  local function write() vim.cmd.write() end
+  vim.tbl_map(function(other) vim.api.nvim_buf_call(other, write) end, unsaved(view.plan))
   show(buf, view.news)
 end
 
@@ -239,14 +233,14 @@ function M.open(project, id)
     vim.api.nvim_create_autocmd('BufWipeout', { buffer = buf, callback = function() views[buf] = nil end })
     show(buf)
     -- Keys that were typed before it was there do not answer it.
-    repeat
-    until vim.fn.getchar(0) == 0
+    while vim.fn.getchar(0) ~= 0 do
+    end
   end
   client.sit(project, function() client.ask(project, 'plan', { plan = id }, found) end)
 end
 
 --- Shows the only plan that waits, or the one that is chosen.
-function M.list(project)
+function M.plans(project)
   client.ask(project, 'approvals', {}, function(found)
     if #found.approvals == 0 then return window.say('nothing waits') end
     local function name(row) return row.title .. ', asked by ' .. row.who end
@@ -256,6 +250,7 @@ end
 
 --- Takes back the change of that name, or the last one: a plan too, which is shown.
 function M.undo(project, change)
+  change = change ~= '' and change or nil
   client.ask(project, 'approvals', {}, function(found)
     for _, row in ipairs(change and {} or found.ends) do
       change = row.ended and row.ended.undo or change

@@ -27,7 +27,7 @@ local function form()
 end
 
 --- Evaluates the lines of a command's range, or the form at the cursor.
-function M.eval(project, command)
+function M.eval(project, _, command)
   local buf, from, to = vim.api.nvim_get_current_buf(), command.line1, command.line2
   if command.range == 0 then
     from, to = form()
@@ -89,38 +89,29 @@ function M.value(project, expr)
   if expr == '' then expr = is_result and vim.tbl_get(last or {}, 'result', 'handle') or vim.fn.expand('<cexpr>') end
   if expr == '' then return window.say('there is no expression here; :Imago value EXPR') end
   local kernel, file = client.kernel(project), vim.bo.buftype == '' and vim.api.nvim_buf_get_name(0) or nil
-  local nodes, buf = { { name = window.line(expr), expr = expr, depth = 0 } }, 0
+  local root, shown, buf = { name = window.line(expr), expr = expr }, {}, nil
   local function draw()
-    window.set(
-      buf,
-      vim.tbl_map(function(node)
-        local sign = node.open and '▾ ' or node.expr and '▸ ' or '  '
-        return ('  '):rep(node.depth) .. sign .. node.name
-      end, nodes)
-    )
+    local lines = {}
+    shown = {}
+    local function add(node, margin)
+      table.insert(shown, node)
+      table.insert(lines, margin .. (node.open and '▾ ' or node.expr and '▸ ' or '  ') .. node.name)
+      vim.tbl_map(function(child) add(child, margin .. '  ') end, node.open or {})
+    end
+    add(root, '')
+    window.set(buf, lines)
   end
   local function toggle()
-    local at = vim.fn.line('.')
-    local node = nodes[at]
+    local node = shown[vim.fn.line('.')] or root
     if not node.expr then return end
-    node.open = not node.open
-    while nodes[at + 1] and nodes[at + 1].depth > node.depth do
-      table.remove(nodes, at + 1)
+    if node.open then
+      node.open = nil
+      return draw()
     end
-    draw()
-    if not node.open then return end
     local args = { expr = node.expr, kernel = kernel, file = file ~= '' and not expr:match('^@') and file or nil }
     client.call(project, 'inspect', args, function(envelope)
-      if not node.open or not vim.api.nvim_buf_is_valid(buf) then return end
-      for index, child in ipairs(children(envelope)) do
-        child.depth = node.depth + 1
-        table.insert(
-          nodes,
-          vim.fn.index(vim.tbl_map(function(one) return one == node end, nodes), true) + 1 + index,
-          child
-        )
-      end
-      draw()
+      node.open = children(envelope)
+      if vim.api.nvim_buf_is_valid(buf) then draw() end
     end)
   end
   buf = window.open(project, 'value', { ['<CR>'] = toggle })

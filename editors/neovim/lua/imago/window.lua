@@ -2,20 +2,20 @@
 local M = {}
 
 -- What a reader would not see, or what would move the rest: controls, marks of direction, characters without width.
-local UNSEEN =
-  { '[%z\1-\8\11-\31\127]', '\194[\128-\159\173]', '\216\156', '\225\160\142', '\226\128[\139-\143\168-\174]' }
-vim.list_extend(
-  UNSEEN,
-  { '\226\129[\160-\175]', '\239\187\191', '\239\191[\185-\187]', '\243\160[\128-\135][\128-\191]' }
-)
+local UNSEEN = '%c \194[\128-\159\173] \216\156 \225\160\142 \226\128[\139-\143\168-\174] \226\129[\160-\175] '
+  .. '\239\187\191 \239\191[\185-\187] \243\160[\128-\135][\128-\191]'
 
-local function mark(found) return ('⟦U+%04X⟧'):format(vim.fn.char2nr(found, true)) end
+local function mark(found)
+  return not found:match('[\t\n]') and ('⟦U+%04X⟧'):format(vim.fn.char2nr(found, true)) or nil
+end
 
 ---@param text any
 ---@return string[] lines with marks for all that a reader would not see: ⟦U+202E⟧
 function M.lines(text)
   text = tostring(text):gsub('\r\n', '\n'):gsub('\n$', '')
-  vim.tbl_map(function(pattern) text = text:gsub(pattern, mark) end, UNSEEN)
+  for pattern in UNSEEN:gmatch('%S+') do
+    text = text:gsub(pattern, mark)
+  end
   return vim.split(text, '\n', { plain = true })
 end
 
