@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Neovim, openNeovim } from '../../examples/demos/neovim.ts'
 import type { DaemonClient } from '../../src/front/client.ts'
@@ -245,6 +245,50 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await neovim.shows(/MainThread/)
   },
 
+  'names, reasons and texts with codes of a terminal, Lua or a status line are text': async () => {
+    await reset()
+    const name = "%{system('x')} <CR>.py"
+    writeFileSync(join(rig.project, name), 'a\nb\nc\n')
+    const why = "\x1b]0;title\x07 ' .. vim.cmd.quit() .. '"
+    const edit = (old_str: string) => ({ path: name, old_str, new_str: '\x9b31m\u200b\n', why })
+    const call = propose(edit('a\n'), edit('c\n'))
+    await says('imago: plans wait: 1')
+    await command('Imago plans')
+    await neovim.shows(/^! .*U\+009B/m)
+    await neovim.shows(
+      /hunk 1 of 2 · %\{system\('x'\)\} <CR>\.py:1: ⟦U\+001B⟧\]0;title⟦U\+0007⟧ ' \.\. vim\.cmd\.quit\(\) \.\. '/,
+    )
+    await neovim.types('d')
+    await neovim.shows(/Reason/)
+    await neovim.types(']] .. os.exit() %s<CR>y')
+    assert.match(JSON.stringify(await call), ']] .. os.exit() %s')
+  },
+
+  'a file that changes while its plan is shown is not written, and the window says so': async () => {
+    await reset()
+    const call = propose(at(3, ''), at(9, ''))
+    await says('imago: plans wait: 1')
+    await command('Imago plans')
+    await neovim.shows(/hunk 1 of 2/)
+    writeFileSync(join(rig.project, 'orders.py'), `${ORDERS}new = 1\n`)
+    await neovim.types('ay')
+    await neovim.shows(/^● .*(changed|stale)/m)
+    assert.match(JSON.stringify(await call), 'stale_plan')
+    assert.is(text(), `${ORDERS}new = 1\n`)
+  },
+
+  'checkhealth names the daemon, the programs and the seat; help has its tags': async () => {
+    await command('silent! only | checkhealth imago')
+    await neovim.shows(
+      /found .*lsp[\s\S]*its daemon is process \d+[\s\S]*programs of this project: till[\s\S]*seated as/,
+    )
+    const help = join(rig.folder, 'help')
+    cpSync(join(PLUGIN, 'doc'), join(help, 'doc'), { recursive: true })
+    await command(`silent! bwipeout | set rtp^=${help} | helptags ${help}/doc | help imago-plans`)
+    await neovim.shows(/y {2}take the hunk/)
+    await command('helpclose')
+  },
+
   'a daemon that is killed comes back by itself, and the next plan is answered': async () => {
     await reset()
     const { pid } = await client.request('status', {})
@@ -307,11 +351,12 @@ if (existsSync(neovimPath)) {
 } else for (const fact of Object.keys(FACTS)) test.skip(fact, 'there is no Neovim: node test/setup.mjs')
 
 const OLD = 'a Neovim that is too old says in one line which it needs'
-const [old] = ['/usr/bin/nvim'].filter(path => existsSync(path))
-if (old === undefined) test.skip(OLD, 'there is no Neovim of Debian')
+const { stdout } = spawnSync('nvim', ['--version'], { encoding: 'utf8' })
+if (!/^NVIM v0\.[78]\./.test(stdout ?? ''))
+  test.skip(OLD, 'there is no Neovim 0.7 or 0.8, as Debian 12 has it')
 else
   test(OLD, () => {
     const args = ['--clean', '--headless', '--cmd', `set rtp^=${PLUGIN}`, '-c', 'Imago plans', '-c', 'quit']
-    const { stderr } = spawnSync(old, args, { encoding: 'utf8' })
+    const { stderr } = spawnSync('nvim', args, { encoding: 'utf8' })
     assert.match(stderr, /^imago: this plugin needs Neovim 0\.9 or newer\s*$/)
   })
