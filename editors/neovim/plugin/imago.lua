@@ -18,5 +18,5 @@ vim.keymap.set('x', '<Plug>(imago-eval)', ':Imago eval<CR>', { silent = true })
 vim.api.nvim_create_autocmd('FileType', {
   group = vim.api.nvim_create_augroup('imago', {}),
   pattern = vim.g.imago_filetypes or { 'python', 'lisp' },
-  callback = function(event) require('imago.client').attach(event.buf) end,
+  callback = function(event) require('imago.client').attach(event.buf, true) end,
 })

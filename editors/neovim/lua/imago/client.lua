@@ -3,7 +3,7 @@ local window = require('imago.window')
 local M = {}
 
 -- `id` is that of its client; `queue` waits until that is ready; `rows` are by topic and key; `kernel` was chosen.
----@alias imago.Project { id: integer, queue?: fun()[], rows: table, seat?: table, kernel?: string }
+---@alias imago.Project { id: integer, queue?: fun()[], rows: table, seat?: table, asks?: true, kernel?: string }
 
 M.projects = {} ---@type table<integer, imago.Project>
 M.changed = function() end ---@type fun(project: imago.Project, changes: table[])
@@ -66,12 +66,15 @@ end
 ---@param resume? string the secret of the seat that was lost
 function M.sit(project, done, resume)
   if project.seat then return done and done() end
+  if project.asks then return window.say('this editor waits to be let in') end
+  project.asks = true
   M.ask(project, 'sit', { resume = resume }, function(seated)
-    project.seat = seated
+    project.seat, project.asks = seated, nil
     if seated.trouble then window.say(seated.trouble) end
     tell(project, {})
     if done then done() end
   end, function(fault)
+    project.asks = nil
     if resume then return M.sit(project, done) end
     window.fault(fault)
   end)
@@ -119,11 +122,11 @@ end
 
 --- The project of a buffer, connected to where it was not. nil, and said, where there is no imago.
 ---@return imago.Project?
-function M.attach(buf)
+function M.attach(buf, quietly)
   local config, mine = require('imago').config, M.projects[vim.b[buf].imago_project or 0]
   if mine then return mine end
   if vim.fn.executable(config.cmd[1]) == 0 then
-    return window.say('there is no ' .. config.cmd[1] .. '; see :checkhealth imago')
+    return not quietly and window.say('there is no ' .. config.cmd[1] .. '; see :checkhealth imago') or nil
   end
   require('imago.plans')
   local function on_init(client)
@@ -136,6 +139,7 @@ function M.attach(buf)
   end
   local function on_exit(_, _, id)
     local project = M.projects[id]
+    if not project then return end
     M.projects[id], project.rows, project.seat = nil, {}, nil
     tell(project, {})
   end

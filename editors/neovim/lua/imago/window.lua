@@ -2,18 +2,16 @@
 local M = {}
 
 -- What a reader would not see, or what would move the rest: controls, marks of direction, characters without width.
-local UNSEEN = '%c \194[\128-\159\173] \216\156 \225\160\142 \226\128[\139-\143\168-\174] \226\129[\160-\175] '
-  .. '\239\187\191 \239\191[\185-\187] \243\160[\128-\135][\128-\191]'
+local UNSEEN = '[%z\1-\8\11-\31\127] \194[\128-\159\173] \216\156 \225\160\142 \226\128[\139-\143\168-\174] '
+  .. '\226\129[\160-\175] \239\187\191 \239\191[\185-\187] \243\160[\128-\135][\128-\191]'
 
-local function mark(found)
-  return not found:match('[\t\n]') and ('⟦U+%04X⟧'):format(vim.fn.char2nr(found, true)) or nil
-end
+local function mark(found) return ('⟦U+%04X⟧'):format(vim.fn.char2nr(found, true)) end
 
 ---@param text any
 ---@return string[] lines with marks for all that a reader would not see: ⟦U+202E⟧
 function M.lines(text)
   text = tostring(text):gsub('\r\n', '\n'):gsub('\n$', '')
-  for pattern in UNSEEN:gmatch('%S+') do
+  for pattern in UNSEEN:gmatch('[^ ]+') do
     text = text:gsub(pattern, mark)
   end
   return vim.split(text, '\n', { plain = true })
@@ -29,8 +27,9 @@ function M.fault(fault) M.say(fault.message .. ' ' .. (type(fault.data) == 'tabl
 
 --- A buffer of ours in a window, with a text. Where there is none of that name, it is made, with these keys of its own.
 ---@param keys table<string, fun()>
+---@param stays? boolean where it is seen already, the cursor stays in its window
 ---@return integer buf
-function M.open(project, name, keys)
+function M.open(project, name, keys, stays)
   local buf = vim.fn.bufnr('^imago://' .. name .. '$')
   if buf < 0 then
     buf = vim.api.nvim_create_buf(false, true)
@@ -41,7 +40,8 @@ function M.open(project, name, keys)
   for key, does in pairs(vim.tbl_extend('keep', keys, { q = vim.cmd.close })) do
     vim.keymap.set('n', key, does, { buffer = buf, nowait = true, silent = true })
   end
-  if vim.fn.bufwinid(buf) > 0 then return buf, vim.api.nvim_set_current_win(vim.fn.bufwinid(buf)) end
+  local win = vim.fn.bufwinid(buf)
+  if win > 0 then return buf, stays or vim.api.nvim_set_current_win(win) end
   vim.cmd('botright split')
   vim.api.nvim_win_set_buf(0, buf)
   vim.wo.foldenable, vim.wo.spell = false, false
@@ -55,7 +55,7 @@ function M.set(buf, lines)
 end
 
 --- Shows a text to read, where `gF` goes to the place that a line names.
-function M.report(project, name, text, keys) M.set(M.open(project, name, keys or {}), M.lines(text)) end
+function M.report(project, name, text, keys) M.set(M.open(project, name, keys or {}, true), M.lines(text)) end
 
 --- Lets a person choose one of a list, where there is more than one.
 function M.choose(items, prompt, format_item, done)
