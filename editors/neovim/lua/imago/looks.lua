@@ -50,8 +50,8 @@ local function debug(project, row)
     local function name(restart) return restart.name .. ': ' .. restart.description end
     window.choose(restarts, 'Go on by', name, function(restart)
       local function go(value) show('debug_restart', { restart = restart.number, value = value }) end
-      if restart.reads then return vim.ui.input({ prompt = 'Value: ' }, go) end
-      go()
+      if not restart.reads then return go() end
+      vim.ui.input({ prompt = 'Value: ' }, function(value) return value and go(value) end)
     end)
   end
   keys.t = function()

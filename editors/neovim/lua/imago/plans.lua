@@ -182,7 +182,6 @@ end
 --- What each key does in each stage.
 local DOES = {
   whole = {
-    S = save,
     y = function(buf)
       if vim.fn.line('w$') == vim.fn.line('$') then return answer(buf, { decision = 'approve' }) end
       vim.cmd('normal! G')
@@ -191,7 +190,6 @@ local DOES = {
     n = refuse(function(buf, choice) answer(buf, { decision = 'deny', reason = choice.reason }) end),
   },
   choose = {
-    S = save,
     e = edit,
     j = function(buf, view) move(buf, view.at + 1, 1) end,
     k = function(buf, view) move(buf, view.at - 1, -1) end,
@@ -201,7 +199,6 @@ local DOES = {
     d = refuse(function(buf, choice) decide(buf, choice, true) end),
   },
   confirm = {
-    S = save,
     y = function(buf, view)
       local choices = vim.tbl_map(function(hunk) return hunk.choice end, view.plan.hunks)
       answer(buf, { decision = 'choose', choices = choices })
@@ -217,7 +214,8 @@ local keys = {}
 for key in ('Sejkyand'):gmatch('.') do
   keys[key] = function()
     local buf = vim.api.nvim_get_current_buf()
-    local does = views[buf] and (DOES[views[buf].stage] or {})[key]
+    local stage = views[buf] and DOES[views[buf].stage]
+    local does = stage and (key == 'S' and save or stage[key])
     if does then does(buf, views[buf]) end
   end
 end

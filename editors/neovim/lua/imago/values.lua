@@ -41,9 +41,8 @@ function M.eval(project, _, command)
   end
   if vim.tbl_contains({ 'python', 'lisp' }, vim.bo.filetype) then args.on_error = 'suspend' end
   vim.api.nvim_buf_clear_namespace(buf, SPACE, from - 1, to)
-  count = count + 1
-  local mark =
-    vim.api.nvim_buf_set_extmark(buf, SPACE, to - 1, 0, { id = count, virt_text = { { ' …', 'Comment' } } })
+  local mark, runs = count + 1, { { ' …', 'Comment' } }
+  count = vim.api.nvim_buf_set_extmark(buf, SPACE, to - 1, 0, { id = mark, virt_text = runs })
   local function clear() vim.api.nvim_buf_clear_namespace(buf, SPACE, 0, -1) end
   vim.api.nvim_create_autocmd({ 'TextChanged', 'InsertEnter' }, { buffer = buf, once = true, callback = clear })
   client.call(project, 'eval_expr', args, function(envelope)
@@ -52,9 +51,9 @@ function M.eval(project, _, command)
     if not at then return end
     local result, fault = envelope.result or {}, envelope.error
     local text = (fault and '✗ ' .. fault.message) or '⇒ ' .. (result.value_repr or result.output or '')
-    local look =
+    local shown =
       { vim.fn.strcharpart(' ' .. window.line(text), 0, 200), fault and 'DiagnosticError' or 'DiagnosticInfo' }
-    vim.api.nvim_buf_set_extmark(buf, SPACE, at, 0, { id = mark, virt_text = { look } })
+    vim.api.nvim_buf_set_extmark(buf, SPACE, at, 0, { id = mark, virt_text = { shown } })
   end)
 end
 
