@@ -328,6 +328,22 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     assert.is(readFileSync(join(rig.project, 'rows.py'), 'utf8'), content)
   },
 
+  'a seat that is left takes its signs along, and may be taken again': async () => {
+    await reset()
+    const call = propose(at(3, ''), at(9, ''))
+    await signed('4 10')
+    await command('Imago leave')
+    await signed('')
+    await command('Imago sit')
+    await signed('4 10')
+    await command('Imago plans')
+    await neovim.shows(/hunk 1 of 2/)
+    await neovim.types('d')
+    await neovim.shows(/Reason/)
+    await neovim.types('<CR>y')
+    assert.match(JSON.stringify(await call), 'denied')
+  },
+
   'an editor that is killed leaves its plan to the others': async () => {
     await reset()
     const other = await openOther()
