@@ -28,6 +28,8 @@ interface Start {
   readonly env?: NodeJS.ProcessEnv
   /** A folder where its socket may lie. */
   readonly folder: string
+  /** Its init file; neovim.lua where it is left out. */
+  readonly init?: string
 }
 
 const PATIENCE_MS = 60_000
@@ -44,14 +46,14 @@ export const isNeovim = (program: string): boolean =>
     '+quit',
   ]).status === 0
 
-/** Starts one with neovim.lua alone; `command` is its program, behind one that starts it in another way. */
+/** Starts one with its init file alone; `command` is its program, behind one that starts it in another way. */
 export async function openNeovim(
   command: readonly string[],
-  { cwd, env = process.env, folder }: Start,
+  { cwd, env = process.env, folder, init = INIT }: Start,
 ): Promise<Neovim> {
   const address = join(folder, 'nvim')
   const [program = '', ...words] = command
-  const child = spawn(program, [...words, '--clean', '-u', INIT, '--headless', '--listen', address], {
+  const child = spawn(program, [...words, '--clean', '-u', init, '--headless', '--listen', address], {
     cwd,
     env: { ...env, IMAGO_LSP },
     stdio: 'ignore',

@@ -1,0 +1,156 @@
+--- The connection to `imago lsp`, one for each project. The rows that it tells are all the state that there is.
+local window = require('imago.window')
+local M = {}
+
+-- `id` is that of its client; `queue` waits until that is ready; `rows` are by topic and key; `kernel` was chosen.
+---@alias imago.Project { id: integer, queue?: fun()[], rows: table, seat?: table, asks?: true, kernel?: string }
+
+M.projects = {} ---@type table<integer, imago.Project>
+M.changed = function() end ---@type fun(project: imago.Project, changes: table[])
+
+local MARKS = { 'imago.toml', '.git', 'pyproject.toml', 'setup.py', 'package.json', '.venv' }
+local TOPICS = { 'approvals', 'errors', 'kernels', 'seats', 'suspensions' }
+
+local function tell(project, changes)
+  M.changed(project, changes)
+  vim.cmd.redrawstatus({ bang = true })
+end
+
+--- Asks for an operation of the daemon. A fault is said, unless `failed` takes it.
+---@param project imago.Project
+---@param done? fun(result: any)
+---@param failed? fun(fault: table)
+function M.ask(project, name, params, done, failed)
+  if project.queue then
+    return table.insert(project.queue, function() M.ask(project, name, params, done, failed) end)
+  end
+  local client = vim.lsp.get_client_by_id(project.id)
+  if not client then return window.say('imago lsp has ended; the next command starts it again') end
+  client.rpc.request('imago/' .. name, next(params) and params or vim.empty_dict(), function(fault, result)
+    if fault then return (failed or window.fault)(fault) end
+    if done then done(result) end
+  end)
+end
+
+--- Runs a tool. `done` is given its envelope, with the text for a person as `shown`.
+---@param done fun(envelope: table)
+function M.call(project, tool, args, done)
+  M.ask(project, 'call', { tool = tool, args = args, shown = true, follow = true }, done)
+end
+
+--- Rows of a topic that `is_meant` lets pass, in the order of their keys.
+---@param is_meant fun(row: table): boolean
+function M.rows(project, topic, is_meant)
+  local rows, keys = project.rows[topic] or {}, vim.tbl_keys(project.rows[topic] or {})
+  table.sort(keys)
+  return vim.tbl_filter(is_meant, vim.tbl_map(function(key) return rows[key] end, keys))
+end
+
+function M.waiting(project)
+  return M.rows(project, 'approvals', function(row) return row.state == 'waits' end)
+end
+
+--- The program that calls go to: the chosen one, or one that listens in the buffer's language. nil: the daemon decides.
+function M.kernel(project)
+  local language = vim.bo.filetype
+  local found = M.rows(project, 'kernels', function(row)
+    if row.state ~= 'ready' and row.state ~= 'busy' then return false end
+    local fits = row.language == language or not vim.tbl_contains({ 'python', 'lisp' }, language)
+    return row.name == (project.kernel or row.name)
+      and (project.kernel or fits and row.attached and not row.attached.helper)
+  end)
+  return found[1] and found[1].name
+end
+
+--- Takes a seat, and goes on with `done` once it is there.
+---@param resume? string the secret of the seat that was lost
+function M.sit(project, done, resume)
+  if project.seat then return done and done() end
+  if project.asks then return window.say('this editor waits to be let in') end
+  project.asks = true
+  M.ask(project, 'sit', { resume = resume }, function(seated)
+    project.seat, project.asks = seated, nil
+    if seated.trouble then window.say(seated.trouble) end
+    tell(project, {})
+    if done then done() end
+  end, function(fault)
+    project.asks = nil
+    if resume then return M.sit(project, done) end
+    window.fault(fault)
+  end)
+end
+
+function M.asking(project)
+  return M.rows(project, 'seats', function(row) return row.id and not row.why end)
+end
+
+local function of_project(heard)
+  return function(_, event, context)
+    if M.projects[context.client_id] then heard(M.projects[context.client_id], event) end
+  end
+end
+
+local HANDLERS = {
+  ['imago/rows'] = of_project(function(project, event)
+    if event.snapshot then project.rows = {} end
+    for _, change in ipairs(event.snapshot or event.changes) do
+      project.rows[change.topic] = project.rows[change.topic] or {}
+      project.rows[change.topic][change.key] = change.value
+    end
+    tell(project, event.snapshot or event.changes)
+  end),
+  ['imago/seat'] = of_project(function(project, event)
+    local seat, how = project.seat, event.code and ', or you do, in a terminal: imago seat ' .. event.code or ''
+    if event.type == 'asked' then return window.say('somebody who sits lets this editor sit' .. how) end
+    project.seat = nil
+    tell(project, {})
+    if not seat or not event.why then return end
+    window.say('the seat was left: ' .. event.why)
+    M.sit(project, nil, seat.resume)
+  end),
+  ['imago/event'] = of_project(function(_, event)
+    if event.plan then window.say('this waits for an answer: :Imago plans') end
+  end),
+}
+
+local function root_of(buf)
+  local name = vim.api.nvim_buf_get_name(buf)
+  local folder = vim.bo[buf].buftype == '' and name ~= '' and vim.fs.dirname(name) or vim.fn.getcwd()
+  local mark = vim.fs.find(MARKS, { path = folder, upward = true, stop = vim.loop.os_homedir() })[1]
+  return mark and vim.fs.dirname(mark) or folder
+end
+
+--- The project of a buffer, connected to where it was not. nil, and said, where there is no imago.
+---@return imago.Project?
+function M.attach(buf, quietly)
+  local config, mine = require('imago').config, M.projects[vim.b[buf].imago_project or 0]
+  if mine then return mine end
+  if vim.fn.executable(config.cmd[1]) == 0 then
+    return not quietly and window.say('there is no ' .. config.cmd[1] .. '; see :checkhealth imago') or nil
+  end
+  require('imago.plans')
+  local function on_init(client)
+    local project = M.projects[client.id]
+    local queue = project.queue
+    project.queue = nil
+    M.ask(project, 'subscribe', { topics = TOPICS })
+    if config.sit then M.sit(project) end
+    vim.tbl_map(function(later) later() end, queue)
+  end
+  local function on_exit(_, _, id)
+    local project = M.projects[id]
+    if not project then return end
+    M.projects[id], project.rows, project.seat = nil, {}, nil
+    tell(project, {})
+  end
+  -- A client that somebody else made does not tell us its rows.
+  local function is_ours(client, wanted) return M.projects[client.id] and client.config.root_dir == wanted.root_dir end
+  local wanted = { name = 'imago', cmd = config.cmd, root_dir = root_of(buf), handlers = HANDLERS }
+  wanted.on_init, wanted.on_exit = vim.schedule_wrap(on_init), vim.schedule_wrap(on_exit)
+  local id = vim.lsp.start(wanted, { bufnr = buf, reuse_client = is_ours })
+  if not id then return nil end
+  M.projects[id] = M.projects[id] or { id = id, queue = {}, rows = {} }
+  return M.projects[id]
+end
+
+return M

@@ -1,0 +1,59 @@
+--- How a plan is drawn, as lines. No window and no daemon is in here. `choice` of a hunk is as `answer` takes it.
+local window = require('imago.window')
+local M = {}
+
+-- What is shown of a plan: `at` is the hunk that keys are about, `stage` is whole, choose, confirm, sent or over.
+---@alias imago.View { row: table, plan: table, at: integer, stage: string, news?: string, unsaved: string[] }
+
+local CHOICES = { accept = '✓ taken', refuse = '✗ refused', edit = '✎ edited' }
+M.KEYS = {
+  whole = 'y approve  n refuse  q leave it waiting',
+  choose = 'y take  n refuse  e edit  a take the rest  d refuse the rest  j k next, previous  q leave it waiting',
+  confirm = 'y send this  n go back  q leave it waiting',
+}
+
+--- Adds lines with a margin, so that none of them can be taken for one of ours.
+local function put(lines, text, mark)
+  for _, line in ipairs(text == '' and {} or window.lines(text)) do
+    table.insert(lines, '│ ' .. (mark or '') .. line)
+  end
+end
+
+--- The lines of a view, and the line where each hunk begins.
+---@param view imago.View
+function M.draw(view)
+  local row, plan, lines, places = view.row, view.plan, {}, {}
+  local function say(...) table.insert(lines, window.line(string.format(...))) end
+  local function each(items, format)
+    vim.tbl_map(function(item) say(format, item) end, items)
+  end
+  if view.news then say('● %s', view.news) end
+  each(view.unsaved, '! %s has unsaved text in this editor: S saves it')
+  each(row.warnings, '! %s')
+  local times = row.times > 1 and (', for the %dth time'):format(row.times) or ''
+  say('%s', row.title)
+  say('  %s, asked by %s%s (%s)', row.tool, row.who, times, row.id)
+  each(row.notes, '  %s')
+  -- The body of a plan with hunks is what is to be known of it, and then the hunks as one difference.
+  local body = #plan.hunks == 0 and plan.body or plan.body:match('^(.-)\n+diff %-%-git ') or plan.body
+  if view.stage ~= 'confirm' then put(lines, body) end
+  local taken = #vim.tbl_filter(function(hunk) return (hunk.choice or {}).decision ~= 'refuse' end, plan.hunks)
+  if view.stage == 'confirm' then say('━ what will be applied: %d of %d, as one change', taken, #plan.hunks) end
+  for number, hunk in ipairs(plan.hunks) do
+    local choice, why = hunk.choice or {}, hunk.why and ': ' .. hunk.why or ''
+    local decision = (CHOICES[choice.decision] or '· undecided') .. (choice.reason and ': ' .. choice.reason or '')
+    say('━ hunk %d of %d · %s:%d%s  %s', number, #plan.hunks, hunk.shown, hunk.line, why, decision)
+    places[number] = #lines
+    if choice.text then
+      put(lines, hunk.before, '-')
+      put(lines, choice.text, '+')
+    elseif view.stage ~= 'confirm' then
+      put(lines, hunk.diff)
+    end
+  end
+  if M.KEYS[view.stage] and plan.code ~= '' then say('  code for a script: %s', plan.code) end
+  say('  %s', M.KEYS[view.stage] or 'q close')
+  return lines, places
+end
+
+return M

@@ -1,0 +1,44 @@
+--- Imago in Neovim: what runs, and what waits for an answer. See :help imago.
+local M = {}
+
+---@type { cmd: string[], sit: boolean } what starts the language server; whether a seat is taken at once
+M.config = vim.tbl_extend('force', { cmd = { 'imago', 'lsp' }, sit = false }, vim.g.imago or {})
+
+---@param config? { cmd?: string[], sit?: boolean }
+function M.setup(config) M.config = vim.tbl_extend('force', M.config, config or {}) end
+
+-- Which file has the function of that name.
+local COMMANDS = { plans = 'plans', undo = 'plans', eval = 'values', result = 'values', value = 'values' }
+for _, name in ipairs({ 'errors', 'threads', 'debug', 'programs', 'sit', 'leave' }) do
+  COMMANDS[name] = 'looks'
+end
+
+---@param command table as `nvim_create_user_command` gives it
+function M.run(command)
+  local name, words = command.args:match('^(%S+)%s*(.-)%s*$')
+  if not COMMANDS[name] then return require('imago.window').say('there is no :Imago ' .. name) end
+  local project = require('imago.client').attach(vim.api.nvim_get_current_buf())
+  if project then require('imago.' .. COMMANDS[name])[name](project, words, command) end
+end
+
+function M.complete(lead)
+  local names = vim.tbl_filter(function(name) return vim.startswith(name, lead) end, vim.tbl_keys(COMMANDS))
+  table.sort(names)
+  return names
+end
+
+--- What waits, for a status line; an empty text where nothing does. It loads nothing.
+function M.status()
+  local client, parts = package.loaded['imago.client'], {}
+  local function count(text, rows)
+    if #rows > 0 then table.insert(parts, text:format(#rows)) end
+  end
+  for _, project in pairs(client and client.projects or {}) do
+    count('plans wait: %d', client.waiting(project))
+    count('seats wanted: %d', client.asking(project))
+    count('suspended: %d', require('imago.looks').suspended(project))
+  end
+  return #parts > 0 and 'imago: ' .. table.concat(parts, ', ') or ''
+end
+
+return M

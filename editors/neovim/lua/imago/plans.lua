@@ -1,0 +1,261 @@
+--- Plans: signs for those that wait, one in a window with keys for its hunks, and its answer.
+local client = require('imago.client')
+local hunks = require('imago.hunks')
+local window = require('imago.window')
+local M = {}
+
+local views = {} ---@type table<integer, imago.View> by buffer
+local waiting = {} ---@type table<integer, table<string, table[]>> by project and plan: the files of what waits
+
+local function path_of(buf)
+  local name = vim.api.nvim_buf_get_name(buf)
+  return vim.loop.fs_realpath(name) or name
+end
+
+--- The buffers of files that are loaded.
+local function loaded()
+  local function is_file(buf)
+    return vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == '' and vim.api.nvim_buf_get_name(buf) ~= ''
+  end
+  return vim.tbl_filter(is_file, vim.api.nvim_list_bufs())
+end
+
+--- Those of a plan's files that have unsaved text.
+local function unsaved(plan)
+  local changes = {}
+  vim.tbl_map(function(file) changes[file.path] = true end, plan.files)
+  return vim.tbl_filter(function(buf) return vim.bo[buf].modified and changes[path_of(buf)] end, loaded())
+end
+
+--- Puts signs into buffers, at the first line of each change that waits.
+local function sign(project, bufs)
+  local lines, space = {}, vim.api.nvim_create_namespace('imago-plans-' .. project.id)
+  for _, files in pairs(waiting[project.id] or {}) do
+    for _, file in ipairs(files) do
+      local these = vim.tbl_map(function(hunk) return hunk.line end, file.hunks)
+      lines[file.path] = vim.list_extend(lines[file.path] or {}, these)
+    end
+  end
+  for _, buf in ipairs(bufs) do
+    vim.api.nvim_buf_clear_namespace(buf, space, 0, -1)
+    local last = vim.api.nvim_buf_line_count(buf)
+    for _, line in ipairs(lines[path_of(buf)] or {}) do
+      local look = { sign_text = '?', sign_hl_group = 'DiagnosticSignWarn', priority = 20 }
+      vim.api.nvim_buf_set_extmark(buf, space, math.max(1, math.min(line, last)) - 1, 0, look)
+    end
+  end
+end
+
+vim.api.nvim_create_autocmd('BufReadPost', {
+  group = vim.api.nvim_create_augroup('imago-plans', {}),
+  callback = function(event)
+    vim.tbl_map(function(project) sign(project, { event.buf }) end, client.projects)
+  end,
+})
+
+--- Asks for the files of what waits, where this editor may know them.
+local function fetch(project)
+  local known = waiting[project.id] or {}
+  waiting[project.id] = {}
+  for _, row in ipairs(project.seat and client.waiting(project) or {}) do
+    local name = row.id .. row.hash
+    local files = known[name] or {}
+    waiting[project.id][name] = files
+    local function found(plan) sign(project, loaded(), vim.list_extend(files, plan.files)) end
+    if not known[name] then client.ask(project, 'plan', { plan = row.id }, found, function() end) end
+  end
+  sign(project, loaded())
+end
+
+local function show(buf, news)
+  local view = views[buf]
+  view.news, view.unsaved = news, vim.tbl_map(vim.fn.bufname, view.stage == 'over' and {} or unsaved(view.plan))
+  local lines, places = hunks.draw(view)
+  window.set(buf, lines)
+  local win = vim.fn.bufwinid(buf)
+  if win > 0 then vim.api.nvim_win_set_cursor(win, { view.stage == 'choose' and places[view.at] or 1, 0 }) end
+end
+
+--- Why a plan that is shown needs no answer any more; nil while it does.
+local function ending(view)
+  local row = (view.project.rows.approvals or {})[view.row.id]
+  if not row then return 'This plan is not known any more.' end
+  if row.state == 'waits' then return row.hash ~= view.row.hash and 'This plan has changed: open it again.' or nil end
+  local undo = row.ended and row.ended.undo and '. To take it back: :Imago undo ' .. row.ended.undo or ''
+  return row.why .. (row.ended and ' It ended: ' .. row.ended.outcome .. undo or '')
+end
+
+client.changed = function(project, changes)
+  local plans = vim.tbl_filter(function(change) return change.topic == 'approvals' end, changes)
+  -- None at all: a seat was taken or left.
+  if #changes > 0 and #plans == 0 then return end
+  fetch(project)
+  for buf, view in pairs(views) do
+    local why = view.project == project and ending(view)
+    if why and why ~= view.news then
+      view.stage = 'over'
+      show(buf, why)
+    end
+  end
+  local has_ended = #vim.tbl_filter(function(change) return change.value and change.value.ended end, plans) > 0
+  for _, buf in ipairs(has_ended and loaded() or {}) do
+    if not vim.bo[buf].modified then vim.bo[buf].autoread = true end
+    if not vim.bo[buf].modified then pcall(vim.cmd.checktime, buf) end
+  end
+end
+
+--- Answers the plan that is shown, by its hash.
+local function answer(buf, params)
+  local view, stage = views[buf], views[buf].stage
+  local function back(why)
+    view.stage = view.stage == 'sent' and stage or view.stage
+    if views[buf] == view then show(buf, 'It was not taken: ' .. why) end
+  end
+  params.plan, params.hash, view.stage = view.row.id, view.row.hash, 'sent'
+  show(buf, 'The answer was sent.')
+  client.ask(view.project, 'answer', params, function(became)
+    if became.type ~= 'taken' then back(became.why or became.type) end
+  end, function(fault) back(fault.message) end)
+end
+
+--- Goes to the nearest hunk that is undecided; with none left, to the summary.
+local function move(buf, from, by)
+  local view, count = views[buf], #views[buf].plan.hunks
+  view.stage = 'confirm'
+  for step = count - 1, 0, -1 do
+    local at = (from - 1 + by * step) % count + 1
+    if not view.plan.hunks[at].choice then
+      view.at, view.stage = at, 'choose'
+    end
+  end
+  show(buf)
+end
+
+--- Decides the hunk that keys are about, or with `rest` all that are undecided.
+local function decide(buf, choice, rest)
+  local view = views[buf]
+  for at, hunk in ipairs(view.plan.hunks) do
+    if at == view.at or (rest and not hunk.choice) then
+      hunk.choice = vim.tbl_extend('error', { hunk = hunk.number }, choice)
+    end
+  end
+  move(buf, view.at, 1)
+end
+
+--- A key that asks for a reason. Escape goes on with nothing, and so does a plan that has gone meanwhile.
+local function refuse(does)
+  return function(buf, view)
+    local stage = view.stage
+    vim.ui.input({ prompt = 'Reason (empty: none): ' }, function(reason)
+      if not reason or views[buf] ~= view or view.stage ~= stage then return end
+      does(buf, { decision = 'refuse', reason = vim.trim(reason) ~= '' and vim.trim(reason) or nil })
+    end)
+  end
+end
+
+--- Opens what a hunk would put there, to be written otherwise; `:write` takes it.
+local function edit(buf)
+  local view, at = views[buf], views[buf].at
+  local hunk = view.plan.hunks[at]
+  local draft = window.open(view.project, ('edit/%s/%d'):format(view.row.id, at), {})
+  window.set(draft, vim.split((hunk.after:gsub('\r\n', '\n'):gsub('\n$', '')), '\n'))
+  vim.keymap.del('n', 'q', { buffer = draft })
+  vim.bo[draft].buftype, vim.bo[draft].modifiable = 'acwrite', true
+  vim.bo[draft].filetype = vim.filetype.match({ filename = hunk.shown }) or ''
+  local function write()
+    local text = table.concat(vim.api.nvim_buf_get_lines(draft, 0, -1, false), '\n')
+    vim.bo[draft].modified = false
+    if views[buf] ~= view or not hunks.KEYS[view.stage] then return window.say('that plan waits no more') end
+    vim.schedule(function() vim.api.nvim_buf_delete(draft, { force = true }) end)
+    view.at = at
+    decide(buf, { decision = 'edit', text = text == '' and '' or text .. '\n' })
+  end
+  vim.api.nvim_create_autocmd('BufWriteCmd', { buffer = draft, callback = write })
+end
+
+local function save(buf, view)
+  local function write() vim.cmd.write() end
+  vim.tbl_map(function(other) vim.api.nvim_buf_call(other, write) end, unsaved(view.plan))
+  show(buf, view.news)
+end
+
+--- What each key does in each stage.
+local DOES = {
+  whole = {
+    y = function(buf)
+      if vim.fn.line('w$') == vim.fn.line('$') then return answer(buf, { decision = 'approve' }) end
+      vim.cmd('normal! G')
+      window.say('this is its end; y approves it')
+    end,
+    n = refuse(function(buf, choice) answer(buf, { decision = 'deny', reason = choice.reason }) end),
+  },
+  choose = {
+    e = edit,
+    j = function(buf, view) move(buf, view.at + 1, 1) end,
+    k = function(buf, view) move(buf, view.at - 1, -1) end,
+    y = function(buf) decide(buf, { decision = 'accept' }) end,
+    a = function(buf) decide(buf, { decision = 'accept' }, true) end,
+    n = refuse(function(buf, choice) decide(buf, choice) end),
+    d = refuse(function(buf, choice) decide(buf, choice, true) end),
+  },
+  confirm = {
+    y = function(buf, view)
+      local choices = vim.tbl_map(function(hunk) return hunk.choice end, view.plan.hunks)
+      answer(buf, { decision = 'choose', choices = choices })
+    end,
+    n = function(buf, view)
+      view.plan.hunks[view.at].choice = nil
+      move(buf, view.at, 1)
+    end,
+  },
+}
+
+local keys = {}
+for key in ('Sejkyand'):gmatch('.') do
+  keys[key] = function()
+    local buf = vim.api.nvim_get_current_buf()
+    local stage = views[buf] and DOES[views[buf].stage]
+    local does = stage and (key == 'S' and save or stage[key])
+    if does then does(buf, views[buf]) end
+  end
+end
+
+--- Shows a plan that waits. The first one that is opened takes a seat.
+function M.open(project, id)
+  local function found(plan)
+    local row = (project.rows.approvals or {})[id]
+    if not plan.body or not row or row.state ~= 'waits' then return window.say(id .. ' waits no more') end
+    local buf = window.open(project, 'plan/' .. id, keys)
+    local stage = #plan.hunks == 0 and 'whole' or 'choose'
+    views[buf] = { project = project, row = row, plan = plan, at = 1, stage = stage, unsaved = {} }
+    vim.api.nvim_create_autocmd('BufWipeout', { buffer = buf, callback = function() views[buf] = nil end })
+    show(buf)
+    -- Keys that were typed before it was there do not answer it.
+    while vim.fn.getchar(0) ~= 0 do
+    end
+  end
+  client.sit(project, function() client.ask(project, 'plan', { plan = id }, found) end)
+end
+
+--- Shows the only plan that waits, or the one that is chosen.
+function M.plans(project)
+  client.ask(project, 'approvals', {}, function(found)
+    if #found.approvals == 0 then return window.say('nothing waits') end
+    local function name(row) return row.title .. ', asked by ' .. row.who end
+    window.choose(found.approvals, 'What waits', name, function(row) M.open(project, row.id) end)
+  end)
+end
+
+--- Takes back the change of that name, or the last one: a plan too, which is shown.
+function M.undo(project, change)
+  change = change ~= '' and change or nil
+  client.ask(project, 'approvals', {}, function(found)
+    for _, row in ipairs(change and {} or found.ends) do
+      change = row.ended and row.ended.undo or change
+    end
+    if not change then return window.say('no change is known that can be taken back; imago log has older ones') end
+    client.call(project, 'undo_change', { change = change }, function(envelope) window.say(envelope.shown) end)
+  end)
+end
+
+return M

@@ -1,0 +1,67 @@
+--- Windows with a text of ours, and how a person is told something. A text from elsewhere is never more than text.
+local M = {}
+
+-- What a reader would not see, or what would move the rest: controls, marks of direction, characters without width.
+local UNSEEN = '[%z\1-\8\11-\31\127] \194[\128-\159\173] \216\156 \225\160\142 \226\128[\139-\143\168-\174] '
+  .. '\226\129[\160-\175] \239\187\191 \239\191[\185-\187] \243\160[\128-\135][\128-\191]'
+
+local function mark(found) return ('⟦U+%04X⟧'):format(vim.fn.char2nr(found, true)) end
+
+---@param text any
+---@return string[] lines with marks for all that a reader would not see: ⟦U+202E⟧
+function M.lines(text)
+  text = tostring(text):gsub('\r\n', '\n'):gsub('\n$', '')
+  for pattern in UNSEEN:gmatch('[^ ]+') do
+    text = text:gsub(pattern, mark)
+  end
+  return vim.split(text, '\n', { plain = true })
+end
+
+function M.line(text) return table.concat(M.lines(text), ' ') end
+
+function M.say(text) vim.notify('imago: ' .. M.line(text)) end
+
+--- Says what went wrong, and what can be done about it.
+---@param fault { message: string, data?: { next?: string } }
+function M.fault(fault) M.say(fault.message .. ' ' .. (type(fault.data) == 'table' and fault.data.next or '')) end
+
+--- A buffer of ours in a window, with a text. Where there is none of that name, it is made, with these keys of its own.
+---@param keys table<string, fun()>
+---@param stays? boolean where it is seen already, the cursor stays in its window
+---@return integer buf
+function M.open(project, name, keys, stays)
+  local buf = vim.fn.bufnr('^imago://' .. name .. '$')
+  if buf < 0 then
+    buf = vim.api.nvim_create_buf(false, true)
+    vim.api.nvim_buf_set_name(buf, 'imago://' .. name)
+    vim.bo[buf].bufhidden, vim.bo[buf].filetype = 'wipe', 'imago'
+    vim.b[buf].imago_project = project.id
+  end
+  for key, does in pairs(vim.tbl_extend('keep', keys, { q = vim.cmd.close })) do
+    vim.keymap.set('n', key, does, { buffer = buf, nowait = true, silent = true })
+  end
+  local win = vim.fn.bufwinid(buf)
+  if win > 0 then return buf, stays or vim.api.nvim_set_current_win(win) end
+  vim.cmd('botright split')
+  vim.api.nvim_win_set_buf(0, buf)
+  vim.wo.foldenable, vim.wo.spell = false, false
+  return buf
+end
+
+function M.set(buf, lines)
+  vim.bo[buf].modifiable = true
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.bo[buf].modifiable, vim.bo[buf].modified = false, false
+end
+
+--- Shows a text to read, where `gF` goes to the place that a line names.
+function M.report(project, name, text, keys) M.set(M.open(project, name, keys or {}, true), M.lines(text)) end
+
+--- Lets a person choose one of a list, where there is more than one.
+function M.choose(items, prompt, format_item, done)
+  if #items == 1 then return done(items[1]) end
+  local how = { prompt = prompt, format_item = function(item) return M.line(format_item(item)) end }
+  vim.ui.select(items, how, function(item) return item and done(item) end)
+end
+
+return M

@@ -1,0 +1,378 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Neovim, openNeovim } from '../../examples/demos/neovim.ts'
+import type { DaemonClient } from '../../src/front/client.ts'
+import { PACKAGE_ROOT } from '../../src/paths.ts'
+import { assert, suite } from '../support/harness.ts'
+import { type Program, startProgram } from '../support/program.ts'
+import { openRig, type Rig, until } from '../support/rig.ts'
+import { neovimPath } from '../support/runtimes.ts'
+import { openSeatTerminal } from '../support/watching.ts'
+
+/** The plugin of editors/neovim in a real Neovim, with a real daemon and a real Python program. */
+const test = suite('Neovim plugin', { limitMs: 120_000 })
+
+const PLUGIN = join(PACKAGE_ROOT, 'editors/neovim')
+const INIT = join(import.meta.dirname, 'neovim.lua')
+const ORDERS = Array.from({ length: 40 }, (_, n) => `line${n} = ${n}\n`).join('')
+const SHOP = `BASKET = {'tea': 3}
+
+
+def total(order):
+    rate = len(order)
+    return BASKET['cake'] * rate
+`
+const SOURCE = `import sys, threading
+sys.path.insert(0, '.')
+import shop
+LUA = "vim.cmd('quit') %s [[ ]] <CR>"
+ESCAPES = '\\x1b[31mred\\x1b[0m \\u202e'
+class Box: pass
+BOX = Box(); BOX.first = {'deep': [LUA]}; BOX.second = ESCAPES
+def fail(): threading.Thread(target=shop.total, args=('ab',), name='till').start()`
+
+let rig: Rig
+let client: DaemonClient
+let program: Program
+let neovim: Neovim
+
+async function open() {
+  rig = openRig({ files: { 'orders.py': ORDERS, 'shop.py': SHOP, 'pyproject.toml': '' } })
+  await rig.serve()
+  client = await rig.connect()
+  const { folder, project, paths } = rig
+  const runs = { folder: project, runtimeDir: paths.runtimeDir, name: 'till', source: SOURCE }
+  program = await startProgram(runs)
+  neovim = await openEditor(folder)
+}
+
+/** With orders.py, and a seat. */
+async function openEditor(folder: string): Promise<Neovim> {
+  const env = { ...rig.env, IMAGO_PLUGIN: PLUGIN }
+  const opened = await openNeovim([neovimPath], { cwd: rig.project, env, folder, init: INIT })
+  await opened.types(':edit orders.py<CR>:Imago sit<CR>')
+  await opened.shows(/seated as through nvim/)
+  await opened.types('<CR>')
+  return opened
+}
+
+async function close() {
+  await neovim?.end()
+  program?.signal('SIGKILL')
+  await program?.ended
+  await rig?.close()
+}
+
+const text = () => readFileSync(join(rig.project, 'orders.py'), 'utf8')
+const reset = async () => {
+  await command('wall')
+  writeFileSync(join(rig.project, 'orders.py'), ORDERS)
+  await command('silent! only | edit! orders.py')
+}
+const command = (words: string) => neovim.types(`<Esc>:${words}<CR>`)
+const at = (line: number, put: string) => ({
+  path: 'orders.py',
+  old_str: `line${line} = ${line}\n`,
+  new_str: put,
+})
+const propose = (...edits: object[]) => client.call({ tool: 'propose_file_edit', args: { edits } })
+const status = () => neovim.lua(`return require('imago').status()`)
+const says = (expected: string) =>
+  until(async () => (await status()) === expected, `the status line to be ${expected}`)
+/** A person at a terminal, whom Neovim lets sit. */
+async function openOther() {
+  const other = await openSeatTerminal(rig)
+  const sits = other.says('sit')
+  await says('imago: seats wanted: 1')
+  await command('Imago sit')
+  await neovim.shows(/Let terminal [\s\S]* have a seat\?\n1: no\n2: yes/)
+  await neovim.types('2<CR>')
+  await sits
+  return {
+    /** Answers the only plan that waits. */
+    async answers(decision: string) {
+      const [plan] = (await client.request('approvals', {})).approvals
+      const given = { plan: plan?.id, hash: plan?.hash, decision }
+      assert.equal((await other.says('answer', given)).answer, { type: 'taken' })
+    },
+    close: () => other.screen.close(),
+  }
+}
+/** The lines of a file that have a sign. */
+const signs = () =>
+  neovim.lua(`
+  local lines, buf = {}, vim.fn.bufnr('orders.py')
+  for name, space in pairs(vim.api.nvim_get_namespaces()) do
+    for _, mark in ipairs(name:match('^imago%-plans') and vim.api.nvim_buf_get_extmarks(buf, space, 0, -1, {}) or {}) do
+      table.insert(lines, mark[2] + 1)
+    end
+  end
+  return table.concat(lines, ' ')`)
+const signed = (lines: string) => until(async () => (await signs()) === lines, `signs at ${lines}`)
+
+const FACTS: Readonly<Record<string, () => Promise<void>>> = {
+  'a hunk is taken and one refused with a reason; the file is read again, and undo puts it back':
+    async () => {
+      const call = propose({ ...at(3, 'line3 = 33\u202e\n'), why: 'odd' }, at(30, ''))
+      await says('imago: plans wait: 1')
+      await command('Imago plans')
+      await neovim.shows(/^! A character that does not show, U\+202E[\s\S]*asked by imago test/m)
+      await neovim.shows(/━ hunk 1 of 2 · orders.py:4: odd +· undecided[\s\S]*│ \+line3 = 33⟦U\+202E⟧/)
+      await signed('4 31')
+      await neovim.types('yn')
+      await neovim.shows(/Reason/)
+      await neovim.types('keep it<CR>')
+      await neovim.shows(/what will be applied: 1 of 2[\s\S]*orders.py:31 +✗ refused: keep it/)
+      await neovim.types('y')
+      assert.match(JSON.stringify(await call), /hunk 2[^}]*keep it|keep it/)
+      assert.is(text(), ORDERS.replace('line3 = 3\n', 'line3 = 33\u202e\n'))
+      await neovim.shows(/It ended: ok. To take it back: :Imago undo plan-/)
+      await signed('')
+      await neovim.types('q')
+      await neovim.shows(/line3 = 33<202e>$/m)
+      await command('Imago undo')
+      await says('imago: plans wait: 1')
+      await command('Imago plans')
+      await neovim.shows(/^Take back[\s\S]*│ -line3 = 33⟦/m)
+      await neovim.types('yy')
+      await until(() => text() === ORDERS, 'the undo')
+      const { stdout } = await rig.imago(['log'])
+      assert.match(stdout, /propose_file_edit .*chosen by seat-1: 1 of 2 hunks/)
+    },
+
+  'unsaved text is said before all else, and S saves it': async () => {
+    await reset()
+    await command('normal! Gophony = 1')
+    const call = client.call({
+      tool: 'edit_file',
+      args: { path: 'orders.py', old_str: 'line5 = 5', new_str: 'line5 = 0' },
+    })
+    await says('imago: plans wait: 1')
+    await command('Imago plans')
+    await neovim.shows(/^! orders.py has unsaved text in this editor: S saves it\nEdit orders.py/m)
+    await neovim.types('S')
+    await until(() => text().endsWith('phony = 1\n'), 'the text to be saved')
+    await neovim.shows(/^Edit orders.py$/m)
+    await neovim.types('n')
+    await neovim.shows(/Reason/)
+    await neovim.types('<CR>')
+    assert.match(JSON.stringify(await call), /denied|stale/)
+  },
+
+  'another seat answers first: its sign goes, and its window says who did, and no key answers it':
+    async () => {
+      await reset()
+      const other = await openOther()
+      const call = propose(at(3, 'line3 = 4\n'), at(9, ''))
+      await signed('4 10')
+      await command('Imago plans')
+      await neovim.shows(/hunk 1 of 2/)
+      await other.answers('deny')
+      await neovim.shows(/^● .*denied it/m)
+      await signed('')
+      await neovim.types('ay')
+      assert.match(JSON.stringify(await call), 'denied')
+      assert.is(text(), ORDERS)
+      other.close()
+    },
+
+  'a hunk is written otherwise, in a window of its own': async () => {
+    await reset()
+    const call = propose(at(3, 'line3 = 4\n'), at(9, ''))
+    await says('imago: plans wait: 1')
+    await command('Imago plans')
+    await neovim.shows(/hunk 1 of 2/)
+    await neovim.types('e')
+    await neovim.shows(/^line3 = 4$/m)
+    await neovim.types('cclocal = "%s"<Esc>:write<CR>')
+    await neovim.shows(/✎ edited[\s\S]*│ \+local = "%s"/)
+    await neovim.types('a')
+    await neovim.shows(/2 of 2, as one change/)
+    await neovim.types('y')
+    assert.ok((await call).ok)
+    assert.is(text(), ORDERS.replace('line3 = 3', 'local = "%s"').replace('line9 = 9\n', ''))
+  },
+
+  'a range and a form are evaluated, with the result at the line, and all of it in a window': async () => {
+    await command('silent! only | enew | setfiletype python')
+    await neovim.lua(
+      `vim.api.nvim_buf_set_lines(0, 0, -1, false, {'def f():', '  return LUA', '', 'f()', 'ESCAPES', '1 / 0'})`,
+    )
+    await command('2')
+    await command('Imago eval')
+    await neovim.shows(/return LUA +⇒/)
+    await command('4Imago eval')
+    await neovim.shows(/f\(\) +⇒ "vim\.cmd\('quit'\) %s \[\[ \]\] <CR>"$/m)
+    await command('5Imago eval')
+    await neovim.shows(/ESCAPES +⇒ '\\x1b\[31mred/m)
+    await command('6Imago eval')
+    await neovim.shows(/1 \/ 0 +✗ ZeroDivisionError/)
+    await command('Imago result')
+    await neovim.shows(/imago:\/\/result[\s\S]*/)
+    await neovim.shows(/division by zero/)
+    await says('imago: suspended: 1')
+    await command('Imago debug')
+    await neovim.shows(/<CR> frame {2}e evaluate there/)
+    await neovim.types('r')
+    await neovim.shows(/2: abort/)
+    await neovim.types('2<CR>')
+    await says('')
+  },
+
+  'a value opens field by field, and is never more than text': async () => {
+    await command('Imago value BOX')
+    await neovim.shows(/^▾ BOX\n {2}▸ first = \{'deep'.*\n {2}▸ second = '\\x1b\[31mred/m)
+    await neovim.types('j<CR>')
+    await neovim.shows(/^ {2}▾ first.*\n {4}▸ 'deep': \["vim\.cmd\('quit'\)/m)
+    await neovim.types('<CR>')
+    await neovim.shows(/^ {2}▸ first.*\n {2}▸ second/m)
+  },
+
+  'an error of the program is in the quickfix list, with its line; threads are shown': async () => {
+    assert.ok((await client.call({ tool: 'eval_expr', args: { expr: 'fail()', kernel: 'till' } })).ok)
+    const noted = () =>
+      neovim.lua(
+        `local _, p = next(require('imago.client').projects); return vim.tbl_count(p.rows.errors or {})`,
+      )
+    await until(async () => Number(await noted()) > 0, 'the error')
+    await command('Imago errors')
+    await neovim.shows(/shop\.py\|6 error\| KeyError: 'cake' \(till/)
+    await neovim.types('<CR>')
+    await neovim.shows(/return BASKET/)
+    await command('cclose')
+    await command('Imago threads')
+    await neovim.shows(/MainThread/)
+  },
+
+  'names, reasons and texts with codes of a terminal, Lua or a status line are text': async () => {
+    await reset()
+    const name = "%{system('x')} <CR>.py"
+    writeFileSync(join(rig.project, name), 'a\nb\nc\n')
+    const why = "\x1b]0;title\x07 ' .. vim.cmd.quit() .. '"
+    const edit = (old_str: string) => ({ path: name, old_str, new_str: '\x9b31m\u200b\n', why })
+    const call = propose(edit('a\n'), edit('c\n'))
+    await says('imago: plans wait: 1')
+    await command('Imago plans')
+    await neovim.shows(/^! .*U\+009B/m)
+    await neovim.shows(
+      /hunk 1 of 2 · %\{system\('x'\)\} <CR>\.py:1: ⟦U\+001B⟧\]0;title⟦U\+0007⟧ ' \.\. vim\.cmd\.quit\(\) \.\. '/,
+    )
+    await neovim.types('d')
+    await neovim.shows(/Reason/)
+    await neovim.types(']] .. os.exit() %s<CR>y')
+    assert.match(JSON.stringify(await call), ']] .. os.exit() %s')
+  },
+
+  'a file that changes while its plan is shown is not written, and the window says so': async () => {
+    await reset()
+    const call = propose(at(3, ''), at(9, ''))
+    await says('imago: plans wait: 1')
+    await command('Imago plans')
+    await neovim.shows(/hunk 1 of 2/)
+    writeFileSync(join(rig.project, 'orders.py'), `${ORDERS}new = 1\n`)
+    await neovim.types('ay')
+    await neovim.shows(/^● .*(changed|stale)/m)
+    assert.match(JSON.stringify(await call), 'stale_plan')
+    assert.is(text(), `${ORDERS}new = 1\n`)
+  },
+
+  'checkhealth names the daemon, the programs and the seat; help has its tags': async () => {
+    await command('silent! only | checkhealth imago')
+    await neovim.shows(
+      /found .*lsp[\s\S]*its daemon is process \d+[\s\S]*programs of this project: till[\s\S]*seated as/,
+    )
+    const help = join(rig.folder, 'help')
+    cpSync(join(PLUGIN, 'doc'), join(help, 'doc'), { recursive: true })
+    await command(`silent! bwipeout | set rtp^=${help} | helptags ${help}/doc | help imago-plans`)
+    await neovim.shows(/y {2}take the hunk/)
+    await command('helpclose')
+  },
+
+  'a daemon that is killed comes back by itself, and the next plan is answered': async () => {
+    await reset()
+    const { pid } = await client.request('status', {})
+    process.kill(pid, 'SIGKILL')
+    await until(
+      () =>
+        rig.connect().then(
+          again => {
+            client = again
+            return true
+          },
+          () => false,
+        ),
+      'the daemon',
+    )
+    const seats = async () => (await client.request('approvals', {})).seats.length
+    await until(async () => (await seats()) === 1, 'its seat')
+    const call = propose(at(3, ''), at(9, ''))
+    await says('imago: plans wait: 1')
+    await command('Imago plans')
+    await neovim.shows(/hunk 1 of 2/)
+    await neovim.types('ay')
+    assert.ok((await call).ok)
+  },
+
+  'a plan of 10,000 lines is shown, and approved once its end was seen': async () => {
+    await reset()
+    const content = Array.from({ length: 10_000 }, (_, n) => `row${n} = ${n}\n`).join('')
+    const call = client.call({ tool: 'write_file', args: { path: 'rows.py', content } })
+    await says('imago: plans wait: 1')
+    await command('Imago plans')
+    await neovim.shows(/│ \+row1 = 1$/m)
+    await neovim.types('y')
+    await neovim.shows(/│ \+row9999 = 9999$/m)
+    await neovim.types('y')
+    assert.ok((await call).ok)
+    assert.is(readFileSync(join(rig.project, 'rows.py'), 'utf8'), content)
+  },
+
+  'a seat that is left takes its signs along, and may be taken again': async () => {
+    await reset()
+    const call = propose(at(3, ''), at(9, ''))
+    await signed('4 10')
+    await command('Imago leave')
+    await signed('')
+    await command('Imago sit')
+    await signed('4 10')
+    await command('Imago plans')
+    await neovim.shows(/hunk 1 of 2/)
+    await neovim.types('d')
+    await neovim.shows(/Reason/)
+    await neovim.types('<CR>y')
+    assert.match(JSON.stringify(await call), 'denied')
+  },
+
+  'an editor that is killed leaves its plan to the others': async () => {
+    await reset()
+    const other = await openOther()
+    const call = propose(at(3, ''), at(9, ''))
+    await says('imago: plans wait: 1')
+    await command('Imago plans')
+    await neovim.shows(/hunk 1 of 2/)
+    await neovim.end()
+    const seats = async () => (await client.request('approvals', {})).seats.length
+    await until(async () => (await seats()) === 1, 'its seat to go')
+    await other.answers('approve')
+    assert.ok((await call).ok)
+    other.close()
+  },
+}
+
+if (existsSync(neovimPath)) {
+  test.before(open)
+  test.after(close)
+  for (const [fact, body] of Object.entries(FACTS)) test(fact, body)
+} else for (const fact of Object.keys(FACTS)) test.skip(fact, 'there is no Neovim: node test/setup.mjs')
+
+const OLD = 'a Neovim that is too old says in one line which it needs'
+const { stdout } = spawnSync('nvim', ['--version'], { encoding: 'utf8' })
+if (!/^NVIM v0\.[78]\./.test(stdout ?? ''))
+  test.skip(OLD, 'there is no Neovim 0.7 or 0.8, as Debian 12 has it')
+else
+  test(OLD, () => {
+    const args = ['--clean', '--headless', '--cmd', `set rtp^=${PLUGIN}`, '-c', 'Imago plans', '-c', 'quit']
+    const { stderr } = spawnSync('nvim', args, { encoding: 'utf8' })
+    assert.match(stderr, /^imago: this plugin needs Neovim 0\.9 or newer\s*$/)
+  })
