@@ -232,10 +232,28 @@ RESUME is the secret of a seat that was lost."
               (propertize (format " [imago: %d plan%s]" plans (if (= plans 1) " waits" "s wait"))
                           'face 'warning 'help-echo "M-x imago-plans")))))
 
+(autoload 'imago-evaluate-defun "imago-value" nil t)
+(autoload 'imago-evaluate-last "imago-value" nil t)
+(autoload 'imago-xref-backend "imago-value")
+
+(defun imago--unless-slime (command)
+  "COMMAND, where SLIME and SLY leave its key to us."
+  (unless (or (bound-and-true-p slime-mode) (bound-and-true-p sly-mode)) command))
+
+(defvar imago-mode-map
+  (let ((map (make-sparse-keymap)))
+    (pcase-dolist (`(,key . ,command) '(("C-c C-c" . imago-evaluate-defun)
+                                        ("C-x C-e" . imago-evaluate-last)))
+      (define-key map (kbd key) `(menu-item "" ,command :filter imago--unless-slime)))
+    map)
+  "Keys for the code of a program.")
+
 ;;;###autoload
 (define-minor-mode imago-mode
   "What runs in the program of this buffer, and what waits for an answer."
   :lighter " Imago"
+  (if imago-mode (add-hook 'xref-backend-functions #'imago-xref-backend nil t)
+    (remove-hook 'xref-backend-functions #'imago-xref-backend t))
   (when imago-mode
     (unless (file-remote-p default-directory)
       (condition-case err (imago-project)

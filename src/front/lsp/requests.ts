@@ -48,7 +48,7 @@ export class Requests {
     { project, signal }: { project: Project; signal: AbortSignal },
   ): Promise<unknown> {
     const client = await project.reach()
-    if (name === 'call') return this.#call(client, params as unknown as Methods['call']['params'], signal)
+    if (name === 'call') return this.#call(client, params as unknown as EditorCall, signal)
     if (name === 'subscribe') return this.#follow(project, params as Methods['subscribe']['params'])
     if (name === 'sit') return this.#sit(project, client, params, signal)
     if (name === 'leave') return this.#seats.get(project)?.abort() ?? null
@@ -56,13 +56,14 @@ export class Requests {
     return client.request(name as 'plan', params as never)
   }
 
-  #call(
+  async #call(
     client: DaemonClient,
-    { tool, args, call = randomUUID(), follow }: Methods['call']['params'],
+    { tool, args, call = randomUUID(), follow, shown }: EditorCall,
     signal: AbortSignal,
   ) {
     const on = follow ? { on: (event: object) => void this.#tell('imago/event', { call, ...event }) } : {}
-    return client.call({ tool, args, call, signal, ...on })
+    const envelope = await client.call({ tool, args, call, signal, ...on })
+    return shown ? { ...envelope, shown: (await client.request('show', { tool, envelope })).text } : envelope
   }
 
   /** Resolves with the first rows under way. What was followed before in that project is followed no more. */
@@ -119,6 +120,9 @@ export class Requests {
     this.#seats.get(project)?.abort()
   }
 }
+
+/** With `shown`, the text that a person reads comes beside the envelope: many editors lose the nulls that `show` needs. */
+type EditorCall = Methods['call']['params'] & { readonly shown?: boolean }
 
 type SitParams = Methods['sit']['params']
 
