@@ -151,10 +151,130 @@
   (imago-call (imago-project) "threads" nil
               (lambda (envelope) (imago-show-text "*imago threads*" (imago-value--shown envelope)))))
 
+;;; Errors
+
+(define-derived-mode imago-errors-mode tabulated-list-mode "Imago-Errors"
+  "Errors of the programs of a project; `next-error' goes through them.
+\\{imago-errors-mode-map}"
+  (setq tabulated-list-format [("Program" 12 t) ("Place" 30 t) ("Times" 6 nil) ("Error" 0 t)]
+        next-error-function #'imago-errors-next)
+  (tabulated-list-init-header))
+(define-key imago-errors-mode-map (kbd "RET") #'imago-errors-visit)
+(define-key imago-errors-mode-map (kbd "v") #'imago-errors-values)
+
+(defun imago-errors--draw (project)
+  "Draw the errors of PROJECT, where they are shown."
+  (let ((buffer (get-buffer "*imago errors*")))
+    (when (and buffer (equal (buffer-local-value 'imago--of buffer) (imago-project-root project)))
+      (with-current-buffer buffer
+        (setq tabulated-list-entries
+              (mapcar
+               (lambda (row)
+                 (let ((file (plist-get row :file)))
+                   (list row (vector (imago-line (plist-get row :kernel))
+                                     (if file (imago-line
+                                               (format "%s:%s" (file-name-nondirectory file)
+                                                       (plist-get row :line)))
+                                       "")
+                                     (number-to-string (plist-get row :times))
+                                     (imago-line (plist-get row :what))))))
+               (imago-rows project "errors")))
+        (tabulated-list-print t)))))
+(add-hook 'imago-changed-hook #'imago-errors--draw)
+
+;;;###autoload
+(defun imago-errors ()
+  "Show the errors that programs of this project noted."
+  (interactive)
+  (let ((project (imago-project)))
+    (with-current-buffer (get-buffer-create "*imago errors*")
+      (imago-errors-mode)
+      (setq imago--of (imago-project-root project))
+      (imago-errors--draw project)
+      (pop-to-buffer (current-buffer)))))
+
+(defun imago-errors-visit ()
+  "Go to the line where the error of this line happened."
+  (interactive)
+  (let* ((row (or (tabulated-list-get-id) (user-error "No error here")))
+         (file (or (plist-get row :file) (user-error "This error has no place in a file"))))
+    ;; A name from a program opens no connection to another machine.
+    (when (file-remote-p file) (user-error "%s is not of this machine" file))
+    (pop-to-buffer (find-file-noselect (expand-file-name file imago--of)))
+    (goto-char (point-min))
+    (forward-line (1- (plist-get row :line)))))
+
+(defun imago-errors-next (by &optional reset)
+  "Go BY errors on, from the first where RESET is true."
+  (when reset (goto-char (point-min)))
+  (unless (zerop (forward-line (if reset (1- by) by))) (user-error "No more errors"))
+  (imago-errors-visit))
+
+(defun imago-errors-values ()
+  "Show the error of this line with the values of that moment."
+  (interactive)
+  (let ((row (or (tabulated-list-get-id) (user-error "No error here"))))
+    (imago-call (imago-project) "get_last_error"
+                (list :number (plist-get row :number) :kernel (plist-get row :kernel))
+                (lambda (envelope)
+                  (imago-show-text "*imago error*" (imago-value--shown envelope))))))
+
+;;; The suspended evaluation
+
+(defvar-local imago-debug--row nil "The row of the suspension that is shown.")
+
+(define-derived-mode imago-debug-mode special-mode "Imago-Debug"
+  "An evaluation that an error has suspended.
+\\{imago-debug-mode-map}")
+(define-key imago-debug-mode-map (kbd "e") #'imago-debug-evaluate)
+(define-key imago-debug-mode-map (kbd "v") #'imago-debug-frame)
+(define-key imago-debug-mode-map (kbd "r") #'imago-debug-restart)
+
+(defun imago-debug--call (tool arguments)
+  "Have TOOL, with ARGUMENTS, work on this suspension; show its answer."
+  (let ((row imago-debug--row))
+    (imago-call (imago-project) tool
+                `( :suspension ,(plist-get row :id) :kernel ,(plist-get row :kernel) ,@arguments)
+                (lambda (envelope)
+                  (imago-show-text "*imago result*" (imago-value--shown envelope))))))
+
+;;;###autoload
+(defun imago-debug ()
+  "Show the evaluation that is suspended, the newest where there are several."
+  (interactive)
+  (let* ((project (imago-project))
+         (rows (imago-rows project "suspensions"
+                           (lambda (row)
+                             (not (equal (plist-get (plist-get row :news) :type) "ended")))))
+         (row (or (car (last rows)) (user-error "Nothing is suspended"))))
+    (imago-call project "debug_state"
+                (list :suspension (plist-get row :id) :kernel (plist-get row :kernel))
+                (lambda (envelope)
+                  (with-current-buffer (imago-show-text "*imago debug*"
+                                                        (imago-value--shown envelope)
+                                                        #'imago-debug-mode)
+                    (setq imago-debug--row row)
+                    (pop-to-buffer (current-buffer)))))))
+
+(defun imago-debug-frame (number)
+  "Show the frame NUMBER with its variables."
+  (interactive "nFrame: ")
+  (imago-debug--call "debug_frame" (list :frame number)))
+
+(defun imago-debug-evaluate (number code)
+  "Evaluate CODE in the frame NUMBER."
+  (interactive "nFrame: \nsEvaluate: ")
+  (imago-debug--call "debug_eval" (list :frame number :expr code)))
+
+(defun imago-debug-restart (restart)
+  "Resume by RESTART, a name or a number."
+  (interactive "sRestart: ")
+  (imago-debug--call "debug_restart" (list :restart restart)))
+
 ;;; Definitions
 
 (defun imago-xref-backend ()
-  "The xref backend, where a program of this project runs and SLIME is not here."
+  "Return our xref backend, where a program of this project is there."
   (and (imago--unless-slime t)
        (let ((project (cdr (assoc (imago--root) imago--projects))))
          (and project (imago-project-ready project) (imago-rows project "kernels") 'imago))))
@@ -170,7 +290,7 @@
   nil)
 
 (cl-defmethod xref-backend-definitions ((_ (eql 'imago)) name)
-  "Where the program says that NAME is defined."
+  "Return the place of the definition of NAME in the program."
   (let* ((arguments (list :symbols (vector name)
                           :file (and buffer-file-name (file-truename buffer-file-name))))
          (envelope (jsonrpc-request (imago-project-connection (imago-project)) 'imago/call

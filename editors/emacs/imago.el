@@ -63,13 +63,13 @@ Without a seat, here or elsewhere, what needs a person is refused."
   "Characters that a reader would not see, or that move the rest.")
 
 (defun imago-marked (text)
-  "TEXT with marks such as ⟦U+202E⟧ for all that a reader would not see."
+  "Return TEXT, marked as ⟦U+202E⟧ where a reader would not see a character."
   (replace-regexp-in-string
    imago--unseen (lambda (found) (format "⟦U+%04X⟧" (aref found 0)))
    (substring-no-properties (or text "")) t t))
 
 (defun imago-line (text)
-  "TEXT as one line, with marks."
+  "Return TEXT as one line, marked likewise."
   (replace-regexp-in-string "[\n\t ]+" " " (imago-marked text)))
 
 (defun imago-say (text &rest args)
@@ -90,7 +90,7 @@ Without a seat, here or elsewhere, what needs a person is refused."
          default-directory))))
 
 (defun imago-project ()
-  "The project of this buffer; `imago lsp' is started where it has none."
+  "Return the project of this buffer; start `imago lsp' where it has none."
   (let ((root (or (bound-and-true-p imago--of) (imago--root))))
     (or (cdr (assoc root imago--projects)) (imago--connect root))))
 
@@ -130,7 +130,7 @@ Without a seat, here or elsewhere, what needs a person is refused."
     project))
 
 (defun imago--gone (project)
-  "The `imago lsp' of PROJECT has ended: the next command starts another."
+  "Forget PROJECT, whose `imago lsp' has ended until the next command."
   (setq imago--projects (rassq-delete-all project imago--projects))
   (clrhash (imago-project-rows project))
   (setf (imago-project-seat project) nil)
@@ -138,7 +138,7 @@ Without a seat, here or elsewhere, what needs a person is refused."
   (force-mode-line-update t))
 
 (defun imago--fault (fault)
-  "Say what a FAULT says, and what can be done."
+  "Tell the person of FAULT, and what can be done."
   (imago-say "%s %s" (plist-get fault :message)
              (or (plist-get (plist-get fault :data) :next) "")))
 
@@ -179,16 +179,16 @@ DONE is given the result, FAILED the fault; without it, that is said."
      (imago--changed project))))
 
 (defun imago--changed (project)
-  "Draw what shows the rows of PROJECT, out of the filter of its process."
+  "Draw the rows of PROJECT again, out of the filter of its process."
   (run-at-time 0 nil (lambda ()
                        (run-hook-with-args 'imago-changed-hook project)
                        (force-mode-line-update t))))
 
-(defun imago-rows (project topic &optional holds)
-  "The rows of TOPIC in PROJECT of which HOLDS is true."
+(defun imago-rows (project topic &optional fit)
+  "Return the rows of TOPIC in PROJECT, all or those of the function FIT."
   (let (found)
     (maphash (lambda (key row)
-               (when (and (equal (car key) topic) (or (null holds) (funcall holds row)))
+               (when (and (equal (car key) topic) (or (null fit) (funcall fit row)))
                  (push row found)))
              (imago-project-rows project))
     (nreverse found)))

@@ -1,10 +1,12 @@
-import { readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DaemonClient } from '../../src/front/client.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Program, startProgram } from '../support/program.ts'
 import { MAIN, openRig, type Rig, until } from '../support/rig.ts'
+import { emacsPaths } from '../support/runtimes.ts'
 import { openSlimeEmacs, type SlimeEmacs } from '../support/slime-emacs.ts'
 
 /** The package in a real Emacs, with a real daemon. */
@@ -16,7 +18,9 @@ const PLUGIN = join(PACKAGE_ROOT, 'editors/emacs')
 const SOURCE = `import sys
 sys.path.insert(0, '.')
 LISP = '#("a" 0 1 (display "b")) (kill-emacs) \\x1b[31m'
-ORDER = {'id': 8, 'who': {'name': 'Ada'}}`
+ORDER = {'id': 8, 'who': {'name': 'Ada'}}
+def fail(key):
+    return ORDER[key]`
 
 let rig: Rig
 let client: DaemonClient
@@ -147,4 +151,100 @@ test('a value is looked at, and its parts lead on', async () => {
   await shows('len 1')
   emacs.type('l')
   await shows('len 2')
+})
+
+test('an error is listed and leads to its line, with the values of that moment', async () => {
+  await emacs.eval('(progn (switch-to-buffer "orders.py") t)')
+  await client.call({
+    tool: 'eval_expr',
+    args: { kernel: 'shop', expr: "import threading; threading.Thread(target=fail, args=('tea',)).start()" },
+  })
+  emacs.type('\u001bximago-errors\r')
+  await shows("KeyError: 'tea'")
+  await emacs.eval('(progn (goto-char (point-min)) t)')
+  emacs.type('v')
+  await emacs.until('(get-buffer "*imago error*")')
+  const text = await emacs.text('(with-current-buffer "*imago error*" (buffer-string))')
+  assert.match(text, /key = 'tea'/)
+  emacs.type('\r')
+  await shows('def fail(key)')
+  assert.match(await emacs.text('(thing-at-point (quote line) t)'), /return ORDER\[key\]/)
+})
+
+test('an evaluation that is suspended is shown, and given up by a restart', async () => {
+  await emacs.eval('(progn (switch-to-buffer "orders.py") (delete-other-windows) t)')
+  await emacs.eval(
+    '(progn (imago-call (imago-project) "eval_expr" (list :expr "1 / 0" :on_error "suspend") (quote ignore)) t)',
+  )
+  await emacs.until('(imago-rows (imago-project) "suspensions")')
+  emacs.type('\u001bximago-debug\r')
+  await shows('ZeroDivisionError')
+  emacs.type('rabort\r')
+  await emacs.until(
+    '(equal "ended" (plist-get (plist-get (car (imago-rows (imago-project) "suspensions")) :news) :type))',
+  )
+})
+
+test('the change is taken back by a plan of its own', async () => {
+  await emacs.eval(
+    '(progn (switch-to-buffer "orders.py") (delete-other-windows) (set-buffer-modified-p nil) (revert-buffer t t) t)',
+  )
+  emacs.type('\u001bximago-undo\r')
+  await emacs.until('(active-minibuffer-window)')
+  emacs.type('\r')
+  await signed(/\[imago: 1 plan waits\]/)
+  emacs.type('\u001bximago-plans\r')
+  await shows('+line3 = 3')
+  emacs.type('\u001b>y')
+  await shows('What will be applied')
+  emacs.type('y')
+  await until(() => file() === ORDERS, 'the old text')
+})
+
+test('unsaved text is said first and saved by a key, and what a plan has as Emacs Lisp never runs', async () => {
+  await emacs.eval(
+    '(progn (setq imago-test-ran nil) (switch-to-buffer "orders.py") (revert-buffer t t) (goto-char (point-max)) (insert "z = 1\\n") t)',
+  )
+  const hostile = '# Local Variables:\n# eval: (setq imago-test-ran t)\n# End:\n'
+  const answer = propose(at(7, hostile))
+  await signed(/\[imago: 1 plan waits\]/)
+  emacs.type('\u001bximago-plans\r')
+  await shows('! orders.py has unsaved text here: S saves it')
+  await shows('+# eval: (setq imago-test-ran t)')
+  emacs.type('nr')
+  await emacs.until('(active-minibuffer-window)')
+  emacs.type('\r')
+  await shows('✗ refused')
+  emacs.type('y')
+  assert.match(JSON.stringify(await answer), /denied/)
+  assert.is(await emacs.eval('imago-test-ran'), 'nil')
+  await shows('● ')
+})
+
+test('SLIME keeps its keys in a buffer of Lisp, and imago-mode has them elsewhere', async () => {
+  const keys = `(list (key-binding (kbd "C-c C-c")) (key-binding (kbd "C-x C-e")) (car xref-backend-functions))`
+  const lisp = (mode: string) =>
+    emacs.eval(
+      `(with-temp-buffer (lisp-mode) (slime-mode ${mode}) ${mode === '1' ? '(imago-mode)' : ''} ${keys})`,
+    )
+  assert.match(await lisp('1'), /^\(slime-compile-defun slime-eval-last-expression/)
+  const own = await emacs.eval(`(with-current-buffer "orders.py" ${keys})`)
+  assert.is(own, '(imago-evaluate-defun imago-evaluate-last imago-xref-backend)')
+})
+
+test('compiles without a warning, and checkdoc has nothing to say', () => {
+  const { emacs: program } = emacsPaths()
+  const files = ['imago.el', 'imago-plan.el', 'imago-value.el']
+  const folder = mkdtempSync(join(rig.folder, 'elc-'))
+  const away = `(setq byte-compile-error-on-warn t byte-compile-dest-file-function (lambda (file) (expand-file-name (concat (file-name-nondirectory file) "c") "${folder}")))`
+  const run = (...words: string[]) => spawnSync(program, words, { cwd: PLUGIN, encoding: 'utf8' })
+  const compiled = run('-Q', '--batch', '-L', '.', '--eval', away, '-f', 'batch-byte-compile', ...files)
+  assert.equal([compiled.status, compiled.stderr.trim()], [0, ''])
+  const checkdoc = run(
+    '-Q',
+    '--batch',
+    '--eval',
+    `(dolist (file '(${files.map(name => `"${name}"`).join(' ')})) (checkdoc-file file))`,
+  )
+  assert.is(checkdoc.stderr.trim(), '')
 })
