@@ -221,6 +221,53 @@ test('unsaved text is said first and saved by a key, and what a plan has as Emac
   await shows('● ')
 })
 
+test('a hunk is edited, and what was written is there', async () => {
+  await emacs.eval(
+    '(progn (switch-to-buffer "orders.py") (delete-other-windows) (set-buffer-modified-p nil) (revert-buffer t t) t)',
+  )
+  const answer = propose(at(9, 'line9 = 99\n'))
+  await signed(/\[imago: 1 plan waits\]/)
+  emacs.type('\u001bximago-plans\r')
+  await shows('+line9 = 99')
+  emacs.type('ne')
+  await emacs.until('(eq major-mode (quote imago-plan-edit-mode))')
+  await emacs.eval('(progn (erase-buffer) (insert "line9 = 9 # nine\\n") t)')
+  emacs.type('\u0003\u0003')
+  await shows('✎ edited')
+  await shows('+line9 = 9 # nine')
+  emacs.type('y')
+  await answer
+  assert.match(file(), /^line9 = 9 # nine$/m)
+})
+
+test('a plan of 10,000 lines is drawn, and the daemon may restart under it', async () => {
+  await emacs.eval('(progn (switch-to-buffer "orders.py") (delete-other-windows) (revert-buffer t t) t)')
+  const long = Array.from({ length: 10_000 }, (_, n) => `x${n} = ${n}\n`).join('')
+  const answer = propose(at(11, long)).catch(() => {})
+  await signed(/\[imago: 1 plan waits\]/)
+  emacs.type('\u001bximago-plans\r')
+  await emacs.until(
+    `(and (eq major-mode 'imago-plan-mode) (save-excursion (goto-char 1) (search-forward "+x9999 = 9999" nil t)))`,
+  )
+  const { pid } = await client.request('status', {})
+  process.kill(pid, 'SIGKILL')
+  await answer
+  await signed(/^(?!.*plan)/)
+  await emacs.until(`(save-excursion (goto-char 1) (looking-at "● "))`)
+  await emacs.until('(imago-project-seat (imago-project))')
+  client = await rig.connect()
+  const next = propose(at(12, 'line12 = 0\n'))
+  await signed(/\[imago: 1 plan waits\]/)
+  await emacs.eval('(progn (switch-to-buffer "orders.py") (delete-other-windows) t)')
+  emacs.type('\u001bximago-plans\r')
+  await shows('+line12 = 0')
+  emacs.type('ny')
+  await shows('What will be applied')
+  emacs.type('y')
+  await next
+  assert.match(file(), /^line12 = 0$/m)
+})
+
 test('SLIME keeps its keys in a buffer of Lisp, and imago-mode has them elsewhere', async () => {
   const keys = `(list (key-binding (kbd "C-c C-c")) (key-binding (kbd "C-x C-e")) (car xref-backend-functions))`
   const lisp = (mode: string) =>
