@@ -39,9 +39,11 @@
   "One plan that waits.
 \\{imago-plan-mode-map}"
   ;; A hunk that is hidden would be sent all the same, and the text of a plan
-  ;; is never given to the major mode of its file.
+  ;; is never given to the major mode of its file.  Refining a hunk of
+  ;; thousands of lines takes seconds.
   (setq-local minor-mode-overriding-map-alist nil
               diff-font-lock-syntax nil
+              diff-refine nil
               revert-buffer-function #'ignore)
   (setq buffer-read-only t))
 
