@@ -47,7 +47,14 @@ const AT_PROMPT = inRepl(
     ' (string-match-p "> $" (buffer-substring-no-properties (line-beginning-position 0) (point-max))))',
 )
 
-export async function openSlimeEmacs(): Promise<SlimeEmacs> {
+interface Start {
+  readonly cwd?: string
+  readonly env?: Readonly<Record<string, string>>
+  /** Words for Emacs besides. */
+  readonly words?: readonly string[]
+}
+
+export async function openSlimeEmacs({ cwd, env = {}, words = [] }: Start = {}): Promise<SlimeEmacs> {
   const { emacs, slime } = emacsPaths()
   const home = mkdtempSync(join(tmpdir(), 'emacs-'))
   const path = join(home, 'asking')
@@ -58,10 +65,17 @@ export async function openSlimeEmacs(): Promise<SlimeEmacs> {
     ['-l', join(PACKAGE_ROOT, 'test/support/slime-emacs.el')],
   ].flat()
   const relay = join(PACKAGE_ROOT, 'test/support/pty_relay.py')
-  const child = spawn('python3', [relay, '100', '40', emacs, '-Q', '-nw', ...begin], {
+  const child = spawn('python3', [relay, '100', '40', emacs, '-Q', '-nw', ...begin, ...words], {
     // A terminal that is not asked what it can do: nobody would answer.
-    env: { ...process.env, HOME: home, TERM: 'vt100', XDG_CACHE_HOME: lispCache, IMAGO_TEST_EMACS: path },
-    cwd: home,
+    env: {
+      ...process.env,
+      HOME: home,
+      TERM: 'vt100',
+      XDG_CACHE_HOME: lispCache,
+      IMAGO_TEST_EMACS: path,
+      ...env,
+    },
+    cwd: cwd ?? home,
     stdio: ['pipe', 'pipe', 'inherit', 'pipe'],
   }) as ChildProcessByStdio<Writable, Readable, null>
   let screen = ''
