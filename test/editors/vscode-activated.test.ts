@@ -14,6 +14,7 @@ const test = suite('VS Code extension, activated', { limitMs: 90_000 })
 const ORDERS = Array.from({ length: 40 }, (_, n) => `line${n} = ${n}\n`).join('')
 const rig = openRig({ files: { 'orders.py': ORDERS, 'pyproject.toml': '' } })
 let editor: Editor | undefined
+let hear: ((method: string, params: unknown) => void) | undefined
 test.after(async () => {
   await editor?.close()
   await rig.close()
@@ -29,10 +30,8 @@ class LanguageClient {
   }
   sendRequest = (method: string, params: object) => editor?.request(method, params)
   async start() {
-    editor = await openEditor(rig, {
-      roots: [rig.project],
-      hears: (method, params) => this.#heard.get(method)?.(params),
-    })
+    hear = (method, params) => this.#heard.get(method)?.(params)
+    editor = await openEditor(rig, { roots: [rig.project], hears: hear })
     this.#changed({ newState: 2 })
   }
 }
@@ -109,6 +108,8 @@ test('a plan that waits is a sign and no more; opened, its lenses take one hunk 
   await until(() => /It ended: ok/.test(vscode.text(summary)), 'what came of it')
   await until(() => !vscode.status.isShown, 'the sign to go')
   assert.equal(titles(summary), ['0 Undo'])
+  hear?.('window/showMessage', { message: 'a\u202e [click](command:imago.undo)' })
+  assert.is(vscode.messages.at(-1), 'Imago: a\\u202e [click] (command:imago.undo)')
 })
 
 test('npm run vsix packs all that the extension needs', () => {

@@ -96,6 +96,7 @@ export async function activate({ subscriptions }: vscode.ExtensionContext): Prom
     made.onDidChangeState(({ newState }) => {
       // What another process has told is not known any more.
       projects.clear()
+      status.hide()
       tree.changed()
       if (newState !== State.Running) return
       // Texts of programs are in such messages, and a message reads some texts as links.
@@ -192,9 +193,6 @@ export async function activate({ subscriptions }: vscode.ExtensionContext): Prom
         node?.name ?? project.kernelFor(vscode.window.activeTextEditor?.document.languageId ?? '')
       return showText(project, 'threads', kernel === undefined ? {} : { kernel })
     }),
-    command('program.interrupt', async node => {
-      if (node?.name !== undefined) tell((await node.project.ask('interrupt', { name: node.name })).message)
-    }),
     command('error.show', async node => {
       const [, kernel, number] = /^(.*) (\d+)$/s.exec(node?.name ?? '') ?? []
       if (node === undefined || kernel === undefined) return
@@ -217,13 +215,6 @@ export async function activate({ subscriptions }: vscode.ExtensionContext): Prom
       const { project, row } = found
       await project.sit()
       await project.ask('take', { kernel: row.kernel, suspension: row.id })
-    }),
-    command('suspended.evaluate', async node => {
-      const found = await suspendedMeant(node, here)
-      const frame = found && (await vscode.window.showInputBox({ prompt: 'Number of the frame', value: '0' }))
-      const expr = frame && (await vscode.window.showInputBox({ prompt: 'Code to run in that frame' }))
-      if (found && expr)
-        await showText(found.project, 'debug_eval', { ...named(found.row), frame: Number(frame), expr })
     }),
     command('suspended.restart', async node => {
       const found = await suspendedMeant(node, here)

@@ -8,7 +8,7 @@ import { line } from '../values.ts'
 export const plainLabel = (text: string): string => line(text).replaceAll('$(', '\\$(')
 
 /** For messages, where `[text](command:…)` is a link. */
-export const plainMessage = (text: string): string => line(text).replaceAll('](', ']⟦⟧(')
+export const plainMessage = (text: string): string => line(text).replaceAll('](', '] (')
 
 /** What a person asked for, told without taking the focus. */
 export function tell(text: string): void {
