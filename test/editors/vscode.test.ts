@@ -278,7 +278,7 @@ test('code is evaluated in the program, with its result in one line, and a fault
   assert.ok(row)
   const [shown] = await rowsOf('Suspended')
   assert.match(shown?.label ?? '', 'division by zero')
-  const restarts = await project.restarts(row)
+  const restarts = await project.restarts({ suspension: row.id, kernel: row.kernel })
   const restart = restarts.at(-1)?.number
   await project.text('debug_restart', { suspension: row.id, kernel: row.kernel, restart })
   await until(() => project.suspended.length === 0, 'it to end')

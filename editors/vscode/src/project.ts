@@ -171,8 +171,8 @@ export class Project {
   }
 
   /** The ways in which a suspended evaluation can go on. */
-  async restarts({ id, kernel }: RowOf<'suspensions'>): Promise<readonly Restart[]> {
-    const envelope = await this.call('debug_state', { suspension: id, kernel })
+  async restarts(named: { suspension: string; kernel: string }): Promise<readonly Restart[]> {
+    const envelope = await this.call('debug_state', named)
     if (!envelope.ok) throw new Error(envelope.error.message)
     return (envelope.result as { restarts?: readonly Restart[] }).restarts ?? []
   }

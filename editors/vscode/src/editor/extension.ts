@@ -1,9 +1,9 @@
 import { accessSync, constants, realpathSync } from 'node:fs'
-import { delimiter, isAbsolute, join, sep } from 'node:path'
+import { delimiter, isAbsolute, resolve, sep } from 'node:path'
 import * as vscode from 'vscode'
 import { LanguageClient, State } from 'vscode-languageclient/node'
 import type { SubscriptionEvent } from '../../../../src/front/subscriptions.ts'
-import { Project, type RowOf, type SeatNews } from '../project.ts'
+import { Project, type SeatNews } from '../project.ts'
 import type { TreeNode } from '../tree.ts'
 import { PlanViews } from './plans.ts'
 import { Results } from './results.ts'
@@ -127,28 +127,26 @@ export async function activate({ subscriptions }: vscode.ExtensionContext): Prom
     vscode.workspace.onDidChangeWorkspaceFolders(({ added }) => void follow(added)),
     command('plan.open', async node => {
       if (node?.name !== undefined) return plans.open(node.project, node.name)
-      const waiting = [...projects.values()].flatMap(project =>
-        project.waiting.map(row => ({ project, row })),
+      const items = [...projects.values()].flatMap(project =>
+        project.waiting.map(({ id, title, who }) => ({
+          project,
+          id,
+          label: plainLabel(title),
+          description: plainLabel(who),
+        })),
       )
-      const items = waiting.map(one => ({
-        ...one,
-        label: plainLabel(one.row.title),
-        description: plainLabel(one.row.who),
-      }))
-      const chosen = await pick(items, 'What waits', 'nothing waits for an answer.')
-      if (chosen !== undefined) await plans.open(chosen.project, chosen.row.id)
+      if (items.length === 0) return tell('nothing waits for an answer.')
+      const placeHolder = 'What waits'
+      const chosen = items.length === 1 ? items[0] : await vscode.window.showQuickPick(items, { placeHolder })
+      if (chosen !== undefined) await plans.open(chosen.project, chosen.id)
     }),
     command('sit', async node => tell(`seated as ${(await (node?.project ?? here()).sit()).who}.`)),
     command('admit', async node => {
-      const project = node?.project ?? here()
-      const items = project.wanted
-        .filter(({ id }) => node?.name === undefined || node.name === id)
-        .map(({ id, who, through }) => ({ id, label: plainLabel(who), description: through?.code ?? '' }))
-      const wanted = await pick(items, 'Who wants a seat', 'nobody wants a seat.')
-      if (wanted === undefined) return
-      const placeHolder = `Let it sit, and answer plans? ${wanted.label}`
+      if (node?.name === undefined) return
+      const placeHolder = `Let it sit, and answer plans? ${node.label}`
       const answer = await vscode.window.showQuickPick(['No', 'Yes'], { placeHolder })
-      if (answer !== undefined) await project.ask('admit', { wanted: wanted.id, admit: answer === 'Yes' })
+      if (answer === undefined) return
+      await node.project.ask('admit', { wanted: node.name, admit: answer === 'Yes' })
     }),
     command('leave', () => here().leave()),
     command('undo', () => plans.undo(here())),
@@ -159,40 +157,22 @@ export async function activate({ subscriptions }: vscode.ExtensionContext): Prom
     command('result', () => texts.show('result', results.last?.text ?? 'Nothing was evaluated yet.')),
     command('value', async () => {
       const project = here()
-      const editor = vscode.window.activeTextEditor
-      const selected = editor?.document.getText(editor.selection) ?? ''
-      const suggested = selected || results.last?.handle || ''
-      const expr = await vscode.window.showInputBox({
-        prompt: 'An expression; looking runs no code',
-        value: suggested,
-      })
+      const document = vscode.window.activeTextEditor?.document
+      const selected = document?.getText(vscode.window.activeTextEditor?.selection) ?? ''
+      const { last } = results
+      const value = selected || last?.handle || ''
+      const expr = await vscode.window.showInputBox({ prompt: 'An expression; looking runs no code', value })
       if (!expr) return
-      const kernel =
-        results.last?.handle === expr
-          ? results.last.kernel
-          : project.kernelFor(editor?.document.languageId ?? '')
+      const kernel = last?.handle === expr ? last.kernel : project.kernelFor(document?.languageId ?? '')
       tree.addValue(project, { label: expr, expr, kernel })
     }),
     command('value.forget', node => node?.value && tree.dropValue(node.value)),
-    command('program.use', async node => {
-      const project = node?.project ?? here()
-      const items = project.programs.map(({ name, state }) => ({
-        name,
-        label: plainLabel(name),
-        description: state,
-      }))
-      const name =
-        node?.name ?? (await pick(items, 'Calls go to', 'no program of this project listens.'))?.name
-      if (name === undefined) return
-      project.kernel = name
-      changed(project)
+    command('program.use', node => {
+      if (node?.name === undefined) return
+      node.project.kernel = node.name
+      changed(node.project)
     }),
-    command('program.threads', node => {
-      const project = node?.project ?? here()
-      const kernel =
-        node?.name ?? project.kernelFor(vscode.window.activeTextEditor?.document.languageId ?? '')
-      return showText(project, 'threads', kernel === undefined ? {} : { kernel })
-    }),
+    command('program.threads', node => node && showText(node.project, 'threads', { kernel: node.name })),
     command('error.show', async node => {
       const [, kernel, number] = /^(.*) (\d+)$/s.exec(node?.name ?? '') ?? []
       if (node === undefined || kernel === undefined) return
@@ -201,38 +181,28 @@ export async function activate({ subscriptions }: vscode.ExtensionContext): Prom
     command('error.place', async node => {
       if (node?.place === undefined) return
       const { file, line } = node.place
-      const uri = vscode.Uri.file(isAbsolute(file) ? file : join(node.project.root, file))
+      const uri = vscode.Uri.file(resolve(node.project.root, file))
       const at = new vscode.Position(Math.max(0, line - 1), 0)
       await vscode.window.showTextDocument(uri, { selection: new vscode.Range(at, at) })
     }),
-    command('suspended.show', async node => {
-      const found = await suspendedMeant(node, here)
-      if (found !== undefined) await showText(found.project, 'debug_state', named(found.row))
-    }),
+    command('suspended.show', node => node && showText(node.project, 'debug_state', suspended(node))),
     command('suspended.take', async node => {
-      const found = await suspendedMeant(node, here)
-      if (found === undefined) return
-      const { project, row } = found
-      await project.sit()
-      await project.ask('take', { kernel: row.kernel, suspension: row.id })
+      await node?.project.sit()
+      await node?.project.ask('take', suspended(node))
     }),
     command('suspended.restart', async node => {
-      const found = await suspendedMeant(node, here)
-      if (found === undefined) return
-      const { project, row } = found
-      const items = (await project.restarts(row)).map(one => ({
+      if (node === undefined) return
+      const items = (await node.project.restarts(suspended(node))).map(one => ({
         ...one,
         label: plainLabel(`${one.number}: ${one.name}`),
         description: plainLabel(one.description),
       }))
-      const chosen = await pick(items, 'Go on by', 'there is no way to go on.', true)
+      const chosen = await vscode.window.showQuickPick(items, { placeHolder: 'Go on by' })
       if (chosen === undefined) return
-      const value = chosen.reads
-        ? await vscode.window.showInputBox({ prompt: 'The value that it takes' })
-        : ''
-      if (value === undefined) return
+      const value = chosen.reads && (await vscode.window.showInputBox({ prompt: 'The value that it takes' }))
+      if (chosen.reads && value === undefined) return
       const given = chosen.reads ? { value } : {}
-      await showText(project, 'debug_restart', { ...named(row), restart: chosen.number, ...given })
+      await showText(node.project, 'debug_restart', { ...suspended(node), restart: chosen.number, ...given })
     }),
   )
 
@@ -246,38 +216,11 @@ export async function deactivate(): Promise<void> {
   await client?.stop()
 }
 
-interface Suspended {
-  readonly project: Project
-  readonly row: RowOf<'suspensions'>
-}
-
-const named = ({ id, kernel }: RowOf<'suspensions'>) => ({ suspension: id, kernel })
-
-async function suspendedMeant(
-  node: TreeNode | undefined,
-  here: () => Project,
-): Promise<Suspended | undefined> {
-  const project = node?.project ?? here()
-  const rows = project.suspended.filter(({ id }) => node?.name === undefined || node.name === id)
-  const items = rows.map(row => ({
-    project,
-    row,
-    label: plainLabel(row.message ?? row.type),
-    description: row.kernel,
-  }))
-  return pick(items, 'Suspended', 'nothing is suspended.')
-}
-
-/** Lets a person choose, where there is more than one. */
-async function pick<Item extends vscode.QuickPickItem>(
-  items: readonly Item[],
-  placeHolder: string,
-  none: string,
-  always = false,
-): Promise<Item | undefined> {
-  if (items.length === 0) tell(none)
-  if (items.length < 2 && !always) return items[0]
-  return vscode.window.showQuickPick(items, { placeHolder })
+/** The suspended evaluation of a row, as its tools name it. */
+function suspended({ project, name }: TreeNode): { suspension: string; kernel: string } {
+  const row = project.suspended.find(({ id }) => id === name)
+  if (row === undefined) throw new Error(`${name} is not suspended any more.`)
+  return { suspension: row.id, kernel: row.kernel }
 }
 
 const realOf = (path: string): string => {
@@ -290,13 +233,13 @@ const realOf = (path: string): string => {
 
 /** Where a command is; undefined where there is none, so that no failed start pops up. */
 function executable(command: string): string | undefined {
-  const folders = isAbsolute(command) ? [''] : (process.env.PATH ?? '').split(delimiter)
+  const folders = isAbsolute(command) ? ['/'] : (process.env.PATH ?? '').split(delimiter).filter(isAbsolute)
   return folders
-    .map(folder => (folder === '' ? command : join(folder, command)))
+    .map(folder => resolve(folder, command))
     .find(path => {
       try {
         accessSync(path, constants.X_OK)
-        return isAbsolute(path)
+        return true
       } catch {
         return false
       }

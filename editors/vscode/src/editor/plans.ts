@@ -196,6 +196,7 @@ export class PlanViews implements vscode.CodeLensProvider {
 
   async #refuse(shown: Shown, hunk: number): Promise<void> {
     const { open } = shown
+    if (open.stage === 'sent' || open.stage === 'over') return
     if (open.stage === 'confirm') {
       open.decide({ hunk, decision: 'undecided' })
       return this.#go(shown, hunk)
