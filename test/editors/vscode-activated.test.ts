@@ -14,6 +14,7 @@ const test = suite('VS Code extension, activated', { limitMs: 90_000 })
 const ORDERS = Array.from({ length: 40 }, (_, n) => `line${n} = ${n}\n`).join('')
 const rig = openRig({ files: { 'orders.py': ORDERS, 'pyproject.toml': '' } })
 let editor: Editor | undefined
+let vscode: ReturnType<typeof loadExtension>['vscode']
 let hear: ((method: string, params: unknown) => void) | undefined
 test.after(async () => {
   await editor?.close()
@@ -41,6 +42,24 @@ const manifest = () =>
     contributes: { commands: { command: string }[]; keybindings: { command: string }[] }
   }
 
+/** Opens the plan that waits; answers with the documents that are shown. */
+async function openPlan() {
+  await vscode.commands.get('imago.plan.open')?.()
+  const changes = vscode.ran.findLast(([name]) => name === 'vscode.changes')
+  const [asked = [], file = []] = (changes?.[2] ?? []) as (Uri | undefined)[][]
+  const [[summary], [after, before]] = [asked, file]
+  assert.ok(summary && after && before)
+  return { summary, after, before }
+}
+
+const titles = (uri: Uri) => vscode.lenses(uri).map(({ command, line }) => `${line} ${command.title}`)
+
+async function press(uri: Uri, title: string) {
+  const { command } = vscode.lenses(uri).find(one => one.command.title === title) ?? {}
+  assert.ok(command, title)
+  await vscode.commands.get(command.command)?.(...command.arguments)
+}
+
 test('a plan that waits is a sign and no more; opened, its lenses take one hunk and refuse the other', async () => {
   const bundle = join(rig.folder, 'extension.cjs')
   await build({
@@ -52,8 +71,9 @@ test('a plan that waits is a sign and no more; opened, its lenses take one hunk 
     external: ['vscode', 'vscode-languageclient/node'],
   })
   const client = { LanguageClient, State: { Running: 2 } }
-  const { extension, vscode } = loadExtension(bundle, { folder: rig.project, client })
-  await extension.activate({ subscriptions: [] })
+  const loaded = loadExtension(bundle, { folder: rig.project, client })
+  vscode = loaded.vscode
+  await loaded.extension.activate({ subscriptions: [] })
   const { contributes } = manifest()
   for (const { command } of [...contributes.commands, ...contributes.keybindings])
     assert.ok(vscode.commands.has(command) || command.startsWith('workbench.'), command)
@@ -76,24 +96,14 @@ test('a plan that waits is a sign and no more; opened, its lenses take one hunk 
   assert.equal(vscode.messages, [])
   const [section] = (await vscode.tree()?.getChildren()) ?? []
   assert.is(section?.label, 'Waits for you')
-  await vscode.commands.get('imago.plan.open')?.()
-  const changes = vscode.ran.find(([name]) => name === 'vscode.changes')
-  const resources = (changes?.[2] ?? []) as (Uri | undefined)[][]
-  const [summary, [after, before] = []] = [resources[0]?.[0], resources[1]]
-  assert.ok(summary && after && before)
+  const { summary, after, before } = await openPlan()
   assert.match(vscode.text(summary), /asked by imago test/)
   assert.is(vscode.text(before), ORDERS)
-  const titles = (uri: Uri) => vscode.lenses(uri).map(({ command, line }) => `${line} ${command.title}`)
   const hunk = ['· undecided (hunk 1 of 2)', 'Take', 'Refuse…', 'Edit']
   assert.equal(
     titles(after).slice(0, 4),
     hunk.map(title => `3 ${title}`),
   )
-  const press = async (uri: Uri, title: string) => {
-    const { command } = vscode.lenses(uri).find(one => one.command.title === title) ?? {}
-    assert.ok(command, title)
-    await vscode.commands.get(command.command)?.(...command.arguments)
-  }
   await press(after, 'Take')
   assert.match(titles(after).join(), /✓ taken/)
   // By its key: the hunk at the cursor.
@@ -110,6 +120,30 @@ test('a plan that waits is a sign and no more; opened, its lenses take one hunk 
   assert.equal(titles(summary), ['0 Undo'])
   hear?.('window/showMessage', { message: 'a\u202e [click](command:imago.undo)' })
   assert.is(vscode.messages.at(-1), 'Imago: a\\u202e [click] (command:imago.undo)')
+})
+
+test('unsaved text is said first and saved; a hunk is edited by saving its text; the rest is taken', async () => {
+  const caller = await rig.connect()
+  const edits = [5, 9].map(n => ({ path: 'orders.py', old_str: `line${n} = ${n}\n`, new_str: '' }))
+  const call = caller.call({ tool: 'propose_file_edit', args: { edits } })
+  await until(() => vscode.status.isShown, 'the sign')
+  vscode.unsaved(join(rig.project, 'orders.py'))
+  const { summary, after } = await openPlan()
+  assert.match(vscode.text(summary), /^! \S*orders\.py has unsaved text/)
+  await press(summary, 'Save the unsaved text')
+  assert.not.match(vscode.text(summary), 'unsaved')
+  await press(after, 'Edit')
+  vscode.save('line5 = "$(x)"')
+  await until(() => titles(after).join().includes('✎ edited'), 'the edit')
+  vscode.look(after)
+  await vscode.commands.get('imago.plan.takeRest')?.()
+  assert.match(vscode.text(summary), /what will be applied: 2 of 2[\s\S]*│ \+line5 = "\$\(x\)"/)
+  vscode.look(summary)
+  await vscode.commands.get('imago.plan.take')?.()
+  assert.ok((await call).ok)
+  const text = readFileSync(join(rig.project, 'orders.py'), 'utf8')
+  assert.ok(text.includes('line5 = "$(x)"\n'))
+  assert.not.match(text, 'line9 =')
 })
 
 test('npm run vsix packs all that the extension needs', () => {

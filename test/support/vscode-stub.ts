@@ -22,6 +22,10 @@ export interface VsCode {
   ): readonly { command: { title: string; command: string; arguments: unknown[] }; line: number }[]
   /** The document that the person looks at, and the line of the cursor. */
   look(uri: Uri, line?: number): void
+  /** The person saves that text in the document that they look at. */
+  save(text: string): void
+  /** A file has unsaved text. */
+  unsaved(path: string): void
 }
 
 export interface Uri {
@@ -48,6 +52,9 @@ export function loadExtension(
     | { provideCodeLenses(document: object): { range: { line: number }; command: never }[] }
     | undefined
   let tree: VsCode['tree'] | undefined
+  let files: { writeFile(uri: Uri, bytes: Uint8Array): void } | undefined
+  const documents: object[] = []
+  let saved: (document: object) => void = () => {}
   const event = () => ({ dispose() {} })
   const text = (uri: Uri) => contents.get(uri.scheme)?.provideTextDocumentContent(uri) ?? ''
   const document = (uri: Uri) => ({
@@ -59,6 +66,7 @@ export function loadExtension(
   const window = {
     activeTextEditor: undefined as object | undefined,
     visibleTextEditors: [] as object[],
+    tabGroups: { all: [], close: async () => true },
     createOutputChannel: () => ({ info() {}, warn() {}, error() {}, dispose() {} }),
     createStatusBarItem: () =>
       Object.assign(status, {
@@ -79,7 +87,9 @@ export function loadExtension(
     onDidChangeActiveTextEditor: event,
     onDidChangeVisibleTextEditors: event,
   }
+  let seen = uri({ scheme: 'none', path: '' })
   function look(uri: Uri, line = 0) {
+    seen = uri
     const visibleRanges = [{ end: { line: text(uri).split('\n').length } }]
     const editor = {
       document: document(uri),
@@ -98,15 +108,19 @@ export function loadExtension(
   }
   const workspace = {
     workspaceFolders: [{ uri: uri({ scheme: 'file', path: folder }) }],
-    textDocuments: [],
+    textDocuments: documents,
     getConfiguration: () => ({ get: (name: string) => (name === 'command' ? process.execPath : true) }),
     registerTextDocumentContentProvider: (scheme: string, provider: never) =>
       void contents.set(scheme, provider),
     openTextDocument: async (uri: Uri) => document(uri),
     asRelativePath: ({ path }: Uri) => path,
-    registerFileSystemProvider: event,
+    registerFileSystemProvider(_: string, provider: typeof files) {
+      files = provider
+    },
     onDidChangeTextDocument: event,
-    onDidSaveTextDocument: event,
+    onDidSaveTextDocument(heard: typeof saved) {
+      saved = heard
+    },
     onDidCloseTextDocument: event,
     onDidChangeWorkspaceFolders: event,
   }
@@ -115,7 +129,10 @@ export function loadExtension(
     workspace,
     commands: {
       registerCommand: (name: string, does: Does) => void commands.set(name, does as never),
-      executeCommand: async (name: string, ...args: unknown[]) => void ran.push([name, ...args]),
+      async executeCommand(name: string, ...args: unknown[]) {
+        ran.push([name, ...args])
+        if (name === 'vscode.changes') look((args[1] as Uri[][])[0]?.[0] ?? seen)
+      },
     },
     languages: {
       registerCodeLensProvider(_: object, provider: typeof lensing) {
@@ -131,6 +148,7 @@ export function loadExtension(
     Position: Item,
     Selection: Item,
     CodeLens: Item,
+    TabInputText: Item,
     TreeItem: Item,
     ThemeColor: Item,
     ThemeIcon: Item,
@@ -157,6 +175,16 @@ export function loadExtension(
     tree: () => tree,
     text,
     look,
+    save(text) {
+      files?.writeFile(seen, new TextEncoder().encode(text))
+      saved(document(seen))
+    },
+    unsaved: path =>
+      void documents.push({
+        uri: uri({ scheme: 'file', path }),
+        isDirty: true,
+        save: async () => documents.pop(),
+      }),
     lenses: uri =>
       (lensing?.provideCodeLenses(document(uri)) ?? []).map(({ range, command }) => ({
         command,

@@ -24,7 +24,7 @@ export class PlanViews implements vscode.CodeLensProvider {
   readonly #shown = new Map<string, Shown>()
   readonly #lenses = new vscode.EventEmitter<void>()
   readonly onDidChangeCodeLenses = this.#lenses.event
-  readonly #edits = new EditedTexts(uri => this.#written(uri))
+  readonly #edits = new EditedTexts()
 
   constructor(texts: VirtualTexts) {
     this.#texts = texts
@@ -48,7 +48,9 @@ export class PlanViews implements vscode.CodeLensProvider {
       vscode.languages.registerCodeLensProvider({ scheme: SCHEME }, this),
       vscode.window.onDidChangeActiveTextEditor(() => this.#say()),
       vscode.workspace.onDidChangeTextDocument(({ document }) => this.#dirtied(document)),
-      vscode.workspace.onDidSaveTextDocument(document => this.#dirtied(document)),
+      vscode.workspace.onDidSaveTextDocument(document =>
+        document.uri.scheme === EDIT_SCHEME ? this.#written(document.uri) : this.#dirtied(document),
+      ),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#closed(uri)),
       command('take', (shown, hunk) => this.#take(shown, hunk)),
       command('refuse', (shown, hunk) => this.#refuse(shown, hunk)),
@@ -216,18 +218,20 @@ export class PlanViews implements vscode.CodeLensProvider {
     tell('saving this text takes it in the place of the hunk.')
   }
 
-  /** A person has saved the text of a hunk. */
-  #written(uri: vscode.Uri): void {
+  /** A person has saved the text of a hunk, which is closed. */
+  async #written(uri: vscode.Uri): Promise<void> {
     const [, id = '', number] = uri.path.split('/')
     const shown = this.#shown.get(id)
+    const tabs = vscode.window.tabGroups.all.flatMap(group => group.tabs)
+    await vscode.window.tabGroups.close(
+      tabs.filter(({ input }) => input instanceof vscode.TabInputText && same(input.uri, uri)),
+    )
     shown?.open.update()
-    if (shown === undefined || shown.open.stage === 'over') {
-      tell('that plan waits no more: nothing was answered.')
-      return
-    }
+    if (shown === undefined || shown.open.stage === 'over')
+      return tell('that plan waits no more: nothing was answered.')
     const next = shown.open.decide(shown.open.edited(Number(number), this.#edits.text(uri)))
     this.#draw(shown)
-    void this.#go(shown, next)
+    await this.#go(shown, next)
   }
 
   /** Goes to a hunk where it is shown; with none left, to what will be applied. */
@@ -301,13 +305,8 @@ function isEndSeen(uri: vscode.Uri): boolean {
 class EditedTexts implements vscode.FileSystemProvider {
   readonly #texts = new Map<string, { bytes: Uint8Array; at: number }>()
   readonly #changed = new vscode.EventEmitter<vscode.FileChangeEvent[]>()
-  readonly #written: (uri: vscode.Uri) => void
   readonly onDidChangeFile = this.#changed.event
   #clock = 0
-
-  constructor(written: (uri: vscode.Uri) => void) {
-    this.#written = written
-  }
 
   put(uri: vscode.Uri, text: string): void {
     this.#set(uri, new TextEncoder().encode(text))
@@ -340,7 +339,6 @@ class EditedTexts implements vscode.FileSystemProvider {
   writeFile(uri: vscode.Uri, bytes: Uint8Array): void {
     this.#found(uri)
     this.#set(uri, bytes)
-    this.#written(uri)
   }
 
   watch = (): vscode.Disposable => new vscode.Disposable(() => {})
