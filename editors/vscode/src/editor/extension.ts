@@ -1,11 +1,11 @@
-import { accessSync, constants, realpathSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import { delimiter, isAbsolute, resolve, sep } from 'node:path'
 import * as vscode from 'vscode'
 import { LanguageClient, State } from 'vscode-languageclient/node'
 import type { SubscriptionEvent } from '../../../../src/front/subscriptions.ts'
 import { Project, type SeatNews } from '../project.ts'
 import type { TreeNode } from '../tree.ts'
-import { PlanViews } from './plans.ts'
+import { PlanViews, realOf } from './plans.ts'
 import { Results } from './results.ts'
 import { plainLabel, tell, tellFault, VirtualTexts } from './said.ts'
 import { Tree } from './tree-view.ts'
@@ -78,8 +78,10 @@ export async function activate({ subscriptions }: vscode.ExtensionContext): Prom
       middleware: {
         // Plans and results are shown by this extension, and not as messages.
         executeCommand: (command, args: unknown[], next) => {
-          if (command === 'imago.openPlan') return plans.open(here(), String(args[0])).catch(tellFault)
-          return next(command, args)
+          if (command !== 'imago.openPlan') return next(command, args)
+          const id = String(args[0])
+          const project = [...projects.values()].find(({ rows }) => rows.approvals.has(id))
+          return plans.open(project ?? here(), id).catch(tellFault)
         },
       },
     })
@@ -221,14 +223,6 @@ function suspended({ project, name }: TreeNode): { suspension: string; kernel: s
   const row = project.suspended.find(({ id }) => id === name)
   if (row === undefined) throw new Error(`${name} is not suspended any more.`)
   return { suspension: row.id, kernel: row.kernel }
-}
-
-const realOf = (path: string): string => {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path
-  }
 }
 
 /** Where a command is; undefined where there is none, so that no failed start pops up. */

@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs'
 import * as vscode from 'vscode'
 import { decisionText, type HunkPlace, OpenPlan, type ShownFile } from '../plan.ts'
 import type { Project } from '../project.ts'
@@ -25,6 +26,8 @@ export class PlanViews implements vscode.CodeLensProvider {
   readonly #lenses = new vscode.EventEmitter<void>()
   readonly onDidChangeCodeLenses = this.#lenses.event
   readonly #edits = new EditedTexts()
+  /** Files with unsaved text. */
+  readonly #dirty = new Set<string>()
 
   constructor(texts: VirtualTexts) {
     this.#texts = texts
@@ -49,7 +52,9 @@ export class PlanViews implements vscode.CodeLensProvider {
       vscode.window.onDidChangeActiveTextEditor(() => this.#say()),
       vscode.workspace.onDidChangeTextDocument(({ document }) => this.#dirtied(document)),
       vscode.workspace.onDidSaveTextDocument(document =>
-        document.uri.scheme === EDIT_SCHEME ? this.#written(document.uri) : this.#dirtied(document),
+        document.uri.scheme === EDIT_SCHEME
+          ? this.#written(document.uri).catch(tellFault)
+          : this.#dirtied(document),
       ),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#closed(uri)),
       command('take', (shown, hunk) => this.#take(shown, hunk)),
@@ -256,9 +261,14 @@ export class PlanViews implements vscode.CodeLensProvider {
     if (shown.open.stage === 'confirm') await showText(shown.summary)
   }
 
-  #dirtied({ uri }: vscode.TextDocument): void {
+  /** A file has begun to have unsaved text, or has none any more. */
+  #dirtied({ uri, isDirty }: vscode.TextDocument): void {
+    if (this.#dirty.has(uri.fsPath) === isDirty) return
+    if (isDirty) this.#dirty.add(uri.fsPath)
+    else this.#dirty.delete(uri.fsPath)
+    const real = realOf(uri.fsPath)
     for (const shown of this.#shown.values())
-      if (shown.open.plan.files.some(({ path }) => path === uri.fsPath)) this.#draw(shown)
+      if (shown.open.plan.files.some(({ path }) => path === real)) this.#draw(shown)
   }
 
   #closed(uri: vscode.Uri): void {
@@ -267,6 +277,15 @@ export class PlanViews implements vscode.CodeLensProvider {
     this.#shown.delete(shown.open.row.id)
     this.#texts.forget(shown.summary)
     for (const { before, after } of shown.files) for (const one of [before, after]) this.#texts.forget(one)
+  }
+}
+
+/** The path without links, as a plan names a file. */
+export const realOf = (path: string): string => {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
   }
 }
 
@@ -288,7 +307,7 @@ async function askReason(): Promise<string | null | undefined> {
 /** Documents with unsaved text of files that the plan changes. */
 function unsaved({ plan }: OpenPlan): readonly vscode.TextDocument[] {
   const paths = new Set(plan.files.map(({ path }) => path))
-  return vscode.workspace.textDocuments.filter(one => one.isDirty && paths.has(one.uri.fsPath))
+  return vscode.workspace.textDocuments.filter(one => one.isDirty && paths.has(realOf(one.uri.fsPath)))
 }
 
 /** Whether the last line of a text is on the screen; it is brought there where it is not. */
