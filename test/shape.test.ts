@@ -12,7 +12,7 @@ const OPEN_ENDS = new RegExp(
 )
 
 const test = suite('shape')
-const files = filesIn(['src', 'wire', 'tools', 'test'], ['.ts', '.tsx', '.mjs', '.py', '.toml'])
+const files = filesIn(['src', 'wire', 'tools', 'editors', 'test'], ['.ts', '.tsx', '.mjs', '.py', '.toml'])
 
 test(`no file is longer than ${MOST_LINES} lines`, () => {
   const long = files

@@ -39,10 +39,12 @@ export interface EditorOptions {
   readonly capabilities?: InitializeParams['capabilities']
   /** What the person chooses of a message with buttons. */
   chooses?(message: string, buttons: readonly string[]): string | undefined
+  /** Told of each notification of the server as it comes. */
+  hears?(method: string, params: unknown): void
 }
 
 export async function openEditor(rig: Pick<Rig, 'env' | 'folder'>, options: EditorOptions): Promise<Editor> {
-  const { roots, env = {}, capabilities = {}, chooses } = options
+  const { roots, env = {}, capabilities = {}, chooses, hears } = options
   const given = Object.entries({ ...rig.env, ...env }).filter(([, value]) => value !== undefined)
   const server = spawn(process.execPath, [MAIN, 'lsp', '--stdio'], {
     cwd: rig.folder,
@@ -60,6 +62,7 @@ export async function openEditor(rig: Pick<Rig, 'env' | 'folder'>, options: Edit
   let version = 0
   connection.onNotification((method, params) => {
     heard.push({ method, params })
+    hears?.(method, params)
     const { uri, diagnostics } = params as { uri: string; diagnostics: Diagnostic[] }
     if (method === 'textDocument/publishDiagnostics') said.set(uri, diagnostics)
   })

@@ -1,0 +1,158 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import { PACKAGE_ROOT } from '../../src/paths.ts'
+import { type Editor, openEditor } from '../support/editor.ts'
+import { assert, suite } from '../support/harness.ts'
+import { openRig, until } from '../support/rig.ts'
+import { loadExtension, type Uri } from '../support/vscode-stub.ts'
+
+/** The whole extension of VS Code, with a stub in the place of the editor and the real `imago lsp` behind it. */
+const test = suite('VS Code extension, activated', { limitMs: 90_000 })
+
+const ORDERS = Array.from({ length: 40 }, (_, n) => `line${n} = ${n}\n`).join('')
+const rig = openRig({ files: { 'orders.py': ORDERS, 'pyproject.toml': '' } })
+let editor: Editor | undefined
+let vscode: ReturnType<typeof loadExtension>['vscode']
+let hear: ((method: string, params: unknown) => void) | undefined
+test.after(async () => {
+  await editor?.close()
+  await rig.close()
+})
+
+/** As `vscode-languageclient` has it, as far as the extension asks for it. */
+class LanguageClient {
+  readonly #heard = new Map<string, (params: unknown) => void>()
+  #changed: (change: { newState: number }) => void = () => {}
+  onNotification = (method: string, heard: (params: unknown) => void) => void this.#heard.set(method, heard)
+  onDidChangeState = (changed: (change: { newState: number }) => void) => {
+    this.#changed = changed
+  }
+  sendRequest = (method: string, params: object) => editor?.request(method, params)
+  async start() {
+    hear = (method, params) => this.#heard.get(method)?.(params)
+    editor = await openEditor(rig, { roots: [rig.project], hears: hear })
+    this.#changed({ newState: 2 })
+  }
+}
+
+const manifest = () =>
+  JSON.parse(readFileSync(join(PACKAGE_ROOT, 'editors/vscode/package.json'), 'utf8')) as {
+    contributes: { commands: { command: string }[]; keybindings: { command: string }[] }
+  }
+
+/** Opens the plan that waits; answers with the documents that are shown. */
+async function openPlan() {
+  await vscode.commands.get('imago.plan.open')?.()
+  const changes = vscode.ran.findLast(([name]) => name === 'vscode.changes')
+  const [asked = [], file = []] = (changes?.[2] ?? []) as (Uri | undefined)[][]
+  const [[summary], [after, before]] = [asked, file]
+  assert.ok(summary && after && before)
+  return { summary, after, before }
+}
+
+const titles = (uri: Uri) => vscode.lenses(uri).map(({ command, line }) => `${line} ${command.title}`)
+
+async function press(uri: Uri, title: string) {
+  const { command } = vscode.lenses(uri).find(one => one.command.title === title) ?? {}
+  assert.ok(command, title)
+  await vscode.commands.get(command.command)?.(...command.arguments)
+}
+
+test('a plan that waits is a sign and no more; opened, its lenses take one hunk and refuse the other', async () => {
+  const bundle = join(rig.folder, 'extension.cjs')
+  await build({
+    entryPoints: [join(PACKAGE_ROOT, 'editors/vscode/src/editor/extension.ts')],
+    outfile: bundle,
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    external: ['vscode', 'vscode-languageclient/node'],
+  })
+  const client = { LanguageClient, State: { Running: 2 } }
+  const loaded = loadExtension(bundle, { folder: rig.project, client })
+  vscode = loaded.vscode
+  await loaded.extension.activate({ subscriptions: [] })
+  const { contributes } = manifest()
+  for (const { command } of [...contributes.commands, ...contributes.keybindings])
+    assert.ok(vscode.commands.has(command) || command.startsWith('workbench.'), command)
+  // The setting `imago.sit` is on.
+  const daemon = async () =>
+    (await editor?.request<{ seats: object[] }>('imago/approvals'))?.seats.length === 1
+  await until(daemon, 'the seat')
+  const caller = await rig.connect()
+  const why = '$(zap) [x](command:imago.undo)'
+  const edits = [
+    { path: 'orders.py', old_str: 'line3 = 3\n', new_str: 'line3 = 33\n', why },
+    { path: 'orders.py', old_str: 'line30 = 30\n', new_str: '' },
+  ]
+  const call = caller.call({ tool: 'propose_file_edit', args: { edits } })
+  await until(() => vscode.status.isShown && vscode.status.text === 'Imago: 1 plan waits', 'the sign')
+  assert.equal(
+    vscode.ran.filter(([name]) => name !== 'setContext'),
+    [],
+  )
+  assert.equal(vscode.messages, [])
+  const [section] = (await vscode.tree()?.getChildren()) ?? []
+  assert.is(section?.label, 'Waits for you')
+  const { summary, after, before } = await openPlan()
+  assert.match(vscode.text(summary), /asked by imago test/)
+  assert.is(vscode.text(before), ORDERS)
+  const hunk = ['· undecided (hunk 1 of 2)', 'Take', 'Refuse…', 'Edit']
+  assert.equal(
+    titles(after).slice(0, 4),
+    hunk.map(title => `3 ${title}`),
+  )
+  await press(after, 'Take')
+  assert.match(titles(after).join(), /✓ taken/)
+  // By its key: the hunk at the cursor.
+  vscode.look(after, 31)
+  vscode.typed.push(' keep it ')
+  await vscode.commands.get('imago.plan.refuse')?.()
+  assert.match(vscode.text(summary), /what will be applied: 1 of 2[\s\S]*✗ refused: keep it/)
+  assert.equal(readFileSync(join(rig.project, 'orders.py'), 'utf8'), ORDERS)
+  await press(summary, 'Send this')
+  assert.match(JSON.stringify(await call), 'keep it')
+  assert.is(readFileSync(join(rig.project, 'orders.py'), 'utf8'), ORDERS.replace('= 3\n', '= 33\n'))
+  await until(() => /It ended: ok/.test(vscode.text(summary)), 'what came of it')
+  await until(() => !vscode.status.isShown, 'the sign to go')
+  assert.equal(titles(summary), ['0 Undo'])
+  hear?.('window/showMessage', { message: 'a\u202e [click](command:imago.undo)' })
+  assert.is(vscode.messages.at(-1), 'Imago: a\\u202e [click] (command:imago.undo)')
+})
+
+test('unsaved text is said first and saved; a hunk is edited by saving its text; the rest is taken', async () => {
+  const caller = await rig.connect()
+  const edits = [5, 9].map(n => ({ path: 'orders.py', old_str: `line${n} = ${n}\n`, new_str: '' }))
+  const call = caller.call({ tool: 'propose_file_edit', args: { edits } })
+  await until(() => vscode.status.isShown, 'the sign')
+  vscode.unsaved(join(rig.project, 'orders.py'))
+  const { summary, after } = await openPlan()
+  assert.match(vscode.text(summary), /^! \S*orders\.py has unsaved text/)
+  await press(summary, 'Save the unsaved text')
+  assert.not.match(vscode.text(summary), 'unsaved')
+  await press(after, 'Edit')
+  vscode.save('line5 = "$(x)"')
+  await until(() => titles(after).join().includes('✎ edited'), 'the edit')
+  vscode.look(after)
+  await vscode.commands.get('imago.plan.takeRest')?.()
+  assert.match(vscode.text(summary), /what will be applied: 2 of 2[\s\S]*│ \+line5 = "\$\(x\)"/)
+  vscode.look(summary)
+  await vscode.commands.get('imago.plan.take')?.()
+  assert.ok((await call).ok)
+  const text = readFileSync(join(rig.project, 'orders.py'), 'utf8')
+  assert.ok(text.includes('line5 = "$(x)"\n'))
+  assert.not.match(text, 'line9 =')
+})
+
+test('npm run vsix packs all that the extension needs', () => {
+  const script = join(PACKAGE_ROOT, 'editors/vscode/vsix.mjs')
+  const { stdout, stderr } = spawnSync(process.execPath, [script, rig.folder], { encoding: 'utf8' })
+  assert.is(stderr, '')
+  const read =
+    'import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); assert z.testzip() is None; print(*z.namelist())'
+  const { stdout: names } = spawnSync('python3', ['-c', read, stdout.trim()], { encoding: 'utf8' })
+  assert.match(names, /^extension\.vsixmanifest \[Content_Types\]\.xml extension\/package\.json /)
+  assert.match(names, /extension\/dist\/extension\.cjs/)
+})

@@ -1,0 +1,315 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Choice, OpenPlan } from '../../editors/vscode/src/plan.ts'
+import { Project, type SeatNews } from '../../editors/vscode/src/project.ts'
+import { sectionsOf, type TreeNode } from '../../editors/vscode/src/tree.ts'
+import { evaluate, partsOf, type ValueNode } from '../../editors/vscode/src/values.ts'
+import type { DaemonClient } from '../../src/front/client.ts'
+import type { SubscriptionEvent } from '../../src/front/subscriptions.ts'
+import { type Editor, openEditor } from '../support/editor.ts'
+import { assert, suite } from '../support/harness.ts'
+import { type Program, startProgram } from '../support/program.ts'
+import { openRig, type Rig, until } from '../support/rig.ts'
+import { openSeatScreen } from '../support/watching.ts'
+
+/** What the extension of VS Code decides, with the real `imago lsp`, a real daemon and a real Python program. */
+const test = suite('VS Code extension', { limitMs: 120_000 })
+
+const ORDERS = Array.from({ length: 40 }, (_, n) => `line${n} = ${n}\n`).join('')
+const SHOP = `BASKET = {'tea': 3}
+
+
+def total(order):
+    rate = len(order)
+    return BASKET['cake'] * rate
+`
+const SOURCE = `import sys, threading
+sys.path.insert(0, '.')
+import shop
+HTML = '[click](command:imago.plan.take) <b>\`\`\`'
+class Box: pass
+BOX = Box(); BOX.first = {'deep': [HTML]}; BOX.second = '\\x1b[31mred \\u202e'
+def fail(): threading.Thread(target=shop.total, args=('ab',), name='till').start()`
+
+let rig: Rig
+let client: DaemonClient
+let program: Program | undefined
+let opened: Opened
+
+interface Opened {
+  readonly editor: Editor
+  readonly project: Project
+  readonly said: string[]
+}
+
+/** An editor of its own process, with a project that follows what `imago lsp` tells. */
+async function openVsCode(): Promise<Opened> {
+  const said: string[] = []
+  const projects = new Map<string, Project>()
+  const hears = (method: string, params: unknown) => {
+    const { root } = params as { root: string }
+    if (method === 'imago/event')
+      for (const one of projects.values()) one.heardEvent(params as { call: string })
+    if (method !== 'imago/rows' && method !== 'imago/seat') return
+    const project =
+      projects.get(root) ?? new Project(root, { request, changed() {}, says: text => said.push(text) })
+    projects.set(root, project)
+    if (method === 'imago/rows') project.heardRows(params as SubscriptionEvent)
+    else project.heardSeat(params as SeatNews)
+  }
+  const editor = await openEditor(rig, { roots: [rig.project], hears })
+  const request = <Answer>(method: string, params: object) => editor.request<Answer>(method, params)
+  await Project.open(rig.project, { request })
+  await until(() => projects.size === 1, 'the rows of the project')
+  const [project] = projects.values()
+  assert.ok(project)
+  return { editor, project, said }
+}
+
+test.before(async () => {
+  rig = openRig({ files: { 'orders.py': ORDERS, 'shop.py': SHOP, 'pyproject.toml': '' } })
+  await rig.serve()
+  client = await rig.connect()
+  opened = await openVsCode()
+  await opened.project.sit()
+})
+
+test.after(async () => {
+  await opened?.editor.close()
+  program?.signal('SIGKILL')
+  await program?.ended
+  await rig?.close()
+})
+
+/** Once a program runs below this process a person would have to let its editor sit, so the plans come first. */
+async function start() {
+  program = await startProgram({
+    folder: rig.project,
+    runtimeDir: rig.paths.runtimeDir,
+    name: 'till',
+    source: SOURCE,
+  })
+  await until(() => opened.project.kernelFor('python') === 'till', 'the program to be joined')
+}
+
+const text = () => readFileSync(join(rig.project, 'orders.py'), 'utf8')
+const reset = () => writeFileSync(join(rig.project, 'orders.py'), ORDERS)
+const at = (line: number, put: string) => ({
+  path: 'orders.py',
+  old_str: `line${line} = ${line}\n`,
+  new_str: put,
+})
+const propose = (...edits: object[]) => client.call({ tool: 'propose_file_edit', args: { edits } })
+const waits = async (project = opened.project) => {
+  await until(() => project.waiting.length === 1, 'a plan')
+  const [row] = project.waiting
+  assert.ok(row)
+  return row.id
+}
+const over = (plan: OpenPlan, expected: RegExp) =>
+  until(() => {
+    plan.update()
+    return plan.stage === 'over' && expected.test(plan.news)
+  }, `the plan to end by ${expected}`)
+const rowsOf = async (label: string, values: readonly ValueNode[] = []): Promise<readonly TreeNode[]> =>
+  (await sectionsOf(opened.project, values)
+    .find(one => one.label === label)
+    ?.children?.()) ?? []
+const seats = () => [...opened.project.rows.seats.values()].filter(row => 'seat' in row)
+const taken = (hunk: number): Choice => ({ hunk, decision: 'accept' })
+
+test('a hunk is taken and one refused with a reason, by the hash that was shown; undo puts it back', async () => {
+  const { project } = opened
+  const call = propose({ ...at(3, 'line3 = 33\u202e\nmore = 1\n'), why: 'odd' }, at(30, ''))
+  const id = await waits()
+  assert.is(project.status, '1 plan waits')
+  const plan = await OpenPlan.open(project, id)
+  assert.is(project.seat?.type, 'seated')
+  const { text: asked, hunks } = plan.summary(['orders.py'])
+  assert.match(asked, /^! orders\.py has unsaved text[^\n]*\n! A character that does not show, U\+202E/)
+  assert.match(asked, /asked by imago test[\s\S]*━ hunk 1 of 2 · orders\.py:4: odd {2}· undecided/)
+  assert.match(asked, /│ \+line3 = 33⟦U\+202E⟧[\s\S]*code for a script: /)
+  assert.not.match(asked, /\u202e/)
+  assert.match(asked.split('\n')[hunks[1]?.line ?? 0] ?? '', /^━ hunk 2 of 2/)
+  const [file] = plan.files
+  assert.is(file?.before, ORDERS)
+  const lines = file?.after.split('\n') ?? []
+  // Lenses are where the hunks are in the text as it would be.
+  assert.equal(
+    file?.hunks.map(({ line }) => lines[line]),
+    ['line3 = 33⟦U+202E⟧', 'line31 = 31'],
+  )
+  assert.is(plan.decide(taken(1)), 2)
+  assert.is(plan.stage, 'choose')
+  assert.is(plan.decide({ hunk: 2, decision: 'refuse', reason: 'keep it' }), undefined)
+  assert.is(plan.stage, 'confirm')
+  const confirm = plan.summary([]).text
+  assert.match(confirm, /what will be applied: 1 of 2[\s\S]*✓ taken\n│[\s\S]*✗ refused: keep it/)
+  await plan.send({ decision: 'choose' })
+  assert.match(JSON.stringify(await call), 'keep it')
+  assert.is(text(), ORDERS.replace('line3 = 3\n', 'line3 = 33\u202e\nmore = 1\n'))
+  await over(plan, /It ended: ok\. It can be taken back: plan-/)
+  assert.is(project.lastUndo, plan.undo)
+  let undoing: Promise<OpenPlan> | undefined
+  const undone = project.follow('undo_change', { change: plan.undo }, name => {
+    undoing = OpenPlan.open(project, name)
+  })
+  await until(() => undoing !== undefined, 'the plan of the undo')
+  const undo = await undoing
+  undo?.decideRest('accept')
+  await undo?.send({ decision: undo.stage === 'whole' ? 'approve' : 'choose' })
+  assert.ok((await undone).ok)
+  assert.is(text(), ORDERS)
+})
+
+test('a hunk is edited, one put back to undecided, and the rest taken', async () => {
+  reset()
+  const call = propose(at(3, 'line3 = 4\n'), at(9, ''), at(20, 'line20 = 0\n'))
+  const plan = await OpenPlan.open(opened.project, await waits())
+  plan.decide(taken(1))
+  plan.decide({ hunk: 1, decision: 'undecided' })
+  assert.is(plan.nextUndecided(1, -1), 3)
+  plan.decide(plan.edited(1, 'local = "$(zap)"'))
+  plan.decideRest('accept')
+  assert.match(plan.summary([]).text, /✎ edited\n│ -line3 = 3\n│ \+local = "\$\(zap\)"\n/)
+  await plan.send({ decision: 'choose' })
+  assert.ok((await call).ok)
+  assert.is(
+    text(),
+    ORDERS.replace('line3 = 3', 'local = "$(zap)"').replace('line9 = 9\n', '').replace('= 20', '= 0'),
+  )
+})
+
+test('somebody else answers first: the plan says so, and nothing is answered by it any more', async () => {
+  reset()
+  const { project } = opened
+  const call = propose(at(3, 'line3 = 4\n'), at(9, ''))
+  const plan = await OpenPlan.open(project, await waits())
+  const { code } = await rig.imago(['deny', plan.row.id, '--code', plan.plan.code])
+  assert.is(code, 0)
+  await over(plan, /denied/)
+  plan.decideRest('accept')
+  await plan.send({ decision: 'choose' })
+  assert.equal([plan.choices.size, plan.stage], [0, 'over'])
+  assert.match(JSON.stringify(await call), 'denied')
+  assert.is(text(), ORDERS)
+})
+
+test('who wants a seat is shown, and let in', async () => {
+  const { project } = opened
+  const watch = openSeatScreen(rig)
+  await until(() => project.wanted.length === 1, 'somebody who wants a seat')
+  assert.match(project.status, '1 wants a seat')
+  const [wanted] = await rowsOf('Want a seat')
+  assert.match(wanted?.label ?? '', /^terminal .dev.pts/)
+  await project.ask('admit', { wanted: wanted?.name ?? '', admit: true })
+  const screen = await watch
+  assert.is(project.wanted.length, 0)
+  screen.close()
+  await until(() => project.rows.seats.size > 0 && seats().length === 1, 'its seat to go')
+})
+
+test('a file that changes between showing and answering ends the plan, and says so', async () => {
+  reset()
+  const call = propose(at(3, 'line3 = 4\n'), at(9, ''))
+  const plan = await OpenPlan.open(opened.project, await waits())
+  writeFileSync(join(rig.project, 'orders.py'), `${ORDERS}later = 1\n`)
+  plan.decideRest('accept')
+  await plan.send({ decision: 'choose' })
+  await call
+  assert.is(text(), `${ORDERS}later = 1\n`)
+  await over(plan, /./)
+})
+
+test('a daemon that is killed comes back by itself, with the seat, and the next plan is answered once', async () => {
+  reset()
+  const { project, said } = opened
+  const { seat } = project
+  const { pid } = await client.request('status', {})
+  process.kill(pid, 'SIGKILL')
+  await until(() => project.seat !== undefined && project.seat !== seat, 'its next seat')
+  assert.match(said.join(' '), 'The seat was left')
+  await until(() => seats().length === 1, 'the rows of the next daemon')
+  client = await rig.connect()
+  const call = propose(at(3, 'line3 = 4\n'), at(9, ''))
+  const plan = await OpenPlan.open(project, await waits())
+  plan.decideRest('accept')
+  await Promise.all([plan.send({ decision: 'choose' }), plan.send({ decision: 'choose' })])
+  assert.ok((await call).ok)
+  assert.match(text(), 'line3 = 4')
+})
+
+test('a plan of 10,000 lines and one of 100 files are drawn whole, with their ends', async () => {
+  reset()
+  const content = Array.from({ length: 10_000 }, (_, n) => `row${n} = ${n}\n`).join('')
+  const call = client.call({ tool: 'write_file', args: { path: 'rows.py', content } })
+  const plan = await OpenPlan.open(opened.project, await waits())
+  assert.is(plan.files[0]?.after, content)
+  assert.match(plan.summary([]).text, /│ \+row9999 = 9999$/m)
+  await plan.send({ decision: 'deny' })
+  await call
+  await over(plan, /denied/)
+  const files = Array.from({ length: 100 }, (_, n) => ({ path: `f${n}.py`, content: 'x = 1\n' }))
+  for (const { path, content } of files) writeFileSync(join(rig.project, path), content)
+  const many = propose(...files.map(({ path }) => ({ path, old_str: 'x = 1\n', new_str: 'x = 2\n' })))
+  const all = await OpenPlan.open(opened.project, await waits())
+  assert.equal([all.files.length, all.summary([]).hunks.length], [100, 100])
+  all.decideRest('refuse', 'too many')
+  await all.send({ decision: 'choose' })
+  assert.match(JSON.stringify(await many), 'too many')
+})
+
+const code = (text: string) => ({ text, languageId: 'python', file: undefined, line: 1 })
+
+test('code is evaluated in the program, with its result in one line, and a fault as a fault', async () => {
+  await start()
+  const { project } = opened
+  const value = await evaluate(project, code('  HTML'))
+  assert.equal([value.ok, value.kernel], [true, 'till'])
+  assert.is(value.short, "⇒ '[click](command:imago.plan.take) <b>```'")
+  const printed = await evaluate(project, code('print("one\\ntwo \\x1b[31m")'))
+  assert.is(printed.short, '⇒ None · one\\ntwo \\x1b[31m')
+  assert.not.match(printed.text, '\x1b')
+  const failed = await evaluate(project, code('1 / 0'))
+  assert.is(failed.ok, false)
+  assert.match(failed.short, /^✗ ZeroDivisionError/)
+  await until(() => project.suspended.length === 1, 'the suspended evaluation')
+  const [row] = project.suspended
+  assert.ok(row)
+  const [shown] = await rowsOf('Suspended')
+  assert.match(shown?.label ?? '', 'division by zero')
+  const restarts = await project.restarts({ suspension: row.id, kernel: row.kernel })
+  const restart = restarts.at(-1)?.number
+  await project.text('debug_restart', { suspension: row.id, kernel: row.kernel, restart })
+  await until(() => project.suspended.length === 0, 'it to end')
+})
+
+test('a value opens field by field, and is never more than text; programs are shown', async () => {
+  const { project } = opened
+  const value = { label: 'BOX', expr: 'BOX', kernel: 'till' }
+  const [box] = await rowsOf('Values', [value])
+  const fields = (await box?.children?.()) ?? []
+  assert.equal(
+    fields.map(({ label }) => label.split(' = ')[0]),
+    ['first', 'second'],
+  )
+  assert.match(fields[1]?.label ?? '', /\\x1b\[31mred \\u202e/)
+  const [deep] = (await fields[0]?.children?.()) ?? []
+  assert.match(deep?.label ?? '', 'deep')
+  const [list] = await partsOf(project, deep?.value ?? value)
+  assert.match(list?.label ?? '', 'command:imago.plan.take')
+  const [program] = await rowsOf('Programs')
+  assert.is(program?.label, 'till')
+  assert.match(await project.text('threads', { kernel: 'till' }), 'MainThread')
+})
+
+test('an error of the program is in the tree with its line, and in Problems', async () => {
+  const uri = await opened.editor.open(join(rig.project, 'shop.py'))
+  await evaluate(opened.project, code('fail()'))
+  await until(() => opened.project.errors.length > 0, 'the error')
+  const [error] = await rowsOf('Errors')
+  assert.match(error?.label ?? '', "KeyError: 'cake'")
+  assert.match(error?.place?.file ?? '', /shop\.py$/)
+  assert.is(error?.place?.line, 6)
+  await until(() => opened.editor.diagnostics(uri).length === 1, 'the diagnostic')
+})

@@ -1,0 +1,195 @@
+import Module from 'node:module'
+
+type Does = (...args: never[]) => unknown
+
+/** What a stub of the `vscode` API was told, and what a person at it does. It draws nothing. */
+export interface VsCode {
+  readonly commands: Map<string, (...args: unknown[]) => unknown>
+  readonly status: { text: string; isShown: boolean }
+  readonly messages: string[]
+  /** Calls of commands that are VS Code's own. */
+  readonly ran: (readonly [name: string, ...args: unknown[]])[]
+  /** What the person answers in input boxes and lists, in order. */
+  readonly typed: (string | undefined)[]
+  readonly tree: {
+    getChildren(node?: unknown): Promise<{ label: string; name?: string }[]>
+    getTreeItem(node: unknown): object
+  }
+  /** The text of a virtual document. */
+  text(uri: Uri): string
+  lenses(
+    uri: Uri,
+  ): readonly { command: { title: string; command: string; arguments: unknown[] }; line: number }[]
+  /** The document that the person looks at, and the line of the cursor. */
+  look(uri: Uri, line?: number): void
+  /** The person saves that text in the document that they look at. */
+  save(text: string): void
+  /** A file has unsaved text. */
+  unsaved(path: string): void
+}
+
+export interface Uri {
+  readonly scheme: string
+  readonly path: string
+  readonly fsPath: string
+}
+
+const uri = ({ scheme, path }: { scheme: string; path: string }): Uri =>
+  Object.assign({ scheme, path, fsPath: path }, { toString: () => `${scheme}:${path}` })
+
+/** Loads a bundle of the extension with a stub of its `vscode`, whose folder is that one. */
+export function loadExtension(
+  bundle: string,
+  { folder, client }: { readonly folder: string; readonly client: object },
+) {
+  const commands: VsCode['commands'] = new Map()
+  const status = { text: '', isShown: false }
+  const messages: string[] = []
+  const ran: VsCode['ran'] = []
+  const typed: (string | undefined)[] = []
+  const contents = new Map<string, { provideTextDocumentContent(uri: Uri): string }>()
+  let lensing:
+    | { provideCodeLenses(document: object): { range: { line: number }; command: never }[] }
+    | undefined
+  let tree: VsCode['tree'] | undefined
+  let files: { writeFile(uri: Uri, bytes: Uint8Array): void } | undefined
+  const documents: object[] = []
+  let saved: (document: object) => void = () => {}
+  const event = () => ({ dispose() {} })
+  const text = (uri: Uri) => contents.get(uri.scheme)?.provideTextDocumentContent(uri) ?? ''
+  const document = (uri: Uri) => ({
+    uri,
+    isDirty: false,
+    languageId: 'plaintext',
+    lineCount: text(uri).split('\n').length,
+  })
+  const window = {
+    activeTextEditor: undefined as object | undefined,
+    visibleTextEditors: [] as object[],
+    tabGroups: { all: [], close: async () => true },
+    createOutputChannel: () => ({ info() {}, warn() {}, error() {}, dispose() {} }),
+    createStatusBarItem: () =>
+      Object.assign(status, {
+        show: () => Object.assign(status, { isShown: true }),
+        hide: () => Object.assign(status, { isShown: false }),
+      }),
+    setStatusBarMessage() {},
+    createTreeView: (_: string, { treeDataProvider }: { treeDataProvider: VsCode['tree'] }) => {
+      tree = treeDataProvider
+      return { dispose() {} }
+    },
+    createTextEditorDecorationType: () => ({ dispose() {} }),
+    showInformationMessage: async (said: string) => void messages.push(said),
+    showWarningMessage: async (said: string) => void messages.push(said),
+    showInputBox: async () => typed.shift(),
+    showQuickPick: async (items: readonly unknown[]) => items[0],
+    showTextDocument: async ({ uri }: { uri: Uri }) => look(uri),
+    onDidChangeActiveTextEditor: event,
+    onDidChangeVisibleTextEditors: event,
+  }
+  let seen = uri({ scheme: 'none', path: '' })
+  function look(uri: Uri, line = 0) {
+    seen = uri
+    const visibleRanges = [{ end: { line: text(uri).split('\n').length } }]
+    const editor = {
+      document: document(uri),
+      selection: { active: { line } },
+      visibleRanges,
+      revealRange() {},
+    }
+    window.activeTextEditor = editor
+    window.visibleTextEditors = [editor]
+  }
+  class Item {
+    constructor(...args: unknown[]) {
+      const [first, second] = args
+      Object.assign(this, { range: first, command: second, line: first, label: first })
+    }
+  }
+  const workspace = {
+    workspaceFolders: [{ uri: uri({ scheme: 'file', path: folder }) }],
+    textDocuments: documents,
+    getConfiguration: () => ({ get: (name: string) => (name === 'command' ? process.execPath : true) }),
+    registerTextDocumentContentProvider: (scheme: string, provider: never) =>
+      void contents.set(scheme, provider),
+    openTextDocument: async (uri: Uri) => document(uri),
+    asRelativePath: ({ path }: Uri) => path,
+    registerFileSystemProvider(_: string, provider: typeof files) {
+      files = provider
+    },
+    onDidChangeTextDocument: event,
+    onDidSaveTextDocument(heard: typeof saved) {
+      saved = heard
+    },
+    onDidCloseTextDocument: event,
+    onDidChangeWorkspaceFolders: event,
+  }
+  const api = {
+    window,
+    workspace,
+    commands: {
+      registerCommand: (name: string, does: Does) => void commands.set(name, does as never),
+      async executeCommand(name: string, ...args: unknown[]) {
+        ran.push([name, ...args])
+        if (name === 'vscode.changes') look((args[1] as Uri[][])[0]?.[0] ?? seen)
+      },
+    },
+    languages: {
+      registerCodeLensProvider(_: object, provider: typeof lensing) {
+        lensing = provider
+      },
+    },
+    Uri: { from: uri, file: (path: string) => uri({ scheme: 'file', path }) },
+    EventEmitter: class {
+      readonly event = event
+      fire() {}
+    },
+    Range: Item,
+    Position: Item,
+    Selection: Item,
+    CodeLens: Item,
+    TabInputText: Item,
+    TreeItem: Item,
+    ThemeColor: Item,
+    ThemeIcon: Item,
+    StatusBarAlignment: {},
+    DecorationRangeBehavior: {},
+    TextEditorRevealType: {},
+    TreeItemCollapsibleState: {},
+    FileChangeType: {},
+  }
+  const loader = Module as unknown as { _load(id: string, ...rest: unknown[]): unknown }
+  const load = loader._load
+  loader._load = (id, ...rest) =>
+    id === 'vscode' ? api : id === 'vscode-languageclient/node' ? client : load(id, ...rest)
+  const extension = Module.createRequire(import.meta.url)(bundle) as {
+    activate(context: { subscriptions: unknown[] }): Promise<void>
+  }
+  loader._load = load
+  const vscode: Omit<VsCode, 'tree'> & { tree(): VsCode['tree'] | undefined } = {
+    commands,
+    status,
+    messages,
+    ran,
+    typed,
+    tree: () => tree,
+    text,
+    look,
+    save(text) {
+      files?.writeFile(seen, new TextEncoder().encode(text))
+      saved(document(seen))
+    },
+    unsaved: path =>
+      void documents.push({
+        uri: uri({ scheme: 'file', path }),
+        isDirty: true,
+        save: async () => documents.pop(),
+      }),
+    lenses: uri =>
+      (lensing?.provideCodeLenses(document(uri)) ?? []).map(({ range, command }) => ({
+        command,
+        line: range.line,
+      })),
+  }
+  return { extension, vscode }
+}
