@@ -5,8 +5,8 @@
  * of a change; `npm run demo -- wolfram` mends a package on Mathics3; `npm run demo -- web` goes from a 500 of a Django
  * project to the mended answer, `npm run demo -- editor` does so in Neovim, `npm run demo -- family` asks programs of
  * several processes; in `npm run demo -- agent` a failed request wakes a run, which waits for a person, outlives its
- * daemon and goes on; in `npm run demo -- hook` Claude Code is put off at a command, and allowed an hour later. Every step is a real call in a temporary folder; one that differs from what it should be ends the
- * demo with exit code 1.
+ * daemon and goes on; in `npm run demo -- hook` Claude Code is put off at a command, and allowed an hour later. Every step
+ * is a real call in a temporary folder; one that differs from what it should be ends the demo with exit code 1.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -44,7 +44,7 @@ import { type Journal, openJournal } from './journal/journal.ts'
 import { keepSecret } from './journal/redaction.ts'
 import { openAttachmentStore } from './kernels/attachment-store.ts'
 import { type Kernels, openKernels } from './kernels/kernels.ts'
-import type { KernelRow } from './kernels/rows.ts'
+import type { KernelRow, NewLife } from './kernels/rows.ts'
 import { openStartedStore } from './kernels/started-store.ts'
 import { type Log, openLog } from './log.ts'
 import { type Paths, preparePaths, tellRuntimeDir, VERSION } from './paths.ts'
@@ -113,19 +113,13 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
     withholds: kernel => policy.withholds(kernel),
     startsOf: root => policy.startsOf(root),
   }
-  const kernels = kernelsOf({
-    config,
-    paths,
-    texts,
-    journal,
-    leases,
-    log,
-    limits,
-    ruling,
-    errors,
-    touch,
-    kernelLives: () => held.lives(),
-  })
+  const begins = (life: NewLife) => {
+    leases.lives(life)
+    errors.lives(life)
+    life.kernel.watchHealth(() => touch('kernels'))
+    setImmediate(() => held.lives())
+  }
+  const kernels = kernelsOf({ config, paths, texts, journal, log, limits, ruling, touch, lives: begins })
   const approvalMs = config.calls.approval_minutes * 60_000
   const approvals = openApprovals({
     clock: SYSTEM_CLOCK,
@@ -437,41 +431,23 @@ interface KernelsParts {
   readonly paths: Paths
   readonly texts: TextStores
   readonly journal: Journal
-  readonly leases: Leases
   readonly log: Log
   readonly limits: DaemonOptions['limits']
   readonly ruling: Pick<OpenPolicy, 'withholds' | 'startsOf'>
-  readonly errors: NotedErrors
   touch(...topics: readonly Topic[]): void
-  /** Called once a kernel lives. */
-  kernelLives(): void
+  /** A kernel has begun a life. */
+  lives(life: NewLife): void
 }
 
-function kernelsOf({
-  config,
-  paths,
-  texts,
-  journal,
-  leases,
-  log,
-  limits,
-  ruling,
-  errors,
-  touch,
-  kernelLives,
-}: KernelsParts): Kernels {
+function kernelsOf(parts: KernelsParts): Kernels {
+  const { config, paths, texts, journal, log, limits, ruling, touch } = parts
   const { runtimeDir, stateDir } = paths
   const heartbeatMs = limits?.heartbeatMs
   const stored = { stateDir, log: (sentence: string, error: unknown) => log.warn({ error }, sentence) }
   return openKernels({
     texts,
     noted: news => journal.later({ type: 'kernel', ...news }),
-    lives(life) {
-      leases.lives(life)
-      errors.lives(life)
-      life.kernel.watchHealth(() => touch('kernels'))
-      setImmediate(kernelLives)
-    },
+    lives: parts.lives,
     changed: () => touch('kernels', 'output'),
     ...ruling,
     programs: openPrograms({

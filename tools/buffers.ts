@@ -3,10 +3,10 @@ import type { SeenFile, ToolContext } from './contract.ts'
 import { defineTool } from './define.ts'
 import { PART, type ReadFile, readPart, showFile } from './files.ts'
 import { newlineOf, unspelled } from './newlines.ts'
-import { type Failed, failed, type Outcome, ok } from './outcome.ts'
-import { halfCharacter, LOOKS_AT_PATH, PATH } from './parameters.ts'
+import { type Failed, type Outcome, ok } from './outcome.ts'
+import { LOOKS_AT_PATH, PATH } from './parameters.ts'
 import { isText, nothingThere, notText } from './rewrite.ts'
-import { type Found, foundLines, openMatcher, scan } from './search-files.ts'
+import { type Found, faultOfText, foundLines, openMatcher, scan } from './search-files.ts'
 import { counted, oneLine } from './text.ts'
 
 /** Whose text it is. */
@@ -66,7 +66,7 @@ export const searchInBuffer = defineTool({
     { path, text, ignore_case, context: around, limit },
     context,
   ): Promise<Outcome<BufferMatches>> {
-    const fault = /[\r\n]/.test(text) ? severalLines() : halfCharacter('text', text)
+    const fault = faultOfText(text)
     if (fault !== undefined) return fault
     const found = await textAt(path, context)
     if (found.type === 'failed') return found
@@ -90,13 +90,6 @@ export const searchInBuffer = defineTool({
     return [`${originWords(found)}; ${count}`, ...foundLines(found)].join('\n')
   },
 })
-
-const severalLines = () =>
-  failed('invalid_args', {
-    message: 'text holds a line end; it is searched for within single lines.',
-    details: { parameter: 'text' },
-    next: 'Search for one of its lines, with context to see the others.',
-  })
 
 interface FoundText {
   readonly type: 'found'

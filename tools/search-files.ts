@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { EntryKind, ToolContext, Walk, WalkedEntry } from './contract.ts'
 import { defineTool } from './define.ts'
 import { type Counts, countsOf, cutLine, leftOutLine, nameWord, sizeWord } from './folders.ts'
-import { failed, type Outcome, ok } from './outcome.ts'
+import { type Failed, failed, type Outcome, ok } from './outcome.ts'
 import { EXCLUDE, FOLDER, halfCharacter, INCLUDE_IGNORED, OF_LOOK } from './parameters.ts'
 import { counted, oneLine } from './text.ts'
 import { PAGE_TOKENS, tokensAtMost } from './tokens.ts'
@@ -92,7 +92,7 @@ async function search(
   const { pattern, text, path, exclude_patterns, include_ignored, after, limit } = args
   if (pattern === undefined && text === undefined) return nothingAsked()
   if (text !== undefined) {
-    const fault = /[\r\n]/.test(text) ? severalLines() : halfCharacter('text', text)
+    const fault = faultOfText(text)
     if (fault !== undefined) return fault
   }
   const walk = await files.walk(path, {
@@ -116,12 +116,15 @@ const nothingAsked = () =>
     next: 'Give a pattern or a text. For all names in a folder use list_directory.',
   })
 
-const severalLines = () =>
-  failed('invalid_args', {
+/** Why no line of a file can hold that text. */
+export function faultOfText(text: string): Failed | undefined {
+  if (!/[\r\n]/.test(text)) return halfCharacter('text', text)
+  return failed('invalid_args', {
     message: 'text holds a line end; it is searched for within single lines.',
     details: { parameter: 'text' },
     next: 'Search for one of its lines, with context to see the others.',
   })
+}
 
 /** One answer, while it is put together. */
 class Page {

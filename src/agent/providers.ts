@@ -130,7 +130,7 @@ async function firstModel(
   { key, signal }: { readonly key: string | undefined; readonly signal: AbortSignal },
 ): Promise<string> {
   try {
-    const answer = await fetch(`${url.replace(/\/$/, '')}/models`, {
+    const answer = await request(`${url.replace(/\/$/, '')}/models`, {
       headers: key ? { authorization: `Bearer ${key}` } : {},
       signal: AbortSignal.any([signal, AbortSignal.timeout(LIST_MS)]),
     })

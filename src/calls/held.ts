@@ -120,7 +120,7 @@ export class HeldQuestions {
   run(request: NamedRequest, { leave, run, cautious }: HeldHow): Promise<Envelope> {
     const { call, caller, tool, args, signal, gone } = request
     const { root } = caller
-    // A person who is asked is told of which run it is.
+    // The person who is asked reads the name of the run.
     const who = run?.startsWith('run-') ? `${caller.who}, ${run}` : caller.who
     const path = this.#path(call, root)
     const before = this.#asked.get(path)

@@ -277,7 +277,7 @@ const WAITING: readonly (readonly [what: string, calls: readonly Call[]])[] = [
   ],
 ]
 
-test('a model that does what asks a person waits for one, whatever it did before, and nothing is done (threat 13)', async () => {
+test('each call of a model that asks a person waits for an answer, after any other call, and nothing is done (threat 13)', async () => {
   const left = [...WAITING]
   const came: unknown[] = []
   const works = async () => {

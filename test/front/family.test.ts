@@ -209,7 +209,8 @@ test('workers that are replaced at once are followed one and all, under calls th
     }, `all to have version ${version}`).catch(error => {
       throw new Error(`${error.message}: ${answer}`)
     })
-    const states = (await statesOf()).map(state => state.split(' ').at(-1))
+    // In the order in which they came.
+    const states = (await statesOf()).map(state => state.split(' ').at(-1)).sort()
     assert.equal(
       states.filter(state => state !== 'ended'),
       ['ready', 'ready', 'ready', 'supervisor'],

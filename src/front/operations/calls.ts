@@ -8,19 +8,19 @@ import { key } from './values.ts'
 
 const tool = z.string().max(256)
 
-/** Of a session of Claude Code: it becomes an argument of a command, and so is no option. */
-export const SESSION = /^\w[\w-]{0,63}$/
+const SESSION_NAME = '\\w[\\w-]{0,63}'
 
-const [SESSION_RUN, RUN] = [/^claude-code:(\w[\w-]{0,63})$/, /^run-[1-9]\d{0,8}$/]
+/** The name of a session of Claude Code. It becomes an argument of a command, and is no option of that. */
+export const SESSION = new RegExp(`^${SESSION_NAME}$`)
 
 /** What goes on once a question is answered: a run of the agent, or a session of Claude Code. */
-const goesOn = z.string().regex(new RegExp(`${RUN.source}|${SESSION_RUN.source}`))
+const goesOn = z.string().regex(new RegExp(`^(?:run-[1-9]\\d{0,8}|claude-code:${SESSION_NAME})$`))
 
 /** How a session of Claude Code is named among runs. */
 export const sessionRun = (session: string): string => `claude-code:${session}`
 
 /** The session that a run is; undefined for one of the agent. */
-export const sessionOf = (run: string): string | undefined => SESSION_RUN.exec(run)?.[1]
+export const sessionOf = (run: string): string | undefined => /^claude-code:(.*)$/.exec(run)?.[1]
 
 const envelope = z.custom<Envelope>(isEnvelope, 'not an envelope').meta({
   description:
