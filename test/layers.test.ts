@@ -279,7 +279,10 @@ const TABLE: readonly Row[] = [
 const test = suite('layers')
 
 test('no import in wire, tools, src or an editor goes against the table', () => {
-  const files = filesIn(['wire', 'tools', 'src', 'editors/vscode/src'], ['.ts', '.tsx', '.mts', '.js', '.mjs'])
+  const files = filesIn(
+    ['wire', 'tools', 'src', 'editors/vscode/src'],
+    ['.ts', '.tsx', '.mts', '.js', '.mjs'],
+  )
   assert.ok(files.length > 20)
   const arrows = files.flatMap(path => importsOf(path, textOf(path)))
   assert.ok(arrows.length > files.length)
