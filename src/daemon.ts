@@ -30,7 +30,7 @@ import { openHistory } from './front/history-methods.ts'
 import { listTools, openHandlers } from './front/methods.ts'
 import { tellPerson } from './front/notify.ts'
 import type { Topic } from './front/operations/operation.ts'
-import { PageSessions } from './front/page-sessions.ts'
+import { openPageSessions } from './front/page-sessions.ts'
 import type { FailureData, ShutdownResult } from './front/protocol.ts'
 import { tryConnect } from './front/reach.ts'
 import { openRunProcesses } from './front/run-process.ts'
@@ -230,7 +230,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
       authority,
       seats: seats.methods,
       policy: desk,
-      history: openHistory({ stateDir: paths.stateDir, begin: runProcesses.begin }),
+      history: openHistory({ stateDir: paths.stateDir, cancel: runProcesses.cancel }),
       suspensions: openSuspensionMethods(new SuspensionDesk(leases), authority),
       describe: name => describeOperations(registry, name),
       show: (tool, envelope) => showEnvelope(envelope, registry.find(tool)),
@@ -256,7 +256,7 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
       shutdown: endIf,
     })
 
-  const pages = new PageSessions({
+  const pages = openPageSessions({
     stateDir: paths.stateDir,
     env: daemonEnvironment(process.env),
     log: logged,

@@ -3,7 +3,7 @@ import { type KeptRun, keptRun, runNames } from '../agent/run-file.ts'
 import { Failure } from '../failure.ts'
 import { journalDir } from '../journal/segments.ts'
 import type { Handlers } from './handlers.ts'
-import { storyParts } from './log/lines.ts'
+import { painted, storyPieces } from './log/lines.ts'
 import { EVERYTHING, isWell, type Story, showStories } from './log/stories.ts'
 import type { HISTORY_OPERATIONS } from './operations/history.ts'
 import type { Methods } from './protocol.ts'
@@ -11,87 +11,69 @@ import { textOf } from './run-text.ts'
 
 export type HistoryMethods = Pick<Handlers, keyof typeof HISTORY_OPERATIONS>
 
-type RunRow = Methods['runs']['result']['runs'][number]
-
 /** So many runs are looked at. */
 const MOST = 200
 
 interface HistoryOptions {
   readonly stateDir: string
-  /** Begins `imago runs ACTION RUN`. */
-  begin(action: 'cancel' | 'resume', run: { readonly run: string; readonly root: string }): void
+  /** Begins `imago runs cancel RUN`. */
+  cancel(run: { readonly run: string; readonly root: string }): void
 }
 
 /** What happened, read from the files that keep it. */
-export function openHistory({ stateDir, begin }: HistoryOptions): HistoryMethods {
-  /** The run, where it is of that project. */
-  function own(run: string, root: string): KeptRun {
-    const kept = runNames(stateDir).includes(run) ? keptRun(stateDir, run) : undefined
-    if (kept === undefined || rootOf(kept) !== root)
-      throw new Refusal('invalid_params', `There is no ${run} in this project.`)
+export function openHistory({ stateDir, cancel }: HistoryOptions): HistoryMethods {
+  /** Undefined for a run of another project, and for one whose file cannot be used: nobody knows whose it is. */
+  function own(run: string, root: string): KeptRun | undefined {
+    try {
+      const kept = runNames(stateDir).includes(run) ? keptRun(stateDir, run) : undefined
+      return kept !== undefined && begunOf(kept)?.root === root ? kept : undefined
+    } catch (error) {
+      if (error instanceof Failure) return undefined
+      throw error
+    }
+  }
+
+  function named(run: string, root: string): KeptRun {
+    const kept = own(run, root)
+    if (kept === undefined) throw new Refusal('invalid_params', `There is no ${run} in this project.`)
     return kept
   }
 
   return {
-    async journal({ count, looks = false, until }, { served: { signal } }) {
-      const stories: Story[] = []
-      const filter = {
-        ...EVERYTHING,
-        count,
-        ...(until !== undefined && { until: new Date(until) }),
-        also: (story: Story) => looks || !isLook(story),
+    async journal({ count }, { served: { signal } }) {
+      const stories: string[] = []
+      const show = (story: Story) => {
+        const pieces = storyPieces(story, { columns: undefined, long: true })
+        stories.push(painted(pieces, { coloured: false }))
       }
       const place = { dir: journalDir(stateDir), signal: signal as AbortSignal }
-      await showStories(place, { filter, show: story => stories.push(story) })
-      return { stories: stories.map(storyParts) }
+      await showStories(place, { filter: { ...EVERYTHING, count, also: isNoLook }, show })
+      return { stories }
     },
-    runs: (_, { session: { root } }) => ({
-      runs: runNames(stateDir)
-        .slice(0, MOST)
-        .flatMap(run => rowIn(stateDir, { run, root }) ?? []),
-    }),
-    run({ run }, { session: { root } }) {
-      const kept = own(run, root)
-      const entries = kept.entries
-        .map(entry => ({ type: entry.type, at: entry.at, text: textOf(entry).trim() }))
-        .filter(({ text }) => text !== '')
-      return { ...rowOf(kept), entries }
+    runs: (_, { session: { root } }) => {
+      const runs = runNames(stateDir).slice(0, MOST)
+      return {
+        runs: runs.map(run => own(run, root)).flatMap(kept => (kept === undefined ? [] : rowOf(kept))),
+      }
     },
+    run: ({ run }, { session: { root } }) => ({ text: named(run, root).entries.map(textOf).join('') }),
     cancel_run({ run }, { session: { root } }) {
-      begin('cancel', { run: own(run, root).run, root })
-      return {}
-    },
-    resume_run({ run }, { session: { root } }) {
-      begin('resume', { run: own(run, root).run, root })
+      cancel({ run: named(run, root).run, root })
       return {}
     },
   }
 }
 
-const isLook = (story: Story): boolean =>
-  story.type === 'call' && story.began?.type === 'looked' && isWell(story.outcome ?? '')
-
-/** Undefined for one of another project, and for one whose file cannot be used: nobody knows whose it is. */
-function rowIn(stateDir: string, { run, root }: { run: string; root: string }): RunRow | undefined {
-  try {
-    const kept = keptRun(stateDir, run)
-    return rootOf(kept) === root ? rowOf(kept) : undefined
-  } catch (error) {
-    if (error instanceof Failure) return undefined
-    throw error
-  }
-}
+const isNoLook = (story: Story): boolean =>
+  story.type !== 'call' || story.began?.type !== 'looked' || !isWell(story.outcome ?? '')
 
 const begunOf = ({ entries: [begun] }: KeptRun) => (begun?.type === 'begun' ? begun : undefined)
 
-const rootOf = (kept: KeptRun) => begunOf(kept)?.root
-
-function rowOf(kept: KeptRun): RunRow {
+function rowOf(kept: KeptRun): Methods['runs']['result']['runs'][number] {
   const { run, entries, pid } = kept
-  const { text = '', woken = null } = begunOf(kept) ?? {}
   const last = entries.at(-1)
   const waits = last?.type === 'waits' ? last.for : null
   const still = waits === null ? 'stopped' : 'waits'
   const state = pid !== undefined ? 'works' : last?.type === 'over' ? last.why : still
-  return { run, state, text, woken, waits_for: waits, at: last?.at ?? 0 }
+  return { run, state, text: begunOf(kept)?.text ?? '', waits_for: waits, at: last?.at ?? 0 }
 }

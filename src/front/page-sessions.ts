@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { keepSecret } from '../journal/redaction.ts'
-import { openStateFile, type StateFile } from '../kernels/state-file.ts'
+import { openStateFile } from '../kernels/state-file.ts'
 import { sha256 } from '../sha256.ts'
 
 /** Who is behind the connection of a page: one tab of a browser. */
@@ -21,12 +21,8 @@ const KEPT = z.object({
   sessions: z.array(z.object({ id: z.string(), root: z.string(), until: z.number() })),
 })
 
-type Kept = z.output<typeof KEPT>
-
-interface Known {
-  readonly root: string
-  readonly env: Readonly<Record<string, string>>
-  /** Milliseconds since 1970. */
+/** A session, or a token for one. `until`: milliseconds since 1970. */
+interface Known extends Omit<PageSession, 'secret'> {
   readonly until: number
 }
 
@@ -40,7 +36,6 @@ interface PageSessionsOptions {
   readonly stateDir: string
   /** What kernels get for a page whose token an earlier daemon made. */
   readonly env: Readonly<Record<string, string>>
-  now?(): number
   log(sentence: string, error: unknown): void
 }
 
@@ -48,83 +43,65 @@ interface PageSessionsOptions {
  * The tokens and the sessions of pages. A token works once, within ten minutes, and is exchanged for a session, whose secret
  * works for a day, also at the next daemon: `page.json` in the state directory has its hash, and the port.
  */
-export class PageSessions {
-  readonly #tokens = new Map<string, Known>()
-  readonly #sessions = new Map<string, Known>()
-  readonly #file: StateFile<Kept>
-  readonly #now: () => number
-  #port: number | null
+export function openPageSessions({ stateDir, env, log }: PageSessionsOptions) {
+  const file = openStateFile<z.output<typeof KEPT>>({
+    path: join(stateDir, 'page.json'),
+    shape: KEPT,
+    none: { port: null, sessions: [] },
+    unread: 'The sessions of pages cannot be read; each page asks for a new address.',
+    unwritten: 'The sessions of pages cannot be written down; the next daemon does not know them.',
+    log,
+  })
+  const kept = file.read()
+  let port = kept.port ?? undefined
+  let tokens: readonly Known[] = []
+  let sessions = alive(kept.sessions.map(session => ({ ...session, env })))
 
-  constructor({ stateDir, env, log, now = Date.now }: PageSessionsOptions) {
-    this.#now = now
-    this.#file = openStateFile({
-      path: join(stateDir, 'page.json'),
-      shape: KEPT,
-      none: { port: null, sessions: [] },
-      unread: 'The sessions of pages cannot be read; each page asks for a new address.',
-      unwritten: 'The sessions of pages cannot be written down; the next daemon does not know them.',
-      log,
+  const write = () =>
+    file.write({
+      port: port ?? null,
+      sessions: sessions.map(({ id, root, until }) => ({ id, root, until })),
     })
-    const { port, sessions } = this.#file.read()
-    this.#port = port
-    for (const { id, root, until } of sessions) this.#sessions.set(id, { root, until, env })
-    prune(this.#sessions, now())
-  }
 
-  /** Where pages of an earlier daemon still look for one; undefined where there is none. */
-  get port(): number | undefined {
-    prune(this.#sessions, this.#now())
-    return this.#sessions.size > 0 ? (this.#port ?? undefined) : undefined
-  }
-
-  /** The daemon listens there now. */
-  listens(port: number): void {
-    this.#port = port
-    this.#write()
-  }
-
-  /** A token for a page of that project. */
-  open({ root, env }: Pick<Known, 'root' | 'env'>): string {
-    const token = newSecret()
-    this.#remember(this.#tokens, sha256(token), { root, env, until: this.#now() + TOKEN_MS })
-    setTimeout(keepSecret(token, 'token of a page'), TOKEN_MS).unref()
-    return token
-  }
-
-  /** The session that is meant by what a page shows, which is a token that has not been used, or the secret of a session. */
-  take(shown: string): PageSession | undefined {
-    const now = this.#now()
-    prune(this.#tokens, now)
-    prune(this.#sessions, now)
-    const id = sha256(shown)
-    const known = this.#sessions.get(id)
-    if (known !== undefined) return { id, ...known }
-    const opened = this.#tokens.get(id)
-    if (opened === undefined) return undefined
-    this.#tokens.delete(id)
-    const secret = newSecret()
-    setTimeout(keepSecret(secret, 'secret of a page'), SESSION_MS).unref()
-    const session = { ...opened, until: now + SESSION_MS }
-    this.#remember(this.#sessions, sha256(secret), session)
-    this.#write()
-    return { id: sha256(secret), ...session, secret }
-  }
-
-  #remember(known: Map<string, Known>, id: string, one: Known): void {
-    prune(known, this.#now())
-    const [oldest] = known.keys()
-    if (known.size >= MOST && oldest !== undefined) known.delete(oldest)
-    known.set(id, one)
-  }
-
-  #write(): void {
-    const sessions = [...this.#sessions].map(([id, { root, until }]) => ({ id, root, until }))
-    this.#file.write({ port: this.#port, sessions })
+  return {
+    /** Where pages of an earlier daemon still look for one; undefined where there is none. */
+    port: sessions.length > 0 ? port : undefined,
+    /** The daemon listens there now. */
+    listens(at: number): void {
+      port = at
+      write()
+    },
+    /** A token for a page of that project. */
+    open({ root, env }: Pick<Known, 'root' | 'env'>): string {
+      const { secret, id, until } = madeFor(TOKEN_MS, 'token of a page')
+      tokens = alive([...tokens, { id, root, env, until }])
+      return secret
+    },
+    /** The session that is meant by what a page shows: the secret of one, or a token, which is used up by this. */
+    take(shown: string): PageSession | undefined {
+      const id = sha256(shown)
+      const known = alive(sessions).find(session => session.id === id)
+      if (known !== undefined) return known
+      const token = alive(tokens).find(token => token.id === id)
+      if (token === undefined) return undefined
+      tokens = tokens.filter(one => one !== token)
+      const made = madeFor(SESSION_MS, 'secret of a page')
+      const session = { ...token, id: made.id, until: made.until }
+      sessions = alive([...sessions, session])
+      write()
+      return { ...session, secret: made.secret }
+    },
   }
 }
 
-const newSecret = () => randomBytes(32).toString('base64url')
+export type PageSessions = ReturnType<typeof openPageSessions>
 
-function prune(known: Map<string, Known>, now: number): void {
-  for (const [id, { until }] of known) if (until <= now) known.delete(id)
+const alive = (all: readonly Known[]): readonly Known[] =>
+  all.filter(({ until }) => until > Date.now()).slice(-MOST)
+
+/** No log shows it as long as it works. */
+function madeFor(ms: number, name: string) {
+  const secret = randomBytes(32).toString('base64url')
+  setTimeout(keepSecret(secret, name), ms).unref()
+  return { secret, id: sha256(secret), until: Date.now() + ms }
 }

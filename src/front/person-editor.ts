@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { oneLine } from '../../tools/text.ts'
 import { messageOf } from '../../wire/errors.ts'
 import { escapePlanLine } from '../text/escape.ts'
+import { refusedDraft } from './hunks/patch.ts'
 
 /** A text that a person is to go on with in their own editor. */
 export interface Draft {
@@ -92,15 +93,6 @@ function readBack(file: string, before: string): DraftResult {
   if (size > MOST) return { type: 'failed', why: `It has ${size} bytes by now, and may have ${MOST}.` }
   const text = readFileSync(file, 'utf8')
   return text === before ? { type: 'unchanged' } : { type: 'text', text }
-}
-
-/** What a draft begins with that could not be used. Lines that begin with `#` count for nothing in any draft. */
-const REFUSED = '# This could not be used: '
-
-/** What a person wrote, to be opened again: its first line says why it could not be used, as that of `git add -p` does. */
-export function refusedDraft(text: string, why: string): string {
-  const own = text.startsWith(REFUSED) ? text.slice(text.indexOf('\n') + 1 || text.length) : text
-  return `${REFUSED}${oneLine(why)}\n${own}`
 }
 
 /** What came of arguments that a person edited. */

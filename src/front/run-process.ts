@@ -43,19 +43,15 @@ export function openRunProcesses({ command, paths, log }: RunProcessesOptions) {
       const [oldest] = keys.keys()
       if (keys.size > MOST && oldest !== undefined) keys.delete(oldest)
     },
-    /** Begins `imago runs ACTION RUN`. */
-    begin: (action: 'cancel' | 'resume', of: Pick<Key, 'run' | 'root'>): void =>
-      begin([process.execPath, ...mainProgram(), 'runs', action, of.run], {
-        cwd: paths.stateDir,
-        key: keys.get(runOf(of)),
-      }),
+    cancel: ({ run }: Pick<Key, 'run'>): void =>
+      begin([process.execPath, ...mainProgram(), 'runs', 'cancel', run], { cwd: paths.stateDir }),
     /** Begins the process, which waits for the one that works at the run to end. What it does is in the run's file. */
     resume({ run, root }: Pick<HeldQuestion, 'run' | 'root'>): void {
       if (run === undefined) return
-      const session = sessionOf(run)
-      if (session === undefined) this.begin('resume', { run, root })
-      else if (command !== undefined)
-        begin([...command, session], { cwd: root, key: keys.get(runOf({ run, root })) })
+      const [session, key] = [sessionOf(run), keys.get(runOf({ run, root }))]
+      if (session === undefined)
+        begin([process.execPath, ...mainProgram(), 'runs', 'resume', run], { cwd: paths.stateDir, key })
+      else if (command !== undefined) begin([...command, session], { cwd: root, key })
     },
   }
 }

@@ -1,58 +1,41 @@
-import { render } from 'preact'
+import { type ComponentChildren, render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Errors } from './errors.tsx'
 import { Expression } from './expression.tsx'
 import { Journal } from './journal.tsx'
 import { useKeys } from './keys.ts'
 import { inLine } from './marks.ts'
-import { Acts, type ViewProps } from './parts.tsx'
+import { Acts, Line, type ViewProps } from './parts.tsx'
 import { Plans } from './plans.tsx'
 import { Programs } from './programs.tsx'
 import { Runs } from './runs.tsx'
-import { credentialHere, Page, VIEWS, type View } from './state.ts'
+import { credentialHere, Page, type View } from './state.ts'
 
-const TITLES: Readonly<Record<View, string>> = {
-  waits: 'Waits',
-  errors: 'Errors',
-  programs: 'Programs',
-  expression: 'Expression',
-  journal: 'Journal',
-  runs: 'Runs',
+/** In the order of their keys. */
+const VIEWS: Readonly<Record<View, (props: ViewProps) => ComponentChildren>> = {
+  Waits: Plans,
+  Errors,
+  Programs,
+  Expression,
+  Journal,
+  Runs,
 }
-
-/** What the keys do, for `?`. */
-const KEYS: readonly (readonly [keys: string, does: string])[] = [
-  ['1 … 6', 'the views'],
-  ['j k', 'the next and the previous row, or undecided hunk; J K go through all hunks'],
-  ['Enter', 'opens the row'],
-  ['y', 'takes the hunk, approves the plan, or sends the answers'],
-  ['n', 'refuses the hunk or the plan, with a reason; goes back before sending'],
-  ['e', 'edits the hunk, or the arguments'],
-  ['a d', 'takes, or refuses, the rest of the hunks'],
-  ['u', 'undoes the change that is shown'],
-  ['q', 'leaves the plan waiting'],
-  ['S', 'asks for a seat'],
-  ['?', 'these keys'],
-]
+const NAMES = Object.keys(VIEWS) as View[]
 
 function App({ page }: ViewProps) {
-  const [isHelp, help] = useState(false)
-  const { waiting, view } = page
+  const { waiting, view, state, question } = page
   const name = page.root.split('/').at(-1) ?? page.root
   useEffect(() => {
     document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${name} · Imago`
-  }, [waiting, name])
-  useKeys(0, {
-    ...Object.fromEntries(VIEWS.map((view, at) => [String(at + 1), () => page.show(view)])),
-    '?': () => help(!isHelp),
-    Escape: () => help(false),
-  })
+  }, [waiting])
+  useKeys(0, Object.fromEntries(NAMES.map((view, at) => [String(at + 1), () => page.show(view)])))
+  const Shown = VIEWS[view]
   return (
     <>
-      <header class="top">
+      <header>
         <h1 title={page.root}>{inLine(name)}</h1>
         <nav aria-label="Views">
-          {VIEWS.map((one, at) => (
+          {NAMES.map((one, at) => (
             <button
               key={one}
               type="button"
@@ -60,86 +43,38 @@ function App({ page }: ViewProps) {
               aria-keyshortcuts={String(at + 1)}
               onClick={() => page.show(one)}
             >
-              {TITLES[one]}
-              {one === 'waits' && waiting > 0 && <span class="count">{waiting}</span>}
+              {one} {one === 'Waits' && waiting > 0 && <b>{waiting}</b>}
             </button>
           ))}
         </nav>
       </header>
-      <p class="visually-hidden" aria-live="polite">
+      <p class="unseen" aria-live="polite">
         {waiting === 0 ? 'Nothing waits.' : `${waiting} wait for you.`}
       </p>
-      <p class={page.news === '' ? 'visually-hidden' : 'news'} aria-live="polite" role="status">
+      <p class="quiet" role="status">
         {inLine(page.news)}
       </p>
-      {page.state === 'lost' && (
+      {state === 'lost' && (
         <p class="warning" role="status">
           The daemon is away. This page looks for it; a command of Imago in a terminal starts it.
         </p>
       )}
-      {isHelp && (
-        <section class="card" aria-label="Keys">
-          <dl class="facts">
-            {KEYS.map(([keys, does]) => (
-              <div key={keys}>
-                <dt>
-                  <kbd>{keys}</kbd>
-                </dt>
-                <dd>{does}</dd>
-              </div>
-            ))}
-          </dl>
-        </section>
+      {question !== undefined && (
+        <>
+          <Line
+            label={`The code asks: ${inLine(question.prompt)}`}
+            isSecret={question.secret}
+            done={question.answer}
+          />
+          <Acts of={[['No input', '', () => question.answer(undefined)]]} />
+        </>
       )}
-      {page.question !== undefined && <Asked page={page} />}
-      <main aria-label={TITLES[view]}>
-        {page.state === 'closed' ? <Door why={page.why} /> : <Shown page={page} />}
-      </main>
+      <main aria-label={view}>{state === 'closed' ? <Door why={page.why} /> : <Shown page={page} />}</main>
+      <footer class="quiet">
+        1 to 6: views. j, k: the next and the previous; J, K: of all hunks. Enter opens. Others stand beside
+        what they do.
+      </footer>
     </>
-  )
-}
-
-function Shown({ page }: ViewProps) {
-  switch (page.view) {
-    case 'waits':
-      return <Plans page={page} />
-    case 'errors':
-      return <Errors page={page} />
-    case 'programs':
-      return <Programs page={page} />
-    case 'expression':
-      return <Expression page={page} />
-    case 'journal':
-      return <Journal page={page} />
-    case 'runs':
-      return <Runs page={page} />
-    default:
-      return page.view satisfies never
-  }
-}
-
-/** Code of the program wants a line of input. */
-function Asked({ page }: ViewProps) {
-  const [text, set] = useState('')
-  const { prompt = '', secret = false } = page.question ?? {}
-  return (
-    <form
-      class="card"
-      onSubmit={event => {
-        event.preventDefault()
-        page.question?.answer(text)
-      }}
-    >
-      <label>
-        The code asks: {inLine(prompt)}
-        <input
-          type={secret ? 'password' : 'text'}
-          value={text}
-          onInput={({ currentTarget }) => set(currentTarget.value)}
-        />
-      </label>
-      <Acts of={[['No input', '', () => page.question?.answer(undefined)]]} />
-    </form>
   )
 }
 
@@ -147,61 +82,37 @@ function Asked({ page }: ViewProps) {
 function Door({ why }: { why: string }) {
   const [fault, tell] = useState('')
   return (
-    <form
-      class="card door"
-      onSubmit={event => {
-        event.preventDefault()
-        const pasted = new FormData(event.currentTarget).get('address')
-        const wrong = entering(String(pasted ?? '').trim())
-        tell(wrong ?? '')
-      }}
-    >
+    <>
       <p>{inLine(why)}</p>
-      <label>
-        In the folder of the project, type <code>imago web --no-open</code>, and paste here what it prints:
-        <input name="address" autocomplete="off" spellcheck={false} />
-      </label>
-      {fault !== '' && <p class="bad">{fault}</p>}
-      <button type="submit" class="main">
-        Open
-      </button>
-    </form>
+      <Line
+        label="In the folder of the project, type imago web --no-open, and paste here what it prints:"
+        done={pasted => tell(entering(pasted))}
+      />
+      <p class="bad">{fault}</p>
+    </>
   )
 }
 
 /** Goes to a pasted address of a page on this machine; else why not. */
-function entering(pasted: string): string | undefined {
+function entering(pasted: string): string {
   const address = URL.parse(pasted)
   const isOurs = address?.protocol === 'http:' && ['127.0.0.1', 'localhost'].includes(address.hostname)
-  if (address === null || !isOurs || address.pathname !== '/page')
-    return 'That is not an address that imago web has printed.'
-  if (address.origin !== location.origin) location.href = pasted
-  else {
-    location.hash = address.hash
-    location.reload()
-  }
-  return undefined
+  if (!isOurs || address.pathname !== '/page') return 'That is not an address that imago web has printed.'
+  location.href = pasted
+  // Where it differs in its fragment alone, nothing is loaded yet.
+  if (address.origin === location.origin) location.reload()
+  return ''
 }
 
-function begin(): void {
-  const place = document.getElementById('page')
-  if (place === null) return
+function begin(place: Element): void {
   const here = credentialHere()
-  if (here === undefined) {
-    render(
-      <main>
-        <Door why="This page shows a project of this machine." />
-      </main>,
-      place,
-    )
-    return
+  if (here === undefined) render(<Door why="This page shows a project of this machine." />, place)
+  else {
+    let page: Page | undefined
+    const draw = () => page && render(<App page={page} />, place)
+    page = new Page({ ...here, draw })
+    draw()
   }
-  let page: Page | undefined
-  const draw = () => {
-    if (page !== undefined) render(<App page={page} />, place)
-  }
-  page = new Page({ ...here, draw })
-  draw()
 }
 
-begin()
+begin(document.body)

@@ -3,12 +3,12 @@ import type { Method, Methods } from '../front/protocol.ts'
 /** Why the daemon did not do what was asked; `next` says what can be done. */
 export class Fault extends Error {
   readonly code: string
-  readonly next: string | null
+  readonly next: string
 
   constructor({ code, message, data }: { code: string; message: string; data?: { next?: string | null } }) {
     super(message)
     this.code = code
-    this.next = data?.next ?? null
+    this.next = data?.next ?? ''
   }
 }
 
@@ -22,18 +22,18 @@ export interface Call<Result> {
 
 interface Asked {
   readonly heard: ((event: never) => void) | undefined
-  resolve(result: unknown): void
+  resolve(result: never): void
   reject(error: Fault): void
 }
 
 type Message =
-  | { type: 'return'; id: number; result: unknown }
+  | { type: 'return'; id: number; result: never }
   | { type: 'fail'; id: number; error: ConstructorParameters<typeof Fault>[0] }
   | { type: 'event'; id: number; event: never }
   | { type: 'call'; id: number; method: string; params: { question?: { prompt?: string; secret?: boolean } } }
   | { type: 'chunk'; stream: number; last: boolean; data: string }
   | { type: 'ping'; n: number }
-  | { type: 'bye'; code: string; message: string }
+  | { type: 'bye' }
 
 interface ClientOptions {
   readonly root: string
@@ -47,8 +47,11 @@ interface ClientOptions {
   ask(prompt: string, secret: boolean): Promise<string>
 }
 
-const FIRST_MS = 250
-const LONGEST_MS = 5_000
+const [FIRST_MS, LONGEST_MS] = [250, 5_000]
+
+const LOST = new Fault({ code: 'lost', message: 'The daemon is away. Nobody knows whether that was done.' })
+
+const encoder = new TextEncoder()
 
 /** The daemon behind this page, over one WebSocket after the other. Calls under way when one breaks fail as `lost`. */
 export class Client {
@@ -59,7 +62,7 @@ export class Client {
   #waitMs = FIRST_MS
   #calls = new Map<number, Asked>()
   #made = 0
-  #pieces = new Map<number, { texts: string[]; bytes: number }>()
+  #pieces = new Map<number, string>()
 
   constructor(options: ClientOptions) {
     this.#options = options
@@ -75,26 +78,14 @@ export class Client {
     const id = ++this.#made
     const answer = new Promise<Methods[M]['result']>((resolve, reject) => {
       if (!this.#isOpen) return reject(LOST)
-      this.#calls.set(id, { heard, resolve: resolve as Asked['resolve'], reject })
+      this.#calls.set(id, { heard, resolve, reject })
       this.#send({ type: 'call', id, method, params })
     })
-    return {
-      answer,
-      cancel: () => {
-        if (this.#calls.has(id)) this.#send({ type: 'cancel', id })
-      },
-    }
+    return { answer, cancel: () => this.#calls.has(id) && this.#send({ type: 'cancel', id }) }
   }
 
   request<M extends Method>(method: M, params: Methods[M]['params']): Promise<Methods[M]['result']> {
     return this.call(method, params).answer
-  }
-
-  /** Ends the connection; nothing is looked for any more. */
-  close(): void {
-    const socket = this.#socket
-    this.#socket = undefined
-    socket?.close()
   }
 
   #send(message: object): void {
@@ -112,25 +103,16 @@ export class Client {
     let isUp = false
     socket.onopen = () => {
       isUp = true
-      const hello = {
-        role: 'client',
-        protocol: 2,
-        name: 'page',
-        version: '1',
-        root,
-        env: {},
-        encodings: ['json'],
-      }
-      this.#send({ hello })
+      const about = { role: 'client', protocol: 2, name: 'page', version: '1', encodings: ['json'] }
+      this.#send({ hello: { ...about, root, env: {} } })
     }
-    socket.onmessage = ({ data }) => this.#heard(String(data))
+    socket.onmessage = ({ data }) => this.#heard(data)
     socket.onclose = () => {
       if (this.#socket !== socket) return
       this.#isOpen = false
       this.#pieces.clear()
-      const calls = [...this.#calls.values()]
+      for (const { reject } of this.#calls.values()) reject(LOST)
       this.#calls.clear()
-      for (const { reject } of calls) reject(LOST)
       void this.#again(isUp)
     }
   }
@@ -138,46 +120,36 @@ export class Client {
   /** A browser does not tell why it was refused: where the daemon answers and takes no WebSocket, the credential is over. */
   async #again(wasUp: boolean): Promise<void> {
     this.#options.changed('lost')
-    if (!wasUp) {
-      const answers = await fetch('page', { cache: 'no-store' }).then(
-        ({ ok }) => ok,
-        () => false,
-      )
-      if (answers)
-        return this.#over('This page is let in no more: a token works once, and a session for a day.')
-    }
-    setTimeout(() => {
-      if (this.#socket !== undefined) this.#connect()
-    }, this.#waitMs)
+    const answers = !wasUp && (await fetch('page', { cache: 'no-store' }).catch(() => undefined))?.ok
+    if (answers)
+      return this.#over('This page is let in no more: a token works once, and a session for a day.')
+    setTimeout(() => this.#socket !== undefined && this.#connect(), this.#waitMs)
     this.#waitMs = Math.min(2 * this.#waitMs, LONGEST_MS)
   }
 
   #over(why: string): void {
-    this.close()
+    const socket = this.#socket
+    this.#socket = undefined
+    socket?.close()
     this.#options.changed('closed', why)
   }
 
   #heard(text: string): void {
     const message = JSON.parse(text)
-    if (this.#isOpen) {
-      this.#take(message, bytesOf(text))
-      return
-    }
     const { welcome, refused } = message
-    if (welcome === undefined) {
-      if (refused?.code !== 'ending') this.#over(refused?.message ?? 'The daemon speaks another protocol.')
-      return
-    }
-    if (typeof welcome.session === 'string') {
-      this.#credential = welcome.session
-      this.#options.kept(welcome.session)
-    }
-    this.#waitMs = FIRST_MS
-    this.#isOpen = true
-    this.#options.changed('open')
+    if (this.#isOpen) this.#take(message, text)
+    else if (welcome !== undefined) {
+      if (welcome.session !== undefined) {
+        this.#credential = welcome.session
+        this.#options.kept(welcome.session)
+      }
+      this.#waitMs = FIRST_MS
+      this.#isOpen = true
+      this.#options.changed('open')
+    } else if (refused?.code !== 'ending') this.#over(refused?.message)
   }
 
-  #take(message: Message, bytes: number): void {
+  #take(message: Message, text: string): void {
     switch (message.type) {
       case 'ping':
         this.#send({ type: 'pong', n: message.n })
@@ -187,18 +159,18 @@ export class Client {
         break
       case 'event':
         this.#calls.get(message.id)?.heard?.(message.event)
-        this.#send({ type: 'credit', id: message.id, bytes })
+        this.#send({ type: 'credit', id: message.id, bytes: encoder.encode(text).length })
         break
       case 'return':
-      case 'fail': {
-        const asked = this.#calls.get(message.id)
+        this.#calls.get(message.id)?.resolve(message.result)
         this.#calls.delete(message.id)
-        if (message.type === 'return') asked?.resolve(message.result)
-        else asked?.reject(new Fault(message.error))
         break
-      }
+      case 'fail':
+        this.#calls.get(message.id)?.reject(new Fault(message.error))
+        this.#calls.delete(message.id)
+        break
       case 'call':
-        void this.#answer(message.id, message)
+        void this.#answer(message)
         break
       case 'bye':
         break
@@ -208,32 +180,20 @@ export class Client {
   }
 
   #join({ stream, last, data }: Extract<Message, { type: 'chunk' }>): void {
-    const pieces = this.#pieces.get(stream) ?? { texts: [], bytes: 0 }
-    pieces.texts.push(data)
-    pieces.bytes += bytesOf(data)
-    this.#pieces.set(stream, pieces)
-    if (!last) return
-    this.#pieces.delete(stream)
-    this.#take(JSON.parse(pieces.texts.join('')), pieces.bytes)
+    const whole = (this.#pieces.get(stream) ?? '') + data
+    if (last) this.#pieces.delete(stream)
+    else this.#pieces.set(stream, whole)
+    if (last) this.#take(JSON.parse(whole), whole)
   }
 
   /** The daemon asks for a line of input; nothing of this page can be proved. */
-  async #answer(id: number, { method, params }: Extract<Message, { type: 'call' }>): Promise<void> {
+  async #answer({ id, method, params }: Extract<Message, { type: 'call' }>): Promise<void> {
     const { prompt = '', secret = false } = params.question ?? {}
     try {
       if (method !== 'ask') throw new Error(`A page has no method ${method}.`)
       this.#send({ type: 'return', id, result: { answer: await this.#options.ask(prompt, secret) } })
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
-      this.#send({ type: 'fail', id, error: { code: 'refused', message } })
+      this.#send({ type: 'fail', id, error: { code: 'refused', message: String(error) } })
     }
   }
 }
-
-const LOST = new Fault({
-  code: 'lost',
-  message: 'The connection to the daemon is lost; it comes back by itself.',
-})
-
-const encoder = new TextEncoder()
-const bytesOf = (text: string) => encoder.encode(text).length

@@ -1,10 +1,10 @@
 /** Lines of one kind that stand together. */
 interface Block {
-  readonly kind: 'add' | 'del' | 'at' | 'same'
+  readonly kind: 'ins' | 'del' | 'i' | 'span'
   readonly lines: string[]
 }
 
-const KINDS: Readonly<Record<string, Block['kind']>> = { '+': 'add', '-': 'del', '@': 'at' }
+const KINDS: Readonly<Record<string, Block['kind']>> = { '+': 'ins', '-': 'del', '@': 'i' }
 
 /** So many blocks are laid out together, once they are scrolled to. */
 const PART = 100
@@ -16,7 +16,7 @@ const PART = 100
 export function Diff({ text, isDiff }: { text: string; isDiff: boolean }) {
   const blocks: Block[] = []
   for (const line of text.replace(/\n$/, '').split('\n')) {
-    const kind = (isDiff && KINDS[line[0] ?? '']) || 'same'
+    const kind = (isDiff && KINDS[line[0] ?? '']) || 'span'
     const last = blocks.at(-1)
     if (last?.kind === kind) last.lines.push(line)
     else blocks.push({ kind, lines: [line] })
@@ -27,18 +27,12 @@ export function Diff({ text, isDiff }: { text: string; isDiff: boolean }) {
   return (
     <pre class="diff">
       {parts.map((part, at) => (
-        <div key={at} class="part">
-          {part.map(({ kind, lines }, at) => (
-            <Lines key={at} kind={kind} text={`${lines.join('\n')}\n`} />
+        <div key={at}>
+          {part.map(({ kind: Kind, lines }, at) => (
+            <Kind key={at}>{`${lines.join('\n')}\n`}</Kind>
           ))}
         </div>
       ))}
     </pre>
   )
-}
-
-function Lines({ kind, text }: { kind: Block['kind']; text: string }) {
-  if (kind === 'add') return <ins>{text}</ins>
-  if (kind === 'del') return <del>{text}</del>
-  return <span class={kind}>{text}</span>
 }

@@ -1,28 +1,25 @@
 import { useState } from 'preact/hooks'
 import type { Methods } from '../front/protocol.ts'
-import { inLine, marked } from './marks.ts'
-import { Acts, Code, Failure, FrameList, type Frames, Pending, useAnswer, type ViewProps } from './parts.tsx'
-import type { Envelope, Page } from './state.ts'
+import { inLine } from './marks.ts'
+import { Acts, Answered, Code, type ViewProps } from './parts.tsx'
+import type { Page } from './state.ts'
 
-/** What `eval_expr` answers, as far as it is shown. */
+/** What `eval_expr` answers, as far as it is shown; without a value it goes on as a job. */
 interface Evaluated {
-  readonly value_repr: string | null
-  readonly displays?: readonly { readonly what: string; readonly files: readonly DisplayFile[] }[]
+  readonly value_repr?: string | null
+  readonly output?: string
+  readonly displays?: readonly { readonly files: readonly { readonly path: string }[] }[]
   readonly handle?: string
-  readonly notice?: string
-  readonly job?: string
-}
-
-interface DisplayFile {
-  readonly path: string
-  readonly media_type: string
 }
 
 /** What `inspect` answers, as far as it is shown. */
 interface Inspected {
   readonly type: { readonly qualified: string }
   readonly repr?: { readonly text: string }
-  readonly fields?: { readonly rows: readonly Field[]; readonly total: number }
+  readonly fields?: {
+    readonly rows: readonly { readonly name: string; readonly type_name: string; readonly value: string }[]
+    readonly total: number
+  }
   readonly exprs?: Readonly<Record<string, string | null>>
   readonly sample?: {
     readonly items: readonly string[]
@@ -31,156 +28,109 @@ interface Inspected {
   }
 }
 
-interface Field {
-  readonly name: string
-  readonly type_name: string
-  readonly value: string
-}
-
 /** One expression that was run, or looked at. */
 interface Asked {
   readonly expr: string
-  readonly kernel: string | undefined
+  readonly kernel: object
   readonly looks: boolean
-  output: string
-  envelope?: Envelope
-  failed?: string
-  cancel?(): void
+  /** What it printed by now, and then what came of it. */
+  text: string
+  result: Evaluated
+  /** While it runs. */
+  stop?: (() => void) | undefined
 }
 
 /** The newest first. They stay while the tab is there. */
 const past: Asked[] = []
 const MOST = 50
 
+/** A flood of output is not drawn whole. */
+const OUTPUT_CHARS = 100_000
+
 /** One expression after the other: run in a program, or looked at without running anything. */
 export function Expression({ page }: ViewProps) {
-  const [text, set] = useState('')
+  const [expr, set] = useState('')
   const [kernel, choose] = useState('')
   const ask = (looks: boolean) => {
-    if (text.trim() === '') return
-    const asked: Asked = { expr: text, kernel: kernel === '' ? undefined : kernel, looks, output: '' }
+    if (expr.trim() === '') return
+    const asked = { expr, kernel: kernel === '' ? {} : { kernel }, looks, text: '', result: {} }
     past.unshift(asked)
     past.splice(MOST)
-    if (!looks) run(page, asked)
+    if (!looks) void run(page, asked)
     set('')
-    page.draw()
   }
-  const names = page.rows.of('kernels').map(({ name }) => name)
   return (
     <>
-      <form
-        onSubmit={event => {
-          event.preventDefault()
-          ask(false)
-        }}
-      >
-        <label>
-          An expression, or statements
-          <textarea
-            rows={3}
-            spellcheck={false}
-            value={text}
-            onInput={({ currentTarget }) => set(currentTarget.value)}
-            onKeyDown={event => {
-              if (event.key === 'Enter' && event.ctrlKey) ask(event.shiftKey)
-            }}
-          />
-        </label>
-        <p>
-          <button type="submit" class="main">
-            Run <kbd>Ctrl-Enter</kbd>
-          </button>
-          <button type="button" onClick={() => ask(true)}>
-            Look, and run nothing <kbd>Ctrl-Shift-Enter</kbd>
-          </button>
-          {names.length > 1 && (
-            <label class="beside">
-              in{' '}
-              <select value={kernel} onChange={({ currentTarget }) => choose(currentTarget.value)}>
-                <option value="">the program of the project</option>
-                {names.map(name => (
-                  <option key={name}>{name}</option>
-                ))}
-              </select>
-            </label>
-          )}
-        </p>
-      </form>
+      <label>
+        An expression, or statements
+        <textarea
+          rows={3}
+          spellcheck={false}
+          value={expr}
+          onInput={({ currentTarget }) => set(currentTarget.value)}
+          onKeyDown={event => event.key === 'Enter' && event.ctrlKey && ask(event.shiftKey)}
+        />
+      </label>
+      <label>
+        in{' '}
+        <select value={kernel} onChange={({ currentTarget }) => choose(currentTarget.value)}>
+          <option value="">the program of the project</option>
+          {page.rows('kernels').map(({ name }) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </label>
+      <Acts
+        of={[
+          ['Run (Ctrl-Enter)', '', () => ask(false), true],
+          ['Look, and run nothing (Ctrl-Shift-Enter)', '', () => ask(true)],
+        ]}
+      />
       {past.map((asked, index) => (
-        <article key={past.length - index} class="asked" aria-label="Expression">
+        <article key={past.length - index} aria-label="Expression">
           <Code text={asked.expr} />
-          {asked.looks ? (
-            <Tree page={page} expr={asked.expr} kernel={asked.kernel} isOpen />
-          ) : (
-            <Came page={page} asked={asked} />
-          )}
+          {asked.looks ? <Tree page={page} {...asked} isOpen /> : <Came page={page} asked={asked} />}
         </article>
       ))}
     </>
   )
 }
 
-/** A flood of output is not drawn whole. */
-const OUTPUT_CHARS = 100_000
-
-function run(page: Page, asked: Asked): void {
+async function run(page: Page, asked: Asked): Promise<void> {
   const { expr, kernel } = asked
-  const params = {
-    tool: 'eval_expr',
-    args: { expr, ...(kernel !== undefined && { kernel }) },
-    call: crypto.randomUUID(),
-    follow: true,
-  }
-  const { answer, cancel } = page.client.call('call', params, (event: { type: string; text?: string }) => {
-    if (event.type !== 'output') return
-    asked.output = `${asked.output}${event.text}`.slice(-OUTPUT_CHARS)
+  const params = { tool: 'eval_expr', args: { expr, ...kernel }, call: crypto.randomUUID(), follow: true }
+  const { answer, cancel } = page.client.call('call', params, ({ text = '' }: { text?: string }) => {
+    asked.text = (asked.text + text).slice(-OUTPUT_CHARS)
     page.drawSoon()
   })
-  asked.cancel = cancel
-  answer
-    .then(
-      envelope => {
-        asked.envelope = envelope
-      },
-      error => {
-        asked.failed = error.message
-      },
-    )
-    .then(() => page.draw())
+  asked.stop = cancel
+  try {
+    const envelope = await answer
+    if (envelope.ok) asked.result = envelope.result as Evaluated
+    const { value_repr, output = '' } = asked.result
+    asked.text =
+      value_repr === undefined ? await page.text('eval_expr', envelope) : `${output}${value_repr ?? ''}`
+  } catch (error) {
+    asked.text += String(error)
+  }
+  asked.stop = undefined
+  page.draw()
 }
 
-function Came({ page, asked: { envelope, failed, output, kernel, cancel } }: ViewProps & { asked: Asked }) {
-  const result = envelope?.ok ? (envelope.result as Evaluated) : undefined
-  const raised = envelope?.ok === false ? envelope.error.details.exception : undefined
-  return (
-    <div class="came">
-      {output !== '' && <Code text={output} />}
-      {envelope === undefined && failed === undefined && (
-        <Acts of={[['It runs: stop it', '', () => cancel?.()]]} />
-      )}
-      {failed !== undefined && <p class="bad">{marked(failed)}</p>}
-      {envelope !== undefined && <Failure envelope={envelope} />}
-      {isException(raised) && <FrameList frames={raised.frames} />}
-      {result?.notice !== undefined && <p class="quiet">{marked(result.notice)}</p>}
-      {result?.job !== undefined && <p class="quiet">It goes on as {result.job}.</p>}
-      {result?.displays?.flatMap(({ files }) =>
-        files.map(file => <Display key={file.path} page={page} file={file} />),
-      )}
-      {result?.value_repr != null && <Code text={result.value_repr} />}
-      {result?.handle !== undefined && <Tree page={page} expr={result.handle} kernel={kernel} />}
-    </div>
-  )
-}
-
-const isException = (value: unknown): value is { readonly frames: Frames } =>
-  typeof value === 'object' && value !== null && 'frames' in value && Array.isArray(value.frames)
-
-function Display({ page, file }: ViewProps & { file: DisplayFile }) {
-  const answer = useAnswer(() => page.client.request('display', { path: file.path }), [file.path])
+function Came({ page, asked: { text, result, kernel, stop } }: ViewProps & { asked: Asked }) {
+  const { displays = [], handle } = result
   return (
     <>
-      <Pending answer={answer} what="what it displays" />
-      {answer !== undefined && 'result' in answer && <Shown display={answer.result} />}
+      {text !== '' && <Code text={text} />}
+      {stop !== undefined && <Acts of={[['It runs: stop it', '', stop]]} />}
+      {displays
+        .flatMap(({ files }) => files)
+        .map(({ path }) => (
+          <Answered key={path} ask={() => page.client.request('display', { path })} of={[]}>
+            {display => <Shown display={display} />}
+          </Answered>
+        ))}
+      {handle !== undefined && <Tree page={page} expr={handle} kernel={kernel} short="Look into it" />}
     </>
   )
 }
@@ -188,117 +138,80 @@ function Display({ page, file }: ViewProps & { file: DisplayFile }) {
 function Shown({ display: { data, media_type, bytes } }: { display: Methods['display']['result'] }) {
   if (data === null) return <p class="quiet">{bytes} bytes are too many to be shown here.</p>
   if (media_type === 'image/png') return <img alt="A figure" src={`data:image/png;base64,${data}`} />
-  const bytesOfText = Uint8Array.from(atob(data), character => character.charCodeAt(0))
-  return <Table html={new TextDecoder().decode(bytesOfText)} />
+  const html = Uint8Array.from(atob(data), character => character.charCodeAt(0))
+  return <Tables html={new TextDecoder().decode(html)} />
 }
 
 /** So many rows of a table are drawn. */
 const ROWS = 200
 
 /** Of a page that the program made, the tables, cell by cell as text: none of its markup becomes a part of this page. */
-function Table({ html }: { html: string }) {
+function Tables({ html }: { html: string }) {
   const made = new DOMParser().parseFromString(html, 'text/html')
   const tables = [...made.querySelectorAll('table')]
-  if (tables.length === 0) return <Code text={made.body.textContent ?? ''} />
-  return (
-    <>
-      {tables.map((table, at) => (
-        <div key={at} class="table">
-          <table>
-            <tbody>
-              {[...table.rows].slice(0, ROWS).map((row, at) => (
-                <tr key={at}>
-                  {[...row.cells].map((cell, at) =>
-                    cell.tagName === 'TH' ? (
-                      <th key={at}>{inLine(cell.textContent ?? '')}</th>
-                    ) : (
-                      <td key={at}>{inLine(cell.textContent ?? '')}</td>
-                    ),
-                  )}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-          {table.rows.length > ROWS && <p class="quiet">{table.rows.length - ROWS} more rows</p>}
-        </div>
+  if (tables.length === 0) return <Code text={made.body.textContent} />
+  return tables.map(({ rows }, at) => (
+    <table key={at}>
+      {[...rows].slice(0, ROWS).map(({ cells }, at) => (
+        <tr key={at}>
+          {[...cells].map(({ tagName, textContent }, at) => {
+            const Cell = tagName === 'TH' ? 'th' : 'td'
+            return <Cell key={at}>{inLine(textContent)}</Cell>
+          })}
+        </tr>
       ))}
-    </>
-  )
+      {rows.length > ROWS && <caption>{rows.length - ROWS} more rows</caption>}
+    </table>
+  ))
 }
 
 interface TreeProps extends ViewProps {
-  readonly expr: string
-  readonly kernel: string | undefined
+  /** null where it cannot be looked into. */
+  readonly expr: string | null
+  readonly kernel: object
   readonly label?: string
-  /** What it is in short, as far as that is known without looking. */
+  /** What it is in short. */
   readonly short?: string
   readonly isOpen?: boolean
 }
 
 /** A value that opens field by field. No look runs code of the program. */
-function Tree({ page, expr, kernel, label, short, isOpen = false }: TreeProps) {
+function Tree({ page, expr, kernel, label = '', short = '', isOpen = false }: TreeProps) {
   const [open, set] = useState(isOpen)
-  return (
-    <div class="tree">
-      <button type="button" class="leaf" aria-expanded={open} onClick={() => set(!open)}>
-        {open ? '▾' : '▸'} {label !== undefined && <b>{inLine(label)}</b>}{' '}
-        {short !== undefined && inLine(short)}
-        {label === undefined && short === undefined && inLine(expr)}
-      </button>
-      {open && <Opened page={page} expr={expr} kernel={kernel} />}
-    </div>
+  const line = (
+    <>
+      <b>{inLine(label)}</b> {inLine(short)}
+    </>
   )
-}
-
-function Opened({ page, expr, kernel }: TreeProps) {
-  const args = { expr, ...(kernel !== undefined && { kernel }) }
-  const answer = useAnswer<Envelope>(() => page.call('inspect', args), [expr, kernel])
-  const envelope = answer !== undefined && 'result' in answer ? answer.result : undefined
-  const found = envelope?.ok ? (envelope.result as Inspected) : undefined
-  const { rows = [], total = 0 } = found?.fields ?? {}
-  const { items = [], exprs = [], total: all } = found?.sample ?? {}
+  if (expr === null) return <p class="leaf">{line}</p>
   return (
-    <div class="opened">
-      <Pending answer={answer} what="it" />
-      {envelope !== undefined && <Failure envelope={envelope} />}
-      {found !== undefined && (
-        <>
-          <p class="quiet">{inLine(found.type.qualified)}</p>
-          {rows.length + items.length === 0 && <Code text={found.repr?.text ?? ''} />}
-          {rows.map(({ name, type_name, value }) => (
-            <Child
-              key={name}
-              page={page}
-              kernel={kernel}
-              label={name}
-              short={`${type_name} ${value}`}
-              expr={found.exprs?.[name] ?? null}
-            />
-          ))}
-          {rows.length < total && <p class="quiet">{total - rows.length} more</p>}
-          {items.map((item, at) => (
-            <Child key={at} page={page} kernel={kernel} short={item} expr={exprs[at] ?? null} />
-          ))}
-          {all != null && items.length < all && <p class="quiet">{all - items.length} more</p>}
-        </>
+    <details class="leaf" open={open} onToggle={({ currentTarget }) => set(currentTarget.open)}>
+      <summary>{line}</summary>
+      {open && (
+        <Answered ask={() => page.tool<Inspected>('inspect', { expr, ...kernel })} of={[]}>
+          {({ type, repr, fields, exprs, sample }) => {
+            const children = [
+              ...(fields?.rows ?? []).map(({ name, type_name, value }) => ({
+                label: name,
+                short: `${type_name} ${value}`,
+                expr: exprs?.[name] ?? null,
+              })),
+              ...(sample?.items ?? []).map((short, at) => ({ short, expr: sample?.exprs?.[at] ?? null })),
+            ]
+            const more = (fields?.total ?? 0) + (sample?.total ?? sample?.items.length ?? 0) - children.length
+            return (
+              <>
+                <p class="quiet">{inLine(type.qualified)}</p>
+                {children.length === 0 && <Code text={repr?.text ?? ''} />}
+                {children.map((child, at) => (
+                  <Tree key={at} page={page} kernel={kernel} {...child} />
+                ))}
+                {more > 0 && <p class="quiet">{more} more</p>}
+              </>
+            )
+          }}
+        </Answered>
       )}
-    </div>
-  )
-}
-
-function Child({ expr, label, short, ...rest }: Omit<TreeProps, 'expr'> & { expr: string | null }) {
-  if (expr !== null)
-    return (
-      <Tree
-        expr={expr}
-        {...rest}
-        {...(label !== undefined && { label })}
-        {...(short !== undefined && { short })}
-      />
-    )
-  return (
-    <p class="leaf">
-      {label !== undefined && <b>{inLine(label)}</b>} {inLine(short ?? '')}
-    </p>
+    </details>
   )
 }

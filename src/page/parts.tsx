@@ -1,9 +1,9 @@
-import { useEffect, useState } from 'preact/hooks'
-import { Fault } from './client.ts'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { Fault } from './client.ts'
 import { useKeys } from './keys.ts'
 import { inLine, marked } from './marks.ts'
-import type { Topic } from './rows.ts'
-import type { Envelope, Page } from './state.ts'
+import type { Page } from './state.ts'
 
 export interface ViewProps {
   readonly page: Page
@@ -18,20 +18,19 @@ export type Act = readonly [label: string, key: string, act: () => void, isMain?
 /** Buttons in a row, and their keys. */
 export function Acts({ of, depth = 1 }: { of: readonly (Act | false)[]; depth?: number }) {
   const acts = of.filter(act => act !== false)
-  useKeys(depth, Object.fromEntries(acts.filter(([, key]) => key !== '').map(([, key, act]) => [key, act])))
+  useKeys(depth, Object.fromEntries(acts.map(([, key, act]) => [key, act])))
   return (
     <p class={depth > 1 ? 'buttons' : ''}>
       {acts.map(([label, key, act, isMain]) => (
-        <button key={label} type="button" class={isMain ? 'main' : ''} onClick={act} aria-keyshortcuts={key}>
-          {label}
-          {key !== '' && <kbd>{key}</kbd>}
+        <button key={label} type="button" class={isMain && 'main'} onClick={act} aria-keyshortcuts={key}>
+          {label} {key && <kbd>{key}</kbd>}
         </button>
       ))}
     </p>
   )
 }
 
-/** One row of a list. */
+/** One row of a list, and what it opens as. */
 export interface ListRow {
   readonly key: string
   /** What it is of, what it is, and what is said besides. */
@@ -40,98 +39,128 @@ export interface ListRow {
   readonly more?: string
   /** It is to be looked at. */
   readonly isBad?: boolean
-  /** Left out: it cannot be opened. */
+  readonly detail: () => ComponentChildren
+  /** In place of opening it. */
   readonly open?: () => void
-  /** Shown below it. */
-  readonly below?: string | undefined
 }
 
-/** Rows to walk through with `j` and `k`, and to open with Enter. */
-export function List({ label, rows, none }: { label: string; rows: readonly ListRow[]; none?: string }) {
-  const [at, move] = useState(0)
-  const here = Math.min(at, rows.length - 1)
-  const [down, up] = [() => move(Math.min(here + 1, rows.length - 1)), () => move(Math.max(here - 1, 0))]
-  useKeys(1, { j: down, k: up, ArrowDown: down, ArrowUp: up, Enter: () => rows[here]?.open?.() })
+export interface ListGroup {
+  readonly label: string
+  /** What is said where it has no rows. */
+  readonly none: string
+  readonly rows: readonly ListRow[]
+}
+
+/** Lists, or in their place the row of them that is opened. */
+export function Lists({ page, groups }: ViewProps & { groups: readonly ListGroup[] }) {
+  const row = groups.flatMap(({ rows }) => rows).find(({ key }) => key === page.opened)
+  if (row === undefined) return <Rows page={page} groups={groups} />
   return (
-    <section aria-label={label}>
-      <h2>{label}</h2>
-      {rows.length === 0 && <p class="quiet">{none}</p>}
-      <ul class="rows">
-        {rows.map(({ key, lead, title, more = '', isBad, open, below }, index) => (
-          <li key={key} class={index === here ? 'here' : ''}>
-            <button type="button" class="row" onClick={open} disabled={open === undefined}>
-              <code>{inLine(lead)}</code>
-              <span>{inLine(title)}</span>
-              <span class={isBad ? 'bad' : 'quiet'}>{inLine(more)}</span>
-            </button>
-            {below !== undefined && <Code text={below} />}
-          </li>
-        ))}
-      </ul>
+    <section aria-label="Opened">
+      <Acts of={[['Back', 'q', () => page.open(undefined)]]} />
+      <h2>{inLine(row.title)}</h2>
+      {row.detail()}
     </section>
   )
 }
 
-/** What an answer came to: nothing yet, the answer, or why there is none. */
-export type Answer<Result> = { result: Result } | { failed: string } | undefined
+/** `j` and `k` move the focus, so that Enter opens the row, and a screen reader reads it. */
+function Rows({ page, groups }: ViewProps & { groups: readonly ListGroup[] }) {
+  const list = useRef<HTMLDivElement>(null)
+  const step = (by: number) => {
+    const all = [...(list.current?.querySelectorAll('button') ?? [])]
+    const at = all.indexOf(document.activeElement as HTMLButtonElement) + by
+    all[Math.max(0, Math.min(at, all.length - 1))]?.focus()
+  }
+  const [down, up] = [() => step(1), () => step(-1)]
+  useKeys(1, { j: down, k: up, ArrowDown: down, ArrowUp: up })
+  return (
+    <div ref={list}>
+      {groups.map(({ label, none, rows }) => (
+        <section key={label} aria-label={label}>
+          <h2>{label}</h2>
+          {rows.length === 0 && <p class="quiet">{none}</p>}
+          <ul>
+            {rows.map(({ key, lead, title, more = '', isBad, open = () => page.open(key) }) => (
+              <li key={key}>
+                <button type="button" class="row" onClick={open}>
+                  <code>{inLine(lead)}</code>
+                  <span>{inLine(title)}</span>
+                  <span class={isBad ? 'bad' : 'quiet'}>{inLine(more)}</span>
+                </button>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </div>
+  )
+}
 
-/** Asks when it is first drawn, and again where `of` has changed. What was there stays until the next is. */
-export function useAnswer<Result>(
-  ask: () => Promise<Result> | undefined,
-  of: readonly unknown[],
-): Answer<Result> {
-  const [answer, set] = useState<Answer<Result>>(undefined)
+interface AnsweredProps<Result> {
+  ask(): Promise<Result>
+  /** It is asked again where one of these has changed. What was there stays until the next answer comes. */
+  readonly of: readonly unknown[]
+  children(result: Result): ComponentChildren
+}
+
+/** What comes of a question to the daemon. */
+export function Answered<Result>({ ask, of, children }: AnsweredProps<Result>) {
+  const [answer, set] = useState<{ result: Result } | { fault: Fault }>()
   useEffect(() => {
     let isMeant = true
-    ask()?.then(
+    ask().then(
       result => isMeant && set({ result }),
-      (error: unknown) => {
-        const failed = error instanceof Fault ? [error.message, error.next ?? ''].join(' ') : String(error)
-        if (isMeant && !(error instanceof Fault && error.code === 'lost')) set({ failed })
-      },
+      (fault: Fault) => isMeant && fault.code !== 'lost' && set({ fault }),
     )
     return () => {
       isMeant = false
     }
   }, of)
-  return answer
-}
-
-/** How long rows have to stand still before what depends on them is asked for again, in milliseconds; at least so often all the same. */
-const [QUIET_MS, OFTEN_MS] = [300, 4_000]
-
-/** Another number once rows of these topics have changed, but not with each change. */
-export function useChanges(page: Page, topics: readonly Topic[]): number {
-  const changes = page.rows.changesOf(topics)
-  const [settled, settle] = useState(changes)
-  const [since] = useState(() => ({ at: performance.now() }))
-  useEffect(() => {
-    if (changes === settled) {
-      since.at = performance.now()
-      return
-    }
-    const left = Math.max(0, Math.min(QUIET_MS, since.at + OFTEN_MS - performance.now()))
-    const timer = setTimeout(() => settle(changes), left)
-    return () => clearTimeout(timer)
-  }, [changes, settled])
-  return settled
-}
-
-/** Whether an answer is there, and else what is said in its place. */
-export function Pending({ answer, what }: { answer: Answer<unknown>; what: string }) {
-  if (answer === undefined) return <p class="quiet">Looking for {what} …</p>
-  return 'failed' in answer ? <p class="bad">{marked(answer.failed)}</p> : null
-}
-
-/** What a tool answered, where it is a fault: with the next step. */
-export function Failure({ envelope }: { envelope: Envelope }) {
-  if (envelope.ok) return null
-  const { code, message, next } = envelope.error
+  if (answer === undefined) return <p class="quiet">…</p>
+  if ('result' in answer) return <>{children(answer.result)}</>
+  const { code, message, next } = answer.fault
   return (
     <p class="bad" role="alert">
-      <b>{code}</b> {marked(message)}
-      {next !== null && <span class="quiet"> {marked(next)}</span>}
+      <b>{code}</b> {marked(message)} <span class="quiet">{marked(next)}</span>
     </p>
+  )
+}
+
+interface LineProps {
+  readonly label: ComponentChildren
+  readonly isSecret?: boolean
+  /** A person has asked for it, and types there. */
+  readonly takesFocus?: boolean
+  done(line: string): void
+  leave?(): void
+}
+
+/** A line of text that a person types. */
+export function Line({ label, isSecret = false, takesFocus = false, done, leave }: LineProps) {
+  const field = useRef<HTMLInputElement>(null)
+  useLayoutEffect(() => {
+    if (takesFocus) field.current?.focus()
+  }, [])
+  return (
+    <form
+      class="card"
+      onSubmit={event => {
+        event.preventDefault()
+        done(field.current?.value.trim() ?? '')
+      }}
+    >
+      <label>
+        {label}
+        <input
+          ref={field}
+          type={isSecret ? 'password' : 'text'}
+          autocomplete="off"
+          maxLength={2_000}
+          onKeyDown={event => event.key === 'Escape' && leave?.()}
+        />
+      </label>
+    </form>
   )
 }
 
@@ -155,32 +184,27 @@ export const FrameList = ({ frames }: { frames: Frames }) => (
           {frame.folded} frames of {frame.libraries.join(', ')}
         </li>
       ) : (
-        <li key={at} class={frame.own ? 'own' : 'library'}>
+        <li key={at}>
           <b>{marked(frame.function)}</b>{' '}
           <span class="quiet">
             {marked(frame.file)}:{frame.line}
           </span>
           {frame.source !== '' && <Code text={frame.source} />}
-          {frame.locals?.length > 0 && (
-            <dl class="values">
-              {frame.locals.map(({ name, type_name, repr }) => (
-                <div key={name}>
-                  <dt>{marked(name)}</dt>
-                  <dd title={type_name}>{marked(repr)}</dd>
-                </div>
-              ))}
-            </dl>
-          )}
+          <Facts of={frame.locals.map(({ name, repr }) => [name, repr])} />
         </li>
       ),
     )}
   </ol>
 )
 
-/** Seconds, minutes or hours, for a person. */
-export function span(ms: number): string {
-  const seconds = Math.round(ms / 1_000)
-  if (ms < 1_000) return `${Math.round(ms)} ms`
-  if (seconds < 120) return `${seconds} s`
-  return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`
-}
+/** Names, and what stands for each. */
+export const Facts = ({ of }: { of: readonly (readonly [name: string, text: string])[] }) => (
+  <dl>
+    {of.map(([name, text], at) => (
+      <div key={at}>
+        <dt>{marked(name)}</dt>
+        <dd>{marked(text)}</dd>
+      </div>
+    ))}
+  </dl>
+)

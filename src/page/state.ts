@@ -1,16 +1,23 @@
-import type { Methods, PlanRow, SeatEvent, SeatRow } from '../front/protocol.ts'
-import { Client, type Fault, type State } from './client.ts'
-import { Rows, type RowsEvent, type Topic } from './rows.ts'
+import type { z } from 'zod'
+import type { TOPIC_ROWS } from '../front/operations/subscription.ts'
+import type { Methods, SeatEvent, SeatWanted } from '../front/protocol.ts'
+import { Client, Fault, type State } from './client.ts'
 
-export type Waiting = Extract<PlanRow, { state: 'waits' }>
-export type Ended = Extract<PlanRow, { state: 'ended' }>
+type Rows = { readonly [T in keyof typeof TOPIC_ROWS]: z.infer<(typeof TOPIC_ROWS)[T]> }
+type Topic = keyof Rows
 export type Envelope = Methods['call']['result']
+
+interface Row {
+  readonly topic: Topic
+  readonly key: string
+  readonly value: never
+}
 
 /** Whether this page may answer. `said`: why it does not, or no more. */
 export type Seat =
-  | { readonly type: 'none'; readonly said: string | null }
-  | { readonly type: 'asking'; readonly code: string | null; readonly seats: readonly SeatRow[] }
-  | { readonly type: 'seated'; readonly seat: string; readonly who: string; readonly trouble: string | null }
+  | { readonly type: 'none'; readonly said: string }
+  | { readonly type: 'asking'; readonly code: string; readonly others: string }
+  | { readonly type: 'seated'; readonly seat: string; readonly trouble: string | null }
 
 /** Code wants a line of input. */
 export interface Question {
@@ -19,14 +26,12 @@ export interface Question {
   answer(text: string | undefined): void
 }
 
-/** Names of views, in the order of their keys. */
-export const VIEWS = ['waits', 'errors', 'programs', 'expression', 'journal', 'runs'] as const
-export type View = (typeof VIEWS)[number]
+export type View = 'Waits' | 'Errors' | 'Programs' | 'Expression' | 'Journal' | 'Runs'
 
-const MAIN: readonly Topic[] = ['kernels', 'approvals', 'suspensions', 'errors', 'calls']
+const TOPICS: readonly Topic[] = ['kernels', 'approvals', 'errors', 'calls', 'seats']
 
-/** Rows are drawn at most so often, in milliseconds. */
-const DRAW_MS = 100
+/** How long rows that change are drawn late, and what depends on them is asked for again, at most; in milliseconds. */
+const [DRAW_MS, AGAIN_MS] = [100, 1_000]
 
 /** In this tab alone, so that it comes back after it was loaded again. */
 const kept = {
@@ -39,41 +44,42 @@ const kept = {
 export function credentialHere(): { readonly root: string; readonly credential: string } | undefined {
   const given = new URLSearchParams(location.hash.slice(1))
   if (location.hash !== '') history.replaceState(null, '', location.pathname)
-  const [token, root] = [given.get('token'), given.get('root')]
-  if (token !== null && root !== null) {
-    kept.drop('secret')
-    kept.drop('resume')
-    return { credential: token, root }
-  }
-  const [secret, of] = [kept.get('secret'), kept.get('root')]
-  return secret === undefined || of === undefined ? undefined : { credential: secret, root: of }
+  if (given.has('token')) for (const name of ['secret', 'resume']) kept.drop(name)
+  const credential = given.get('token') ?? kept.get('secret')
+  const root = given.get('root') ?? kept.get('root')
+  return credential === undefined || root === undefined ? undefined : { credential, root }
 }
 
-/** One tab: its connection, the rows, its seat, and which view is shown. */
+/** One tab: its connection, the rows that the daemon has told, its seat, and what is shown. */
 export class Page {
   readonly root: string
-  readonly rows = new Rows()
   readonly client: Client
-  readonly #draw: () => void
+  readonly draw: () => void
+  /** Of what comes often: drawn with what else comes now. */
+  readonly drawSoon: () => void
+  readonly #againSoon: () => void
+  readonly #rows = new Map<Topic, Map<string, never>>()
   state: State = 'connecting'
   /** Why it is closed. */
   why = ''
-  seat: Seat = { type: 'none', said: null }
-  view: View = 'waits'
-  /** The plan that a person has opened. */
+  seat: Seat = { type: 'none', said: 'You need a seat to see and answer plans.' }
+  view: View = 'Waits'
+  /** The key of the row that a person has opened. */
   opened: string | undefined
   question: Question | undefined
   /** What was just done, or went wrong: read aloud. */
   news = ''
-  #leave: (() => void) | undefined
-  #seatRows: (() => void) | undefined
-  #drawn: ReturnType<typeof setTimeout> | undefined
-  /** Of the last event that was heard. */
-  #rev: string | undefined
+  /** Another number where what was asked for may not be so any more. */
+  turn = 0
+  /** Leaves the seat, or asks for none any more. */
+  leave = () => {}
+  #unfollow = () => {}
 
   constructor({ root, credential, draw }: { root: string; credential: string; draw(): void }) {
     this.root = root
-    this.#draw = draw
+    this.draw = draw
+    this.drawSoon = once(DRAW_MS, draw)
+    this.#againSoon = once(AGAIN_MS, () => this.again())
     this.client = new Client({
       root,
       credential,
@@ -86,164 +92,155 @@ export class Page {
     })
   }
 
-  /** Something that a person did has changed it. */
-  draw(): void {
-    this.#draw()
+  rows<T extends Topic>(topic: T): readonly Rows[T][] {
+    return [...(this.#rows.get(topic)?.values() ?? [])]
+  }
+
+  /** Those who want to sit, too, and have to be let in. */
+  get wanted(): readonly SeatWanted[] {
+    return this.rows('seats').flatMap(row => ('id' in row && row.why === null ? [row] : []))
+  }
+
+  /** How much waits for a person. */
+  get waiting(): number {
+    return this.rows('approvals').filter(({ state }) => state !== 'ended').length + this.wanted.length
   }
 
   show(view: View): void {
     this.view = view
+    this.open(undefined)
+  }
+
+  open(key: string | undefined): void {
+    this.opened = key
+    this.draw()
+  }
+
+  again(): void {
+    this.turn++
     this.draw()
   }
 
   say(news: string): void {
     this.news = news
-    this.draw()
+    this.again()
   }
 
-  open(plan: string | undefined): void {
-    this.opened = plan
-    if (plan !== undefined && this.seat.type === 'none') this.sit()
-    this.draw()
-  }
-
-  /** Plans, evaluations and programs that wait for a person. */
-  get waiting(): number {
-    const plans = this.rows.of('approvals').filter(({ state }) => state !== 'ended').length
-    return plans + this.wanted.length
-  }
-
-  get plans(): readonly Waiting[] {
-    return this.rows.of('approvals').filter(row => row.state === 'waits')
-  }
-
-  get ends(): readonly Ended[] {
-    return this.rows
-      .of('approvals')
-      .filter(row => row.state === 'ended')
-      .reverse()
-  }
-
-  /** Those who want to sit, too, and have to be let in. */
-  get wanted() {
-    return this.rows.of('seats').flatMap(row => ('id' in row && row.why === null ? [row] : []))
+  /** Says what came of something that a person has done. */
+  act<Result>(doing: Promise<Result>, said: (result: Result) => string): void {
+    doing.then(said, (fault: Fault) => `${fault.message} ${fault.next}`).then(news => this.say(news))
   }
 
   call(tool: string, args: object): Promise<Envelope> {
     return this.client.request('call', { tool, args, call: crypto.randomUUID() })
   }
 
-  /** Leaves the seat, or asks for none any more. */
-  leave(): void {
-    this.#leave?.()
+  /** What a tool answers, as a value; rejects with the fault that it answers. */
+  async tool<Result>(tool: string, args: object): Promise<Result> {
+    const envelope = await this.call(tool, args)
+    if (!envelope.ok) throw new Fault({ ...envelope.error, data: envelope.error })
+    return envelope.result as Result
   }
 
-  /** What is wrong with the journal. */
-  acknowledge(): void {
-    this.client.request('acknowledge', {}).then(
-      () => {
-        if (this.seat.type === 'seated') this.seat = { ...this.seat, trouble: null }
-        this.draw()
-      },
-      error => this.say(error.message),
-    )
+  /** The text that a person reads for what a tool answers. */
+  async text(tool: string, envelope: Envelope): Promise<string> {
+    return (await this.client.request('show', { tool, envelope })).text
   }
 
   sit(): void {
+    if (this.seat.type !== 'none') return
     const resume = kept.get('resume')
     kept.drop('resume')
-    this.seat = { type: 'asking', code: null, seats: [] }
+    this.#seat({ type: 'asking', code: '', others: '' })
     const asked = { through: browserName(), ...(resume !== undefined && { resume }) }
     const { answer, cancel } = this.client.call('sit', asked, (event: SeatEvent) => this.#seated(event))
-    this.#leave = cancel
-    const over = (said: string | null) => {
+    this.leave = cancel
+    const over = (said: string) => {
       kept.drop('resume')
-      this.seat = { type: 'none', said }
-      this.draw()
+      this.#seat({ type: 'none', said })
     }
     answer.then(
-      () => over(null),
-      (error: Fault) => {
-        if (error.code !== 'lost') over([error.message, error.next ?? ''].join(' '))
-      },
+      () => over('This page sits no more.'),
+      ({ code, message, next }: Fault) => code !== 'lost' && over(`${message} ${next}`),
     )
+  }
+
+  #seat(seat: Seat): void {
+    this.seat = seat
     this.draw()
   }
 
   #seated(event: SeatEvent): void {
-    if (event.type === 'asked') this.seat = { type: 'asking', code: event.code ?? null, seats: event.seats }
-    else {
-      const { seat, who, trouble, resume } = event
-      if (resume !== undefined) kept.set('resume', resume)
-      this.seat = { type: 'seated', seat, who, trouble }
+    if (event.type === 'asked') {
+      const others = event.seats.map(({ who }) => who).join(', ')
+      this.#seat({ type: 'asking', code: event.code ?? '', others })
+    } else {
+      if (event.resume !== undefined) kept.set('resume', event.resume)
+      this.#seat({ type: 'seated', seat: event.seat, trouble: event.trouble })
       // Who else wants a seat is told to those who sit.
-      this.#followSeats()
+      this.#follow()
     }
-    this.draw()
   }
 
   #changed(state: State, why: string): void {
-    // The client is being made.
-    if (this.client !== undefined && state === 'open') this.#follow()
-    if (state === 'lost' && this.seat.type !== 'none') this.seat = { type: 'none', said: null }
-    if (state === 'closed') kept.drop('secret')
     this.state = state
     this.why = why
-    this.draw()
+    if (state === 'lost') this.seat = { type: 'none', said: 'The seat of this page is lost.' }
+    if (state === 'closed') kept.drop('secret')
+    if (state === 'open') {
+      this.#follow()
+      if (kept.get('resume') !== undefined) this.sit()
+    }
+    this.again()
   }
 
   #follow(): void {
-    const params = { topics: [...MAIN], ...(this.#rev !== undefined && { since: this.#rev }) }
-    const heard = (event: RowsEvent) => {
-      this.#rev = event.rev
-      this.#take(event, MAIN)
+    this.#unfollow()
+    const { answer, cancel } = this.client.call('subscribe', { topics: [...TOPICS] }, event =>
+      this.#take(event),
+    )
+    this.#unfollow = cancel
+    answer.catch((fault: Fault) => fault.code !== 'lost' && this.say(fault.message))
+  }
+
+  /** A snapshot has all rows; what is not in it has gone. */
+  #take(event: { readonly snapshot: readonly Row[] } | { readonly changes: readonly Row[] }): void {
+    const isWhole = 'snapshot' in event
+    if (isWhole) this.#rows.clear()
+    for (const { topic, key, value } of isWhole ? event.snapshot : event.changes) {
+      const rows = this.#rows.get(topic) ?? new Map<string, never>()
+      this.#rows.set(topic, rows)
+      if (value === null) rows.delete(key)
+      else rows.set(key, value)
     }
-    this.#failing(this.client.call('subscribe', params, heard).answer)
-    this.#followSeats()
-    if (kept.get('resume') !== undefined) this.sit()
-  }
-
-  #followSeats(): void {
-    this.#seatRows?.()
-    const heard = (event: RowsEvent) => this.#take(event, ['seats'])
-    const { answer, cancel } = this.client.call('subscribe', { topics: ['seats'] }, heard)
-    this.#seatRows = cancel
-    this.#failing(answer)
-  }
-
-  #failing(answer: Promise<unknown>): void {
-    answer.catch((error: Fault) => {
-      if (error.code !== 'lost') this.say(error.message)
-    })
-  }
-
-  #take(event: RowsEvent, topics: readonly Topic[]): void {
-    this.rows.take(event, topics)
     this.drawSoon()
-  }
-
-  /** Something of the daemon's has changed it: drawn with what else comes now. */
-  drawSoon(): void {
-    this.#drawn ??= setTimeout(() => {
-      this.#drawn = undefined
-      this.#draw()
-    }, DRAW_MS)
+    this.#againSoon()
   }
 
   #ask(prompt: string, secret: boolean): Promise<string> {
     return new Promise((resolve, reject) => {
-      this.question = {
-        prompt,
-        secret,
-        answer: text => {
-          this.question = undefined
-          this.draw()
-          if (text === undefined) reject(new Error('The person gives no input.'))
-          else resolve(text)
-        },
+      const answer = (text: string | undefined) => {
+        this.question = undefined
+        this.draw()
+        if (text === undefined) reject(new Error('The person gives no input.'))
+        else resolve(text)
       }
+      this.question = { prompt, secret, answer }
       this.draw()
     })
+  }
+}
+
+/** Calls of it within so many milliseconds become one. */
+function once(ms: number, act: () => void): () => void {
+  let isMeant = false
+  const now = () => {
+    isMeant = false
+    act()
+  }
+  return () => {
+    if (!isMeant) setTimeout(now, ms)
+    isMeant = true
   }
 }
 

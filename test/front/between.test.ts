@@ -111,7 +111,6 @@ const ROWS: Readonly<Record<Method, Row>> = {
   runs: { params: {}, code: 'done' },
   run: { params: { run: 'run-1' }, code: 'invalid_params' },
   cancel_run: { params: { run: 'run-1' }, code: 'invalid_params' },
-  resume_run: { params: { run: 'run-1' }, code: 'invalid_params' },
   shutdown: { params: { when: 'unused' }, code: 'in_use' },
 }
 

@@ -57,7 +57,6 @@ async function hasNoMarkup() {
 test('a program, and what each of its threads does, the frames of the project in full', async () => {
   await page.keyboard.press('3')
   await page.getByRole('button', { name: /^shop listens/ }).click()
-  await page.getByRole('button', { name: /^shop ready/ }).click()
   await shows(page, /<b>⟦U\+202E⟧waiter waiting for the lock/s)
   await shows(page, /waits .*with lock: pass/s)
   await hasNoMarkup()
@@ -78,9 +77,8 @@ test('an expression runs, a value opens field by field without running anything,
   const field = page.getByLabel('An expression, or statements')
   await field.fill('cart')
   await page.keyboard.press('Control+Shift+Enter')
-  const items = page.getByRole('button', { name: /items/ })
-  await items.click()
-  await page.getByRole('button', { name: /^▸ +\{'deep'/ }).click()
+  await page.locator('summary', { hasText: 'items' }).click()
+  await page.locator('summary', { hasText: /^ *\{'deep'/ }).click()
   await shows(page, /<script>document.title=2<\/script>/s)
   await field.fill(
     'class Table:\n    def _repr_html_(self): return "<table onclick=1><tr><th>a</th></tr><tr><td><b>x</b><img src=x onerror=alert(1)></td></tr></table>"\nTable()',
@@ -89,7 +87,7 @@ test('an expression runs, a value opens field by field without running anything,
   await page.getByRole('cell', { name: 'x', exact: true }).waitFor()
   await field.fill('print("out"); 1 / 0')
   await page.keyboard.press('Control+Enter')
-  await shows(page, /out.*exception ZeroDivisionError/s)
+  await shows(page, /exception: ZeroDivisionError.*1 \/ 0.*out/s)
   await hasNoMarkup()
 })
 
@@ -110,7 +108,7 @@ test('the journal says who asked and what came of it, once the page sits', async
   await seated(rig, page)
   await page.keyboard.press('5')
   await page.getByRole('button', { name: /input\("name\? "\) \* 2/ }).click()
-  await shows(page, /eval_expr.*input\("name\? "\) \* 2.*page, ok.*gate: allow/s)
+  await shows(page, /ok .*eval_expr .*page +input\("name\? "\) \* 2.*gate: allow/s)
   await hasNoMarkup()
 })
 
@@ -136,7 +134,6 @@ test('a run of the agent: what it did, what it waits for; it is cancelled there;
     () => /cancelled/.test(readFileSync(join(folder, 'run-1.jsonl'), 'utf8')),
     'the run to be cancelled',
   )
-  await page.keyboard.press('r')
   await shows(page, /run-1 cancelled/)
   await page.keyboard.press('q')
 })

@@ -24,11 +24,11 @@ export async function openPage(rig: Rig, browser: Browser | BrowserContext): Pro
 
 /** Has the page sit, by its code, at a terminal of its own. */
 export async function seated(rig: Rig, page: Page): Promise<void> {
-  const bar = page.getByRole('complementary', { name: 'Seat' }).or(page.locator('.asking'))
-  if (!(await page.locator('.asking').isVisible())) await page.getByRole('button', { name: 'Sit' }).click()
-  const words = page.locator('.code-word')
-  await words.waitFor()
-  const [, code = ''] = /imago seat (\S+)/.exec((await words.textContent()) ?? '') ?? []
+  const bar = page.getByLabel('Seat', { exact: true })
+  const asks = bar.getByText('imago seat')
+  if (!(await asks.isVisible())) await bar.getByRole('button', { name: 'Sit' }).click()
+  await bar.filter({ hasText: /imago seat \w/ }).waitFor()
+  const [, code = ''] = /imago seat (\w+-\w+)/.exec((await bar.textContent()) ?? '') ?? []
   const screen = openScreen(rig, { args: ['seat', code], columns: 160, rows: 40 })
   await screen.shows('Let it have a seat? [y]es [n]o')
   screen.type('y\n')

@@ -1,7 +1,6 @@
 import type { Choice } from '../../../tools/contract.ts'
 import type { ShownHunk } from '../../approvals/contract.ts'
-import { refusedDraft } from '../person-editor.ts'
-import { choiceOf, type Decision, fromPatch, type Part, patchOf, split } from './patch.ts'
+import { choiceOf, type Decision, fromPatch, type Part, patchOf, refusedDraft, split } from './patch.ts'
 
 /** What is decided at once: a hunk, or a part of one that was split. */
 export interface Piece {

@@ -1,6 +1,7 @@
 import type { Choice } from '../../../tools/contract.ts'
 import { type Edit, editsBetween } from '../../../tools/diff.ts'
 import { linesOf, newlineOf, spelled, unspelled } from '../../../tools/newlines.ts'
+import { oneLine } from '../../../tools/text.ts'
 import type { ShownHunk } from '../../approvals/contract.ts'
 import { escapePlan } from '../../text/escape.ts'
 
@@ -86,6 +87,15 @@ export function fromPatch(hunk: ShownHunk, text: string): PatchResult {
   if (joined !== '' && !joined.endsWith('\n') && !isLast)
     return bad('The file goes on behind this hunk, so that its last line has to end.')
   return { type: 'text', text: spell(joined) }
+}
+
+/** What a draft begins with that could not be used. Lines that begin with `#` count for nothing in any draft. */
+const REFUSED = '# This could not be used: '
+
+/** What a person wrote, to be opened again: its first line says why it could not be used, as that of `git add -p` does. */
+export function refusedDraft(text: string, why: string): string {
+  const own = text.startsWith(REFUSED) ? text.slice(text.indexOf('\n') + 1 || text.length) : text
+  return `${REFUSED}${oneLine(why)}\n${own}`
 }
 
 const ended = (line: string) => (line.endsWith('\n') ? line : `${line}\n`)

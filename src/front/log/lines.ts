@@ -35,37 +35,6 @@ export function storyPieces(story: Story, form: Form): Piece[] {
   return callPieces(story, form)
 }
 
-/** A story in parts, for whoever shows them in another form than lines of a terminal. */
-export function storyParts(story: Story) {
-  const none = { kernel: null, tool: null, who: null, outcome: null, decided: null, undo: null }
-  if (story.type === 'unreadable') {
-    const what = `${story.file}, line ${story.line} cannot be read`
-    return { ...none, time: '', what, text: story.text }
-  }
-  if (story.type === 'note') {
-    const { time, kernel = null } = story.entry
-    return {
-      ...none,
-      time,
-      kernel,
-      what: noteText(story.entry).text,
-      text: JSON.stringify(story.entry, null, 2),
-    }
-  }
-  const { time, began, outcome = null, undo = null, decided } = story
-  return {
-    time,
-    kernel: began?.kernel ?? null,
-    tool: began?.tool ?? null,
-    who: began?.who ?? null,
-    what: whatOf(story),
-    outcome,
-    undo,
-    decided: decided === undefined ? null : decidedText(decided),
-    text: detailsOf(story),
-  }
-}
-
 function callPieces(story: CallStory, { columns, long }: Form): Piece[] {
   const head = headOf(story)
   const tail = tailOf(story)
@@ -111,17 +80,13 @@ function cameOf({ outcome, dispatched, decided, plan, began }: CallStory) {
 
 /** What must not be cut: names that a person types elsewhere, and who decided. */
 function tailOf({ plan, decided, undo }: CallStory): Piece[] {
-  const answer = decided === undefined ? '' : `, ${decidedText(decided)}`
+  const by = decided?.by ? ` by ${decided.by}` : ''
+  const reason = decided?.reason ? `: ${cut(oneLine(decided.reason), MOST_CHARS)}` : ''
+  const answer = decided === undefined ? '' : `, ${decided.answer}${by}${reason}${partsIn(decided)}`
   return [
     ...(plan === undefined ? [] : [piece(`  [${plan.id}${answer}]`, 'strong')]),
     ...(undo === undefined ? [] : [piece(`  undo ${undo}`, 'strong')]),
   ]
-}
-
-function decidedText(decided: DecisionRead): string {
-  const by = decided.by ? ` by ${decided.by}` : ''
-  const reason = decided.reason ? `: ${cut(oneLine(decided.reason), MOST_CHARS)}` : ''
-  return `${decided.answer}${by}${reason}${partsIn(decided)}`
 }
 
 /** How many of its hunks a person took: `: 3 of 4 hunks, 1 of them edited, 1 in part`. */

@@ -59,8 +59,7 @@ export function openLineInput(input: NodeJS.ReadStream, print: (text: string) =>
     else if (bytes.includes(INTERRUPT) || bytes.includes(END)) leave()
   }
   input.setRawMode(true)
-  // One before it may have paused it.
-  input.on('data', take).on('end', leave).on('error', leave).resume()
+  input.on('data', take).on('end', leave).on('error', leave)
   // While a line is edited, the terminal makes a signal of Ctrl-C.
   process.on('SIGINT', interrupted)
   process.on('SIGHUP', leave)
