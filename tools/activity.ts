@@ -633,7 +633,7 @@ export const threads = defineTool({
 })
 
 /** What `threads` answers with. */
-interface ThreadsShown extends Omit<Threads, 'threads' | 'tasks'>, Told {
+export interface ThreadsShown extends Omit<Threads, 'threads' | 'tasks'>, Told {
   readonly threads: readonly StackShown[]
   readonly tasks: readonly StackShown[]
   /** How to see the frames of libraries, where some are folded. */
@@ -644,7 +644,7 @@ interface StackShown extends Omit<Stack, 'frames'> {
   readonly frames: readonly FrameShown[]
 }
 
-type FrameShown = (Frame & FileSince) | FoldedFrames
+export type FrameShown = (Frame & FileSince) | FoldedFrames
 
 const isFolded = (frame: FrameShown): frame is FoldedFrames => 'folded' in frame
 

@@ -67,13 +67,8 @@ const PINGS = 64
  * Takes clients over WebSocket, at the loopback address. Host, Origin and token of each request are checked before all
  * else. Throws a `Failure` where the port cannot be listened at.
  */
-export async function openWeb({
-  port: wanted,
-  file,
-  connections,
-  pages,
-  accept,
-}: WebOptions): Promise<Listener> {
+export async function openWeb(options: WebOptions): Promise<Listener> {
+  const { port: wanted, file, connections, pages, accept } = options
   const token = randomBytes(32).toString('base64url')
   const forget = keepSecret(token, 'token of the WebSocket')
   const settings = {
@@ -113,14 +108,13 @@ export async function openWeb({
     server.on(event, (request: IncomingMessage, socket: Socket, head: Buffer) => {
       socket.on('error', () => {})
       const [, encoding] = encodingIn(offeredBy(request)) ?? []
-      const isMeant = (originFault(request, port) ?? routeFault(request)) === undefined
-      if (isMeant && encoding !== undefined) {
-        const page = isProgram(request, token) ? undefined : pageOf(request, pages)
-        if (page !== undefined || isProgram(request, token))
-          return sockets.handleUpgrade(request, socket, head, web =>
-            accept(carrying(web, { socket, encoding }), { encoding, page }),
-          )
-      }
+      const isMeant =
+        encoding !== undefined && (originFault(request, port) ?? routeFault(request)) === undefined
+      const page = isMeant && !isProgram(request, token) ? pageOf(request, pages) : undefined
+      if (isMeant && (page !== undefined || isProgram(request, token)))
+        return sockets.handleUpgrade(request, socket, head, web =>
+          accept(carrying(web, { socket, encoding }), { encoding, page }),
+        )
       const response = new ServerResponse(request)
       response.assignSocket(socket)
       response.once('finish', () => socket.destroySoon())

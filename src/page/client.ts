@@ -15,11 +15,6 @@ export class Fault extends Error {
 /** `lost`: the daemon is away, and is looked for. `closed`: what lets this page in counts no more. */
 export type State = 'connecting' | 'open' | 'lost' | 'closed'
 
-export interface Call<Result> {
-  readonly answer: Promise<Result>
-  cancel(): void
-}
-
 interface Asked {
   readonly heard: ((event: never) => void) | undefined
   resolve(result: never): void
@@ -70,11 +65,7 @@ export class Client {
     this.#connect()
   }
 
-  call<M extends Method>(
-    method: M,
-    params: Methods[M]['params'],
-    heard?: (event: never) => void,
-  ): Call<Methods[M]['result']> {
+  call<M extends Method>(method: M, params: Methods[M]['params'], heard?: (event: never) => void) {
     const id = ++this.#made
     const answer = new Promise<Methods[M]['result']>((resolve, reject) => {
       if (!this.#isOpen) return reject(LOST)

@@ -1,13 +1,7 @@
 import { useEffect } from 'preact/hooks'
+import type { ErrorShown } from '../../tools/activity.ts'
 import { inLine } from './marks.ts'
-import { Answered, Code, FrameList, type Frames, Lists, type ViewProps } from './parts.tsx'
-
-/** What `get_last_error` tells of one error. */
-interface Told {
-  readonly error: { readonly frames: Frames; readonly traceback: string } | null
-  readonly at: string | null
-  readonly program?: { readonly said?: string | null }
-}
+import { Answered, Code, FrameList, Lists, type ViewProps } from './parts.tsx'
 
 /** So many are listed. */
 const MOST = 100
@@ -59,7 +53,7 @@ async function gone(page: ViewProps['page']): Promise<string> {
 
 function OneError({ page, args }: ViewProps & { args: { kernel: string; number: number } }) {
   return (
-    <Answered ask={() => page.tool<Told>('get_last_error', args)} of={[]}>
+    <Answered ask={() => page.tool<ErrorShown>('get_last_error', args)} of={[]}>
       {({ error, at, program }) => (
         <>
           <p class="quiet">

@@ -1,31 +1,16 @@
 import { useState } from 'preact/hooks'
+import type { Evaluation } from '../../tools/evaluate.ts'
+import type { Fields, Inspected, Sample } from '../../wire/kernel.ts'
 import type { Methods } from '../front/protocol.ts'
 import { inLine } from './marks.ts'
 import { Acts, Answered, Code, type ViewProps } from './parts.tsx'
 import type { Page } from './state.ts'
 
-/** What `eval_expr` answers, as far as it is shown; without a value it goes on as a job. */
-interface Evaluated {
-  readonly value_repr?: string | null
-  readonly output?: string
-  readonly displays?: readonly { readonly files: readonly { readonly path: string }[] }[]
-  readonly handle?: string
-}
-
-/** What `inspect` answers, as far as it is shown. */
-interface Inspected {
-  readonly type: { readonly qualified: string }
-  readonly repr?: { readonly text: string }
-  readonly fields?: {
-    readonly rows: readonly { readonly name: string; readonly type_name: string; readonly value: string }[]
-    readonly total: number
-  }
-  readonly exprs?: Readonly<Record<string, string | null>>
-  readonly sample?: {
-    readonly items: readonly string[]
-    readonly exprs?: readonly (string | null)[]
-    readonly total: number | null
-  }
+/** What `inspect` answers, as far as it is shown; what could not be read is left out. */
+interface Looked extends Pick<Inspected, 'type' | 'exprs'> {
+  readonly repr?: { readonly text?: string }
+  readonly fields?: Partial<Fields>
+  readonly sample?: Partial<Sample>
 }
 
 /** One expression that was run, or looked at. */
@@ -35,7 +20,7 @@ interface Asked {
   readonly looks: boolean
   /** What it printed by now, and then what came of it. */
   text: string
-  result: Evaluated
+  result: Partial<Evaluation>
   /** While it runs. */
   stop?: (() => void) | undefined
 }
@@ -106,7 +91,7 @@ async function run(page: Page, asked: Asked): Promise<void> {
   asked.stop = cancel
   try {
     const envelope = await answer
-    if (envelope.ok) asked.result = envelope.result as Evaluated
+    if (envelope.ok) asked.result = envelope.result as Partial<Evaluation>
     const { value_repr, output = '' } = asked.result
     asked.text =
       value_repr === undefined ? await page.text('eval_expr', envelope) : `${output}${value_repr ?? ''}`
@@ -124,7 +109,7 @@ function Came({ page, asked: { text, result, kernel, stop } }: ViewProps & { ask
       {text !== '' && <Code text={text} />}
       {stop !== undefined && <Acts of={[['It runs: stop it', '', stop]]} />}
       {displays
-        .flatMap(({ files }) => files)
+        .flatMap(({ files = [] }) => files)
         .map(({ path }) => (
           <Answered key={path} ask={() => page.client.request('display', { path })} of={[]}>
             {display => <Shown display={display} />}
@@ -188,17 +173,18 @@ function Tree({ page, expr, kernel, label = '', short = '', isOpen = false }: Tr
     <details class="leaf" open={open} onToggle={({ currentTarget }) => set(currentTarget.open)}>
       <summary>{line}</summary>
       {open && (
-        <Answered ask={() => page.tool<Inspected>('inspect', { expr, ...kernel })} of={[]}>
-          {({ type, repr, fields, exprs, sample }) => {
+        <Answered ask={() => page.tool<Looked>('inspect', { expr, ...kernel })} of={[]}>
+          {({ type, repr, exprs = {}, fields: { rows = [], total = 0 } = {}, sample = {} }) => {
+            const { items = [], exprs: paths = [], total: all } = sample
             const children = [
-              ...(fields?.rows ?? []).map(({ name, type_name, value }) => ({
+              ...rows.map(({ name, type_name, value }) => ({
                 label: name,
                 short: `${type_name} ${value}`,
-                expr: exprs?.[name] ?? null,
+                expr: exprs[name] ?? null,
               })),
-              ...(sample?.items ?? []).map((short, at) => ({ short, expr: sample?.exprs?.[at] ?? null })),
+              ...items.map((short, at) => ({ short, expr: paths[at] ?? null })),
             ]
-            const more = (fields?.total ?? 0) + (sample?.total ?? sample?.items.length ?? 0) - children.length
+            const more = total + (all ?? items.length) - children.length
             return (
               <>
                 <p class="quiet">{inLine(type.qualified)}</p>

@@ -28,13 +28,6 @@ window.addEventListener('keydown', event => {
     if (key === 'Escape') target.blur()
     return
   }
-  // A button that has the focus takes these itself.
-  if (
-    (key === 'Enter' || key === ' ') &&
-    target instanceof HTMLElement &&
-    target.closest('button, summary, a')
-  )
-    return
   const sorted = [...layers].sort((one, other) => other.depth - one.depth)
   const found = sorted.find(({ keys }) => Object.hasOwn(keys.current, key))
   if (found === undefined) return

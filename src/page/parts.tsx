@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { FrameShown } from '../../tools/activity.ts'
 import type { Fault } from './client.ts'
 import { useKeys } from './keys.ts'
 import { inLine, marked } from './marks.ts'
@@ -164,20 +165,9 @@ export function Line({ label, isSecret = false, takesFocus = false, done, leave 
   )
 }
 
-export interface Frame {
-  readonly function: string
-  readonly file: string
-  readonly line: number
-  readonly source: string
-  readonly own: boolean
-  readonly locals: readonly { name: string; type_name: string; repr: string }[]
-}
-
-export type Frames = readonly (Frame | { readonly folded: number; readonly libraries: readonly string[] })[]
-
 /** Frames as a program has them, the innermost last; those of libraries are one line. */
-export const FrameList = ({ frames }: { frames: Frames }) => (
-  <ol class="frames">
+export const FrameList = ({ frames }: { frames: readonly FrameShown[] }) => (
+  <ol>
     {frames.map((frame, at) =>
       'folded' in frame ? (
         <li key={at} class="quiet">
@@ -187,10 +177,10 @@ export const FrameList = ({ frames }: { frames: Frames }) => (
         <li key={at}>
           <b>{marked(frame.function)}</b>{' '}
           <span class="quiet">
-            {marked(frame.file)}:{frame.line}
+            {marked(frame.file ?? '')}:{frame.line}
           </span>
-          {frame.source !== '' && <Code text={frame.source} />}
-          <Facts of={frame.locals.map(({ name, repr }) => [name, repr])} />
+          {frame.source && <Code text={frame.source} />}
+          <Facts of={(frame.locals ?? []).map(({ name, repr }) => [name, repr])} />
         </li>
       ),
     )}

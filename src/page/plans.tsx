@@ -72,42 +72,21 @@ export function Plans({ page }: ViewProps) {
 }
 
 function SeatBar({ page }: ViewProps) {
-  const { seat } = page
-  switch (seat.type) {
-    case 'none':
-      return (
-        <aside class="bar" aria-label="Seat">
-          {marked(seat.said)} <Acts of={[['Sit', 'S', () => page.sit(), true]]} />
-        </aside>
-      )
-    case 'asking':
-      return (
-        <aside class="bar" aria-label="Seat" role="status">
-          <span>
-            To let this page answer, type in a terminal: <code>imago seat {seat.code}</code>
-            {seat.others !== '' && `, or say yes where somebody sits: ${seat.others}`}. The code holds for a
-            minute.
-          </span>
-          <Acts of={[['Give up', '', page.leave]]} />
-        </aside>
-      )
-    case 'seated':
-      return (
-        <aside class="bar" aria-label="Seat">
-          You sit here, as {seat.seat}. {seat.trouble && <b class="bad">{marked(seat.trouble)}</b>}
-          <Acts of={[['Leave the seat', '', page.leave]]} />
-        </aside>
-      )
-    default:
-      return seat satisfies never
-  }
+  const { type, said } = page.seat
+  const act: Act =
+    type === 'none'
+      ? ['Sit', 'S', () => page.sit(), true]
+      : [type === 'asking' ? 'Give up' : 'Leave the seat', '', page.leave]
+  return (
+    <aside class="bar" aria-label="Seat">
+      <output>{marked(said)}</output>
+      <Acts of={[act]} />
+    </aside>
+  )
 }
 
 function Wanted({ page, wanted: { id, who, through } }: ViewProps & { wanted: SeatWanted }) {
-  const answer = (admit: boolean) =>
-    page.act(page.client.request('admit', { wanted: id, admit }), ({ taken }) =>
-      taken ? '' : 'That was settled already.',
-    )
+  const answer = (admit: boolean) => page.act(page.client.request('admit', { wanted: id, admit }), () => '')
   return (
     <section class="card" aria-label="Somebody wants a seat">
       <p>
@@ -308,7 +287,6 @@ function Hunks({ page, shown, send }: AnswerProps) {
           <HunkView
             key={`${one.of} ${one.part?.part}`}
             piece={one}
-            of={shown.hunks.length}
             isHere={index === at}
             come={did(() => come(index))}
           />
@@ -382,22 +360,18 @@ const SIGNS = { accept: '✓ taken', refuse: '✗ refused', edit: '✎ edited' }
 
 interface HunkProps {
   readonly piece: Piece
-  readonly of: number
   readonly isHere: boolean
   come(): void
 }
 
-function HunkView({ piece, of, isHere, come }: HunkProps) {
-  const { hunk, part, decision } = piece
+function HunkView({ piece, isHere, come }: HunkProps) {
+  const { hunk, decision } = piece
   const diff = useMemo(() => <Diff text={hunk.diff} isDiff />, [hunk])
   return (
     <li class={isHere ? 'hunk here' : 'hunk'} aria-current={isHere}>
       <button type="button" onClick={come}>
-        <b>
-          {hunk.number}
-          {part && `, part ${part.part}`}/{of} {hunk.shown}:{hunk.line}
-        </b>{' '}
-        {decision === undefined ? '· undecided' : SIGNS[decision.type]} <p>{hunk.why}</p>
+        <b>{nameOf(piece)}</b> {decision === undefined ? '· undecided' : SIGNS[decision.type]}
+        {hunk.why !== null && <div>{hunk.why}</div>}
       </button>
       {diff}
     </li>

@@ -1,26 +1,10 @@
+import type { ThreadsShown } from '../../tools/activity.ts'
 import { duration } from '../../tools/text.ts'
 import type { Methods } from '../front/protocol.ts'
 import { inLine, marked } from './marks.ts'
-import { Acts, Answered, FrameList, type Frames, Lists, type ViewProps } from './parts.tsx'
+import { Acts, Answered, FrameList, Lists, type ViewProps } from './parts.tsx'
 
 type Row = Methods['kernels']['result']['kernels'][number]
-
-/** What `threads` tells. */
-interface Threads {
-  readonly threads: readonly Thread[]
-  readonly tasks: readonly Thread[]
-  readonly deadlocks?: readonly (readonly string[])[]
-  readonly likely_deadlocks?: readonly (readonly string[])[]
-  readonly notes: readonly string[]
-}
-
-interface Thread {
-  readonly names: readonly string[]
-  readonly count: number
-  readonly state: string
-  readonly waits_for: string | null
-  readonly frames: Frames
-}
 
 /** The programs and their families, and what each thread does. A call joins one that only listens. */
 export const Programs = ({ page }: ViewProps) => (
@@ -68,7 +52,7 @@ function OneProgram({ page, kernel, row }: ViewProps & { kernel: string; row?: R
           row?.running != null && ['Interrupt what runs', '', interrupt],
         ]}
       />
-      <Answered ask={() => page.tool<Threads>('threads', { kernel })} of={[page.turn]}>
+      <Answered ask={() => page.tool<ThreadsShown>('threads', { kernel })} of={[page.turn]}>
         {({ threads, tasks, deadlocks = [], likely_deadlocks = [], notes }) => (
           <>
             {[...deadlocks, ...likely_deadlocks].map((circle, at) => (

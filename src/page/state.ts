@@ -13,11 +13,11 @@ interface Row {
   readonly value: never
 }
 
-/** Whether this page may answer. `said`: why it does not, or no more. */
-export type Seat =
-  | { readonly type: 'none'; readonly said: string }
-  | { readonly type: 'asking'; readonly code: string; readonly others: string }
-  | { readonly type: 'seated'; readonly seat: string; readonly trouble: string | null }
+/** Whether this page may answer, as a sentence. */
+export interface Seat {
+  readonly type: 'none' | 'asking' | 'seated'
+  readonly said: string
+}
 
 /** Code wants a line of input. */
 export interface Question {
@@ -151,13 +151,14 @@ export class Page {
     if (this.seat.type !== 'none') return
     const resume = kept.get('resume')
     kept.drop('resume')
-    this.#seat({ type: 'asking', code: '', others: '' })
-    const asked = { through: browserName(), ...(resume !== undefined && { resume }) }
+    this.#sat('asking', 'Asking for a seat …')
+    const [browser = 'a browser'] = /Firefox|Edg|Chrom\w+|Safari/.exec(navigator.userAgent) ?? []
+    const asked = { through: `Imago in ${browser}`, ...(resume !== undefined && { resume }) }
     const { answer, cancel } = this.client.call('sit', asked, (event: SeatEvent) => this.#seated(event))
     this.leave = cancel
     const over = (said: string) => {
       kept.drop('resume')
-      this.#seat({ type: 'none', said })
+      this.#sat('none', said)
     }
     answer.then(
       () => over('This page sits no more.'),
@@ -165,18 +166,18 @@ export class Page {
     )
   }
 
-  #seat(seat: Seat): void {
-    this.seat = seat
+  #sat(type: Seat['type'], said: string): void {
+    this.seat = { type, said }
     this.draw()
   }
 
   #seated(event: SeatEvent): void {
     if (event.type === 'asked') {
-      const others = event.seats.map(({ who }) => who).join(', ')
-      this.#seat({ type: 'asking', code: event.code ?? '', others })
+      const by = event.seats.map(({ who }) => `, or say yes where somebody sits: ${who}`).join('')
+      this.#sat('asking', `To let this page answer, type in a terminal: imago seat ${event.code}${by}`)
     } else {
       if (event.resume !== undefined) kept.set('resume', event.resume)
-      this.#seat({ type: 'seated', seat: event.seat, trouble: event.trouble })
+      this.#sat('seated', `You sit here, as ${event.seat}. ${event.trouble ?? ''}`)
       // Who else wants a seat is told to those who sit.
       this.#follow()
     }
@@ -242,10 +243,4 @@ function once(ms: number, act: () => void): () => void {
     if (!isMeant) setTimeout(now, ms)
     isMeant = true
   }
-}
-
-/** As people call it; nothing depends on it. */
-function browserName(): string {
-  const [, name = 'A browser'] = /(Firefox|Edg|Chrom\w+|Safari)\/\d/.exec(navigator.userAgent) ?? []
-  return `Imago in ${name}`
 }

@@ -18,7 +18,7 @@ export async function addressOf(rig: Rig): Promise<string> {
 export async function openPage(rig: Rig, browser: Browser | BrowserContext): Promise<Page> {
   const page = await browser.newPage()
   await page.goto(await addressOf(rig))
-  await page.getByRole('navigation', { name: 'Views' }).waitFor()
+  await page.waitForFunction("sessionStorage.getItem('imago.secret') !== null")
   return page
 }
 
@@ -28,7 +28,7 @@ export async function seated(rig: Rig, page: Page): Promise<void> {
   const asks = bar.getByText('imago seat')
   if (!(await asks.isVisible())) await bar.getByRole('button', { name: 'Sit' }).click()
   await bar.filter({ hasText: /imago seat \w/ }).waitFor()
-  const [, code = ''] = /imago seat (\w+-\w+)/.exec((await bar.textContent()) ?? '') ?? []
+  const [, code = ''] = /imago seat (\w{4}-\w{4})/.exec((await bar.textContent()) ?? '') ?? []
   const screen = openScreen(rig, { args: ['seat', code], columns: 160, rows: 40 })
   await screen.shows('Let it have a seat? [y]es [n]o')
   screen.type('y\n')
