@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import type { DaemonClient } from '../../src/front/client.ts'
-import { openBrowser, openPage, seated, shows } from '../support/browser.ts'
+import { leftEnded, openBrowser, opened, openPage, seated, shows } from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openRig } from '../support/rig.ts'
 
@@ -35,14 +35,8 @@ async function proposed(...edits: readonly (readonly [old: string, text: string]
     tool: 'propose_file_edit',
     args: { edits: edits.map(([old_str, new_str]) => ({ path: 'shop.txt', old_str, new_str })) },
   })
-  await opened()
+  await opened(page)
   return { answer }
-}
-
-/** Opens the first plan that waits. */
-async function opened() {
-  await page.getByRole('region', { name: 'What waits for you' }).getByRole('button').first().click()
-  await page.locator('article[aria-busy=false]').waitFor()
 }
 
 test('a plan of two hunks: one is taken, one refused with a reason, by the keys of git add -p; and undone', async () => {
@@ -57,11 +51,11 @@ test('a plan of two hunks: one is taken, one refused with a reason, by the keys 
   assert.is(shop(), LINES.replace('line 2\n', 'second\n'))
   await page.getByRole('button', { name: /Undo/ }).waitFor()
   await page.keyboard.press('u')
-  await opened()
+  await opened(page)
   await page.keyboard.press('y')
   await shows(page, /It ended: ok/)
   assert.is(shop(), LINES)
-  await page.keyboard.press('q')
+  await leftEnded(page)
 })
 
 test('names, purposes, texts and reasons are text, never markup; what is hidden in them is marked', async () => {
@@ -80,7 +74,7 @@ test('names, purposes, texts and reasons are text, never markup; what is hidden 
       ],
     },
   })
-  await opened()
+  await opened(page)
   await shows(
     page,
     /LOOK: .*<b><img src=x onerror="document.title=1">⟦U\+202E⟧.*<script>document.title=2<\/script>⟦U\+200B⟧/s,
@@ -96,7 +90,7 @@ test('names, purposes, texts and reasons are text, never markup; what is hidden 
   assert.match(JSON.stringify(await answer), 'onerror')
   assert.is(await page.locator('main img, main script').count(), 0)
   assert.match(await page.title(), /Imago$/)
-  await page.keyboard.press('q')
+  await leftEnded(page)
 })
 
 test('an edited hunk is written as it was typed, and the arguments of a whole plan become a plan of their own', async () => {
@@ -110,21 +104,21 @@ test('an edited hunk is written as it was typed, and the arguments of a whole pl
   await page.keyboard.press('y')
   assert.ok((await answer).ok)
   assert.is(shop(), LINES.replace('line 3\n', '3rd <b>\n'))
-  await page.keyboard.press('q')
+  await leftEnded(page)
 
   const whole = client.call({ tool: 'write_file', args: { path: 'new.txt', content: 'asked\n' } })
-  await opened()
+  await opened(page)
   await page.keyboard.press('e')
   const field = page.getByRole('textbox')
   await field.fill((await field.inputValue()).replace('asked', 'wanted'))
   await field.press('Control+Enter')
   await shows(page, /edited/)
-  await page.keyboard.press('q')
-  await opened()
+  await leftEnded(page)
+  await opened(page)
   await page.keyboard.press('y')
   assert.ok((await whole).ok)
   assert.is(readFileSync(join(rig.project, 'new.txt'), 'utf8'), 'wanted\n')
-  await page.keyboard.press('q')
+  await leftEnded(page)
 })
 
 test('a plan whose caller gives up stays on the page, says why it has gone, and takes no answer', async () => {
@@ -134,21 +128,21 @@ test('a plan whose caller gives up stays on the page, says why it has gone, and 
     args: { path: 'gone.txt', content: 'x\n' },
     signal: gone.signal,
   })
-  await opened()
+  await opened(page)
   gone.abort()
   await shows(page, /withdrawn/)
   await page.keyboard.press('y')
   assert.not.ok((await answer).ok)
-  await page.keyboard.press('q')
+  await leftEnded(page)
 })
 
 test('10,000 lines are drawn as few elements, and are answered', async () => {
   const content = Array.from({ length: 10_000 }, (_, n) => `line ${n} <b>`).join('\n')
   const answer = client.call({ tool: 'write_file', args: { path: 'long.txt', content } })
-  await opened()
+  await opened(page)
   await shows(page, /line 9999 <b>/)
   assert.ok((await page.locator('article *').count()) < 100)
   await page.keyboard.press('y')
   assert.ok((await answer).ok)
-  await page.keyboard.press('q')
+  await leftEnded(page)
 })

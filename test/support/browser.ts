@@ -1,5 +1,5 @@
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import type { Rig } from './rig.ts'
+import { type Rig, until } from './rig.ts'
 import { openScreen } from './screen.ts'
 
 /** The Chromium of the system; `test/setup.mjs` installs it. */
@@ -18,7 +18,10 @@ export async function addressOf(rig: Rig): Promise<string> {
 export async function openPage(rig: Rig, browser: Browser | BrowserContext): Promise<Page> {
   const page = await browser.newPage()
   await page.goto(await addressOf(rig))
-  await page.waitForFunction("sessionStorage.getItem('imago.secret') !== null")
+  await until(
+    async () => page.evaluate<boolean>("sessionStorage.getItem('imago.secret') !== null"),
+    'a page to be let in',
+  )
   return page
 }
 
@@ -46,4 +49,16 @@ export async function shows(page: Page, expected: RegExp): Promise<void> {
     .catch(async () => {
       throw new Error(`the page does not show ${expected}, but: ${await body.textContent()}`)
     })
+}
+
+/** Opens the first plan that waits. */
+export async function opened(page: Page): Promise<void> {
+  await page.getByRole('region', { name: 'What waits for you' }).getByRole('button').first().click()
+  await page.locator('article[aria-busy=false]').waitFor()
+}
+
+/** Goes back to the lists, once the page says what became of the plan. */
+export async function leftEnded(page: Page): Promise<void> {
+  await page.locator('[aria-label=Opened] > [role=status]').waitFor()
+  await page.keyboard.press('q')
 }

@@ -1,0 +1,124 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import type { DaemonClient } from '../../src/front/client.ts'
+import { leftEnded, openBrowser, opened, openPage, seated, shows } from '../support/browser.ts'
+import { assert, suite } from '../support/harness.ts'
+import { openRig } from '../support/rig.ts'
+import { openScreen } from '../support/screen.ts'
+
+/** A page beside other seats, a tab that is killed, a file that changes meanwhile, and a plan of many files. */
+const test = suite('faults of the page', { limitMs: 90_000 })
+
+const rig = openRig({ files: { 'a.txt': 'one\ntwo\nthree\n', 'imago.toml': '' } })
+let browser: Browser
+let page: Page
+let client: DaemonClient
+
+test.before(async () => {
+  await rig.serve()
+  browser = await openBrowser()
+  client = await rig.connect()
+  page = await openPage(rig, browser)
+  await seated(rig, page)
+})
+test.after(async () => {
+  await browser?.close()
+  await rig.close()
+})
+
+const a = () => readFileSync(join(rig.project, 'a.txt'), 'utf8')
+
+const replaced = (old_str: string, new_str: string) =>
+  client.call({ tool: 'propose_file_edit', args: { edits: [{ path: 'a.txt', old_str, new_str }] } })
+
+test('a hunk is split, and its parts are decided one by one', async () => {
+  const answer = replaced('one\ntwo\nthree\n', '1\ntwo\n3\n')
+  await opened(page)
+  await page.keyboard.press('s')
+  await shows(page, /hunk 1, part 1 \(a.txt:1\).*hunk 1, part 2 \(a.txt:3\)/s)
+  await page.keyboard.press('y')
+  await page.keyboard.press('n')
+  await page.keyboard.type('three stays')
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('y')
+  assert.match(JSON.stringify(await answer), 'three stays')
+  assert.is(a(), '1\ntwo\nthree\n')
+  await leftEnded(page)
+})
+
+test('a file that changes between showing and answering is not written over, and the page says so', async () => {
+  const answer = replaced('two\n', '2\n')
+  await opened(page)
+  writeFileSync(join(rig.project, 'a.txt'), 'mine\ntwo\n')
+  await page.keyboard.press('a')
+  await page.keyboard.press('y')
+  assert.not.ok((await answer).ok)
+  await shows(page, /It ended: \w+/)
+  assert.is(await page.getByText('It ended: ok').count(), 0)
+  assert.is(a(), 'mine\ntwo\n')
+  await leftEnded(page)
+})
+
+test('a terminal and the page answer one plan: the first counts, and the other is told by whom', async () => {
+  const screen = openScreen(rig, { args: ['watch', '--plain'], columns: 160, rows: 50 })
+  await page.getByRole('button', { name: 'Let it sit' }).click()
+  await screen.shows('plans that need approval are shown here')
+  const answer = replaced('two\n', '2\n')
+  await opened(page)
+  await screen.shows('Apply this hunk?')
+  screen.type('y\n')
+  await screen.shows('Is that to be done?')
+  screen.type('y\n')
+  assert.ok((await answer).ok)
+  await shows(page, /approved.*terminal/s)
+  await page.keyboard.press('y')
+  await leftEnded(page)
+  const other = replaced('2\n', 'zwei\n')
+  await screen.shows('zwei')
+  await opened(page)
+  await page.keyboard.press('y')
+  await page.keyboard.press('y')
+  assert.ok((await other).ok)
+  await screen.shows(/approved.*page/s)
+  await leftEnded(page)
+  screen.close()
+})
+
+test('a tab that is killed with its plan open leaves the plan to those who sit', async () => {
+  const other = await openPage(rig, browser)
+  await other.getByRole('button', { name: 'Sit' }).click()
+  await page.getByRole('button', { name: 'Let it sit' }).click()
+  await shows(other, /You sit here/)
+  const answer = replaced('zwei\n', 'two\n')
+  await opened(other)
+  await other.keyboard.press('y')
+  const killed = other.waitForEvent('crash')
+  void other.goto('chrome://crash').catch(() => {})
+  await killed
+  await opened(page)
+  await page.keyboard.press('n')
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('y')
+  assert.match(JSON.stringify(await answer), 'denied')
+  await leftEnded(page)
+})
+
+test('a plan of 100 files, which is the most that there are, is shown, decided and sent', async () => {
+  const edits = Array.from({ length: 100 }, (_, n) => ({
+    path: `many-${n}.txt`,
+    old_str: '',
+    new_str: `file ${n}\n`,
+  }))
+  const answer = client.call({ tool: 'propose_file_edit', args: { edits } })
+  await opened(page)
+  await shows(page, /hunk 100 \(many-99.txt:1\)/)
+  await page.keyboard.press('n')
+  await page.keyboard.type('not that')
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('a')
+  await shows(page, /hunk 1 \(many-0.txt:1\) is refused: not that.*hunk 100 \(many-99.txt:1\) is taken/s)
+  await page.keyboard.press('y')
+  assert.ok((await answer).ok)
+  assert.is(readFileSync(join(rig.project, 'many-99.txt'), 'utf8'), 'file 99\n')
+})
