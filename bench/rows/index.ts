@@ -17,6 +17,7 @@ import { lispAttachAgain, lispEvaluation, lispIdle, lispLooks } from './lisp.ts'
 import { globalsMany, inspectSize } from './looking.ts'
 import { errorToDiagnostic, lspCompletion, lspCompletionWorst } from './lsp.ts'
 import { mcpListed } from './mcp.ts'
+import { pageChanges, pageDiff, pageOpens, pageWeight } from './page.ts'
 import { clientMemory, commandCost, doctorTime, idleMemory, lspStart, mcpStart } from './processes.ts'
 import { readBesideKept } from './reading.ts'
 import { searchMany } from './searching.ts'
@@ -83,6 +84,10 @@ export const ROWS: readonly Row[] = [
   clientMemory,
   webOperation,
   webMemory,
+  pageOpens,
+  pageWeight,
+  pageDiff,
+  pageChanges,
   largeResults,
   crowd,
   journalOpen,

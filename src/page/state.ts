@@ -31,7 +31,7 @@ export type View = 'Waits' | 'Errors' | 'Programs' | 'Expression' | 'Journal' | 
 const TOPICS: readonly Topic[] = ['kernels', 'approvals', 'errors', 'calls', 'seats']
 
 /** How long rows that change are drawn late, and what depends on them is asked for again, at most; in milliseconds. */
-const [DRAW_MS, AGAIN_MS] = [100, 1_000]
+const [DRAW_MS, AGAIN_MS] = [200, 1_000]
 
 /** In this tab alone, so that it comes back after it was loaded again. */
 const kept = {
