@@ -227,10 +227,10 @@ const TABLE: readonly Row[] = [
     may: ['src', 'src/journal', 'src/front', 'wire/codec', 'wire/link'],
     packages: ['ws', 'node:'],
   },
-  // What a browser runs: of the daemon it knows the types of its protocol alone.
+  // What a browser runs: of the daemon it knows the types of its protocol, and how hunks are decided.
   {
     layer: 'src/page',
-    may: ['src/front', 'wire/invisible.ts'],
+    may: ['src/front', 'src/text', 'tools', 'wire/kernel.ts', 'wire/invisible.ts'],
     packages: ['preact'],
   },
   // The console and the desk: loaded by nothing but a person's terminal.
@@ -302,13 +302,14 @@ test('no import of a Python peer goes against the table, and none goes in a circ
   assert.equal(circlesIn(arrows), [])
 })
 
-test('what a browser runs takes nothing but types from the daemon', () => {
+test('what a browser runs takes nothing from the daemon but types, and how hunks are decided', () => {
   const files = filesIn(['src/page'], ['.ts', '.tsx'])
   const ours = files.flatMap(
     path => textOf(path).match(/^(?:import|export)\b[^']*'\.\.\/front\/[^']*'/gm) ?? [],
   )
   assert.ok(ours.length > 2)
-  for (const line of ours) assert.match(line, /^import type [^']*'\.\.\/front\/protocol\.ts'$/)
+  const meant = /^import type [^']*'\.\.\/front\/protocol\.ts'$|'\.\.\/front\/hunks\/decisions\.ts'$/
+  for (const line of ours) assert.match(line, meant)
 })
 
 test('a circle of imports is found', () => {

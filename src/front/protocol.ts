@@ -26,11 +26,12 @@ export type DaemonStatus = Methods['status']['result']
 
 export type SeatEvent = Of<(typeof OPERATIONS)['sit']['event']>
 
-/** A row of the topic `approvals`. */
-export type PlanRow = Of<typeof TOPIC_ROWS.approvals>
+/** A row of each topic. */
+export type TopicRows = { readonly [T in keyof typeof TOPIC_ROWS]: Of<(typeof TOPIC_ROWS)[T]> }
 
-/** A row of the topic `seats`. */
-export type SeatTopicRow = Of<typeof TOPIC_ROWS.seats>
+export type PlanRow = TopicRows['approvals']
+
+export type SeatTopicRow = TopicRows['seats']
 
 /** Somebody else wants a seat, and one of those who sit has to `admit` it. */
 export type SeatWanted = Of<typeof SEAT_WANTED>

@@ -1,10 +1,7 @@
-import type { z } from 'zod'
-import type { TOPIC_ROWS } from '../front/operations/subscription.ts'
-import type { Methods, SeatEvent, SeatWanted } from '../front/protocol.ts'
+import type { Methods, SeatEvent, SeatWanted, TopicRows } from '../front/protocol.ts'
 import { Client, Fault, type State } from './client.ts'
 
-type Rows = { readonly [T in keyof typeof TOPIC_ROWS]: z.infer<(typeof TOPIC_ROWS)[T]> }
-type Topic = keyof Rows
+type Topic = keyof TopicRows
 export type Envelope = Methods['call']['result']
 
 interface Row {
@@ -92,7 +89,7 @@ export class Page {
     })
   }
 
-  rows<T extends Topic>(topic: T): readonly Rows[T][] {
+  rows<T extends Topic>(topic: T): readonly TopicRows[T][] {
     return [...(this.#rows.get(topic)?.values() ?? [])]
   }
 
