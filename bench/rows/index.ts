@@ -26,6 +26,7 @@ import { emojiText, hermesText, pythonicText, textsLinear } from './syntaxes.ts'
 import { commonTokens, profileTokens, tableTokens, threadsTokens } from './tokens.ts'
 import { tracepointCost } from './tracepoints.ts'
 import { completion, threadsMany } from './vocabulary.ts'
+import { vscodePlan, vscodeStart } from './vscode.ts'
 import { firstFrame, scrollStep } from './watching.ts'
 import { webMemory, webOperation } from './web.ts'
 import { errorToRun } from './woken.ts'
@@ -116,4 +117,6 @@ export const ROWS: readonly Row[] = [
   wolframBuiltins,
   wolframStart,
   wolframColdStart,
+  vscodeStart,
+  vscodePlan,
 ]

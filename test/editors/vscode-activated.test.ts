@@ -158,3 +158,8 @@ test('npm run vsix packs all that the extension needs', () => {
   assert.match(names, /^extension\.vsixmanifest \[Content_Types\]\.xml extension\/package\.json /)
   assert.match(names, /extension\/dist\/extension\.cjs/)
 })
+
+test('the last run in a real VS Code, by npm run test:vscode, was of this version', () => {
+  const read = (path: string) => JSON.parse(readFileSync(join(PACKAGE_ROOT, path), 'utf8'))
+  assert.is(read('test/editors/vscode-last-run.json').extension, read('package.json').version)
+})

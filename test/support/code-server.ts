@@ -13,6 +13,7 @@ const NODE = '24.22.3'
 
 /** What a window would show beside the project. */
 const QUIET = {
+  'files.autoSave': 'off',
   'workbench.startupEditor': 'none',
   'workbench.secondarySideBar.defaultVisibility': 'hidden',
   'chat.disableAIFeatures': true,
@@ -83,6 +84,7 @@ export async function openVsCode(rig: Rig): Promise<VsCodeWindow> {
   })
   const browser = await openBrowser()
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
+  page.setDefaultTimeout(20_000)
   await page.goto(`${address}?folder=${encodeURIComponent(rig.project)}`)
   await page.locator('.monaco-workbench').waitFor()
   return {

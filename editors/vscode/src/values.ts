@@ -80,7 +80,7 @@ function shortOf(answer: Answer): string {
     output?: string
   }
   const done = [...(value ? [value] : []), ...(output ? [output.trimEnd()] : [])].join(' · ')
-  const text = line((answer.ok ? `⇒ ${done}` : `✗ ${answer.error.message}`).trimEnd())
+  const text = line((answer.ok ? `⇒ ${done || 'done'}` : `✗ ${answer.error.message}`).trimEnd())
   return text.length > SHORT ? `${text.slice(0, SHORT).replace(/[\ud800-\udbff]$/, '')}…` : text
 }
 

@@ -198,6 +198,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
   }
 
   async #refuse(open: OpenPlan, hunk: number): Promise<void> {
+    if (open.stage === 'sent' || open.stage === 'over') return
     if (open.stage === 'confirm') {
       open.decide(hunk, undefined)
       return this.#go(open, hunk)
