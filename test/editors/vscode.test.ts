@@ -211,6 +211,13 @@ test('who wants a seat is shown, and let in', async () => {
   await until(() => project.rows.seats.size > 0 && seats().length === 1, 'its seat to go')
 })
 
+test('where somebody sits, an editor that starts takes no seat, asks nobody and says nothing', async () => {
+  const second = await openVsCode()
+  await second.project.sitAlone()
+  assert.equal([second.project.seat, second.said, opened.project.wanted], [undefined, [], []])
+  await second.editor.close()
+})
+
 test('a file that changes between showing and answering ends the plan, and says so', async () => {
   reset()
   const call = propose(at(3, 'line3 = 4\n'), at(9, ''))
