@@ -99,16 +99,12 @@ async function openOther() {
     close: () => other.screen.close(),
   }
 }
-/** The lines of a file that have a sign. */
+/** The lines of orders.py that have a sign. */
 const signs = () =>
   neovim.lua(`
-  local lines, buf = {}, vim.fn.bufnr('orders.py')
-  for name, space in pairs(vim.api.nvim_get_namespaces()) do
-    for _, mark in ipairs(name:match('^imago%-plans') and vim.api.nvim_buf_get_extmarks(buf, space, 0, -1, {}) or {}) do
-      table.insert(lines, mark[2] + 1)
-    end
-  end
-  return table.concat(lines, ' ')`)
+  local space = vim.api.nvim_get_namespaces()['imago-plans']
+  local found = vim.diagnostic.get(vim.fn.bufnr('orders.py'), { namespace = space })
+  return table.concat(vim.tbl_map(function(one) return one.lnum + 1 end, found), ' ')`)
 const signed = (lines: string) => until(async () => (await signs()) === lines, `signs at ${lines}`)
 
 const FACTS: Readonly<Record<string, () => Promise<void>>> = {

@@ -4,26 +4,16 @@ local window = require('imago.window')
 local M = {}
 
 local SPACE = vim.api.nvim_create_namespace('imago-results')
--- A line that begins something at the top level.
-local TOP = [[\v^%(else>|elif>|except>|finally>|[)\]}#])@!\S]]
+-- A line that begins something at the top level, and does not follow its decorator.
+local TOP = [[\v%(^\@.*\n)@<!^%(else>|elif>|except>|finally>|[)\]}#;])@!\S]]
 local last ---@type table? the envelope of the last evaluation
 local count = 0 -- of evaluations: Neovim would use the number of a mark again
 
 --- The first and the last line of what is at the cursor, by its indentation.
 local function form()
-  local lines, from = vim.api.nvim_buf_get_lines(0, 0, -1, false), vim.fn.line('.')
-  local to = from
-  local function is_top(at) return vim.fn.match(lines[at], TOP) == 0 end
-  while from > 1 and (not is_top(from) or lines[from - 1]:match('^@')) do
-    from = from - 1
-  end
-  while to < #lines and (not is_top(to + 1) or lines[to]:match('^@')) do
-    to = to + 1
-  end
-  while to > from and lines[to] == '' do
-    to = to - 1
-  end
-  return from, to
+  local from, following = vim.fn.search(TOP, 'bcnW'), vim.fn.search(TOP, 'nW')
+  local last_line = following == 0 and vim.fn.line('$') or following - 1
+  return math.max(from, 1), math.max(vim.fn.prevnonblank(last_line), from, 1)
 end
 
 --- Evaluates the lines of a command's range, or the form at the cursor.
