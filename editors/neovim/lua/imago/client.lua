@@ -19,6 +19,9 @@ local function tell(project, changes)
   vim.cmd.redrawstatus({ bang = true })
 end
 
+--- An empty table would be a list.
+local function object(fields) return next(fields) and fields or vim.empty_dict() end
+
 --- Asks for an operation of the daemon. A fault is said, unless `failed` takes it.
 ---@param project imago.Project
 ---@param done? fun(result: any)
@@ -29,7 +32,7 @@ function M.ask(project, name, params, done, failed)
   end
   local client = vim.lsp.get_client_by_id(project.id)
   if not client then return window.say('imago lsp has ended; the next command starts it again') end
-  client.rpc.request('imago/' .. name, next(params) and params or vim.empty_dict(), function(fault, result)
+  client.rpc.request('imago/' .. name, object(params), function(fault, result)
     if fault then return (failed or window.fault)(fault) end
     if done then done(result) end
   end)
@@ -38,7 +41,7 @@ end
 --- Runs a tool. `done` is given its envelope, with the text for a person as `shown`.
 ---@param done fun(envelope: table)
 function M.call(project, tool, args, done)
-  M.ask(project, 'call', { tool = tool, args = args, shown = true, follow = true }, done)
+  M.ask(project, 'call', { tool = tool, args = object(args), shown = true, follow = true }, done)
 end
 
 --- Rows of a topic, in the order of their keys.
