@@ -287,10 +287,15 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await neovim.shows(
       /found .*lsp[\s\S]*its daemon is process \d+[\s\S]*programs of this project: till[\s\S]*seated as/,
     )
-    const help = join(rig.folder, 'help')
-    cpSync(join(PLUGIN, 'doc'), join(help, 'doc'), { recursive: true })
-    await command(`silent! bwipeout | set rtp^=${help} | helptags ${help}/doc | help imago-plans`)
+    await command('silent! bwipeout | help imago')
+    await neovim.shows(/^\*imago\.txt\*.*Imago in Neovim|^imago\.txt.*Imago in Neovim/m)
+    await command('help imago-plans')
     await neovim.shows(/y {2}take the hunk/)
+    const made = join(rig.folder, 'doc')
+    cpSync(join(PLUGIN, 'doc'), made, { recursive: true })
+    await command(`helptags ${made}`)
+    const tags = (folder: string) => readFileSync(join(folder, 'tags'), 'utf8')
+    assert.is(tags(made), tags(join(PLUGIN, 'doc')))
     await command('helpclose')
   },
 
