@@ -2,8 +2,9 @@
 local window = require('imago.window')
 local M = {}
 
--- `id` is that of its client; `queue` waits until that is ready; `rows` are by topic and key; `kernel` was chosen.
----@alias imago.Project { id: integer, queue?: fun()[], rows: table, seat?: table, asks?: true, kernel?: string }
+-- `id` is that of its client; `queue` waits until that is ready, `asks` for a seat; `rows` are by topic and key.
+-- `kernel` is the program that the person has chosen for calls; else the daemon decides.
+---@alias imago.Project { id: integer, queue?: fun()[], rows: table, seat?: table, asks?: fun()[], kernel?: string }
 
 M.projects = {} ---@type table<integer, imago.Project>
 M.changed = function() end ---@type fun(project: imago.Project, changes: table[])
@@ -69,33 +70,28 @@ function M.suspended(project)
   return M.rows(project, 'suspensions', function(row) return row.news.type ~= 'ended' end)
 end
 
---- The program that calls go to: the chosen one, or one that listens in the buffer's language. nil: the daemon decides.
-function M.kernel(project)
-  local language = vim.bo.filetype
-  local found = M.rows(project, 'kernels', function(row)
-    if row.state ~= 'ready' and row.state ~= 'busy' then return false end
-    if project.kernel then return row.name == project.kernel end
-    local fits = row.language == language or not vim.tbl_contains({ 'python', 'lisp' }, language)
-    return fits and row.attached and not row.attached.helper
-  end)
-  return found[1] and found[1].name
-end
-
 --- Takes a seat, and goes on with `done` once it is there.
 ---@param how? { alone?: true, resume?: string } quietly not where somebody sits; the secret of the seat that was lost
 function M.sit(project, done, how)
   if project.seat then return done and done() end
-  if project.asks then return window.say('this editor waits to be let in') end
-  project.asks, how = true, how or {}
+  if project.asks then return table.insert(project.asks, done) end
+  local asks = { done }
+  project.asks, how = asks, how or {}
   M.ask(project, 'sit', how, function(seated)
     project.seat, project.asks = seated, nil
     if seated.trouble then window.say(seated.trouble) end
     tell(project, {})
-    if done then done() end
+    vim.tbl_map(function(ask) ask() end, asks)
   end, function(fault)
     project.asks = nil
-    if how.resume then return M.sit(project, done, { alone = true }) end
-    if not how.alone or vim.tbl_get(fault, 'data', 'code') ~= 'seat_taken' then window.fault(fault) end
+    local is_taken = how.alone and vim.tbl_get(fault, 'data', 'code') == 'seat_taken'
+    if how.resume then
+      M.sit(project, nil, { alone = true })
+    elseif not is_taken then
+      return window.fault(fault)
+    end
+    -- The person has asked for a seat meanwhile.
+    vim.tbl_map(function(ask) M.sit(project, ask) end, asks)
   end)
 end
 

@@ -6,7 +6,6 @@ local function say(kind, ...) return (vim.health[kind] or vim.health['report_' .
 
 function M.check()
   say('start', 'imago')
-  if vim.fn.has('nvim-0.9') == 0 then return say('error', 'this plugin needs Neovim 0.9 or newer') end
   local client, status = require('imago.client'), nil
   local cmd = client.config.cmd
   if vim.fn.executable(cmd[1]) == 0 then

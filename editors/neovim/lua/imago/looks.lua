@@ -17,7 +17,7 @@ function M.errors(project)
 end
 
 function M.threads(project)
-  local args = { kernel = client.kernel(project) }
+  local args = { kernel = project.kernel }
   client.call(project, 'threads', args, function(envelope) window.report(project, 'threads', envelope.shown) end)
 end
 

@@ -25,7 +25,7 @@ function M.eval(project, _, command)
   local lines = vim.api.nvim_buf_get_lines(buf, from - 1, to, false)
   -- A part of a block has a margin.
   local code = ('\n' .. table.concat(lines, '\n')):gsub('\n' .. lines[1]:match('^%s*'), '\n'):sub(2)
-  local args = { expr = code, kernel = client.kernel(project) }
+  local args = { expr = code, kernel = project.kernel }
   if vim.bo.buftype == '' and vim.fn.bufname() ~= '' then
     args.file, args.line = vim.api.nvim_buf_get_name(buf), from
   end
@@ -77,7 +77,7 @@ function M.value(project, expr)
   local is_result = #vim.api.nvim_buf_get_extmarks(0, SPACE, { here, 0 }, { here, 0 }, {}) > 0
   if expr == '' then expr = is_result and vim.tbl_get(last or {}, 'result', 'handle') or vim.fn.expand('<cexpr>') end
   if expr == '' then return window.say('there is no expression here; :Imago value EXPR') end
-  local kernel, file = client.kernel(project), vim.bo.buftype == '' and vim.api.nvim_buf_get_name(0) or nil
+  local kernel, file = project.kernel, vim.bo.buftype == '' and vim.api.nvim_buf_get_name(0) or nil
   local root, shown, buf = { name = window.line(expr), expr = expr }, {}, nil
   local function draw()
     local lines = {}
