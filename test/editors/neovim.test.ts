@@ -293,7 +293,7 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await neovim.shows(/y {2}take the hunk/)
     const made = join(rig.folder, 'doc')
     cpSync(join(PLUGIN, 'doc'), made, { recursive: true })
-    await command(`helptags ${made}`)
+    await neovim.lua(`vim.cmd.helptags('${made}')`)
     const tags = (folder: string) => readFileSync(join(folder, 'tags'), 'utf8')
     assert.is(tags(made), tags(join(PLUGIN, 'doc')))
     await command('helpclose')

@@ -9,7 +9,7 @@ local views = {} ---@type table<integer, imago.View> by buffer
 -- What waits is a diagnostic, so that all which a person has set for those holds.
 local SPACE = vim.api.nvim_create_namespace('imago-plans')
 local WARN = vim.diagnostic.severity.WARN
-vim.diagnostic.config({ underline = false, signs = { text = { [WARN] = '?' } } }, SPACE)
+vim.diagnostic.config({ underline = false, signs = { text = { [WARN] = '?' }, priority = 20 } }, SPACE)
 
 --- The buffer of a file, where there is one.
 local function buffer_of(path) return vim.fn.bufexists(path) == 1 and vim.fn.bufadd(path) or nil end
