@@ -199,16 +199,16 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
   'a range and a form are evaluated, with the result at the line, and all of it in a window': async () => {
     await command('silent! only | enew | setfiletype python')
     await neovim.lua(
-      `vim.api.nvim_buf_set_lines(0, 0, -1, false, {'def f():', '  return LUA', '', 'f()', 'ESCAPES', '1 / 0'})`,
+      `vim.api.nvim_buf_set_lines(0, 0, -1, false, {'@staticmethod', 'def f():', '  return LUA', '', 'f()', 'ESCAPES', '1 / 0'})`,
     )
-    await command('2')
+    await command('3')
     await command('Imago eval')
     await neovim.shows(/return LUA +⇒/)
-    await command('4Imago eval')
-    await neovim.shows(/f\(\) +⇒ "vim\.cmd\('quit'\) %s \[\[ \]\] <CR>"$/m)
     await command('5Imago eval')
-    await neovim.shows(/ESCAPES +⇒ '\\x1b\[31mred/m)
+    await neovim.shows(/^f\(\) +⇒ "vim\.cmd\('quit'\) %s \[\[ \]\] <CR>"$/m)
     await command('6Imago eval')
+    await neovim.shows(/ESCAPES +⇒ '\\x1b\[31mred/m)
+    await command('7Imago eval')
     await neovim.shows(/1 \/ 0 +✗ ZeroDivisionError/)
     await command('Imago result')
     await neovim.shows(/imago:\/\/result[\s\S]*/)
