@@ -85,7 +85,7 @@ end
 local ours, own = {}, {}
 for _ = 1, 10 do
   table.insert(ours, timed(function() plans.open(project, 'plan-1') end))
-  table.insert(own, timed(function() vim.cmd('silent edit before.py | silent vertical diffsplit after.py') end))
+  table.insert(own, timed(function() vim.cmd('silent edit before.txt | silent vertical diffsplit after.txt') end))
 end
 return { ours, own }`
 
@@ -101,8 +101,8 @@ export const neovimPlan: Row = {
     files = mkdtempSync(join(tmpdir(), 'imago-bench-neovim-'))
     const { before, after, remove } = twoFiles(10_000)
     remove()
-    writeFileSync(join(files, 'before.py'), before)
-    writeFileSync(join(files, 'after.py'), after)
+    writeFileSync(join(files, 'before.txt'), before)
+    writeFileSync(join(files, 'after.txt'), after)
     writeFileSync(join(files, 'body'), unifiedDiff({ path: 'orders.py', before, after }).text)
     writeFileSync(join(files, 'init.lua'), WITH_PLUGIN.replace('cmd =', 'filetypes = {}, cmd ='))
     neovim = await openNeovim([neovimPath], { cwd: files, folder: files, init: join(files, 'init.lua') })
