@@ -104,7 +104,7 @@ export const neovimPlan: Row = {
     writeFileSync(join(files, 'before.txt'), before)
     writeFileSync(join(files, 'after.txt'), after)
     writeFileSync(join(files, 'body'), unifiedDiff({ path: 'orders.py', before, after }).text)
-    writeFileSync(join(files, 'init.lua'), WITH_PLUGIN.replace('cmd =', 'filetypes = {}, cmd ='))
+    writeFileSync(join(files, 'init.lua'), `${WITH_PLUGIN}vim.g.loaded_imago = true\n`)
     neovim = await openNeovim([neovimPath], { cwd: files, folder: files, init: join(files, 'init.lua') })
   },
   async tearDown() {
