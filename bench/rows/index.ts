@@ -17,6 +17,7 @@ import { lispAttachAgain, lispEvaluation, lispIdle, lispLooks } from './lisp.ts'
 import { globalsMany, inspectSize } from './looking.ts'
 import { errorToDiagnostic, lspCompletion, lspCompletionWorst } from './lsp.ts'
 import { mcpListed } from './mcp.ts'
+import { neovimPlan, neovimStart } from './neovim.ts'
 import { clientMemory, commandCost, doctorTime, idleMemory, lspStart, mcpStart } from './processes.ts'
 import { readBesideKept } from './reading.ts'
 import { searchMany } from './searching.ts'
@@ -95,6 +96,8 @@ export const ROWS: readonly Row[] = [
   unifiedLines,
   firstFrame,
   scrollStep,
+  neovimStart,
+  neovimPlan,
   attachedLatency,
   attachedMemory,
   errorsUnseen,
