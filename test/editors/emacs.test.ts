@@ -22,6 +22,9 @@ ORDER = {'id': 8, 'who': {'name': 'Ada'}}
 def fail(key):
     return ORDER[key]`
 
+/** Emacs sits in the project of the buffer that is looked at. */
+const SITS = '(consp (imago-project-seat (imago-project)))'
+
 let rig: Rig
 let client: DaemonClient
 let emacs: SlimeEmacs
@@ -51,8 +54,8 @@ test.before(async () => {
     '(global-imago-mode)',
   ]
   emacs = await openSlimeEmacs({ cwd: rig.project, env: rig.env, words })
-  await emacs.eval('(progn (find-file "orders.py") (imago-sit (imago-project) (quote ignore)) imago-mode)')
-  await emacs.until('(imago-project-seat (imago-project))')
+  await emacs.eval('(progn (find-file "orders.py") t)')
+  await emacs.until(SITS)
 })
 test.after(async () => {
   await emacs?.kill()
@@ -75,7 +78,9 @@ const signed = (expected: RegExp) =>
 const shows = async (expected: string) => {
   const text = () => emacs.text('(buffer-substring-no-properties (point-min) (point-max))')
   await until(async () => (await text()).includes(expected), expected).catch(async (error: Error) => {
-    throw new Error(`${error.message}; it shows: ${await text()}`)
+    throw new Error(
+      `${error.message}; it shows: ${await text()} ${await emacs.text('(with-current-buffer "*Messages*" (buffer-string))')}`,
+    )
   })
 }
 
@@ -190,12 +195,10 @@ test('the change is taken back by a plan of its own', async () => {
     '(progn (switch-to-buffer "orders.py") (delete-other-windows) (set-buffer-modified-p nil) (revert-buffer t t) t)',
   )
   emacs.type('\u001bximago-undo\r')
-  await emacs.until('(active-minibuffer-window)')
-  emacs.type('\r')
-  await signed(/\[imago: 1 plan waits\]/)
-  emacs.type('\u001bximago-plans\r')
   await shows('+line3 = 3')
-  emacs.type('\u001b>y')
+  emacs.type('\u001b>')
+  await emacs.until('(pos-visible-in-window-p (point-max))')
+  emacs.type('y')
   await shows('What will be applied')
   emacs.type('y')
   await until(() => file() === ORDERS, 'the old text')
@@ -254,7 +257,7 @@ test('a plan of 10,000 lines is drawn, and the daemon may restart under it', asy
   await answer
   await signed(/^(?!.*plan)/)
   await emacs.until(`(save-excursion (goto-char 1) (looking-at "● "))`)
-  await emacs.until('(imago-project-seat (imago-project))')
+  await emacs.until(SITS)
   client = await rig.connect()
   const next = propose(at(12, 'line12 = 0\n'))
   await signed(/\[imago: 1 plan waits\]/)
