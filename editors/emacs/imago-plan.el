@@ -100,7 +100,7 @@
     (imago-plan--put "%s, asked by %s (%s)%s" (plist-get row :tool) (plist-get row :who)
                      (plist-get row :id)
                      (if (> (plist-get row :times) 1)
-                         (format ", for the %dth time" (plist-get row :times)) ""))
+                         (format ", %d times by now" (plist-get row :times)) ""))
     (seq-doseq (note (plist-get row :notes)) (imago-plan--put "%s" note))
     (if confirms
         (imago-plan--put

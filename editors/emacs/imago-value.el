@@ -277,7 +277,9 @@ PLACE are arguments of `eval_expr' that say where it stands."
          (arguments `( :symbols [,name]
                        ,@(and buffer-file-name (list :file (file-truename buffer-file-name)))))
          (envelope (jsonrpc-request (imago-project-connection project) 'imago/call
-                                    (list :tool "symbol_definition" :args arguments) :timeout 5)))
+                                    (list :tool "symbol_definition" :args arguments) :timeout 5))
+         (fault (plist-get envelope :error)))
+    (when fault (user-error "%s" (imago-line (plist-get fault :message))))
     (cl-loop for symbol across (plist-get (plist-get envelope :result) :symbols)
              for file = (plist-get symbol :file)
              when file collect
