@@ -5,8 +5,9 @@
  * of a change; `npm run demo -- wolfram` mends a package on Mathics3; `npm run demo -- web` goes from a 500 of a Django
  * project to the mended answer, `npm run demo -- editor` does so in Neovim, `npm run demo -- family` asks programs of
  * several processes; in `npm run demo -- agent` a failed request wakes a run, which waits for a person, outlives its
- * daemon and goes on; in `npm run demo -- hook` Claude Code is put off at a command, and allowed an hour later. Every step
- * is a real call in a temporary folder; one that differs from what it should be ends the demo with exit code 1.
+ * daemon and goes on; `npm run demo -- editors` has a person answer such a run in Neovim and on the page, and take all of
+ * it back in Emacs; in `npm run demo -- hook` Claude Code is put off at a command, and allowed an hour later. Every step is
+ * a real call in a temporary folder; one that differs from what it should be ends the demo with exit code 1.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,6 +28,7 @@ const DEMOS: Readonly<Record<string, () => Promise<Demo>>> = {
   web: async () => (await import('./demos/web.ts')).playWeb,
   family: async () => (await import('./demos/family.ts')).playFamily,
   agent: async () => (await import('./demos/agent.ts')).playAgent,
+  editors: async () => (await import('./demos/editors.ts')).playEditors,
   hook: async () => (await import('./demos/hook.ts')).playHook,
 }
 

@@ -145,6 +145,25 @@ else
       assert.match(stdout, expected)
   })
 
+const EDITORS =
+  'npm run demo -- editors has a run of the agent answered in Neovim and on the page, and all of it taken back in Emacs'
+if (!existsSync(neovimPath)) test.skip(EDITORS, 'there is no Neovim: node test/setup.mjs')
+else
+  test(EDITORS, async () => {
+    const { code, stdout, stderr } = await rig.imago(
+      ['editors', '--python', venvPython, '--nvim', neovimPath],
+      { main: DEMO },
+    )
+    assert.is(code, 0, stdout + stderr)
+    for (const expected of [
+      'They refused hunk 1 (an unknown order is a 404)',
+      '404 {"unknown": 99}',
+      'shop/orders.py is as it was, to the last byte.',
+      'Everything was as expected.',
+    ])
+      assert.match(stdout, expected)
+  })
+
 test('npm run demo -- editor says where there is no Neovim how to get it', async () => {
   const { code, stdout } = await rig.imago(['editor', '--nvim', 'false'], { main: DEMO })
   assert.is(code, 1)
@@ -160,5 +179,8 @@ test('npm run demo -- hook says where there is no Claude Code how to get it', as
 test('a demo that does not exist is told those that do', async () => {
   const { code, stdout } = await rig.imago(['dance'], { main: DEMO })
   assert.is(code, 2)
-  assert.match(stdout, 'program, attach, lisp, debugger, approve, wolfram, editor, web, family, agent, hook')
+  assert.match(
+    stdout,
+    'program, attach, lisp, debugger, approve, wolfram, editor, web, family, agent, editors, hook',
+  )
 })

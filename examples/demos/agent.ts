@@ -1,12 +1,11 @@
-import { execFile, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { findPaths, PACKAGE_ROOT } from '../../src/paths.ts'
 import { type PersonAtScreen, seatAtScreen } from './at-screen.ts'
-import { imago, shows, withDaemon } from './house.ts'
+import { imago, runEnds, shows, withDaemon } from './house.ts'
 import { type Given, openPlayedModel, type Said } from './played-model.ts'
 import { openSite, visits } from './site.ts'
 import { Differs, out, PATIENCE_MS, STEP_MS } from './steps.ts'
@@ -51,7 +50,7 @@ export async function playAgent(given: string, args: readonly string[]): Promise
     await person.sees(/eval_expr[\s\S]*y approve/)
     await person.presses('y', /nothing waits/)
 
-    await ends(project, 'run-1')
+    await runEnds(project, 'run-1')
     shows(
       project,
       ['runs', 'show', 'run-1'],
@@ -133,12 +132,6 @@ async function takesOneHunk(person: PersonAtScreen): Promise<void> {
   out('The second one is refused: n, and why. All is decided: y sends it.\n')
   await person.presses('\r', /y sends this/)
   await person.presses('y', /nothing waits|eval_expr/)
-}
-
-/** Follows the run to its end. The model has to answer meanwhile. */
-async function ends(project: string, run: string): Promise<void> {
-  const words = [join(PACKAGE_ROOT, 'dist/src/main.cjs'), 'runs', 'show', run, '--follow']
-  await promisify(execFile)(process.execPath, words, { cwd: project, timeout: PATIENCE_MS })
 }
 
 /** What the journal says, and what the file holds. */

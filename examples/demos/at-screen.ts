@@ -4,7 +4,7 @@ import xterm from '@xterm/headless'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { Differs, out } from './steps.ts'
 
-/** A person who sits at a terminal with a screen of their own, with `imago watch`, played by a script. */
+/** A person at a terminal with a screen of their own, played by a script. */
 export interface PersonAtScreen {
   /** Waits until the screen shows that, and prints the screen. Throws `Differs` where it does not come. */
   sees(expected: RegExp): Promise<void>
@@ -21,14 +21,22 @@ const AGAIN_MS = 5_000
 
 const SIZE = { columns: 100, rows: 30 }
 
-/** Takes a seat in that project; `editor` is what they edit with. */
+/** Takes a seat in that project with `imago watch`; `editor` is what they edit with. */
 export function seatAtScreen(project: string, { editor }: { readonly editor: string }): PersonAtScreen {
-  const imago = [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.cjs')]
+  const words = [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.cjs'), 'watch']
+  return openAtScreen(words, { cwd: project, env: { VISUAL: editor, EDITOR: editor } })
+}
+
+/** Starts that program at a terminal. */
+export function openAtScreen(
+  words: readonly string[],
+  { cwd, env = {} }: { readonly cwd: string; readonly env?: NodeJS.ProcessEnv },
+): PersonAtScreen {
   const relay = join(PACKAGE_ROOT, 'examples/demos/terminal.py')
   const size = { COLUMNS: String(SIZE.columns), LINES: String(SIZE.rows) }
-  const child = spawn('python3', [relay, ...imago, 'watch'], {
-    cwd: project,
-    env: { ...process.env, ...size, TERM: 'xterm-256color', VISUAL: editor, EDITOR: editor },
+  const child = spawn('python3', [relay, ...words], {
+    cwd,
+    env: { ...process.env, ...size, TERM: 'xterm-256color', ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const ended = new Promise<void>(resolve => child.once('close', () => resolve()))

@@ -1,12 +1,13 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
 import { connectDaemon, type DaemonClient } from '../../src/front/client.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
-import { Differs, out } from './steps.ts'
+import { Differs, out, PATIENCE_MS } from './steps.ts'
 
 /** The tea house while it is open. */
 export interface House {
@@ -57,4 +58,10 @@ export function shows(project: string, words: readonly string[], expects: readon
   out(`\n$ imago ${words.join(' ')}\n${text}`)
   const missing = expects.filter(expected => !expected.test(text))
   if (missing.length > 0) throw new Differs(`expected ${missing.map(String).join(' and ')}`)
+}
+
+/** Follows the run to its end. Its model may have to answer meanwhile. */
+export async function runEnds(project: string, run: string): Promise<void> {
+  const words = [join(PACKAGE_ROOT, 'dist/src/main.cjs'), 'runs', 'show', run, '--follow']
+  await promisify(execFile)(process.execPath, words, { cwd: project, timeout: PATIENCE_MS })
 }

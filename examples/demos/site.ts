@@ -41,11 +41,20 @@ export function runs(project: string, python: string, words: readonly string[]) 
 }
 
 /** Asks until it is answered so, as somebody does who reloads a page; what was answered then. */
-export async function visits({ port }: Site, path: string, expected: 200 | 500 | 'nobody'): Promise<string> {
+export async function visits(
+  { port }: Site,
+  path: string,
+  expected: 200 | 404 | 500 | 'nobody',
+): Promise<string> {
   for (let waited = 0; waited < PATIENCE_MS; waited += STEP_MS) {
     const { status, body } = await answerOf(port, path)
     if (status === expected) {
-      const said = { 200: `200 ${body}`, 500: '500 Internal Server Error', nobody: 'nobody answers' }[status]
+      const said = {
+        200: `200 ${body}`,
+        404: `404 ${body}`,
+        500: '500 Internal Server Error',
+        nobody: 'nobody answers',
+      }[status]
       out(`\n$ curl http://127.0.0.1:${port}${path}\n${said}\n`)
       return body
     }

@@ -3,7 +3,7 @@ import type { Choice } from '../../tools/contract.ts'
 import { LightSignal } from '../../wire/signal.ts'
 import { plainName } from '../text/escape.ts'
 import type { ClientAnswer, ClientAsker, CodedAnswer, SeatAnswer, ShownPlan } from './contract.ts'
-import { type Answer, areAllRefused, fitOf, type Plan } from './plan.ts'
+import { type Answer, areAllAccepted, areAllRefused, fitOf, type Plan } from './plan.ts'
 
 // Answers to plans, from seats, scripts, and the clients that calls come from.
 
@@ -52,7 +52,9 @@ export function misfitOf(plan: Plan, given: SeatAnswer, offered: readonly string
 
 /** What was done, after the name of whoever did it: for the others who sit. */
 export function didOf({ decision, choices = [] }: Pick<SeatAnswer, 'decision' | 'choices'>): string {
-  return decision === 'choose' && areAllRefused(choices) ? 'refused every part of it' : DID[decision]
+  if (decision !== 'choose') return DID[decision]
+  if (areAllAccepted(choices)) return DID.approve
+  return areAllRefused(choices) ? 'refused every part of it' : DID.choose
 }
 
 const DID = {

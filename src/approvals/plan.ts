@@ -247,6 +247,11 @@ export function areAllRefused(choices: readonly Choice[]): boolean {
   return choices.every(({ decision }) => decision === 'refuse')
 }
 
+/** All of it is to be done as it was asked for. */
+export function areAllAccepted(choices: readonly Choice[]): boolean {
+  return choices.every(({ decision }) => decision === 'accept')
+}
+
 function miscounted(hunks: readonly Hunk[], choices: readonly Choice[]): string | undefined {
   const known = new Set(hunks.map(({ number }) => number))
   const decided = new Set<number>()

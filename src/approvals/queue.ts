@@ -20,7 +20,7 @@ import type {
   WaitingPlan,
 } from './contract.ts'
 import { Grants, type Pattern, patternsOf } from './grants.ts'
-import { type Answer, areAllRefused, causesOf, type Plan } from './plan.ts'
+import { type Answer, areAllAccepted, areAllRefused, causesOf, type Plan } from './plan.ts'
 import {
   answerOf,
   approvedInWords,
@@ -620,6 +620,7 @@ function outcomeOf(answer: Answer): PlanOutcome {
     case 'timed_out':
       return answer.type
     case 'chosen':
+      if (areAllAccepted(answer.choices)) return 'approved'
       return areAllRefused(answer.choices) ? 'denied' : 'approved_in_part'
     case 'cancelled':
     case 'unavailable':

@@ -1,0 +1,59 @@
+import { spawnSync } from 'node:child_process'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { imago } from './house.ts'
+import { Differs, out } from './steps.ts'
+
+/** A person at the page of a project, in a real Chromium without a window, played by a script. */
+export interface PersonAtPage {
+  /** Waits until the page shows that, and prints what it matched. Throws `Differs` where it does not come. */
+  sees(expected: RegExp): Promise<void>
+  asksForSeat(): Promise<void>
+  /** Opens the first plan that waits. */
+  opensPlan(): Promise<void>
+  /** As Chromium names keys: `y`, `Enter`. */
+  presses(key: string): Promise<void>
+  types(text: string): Promise<void>
+  leaves(): Promise<void>
+}
+
+const PATIENCE_MS = 30_000
+
+/** Where the browser of that name is; undefined where there is none. */
+export function pathOfChromium(name: string): string | undefined {
+  const { stdout, status } = spawnSync('/bin/sh', ['-c', 'command -v "$1"', 'sh', name], { encoding: 'utf8' })
+  return status === 0 ? stdout.trim() : undefined
+}
+
+/** Opens the page of that project, by the address that `imago web` prints. */
+export async function openPageOf(project: string, executablePath: string): Promise<PersonAtPage> {
+  const address = imago(project, 'web', '--no-open').trim()
+  out(`\n$ imago web --no-open\n${address.replace(/#.*/, '#…')}\n`)
+  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
+  const browser: Browser = await chromium.launch({ executablePath, args })
+  const page: Page = await browser.newPage()
+  page.setDefaultTimeout(PATIENCE_MS)
+  await page.goto(address)
+  const text = async () => (await page.locator('body').allInnerTexts()).join('\n').replace(/[ \t]+/g, ' ')
+  return {
+    async sees(expected) {
+      const body = page.locator('body').filter({ hasText: expected })
+      const isThere = await body.waitFor().then(
+        () => true,
+        () => false,
+      )
+      const shown = await text()
+      if (!isThere) throw new Differs(`the page never showed ${expected}, but:\n${shown}`)
+      const lines = shown.split('\n').filter(line => line.trim() !== '')
+      out(`${lines.map(line => `    | ${line}`).join('\n')}\n`)
+    },
+    asksForSeat: () => page.getByRole('button', { name: 'Sit' }).click(),
+    async opensPlan() {
+      await page.getByRole('region', { name: 'What waits for you' }).getByRole('button').first().click()
+      // Keys count from a moment after it is drawn.
+      await page.locator('article[aria-busy=false]').waitFor()
+    },
+    presses: key => page.keyboard.press(key),
+    types: words => page.keyboard.type(words),
+    leaves: () => browser.close(),
+  }
+}
