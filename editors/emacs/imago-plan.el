@@ -423,12 +423,22 @@ KEYS, a count of theirs, or since now."
 
 (defvar imago-plan--undoing nil "The call that takes a change back, and what was typed by then.")
 
+(defun imago-plan--changes (project)
+  "Return the rows that `imago-undo` offers in PROJECT, the newest first.
+Behind them are those that it has taken back, and its own."
+  (let ((rows (imago-rows project "approvals" #'imago-plan--undone-by)))
+    (cl-flet ((back (row) (or (equal (plist-get row :tool) "undo_change")
+                              (seq-some (lambda (other)
+                                          (string-suffix-p (imago-plan--undone-by row)
+                                                           (plist-get other :title)))
+                                        rows))))
+      (append (seq-remove #'back rows) (seq-filter #'back rows)))))
+
 (defun imago-undo (change)
   "Take CHANGE back, whoever approved it: by a plan of its own, which is shown."
   (interactive
    (list (imago-plan--undone-by
-          (imago-choose "Take back"
-                        (imago-rows (imago-project) "approvals" #'imago-plan--undone-by)
+          (imago-choose "Take back" (imago-plan--changes (imago-project))
                         (lambda (row)
                           (format "%s %s" (imago-plan--undone-by row) (plist-get row :title)))))))
   (let ((call (secure-hash 'md5 (format "%d %f %d" (emacs-pid) (float-time) (random)))))

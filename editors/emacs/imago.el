@@ -301,9 +301,9 @@ Where there is one alone it is that, and where there is none an error."
 
 (defvar imago-mode-map
   (let ((map (make-sparse-keymap)))
-    (pcase-dolist (`(,key . ,command) '(("C-c C-c" . imago-evaluate-defun)
-                                        ("C-x C-e" . imago-evaluate-last)))
-      (define-key map (kbd key) `(menu-item "" ,command :filter imago--unless-slime)))
+    (pcase-dolist (`(,key . ,command) '(("\C-c\C-c" . imago-evaluate-defun)
+                                        ("\C-x\C-e" . imago-evaluate-last)))
+      (define-key map key `(menu-item "" ,command :filter imago--unless-slime)))
     map)
   "Keys for the code of a program.")
 
