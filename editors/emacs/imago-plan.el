@@ -424,7 +424,7 @@ KEYS, a count of theirs, or since now."
 (defvar imago-plan--undoing nil "The call that takes a change back, and what was typed by then.")
 
 (defun imago-plan--changes (project)
-  "Return the rows that `imago-undo` offers in PROJECT, the newest first.
+  "Return the rows for `imago-undo' in PROJECT, the newest first.
 Behind them are those that it has taken back, and its own."
   (let ((rows (imago-rows project "approvals" #'imago-plan--undone-by)))
     (cl-flet ((back (row) (or (equal (plist-get row :tool) "undo_change")
