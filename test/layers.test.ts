@@ -271,7 +271,14 @@ const TABLE: readonly Row[] = [
   {
     layer: 'editors/vscode/src/editor',
     may: ['editors/vscode/src', 'src/front'],
-    packages: ['vscode', 'vscode-languageclient', 'node:fs', 'node:path'],
+    packages: [
+      'vscode',
+      'vscode-languageclient',
+      'node:child_process',
+      'node:events',
+      'node:fs',
+      'node:path',
+    ],
   },
   { layer: 'src/main.ts', may: ['src', 'src/front'], lazily: ['src/daemon'], packages: ['node:'] },
 ]

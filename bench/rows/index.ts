@@ -18,6 +18,7 @@ import { lispAttachAgain, lispEvaluation, lispIdle, lispLooks } from './lisp.ts'
 import { globalsMany, inspectSize } from './looking.ts'
 import { errorToDiagnostic, lspCompletion, lspCompletionWorst } from './lsp.ts'
 import { mcpListed } from './mcp.ts'
+import { neovimPlan, neovimStart } from './neovim.ts'
 import { clientMemory, commandCost, doctorTime, idleMemory, lspStart, mcpStart } from './processes.ts'
 import { readBesideKept } from './reading.ts'
 import { searchMany } from './searching.ts'
@@ -27,6 +28,7 @@ import { emojiText, hermesText, pythonicText, textsLinear } from './syntaxes.ts'
 import { commonTokens, profileTokens, tableTokens, threadsTokens } from './tokens.ts'
 import { tracepointCost } from './tracepoints.ts'
 import { completion, threadsMany } from './vocabulary.ts'
+import { vscodePlan, vscodeStart } from './vscode.ts'
 import { firstFrame, scrollStep } from './watching.ts'
 import { webMemory, webOperation } from './web.ts'
 import { errorToRun } from './woken.ts'
@@ -97,6 +99,8 @@ export const ROWS: readonly Row[] = [
   emacsStart,
   firstFrame,
   scrollStep,
+  neovimStart,
+  neovimPlan,
   attachedLatency,
   attachedMemory,
   errorsUnseen,
@@ -119,4 +123,6 @@ export const ROWS: readonly Row[] = [
   wolframBuiltins,
   wolframStart,
   wolframColdStart,
+  vscodeStart,
+  vscodePlan,
 ]

@@ -9,44 +9,45 @@ const { version } = JSON.parse(readFileSync(join(here, '../../package.json'), 'u
 const about = { ...JSON.parse(readFileSync(join(here, 'package.json'), 'utf8')), version }
 const dist = process.argv[2] ?? join(here, 'dist')
 
-await build({
-  entryPoints: [join(here, 'src/editor/extension.ts')],
-  outfile: join(dist, 'extension.cjs'),
-  bundle: true,
-  minify: true,
-  platform: 'node',
-  format: 'cjs',
-  target: 'node20',
-  external: ['vscode'],
-  logLevel: 'warning',
-})
+// The client of the language server is a file of its own, which is loaded once the extension is there.
+const CLIENT = 'vscode-languageclient/node'
+const bundles = {
+  [join(here, 'src/editor/extension.ts')]: 'extension.cjs',
+  [CLIENT]: `node_modules/${CLIENT}.js`,
+}
+for (const [from, to] of Object.entries(bundles))
+  await build({
+    entryPoints: [from],
+    outfile: join(dist, to),
+    bundle: true,
+    minify: true,
+    platform: 'node',
+    format: 'cjs',
+    target: 'node20',
+    supported: { 'dynamic-import': false },
+    external: from === CLIENT ? ['vscode'] : ['vscode', CLIENT],
+    logLevel: 'warning',
+  })
 
-const text = value =>
-  String(value).replace(
-    /[&<>"]/g,
-    found => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[found],
-  )
-const asset = (type, path) =>
-  `<Asset Type="Microsoft.VisualStudio.${type}" Path="extension/${path}" Addressable="true"/>`
+const { name, publisher, displayName, description, engines } = about
 const manifest = `<?xml version="1.0" encoding="utf-8"?>
 <PackageManifest Version="2.0.0" xmlns="http://schemas.microsoft.com/developer/vsx-schema/2011">
 <Metadata>
-<Identity Language="en-US" Id="${text(about.name)}" Version="${text(version)}" Publisher="${text(about.publisher)}"/>
-<DisplayName>${text(about.displayName)}</DisplayName>
-<Description xml:space="preserve">${text(about.description)}</Description>
-<Categories>${text(about.categories.join(','))}</Categories>
+<Identity Language="en-US" Id="${name}" Version="${version}" Publisher="${publisher}"/>
+<DisplayName>${displayName}</DisplayName>
+<Description xml:space="preserve">${description}</Description>
+<Categories>${about.categories}</Categories>
 <Properties>
-<Property Id="Microsoft.VisualStudio.Code.Engine" Value="${text(about.engines.vscode)}"/>
-<Property Id="Microsoft.VisualStudio.Code.ExtensionKind" Value="${text(about.extensionKind.join(','))}"/>
+<Property Id="Microsoft.VisualStudio.Code.Engine" Value="${engines.vscode}"/>
+<Property Id="Microsoft.VisualStudio.Code.ExtensionKind" Value="${about.extensionKind}"/>
 </Properties>
 <License>extension/LICENSE.txt</License>
 </Metadata>
 <Installation><InstallationTarget Id="Microsoft.VisualStudio.Code"/></Installation>
 <Dependencies/>
 <Assets>
-${asset('Code.Manifest', 'package.json')}
-${asset('Services.Content.Details', 'README.md')}
-${asset('Services.Content.License', 'LICENSE.txt')}
+<Asset Type="Microsoft.VisualStudio.Code.Manifest" Path="extension/package.json" Addressable="true"/>
+<Asset Type="Microsoft.VisualStudio.Services.Content.Details" Path="extension/README.md" Addressable="true"/>
 </Assets>
 </PackageManifest>
 `
@@ -56,16 +57,12 @@ const types = {
   md: 'text/markdown',
   svg: 'image/svg+xml',
 }
+const endings = Object.entries({ ...types, txt: 'text/plain', vsixmanifest: 'text/xml' })
 const contentTypes = `<?xml version="1.0" encoding="utf-8"?>
-<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">${Object.entries({
-  ...types,
-  txt: 'text/plain',
-  vsixmanifest: 'text/xml',
-})
+<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">${endings
   .map(([ending, type]) => `<Default Extension=".${ending}" ContentType="${type}"/>`)
   .join('')}</Types>
 `
-
 const vsix = join(dist, `imago-${version}.vsix`)
 mkdirSync(dist, { recursive: true })
 writeFileSync(
@@ -77,7 +74,9 @@ writeFileSync(
     'extension/README.md': readFileSync(join(here, 'README.md')),
     'extension/LICENSE.txt': readFileSync(join(here, '../../LICENSE')),
     'extension/imago.svg': readFileSync(join(here, 'imago.svg')),
-    'extension/dist/extension.cjs': readFileSync(join(dist, 'extension.cjs')),
+    ...Object.fromEntries(
+      Object.values(bundles).map(to => [`extension/dist/${to}`, readFileSync(join(dist, to))]),
+    ),
   }),
 )
 console.log(vsix)
@@ -91,35 +90,36 @@ function zip(files) {
     const name = Buffer.from(path)
     const plain = Buffer.from(contents)
     const packed = deflateRawSync(plain)
-    // Version 2.0, names in UTF-8, deflated, 1980-01-01.
-    const fields = numbers([20, 2], [0x800, 2], [8, 2], [0, 2], [0x21, 2], [crc32(plain), 4])
-    const sizes = numbers([packed.length, 4], [plain.length, 4], [name.length, 2], [0, 2])
-    const body = Buffer.concat([numbers([0x04034b50, 4]), fields, sizes, name, packed])
-    const rest = numbers([0, 2], [0, 2], [0, 2], [0, 4], [offset, 4])
-    directory.push(numbers([0x02014b50, 4], [20, 2]), fields, sizes, rest, name)
+    // Version 2.0, names in UTF-8, deflated, 1980-01-01; no extra field.
+    const about = numbers(
+      '222224444',
+      20,
+      0x800,
+      8,
+      0,
+      0x21,
+      crc32(plain),
+      packed.length,
+      plain.length,
+      name.length,
+    )
+    const body = Buffer.concat([numbers('4', 0x04034b50), about, name, packed])
+    directory.push(numbers('42', 0x02014b50, 20), about, numbers('22244', 0, 0, 0, 0, offset), name)
     bodies.push(body)
     offset += body.length
   }
-  const count = bodies.length
   const listing = Buffer.concat(directory)
-  const end = numbers(
-    [0x06054b50, 4],
-    [0, 4],
-    [count, 2],
-    [count, 2],
-    [listing.length, 4],
-    [offset, 4],
-    [0, 2],
-  )
+  const { length } = bodies
+  const end = numbers('42222442', 0x06054b50, 0, 0, length, length, listing.length, offset, 0)
   return Buffer.concat([...bodies, listing, end])
 }
 
-/** Little-endian numbers of so many bytes each. */
-function numbers(...all) {
+/** Little-endian numbers, each of as many bytes as its digit says. */
+function numbers(sizes, ...values) {
   return Buffer.concat(
-    all.map(([value, size]) => {
-      const bytes = Buffer.alloc(size)
-      bytes.writeUIntLE(value, 0, size)
+    values.map((value, at) => {
+      const bytes = Buffer.alloc(Number(sizes[at]))
+      bytes.writeUIntLE(value, 0, bytes.length)
       return bytes
     }),
   )

@@ -1,4 +1,6 @@
 -- A Neovim with the plugin of this checkout, and the imago of this checkout.
 vim.opt.runtimepath:prepend(vim.env.IMAGO_PLUGIN)
-vim.g.imago = { cmd = vim.json.decode(vim.env.IMAGO_LSP) }
+local settings = vim.json.decode(vim.env.IMAGO_SETTINGS or '{}')
+settings.cmd = vim.json.decode(vim.env.IMAGO_LSP)
+vim.g.imago = settings
 vim.o.swapfile = false

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Neovim, openNeovim } from '../../examples/demos/neovim.ts'
 import type { DaemonClient } from '../../src/front/client.ts'
@@ -47,14 +47,19 @@ async function open() {
   neovim = await openEditor(folder)
 }
 
-/** With orders.py, and a seat. */
+/** With orders.py; it takes a seat by itself. */
 async function openEditor(folder: string): Promise<Neovim> {
-  const env = { ...rig.env, IMAGO_PLUGIN: PLUGIN }
-  const opened = await openNeovim([neovimPath], { cwd: rig.project, env, folder, init: INIT })
-  await opened.types(':edit orders.py<CR>:Imago sit<CR>')
-  await opened.shows(/seated as through nvim/)
-  await opened.types('<CR>')
+  const opened = await begin(folder)
+  await opened.types(':edit orders.py<CR>')
+  const seats = async () => (await client.request('approvals', {})).seats
+  await until(async () => (await seats()).some(({ who }) => who.startsWith('through nvim')), 'its seat')
   return opened
+}
+
+/** `settings` are those of the plugin, besides what starts `imago lsp`. */
+const begin = (folder: string, settings: object = {}) => {
+  const env = { ...rig.env, IMAGO_PLUGIN: PLUGIN, IMAGO_SETTINGS: JSON.stringify(settings) }
+  return openNeovim([neovimPath], { cwd: rig.project, env, folder, init: INIT })
 }
 
 async function close() {
@@ -77,16 +82,17 @@ const at = (line: number, put: string) => ({
   new_str: put,
 })
 const propose = (...edits: object[]) => client.call({ tool: 'propose_file_edit', args: { edits } })
-const status = () => neovim.lua(`return require('imago').status()`)
-const says = (expected: string) =>
-  until(async () => (await status()) === expected, `the status line to be ${expected}`)
+const says = (expected: string, editor = neovim) => {
+  const status = () => editor.lua(`return require('imago').status()`)
+  return until(async () => (await status()) === expected, `the status line to be ${expected}`)
+}
 /** A person at a terminal, whom Neovim lets sit. */
 async function openOther() {
   const other = await openSeatTerminal(rig)
   const sits = other.says('sit')
   await says('imago: seats wanted: 1')
   await command('Imago sit')
-  await neovim.shows(/Let terminal [\s\S]* have a seat\?\n1: no\n2: yes/)
+  await neovim.shows(/Let terminal [\s\S]*a seat\?\n1: no\n2: yes/)
   await neovim.types('2<CR>')
   await sits
   return {
@@ -99,16 +105,12 @@ async function openOther() {
     close: () => other.screen.close(),
   }
 }
-/** The lines of a file that have a sign. */
+/** The lines of orders.py that have a sign. */
 const signs = () =>
   neovim.lua(`
-  local lines, buf = {}, vim.fn.bufnr('orders.py')
-  for name, space in pairs(vim.api.nvim_get_namespaces()) do
-    for _, mark in ipairs(name:match('^imago%-plans') and vim.api.nvim_buf_get_extmarks(buf, space, 0, -1, {}) or {}) do
-      table.insert(lines, mark[2] + 1)
-    end
-  end
-  return table.concat(lines, ' ')`)
+  local space = vim.api.nvim_get_namespaces()['imago-plans']
+  local found = vim.diagnostic.get(vim.fn.bufnr('orders.py'), { namespace = space })
+  return table.concat(vim.tbl_map(function(one) return one.lnum + 1 end, found), ' ')`)
 const signed = (lines: string) => until(async () => (await signs()) === lines, `signs at ${lines}`)
 
 const FACTS: Readonly<Record<string, () => Promise<void>>> = {
@@ -197,16 +199,16 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
   'a range and a form are evaluated, with the result at the line, and all of it in a window': async () => {
     await command('silent! only | enew | setfiletype python')
     await neovim.lua(
-      `vim.api.nvim_buf_set_lines(0, 0, -1, false, {'def f():', '  return LUA', '', 'f()', 'ESCAPES', '1 / 0'})`,
+      `vim.api.nvim_buf_set_lines(0, 0, -1, false, {'@staticmethod', 'def f():', '  return LUA', '', 'f()', 'ESCAPES', '1 / 0'})`,
     )
-    await command('2')
+    await command('3')
     await command('Imago eval')
     await neovim.shows(/return LUA +⇒/)
-    await command('4Imago eval')
-    await neovim.shows(/f\(\) +⇒ "vim\.cmd\('quit'\) %s \[\[ \]\] <CR>"$/m)
     await command('5Imago eval')
-    await neovim.shows(/ESCAPES +⇒ '\\x1b\[31mred/m)
+    await neovim.shows(/^f\(\) +⇒ "vim\.cmd\('quit'\) %s \[\[ \]\] <CR>"$/m)
     await command('6Imago eval')
+    await neovim.shows(/ESCAPES +⇒ '\\x1b\[31mred/m)
+    await command('7Imago eval')
     await neovim.shows(/1 \/ 0 +✗ ZeroDivisionError/)
     await command('Imago result')
     await neovim.shows(/imago:\/\/result[\s\S]*/)
@@ -229,21 +231,24 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await neovim.shows(/^ {2}▸ first.*\n {2}▸ second/m)
   },
 
-  'an error of the program is in the quickfix list, with its line; threads are shown': async () => {
-    assert.ok((await client.call({ tool: 'eval_expr', args: { expr: 'fail()', kernel: 'till' } })).ok)
-    const noted = () =>
-      neovim.lua(
-        `local _, p = next(require('imago.client').projects); return vim.tbl_count(p.rows.errors or {})`,
-      )
-    await until(async () => Number(await noted()) > 0, 'the error')
-    await command('Imago errors')
-    await neovim.shows(/shop\.py\|6 error\| KeyError: 'cake' \(till/)
-    await neovim.types('<CR>')
-    await neovim.shows(/return BASKET/)
-    await command('cclose')
-    await command('Imago threads')
-    await neovim.shows(/MainThread/)
-  },
+  'an error of the program is at its line with its values, and in the quickfix list; threads are shown':
+    async () => {
+      assert.ok((await client.call({ tool: 'eval_expr', args: { expr: 'fail()', kernel: 'till' } })).ok)
+      const noted = () =>
+        neovim.lua(
+          `local _, p = next(require('imago.client').projects); return vim.tbl_count(p.rows.errors or {})`,
+        )
+      await until(async () => Number(await noted()) > 0, 'the error')
+      await command('edit shop.py')
+      await neovim.shows(/^E.*return BASKET\['cake'\] \* rate +rate=2.*KeyError: 'cake'/m)
+      await command('Imago errors')
+      await neovim.shows(/shop\.py\|6 error\| KeyError: 'cake' \(till/)
+      await neovim.types('<CR>')
+      await neovim.shows(/return BASKET/)
+      await command('cclose')
+      await command('Imago threads')
+      await neovim.shows(/MainThread/)
+    },
 
   'names, reasons and texts with codes of a terminal, Lua or a status line are text': async () => {
     await reset()
@@ -282,10 +287,15 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await neovim.shows(
       /found .*lsp[\s\S]*its daemon is process \d+[\s\S]*programs of this project: till[\s\S]*seated as/,
     )
-    const help = join(rig.folder, 'help')
-    cpSync(join(PLUGIN, 'doc'), join(help, 'doc'), { recursive: true })
-    await command(`silent! bwipeout | set rtp^=${help} | helptags ${help}/doc | help imago-plans`)
+    await command('silent! bwipeout | help imago')
+    await neovim.shows(/^\*imago\.txt\*.*Imago in Neovim|^imago\.txt.*Imago in Neovim/m)
+    await command('help imago-plans')
     await neovim.shows(/y {2}take the hunk/)
+    const made = join(rig.folder, 'doc')
+    cpSync(join(PLUGIN, 'doc'), made, { recursive: true })
+    await neovim.lua(`vim.cmd.helptags('${made}')`)
+    const tags = (folder: string) => readFileSync(join(folder, 'tags'), 'utf8')
+    assert.is(tags(made), tags(join(PLUGIN, 'doc')))
     await command('helpclose')
   },
 
@@ -342,6 +352,77 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await neovim.shows(/Reason/)
     await neovim.types('<CR>y')
     assert.match(JSON.stringify(await call), 'denied')
+  },
+
+  'a plan of 100 files, the most there can be, is shown, and the only open one has its sign': async () => {
+    await reset()
+    const paths = Array.from({ length: 99 }, (_, n) => `part${n}.py`)
+    for (const path of paths) writeFileSync(join(rig.project, path), 'old\n')
+    const edits = paths.map(path => ({ path, old_str: 'old\n', new_str: 'new\n' }))
+    const call = propose(at(3, ''), ...edits)
+    await says('imago: plans wait: 1')
+    await signed('4')
+    await command('Imago plans')
+    await neovim.shows(/━ hunk 1 of 100 · orders.py:4/)
+    await neovim.types('k')
+    await neovim.shows(/━ hunk 100 of 100 · part98.py:1/)
+    await neovim.types('ay')
+    assert.ok((await call).ok)
+    await until(() => text() === ORDERS.replace('line3 = 3\n', ''), 'the change')
+    assert.is(readFileSync(join(rig.project, 'part98.py'), 'utf8'), 'new\n')
+  },
+
+  'a second Neovim keeps quiet where one sits, and is let in; the first answer of the two wins': async () => {
+    await reset()
+    const call = propose(at(3, 'line3 = 4\n'), at(9, ''))
+    const second = await begin(mkdtempSync(join(rig.folder, 'second-')))
+    await second.types(':edit orders.py<CR>')
+    await says('imago: plans wait: 1', second)
+    assert.not.match(String(await second.lua(`return vim.fn.execute('messages')`)), 'imago')
+    await second.types(':Imago plans<CR>')
+    await says('imago: plans wait: 1, seats wanted: 1')
+    await command('Imago sit')
+    await neovim.shows(/Let through nvim [\s\S]*a seat\?\n1: no\n2: yes/)
+    await neovim.types('2<CR>')
+    await second.shows(/hunk 1 of 2/)
+    await command('Imago plans')
+    await neovim.shows(/hunk 1 of 2/)
+    await second.types('ay')
+    assert.ok((await call).ok)
+    await neovim.shows(/^● .*approved[\s\S]*It ended: ok/m)
+    await neovim.types('ay')
+    assert.is(text(), ORDERS.replace('line3 = 3', 'line3 = 4').replace('line9 = 9\n', ''))
+    await second.end()
+  },
+
+  'with `sit = false` it takes no seat by itself': async () => {
+    await command('silent! only | Imago leave')
+    const quiet = await begin(mkdtempSync(join(rig.folder, 'quiet-')), { sit: false })
+    await quiet.types(':edit orders.py<CR>:Imago threads<CR>')
+    await quiet.shows(/MainThread/)
+    assert.equal((await client.request('approvals', {})).seats, [])
+    await quiet.end()
+    await command('Imago sit')
+    await neovim.shows(/seated as through nvim/)
+    await command('')
+  },
+
+  'an editor that hangs holds no plan: another seat answers, and it says so once it goes on': async () => {
+    await reset()
+    const other = await openOther()
+    const call = propose(at(3, ''), at(9, ''))
+    await says('imago: plans wait: 1')
+    await command('Imago plans')
+    await neovim.shows(/hunk 1 of 2/)
+    process.kill(neovim.pid, 'SIGSTOP')
+    await other.answers('approve')
+    assert.ok((await call).ok)
+    const typed = neovim.types('d')
+    process.kill(neovim.pid, 'SIGCONT')
+    await typed
+    await neovim.shows(/^● .*approved/m)
+    other.close()
+    await neovim.types('<CR>')
   },
 
   'an editor that is killed leaves its plan to the others': async () => {

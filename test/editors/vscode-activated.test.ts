@@ -44,10 +44,10 @@ const manifest = () =>
 
 /** Opens the plan that waits; answers with the documents that are shown. */
 async function openPlan() {
-  await vscode.commands.get('imago.plan.open')?.()
+  await vscode.commands.get('imago.waits')?.()
   const changes = vscode.ran.findLast(([name]) => name === 'vscode.changes')
   const [asked = [], file = []] = (changes?.[2] ?? []) as (Uri | undefined)[][]
-  const [[summary], [after, before]] = [asked, file]
+  const [[summary], [, before, after]] = [asked, file]
   assert.ok(summary && after && before)
   return { summary, after, before }
 }
@@ -69,11 +69,12 @@ test('a plan that waits is a sign and no more; opened, its lenses take one hunk 
     platform: 'node',
     format: 'cjs',
     external: ['vscode', 'vscode-languageclient/node'],
+    supported: { 'dynamic-import': false },
   })
   const client = { LanguageClient, State: { Running: 2 } }
   const loaded = loadExtension(bundle, { folder: rig.project, client })
   vscode = loaded.vscode
-  await loaded.extension.activate({ subscriptions: [] })
+  loaded.extension.activate({ subscriptions: [] })
   const { contributes } = manifest()
   for (const { command } of [...contributes.commands, ...contributes.keybindings])
     assert.ok(vscode.commands.has(command) || command.startsWith('workbench.'), command)
@@ -133,7 +134,8 @@ test('unsaved text is said first and saved; a hunk is edited by saving its text;
   await press(summary, 'Save the unsaved text')
   assert.not.match(vscode.text(summary), 'unsaved')
   await press(after, 'Edit')
-  vscode.save('line5 = "$(x)"')
+  vscode.write('line5 = "$(x)"')
+  await vscode.commands.get('imago.plan.take')?.()
   await until(() => titles(after).join().includes('✎ edited'), 'the edit')
   vscode.look(after)
   await vscode.commands.get('imago.plan.takeRest')?.()
@@ -155,4 +157,9 @@ test('npm run vsix packs all that the extension needs', () => {
   const { stdout: names } = spawnSync('python3', ['-c', read, stdout.trim()], { encoding: 'utf8' })
   assert.match(names, /^extension\.vsixmanifest \[Content_Types\]\.xml extension\/package\.json /)
   assert.match(names, /extension\/dist\/extension\.cjs/)
+})
+
+test('the last run in a real VS Code, by npm run test:vscode, was of this version', () => {
+  const read = (path: string) => JSON.parse(readFileSync(join(PACKAGE_ROOT, path), 'utf8'))
+  assert.is(read('test/editors/vscode-last-run.json').extension, read('package.json').version)
 })

@@ -22,8 +22,8 @@ export interface VsCode {
   ): readonly { command: { title: string; command: string; arguments: unknown[] }; line: number }[]
   /** The document that the person looks at, and the line of the cursor. */
   look(uri: Uri, line?: number): void
-  /** The person saves that text in the document that they look at. */
-  save(text: string): void
+  /** The person writes that text in the document that they look at, which has no file. */
+  write(text: string): void
   /** A file has unsaved text. */
   unsaved(path: string): void
 }
@@ -31,11 +31,12 @@ export interface VsCode {
 export interface Uri {
   readonly scheme: string
   readonly path: string
+  readonly query: string
   readonly fsPath: string
 }
 
-const uri = ({ scheme, path }: { scheme: string; path: string }): Uri =>
-  Object.assign({ scheme, path, fsPath: path }, { toString: () => `${scheme}:${path}` })
+const uri = ({ scheme, path, query = '' }: { scheme: string; path: string; query?: string }): Uri =>
+  Object.assign({ scheme, path, query, fsPath: path }, { toString: () => `${scheme}:${path}?${query}` })
 
 /** Loads a bundle of the extension with a stub of its `vscode`, whose folder is that one. */
 export function loadExtension(
@@ -52,17 +53,16 @@ export function loadExtension(
     | { provideCodeLenses(document: object): { range: { line: number }; command: never }[] }
     | undefined
   let tree: VsCode['tree'] | undefined
-  let files: { writeFile(uri: Uri, bytes: Uint8Array): void } | undefined
   const documents: object[] = []
   let saved: (document: object) => void = () => {}
+  const untitled = { uri: uri({ scheme: 'untitled', path: 'Untitled-1' }), isDirty: false, lineCount: 1 }
+  let written = ''
   const event = () => ({ dispose() {} })
   const text = (uri: Uri) => contents.get(uri.scheme)?.provideTextDocumentContent(uri) ?? ''
-  const document = (uri: Uri) => ({
-    uri,
-    isDirty: false,
-    languageId: 'plaintext',
-    lineCount: text(uri).split('\n').length,
-  })
+  const document = (uri: Uri) =>
+    uri.scheme === 'untitled'
+      ? Object.assign(untitled, { getText: () => written })
+      : { uri, isDirty: false, languageId: 'plaintext', lineCount: text(uri).split('\n').length }
   const window = {
     activeTextEditor: undefined as object | undefined,
     visibleTextEditors: [] as object[],
@@ -112,11 +112,9 @@ export function loadExtension(
     getConfiguration: () => ({ get: (name: string) => (name === 'command' ? process.execPath : true) }),
     registerTextDocumentContentProvider: (scheme: string, provider: never) =>
       void contents.set(scheme, provider),
-    openTextDocument: async (uri: Uri) => document(uri),
+    openTextDocument: async (what: Uri | { content: string }) =>
+      'content' in what ? untitled : document(what),
     asRelativePath: ({ path }: Uri) => path,
-    registerFileSystemProvider(_: string, provider: typeof files) {
-      files = provider
-    },
     onDidChangeTextDocument: event,
     onDidSaveTextDocument(heard: typeof saved) {
       saved = heard
@@ -130,6 +128,7 @@ export function loadExtension(
     commands: {
       registerCommand: (name: string, does: Does) => void commands.set(name, does as never),
       async executeCommand(name: string, ...args: unknown[]) {
+        await commands.get(name)?.(...args)
         ran.push([name, ...args])
         if (name === 'vscode.changes') look((args[1] as Uri[][])[0]?.[0] ?? seen)
       },
@@ -160,12 +159,16 @@ export function loadExtension(
   }
   const loader = Module as unknown as { _load(id: string, ...rest: unknown[]): unknown }
   const load = loader._load
-  loader._load = (id, ...rest) =>
-    id === 'vscode' ? api : id === 'vscode-languageclient/node' ? client : load(id, ...rest)
-  const extension = Module.createRequire(import.meta.url)(bundle) as {
-    activate(context: { subscriptions: unknown[] }): Promise<void>
+  loader._load = (id, ...rest) => {
+    if (id === 'vscode') return api
+    if (id !== 'vscode-languageclient/node') return load(id, ...rest)
+    // The last that it loads.
+    loader._load = load
+    return client
   }
-  loader._load = load
+  const extension = Module.createRequire(import.meta.url)(bundle) as {
+    activate(context: { subscriptions: unknown[] }): void
+  }
   const vscode: Omit<VsCode, 'tree'> & { tree(): VsCode['tree'] | undefined } = {
     commands,
     status,
@@ -175,15 +178,14 @@ export function loadExtension(
     tree: () => tree,
     text,
     look,
-    save(text) {
-      files?.writeFile(seen, new TextEncoder().encode(text))
-      saved(document(seen))
+    write(text) {
+      written = text
     },
     unsaved: path =>
       void documents.push({
         uri: uri({ scheme: 'file', path }),
         isDirty: true,
-        save: async () => documents.pop(),
+        save: async () => saved(documents.pop() ?? {}),
       }),
     lenses: uri =>
       (lensing?.provideCodeLenses(document(uri)) ?? []).map(({ range, command }) => ({

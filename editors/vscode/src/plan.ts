@@ -3,13 +3,16 @@ import { escapePlan, escapePlanLine, escapeText } from '../../../src/text/escape
 import type { Plan, Project, WaitingRow } from './project.ts'
 import { line } from './values.ts'
 
-export type Choice = NonNullable<Methods['answer']['params']['choices']>[number]
-type Answer = Methods['answer']['params']
+type Request = Methods['answer']['params']
+export type Choice = NonNullable<Request['choices']>[number]
+type Verdict =
+  | { readonly decision: 'accept' }
+  | { readonly decision: 'refuse'; readonly reason: string | null }
 
 /** `whole`: it has no hunks. `confirm`: each hunk is decided, and what will be applied is shown. */
 export type Stage = 'whole' | 'choose' | 'confirm' | 'sent' | 'over'
 
-/** Where a hunk stands in a text that is shown: its line, from 0. */
+/** The place of a hunk in a text that is shown: its line, from 0. */
 export interface HunkPlace {
   readonly number: number
   readonly line: number
@@ -17,15 +20,11 @@ export interface HunkPlace {
 
 /** One file of a plan, for a diff editor. What cannot be seen in its texts is marked. */
 export interface ShownFile {
+  readonly path: string
   readonly shown: string
   readonly before: string
   readonly after: string
   /** In `after`. */
-  readonly hunks: readonly HunkPlace[]
-}
-
-export interface PlanText {
-  readonly text: string
   readonly hunks: readonly HunkPlace[]
 }
 
@@ -34,17 +33,19 @@ export class OpenPlan {
   readonly project: Project
   readonly row: WaitingRow
   readonly plan: Plan
+  /** Its files that have texts; the others are in the summary alone. */
+  readonly files: readonly ShownFile[]
   /** By the number of its hunk. */
   readonly choices = new Map<number, Choice>()
-  /** What came of it, or of the last answer. */
+  /** What came of it, or of the last answer: a sentence a line. */
   news = ''
   #stage: 'asked' | 'sent' | 'over' = 'asked'
-  #files: readonly ShownFile[] | undefined
 
   constructor(project: Project, row: WaitingRow, plan: Plan) {
     this.project = project
     this.row = row
     this.plan = plan
+    this.files = plan.files.flatMap(file => shownFile(file, plan) ?? [])
   }
 
   /** Sits where this editor does not yet, and reads the plan. Rejects with a sentence where it waits no more. */
@@ -64,36 +65,30 @@ export class OpenPlan {
   }
 
   /** Decides one hunk, or takes back what was decided. Answers with the number of the next undecided one. */
-  decide(choice: Choice | { readonly hunk: number; readonly decision: 'undecided' }): number | undefined {
-    if (this.stage !== 'choose' && this.stage !== 'confirm') return undefined
-    if (choice.decision === 'undecided') this.choices.delete(choice.hunk)
-    else this.choices.set(choice.hunk, choice)
-    return this.nextUndecided(choice.hunk, 1)
+  decide(hunk: number, choice: Choice | undefined): number | undefined {
+    if (this.stage === 'choose' || this.stage === 'confirm') {
+      if (choice === undefined) this.choices.delete(hunk)
+      else this.choices.set(hunk, choice)
+    }
+    return this.nextUndecided(hunk, 1)
   }
 
   /** Decides all that are undecided. */
-  decideRest(decision: 'accept' | 'refuse', reason: string | null = null): void {
+  decideRest(verdict: Verdict): void {
     if (this.stage !== 'choose') return
     for (const { number } of this.plan.hunks)
-      if (!this.choices.has(number))
-        this.choices.set(
-          number,
-          decision === 'accept' ? { hunk: number, decision } : { hunk: number, decision, reason },
-        )
+      if (!this.choices.has(number)) this.choices.set(number, { hunk: number, ...verdict })
   }
 
   /** The nearest undecided hunk behind (1) or before (-1) that one; undefined where none is left. */
   nextUndecided(from: number, step: 1 | -1): number | undefined {
     const numbers = this.plan.hunks.map(({ number }) => number)
     const at = numbers.indexOf(from)
-    for (let count = 1; count <= numbers.length; count++) {
-      const found = numbers.at((at + step * count) % numbers.length)
-      if (found !== undefined && !this.choices.has(found)) return found
-    }
-    return undefined
+    const inTurn = numbers.map((_, count) => numbers.at((at + step * (count + 1)) % numbers.length) ?? 0)
+    return inTurn.find(number => !this.choices.has(number))
   }
 
-  /** An edited text of a hunk as the choice that it is, with the line ends that its file has. */
+  /** An edited text of a hunk as the choice that it is; its last line ends, where that of the hunk does. */
   edited(number: number, text: string): Choice {
     const hunk = this.plan.hunks.find(one => one.number === number)
     const plain = text.replaceAll('\r\n', '\n')
@@ -102,27 +97,18 @@ export class OpenPlan {
   }
 
   /** Answers by the hash that was shown. Resolves once the daemon has said what became of that. */
-  async send(decision: Pick<Answer, 'decision' | 'reason'>): Promise<void> {
+  async send(answer: Pick<Request, 'decision' | 'reason'>): Promise<void> {
     if (this.#stage !== 'asked') return
     const { id, hash } = this.row
-    const choices =
-      decision.decision === 'choose'
-        ? { choices: [...this.choices.values()].sort((one, other) => one.hunk - other.hunk) }
-        : {}
+    const choices = [...this.choices.values()].sort((one, other) => one.hunk - other.hunk)
     this.#stage = 'sent'
     this.news = 'The answer was sent.'
-    try {
-      const became = await this.project.ask('answer', { plan: id, hash, ...decision, ...choices })
-      if (became.type !== 'taken') this.#back('why' in became ? became.why : became.type)
-    } catch (fault) {
-      this.#back((fault as Error).message)
-    }
-  }
-
-  #back(why: string): void {
-    if (this.stage !== 'sent') return
+    const became = await this.project
+      .ask('answer', { plan: id, hash, ...answer, ...(answer.decision === 'choose' && { choices }) })
+      .catch((fault: Error) => ({ type: 'failed', why: fault.message }))
+    if (became.type === 'taken' || this.stage !== 'sent') return
     this.#stage = 'asked'
-    this.news = `It was not taken: ${why}`
+    this.news = `It was not taken: ${'why' in became ? became.why : became.type}`
     this.update()
   }
 
@@ -142,87 +128,67 @@ export class OpenPlan {
     return row?.state === 'ended' ? (row.ended?.undo ?? undefined) : undefined
   }
 
-  /** The files, each with its texts as they are and as they would be. Those without texts are in the summary alone. */
-  get files(): readonly ShownFile[] {
-    this.#files ??= this.plan.files.flatMap(file => {
-      const { before, after, shown } = file
-      if ((before !== null && typeof before !== 'string') || (after !== null && typeof after !== 'string'))
-        return []
-      // The lines of a file have the places that they have in the text before, moved by the hunks above them.
-      let moved = 0
-      const hunks = this.plan.hunks
-        .filter(hunk => hunk.shown === shown)
-        .toSorted((one, other) => one.line - other.line)
-        .map(({ number, line, before, after }) => {
-          const place = { number, line: Math.max(0, line - 1 + moved) }
-          moved += linesIn(after) - linesIn(before)
-          return place
-        })
-      const [old, put] = [before ?? '', after ?? '']
-      // Where all lines end alike the marks of their ends would hide the rest.
-      const endAlike = !/(?:^|[^\r])\n/.test(old) && !/(?:^|[^\r])\n/.test(put)
-      const [from, to] = [old, put].map(text => marked(endAlike ? text.replaceAll('\r\n', '\n') : text))
-      return [{ shown, before: from ?? '', after: to ?? '', hunks }]
-    })
-    return this.#files
-  }
-
-  /** All that is to be known before an answer, warnings first; at the end what was decided, and the code for a script. */
-  summary(unsaved: readonly string[]): PlanText {
+  /**
+   * All that is to be known before an answer, warnings first, and hunks that no file shows; once all are decided, what will
+   * be applied. At its end the code for a script.
+   */
+  summary(unsaved: readonly string[]): { readonly text: string; readonly hunks: readonly HunkPlace[] } {
     const { row, plan, stage } = this
     const lines: string[] = []
     const say = (text: string) => void lines.push(line(text))
-    if (this.news !== '') say(`● ${this.news}`)
+    if (this.news !== '') for (const news of this.news.split('\n')) say(`● ${news}`)
     if (stage !== 'over')
       for (const file of unsaved)
         say(`! ${escapePlanLine(file)} has unsaved text in this editor: save it first`)
     for (const warning of row.warnings) say(`! ${warning}`)
     say(row.title)
-    const times = row.times > 1 ? `, asked for ${row.times} times by now` : ''
-    say(`  ${row.tool}, asked by ${row.who}${times} (${row.id})`)
+    say(`  ${row.tool}, asked by ${row.who}`)
+    if (row.times > 1) say(`  asked for ${row.times} times by now`)
     for (const note of row.notes) say(`  ${note}`)
     if (stage !== 'confirm') put(lines, escapeText(this.#head()))
     const taken = [...this.choices.values()].filter(({ decision }) => decision !== 'refuse').length
     if (stage === 'confirm') say(`━ what will be applied: ${taken} of ${plan.hunks.length}, as one change`)
-    const hunks = plan.hunks.map(hunk => {
+    const inFiles = new Set(stage === 'choose' ? this.files.map(({ shown }) => shown) : [])
+    const shown = plan.hunks.filter(hunk => !inFiles.has(hunk.shown))
+    const hunks = shown.map(hunk => {
       const choice = this.choices.get(hunk.number)
       const place = { number: hunk.number, line: lines.length }
       const why = hunk.why === null ? '' : `: ${hunk.why}`
-      say(
-        `━ hunk ${hunk.number} of ${plan.hunks.length} · ${hunk.shown}:${hunk.line}${why}  ${decisionText(choice)}`,
-      )
+      const where = `hunk ${hunk.number} of ${plan.hunks.length} · ${hunk.shown}:${hunk.line}${why}`
+      say(`━ ${where}  ${decisionText(choice)}`)
       if (choice?.decision === 'edit') {
         put(lines, marked(hunk.before), '-')
         put(lines, marked(choice.text), '+')
-      } else if (stage !== 'confirm' || choice?.decision === 'accept') put(lines, escapeText(hunk.diff))
+      } else if (choice?.decision !== 'refuse') put(lines, escapeText(hunk.diff))
       return place
     })
-    if (plan.code !== '' && stage !== 'over') say(`code for a script: ${plan.code}`)
+    if (plan.code !== '' && stage !== 'over') say(`code for a script: ${plan.code} (${row.id})`)
     return { text: `${lines.join('\n')}\n`, hunks }
   }
 
-  /** The body without its difference, where the hunks show that. */
+  /** The body without its difference, where hunks and files show that. */
   #head(): string {
-    const body = this.plan.body ?? ''
-    if (this.plan.hunks.length === 0) return body
-    const at = body.search(/^diff --git /m)
-    return at < 0 ? body : body.slice(0, at).trimEnd()
+    const { body, hunks, files } = this.plan
+    const isShown = hunks.length > 0 || (files.length > 0 && files.length === this.files.length)
+    const at = isShown ? (body ?? '').search(/^diff --git /m) : -1
+    return at < 0 ? (body ?? '') : (body ?? '').slice(0, at).trimEnd()
   }
 }
 
 /** `✗ refused: keep it` */
 export function decisionText(choice: Choice | undefined): string {
-  if (choice === undefined) return '· undecided'
-  const reason = 'reason' in choice && choice.reason ? `: ${choice.reason}` : ''
-  switch (choice.decision) {
+  const decision = choice?.decision
+  switch (decision) {
+    case undefined:
+      return '· undecided'
     case 'accept':
       return '✓ taken'
     case 'refuse':
-      return `✗ refused${reason}`
+      return `✗ refused${choice?.reason ? `: ${choice.reason}` : ''}`
     case 'edit':
-      return `✎ edited${reason}`
+      return '✎ edited'
     default:
-      return choice satisfies never
+      return decision satisfies never
   }
 }
 
@@ -231,8 +197,29 @@ function endOf(row: ReturnType<Project['rows']['approvals']['get']>): string {
   if (row.state === 'held') return 'This plan waits for a seat: open it again.'
   if (row.state === 'waits') return 'This plan has changed, and nothing was answered: open it again.'
   if (row.ended === undefined) return row.why
-  const undo = row.ended.undo === null ? '' : ` It can be taken back: ${row.ended.undo}.`
-  return `${row.why} It ended: ${row.ended.outcome}.${undo}`
+  const undo = row.ended.undo === null ? '' : `\nIt can be taken back: ${row.ended.undo}`
+  return `${row.why}\nIt ended: ${row.ended.outcome}${undo}`
+}
+
+/** The texts of a file, and its hunks in the one that would be; undefined where it has no texts. */
+function shownFile(file: Plan['files'][number], plan: Plan): ShownFile | undefined {
+  const { path, shown, before, after } = file
+  if ((before !== null && typeof before !== 'string') || (after !== null && typeof after !== 'string')) return
+  // A hunk has its place in the text before, from which the hunks above it move it.
+  let moved = 0
+  const hunks = plan.hunks
+    .filter(hunk => hunk.shown === shown)
+    .toSorted((one, other) => one.line - other.line)
+    .map(hunk => {
+      const place = { number: hunk.number, line: Math.max(0, hunk.line - 1 + moved) }
+      moved += linesIn(hunk.after) - linesIn(hunk.before)
+      return place
+    })
+  const [old, put] = [before ?? '', after ?? '']
+  // Where all lines end alike the marks of their ends would hide the rest.
+  const endAlike = !/(?:^|[^\r])\n/.test(old) && !/(?:^|[^\r])\n/.test(put)
+  const show = (text: string) => marked(endAlike ? text.replaceAll('\r\n', '\n') : text)
+  return { path, shown, before: show(old), after: show(put), hunks }
 }
 
 /** Each line with a margin, so that none of them can be taken for one of ours. */
@@ -245,4 +232,4 @@ function put(lines: string[], text: string, mark = ''): void {
 const marked = (text: string): string => escapePlan(text).text
 
 const linesIn = (text: string): number =>
-  text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
+  text.split('\n').length - (text === '' || text.endsWith('\n') ? 1 : 0)

@@ -17,23 +17,17 @@ export interface Seam {
 }
 
 export type RowOf<T extends Topic> = Of<(typeof TOPIC_ROWS)[T]>
-export type WaitingRow = Extract<RowOf<'approvals'>, { state: 'waits' }>
+type PlanRow<State> = Extract<RowOf<'approvals'>, { state: State }>
+export type WaitingRow = PlanRow<'waits'>
 export type Plan = Methods['plan']['result']
-export type Seated = Extract<SeatEvent, { type: 'seated' }>
+/** An answer of a tool, and what a person reads of it. */
+export type Answer = Envelope & { readonly shown: string }
+type Seated = Extract<SeatEvent, { type: 'seated' }>
 
 /** An event of the seat, as `imago lsp` tells it. */
 export type SeatNews = SeatEvent | { readonly type: 'left'; readonly why: string | null }
 
-export interface Restart {
-  readonly number: number
-  readonly name: string
-  readonly description: string
-  /** It asks for a value. */
-  readonly reads?: boolean
-}
-
-const TOPICS = ['approvals', 'errors', 'kernels', 'seats', 'suspensions'] as const satisfies readonly Topic[]
-type Followed = (typeof TOPICS)[number]
+const TOPICS = ['approvals', 'kernels', 'seats'] as const satisfies readonly Topic[]
 
 /**
  * A project in the editor, by the root that `imago lsp` names. Its rows are all the state that there is; what is drawn is a
@@ -41,23 +35,20 @@ type Followed = (typeof TOPICS)[number]
  */
 export class Project {
   readonly root: string
-  readonly rows: { readonly [T in Followed]: Map<string, RowOf<T>> } = {
+  readonly rows: { readonly [T in (typeof TOPICS)[number]]: Map<string, RowOf<T>> } = {
     approvals: new Map(),
-    errors: new Map(),
     kernels: new Map(),
     seats: new Map(),
-    suspensions: new Map(),
   }
   readonly #seam: Seam
   /** The seat of this editor. */
   seat: Seated | undefined
   /** What a person types who lets this editor sit, while it is asked for. */
   code: string | undefined
-  /** The program that calls go to; undefined: the daemon decides. */
+  /** The program that the person has chosen for calls. */
   kernel: string | undefined
   #sitting: Promise<Seated> | undefined
-  /** By the call that is followed, who is told of its plan. */
-  readonly #followed = new Map<string, (plan: string) => void>()
+  #undoing: { readonly call: string; opened(plan: string): void } | undefined
 
   constructor(root: string, seam: Seam) {
     this.root = root
@@ -65,7 +56,7 @@ export class Project {
   }
 
   /** Asks `imago lsp` to follow the project of a folder. Its rows name the root. */
-  static open(folder: string, { request }: Pick<Seam, 'request'>): Promise<null> {
+  static follow(folder: string, { request }: Pick<Seam, 'request'>): Promise<null> {
     return request('imago/subscribe', { root: folder, topics: TOPICS })
   }
 
@@ -75,48 +66,28 @@ export class Project {
   }
 
   /** Runs a tool. A plan that it needs waits as any other. */
-  call(tool: string, args: Readonly<Record<string, unknown>>): Promise<Envelope> {
-    return this.ask('call', { tool, args }) as Promise<Envelope>
+  call(tool: string, args: Readonly<Record<string, unknown>>, how: object = {}): Promise<Answer> {
+    return this.#seam.request('imago/call', { root: this.root, tool, args, shown: true, ...how })
   }
 
-  /** The same, where `heard` is told of the plan that waits for it. */
-  async follow(
-    tool: string,
-    args: Readonly<Record<string, unknown>>,
-    heard: (plan: string) => void,
-  ): Promise<Envelope> {
+  /** Takes back a change; `opened` is told of the plan that this is. Answers with what came of it, for a person. */
+  async undo(change: string, opened: (plan: string) => void): Promise<string> {
     const call = randomUUID()
-    const seen = new Set<string>()
-    this.#followed.set(call, plan => {
-      if (!seen.has(plan)) heard(plan)
-      seen.add(plan)
-    })
-    try {
-      return (await this.ask('call', { tool, args, call, follow: true })) as Envelope
-    } finally {
-      this.#followed.delete(call)
-    }
+    this.#undoing = { call, opened }
+    return (await this.call('undo_change', { change }, { call, follow: true })).shown
   }
 
   /** An event of a followed call, of this project or another. */
   heardEvent({ call, plan }: { readonly call: string; readonly plan?: string }): void {
-    if (plan !== undefined) this.#followed.get(call)?.(plan)
-  }
-
-  /** An answer of a tool as a person reads it. */
-  async show(tool: string, envelope: Envelope): Promise<string> {
-    return (await this.ask('show', { tool, envelope })).text
-  }
-
-  /** Runs a tool, and answers with what a person reads of it. */
-  async text(tool: string, args: Readonly<Record<string, unknown>>): Promise<string> {
-    return this.show(tool, await this.call(tool, args))
+    if (plan === undefined || call !== this.#undoing?.call) return
+    this.#undoing.opened(plan)
+    this.#undoing = undefined
   }
 
   heardRows(event: SubscriptionEvent): void {
     if ('snapshot' in event) for (const topic of TOPICS) this.rows[topic].clear()
     for (const { topic, key, value } of 'snapshot' in event ? event.snapshot : event.changes) {
-      const rows = this.rows[topic as Followed] as Map<string, unknown> | undefined
+      const rows = (this.rows as Partial<Record<Topic, Map<string, unknown>>>)[topic]
       if (value === null) rows?.delete(key)
       else rows?.set(key, value)
     }
@@ -124,65 +95,54 @@ export class Project {
   }
 
   /** Takes a seat, once; resolves as soon as it is there. Rejects with the sentence that says why there is none. */
-  sit(resume?: string): Promise<Seated> {
+  sit(how: { readonly alone?: true; readonly resume?: string } = {}): Promise<Seated> {
     if (this.seat !== undefined) return Promise.resolve(this.seat)
-    this.#sitting ??= this.#sit(resume).finally(() => {
-      this.#sitting = undefined
-      this.code = undefined
-      this.#seam.changed(this)
-    })
+    this.#sitting ??= (this.ask('sit', how) as Promise<unknown> as Promise<Seated>)
+      .then(seat => {
+        this.seat = seat
+        if (seat.trouble !== null) this.#seam.says(seat.trouble)
+        return seat
+      })
+      .finally(() => {
+        this.#sitting = undefined
+        this.code = undefined
+        this.#seam.changed(this)
+      })
     return this.#sitting
   }
 
-  async #sit(resume: string | undefined): Promise<Seated> {
-    const asked = resume === undefined ? {} : { resume }
-    const seated = await (this.ask('sit', asked) as Promise<unknown>).catch((fault: unknown) => {
-      if (resume === undefined) throw fault
-      return this.ask('sit', {})
+  /** Takes a seat where nobody else sits, and says nothing where somebody does. */
+  async sitAlone(): Promise<void> {
+    await this.sit({ alone: true }).catch((fault: unknown) => {
+      if (codeOf(fault) !== 'seat_taken') this.#seam.says(faultText(fault))
     })
-    this.seat = seated as Seated
-    if (this.seat.trouble !== null) this.#seam.says(this.seat.trouble)
-    return this.seat
   }
 
   heardSeat(event: SeatNews): void {
-    if (event.type === 'asked') {
-      this.code = event.code
-      const how = event.code === undefined ? '' : `, or you do, in a terminal: imago seat ${event.code}`
-      this.#seam.says(`Somebody who sits lets this editor sit${how}.`)
-    }
+    if (event.type === 'asked') this.code = event.code
     if (event.type === 'left') {
-      const { seat } = this
+      const resume = this.seat?.resume
       this.seat = undefined
-      if (seat !== undefined && event.why !== null) {
+      if (event.why !== null) {
         this.#seam.says(`The seat was left: ${event.why}`)
-        this.sit(seat.resume).catch((fault: unknown) => this.#seam.says(faultText(fault)))
+        this.sit(resume === undefined ? {} : { resume }).catch(() => this.sitAlone())
       }
     }
     this.#seam.changed(this)
   }
 
-  /** Leaves the seat, which takes its grants with it. */
-  async leave(): Promise<void> {
-    const { seat } = this
-    this.seat = undefined
-    if (seat !== undefined) await this.#seam.request('imago/leave', { root: this.root })
-    this.#seam.changed(this)
-  }
-
-  /** The ways in which a suspended evaluation can go on. */
-  async restarts(named: { suspension: string; kernel: string }): Promise<readonly Restart[]> {
-    const envelope = await this.call('debug_state', named)
-    if (!envelope.ok) throw new Error(envelope.error.message)
-    return (envelope.result as { restarts?: readonly Restart[] }).restarts ?? []
-  }
-
   /** Plans that wait, in the order of their names. */
   get waiting(): readonly WaitingRow[] {
-    return sorted(
-      [...this.rows.approvals.values()].filter(row => row.state === 'waits'),
-      row => row.id,
-    )
+    return this.#plans('waits').toSorted((one, other) => (one.id < other.id ? -1 : 1))
+  }
+
+  /** Questions that wait while nobody sits. */
+  get held(): readonly PlanRow<'held'>[] {
+    return this.#plans('held')
+  }
+
+  #plans<State extends RowOf<'approvals'>['state']>(state: State): PlanRow<State>[] {
+    return [...this.rows.approvals.values()].filter((row): row is PlanRow<State> => row.state === state)
   }
 
   /** Others who want a seat, and whom a person who sits here lets in or not. */
@@ -192,33 +152,14 @@ export class Project {
     )
   }
 
-  /** Questions that wait while nobody sits. */
-  get held(): readonly Extract<RowOf<'approvals'>, { state: 'held' }>[] {
-    return [...this.rows.approvals.values()].filter(row => row.state === 'held')
-  }
-
-  /** Evaluations that wait where an error happened. */
-  get suspended(): readonly RowOf<'suspensions'>[] {
-    return sorted(
-      [...this.rows.suspensions.values()].filter(row => row.news.type !== 'ended'),
-      row => row.id,
-    )
-  }
-
-  /** The newest first. */
-  get errors(): readonly RowOf<'errors'>[] {
-    return sorted([...this.rows.errors.values()], row => row.at).toReversed()
-  }
-
   get programs(): readonly RowOf<'kernels'>[] {
-    return sorted([...this.rows.kernels.values()], row => row.name)
+    return [...this.rows.kernels.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1))
   }
 
   /** The name by which the last change of this project is taken back; undefined where none is known. */
   get lastUndo(): string | undefined {
-    const ends = [...this.rows.approvals.values()].filter(row => row.state === 'ended')
-    const newest = ends.filter(({ ended }) => ended?.undo).sort((one, other) => one.ago_ms - other.ago_ms)
-    return newest[0]?.ended?.undo ?? undefined
+    const ends = this.#plans('ended').filter(({ ended }) => ended?.undo)
+    return ends.toSorted((one, other) => one.ago_ms - other.ago_ms)[0]?.ended?.undo ?? undefined
   }
 
   /** The program that code of a language of the editor goes to; undefined: the daemon decides. */
@@ -229,25 +170,22 @@ export class Project {
     return (same.find(({ attached }) => attached !== null) ?? same[0])?.name
   }
 
-  /** `2 plans wait, 1 suspended`; empty where nothing does. */
+  /** `2 plans wait, 1 wants a seat`; empty where nothing does. */
   get status(): string {
-    const { waiting, held, suspended, wanted } = this
-    const plans = waiting.length + held.length
+    const plans = this.waiting.length + this.held.length
     return [
       ...(plans === 0 ? [] : [plans === 1 ? '1 plan waits' : `${plans} plans wait`]),
-      ...(wanted.length === 0 ? [] : [`${wanted.length} wants a seat`]),
-      ...(suspended.length === 0 ? [] : [`${suspended.length} suspended`]),
+      ...(this.wanted.length === 0 ? [] : [`${this.wanted.length} wants a seat`]),
+      ...(this.code === undefined ? [] : [`to sit: imago seat ${this.code}`]),
     ].join(', ')
   }
 }
+
+const codeOf = (fault: unknown) => (fault as { data?: { code?: unknown } }).data?.code
 
 /** What went wrong, and what can be done about it. */
 export function faultText(fault: unknown): string {
   const { message, data } = fault as { message?: unknown; data?: { next?: unknown } }
   const next = typeof data?.next === 'string' ? ` ${data.next}` : ''
   return `${typeof message === 'string' ? message : String(fault)}${next}`
-}
-
-function sorted<Row>(rows: readonly Row[], key: (row: Row) => string): readonly Row[] {
-  return rows.toSorted((one, other) => (key(one) < key(other) ? -1 : 1))
 }

@@ -1,12 +1,11 @@
 import { escapeText } from '../../../src/text/escape.ts'
-import type { Envelope } from '../../../tools/outcome.ts'
-import type { Project } from './project.ts'
+import type { Answer, Project } from './project.ts'
 
 /** A value, or a part of one, that opens where it has an `expr`. */
 export interface ValueNode {
   readonly label: string
-  readonly expr: string | undefined
-  readonly kernel: string | undefined
+  readonly expr?: string | undefined
+  readonly kernel?: string | undefined
 }
 
 interface Sections {
@@ -18,29 +17,28 @@ interface Sections {
 
 /** What is in a value: items, fields and members; the lines that describe it where it has none. This runs no code. */
 export async function partsOf(project: Project, { expr, kernel }: ValueNode): Promise<readonly ValueNode[]> {
-  if (expr === undefined) return []
-  const envelope = await project.call('inspect', { expr, ...(kernel !== undefined && { kernel }) })
-  const parts = envelope.ok ? partsIn(envelope.result as Sections) : []
-  const node = ([label, expr]: Part): ValueNode => ({ label: line(label), expr: expr ?? undefined, kernel })
-  if (parts.length > 0) return parts.map(node)
-  const text = envelope.ok ? await project.show('inspect', envelope) : envelope.error.message
-  return text.split('\n').map(label => node([label, null]))
+  const answer = await project.call('inspect', { expr, ...(kernel !== undefined && { kernel }) })
+  const parts = answer.ok ? partsIn(answer.result as Sections) : []
+  if (parts.length === 0) return linesOf(answer.shown)
+  return parts.map(([label, expr]) => ({ label: line(label), expr: expr ?? undefined, kernel }))
 }
 
-type Part = readonly [label: string, expr: string | null | undefined]
+/** Lines of a text for a person, as rows that do not open. */
+export const linesOf = (text: string): readonly ValueNode[] =>
+  text.split('\n').map(label => ({ label: line(label) }))
 
-function partsIn({ exprs = {}, sample, fields, members }: Sections): readonly Part[] {
-  const items = (sample?.items ?? []).map((item, at): Part => [item, sample?.exprs?.[at]])
+function partsIn({ exprs = {}, sample, fields, members }: Sections) {
+  type Part = readonly [label: string, expr: string | null | undefined]
   const rows = fields?.rows ?? []
   const names = new Set(rows.map(({ name }) => name))
   return [
-    ...items,
+    ...(sample?.items ?? []).map((item, at): Part => [item, sample?.exprs?.[at]]),
     ...rows.map(({ name, value }): Part => [`${name} = ${value}`, exprs[name]]),
     ...(members?.data ?? []).filter(name => !names.has(name)).map((name): Part => [name, exprs[name]]),
   ]
 }
 
-/** Code of a document, and where it stands there. */
+/** Code of a document, and where it is there. */
 export interface Code {
   readonly text: string
   readonly languageId: string
@@ -52,41 +50,38 @@ export interface Code {
 
 export interface Evaluated {
   readonly ok: boolean
-  /** One line, to stand behind the code. */
+  /** One line, to be shown behind the code. */
   readonly short: string
   /** All that the answer says. */
   readonly text: string
-  /** What leads to the value, where it is worth a closer look. */
-  readonly handle: string | undefined
-  readonly kernel: string | undefined
+  /** The value, where it is worth a closer look. */
+  readonly value: ValueNode | undefined
 }
 
-/** Characters of a result that stand behind a line. */
+/** Characters of a result that are shown behind a line. */
 const SHORT = 200
 
-/** Runs code in the program of its language. An error suspends the evaluation. */
+/** Runs code in the program of its language. */
 export async function evaluate(project: Project, code: Code): Promise<Evaluated> {
   const kernel = project.kernelFor(code.languageId)
-  const envelope = await project.call('eval_expr', {
+  const answer = await project.call('eval_expr', {
     expr: withoutMargin(code.text),
-    on_error: 'suspend',
     ...(code.file !== undefined && { file: code.file, line: code.line }),
     ...(kernel !== undefined && { kernel }),
   })
-  const text = escapeText(await project.show('eval_expr', envelope))
-  const handle = envelope.ok ? (envelope.result as { handle?: string }).handle : undefined
-  return { ok: envelope.ok, short: shortOf(envelope), text, handle, kernel }
+  const { handle } = (answer.ok ? answer.result : {}) as { handle?: string }
+  const value = handle === undefined ? undefined : { label: line(code.text.trim()), expr: handle, kernel }
+  return { ok: answer.ok, short: shortOf(answer), text: escapeText(answer.shown), value }
 }
 
-function shortOf(envelope: Envelope): string {
-  const { value_repr: value, output } = (envelope.ok ? envelope.result : {}) as {
+function shortOf(answer: Answer): string {
+  const { value_repr: value, output } = (answer.ok ? answer.result : {}) as {
     value_repr?: string | null
     output?: string
   }
   const done = [...(value ? [value] : []), ...(output ? [output.trimEnd()] : [])].join(' · ')
-  const text = envelope.ok ? `⇒ ${done}` : `✗ ${envelope.error.message}`
-  const first = line(text.trimEnd())
-  return first.length > SHORT ? `${first.slice(0, SHORT).replace(/[\ud800-\udbff]$/, '')}…` : first
+  const text = line((answer.ok ? `⇒ ${done || 'done'}` : `✗ ${answer.error.message}`).trimEnd())
+  return text.length > SHORT ? `${text.slice(0, SHORT).replace(/[\ud800-\udbff]$/, '')}…` : text
 }
 
 /** A part of a block, without the margin that its first line has. */

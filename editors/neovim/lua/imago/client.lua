@@ -2,11 +2,15 @@
 local window = require('imago.window')
 local M = {}
 
--- `id` is that of its client; `queue` waits until that is ready; `rows` are by topic and key; `kernel` was chosen.
----@alias imago.Project { id: integer, queue?: fun()[], rows: table, seat?: table, asks?: true, kernel?: string }
+-- `id` is that of its client; `queue` waits until that is ready, `asks` for a seat; `rows` are by topic and key.
+-- `kernel` is the program that the person has chosen for calls; else the daemon decides.
+---@alias imago.Project { id: integer, queue?: fun()[], rows: table, seat?: table, asks?: fun()[], kernel?: string }
 
 M.projects = {} ---@type table<integer, imago.Project>
 M.changed = function() end ---@type fun(project: imago.Project, changes: table[])
+
+local DEFAULTS = { cmd = { 'imago', 'lsp' }, sit = true, inline = true }
+M.config = vim.tbl_extend('force', DEFAULTS, vim.g.imago or {}) ---@type table see :help imago-settings
 
 local MARKS = { 'imago.toml', '.git', 'pyproject.toml', 'setup.py', 'package.json', '.venv' }
 local TOPICS = { 'approvals', 'errors', 'kernels', 'seats', 'suspensions' }
@@ -15,6 +19,9 @@ local function tell(project, changes)
   M.changed(project, changes)
   vim.cmd.redrawstatus({ bang = true })
 end
+
+--- An empty table would be a list.
+local function object(fields) return next(fields) and fields or vim.empty_dict() end
 
 --- Asks for an operation of the daemon. A fault is said, unless `failed` takes it.
 ---@param project imago.Project
@@ -26,7 +33,7 @@ function M.ask(project, name, params, done, failed)
   end
   local client = vim.lsp.get_client_by_id(project.id)
   if not client then return window.say('imago lsp has ended; the next command starts it again') end
-  client.rpc.request('imago/' .. name, next(params) and params or vim.empty_dict(), function(fault, result)
+  client.rpc.request('imago/' .. name, object(params), function(fault, result)
     if fault then return (failed or window.fault)(fault) end
     if done then done(result) end
   end)
@@ -35,54 +42,81 @@ end
 --- Runs a tool. `done` is given its envelope, with the text for a person as `shown`.
 ---@param done fun(envelope: table)
 function M.call(project, tool, args, done)
-  M.ask(project, 'call', { tool = tool, args = args, shown = true, follow = true }, done)
+  M.ask(project, 'call', { tool = tool, args = object(args), shown = true, follow = true }, done)
 end
 
---- Rows of a topic that `is_meant` lets pass, in the order of their keys.
----@param is_meant fun(row: table): boolean
+--- Rows of a topic, in the order of their keys.
+---@param is_meant? fun(row: table): boolean which of them; all where it is left out
 function M.rows(project, topic, is_meant)
-  local rows, keys = project.rows[topic] or {}, vim.tbl_keys(project.rows[topic] or {})
+  local rows, found = project.rows[topic] or {}, {}
+  local keys = vim.tbl_keys(rows)
   table.sort(keys)
-  return vim.tbl_filter(is_meant, vim.tbl_map(function(key) return rows[key] end, keys))
+  for _, key in ipairs(keys) do
+    if not is_meant or is_meant(rows[key]) then table.insert(found, rows[key]) end
+  end
+  return found
 end
 
 function M.waiting(project)
   return M.rows(project, 'approvals', function(row) return row.state == 'waits' end)
 end
 
---- The program that calls go to: the chosen one, or one that listens in the buffer's language. nil: the daemon decides.
-function M.kernel(project)
-  local language = vim.bo.filetype
-  local found = M.rows(project, 'kernels', function(row)
-    if row.state ~= 'ready' and row.state ~= 'busy' then return false end
-    local fits = row.language == language or not vim.tbl_contains({ 'python', 'lisp' }, language)
-    return row.name == (project.kernel or row.name)
-      and (project.kernel or fits and row.attached and not row.attached.helper)
-  end)
-  return found[1] and found[1].name
-end
-
---- Takes a seat, and goes on with `done` once it is there.
----@param resume? string the secret of the seat that was lost
-function M.sit(project, done, resume)
-  if project.seat then return done and done() end
-  if project.asks then return window.say('this editor waits to be let in') end
-  project.asks = true
-  M.ask(project, 'sit', { resume = resume }, function(seated)
-    project.seat, project.asks = seated, nil
-    if seated.trouble then window.say(seated.trouble) end
-    tell(project, {})
-    if done then done() end
-  end, function(fault)
-    project.asks = nil
-    if resume then return M.sit(project, done) end
-    window.fault(fault)
-  end)
-end
-
 function M.asking(project)
   return M.rows(project, 'seats', function(row) return row.id and not row.why end)
 end
+
+--- Evaluations that wait where an error happened.
+function M.suspended(project)
+  return M.rows(project, 'suspensions', function(row) return row.news.type ~= 'ended' end)
+end
+
+--- Takes a seat, and goes on with `done` once it is there.
+---@param how? { alone?: true, resume?: string } quietly not where somebody sits; the secret of the seat that was lost
+function M.sit(project, done, how)
+  if project.seat then return done and done() end
+  if project.asks then return table.insert(project.asks, done) end
+  local asks = { done }
+  project.asks, how = asks, how or {}
+  M.ask(project, 'sit', how, function(seated)
+    project.seat, project.asks = seated, nil
+    if seated.trouble then window.say(seated.trouble) end
+    tell(project, {})
+    vim.tbl_map(function(ask) ask() end, asks)
+  end, function(fault)
+    project.asks = nil
+    local is_taken = how.alone and vim.tbl_get(fault, 'data', 'code') == 'seat_taken'
+    if how.resume then
+      M.sit(project, nil, { alone = true })
+    elseif not is_taken then
+      return window.fault(fault)
+    end
+    -- The person has asked for a seat meanwhile.
+    vim.tbl_map(function(ask) M.sit(project, ask) end, asks)
+  end)
+end
+
+local HANDLERS = {
+  ['imago/rows'] = function(project, event)
+    if event.snapshot then project.rows = {} end
+    for _, change in ipairs(event.snapshot or event.changes) do
+      project.rows[change.topic] = project.rows[change.topic] or {}
+      project.rows[change.topic][change.key] = change.value
+    end
+    tell(project, event.snapshot or event.changes)
+  end,
+  ['imago/seat'] = function(project, event)
+    local seat, how = project.seat, event.code and ', or you do, in a terminal: imago seat ' .. event.code or ''
+    if event.type == 'asked' then return window.say('somebody who sits lets this editor sit' .. how) end
+    project.seat = nil
+    tell(project, {})
+    if not seat or not event.why then return end
+    window.say('the seat was left: ' .. event.why)
+    M.sit(project, nil, { resume = seat.resume })
+  end,
+  ['imago/event'] = function(_, event)
+    if event.plan then window.say('this waits for an answer: :Imago plans') end
+  end,
+}
 
 local function of_project(heard)
   return function(_, event, context)
@@ -90,28 +124,28 @@ local function of_project(heard)
   end
 end
 
-local HANDLERS = {
-  ['imago/rows'] = of_project(function(project, event)
-    if event.snapshot then project.rows = {} end
-    for _, change in ipairs(event.snapshot or event.changes) do
-      project.rows[change.topic] = project.rows[change.topic] or {}
-      project.rows[change.topic][change.key] = change.value
-    end
-    tell(project, event.snapshot or event.changes)
-  end),
-  ['imago/seat'] = of_project(function(project, event)
-    local seat, how = project.seat, event.code and ', or you do, in a terminal: imago seat ' .. event.code or ''
-    if event.type == 'asked' then return window.say('somebody who sits lets this editor sit' .. how) end
-    project.seat = nil
-    tell(project, {})
-    if not seat or not event.why then return end
-    window.say('the seat was left: ' .. event.why)
-    M.sit(project, nil, seat.resume)
-  end),
-  ['imago/event'] = of_project(function(_, event)
-    if event.plan then window.say('this waits for an answer: :Imago plans') end
-  end),
-}
+local function on_init(client)
+  local project = M.projects[client.id]
+  local queue = project.queue
+  project.queue = nil
+  M.ask(project, 'subscribe', { topics = TOPICS })
+  if M.config.sit then M.sit(project, nil, { alone = true }) end
+  vim.tbl_map(function(later) later() end, queue)
+end
+
+--- Errors of programs are diagnostics, and their values are hints: the language server tells both.
+local function on_attach(client, buf)
+  if not M.config.inline then return end
+  vim.diagnostic.config({ virtual_text = true }, vim.lsp.diagnostic.get_namespace(client.id))
+  if vim.lsp.inlay_hint then vim.lsp.inlay_hint.enable(true, { bufnr = buf }) end
+end
+
+local function on_exit(_, _, id)
+  local project = M.projects[id]
+  if not project then return end
+  M.projects[id], project.rows, project.seat = nil, {}, nil
+  tell(project, {})
+end
 
 local function root_of(buf)
   local name = vim.api.nvim_buf_get_name(buf)
@@ -123,30 +157,17 @@ end
 --- The project of a buffer, connected to where it was not. nil, and said, where there is no imago.
 ---@return imago.Project?
 function M.attach(buf, quietly)
-  local config, mine = require('imago').config, M.projects[vim.b[buf].imago_project or 0]
+  local mine = M.projects[vim.b[buf].imago_project or 0]
   if mine then return mine end
-  if vim.fn.executable(config.cmd[1]) == 0 then
-    return not quietly and window.say('there is no ' .. config.cmd[1] .. '; see :checkhealth imago') or nil
+  if vim.fn.executable(M.config.cmd[1]) == 0 then
+    return not quietly and window.say('there is no ' .. M.config.cmd[1] .. '; see :checkhealth imago') or nil
   end
   require('imago.plans')
-  local function on_init(client)
-    local project = M.projects[client.id]
-    local queue = project.queue
-    project.queue = nil
-    M.ask(project, 'subscribe', { topics = TOPICS })
-    if config.sit then M.sit(project) end
-    vim.tbl_map(function(later) later() end, queue)
-  end
-  local function on_exit(_, _, id)
-    local project = M.projects[id]
-    if not project then return end
-    M.projects[id], project.rows, project.seat = nil, {}, nil
-    tell(project, {})
-  end
-  -- A client that somebody else made does not tell us its rows.
-  local function is_ours(client, wanted) return M.projects[client.id] and client.config.root_dir == wanted.root_dir end
-  local wanted = { name = 'imago', cmd = config.cmd, root_dir = root_of(buf), handlers = HANDLERS }
+  local wanted = { name = 'imago', cmd = M.config.cmd, root_dir = root_of(buf), on_attach = on_attach }
+  wanted.handlers = vim.tbl_map(of_project, HANDLERS)
   wanted.on_init, wanted.on_exit = vim.schedule_wrap(on_init), vim.schedule_wrap(on_exit)
+  -- A client that somebody else made does not tell us its rows.
+  local function is_ours(client) return M.projects[client.id] and client.config.root_dir == wanted.root_dir end
   local id = vim.lsp.start(wanted, { bufnr = buf, reuse_client = is_ours })
   if not id then return nil end
   M.projects[id] = M.projects[id] or { id = id, queue = {}, rows = {} }

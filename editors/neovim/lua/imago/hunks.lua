@@ -3,7 +3,7 @@ local window = require('imago.window')
 local M = {}
 
 -- What is shown of a plan: `at` is the hunk that keys are about, `stage` is whole, choose, confirm, sent or over.
----@alias imago.View { row: table, plan: table, at: integer, stage: string, news?: string, unsaved: string[] }
+---@alias imago.View { row: table, plan: table, at: integer, stage: string, news?: string, unsaved: table[] }
 
 local CHOICES = { accept = '✓ taken', refuse = '✗ refused', edit = '✎ edited' }
 M.KEYS = {
@@ -28,7 +28,9 @@ function M.draw(view)
     vim.tbl_map(function(item) say(format, item) end, items)
   end
   if view.news then say('● %s', view.news) end
-  each(view.unsaved, '! %s has unsaved text in this editor: S saves it')
+  for _, file in ipairs(view.unsaved) do
+    say('! %s has unsaved text in this editor: S saves it', file.shown)
+  end
   each(row.warnings, '! %s')
   local times = row.times > 1 and (', for the %dth time'):format(row.times) or ''
   say('%s', row.title)

@@ -1,12 +1,6 @@
 --- Imago in Neovim: what runs, and what waits for an answer. See :help imago.
 local M = {}
 
----@type { cmd: string[], sit: boolean } what starts the language server; whether a seat is taken at once
-M.config = vim.tbl_extend('force', { cmd = { 'imago', 'lsp' }, sit = false }, vim.g.imago or {})
-
----@param config? { cmd?: string[], sit?: boolean }
-function M.setup(config) M.config = vim.tbl_extend('force', M.config, config or {}) end
-
 -- Which file has the function of that name.
 local COMMANDS = { plans = 'plans', undo = 'plans', eval = 'values', result = 'values', value = 'values' }
 for _, name in ipairs({ 'errors', 'threads', 'debug', 'programs', 'sit', 'leave' }) do
@@ -30,14 +24,16 @@ end
 --- What waits, for a status line; an empty text where nothing does. It loads nothing.
 function M.status()
   local client, parts = package.loaded['imago.client'], {}
-  local function count(text, rows)
-    if #rows > 0 then table.insert(parts, text:format(#rows)) end
-  end
   for _, project in pairs(client and client.projects or {}) do
-    count('plans wait: %d', client.waiting(project))
-    count('seats wanted: %d', client.asking(project))
-    count('suspended: %d', require('imago.looks').suspended(project))
+    for text, rows in pairs({
+      ['plans wait'] = client.waiting(project),
+      ['seats wanted'] = client.asking(project),
+      suspended = client.suspended(project),
+    }) do
+      if #rows > 0 then table.insert(parts, ('%s: %d'):format(text, #rows)) end
+    end
   end
+  table.sort(parts)
   return #parts > 0 and 'imago: ' .. table.concat(parts, ', ') or ''
 end
 

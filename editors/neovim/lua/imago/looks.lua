@@ -5,7 +5,7 @@ local M = {}
 
 --- Puts the errors of the programs into the quickfix list, the newest first.
 function M.errors(project)
-  local rows = client.rows(project, 'errors', function() return true end)
+  local rows = client.rows(project, 'errors')
   if #rows == 0 then return window.say('no program has noted an error') end
   table.sort(rows, function(one, other) return one.at > other.at end)
   local items = vim.tbl_map(function(row)
@@ -17,13 +17,8 @@ function M.errors(project)
 end
 
 function M.threads(project)
-  local args = { kernel = client.kernel(project) }
+  local args = { kernel = project.kernel }
   client.call(project, 'threads', args, function(envelope) window.report(project, 'threads', envelope.shown) end)
-end
-
---- Evaluations that wait where an error happened.
-function M.suspended(project)
-  return client.rows(project, 'suspensions', function(row) return row.news.type ~= 'ended' end)
 end
 
 local function debug(project, row)
@@ -48,7 +43,7 @@ local function debug(project, row)
   end
   keys.r = function()
     local function name(restart) return restart.name .. ': ' .. restart.description end
-    window.choose(restarts, 'Go on by', name, function(restart)
+    window.choose(restarts, 'ways to go on', name, function(restart)
       local function go(value) show('debug_restart', { restart = restart.number, value = value }) end
       if not restart.reads then return go() end
       vim.ui.input({ prompt = 'Value: ' }, function(value) return value and go(value) end)
@@ -63,10 +58,8 @@ end
 
 --- Shows a suspended evaluation, with keys for its frames and for going on.
 function M.debug(project)
-  local rows = M.suspended(project)
-  if #rows == 0 then return window.say('nothing is suspended') end
   local function name(row) return ('%s, %s: %s'):format(row.id, row.kernel, row.message) end
-  window.choose(rows, 'Suspended', name, function(row) debug(project, row) end)
+  window.choose(client.suspended(project), 'suspended evaluations', name, function(row) debug(project, row) end)
 end
 
 --- Takes a seat; with one, asks the person who else gets one.
@@ -76,7 +69,7 @@ function M.sit(project)
     return client.sit(project, function() window.say('seated as ' .. project.seat.who) end)
   end
   local function name(row) return ('%s, started with %s'):format(row.who, row.command) end
-  window.choose(asking, 'Who asks for a seat', name, function(row)
+  window.choose(asking, 'seats wanted', name, function(row)
     local through = row.through or {}
     local driver = through.driver and '. It may be driven by ' .. through.driver or ''
     local code = through.code and ', which shows the code ' .. through.code or ''
@@ -89,18 +82,12 @@ end
 
 function M.leave(project) client.ask(project, 'leave', {}) end
 
---- Lets the person choose the program that calls go to from now on; one that has only announced itself is attached to.
+--- Lets the person choose the program that calls go to from now on.
 function M.programs(project)
-  client.ask(project, 'kernels', {}, function(found)
-    local all = vim.list_extend(found.kernels, found.announced)
-    if #all == 0 then return window.say('no program of this project listens') end
-    local function name(one) return ('%s, %s, %s'):format(one.name, one.language, one.state or 'not attached yet') end
-    window.choose(all, 'Programs', name, function(one)
-      project.kernel = one.name
-      window.say('calls go to ' .. name(one))
-      local function attached(row) project.kernel = row.name end
-      if one.attach then client.ask(project, 'attach', { target = one.attach }, attached) end
-    end)
+  local function name(row) return ('%s, %s, %s'):format(row.name, row.language, row.state) end
+  window.choose(client.rows(project, 'kernels'), 'programs', name, function(row)
+    project.kernel = row.name
+    window.say('calls go to ' .. name(row))
   end)
 end
 

@@ -1,75 +1,68 @@
---- Plans: signs for those that wait, one in a window with keys for its hunks, and its answer.
+--- Plans: marks where they wait, one in a window with keys for its hunks, and its answer.
 local client = require('imago.client')
 local hunks = require('imago.hunks')
 local window = require('imago.window')
 local M = {}
 
 local views = {} ---@type table<integer, imago.View> by buffer
-local waiting = {} ---@type table<integer, table<string, table[]>> by project and plan: the files of what waits
 
-local function path_of(buf)
-  local name = vim.api.nvim_buf_get_name(buf)
-  return vim.loop.fs_realpath(name) or name
-end
+-- What waits is a diagnostic, so that all which a person has set for those holds.
+local SPACE = vim.api.nvim_create_namespace('imago-plans')
+local WARN = vim.diagnostic.severity.WARN
+vim.diagnostic.config({ underline = false, signs = { text = { [WARN] = '?' }, priority = 20 } }, SPACE)
 
---- The buffers of files that are loaded.
-local function loaded()
-  local function is_file(buf)
-    return vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == '' and vim.api.nvim_buf_get_name(buf) ~= ''
-  end
-  return vim.tbl_filter(is_file, vim.api.nvim_list_bufs())
-end
+--- The buffer of a file, where there is one.
+local function buffer_of(path) return vim.fn.bufexists(path) == 1 and vim.fn.bufadd(path) or nil end
 
---- Those of a plan's files that have unsaved text.
-local function unsaved(plan)
-  local changes = {}
-  vim.tbl_map(function(file) changes[file.path] = true end, plan.files)
-  return vim.tbl_filter(function(buf) return vim.bo[buf].modified and changes[path_of(buf)] end, loaded())
-end
-
---- Puts signs into buffers, at the first line of each change that waits.
-local function sign(project, bufs)
-  local lines, space = {}, vim.api.nvim_create_namespace('imago-plans-' .. project.id)
-  for _, files in pairs(waiting[project.id] or {}) do
-    for _, file in ipairs(files) do
-      local these = vim.tbl_map(function(hunk) return hunk.line end, file.hunks)
-      lines[file.path] = vim.list_extend(lines[file.path] or {}, these)
+--- Marks the first line of each change that waits and that this editor may know.
+local function mark()
+  local marks = {}
+  local function add(row, file)
+    local buf, text = buffer_of(file.path), window.line(row.title) .. ' waits: :Imago plans'
+    for _, hunk in ipairs(buf and file.hunks or {}) do
+      marks[buf] = marks[buf] or {}
+      table.insert(marks[buf], { lnum = math.max(hunk.line, 1) - 1, col = 0, severity = WARN, message = text })
     end
   end
-  for _, buf in ipairs(bufs) do
-    vim.api.nvim_buf_clear_namespace(buf, space, 0, -1)
-    local last = vim.api.nvim_buf_line_count(buf)
-    for _, line in ipairs(lines[path_of(buf)] or {}) do
-      local look = { sign_text = '?', sign_hl_group = 'DiagnosticSignWarn', priority = 20 }
-      vim.api.nvim_buf_set_extmark(buf, space, math.max(1, math.min(line, last)) - 1, 0, look)
+  for _, project in pairs(client.projects) do
+    for _, row in ipairs(project.seat and client.waiting(project) or {}) do
+      vim.tbl_map(function(file) add(row, file) end, row.files or {})
     end
+  end
+  vim.diagnostic.reset(SPACE)
+  for buf, here in pairs(marks) do
+    vim.diagnostic.set(SPACE, buf, here)
   end
 end
 
 vim.api.nvim_create_autocmd('BufReadPost', {
   group = vim.api.nvim_create_augroup('imago-plans', {}),
-  callback = function(event)
-    vim.tbl_map(function(project) sign(project, { event.buf }) end, client.projects)
-  end,
+  callback = mark,
 })
 
---- Asks for the files of what waits, where this editor may know them.
+--- Asks for the files of what waits, and keeps them with its row.
 local function fetch(project)
-  local known = waiting[project.id] or {}
-  waiting[project.id] = {}
   for _, row in ipairs(project.seat and client.waiting(project) or {}) do
-    local name = row.id .. row.hash
-    local files = known[name] or {}
-    waiting[project.id][name] = files
-    local function found(plan) sign(project, loaded(), vim.list_extend(files, plan.files)) end
-    if not known[name] then client.ask(project, 'plan', { plan = row.id }, found, function() end) end
+    local function found(plan)
+      row.files = plan.files
+      mark()
+    end
+    if not row.files then client.ask(project, 'plan', { plan = row.id }, found, function() end) end
   end
-  sign(project, loaded())
+  mark()
+end
+
+--- Those of a plan's files that have unsaved text.
+local function unsaved(plan)
+  return vim.tbl_filter(function(file)
+    local buf = buffer_of(file.path)
+    return buf and vim.bo[buf].modified
+  end, plan.files)
 end
 
 local function show(buf, news)
   local view = views[buf]
-  view.news, view.unsaved = news, vim.tbl_map(vim.fn.bufname, view.stage == 'over' and {} or unsaved(view.plan))
+  view.news, view.unsaved = news, view.stage == 'over' and {} or unsaved(view.plan)
   local lines, places = hunks.draw(view)
   window.set(buf, lines)
   local win = vim.fn.bufwinid(buf)
@@ -98,8 +91,7 @@ client.changed = function(project, changes)
     end
   end
   local has_ended = #vim.tbl_filter(function(change) return change.value and change.value.ended end, plans) > 0
-  for _, buf in ipairs(has_ended and loaded() or {}) do
-    if not vim.bo[buf].modified then vim.bo[buf].autoread = true end
+  for _, buf in ipairs(has_ended and vim.api.nvim_list_bufs() or {}) do
     if not vim.bo[buf].modified then pcall(vim.cmd.checktime, buf) end
   end
 end
@@ -154,28 +146,31 @@ local function refuse(does)
 end
 
 --- Opens what a hunk would put there, to be written otherwise; `:write` takes it.
-local function edit(buf)
-  local view, at = views[buf], views[buf].at
-  local hunk = view.plan.hunks[at]
-  local draft = window.open(view.project, ('edit/%s/%d'):format(view.row.id, at), {})
+local function edit(buf, view)
+  local at, hunk = view.at, view.plan.hunks[view.at]
+  local draft = window.open(view.project, ('edit/%s/%d'):format(view.row.id, at))
   window.set(draft, vim.split((hunk.after:gsub('\r\n', '\n'):gsub('\n$', '')), '\n'))
-  vim.keymap.del('n', 'q', { buffer = draft })
   vim.bo[draft].buftype, vim.bo[draft].modifiable = 'acwrite', true
   vim.bo[draft].filetype = vim.filetype.match({ filename = hunk.shown }) or ''
   local function write()
     local text = table.concat(vim.api.nvim_buf_get_lines(draft, 0, -1, false), '\n')
     vim.bo[draft].modified = false
-    if views[buf] ~= view or not hunks.KEYS[view.stage] then return window.say('that plan waits no more') end
-    vim.schedule(function() vim.api.nvim_buf_delete(draft, { force = true }) end)
-    view.at = at
-    decide(buf, { decision = 'edit', text = text == '' and '' or text .. '\n' })
+    vim.schedule(function()
+      pcall(vim.api.nvim_buf_delete, draft, { force = true })
+      -- Keys that were typed since were meant for the plan, and do not answer it.
+      vim.cmd.stopinsert()
+      if views[buf] ~= view or not hunks.KEYS[view.stage] then return window.say('that plan waits no more') end
+      view.at = at
+      decide(buf, { decision = 'edit', text = text == '' and '' or text .. '\n' })
+    end)
   end
   vim.api.nvim_create_autocmd('BufWriteCmd', { buffer = draft, callback = write })
 end
 
 local function save(buf, view)
-  local function write() vim.cmd.write() end
-  vim.tbl_map(function(other) vim.api.nvim_buf_call(other, write) end, unsaved(view.plan))
+  for _, file in ipairs(unsaved(view.plan)) do
+    vim.api.nvim_buf_call(buffer_of(file.path), function() vim.cmd.write() end)
+  end
   show(buf, view.news)
 end
 
@@ -240,21 +235,22 @@ end
 --- Shows the only plan that waits, or the one that is chosen.
 function M.plans(project)
   client.ask(project, 'approvals', {}, function(found)
-    if #found.approvals == 0 then return window.say('nothing waits') end
     local function name(row) return row.title .. ', asked by ' .. row.who end
-    window.choose(found.approvals, 'What waits', name, function(row) M.open(project, row.id) end)
+    window.choose(found.approvals, 'plans that wait', name, function(row) M.open(project, row.id) end)
   end)
 end
 
---- Takes back the change of that name, or the last one: a plan too, which is shown.
+--- Takes back the change of that name, or a recent one that is chosen: a plan too.
 function M.undo(project, change)
-  change = change ~= '' and change or nil
+  local function undo(name)
+    client.call(project, 'undo_change', { change = name }, function(envelope) window.say(envelope.shown) end)
+  end
+  if change ~= '' then return undo(change) end
   client.ask(project, 'approvals', {}, function(found)
-    for _, row in ipairs(change and {} or found.ends) do
-      change = row.ended and row.ended.undo or change
-    end
-    if not change then return window.say('no change is known that can be taken back; imago log has older ones') end
-    client.call(project, 'undo_change', { change = change }, function(envelope) window.say(envelope.shown) end)
+    local known = vim.tbl_filter(function(row) return row.ended and row.ended.undo end, found.ends)
+    local function name(row) return row.title end
+    local function taken(row) undo(row.ended.undo) end
+    window.choose(vim.fn.reverse(known), 'changes that can be taken back', name, taken)
   end)
 end
 

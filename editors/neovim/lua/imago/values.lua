@@ -4,26 +4,16 @@ local window = require('imago.window')
 local M = {}
 
 local SPACE = vim.api.nvim_create_namespace('imago-results')
--- A line that begins something at the top level.
-local TOP = [[\v^%(else>|elif>|except>|finally>|[)\]}#])@!\S]]
+-- A line that begins something at the top level, and does not follow its decorator.
+local TOP = [[\v%(^\@.*\n)@<!^%(else>|elif>|except>|finally>|[)\]}#;])@!\S]]
 local last ---@type table? the envelope of the last evaluation
 local count = 0 -- of evaluations: Neovim would use the number of a mark again
 
 --- The first and the last line of what is at the cursor, by its indentation.
 local function form()
-  local lines, from = vim.api.nvim_buf_get_lines(0, 0, -1, false), vim.fn.line('.')
-  local to = from
-  local function is_top(at) return vim.fn.match(lines[at], TOP) == 0 end
-  while from > 1 and (not is_top(from) or lines[from - 1]:match('^@')) do
-    from = from - 1
-  end
-  while to < #lines and (not is_top(to + 1) or lines[to]:match('^@')) do
-    to = to + 1
-  end
-  while to > from and lines[to] == '' do
-    to = to - 1
-  end
-  return from, to
+  local from, following = vim.fn.search(TOP, 'bcnW'), vim.fn.search(TOP, 'nW')
+  local last_line = following == 0 and vim.fn.line('$') or following - 1
+  return math.max(from, 1), math.max(vim.fn.prevnonblank(last_line), from, 1)
 end
 
 --- Evaluates the lines of a command's range, or the form at the cursor.
@@ -35,7 +25,7 @@ function M.eval(project, _, command)
   local lines = vim.api.nvim_buf_get_lines(buf, from - 1, to, false)
   -- A part of a block has a margin.
   local code = ('\n' .. table.concat(lines, '\n')):gsub('\n' .. lines[1]:match('^%s*'), '\n'):sub(2)
-  local args = { expr = code, kernel = client.kernel(project) }
+  local args = { expr = code, kernel = project.kernel }
   if vim.bo.buftype == '' and vim.fn.bufname() ~= '' then
     args.file, args.line = vim.api.nvim_buf_get_name(buf), from
   end
@@ -87,7 +77,7 @@ function M.value(project, expr)
   local is_result = #vim.api.nvim_buf_get_extmarks(0, SPACE, { here, 0 }, { here, 0 }, {}) > 0
   if expr == '' then expr = is_result and vim.tbl_get(last or {}, 'result', 'handle') or vim.fn.expand('<cexpr>') end
   if expr == '' then return window.say('there is no expression here; :Imago value EXPR') end
-  local kernel, file = client.kernel(project), vim.bo.buftype == '' and vim.api.nvim_buf_get_name(0) or nil
+  local kernel, file = project.kernel, vim.bo.buftype == '' and vim.api.nvim_buf_get_name(0) or nil
   local root, shown, buf = { name = window.line(expr), expr = expr }, {}, nil
   local function draw()
     local lines = {}

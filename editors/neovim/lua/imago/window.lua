@@ -26,7 +26,7 @@ function M.say(text) vim.notify('imago: ' .. M.line(text)) end
 function M.fault(fault) M.say(fault.message .. ' ' .. (type(fault.data) == 'table' and fault.data.next or '')) end
 
 --- A buffer of ours in a window, with a text. Where there is none of that name, it is made, with these keys of its own.
----@param keys table<string, fun()>
+---@param keys? table<string, fun()> and `q`, which closes it; none at all where it is left out
 ---@param stays? boolean where it is seen already, the cursor stays in its window
 ---@return integer buf
 function M.open(project, name, keys, stays)
@@ -37,7 +37,7 @@ function M.open(project, name, keys, stays)
     vim.bo[buf].bufhidden, vim.bo[buf].filetype = 'wipe', 'imago'
     vim.b[buf].imago_project = project.id
   end
-  for key, does in pairs(vim.tbl_extend('keep', keys, { q = vim.cmd.close })) do
+  for key, does in pairs(keys and vim.tbl_extend('keep', keys, { q = vim.cmd.close }) or {}) do
     vim.keymap.set('n', key, does, { buffer = buf, nowait = true, silent = true })
   end
   local win = vim.fn.bufwinid(buf)
@@ -57,10 +57,12 @@ end
 --- Shows a text to read, where `gF` goes to the place that a line names.
 function M.report(project, name, text, keys) M.set(M.open(project, name, keys or {}, true), M.lines(text)) end
 
---- Lets a person choose one of a list, where there is more than one.
-function M.choose(items, prompt, format_item, done)
+--- Lets a person choose one of a list, where there is more than one; where there is none, that is said.
+---@param what string the kind of them, in the plural
+function M.choose(items, what, format_item, done)
+  if #items == 0 then return M.say('there are no ' .. what) end
   if #items == 1 then return done(items[1]) end
-  local how = { prompt = prompt, format_item = function(item) return M.line(format_item(item)) end }
+  local how = { prompt = 'Of the ' .. what .. ':', format_item = function(item) return M.line(format_item(item)) end }
   vim.ui.select(items, how, function(item) return item and done(item) end)
 end
 

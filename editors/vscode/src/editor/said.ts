@@ -7,47 +7,21 @@ import { line } from '../values.ts'
 /** For labels, where `$(name)` is an icon. */
 export const plainLabel = (text: string): string => line(text).replaceAll('$(', '\\$(')
 
-/** For messages, where `[text](command:…)` is a link. */
-export const plainMessage = (text: string): string => line(text).replaceAll('](', '] (')
-
-/** What a person asked for, told without taking the focus. */
+/** What a person asked for, told without taking the focus. `[text](command:…)` would be a link in a message. */
 export function tell(text: string): void {
-  void vscode.window.showInformationMessage(plainMessage(`Imago: ${text}`))
+  void vscode.window.showInformationMessage(`Imago: ${line(text).replaceAll('](', '] (')}`)
 }
 
-export function tellFault(fault: unknown): void {
-  void vscode.window.showWarningMessage(plainMessage(`Imago: ${faultText(fault)}`))
-}
-
-/** Documents that are texts of ours, which nobody edits, by their addresses. */
-export class VirtualTexts implements vscode.TextDocumentContentProvider {
-  readonly #texts = new Map<string, () => string>()
-  readonly #changed = new vscode.EventEmitter<vscode.Uri>()
-  readonly onDidChange = this.#changed.event
-
-  provideTextDocumentContent(uri: vscode.Uri): string {
-    return this.#texts.get(uri.toString())?.() ?? ''
-  }
-
-  set(uri: vscode.Uri, text: () => string): vscode.Uri {
-    this.#texts.set(uri.toString(), text)
-    this.#changed.fire(uri)
-    return uri
-  }
-
-  changed(uri: vscode.Uri): void {
-    this.#changed.fire(uri)
-  }
-
-  forget(uri: vscode.Uri): void {
-    this.#texts.delete(uri.toString())
-  }
-
-  /** Shows a text to read. */
-  async show(name: string, text: string): Promise<void> {
-    const uri = this.set(vscode.Uri.from({ scheme: 'imago-text', path: `/${name}` }), () =>
-      text.split('\n').map(line).join('\n'),
-    )
-    await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), { preview: true })
-  }
+/** A command of that name, whose faults are told. */
+export function command<Args extends unknown[]>(
+  name: string,
+  does: (...args: Args) => unknown,
+): vscode.Disposable {
+  return vscode.commands.registerCommand(`imago.${name}`, async (...args: Args) => {
+    try {
+      await does(...args)
+    } catch (fault) {
+      tell(faultText(fault))
+    }
+  })
 }
