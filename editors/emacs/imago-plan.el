@@ -11,6 +11,7 @@
 
 (require 'imago)
 (require 'diff-mode)
+(require 'subr-x)
 
 (cl-defstruct imago-part
   "A hunk of a plan; or all of a plan without hunks, whose hunk is nil."

@@ -9,6 +9,7 @@
 
 (require 'imago)
 (require 'jsonrpc)
+(require 'subr-x)
 (require 'thingatpt)
 (require 'transient)
 (require 'xref)

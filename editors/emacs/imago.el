@@ -18,7 +18,6 @@
 ;;; Code:
 
 (require 'cl-lib)
-(require 'subr-x)
 
 (defgroup imago nil
   "What runs in your programs, and what waits for an answer."
@@ -114,16 +113,19 @@ Without a seat, here or elsewhere, what needs a person is refused."
     (unless (executable-find (car imago-command))
       (user-error "There is no %s on the path: see `imago-command'" (car imago-command)))
     (setf (imago-project-connection project)
-          (make-instance
-           'jsonrpc-process-connection
-           :name "imago" :events-buffer-scrollback-size 0
+          (apply
+           #'make-instance 'jsonrpc-process-connection
+           :name "imago"
            :process (lambda ()
                       (make-process :name "imago" :command imago-command :connection-type 'pipe
                                     :coding 'utf-8-emacs-unix :noquery t
                                     :stderr (get-buffer-create " *imago stderr*")))
            :notification-dispatcher (lambda (_ method params) (imago--heard project method params))
            :request-dispatcher #'ignore
-           :on-shutdown (lambda (_) (imago--gone project))))
+           :on-shutdown (lambda (_) (imago--gone project))
+           ;; No log of what is said: secrets of seats are in it.
+           (if (< emacs-major-version 30) '(:events-buffer-scrollback-size 0)
+             '(:events-buffer-config (:size 0)))))
     (push (cons root project) imago--projects)
     (imago--send project 'initialize
                  `( :processId ,(emacs-pid) :clientInfo (:name "Emacs")
