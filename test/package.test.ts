@@ -40,19 +40,23 @@ test('dependencies are pinned', () => {
   assert.equal(loose, [])
 })
 
-test('what is published has both far ends, without what Python compiled and without its tests', () => {
+test('what is published has both far ends and the plugins, without what Python compiled and without its tests', () => {
   const folder = mkdtempSync(join(tmpdir(), 'imago-packed-'))
   try {
     const python = 'wire/peers/python'
     const shipped = [
       'dist/src/main.cjs',
       'docs/index.md',
+      'editors/emacs/imago.el',
+      'editors/neovim/plugin/imago.lua',
+      'editors/vscode/dist/imago-0.1.0.vsix',
       'package.json',
       'wire/peers/lisp/imago-peer.asd',
       'wire/peers/lisp/start.lisp',
       `${python}/imago/looking/fields.py`,
     ]
     const left = [
+      'editors/vscode/src/plan.ts',
       `${python}/imago/looking/__pycache__/fields.cpython-311.pyc`,
       `${python}/imago/stray.pyc`,
       `${python}/tests/test_calls.py`,

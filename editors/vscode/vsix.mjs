@@ -1,8 +1,8 @@
 // `npm run vsix`: bundles the extension, and packs it into dist/imago-VERSION.vsix, with nothing that has to be installed.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { crc32, deflateRawSync } from 'node:zlib'
 import { build } from 'esbuild'
+import { strToU8, zipSync } from 'fflate'
 
 const here = import.meta.dirname
 const { version } = JSON.parse(readFileSync(join(here, '../../package.json'), 'utf8'))
@@ -65,62 +65,17 @@ const contentTypes = `<?xml version="1.0" encoding="utf-8"?>
 `
 const vsix = join(dist, `imago-${version}.vsix`)
 mkdirSync(dist, { recursive: true })
-writeFileSync(
-  vsix,
-  zip({
-    'extension.vsixmanifest': manifest,
-    '[Content_Types].xml': contentTypes,
-    'extension/package.json': `${JSON.stringify(about, null, 2)}\n`,
-    'extension/README.md': readFileSync(join(here, 'README.md')),
-    'extension/LICENSE.txt': readFileSync(join(here, '../../LICENSE')),
-    'extension/imago.svg': readFileSync(join(here, 'imago.svg')),
-    ...Object.fromEntries(
-      Object.values(bundles).map(to => [`extension/dist/${to}`, readFileSync(join(dist, to))]),
-    ),
-  }),
-)
+const files = {
+  'extension.vsixmanifest': strToU8(manifest),
+  '[Content_Types].xml': strToU8(contentTypes),
+  'extension/package.json': strToU8(`${JSON.stringify(about, null, 2)}\n`),
+  'extension/README.md': readFileSync(join(here, 'README.md')),
+  'extension/LICENSE.txt': readFileSync(join(here, '../../LICENSE')),
+  'extension/imago.svg': readFileSync(join(here, 'imago.svg')),
+  ...Object.fromEntries(
+    Object.values(bundles).map(to => [`extension/dist/${to}`, readFileSync(join(dist, to))]),
+  ),
+}
+// The first date that the format knows: the same texts make the same archive.
+writeFileSync(vsix, zipSync(files, { mtime: '1980-01-01T00:00:00' }))
 console.log(vsix)
-
-/** An archive of these files, always the same for the same texts: each has the first date that the format knows. */
-function zip(files) {
-  const bodies = []
-  const directory = []
-  let offset = 0
-  for (const [path, contents] of Object.entries(files)) {
-    const name = Buffer.from(path)
-    const plain = Buffer.from(contents)
-    const packed = deflateRawSync(plain)
-    // Version 2.0, names in UTF-8, deflated, 1980-01-01; no extra field.
-    const about = numbers(
-      '222224444',
-      20,
-      0x800,
-      8,
-      0,
-      0x21,
-      crc32(plain),
-      packed.length,
-      plain.length,
-      name.length,
-    )
-    const body = Buffer.concat([numbers('4', 0x04034b50), about, name, packed])
-    directory.push(numbers('42', 0x02014b50, 20), about, numbers('22244', 0, 0, 0, 0, offset), name)
-    bodies.push(body)
-    offset += body.length
-  }
-  const listing = Buffer.concat(directory)
-  const { length } = bodies
-  const end = numbers('42222442', 0x06054b50, 0, 0, length, length, listing.length, offset, 0)
-  return Buffer.concat([...bodies, listing, end])
-}
-
-/** Little-endian numbers, each of as many bytes as its digit says. */
-function numbers(sizes, ...values) {
-  return Buffer.concat(
-    values.map((value, at) => {
-      const bytes = Buffer.alloc(Number(sizes[at]))
-      bytes.writeUIntLE(value, 0, bytes.length)
-      return bytes
-    }),
-  )
-}
