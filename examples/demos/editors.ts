@@ -207,10 +207,8 @@ async function takesBackInEmacs(emacs: PersonAtScreen, removed: RegExp): Promise
     '\n# In Emacs: M-x imago-undo takes back the newest change. That is a plan, too: y, and y to send it.\n',
   )
   emacs.types(`${ALT}ximago-undo\r`)
-  await emacs.sees(/Take back:/)
+  await emacs.sees(/Take back/)
   emacs.types('\r')
-  await emacs.sees(/1 plan waits/)
-  emacs.types(`${ALT}ximago-plans\r`)
   await emacs.sees(/the whole plan/)
   emacs.types(ONE_WINDOW)
   await emacs.sees(removed)

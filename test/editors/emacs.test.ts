@@ -2,21 +2,20 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DaemonClient } from '../../src/front/client.ts'
-import { PACKAGE_ROOT } from '../../src/paths.ts'
+import { EMACS_PLUGIN, type EmacsPlugin, openEmacsPlugin, SITS } from '../support/emacs-plugin.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Program, startProgram } from '../support/program.ts'
-import { MAIN, openRig, type Rig, until } from '../support/rig.ts'
+import { openRig, type Rig, until } from '../support/rig.ts'
 import { emacsPaths } from '../support/runtimes.ts'
-import { openSlimeEmacs, type SlimeEmacs } from '../support/slime-emacs.ts'
 
 /** The package in a real Emacs, with a real daemon. */
 const test = suite('Emacs plugin', { limitMs: 120_000 })
 
 const ORDERS = Array.from({ length: 40 }, (_, n) => `line${n} = ${n}\n`).join('')
-const PLUGIN = join(PACKAGE_ROOT, 'editors/emacs')
 
 const SOURCE = `import sys
 sys.path.insert(0, '.')
+import tax
 LISP = '#("a" 0 1 (display "b")) (kill-emacs) \\x1b[31m'
 ORDER = {'id': 8, 'who': {'name': 'Ada'}}
 def fail(key):
@@ -24,11 +23,12 @@ def fail(key):
 
 let rig: Rig
 let client: DaemonClient
-let emacs: SlimeEmacs
+let emacs: EmacsPlugin
 let program: Program
 
 test.before(async () => {
-  rig = openRig({ files: { 'orders.py': ORDERS, 'pyproject.toml': '', 'imago.toml': '' } })
+  const shop = 'RATE = 2\n\n\ndef total(order):\n    return len(order) * RATE\n\n\nNONE = total([])\n'
+  rig = openRig({ files: { 'orders.py': ORDERS, 'tax.py': shop, 'pyproject.toml': '', 'imago.toml': '' } })
   await rig.serve()
   client = await rig.connect()
   program = await startProgram({
@@ -37,22 +37,7 @@ test.before(async () => {
     name: 'shop',
     source: SOURCE,
   })
-  const command = `(setq imago-command (list ${JSON.stringify(process.execPath)} ${JSON.stringify(MAIN)} "lsp"))`
-  const words = [
-    '-L',
-    PLUGIN,
-    '-l',
-    'imago-plan',
-    '-l',
-    'imago-value',
-    '--eval',
-    command,
-    '--eval',
-    '(global-imago-mode)',
-  ]
-  emacs = await openSlimeEmacs({ cwd: rig.project, env: rig.env, words })
-  await emacs.eval('(progn (find-file "orders.py") (imago-sit (imago-project) (quote ignore)) imago-mode)')
-  await emacs.until('(imago-project-seat (imago-project))')
+  emacs = await openEmacsPlugin(rig, 'orders.py')
 })
 test.after(async () => {
   await emacs?.kill()
@@ -68,38 +53,27 @@ const at = (line: number, put: string) => ({
   new_str: put,
 })
 const propose = (...edits: object[]) => client.call({ tool: 'propose_file_edit', args: { edits } })
-const sign = () => emacs.text('(substring-no-properties (format-mode-line mode-line-misc-info))')
-const signed = (expected: RegExp) =>
-  until(async () => expected.test(await sign()), `the mode line to say ${expected}`)
-/** Waits until the buffer that is being looked at says that. */
-const shows = async (expected: string) => {
-  const text = () => emacs.text('(buffer-substring-no-properties (point-min) (point-max))')
-  await until(async () => (await text()).includes(expected), expected).catch(async (error: Error) => {
-    throw new Error(`${error.message}; it shows: ${await text()}`)
-  })
-}
-
 test('a hunk is taken and one refused with a reason, and the file is read again', async () => {
-  await signed(/^(?!.*plan)/)
+  await emacs.signed(0)
   const answer = propose({ ...at(3, 'line3 = 33\n'), why: 'odd' }, at(30, ''))
-  await signed(/\[imago: 1 plan waits\]/)
+  await emacs.signed(1)
   assert.match(await emacs.eval('(buffer-name)'), /orders.py/)
-  emacs.type('\u001bximago-plans\r')
-  await shows('━ hunk 1 of 2 · orders.py:4: odd · undecided')
-  await shows('-line3 = 3\n+line3 = 33')
+  emacs.command('imago-plans')
+  await emacs.shows('━ hunk 1 of 2 · orders.py:4: odd · undecided')
+  await emacs.shows('-line3 = 3\n+line3 = 33')
   emacs.type('ny')
-  await shows('━ hunk 2 of 2 · orders.py:31 · undecided')
-  await shows(': odd · ✓ taken')
+  await emacs.shows('━ hunk 2 of 2 · orders.py:31 · undecided')
+  await emacs.shows(': odd · ✓ taken')
   emacs.type('r')
   await emacs.until('(active-minibuffer-window)')
   emacs.type('keep it\r')
-  await shows('What will be applied: 1 of 2')
-  await shows('hunk 2 of 2 · orders.py:31 · ✗ refused: keep it')
+  await emacs.shows('What will be applied: 1 of 2')
+  await emacs.shows('hunk 2 of 2 · orders.py:31 · ✗ refused: keep it')
   emacs.type('y')
   assert.match(JSON.stringify(await answer), /hunk 2.*keep it|keep it/)
   assert.is(file(), ORDERS.replace('line3 = 3\n', 'line3 = 33\n'))
-  await shows('It ended: ok.')
-  await signed(/^(?!.*plan)/)
+  await emacs.shows('It ended: ok.')
+  await emacs.signed(0)
   await emacs.until(
     '(with-current-buffer "orders.py" (save-excursion (goto-char 1) (search-forward "line3 = 33" nil t)))',
   )
@@ -112,13 +86,13 @@ test('the sign goes when somebody else answers, and the plan that is shown says 
     args: { edits: [at(5, 'x = 1\n')] },
     signal: over.signal,
   })
-  await signed(/\[imago: 1 plan waits\]/)
-  emacs.type('\u001bximago-plans\r')
-  await shows('━ hunk 1 of 1')
+  await emacs.signed(1)
+  emacs.command('imago-plans')
+  await emacs.shows('━ hunk 1 of 1')
   over.abort()
   await answer.catch(() => {})
-  await shows('● ')
-  await signed(/^(?!.*plan)/)
+  await emacs.shows('● ')
+  await emacs.signed(0)
 })
 
 const source = (line: string) =>
@@ -143,14 +117,21 @@ test('a line is evaluated where it stands, and a text that is Emacs Lisp or a co
   )
 })
 
+test('M-. goes to the definition of a name as the program has it', async () => {
+  await emacs.eval('(progn (find-file "tax.py") (goto-char (point-max)) (search-backward "total") t)')
+  emacs.type('\u001b.')
+  await emacs.until('(looking-at "def total")')
+  await emacs.eval('(progn (find-file "orders.py") t)')
+})
+
 test('a value is looked at, and its parts lead on', async () => {
   await emacs.eval(`(progn (switch-to-buffer "orders.py") (imago-inspect "ORDER") t)`)
-  await shows('dict · mapping · len 2')
+  await emacs.shows('dict · mapping · len 2')
   emacs.type('\t\t\r')
-  await shows("'name': 'Ada'\n")
-  await shows('len 1')
+  await emacs.shows("'name': 'Ada'\n")
+  await emacs.shows('len 1')
   emacs.type('l')
-  await shows('len 2')
+  await emacs.shows('len 2')
 })
 
 test('an error is listed and leads to its line, with the values of that moment', async () => {
@@ -159,15 +140,15 @@ test('an error is listed and leads to its line, with the values of that moment',
     tool: 'eval_expr',
     args: { kernel: 'shop', expr: "import threading; threading.Thread(target=fail, args=('tea',)).start()" },
   })
-  emacs.type('\u001bximago-errors\r')
-  await shows("KeyError: 'tea'")
+  emacs.command('imago-errors')
+  await emacs.shows("KeyError: 'tea'")
   await emacs.eval('(progn (goto-char (point-min)) t)')
   emacs.type('v')
   await emacs.until('(get-buffer "*imago error*")')
   const text = await emacs.text('(with-current-buffer "*imago error*" (buffer-string))')
   assert.match(text, /key = 'tea'/)
   emacs.type('\r')
-  await shows('def fail(key)')
+  await emacs.shows('def fail(key)')
   assert.match(await emacs.text('(thing-at-point (quote line) t)'), /return ORDER\[key\]/)
 })
 
@@ -177,8 +158,8 @@ test('an evaluation that is suspended is shown, and given up by a restart', asyn
     '(progn (imago-call (imago-project) "eval_expr" (list :expr "1 / 0" :on_error "suspend") (quote ignore)) t)',
   )
   await emacs.until('(imago-rows (imago-project) "suspensions")')
-  emacs.type('\u001bximago-debug\r')
-  await shows('ZeroDivisionError')
+  emacs.command('imago-debug')
+  await emacs.shows('ZeroDivisionError')
   emacs.type('rabort\r')
   await emacs.until(
     '(equal "ended" (plist-get (plist-get (car (imago-rows (imago-project) "suspensions")) :news) :type))',
@@ -189,14 +170,12 @@ test('the change is taken back by a plan of its own', async () => {
   await emacs.eval(
     '(progn (switch-to-buffer "orders.py") (delete-other-windows) (set-buffer-modified-p nil) (revert-buffer t t) t)',
   )
-  emacs.type('\u001bximago-undo\r')
-  await emacs.until('(active-minibuffer-window)')
-  emacs.type('\r')
-  await signed(/\[imago: 1 plan waits\]/)
-  emacs.type('\u001bximago-plans\r')
-  await shows('+line3 = 3')
-  emacs.type('\u001b>y')
-  await shows('What will be applied')
+  emacs.command('imago-undo')
+  await emacs.shows('+line3 = 3')
+  emacs.type('\u001b>')
+  await emacs.until('(pos-visible-in-window-p (point-max))')
+  emacs.type('y')
+  await emacs.shows('What will be applied')
   emacs.type('y')
   await until(() => file() === ORDERS, 'the old text')
 })
@@ -207,18 +186,18 @@ test('unsaved text is said first and saved by a key, and what a plan has as Emac
   )
   const hostile = '# Local Variables:\n# eval: (setq imago-test-ran t)\n# End:\n'
   const answer = propose(at(7, hostile))
-  await signed(/\[imago: 1 plan waits\]/)
-  emacs.type('\u001bximago-plans\r')
-  await shows('! orders.py has unsaved text here: S saves it')
-  await shows('+# eval: (setq imago-test-ran t)')
+  await emacs.signed(1)
+  emacs.command('imago-plans')
+  await emacs.shows('! orders.py has unsaved text here: S saves it')
+  await emacs.shows('+# eval: (setq imago-test-ran t)')
   emacs.type('nr')
   await emacs.until('(active-minibuffer-window)')
   emacs.type('\r')
-  await shows('✗ refused')
+  await emacs.shows('✗ refused')
   emacs.type('y')
   assert.match(JSON.stringify(await answer), /denied/)
   assert.is(await emacs.eval('imago-test-ran'), 'nil')
-  await shows('● ')
+  await emacs.shows('● ')
 })
 
 test('a hunk is edited, and what was written is there', async () => {
@@ -226,15 +205,15 @@ test('a hunk is edited, and what was written is there', async () => {
     '(progn (switch-to-buffer "orders.py") (delete-other-windows) (set-buffer-modified-p nil) (revert-buffer t t) t)',
   )
   const answer = propose(at(9, 'line9 = 99\n'))
-  await signed(/\[imago: 1 plan waits\]/)
-  emacs.type('\u001bximago-plans\r')
-  await shows('+line9 = 99')
+  await emacs.signed(1)
+  emacs.command('imago-plans')
+  await emacs.shows('+line9 = 99')
   emacs.type('ne')
   await emacs.until('(eq major-mode (quote imago-plan-edit-mode))')
   await emacs.eval('(progn (erase-buffer) (insert "line9 = 9 # nine\\n") t)')
   emacs.type('\u0003\u0003')
-  await shows('✎ edited')
-  await shows('+line9 = 9 # nine')
+  await emacs.shows('✎ edited')
+  await emacs.shows('+line9 = 9 # nine')
   emacs.type('y')
   await answer
   assert.match(file(), /^line9 = 9 # nine$/m)
@@ -244,25 +223,25 @@ test('a plan of 10,000 lines is drawn, and the daemon may restart under it', asy
   await emacs.eval('(progn (switch-to-buffer "orders.py") (delete-other-windows) (revert-buffer t t) t)')
   const long = Array.from({ length: 10_000 }, (_, n) => `x${n} = ${n}\n`).join('')
   const answer = propose(at(11, long)).catch(() => {})
-  await signed(/\[imago: 1 plan waits\]/)
-  emacs.type('\u001bximago-plans\r')
+  await emacs.signed(1)
+  emacs.command('imago-plans')
   await emacs.until(
     `(and (eq major-mode 'imago-plan-mode) (save-excursion (goto-char 1) (search-forward "+x9999 = 9999" nil t)))`,
   )
   const { pid } = await client.request('status', {})
   process.kill(pid, 'SIGKILL')
   await answer
-  await signed(/^(?!.*plan)/)
+  await emacs.signed(0)
   await emacs.until(`(save-excursion (goto-char 1) (looking-at "● "))`)
-  await emacs.until('(imago-project-seat (imago-project))')
+  await emacs.until(SITS)
   client = await rig.connect()
   const next = propose(at(12, 'line12 = 0\n'))
-  await signed(/\[imago: 1 plan waits\]/)
+  await emacs.signed(1)
   await emacs.eval('(progn (switch-to-buffer "orders.py") (delete-other-windows) t)')
-  emacs.type('\u001bximago-plans\r')
-  await shows('+line12 = 0')
+  emacs.command('imago-plans')
+  await emacs.shows('+line12 = 0')
   emacs.type('ny')
-  await shows('What will be applied')
+  await emacs.shows('What will be applied')
   emacs.type('y')
   await next
   assert.match(file(), /^line12 = 0$/m)
@@ -279,19 +258,34 @@ test('SLIME keeps its keys in a buffer of Lisp, and imago-mode has them elsewher
   assert.is(own, '(imago-evaluate-defun imago-evaluate-last imago-xref-backend)')
 })
 
-test('compiles without a warning, and checkdoc has nothing to say', () => {
+const FILES = ['imago.el', 'imago-plan.el', 'imago-value.el']
+/** What Emacs says of the package on its standard error, without a terminal. */
+function batch(...words: string[]) {
   const { emacs: program } = emacsPaths()
-  const files = ['imago.el', 'imago-plan.el', 'imago-value.el']
+  const { stderr } = spawnSync(program, ['--batch', ...words], { cwd: EMACS_PLUGIN, encoding: 'utf8' })
+  return stderr.trim()
+}
+
+test('compiles without a warning, and checkdoc has nothing to say', () => {
   const folder = mkdtempSync(join(rig.folder, 'elc-'))
-  const away = `(setq byte-compile-error-on-warn t byte-compile-dest-file-function (lambda (file) (expand-file-name (concat (file-name-nondirectory file) "c") "${folder}")))`
-  const run = (...words: string[]) => spawnSync(program, words, { cwd: PLUGIN, encoding: 'utf8' })
-  const compiled = run('-Q', '--batch', '-L', '.', '--eval', away, '-f', 'batch-byte-compile', ...files)
-  assert.equal([compiled.status, compiled.stderr.trim()], [0, ''])
-  const checkdoc = run(
-    '-Q',
-    '--batch',
-    '--eval',
-    `(dolist (file '(${files.map(name => `"${name}"`).join(' ')})) (checkdoc-file file))`,
+  const away = `(setq byte-compile-error-on-warn t byte-compile-dest-file-function
+    (lambda (file) (expand-file-name (concat (file-name-nondirectory file) "c") "${folder}")))`
+  assert.is(batch('-Q', '-L', '.', '--eval', away, '-f', 'batch-byte-compile', ...FILES), '')
+  const names = FILES.map(name => `"${name}"`).join(' ')
+  assert.is(batch('-Q', '--eval', `(dolist (file '(${names})) (checkdoc-file file))`), '')
+})
+
+test('package-lint has nothing to say', () => {
+  const load = `(progn (package-initialize) (require 'package-lint) (setq package-lint-main-file "imago.el"))`
+  // Without -Q: Debian has told of its packages in a file of the site.
+  const said = batch('--eval', load, '-f', 'package-lint-batch-and-exit', ...FILES)
+  const lines = said.split('\n').filter(line => line.startsWith('imago'))
+  // Debian's is older than Emacs 28.1, which the package needs.
+  assert.equal(
+    lines.filter(
+      line => !line.endsWith('This makes the package uninstallable in all released Emacs versions.'),
+    ),
+    [],
   )
-  assert.is(checkdoc.stderr.trim(), '')
+  assert.match(said, /Entering directory/)
 })

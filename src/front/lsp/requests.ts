@@ -33,7 +33,7 @@ export class Requests {
     how: { project: Project; signal: AbortSignal },
   ) {
     try {
-      return await this.#done(name, params, how)
+      return wellFormed(await this.#done(name, params, how))
     } catch (error) {
       const { remote } = error instanceof WireError ? error : { remote: undefined }
       const data =
@@ -111,7 +111,7 @@ export class Requests {
   }
 
   #tell(method: string, params: object): Promise<void> {
-    return this.#connection.sendNotification(method, params).catch(() => {})
+    return this.#connection.sendNotification(method, wellFormed(params)).catch(() => {})
   }
 
   forget(project: Project): void {
@@ -119,6 +119,13 @@ export class Requests {
     this.#followed.delete(project)
     this.#seats.get(project)?.abort()
   }
+}
+
+/** Half a character becomes U+FFFD: Emacs, for one, takes no message that has one, and arguments of a model may. */
+function wellFormed<Message>(message: Message): Message {
+  const text = JSON.stringify(message) ?? ''
+  if (!/\\ud[89a-f]/.test(text)) return message
+  return JSON.parse(text, (_, value) => (typeof value === 'string' ? String(Buffer.from(value)) : value))
 }
 
 /** With `shown`, the text that a person reads comes beside the envelope: many editors lose the nulls that `show` needs. */
