@@ -47,7 +47,7 @@ export async function playEditors(given: string, args: readonly string[]): Promi
     await open.agent.waits
     await visits(site, '/orders/8', 500)
     out('\n# The line that failed lights up in Neovim, with the values of that moment.\n')
-    seen(await open.neovim.shows(/^E .*DISCOUNTS/m))
+    seen(await open.neovim.shows(/^E .*DISCOUNTS.*order=.*'discount': None.*KeyError: None/m))
     look()
 
     await takesInNeovim(open.neovim)
@@ -130,7 +130,7 @@ async function neovimIn(project: string, nvim: string): Promise<Neovim> {
   writeFileSync(
     init,
     `vim.opt.runtimepath:prepend(${JSON.stringify(join(EDITORS, 'neovim'))})
-vim.g.imago = { cmd = vim.json.decode(vim.env.IMAGO_LSP), sit = true }
+vim.g.imago = { cmd = vim.json.decode(vim.env.IMAGO_LSP) }
 vim.o.statusline = "%f  %{v:lua.require'imago'.status()}"\n`,
   )
   const neovim = await openNeovim([nvim], { cwd: project, folder, init })
@@ -177,7 +177,7 @@ async function refusesOnPage(page: PersonAtPage, neovim: Neovim): Promise<void> 
 async function letsIn(neovim: Neovim, who: string): Promise<void> {
   await neovim.shows(/seats wanted: 1/)
   await neovim.types(':Imago sit<CR>')
-  seen(await neovim.shows(RegExp(`Let through ${who}[^]*1: no\n2: yes`)))
+  seen(await neovim.shows(RegExp(`Let through ${who}[\\s\\S]*1: no\n2: yes`)))
   await neovim.types('2<CR>')
 }
 
@@ -185,7 +185,7 @@ async function letsIn(neovim: Neovim, who: string): Promise<void> {
 async function emacsIn(project: string, neovim: Neovim): Promise<PersonAtScreen> {
   out(`\n$ emacs ${FILE}\n`)
   const command = [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.cjs'), 'lsp']
-  const init = `(progn (require 'imago-plan) (require 'imago-value) (setq imago-command '${lispList(command)}) (global-imago-mode))`
+  const init = `(progn (require 'imago) (setq imago-command '${lispList(command)}) (global-imago-mode))`
   const words = ['emacs', '-Q', '-nw', '-L', join(EDITORS, 'emacs'), '--eval', init, FILE]
   const emacs = openAtScreen(words, { cwd: project })
   await emacs.sees(/def total/)
@@ -215,6 +215,7 @@ async function takesBackInEmacs(emacs: PersonAtScreen, removed: RegExp): Promise
   await emacs.presses('y', /What will be applied/)
   await emacs.presses('y', /It ended: ok/)
   emacs.types('q')
+  await emacs.sees(/^(?![\s\S]*Take back)[\s\S]*def total/)
 }
 
 function seen(screen: string): void {
