@@ -8,15 +8,12 @@ import { pathsTaken } from './paths.ts'
  * comments); the circles of imports; the small files that have one importer; and how many files the daemon runs through for a
  * warm `eval_expr` and an approved `edit_file` (`bench/paths.ts`).
  */
-const PRODUCT = ['src', 'tools', 'wire'].filter(folder => existsSync(folder))
-const LANGUAGES = ['.ts', '.tsx', '.css', '.py', '.lisp', '.asd']
+const PRODUCT = ['src', 'tools', 'wire', 'editors'].filter(folder => existsSync(folder))
+const LANGUAGES = ['.ts', '.tsx', '.css', '.py', '.lisp', '.asd', '.lua', '.el']
 const SMALL = 80
 
 const product = filesIn(PRODUCT, LANGUAGES).filter(path => !isTest(path))
-const tests = [
-  ...filesIn(['test'], [...LANGUAGES, '.mjs', '.el']),
-  ...filesIn(PRODUCT, LANGUAGES).filter(isTest),
-]
+const tests = [...filesIn(['test'], [...LANGUAGES, '.mjs']), ...filesIn(PRODUCT, LANGUAGES).filter(isTest)]
 
 const rooms = [...new Set(product.map(roomOf))].sort()
 row('room', 'files', 'lines', 'code')
