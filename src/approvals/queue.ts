@@ -365,7 +365,7 @@ class ApprovalQueue {
     const misfit = misfitOf(one.plan, given, one.preview.grants)
     if (misfit !== undefined) return { type: 'unfit', why: misfit }
     this.#codes.answeredOnSeat()
-    const why = `${seat.who} ${didOf(given)}.`
+    const why = doneBy(seat.who, didOf(given))
     this.#settle(one, answerOf(given, seat.id), { why, onSeat: true })
     const pattern = one.patterns.find(({ text }) => text === given.grant)
     if (pattern !== undefined) this.#grant(seat, one.plan, pattern)
@@ -602,6 +602,10 @@ function forgetOldest(map: Map<string, unknown>, most: number): void {
   const [oldest] = map.keys()
   if (map.size > most && oldest !== undefined) map.delete(oldest)
 }
+
+/** A seat through an editor or a page is named by the way to its person. */
+const doneBy = (who: string, did: string) =>
+  who.startsWith('through ') ? `A person ${did} ${who}.` : `${who} ${did}.`
 
 /** A person has said no, to all of it, and not why. */
 function isBareRefusal(answer: Answer): boolean {

@@ -290,7 +290,7 @@ export function tooManyHeld({ held: waiting, most }: { held: number; most: numbe
   return failed('busy', {
     message: `${waiting} questions of this project wait for a person already; ${most} is the most. Nothing ran.`,
     details: { pending: waiting, most },
-    next: 'A person answers them, at imago watch.',
+    next: 'A person answers them: with imago watch, in an editor, or on the page of imago web.',
   })
 }
 
@@ -299,7 +299,7 @@ export function held({ tool, title }: { readonly tool: string; readonly title: s
   return failed('approval_held', {
     message: `${title} waits for a person, and will be put before the next one who sits. Nothing ran.`,
     details: { tool, title },
-    next: 'A person answers it, at imago watch.',
+    next: 'A person answers it: with imago watch, in an editor, or on the page of imago web.',
   })
 }
 
@@ -373,7 +373,7 @@ function tooManyWait({ of, waiting, most }: Extract<Limit, { type: 'waiting' }>)
   return failed('busy', {
     message: `${waiting} plans ${whose}wait for a person, and ${most} is the most. Nobody was asked, and nothing ran.`,
     details: { waiting, most },
-    next: 'Wait until the person at imago watch has answered some of them; job waits with action "wait", and interrupt_job gives plans of yours up.',
+    next: 'Wait until a person has answered some of them; job waits with action "wait", and interrupt_job gives plans of yours up.',
   })
 }
 

@@ -79,7 +79,7 @@ export function openRunner({ image, stage, showing, spoken, approvals, suspended
         return show.asks(undefined)
       }
       if (approvals.asked()) show.asks(`${plan} waits for you · ${approvals.key} answers, Ctrl-C withdraws`)
-      else show.say(`${plan} is before a person, at imago watch; nothing ran yet. Ctrl-C withdraws it.\n`)
+      else show.say(`${plan} is before a person; nothing ran yet. Ctrl-C withdraws it.\n`)
     }
     const answered = image.call({
       tool,

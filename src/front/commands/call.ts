@@ -97,7 +97,7 @@ async function callTool(
   const live = (event: CallEvent) => {
     if (event.type === 'progress' && event.plan !== undefined && event.plan !== asking) {
       asking = event.plan
-      printer.err(`imago: ${asking} is before a person, at imago watch; nothing ran yet\n`)
+      printer.err(`imago: ${asking} is before a person; nothing ran yet\n`)
     }
     if (event.type === 'progress' && event.behind !== undefined && !waiting) {
       waiting = true

@@ -40,9 +40,12 @@ export async function seat({ operands: [code = ''], printer }: CommandInput): Pr
     await held.standing()
     const found = waiting.find(({ through }) => through !== undefined && isSameCode(through.code, code))
     if (found === undefined)
-      throw new Failure(`No editor waits with the code ${oneLine(code)}. A code holds for 60 s, and once.`)
+      throw new Failure(
+        `No editor waits with the code ${oneLine(code)}, and no page. A code holds for 60 s, and once.`,
+      )
     const { who, command } = found
-    printOwn([who, `started with: ${command}`, ...editorNotes(found)].map(oneLine), at)
+    const started = command === '' ? [] : [`started with: ${command}`]
+    printOwn([who, ...started, ...editorNotes(found)].map(oneLine), at)
     const admit = await isYes('Let it have a seat? [y]es [n]o ', at)
     const { taken } = await client.request('admit', { wanted: found.id, admit })
     if (!taken) throw new Failure('That came too late: it does not wait any more. Have the editor ask again.')
