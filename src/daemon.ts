@@ -256,26 +256,15 @@ export async function openDaemon({ paths, limits, goneMs, webPort }: DaemonOptio
       shutdown: endIf,
     })
 
-  const pages = openPageSessions({
-    stateDir: paths.stateDir,
-    env: daemonEnvironment(process.env),
-    log: logged,
-  })
+  const pages = openPageSessions({ used: () => rmSync(paths.page, { force: true }) })
   const port = webPort ?? config.web.port
   const server = await openServer({
     address: `unix:${paths.socket}`,
     web: async (accept, isAsked) => {
-      const pagePort = pages.port
-      if (port === undefined && pagePort === undefined && !isAsked) return undefined
+      if (port === undefined && !isAsked) return undefined
       const { openWeb } = await import('./front/web.ts')
       const { connections } = { ...SERVER_LIMITS, ...limits }
-      const open = (port: number) => openWeb({ port, file: paths.web, connections, pages, accept })
-      if (port !== undefined || pagePort === undefined) return open(port ?? 0)
-      // Another program may listen there by now: the page says then what to do.
-      return open(pagePort).catch(error => {
-        logged('Pages of the last daemon cannot come back', error)
-        return isAsked ? open(0) : undefined
-      })
+      return openWeb({ port: port ?? 0, file: paths.web, connections, pages, accept })
     },
     welcome: { version: VERSION, pid: process.pid, instance: instance.nonce },
     methods: openDispatch(handlers(), { authority, files, journal, kernels, seats }),

@@ -24,6 +24,8 @@ export interface Paths {
   readonly socket: string
   /** Has the address and the token for WebSockets, while a daemon takes those. */
   readonly web: string
+  /** Leads a browser to a page, by its token, until that is used. */
+  readonly page: string
   /** What outlives the daemon: journal, policy, log. */
   readonly stateDir: string
   readonly log: string
@@ -54,6 +56,7 @@ export function findPaths(env: Environment = process.env): Paths {
     runtimeDir,
     socket: join(runtimeDir, 'daemon.sock'),
     web: join(runtimeDir, 'web'),
+    page: join(runtimeDir, 'page.html'),
     stateDir,
     log: join(stateDir, 'daemon.log'),
     errorLog: join(stateDir, 'daemon.err'),

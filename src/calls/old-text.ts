@@ -8,7 +8,7 @@ import type { Run } from './run.ts'
 const [LOOK_MS, FILES] = [500, 5]
 
 /**
- * A line for each Python file that was changed and that programs of the project have loaded: they run its old text, and
+ * A line for each Python file that was changed and that programs of the project have loaded: they run what they loaded before, and
  * how the new one comes to run. Undefined where nothing is to be said; never rejects.
  */
 export async function runsOldText(
@@ -36,10 +36,10 @@ export async function runsOldText(
         who.length === 0
           ? []
           : [
-              `${who.join(', ')} still run${who.length === 1 ? 's' : ''} the old text of ${oneLine(file.shown)}${how}`,
+              `${who.join(', ')} still run${who.length === 1 ? 's what it' : ' what they'} loaded before of ${oneLine(file.shown)}${how}`,
             ]
       return [
-        ...old(others, `: load_file ${JSON.stringify(args)} loads the new one.`),
+        ...old(others, `: load_file ${JSON.stringify(args)} loads the file.`),
         ...old(supervised, ' until started again, which a reloader does by itself.'),
       ]
     })

@@ -20,7 +20,7 @@ interface WebOptions {
   readonly file: string
   /** Connections at once, those that have shown no token yet included. */
   readonly connections: number
-  readonly pages: Pick<PageSessions, 'take' | 'listens'>
+  readonly pages: Pick<PageSessions, 'take'>
   readonly accept: Accept
 }
 
@@ -134,7 +134,6 @@ export async function openWeb(options: WebOptions): Promise<Listener> {
   const { port } = server.address() as AddressInfo
   const address = `ws://127.0.0.1:${port}/`
   writeFileSync(file, `${JSON.stringify({ address, token })}\n`, { flag: 'wx', mode: 0o600 })
-  pages.listens(port)
   return {
     address,
     async close() {

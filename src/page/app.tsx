@@ -56,7 +56,7 @@ function App({ page }: ViewProps) {
       </p>
       {state === 'lost' && (
         <p class="warning" role="status">
-          The daemon is away. This page looks for it; a command of Imago in a terminal starts it.
+          The daemon is away. This page looks for it.
         </p>
       )}
       {question !== undefined && (

@@ -111,9 +111,12 @@ export class Client {
   /** A browser does not tell why it was refused: where the daemon answers and takes no WebSocket, the credential is over. */
   async #again(wasUp: boolean): Promise<void> {
     this.#options.changed('lost')
-    const answers = !wasUp && (await fetch('page', { cache: 'no-store' }).catch(() => undefined))?.ok
-    if (answers)
-      return this.#over('This page is let in no more: a token works once, and a session for a day.')
+    const answers = (await fetch('page', { cache: 'no-store' }).catch(() => undefined))?.ok
+    if (!answers) return this.#over('The daemon of this page has ended.')
+    if (!wasUp)
+      return this.#over(
+        'This page is let in no more: a token works once, and a session while its daemon lives.',
+      )
     setTimeout(() => this.#socket !== undefined && this.#connect(), this.#waitMs)
     this.#waitMs = Math.min(2 * this.#waitMs, LONGEST_MS)
   }

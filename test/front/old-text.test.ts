@@ -33,11 +33,11 @@ test('a program that has loaded the file is named with the call that loads the n
   await rig.imago(['attach', 'web'])
   assert.is(
     await noticeOf('shop.py', ['2', '3']),
-    'web still runs the old text of shop.py: load_file {"path":"shop.py"} loads the new one.',
+    'web still runs what it loaded before of shop.py: load_file {"path":"shop.py"} loads the file.',
   )
   assert.match(
     (await noticeOf('web.py', ['import shop', 'import shop  # it sells'])) ?? '',
-    'web still runs the old text of web.py',
+    'web still runs what it loaded before of web.py',
   )
   for (const file of ['other.py', 'notes.txt']) assert.is(await noticeOf(file, ['1', '2']), undefined)
   const loaded = await rig.imago(['call', 'load_file', 'path=shop.py'])
@@ -47,7 +47,7 @@ test('a program that has loaded the file is named with the call that loads the n
   await rig.imago(['attach', 'worker'])
   assert.is(
     await noticeOf('shop.py', ['3', '4']),
-    'web, worker still run the old text of shop.py: load_file {"path":"shop.py","kernel":"web"} loads the new one.',
+    'web, worker still run what they loaded before of shop.py: load_file {"path":"shop.py","kernel":"web"} loads the file.',
   )
   for (const one of [web, worker]) one.signal('SIGKILL')
   await Promise.all([web.ended, worker.ended])

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { addressOf, openBrowser, openPage, seated, shows } from '../support/browser.ts'
@@ -111,7 +111,6 @@ test('a page forgets its token, and no file has that or the secret of its sessio
   const secret = await page.evaluate<string>("sessionStorage.getItem('imago.secret')")
   assert.ok(secret.length > 40)
   const { stateDir, runtimeDir, log } = rig.paths
-  assert.is(statSync(join(stateDir, 'page.json')).mode & 0o777, 0o600)
   const files = [stateDir, runtimeDir, dirname(log)].flatMap(folder =>
     readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap(entry =>
       entry.isFile() ? [join(entry.parentPath, entry.name)] : [],
@@ -121,6 +120,21 @@ test('a page forgets its token, and no file has that or the secret of its sessio
   assert.match(texts, 'A client connected.')
   for (const one of [token, secret]) assert.not.match(texts, one)
   assert.is(await status(secret), 101)
+  await page.close()
+})
+
+test('the file that leads a browser to the page goes with its token (threat 7)', async () => {
+  // A browser that does not open.
+  const bin = join(rig.folder, 'bin')
+  mkdirSync(bin)
+  symlinkSync('/bin/true', join(bin, 'xdg-open'))
+  const { stdout } = await rig.imago(['web'], { env: { PATH: `${bin}:${process.env.PATH}` } })
+  const file = join(rig.paths.runtimeDir, 'page.html')
+  assert.is(statSync(file).mode & 0o777, 0o600)
+  const page = await browser.newPage()
+  await page.goto(stdout.trim())
+  await page.getByRole('navigation', { name: 'Views' }).waitFor()
+  await until(() => !existsSync(file), 'the file to go')
   await page.close()
 })
 
@@ -138,7 +152,10 @@ test('two pages sit; both see a plan, the first answer wins, and the other sees 
   }
   assert.match(await one.title(), /^\(1\) /)
   await one.keyboard.press('y')
-  await shows(two, /approved through a page in a browser \(session [0-9a-f]{8}\), which calls itself/)
+  await shows(
+    two,
+    /A person approved it through a page in a browser \(session [0-9a-f]{8}\), which calls itself/,
+  )
   await two.keyboard.press('y')
   assert.ok((await answering).ok)
   await until(async () => !(await one.title()).startsWith('('), 'nothing to wait any more')
@@ -146,25 +163,23 @@ test('two pages sit; both see a plan, the first answer wins, and the other sees 
   await two.close()
 })
 
-test('the daemon begins again under a page, which comes back by itself; a page of no session says what to do', async () => {
+test('the daemon ends under a page: what listens there next gets nothing that lets it in, and the page takes a new address in place (threat 7)', async () => {
   const page = await openPage(rig, browser)
   const stranger = await browser.newPage()
   await stranger.goto(page.url())
   await shows(stranger, /type imago web --no-open/)
+  const secret = await page.evaluate<string>("sessionStorage.getItem('imago.secret')")
   await rig.imago(['shutdown', '--force'])
-  await shows(page, /The daemon is away/)
+  await shows(page, /The daemon of this page has ended.*type imago web --no-open/)
   await rig.serve()
-  await page.getByText('The daemon is away').waitFor({ state: 'hidden' })
-  const client = await rig.connect()
-  const answering = client.call({ tool: 'write_file', args: { path: 'c.txt', content: 'two\n' } })
-  assert.not.ok((await answering).ok)
-  await page.reload()
-  await seated(rig, page)
-  await stranger.getByRole('textbox').fill(await addressOf(rig))
-  await stranger.keyboard.press('Enter')
-  await shows(stranger, /What waits for you/)
-  await stranger.close()
-  await page.close()
+  await rig.imago(['web', '--no-open'])
+  assert.is(await status(secret), 401)
+  for (const one of [page, stranger]) {
+    await one.getByRole('textbox').fill(await addressOf(rig))
+    await one.keyboard.press('Enter')
+    await shows(one, /What waits for you/)
+    await one.close()
+  }
 })
 
 test('a seat comes back with its page within a minute, and with no other', async () => {

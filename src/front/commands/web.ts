@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { EXIT, type ExitCode } from '../../failure.ts'
 import { findPaths } from '../../paths.ts'
 import { connectHere } from '../client.ts'
@@ -17,7 +16,7 @@ export async function web({ printer, options }: CommandInput): Promise<ExitCode>
 
 /** Other users see the words of a command: they name a file that leads to the address, and that only its owner can read. */
 function openBrowser(address: string): void {
-  const file = join(findPaths().runtimeDir, 'page.html')
+  const { page: file } = findPaths()
   const to = address.replaceAll('&', '&amp;')
   writeFileSync(file, `<meta http-equiv="refresh" content="0; url=${to}">\n`, { mode: 0o600 })
   const program = process.platform === 'darwin' ? 'open' : 'xdg-open'
