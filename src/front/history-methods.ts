@@ -1,5 +1,7 @@
+import { setImmediate } from 'node:timers/promises'
 import { Refusal } from '../../wire/link/calls.ts'
-import { type KeptRun, keptRun, runNames } from '../agent/run-file.ts'
+import type { Entry, EntryOf } from '../agent/entries.ts'
+import { isAtWork, type KeptRun, keptRun, runNames, runSize } from '../agent/run-file.ts'
 import { Failure } from '../failure.ts'
 import { journalDir } from '../journal/segments.ts'
 import type { Handlers } from './handlers.ts'
@@ -22,11 +24,13 @@ interface HistoryOptions {
 
 /** What happened, read from the files that keep it. */
 export function openHistory({ stateDir, cancel }: HistoryOptions): HistoryMethods {
-  /** Undefined for a run of another project, and for one whose file cannot be used: nobody knows whose it is. */
-  function own(run: string, root: string): KeptRun | undefined {
+  /** The ends of files that were read. A file grows as long as it is there. */
+  const read = new Map<string, Ends & { readonly size: number }>()
+
+  /** Undefined for one whose file cannot be used: nobody knows whose it is. */
+  function keptIf(run: string): KeptRun | undefined {
     try {
-      const kept = runNames(stateDir).includes(run) ? keptRun(stateDir, run) : undefined
-      return kept !== undefined && begunOf(kept)?.root === root ? kept : undefined
+      return keptRun(stateDir, run)
     } catch (error) {
       if (error instanceof Failure) return undefined
       throw error
@@ -34,9 +38,20 @@ export function openHistory({ stateDir, cancel }: HistoryOptions): HistoryMethod
   }
 
   function named(run: string, root: string): KeptRun {
-    const kept = own(run, root)
-    if (kept === undefined) throw new Refusal('invalid_params', `There is no ${run} in this project.`)
+    const kept = runNames(stateDir).includes(run) ? keptIf(run) : undefined
+    if (kept === undefined || endsOf(kept)?.begun.root !== root)
+      throw new Refusal('invalid_params', `There is no ${run} in this project.`)
     return kept
+  }
+
+  function ends(run: string): Ends | undefined {
+    const size = runSize(stateDir, run)
+    const before = read.get(run)
+    if (before?.size === size) return before
+    const kept = keptIf(run)
+    const now = kept && endsOf(kept)
+    if (now !== undefined) read.set(run, { ...now, size })
+    return now
   }
 
   return {
@@ -50,11 +65,15 @@ export function openHistory({ stateDir, cancel }: HistoryOptions): HistoryMethod
       await showStories(place, { filter: { ...EVERYTHING, count, also: isNoLook }, show })
       return { stories }
     },
-    runs: (_, { session: { root } }) => {
-      const runs = runNames(stateDir).slice(0, MOST)
-      return {
-        runs: runs.map(run => own(run, root)).flatMap(kept => (kept === undefined ? [] : rowOf(kept))),
+    async runs(_, { session: { root } }) {
+      const runs: Row[] = []
+      for (const run of runNames(stateDir).slice(0, MOST)) {
+        const known = ends(run)
+        if (known?.begun.root === root) runs.push(rowOf(run, known, isAtWork(stateDir, run)))
+        // Others are served between two files, which may be long.
+        await setImmediate()
       }
+      return { runs }
     },
     run: ({ run }, { session: { root } }) => ({ text: named(run, root).entries.map(textOf).join('') }),
     cancel_run({ run }, { session: { root } }) {
@@ -67,13 +86,22 @@ export function openHistory({ stateDir, cancel }: HistoryOptions): HistoryMethod
 const isNoLook = (story: Story): boolean =>
   story.type !== 'call' || story.began?.type !== 'looked' || !isWell(story.outcome ?? '')
 
-const begunOf = ({ entries: [begun] }: KeptRun) => (begun?.type === 'begun' ? begun : undefined)
+type Row = Methods['runs']['result']['runs'][number]
 
-function rowOf(kept: KeptRun): Methods['runs']['result']['runs'][number] {
-  const { run, entries, pid } = kept
-  const last = entries.at(-1)
-  const waits = last?.type === 'waits' ? last.for : null
+/** What a row needs of the entries of a run. */
+interface Ends {
+  readonly begun: EntryOf<'begun'>
+  readonly last: Entry
+}
+
+function endsOf({ entries }: KeptRun): Ends | undefined {
+  const [begun] = entries
+  return begun?.type === 'begun' ? { begun, last: entries.at(-1) ?? begun } : undefined
+}
+
+function rowOf(run: string, { begun, last }: Ends, works: boolean): Row {
+  const waits = last.type === 'waits' ? last.for : null
   const still = waits === null ? 'stopped' : 'waits'
-  const state = pid !== undefined ? 'works' : last?.type === 'over' ? last.why : still
-  return { run, state, text: begunOf(kept)?.text ?? '', waits_for: waits, at: last?.at ?? 0 }
+  const state = works ? 'works' : last.type === 'over' ? last.why : still
+  return { run, state, text: begun.text, waits_for: waits, at: last.at }
 }
