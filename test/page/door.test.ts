@@ -1,5 +1,8 @@
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
 import { dirname, join } from 'node:path'
+import { pipeline } from 'node:stream'
 import type { Browser } from 'playwright-core'
 import { addressOf, openBrowser, openPage, seated, shows } from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -136,6 +139,28 @@ test('the file that leads a browser to the page goes with its token (threat 7)',
   await page.getByRole('navigation', { name: 'Views' }).waitFor()
   await until(() => !existsSync(file), 'the file to go')
   await page.close()
+})
+
+test('over SSH no browser is opened: the forwarding is told, and a page is let in through it', async () => {
+  const { stdout, stderr } = await rig.imago(['web'], { env: { SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22' } })
+  const { port } = new URL(stdout)
+  assert.match(stderr, `ssh -N -L ${port}:127.0.0.1:${port} `)
+  assert.not.ok(existsSync(join(rig.paths.runtimeDir, 'page.html')))
+  // What ssh does at the other machine, where that port is free.
+  let carried = 0
+  const relay = createServer(socket => {
+    carried++
+    pipeline(socket, connect(Number(port), '127.0.0.1'), socket, () => {})
+  })
+  relay.listen(Number(port), '127.0.0.2')
+  await once(relay, 'listening')
+  const away = await openBrowser('--host-resolver-rules=MAP 127.0.0.1 127.0.0.2')
+  const page = await away.newPage()
+  await page.goto(stdout.trim())
+  await page.getByRole('navigation', { name: 'Views' }).waitFor()
+  assert.ok(carried > 1)
+  await away.close()
+  relay.close()
 })
 
 test('two pages sit; both see a plan, the first answer wins, and the other sees it go, with why', async () => {

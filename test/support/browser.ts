@@ -2,9 +2,12 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 import { type Rig, until } from './rig.ts'
 import { openScreen } from './screen.ts'
 
-/** The Chromium of the system; `test/setup.mjs` installs it. */
-export const openBrowser = (): Promise<Browser> =>
-  chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] })
+/** The Chromium of the system, with these words besides; `test/setup.mjs` installs it. */
+export const openBrowser = (...words: readonly string[]): Promise<Browser> =>
+  chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', ...words],
+  })
 
 /** The address that `imago web --no-open` prints in the project of the rig. */
 export async function addressOf(rig: Rig): Promise<string> {
