@@ -143,7 +143,11 @@ export class Subscriptions {
     for (const row of rows) {
       const text = textOf(row.value)
       const known = kept.get(row.key)
-      if (known?.gone === false && known.text === text && known.row.root === row.root) continue
+      if (known?.gone === false && known.text === text && known.row.root === row.root) {
+        // A snapshot has what moves by itself as it is by then.
+        kept.set(row.key, { ...known, row })
+        continue
+      }
       kept.delete(row.key)
       kept.set(row.key, { row, text, rev: ++this.#rev, gone: false })
     }

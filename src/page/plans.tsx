@@ -44,7 +44,7 @@ export function Plans({ page }: ViewProps) {
           key: plan.id,
           lead: plan.tool,
           title: plan.title,
-          more: `${wordOf(plan)}${plan.ended?.undo ? ', can be undone' : ''}`,
+          more: `${wordOf(plan)}${undoOf(page, plan) === null ? '' : ', can be undone'} ${new Date(plan.heard - plan.ago_ms).toLocaleString()}`,
           hasEnded: true,
           detail: () => <EndedPlan page={page} end={plan} />,
         }
@@ -105,9 +105,20 @@ function Wanted({ page, wanted: { id, who, through } }: ViewProps & { wanted: Se
 
 const wordOf = ({ outcome }: Ended) => outcome.replaceAll('_', ' ')
 
+/** The name to take its change back by; null where it has none, or was taken back. */
+function undoOf(page: ViewProps['page'], { ended }: Ended): string | null {
+  const undo = ended?.undo ?? null
+  const took = (row: PlanRow) =>
+    row.tool === 'undo_change' && row.state === 'ended' && row.ended?.outcome === 'ok'
+  const isOver = page
+    .rows('approvals')
+    .some(row => took(row) && 'title' in row && row.title.endsWith(` ${undo}`))
+  return isOver ? null : undo
+}
+
 function EndedPlan({ page, end }: ViewProps & { end: Ended }) {
   const { why, ended } = end
-  const undo = ended?.undo ?? null
+  const undo = undoOf(page, end)
   // The change is taken back by a plan of its own, which is answered here, too.
   const take = (change: string) => {
     page.act(page.tool('undo_change', { change }), () => `${change} is undone.`)

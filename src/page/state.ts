@@ -89,7 +89,8 @@ export class Page {
     })
   }
 
-  rows<T extends Topic>(topic: T): readonly TopicRows[T][] {
+  /** `heard`: when the row came, in milliseconds since 1970. */
+  rows<T extends Topic>(topic: T): readonly (TopicRows[T] & { readonly heard: number })[] {
     return [...(this.#rows.get(topic)?.values() ?? [])]
   }
 
@@ -132,10 +133,10 @@ export class Page {
     return this.client.request('call', { tool, args, call: crypto.randomUUID() })
   }
 
-  /** What a tool answers, as a value; rejects with the fault that it answers. */
+  /** What a tool answers, as a value; rejects with the fault that it answers, whose next step is meant for a model. */
   async tool<Result>(tool: string, args: object): Promise<Result> {
     const envelope = await this.call(tool, args)
-    if (!envelope.ok) throw new Fault({ ...envelope.error, data: envelope.error })
+    if (!envelope.ok) throw new Fault(envelope.error)
     return envelope.result as Result
   }
 
@@ -209,7 +210,7 @@ export class Page {
       const rows = this.#rows.get(topic) ?? new Map<string, never>()
       this.#rows.set(topic, rows)
       if (value === null) rows.delete(key)
-      else rows.set(key, value)
+      else rows.set(key, { ...(value as object), heard: Date.now() } as never)
     }
     this.drawSoon()
     this.#againSoon()

@@ -56,6 +56,10 @@ test('a plan of two hunks: one is taken, one refused with a reason, by the keys 
   await shows(page, /It ended: ok/)
   assert.is(shop(), LINES)
   await leftEnded(page)
+  await page.getByRole('button', { name: /^undo_change .*approved, can be undone .*\d:\d\d/ }).waitFor()
+  await page.getByRole('button', { name: /^propose_file_edit ((?!undone).)*\d:\d\d/ }).click()
+  assert.is(await page.getByRole('button', { name: /Undo/ }).count(), 0)
+  await leftEnded(page)
 })
 
 test('names, purposes, texts and reasons are text, never markup; what is hidden in them is marked', async () => {
