@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { FrameShown } from '../../tools/activity.ts'
 import type { Fault } from './client.ts'
 import { useKeys } from './keys.ts'
@@ -128,6 +128,9 @@ export function Answered<Result>({ ask, of, children }: AnsweredProps<Result>) {
   )
 }
 
+/** As the `ref` of a field: it has the focus once it is there. */
+export const focus = (field: HTMLElement | null): void => field?.focus()
+
 interface LineProps {
   readonly label: ComponentChildren
   readonly isSecret?: boolean
@@ -139,22 +142,18 @@ interface LineProps {
 
 /** A line of text that a person types. */
 export function Line({ label, isSecret = false, takesFocus = false, done, leave }: LineProps) {
-  const field = useRef<HTMLInputElement>(null)
-  useLayoutEffect(() => {
-    if (takesFocus) field.current?.focus()
-  }, [])
   return (
     <form
       class="card"
       onSubmit={event => {
         event.preventDefault()
-        done(field.current?.value.trim() ?? '')
+        done((event.currentTarget[0] as HTMLInputElement).value.trim())
       }}
     >
       <label>
         {label}
         <input
-          ref={field}
+          ref={takesFocus ? focus : null}
           type={isSecret ? 'password' : 'text'}
           autocomplete="off"
           maxLength={2_000}

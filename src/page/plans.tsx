@@ -1,4 +1,5 @@
-import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks'
 import { linesOf, newlineOf, unspelled } from '../../tools/newlines.ts'
 import { Decisions, type Piece } from '../front/hunks/decisions.ts'
 import type { Methods, PlanRow, SeatWanted } from '../front/protocol.ts'
@@ -6,7 +7,7 @@ import { escapePlan } from '../text/escape.ts'
 import { Diff } from './diff.tsx'
 import { useKeys } from './keys.ts'
 import { inLine, marked } from './marks.ts'
-import { type Act, Acts, Answered, Code, Facts, Line, Lists, type ViewProps } from './parts.tsx'
+import { type Act, Acts, Answered, Code, Facts, focus, Line, Lists, type ViewProps } from './parts.tsx'
 
 type Waiting = Extract<PlanRow, { state: 'waits' }>
 type Ended = Extract<PlanRow, { state: 'ended' }>
@@ -250,8 +251,8 @@ function Hunks({ page, shown, send }: AnswerProps) {
   const outside = useMemo(() => besides(shown), [shown])
   const { pieces, piece, at } = decisions
   useEffect(() => {
-    if (turn > 0) list.current?.children[at]?.scrollIntoView({ block: 'nearest' })
-  }, [turn])
+    if (turn > 0 || doing) list.current?.children[at]?.scrollIntoView({ block: 'nearest' })
+  }, [turn, doing])
 
   const did = (act: () => void) => () => {
     act()
@@ -300,7 +301,23 @@ function Hunks({ page, shown, send }: AnswerProps) {
             piece={one}
             isHere={index === at}
             come={did(() => come(index))}
-          />
+          >
+            {index === at && (doing === 'n' || doing === 'd') && (
+              <Line label={WHY} takesFocus done={line => did(() => refuse(line))()} leave={did(() => {})} />
+            )}
+            {index === at && doing === 'e' && (
+              <Editor
+                label={`What is to be in ${one.hunk.shown} from line ${one.hunk.line} on`}
+                text={one.hunk.after}
+                use={text => {
+                  const why = decisions.edited(at, asPatch(one, text))
+                  if (why === undefined) did(() => {})()
+                  return why
+                }}
+                leave={did(() => {})}
+              />
+            )}
+          </HunkView>
         ))}
         {piece === undefined && (
           <li class="card" role="status">
@@ -312,21 +329,6 @@ function Hunks({ page, shown, send }: AnswerProps) {
         )}
       </ol>
       <Acts depth={2} of={acts} />
-      {(doing === 'n' || doing === 'd') && (
-        <Line label={WHY} takesFocus done={line => did(() => refuse(line))()} leave={did(() => {})} />
-      )}
-      {doing === 'e' && piece !== undefined && (
-        <Editor
-          label={`What is to be in ${piece.hunk.shown} from line ${piece.hunk.line} on`}
-          text={piece.hunk.after}
-          use={text => {
-            const why = decisions.edited(at, asPatch(piece, text))
-            if (why === undefined) did(() => {})()
-            return why
-          }}
-          leave={did(() => {})}
-        />
-      )}
     </>
   )
 }
@@ -372,10 +374,12 @@ const SIGNS = { accept: '✓ taken', refuse: '✗ refused', edit: '✎ edited' }
 interface HunkProps {
   readonly piece: Piece
   readonly isHere: boolean
+  /** What is asked of it, below. */
+  readonly children: ComponentChildren
   come(): void
 }
 
-function HunkView({ piece, isHere, come }: HunkProps) {
+function HunkView({ piece, isHere, children, come }: HunkProps) {
   const { hunk, decision } = piece
   const diff = useMemo(() => <Diff text={hunk.diff} isDiff />, [hunk])
   return (
@@ -385,6 +389,7 @@ function HunkView({ piece, isHere, come }: HunkProps) {
         {hunk.why !== null && <div>{hunk.why}</div>}
       </button>
       {diff}
+      {children}
     </li>
   )
 }
@@ -398,17 +403,15 @@ interface EditorProps {
 }
 
 function Editor({ label, text: given, use, leave }: EditorProps) {
-  const field = useRef<HTMLTextAreaElement>(null)
   const [text, set] = useState(given)
   const [why, tell] = useState<string>()
   const hidden = [...escapePlan(text).hidden.keys()]
-  useLayoutEffect(() => field.current?.focus(), [])
   return (
     <section class="card">
       <label>
         {label}; Ctrl-Enter uses it, Escape does not
         <textarea
-          ref={field}
+          ref={focus}
           spellcheck={false}
           rows={Math.min(30, given.split('\n').length + 2)}
           value={text}

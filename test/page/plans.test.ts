@@ -100,6 +100,7 @@ test('names, purposes, texts and reasons are text, never markup; what is hidden 
 test('an edited hunk is written as it was typed, and the arguments of a whole plan become a plan of their own', async () => {
   const { answer } = await proposed(['line 3\n', 'third\n'], ['line 20\n', 'twentieth\n'])
   await page.keyboard.press('e')
+  await page.locator('.hunk.here', { hasText: 'hunk 1' }).getByRole('textbox').waitFor()
   await page.getByRole('textbox').fill('3rd <b>')
   await page.getByRole('textbox').press('Control+Enter')
   await page.keyboard.press('d')
