@@ -184,7 +184,7 @@ function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }
 }
 
 const OUTCOMES = {
-  taken: 'The answer counts.',
+  taken: 'Sent.',
   late: 'Somebody else was faster.',
   unknown: 'That plan waits no more.',
   wrong_hash: 'The plan has changed. Nothing was answered.',

@@ -64,7 +64,7 @@ export class Page {
   /** The key of the row that a person has opened. */
   opened: string | undefined
   question: Question | undefined
-  /** What was just done, or went wrong: read aloud. */
+  /** What was just done, or went wrong: read aloud, and there until something else is opened. */
   news = ''
   /** Another number where what was asked for may not be so any more. */
   turn = 0
@@ -111,6 +111,7 @@ export class Page {
 
   open(key: string | undefined): void {
     this.opened = key
+    this.news = ''
     this.draw()
   }
 
