@@ -120,6 +120,7 @@ function undoOf(page: ViewProps['page'], { ended }: Ended): string | null {
 function EndedPlan({ page, end }: ViewProps & { end: Ended }) {
   const { why, ended } = end
   const undo = undoOf(page, end)
+  const preview = previews.get(end.id)
   // The change is taken back by a plan of its own, which is answered here, too.
   const take = (change: string) => {
     page.act(page.tool('undo_change', { change }), () => `${change} is undone.`)
@@ -131,9 +132,13 @@ function EndedPlan({ page, end }: ViewProps & { end: Ended }) {
         <b>{wordOf(end)}</b> {why} {ended !== undefined && `It ended: ${ended.outcome}.`}
       </p>
       <Acts of={[undo !== null && [`Undo ${undo}`, 'u', () => take(undo)]]} />
+      {preview !== undefined && <Diff {...preview} />}
     </>
   )
 }
+
+/** Of the plans that were opened here, by their ids. They stay while the tab is there. */
+const previews = new Map<string, { readonly text: string; readonly isDiff: boolean }>()
 
 function OpenPlan({ page, plan }: ViewProps & { plan: Waiting }) {
   if (page.seat.type !== 'seated') return <p class="quiet">It is shown once this page sits.</p>
@@ -154,6 +159,7 @@ function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }
     return () => clearTimeout(timer)
   }, [])
   const { id, hash, who, tool, kernel, times, warnings, notes } = plan
+  previews.set(id, { text: shown.body ?? '', isDiff: kernel === null })
   const send: Send = answer => {
     if (!isStill) return
     page.act(page.client.request('answer', { plan: id, hash, ...answer }), outcome =>

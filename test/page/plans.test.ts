@@ -51,6 +51,7 @@ test('a plan of two hunks: one is taken, one refused with a reason, by the keys 
   assert.match(JSON.stringify(await answer), 'it is needed')
   assert.is(shop(), LINES.replace('line 2\n', 'second\n'))
   await page.getByRole('button', { name: /Undo/ }).waitFor()
+  await page.locator('ins', { hasText: '+second' }).waitFor()
   await page.keyboard.press('u')
   await opened(page)
   await page.keyboard.press('y')
