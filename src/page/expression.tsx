@@ -3,7 +3,7 @@ import type { Evaluation } from '../../tools/evaluate.ts'
 import type { Fields, Inspected, Sample } from '../../wire/kernel.ts'
 import type { Methods } from '../front/protocol.ts'
 import { inLine } from './marks.ts'
-import { Acts, Answered, Code, type ViewProps } from './parts.tsx'
+import { Acts, Answered, Code, focus, type ViewProps } from './parts.tsx'
 import type { Page } from './state.ts'
 
 /** What `inspect` answers, as far as it is shown; what could not be read is left out. */
@@ -49,6 +49,7 @@ export function Expression({ page }: ViewProps) {
       <label>
         An expression, or statements
         <textarea
+          ref={focus}
           rows={3}
           spellcheck={false}
           value={expr}

@@ -59,7 +59,7 @@ export function Lists({ page, groups }: ViewProps & { groups: readonly ListGroup
   return (
     <section aria-label="Opened">
       <Acts of={[['Back', 'q', () => page.open(undefined)]]} />
-      <h2>{inLine(row.title)}</h2>
+      <h2>{inLine(`${row.lead} ${row.title}`)}</h2>
       {row.detail()}
     </section>
   )

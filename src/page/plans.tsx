@@ -58,8 +58,8 @@ export function Plans({ page }: ViewProps) {
   return (
     <>
       <SeatBar page={page} />
-      {page.wanted.map(wanted => (
-        <Wanted key={wanted.id} page={page} wanted={wanted} />
+      {page.wanted.map((wanted, at) => (
+        <Wanted key={`${wanted.id} ${at}`} page={page} wanted={wanted} isFirst={at === 0} />
       ))}
       <Lists
         page={page}
@@ -86,18 +86,26 @@ function SeatBar({ page }: ViewProps) {
   )
 }
 
-function Wanted({ page, wanted: { id, who, through } }: ViewProps & { wanted: SeatWanted }) {
-  const answer = (admit: boolean) => page.act(page.client.request('admit', { wanted: id, admit }), () => '')
+/** The keys answer the first of them. */
+function Wanted({
+  page,
+  wanted: { id, who, through },
+  isFirst,
+}: ViewProps & { wanted: SeatWanted; isFirst: boolean }) {
+  const isStill = useStill()
+  const answer = (admit: boolean) => {
+    if (isStill) page.act(page.client.request('admit', { wanted: id, admit }), () => '')
+  }
   return (
-    <section class="card" aria-label="Somebody wants a seat">
+    <section class="card" aria-label="Somebody wants a seat" aria-busy={!isStill}>
       <p>
         <b>{marked(who)}</b> wants a seat, too. {through && `It shows the code ${through.code}. `}
         {through?.driver && <span class="bad">May be driven by {marked(through.driver)}.</span>}
       </p>
       <Acts
         of={[
-          ['Let it sit', '', () => answer(true)],
-          ['Turn it away', '', () => answer(false)],
+          ['Let it sit', isFirst ? 'L' : '', () => answer(true)],
+          ['Turn it away', isFirst ? 'T' : '', () => answer(false)],
         ]}
       />
     </section>
@@ -152,12 +160,18 @@ function OpenPlan({ page, plan }: ViewProps & { plan: Waiting }) {
 /** Nothing counts before a person can have seen what is there, in milliseconds. */
 const STILL_MS = 150
 
-function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }) {
+/** Whether that time is over. */
+function useStill(): boolean {
   const [isStill, still] = useState(false)
   useEffect(() => {
     const timer = setTimeout(() => still(true), STILL_MS)
     return () => clearTimeout(timer)
   }, [])
+  return isStill
+}
+
+function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }) {
+  const isStill = useStill()
   const { id, hash, who, tool, kernel, times, warnings, notes } = plan
   previews.set(id, { text: shown.body ?? '', isDiff: kernel === null })
   const send: Send = answer => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Browser } from 'playwright-core'
-import { addressOf, openBrowser, openPage, seated, shows } from '../support/browser.ts'
+import { addressOf, letIn, openBrowser, openPage, seated, shows } from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
 import { hello } from '../support/raw-client.ts'
 import { openRig, until } from '../support/rig.ts'
@@ -128,7 +128,7 @@ test('two pages sit; both see a plan, the first answer wins, and the other sees 
   const [one, two] = [await openPage(rig, browser), await openPage(rig, browser)]
   await seated(rig, one)
   await two.getByRole('button', { name: 'Sit' }).click()
-  await one.getByRole('button', { name: 'Let it sit' }).click()
+  await letIn(one)
   await shows(two, /You sit here/)
   const client = await rig.connect()
   const answering = client.call({ tool: 'write_file', args: { path: 'b.txt', content: 'two\n' } })
