@@ -37,11 +37,7 @@ export function Expression({ page }: ViewProps) {
   const [expr, set] = useState('')
   const [kernel, choose] = useState('')
   const ask = (looks: boolean) => {
-    if (expr.trim() === '') return
-    const asked = { expr, kernel: kernel === '' ? {} : { kernel }, looks, text: '', result: {} }
-    past.unshift(asked)
-    past.splice(MOST)
-    if (!looks) void run(page, asked)
+    if (expr.trim() !== '') begin(page, { expr, kernel: kernel === '' ? {} : { kernel }, looks })
     set('')
   }
   return (
@@ -75,11 +71,23 @@ export function Expression({ page }: ViewProps) {
       {past.map((asked, index) => (
         <article key={past.length - index} aria-label="Expression">
           <Code text={asked.expr} />
-          {asked.looks ? <Tree page={page} {...asked} isOpen /> : <Came page={page} asked={asked} />}
+          {asked.looks ? (
+            <Tree page={page} {...asked} short="Looked at; nothing was run" isOpen />
+          ) : (
+            <Came page={page} asked={asked} />
+          )}
         </article>
       ))}
     </>
   )
+}
+
+function begin(page: Page, given: Pick<Asked, 'expr' | 'kernel' | 'looks'>): void {
+  const asked = { ...given, text: '', result: {} }
+  past.unshift(asked)
+  past.splice(MOST)
+  if (!asked.looks) void run(page, asked)
+  page.draw()
 }
 
 async function run(page: Page, asked: Asked): Promise<void> {
@@ -174,7 +182,15 @@ function Tree({ page, expr, kernel, label = '', short = '', isOpen = false }: Tr
     <details class="leaf" open={open} onToggle={({ currentTarget }) => set(currentTarget.open)}>
       <summary>{line}</summary>
       {open && (
-        <Answered ask={() => page.tool<Looked>('inspect', { expr, ...kernel })} of={[]}>
+        <Answered
+          ask={() => page.tool<Looked>('inspect', { expr, ...kernel })}
+          of={[]}
+          besides={({ code }) =>
+            code === 'needs_evaluation' && (
+              <Acts of={[['Run it', '', () => begin(page, { expr, kernel, looks: false })]]} />
+            )
+          }
+        >
           {({ type, repr, exprs = {}, fields: { rows = [], total = 0 } = {}, sample = {} }) => {
             const { items = [], exprs: paths = [], total: all } = sample
             const children = [

@@ -103,10 +103,12 @@ interface AnsweredProps<Result> {
   /** It is asked again where one of these has changed. What was there stays until the next answer comes. */
   readonly of: readonly unknown[]
   children(result: Result): ComponentChildren
+  /** What is shown below a fault. */
+  besides?(fault: Fault): ComponentChildren
 }
 
 /** What comes of a question to the daemon. */
-export function Answered<Result>({ ask, of, children }: AnsweredProps<Result>) {
+export function Answered<Result>({ ask, of, children, besides }: AnsweredProps<Result>) {
   const [answer, set] = useState<{ result: Result } | { fault: Fault }>()
   useEffect(() => {
     let isMeant = true
@@ -120,11 +122,14 @@ export function Answered<Result>({ ask, of, children }: AnsweredProps<Result>) {
   }, of)
   if (answer === undefined) return <p class="quiet">…</p>
   if ('result' in answer) return <>{children(answer.result)}</>
-  const { code, message, next } = answer.fault
+  const { message, next } = answer.fault
   return (
-    <p class="bad" role="alert">
-      <b>{code}</b> {marked(message)} <span class="quiet">{marked(next)}</span>
-    </p>
+    <>
+      <p class="bad" role="alert">
+        {marked(`${message} ${next}`)}
+      </p>
+      {besides?.(answer.fault)}
+    </>
   )
 }
 

@@ -141,9 +141,10 @@ export class Page {
     return envelope.result as Result
   }
 
-  /** The text that a person reads for what a tool answers. */
+  /** The text of what a tool answers, without the next step of a fault: that is meant for a model. */
   async text(tool: string, envelope: Envelope): Promise<string> {
-    return (await this.client.request('show', { tool, envelope })).text
+    const told = envelope.ok ? envelope : { ...envelope, error: { ...envelope.error, next: null } }
+    return (await this.client.request('show', { tool, envelope: told })).text
   }
 
   sit(): void {

@@ -100,6 +100,12 @@ test('an expression runs, a value opens field by field without running anything,
   await field.fill('print("out"); 1 / 0')
   await page.keyboard.press('Control+Enter')
   await shows(page, /exception: ZeroDivisionError.*1 \/ 0.*out/s)
+  await field.fill('len(cart.items) + 40')
+  await page.keyboard.press('Control+Shift+Enter')
+  await shows(page, /Code would have to run to tell/)
+  await page.getByRole('button', { name: 'Run it', exact: true }).click()
+  await page.locator('article', { hasText: /^len\(cart.items\) \+ 4042$/ }).waitFor()
+  assert.is(await page.getByText(/next:|get_last_error|on_error|eval_expr/).count(), 0)
   await hasNoMarkup()
 })
 
