@@ -173,8 +173,10 @@ export class Page {
 
   #seated(event: SeatEvent): void {
     if (event.type === 'asked') {
-      const by = event.seats.map(({ who }) => `, or say yes where somebody sits: ${who}`).join('')
-      this.#sat('asking', `To let this page answer, type in a terminal: imago seat ${event.code}${by}`)
+      const names = event.seats.map(({ who }) => who).join('; ')
+      const by =
+        names && `, or say yes where somebody sits (Neovim: :Imago sit, Emacs: M-x imago-admit): ${names}`
+      this.#sat('asking', `Within a minute, type in a terminal: imago seat ${event.code}${by}`)
     } else {
       if (event.resume !== undefined) kept.set('resume', event.resume)
       this.#sat('seated', `You sit here, as ${event.seat}. ${event.trouble ?? ''}`)

@@ -128,6 +128,10 @@ test('two pages sit; both see a plan, the first answer wins, and the other sees 
   const [one, two] = [await openPage(rig, browser), await openPage(rig, browser)]
   await seated(rig, one)
   await two.getByRole('button', { name: 'Sit' }).click()
+  await shows(
+    two,
+    /imago seat \w{4}-\w{4}, or say yes where somebody sits \(.*imago-admit\): a page in a browser/,
+  )
   await letIn(one)
   await shows(two, /You sit here/)
   const client = await rig.connect()
