@@ -74,13 +74,16 @@ export function Plans({ page }: ViewProps) {
 
 function SeatBar({ page }: ViewProps) {
   const { type, said } = page.seat
+  const isAlone = type !== 'seated' && page.rows('seats').every(row => !('seat' in row))
   const act: Act =
     type === 'none'
       ? ['Sit', 'S', () => page.sit(), true]
       : [type === 'asking' ? 'Give up' : 'Leave the seat', '', page.leave]
   return (
     <aside class="bar" aria-label="Seat">
-      <output>{marked(said)}</output>
+      <output>
+        {marked(said)} {isAlone && 'Nobody sits: what needs a person is refused.'}
+      </output>
       <Acts of={[act]} />
     </aside>
   )

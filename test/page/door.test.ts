@@ -126,7 +126,9 @@ test('a page forgets its token, and no file has that or the secret of its sessio
 
 test('two pages sit; both see a plan, the first answer wins, and the other sees it go, with why', async () => {
   const [one, two] = [await openPage(rig, browser), await openPage(rig, browser)]
+  await shows(one, /Nobody sits: what needs a person is refused/)
   await seated(rig, one)
+  await two.getByText('Nobody sits').waitFor({ state: 'hidden' })
   await two.getByRole('button', { name: 'Sit' }).click()
   await shows(
     two,
