@@ -48,10 +48,8 @@ function App({ page }: ViewProps) {
           ))}
         </nav>
       </header>
-      <p class="unseen" aria-live="polite">
-        {waiting === 0 ? 'Nothing waits.' : `${waiting} wait for you.`}
-      </p>
       <p class="quiet" role="status">
+        {waiting > 0 && `${waiting} to answer. `}
         {inLine(page.news)}
       </p>
       {state === 'lost' && (

@@ -26,7 +26,7 @@ export function Errors({ page }: ViewProps) {
     lead,
     title: error.what,
     more: `${error.file === null ? '' : `${error.file.split('/').at(-1)}:${error.line} `}${error.times > 1 ? `× ${error.times} ` : ''}${new Date(error.at).toLocaleString()}`,
-    detail: () => <OneError page={page} lead={lead} args={{ ...args, number: error.number }} />,
+    detail: () => <OneError page={page} args={{ ...args, number: error.number }} />,
   })
   return (
     <Lists
@@ -56,14 +56,13 @@ function summaries({ error, at, program, of, others }: ErrorShown): readonly Err
   return [{ ...program, at, what: exceptionLine(error), file, line, of }, ...others]
 }
 
-function OneError({ page, lead, args }: ViewProps & { lead: string; args: object }) {
+function OneError({ page, args }: ViewProps & { args: object }) {
   return (
     <Answered ask={() => page.tool<ErrorShown>('get_last_error', args)} of={[]}>
       {({ error, at, program }) => (
         <>
           <p class="quiet">
-            in {inLine(lead)}
-            {at !== null && `, ${new Date(at).toLocaleString()}`}
+            {at !== null && new Date(at).toLocaleString()}
             {program?.said && `; it was logged as: ${inLine(program.said)}`}
           </p>
           <FrameList frames={error?.frames ?? []} />

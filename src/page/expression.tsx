@@ -17,7 +17,7 @@ interface Looked extends Pick<Inspected, 'type' | 'exprs'> {
 interface Asked {
   readonly expr: string
   readonly kernel: object
-  readonly looks: boolean
+  looks: boolean
   /** What it printed by now, and then what came of it. */
   text: string
   result: Partial<Evaluation>
@@ -37,7 +37,11 @@ export function Expression({ page }: ViewProps) {
   const [expr, set] = useState('')
   const [kernel, choose] = useState('')
   const ask = (looks: boolean) => {
-    if (expr.trim() !== '') begin(page, { expr, kernel: kernel === '' ? {} : { kernel }, looks })
+    if (expr.trim() === '') return
+    const asked = { expr, kernel: kernel === '' ? {} : { kernel }, looks, text: '', result: {} }
+    past.unshift(asked)
+    past.splice(MOST)
+    if (!looks) void run(page, asked)
     set('')
   }
   return (
@@ -76,28 +80,23 @@ export function Expression({ page }: ViewProps) {
           ) : (
             <Came page={page} asked={asked} />
           )}
+          <Acts of={[asked.looks && ['Run it', '', () => void run(page, asked)]]} />
         </article>
       ))}
     </>
   )
 }
 
-function begin(page: Page, given: Pick<Asked, 'expr' | 'kernel' | 'looks'>): void {
-  const asked = { ...given, text: '', result: {} }
-  past.unshift(asked)
-  past.splice(MOST)
-  if (!asked.looks) void run(page, asked)
-  page.draw()
-}
-
 async function run(page: Page, asked: Asked): Promise<void> {
   const { expr, kernel } = asked
+  asked.looks = false
   const params = { tool: 'eval_expr', args: { expr, ...kernel }, call: crypto.randomUUID(), follow: true }
   const { answer, cancel } = page.client.call('call', params, ({ text = '' }: { text?: string }) => {
     asked.text = (asked.text + text).slice(-OUTPUT_CHARS)
     page.drawSoon()
   })
   asked.stop = cancel
+  page.drawSoon()
   try {
     const envelope = await answer
     if (envelope.ok) asked.result = envelope.result as Partial<Evaluation>
@@ -182,15 +181,7 @@ function Tree({ page, expr, kernel, label = '', short = '', isOpen = false }: Tr
     <details class="leaf" open={open} onToggle={({ currentTarget }) => set(currentTarget.open)}>
       <summary>{line}</summary>
       {open && (
-        <Answered
-          ask={() => page.tool<Looked>('inspect', { expr, ...kernel })}
-          of={[]}
-          besides={({ code }) =>
-            code === 'needs_evaluation' && (
-              <Acts of={[['Run it', '', () => begin(page, { expr, kernel, looks: false })]]} />
-            )
-          }
-        >
+        <Answered ask={() => page.tool<Looked>('inspect', { expr, ...kernel })} of={[]}>
           {({ type, repr, exprs = {}, fields: { rows = [], total = 0 } = {}, sample = {} }) => {
             const { items = [], exprs: paths = [], total: all } = sample
             const children = [

@@ -103,12 +103,10 @@ interface AnsweredProps<Result> {
   /** It is asked again where one of these has changed. What was there stays until the next answer comes. */
   readonly of: readonly unknown[]
   children(result: Result): ComponentChildren
-  /** What is shown below a fault. */
-  besides?(fault: Fault): ComponentChildren
 }
 
 /** What comes of a question to the daemon. */
-export function Answered<Result>({ ask, of, children, besides }: AnsweredProps<Result>) {
+export function Answered<Result>({ ask, of, children }: AnsweredProps<Result>) {
   const [answer, set] = useState<{ result: Result } | { fault: Fault }>()
   useEffect(() => {
     let isMeant = true
@@ -124,12 +122,9 @@ export function Answered<Result>({ ask, of, children, besides }: AnsweredProps<R
   if ('result' in answer) return <>{children(answer.result)}</>
   const { message, next } = answer.fault
   return (
-    <>
-      <p class="bad" role="alert">
-        {marked(`${message} ${next}`)}
-      </p>
-      {besides?.(answer.fault)}
-    </>
+    <p class="bad" role="alert">
+      {marked(`${message} ${next}`)}
+    </p>
   )
 }
 

@@ -90,11 +90,8 @@ function SeatBar({ page }: ViewProps) {
 }
 
 /** The keys answer the first of them. */
-function Wanted({
-  page,
-  wanted: { id, who, through },
-  isFirst,
-}: ViewProps & { wanted: SeatWanted; isFirst: boolean }) {
+function Wanted({ page, wanted, isFirst }: ViewProps & { wanted: SeatWanted; isFirst: boolean }) {
+  const { id, who, through } = wanted
   const isStill = useStill()
   const answer = (admit: boolean) => {
     if (isStill) page.act(page.client.request('admit', { wanted: id, admit }), () => '')

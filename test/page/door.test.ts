@@ -132,7 +132,7 @@ test('two pages sit; both see a plan, the first answer wins, and the other sees 
   await two.getByRole('button', { name: 'Sit' }).click()
   await shows(
     two,
-    /imago seat \w{4}-\w{4}, or say yes where somebody sits \(.*imago-admit\): a page in a browser/,
+    /imago seat \w{4}-\w{4}, or say yes where somebody sits \(.*imago-admit\): through a page in a browser/,
   )
   await letIn(one)
   await shows(two, /You sit here/)
