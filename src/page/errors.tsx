@@ -5,13 +5,10 @@ import type { Fault } from './client.ts'
 import { inLine } from './marks.ts'
 import { Answered, Code, FrameList, type ListRow, Lists, type ViewProps } from './parts.tsx'
 
-/** So many are listed. */
-const MOST = 100
-
 /** The errors of the programs as they come, the newest first; and those of processes that have gone. */
 export function Errors({ page }: ViewProps) {
   const [past, tell] = useState<readonly ErrorSummary[]>([])
-  const errors = [...page.rows('errors')].sort((one, other) => (one.at < other.at ? 1 : -1)).slice(0, MOST)
+  const errors = [...page.rows('errors')].sort((one, other) => (one.at < other.at ? 1 : -1))
   useEffect(() => {
     if (page.state !== 'open') return
     // A call joins the program that listens; its errors come as rows then.

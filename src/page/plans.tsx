@@ -25,10 +25,6 @@ export function Plans({ page }: ViewProps) {
           title: plan.title,
           more: `${plan.warnings.length > 0 ? 'LOOK ' : ''}${plan.who}`,
           isBad: plan.warnings.length > 0,
-          open: () => {
-            page.open(plan.id)
-            page.sit()
-          },
           detail: () => <OpenPlan key={plan.hash} page={page} plan={plan} />,
         }
       case 'held':
@@ -149,6 +145,7 @@ function EndedPlan({ page, end }: ViewProps & { end: Ended }) {
 const previews = new Map<string, { readonly text: string; readonly isDiff: boolean }>()
 
 function OpenPlan({ page, plan }: ViewProps & { plan: Waiting }) {
+  useEffect(() => page.sit(), [])
   if (page.seat.type !== 'seated') return <p class="quiet">It is shown once this page sits.</p>
   return (
     <Answered ask={() => page.client.request('plan', { plan: plan.id })} of={[plan.hash]}>
