@@ -125,6 +125,7 @@ function EndedPlan({ page, end }: ViewProps & { end: Ended }) {
   const { why, ended } = end
   const undo = undoOf(page, end)
   const preview = previews.get(end.id)
+  useEffect(() => scrollTo(0, 0), [])
   // The change is taken back by a plan of its own, which is answered here, too.
   const take = (change: string) => {
     page.act(page.tool('undo_change', { change }), () => `${change} is undone.`)

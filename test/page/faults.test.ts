@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core'
 import type { DaemonClient } from '../../src/front/client.ts'
 import { leftEnded, letIn, openBrowser, opened, openPage, seated, shows } from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
-import { openRig } from '../support/rig.ts'
+import { openRig, until } from '../support/rig.ts'
 import { openScreen } from '../support/screen.ts'
 
 /** A page beside other seats, a tab that is killed, a file that changes meanwhile, and a plan of many files. */
@@ -120,5 +120,7 @@ test('a plan of 100 files, which is the most that there are, is shown, decided a
   await shows(page, /hunk 1 \(many-0.txt:1\) is refused: not that.*hunk 100 \(many-99.txt:1\) is taken/s)
   await page.keyboard.press('y')
   assert.ok((await answer).ok)
+  await page.locator('[aria-label=Opened] > [role=status]').waitFor()
+  await until(async () => page.evaluate<boolean>('scrollY === 0'), 'the outcome to be in sight')
   assert.is(readFileSync(join(rig.project, 'many-99.txt'), 'utf8'), 'file 99\n')
 })
