@@ -75,11 +75,7 @@ export function Expression({ page }: ViewProps) {
       {past.map((asked, index) => (
         <article key={past.length - index} aria-label="Expression">
           <Code text={asked.expr} />
-          {asked.looks ? (
-            <Tree page={page} {...asked} short="Looked at; nothing was run" isOpen />
-          ) : (
-            <Came page={page} asked={asked} />
-          )}
+          {asked.looks ? <Tree page={page} {...asked} isOpen /> : <Came page={page} asked={asked} />}
           <Acts of={[asked.looks && ['Run it', '', () => void run(page, asked)]]} />
         </article>
       ))}
@@ -168,8 +164,10 @@ interface TreeProps extends ViewProps {
   readonly isOpen?: boolean
 }
 
+const LOOKED = 'Looked at; nothing was run'
+
 /** A value that opens field by field. No look runs code of the program. */
-function Tree({ page, expr, kernel, label = '', short = '', isOpen = false }: TreeProps) {
+function Tree({ page, expr, kernel, label = '', isOpen = false, short = isOpen ? LOOKED : '' }: TreeProps) {
   const [open, set] = useState(isOpen)
   const line = (
     <>
