@@ -143,9 +143,10 @@ export class Subscriptions {
     for (const row of rows) {
       const text = textOf(row.value)
       const known = kept.get(row.key)
-      if (known?.gone === false && known.text === text && known.row.root === row.root) continue
-      kept.delete(row.key)
-      kept.set(row.key, { row, text, rev: ++this.#rev, gone: false })
+      const isSame = known?.gone === false && known.text === text && known.row.root === row.root
+      if (!isSame) kept.delete(row.key)
+      // A snapshot has what moves by itself as it is by then.
+      kept.set(row.key, { row, text, rev: isSame ? known.rev : ++this.#rev, gone: false })
     }
     for (const [key, { row, gone }] of [...kept]) {
       if (gone || keys.has(key)) continue

@@ -48,10 +48,8 @@ function App({ page }: ViewProps) {
           ))}
         </nav>
       </header>
-      <p class="unseen" aria-live="polite">
-        {waiting === 0 ? 'Nothing waits.' : `${waiting} wait for you.`}
-      </p>
       <p class="quiet" role="status">
+        {waiting > 0 && `${waiting} to answer. `}
         {inLine(page.news)}
       </p>
       {state === 'lost' && (
@@ -71,8 +69,8 @@ function App({ page }: ViewProps) {
       )}
       <main aria-label={view}>{state === 'closed' ? <Door why={page.why} /> : <Shown page={page} />}</main>
       <footer class="quiet">
-        1 to 6: views. j, k: the next and the previous; J, K: of all hunks. Enter opens. Others stand beside
-        what they do.
+        1 to 6: views. j, k: the next and the previous; J, K: of all hunks. Enter opens, Escape leaves a
+        field. Others stand beside what they do.
       </footer>
     </>
   )

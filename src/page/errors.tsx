@@ -1,16 +1,30 @@
-import { useEffect } from 'preact/hooks'
-import type { ErrorShown } from '../../tools/activity.ts'
+import { useEffect, useState } from 'preact/hooks'
+import type { ErrorShown, ErrorSummary } from '../../tools/activity.ts'
+import { exceptionLine } from '../../tools/text.ts'
+import type { Fault } from './client.ts'
 import { inLine } from './marks.ts'
-import { Answered, Code, FrameList, Lists, type ViewProps } from './parts.tsx'
-
-/** So many are listed. */
-const MOST = 100
+import { Answered, Code, FrameList, type ListRow, Lists, type ViewProps } from './parts.tsx'
 
 /** The errors of the programs as they come, the newest first; and those of processes that have gone. */
 export function Errors({ page }: ViewProps) {
-  // A call joins the program that listens; its errors come as rows then.
-  useEffect(() => void page.call('get_last_error', {}).catch(() => {}), [page.state])
-  const errors = [...page.rows('errors')].sort((one, other) => (one.at < other.at ? 1 : -1)).slice(0, MOST)
+  const [past, tell] = useState<readonly ErrorSummary[]>([])
+  const errors = [...page.rows('errors')].sort((one, other) => (one.at < other.at ? 1 : -1))
+  useEffect(() => {
+    if (page.state !== 'open') return
+    // A call joins the program that listens; its errors come as rows then.
+    page.call('get_last_error', {}).catch(() => {})
+    page
+      .tool<ErrorShown>('get_last_error', { whose: 'gone' })
+      .then(gone => tell(summaries(gone)))
+      .catch((fault: Fault) => page.say(fault.message))
+  }, [page.state, errors.length])
+  const row = (error: Omit<ErrorSummary, 'where'>, lead: string, args: object): ListRow => ({
+    key: `${lead} ${error.number}`,
+    lead,
+    title: error.what,
+    more: `${error.file === null ? '' : `${error.file.split('/').at(-1)}:${error.line} `}${error.times > 1 ? `× ${error.times} ` : ''}${new Date(error.at).toLocaleString()}`,
+    detail: () => <OneError page={page} args={{ ...args, number: error.number }} />,
+  })
   return (
     <Lists
       page={page}
@@ -18,47 +32,34 @@ export function Errors({ page }: ViewProps) {
         {
           label: 'Errors of the programs',
           none: 'None was noted.',
-          rows: errors.map(({ kernel, number, what, file, line, times, at }) => ({
-            key: `${kernel} ${number}`,
-            lead: kernel,
-            title: what,
-            more: `${file === null ? '' : `${file.split('/').at(-1)}:${line} `}${times > 1 ? `× ${times} ` : ''}${new Date(at).toLocaleTimeString()}`,
-            detail: () => <OneError page={page} args={{ kernel, number }} />,
-          })),
+          rows: errors.map(error => row(error, error.kernel, { kernel: error.kernel })),
         },
         {
-          label: 'Earlier',
-          none: '',
-          rows: [
-            {
-              key: 'gone',
-              lead: '',
-              title: 'Errors of processes that have gone',
-              detail: () => (
-                <Answered ask={() => gone(page)} of={[]}>
-                  {text => <Code text={text} />}
-                </Answered>
-              ),
-            },
-          ],
+          label: 'Errors of processes that have gone',
+          none: 'None was left.',
+          rows: past.map(error =>
+            row(error, `${error.of?.name}, process ${error.of?.pid}`, { process: error.of?.pid }),
+          ),
         },
       ]}
     />
   )
 }
 
-async function gone(page: ViewProps['page']): Promise<string> {
-  return page.text('get_last_error', await page.call('get_last_error', { whose: 'gone' }))
+/** The one that is shown, and the others. */
+function summaries({ error, at, program, of, others }: ErrorShown): readonly ErrorSummary[] {
+  if (error === null || at === null || program === undefined || of === undefined) return others
+  const { file = null, line = null } = error.frames?.at(-1) ?? {}
+  return [{ ...program, at, what: exceptionLine(error), file, line, of }, ...others]
 }
 
-function OneError({ page, args }: ViewProps & { args: { kernel: string; number: number } }) {
+function OneError({ page, args }: ViewProps & { args: object }) {
   return (
     <Answered ask={() => page.tool<ErrorShown>('get_last_error', args)} of={[]}>
       {({ error, at, program }) => (
         <>
           <p class="quiet">
-            in {inLine(args.kernel)}
-            {at !== null && `, ${new Date(at).toLocaleString()}`}
+            {at !== null && new Date(at).toLocaleString()}
             {program?.said && `; it was logged as: ${inLine(program.said)}`}
           </p>
           <FrameList frames={error?.frames ?? []} />

@@ -3,7 +3,7 @@ import type { Evaluation } from '../../tools/evaluate.ts'
 import type { Fields, Inspected, Sample } from '../../wire/kernel.ts'
 import type { Methods } from '../front/protocol.ts'
 import { inLine } from './marks.ts'
-import { Acts, Answered, Code, type ViewProps } from './parts.tsx'
+import { Acts, Answered, Code, focus, type ViewProps } from './parts.tsx'
 import type { Page } from './state.ts'
 
 /** What `inspect` answers, as far as it is shown; what could not be read is left out. */
@@ -17,7 +17,7 @@ interface Looked extends Pick<Inspected, 'type' | 'exprs'> {
 interface Asked {
   readonly expr: string
   readonly kernel: object
-  readonly looks: boolean
+  looks: boolean
   /** What it printed by now, and then what came of it. */
   text: string
   result: Partial<Evaluation>
@@ -49,6 +49,7 @@ export function Expression({ page }: ViewProps) {
       <label>
         An expression, or statements
         <textarea
+          ref={focus}
           rows={3}
           spellcheck={false}
           value={expr}
@@ -75,6 +76,7 @@ export function Expression({ page }: ViewProps) {
         <article key={past.length - index} aria-label="Expression">
           <Code text={asked.expr} />
           {asked.looks ? <Tree page={page} {...asked} isOpen /> : <Came page={page} asked={asked} />}
+          <Acts of={[asked.looks && ['Run it', '', () => void run(page, asked)]]} />
         </article>
       ))}
     </>
@@ -83,12 +85,14 @@ export function Expression({ page }: ViewProps) {
 
 async function run(page: Page, asked: Asked): Promise<void> {
   const { expr, kernel } = asked
+  asked.looks = false
   const params = { tool: 'eval_expr', args: { expr, ...kernel }, call: crypto.randomUUID(), follow: true }
   const { answer, cancel } = page.client.call('call', params, ({ text = '' }: { text?: string }) => {
     asked.text = (asked.text + text).slice(-OUTPUT_CHARS)
     page.drawSoon()
   })
   asked.stop = cancel
+  page.drawSoon()
   try {
     const envelope = await answer
     if (envelope.ok) asked.result = envelope.result as Partial<Evaluation>
@@ -160,8 +164,10 @@ interface TreeProps extends ViewProps {
   readonly isOpen?: boolean
 }
 
+const LOOKED = 'Looked at; nothing was run'
+
 /** A value that opens field by field. No look runs code of the program. */
-function Tree({ page, expr, kernel, label = '', short = '', isOpen = false }: TreeProps) {
+function Tree({ page, expr, kernel, label = '', isOpen = false, short = isOpen ? LOOKED : '' }: TreeProps) {
   const [open, set] = useState(isOpen)
   const line = (
     <>

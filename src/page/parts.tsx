@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { FrameShown } from '../../tools/activity.ts'
 import type { Fault } from './client.ts'
 import { useKeys } from './keys.ts'
@@ -59,7 +59,7 @@ export function Lists({ page, groups }: ViewProps & { groups: readonly ListGroup
   return (
     <section aria-label="Opened">
       <Acts of={[['Back', 'q', () => page.open(undefined)]]} />
-      <h2>{inLine(row.title)}</h2>
+      <h2>{inLine(`${row.lead} ${row.title}`)}</h2>
       {row.detail()}
     </section>
   )
@@ -120,13 +120,16 @@ export function Answered<Result>({ ask, of, children }: AnsweredProps<Result>) {
   }, of)
   if (answer === undefined) return <p class="quiet">…</p>
   if ('result' in answer) return <>{children(answer.result)}</>
-  const { code, message, next } = answer.fault
+  const { message, next } = answer.fault
   return (
     <p class="bad" role="alert">
-      <b>{code}</b> {marked(message)} <span class="quiet">{marked(next)}</span>
+      {marked(`${message} ${next}`)}
     </p>
   )
 }
+
+/** As the `ref` of a field: it has the focus once it is there. */
+export const focus = (field: HTMLElement | null): void => field?.focus()
 
 interface LineProps {
   readonly label: ComponentChildren
@@ -139,22 +142,18 @@ interface LineProps {
 
 /** A line of text that a person types. */
 export function Line({ label, isSecret = false, takesFocus = false, done, leave }: LineProps) {
-  const field = useRef<HTMLInputElement>(null)
-  useLayoutEffect(() => {
-    if (takesFocus) field.current?.focus()
-  }, [])
   return (
     <form
       class="card"
       onSubmit={event => {
         event.preventDefault()
-        done(field.current?.value.trim() ?? '')
+        done((event.currentTarget[0] as HTMLInputElement).value.trim())
       }}
     >
       <label>
         {label}
         <input
-          ref={field}
+          ref={takesFocus ? focus : null}
           type={isSecret ? 'password' : 'text'}
           autocomplete="off"
           maxLength={2_000}

@@ -1,4 +1,5 @@
-import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks'
 import { linesOf, newlineOf, unspelled } from '../../tools/newlines.ts'
 import { Decisions, type Piece } from '../front/hunks/decisions.ts'
 import type { Methods, PlanRow, SeatWanted } from '../front/protocol.ts'
@@ -6,7 +7,7 @@ import { escapePlan } from '../text/escape.ts'
 import { Diff } from './diff.tsx'
 import { useKeys } from './keys.ts'
 import { inLine, marked } from './marks.ts'
-import { type Act, Acts, Answered, Code, Facts, Line, Lists, type ViewProps } from './parts.tsx'
+import { type Act, Acts, Answered, Code, Facts, focus, Line, Lists, type ViewProps } from './parts.tsx'
 
 type Waiting = Extract<PlanRow, { state: 'waits' }>
 type Ended = Extract<PlanRow, { state: 'ended' }>
@@ -24,10 +25,6 @@ export function Plans({ page }: ViewProps) {
           title: plan.title,
           more: `${plan.warnings.length > 0 ? 'LOOK ' : ''}${plan.who}`,
           isBad: plan.warnings.length > 0,
-          open: () => {
-            page.open(plan.id)
-            page.sit()
-          },
           detail: () => <OpenPlan key={plan.hash} page={page} plan={plan} />,
         }
       case 'held':
@@ -44,7 +41,7 @@ export function Plans({ page }: ViewProps) {
           key: plan.id,
           lead: plan.tool,
           title: plan.title,
-          more: `${wordOf(plan)}${plan.ended?.undo ? ', can be undone' : ''}`,
+          more: `${wordOf(plan)}${undoOf(page, plan) === null ? '' : ', can be undone'} ${new Date(plan.heard - plan.ago_ms).toLocaleString()}`,
           hasEnded: true,
           detail: () => <EndedPlan page={page} end={plan} />,
         }
@@ -57,8 +54,8 @@ export function Plans({ page }: ViewProps) {
   return (
     <>
       <SeatBar page={page} />
-      {page.wanted.map(wanted => (
-        <Wanted key={wanted.id} page={page} wanted={wanted} />
+      {page.wanted.map((wanted, at) => (
+        <Wanted key={`${wanted.id} ${at}`} page={page} wanted={wanted} isFirst={at === 0} />
       ))}
       <Lists
         page={page}
@@ -73,30 +70,38 @@ export function Plans({ page }: ViewProps) {
 
 function SeatBar({ page }: ViewProps) {
   const { type, said } = page.seat
+  const isAlone = type !== 'seated' && page.rows('seats').every(row => !('seat' in row))
   const act: Act =
     type === 'none'
       ? ['Sit', 'S', () => page.sit(), true]
       : [type === 'asking' ? 'Give up' : 'Leave the seat', '', page.leave]
   return (
     <aside class="bar" aria-label="Seat">
-      <output>{marked(said)}</output>
+      <output>
+        {marked(said)} {isAlone && 'Nobody sits: what needs a person is refused.'}
+      </output>
       <Acts of={[act]} />
     </aside>
   )
 }
 
-function Wanted({ page, wanted: { id, who, through } }: ViewProps & { wanted: SeatWanted }) {
-  const answer = (admit: boolean) => page.act(page.client.request('admit', { wanted: id, admit }), () => '')
+/** The keys answer the first of them. */
+function Wanted({ page, wanted, isFirst }: ViewProps & { wanted: SeatWanted; isFirst: boolean }) {
+  const { id, who, through } = wanted
+  const isStill = useStill()
+  const answer = (admit: boolean) => {
+    if (isStill) page.act(page.client.request('admit', { wanted: id, admit }), () => '')
+  }
   return (
-    <section class="card" aria-label="Somebody wants a seat">
+    <section class="card" aria-label="Somebody wants a seat" aria-busy={!isStill}>
       <p>
         <b>{marked(who)}</b> wants a seat, too. {through && `It shows the code ${through.code}. `}
         {through?.driver && <span class="bad">May be driven by {marked(through.driver)}.</span>}
       </p>
       <Acts
         of={[
-          ['Let it sit', '', () => answer(true)],
-          ['Turn it away', '', () => answer(false)],
+          ['Let it sit', isFirst ? 'L' : '', () => answer(true)],
+          ['Turn it away', isFirst ? 'T' : '', () => answer(false)],
         ]}
       />
     </section>
@@ -105,9 +110,22 @@ function Wanted({ page, wanted: { id, who, through } }: ViewProps & { wanted: Se
 
 const wordOf = ({ outcome }: Ended) => outcome.replaceAll('_', ' ')
 
+/** The name to take its change back by; null where it has none, or was taken back. */
+function undoOf(page: ViewProps['page'], { ended }: Ended): string | null {
+  const undo = ended?.undo ?? null
+  const took = (row: PlanRow) =>
+    row.tool === 'undo_change' && row.state === 'ended' && row.ended?.outcome === 'ok'
+  const isOver = page
+    .rows('approvals')
+    .some(row => took(row) && 'title' in row && row.title.endsWith(` ${undo}`))
+  return isOver ? null : undo
+}
+
 function EndedPlan({ page, end }: ViewProps & { end: Ended }) {
   const { why, ended } = end
-  const undo = ended?.undo ?? null
+  const undo = undoOf(page, end)
+  const preview = previews.get(end.id)
+  useEffect(() => scrollTo(0, 0), [])
   // The change is taken back by a plan of its own, which is answered here, too.
   const take = (change: string) => {
     page.act(page.tool('undo_change', { change }), () => `${change} is undone.`)
@@ -119,11 +137,16 @@ function EndedPlan({ page, end }: ViewProps & { end: Ended }) {
         <b>{wordOf(end)}</b> {why} {ended !== undefined && `It ended: ${ended.outcome}.`}
       </p>
       <Acts of={[undo !== null && [`Undo ${undo}`, 'u', () => take(undo)]]} />
+      {preview !== undefined && <Diff {...preview} />}
     </>
   )
 }
 
+/** Of the plans that were opened here, by their ids. They stay while the tab is there. */
+const previews = new Map<string, { readonly text: string; readonly isDiff: boolean }>()
+
 function OpenPlan({ page, plan }: ViewProps & { plan: Waiting }) {
+  useEffect(() => page.sit(), [])
   if (page.seat.type !== 'seated') return <p class="quiet">It is shown once this page sits.</p>
   return (
     <Answered ask={() => page.client.request('plan', { plan: plan.id })} of={[plan.hash]}>
@@ -135,13 +158,20 @@ function OpenPlan({ page, plan }: ViewProps & { plan: Waiting }) {
 /** Nothing counts before a person can have seen what is there, in milliseconds. */
 const STILL_MS = 150
 
-function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }) {
+/** Whether that time is over. */
+function useStill(): boolean {
   const [isStill, still] = useState(false)
   useEffect(() => {
     const timer = setTimeout(() => still(true), STILL_MS)
     return () => clearTimeout(timer)
   }, [])
+  return isStill
+}
+
+function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }) {
+  const isStill = useStill()
   const { id, hash, who, tool, kernel, times, warnings, notes } = plan
+  previews.set(id, { text: shown.body ?? '', isDiff: kernel === null })
   const send: Send = answer => {
     if (!isStill) return
     page.act(page.client.request('answer', { plan: id, hash, ...answer }), outcome =>
@@ -172,7 +202,7 @@ function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }
 }
 
 const OUTCOMES = {
-  taken: 'The answer counts.',
+  taken: 'Sent.',
   late: 'Somebody else was faster.',
   unknown: 'That plan waits no more.',
   wrong_hash: 'The plan has changed. Nothing was answered.',
@@ -239,8 +269,8 @@ function Hunks({ page, shown, send }: AnswerProps) {
   const outside = useMemo(() => besides(shown), [shown])
   const { pieces, piece, at } = decisions
   useEffect(() => {
-    if (turn > 0) list.current?.children[at]?.scrollIntoView({ block: 'nearest' })
-  }, [turn])
+    if (turn > 0 || doing) list.current?.children[at]?.scrollIntoView({ block: 'nearest' })
+  }, [turn, doing])
 
   const did = (act: () => void) => () => {
     act()
@@ -289,7 +319,23 @@ function Hunks({ page, shown, send }: AnswerProps) {
             piece={one}
             isHere={index === at}
             come={did(() => come(index))}
-          />
+          >
+            {index === at && (doing === 'n' || doing === 'd') && (
+              <Line label={WHY} takesFocus done={line => did(() => refuse(line))()} leave={did(() => {})} />
+            )}
+            {index === at && doing === 'e' && (
+              <Editor
+                label={`What is to be in ${one.hunk.shown} from line ${one.hunk.line} on`}
+                text={one.hunk.after}
+                use={text => {
+                  const why = decisions.edited(at, asPatch(one, text))
+                  if (why === undefined) did(() => {})()
+                  return why
+                }}
+                leave={did(() => {})}
+              />
+            )}
+          </HunkView>
         ))}
         {piece === undefined && (
           <li class="card" role="status">
@@ -301,21 +347,6 @@ function Hunks({ page, shown, send }: AnswerProps) {
         )}
       </ol>
       <Acts depth={2} of={acts} />
-      {(doing === 'n' || doing === 'd') && (
-        <Line label={WHY} takesFocus done={line => did(() => refuse(line))()} leave={did(() => {})} />
-      )}
-      {doing === 'e' && piece !== undefined && (
-        <Editor
-          label={`What is to be in ${piece.hunk.shown} from line ${piece.hunk.line} on`}
-          text={piece.hunk.after}
-          use={text => {
-            const why = decisions.edited(at, asPatch(piece, text))
-            if (why === undefined) did(() => {})()
-            return why
-          }}
-          leave={did(() => {})}
-        />
-      )}
     </>
   )
 }
@@ -361,10 +392,12 @@ const SIGNS = { accept: '✓ taken', refuse: '✗ refused', edit: '✎ edited' }
 interface HunkProps {
   readonly piece: Piece
   readonly isHere: boolean
+  /** What is asked of it, below. */
+  readonly children: ComponentChildren
   come(): void
 }
 
-function HunkView({ piece, isHere, come }: HunkProps) {
+function HunkView({ piece, isHere, children, come }: HunkProps) {
   const { hunk, decision } = piece
   const diff = useMemo(() => <Diff text={hunk.diff} isDiff />, [hunk])
   return (
@@ -374,6 +407,7 @@ function HunkView({ piece, isHere, come }: HunkProps) {
         {hunk.why !== null && <div>{hunk.why}</div>}
       </button>
       {diff}
+      {children}
     </li>
   )
 }
@@ -387,17 +421,15 @@ interface EditorProps {
 }
 
 function Editor({ label, text: given, use, leave }: EditorProps) {
-  const field = useRef<HTMLTextAreaElement>(null)
   const [text, set] = useState(given)
   const [why, tell] = useState<string>()
   const hidden = [...escapePlan(text).hidden.keys()]
-  useLayoutEffect(() => field.current?.focus(), [])
   return (
     <section class="card">
       <label>
         {label}; Ctrl-Enter uses it, Escape does not
         <textarea
-          ref={field}
+          ref={focus}
           spellcheck={false}
           rows={Math.min(30, given.split('\n').length + 2)}
           value={text}

@@ -10,24 +10,18 @@ type Row = Methods['kernels']['result']['kernels'][number]
 export const Programs = ({ page }: ViewProps) => (
   <Answered ask={() => page.client.request('kernels', {})} of={[page.turn]}>
     {({ kernels, announced }) => {
-      const listening = announced.map(({ name, attach, program, pid }) => ({
-        key: attach,
-        lead: name,
-        title: 'listens; opened, it is joined',
-        more: `${program}, process ${pid}`,
-        detail: () => <OneProgram page={page} kernel={attach} />,
-      }))
-      const joined = kernels.map(row => ({
-        key: row.name,
-        lead: row.name,
-        title: stateOf(row),
-        more: `${row.implementation ?? row.language}, process ${row.pid ?? 'none'}${row.owned ? ', started by Imago' : ''}${row.attached?.helper ? ', a helper' : ''}`,
-        detail: () => <OneProgram page={page} kernel={row.name} row={row} />,
-      }))
+      const listening = announced.map(({ name, attach, program, pid }) => {
+        const more = `${program}, process ${pid}`
+        return { key: attach, lead: name, title: 'listens; opened, it is joined', more, row: undefined }
+      })
+      const joined = kernels.map(row => {
+        const more = `${row.implementation ?? row.language}, process ${row.pid ?? 'none'}${row.owned ? ', started by Imago' : ''}${row.attached?.helper ? ', a helper' : ''}`
+        return { key: row.name, lead: row.name, title: stateOf(row), more, row }
+      })
       // A program and the processes that it started are called `web`, `web/2` and so on.
-      const rows = [...listening, ...joined].sort((one, other) =>
-        one.lead.localeCompare(other.lead, undefined, { numeric: true }),
-      )
+      const rows = [...listening, ...joined]
+        .sort((one, other) => one.lead.localeCompare(other.lead, undefined, { numeric: true }))
+        .map(each => ({ ...each, detail: () => <OneProgram page={page} kernel={each.key} row={each.row} /> }))
       const none = 'None runs. Start yours with: imago run -- COMMAND'
       return <Lists page={page} groups={[{ label: 'Programs of this project', none, rows }]} />
     }}
@@ -40,7 +34,7 @@ function stateOf({ state, running, suspended, message }: Row): string {
   return `${state}${runs}${waits}${message === null ? '' : `: ${message.split('\n')[0]}`}`
 }
 
-function OneProgram({ page, kernel, row }: ViewProps & { kernel: string; row?: Row }) {
+function OneProgram({ page, kernel, row }: ViewProps & { kernel: string; row: Row | undefined }) {
   const interrupt = () =>
     page.act(page.client.request('interrupt', { name: kernel }), ({ message }) => message)
   return (

@@ -1,6 +1,5 @@
 import { useEffect } from 'preact/hooks'
 import type { Methods } from '../front/protocol.ts'
-import { inLine } from './marks.ts'
 import { Acts, Answered, Code, Lists, type ViewProps } from './parts.tsx'
 
 type Run = Methods['runs']['result']['runs'][number]
@@ -37,9 +36,6 @@ function OneRun({ page, run: { run, state, waits_for } }: ViewProps & { run: Run
     page.act(page.client.request('cancel_run', { run }), () => `${run} is being cancelled.`)
   return (
     <>
-      <p class={waits_for === null ? '' : 'warning'}>
-        {run} {state} {waits_for !== null && `for ${inLine(waits_for)}`}
-      </p>
       <Acts
         of={[
           waits_for !== null && ['Show what waits', '', () => page.show('Waits')],

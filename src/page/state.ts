@@ -64,7 +64,7 @@ export class Page {
   /** The key of the row that a person has opened. */
   opened: string | undefined
   question: Question | undefined
-  /** What was just done, or went wrong: read aloud. */
+  /** What was just done, or went wrong: read aloud, and there until something else is opened. */
   news = ''
   /** Another number where what was asked for may not be so any more. */
   turn = 0
@@ -89,7 +89,8 @@ export class Page {
     })
   }
 
-  rows<T extends Topic>(topic: T): readonly TopicRows[T][] {
+  /** `heard`: when the row came, in milliseconds since 1970. */
+  rows<T extends Topic>(topic: T): readonly (TopicRows[T] & { readonly heard: number })[] {
     return [...(this.#rows.get(topic)?.values() ?? [])]
   }
 
@@ -110,6 +111,7 @@ export class Page {
 
   open(key: string | undefined): void {
     this.opened = key
+    this.news = ''
     this.draw()
   }
 
@@ -132,16 +134,17 @@ export class Page {
     return this.client.request('call', { tool, args, call: crypto.randomUUID() })
   }
 
-  /** What a tool answers, as a value; rejects with the fault that it answers. */
+  /** What a tool answers, as a value; rejects with the fault that it answers, whose next step is meant for a model. */
   async tool<Result>(tool: string, args: object): Promise<Result> {
     const envelope = await this.call(tool, args)
-    if (!envelope.ok) throw new Fault({ ...envelope.error, data: envelope.error })
+    if (!envelope.ok) throw new Fault(envelope.error)
     return envelope.result as Result
   }
 
-  /** The text that a person reads for what a tool answers. */
+  /** The text of what a tool answers, without the next step of a fault: that is meant for a model. */
   async text(tool: string, envelope: Envelope): Promise<string> {
-    return (await this.client.request('show', { tool, envelope })).text
+    const told = envelope.ok ? envelope : { ...envelope, error: { ...envelope.error, next: null } }
+    return (await this.client.request('show', { tool, envelope: told })).text
   }
 
   sit(): void {
@@ -170,8 +173,10 @@ export class Page {
 
   #seated(event: SeatEvent): void {
     if (event.type === 'asked') {
-      const by = event.seats.map(({ who }) => `, or say yes where somebody sits: ${who}`).join('')
-      this.#sat('asking', `To let this page answer, type in a terminal: imago seat ${event.code}${by}`)
+      const names = event.seats.map(({ who }) => who).join('; ')
+      const by =
+        names && `, or say yes where somebody sits (Neovim: :Imago sit, Emacs: M-x imago-admit): ${names}`
+      this.#sat('asking', `Within a minute, type in a terminal: imago seat ${event.code}${by}`)
     } else {
       if (event.resume !== undefined) kept.set('resume', event.resume)
       this.#sat('seated', `You sit here, as ${event.seat}. ${event.trouble ?? ''}`)
@@ -209,7 +214,7 @@ export class Page {
       const rows = this.#rows.get(topic) ?? new Map<string, never>()
       this.#rows.set(topic, rows)
       if (value === null) rows.delete(key)
-      else rows.set(key, value)
+      else rows.set(key, { ...(value as object), heard: Date.now() } as never)
     }
     this.drawSoon()
     this.#againSoon()

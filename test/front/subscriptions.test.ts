@@ -98,6 +98,7 @@ test('what only grows older is no change, and nothing is read while nobody follo
   store.touch('kernels')
   await turn()
   assert.is(reads, before)
+  assert.match(JSON.stringify(follower(store).heard), '"elapsed_ms":900')
 })
 
 test('a client that comes back misses nothing: changes and rows that have gone meanwhile', async () => {

@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream'
 import type { Browser } from 'playwright-core'
-import { addressOf, openBrowser, openPage, seated, shows } from '../support/browser.ts'
+import { addressOf, letIn, openBrowser, openPage, seated, shows } from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
 import { hello } from '../support/raw-client.ts'
 import { openRig, until } from '../support/rig.ts'
@@ -165,9 +165,15 @@ test('over SSH no browser is opened: the forwarding is told, and a page is let i
 
 test('two pages sit; both see a plan, the first answer wins, and the other sees it go, with why', async () => {
   const [one, two] = [await openPage(rig, browser), await openPage(rig, browser)]
+  await shows(one, /Nobody sits: what needs a person is refused/)
   await seated(rig, one)
+  await two.getByText('Nobody sits').waitFor({ state: 'hidden' })
   await two.getByRole('button', { name: 'Sit' }).click()
-  await one.getByRole('button', { name: 'Let it sit' }).click()
+  await shows(
+    two,
+    /imago seat \w{4}-\w{4}, or say yes where somebody sits \(.*imago-admit\): through a page in a browser/,
+  )
+  await letIn(one)
   await shows(two, /You sit here/)
   const client = await rig.connect()
   const answering = client.call({ tool: 'write_file', args: { path: 'b.txt', content: 'two\n' } })

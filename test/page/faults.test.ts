@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import type { DaemonClient } from '../../src/front/client.ts'
-import { leftEnded, openBrowser, opened, openPage, seated, shows } from '../support/browser.ts'
+import { leftEnded, letIn, openBrowser, opened, openPage, seated, shows } from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
-import { openRig } from '../support/rig.ts'
+import { openRig, until } from '../support/rig.ts'
 import { openScreen } from '../support/screen.ts'
 
 /** A page beside other seats, a tab that is killed, a file that changes meanwhile, and a plan of many files. */
@@ -62,7 +62,7 @@ test('a file that changes between showing and answering is not written over, and
 
 test('a terminal and the page answer one plan: the first counts, and the other is told by whom', async () => {
   const screen = openScreen(rig, { args: ['watch', '--plain'], columns: 160, rows: 50 })
-  await page.getByRole('button', { name: 'Let it sit' }).click()
+  await letIn(page)
   await screen.shows('plans that need approval are shown here')
   const answer = replaced('two\n', '2\n')
   await opened(page)
@@ -88,7 +88,7 @@ test('a terminal and the page answer one plan: the first counts, and the other i
 test('a tab that is killed with its plan open leaves the plan to those who sit', async () => {
   const other = await openPage(rig, browser)
   await other.getByRole('button', { name: 'Sit' }).click()
-  await page.getByRole('button', { name: 'Let it sit' }).click()
+  await letIn(page)
   await shows(other, /You sit here/)
   const answer = replaced('zwei\n', 'two\n')
   await opened(other)
@@ -120,5 +120,7 @@ test('a plan of 100 files, which is the most that there are, is shown, decided a
   await shows(page, /hunk 1 \(many-0.txt:1\) is refused: not that.*hunk 100 \(many-99.txt:1\) is taken/s)
   await page.keyboard.press('y')
   assert.ok((await answer).ok)
+  await page.locator('[aria-label=Opened] > [role=status]').waitFor()
+  await until(async () => page.evaluate<boolean>('scrollY === 0'), 'the outcome to be in sight')
   assert.is(readFileSync(join(rig.project, 'many-99.txt'), 'utf8'), 'file 99\n')
 })

@@ -29,13 +29,16 @@ except Exception: logging.exception('a request failed')
 print('ready', flush=True)
 threading.Event().wait()
 `
-const rig = openRig({ files: { 'imago.toml': '', 'shop.py': SOURCE } })
+const rig = openRig({
+  files: { 'imago.toml': '', 'shop.py': SOURCE, 'gone.py': 'raise ValueError("<b>gone")\n' },
+})
 let browser: Browser
 let page: Page
 let program: Begun
 
 test.before(async () => {
   await rig.serve()
+  await rig.begin(['run', '--', venvPython, 'gone.py']).ended
   program = rig.begin(['run', '--name', 'shop', '--', venvPython, 'shop.py'])
   await program.says(/ready/)
   browser = await openBrowser()
@@ -57,6 +60,7 @@ async function hasNoMarkup() {
 test('a program, and what each of its threads does, the frames of the project in full', async () => {
   await page.keyboard.press('3')
   await page.getByRole('button', { name: /^shop listens/ }).click()
+  await page.getByRole('heading', { name: /^shop/ }).waitFor()
   await shows(page, /<b>⟦U\+202E⟧waiter waiting for the lock/s)
   await shows(page, /waits .*with lock: pass/s)
   await hasNoMarkup()
@@ -72,10 +76,18 @@ test('an error as it came, with the values of that moment; its markup is text', 
   await page.keyboard.press('q')
 })
 
+test('errors of processes that have gone stand below, and open as others', async () => {
+  const past = page.getByRole('region', { name: 'Errors of processes that have gone' })
+  await past.getByRole('button', { name: /ValueError: <b>gone/ }).click()
+  await shows(page, /gone, process \d+ ValueError: <b>gone.*module.*raise ValueError/s)
+  await hasNoMarkup()
+  await page.keyboard.press('q')
+})
+
 test('an expression runs, a value opens field by field without running anything, and a table is cells of text', async () => {
   await page.keyboard.press('4')
   const field = page.getByLabel('An expression, or statements')
-  await field.fill('cart')
+  await page.keyboard.type('cart')
   await page.keyboard.press('Control+Shift+Enter')
   await page.locator('summary', { hasText: 'items' }).click()
   await page.locator('summary', { hasText: /^ *\{'deep'/ }).click()
@@ -88,6 +100,12 @@ test('an expression runs, a value opens field by field without running anything,
   await field.fill('print("out"); 1 / 0')
   await page.keyboard.press('Control+Enter')
   await shows(page, /exception: ZeroDivisionError.*1 \/ 0.*out/s)
+  await field.fill('len(cart.items) + 40')
+  await page.keyboard.press('Control+Shift+Enter')
+  await shows(page, /Code would have to run to tell/)
+  await page.getByRole('button', { name: 'Run it', exact: true }).first().click()
+  await page.locator('article', { hasText: /^len\(cart.items\) \+ 4042$/ }).waitFor()
+  assert.is(await page.getByText(/next:|get_last_error|on_error|eval_expr/).count(), 0)
   await hasNoMarkup()
 })
 
@@ -141,9 +159,13 @@ test('a run of the agent: what it did, what it waits for; it is cancelled there;
 test('360 pixels are wide enough for each view', async () => {
   await page.setViewportSize({ width: 360, height: 640 })
   for (const key of ['1', '2', '3', '4', '5', '6']) {
+    await page.keyboard.press('Escape')
     await page.keyboard.press(key)
     await until(
-      async () => page.evaluate<boolean>('document.documentElement.scrollWidth <= 360'),
+      async () =>
+        page.evaluate<boolean>(
+          'Math.max(document.documentElement.scrollWidth, document.querySelector("nav").scrollWidth) <= 360',
+        ),
       `view ${key} to fit`,
     )
   }

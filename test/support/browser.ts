@@ -43,6 +43,12 @@ export async function seated(rig: Rig, page: Page): Promise<void> {
   screen.close()
 }
 
+/** Lets the first that wants a seat sit, on a page that sits. */
+export async function letIn(page: Page): Promise<void> {
+  await page.locator('[aria-label="Somebody wants a seat"][aria-busy=false]').waitFor()
+  await page.keyboard.press('L')
+}
+
 /** Resolves once the text of the page, its blanks as one, matches. */
 export async function shows(page: Page, expected: RegExp): Promise<void> {
   const body = page.locator('body')
