@@ -19,7 +19,7 @@
   [["What waits" ("p" "Plans" imago-plans) ("u" "Undo" imago-undo)
     ("s" "Take a seat" imago-sit) ("a" "Admit others" imago-admit)]
    ["What runs" ("e" "Errors" imago-errors) ("t" "Threads" imago-threads)
-    ("d" "Suspended" imago-debug) ("i" "Look" imago-inspect) (":" "Evaluate" imago-evaluate)]])
+    ("i" "Look" imago-inspect) (":" "Evaluate" imago-evaluate)]])
 
 (defun imago-value--shown (envelope)
   "The text of ENVELOPE for a person."
@@ -202,57 +202,6 @@ PLACE are arguments of `eval_expr' that say where it stands."
     (imago-call (imago-project) "get_last_error"
                 (list :number (plist-get row :number) :kernel (plist-get row :kernel))
                 (apply-partially #'imago-show "*imago error*"))))
-
-;;; The suspended evaluation
-
-(defvar-local imago-debug--row nil "The row of the suspension that is shown.")
-
-(define-derived-mode imago-debug-mode special-mode "Imago-Debug"
-  "An evaluation that an error has suspended.
-\\{imago-debug-mode-map}")
-(define-key imago-debug-mode-map (kbd "e") #'imago-debug-evaluate)
-(define-key imago-debug-mode-map (kbd "v") #'imago-debug-frame)
-(define-key imago-debug-mode-map (kbd "r") #'imago-debug-restart)
-
-(defun imago-debug--call (row tool arguments done)
-  "Have TOOL, with ARGUMENTS, work on the suspension of ROW; go on with DONE."
-  (imago-call (imago-project) tool
-              `( :suspension ,(plist-get row :id) :kernel ,(plist-get row :kernel) ,@arguments)
-              done))
-
-(defun imago-debug--show (tool &rest arguments)
-  "Show the answer of TOOL, with ARGUMENTS, about the suspension of this buffer."
-  (imago-debug--call imago-debug--row tool arguments
-                     (apply-partially #'imago-show "*imago result*")))
-
-(defun imago-debug--lasts (row)
-  "Whether the suspension of ROW has not ended."
-  (not (equal (plist-get (plist-get row :news) :type) "ended")))
-
-(defun imago-debug ()
-  "Show the evaluation that is suspended, the newest where there are several."
-  (interactive)
-  (let ((row (or (car (imago-rows (imago-project) "suspensions" #'imago-debug--lasts))
-                 (user-error "Nothing is suspended"))))
-    (imago-debug--call row "debug_state" nil
-                       (lambda (envelope)
-                         (pop-to-buffer (imago-show "*imago debug*" envelope #'imago-debug-mode))
-                         (setq imago-debug--row row)))))
-
-(defun imago-debug-frame (number)
-  "Show the frame NUMBER with its variables."
-  (interactive "nFrame: ")
-  (imago-debug--show "debug_frame" :frame number))
-
-(defun imago-debug-evaluate (number code)
-  "Evaluate CODE in the frame NUMBER."
-  (interactive "nFrame: \nsEvaluate: ")
-  (imago-debug--show "debug_eval" :frame number :expr code))
-
-(defun imago-debug-restart (restart)
-  "Resume by RESTART, a name or a number."
-  (interactive "sRestart: ")
-  (imago-debug--show "debug_restart" :restart restart))
 
 ;;; Definitions
 

@@ -39,7 +39,7 @@ Without a seat, here or elsewhere, what needs a person is refused."
 
 (dolist (command '(imago-plans imago-undo)) (autoload command "imago-plan" nil t))
 (dolist (command '(imago imago-evaluate imago-evaluate-last imago-evaluate-defun imago-inspect
-                         imago-threads imago-errors imago-debug imago-xref-backend))
+                         imago-threads imago-errors imago-xref-backend))
   (autoload command "imago-value" nil t))
 
 (cl-defstruct imago-project
@@ -141,7 +141,7 @@ Without a seat, here or elsewhere, what needs a person is refused."
   (jsonrpc-notify (imago-project-connection project) 'initialized (make-hash-table))
   (setf (imago-project-ready project) t)
   (imago-ask project "subscribe"
-             '(:topics ["approvals" "calls" "errors" "kernels" "seats" "suspensions"]))
+             '(:topics ["approvals" "calls" "errors" "kernels" "seats"]))
   (when imago-sit-at-start (imago-sit project #'ignore '(:alone t)))
   (mapc #'funcall (nreverse (imago-project-queue project))))
 

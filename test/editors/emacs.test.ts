@@ -152,20 +152,6 @@ test('an error is listed and leads to its line, with the values of that moment',
   assert.match(await emacs.text('(thing-at-point (quote line) t)'), /return ORDER\[key\]/)
 })
 
-test('an evaluation that is suspended is shown, and given up by a restart', async () => {
-  await emacs.eval('(progn (switch-to-buffer "orders.py") (delete-other-windows) t)')
-  await emacs.eval(
-    '(progn (imago-call (imago-project) "eval_expr" (list :expr "1 / 0" :on_error "suspend") (quote ignore)) t)',
-  )
-  await emacs.until('(imago-rows (imago-project) "suspensions")')
-  emacs.command('imago-debug')
-  await emacs.shows('ZeroDivisionError')
-  emacs.type('rabort\r')
-  await emacs.until(
-    '(equal "ended" (plist-get (plist-get (car (imago-rows (imago-project) "suspensions")) :news) :type))',
-  )
-})
-
 test('the change is taken back by a plan of its own', async () => {
   await emacs.eval(
     '(progn (switch-to-buffer "orders.py") (delete-other-windows) (set-buffer-modified-p nil) (revert-buffer t t) t)',
