@@ -34,6 +34,7 @@
 
 (defcustom imago-sit-at-start t
   "Whether Emacs takes the seat of a project where nobody sits, once it connects.
+It waits for a frame that a person can see.
 Without a seat, here or elsewhere, what needs a person is refused."
   :type 'boolean)
 
@@ -142,7 +143,7 @@ Without a seat, here or elsewhere, what needs a person is refused."
   (setf (imago-project-ready project) t)
   (imago-ask project "subscribe"
              '(:topics ["approvals" "calls" "errors" "kernels" "seats"]))
-  (when imago-sit-at-start (imago-sit project #'ignore '(:alone t)))
+  (when imago-sit-at-start (imago--sit-where-seen project))
   (mapc #'funcall (nreverse (imago-project-queue project))))
 
 (defun imago--gone (project)
@@ -238,6 +239,16 @@ after a seat was lost."
                          (imago--fault fault))))))
     ('asked (imago-say "this Emacs has asked for a seat already"))
     (_ (funcall done))))
+
+(defun imago--sit-where-seen (project)
+  "Take the seat of PROJECT, once this Emacs has a frame that a person can see."
+  (if (seq-some (lambda (frame) (not (equal (terminal-name frame) "initial_terminal")))
+                (frame-list))
+      (imago-sit project #'ignore '(:alone t))
+    (letrec ((made (lambda (_)
+                     (remove-hook 'after-make-frame-functions made)
+                     (when (rassq project imago--projects) (imago--sit-where-seen project)))))
+      (add-hook 'after-make-frame-functions made))))
 
 (defun imago-leave ()
   "Leave the seat of this project; plans go on waiting."

@@ -5,7 +5,7 @@ import type { DaemonClient } from '../../src/front/client.ts'
 import { EMACS_PLUGIN, type EmacsPlugin, openEmacsPlugin, SITS } from '../support/emacs-plugin.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Program, startProgram } from '../support/program.ts'
-import { openRig, type Rig, until } from '../support/rig.ts'
+import { MAIN, openRig, type Rig, until } from '../support/rig.ts'
 import { emacsPaths } from '../support/runtimes.ts'
 
 /** The package in a real Emacs, with a real daemon. */
@@ -242,6 +242,25 @@ test('SLIME keeps its keys in a buffer of Lisp, and imago-mode has them elsewher
   assert.match(await lisp('1'), /^\(slime-compile-defun slime-eval-last-expression/)
   const own = await emacs.eval(`(with-current-buffer "orders.py" ${keys})`)
   assert.is(own, '(imago-evaluate-defun imago-evaluate-last imago-xref-backend)')
+})
+
+test('an Emacs that no person can see asks for no seat, until it has a frame', () => {
+  const form = `(let ((project (progn (find-file "orders.py") (imago-project))))
+    (while (not (imago-project-ready project)) (accept-process-output nil 0.01))
+    (princ (imago-project-seat project))
+    (cl-letf (((symbol-function 'terminal-name) (lambda (_) "/dev/tty")))
+      (run-hook-with-args 'after-make-frame-functions nil))
+    (princ (imago-project-seat project)))`
+  const command = `(setq imago-command '("${process.execPath}" "${MAIN}" "lsp"))`
+  const words = ['-Q', '--batch', '-L', EMACS_PLUGIN, '-l', 'imago', '--eval', command, '--eval', form]
+  const env = { ...process.env, ...rig.env }
+  const { stdout } = spawnSync(emacsPaths().emacs, words, {
+    cwd: rig.project,
+    env,
+    encoding: 'utf8',
+    timeout: 30_000,
+  })
+  assert.is(stdout, 'nilasked')
 })
 
 const FILES = ['imago.el', 'imago-plan.el', 'imago-value.el']
