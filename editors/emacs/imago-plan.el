@@ -426,14 +426,18 @@ KEYS, a count of theirs, or since now."
 
 (defun imago-plan--changes (project)
   "Return the rows for `imago-undo' in PROJECT, the newest first.
-Behind them are those that it has taken back, and its own."
+Behind them are those that were taken back, and all undos."
   (let ((rows (imago-rows project "approvals" #'imago-plan--undone-by)))
-    (cl-flet ((back (row) (or (equal (plist-get row :tool) "undo_change")
-                              (seq-some (lambda (other)
-                                          (string-suffix-p (imago-plan--undone-by row)
-                                                           (plist-get other :title)))
-                                        rows))))
-      (append (seq-remove #'back rows) (seq-filter #'back rows)))))
+    (cl-labels ((undo (row) (equal (plist-get row :tool) "undo_change"))
+                (back (row) (seq-some (lambda (other)
+                                        (and (undo other)
+                                             (string-suffix-p (imago-plan--undone-by row)
+                                                              (plist-get other :title))
+                                             (not (back other))))
+                                      rows))
+                (behind (row) (or (undo row) (back row))))
+      (append (or (seq-remove #'behind rows) (user-error "There is no change to take back"))
+              (seq-filter #'behind rows)))))
 
 (defun imago-undo (change)
   "Take CHANGE back, whoever approved it: by a plan of its own, which is shown."

@@ -164,6 +164,9 @@ test('the change is taken back by a plan of its own', async () => {
   await emacs.shows('What will be applied')
   emacs.type('y')
   await until(() => file() === ORDERS, 'the old text')
+  await emacs.shows('It ended: ok.')
+  emacs.command('imago-undo')
+  await emacs.echoes('There is no change to take back')
 })
 
 test('unsaved text is said first and saved by a key, and what a plan has as Emacs Lisp never runs', async () => {
