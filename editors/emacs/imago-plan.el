@@ -320,11 +320,23 @@
       `( :decision ,(if (imago-plan--refused first) "deny" "approve")
          ,@(and reason (list :reason reason))))))
 
+(defun imago-plan--confirming ()
+  "Signal an error where there is nothing to send."
+  (unless (eq imago-plan--stage 'confirm)
+    (user-error (if (eq imago-plan--stage 'choose) "Some of it is undecided" "It was answered"))))
+
 (defun imago-plan-send ()
   "Send the decisions, once they have been shown."
   (interactive)
-  (unless (eq imago-plan--stage 'confirm)
-    (user-error (if (eq imago-plan--stage 'choose) "Some of it is undecided" "It was answered")))
+  (imago-plan--confirming)
+  (let ((unsaved (seq-filter #'buffer-modified-p (imago-plan--visiting))))
+    (unless (or (null unsaved) (seq-every-p #'imago-plan--refused imago-plan--parts))
+      (discard-input)
+      (unless (y-or-n-p (imago-line (format "%s has unsaved text; send all the same? "
+                                            (mapconcat #'buffer-name unsaved ", "))))
+        (user-error "Nothing was sent"))
+      ;; Somebody else may have answered meanwhile.
+      (imago-plan--confirming)))
   (setq imago-plan--stage 'sent imago-plan--news "The answer was sent.")
   (imago-plan--draw)
   (let ((buffer (current-buffer)))

@@ -189,6 +189,31 @@ test('unsaved text is said first and saved by a key, and what a plan has as Emac
   await emacs.shows('● ')
 })
 
+test('an answer to a plan on unsaved text is sent after a question', async () => {
+  await emacs.visit('orders.py')
+  await emacs.eval('(progn (goto-char (point-max)) (insert "z = 2\\n") t)')
+  const answer = propose(at(8, 'line8 = 88\n'))
+  await emacs.signed(1)
+  emacs.command('imago-plans')
+  await emacs.shows('+line8 = 88')
+  emacs.type('ny')
+  await emacs.shows('What will be applied')
+  emacs.type('y')
+  await emacs.until('(active-minibuffer-window)')
+  const window = '(window-buffer (active-minibuffer-window))'
+  assert.match(
+    await emacs.text(`(with-current-buffer ${window} (buffer-string))`),
+    /orders.py has unsaved text; send all the same\?/,
+  )
+  emacs.type('n')
+  await emacs.echoes('Nothing was sent')
+  emacs.type('y')
+  await emacs.until('(active-minibuffer-window)')
+  emacs.type('y')
+  await answer
+  assert.match(file(), /^line8 = 88$/m)
+})
+
 test('a hunk is edited, and what was written is there', async () => {
   await emacs.eval(
     '(progn (switch-to-buffer "orders.py") (delete-other-windows) (set-buffer-modified-p nil) (revert-buffer t t) t)',
