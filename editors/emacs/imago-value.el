@@ -42,31 +42,32 @@
 
 (defvar-local imago--result nil "The overlay that shows the newest result in this buffer.")
 
-(defun imago--result (buffer end envelope)
-  "Show ENVELOPE behind END in BUFFER, and in the echo area or a buffer of its own."
-  (let ((text (imago-value--shown envelope)))
-    (when (buffer-live-p buffer)
-      (with-current-buffer buffer
-        (when imago--result (delete-overlay imago--result))
-        (save-excursion
-          (goto-char end)
-          (setq imago--result (make-overlay (line-beginning-position) (line-end-position) nil t)))
-        (overlay-put imago--result 'modification-hooks
-                     (list (lambda (overlay after &rest _) (unless after (delete-overlay overlay)))))
-        (overlay-put imago--result 'after-string
-                     (propertize (concat "  ⇒ " (truncate-string-to-width (imago-line text) 120
-                                                                          nil nil "…"))
-                                 'face 'shadow 'cursor t))))
-    (if (> (length text) 400) (imago-show "*imago result*" envelope)
-      (message "%s" text))))
+(defun imago--behind (end text)
+  "Show TEXT behind the line of END, a marker, as the result of its buffer."
+  (when (marker-buffer end)
+    (with-current-buffer (marker-buffer end)
+      (when imago--result (delete-overlay imago--result))
+      (save-excursion
+        (goto-char end)
+        (setq imago--result (make-overlay (line-beginning-position) (line-end-position) nil t)))
+      (overlay-put imago--result 'modification-hooks
+                   (list (lambda (overlay after &rest _) (unless after (delete-overlay overlay)))))
+      (overlay-put imago--result 'after-string
+                   (propertize (concat "  ⇒ " (truncate-string-to-width (imago-line text) 120
+                                                                        nil nil "…"))
+                               'face 'shadow 'cursor t)))))
 
 (defun imago-evaluate (code &optional end place)
-  "Evaluate CODE in the program; show the result behind END, or point.
+  "Evaluate CODE in the program; show the result, behind END where it is given.
 PLACE are arguments of `eval_expr' that say where it stands."
   (interactive "sEvaluate: ")
-  (let ((buffer (current-buffer)) (end (copy-marker (or end (point)))))
+  (let ((end (and end (copy-marker end))))
     (imago-call (imago-project) "eval_expr" `(:expr ,code ,@place)
-                (lambda (envelope) (imago--result buffer end envelope)))))
+                (lambda (envelope)
+                  (let ((text (imago-value--shown envelope)))
+                    (when end (imago--behind end text))
+                    (if (> (length text) 400) (imago-show "*imago result*" envelope)
+                      (message "%s" text)))))))
 
 (defun imago-evaluate-region (from to)
   "Evaluate the text from FROM to TO in the program of this buffer."

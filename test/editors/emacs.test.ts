@@ -117,6 +117,13 @@ test('a line is evaluated where it stands, and a text that is Emacs Lisp or a co
   )
 })
 
+test('the value of code that is typed is in the echo area, and nothing is behind a line', async () => {
+  await source('4 # four')
+  emacs.type('\u001bximago-evaluate\r5 * 5\r')
+  await emacs.echoes('25')
+  assert.is(await behind(), '')
+})
+
 test('M-. goes to the definition of a name as the program has it', async () => {
   await emacs.eval('(progn (find-file "tax.py") (goto-char (point-max)) (search-backward "total") t)')
   emacs.type('\u001b.')
