@@ -22,8 +22,9 @@
     ("i" "Look" imago-inspect) (":" "Evaluate" imago-evaluate)]])
 
 (defun imago-value--shown (envelope)
-  "The text of ENVELOPE for a person."
-  (string-trim-right (imago-marked (plist-get envelope :shown))))
+  "The text of ENVELOPE for a person; of an error its message alone."
+  (string-trim-right (imago-marked (or (plist-get (plist-get envelope :error) :message)
+                                       (plist-get envelope :shown)))))
 
 (defun imago-show (name envelope &optional mode)
   "Show ENVELOPE in the buffer NAME, in MODE or `special-mode'; return that."
@@ -57,31 +58,36 @@
                                                                         nil nil "…"))
                                'face 'shadow 'cursor t)))))
 
-(defun imago-evaluate (code &optional end place)
+(defun imago-evaluate (code &optional end place name)
   "Evaluate CODE in the program; show the result, behind END where it is given.
-PLACE are arguments of `eval_expr' that say where it stands."
+PLACE are arguments of `eval_expr' that say where it stands, and NAME is said
+where CODE defines it and has no value."
   (interactive "sEvaluate: ")
   (let ((end (and end (copy-marker end))))
     (imago-call (imago-project) "eval_expr" `(:expr ,code ,@place)
                 (lambda (envelope)
                   (let ((text (imago-value--shown envelope)))
+                    (when name
+                      (setq text (replace-regexp-in-string
+                                  "\\`no value, .*" (concat "defined " name) text t t)))
                     (when end (imago--behind end text))
                     (if (> (length text) 400) (imago-show "*imago result*" envelope)
                       (message "%s" text)))))))
 
-(defun imago-evaluate-region (from to)
-  "Evaluate the text from FROM to TO in the program of this buffer."
+(defun imago-evaluate-region (from to &optional name)
+  "Evaluate the text from FROM to TO, of a definition of NAME, in the program."
   (interactive "r")
   (imago-evaluate (buffer-substring-no-properties from to)
                   (save-excursion (goto-char to) (skip-chars-backward " \n\t") (point))
                   `( ,@(and buffer-file-name (list :file (file-truename buffer-file-name)))
-                     :line ,(line-number-at-pos from t))))
+                     :line ,(line-number-at-pos from t))
+                  name))
 
 (defun imago-evaluate-defun ()
   "Evaluate the definition around point."
   (interactive)
   (let ((bounds (or (bounds-of-thing-at-point 'defun) (user-error "No definition here"))))
-    (imago-evaluate-region (car bounds) (cdr bounds))))
+    (imago-evaluate-region (car bounds) (cdr bounds) (add-log-current-defun))))
 
 (defun imago-evaluate-last ()
   "Evaluate the region, the form of Lisp before point, or this line."

@@ -124,6 +124,17 @@ test('the value of code that is typed is in the echo area, and nothing is behind
   assert.is(await behind(), '')
 })
 
+test('an error is its message, and a definition says its name', async () => {
+  await source("ORDER['no']")
+  emacs.type('\u0018\u0005')
+  await until(async () => (await behind()).includes('KeyError'), 'the error')
+  assert.not.match(await behind(), /next:|details:/)
+  await emacs.eval('(progn (find-file "tax.py") (goto-char 1) (search-forward "return") t)')
+  emacs.type('\u0003\u0003')
+  await emacs.echoes('defined total')
+  await emacs.eval('(progn (find-file "orders.py") t)')
+})
+
 test('M-. goes to the definition of a name as the program has it', async () => {
   await emacs.eval('(progn (find-file "tax.py") (goto-char (point-max)) (search-backward "total") t)')
   emacs.type('\u001b.')
