@@ -218,7 +218,9 @@
   "Whether the end of PART is on the screen; where it is not, read on."
   (let ((next (cadr (memq part imago-plan--parts))))
     (or (pos-visible-in-window-p (1- (if next (imago-part-place next) (point-max))))
-        (progn (scroll-up-command) (imago-say "it goes on: the same key again") nil))))
+        (ignore (scroll-up-command)
+                (imago-say "there is more below; %s again at its end"
+                           (key-description (this-command-keys)))))))
 
 (defun imago-plan-accept ()
   "Take the hunk at point; where all is decided, send the answer."

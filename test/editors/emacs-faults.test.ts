@@ -155,7 +155,7 @@ test('a plan of 100 files, the most that one may have, is shown, and all of it t
   await open()
   await emacs.shows('━ hunk 100 of 100 · many99.txt:1 · undecided')
   emacs.type('A')
-  await emacs.until('(> (window-start) 1)')
+  await emacs.echoes('imago: there is more below; A again at its end')
   assert.is(await emacs.eval('imago-plan--stage'), 'choose')
   emacs.type('\u001b>')
   await emacs.until('(pos-visible-in-window-p (point-max))')
