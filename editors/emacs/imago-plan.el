@@ -413,9 +413,11 @@ KEYS, a count of theirs, or since now."
 (defun imago-plan--show (project row plan select)
   "Show PLAN, the preview of ROW of PROJECT; go there where SELECT is true."
   (with-current-buffer (get-buffer-create (format "*imago %s*" (plist-get row :id)))
-    (imago-plan-mode)
-    (let ((root (imago-project-root project)))
-      (setq imago--of root default-directory root
+    ;; Decisions stay for as long as the plan is the same.
+    (unless (and (memq imago-plan--stage '(choose confirm sent))
+                 (equal (plist-get row :hash) (plist-get imago-plan--row :hash)))
+      (imago-plan-mode)
+      (setq imago--of (imago-project-root project) default-directory imago--of
             imago-plan--row row imago-plan--plan plan
             imago-plan--parts (mapcar (lambda (hunk) (make-imago-part :hunk hunk))
                                       (or (append (plist-get plan :hunks) nil) '(nil)))
