@@ -119,9 +119,10 @@
               (hunk (insert (imago-marked (plist-get hunk :diff)) "\n"))
               ;; It may look like lines of ours.
               (t (insert (propertize (imago-marked body) 'line-prefix "│ ") "\n")))))
-    (imago-plan--put "")
-    (imago-plan--put "For a script: imago approve %s --code %s" (plist-get row :id)
-                     (plist-get imago-plan--plan :code))
+    (unless (eq imago-plan--stage 'over)
+      (imago-plan--put "")
+      (imago-plan--put "For a script: imago approve %s --code %s" (plist-get row :id)
+                       (plist-get imago-plan--plan :code)))
     (set-buffer-modified-p nil)
     (goto-char (point-min))))
 

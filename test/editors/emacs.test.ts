@@ -76,6 +76,7 @@ test('a hunk is taken and one refused with a reason, and the file is read again'
   assert.match(JSON.stringify(await answer), /hunk 2.*keep it|keep it/)
   assert.is(file(), ORDERS.replace('line3 = 3\n', 'line3 = 33\n'))
   await emacs.shows('It ended: ok.')
+  assert.is(await emacs.eval('(search-forward "For a script" nil t)'), 'nil')
   await emacs.signed(0)
   await emacs.until(
     '(with-current-buffer "orders.py" (save-excursion (goto-char 1) (search-forward "line3 = 33" nil t)))',
