@@ -178,6 +178,7 @@ where CODE defines it and has no value."
   "Show the errors that programs of this project noted."
   (interactive)
   (let ((project (imago-project)))
+    (unless (imago-rows project "errors") (user-error "No program here has noted an error"))
     (pop-to-buffer (get-buffer-create "*imago errors*"))
     (imago-errors-mode)
     (setq imago--of (imago-project-root project))

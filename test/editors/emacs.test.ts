@@ -83,6 +83,11 @@ test('a hunk is taken and one refused with a reason, and the file is read again'
   )
 })
 
+test('where no program has noted an error, that is said', async () => {
+  emacs.command('imago-errors')
+  await emacs.echoes('No program here has noted an error')
+})
+
 test('the sign goes when somebody else answers, and the plan that is shown says so', async () => {
   const over = new AbortController()
   const answer = client.call({
@@ -162,6 +167,7 @@ test('an error is listed and leads to its line, with the values of that moment',
     tool: 'eval_expr',
     args: { kernel: 'shop', expr: "import threading; threading.Thread(target=fail, args=('tea',)).start()" },
   })
+  await emacs.until('(imago-rows (imago-project) "errors")')
   emacs.command('imago-errors')
   await emacs.shows("KeyError: 'tea'")
   await emacs.eval('(progn (goto-char (point-min)) t)')
