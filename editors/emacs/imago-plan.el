@@ -466,7 +466,9 @@ Behind them are those that were taken back, and all undos."
   (let ((call (secure-hash 'md5 (format "%d %f %d" (emacs-pid) (float-time) (random)))))
     (setq imago-plan--undoing (cons call num-input-keys))
     (imago-call (imago-project) "undo_change" (list :change change)
-                (lambda (envelope) (imago-say "%s" (plist-get envelope :shown))) call)))
+                (lambda (envelope)
+                  (imago-say "%s" (car (split-string (plist-get envelope :shown) "\n"))))
+                call)))
 
 (defun imago-plan--show-undo (project)
   "Show the plan of PROJECT that takes a change back, once it waits."

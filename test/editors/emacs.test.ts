@@ -193,6 +193,8 @@ test('the change is taken back by a plan of its own', async () => {
   emacs.type('y')
   await until(() => file() === ORDERS, 'the old text')
   await emacs.shows('It ended: ok.')
+  await emacs.echoes('imago: took back plan-')
+  assert.not.match(await emacs.text('(current-message)'), /to have it again/)
   emacs.command('imago-undo')
   await emacs.echoes('There is no change to take back')
 })
