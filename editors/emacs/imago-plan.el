@@ -119,9 +119,10 @@
               (hunk (insert (imago-marked (plist-get hunk :diff)) "\n"))
               ;; It may look like lines of ours.
               (t (insert (propertize (imago-marked body) 'line-prefix "│ ") "\n")))))
-    (imago-plan--put "")
-    (imago-plan--put "For a script: imago approve %s --code %s" (plist-get row :id)
-                     (plist-get imago-plan--plan :code))
+    (unless (eq imago-plan--stage 'over)
+      (imago-plan--put "")
+      (imago-plan--put "For a script: imago approve %s --code %s" (plist-get row :id)
+                       (plist-get imago-plan--plan :code)))
     (set-buffer-modified-p nil)
     (goto-char (point-min))))
 
@@ -218,7 +219,9 @@
   "Whether the end of PART is on the screen; where it is not, read on."
   (let ((next (cadr (memq part imago-plan--parts))))
     (or (pos-visible-in-window-p (1- (if next (imago-part-place next) (point-max))))
-        (progn (scroll-up-command) (imago-say "it goes on: the same key again") nil))))
+        (ignore (scroll-up-command)
+                (imago-say "there is more below; %s again at its end"
+                           (key-description (this-command-keys)))))))
 
 (defun imago-plan-accept ()
   "Take the hunk at point; where all is decided, send the answer."
@@ -320,11 +323,23 @@
       `( :decision ,(if (imago-plan--refused first) "deny" "approve")
          ,@(and reason (list :reason reason))))))
 
+(defun imago-plan--confirming ()
+  "Signal an error where there is nothing to send."
+  (unless (eq imago-plan--stage 'confirm)
+    (user-error (if (eq imago-plan--stage 'choose) "Some of it is undecided" "It was answered"))))
+
 (defun imago-plan-send ()
   "Send the decisions, once they have been shown."
   (interactive)
-  (unless (eq imago-plan--stage 'confirm)
-    (user-error (if (eq imago-plan--stage 'choose) "Some of it is undecided" "It was answered")))
+  (imago-plan--confirming)
+  (let ((unsaved (seq-filter #'buffer-modified-p (imago-plan--visiting))))
+    (unless (or (null unsaved) (seq-every-p #'imago-plan--refused imago-plan--parts))
+      (discard-input)
+      (unless (y-or-n-p (imago-line (format "%s has unsaved text; send all the same? "
+                                            (mapconcat #'buffer-name unsaved ", "))))
+        (user-error "Nothing was sent"))
+      ;; Somebody else may have answered meanwhile.
+      (imago-plan--confirming)))
   (setq imago-plan--stage 'sent imago-plan--news "The answer was sent.")
   (imago-plan--draw)
   (let ((buffer (current-buffer)))
@@ -399,9 +414,11 @@ KEYS, a count of theirs, or since now."
 (defun imago-plan--show (project row plan select)
   "Show PLAN, the preview of ROW of PROJECT; go there where SELECT is true."
   (with-current-buffer (get-buffer-create (format "*imago %s*" (plist-get row :id)))
-    (imago-plan-mode)
-    (let ((root (imago-project-root project)))
-      (setq imago--of root default-directory root
+    ;; Decisions stay for as long as the plan is the same.
+    (unless (and (memq imago-plan--stage '(choose confirm sent))
+                 (equal (plist-get row :hash) (plist-get imago-plan--row :hash)))
+      (imago-plan-mode)
+      (setq imago--of (imago-project-root project) default-directory imago--of
             imago-plan--row row imago-plan--plan plan
             imago-plan--parts (mapcar (lambda (hunk) (make-imago-part :hunk hunk))
                                       (or (append (plist-get plan :hunks) nil) '(nil)))
@@ -426,14 +443,18 @@ KEYS, a count of theirs, or since now."
 
 (defun imago-plan--changes (project)
   "Return the rows for `imago-undo' in PROJECT, the newest first.
-Behind them are those that it has taken back, and its own."
+Behind them are those that were taken back, and all undos."
   (let ((rows (imago-rows project "approvals" #'imago-plan--undone-by)))
-    (cl-flet ((back (row) (or (equal (plist-get row :tool) "undo_change")
-                              (seq-some (lambda (other)
-                                          (string-suffix-p (imago-plan--undone-by row)
-                                                           (plist-get other :title)))
-                                        rows))))
-      (append (seq-remove #'back rows) (seq-filter #'back rows)))))
+    (cl-labels ((undo (row) (equal (plist-get row :tool) "undo_change"))
+                (back (row) (seq-some (lambda (other)
+                                        (and (undo other)
+                                             (string-suffix-p (imago-plan--undone-by row)
+                                                              (plist-get other :title))
+                                             (not (back other))))
+                                      rows))
+                (behind (row) (or (undo row) (back row))))
+      (append (or (seq-remove #'behind rows) (user-error "There is no change to take back"))
+              (seq-filter #'behind rows)))))
 
 (defun imago-undo (change)
   "Take CHANGE back, whoever approved it: by a plan of its own, which is shown."
@@ -445,7 +466,9 @@ Behind them are those that it has taken back, and its own."
   (let ((call (secure-hash 'md5 (format "%d %f %d" (emacs-pid) (float-time) (random)))))
     (setq imago-plan--undoing (cons call num-input-keys))
     (imago-call (imago-project) "undo_change" (list :change change)
-                (lambda (envelope) (imago-say "%s" (plist-get envelope :shown))) call)))
+                (lambda (envelope)
+                  (imago-say "%s" (car (split-string (plist-get envelope :shown) "\n"))))
+                call)))
 
 (defun imago-plan--show-undo (project)
   "Show the plan of PROJECT that takes a change back, once it waits."

@@ -19,11 +19,12 @@
   [["What waits" ("p" "Plans" imago-plans) ("u" "Undo" imago-undo)
     ("s" "Take a seat" imago-sit) ("a" "Admit others" imago-admit)]
    ["What runs" ("e" "Errors" imago-errors) ("t" "Threads" imago-threads)
-    ("d" "Suspended" imago-debug) ("i" "Look" imago-inspect) (":" "Evaluate" imago-evaluate)]])
+    ("i" "Look" imago-inspect) (":" "Evaluate" imago-evaluate)]])
 
 (defun imago-value--shown (envelope)
-  "The text of ENVELOPE for a person."
-  (string-trim-right (imago-marked (plist-get envelope :shown))))
+  "The text of ENVELOPE for a person; of an error its message alone."
+  (string-trim-right (imago-marked (or (plist-get (plist-get envelope :error) :message)
+                                       (plist-get envelope :shown)))))
 
 (defun imago-show (name envelope &optional mode)
   "Show ENVELOPE in the buffer NAME, in MODE or `special-mode'; return that."
@@ -42,45 +43,51 @@
 
 (defvar-local imago--result nil "The overlay that shows the newest result in this buffer.")
 
-(defun imago--result (buffer end envelope)
-  "Show ENVELOPE behind END in BUFFER, and in the echo area or a buffer of its own."
-  (let ((text (imago-value--shown envelope)))
-    (when (buffer-live-p buffer)
-      (with-current-buffer buffer
-        (when imago--result (delete-overlay imago--result))
-        (save-excursion
-          (goto-char end)
-          (setq imago--result (make-overlay (line-beginning-position) (line-end-position) nil t)))
-        (overlay-put imago--result 'modification-hooks
-                     (list (lambda (overlay after &rest _) (unless after (delete-overlay overlay)))))
-        (overlay-put imago--result 'after-string
-                     (propertize (concat "  ⇒ " (truncate-string-to-width (imago-line text) 120
-                                                                          nil nil "…"))
-                                 'face 'shadow 'cursor t))))
-    (if (> (length text) 400) (imago-show "*imago result*" envelope)
-      (message "%s" text))))
+(defun imago--behind (end text)
+  "Show TEXT behind the line of END, a marker, as the result of its buffer."
+  (when (marker-buffer end)
+    (with-current-buffer (marker-buffer end)
+      (when imago--result (delete-overlay imago--result))
+      (save-excursion
+        (goto-char end)
+        (setq imago--result (make-overlay (line-beginning-position) (line-end-position) nil t)))
+      (overlay-put imago--result 'modification-hooks
+                   (list (lambda (overlay after &rest _) (unless after (delete-overlay overlay)))))
+      (overlay-put imago--result 'after-string
+                   (propertize (concat "  ⇒ " (truncate-string-to-width (imago-line text) 120
+                                                                        nil nil "…"))
+                               'face 'shadow 'cursor t)))))
 
-(defun imago-evaluate (code &optional end place)
-  "Evaluate CODE in the program; show the result behind END, or point.
-PLACE are arguments of `eval_expr' that say where it stands."
+(defun imago-evaluate (code &optional end place name)
+  "Evaluate CODE in the program; show the result, behind END where it is given.
+PLACE are arguments of `eval_expr' that say where it stands, and NAME is said
+where CODE defines it and has no value."
   (interactive "sEvaluate: ")
-  (let ((buffer (current-buffer)) (end (copy-marker (or end (point)))))
+  (let ((end (and end (copy-marker end))))
     (imago-call (imago-project) "eval_expr" `(:expr ,code ,@place)
-                (lambda (envelope) (imago--result buffer end envelope)))))
+                (lambda (envelope)
+                  (let ((text (imago-value--shown envelope)))
+                    (when name
+                      (setq text (replace-regexp-in-string
+                                  "\\`no value, .*" (concat "defined " name) text t t)))
+                    (when end (imago--behind end text))
+                    (if (> (length text) 400) (imago-show "*imago result*" envelope)
+                      (message "%s" text)))))))
 
-(defun imago-evaluate-region (from to)
-  "Evaluate the text from FROM to TO in the program of this buffer."
+(defun imago-evaluate-region (from to &optional name)
+  "Evaluate the text from FROM to TO, of a definition of NAME, in the program."
   (interactive "r")
   (imago-evaluate (buffer-substring-no-properties from to)
                   (save-excursion (goto-char to) (skip-chars-backward " \n\t") (point))
                   `( ,@(and buffer-file-name (list :file (file-truename buffer-file-name)))
-                     :line ,(line-number-at-pos from t))))
+                     :line ,(line-number-at-pos from t))
+                  name))
 
 (defun imago-evaluate-defun ()
   "Evaluate the definition around point."
   (interactive)
   (let ((bounds (or (bounds-of-thing-at-point 'defun) (user-error "No definition here"))))
-    (imago-evaluate-region (car bounds) (cdr bounds))))
+    (imago-evaluate-region (car bounds) (cdr bounds) (add-log-current-defun))))
 
 (defun imago-evaluate-last ()
   "Evaluate the region, the form of Lisp before point, or this line."
@@ -171,6 +178,7 @@ PLACE are arguments of `eval_expr' that say where it stands."
   "Show the errors that programs of this project noted."
   (interactive)
   (let ((project (imago-project)))
+    (unless (imago-rows project "errors") (user-error "No program here has noted an error"))
     (pop-to-buffer (get-buffer-create "*imago errors*"))
     (imago-errors-mode)
     (setq imago--of (imago-project-root project))
@@ -202,57 +210,6 @@ PLACE are arguments of `eval_expr' that say where it stands."
     (imago-call (imago-project) "get_last_error"
                 (list :number (plist-get row :number) :kernel (plist-get row :kernel))
                 (apply-partially #'imago-show "*imago error*"))))
-
-;;; The suspended evaluation
-
-(defvar-local imago-debug--row nil "The row of the suspension that is shown.")
-
-(define-derived-mode imago-debug-mode special-mode "Imago-Debug"
-  "An evaluation that an error has suspended.
-\\{imago-debug-mode-map}")
-(define-key imago-debug-mode-map (kbd "e") #'imago-debug-evaluate)
-(define-key imago-debug-mode-map (kbd "v") #'imago-debug-frame)
-(define-key imago-debug-mode-map (kbd "r") #'imago-debug-restart)
-
-(defun imago-debug--call (row tool arguments done)
-  "Have TOOL, with ARGUMENTS, work on the suspension of ROW; go on with DONE."
-  (imago-call (imago-project) tool
-              `( :suspension ,(plist-get row :id) :kernel ,(plist-get row :kernel) ,@arguments)
-              done))
-
-(defun imago-debug--show (tool &rest arguments)
-  "Show the answer of TOOL, with ARGUMENTS, about the suspension of this buffer."
-  (imago-debug--call imago-debug--row tool arguments
-                     (apply-partially #'imago-show "*imago result*")))
-
-(defun imago-debug--lasts (row)
-  "Whether the suspension of ROW has not ended."
-  (not (equal (plist-get (plist-get row :news) :type) "ended")))
-
-(defun imago-debug ()
-  "Show the evaluation that is suspended, the newest where there are several."
-  (interactive)
-  (let ((row (or (car (imago-rows (imago-project) "suspensions" #'imago-debug--lasts))
-                 (user-error "Nothing is suspended"))))
-    (imago-debug--call row "debug_state" nil
-                       (lambda (envelope)
-                         (pop-to-buffer (imago-show "*imago debug*" envelope #'imago-debug-mode))
-                         (setq imago-debug--row row)))))
-
-(defun imago-debug-frame (number)
-  "Show the frame NUMBER with its variables."
-  (interactive "nFrame: ")
-  (imago-debug--show "debug_frame" :frame number))
-
-(defun imago-debug-evaluate (number code)
-  "Evaluate CODE in the frame NUMBER."
-  (interactive "nFrame: \nsEvaluate: ")
-  (imago-debug--show "debug_eval" :frame number :expr code))
-
-(defun imago-debug-restart (restart)
-  "Resume by RESTART, a name or a number."
-  (interactive "sRestart: ")
-  (imago-debug--show "debug_restart" :restart restart))
 
 ;;; Definitions
 

@@ -34,12 +34,13 @@
 
 (defcustom imago-sit-at-start t
   "Whether Emacs takes the seat of a project where nobody sits, once it connects.
+It waits for a frame that a person can see.
 Without a seat, here or elsewhere, what needs a person is refused."
   :type 'boolean)
 
 (dolist (command '(imago-plans imago-undo)) (autoload command "imago-plan" nil t))
 (dolist (command '(imago imago-evaluate imago-evaluate-last imago-evaluate-defun imago-inspect
-                         imago-threads imago-errors imago-debug imago-xref-backend))
+                         imago-threads imago-errors imago-xref-backend))
   (autoload command "imago-value" nil t))
 
 (cl-defstruct imago-project
@@ -47,7 +48,8 @@ Without a seat, here or elsewhere, what needs a person is refused."
   root connection
   rows          ; ((TOPIC . KEY) . PLIST), the last to change first
   ready queue   ; functions that wait until it is ready, the last first
-  seat code)    ; a plist, or `asked'; and the code of one that was asked for
+  seat code     ; a plist, or `asked'; and the code of one that was asked for
+  callbacks)    ; functions that wait for the seat, the last first
 
 (defvar imago--projects nil "Those with a connection, by root.")
 
@@ -141,8 +143,8 @@ Without a seat, here or elsewhere, what needs a person is refused."
   (jsonrpc-notify (imago-project-connection project) 'initialized (make-hash-table))
   (setf (imago-project-ready project) t)
   (imago-ask project "subscribe"
-             '(:topics ["approvals" "calls" "errors" "kernels" "seats" "suspensions"]))
-  (when imago-sit-at-start (imago-sit project #'ignore '(:alone t)))
+             '(:topics ["approvals" "calls" "errors" "kernels" "seats"]))
+  (when imago-sit-at-start (imago--sit-where-seen project))
   (mapc #'funcall (nreverse (imago-project-queue project))))
 
 (defun imago--gone (project)
@@ -191,12 +193,11 @@ CALL is a name for it, which no other call ever has."
     ('imago/seat
      (pcase (plist-get params :type)
        ("asked" (setf (imago-project-code project) (plist-get params :code))
-        (imago-say "a person has to let this Emacs sit, in a terminal: imago seat %s"
-                   (plist-get params :code)))
+        (imago--say-code project))
        ("left" (let ((resume (plist-get (imago-project-seat project) :resume)))
                  (setf (imago-project-seat project) nil)
                  (when (plist-get params :why)
-                   (imago-sit project #'ignore (list :resume resume))))))))
+                   (imago-sit project nil (list :resume resume))))))))
   (imago--changed project))
 
 (defun imago--changed (project)
@@ -217,27 +218,45 @@ All of them, or those of the function FIT."
 
 ;;; The seat and the sign
 
-(defun imago-sit (project done &optional how)
-  "Take a seat for PROJECT and go on with DONE.
+(defun imago-sit (project &optional done how)
+  "Take a seat for PROJECT and go on with DONE, once Emacs has it.
 HOW is (:alone t), which is quiet where somebody sits, or (:resume SECRET)
 after a seat was lost."
   (interactive (list (imago-project) (lambda () (imago-say "this Emacs has a seat"))))
-  (pcase (imago-project-seat project)
-    ('nil
-     (setf (imago-project-seat project) 'asked)
-     (imago-ask project "sit" how
-                (lambda (seated)
-                  (setf (imago-project-seat project) seated (imago-project-code project) nil)
-                  (when (plist-get seated :trouble) (imago-say "%s" (plist-get seated :trouble)))
-                  (funcall done)
-                  (imago--changed project))
-                (lambda (fault)
-                  (setf (imago-project-seat project) nil (imago-project-code project) nil)
-                  (cond ((plist-get how :resume) (imago-sit project done '(:alone t)))
-                        ((not (equal (plist-get (plist-get fault :data) :code) "seat_taken"))
-                         (imago--fault fault))))))
-    ('asked (imago-say "this Emacs has asked for a seat already"))
-    (_ (funcall done))))
+  (if (consp (imago-project-seat project)) (when done (funcall done))
+    (when done (push done (imago-project-callbacks project)))
+    (if (imago-project-seat project) (imago--say-code project)
+      (setf (imago-project-seat project) 'asked)
+      (imago-ask project "sit" how
+                 (lambda (seated)
+                   (setf (imago-project-seat project) seated (imago-project-code project) nil)
+                   (when (plist-get seated :trouble) (imago-say "%s" (plist-get seated :trouble)))
+                   (mapc #'funcall (nreverse (cl-shiftf (imago-project-callbacks project) nil)))
+                   (imago--changed project))
+                 (lambda (fault)
+                   (setf (imago-project-seat project) nil (imago-project-code project) nil)
+                   (cond ((plist-get how :resume) (imago-sit project nil '(:alone t)))
+                         ((not (equal (plist-get (plist-get fault :data) :code) "seat_taken"))
+                          (setf (imago-project-callbacks project) nil)
+                          (imago--fault fault))
+                         ;; Somebody asked in earnest meanwhile.
+                         ((imago-project-callbacks project) (imago-sit project))))))))
+
+(defun imago--say-code (project)
+  "Say how a person can admit this Emacs to PROJECT, where one has to."
+  (when (imago-project-code project)
+    (imago-say "To let this Emacs sit, type in a terminal: imago seat %s, or say yes
+where somebody sits. The code holds for a minute." (imago-project-code project))))
+
+(defun imago--sit-where-seen (project)
+  "Take the seat of PROJECT, once this Emacs has a frame that a person can see."
+  (if (seq-some (lambda (frame) (not (equal (terminal-name frame) "initial_terminal")))
+                (frame-list))
+      (imago-sit project nil '(:alone t))
+    (letrec ((made (lambda (_)
+                     (remove-hook 'after-make-frame-functions made)
+                     (when (rassq project imago--projects) (imago--sit-where-seen project)))))
+      (add-hook 'after-make-frame-functions made))))
 
 (defun imago-leave ()
   "Leave the seat of this project; plans go on waiting."

@@ -5,7 +5,7 @@ import type { DaemonClient } from '../../src/front/client.ts'
 import { EMACS_PLUGIN, type EmacsPlugin, openEmacsPlugin, SITS } from '../support/emacs-plugin.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Program, startProgram } from '../support/program.ts'
-import { openRig, type Rig, until } from '../support/rig.ts'
+import { MAIN, openRig, type Rig, until } from '../support/rig.ts'
 import { emacsPaths } from '../support/runtimes.ts'
 
 /** The package in a real Emacs, with a real daemon. */
@@ -68,15 +68,24 @@ test('a hunk is taken and one refused with a reason, and the file is read again'
   await emacs.until('(active-minibuffer-window)')
   emacs.type('keep it\r')
   await emacs.shows('What will be applied: 1 of 2')
+  emacs.type('q')
+  await emacs.until('(equal (buffer-name) "orders.py")')
+  emacs.command('imago-plans')
   await emacs.shows('hunk 2 of 2 · orders.py:31 · ✗ refused: keep it')
   emacs.type('y')
   assert.match(JSON.stringify(await answer), /hunk 2.*keep it|keep it/)
   assert.is(file(), ORDERS.replace('line3 = 3\n', 'line3 = 33\n'))
   await emacs.shows('It ended: ok.')
+  assert.is(await emacs.eval('(search-forward "For a script" nil t)'), 'nil')
   await emacs.signed(0)
   await emacs.until(
     '(with-current-buffer "orders.py" (save-excursion (goto-char 1) (search-forward "line3 = 33" nil t)))',
   )
+})
+
+test('where no program has noted an error, that is said', async () => {
+  emacs.command('imago-errors')
+  await emacs.echoes('No program here has noted an error')
 })
 
 test('the sign goes when somebody else answers, and the plan that is shown says so', async () => {
@@ -117,6 +126,24 @@ test('a line is evaluated where it stands, and a text that is Emacs Lisp or a co
   )
 })
 
+test('the value of code that is typed is in the echo area, and nothing is behind a line', async () => {
+  await source('4 # four')
+  emacs.type('\u001bximago-evaluate\r5 * 5\r')
+  await emacs.echoes('25')
+  assert.is(await behind(), '')
+})
+
+test('an error is its message, and a definition says its name', async () => {
+  await source("ORDER['no']")
+  emacs.type('\u0018\u0005')
+  await until(async () => (await behind()).includes('KeyError'), 'the error')
+  assert.not.match(await behind(), /next:|details:/)
+  await emacs.eval('(progn (find-file "tax.py") (goto-char 1) (search-forward "return") t)')
+  emacs.type('\u0003\u0003')
+  await emacs.echoes('defined total')
+  await emacs.eval('(progn (find-file "orders.py") t)')
+})
+
 test('M-. goes to the definition of a name as the program has it', async () => {
   await emacs.eval('(progn (find-file "tax.py") (goto-char (point-max)) (search-backward "total") t)')
   emacs.type('\u001b.')
@@ -140,6 +167,7 @@ test('an error is listed and leads to its line, with the values of that moment',
     tool: 'eval_expr',
     args: { kernel: 'shop', expr: "import threading; threading.Thread(target=fail, args=('tea',)).start()" },
   })
+  await emacs.until('(imago-rows (imago-project) "errors")')
   emacs.command('imago-errors')
   await emacs.shows("KeyError: 'tea'")
   await emacs.eval('(progn (goto-char (point-min)) t)')
@@ -150,20 +178,6 @@ test('an error is listed and leads to its line, with the values of that moment',
   emacs.type('\r')
   await emacs.shows('def fail(key)')
   assert.match(await emacs.text('(thing-at-point (quote line) t)'), /return ORDER\[key\]/)
-})
-
-test('an evaluation that is suspended is shown, and given up by a restart', async () => {
-  await emacs.eval('(progn (switch-to-buffer "orders.py") (delete-other-windows) t)')
-  await emacs.eval(
-    '(progn (imago-call (imago-project) "eval_expr" (list :expr "1 / 0" :on_error "suspend") (quote ignore)) t)',
-  )
-  await emacs.until('(imago-rows (imago-project) "suspensions")')
-  emacs.command('imago-debug')
-  await emacs.shows('ZeroDivisionError')
-  emacs.type('rabort\r')
-  await emacs.until(
-    '(equal "ended" (plist-get (plist-get (car (imago-rows (imago-project) "suspensions")) :news) :type))',
-  )
 })
 
 test('the change is taken back by a plan of its own', async () => {
@@ -178,6 +192,11 @@ test('the change is taken back by a plan of its own', async () => {
   await emacs.shows('What will be applied')
   emacs.type('y')
   await until(() => file() === ORDERS, 'the old text')
+  await emacs.shows('It ended: ok.')
+  await emacs.echoes('imago: took back plan-')
+  assert.not.match(await emacs.text('(current-message)'), /to have it again/)
+  emacs.command('imago-undo')
+  await emacs.echoes('There is no change to take back')
 })
 
 test('unsaved text is said first and saved by a key, and what a plan has as Emacs Lisp never runs', async () => {
@@ -198,6 +217,31 @@ test('unsaved text is said first and saved by a key, and what a plan has as Emac
   assert.match(JSON.stringify(await answer), /denied/)
   assert.is(await emacs.eval('imago-test-ran'), 'nil')
   await emacs.shows('● ')
+})
+
+test('an answer to a plan on unsaved text is sent after a question', async () => {
+  await emacs.visit('orders.py')
+  await emacs.eval('(progn (goto-char (point-max)) (insert "z = 2\\n") t)')
+  const answer = propose(at(8, 'line8 = 88\n'))
+  await emacs.signed(1)
+  emacs.command('imago-plans')
+  await emacs.shows('+line8 = 88')
+  emacs.type('ny')
+  await emacs.shows('What will be applied')
+  emacs.type('y')
+  await emacs.until('(active-minibuffer-window)')
+  const window = '(window-buffer (active-minibuffer-window))'
+  assert.match(
+    await emacs.text(`(with-current-buffer ${window} (buffer-string))`),
+    /orders.py has unsaved text; send all the same\?/,
+  )
+  emacs.type('n')
+  await emacs.echoes('Nothing was sent')
+  emacs.type('y')
+  await emacs.until('(active-minibuffer-window)')
+  emacs.type('y')
+  await answer
+  assert.match(file(), /^line8 = 88$/m)
 })
 
 test('a hunk is edited, and what was written is there', async () => {
@@ -256,6 +300,25 @@ test('SLIME keeps its keys in a buffer of Lisp, and imago-mode has them elsewher
   assert.match(await lisp('1'), /^\(slime-compile-defun slime-eval-last-expression/)
   const own = await emacs.eval(`(with-current-buffer "orders.py" ${keys})`)
   assert.is(own, '(imago-evaluate-defun imago-evaluate-last imago-xref-backend)')
+})
+
+test('an Emacs that no person can see asks for no seat, until it has a frame', () => {
+  const form = `(let ((project (progn (find-file "orders.py") (imago-project))))
+    (while (not (imago-project-ready project)) (accept-process-output nil 0.01))
+    (princ (imago-project-seat project))
+    (cl-letf (((symbol-function 'terminal-name) (lambda (_) "/dev/tty")))
+      (run-hook-with-args 'after-make-frame-functions nil))
+    (princ (imago-project-seat project)))`
+  const command = `(setq imago-command '("${process.execPath}" "${MAIN}" "lsp"))`
+  const words = ['-Q', '--batch', '-L', EMACS_PLUGIN, '-l', 'imago', '--eval', command, '--eval', form]
+  const env = { ...process.env, ...rig.env }
+  const { stdout } = spawnSync(emacsPaths().emacs, words, {
+    cwd: rig.project,
+    env,
+    encoding: 'utf8',
+    timeout: 30_000,
+  })
+  assert.is(stdout, 'nilasked')
 })
 
 const FILES = ['imago.el', 'imago-plan.el', 'imago-value.el']

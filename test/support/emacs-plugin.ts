@@ -17,6 +17,8 @@ export interface EmacsPlugin extends SlimeEmacs {
   signed(plans: number): Promise<void>
   /** Waits until the buffer that is looked at has this. */
   shows(expected: string): Promise<void>
+  /** Waits until the echo area has this. */
+  echoes(expected: string): Promise<void>
   /** Looks at this file alone, as it is on the disk; plans that were shown are gone. */
   visit(file: string): Promise<void>
 }
@@ -47,6 +49,8 @@ export async function openEmacsPlugin(rig: Rig, file: string): Promise<EmacsPlug
       const expected = plans === 1 ? /\[imago: 1 plan waits\]/ : /^(?!.*plan)/
       await until(async () => expected.test(await sign()), `${plans} in the mode line`)
     },
+    echoes: expected =>
+      until(async () => (await emacs.text('(or (current-message) "")')).includes(expected), expected),
     shows: expected =>
       until(async () => (await text()).includes(expected), expected).catch(async (error: Error) => {
         throw new Error(`${error.message}; it shows: ${await text()}`)
