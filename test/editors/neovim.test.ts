@@ -378,7 +378,12 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await neovim.shows(/hunk 1 \(/)
     await neovim.types('d')
     await neovim.shows(/Reason/)
-    await neovim.types('<CR>y')
+    await neovim.types('<CR>e')
+    await neovim.shows(/^y send this[\s\S]*e does nothing here: y send this/m)
+    await neovim.lua(`vim.api.nvim_buf_set_lines(vim.fn.bufnr('orders.py'), -1, -1, false, { 'late = 1' })`)
+    await neovim.types('y')
+    await neovim.shows(/^● Nothing was sent: .*\n! orders.py has unsaved text/m)
+    await neovim.types('y')
     assert.match(JSON.stringify(await call), 'denied')
   },
 
