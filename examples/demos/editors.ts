@@ -144,7 +144,7 @@ async function takesInNeovim(neovim: Neovim): Promise<void> {
   )
   await neovim.shows(/^\? .*DISCOUNTS[\s\S]*plans wait: 1/m)
   await neovim.types(':Imago plans<CR>')
-  seen(await neovim.shows(/hunk 1 of 1[\s\S]*\+.*DISCOUNTS\.get/))
+  seen(await neovim.shows(/hunk 1 \([\s\S]*\+.*DISCOUNTS\.get/))
   await neovim.types('y')
   await neovim.shows(/what will be applied: 1 of 1/i)
   await neovim.types('y')
@@ -177,7 +177,7 @@ async function refusesOnPage(page: PersonAtPage, neovim: Neovim): Promise<void> 
 async function letsIn(neovim: Neovim, who: string): Promise<void> {
   await neovim.shows(/seats wanted: 1/)
   await neovim.types(':Imago sit<CR>')
-  seen(await neovim.shows(RegExp(`Let through ${who}[\\s\\S]*1: no\n2: yes`)))
+  seen(await neovim.shows(RegExp(`wants a seat through ${who}[\\s\\S]*1: no\n2: yes`)))
   await neovim.types('2<CR>')
 }
 

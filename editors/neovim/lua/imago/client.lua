@@ -57,18 +57,13 @@ function M.rows(project, topic, is_meant)
   return found
 end
 
-function M.waiting(project)
-  return M.rows(project, 'approvals', function(row) return row.state == 'waits' end)
-end
-
-function M.asking(project)
-  return M.rows(project, 'seats', function(row) return row.id and not row.why end)
-end
-
---- Evaluations that wait where an error happened.
-function M.suspended(project)
-  return M.rows(project, 'suspensions', function(row) return row.news.type ~= 'ended' end)
-end
+-- Which rows of a topic wait for a person.
+local WAITS = {
+  approvals = function(row) return row.state == 'waits' end,
+  seats = function(row) return row.id and not row.why end,
+  suspensions = function(row) return row.news.type ~= 'ended' end,
+}
+function M.waiting(project, topic) return M.rows(project, topic, WAITS[topic]) end
 
 --- Takes a seat, and goes on with `done` once it is there.
 ---@param how? { alone?: true, resume?: string } quietly not where somebody sits; the secret of the seat that was lost
@@ -95,6 +90,9 @@ function M.sit(project, done, how)
   end)
 end
 
+local ASKED = 'To let this Neovim sit, type in a terminal: imago seat %s, or say yes where somebody sits. '
+  .. 'The code holds for a minute.'
+
 local HANDLERS = {
   ['imago/rows'] = function(project, event)
     if event.snapshot then project.rows = {} end
@@ -105,8 +103,8 @@ local HANDLERS = {
     tell(project, event.snapshot or event.changes)
   end,
   ['imago/seat'] = function(project, event)
-    local seat, how = project.seat, event.code and ', or you do, in a terminal: imago seat ' .. event.code or ''
-    if event.type == 'asked' then return window.say('somebody who sits lets this editor sit' .. how) end
+    local seat = project.seat
+    if event.type == 'asked' then return window.say(ASKED:format(event.code)) end
     project.seat = nil
     tell(project, {})
     if not seat or not event.why then return end

@@ -3,12 +3,12 @@ local window = require('imago.window')
 local M = {}
 
 -- What is shown of a plan: `at` is the hunk that keys are about, `stage` is whole, choose, confirm, sent or over.
----@alias imago.View { row: table, plan: table, at: integer, stage: string, news?: string, unsaved: table[] }
+---@alias imago.View { row: table, plan: table, at: integer, stage: string, news?: string, unsaved: table[], places: integer[] }
 
 local CHOICES = { accept = '✓ taken', refuse = '✗ refused', edit = '✎ edited' }
 M.KEYS = {
   whole = 'y approve  n refuse  q leave it waiting',
-  choose = 'y take  n refuse  e edit  a take the rest  d refuse the rest  j k next, previous  q leave it waiting',
+  choose = 'y take  n refuse  e edit  a take the rest  d refuse the rest  j k move  q later',
   confirm = 'y send this  n go back  q leave it waiting',
 }
 
@@ -19,7 +19,7 @@ local function put(lines, text, mark)
   end
 end
 
---- The lines of a view, and the line where each hunk begins.
+--- The lines of a view, and the line where each hunk begins; last, the one behind them all.
 ---@param view imago.View
 function M.draw(view)
   local row, plan, lines, places = view.row, view.plan, {}, {}
@@ -32,29 +32,29 @@ function M.draw(view)
     say('! %s has unsaved text in this editor: S saves it', file.shown)
   end
   each(row.warnings, '! %s')
-  local times = row.times > 1 and (', for the %dth time'):format(row.times) or ''
+  local times = row.times > 1 and (', %d times by now'):format(row.times) or ''
   say('%s', row.title)
-  say('  %s, asked by %s%s (%s)', row.tool, row.who, times, row.id)
+  say('  %s, asked by %s (%s)%s', row.tool, row.who, row.id, times)
   each(row.notes, '  %s')
   -- The body of a plan with hunks is what is to be known of it, and then the hunks as one difference.
   local body = #plan.hunks == 0 and plan.body or plan.body:match('^(.-)\n+diff %-%-git ') or plan.body
   if view.stage ~= 'confirm' then put(lines, body) end
   local taken = #vim.tbl_filter(function(hunk) return (hunk.choice or {}).decision ~= 'refuse' end, plan.hunks)
   if view.stage == 'confirm' then say('━ what will be applied: %d of %d, as one change', taken, #plan.hunks) end
-  for number, hunk in ipairs(plan.hunks) do
+  for at, hunk in ipairs(plan.hunks) do
     local choice, why = hunk.choice or {}, hunk.why and ': ' .. hunk.why or ''
     local decision = (CHOICES[choice.decision] or '· undecided') .. (choice.reason and ': ' .. choice.reason or '')
-    say('━ hunk %d of %d · %s:%d%s  %s', number, #plan.hunks, hunk.shown, hunk.line, why, decision)
-    places[number] = #lines
+    say('━ hunk %d (%s:%d)%s  %s', hunk.number, hunk.shown, hunk.line, why, decision)
+    places[at] = #lines
     if choice.text then
       put(lines, hunk.before, '-')
       put(lines, choice.text, '+')
-    elseif view.stage ~= 'confirm' then
+    elseif view.stage ~= 'confirm' or choice.decision ~= 'refuse' then
       put(lines, hunk.diff)
     end
   end
+  places[#plan.hunks + 1] = #lines + 1
   if M.KEYS[view.stage] and plan.code ~= '' then say('  code for a script: %s', plan.code) end
-  say('  %s', M.KEYS[view.stage] or 'q close')
   return lines, places
 end
 

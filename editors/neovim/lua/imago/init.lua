@@ -25,13 +25,12 @@ end
 function M.status()
   local client, parts = package.loaded['imago.client'], {}
   for _, project in pairs(client and client.projects or {}) do
-    for text, rows in pairs({
-      ['plans wait'] = client.waiting(project),
-      ['seats wanted'] = client.asking(project),
-      suspended = client.suspended(project),
-    }) do
-      if #rows > 0 then table.insert(parts, ('%s: %d'):format(text, #rows)) end
+    for topic, text in pairs({ approvals = 'plans wait', seats = 'seats wanted', suspensions = 'suspended' }) do
+      local count = #client.waiting(project, topic)
+      if count > 0 then table.insert(parts, ('%s: %d'):format(text, count)) end
     end
+    local function is_seat(row) return row.seat end
+    if not project.seat and #client.rows(project, 'seats', is_seat) > 0 then table.insert(parts, 'no seat') end
   end
   table.sort(parts)
   return #parts > 0 and 'imago: ' .. table.concat(parts, ', ') or ''

@@ -59,21 +59,24 @@ end
 --- Shows a suspended evaluation, with keys for its frames and for going on.
 function M.debug(project)
   local function name(row) return ('%s, %s: %s'):format(row.id, row.kernel, row.message) end
-  window.choose(client.suspended(project), 'suspended evaluations', name, function(row) debug(project, row) end)
+  window.choose(client.waiting(project, 'suspensions'), 'suspended evaluations', name, function(row) debug(project, row) end)
 end
 
 --- Takes a seat; with one, asks the person who else gets one.
 function M.sit(project)
-  local asking = client.asking(project)
+  local asking = client.waiting(project, 'seats')
   if #asking == 0 then
     return client.sit(project, function() window.say('seated as ' .. project.seat.who) end)
   end
-  local function name(row) return ('%s, started with %s'):format(row.who, row.command) end
+  local function name(row)
+    local who = row.who:match('^through ') and 'Somebody wants a seat ' .. row.who or row.who .. ' wants a seat'
+    return who .. (row.command == '' and '.' or ', started with ' .. row.command .. '.')
+  end
   window.choose(asking, 'seats wanted', name, function(row)
     local through = row.through or {}
-    local driver = through.driver and '. It may be driven by ' .. through.driver or ''
-    local code = through.code and ', which shows the code ' .. through.code or ''
-    local prompt = window.line(('Let %s%s have a seat%s?'):format(name(row), code, driver))
+    local code = through.code and ' It shows the code ' .. through.code .. '.' or ''
+    local driver = through.driver and ' It may be driven by ' .. through.driver .. '.' or ''
+    local prompt = window.line(name(row) .. code .. driver .. ' Let it sit?')
     vim.ui.select({ 'no', 'yes' }, { prompt = prompt }, function(answer)
       if answer then client.ask(project, 'admit', { wanted = row.id, admit = answer == 'yes' }) end
     end)

@@ -25,7 +25,7 @@ local function mark()
     end
   end
   for _, project in pairs(client.projects) do
-    for _, row in ipairs(project.seat and client.waiting(project) or {}) do
+    for _, row in ipairs(project.seat and client.waiting(project, 'approvals') or {}) do
       vim.tbl_map(function(file) add(row, file) end, row.files or {})
     end
   end
@@ -42,7 +42,7 @@ vim.api.nvim_create_autocmd('BufReadPost', {
 
 --- Asks for the files of what waits, and keeps them with its row.
 local function fetch(project)
-  for _, row in ipairs(project.seat and client.waiting(project) or {}) do
+  for _, row in ipairs(project.seat and client.waiting(project, 'approvals') or {}) do
     local function found(plan)
       row.files = plan.files
       mark()
@@ -60,13 +60,26 @@ local function unsaved(plan)
   end, plan.files)
 end
 
+--- Draws a view, with the hunk that keys are about whole on the screen, or as much of it as fits.
 local function show(buf, news)
-  local view = views[buf]
+  local view, win = views[buf], vim.fn.bufwinid(buf)
   view.news, view.unsaved = news, view.stage == 'over' and {} or unsaved(view.plan)
   local lines, places = hunks.draw(view)
+  view.places = places
   window.set(buf, lines)
-  local win = vim.fn.bufwinid(buf)
-  if win > 0 then vim.api.nvim_win_set_cursor(win, { view.stage == 'choose' and places[view.at] or 1, 0 }) end
+  local at, last = 1, #lines
+  if view.stage == 'choose' then
+    at, last = places[view.at], places[view.at + 1] - 1
+  end
+  if win < 0 then return end
+  vim.api.nvim_win_call(win, function()
+    vim.opt_local.winbar = (hunks.KEYS[view.stage] or 'q close') .. '%<'
+    vim.fn.cursor(1, 1)
+    if vim.fn.line('w$') < #lines then vim.cmd.resize(math.max(vim.fn.winheight(0), math.floor(vim.o.lines * 0.75))) end
+    local is_whole = vim.fn.line('w$') >= last
+    vim.fn.cursor(at, 1)
+    if not is_whole then vim.cmd('normal! zt') end
+  end)
 end
 
 --- Why a plan that is shown needs no answer any more; nil while it does.
@@ -98,7 +111,10 @@ end
 
 --- Answers the plan that is shown, by its hash.
 local function answer(buf, params)
-  local view, stage = views[buf], views[buf].stage
+  local view, stage, now = views[buf], views[buf].stage, unsaved(views[buf].plan)
+  if params.decision ~= 'deny' and #now > 0 and not vim.deep_equal(now, view.unsaved) then
+    return show(buf, 'Nothing was sent: text came meanwhile that is not saved. y sends the answer all the same.')
+  end
   local function back(why)
     view.stage = view.stage == 'sent' and stage or view.stage
     if views[buf] == view then show(buf, 'It was not taken: ' .. why) end
@@ -148,7 +164,7 @@ end
 --- Opens what a hunk would put there, to be written otherwise; `:write` takes it.
 local function edit(buf, view)
   local at, hunk = view.at, view.plan.hunks[view.at]
-  local draft = window.open(view.project, ('edit/%s/%d'):format(view.row.id, at))
+  local draft = window.open(view.project, ('edit/%s/%d'):format(view.row.id, hunk.number))
   window.set(draft, vim.split((hunk.after:gsub('\r\n', '\n'):gsub('\n$', '')), '\n'))
   vim.bo[draft].buftype, vim.bo[draft].modifiable = 'acwrite', true
   vim.bo[draft].filetype = vim.filetype.match({ filename = hunk.shown }) or ''
@@ -174,23 +190,26 @@ local function save(buf, view)
   show(buf, view.news)
 end
 
+--- Whether what a key decides was on the screen to its last line; where it was not, the key reads on.
+local function is_seen(last)
+  if math.max(vim.fn.line('w$'), vim.fn.line('.')) >= last then return true end
+  vim.cmd('normal! \6')
+  window.say('it goes on: the same key again')
+end
+
 --- What each key does in each stage.
 local DOES = {
   whole = {
-    y = function(buf)
-      if vim.fn.line('w$') == vim.fn.line('$') then return answer(buf, { decision = 'approve' }) end
-      vim.cmd('normal! G')
-      window.say('this is its end; y approves it')
-    end,
+    y = function(buf) return is_seen(vim.fn.line('$')) and answer(buf, { decision = 'approve' }) end,
     n = refuse(function(buf, choice) answer(buf, { decision = 'deny', reason = choice.reason }) end),
   },
   choose = {
     e = edit,
     j = function(buf, view) move(buf, view.at + 1, 1) end,
     k = function(buf, view) move(buf, view.at - 1, -1) end,
-    y = function(buf) decide(buf, { decision = 'accept' }) end,
-    a = function(buf) decide(buf, { decision = 'accept' }, true) end,
-    n = refuse(function(buf, choice) decide(buf, choice) end),
+    y = function(buf, view) return is_seen(view.places[view.at + 1] - 1) and decide(buf, { decision = 'accept' }) end,
+    a = function(buf) return is_seen(vim.fn.line('$')) and decide(buf, { decision = 'accept' }, true) end,
+    n = refuse(decide),
     d = refuse(function(buf, choice) decide(buf, choice, true) end),
   },
   confirm = {
@@ -211,7 +230,9 @@ for key in ('Sejkyand'):gmatch('.') do
     local buf = vim.api.nvim_get_current_buf()
     local stage = views[buf] and DOES[views[buf].stage]
     local does = stage and (key == 'S' and save or stage[key])
-    if does then does(buf, views[buf]) end
+    if does then return does(buf, views[buf]) end
+    local does_here = stage and hunks.KEYS[views[buf].stage]
+    if does_here then window.say(key .. ' does nothing here: ' .. does_here) end
   end
 end
 
@@ -220,11 +241,12 @@ function M.open(project, id)
   local function found(plan)
     local row = (project.rows.approvals or {})[id]
     if not plan.body or not row or row.state ~= 'waits' then return window.say(id .. ' waits no more') end
-    local buf = window.open(project, 'plan/' .. id, keys)
+    local buf = window.open(project, 'plan', keys)
     local stage = #plan.hunks == 0 and 'whole' or 'choose'
     views[buf] = { project = project, row = row, plan = plan, at = 1, stage = stage, unsaved = {} }
     vim.api.nvim_create_autocmd('BufWipeout', { buffer = buf, callback = function() views[buf] = nil end })
     show(buf)
+    if vim.fn.line('w0') > 1 then vim.fn.cursor(1, 1) end -- What is above the hunks comes first.
     -- Keys that were typed before it was there do not answer it.
     while vim.fn.getchar(0) ~= 0 do
     end

@@ -40,7 +40,8 @@ function M.eval(project, _, command)
     local at = vim.api.nvim_buf_is_valid(buf) and vim.api.nvim_buf_get_extmark_by_id(buf, SPACE, mark, {})[1]
     if not at then return end
     local result, fault = envelope.result or {}, envelope.error
-    local text = (fault and '✗ ' .. fault.message) or '⇒ ' .. (result.value_repr or result.output or '')
+    local value = result.value_repr or (result.output ~= '' and result.output) or envelope.shown
+    local text = fault and '✗ ' .. fault.message or '⇒ ' .. value
     local shown =
       { vim.fn.strcharpart(' ' .. window.line(text), 0, 200), fault and 'DiagnosticError' or 'DiagnosticInfo' }
     vim.api.nvim_buf_set_extmark(buf, SPACE, at, 0, { id = mark, virt_text = { shown } })
