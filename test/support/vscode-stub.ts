@@ -22,6 +22,8 @@ export interface VsCode {
   ): readonly { command: { title: string; command: string; arguments: unknown[] }; line: number }[]
   /** The document that the person looks at, and the line of the cursor. */
   look(uri: Uri, line?: number): void
+  /** So many lines of a document are on the screen; before that, all of them. */
+  screen(lines: number): void
   /** The person writes that text in the document that they look at, which has no file. */
   write(text: string): void
   /** A file has unsaved text. */
@@ -86,24 +88,36 @@ export function loadExtension(
     showTextDocument: async ({ uri }: { uri: Uri }) => look(uri),
     onDidChangeActiveTextEditor: event,
     onDidChangeVisibleTextEditors: event,
+    onDidChangeTextEditorVisibleRanges: event,
   }
   let seen = uri({ scheme: 'none', path: '' })
-  function look(uri: Uri, line = 0) {
-    seen = uri
-    const visibleRanges = [{ end: { line: text(uri).split('\n').length } }]
+  let lines = 1_000_000
+  const editorOf = (uri: Uri, line = 0) => {
     const editor = {
       document: document(uri),
       selection: { active: { line } },
-      visibleRanges,
-      revealRange() {},
+      visibleRanges: [{ start: { line: 0 }, end: { line: lines } }],
+      revealRange({ line }: { line: number }) {
+        editor.visibleRanges = [{ start: { line }, end: { line } }]
+      },
     }
-    window.activeTextEditor = editor
-    window.visibleTextEditors = [editor]
+    return editor
+  }
+  function look(uri: Uri, line = 0) {
+    seen = uri
+    window.activeTextEditor = editorOf(uri, line)
+    window.visibleTextEditors = [window.activeTextEditor]
   }
   class Item {
     constructor(...args: unknown[]) {
       const [first, second] = args
-      Object.assign(this, { range: first, command: second, line: first, label: first })
+      Object.assign(this, {
+        range: first,
+        command: second,
+        line: first,
+        label: first,
+        active: { line: first },
+      })
     }
   }
   const workspace = {
@@ -130,7 +144,10 @@ export function loadExtension(
       async executeCommand(name: string, ...args: unknown[]) {
         await commands.get(name)?.(...args)
         ran.push([name, ...args])
-        if (name === 'vscode.changes') look((args[1] as Uri[][])[0]?.[0] ?? seen)
+        if (name !== 'vscode.changes') return
+        const [[asks = seen] = [], ...files] = args[1] as Uri[][]
+        look(asks)
+        for (const [, ...sides] of files) window.visibleTextEditors.push(...sides.map(side => editorOf(side)))
       },
     },
     languages: {
@@ -178,6 +195,9 @@ export function loadExtension(
     tree: () => tree,
     text,
     look,
+    screen(count) {
+      lines = count
+    },
     write(text) {
       written = text
     },
