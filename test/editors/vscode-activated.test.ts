@@ -66,7 +66,7 @@ async function press(uri: Uri, title: string) {
   await vscode.commands.get(command.command)?.(...command.arguments)
 }
 
-test('a plan that waits is a sign and no more; opened, its lenses take one hunk and refuse the other', async () => {
+test('a program that is not there is a sign, whose click opens the setting; once that is set, it runs', async () => {
   const bundle = join(rig.folder, 'extension.cjs')
   await build({
     entryPoints: [join(PACKAGE_ROOT, 'editors/vscode/src/editor/extension.ts')],
@@ -84,10 +84,22 @@ test('a plan that waits is a sign and no more; opened, its lenses take one hunk 
   const { contributes } = manifest()
   for (const { command } of [...contributes.commands, ...contributes.keybindings])
     assert.ok(vscode.commands.has(command) || command.startsWith('workbench.'), command)
+  const { status } = vscode
+  await until(() => status.isShown, 'the sign')
+  const sentence =
+    'there is no program `no-such-imago` on the PATH of VS Code. Set imago.command to its path.'
+  assert.is(status.text, `Imago: ${sentence}`)
+  assert.match(JSON.stringify(status.command), /openSettings.*imago\.command/)
+  vscode.configure(process.execPath)
+  await until(() => !status.isShown && editor !== undefined, 'the sign to go')
+  assert.is(status.command, 'imago.waits')
   // The setting `imago.sit` is on.
   const daemon = async () =>
     (await editor?.request<{ seats: object[] }>('imago/approvals'))?.seats.length === 1
   await until(daemon, 'the seat')
+})
+
+test('a plan that waits is a sign and no more; opened, its lenses take one hunk and refuse the other', async () => {
   const caller = await rig.connect()
   const why = '$(zap) [x](command:imago.undo)'
   const edits = [

@@ -5,7 +5,9 @@ type Does = (...args: never[]) => unknown
 /** What a stub of the `vscode` API was told, and what a person at it does. It draws nothing. */
 export interface VsCode {
   readonly commands: Map<string, (...args: unknown[]) => unknown>
-  readonly status: { text: string; isShown: boolean }
+  readonly status: { text: string; isShown: boolean; command?: unknown }
+  /** Sets `imago.command`, which is no program before that. */
+  configure(command: string): void
   readonly messages: string[]
   /** Calls of commands that are VS Code's own. */
   readonly ran: (readonly [name: string, ...args: unknown[]])[]
@@ -92,6 +94,8 @@ export function loadExtension(
   }
   let seen = uri({ scheme: 'none', path: '' })
   let lines = 1_000_000
+  let program = 'no-such-imago'
+  let configured: (change: object) => void = () => {}
   const editorOf = (uri: Uri, line = 0) => {
     const editor = {
       document: document(uri),
@@ -123,7 +127,7 @@ export function loadExtension(
   const workspace = {
     workspaceFolders: [{ uri: uri({ scheme: 'file', path: folder }) }],
     textDocuments: documents,
-    getConfiguration: () => ({ get: (name: string) => (name === 'command' ? process.execPath : true) }),
+    getConfiguration: () => ({ get: (name: string) => (name === 'command' ? program : true) }),
     registerTextDocumentContentProvider: (scheme: string, provider: never) =>
       void contents.set(scheme, provider),
     openTextDocument: async (what: Uri | { content: string }) =>
@@ -134,6 +138,9 @@ export function loadExtension(
       saved = heard
     },
     onDidCloseTextDocument: event,
+    onDidChangeConfiguration(heard: typeof configured) {
+      configured = heard
+    },
     onDidChangeWorkspaceFolders: event,
   }
   const api = {
@@ -195,6 +202,10 @@ export function loadExtension(
     tree: () => tree,
     text,
     look,
+    configure(command) {
+      program = command
+      configured({ affectsConfiguration: (name: string) => name === 'imago.command' })
+    },
     screen(count) {
       lines = count
     },
