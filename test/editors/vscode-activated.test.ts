@@ -138,6 +138,11 @@ test('a plan that waits is a sign and no more; opened, its lenses take one hunk 
   await until(() => /It ended: ok/.test(vscode.text(summary)), 'what came of it')
   await until(() => !vscode.status.isShown, 'the sign to go')
   assert.equal(titles(summary), ['0 Undo'])
+  const told = `orders.py has sha256 ${'0123abcd'.repeat(8)}. It had others.\nnext: Look at it again, and call again`
+  hear?.('window/showMessage', { message: told })
+  assert.is(vscode.messages.at(-1), 'Imago: orders.py has sha256 0123abcd….')
+  hear?.('window/showMessage', { message: 'took back plan-1\nto have it again: undo_change plan-2' })
+  assert.is(vscode.messages.at(-1), 'Imago: took back plan-1')
   hear?.('window/showMessage', { message: 'a\u202e [click](command:imago.undo)' })
   assert.is(vscode.messages.at(-1), 'Imago: a\\u202e [click] (command:imago.undo)')
 })

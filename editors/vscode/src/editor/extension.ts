@@ -8,7 +8,7 @@ import { faultText, Project, type SeatNews } from '../project.ts'
 import { type TreeNode, waitsIn } from '../tree.ts'
 import { PlanViews, realOf } from './plans.ts'
 import { Results } from './results.ts'
-import { command, plainLabel, tell } from './said.ts'
+import { command, plainLabel, sentence, tell } from './said.ts'
 import { LOOKS, Tree } from './tree-view.ts'
 
 let client: LanguageClient | undefined
@@ -26,7 +26,7 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
 
   const says = (text: string) => {
     log.info(text)
-    vscode.window.setStatusBarMessage(plainLabel(`Imago: ${text}`), 15_000)
+    vscode.window.setStatusBarMessage(plainLabel(`Imago: ${sentence(text)}`), 15_000)
   }
   const draw = (text = [...projects.values()].flatMap(one => one.status || []).join(', ')) => {
     tree.changed()
