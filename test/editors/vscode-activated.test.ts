@@ -223,6 +223,7 @@ test('a hunk whose end was not on the screen is not taken, nor the rest; a held 
   later()
   await press(summary, 'Take the rest')
   assert.match(vscode.text(summary), 'what will be applied: 2 of 2')
+  assert.equal(vscode.seen.path, '/What will be applied')
   await take()
   await take()
   later()

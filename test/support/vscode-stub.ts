@@ -24,6 +24,8 @@ export interface VsCode {
   ): readonly { command: { title: string; command: string; arguments: unknown[] }; line: number }[]
   /** The document that the person looks at, and the line of the cursor. */
   look(uri: Uri, line?: number): void
+  /** That document. */
+  readonly seen: Uri
   /** So many lines of a document are on the screen; before that, all of them. */
   screen(lines: number): void
   /** The person writes that text in the document that they look at, which has no file. */
@@ -202,6 +204,9 @@ export function loadExtension(
     tree: () => tree,
     text,
     look,
+    get seen() {
+      return seen
+    },
     configure(command) {
       program = command
       configured({ affectsConfiguration: (name: string) => name === 'imago.command' })

@@ -105,6 +105,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
 
   #draw(open: OpenPlan): void {
     this.#texts.fire(summaryOf(open))
+    this.#texts.fire(appliedOf(open))
     this.#lenses.fire()
     this.#sayStage()
   }
@@ -232,7 +233,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     const isHeld = Date.now() - (this.#broughtUp.get(open) ?? 0) < HELD_MS
     if (isHeld) this.#broughtUp.set(open, Date.now())
     if (isHeld) return false
-    const asks = summaryOf(open)
+    const asks = open.stage === 'confirm' && editorOf(appliedOf(open)) ? appliedOf(open) : summaryOf(open)
     // Another text than the one that was shown while it was chosen.
     if (open.stage === 'confirm') open.seen.delete(`${asks} 0`)
     this.#see(vscode.window.visibleTextEditors)
@@ -293,7 +294,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     if (hunk === undefined) {
       if (open.stage !== 'confirm') return
       this.#broughtUp.set(open, Date.now())
-      await showText(summaryOf(open))
+      await showText(appliedOf(open))
       this.#broughtUp.set(open, Date.now())
       return
     }
@@ -333,6 +334,9 @@ const uriOf = ({ row }: OpenPlan, side: 'asks' | 'before' | 'after', shown = 'Wh
   vscode.Uri.from({ scheme: SCHEME, path: pathOf(shown), query: `${row.id} ${side}` })
 
 const summaryOf = (open: OpenPlan) => uriOf(open, 'asks')
+
+/** The same once all is decided, in a tab of its own. */
+const appliedOf = (open: OpenPlan) => uriOf(open, 'asks', 'What will be applied')
 
 /** The addresses of a file's texts, as it is and as it would be. */
 const sidesOf = (open: OpenPlan, { shown }: ShownFile): [vscode.Uri, vscode.Uri] => [
