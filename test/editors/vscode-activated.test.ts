@@ -234,7 +234,10 @@ test('a hunk whose end was not on the screen is not taken, nor the rest; a held 
   assert.match(vscode.text(summary), 'what will be applied: 2 of 2')
   assert.is(text(), before)
   later()
-  await take()
+  vscode.drawn.length = 0
+  void take()
+  await new Promise(setImmediate)
+  assert.match(vscode.drawn.at(-1) ?? '', /^● The answer was sent\./)
   await ended()
   assert.is(text().length, before.length - 'line7 = 7\nline30 = 30\n'.length + 2 * LONG.length)
 })

@@ -9,6 +9,8 @@ export interface VsCode {
   /** Sets `imago.command`, which is no program before that. */
   configure(command: string): void
   readonly messages: string[]
+  /** Texts of documents that were drawn again. */
+  readonly drawn: string[]
   /** Calls of commands that are VS Code's own. */
   readonly ran: (readonly [name: string, ...args: unknown[]])[]
   /** What the person answers in input boxes and lists, in order. */
@@ -52,6 +54,7 @@ export function loadExtension(
   const commands: VsCode['commands'] = new Map()
   const status = { text: '', isShown: false }
   const messages: string[] = []
+  const drawn: string[] = []
   const ran: VsCode['ran'] = []
   const typed: (string | undefined)[] = []
   const contents = new Map<string, { provideTextDocumentContent(uri: Uri): string }>()
@@ -167,7 +170,9 @@ export function loadExtension(
     Uri: { from: uri, file: (path: string) => uri({ scheme: 'file', path }) },
     EventEmitter: class {
       readonly event = event
-      fire() {}
+      fire(what?: Uri) {
+        if (what !== undefined) drawn.push(text(what))
+      }
     },
     Range: Item,
     Position: Item,
@@ -199,6 +204,7 @@ export function loadExtension(
     commands,
     status,
     messages,
+    drawn,
     ran,
     typed,
     tree: () => tree,

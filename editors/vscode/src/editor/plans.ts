@@ -203,7 +203,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     const { stage } = open
     if (!(await this.#counts(open, stage === 'choose' ? hunk : 0)) || open.stage !== stage) return
     if (stage === 'choose') return this.#go(open, open.decide(hunk, { hunk, decision: 'accept' }))
-    await open.send({ decision: stage === 'whole' ? 'approve' : 'choose' })
+    await this.#send(open, { decision: stage === 'whole' ? 'approve' : 'choose' })
   }
 
   /** Remembers the ends that are on the screen. */
@@ -252,6 +252,13 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     return true
   }
 
+  /** Sends an answer, which is said at once. */
+  #send(open: OpenPlan, answer: Parameters<OpenPlan['send']>[0]): Promise<void> {
+    const sent = open.send(answer)
+    this.#draw(open)
+    return sent
+  }
+
   async #refuse(open: OpenPlan, hunk: number): Promise<void> {
     if (open.stage === 'sent' || open.stage === 'over') return
     if (open.stage === 'confirm') {
@@ -260,7 +267,8 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     }
     const reason = await askReason()
     if (reason === undefined) return
-    if (open.stage === 'whole') return open.send({ decision: 'deny', ...(reason !== null && { reason }) })
+    if (open.stage === 'whole')
+      return this.#send(open, { decision: 'deny', ...(reason !== null && { reason }) })
     await this.#go(open, open.decide(hunk, { hunk, decision: 'refuse', reason }))
   }
 
