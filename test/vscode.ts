@@ -176,6 +176,8 @@ test('it opens in the diff editor, where one hunk is taken, one refused with a r
   await pressed('Control+s')
   await lensesSay('Send this')
   assert.is(text(), ORDERS)
+  // A key so soon could be one that is held.
+  await code.page.waitForTimeout(1_000)
   await pressed('y')
   await lensesSay('Undo')
   const answer = await proposed

@@ -52,6 +52,12 @@ async function openPlan() {
   return { summary, after, before }
 }
 
+/** A key that is pressed so long after that its press is another one. */
+function later() {
+  const { now } = Date
+  Date.now = () => now() + 1_000
+}
+
 const titles = (uri: Uri) => vscode.lenses(uri).map(({ command, line }) => `${line} ${command.title}`)
 
 async function press(uri: Uri, title: string) {
@@ -60,7 +66,7 @@ async function press(uri: Uri, title: string) {
   await vscode.commands.get(command.command)?.(...command.arguments)
 }
 
-test('a plan that waits is a sign and no more; opened, its lenses take one hunk and refuse the other', async () => {
+test('a program that is not there is a sign, whose click opens the setting; once that is set, it runs', async () => {
   const bundle = join(rig.folder, 'extension.cjs')
   await build({
     entryPoints: [join(PACKAGE_ROOT, 'editors/vscode/src/editor/extension.ts')],
@@ -78,10 +84,22 @@ test('a plan that waits is a sign and no more; opened, its lenses take one hunk 
   const { contributes } = manifest()
   for (const { command } of [...contributes.commands, ...contributes.keybindings])
     assert.ok(vscode.commands.has(command) || command.startsWith('workbench.'), command)
+  const { status } = vscode
+  await until(() => status.isShown, 'the sign')
+  const sentence =
+    'there is no program `no-such-imago` on the PATH of VS Code. Set imago.command to its path.'
+  assert.is(status.text, `Imago: ${sentence}`)
+  assert.match(JSON.stringify(status.command), /openSettings.*imago\.command/)
+  vscode.configure(process.execPath)
+  await until(() => !status.isShown && editor !== undefined, 'the sign to go')
+  assert.is(status.command, 'imago.waits')
   // The setting `imago.sit` is on.
   const daemon = async () =>
     (await editor?.request<{ seats: object[] }>('imago/approvals'))?.seats.length === 1
   await until(daemon, 'the seat')
+})
+
+test('a plan that waits is a sign and no more; opened, its lenses take one hunk and refuse the other', async () => {
   const caller = await rig.connect()
   const why = '$(zap) [x](command:imago.undo)'
   const edits = [
@@ -113,12 +131,18 @@ test('a plan that waits is a sign and no more; opened, its lenses take one hunk 
   await vscode.commands.get('imago.plan.refuse')?.()
   assert.match(vscode.text(summary), /what will be applied: 1 of 2[\s\S]*✗ refused: keep it/)
   assert.equal(readFileSync(join(rig.project, 'orders.py'), 'utf8'), ORDERS)
+  later()
   await press(summary, 'Send this')
   assert.match(JSON.stringify(await call), 'keep it')
   assert.is(readFileSync(join(rig.project, 'orders.py'), 'utf8'), ORDERS.replace('= 3\n', '= 33\n'))
   await until(() => /It ended: ok/.test(vscode.text(summary)), 'what came of it')
   await until(() => !vscode.status.isShown, 'the sign to go')
   assert.equal(titles(summary), ['0 Undo'])
+  const told = `orders.py has sha256 ${'0123abcd'.repeat(8)}. It had others.\nnext: Look at it again, and call again`
+  hear?.('window/showMessage', { message: told })
+  assert.is(vscode.messages.at(-1), 'Imago: orders.py has sha256 0123abcd….')
+  hear?.('window/showMessage', { message: 'took back plan-1\nto have it again: undo_change plan-2' })
+  assert.is(vscode.messages.at(-1), 'Imago: took back plan-1')
   hear?.('window/showMessage', { message: 'a\u202e [click](command:imago.undo)' })
   assert.is(vscode.messages.at(-1), 'Imago: a\\u202e [click] (command:imago.undo)')
 })
@@ -141,11 +165,81 @@ test('unsaved text is said first and saved; a hunk is edited by saving its text;
   await vscode.commands.get('imago.plan.takeRest')?.()
   assert.match(vscode.text(summary), /what will be applied: 2 of 2[\s\S]*│ \+line5 = "\$\(x\)"/)
   vscode.look(summary)
+  later()
   await vscode.commands.get('imago.plan.take')?.()
   assert.ok((await call).ok)
   const text = readFileSync(join(rig.project, 'orders.py'), 'utf8')
   assert.ok(text.includes('line5 = "$(x)"\n'))
   assert.not.match(text, 'line9 =')
+})
+
+const LONG = Array.from({ length: 3_000 }, (_, n) => `row${n} = ${n}\n`).join('')
+const UNSEEN = 'Imago: the end of this was not on the screen yet: look at it, and take it again.'
+const take = async () => vscode.commands.get('imago.plan.take')?.()
+
+/** What comes of a call while its plan is open, on a screen of 40 lines. */
+async function proposed(tool: string, args: object) {
+  const caller = await rig.connect()
+  let came: unknown
+  void caller.call({ tool, args }).then(answer => {
+    came = answer
+  })
+  await until(() => vscode.status.isShown, 'the sign')
+  vscode.screen(40)
+  vscode.messages.length = 0
+  const shown = await openPlan()
+  return { ...shown, ended: () => until(() => came !== undefined, 'its end') }
+}
+
+test('a file of 3,000 lines is taken once their end was on the screen, and by another key than led there', async () => {
+  const { summary, ended } = await proposed('write_file', { path: 'rows.py', content: LONG })
+  const asked = vscode.text(summary)
+  await take()
+  assert.equal(vscode.messages, [UNSEEN])
+  // The key is held.
+  await take()
+  await take()
+  assert.is(vscode.text(summary), asked)
+  later()
+  await take()
+  await ended()
+  assert.is(readFileSync(join(rig.project, 'rows.py'), 'utf8'), LONG)
+})
+
+test('a hunk whose end was not on the screen is not taken, nor the rest; a held key sends nothing', async () => {
+  const edits = [7, 30].map(n => ({ path: 'orders.py', old_str: `line${n} = ${n}\n`, new_str: LONG }))
+  const text = () => readFileSync(join(rig.project, 'orders.py'), 'utf8')
+  const before = text()
+  const { summary, after, ended } = await proposed('propose_file_edit', { edits })
+  await press(after, 'Take')
+  assert.not.match(titles(after).join(), '✓')
+  assert.equal(vscode.messages, [UNSEEN])
+  later()
+  await press(after, 'Take')
+  assert.match(titles(after).join(), /✓ taken \(hunk 1 of 2\)/)
+  await press(summary, 'Take the rest')
+  assert.equal(vscode.messages, [UNSEEN, UNSEEN])
+  assert.not.match(vscode.text(summary), 'what will be applied')
+  later()
+  await press(summary, 'Take the rest')
+  assert.match(vscode.text(summary), 'what will be applied: 2 of 2')
+  assert.equal(vscode.seen.path, '/What will be applied')
+  await take()
+  await take()
+  later()
+  // Of what will be applied only the beginning is on the screen.
+  await take()
+  assert.equal(vscode.messages, [UNSEEN, UNSEEN, UNSEEN])
+  await take()
+  assert.match(vscode.text(summary), 'what will be applied: 2 of 2')
+  assert.is(text(), before)
+  later()
+  vscode.drawn.length = 0
+  void take()
+  await new Promise(setImmediate)
+  assert.match(vscode.drawn.at(-1) ?? '', /^● The answer was sent\./)
+  await ended()
+  assert.is(text().length, before.length - 'line7 = 7\nline30 = 30\n'.length + 2 * LONG.length)
 })
 
 test('npm run vsix packs all that the extension needs', () => {

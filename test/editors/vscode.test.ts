@@ -162,6 +162,33 @@ test('a hunk is taken and one refused with a reason, by the hash that was shown;
   assert.is(text(), ORDERS)
 })
 
+test('the last change is the newest that holds, whoever approved it, and never an undo', async () => {
+  const { project } = opened
+  const done = (id: string, tool: string, title: string) => ({
+    topic: 'approvals' as const,
+    key: id,
+    value: {
+      state: 'ended' as const,
+      ...{ id, tool, root: project.root, title, outcome: 'approved' as const, why: '' },
+      // As old as it was when it was told.
+      ago_ms: 0,
+      ended: { outcome: 'ok', undo: id },
+    },
+  })
+  const second = new Project(project.root, { request: () => Promise.reject(), changed() {}, says() {} })
+  const hears = (...rows: ReturnType<typeof done>[]) =>
+    second.heardRows({ rev: '', changes: rows } as unknown as SubscriptionEvent)
+  hears(done('plan-1', 'edit_file', 'one'), done('plan-2', 'edit_file', 'two'))
+  assert.is(second.lastUndo, 'plan-2')
+  hears(done('plan-1', 'edit_file', 'one, which ended later'))
+  assert.is(second.lastUndo, 'plan-1')
+  hears(done('plan-3', 'undo_change', 'Take back the change plan-1'))
+  assert.is(second.lastUndo, 'plan-2')
+  hears(done('plan-4', 'undo_change', 'Take back the change plan-3'))
+  assert.is(second.lastUndo, 'plan-1')
+  assert.is(project.lastUndo, undefined)
+})
+
 test('a hunk is edited, one put back to undecided, and the rest taken', async () => {
   reset()
   const call = propose(at(3, 'line3 = 4\n'), at(9, ''), at(20, 'line20 = 0\n'))

@@ -5,8 +5,12 @@ type Does = (...args: never[]) => unknown
 /** What a stub of the `vscode` API was told, and what a person at it does. It draws nothing. */
 export interface VsCode {
   readonly commands: Map<string, (...args: unknown[]) => unknown>
-  readonly status: { text: string; isShown: boolean }
+  readonly status: { text: string; isShown: boolean; command?: unknown }
+  /** Sets `imago.command`, which is no program before that. */
+  configure(command: string): void
   readonly messages: string[]
+  /** Texts of documents that were drawn again. */
+  readonly drawn: string[]
   /** Calls of commands that are VS Code's own. */
   readonly ran: (readonly [name: string, ...args: unknown[]])[]
   /** What the person answers in input boxes and lists, in order. */
@@ -22,6 +26,10 @@ export interface VsCode {
   ): readonly { command: { title: string; command: string; arguments: unknown[] }; line: number }[]
   /** The document that the person looks at, and the line of the cursor. */
   look(uri: Uri, line?: number): void
+  /** That document. */
+  readonly seen: Uri
+  /** So many lines of a document are on the screen; before that, all of them. */
+  screen(lines: number): void
   /** The person writes that text in the document that they look at, which has no file. */
   write(text: string): void
   /** A file has unsaved text. */
@@ -46,6 +54,7 @@ export function loadExtension(
   const commands: VsCode['commands'] = new Map()
   const status = { text: '', isShown: false }
   const messages: string[] = []
+  const drawn: string[] = []
   const ran: VsCode['ran'] = []
   const typed: (string | undefined)[] = []
   const contents = new Map<string, { provideTextDocumentContent(uri: Uri): string }>()
@@ -86,30 +95,44 @@ export function loadExtension(
     showTextDocument: async ({ uri }: { uri: Uri }) => look(uri),
     onDidChangeActiveTextEditor: event,
     onDidChangeVisibleTextEditors: event,
+    onDidChangeTextEditorVisibleRanges: event,
   }
   let seen = uri({ scheme: 'none', path: '' })
-  function look(uri: Uri, line = 0) {
-    seen = uri
-    const visibleRanges = [{ end: { line: text(uri).split('\n').length } }]
+  let lines = 1_000_000
+  let program = 'no-such-imago'
+  let configured: (change: object) => void = () => {}
+  const editorOf = (uri: Uri, line = 0) => {
     const editor = {
       document: document(uri),
       selection: { active: { line } },
-      visibleRanges,
-      revealRange() {},
+      visibleRanges: [{ start: { line: 0 }, end: { line: lines } }],
+      revealRange({ line }: { line: number }) {
+        editor.visibleRanges = [{ start: { line }, end: { line } }]
+      },
     }
-    window.activeTextEditor = editor
-    window.visibleTextEditors = [editor]
+    return editor
+  }
+  function look(uri: Uri, line = 0) {
+    seen = uri
+    window.activeTextEditor = editorOf(uri, line)
+    window.visibleTextEditors = [window.activeTextEditor]
   }
   class Item {
     constructor(...args: unknown[]) {
       const [first, second] = args
-      Object.assign(this, { range: first, command: second, line: first, label: first })
+      Object.assign(this, {
+        range: first,
+        command: second,
+        line: first,
+        label: first,
+        active: { line: first },
+      })
     }
   }
   const workspace = {
     workspaceFolders: [{ uri: uri({ scheme: 'file', path: folder }) }],
     textDocuments: documents,
-    getConfiguration: () => ({ get: (name: string) => (name === 'command' ? process.execPath : true) }),
+    getConfiguration: () => ({ get: (name: string) => (name === 'command' ? program : true) }),
     registerTextDocumentContentProvider: (scheme: string, provider: never) =>
       void contents.set(scheme, provider),
     openTextDocument: async (what: Uri | { content: string }) =>
@@ -120,6 +143,9 @@ export function loadExtension(
       saved = heard
     },
     onDidCloseTextDocument: event,
+    onDidChangeConfiguration(heard: typeof configured) {
+      configured = heard
+    },
     onDidChangeWorkspaceFolders: event,
   }
   const api = {
@@ -130,7 +156,10 @@ export function loadExtension(
       async executeCommand(name: string, ...args: unknown[]) {
         await commands.get(name)?.(...args)
         ran.push([name, ...args])
-        if (name === 'vscode.changes') look((args[1] as Uri[][])[0]?.[0] ?? seen)
+        if (name !== 'vscode.changes') return
+        const [[asks = seen] = [], ...files] = args[1] as Uri[][]
+        look(asks)
+        for (const [, ...sides] of files) window.visibleTextEditors.push(...sides.map(side => editorOf(side)))
       },
     },
     languages: {
@@ -141,7 +170,9 @@ export function loadExtension(
     Uri: { from: uri, file: (path: string) => uri({ scheme: 'file', path }) },
     EventEmitter: class {
       readonly event = event
-      fire() {}
+      fire(what?: Uri) {
+        if (what !== undefined) drawn.push(text(what))
+      }
     },
     Range: Item,
     Position: Item,
@@ -173,11 +204,22 @@ export function loadExtension(
     commands,
     status,
     messages,
+    drawn,
     ran,
     typed,
     tree: () => tree,
     text,
     look,
+    get seen() {
+      return seen
+    },
+    configure(command) {
+      program = command
+      configured({ affectsConfiguration: (name: string) => name === 'imago.command' })
+    },
+    screen(count) {
+      lines = count
+    },
     write(text) {
       written = text
     },

@@ -12,10 +12,13 @@ type Verdict =
 /** `whole`: it has no hunks. `confirm`: each hunk is decided, and what will be applied is shown. */
 export type Stage = 'whole' | 'choose' | 'confirm' | 'sent' | 'over'
 
-/** The place of a hunk in a text that is shown: its line, from 0. */
+/** The place of a hunk in a text that is shown: its first and last lines, from 0. */
 export interface HunkPlace {
   readonly number: number
   readonly line: number
+  readonly end: number
+  /** Its last line in the text before; -1 where it has none there. */
+  readonly endBefore: number
 }
 
 /** One file of a plan, for a diff editor. What cannot be seen in its texts is marked. */
@@ -24,7 +27,7 @@ export interface ShownFile {
   readonly shown: string
   readonly before: string
   readonly after: string
-  /** In `after`. */
+  /** In `after`. Of a plan without hunks: where the file differs last, as 0. */
   readonly hunks: readonly HunkPlace[]
 }
 
@@ -37,6 +40,8 @@ export class OpenPlan {
   readonly files: readonly ShownFile[]
   /** By the number of its hunk. */
   readonly choices = new Map<number, Choice>()
+  /** Ends that were on the screen: documents, and numbers of hunks in them. */
+  readonly seen = new Set<string>()
   /** What came of it, or of the last answer: a sentence a line. */
   news = ''
   #stage: 'asked' | 'sent' | 'over' = 'asked'
@@ -152,7 +157,7 @@ export class OpenPlan {
     const shown = plan.hunks.filter(hunk => !inFiles.has(hunk.shown))
     const hunks = shown.map(hunk => {
       const choice = this.choices.get(hunk.number)
-      const place = { number: hunk.number, line: lines.length }
+      const line = lines.length
       const why = hunk.why === null ? '' : `: ${hunk.why}`
       const where = `hunk ${hunk.number} of ${plan.hunks.length} · ${hunk.shown}:${hunk.line}${why}`
       say(`━ ${where}  ${decisionText(choice)}`)
@@ -160,7 +165,7 @@ export class OpenPlan {
         put(lines, marked(hunk.before), '-')
         put(lines, marked(choice.text), '+')
       } else if (choice?.decision !== 'refuse') put(lines, escapeText(hunk.diff))
-      return place
+      return { number: hunk.number, line, end: lines.length - 1, endBefore: -1 }
     })
     if (plan.code !== '' && stage !== 'over') say(`code for a script: ${plan.code} (${row.id})`)
     return { text: `${lines.join('\n')}\n`, hunks }
@@ -207,14 +212,20 @@ function shownFile(file: Plan['files'][number], plan: Plan): ShownFile | undefin
   if ((before !== null && typeof before !== 'string') || (after !== null && typeof after !== 'string')) return
   // A hunk has its place in the text before, from which the hunks above it move it.
   let moved = 0
-  const hunks = plan.hunks
-    .filter(hunk => hunk.shown === shown)
+  const isWhole = plan.hunks.length === 0
+  const ofFile = isWhole
+    ? file.hunks.map(hunk => ({ number: 0, ...hunk }))
+    : plan.hunks.filter(hunk => hunk.shown === shown)
+  const places = ofFile
     .toSorted((one, other) => one.line - other.line)
     .map(hunk => {
-      const place = { number: hunk.number, line: Math.max(0, hunk.line - 1 + moved) }
-      moved += linesIn(hunk.after) - linesIn(hunk.before)
-      return place
+      const [old, put] = [linesIn(hunk.before), linesIn(hunk.after)]
+      const line = Math.max(0, hunk.line - 1 + moved)
+      moved += put - old
+      const endBefore = old === 0 ? -1 : hunk.line + old - 2
+      return { number: hunk.number, line, end: line + Math.max(0, put - 1), endBefore }
     })
+  const hunks = isWhole ? places.slice(-1) : places
   const [old, put] = [before ?? '', after ?? '']
   // Where all lines end alike the marks of their ends would hide the rest.
   const endAlike = !/(?:^|[^\r])\n/.test(old) && !/(?:^|[^\r])\n/.test(put)

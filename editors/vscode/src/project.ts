@@ -88,8 +88,9 @@ export class Project {
     if ('snapshot' in event) for (const topic of TOPICS) this.rows[topic].clear()
     for (const { topic, key, value } of 'snapshot' in event ? event.snapshot : event.changes) {
       const rows = (this.rows as Partial<Record<Topic, Map<string, unknown>>>)[topic]
-      if (value === null) rows?.delete(key)
-      else rows?.set(key, value)
+      // The last to change is the last in its map.
+      rows?.delete(key)
+      if (value !== null) rows?.set(key, value)
     }
     this.#seam.changed(this)
   }
@@ -156,10 +157,17 @@ export class Project {
     return [...this.rows.kernels.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1))
   }
 
-  /** The name by which the last change of this project is taken back; undefined where none is known. */
+  /** The name to take back the last change by, whoever approved it, that was not taken back; undefined: none is known. */
   get lastUndo(): string | undefined {
-    const ends = this.#plans('ended').filter(({ ended }) => ended?.undo)
-    return ends.toSorted((one, other) => one.ago_ms - other.ago_ms)[0]?.ended?.undo ?? undefined
+    const changes = this.#plans('ended').flatMap(({ tool, title, ended }) =>
+      ended?.undo
+        ? [{ isUndo: tool === 'undo_change', title, outcome: ended.outcome, undo: ended.undo }]
+        : [],
+    )
+    type Change = (typeof changes)[number]
+    const holds = ({ undo }: Change): boolean =>
+      !changes.some(one => one.isUndo && one.outcome === 'ok' && one.title.endsWith(` ${undo}`) && holds(one))
+    return changes.findLast(one => !one.isUndo && holds(one))?.undo
   }
 
   /** The program that code of a language of the editor goes to; undefined: the daemon decides. */

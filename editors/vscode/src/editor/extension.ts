@@ -8,7 +8,7 @@ import { faultText, Project, type SeatNews } from '../project.ts'
 import { type TreeNode, waitsIn } from '../tree.ts'
 import { PlanViews, realOf } from './plans.ts'
 import { Results } from './results.ts'
-import { command, plainLabel, tell } from './said.ts'
+import { command, plainLabel, sentence, tell } from './said.ts'
 import { LOOKS, Tree } from './tree-view.ts'
 
 let client: LanguageClient | undefined
@@ -23,16 +23,16 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
   const tree = new Tree(projects)
   const status = vscode.window.createStatusBarItem('imago', vscode.StatusBarAlignment.Left)
   status.name = 'Imago'
-  status.command = 'imago.waits'
 
   const says = (text: string) => {
     log.info(text)
-    vscode.window.setStatusBarMessage(plainLabel(`Imago: ${text}`), 15_000)
+    vscode.window.setStatusBarMessage(plainLabel(`Imago: ${sentence(text)}`), 15_000)
   }
   const draw = (text = [...projects.values()].flatMap(one => one.status || []).join(', ')) => {
     tree.changed()
     status.text = plainLabel(`Imago: ${text}`)
     const seats = [...projects.values()].map(({ root, seat }) => `${root}: ${seat?.who ?? 'no seat'}`)
+    status.command = 'imago.waits'
     status.tooltip = seats.join('\n')
     if (text === '') status.hide()
     else status.show()
@@ -112,12 +112,30 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
     await made.start()
   }
 
+  /** Starts it by the setting, in the place of the one that runs. */
+  async function begin(): Promise<void> {
+    const path = vscode.workspace.getConfiguration('imago').get<string>('command') || 'imago'
+    await client?.stop().catch(() => {})
+    client = undefined
+    await start(path).catch((fault: NodeJS.ErrnoException) => {
+      log.error(faultText(fault))
+      const isMissing = fault.code === 'ENOENT'
+      const why = isMissing ? `there is no program \`${path}\` on the PATH of VS Code.` : 'it does not run.'
+      draw(`${why} Set imago.command to its path.`)
+      const args = ['imago.command']
+      status.command = { title: 'Settings', command: 'workbench.action.openSettings', arguments: args }
+    })
+  }
+
   subscriptions.push(
     log,
     status,
     tree.view,
     ...plans.register(),
     ...results.register(),
+    vscode.workspace.onDidChangeConfiguration(
+      change => void (change.affectsConfiguration('imago.command') && begin()),
+    ),
     vscode.workspace.onDidChangeWorkspaceFolders(({ added }) => void follow(added)),
     command('waits', async () => {
       const items = [...projects.values()].flatMap(waitsIn).map(node => {
@@ -161,11 +179,7 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
       draw()
     }),
   )
-  const path = settings.get<string>('command') || 'imago'
-  start(path).catch((fault: unknown) => {
-    log.error(faultText(fault))
-    draw(`does not run: install it, or set imago.command, which is ${path}`)
-  })
+  void begin()
 }
 
 export async function deactivate(): Promise<void> {

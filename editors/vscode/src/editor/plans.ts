@@ -6,6 +6,9 @@ import { command, plainLabel, tell } from './said.ts'
 
 const SCHEME = 'imago-plan'
 
+/** Before that nothing counts that is pressed: a key that is held or doubled does not answer what it has brought up. */
+const HELD_MS = 500
+
 /** A document of a plan: a side of one of its files, or its summary. */
 interface Place {
   readonly open: OpenPlan
@@ -20,6 +23,8 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
   readonly #edits = new Map<vscode.TextDocument, { readonly open: OpenPlan; readonly hunk: number }>()
   /** The hunk that the person was led to last. */
   readonly #gone = new WeakMap<OpenPlan, number>()
+  /** When an end or what will be applied was brought up, or a key pressed too soon after that. */
+  readonly #broughtUp = new WeakMap<OpenPlan, number>()
   readonly #lenses = new vscode.EventEmitter<void>()
   readonly onDidChangeCodeLenses = this.#lenses.event
   readonly #texts = new vscode.EventEmitter<vscode.Uri>()
@@ -38,14 +43,17 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
       vscode.languages.registerCodeLensProvider([{ scheme: SCHEME }, { scheme: 'untitled' }], this),
       vscode.window.onDidChangeActiveTextEditor(() => this.#active && this.#draw(this.#active)),
       vscode.window.onDidChangeActiveTextEditor(() => this.#sayStage()),
+      vscode.window.onDidChangeVisibleTextEditors(editors => this.#see(editors)),
+      vscode.window.onDidChangeTextEditorVisibleRanges(({ textEditor }) => this.#see([textEditor])),
       vscode.workspace.onDidSaveTextDocument(() => this.#plans.forEach(this.#draw, this)),
       vscode.workspace.onDidCloseTextDocument(document => void this.#edits.delete(document)),
       onPlan('take', (open, hunk) => this.#take(open, hunk)),
       onPlan('refuse', (open, hunk) => this.#refuse(open, hunk)),
       onPlan('edit', (open, hunk) => this.#edit(open, hunk)),
-      onPlan('takeRest', open => {
+      onPlan('takeRest', async open => {
+        if (!(await this.#counts(open, open.plan.hunks.at(-1)?.number ?? 0))) return
         open.decideRest({ decision: 'accept' })
-        return this.#go(open, undefined)
+        await this.#go(open, undefined)
       }),
       onPlan('refuseRest', async open => {
         const reason = await askReason()
@@ -97,6 +105,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
 
   #draw(open: OpenPlan): void {
     this.#texts.fire(summaryOf(open))
+    this.#texts.fire(appliedOf(open))
     this.#lenses.fire()
     this.#sayStage()
   }
@@ -177,7 +186,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
           ...hunks,
         ]
       case 'confirm':
-        return [...save, lens(0, 'Send this', 'take'), lens(0, 'Go back', 'refuse'), ...hunks]
+        return [...save, ...hunks, lens(end, 'Send this', 'take'), lens(end, 'Go back', 'refuse')]
       case 'over':
         return open.undo === undefined ? [] : [lens(0, 'Undo', 'undo')]
       case 'sent':
@@ -191,10 +200,63 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
   async #take(open: OpenPlan, hunk: number): Promise<void> {
     const document = vscode.window.activeTextEditor?.document
     if (document !== undefined && this.#edits.has(document)) return this.#takeText(document)
-    if (open.stage === 'choose') return this.#go(open, open.decide(hunk, { hunk, decision: 'accept' }))
-    if (open.stage === 'whole' && !isEndSeen(summaryOf(open)))
-      return tell('this is its end; take it again to approve it.')
-    await open.send({ decision: open.stage === 'whole' ? 'approve' : 'choose' })
+    const { stage } = open
+    if (!(await this.#counts(open, stage === 'choose' ? hunk : 0)) || open.stage !== stage) return
+    if (stage === 'choose') return this.#go(open, open.decide(hunk, { hunk, decision: 'accept' }))
+    await this.#send(open, { decision: stage === 'whole' ? 'approve' : 'choose' })
+  }
+
+  /** Remembers the ends that are on the screen. */
+  #see(editors: readonly vscode.TextEditor[]): void {
+    for (const { document, visibleRanges } of editors) {
+      const seen = this.#at(document.uri)?.open.seen
+      for (const [number, line] of seen ? this.#endsIn(document.uri) : [])
+        if (visibleRanges.some(({ start, end }) => start.line <= line && line <= end.line))
+          seen?.add(`${document.uri} ${number}`)
+    }
+  }
+
+  /** The last lines of hunks in a document of a plan, by their numbers; of a summary its own too, as 0. */
+  #endsIn(uri: vscode.Uri): readonly (readonly [number: number, line: number])[] {
+    const { file, isBefore } = this.#at(uri) ?? {}
+    const ends = this.#hunksIn(uri).map(
+      ({ number, end, endBefore }) => [number, isBefore ? endBefore : end] as const,
+    )
+    return file ? ends : [...ends, [0, this.provideTextDocumentContent(uri).split('\n').length - 2]]
+  }
+
+  /**
+   * Whether a yes counts: the end of that hunk was on the screen, or for all of them, as 0, that of what is asked and of the
+   * last file. Where it was not, it is brought there, which is said.
+   */
+  async #counts(open: OpenPlan, number: number): Promise<boolean> {
+    const isHeld = Date.now() - (this.#broughtUp.get(open) ?? 0) < HELD_MS
+    if (isHeld) this.#broughtUp.set(open, Date.now())
+    if (isHeld) return false
+    const asks = open.stage === 'confirm' && editorOf(appliedOf(open)) ? appliedOf(open) : summaryOf(open)
+    // Another text than the one that was shown while it was chosen.
+    if (open.stage === 'confirm') open.seen.delete(`${asks} 0`)
+    this.#see(vscode.window.visibleTextEditors)
+    const file = open.files.findLast(({ hunks }) => hunks.some(one => one.number === number))
+    const sides = file ? sidesOf(open, file) : []
+    for (const uri of [...(number === 0 || !file ? [asks] : []), ...sides.toReversed()]) {
+      const line = this.#endsIn(uri).find(([one]) => one === number)?.[1]
+      if (line === undefined || line < 0 || open.seen.has(`${uri} ${number}`)) continue
+      // Lines that go are above those that come where the text before has no editor of its own.
+      if (uri === sides[0] && editorOf(uri) === undefined) continue
+      this.#broughtUp.set(open, Date.now())
+      await this.#show(uri, line)
+      tell('the end of this was not on the screen yet: look at it, and take it again.')
+      return false
+    }
+    return true
+  }
+
+  /** Sends an answer, which is said at once. */
+  #send(open: OpenPlan, answer: Parameters<OpenPlan['send']>[0]): Promise<void> {
+    const sent = open.send(answer)
+    this.#draw(open)
+    return sent
   }
 
   async #refuse(open: OpenPlan, hunk: number): Promise<void> {
@@ -205,7 +267,8 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     }
     const reason = await askReason()
     if (reason === undefined) return
-    if (open.stage === 'whole') return open.send({ decision: 'deny', ...(reason !== null && { reason }) })
+    if (open.stage === 'whole')
+      return this.#send(open, { decision: 'deny', ...(reason !== null && { reason }) })
     await this.#go(open, open.decide(hunk, { hunk, decision: 'refuse', reason }))
   }
 
@@ -233,31 +296,45 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     await this.#go(open, open.decide(hunk, open.edited(hunk, text)))
   }
 
-  /** Goes to a hunk where it is shown, else to its file alone; with none left, to what will be applied. */
+  /** Goes to a hunk; with none left, to what will be applied. */
   async #go(open: OpenPlan, hunk: number | undefined): Promise<void> {
     this.#draw(open)
-    if (hunk === undefined) return open.stage === 'confirm' ? showText(summaryOf(open)) : undefined
+    if (hunk === undefined) {
+      if (open.stage !== 'confirm') return
+      this.#broughtUp.set(open, Date.now())
+      await showText(appliedOf(open))
+      this.#broughtUp.set(open, Date.now())
+      return
+    }
     this.#gone.set(open, hunk)
-    const active = vscode.window.activeTextEditor
-    const editors = [...(active === undefined ? [] : [active]), ...vscode.window.visibleTextEditors]
-    for (const editor of editors) {
-      const { uri } = editor.document
-      const place = this.#at(uri)?.open === open && this.#hunksIn(uri).find(({ number }) => number === hunk)
-      if (!place) continue
-      const range = rangeOf(place)
-      editor.selection = new vscode.Selection(range.start, range.start)
-      return editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport)
-    }
-    for (const file of open.files) {
-      const place = file.hunks.find(({ number }) => number === hunk)
+    const file = open.files.find(({ hunks }) => hunks.some(({ number }) => number === hunk))
+    const uri = file ? sidesOf(open, file)[1] : summaryOf(open)
+    const place = this.#hunksIn(uri).find(({ number }) => number === hunk)
+    if (place) await this.#show(uri, place.line)
+  }
+
+  /** Goes to a line of a document of a plan where it is shown, else to its file alone. */
+  async #show(uri: vscode.Uri, line: number): Promise<void> {
+    const selection = new vscode.Selection(line, 0, line, 0)
+    const editor = editorOf(uri)
+    const { open, file } = this.#at(uri) ?? {}
+    if (editor !== undefined) {
+      editor.selection = selection
+      editor.revealRange(selection, vscode.TextEditorRevealType.InCenterIfOutsideViewport)
+    } else if (open !== undefined && file !== undefined) {
       const title = plainLabel(`Imago: ${file.shown}`)
-      const how = place && { selection: rangeOf(place), preview: true }
-      if (how) return vscode.commands.executeCommand('vscode.diff', ...sidesOf(open, file), title, how)
-    }
+      const how = { selection, preview: true }
+      await vscode.commands.executeCommand('vscode.diff', ...sidesOf(open, file), title, how)
+    } else await showText(uri)
   }
 }
 
-const rangeOf = ({ line }: HunkPlace) => new vscode.Range(line, 0, line, 0)
+/** The editor that shows a document, and first the one that is worked in. */
+function editorOf(uri: vscode.Uri): vscode.TextEditor | undefined {
+  const active = vscode.window.activeTextEditor
+  const editors = [...(active === undefined ? [] : [active]), ...vscode.window.visibleTextEditors]
+  return editors.find(({ document }) => `${document.uri}` === `${uri}`)
+}
 
 const pathOf = (shown: string) => (shown.startsWith('/') ? shown : `/${shown}`)
 
@@ -265,6 +342,9 @@ const uriOf = ({ row }: OpenPlan, side: 'asks' | 'before' | 'after', shown = 'Wh
   vscode.Uri.from({ scheme: SCHEME, path: pathOf(shown), query: `${row.id} ${side}` })
 
 const summaryOf = (open: OpenPlan) => uriOf(open, 'asks')
+
+/** The same once all is decided, in a tab of its own. */
+const appliedOf = (open: OpenPlan) => uriOf(open, 'asks', 'What will be applied')
 
 /** The addresses of a file's texts, as it is and as it would be. */
 const sidesOf = (open: OpenPlan, { shown }: ShownFile): [vscode.Uri, vscode.Uri] => [
@@ -296,13 +376,4 @@ async function askReason(): Promise<string | null | undefined> {
 function unsaved({ plan }: OpenPlan): readonly vscode.TextDocument[] {
   const dirty = vscode.workspace.textDocuments.filter(({ isDirty }) => isDirty)
   return dirty.filter(({ uri }) => plan.files.some(({ path }) => path === realOf(uri.fsPath)))
-}
-
-/** Whether the last line of a text is on the screen; it is brought there where it is not. */
-function isEndSeen(uri: vscode.Uri): boolean {
-  const editor = vscode.window.visibleTextEditors.find(({ document }) => `${document.uri}` === `${uri}`)
-  const last = (editor?.document.lineCount ?? 0) - 1
-  if (editor?.visibleRanges.some(range => range.end.line >= last - 1)) return true
-  editor?.revealRange(new vscode.Range(last, 0, last, 0))
-  return false
 }

@@ -7,9 +7,13 @@ import { line } from '../values.ts'
 /** For labels, where `$(name)` is an icon. */
 export const plainLabel = (text: string): string => line(text).replaceAll('$(', '\\$(')
 
+/** The first sentence, without whole check sums: what comes behind it is for a model. */
+export const sentence = (text: string): string =>
+  (/^.*?(?:[.!?](?=\s)|$)/m.exec(text)?.[0] ?? '').replace(/\b([0-9a-f]{8})[0-9a-f]{56}\b/g, '$1…')
+
 /** What a person asked for, told without taking the focus. `[text](command:…)` would be a link in a message. */
 export function tell(text: string): void {
-  void vscode.window.showInformationMessage(`Imago: ${line(text).replaceAll('](', '] (')}`)
+  void vscode.window.showInformationMessage(`Imago: ${line(sentence(text)).replaceAll('](', '] (')}`)
 }
 
 /** A command of that name, whose faults are told. */
