@@ -100,26 +100,6 @@ test('keys that were typed before a plan was shown decide nothing, nor does one 
   await emacs.shows('● ')
 })
 
-test('a plan that is opened while a seat is asked for is shown once Emacs has it', async () => {
-  await emacs.visit('orders.py')
-  const project = '(imago-project)'
-  await emacs.eval('(progn (imago-leave) t)')
-  await emacs.until(`(null (imago-project-seat ${project}))`)
-  await emacs.eval(
-    `(progn (setf (imago-project-seat ${project}) 'asked (imago-project-code ${project}) "k7") t)`,
-  )
-  const answer = propose(at(4, 'line4 = 44\n'))
-  await emacs.signed(1)
-  emacs.command('imago-plans')
-  await emacs.echoes(
-    'To let this Emacs sit, type in a terminal: imago seat k7, or say yes where somebody sits. The code holds for a minute.',
-  )
-  await emacs.eval(`(progn (setf (imago-project-seat ${project}) nil) (imago-sit ${project} nil) t)`)
-  await emacs.shows('+line4 = 44')
-  await otherAnswers('deny')
-  await answer
-})
-
 test('an Emacs that hangs with a plan open comes too late, and says so', async () => {
   await emacs.visit('orders.py')
   const answer = propose(at(5, 'line5 = 55\n'))

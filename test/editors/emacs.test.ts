@@ -104,6 +104,31 @@ test('the sign goes when somebody else answers, and the plan that is shown says 
   await emacs.signed(0)
 })
 
+test('a plan that is opened while a seat is asked for is shown once Emacs has it', async () => {
+  await emacs.visit('orders.py')
+  const answer = propose(at(4, 'line4 = 44\n'))
+  await emacs.signed(1)
+  await emacs.eval('(progn (imago-leave) t)')
+  await emacs.until('(null (imago-project-seat (imago-project)))')
+  const set = (seat: string, code: string) =>
+    emacs.eval(
+      `(let ((p (imago-project))) (setf (imago-project-seat p) ${seat} (imago-project-code p) ${code}) t)`,
+    )
+  await set("'asked", '"k7"')
+  emacs.command('imago-plans')
+  await emacs.echoes('To let this Emacs sit, type in a terminal: imago seat k7, or say yes where')
+  await set('nil', 'nil')
+  await emacs.eval('(progn (imago-sit (imago-project)) t)')
+  await emacs.shows('+line4 = 44')
+  emacs.type('nr')
+  await emacs.until('(active-minibuffer-window)')
+  emacs.type('\r')
+  await emacs.shows('What will be applied: 0 of 1')
+  emacs.type('y')
+  await answer
+  await emacs.visit('orders.py')
+})
+
 const source = (line: string) =>
   emacs.eval(
     `(progn (switch-to-buffer "orders.py") (delete-other-windows) (goto-char 1) (insert ${JSON.stringify(`${line}\n`)}) (forward-line -1) t)`,
