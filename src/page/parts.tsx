@@ -19,11 +19,19 @@ export type Act = readonly [label: string, key: string, act: () => void, isMain?
 /** Buttons in a row, and their keys. */
 export function Acts({ of, depth = 1 }: { of: readonly (Act | false)[]; depth?: number }) {
   const acts = of.filter(act => act !== false)
+  // By the second click of a double one another button may have taken its place.
+  const clicked = (act: () => void) => (event: MouseEvent) => event.detail < 2 && act()
   useKeys(depth, Object.fromEntries(acts.map(([, key, act]) => [key, act])))
   return (
     <p class={depth > 1 ? 'buttons' : ''}>
       {acts.map(([label, key, act, isMain]) => (
-        <button key={label} type="button" class={isMain && 'main'} onClick={act} aria-keyshortcuts={key}>
+        <button
+          key={label}
+          type="button"
+          class={isMain && 'main'}
+          onClick={clicked(act)}
+          aria-keyshortcuts={key}
+        >
           {label} {key && <kbd>{key}</kbd>}
         </button>
       ))}

@@ -88,7 +88,7 @@ function SeatBar({ page }: ViewProps) {
 /** The keys answer the first of them. */
 function Wanted({ page, wanted, isFirst }: ViewProps & { wanted: SeatWanted; isFirst: boolean }) {
   const { id, who, through } = wanted
-  const isStill = useStill()
+  const isStill = useStill(WANTED_MS)
   const answer = (admit: boolean) => {
     if (isStill) page.act(page.client.request('admit', { wanted: id, admit }), () => '')
   }
@@ -155,21 +155,21 @@ function OpenPlan({ page, plan }: ViewProps & { plan: Waiting }) {
   )
 }
 
-/** Nothing counts before a person can have seen what is there, in milliseconds. */
-const STILL_MS = 150
+/** Nothing counts before a person can have seen what is there; what comes unasked may come under a click. In milliseconds. */
+const [STILL_MS, WANTED_MS] = [150, 700]
 
 /** Whether that time is over. */
-function useStill(): boolean {
+function useStill(ms: number): boolean {
   const [isStill, still] = useState(false)
   useEffect(() => {
-    const timer = setTimeout(() => still(true), STILL_MS)
+    const timer = setTimeout(() => still(true), ms)
     return () => clearTimeout(timer)
   }, [])
   return isStill
 }
 
 function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }) {
-  const isStill = useStill()
+  const isStill = useStill(STILL_MS)
   const { id, hash, who, tool, kernel, times, warnings, notes } = plan
   previews.set(id, { text: shown.body ?? '', isDiff: kernel === null })
   const send: Send = answer => {
@@ -201,6 +201,17 @@ function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }
   )
 }
 
+/** Whether its last change is on the screen, above the buttons. Where it is not, the page goes on to more of it. */
+function isSeen(page: ViewProps['page'], place: Element | null | undefined): boolean {
+  const end = document.querySelector('.buttons')?.getBoundingClientRect().top ?? innerHeight
+  const last = [...(place?.querySelectorAll('ins, del') ?? [])].at(-1) ?? place
+  const rest = (last?.getBoundingClientRect().bottom ?? 0) - Math.min(end, innerHeight)
+  if (rest < 1) return true
+  scrollBy(0, Math.min(rest, 0.7 * innerHeight))
+  page.say('There is more of it below. The same key counts at its end.')
+  return false
+}
+
 const OUTCOMES = {
   taken: 'Sent.',
   late: 'Somebody else was faster.',
@@ -217,7 +228,8 @@ interface AnswerProps extends ViewProps {
 }
 
 /** A plan that is taken or left as a whole. */
-function Whole({ plan, shown: { body, args }, send }: AnswerProps) {
+function Whole({ page, plan, shown: { body, args }, send }: AnswerProps) {
+  const all = useRef<HTMLDivElement>(null)
   const [doing, set] = useState<'deny' | 'edit'>()
   const edit = (text: string) => {
     try {
@@ -229,11 +241,13 @@ function Whole({ plan, shown: { body, args }, send }: AnswerProps) {
   }
   return (
     <>
-      <Diff text={body ?? ''} isDiff={plan.kernel === null} />
+      <div ref={all}>
+        <Diff text={body ?? ''} isDiff={plan.kernel === null} />
+      </div>
       <Acts
         depth={2}
         of={[
-          ['Approve', 'y', () => send({ decision: 'approve' }), true],
+          ['Approve', 'y', () => isSeen(page, all.current) && send({ decision: 'approve' }), true],
           ['Deny', 'n', () => set('deny')],
           args !== null && ['Edit the arguments', 'e', () => set('edit')],
         ]}
@@ -277,6 +291,8 @@ function Hunks({ page, shown, send }: AnswerProps) {
     set(undefined)
     redraw(undefined)
   }
+  const take = did(() => decisions.decide({ type: 'accept' }))
+  const takeAll = did(() => decisions.decideAll({ type: 'accept' }))
   const step = (by: 1 | -1, undecided: boolean) => did(() => decisions.go(by, { undecided }))
   const come = (to: number) => {
     while (decisions.at !== to && decisions.go(decisions.at < to ? 1 : -1, { undecided: false }));
@@ -296,11 +312,11 @@ function Hunks({ page, shown, send }: AnswerProps) {
           ['Go back', 'n', step(-1, false)],
         ]
       : [
-          ['Take', 'y', did(() => decisions.decide({ type: 'accept' })), true],
+          ['Take', 'y', () => isSeen(page, list.current?.children[at]) && take(), true],
           ['Refuse', 'n', () => set('n')],
           ['Edit', 'e', () => set('e')],
           ['Split', 's', did(split)],
-          ['Take the rest', 'a', did(() => decisions.decideAll({ type: 'accept' }))],
+          ['Take the rest', 'a', () => isSeen(page, list.current) && takeAll()],
           ['Refuse the rest', 'd', () => set('d')],
         ]
   useKeys(2, { j: step(1, true), k: step(-1, true), J: step(1, false), K: step(-1, false) })

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import type { DaemonClient } from '../../src/front/client.ts'
-import { leftEnded, letIn, openBrowser, opened, openPage, seated, shows } from '../support/browser.ts'
+import { leftEnded, letIn, openBrowser, opened, openPage, seated, shows, toEnd } from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openRig, until } from '../support/rig.ts'
 import { openScreen } from '../support/screen.ts'
@@ -116,6 +116,7 @@ test('a plan of 100 files, which is the most that there are, is shown, decided a
   await page.keyboard.press('n')
   await page.keyboard.type('not that')
   await page.keyboard.press('Enter')
+  await toEnd(page)
   await page.keyboard.press('a')
   await shows(page, /hunk 1 \(many-0.txt:1\) is refused: not that.*hunk 100 \(many-99.txt:1\) is taken/s)
   await page.keyboard.press('y')

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import type { DaemonClient } from '../../src/front/client.ts'
-import { leftEnded, openBrowser, opened, openPage, seated, shows } from '../support/browser.ts'
+import { leftEnded, openBrowser, opened, openPage, seated, shows, toEnd } from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openRig } from '../support/rig.ts'
 
@@ -144,12 +144,16 @@ test('a plan whose caller gives up stays on the page, says why it has gone, and 
   await leftEnded(page)
 })
 
-test('10,000 lines are drawn as few elements, and are answered', async () => {
+test('10,000 lines are drawn as few elements, and are answered once their end was on the screen', async () => {
   const content = Array.from({ length: 10_000 }, (_, n) => `line ${n} <b>`).join('\n')
   const answer = client.call({ tool: 'write_file', args: { path: 'long.txt', content } })
   await opened(page)
   await shows(page, /line 9999 <b>/)
   assert.ok((await page.locator('article *').count()) < 100)
+  await page.keyboard.press('y')
+  await shows(page, /There is more of it below/)
+  assert.match(await page.title(), /^\(1\) /)
+  await toEnd(page)
   await page.keyboard.press('y')
   assert.ok((await answer).ok)
   await leftEnded(page)
