@@ -93,7 +93,7 @@ function Door({ why }: { why: string }) {
 
 /** Goes to a pasted address of a page on this machine; else why not. */
 function entering(pasted: string): string {
-  const address = URL.parse(pasted)
+  const address = URL.canParse(pasted) ? new URL(pasted) : undefined
   const isOurs = address?.protocol === 'http:' && ['127.0.0.1', 'localhost'].includes(address.hostname)
   if (!isOurs || address.pathname !== '/page') return 'That is not an address that imago web has printed.'
   location.href = pasted

@@ -90,8 +90,7 @@ function M.sit(project, done, how)
   end)
 end
 
-local ASKED = 'To let this Neovim sit, type in a terminal: imago seat %s, or say yes where somebody sits. '
-  .. 'The code holds for a minute.'
+local ASKED = 'imago seat %s in a terminal lets this Neovim sit, or a yes where somebody sits. The code holds for a minute.'
 
 local HANDLERS = {
   ['imago/rows'] = function(project, event)
@@ -122,12 +121,19 @@ local function of_project(heard)
   end
 end
 
+--- Sits once a person can see this Neovim: nobody answers in one without a screen.
+local function sit_where_seen(project)
+  local function sit() M.sit(project, nil, { alone = true }) end
+  if #vim.api.nvim_list_uis() > 0 then return sit() end
+  vim.api.nvim_create_autocmd('UIEnter', { once = true, callback = vim.schedule_wrap(sit) })
+end
+
 local function on_init(client)
   local project = M.projects[client.id]
   local queue = project.queue
   project.queue = nil
   M.ask(project, 'subscribe', { topics = TOPICS })
-  if M.config.sit then M.sit(project, nil, { alone = true }) end
+  if M.config.sit then sit_where_seen(project) end
   vim.tbl_map(function(later) later() end, queue)
 end
 

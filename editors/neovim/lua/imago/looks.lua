@@ -10,7 +10,9 @@ function M.errors(project)
   table.sort(rows, function(one, other) return one.at > other.at end)
   local items = vim.tbl_map(function(row)
     local text = ('%s (%s, %s, times: %d)'):format(row.what, row.kernel, row.where or row.at, row.times)
-    return { filename = row.file, lnum = row.line, type = 'E', text = window.line(text) }
+    -- A name that a program chose opens no other machine.
+    local file = row.file and not row.file:find('://', 1, true) and row.file or nil
+    return { filename = file, lnum = row.line, type = 'E', text = window.line(text) }
   end, rows)
   vim.fn.setqflist({}, ' ', { title = 'Imago: errors of programs', items = items })
   vim.cmd('botright copen')

@@ -177,7 +177,9 @@ local function edit(buf, view)
       vim.cmd.stopinsert()
       if views[buf] ~= view or not hunks.KEYS[view.stage] then return window.say('that plan waits no more') end
       view.at = at
-      decide(buf, { decision = 'edit', text = text == '' and '' or text .. '\n' })
+      -- A file whose last line has no end keeps it so.
+      local ending = (hunk.after ~= '' and hunk.after or hunk.before):match('\n?$')
+      decide(buf, { decision = 'edit', text = text == '' and '' or text .. ending })
     end)
   end
   vim.api.nvim_create_autocmd('BufWriteCmd', { buffer = draft, callback = write })
@@ -236,6 +238,9 @@ for key in ('Sejkyand'):gmatch('.') do
   end
 end
 
+--- How long a seat may take to come for the plan that it was asked for to open by itself.
+local LATE_MS = 1000
+
 --- Shows a plan that waits. The first one that is opened takes a seat.
 function M.open(project, id)
   local function found(plan)
@@ -251,7 +256,12 @@ function M.open(project, id)
     while vim.fn.getchar(0) ~= 0 do
     end
   end
-  client.sit(project, function() client.ask(project, 'plan', { plan = id }, found) end)
+  local asked = vim.loop.now()
+  client.sit(project, function()
+    -- By then the person may be typing into something else.
+    if vim.loop.now() - asked > LATE_MS then return window.say('this Neovim sits now; :Imago plans shows what waits') end
+    client.ask(project, 'plan', { plan = id }, found)
+  end)
 end
 
 --- Shows the only plan that waits, or the one that is chosen.

@@ -19,7 +19,15 @@ end
 
 function M.line(text) return table.concat(M.lines(text), ' ') end
 
-function M.say(text) vim.notify('imago: ' .. M.line(text)) end
+--- Says something in one line of the screen, which no key has to take away; `:messages` has all of it.
+function M.say(text)
+  text = 'imago: ' .. M.line(text)
+  if vim.fn.strdisplaywidth(text) > vim.v.echospace then
+    vim.cmd('silent echomsg ' .. vim.fn.string(text))
+    text = vim.fn.strcharpart(text, 0, vim.v.echospace - 13) .. '… (:messages)'
+  end
+  vim.notify(text)
+end
 
 --- Says what went wrong, and what can be done about it.
 ---@param fault { message: string, data?: { next?: string } }
