@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { imago } from './house.ts'
-import { Differs, out } from './steps.ts'
+import { Differs, out, STEP_MS } from './steps.ts'
 
 /** A person at the page of a project, in a real Chromium without a window, played by a script. */
 export interface PersonAtPage {
@@ -49,8 +50,14 @@ export async function openPageOf(project: string, executablePath: string): Promi
     asksForSeat: () => page.getByRole('button', { name: 'Sit' }).click(),
     async opensPlan() {
       await page.getByRole('region', { name: 'What waits for you' }).getByRole('button').first().click()
-      // Keys count from a moment after it is drawn.
+      // Keys count from a moment after it is drawn, and for what was read to its end.
       await page.locator('article[aria-busy=false]').waitFor()
+      const isAtEnd = 'innerHeight + scrollY >= document.documentElement.scrollHeight - 2'
+      for (let waited = 0; !(await page.evaluate<boolean>(isAtEnd)); waited += STEP_MS) {
+        if (waited > PATIENCE_MS) throw new Differs('the page has no end')
+        await page.keyboard.press('End')
+        await sleep(STEP_MS)
+      }
     },
     presses: key => page.keyboard.press(key),
     types: words => page.keyboard.type(words),
