@@ -5,7 +5,7 @@ import { openRig } from '../test/support/rig.ts'
 import { venvPython } from '../test/support/runtimes.ts'
 
 /**
- * Takes the pictures of the page, docs/screens/page-*.png, anew: a real browser, daemon and program. By hand, after a build:
+ * Takes the pictures of the page again, docs/screens/page-*.png: a real browser, daemon and program. By hand, after a build:
  * node --import tsx docs/page-screens.ts
  */
 const SHOP = `import logging, threading

@@ -11,7 +11,7 @@ import { openRig, type Rig, until } from './support/rig.ts'
 /**
  * `npm run test:vscode`: the packed extension in a real VS Code, code-server, which Chromium shows, with a real daemon and
  * a real Python program. It is not in `npm test`, for it weighs 800 MB. Where all passes it writes down its run in
- * test/editors/vscode-last-run.json, and with `IMAGO_TEST_SCREENS=1` takes the picture docs/screens/vscode-plan.png anew.
+ * test/editors/vscode-last-run.json, and with `IMAGO_TEST_SCREENS=1` takes the picture docs/screens/vscode-plan.png again.
  */
 const test = suite('VS Code', { limitMs: 300_000 })
 

@@ -14,7 +14,7 @@ const FOLDER = join(import.meta.dirname, '../../dist/src/page')
 const FILES = ['index.html', 'page.js', 'page.css'].map(name => readFileSync(join(FOLDER, name), 'utf8'))
 const [, SCRIPT, STYLE] = FILES
 
-/** A file of 10,000 lines, of which every fifth becomes another one. */
+/** A file of 10,000 lines. The plan changes each fifth line. */
 const BEFORE = Array.from({ length: 10_000 }, (_, n) => `line ${n} of the file`)
 const AFTER = BEFORE.map((line, n) => (n % 5 === 0 ? `${line}, changed` : line))
 
@@ -156,7 +156,7 @@ const [CALLS, AT_ONCE] = [500, 20]
 
 export const pageChanges: Row = {
   what: '1,000 changes a second told to the page: processor time in Chromium beside an idle one',
-  how: 'evaluations for 5 s, each of which is a row that comes and goes, with the programs shown; then 5 s without any; the rows that are told are counted',
+  how: 'evaluations for 5 s. Each evaluation is a row that comes and goes, with the programs shown; then 5 s without any; the rows that are told are counted',
   bar: { relation: '≤', limit: 10, unit: '% of a core' },
   ...ground,
   async measure() {

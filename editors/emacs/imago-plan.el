@@ -457,7 +457,7 @@ Behind them are those that were taken back, and all undos."
               (seq-filter #'behind rows)))))
 
 (defun imago-undo (change)
-  "Take CHANGE back, whoever approved it: by a plan of its own, which is shown."
+  "Take CHANGE back by a plan of its own, which is shown."
   (interactive
    (list (imago-plan--undone-by
           (imago-choose "Take back" (imago-plan--changes (imago-project))

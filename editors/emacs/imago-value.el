@@ -2,7 +2,7 @@
 
 ;;; Commentary:
 
-;; The result of code stands behind its line and, where it is short, in the
+;; The result of code is shown behind its line and, where it is short, in the
 ;; echo area; a long one has a buffer.  A look runs nothing of the program.
 
 ;;; Code:
@@ -60,7 +60,7 @@
 
 (defun imago-evaluate (code &optional end place name)
   "Evaluate CODE in the program; show the result, behind END where it is given.
-PLACE are arguments of `eval_expr' that say where it stands, and NAME is said
+PLACE are arguments of `eval_expr' that say where it is, and NAME is said
 where CODE defines it and has no value."
   (interactive "sEvaluate: ")
   (let ((end (and end (copy-marker end))))

@@ -25,6 +25,16 @@ export function pathOfChromium(name: string): string | undefined {
   return status === 0 ? stdout.trim() : undefined
 }
 
+/** Goes to the end of the page, which may be known only by and by. */
+export async function toEnd(page: Page): Promise<void> {
+  const isThere = 'innerHeight + scrollY >= document.documentElement.scrollHeight - 2'
+  for (let waited = 0; !(await page.evaluate<boolean>(isThere)); waited += STEP_MS) {
+    if (waited > PATIENCE_MS) throw new Differs('the page has no end')
+    await page.keyboard.press('End')
+    await sleep(STEP_MS)
+  }
+}
+
 /** Opens the page of that project, by the address that `imago web` prints. */
 export async function openPageOf(project: string, executablePath: string): Promise<PersonAtPage> {
   const address = imago(project, 'web', '--no-open').trim()
@@ -52,12 +62,7 @@ export async function openPageOf(project: string, executablePath: string): Promi
       await page.getByRole('region', { name: 'What waits for you' }).getByRole('button').first().click()
       // Keys count from a moment after it is drawn, and for what was read to its end.
       await page.locator('article[aria-busy=false]').waitFor()
-      const isAtEnd = 'innerHeight + scrollY >= document.documentElement.scrollHeight - 2'
-      for (let waited = 0; !(await page.evaluate<boolean>(isAtEnd)); waited += STEP_MS) {
-        if (waited > PATIENCE_MS) throw new Differs('the page has no end')
-        await page.keyboard.press('End')
-        await sleep(STEP_MS)
-      }
+      await toEnd(page)
     },
     presses: key => page.keyboard.press(key),
     types: words => page.keyboard.type(words),

@@ -8,8 +8,8 @@ import type { Run } from './run.ts'
 const [LOOK_MS, FILES] = [500, 5]
 
 /**
- * A line for each Python file that was changed and that programs of the project have loaded: they run what they loaded before, and
- * how the new one comes to run. Undefined where nothing is to be said; never rejects.
+ * A line for each Python file that was changed and that programs of the project have loaded: they run what they loaded
+ * before, and how the new one comes to run. Undefined where nothing is to be said; never rejects.
  */
 export async function runsOldText(
   run: Pick<Run, 'options' | 'caller' | 'mayLook'>,

@@ -55,7 +55,7 @@ interface MethodParts {
   listTools(wanted: Methods['tools']['params']): string
   describe(name: string | undefined): Methods['describe']['result']
   status(): DaemonStatus
-  /** The address of a page, for whoever opens it first. */
+  /** The address of a page. It works once. */
   openPage(page: { readonly root: string; readonly env: Readonly<Record<string, string>> }): Promise<string>
   /**
    * Begins the end of the daemon and says what becomes of the kernels, or throws the `Refusal` `in_use`. `root`: kernels

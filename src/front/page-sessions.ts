@@ -26,8 +26,8 @@ const MOST = 64
 
 /**
  * The tokens and the sessions of pages. A token works once, within ten minutes, and is exchanged for a session, whose secret
- * works for a day. All of them end with the daemon: a page whose daemon has gone shows its secret to whatever listens at
- * that port next, which can do nothing with it. `used` is called when a token was used up.
+ * works for a day. All of them end with the daemon: a page whose daemon has gone shows its secret to the program that
+ * listens at that port next, which can do nothing with it. `used` is called when a token was used up.
  */
 export function openPageSessions({ used }: { used(): void }) {
   let tokens: readonly Known[] = []

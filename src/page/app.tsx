@@ -70,7 +70,7 @@ function App({ page }: ViewProps) {
       <main aria-label={view}>{state === 'closed' ? <Door why={page.why} /> : <Shown page={page} />}</main>
       <footer class="quiet">
         1 to 6: views. j, k: the next and the previous; J, K: of all hunks. Enter opens, Escape leaves a
-        field. Others stand beside what they do.
+        field. Each button shows its own key.
       </footer>
     </>
   )

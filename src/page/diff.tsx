@@ -1,4 +1,4 @@
-/** Lines of one kind that stand together. */
+/** Lines of one kind that follow each other. */
 interface Block {
   readonly kind: 'ins' | 'del' | 'i' | 'span'
   readonly lines: string[]
@@ -10,7 +10,7 @@ const KINDS: Readonly<Record<string, Block['kind']>> = { '+': 'ins', '-': 'del',
 const PART = 100
 
 /**
- * A difference as `git diff` shows it, with its marks already. One element for the lines of one kind that stand together: a
+ * A difference as `git diff` shows it, with its marks already. One element for lines of one kind that follow each other: a
  * difference of 10,000 lines has few. Where `isDiff` is false it is code, and no sign at its lines means anything.
  */
 export function Diff({ text, isDiff }: { text: string; isDiff: boolean }) {

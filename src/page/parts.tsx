@@ -194,7 +194,7 @@ export const FrameList = ({ frames }: { frames: readonly FrameShown[] }) => (
   </ol>
 )
 
-/** Names, and what stands for each. */
+/** Names, each with its text. */
 export const Facts = ({ of }: { of: readonly (readonly [name: string, text: string])[] }) => (
   <dl>
     {of.map(([name, text], at) => (

@@ -31,7 +31,7 @@ export function Plans({ page }: ViewProps) {
         return {
           key: plan.call,
           lead: plan.tool,
-          title: `A question of ${plan.run ?? plan.who}, put before whoever sits`,
+          title: `A question of ${plan.run ?? plan.who}, for the next who sits`,
           more: `since ${new Date(plan.asked_at).toLocaleString()}`,
           open: () => page.sit(),
           detail: () => null,

@@ -75,8 +75,8 @@ export class Page {
   constructor({ root, credential, draw }: { root: string; credential: string; draw(): void }) {
     this.root = root
     this.draw = draw
-    this.drawSoon = once(DRAW_MS, draw)
-    this.#againSoon = once(AGAIN_MS, () => this.again())
+    this.drawSoon = throttle(DRAW_MS, draw)
+    this.#againSoon = throttle(AGAIN_MS, () => this.again())
     this.client = new Client({
       root,
       credential,
@@ -235,7 +235,7 @@ export class Page {
 }
 
 /** Calls of it within so many milliseconds become one. */
-function once(ms: number, act: () => void): () => void {
+function throttle(ms: number, act: () => void): () => void {
   let isMeant = false
   const now = () => {
     isMeant = false

@@ -138,7 +138,7 @@ const behind = () =>
     `(mapconcat (lambda (one) (or (overlay-get one 'after-string) "")) (overlays-in 1 (line-end-position)) "|")`,
   )
 
-test('a line is evaluated where it stands, and a text that is Emacs Lisp or a code of a terminal is text', async () => {
+test('a line is evaluated in its place, and a text that is Emacs Lisp or a code of a terminal is text', async () => {
   await emacs.until('(imago-rows (imago-project) "kernels")')
   await source("ORDER['who']")
   emacs.type('\u0018\u0005')

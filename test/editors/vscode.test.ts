@@ -162,7 +162,7 @@ test('a hunk is taken and one refused with a reason, by the hash that was shown;
   assert.is(text(), ORDERS)
 })
 
-test('the last change is the newest that holds, whoever approved it, and never an undo', async () => {
+test('the last change is the newest that holds, of any seat, and never an undo', async () => {
   const { project } = opened
   const done = (id: string, tool: string, title: string) => ({
     topic: 'approvals' as const,

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
+import { toEnd } from '../../examples/demos/page.ts'
 import type { DaemonClient } from '../../src/front/client.ts'
-import { leftEnded, openBrowser, opened, openPage, seated, shows, toEnd } from '../support/browser.ts'
+import { leftEnded, openBrowser, opened, openPage, seated, shows } from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openRig } from '../support/rig.ts'
 

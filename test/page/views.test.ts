@@ -76,7 +76,7 @@ test('an error as it came, with the values of that moment; its markup is text', 
   await page.keyboard.press('q')
 })
 
-test('errors of processes that have gone stand below, and open as others', async () => {
+test('errors of processes that have gone are below, and open as others', async () => {
   const past = page.getByRole('region', { name: 'Errors of processes that have gone' })
   await past.getByRole('button', { name: /ValueError: <b>gone/ }).click()
   await shows(page, /gone, process \d+ ValueError: <b>gone.*module.*raise ValueError/s)

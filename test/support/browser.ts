@@ -71,12 +71,3 @@ export async function leftEnded(page: Page): Promise<void> {
   await page.locator('[aria-label=Opened] > [role=status]').waitFor()
   await page.keyboard.press('q')
 }
-
-/** Goes to the end of the page, which may be known only by and by. */
-export async function toEnd(page: Page): Promise<void> {
-  const isThere = 'innerHeight + scrollY >= document.documentElement.scrollHeight - 2'
-  await until(async () => {
-    await page.keyboard.press('End')
-    return await page.evaluate<boolean>(isThere)
-  }, 'the end of the page')
-}

@@ -157,7 +157,7 @@ export class Project {
     return [...this.rows.kernels.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1))
   }
 
-  /** The name to take back the last change by, whoever approved it, that was not taken back; undefined: none is known. */
+  /** What `undo_change` takes for the newest change that was not taken back, of any seat; undefined: none is known. */
   get lastUndo(): string | undefined {
     const changes = this.#plans('ended').flatMap(({ tool, title, ended }) =>
       ended?.undo
