@@ -44,6 +44,8 @@ export interface Proposal {
   result?(committed: Committed): unknown
   /** The parts that a person may take or leave one by one. Left out: it is taken or left as a whole. */
   readonly hunks?: Hunks
+  /** The change that it takes back, where it is an undo. */
+  readonly undoes?: string
 }
 
 /** What a proposal changes, in parts, and what becomes of it when a person takes only some of them. */

@@ -123,6 +123,7 @@ function proposed(name: string, all: readonly Reverse[]): Planned {
     },
     evidence: all.map(({ file }) => file.evidence),
     changes: all.map(({ change }) => change),
+    undoes: name,
     result: ({ files, undo }): UndoResult => ({
       undone: name,
       files: all.map((reverse, index) => reversed(reverse, files[index])),

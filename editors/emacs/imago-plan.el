@@ -442,19 +442,11 @@ KEYS, a count of theirs, or since now."
 (defvar imago-plan--undoing nil "The call that takes a change back, and what was typed by then.")
 
 (defun imago-plan--changes (project)
-  "Return the rows for `imago-undo' in PROJECT, the newest first.
-Behind them are those that were taken back, and all undos."
-  (let ((rows (imago-rows project "approvals" #'imago-plan--undone-by)))
-    (cl-labels ((undo (row) (equal (plist-get row :tool) "undo_change"))
-                (back (row) (seq-some (lambda (other)
-                                        (and (undo other)
-                                             (string-suffix-p (imago-plan--undone-by row)
-                                                              (plist-get other :title))
-                                             (not (back other))))
-                                      rows))
-                (behind (row) (or (undo row) (back row))))
-      (append (or (seq-remove #'behind rows) (user-error "There is no change to take back"))
-              (seq-filter #'behind rows)))))
+  "Return the rows for `imago-undo' in PROJECT, the newest first and undos last."
+  (let ((rows (imago-rows project "approvals" #'imago-plan--undone-by))
+        (undo (lambda (row) (equal (plist-get row :tool) "undo_change"))))
+    (append (or (seq-remove undo rows) (user-error "There is no change to take back"))
+            (seq-filter undo rows))))
 
 (defun imago-undo (change)
   "Take CHANGE back by a plan of its own, which is shown."

@@ -48,8 +48,7 @@ Without a seat, here or elsewhere, what needs a person is refused."
   root connection
   rows          ; ((TOPIC . KEY) . PLIST), the last to change first
   ready queue   ; functions that wait until it is ready, the last first
-  seat code     ; a plist, or `asked'; and the code of one that was asked for
-  callbacks)    ; functions that wait for the seat, the last first
+  seat code)    ; a plist; and the code of one that was asked for
 
 (defvar imago--projects nil "Those with a connection, by root.")
 
@@ -191,13 +190,11 @@ CALL is a name for it, which no other call ever has."
          (when (plist-get row :value)
            (push (cons key (plist-get row :value)) (imago-project-rows project))))))
     ('imago/seat
-     (pcase (plist-get params :type)
-       ("asked" (setf (imago-project-code project) (plist-get params :code))
-        (imago--say-code project))
-       ("left" (let ((resume (plist-get (imago-project-seat project) :resume)))
-                 (setf (imago-project-seat project) nil)
-                 (when (plist-get params :why)
-                   (imago-sit project nil (list :resume resume))))))))
+     (setf (imago-project-seat project) (and (equal (plist-get params :type) "seated") params)
+           (imago-project-code project) (plist-get params :code))
+     (imago--say-code project)
+     (let ((news (or (plist-get params :trouble) (plist-get params :why))))
+       (when news (imago-say "%s" news)))))
   (imago--changed project))
 
 (defun imago--changed (project)
@@ -218,29 +215,20 @@ All of them, or those of the function FIT."
 
 ;;; The seat and the sign
 
-(defun imago-sit (project &optional done how)
+(defun imago-sit (project &optional done alone)
   "Take a seat for PROJECT and go on with DONE, once Emacs has it.
-HOW is (:alone t), which is quiet where somebody sits, or (:resume SECRET)
-after a seat was lost."
+With ALONE, it takes none where somebody sits, and does not say so."
   (interactive (list (imago-project) (lambda () (imago-say "this Emacs has a seat"))))
-  (if (consp (imago-project-seat project)) (when done (funcall done))
-    (when done (push done (imago-project-callbacks project)))
-    (if (imago-project-seat project) (imago--say-code project)
-      (setf (imago-project-seat project) 'asked)
-      (imago-ask project "sit" how
-                 (lambda (seated)
-                   (setf (imago-project-seat project) seated (imago-project-code project) nil)
-                   (when (plist-get seated :trouble) (imago-say "%s" (plist-get seated :trouble)))
-                   (mapc #'funcall (nreverse (cl-shiftf (imago-project-callbacks project) nil)))
-                   (imago--changed project))
-                 (lambda (fault)
-                   (setf (imago-project-seat project) nil (imago-project-code project) nil)
-                   (cond ((plist-get how :resume) (imago-sit project nil '(:alone t)))
-                         ((not (equal (plist-get (plist-get fault :data) :code) "seat_taken"))
-                          (setf (imago-project-callbacks project) nil)
-                          (imago--fault fault))
-                         ;; Somebody asked in earnest meanwhile.
-                         ((imago-project-callbacks project) (imago-sit project))))))))
+  (if (imago-project-seat project) (when done (funcall done))
+    (imago--say-code project)
+    (imago-ask project "sit" (and alone '(:alone t))
+               (lambda (_) (when done (funcall done)))
+               (lambda (fault)
+                 (setf (imago-project-code project) nil)
+                 (unless (and alone
+                              (equal (plist-get (plist-get fault :data) :code) "seat_taken"))
+                   (imago--fault fault))
+                 (imago--changed project)))))
 
 (defun imago--say-code (project)
   "Say how a person can admit this Emacs to PROJECT, where one has to."
@@ -252,7 +240,7 @@ where somebody sits. The code holds for a minute." (imago-project-code project))
   "Take the seat of PROJECT, once this Emacs has a frame that a person can see."
   (if (seq-some (lambda (frame) (not (equal (terminal-name frame) "initial_terminal")))
                 (frame-list))
-      (imago-sit project nil '(:alone t))
+      (imago-sit project nil 'alone)
     (letrec ((made (lambda (_)
                      (remove-hook 'after-make-frame-functions made)
                      (when (rassq project imago--projects) (imago--sit-where-seen project)))))

@@ -48,6 +48,8 @@ export interface Plan {
   readonly hunks: Hunks | null
   /** What a person chose, where this was made of another plan by that; `choices` is empty elsewhere. */
   readonly choices: readonly Choice[]
+  /** See `Proposal`; null for all but an undo. */
+  readonly undoes: string | null
   /**
    * SHA-256 over all of the above except the id and the call: what a person approves, and what is approved only once.
    * 64 hexadecimal digits.
@@ -90,7 +92,10 @@ export type Answer =
 
 /** What a plan is made of: what is known of the call, and what its tool proposes. */
 interface PlanParts
-  extends Omit<Plan, 'id' | 'preview' | 'evidence' | 'changes' | 'result' | 'hunks' | 'choices' | 'hash'> {
+  extends Omit<
+    Plan,
+    'id' | 'preview' | 'evidence' | 'changes' | 'result' | 'hunks' | 'choices' | 'undoes' | 'hash'
+  > {
   readonly proposal: Proposal
   /** What a person chose of the plan that this was made of. */
   readonly choices?: readonly Choice[]
@@ -110,6 +115,7 @@ export function freeze({ proposal, args, choices = [], ...asked }: PlanParts): P
     result: pinnedResult(proposal),
     hunks: pinnedHunks(proposal),
     choices: copied(choices),
+    undoes: proposal.undoes ?? null,
   }
   return Object.freeze({ id: newId(), ...parts, hash: hashOf(parts) })
 }

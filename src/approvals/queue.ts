@@ -158,6 +158,8 @@ class ApprovalQueue {
   /** By id: why it needs no answer any more. */
   readonly #settled = new Map<string, string>()
   readonly #ends: (Omit<PlanEnd, 'ago_ms'> & { readonly at: number })[] = []
+  /** By change, the one that took it back last. */
+  readonly #takenBack = new Map<string, string>()
   readonly #notices: { readonly number: number; readonly text: string }[] = []
   /** By caller: the batch that its next plan may belong to. */
   readonly #batches = new Map<string, Batch>()
@@ -441,10 +443,26 @@ class ApprovalQueue {
     this.#changed()
   }
 
+  /** A change was taken back by another one, with or without a question. */
+  tookBack(change: string, by: string): void {
+    this.#takenBack.set(change, by)
+    forgetOldest(this.#takenBack, MOST_ENDS)
+    this.#changed()
+  }
+
+  /** Whether what took it back, if anything did, was taken back in its turn. */
+  #isUndoable(change: string): boolean {
+    const by = this.#takenBack.get(change)
+    return by === undefined || !this.#isUndoable(by)
+  }
+
   /** How the plans that waited last have ended, oldest first: up to 64. */
   ends(): readonly PlanEnd[] {
     const now = this.#options.clock.now()
-    return this.#ends.map(({ at, ...end }) => ({ ...end, ago_ms: Math.round(now - at) }))
+    return this.#ends.map(({ at, ended, ...end }) => {
+      const undo = ended?.undo != null && this.#isUndoable(ended.undo) ? ended.undo : null
+      return { ...end, ...(ended && { ended: { ...ended, undo } }), ago_ms: Math.round(now - at) }
+    })
   }
 
   // Not tiring a person.

@@ -151,7 +151,12 @@ export const PLAN_END = z.strictObject({
   ended: z
     .strictObject({
       outcome: z.string().describe('`ok`, or the code of the error.'),
-      undo: z.string().nullable().describe('The name to undo it by; null where no file was changed.'),
+      undo: z
+        .string()
+        .nullable()
+        .describe(
+          'The name to undo it by; null where no file was changed, and once the change was taken back.',
+        ),
     })
     .exactOptional()
     .describe(

@@ -112,6 +112,7 @@ async function effect({ run, plan, args }: LetThrough): Promise<Outcome> {
   const done = await run.options.files.commit({ change: plan.id, changes })
   if (done.type === 'failed') return ended(run, done)
   run.undo = done.undo
+  if (plan.undoes !== null) run.options.approvals.tookBack(plan.undoes, done.undo)
   let outcome: Outcome
   try {
     outcome = ok(plan.result?.(done))

@@ -41,7 +41,7 @@ export function Plans({ page }: ViewProps) {
           key: plan.id,
           lead: plan.tool,
           title: plan.title,
-          more: `${wordOf(plan)}${undoOf(page, plan) === null ? '' : ', can be undone'} ${new Date(plan.heard - plan.ago_ms).toLocaleString()}`,
+          more: `${wordOf(plan)}${plan.ended?.undo ? ', can be undone' : ''} ${new Date(plan.heard - plan.ago_ms).toLocaleString()}`,
           hasEnded: true,
           detail: () => <EndedPlan page={page} end={plan} />,
         }
@@ -110,20 +110,9 @@ function Wanted({ page, wanted, isFirst }: ViewProps & { wanted: SeatWanted; isF
 
 const wordOf = ({ outcome }: Ended) => outcome.replaceAll('_', ' ')
 
-/** The name to take its change back by; null where it has none, or was taken back. */
-function undoOf(page: ViewProps['page'], { ended }: Ended): string | null {
-  const undo = ended?.undo ?? null
-  const took = (row: PlanRow) =>
-    row.tool === 'undo_change' && row.state === 'ended' && row.ended?.outcome === 'ok'
-  const isOver = page
-    .rows('approvals')
-    .some(row => took(row) && 'title' in row && row.title.endsWith(` ${undo}`))
-  return isOver ? null : undo
-}
-
 function EndedPlan({ page, end }: ViewProps & { end: Ended }) {
   const { why, ended } = end
-  const undo = undoOf(page, end)
+  const undo = ended?.undo ?? null
   const preview = previews.get(end.id)
   useEffect(() => scrollTo(0, 0), [])
   // The change is taken back by a plan of its own, which is answered here, too.

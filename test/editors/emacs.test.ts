@@ -7,6 +7,7 @@ import { assert, suite } from '../support/harness.ts'
 import { type Program, startProgram } from '../support/program.ts'
 import { MAIN, openRig, type Rig, until } from '../support/rig.ts'
 import { emacsPaths } from '../support/runtimes.ts'
+import { openWatch } from '../support/watching.ts'
 
 /** The package in a real Emacs, with a real daemon. */
 const test = suite('Emacs plugin', { limitMs: 120_000 })
@@ -106,19 +107,17 @@ test('the sign goes when somebody else answers, and the plan that is shown says 
 
 test('a plan that is opened while a seat is asked for is shown once Emacs has it', async () => {
   await emacs.visit('orders.py')
-  const answer = propose(at(4, 'line4 = 44\n'))
-  await emacs.signed(1)
   await emacs.eval('(progn (imago-leave) t)')
   await emacs.until('(null (imago-project-seat (imago-project)))')
-  const set = (seat: string, code: string) =>
-    emacs.eval(
-      `(let ((p (imago-project))) (setf (imago-project-seat p) ${seat} (imago-project-code p) ${code}) t)`,
-    )
-  await set("'asked", '"k7"')
+  const { screen } = await openWatch(rig)
+  emacs.command('imago-sit')
+  await emacs.echoes('To let this Emacs sit, type in a terminal: imago seat')
+  await screen.shows(/Let it\? \[y\]es \[n\]o/)
+  const answer = propose(at(4, 'line4 = 44\n'))
+  await emacs.signed(1)
   emacs.command('imago-plans')
-  await emacs.echoes('To let this Emacs sit, type in a terminal: imago seat k7, or say yes where')
-  await set('nil', 'nil')
-  await emacs.eval('(progn (imago-sit (imago-project)) t)')
+  await emacs.echoes('To let this Emacs sit, type in a terminal: imago seat')
+  screen.type('y\n')
   await emacs.shows('+line4 = 44')
   emacs.type('nr')
   await emacs.until('(active-minibuffer-window)')
@@ -127,6 +126,7 @@ test('a plan that is opened while a seat is asked for is shown once Emacs has it
   emacs.type('y')
   await answer
   await emacs.visit('orders.py')
+  screen.close()
 })
 
 const source = (line: string) =>
@@ -329,11 +329,11 @@ test('SLIME keeps its keys in a buffer of Lisp, and imago-mode has them elsewher
 
 test('an Emacs that no person can see asks for no seat, until it has a frame', () => {
   const form = `(let ((project (progn (find-file "orders.py") (imago-project))))
+    (advice-add 'imago-sit :before (lambda (&rest asked) (princ (nth 2 asked))))
     (while (not (imago-project-ready project)) (accept-process-output nil 0.01))
-    (princ (imago-project-seat project))
+    (princ "seen ")
     (cl-letf (((symbol-function 'terminal-name) (lambda (_) "/dev/tty")))
-      (run-hook-with-args 'after-make-frame-functions nil))
-    (princ (imago-project-seat project)))`
+      (run-hook-with-args 'after-make-frame-functions nil)))`
   const command = `(setq imago-command '("${process.execPath}" "${MAIN}" "lsp"))`
   const words = ['-Q', '--batch', '-L', EMACS_PLUGIN, '-l', 'imago', '--eval', command, '--eval', form]
   const env = { ...process.env, ...rig.env }
@@ -343,7 +343,7 @@ test('an Emacs that no person can see asks for no seat, until it has a frame', (
     encoding: 'utf8',
     timeout: 30_000,
   })
-  assert.is(stdout, 'nilasked')
+  assert.is(stdout, 'seen alone')
 })
 
 const FILES = ['imago.el', 'imago-plan.el', 'imago-value.el']

@@ -7,7 +7,7 @@ import { openSlimeEmacs, type SlimeEmacs } from './slime-emacs.ts'
 export const EMACS_PLUGIN = join(PACKAGE_ROOT, 'editors/emacs')
 
 /** A form: Emacs sits in the project of the buffer that is looked at. */
-export const SITS = '(consp (imago-project-seat (imago-project)))'
+export const SITS = '(and (imago-project-seat (imago-project)) t)'
 
 /** A real Emacs with the package, which has connected and sits. */
 export interface EmacsPlugin extends SlimeEmacs {

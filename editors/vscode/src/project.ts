@@ -47,7 +47,6 @@ export class Project {
   code: string | undefined
   /** The program that the person has chosen for calls. */
   kernel: string | undefined
-  #sitting: Promise<Seated> | undefined
   #undoing: { readonly call: string; opened(plan: string): void } | undefined
 
   constructor(root: string, seam: Seam) {
@@ -95,21 +94,15 @@ export class Project {
     this.#seam.changed(this)
   }
 
-  /** Takes a seat, once; resolves as soon as it is there. Rejects with the sentence that says why there is none. */
-  sit(how: { readonly alone?: true; readonly resume?: string } = {}): Promise<Seated> {
-    if (this.seat !== undefined) return Promise.resolve(this.seat)
-    this.#sitting ??= (this.ask('sit', how) as Promise<unknown> as Promise<Seated>)
-      .then(seat => {
-        this.seat = seat
-        if (seat.trouble !== null) this.#seam.says(seat.trouble)
-        return seat
-      })
-      .finally(() => {
-        this.#sitting = undefined
-        this.code = undefined
-        this.#seam.changed(this)
-      })
-    return this.#sitting
+  /** Takes a seat; resolves as soon as it is there. Rejects with the sentence that says why there is none. */
+  async sit(how: { readonly alone?: true } = {}): Promise<void> {
+    if (this.seat !== undefined) return
+    try {
+      await this.ask('sit', how)
+    } finally {
+      this.code = undefined
+      this.#seam.changed(this)
+    }
   }
 
   /** Takes a seat where nobody else sits, and says nothing where somebody does. */
@@ -120,15 +113,10 @@ export class Project {
   }
 
   heardSeat(event: SeatNews): void {
-    if (event.type === 'asked') this.code = event.code
-    if (event.type === 'left') {
-      const resume = this.seat?.resume
-      this.seat = undefined
-      if (event.why !== null) {
-        this.#seam.says(`The seat was left: ${event.why}`)
-        this.sit(resume === undefined ? {} : { resume }).catch(() => this.sitAlone())
-      }
-    }
+    this.seat = event.type === 'seated' ? event : undefined
+    this.code = event.type === 'asked' ? event.code : undefined
+    if (event.type === 'left' && event.why !== null) this.#seam.says(`The seat was left: ${event.why}`)
+    if (event.type === 'seated' && event.trouble !== null) this.#seam.says(event.trouble)
     this.#seam.changed(this)
   }
 
@@ -159,15 +147,8 @@ export class Project {
 
   /** What `undo_change` takes for the newest change that was not taken back, of any seat; undefined: none is known. */
   get lastUndo(): string | undefined {
-    const changes = this.#plans('ended').flatMap(({ tool, title, ended }) =>
-      ended?.undo
-        ? [{ isUndo: tool === 'undo_change', title, outcome: ended.outcome, undo: ended.undo }]
-        : [],
-    )
-    type Change = (typeof changes)[number]
-    const holds = ({ undo }: Change): boolean =>
-      !changes.some(one => one.isUndo && one.outcome === 'ok' && one.title.endsWith(` ${undo}`) && holds(one))
-    return changes.findLast(one => !one.isUndo && holds(one))?.undo
+    const change = this.#plans('ended').findLast(({ tool, ended }) => ended?.undo && tool !== 'undo_change')
+    return change?.ended?.undo ?? undefined
   }
 
   /** The program that code of a language of the editor goes to; undefined: the daemon decides. */

@@ -16,8 +16,9 @@ export class Requests {
   readonly #connection: Connection
   /** What an editor follows of each project, by the client's own way of saying it. */
   readonly #followed = new Map<Project, Following>()
-  /** What ends the seat of each. */
-  readonly #seats = new Map<Project, AbortController>()
+  readonly #seats = new Map<Project, Sitting>()
+  /** Those whose seat was lost with the connection, and by which secret it is taken again. */
+  readonly #lost = new Map<Project, string | undefined>()
   readonly #editor: () => string
 
   /** `editor`: what the editor calls itself. */
@@ -35,7 +36,7 @@ export class Requests {
     try {
       return wellFormed(await this.#done(name, params, how))
     } catch (error) {
-      const { remote } = error instanceof WireError ? error : { remote: undefined }
+      const remote = remoteOf(error)
       const data =
         remote === undefined ? undefined : { code: remote.code, ...(remote.data as object | undefined) }
       return new ResponseError(LSPErrorCodes.RequestFailed, remote?.message ?? messageOf(error), data)
@@ -51,7 +52,7 @@ export class Requests {
     if (name === 'call') return this.#call(client, params as unknown as EditorCall, signal)
     if (name === 'subscribe') return this.#follow(project, params as Methods['subscribe']['params'])
     if (name === 'sit') return this.#sit(project, client, params, signal)
-    if (name === 'leave') return this.#seats.get(project)?.abort() ?? null
+    if (name === 'leave') return this.#seats.get(project)?.over.abort() ?? null
     // The daemon says which operations there are, and checks what they take.
     return client.request(name as 'plan', params as never)
   }
@@ -76,38 +77,82 @@ export class Requests {
     return null
   }
 
-  /** The connection was made again: what was followed goes on from where it was. */
+  /** The connection was made again: what was followed goes on from where it was, and a seat that was lost is taken again. */
   connected(project: Project, client: DaemonClient): void {
     this.#followed
       .get(project)
       ?.begin(client)
       .catch(() => {})
+    const resume = this.#lost.get(project)
+    if (this.#lost.delete(project)) this.#comeBack(project, client, resume)
   }
 
   /**
-   * Resolves with `seated`. Events of the seat come as notifications, with `left` as the last one, also where the connection
-   * broke: the editor sits again with the `resume` of `seated`.
+   * Resolves with `seated`: of the seat that the editor has, or has asked for, where there is one. Events of the seat come as
+   * notifications, `seated` too, with `left` as the last one. A seat that was lost is then taken again, if it can be.
    */
-  #sit(project: Project, client: DaemonClient, params: object, signal: AbortSignal): Promise<unknown> {
+  async #sit(
+    project: Project,
+    client: DaemonClient,
+    params: SitParams,
+    signal: AbortSignal,
+  ): Promise<Seated> {
     refuseDebugger()
+    for (let before = this.#seats.get(project); before !== undefined; before = this.#seats.get(project)) {
+      const { seated, isAlone } = before
+      const taken = await seated.catch((fault: unknown) => {
+        // Nobody who sits was asked by that one, and this one asks.
+        if (!isAlone || params.alone) throw fault
+      })
+      if (taken !== undefined) return taken
+    }
     const over = new AbortController()
     signal.addEventListener('abort', () => over.abort())
+    const seated = this.#seated(project, client, { params, over })
+    this.#seats.set(project, { over, seated, isAlone: params.alone === true })
+    return seated
+  }
+
+  #seated(
+    project: Project,
+    client: DaemonClient,
+    { params, over }: { readonly params: SitParams; readonly over: AbortController },
+  ): Promise<Seated> {
     const tell = (event: object) => void this.#tell('imago/seat', { root: project.root, ...event })
-    const wanted = { through: this.#editor(), ...params } as SitParams
+    const wanted = { through: this.#editor(), ...params } as Methods['sit']['params']
     return new Promise((resolve, reject) => {
-      let isSeated = false
+      let seated: Seated | undefined
       const heard = (event: SeatEvent) => {
-        if (event.type !== 'seated') return tell(event)
-        isSeated = true
-        this.#seats.set(project, over)
+        tell(event)
+        if (event.type !== 'seated') return
+        seated = event
         resolve(event)
       }
-      const left = (error?: unknown) => {
-        if (isSeated) tell({ type: 'left', why: error === undefined ? null : messageOf(error) })
-        else reject(error ?? new Error('The seat was left before it was granted.'))
+      const left = (fault?: unknown) => {
+        this.#seats.delete(project)
+        if (seated === undefined)
+          return reject(fault ?? new Error('The seat was left before it was granted.'))
+        tell({ type: 'left', why: fault === undefined ? null : messageOf(fault) })
+        if (fault === undefined) return
+        if (remoteOf(fault) !== undefined) this.#comeBack(project, client)
+        else this.#lost.set(project, seated.resume)
       }
       client.sit({ wanted, signal: over.signal, heard }).then(() => left(), left)
     })
+  }
+
+  /** By its secret, else where nobody sits. */
+  #comeBack(project: Project, client: DaemonClient, resume?: string): void {
+    const { signal } = new AbortController()
+    this.#sit(project, client, resume === undefined ? { alone: true } : { resume }, signal).catch(
+      (fault: unknown) => {
+        const remote = remoteOf(fault)
+        if (remote === undefined) this.#lost.set(project, resume)
+        else if (resume !== undefined) this.#comeBack(project, client)
+        else if (remote.code !== 'seat_taken')
+          this.#tell('imago/seat', { root: project.root, type: 'left', why: messageOf(fault) })
+      },
+    )
   }
 
   #tell(method: string, params: object): Promise<void> {
@@ -117,7 +162,8 @@ export class Requests {
   forget(project: Project): void {
     this.#followed.get(project)?.end()
     this.#followed.delete(project)
-    this.#seats.get(project)?.abort()
+    this.#lost.delete(project)
+    this.#seats.get(project)?.over.abort()
   }
 }
 
@@ -131,7 +177,18 @@ function wellFormed<Message>(message: Message): Message {
 /** With `shown`, the text that a person reads comes beside the envelope: many editors lose the nulls that `show` needs. */
 type EditorCall = Methods['call']['params'] & { readonly shown?: boolean }
 
-type SitParams = Methods['sit']['params']
+type SitParams = Pick<Methods['sit']['params'], 'alone' | 'resume'>
+
+type Seated = Extract<SeatEvent, { type: 'seated' }>
+
+/** A seat of an editor, or one that it has asked for: only where nobody sits, if it is `isAlone`. */
+interface Sitting {
+  readonly over: AbortController
+  readonly seated: Promise<Seated>
+  readonly isAlone: boolean
+}
+
+const remoteOf = (fault: unknown) => (fault instanceof WireError ? fault.remote : undefined)
 
 /** One subscription of an editor, over all connections that it is made on. */
 class Following {

@@ -2,9 +2,9 @@
 local window = require('imago.window')
 local M = {}
 
--- `id` is that of its client; `queue` waits until that is ready, `asks` for a seat; `rows` are by topic and key.
+-- `id` is that of its client; `queue` waits until that is ready; `rows` are by topic and key.
 -- `kernel` is the program that the person has chosen for calls; else the daemon decides.
----@alias imago.Project { id: integer, queue?: fun()[], rows: table, seat?: table, asks?: fun()[], kernel?: string }
+---@alias imago.Project { id: integer, queue?: fun()[], rows: table, seat?: table, kernel?: string }
 
 M.projects = {} ---@type table<integer, imago.Project>
 M.changed = function() end ---@type fun(project: imago.Project, changes: table[])
@@ -66,27 +66,12 @@ local WAITS = {
 function M.waiting(project, topic) return M.rows(project, topic, WAITS[topic]) end
 
 --- Takes a seat, and goes on with `done` once it is there.
----@param how? { alone?: true, resume?: string } quietly not where somebody sits; the secret of the seat that was lost
-function M.sit(project, done, how)
+---@param done? fun()
+---@param alone? boolean quietly not where somebody sits
+function M.sit(project, done, alone)
   if project.seat then return done and done() end
-  if project.asks then return table.insert(project.asks, done) end
-  local asks = { done }
-  project.asks, how = asks, how or {}
-  M.ask(project, 'sit', how, function(seated)
-    project.seat, project.asks = seated, nil
-    if seated.trouble then window.say(seated.trouble) end
-    tell(project, {})
-    vim.tbl_map(function(ask) ask() end, asks)
-  end, function(fault)
-    project.asks = nil
-    local is_taken = how.alone and vim.tbl_get(fault, 'data', 'code') == 'seat_taken'
-    if how.resume then
-      M.sit(project, nil, { alone = true })
-    elseif not is_taken then
-      return window.fault(fault)
-    end
-    -- The person has asked for a seat meanwhile.
-    vim.tbl_map(function(ask) M.sit(project, ask) end, asks)
+  M.ask(project, 'sit', { alone = alone }, done, function(fault)
+    if not alone or vim.tbl_get(fault, 'data', 'code') ~= 'seat_taken' then window.fault(fault) end
   end)
 end
 
@@ -102,13 +87,11 @@ local HANDLERS = {
     tell(project, event.snapshot or event.changes)
   end,
   ['imago/seat'] = function(project, event)
-    local seat = project.seat
     if event.type == 'asked' then return window.say(ASKED:format(event.code)) end
-    project.seat = nil
+    project.seat = event.type == 'seated' and event or nil
+    if event.trouble then window.say(event.trouble) end
+    if event.why then window.say('the seat was left: ' .. event.why) end
     tell(project, {})
-    if not seat or not event.why then return end
-    window.say('the seat was left: ' .. event.why)
-    M.sit(project, nil, { resume = seat.resume })
   end,
   ['imago/event'] = function(_, event)
     if event.plan then window.say('this waits for an answer: :Imago plans') end
@@ -123,7 +106,7 @@ end
 
 --- Sits once a person can see this Neovim: nobody answers in one without a screen.
 local function sit_where_seen(project)
-  local function sit() M.sit(project, nil, { alone = true }) end
+  local function sit() M.sit(project, nil, true) end
   if #vim.api.nvim_list_uis() > 0 then return sit() end
   vim.api.nvim_create_autocmd('UIEnter', { once = true, callback = vim.schedule_wrap(sit) })
 end

@@ -150,8 +150,9 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
     }),
     command('plan.open', (node: TreeNode) => plans.open(node.project, node.name ?? '')),
     command('sit', async (node?: TreeNode) => {
-      const { who } = await (node?.project ?? here()).sit()
-      tell(`seated as ${who}.`)
+      const project = node?.project ?? here()
+      await project.sit()
+      tell(`seated as ${project.seat?.who}.`)
     }),
     command('admit', async (node: TreeNode) => {
       const placeHolder = plainLabel(`Let it sit, and answer plans? ${node.label} ${node.detail}`)
