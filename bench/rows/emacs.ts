@@ -41,7 +41,7 @@ const ground = sharedGround(async daemon => {
 function compile(): void {
   compiled = mkdtempSync(join(tmpdir(), 'imago-elc-'))
   cpSync(join(PACKAGE_ROOT, 'editors/emacs'), compiled, { recursive: true })
-  const files = ['imago.el', 'imago-plan.el', 'imago-value.el']
+  const files = ['imago.el', 'imago-plan.el', 'imago-program.el']
   const words = ['-Q', '--batch', '-L', '.', '-f', 'batch-byte-compile', ...files]
   const done = spawnSync(emacsPaths().emacs, words, { cwd: compiled, encoding: 'utf8' })
   if (done.status !== 0) throw new Error(done.stderr)
