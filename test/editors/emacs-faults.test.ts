@@ -1,18 +1,56 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { at, type EmacsPlugin, type EmacsScene, ORDERS, openEmacsScene } from '../support/emacs-plugin.ts'
+import {
+  at,
+  type Drawn,
+  drawnInEmacs,
+  type EmacsPlugin,
+  type EmacsScene,
+  ORDERS,
+  openEmacsScene,
+} from '../support/emacs-plugin.ts'
 import { assert, suite } from '../support/harness.ts'
+import { hostilePlan } from '../support/hostile-plan.ts'
+import { straysIn } from '../support/hostile-screen.ts'
+import { FORGERY, HOSTILE_NAMES, HOSTILE_TEXTS, type HostileText } from '../support/hostile-texts.ts'
 import { RawClient } from '../support/raw-client.ts'
 import { until } from '../support/rig.ts'
 import { openSeatTerminal, type SeatTerminal } from '../support/watching.ts'
 
-/** What may go wrong while a plan is before a person in Emacs. */
+/** What may go wrong while a plan is before a person in Emacs, and what was made to be taken for something else there. */
 const test = suite('Emacs plugin, faults', { limitMs: 120_000 })
+
+const HEBREW = '\u05e9\u05dc\u05d5\u05dd'
+
+/** The same for Emacs: lines of ours there. */
+const IN_EMACS: HostileText = {
+  what: 'lines that imitate ours in Emacs',
+  text: [
+    '━ hunk 1 of 1 · ✓ taken',
+    '● The answer was sent.',
+    '! LOOK:',
+    'What will be applied: 0 of 1.',
+    '│ ',
+    '┃ ',
+    // It is written from right to left.
+    HEBREW,
+  ]
+    .map(line => `${line} ${FORGERY}\n`)
+    .join('')
+    .concat('payload()\n'),
+  marks: [],
+  payload: 'payload()',
+  threat: 14,
+}
+
+const TEXTS = [...HOSTILE_TEXTS, IN_EMACS]
 
 const MANY = Array.from({ length: 100 }, (_, n) => `many${n}.txt`)
 /** Its error has half a character, as no UTF-8 can hold. */
-const SOURCE = `import threading
-def fail(): raise ValueError('half \\ud800 of it')`
+const SOURCE = `import json, threading
+TEXTS = json.loads(${JSON.stringify(JSON.stringify(TEXTS.filter(({ threat }) => threat !== 15).map(({ text }) => text)))})
+NAMES = json.loads(${JSON.stringify(JSON.stringify(Object.fromEntries(HOSTILE_NAMES)))})
+def fail(text='half \\ud800 of it'): raise ValueError(text)`
 
 let scene: EmacsScene
 let emacs: EmacsPlugin
@@ -146,6 +184,113 @@ test('half a character in an error and in a plan hides neither them nor what com
   await emacs.shows('half ')
   await otherAnswers('deny')
   await answer
+})
+
+/** However it is broken into rows, and however numbers are written. */
+const withoutBlanks = (text: string) => text.replace(/[\s,]/g, '')
+
+const NOTHING_OF_OURS = /(?!)/g
+
+/** A line of a text: of a diff, behind a rule of ours, or a row that a longer line goes on in. */
+const OF_TEXT = /^[-+ @\\│┃]/
+
+/** A line of ours, which may name what others have named. */
+const OURS = /^(?:━ |● |! LOOK: |Write |do_dangerous, asked by |What is defined in )/
+
+/** Nothing raw is there, and what others made up is in no line that could be taken for another one of ours. */
+function isPlain(lines: readonly string[]): void {
+  assert.equal(straysIn(lines.join('\n'), NOTHING_OF_OURS), [])
+  for (const line of lines)
+    if (line.includes(FORGERY)) assert.ok(OF_TEXT.test(line) || OURS.test(line), line.slice(0, 200))
+}
+
+for (const threat of [14, 15, 16, 17])
+  test(`hostile texts of a plan are seen as what they are in Emacs, to their ends (threat ${threat})`, async () => {
+    const texts = TEXTS.filter(text => text.threat === threat)
+    for (const inHunk of [false, true]) {
+      const plans = texts.map(({ text }) => ({ ...hostilePlan({ body: text, inHunk }), raw: text }))
+      const drawn = await drawnInEmacs(scene, plans)
+      for (const [index, { marks, payload }] of texts.entries()) {
+        const { waits, refused, edited, over } = drawn[index] as Drawn
+        for (const lines of [waits, refused, edited, over]) isPlain(lines)
+        for (const line of waits) if (line.includes(FORGERY)) assert.match(line, OF_TEXT)
+        const all = withoutBlanks(waits.join('\n'))
+        // How long a text is, is said of the whole of a plan.
+        const known = inHunk ? marks.filter(mark => !/\d (?:lines|characters)$/.test(mark)) : marks
+        for (const mark of [...known, payload])
+          assert.ok(all.includes(withoutBlanks(mark)), `${mark} is not shown`)
+        const { hash, bytes, lines } = plans[index] as (typeof plans)[number]
+        assert.ok(all.includes(hash), 'its hash is not shown')
+        assert.match(all, new RegExp(`(?<!\\d)${lines}lines?${bytes}bytes`))
+        assert.ok(withoutBlanks(edited.join('\n')).includes(withoutBlanks(payload)))
+      }
+    }
+  })
+
+test('hostile names of files, programs, callers and purposes are in lines of ours in Emacs (threat 14)', async () => {
+  for (const inHunk of [false, true]) {
+    const plans = HOSTILE_NAMES.map(([, name]) => ({ ...hostilePlan({ name, inHunk }), raw: name }))
+    for (const { waits, refused, edited, over } of await drawnInEmacs(scene, plans))
+      for (const lines of [waits, refused, edited, over]) isPlain(lines)
+  }
+})
+
+test('no code of a plan, a purpose or a reason reaches the terminal of Emacs, and no row of it is one of ours (threat 16)', async () => {
+  await emacs.visit('orders.py')
+  const [, obeyed = ''] = HOSTILE_NAMES.find(([what]) => what === 'with all that a terminal obeys') ?? []
+  // No file may have a NUL.
+  const text = TEXTS.filter(({ threat }) => threat === 14 || threat === 16).map(one => ({
+    ...one,
+    text: one.text.replaceAll('\0', ''),
+  }))
+  const answer = scene.propose({ ...at(1, text.map(one => one.text).join('')), why: obeyed })
+  await emacs.opens()
+  await emacs.eval('(progn (delete-other-windows) t)')
+  const seen: string[] = []
+  for (let isEnd = false; !isEnd; ) {
+    const rows = await emacs.rows()
+    for (const row of rows) if (row.includes(FORGERY)) assert.match(row, OF_TEXT)
+    seen.push(...rows)
+    isEnd = (await emacs.eval('(pos-visible-in-window-p (point-max))')) !== 'nil'
+    if (!isEnd) await emacs.eval('(progn (scroll-up) t)')
+  }
+  // A row ends with a mark of Emacs where its line goes on.
+  const all = withoutBlanks(seen.map(row => row.replace(/^[┃+]|\\$/g, '')).join(''))
+  for (const { payload } of text) assert.ok(all.includes(withoutBlanks(payload)), payload)
+  const reversed = [...HEBREW].reverse().join('')
+  assert.ok(seen.some(row => row.startsWith(`+${reversed} `)))
+  emacs.type('r')
+  await emacs.replies('no \u009b31m\u202e\r')
+  await emacs.shows('✗ refused: no ⟦U+009B⟧31m⟦U+202E⟧')
+  await emacs.rows()
+  await emacs.sends()
+  await answer
+  const sequences = text
+    .flatMap(one => one.text.split('\n'))
+    .filter(line => line.includes('\u001b') || line.includes('\u009b'))
+  for (const line of [...sequences.map(line => line.replace(/^.*?# /, '')), obeyed])
+    assert.not.ok(emacs.written().includes(line), JSON.stringify(line))
+})
+
+test('hostile values, messages and names of parts are text in Emacs (threat 16)', async () => {
+  await emacs.visit('orders.py')
+  const linesOf = async (buffer: string) => {
+    await emacs.until(`(get-buffer "${buffer}")`)
+    const text = await emacs.text(
+      `(with-current-buffer "${buffer}" (json-encode (split-string (buffer-string) "\\n")))`,
+    )
+    return JSON.parse(text) as string[]
+  }
+  await emacs.eval('(progn (imago-evaluate "print(*TEXTS)") t)')
+  const lines = await linesOf('*imago result*')
+  assert.equal(straysIn(lines.join('\n'), NOTHING_OF_OURS), [])
+  for (const { payload, threat } of TEXTS)
+    if (threat !== 15) assert.ok(lines.join('\n').includes(payload), payload)
+  await emacs.eval('(progn (imago-inspect "NAMES") t)')
+  assert.equal(straysIn((await linesOf('*imago value*')).join('\n'), NOTHING_OF_OURS), [])
+  await emacs.eval(`(progn (imago-evaluate "fail(TEXTS[5][:200])") t)`)
+  await emacs.echoes('ValueError')
+  assert.equal(straysIn(await emacs.text('(current-message)'), NOTHING_OF_OURS), [])
 })
 
 test('an Emacs that is killed with a plan open leaves it waiting for others', async () => {

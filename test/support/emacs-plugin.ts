@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import xterm from '@xterm/headless'
+import type { ShownPlan } from '../../src/approvals/contract.ts'
 import type { DaemonClient } from '../../src/front/client.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import type { Envelope } from '../../tools/outcome.ts'
@@ -53,8 +54,9 @@ export interface EmacsPlugin extends SlimeEmacs {
 async function openEmacsPlugin(rig: Rig, file: string): Promise<EmacsPlugin> {
   const command = [process.execPath, MAIN, 'lsp'].map(word => JSON.stringify(word)).join(' ')
   const words = ['-L', EMACS_PLUGIN, '-l', 'imago', '--eval', `(setq imago-command (list ${command}))`]
-  const terminal = new xterm.Terminal({ cols: 100, rows: 40, allowProposedApi: true })
+  const terminal = new xterm.Terminal({ cols: 100, rows: 40, allowProposedApi: true, scrollback: 0 })
   let written = ''
+  let drawings = 0
   const emacs = await openSlimeEmacs({
     cwd: rig.project,
     env: rig.env,
@@ -107,11 +109,15 @@ async function openEmacsPlugin(rig: Rig, file: string): Promise<EmacsPlugin> {
     },
     written: () => written,
     async rows() {
-      const before = written.length
-      await emacs.eval('(progn (redraw-display) (redisplay t) t)')
-      await until(() => written.length > before, 'the screen')
-      const { buffer } = terminal
-      return Array.from({ length: 40 }, (_, row) => buffer.active.getLine(row)?.translateToString(true) ?? '')
+      // What comes before the title was drawn before it.
+      const title = `\u001b]2;drawn ${++drawings}\u0007`
+      await emacs.eval(
+        `(progn (redraw-display) (redisplay t) (send-string-to-terminal ${JSON.stringify(title)}) t)`,
+      )
+      await until(() => written.includes(title), 'the screen')
+      await new Promise<void>(resolve => terminal.write('', resolve))
+      const { active } = terminal.buffer
+      return Array.from({ length: 40 }, (_, row) => active.getLine(row)?.translateToString(true) ?? '')
     },
   }
 }
@@ -174,4 +180,28 @@ async function serveWith(rig: Rig, heartbeatMs: number): Promise<void> {
   const words = ['--input-type=module', '-e', source]
   spawn(process.execPath, words, { env: rig.env, stdio: ['ignore', 'ignore', 'inherit'] })
   await until(() => existsSync(rig.paths.socket), 'the daemon')
+}
+
+/** A plan as Emacs draws it, in lines. */
+export interface Drawn {
+  readonly waits: readonly string[]
+  readonly refused: readonly string[]
+  readonly edited: readonly string[]
+  readonly over: readonly string[]
+}
+
+/** These plans as the person sees them, where `raw` is what they give as a reason and write in place of each hunk. */
+export async function drawnInEmacs(
+  { emacs, rig }: EmacsScene,
+  plans: readonly (ShownPlan & { readonly raw: string })[],
+): Promise<Drawn[]> {
+  const file = join(rig.folder, 'plans.json')
+  // As `imago lsp` does it: Emacs takes no half of a character, and no NUL.
+  const text = JSON.stringify(plans, (_, value) =>
+    typeof value === 'string' ? String(Buffer.from(value)).replaceAll('\0', '\ufffd') : value,
+  )
+  writeFileSync(file, text)
+  const load = `(load ${JSON.stringify(join(PACKAGE_ROOT, 'test/support/emacs-plans.el'))} nil t)`
+  await emacs.eval(`(progn ${load} (imago-test-draw ${JSON.stringify(file)}) t)`)
+  return JSON.parse(readFileSync(file, 'utf8')) as Drawn[]
 }
