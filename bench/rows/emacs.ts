@@ -11,6 +11,7 @@ import { median, type Row, ratio } from '../row.ts'
 const LINES = 10_000
 const TURNS = 7
 const PROJECT = '(cdr (car imago--projects))'
+const SHOWN = `(get-buffer (format "*imago %s*" (plist-get (car (imago-waiting ${PROJECT})) :id)))`
 const main = join(PACKAGE_ROOT, 'dist/src/main.cjs')
 
 let emacs: SlimeEmacs
@@ -41,7 +42,7 @@ const ground = sharedGround(async daemon => {
 function compile(): void {
   compiled = mkdtempSync(join(tmpdir(), 'imago-elc-'))
   cpSync(join(PACKAGE_ROOT, 'editors/emacs'), compiled, { recursive: true })
-  const files = ['imago.el', 'imago-plan.el', 'imago-value.el']
+  const files = ['imago.el', 'imago-plan.el', 'imago-program.el']
   const words = ['-Q', '--batch', '-L', '.', '-f', 'batch-byte-compile', ...files]
   const done = spawnSync(emacsPaths().emacs, words, { cwd: compiled, encoding: 'utf8' })
   if (done.status !== 0) throw new Error(done.stderr)
@@ -64,8 +65,8 @@ export const emacsPlan: Row = {
   tearDown: ground.tearDown,
   async measure() {
     const ours_ms = await timed(`(imago-plan-open ${PROJECT} (car (imago-waiting ${PROJECT})))
-      (while (not (imago-buffers ${PROJECT} 'imago-plan-mode)) (sit-for 0.001 t))
-      (switch-to-buffer (car (imago-buffers ${PROJECT} 'imago-plan-mode)))`)
+      (while (not ${SHOWN}) (sit-for 0.001 t))
+      (switch-to-buffer ${SHOWN})`)
     const diff_ms = await timed(`(diff "orders.py" "after.py" nil 'no-async)
       (switch-to-buffer (get-buffer "*Diff*"))`)
     return ratio(ours_ms, diff_ms, { ours_ms, diff_ms })

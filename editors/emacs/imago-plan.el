@@ -4,8 +4,8 @@
 
 ;; One plan is shown as a diff with a key for each decision.  Moving is as in
 ;; `diff-mode' and Magit: n and p.  Deciding is a (or y) to accept, r to refuse
-;; with a reason, e to edit.  After the last decision, what will be applied is
-;; shown once, and y or C-c C-c sends it.
+;; with a reason, e to edit; with a prefix, a and r decide on all the rest.  After
+;; the last decision, what will be applied is shown once, and y or C-c C-c sends it.
 
 ;;; Code:
 
@@ -15,29 +15,23 @@
 
 (cl-defstruct imago-part
   "A hunk of a plan; or all of a plan without hunks, whose hunk is nil."
-  hunk choice  ; as `answer' takes it
-  place)       ; where it is shown
+  hunk choice)  ; as `answer' takes it
 
-(defvar-local imago-plan--row nil "The row of the plan that is shown.")
-(defvar-local imago-plan--plan nil "Its preview.")
+(defvar-local imago-plan--plan nil "The plan that is shown: its row, and its preview.")
 (defvar-local imago-plan--parts nil "Its parts, in order.")
 (defvar-local imago-plan--stage nil "One of choose, confirm, sent, over.")
 (defvar-local imago-plan--news nil "What is to be said above all else.")
 
-(defun imago-plan--keys (map &rest pairs)
-  "Bind in MAP each key of PAIRS to the command behind it."
-  (cl-loop for (key command) on pairs by #'cddr do (define-key map (kbd key) command))
-  map)
-
 (defvar imago-plan-mode-map
-  (imago-plan--keys
-   (make-sparse-keymap)
-   "n" #'imago-plan-next "p" #'imago-plan-previous
-   "j" #'imago-plan-next-undecided "k" #'imago-plan-previous-undecided
-   "a" #'imago-plan-accept "y" #'imago-plan-accept "r" #'imago-plan-refuse
-   "e" #'imago-plan-edit "A" #'imago-plan-accept-rest "R" #'imago-plan-refuse-rest
-   "d" #'imago-plan-refuse-rest "u" #'imago-plan-undo "S" #'imago-plan-save
-   "C-c C-c" #'imago-plan-send "RET" #'imago-plan-visit)
+  (let ((map (make-sparse-keymap)))
+    (pcase-dolist (`(,key . ,command)
+                   '(("n" . imago-plan-next) ("p" . imago-plan-previous)
+                     ("a" . imago-plan-accept) ("y" . imago-plan-accept)
+                     ("r" . imago-plan-refuse) ("e" . imago-plan-edit)
+                     ("u" . imago-plan-undo) ("S" . imago-plan-save)
+                     ("\C-c\C-c" . imago-plan-send) ("\r" . imago-plan-visit)))
+      (define-key map key command))
+    map)
   "Keys for one plan.")
 
 (defconst imago-plan--faces
@@ -51,7 +45,12 @@
   "One plan that waits.
 \\{imago-plan-mode-map}"
   (setq-local font-lock-defaults '(imago-plan--faces t)
-              revert-buffer-function #'ignore))
+              ;; Nothing of a line is beyond the edge or on the other side of the
+              ;; window, and a row that a long line is broken into is none of ours.
+              truncate-lines nil
+              truncate-partial-width-windows nil
+              bidi-paragraph-direction 'left-to-right
+              wrap-prefix "┃ "))
 
 ;;; Drawing
 
@@ -63,6 +62,10 @@
                     (and name (member (expand-file-name name) paths))))
                 (buffer-list))))
 
+(defun imago-plan--unsaved ()
+  "Those of them that have unsaved text."
+  (seq-filter #'buffer-modified-p (imago-plan--visiting)))
+
 (defun imago-plan--put (text &rest args)
   "Put TEXT, a format of ARGS, as one line of ours."
   (insert (imago-line (apply #'format text args)) "\n"))
@@ -71,16 +74,18 @@
   "The line above PART, with its decision."
   (let* ((hunk (imago-part-hunk part)) (choice (imago-part-choice part))
          (why (plist-get hunk :why)) (reason (plist-get choice :reason)))
-    (imago-line
-     (concat "━ "
-             (if (null hunk) "the whole plan"
-               (format "hunk %d of %d · %s:%d" (plist-get hunk :number)
-                       (length imago-plan--parts) (plist-get hunk :shown) (plist-get hunk :line)))
-             (and why ": ") why
-             (pcase (plist-get choice :decision)
-               ("accept" " · ✓ taken") ("refuse" " · ✗ refused") ("edit" " · ✎ edited")
-               (_ " · undecided"))
-             (and reason ": ") reason))))
+    (propertize
+     (imago-line
+      (concat "━ "
+              (if (null hunk) "the whole plan"
+                (format "hunk %d of %d · %s:%d" (plist-get hunk :number)
+                        (length imago-plan--parts) (plist-get hunk :shown) (plist-get hunk :line)))
+              (and why ": ") why
+              (pcase (plist-get choice :decision)
+                ("accept" " · ✓ taken") ("refuse" " · ✗ refused") ("edit" " · ✎ edited")
+                (_ " · undecided"))
+              (and reason ": ") reason))
+     'imago-part part)))
 
 (defun imago-plan--refused (part)
   "Whether PART is refused."
@@ -88,43 +93,40 @@
 
 (defun imago-plan--draw ()
   "Draw the plan of this buffer from what is known of it."
-  (let* ((inhibit-read-only t) (row imago-plan--row) (parts imago-plan--parts)
-         (body (plist-get imago-plan--plan :body))
-         (confirms (eq imago-plan--stage 'confirm)))
+  (let* ((inhibit-read-only t) (plan imago-plan--plan) (parts imago-plan--parts)
+         (body (plist-get plan :body)) (confirms (eq imago-plan--stage 'confirm)))
     (erase-buffer)
     (when imago-plan--news (imago-plan--put "● %s" imago-plan--news))
-    (unless (eq imago-plan--stage 'over)
-      (dolist (buffer (seq-filter #'buffer-modified-p (imago-plan--visiting)))
-        (imago-plan--put "! %s has unsaved text here: S saves it" (buffer-name buffer))))
-    (seq-doseq (warning (plist-get row :warnings)) (imago-plan--put "! LOOK: %s" warning))
-    (imago-plan--put "%s" (plist-get row :title))
-    (imago-plan--put "%s, asked by %s (%s)%s" (plist-get row :tool) (plist-get row :who)
-                     (plist-get row :id)
-                     (if (> (plist-get row :times) 1)
-                         (format ", %d times by now" (plist-get row :times)) ""))
-    (seq-doseq (note (plist-get row :notes)) (imago-plan--put "%s" note))
+    (dolist (buffer (imago-plan--unsaved))
+      (imago-plan--put "! %s has unsaved text here: S saves it" (buffer-name buffer)))
+    (seq-doseq (warning (plist-get plan :warnings)) (imago-plan--put "! LOOK: %s" warning))
+    (imago-plan--put "%s" (plist-get plan :title))
+    (imago-plan--put "%s, asked by %s" (plist-get plan :tool) (plist-get plan :who))
+    (imago-plan--put "%s: %d %s, %d bytes, hash %s" (plist-get plan :id) (plist-get plan :lines)
+                     (ngettext "line" "lines" (plist-get plan :lines)) (plist-get plan :bytes)
+                     (plist-get plan :hash))
+    (seq-doseq (note (plist-get plan :notes)) (imago-plan--put "%s" note))
     (if confirms
         (imago-plan--put
          "What will be applied: %d of %d, as one change. y sends it, u goes back."
          (length (seq-remove #'imago-plan--refused parts)) (length parts))
-      ;; Behind the lines that lead it, each of one line, the body is the hunks again.
+      ;; Behind the lines that lead it, the body is the hunks again.
       (when (imago-part-hunk (car parts))
-        (insert (imago-marked (substring body 0 (string-match "\n\ndiff --git " body))) "\n")))
+        (imago-plan--text (substring body 0 (string-match "\n\ndiff --git " body)))))
     (dolist (part parts)
-      (setf (imago-part-place part) (copy-marker (point)))
-      (insert (imago-plan--head part) "\n")
-      (let* ((hunk (imago-part-hunk part)) (edited (plist-get (imago-part-choice part) :text)))
+      (let ((hunk (imago-part-hunk part)) (edited (plist-get (imago-part-choice part) :text))
+            (from (point)))
+        (insert (imago-plan--head part) "\n")
         (cond (edited (imago-plan--side "-" (plist-get hunk :before)) (imago-plan--side "+" edited))
               ((and confirms (imago-plan--refused part)))
               (hunk (insert (imago-marked (plist-get hunk :diff)) "\n"))
-              ;; It may look like lines of ours.
-              (t (insert (propertize (imago-marked body) 'line-prefix "│ ") "\n")))))
-    (unless (eq imago-plan--stage 'over)
-      (imago-plan--put "")
-      (imago-plan--put "For a script: imago approve %s --code %s" (plist-get row :id)
-                       (plist-get imago-plan--plan :code)))
-    (set-buffer-modified-p nil)
+              (t (imago-plan--text body)))
+        (put-text-property from (point) 'imago-part part)))
     (goto-char (point-min))))
+
+(defun imago-plan--text (text)
+  "Put TEXT, which may look like lines of ours, behind a rule."
+  (insert (propertize (imago-marked text) 'line-prefix "│ ") "\n"))
 
 (defun imago-plan--side (mark text)
   "Put each line of TEXT behind MARK."
@@ -134,47 +136,23 @@
 
 ;;; Moving
 
-(defun imago-plan--before (position parts)
-  "The last of PARTS that begins before POSITION, if any."
-  (cl-find-if (lambda (part) (< (imago-part-place part) position)) parts :from-end t))
-
-(defun imago-plan--after (position parts)
-  "The first of PARTS that begins after POSITION, if any."
-  (cl-find-if (lambda (part) (> (imago-part-place part) position)) parts))
-
 (defun imago-plan--at ()
   "The part that point is in; above all of them, the first."
-  (or (imago-plan--before (1+ (point)) imago-plan--parts) (car imago-plan--parts)))
-
-(defun imago-plan--undecided ()
-  "The undecided parts."
-  (seq-remove #'imago-part-choice imago-plan--parts))
+  (or (get-text-property (min (point) (1- (point-max))) 'imago-part) (car imago-plan--parts)))
 
 (defun imago-plan--go (part)
-  "Go to PART, if any."
-  (when part (goto-char (imago-part-place part))))
+  "Go to PART."
+  (goto-char (text-property-any (point-min) (point-max) 'imago-part part)))
 
 (defun imago-plan-next ()
   "Go to the next hunk."
   (interactive)
-  (imago-plan--go (imago-plan--after (point) imago-plan--parts)))
+  (goto-char (or (next-single-property-change (point) 'imago-part) (point))))
 
 (defun imago-plan-previous ()
   "Go to the previous hunk."
   (interactive)
-  (imago-plan--go (imago-plan--before (line-beginning-position) imago-plan--parts)))
-
-(defun imago-plan-next-undecided ()
-  "Go to the next undecided hunk, round to the first."
-  (interactive)
-  (let ((parts (imago-plan--undecided)))
-    (imago-plan--go (or (imago-plan--after (point) parts) (car parts)))))
-
-(defun imago-plan-previous-undecided ()
-  "Go to the previous undecided hunk, round to the last."
-  (interactive)
-  (let ((parts (imago-plan--undecided)))
-    (imago-plan--go (or (imago-plan--before (line-beginning-position) parts) (car (last parts))))))
+  (goto-char (or (previous-single-property-change (point) 'imago-part) (point))))
 
 (defun imago-plan-visit ()
   "Go to the line of the file that the hunk at point is about."
@@ -185,6 +163,10 @@
     (forward-line (1- (plist-get hunk :line)))))
 
 ;;; Deciding
+
+(defun imago-plan--undecided ()
+  "The undecided parts."
+  (seq-remove #'imago-part-choice imago-plan--parts))
 
 (defun imago-plan--choosing ()
   "Signal an error where nothing can be decided."
@@ -199,80 +181,64 @@
       (save-excursion
         (imago-plan--go part)
         (delete-region (point) (line-end-position))
-        (insert (imago-plan--head part))))
-    (set-buffer-modified-p nil))
+        (insert (imago-plan--head part)))))
   (cond ((null (imago-plan--undecided))
          (setq imago-plan--stage 'confirm)
          (imago-plan--draw)
          ;; A key that was typed before this was shown does not send it.
          (discard-input))
         ((plist-get choice :text) (imago-plan--draw) (imago-plan--go (car parts)))
-        (choice (imago-plan-next-undecided))))
-
-(defun imago-plan--refusal ()
-  "A refusal, with a reason that the person is asked for."
-  (imago-plan--choosing)
-  (let ((reason (read-string "Reason (empty gives none): ")))
-    (list :decision "refuse" :reason (unless (string-blank-p reason) reason))))
+        (choice (imago-plan--go (or (car (seq-remove #'imago-part-choice
+                                                     (memq (car parts) imago-plan--parts)))
+                                    (car (imago-plan--undecided)))))))
 
 (defun imago-plan--shown-p (part)
   "Whether the end of PART is on the screen; where it is not, read on."
-  (let ((next (cadr (memq part imago-plan--parts))))
-    (or (pos-visible-in-window-p (1- (if next (imago-part-place next) (point-max))))
+  (let ((from (text-property-any (point-min) (point-max) 'imago-part part)))
+    (or (pos-visible-in-window-p
+         (1- (next-single-property-change from 'imago-part nil (point-max))))
         (ignore (scroll-up-command)
-                (imago-say "there is more below; %s again at its end"
-                           (key-description (this-command-keys)))))))
+                (imago-say "there is more below: once more at its end")))))
 
-(defun imago-plan-accept ()
-  "Take the hunk at point; where all is decided, send the answer."
-  (interactive)
-  (let ((part (imago-plan--at)))
-    (cond ((eq imago-plan--stage 'confirm) (imago-plan-send))
-          ((imago-plan--shown-p part) (imago-plan--decide (list part) '(:decision "accept"))))))
+(defun imago-plan--meant (all)
+  "The part that point is in; with ALL, each undecided one."
+  (if all (imago-plan--undecided) (list (imago-plan--at))))
 
-(defun imago-plan-refuse ()
-  "Refuse the hunk at point, with a reason."
-  (interactive)
-  (imago-plan--decide (list (imago-plan--at)) (imago-plan--refusal)))
+(defun imago-plan-accept (&optional all)
+  "Take the hunk at point, with ALL each undecided one; then send the answer."
+  (interactive "P")
+  (if (eq imago-plan--stage 'confirm) (imago-plan-send)
+    (let ((parts (imago-plan--meant all)))
+      (when (imago-plan--shown-p (car (last parts)))
+        (imago-plan--decide parts '(:decision "accept"))))))
 
-(defun imago-plan-accept-rest ()
-  "Take all undecided hunks, once they have been shown."
-  (interactive)
-  (when (imago-plan--shown-p (car (last imago-plan--parts)))
-    (imago-plan--decide (imago-plan--undecided) '(:decision "accept"))))
-
-(defun imago-plan-refuse-rest ()
-  "Refuse all undecided hunks, with one reason."
-  (interactive)
-  (imago-plan--decide (imago-plan--undecided) (imago-plan--refusal)))
+(defun imago-plan-refuse (&optional all)
+  "Refuse the hunk at point, with ALL each undecided one, and give a reason."
+  (interactive "P")
+  (imago-plan--choosing)
+  (let ((parts (imago-plan--meant all)) (reason (read-string "Reason (empty gives none): ")))
+    (imago-plan--decide parts (list :decision "refuse"
+                                    :reason (unless (string-blank-p reason) reason)))))
 
 (defun imago-plan-undo ()
-  "Take the decision on the hunk at point back; of a plan that is over, the change."
+  "Take the decision on the hunk at point back."
   (interactive)
-  (pcase imago-plan--stage
-    ('over (imago-undo (or (imago-plan--undone-by (imago-plan--now (imago-project)))
-                           (user-error "It changed nothing that could be taken back"))))
-    ('confirm (setq imago-plan--stage 'choose)
-              (imago-plan--draw)
-              (imago-plan--decide (last imago-plan--parts) nil)
-              (imago-plan--go (car (last imago-plan--parts))))
-    (_ (imago-plan--decide (list (imago-plan--at)) nil))))
+  (let ((part (imago-plan--at)))
+    (when (eq imago-plan--stage 'confirm)
+      (setq imago-plan--stage 'choose)
+      (imago-plan--draw))
+    (imago-plan--decide (list part) nil)
+    (imago-plan--go part)))
 
 (defun imago-plan-save ()
   "Save the unsaved text of files of this plan."
   (interactive)
-  (dolist (buffer (seq-filter #'buffer-modified-p (imago-plan--visiting)))
-    (with-current-buffer buffer (save-buffer)))
+  (dolist (buffer (imago-plan--unsaved)) (with-current-buffer buffer (save-buffer)))
   (imago-plan--draw))
 
 ;;; Editing a hunk
 
 (defvar-local imago-plan--edits nil "The plan buffer and the part that is edited here.")
-
-(defvar imago-plan-edit-mode-map
-  (imago-plan--keys (make-sparse-keymap)
-                    "C-c C-c" #'imago-plan-edit-done "C-c C-k" #'kill-this-buffer)
-  "Keys for the text of a hunk.")
 
 ;; No mode of the file: some run what they read.
 (define-derived-mode imago-plan-edit-mode fundamental-mode "Imago-Edit"
@@ -281,10 +247,11 @@
   (setq-local bidi-display-reordering nil)
   (setq-local glyphless-char-display (copy-sequence glyphless-char-display))
   (set-char-table-range glyphless-char-display '(#x200b . #x206f) 'hex-code))
+(define-key imago-plan-edit-mode-map "\C-c\C-c" #'imago-plan-edit-done)
+(define-key imago-plan-edit-mode-map "\C-c\C-k" #'kill-this-buffer)
 
 (defun imago-plan-edit ()
-  "Edit the text of the hunk at point.
-\\<imago-plan-edit-mode-map>\\[imago-plan-edit-done] takes it."
+  "Edit the text of the hunk at point."
   (interactive)
   (imago-plan--choosing)
   (let* ((plan (current-buffer)) (part (imago-plan--at))
@@ -323,33 +290,25 @@
       `( :decision ,(if (imago-plan--refused first) "deny" "approve")
          ,@(and reason (list :reason reason))))))
 
-(defun imago-plan--confirming ()
-  "Signal an error where there is nothing to send."
-  (unless (eq imago-plan--stage 'confirm)
-    (user-error (if (eq imago-plan--stage 'choose) "Some of it is undecided" "It was answered"))))
-
 (defun imago-plan-send ()
   "Send the decisions, once they have been shown."
   (interactive)
-  (imago-plan--confirming)
-  (let ((unsaved (seq-filter #'buffer-modified-p (imago-plan--visiting))))
-    (unless (or (null unsaved) (seq-every-p #'imago-plan--refused imago-plan--parts))
-      (discard-input)
-      (unless (y-or-n-p (imago-line (format "%s has unsaved text; send all the same? "
-                                            (mapconcat #'buffer-name unsaved ", "))))
-        (user-error "Nothing was sent"))
-      ;; Somebody else may have answered meanwhile.
-      (imago-plan--confirming)))
-  (setq imago-plan--stage 'sent imago-plan--news "The answer was sent.")
-  (imago-plan--draw)
-  (let ((buffer (current-buffer)))
-    (imago-ask (imago-project) "answer"
-               `( :plan ,(plist-get imago-plan--row :id) :hash ,(plist-get imago-plan--row :hash)
-                  ,@(imago-plan--answer))
-               (lambda (became)
-                 (unless (equal (plist-get became :type) "taken")
-                   (imago-plan--back buffer (or (plist-get became :why) (plist-get became :type)))))
-               (lambda (fault) (imago-plan--back buffer (plist-get fault :message))))))
+  (unless (eq imago-plan--stage 'confirm) (user-error "There is nothing to send now"))
+  (let ((edited (last (seq-filter (lambda (part) (plist-get (imago-part-choice part) :text))
+                                  imago-plan--parts)))
+        (buffer (current-buffer)))
+    ;; The rest has been on the screen as it was taken.
+    (when (or (null edited) (imago-plan--shown-p (car edited)))
+      (setq imago-plan--stage 'sent imago-plan--news "The answer was sent.")
+      (imago-plan--draw)
+      (imago-ask (imago-project) "answer"
+                 `( :plan ,(plist-get imago-plan--plan :id) :hash ,(plist-get imago-plan--plan :hash)
+                    ,@(imago-plan--answer))
+                 (lambda (became)
+                   (unless (equal (plist-get became :type) "taken")
+                     (imago-plan--back buffer
+                                       (or (plist-get became :why) (plist-get became :type)))))
+                 (lambda (fault) (imago-plan--back buffer (plist-get fault :message)))))))
 
 (defun imago-plan--back (buffer why)
   "Say in BUFFER WHY its answer was not taken; it can be sent again."
@@ -359,31 +318,28 @@
         (setq imago-plan--stage 'confirm imago-plan--news (format "It was not taken: %s" why))
         (imago-plan--draw)))))
 
-(defun imago-plan--now (project)
-  "The row of this plan as PROJECT has it now."
-  (car (imago-rows project "approvals" (lambda (row) (equal (plist-get row :id)
-                                                            (plist-get imago-plan--row :id))))))
-
 (defun imago-plan--undone-by (row)
   "The name to undo the change of ROW by, if any."
   (plist-get (plist-get row :ended) :undo))
 
-(defun imago-plan--ending (now)
-  "Why this plan, whose row is NOW, needs no answer any more; nil while it does."
-  (let ((ended (plist-get now :ended)))
+(defun imago-plan--ending (project)
+  "Why PROJECT needs no answer to this plan any more; nil while it does."
+  (let* ((now (alist-get (cons "approvals" (plist-get imago-plan--plan :id))
+                         (imago-project-rows project) nil nil #'equal))
+         (ended (plist-get now :ended)))
     (cond ((null now) "This plan is not known any more.")
-          ((equal (plist-get now :state) "waits")
-           (unless (equal (plist-get now :hash) (plist-get imago-plan--row :hash))
-             "This plan has changed: open it again."))
-          (t (concat (plist-get now :why)
-                     (and ended (format " It ended: %s." (plist-get ended :outcome)))
-                     (and (plist-get ended :undo) " u takes it back."))))))
+          ((not (equal (plist-get now :state) "waits"))
+           (concat (plist-get now :why)
+                   (and ended (format " It ended: %s." (plist-get ended :outcome)))
+                   (and (imago-plan--undone-by now) " M-x imago-undo takes it back."))))))
 
 (defun imago-plan--update (project)
   "Say in the plans of PROJECT what became of them, and read files again."
-  (dolist (buffer (imago-buffers project 'imago-plan-mode))
+  (dolist (buffer (buffer-list))
     (with-current-buffer buffer
-      (let ((why (imago-plan--ending (imago-plan--now project))))
+      (let ((why (and (derived-mode-p 'imago-plan-mode)
+                      (equal default-directory (imago-project-root project))
+                      (imago-plan--ending project))))
         (when (and why (not (equal why imago-plan--news)))
           (setq imago-plan--stage 'over imago-plan--news why)
           (imago-plan--draw)
@@ -409,20 +365,18 @@ KEYS, a count of theirs, or since now."
         project "plan" (list :plan (plist-get row :id))
         (lambda (plan)
           (if (null (plist-get plan :body)) (imago-say "%s waits no more" (plist-get row :id))
-            (imago-plan--show project row plan (= keys num-input-keys)))))))))
+            (imago-plan--show project (append row plan) (= keys num-input-keys)))))))))
 
-(defun imago-plan--show (project row plan select)
-  "Show PLAN, the preview of ROW of PROJECT; go there where SELECT is true."
-  (with-current-buffer (get-buffer-create (format "*imago %s*" (plist-get row :id)))
-    ;; Decisions stay for as long as the plan is the same.
-    (unless (and (memq imago-plan--stage '(choose confirm sent))
-                 (equal (plist-get row :hash) (plist-get imago-plan--row :hash)))
+(defun imago-plan--show (project plan select)
+  "Show PLAN of PROJECT, its row and its preview; go there where SELECT is true."
+  (with-current-buffer (get-buffer-create (format "*imago %s*" (plist-get plan :id)))
+    ;; Decisions stay for as long as the plan waits.
+    (unless (memq imago-plan--stage '(choose confirm sent))
       (imago-plan-mode)
-      (setq imago--of (imago-project-root project) default-directory imago--of
-            imago-plan--row row imago-plan--plan plan
+      (setq default-directory (imago-project-root project)
+            imago-plan--plan plan imago-plan--stage 'choose imago-plan--news nil
             imago-plan--parts (mapcar (lambda (hunk) (make-imago-part :hunk hunk))
-                                      (or (append (plist-get plan :hunks) nil) '(nil)))
-            imago-plan--stage 'choose imago-plan--news nil))
+                                      (or (append (plist-get plan :hunks) nil) '(nil)))))
     (imago-plan--draw)
     (if (and select (not (input-pending-p))) (pop-to-buffer (current-buffer))
       (imago-say "the plan is in the buffer %s" (buffer-name)))))
@@ -439,42 +393,29 @@ KEYS, a count of theirs, or since now."
 
 ;;; Undo
 
-(defvar imago-plan--undoing nil "The call that takes a change back, and what was typed by then.")
-
-(defun imago-plan--changes (project)
-  "Return the rows for `imago-undo' in PROJECT, the newest first and undos last."
-  (let ((rows (imago-rows project "approvals" #'imago-plan--undone-by))
-        (undo (lambda (row) (equal (plist-get row :tool) "undo_change"))))
-    (append (or (seq-remove undo rows) (user-error "There is no change to take back"))
-            (seq-filter undo rows))))
-
 (defun imago-undo (change)
   "Take CHANGE back by a plan of its own, which is shown."
   (interactive
    (list (imago-plan--undone-by
-          (imago-choose "Take back" (imago-plan--changes (imago-project))
+          (imago-choose "Take back"
+                        (imago-rows (imago-project) "approvals"
+                                    (lambda (row)
+                                      (and (imago-plan--undone-by row)
+                                           (not (equal (plist-get row :tool) "undo_change")))))
                         (lambda (row)
                           (format "%s %s" (imago-plan--undone-by row) (plist-get row :title)))))))
-  (let ((call (secure-hash 'md5 (format "%d %f %d" (emacs-pid) (float-time) (random)))))
-    (setq imago-plan--undoing (cons call num-input-keys))
+  (letrec ((keys num-input-keys)
+           (show (lambda (project)
+                   (dolist (row (imago-waiting project))
+                     (when (and (equal (plist-get row :tool) "undo_change")
+                                (string-suffix-p (concat " " change) (plist-get row :title)))
+                       (remove-hook 'imago-changed-hook show)
+                       (imago-plan-open project row keys))))))
+    (add-hook 'imago-changed-hook show)
     (imago-call (imago-project) "undo_change" (list :change change)
                 (lambda (envelope)
-                  (imago-say "%s" (car (split-string (plist-get envelope :shown) "\n"))))
-                call)))
-
-(defun imago-plan--show-undo (project)
-  "Show the plan of PROJECT that takes a change back, once it waits."
-  (pcase-let* ((`(,call . ,keys) imago-plan--undoing)
-               (id (plist-get (car (imago-rows project "calls"
-                                               (lambda (row) (equal (plist-get row :call) call))))
-                              :plan))
-               (row (car (seq-filter (lambda (row) (equal (plist-get row :id) id))
-                                     (imago-waiting project)))))
-    (when (and call row)
-      (setq imago-plan--undoing nil)
-      (imago-plan-open project row keys))))
-
-(add-hook 'imago-changed-hook #'imago-plan--show-undo)
+                  (remove-hook 'imago-changed-hook show)
+                  (imago-say "%s" (car (split-string (plist-get envelope :shown) "\n")))))))
 
 (provide 'imago-plan)
 ;;; imago-plan.el ends here

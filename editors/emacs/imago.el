@@ -13,7 +13,7 @@
 ;; there is.
 ;;
 ;; A plan that waits is a sign in the mode line, and never more than
-;; that: M-x imago-plans shows it.  M-x imago has all commands.
+;; that: M-x imago-plans shows it.
 
 ;;; Code:
 
@@ -21,8 +21,7 @@
 
 (defgroup imago nil
   "What runs in your programs, and what waits for an answer."
-  :group 'tools
-  :prefix "imago-")
+  :group 'tools)
 
 (defcustom imago-command '("imago" "lsp")
   "The program that Emacs speaks to, and its arguments."
@@ -39,20 +38,17 @@ Without a seat, here or elsewhere, what needs a person is refused."
   :type 'boolean)
 
 (dolist (command '(imago-plans imago-undo)) (autoload command "imago-plan" nil t))
-(dolist (command '(imago imago-evaluate imago-evaluate-last imago-evaluate-defun imago-inspect
+(dolist (command '(imago-evaluate imago-evaluate-last imago-evaluate-defun imago-inspect
                          imago-threads imago-errors imago-xref-backend))
-  (autoload command "imago-value" nil t))
+  (autoload command "imago-program" nil t))
 
 (cl-defstruct imago-project
   "A project, and the connection to its `imago lsp'."
   root connection
-  rows          ; ((TOPIC . KEY) . PLIST), the last to change first
-  ready queue   ; functions that wait until it is ready, the last first
-  seat code)    ; a plist; and the code of one that was asked for
+  rows        ; ((TOPIC . KEY) . PLIST), the last to change first
+  seat code)  ; a plist; and the code of one that was asked for
 
 (defvar imago--projects nil "Those with a connection, by root.")
-
-(defvar-local imago--of nil "The root of the project that this buffer shows.")
 
 (defvar imago-changed-hook nil
   "Run with a project after its rows or its seat have changed.")
@@ -60,15 +56,15 @@ Without a seat, here or elsewhere, what needs a person is refused."
 ;;; A text from elsewhere
 
 (defconst imago--unseen
-  (concat "[\0-\10\13-\37\177-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e"
-          "\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]")
+  (concat "[^[:graph:] \n\t]\\|[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+          "\u202a-\u202e\u2060-\u206f\u2800\u3164\ue000-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffc"
+          "\U000e0000-\U000e0fff]")
   "Characters that a reader would not see, or that move the rest.")
 
 (defun imago-marked (text)
   "Return TEXT, marked as ⟦U+202E⟧ where a reader would not see a character."
   (replace-regexp-in-string
-   imago--unseen (lambda (found) (format "⟦U+%04X⟧" (aref found 0)))
-   (substring-no-properties (or text "")) t t))
+   imago--unseen (lambda (found) (format "⟦U+%04X⟧" (aref found 0))) (or text "") t t))
 
 (defun imago-line (text)
   "Return TEXT as one line, marked likewise."
@@ -88,15 +84,14 @@ Without a seat, here or elsewhere, what needs a person is refused."
 (declare-function make-instance "eieio")
 (declare-function jsonrpc-async-request "jsonrpc")
 (declare-function jsonrpc-notify "jsonrpc")
-(declare-function imago-xref-backend "imago-value")
+(declare-function imago-xref-backend "imago-program")
 (declare-function project-root "project")
 
 (defun imago--root ()
   "The root of the project of this buffer."
   (when (file-remote-p default-directory)
     (user-error "Imago sees programs of this machine alone"))
-  (expand-file-name (or imago--of
-                        (locate-dominating-file default-directory "imago.toml")
+  (expand-file-name (or (locate-dominating-file default-directory "imago.toml")
                         (let ((project (project-current))) (and project (project-root project)))
                         default-directory)))
 
@@ -111,8 +106,6 @@ Without a seat, here or elsewhere, what needs a person is refused."
   (require 'jsonrpc)
   (let* ((default-directory root)
          (project (make-imago-project :root root)))
-    (unless (executable-find (car imago-command))
-      (user-error "There is no %s on the path: see `imago-command'" (car imago-command)))
     (setf (imago-project-connection project)
           (apply
            #'make-instance 'jsonrpc-process-connection
@@ -128,29 +121,23 @@ Without a seat, here or elsewhere, what needs a person is refused."
            (if (< emacs-major-version 30) '(:events-buffer-scrollback-size 0)
              '(:events-buffer-config (:size 0)))))
     (push (cons root project) imago--projects)
-    (imago--send project 'initialize
-                 `( :processId ,(emacs-pid) :clientInfo (:name "Emacs")
-                    :rootUri ,(concat "file://" (mapconcat #'url-hexify-string
-                                                           (split-string root "/") "/"))
-                    :capabilities ,(make-hash-table))
-                 (lambda (_) (imago--ready project)))
     (add-to-list 'global-mode-string '(:eval (imago-sign)) t)
+    ;; It takes requests in their order, and need not have answered this one before the next.
+    (jsonrpc-async-request (imago-project-connection project) 'initialize
+                           `( :processId ,(emacs-pid) :clientInfo (:name "Emacs")
+                              :rootUri nil :capabilities ,(make-hash-table))
+                           :timeout nil)
+    (jsonrpc-notify (imago-project-connection project) 'initialized (make-hash-table))
+    (imago-ask project "subscribe" '(:topics ["approvals" "errors" "kernels" "seats"]))
+    (when imago-sit-at-start
+      (add-hook 'after-make-frame-functions #'imago--sit-where-seen)
+      (imago--sit-where-seen))
     project))
-
-(defun imago--ready (project)
-  "Follow PROJECT, take its seat, and send what has waited for this."
-  (jsonrpc-notify (imago-project-connection project) 'initialized (make-hash-table))
-  (setf (imago-project-ready project) t)
-  (imago-ask project "subscribe"
-             '(:topics ["approvals" "calls" "errors" "kernels" "seats"]))
-  (when imago-sit-at-start (imago--sit-where-seen project))
-  (mapc #'funcall (nreverse (imago-project-queue project))))
 
 (defun imago--gone (project)
   "Forget PROJECT, whose `imago lsp' has ended, until the next command."
   (setq imago--projects (rassq-delete-all project imago--projects))
-  (setf (imago-project-rows project) nil
-        (imago-project-seat project) nil)
+  (setf (imago-project-rows project) nil)
   (imago--changed project))
 
 (defun imago--fault (fault)
@@ -158,26 +145,16 @@ Without a seat, here or elsewhere, what needs a person is refused."
   (imago-say "%s %s" (plist-get fault :message)
              (or (plist-get (plist-get fault :data) :next) "")))
 
-(defun imago--send (project method params done &optional failed)
-  "Send METHOD with PARAMS to PROJECT; go on with DONE, or with FAILED."
-  (jsonrpc-async-request (imago-project-connection project) method params
-                         :timeout nil :success-fn done :error-fn (or failed #'imago--fault)))
-
 (defun imago-ask (project name &optional params done failed)
   "Ask PROJECT for the operation NAME with PARAMS, a plist.
 DONE is given the result, FAILED the fault; without it, that is said."
-  (let ((ask (lambda ()
-               (imago--send project (intern (concat "imago/" name))
-                            (or params (make-hash-table)) (or done #'ignore) failed))))
-    (if (imago-project-ready project) (funcall ask)
-      (push ask (imago-project-queue project)))))
+  (jsonrpc-async-request (imago-project-connection project) (intern (concat "imago/" name))
+                         (or params (make-hash-table)) :timeout nil
+                         :success-fn (or done #'ignore) :error-fn (or failed #'imago--fault)))
 
-(defun imago-call (project tool args done &optional call)
-  "Have PROJECT run TOOL with ARGS; DONE is given its envelope.
-CALL is a name for it, which no other call ever has."
-  (imago-ask project "call" `( :tool ,tool :args ,(or args (make-hash-table)) :shown t
-                               ,@(and call (list :call call)))
-             done))
+(defun imago-call (project tool args done)
+  "Have PROJECT run TOOL with ARGS; DONE is given its envelope."
+  (imago-ask project "call" (list :tool tool :args (or args (make-hash-table)) :shown t) done))
 
 (defun imago--heard (project method params)
   "PROJECT has told METHOD with PARAMS."
@@ -213,6 +190,16 @@ All of them, or those of the function FIT."
   "The plans of PROJECT that wait, the newest first."
   (imago-rows project "approvals" (lambda (row) (equal (plist-get row :state) "waits"))))
 
+(defun imago-choose (prompt rows label)
+  "Ask with PROMPT which of ROWS is meant, each by its LABEL; the first by default.
+Where there is one alone it is that, and where there is none an error."
+  (let ((labels (mapcar (lambda (row) (cons (imago-line (funcall label row)) row)) rows)))
+    (if (cdr labels)
+        (cdr (assoc (completing-read (format-prompt prompt (caar labels)) labels nil t nil nil
+                                     (caar labels))
+                    labels))
+      (or (car rows) (user-error "%s: there is none" prompt)))))
+
 ;;; The seat and the sign
 
 (defun imago-sit (project &optional done alone)
@@ -236,20 +223,12 @@ With ALONE, it takes none where somebody sits, and does not say so."
     (imago-say "To let this Emacs sit, type in a terminal: imago seat %s, or say yes
 where somebody sits. The code holds for a minute." (imago-project-code project))))
 
-(defun imago--sit-where-seen (project)
-  "Take the seat of PROJECT, once this Emacs has a frame that a person can see."
-  (if (seq-some (lambda (frame) (not (equal (terminal-name frame) "initial_terminal")))
-                (frame-list))
-      (imago-sit project nil 'alone)
-    (letrec ((made (lambda (_)
-                     (remove-hook 'after-make-frame-functions made)
-                     (when (rassq project imago--projects) (imago--sit-where-seen project)))))
-      (add-hook 'after-make-frame-functions made))))
-
-(defun imago-leave ()
-  "Leave the seat of this project; plans go on waiting."
-  (interactive)
-  (imago-ask (imago-project) "leave"))
+(defun imago--sit-where-seen (&rest _)
+  "Take the seats where nobody sits, once a person can see a frame of this Emacs."
+  (when (seq-some (lambda (frame) (not (equal (terminal-name frame) "initial_terminal")))
+                  (frame-list))
+    (remove-hook 'after-make-frame-functions #'imago--sit-where-seen)
+    (dolist (project (mapcar #'cdr imago--projects)) (imago-sit project nil 'alone))))
 
 (defun imago--wanted (project)
   "Those who ask to sit in PROJECT, beside this Emacs."
@@ -268,39 +247,21 @@ where somebody sits. The code holds for a minute." (imago-project-code project))
         (imago-ask project "admit"
                    (list :wanted (plist-get row :id) :admit (if admits t :json-false)))))))
 
+(defun imago--counted (rows text command)
+  "The sign of ROWS, as counted in TEXT, that COMMAND is for; nil of none."
+  (when rows
+    (propertize (format " [imago: %d %s]" (length rows) text)
+                'face 'warning 'help-echo (format "M-x %s" command))))
+
 (defun imago-sign ()
   "What waits in all projects, for the mode line; an empty text where nothing does."
-  (let* ((projects (mapcar #'cdr imago--projects))
-         (count (lambda (rows) (apply #'+ (mapcar (lambda (one) (length (funcall rows one)))
-                                                  projects))))
-         (plans (funcall count #'imago-waiting)) (wanted (funcall count #'imago--wanted))
-         (code (seq-some #'imago-project-code projects)))
-    (concat (and code (format " [imago seat %s]" code))
-            (unless (zerop plans)
-              (propertize (format " [imago: %d plan%s]" plans (if (= plans 1) " waits" "s wait"))
-                          'face 'warning 'help-echo "M-x imago-plans"))
-            (unless (zerop wanted)
-              (propertize (format " [imago: %d for a seat]" wanted)
-                          'face 'warning 'help-echo "M-x imago-admit")))))
-
-;;; Rows
-
-(defun imago-buffers (project mode)
-  "The buffers of MODE that show PROJECT."
-  (seq-filter (lambda (buffer)
-                (with-current-buffer buffer
-                  (and (derived-mode-p mode) (equal imago--of (imago-project-root project)))))
-              (buffer-list)))
-
-(defun imago-choose (prompt rows label)
-  "Ask with PROMPT which of ROWS is meant, each by its LABEL; the first by default.
-Where there is one alone it is that, and where there is none an error."
-  (let ((labels (mapcar (lambda (row) (cons (imago-line (funcall label row)) row)) rows)))
-    (if (cdr labels)
-        (cdr (assoc (completing-read (format-prompt prompt (caar labels)) labels nil t nil nil
-                                     (caar labels))
-                    labels))
-      (or (car rows) (user-error "%s: there is none" prompt)))))
+  (mapconcat (lambda (project)
+               (let ((code (imago-project-code project)) (plans (imago-waiting project)))
+                 (concat (and code (format " [imago seat %s]" code))
+                         (imago--counted plans (if (cdr plans) "plans wait" "plan waits")
+                                         'imago-plans)
+                         (imago--counted (imago--wanted project) "for a seat" 'imago-admit))))
+             (mapcar #'cdr imago--projects) ""))
 
 ;;; The mode
 
@@ -330,7 +291,7 @@ Where there is one alone it is that, and where there is none an error."
   (when (buffer-live-p buffer)
     (with-current-buffer buffer
       (condition-case err (imago-project)
-        (user-error (imago-say "%s" (error-message-string err)))))))
+        (error (imago-say "%s" (error-message-string err)))))))
 
 (defun imago--turn-on ()
   "Turn `imago-mode' on where it is of use."

@@ -60,7 +60,8 @@ export async function playEditors(given: string, args: readonly string[]): Promi
     shows(project, ['runs', 'show', 'run-1'], [RegExp(`A person said: ${REASON}`)])
 
     open.emacs = await emacsIn(project, open.neovim)
-    for (const removed of [/-.*status=404/, /-.*DISCOUNTS\.get/]) await takesBackInEmacs(open.emacs, removed)
+    await takesBackInEmacs(open.emacs, { removed: /-.*status=404/, isLast: false })
+    await takesBackInEmacs(open.emacs, { removed: /-.*DISCOUNTS\.get/, isLast: true })
     if (readFileSync(join(project, FILE), 'utf8') !== before) throw new Differs('the file is not as it was')
     out(`\n${FILE} is as it was, to the last byte.\n`)
   } finally {
@@ -201,14 +202,19 @@ const ONE_WINDOW = '\u00181'
 
 const lispList = (words: readonly string[]) => `(${words.map(word => JSON.stringify(word)).join(' ')})`
 
-/** The newest change is offered first. */
-async function takesBackInEmacs(emacs: PersonAtScreen, removed: RegExp): Promise<void> {
+/** The newest change is offered first, and the last one that is left is taken back without being chosen. */
+async function takesBackInEmacs(
+  emacs: PersonAtScreen,
+  { removed, isLast }: { readonly removed: RegExp; readonly isLast: boolean },
+): Promise<void> {
   out(
     '\n# In Emacs: M-x imago-undo takes back the newest change. That is a plan, too: y, and y to send it.\n',
   )
   emacs.types(`${ALT}ximago-undo\r`)
-  await emacs.sees(/Take back/)
-  emacs.types('\r')
+  if (!isLast) {
+    await emacs.sees(/Take back/)
+    emacs.types('\r')
+  }
   await emacs.sees(/the whole plan/)
   emacs.types(ONE_WINDOW)
   await emacs.sees(removed)

@@ -1,93 +1,105 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DaemonClient } from '../../src/front/client.ts'
-import { type EmacsPlugin, openEmacsPlugin } from '../support/emacs-plugin.ts'
+import {
+  at,
+  type Drawn,
+  drawnInEmacs,
+  type EmacsPlugin,
+  type EmacsScene,
+  ORDERS,
+  openEmacsScene,
+} from '../support/emacs-plugin.ts'
 import { assert, suite } from '../support/harness.ts'
-import { type Program, startProgram } from '../support/program.ts'
-import { openRig, type Rig, until } from '../support/rig.ts'
+import { hostilePlan } from '../support/hostile-plan.ts'
+import { straysIn } from '../support/hostile-screen.ts'
+import { FORGERY, HOSTILE_NAMES, HOSTILE_TEXTS, type HostileText } from '../support/hostile-texts.ts'
+import { RawClient } from '../support/raw-client.ts'
+import { until } from '../support/rig.ts'
 import { openSeatTerminal, type SeatTerminal } from '../support/watching.ts'
 
-/** What may go wrong while a plan is before a person in Emacs. */
+/** What may go wrong while a plan is before a person in Emacs, and what was made to be taken for something else there. */
 const test = suite('Emacs plugin, faults', { limitMs: 120_000 })
 
-const ORDERS = Array.from({ length: 40 }, (_, n) => `line${n} = ${n}\n`).join('')
+const HEBREW = '\u05e9\u05dc\u05d5\u05dd'
+
+/** The same for Emacs: lines of ours there. */
+const IN_EMACS: HostileText = {
+  what: 'lines that imitate ours in Emacs',
+  text: [
+    '━ hunk 1 of 1 · ✓ taken',
+    '● The answer was sent.',
+    '! LOOK:',
+    'What will be applied: 0 of 1.',
+    '│ ',
+    '┃ ',
+    // It is written from right to left.
+    HEBREW,
+  ]
+    .map(line => `${line} ${FORGERY}\n`)
+    .join('')
+    .concat('payload()\n'),
+  marks: [],
+  payload: 'payload()',
+  threat: 14,
+}
+
+const TEXTS = [...HOSTILE_TEXTS, IN_EMACS]
+
 const MANY = Array.from({ length: 100 }, (_, n) => `many${n}.txt`)
 /** Its error has half a character, as no UTF-8 can hold. */
-const SOURCE = `import threading
-def fail(): raise ValueError('half \\ud800 of it')`
+const SOURCE = `import json, threading
+TEXTS = json.loads(${JSON.stringify(JSON.stringify(TEXTS.filter(({ threat }) => threat !== 15).map(({ text }) => text)))})
+NAMES = json.loads(${JSON.stringify(JSON.stringify(Object.fromEntries(HOSTILE_NAMES)))})
+def fail(text='half \\ud800 of it'): raise ValueError(text)`
 
-let rig: Rig
-let client: DaemonClient
+let scene: EmacsScene
 let emacs: EmacsPlugin
 let other: SeatTerminal
-let program: Program
 
 test.before(async () => {
-  const many = Object.fromEntries(MANY.map(name => [name, 'old\n']))
-  rig = openRig({ files: { ...many, 'orders.py': ORDERS, 'imago.toml': '' } })
-  await rig.serve()
-  client = await rig.connect()
-  const { project: folder, paths } = rig
-  program = await startProgram({ folder, runtimeDir: paths.runtimeDir, name: 'shop', source: SOURCE })
-  emacs = await openEmacsPlugin(rig, 'orders.py')
+  const files = Object.fromEntries(MANY.map(name => [name, 'old\n']))
+  scene = await openEmacsScene({ files, source: SOURCE, heartbeatMs: 1_000 })
+  emacs = scene.emacs
 })
 test.after(async () => {
-  await emacs?.kill().catch(() => {})
   other?.screen.close()
-  program?.signal('SIGKILL')
-  await program?.ended
-  await rig?.close()
+  await scene?.close()
 })
 
-const file = () => readFileSync(join(rig.project, 'orders.py'), 'utf8')
-const at = (line: number, put: string) => ({
-  path: 'orders.py',
-  old_str: `line${line} = ${line}\n`,
-  new_str: put,
-})
-const propose = (...edits: object[]) => client.call({ tool: 'propose_file_edit', args: { edits } })
 /** The person at the terminal answers the only plan that waits. */
 async function otherAnswers(decision: string) {
-  const [plan] = (await client.request('approvals', {})).approvals
+  const [plan] = (await scene.client.request('approvals', {})).approvals
   const given = { plan: plan?.id, hash: plan?.hash, decision }
   assert.equal((await other.says('answer', given)).answer, { type: 'taken' })
 }
-const open = async () => {
-  await emacs.signed(1)
-  emacs.command('imago-plans')
-  await emacs.shows('━ ')
-}
-
 test('somebody at a terminal is let in from Emacs, and what they approved is taken back there', async () => {
-  other = await openSeatTerminal(rig)
+  other = await openSeatTerminal(scene.rig)
   const sits = other.says('sit')
   await emacs.until('(string-match-p "1 for a seat" (format-mode-line mode-line-misc-info))')
   emacs.command('imago-admit')
-  await emacs.until('(active-minibuffer-window)')
-  emacs.type('yes\r')
+  await emacs.replies('yes\r')
   assert.match(JSON.stringify(await sits), /seated/)
-  const answer = propose(at(3, 'line3 = 33\n'))
-  await open()
+  const answer = scene.propose(at(3, 'line3 = 33\n'))
+  await emacs.opens()
   await otherAnswers('approve')
   await answer
-  await emacs.shows('It ended: ok. u takes it back.')
-  emacs.type('u')
+  await emacs.shows('It ended: ok. M-x imago-undo takes it back.')
+  emacs.command('imago-undo')
   await emacs.shows('+line3 = 3\n')
   await emacs.eval('(progn (delete-other-windows) t)')
   await emacs.until('(pos-visible-in-window-p (point-max))')
   emacs.type('y')
-  await emacs.shows('What will be applied')
-  emacs.type('y')
-  await until(() => file() === ORDERS, 'the old text')
+  await emacs.sends()
+  await until(() => scene.file() === ORDERS, 'the old text')
   await emacs.shows('It ended: ok.')
 })
 
 test('keys that were typed before a plan was shown decide nothing, nor does one more send it', async () => {
   await emacs.visit('orders.py')
-  const answer = propose(at(4, 'line4 = 44\n'))
+  const answer = scene.propose(at(4, 'line4 = 44\n'))
   await emacs.signed(1)
   emacs.type('\u001bximago-plans\ryy')
-  const plan = '(car (imago-buffers (imago-project) (quote imago-plan-mode)))'
+  const plan = `(seq-find (lambda (one) (string-prefix-p "*imago plan" (buffer-name one))) (buffer-list))`
   await emacs.until(plan)
   assert.is(await emacs.eval(`(buffer-local-value 'imago-plan--stage ${plan})`), 'choose')
   assert.is(await emacs.eval('(buffer-name)'), '"orders.py"')
@@ -102,8 +114,8 @@ test('keys that were typed before a plan was shown decide nothing, nor does one 
 
 test('an Emacs that hangs with a plan open comes too late, and says so', async () => {
   await emacs.visit('orders.py')
-  const answer = propose(at(5, 'line5 = 55\n'))
-  await open()
+  const answer = scene.propose(at(5, 'line5 = 55\n'))
+  await emacs.opens()
   emacs.type('ny')
   await emacs.shows('What will be applied')
   process.kill(emacs.pid, 'SIGSTOP')
@@ -113,59 +125,184 @@ test('an Emacs that hangs with a plan open comes too late, and says so', async (
   process.kill(emacs.pid, 'SIGCONT')
   await emacs.shows('denied it')
   await emacs.signed(0)
-  assert.is(file(), ORDERS)
+  assert.is(scene.file(), ORDERS)
+})
+
+test('a question of Emacs that is open for longer than a connection may be silent loses neither seat nor plan', async () => {
+  await emacs.visit('orders.py')
+  const seat = await emacs.eval('(plist-get (imago-project-seat (imago-project)) :seat)')
+  const answer = scene.propose(at(9, 'line9 = 99\n'))
+  await emacs.opens()
+  emacs.type('nr')
+  await emacs.until('(active-minibuffer-window)')
+  const silent = await RawClient.greeted(scene.rig.paths.socket, scene.rig.project)
+  assert.is((await silent.lastWords()).at(-1)?.type, 'bye')
+  await emacs.replies('not now\r')
+  await emacs.sends()
+  assert.match(JSON.stringify(await answer), /not now/)
+  assert.is(await emacs.eval('(plist-get (imago-project-seat (imago-project)) :seat)'), seat)
 })
 
 test('a file that changes while its plan is shown is left as it is, and the plan says so', async () => {
   await emacs.visit('orders.py')
-  const answer = propose(at(6, 'line6 = 66\n'))
-  await open()
+  const answer = scene.propose(at(6, 'line6 = 66\n'))
+  await emacs.opens()
   emacs.type('ny')
   await emacs.shows('What will be applied')
-  writeFileSync(join(rig.project, 'orders.py'), `${ORDERS}# new\n`)
+  writeFileSync(join(scene.rig.project, 'orders.py'), `${ORDERS}# new\n`)
   emacs.type('y')
   assert.match(JSON.stringify(await answer), /stale_plan/)
   await emacs.shows('stale')
-  assert.is(file(), `${ORDERS}# new\n`)
+  assert.is(scene.file(), `${ORDERS}# new\n`)
 })
 
 test('a plan of 100 files, the most that one may have, is shown, and all of it taken at its end', async () => {
   await emacs.visit('orders.py')
-  const answer = propose(...MANY.map(path => ({ path, old_str: 'old\n', new_str: 'new\n' })))
-  await open()
+  const answer = scene.propose(...MANY.map(path => ({ path, old_str: 'old\n', new_str: 'new\n' })))
+  await emacs.opens()
   await emacs.shows('━ hunk 100 of 100 · many99.txt:1 · undecided')
-  emacs.type('A')
-  await emacs.echoes('imago: there is more below; A again at its end')
+  emacs.type('\u0015a')
+  await emacs.echoes('imago: there is more below: once more at its end')
   assert.is(await emacs.eval('imago-plan--stage'), 'choose')
   emacs.type('\u001b>')
   await emacs.until('(pos-visible-in-window-p (point-max))')
-  emacs.type('A')
+  emacs.type('\u0015a')
   await emacs.shows('What will be applied: 100 of 100')
   emacs.type('y')
   await answer
-  assert.is(readFileSync(join(rig.project, 'many99.txt'), 'utf8'), 'new\n')
+  assert.is(readFileSync(join(scene.rig.project, 'many99.txt'), 'utf8'), 'new\n')
   await emacs.shows('It ended: ok.')
 })
 
 test('half a character in an error and in a plan hides neither them nor what comes with them', async () => {
   await emacs.visit('orders.py')
   const expr = "threading.Thread(target=fail, name='half').start()"
-  await client.call({ tool: 'eval_expr', args: { kernel: 'shop', expr } })
-  const answer = propose({ ...at(7, 'line7 = 77\n'), why: 'half \ud800 of it' })
+  await scene.client.call({ tool: 'eval_expr', args: { kernel: 'shop', expr } })
+  const answer = scene.propose({ ...at(7, 'line7 = 77\n'), why: 'half \ud800 of it' })
   await emacs.until('(imago-rows (imago-project) "errors")')
-  await open()
+  await emacs.opens()
   await emacs.shows('half ')
   await otherAnswers('deny')
   await answer
 })
 
+/** However it is broken into rows, and however numbers are written. */
+const withoutBlanks = (text: string) => text.replace(/[\s,]/g, '')
+
+const NOTHING_OF_OURS = /(?!)/g
+
+/** A line of a text: of a diff, behind a rule of ours, or a row that a longer line goes on in. */
+const OF_TEXT = /^[-+ @\\│┃]/
+
+/** A line of ours, which may name what others have named. */
+const OURS = /^(?:━ |● |! LOOK: |Write |do_dangerous, asked by |What is defined in )/
+
+/** Nothing raw is there, and what others made up is in no line that could be taken for another one of ours. */
+function isPlain(lines: readonly string[]): void {
+  assert.equal(straysIn(lines.join('\n'), NOTHING_OF_OURS), [])
+  for (const line of lines)
+    if (line.includes(FORGERY)) assert.ok(OF_TEXT.test(line) || OURS.test(line), line.slice(0, 200))
+}
+
+for (const threat of [14, 15, 16, 17])
+  test(`hostile texts of a plan are seen as what they are in Emacs, to their ends (threat ${threat})`, async () => {
+    const texts = TEXTS.filter(text => text.threat === threat)
+    for (const inHunk of [false, true]) {
+      const plans = texts.map(({ text }) => ({ ...hostilePlan({ body: text, inHunk }), raw: text }))
+      const drawn = await drawnInEmacs(scene, plans)
+      for (const [index, { marks, payload }] of texts.entries()) {
+        const { waits, refused, edited, over } = drawn[index] as Drawn
+        for (const lines of [waits, refused, edited, over]) isPlain(lines)
+        for (const line of waits) if (line.includes(FORGERY)) assert.match(line, OF_TEXT)
+        const all = withoutBlanks(waits.join('\n'))
+        // How long a text is, is said of the whole of a plan.
+        const known = inHunk ? marks.filter(mark => !/\d (?:lines|characters)$/.test(mark)) : marks
+        for (const mark of [...known, payload])
+          assert.ok(all.includes(withoutBlanks(mark)), `${mark} is not shown`)
+        const { hash, bytes, lines } = plans[index] as (typeof plans)[number]
+        assert.ok(all.includes(hash), 'its hash is not shown')
+        assert.match(all, new RegExp(`(?<!\\d)${lines}lines?${bytes}bytes`))
+        assert.ok(withoutBlanks(edited.join('\n')).includes(withoutBlanks(payload)))
+      }
+    }
+  })
+
+test('hostile names of files, programs, callers and purposes are in lines of ours in Emacs (threat 14)', async () => {
+  for (const inHunk of [false, true]) {
+    const plans = HOSTILE_NAMES.map(([, name]) => ({ ...hostilePlan({ name, inHunk }), raw: name }))
+    for (const { waits, refused, edited, over } of await drawnInEmacs(scene, plans))
+      for (const lines of [waits, refused, edited, over]) isPlain(lines)
+  }
+})
+
+test('no code of a plan, a purpose or a reason reaches the terminal of Emacs, and no row of it is one of ours (threat 16)', async () => {
+  await emacs.visit('orders.py')
+  const [, obeyed = ''] = HOSTILE_NAMES.find(([what]) => what === 'with all that a terminal obeys') ?? []
+  // No file may have a NUL.
+  const text = TEXTS.filter(({ threat }) => threat === 14 || threat === 16).map(one => ({
+    ...one,
+    text: one.text.replaceAll('\0', ''),
+  }))
+  const answer = scene.propose({ ...at(1, text.map(one => one.text).join('')), why: obeyed })
+  await emacs.opens()
+  await emacs.eval('(progn (delete-other-windows) t)')
+  const seen: string[] = []
+  for (let isEnd = false; !isEnd; ) {
+    const rows = await emacs.rows()
+    for (const row of rows) if (row.includes(FORGERY)) assert.match(row, OF_TEXT)
+    seen.push(...rows)
+    isEnd = (await emacs.eval('(pos-visible-in-window-p (point-max))')) !== 'nil'
+    if (!isEnd) await emacs.eval('(progn (scroll-up) t)')
+  }
+  // A row ends with a mark of Emacs where its line goes on.
+  const all = withoutBlanks(seen.map(row => row.replace(/^[┃+]|\\$/g, '')).join(''))
+  for (const { payload } of text) assert.ok(all.includes(withoutBlanks(payload)), payload)
+  const reversed = [...HEBREW].reverse().join('')
+  assert.ok(seen.some(row => row.startsWith(`+${reversed} `)))
+  emacs.type('r')
+  await emacs.replies('no \u009b31m\u202e\r')
+  await emacs.shows('✗ refused: no ⟦U+009B⟧31m⟦U+202E⟧')
+  await emacs.rows()
+  await emacs.sends()
+  await answer
+  const sequences = text
+    .flatMap(one => one.text.split('\n'))
+    .filter(line => line.includes('\u001b') || line.includes('\u009b'))
+  for (const line of [...sequences.map(line => line.replace(/^.*?# /, '')), obeyed])
+    assert.not.ok(emacs.written().includes(line), JSON.stringify(line))
+})
+
+test('hostile values, messages and names of parts are text in Emacs (threat 16)', async () => {
+  await emacs.visit('orders.py')
+  const linesOf = async (buffer: string) => {
+    await emacs.until(`(get-buffer "${buffer}")`)
+    const text = await emacs.text(
+      `(with-current-buffer "${buffer}" (json-encode (split-string (buffer-string) "\\n")))`,
+    )
+    return JSON.parse(text) as string[]
+  }
+  await emacs.eval('(progn (imago-evaluate "print(*TEXTS)") t)')
+  const lines = await linesOf('*imago result*')
+  assert.equal(straysIn(lines.join('\n'), NOTHING_OF_OURS), [])
+  for (const { payload, threat } of TEXTS)
+    if (threat !== 15) assert.ok(lines.join('\n').includes(payload), payload)
+  await emacs.eval('(progn (imago-inspect "NAMES") t)')
+  assert.equal(straysIn((await linesOf('*imago value*')).join('\n'), NOTHING_OF_OURS), [])
+  await emacs.eval(`(progn (imago-evaluate "fail(TEXTS[5][:200])") t)`)
+  await emacs.echoes('ValueError')
+  assert.equal(straysIn(await emacs.text('(current-message)'), NOTHING_OF_OURS), [])
+})
+
 test('an Emacs that is killed with a plan open leaves it waiting for others', async () => {
   await emacs.visit('orders.py')
-  const answer = propose(at(8, 'line8 = 88\n'))
-  await open()
+  const answer = scene.propose(at(8, 'line8 = 88\n'))
+  await emacs.opens()
   await emacs.kill()
-  await until(async () => (await client.request('approvals', {})).seats.length === 1, 'its seat to be left')
+  await until(
+    async () => (await scene.client.request('approvals', {})).seats.length === 1,
+    'its seat to be left',
+  )
   await otherAnswers('approve')
   await answer
-  assert.match(file(), /^line8 = 88$/m)
+  assert.match(scene.file(), /^line8 = 88$/m)
 })

@@ -1,18 +1,24 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DaemonClient } from '../../src/front/client.ts'
-import { EMACS_PLUGIN, type EmacsPlugin, openEmacsPlugin, SITS } from '../support/emacs-plugin.ts'
+import {
+  at,
+  EMACS_PLUGIN,
+  type EmacsPlugin,
+  type EmacsScene,
+  ORDERS,
+  openEmacsScene,
+  SITS,
+} from '../support/emacs-plugin.ts'
 import { assert, suite } from '../support/harness.ts'
-import { type Program, startProgram } from '../support/program.ts'
-import { MAIN, openRig, type Rig, until } from '../support/rig.ts'
+import { MAIN, until } from '../support/rig.ts'
 import { emacsPaths } from '../support/runtimes.ts'
 import { openWatch } from '../support/watching.ts'
 
 /** The package in a real Emacs, with a real daemon. */
 const test = suite('Emacs plugin', { limitMs: 120_000 })
 
-const ORDERS = Array.from({ length: 40 }, (_, n) => `line${n} = ${n}\n`).join('')
+const TAX = 'RATE = 2\n\n\ndef total(order):\n    return len(order) * RATE\n\n\nNONE = total([])\n'
 
 const SOURCE = `import sys
 sys.path.insert(0, '.')
@@ -22,52 +28,32 @@ ORDER = {'id': 8, 'who': {'name': 'Ada'}}
 def fail(key):
     return ORDER[key]`
 
-let rig: Rig
-let client: DaemonClient
+let scene: EmacsScene
 let emacs: EmacsPlugin
-let program: Program
 
 test.before(async () => {
-  const shop = 'RATE = 2\n\n\ndef total(order):\n    return len(order) * RATE\n\n\nNONE = total([])\n'
-  rig = openRig({ files: { 'orders.py': ORDERS, 'tax.py': shop, 'pyproject.toml': '', 'imago.toml': '' } })
-  await rig.serve()
-  client = await rig.connect()
-  program = await startProgram({
-    folder: rig.project,
-    runtimeDir: rig.paths.runtimeDir,
-    name: 'shop',
-    source: SOURCE,
-  })
-  emacs = await openEmacsPlugin(rig, 'orders.py')
+  scene = await openEmacsScene({ files: { 'tax.py': TAX, 'pyproject.toml': '' }, source: SOURCE })
+  emacs = scene.emacs
 })
-test.after(async () => {
-  await emacs?.kill()
-  program?.signal('SIGKILL')
-  await program?.ended
-  await rig?.close()
-})
+test.after(() => scene?.close())
 
-const file = () => readFileSync(join(rig.project, 'orders.py'), 'utf8')
-const at = (line: number, put: string) => ({
-  path: 'orders.py',
-  old_str: `line${line} = ${line}\n`,
-  new_str: put,
-})
-const propose = (...edits: object[]) => client.call({ tool: 'propose_file_edit', args: { edits } })
 test('a hunk is taken and one refused with a reason, and the file is read again', async () => {
   await emacs.signed(0)
-  const answer = propose({ ...at(3, 'line3 = 33\n'), why: 'odd' }, at(30, ''))
+  const answer = scene.propose({ ...at(3, 'line3 = 33\n'), why: 'odd' }, at(30, ''))
   await emacs.signed(1)
   assert.match(await emacs.eval('(buffer-name)'), /orders.py/)
-  emacs.command('imago-plans')
+  await emacs.opens()
   await emacs.shows('━ hunk 1 of 2 · orders.py:4: odd · undecided')
   await emacs.shows('-line3 = 3\n+line3 = 33')
   emacs.type('ny')
   await emacs.shows('━ hunk 2 of 2 · orders.py:31 · undecided')
   await emacs.shows(': odd · ✓ taken')
   emacs.type('r')
-  await emacs.until('(active-minibuffer-window)')
-  emacs.type('keep it\r')
+  await emacs.replies('keep it\r')
+  await emacs.shows('What will be applied: 1 of 2')
+  emacs.type('u')
+  await emacs.shows(': odd · undecided')
+  emacs.type('y')
   await emacs.shows('What will be applied: 1 of 2')
   emacs.type('q')
   await emacs.until('(equal (buffer-name) "orders.py")')
@@ -75,9 +61,8 @@ test('a hunk is taken and one refused with a reason, and the file is read again'
   await emacs.shows('hunk 2 of 2 · orders.py:31 · ✗ refused: keep it')
   emacs.type('y')
   assert.match(JSON.stringify(await answer), /hunk 2.*keep it|keep it/)
-  assert.is(file(), ORDERS.replace('line3 = 3\n', 'line3 = 33\n'))
+  assert.is(scene.file(), ORDERS.replace('line3 = 3\n', 'line3 = 33\n'))
   await emacs.shows('It ended: ok.')
-  assert.is(await emacs.eval('(search-forward "For a script" nil t)'), 'nil')
   await emacs.signed(0)
   await emacs.until(
     '(with-current-buffer "orders.py" (save-excursion (goto-char 1) (search-forward "line3 = 33" nil t)))',
@@ -86,19 +71,17 @@ test('a hunk is taken and one refused with a reason, and the file is read again'
 
 test('where no program has noted an error, that is said', async () => {
   emacs.command('imago-errors')
-  await emacs.echoes('No program here has noted an error')
+  await emacs.echoes('Error: there is none')
 })
 
 test('the sign goes when somebody else answers, and the plan that is shown says so', async () => {
   const over = new AbortController()
-  const answer = client.call({
+  const answer = scene.client.call({
     tool: 'propose_file_edit',
     args: { edits: [at(5, 'x = 1\n')] },
     signal: over.signal,
   })
-  await emacs.signed(1)
-  emacs.command('imago-plans')
-  await emacs.shows('━ hunk 1 of 1')
+  await emacs.opens()
   over.abort()
   await answer.catch(() => {})
   await emacs.shows('● ')
@@ -107,77 +90,71 @@ test('the sign goes when somebody else answers, and the plan that is shown says 
 
 test('a plan that is opened while a seat is asked for is shown once Emacs has it', async () => {
   await emacs.visit('orders.py')
-  await emacs.eval('(progn (imago-leave) t)')
+  await emacs.eval('(progn (imago-ask (imago-project) "leave") t)')
   await emacs.until('(null (imago-project-seat (imago-project)))')
-  const { screen } = await openWatch(rig)
+  const { screen } = await openWatch(scene.rig)
   emacs.command('imago-sit')
   await emacs.echoes('To let this Emacs sit, type in a terminal: imago seat')
   await screen.shows(/Let it\? \[y\]es \[n\]o/)
-  const answer = propose(at(4, 'line4 = 44\n'))
+  const answer = scene.propose(at(4, 'line4 = 44\n'))
   await emacs.signed(1)
   emacs.command('imago-plans')
   await emacs.echoes('To let this Emacs sit, type in a terminal: imago seat')
   screen.type('y\n')
   await emacs.shows('+line4 = 44')
   emacs.type('nr')
-  await emacs.until('(active-minibuffer-window)')
-  emacs.type('\r')
+  await emacs.replies('\r')
   await emacs.shows('What will be applied: 0 of 1')
-  emacs.type('y')
+  await emacs.sends()
   await answer
   await emacs.visit('orders.py')
   screen.close()
 })
 
-const source = (line: string) =>
-  emacs.eval(
-    `(progn (switch-to-buffer "orders.py") (delete-other-windows) (goto-char 1) (insert ${JSON.stringify(`${line}\n`)}) (forward-line -1) t)`,
-  )
-const behind = () =>
-  emacs.text(
-    `(mapconcat (lambda (one) (or (overlay-get one 'after-string) "")) (overlays-in 1 (line-end-position)) "|")`,
-  )
+/** Puts a line before the text of `orders.py`, and evaluates it where it is. */
+async function evaluates(line: string) {
+  await emacs.visit('orders.py')
+  await emacs.eval(`(progn (goto-char 1) (insert ${JSON.stringify(`${line}\n`)}) (forward-line -1) t)`)
+  emacs.type('\u0018\u0005')
+}
 
 test('a line is evaluated in its place, and a text that is Emacs Lisp or a code of a terminal is text', async () => {
   await emacs.until('(imago-rows (imago-project) "kernels")')
-  await source("ORDER['who']")
-  emacs.type('\u0018\u0005')
-  await until(async () => (await behind()).includes("⇒ {'name': 'Ada'}"), 'the value behind its line')
-  await source('print(LISP)')
-  emacs.type('\u0018\u0005')
-  await until(
-    async () => (await behind()).includes('(display "b")) (kill-emacs) ⟦U+001B⟧[31m'),
-    'the text with its mark',
-  )
+  await evaluates("ORDER['who']")
+  await emacs.echoes("{'name': 'Ada'}")
+  await evaluates('print(LISP)')
+  await emacs.echoes('(display "b")) (kill-emacs) ⟦U+001B⟧[31m')
 })
 
-test('the value of code that is typed is in the echo area, and nothing is behind a line', async () => {
-  await source('4 # four')
+test('the value of code that is typed is in the echo area, and a long one in a buffer', async () => {
   emacs.type('\u001bximago-evaluate\r5 * 5\r')
   await emacs.echoes('25')
-  assert.is(await behind(), '')
+  emacs.type("\u001bximago-evaluate\r'x' * 500\r")
+  await emacs.until('(get-buffer-window "*imago result*")')
 })
 
-test('an error is its message, and a definition says its name', async () => {
-  await source("ORDER['no']")
-  emacs.type('\u0018\u0005')
-  await until(async () => (await behind()).includes('KeyError'), 'the error')
-  assert.not.match(await behind(), /next:|details:/)
-  await emacs.eval('(progn (find-file "tax.py") (goto-char 1) (search-forward "return") t)')
+test('an error is its message, and a definition of a file is that of the program', async () => {
+  await evaluates("ORDER['no']")
+  await emacs.echoes('KeyError')
+  assert.not.match(await emacs.text('(current-message)'), /next:|details:/)
+  await emacs.visit('tax.py')
+  await emacs.eval('(progn (search-forward "RATE" nil t 2) (insert " + 1") (set-buffer-modified-p nil) t)')
   emacs.type('\u0003\u0003')
-  await emacs.echoes('defined total')
-  await emacs.eval('(progn (find-file "orders.py") t)')
+  await emacs.echoes('no value')
+  await evaluates("tax.total(['tea'])")
+  await emacs.echoes('3')
 })
 
 test('M-. goes to the definition of a name as the program has it', async () => {
-  await emacs.eval('(progn (find-file "tax.py") (goto-char (point-max)) (search-backward "total") t)')
+  await emacs.visit('tax.py')
+  await emacs.eval('(progn (goto-char (point-max)) (search-backward "total") t)')
   emacs.type('\u001b.')
   await emacs.until('(looking-at "def total")')
-  await emacs.eval('(progn (find-file "orders.py") t)')
 })
 
 test('a value is looked at, and its parts lead on', async () => {
-  await emacs.eval(`(progn (switch-to-buffer "orders.py") (imago-inspect "ORDER") t)`)
+  await emacs.visit('orders.py')
+  await emacs.eval(`(progn (imago-inspect "ORDER") t)`)
   await emacs.shows('dict · mapping · len 2')
   emacs.type('\t\t\r')
   await emacs.shows("'name': 'Ada'\n")
@@ -186,134 +163,120 @@ test('a value is looked at, and its parts lead on', async () => {
   await emacs.shows('len 2')
 })
 
-test('an error is listed and leads to its line, with the values of that moment', async () => {
-  await emacs.eval('(progn (switch-to-buffer "orders.py") t)')
-  await client.call({
+test('an error is chosen and shown with the values of that moment, and leads to its line', async () => {
+  await emacs.visit('orders.py')
+  await scene.client.call({
     tool: 'eval_expr',
     args: { kernel: 'shop', expr: "import threading; threading.Thread(target=fail, args=('tea',)).start()" },
   })
   await emacs.until('(imago-rows (imago-project) "errors")')
   emacs.command('imago-errors')
-  await emacs.shows("KeyError: 'tea'")
-  await emacs.eval('(progn (goto-char (point-min)) t)')
-  emacs.type('v')
   await emacs.until('(get-buffer "*imago error*")')
   const text = await emacs.text('(with-current-buffer "*imago error*" (buffer-string))')
+  assert.match(text, /KeyError: 'tea'/)
   assert.match(text, /key = 'tea'/)
-  emacs.type('\r')
+  emacs.command('next-error')
   await emacs.shows('def fail(key)')
   assert.match(await emacs.text('(thing-at-point (quote line) t)'), /return ORDER\[key\]/)
 })
 
+test('the threads of the program are shown', async () => {
+  emacs.command('imago-threads')
+  await emacs.until('(get-buffer "*imago threads*")')
+  assert.match(await emacs.text('(with-current-buffer "*imago threads*" (buffer-string))'), /MainThread|main/)
+})
+
 test('the change is taken back by a plan of its own', async () => {
-  await emacs.eval(
-    '(progn (switch-to-buffer "orders.py") (delete-other-windows) (set-buffer-modified-p nil) (revert-buffer t t) t)',
-  )
+  await emacs.visit('orders.py')
   emacs.command('imago-undo')
   await emacs.shows('+line3 = 3')
   emacs.type('\u001b>')
   await emacs.until('(pos-visible-in-window-p (point-max))')
   emacs.type('y')
-  await emacs.shows('What will be applied')
-  emacs.type('y')
-  await until(() => file() === ORDERS, 'the old text')
+  await emacs.sends()
+  await until(() => scene.file() === ORDERS, 'the old text')
   await emacs.shows('It ended: ok.')
   await emacs.echoes('imago: took back plan-')
   assert.not.match(await emacs.text('(current-message)'), /to have it again/)
   emacs.command('imago-undo')
-  await emacs.echoes('There is no change to take back')
+  await emacs.echoes('Take back: there is none')
 })
 
 test('unsaved text is said first and saved by a key, and what a plan has as Emacs Lisp never runs', async () => {
-  await emacs.eval(
-    '(progn (setq imago-test-ran nil) (switch-to-buffer "orders.py") (revert-buffer t t) (goto-char (point-max)) (insert "z = 1\\n") t)',
-  )
+  await emacs.visit('orders.py')
+  await emacs.eval('(progn (setq imago-test-ran nil) (goto-char (point-max)) (insert "z = 1\\n") t)')
   const hostile = '# Local Variables:\n# eval: (setq imago-test-ran t)\n# End:\n'
-  const answer = propose(at(7, hostile))
-  await emacs.signed(1)
-  emacs.command('imago-plans')
+  const answer = scene.propose(at(7, hostile))
+  await emacs.opens()
   await emacs.shows('! orders.py has unsaved text here: S saves it')
   await emacs.shows('+# eval: (setq imago-test-ran t)')
+  emacs.type('S')
+  await until(() => scene.file().endsWith('z = 1\n'), 'the text')
+  assert.not.match(await emacs.text('(buffer-string)'), /unsaved/)
   emacs.type('nr')
-  await emacs.until('(active-minibuffer-window)')
-  emacs.type('\r')
+  await emacs.replies('\r')
   await emacs.shows('✗ refused')
-  emacs.type('y')
-  assert.match(JSON.stringify(await answer), /denied/)
+  await emacs.sends()
+  assert.match(JSON.stringify(await answer), /denied|stale/)
   assert.is(await emacs.eval('imago-test-ran'), 'nil')
   await emacs.shows('● ')
 })
 
-test('an answer to a plan on unsaved text is sent after a question', async () => {
+test('an answer to a plan on unsaved text is sent under the line that says so', async () => {
   await emacs.visit('orders.py')
-  await emacs.eval('(progn (goto-char (point-max)) (insert "z = 2\\n") t)')
-  const answer = propose(at(8, 'line8 = 88\n'))
-  await emacs.signed(1)
-  emacs.command('imago-plans')
-  await emacs.shows('+line8 = 88')
+  const answer = scene.propose(at(8, 'line8 = 88\n'))
+  await emacs.opens()
+  await emacs.eval('(with-current-buffer "orders.py" (goto-char (point-max)) (insert "z = 2\\n") t)')
   emacs.type('ny')
-  await emacs.shows('What will be applied')
-  emacs.type('y')
-  await emacs.until('(active-minibuffer-window)')
-  const window = '(window-buffer (active-minibuffer-window))'
-  assert.match(
-    await emacs.text(`(with-current-buffer ${window} (buffer-string))`),
-    /orders.py has unsaved text; send all the same\?/,
-  )
-  emacs.type('n')
-  await emacs.echoes('Nothing was sent')
-  emacs.type('y')
-  await emacs.until('(active-minibuffer-window)')
-  emacs.type('y')
+  await emacs.shows('! orders.py has unsaved text here: S saves it')
+  await emacs.sends()
   await answer
-  assert.match(file(), /^line8 = 88$/m)
+  assert.match(scene.file(), /^line8 = 88$/m)
 })
 
-test('a hunk is edited, and what was written is there', async () => {
-  await emacs.eval(
-    '(progn (switch-to-buffer "orders.py") (delete-other-windows) (set-buffer-modified-p nil) (revert-buffer t t) t)',
-  )
-  const answer = propose(at(9, 'line9 = 99\n'))
-  await emacs.signed(1)
-  emacs.command('imago-plans')
-  await emacs.shows('+line9 = 99')
+test('a hunk is edited, and what was written is there once its end was on the screen', async () => {
+  await emacs.visit('orders.py')
+  const answer = scene.propose(at(9, 'line9 = 99\n'))
+  await emacs.opens()
   emacs.type('ne')
   await emacs.until('(eq major-mode (quote imago-plan-edit-mode))')
-  await emacs.eval('(progn (erase-buffer) (insert "line9 = 9 # nine\\n") t)')
+  await emacs.eval(
+    '(progn (erase-buffer) (insert "line9 = 9 # nine\\n" (make-string 50 ?\\n) "last = 1\\n") t)',
+  )
   emacs.type('\u0003\u0003')
   await emacs.shows('✎ edited')
   await emacs.shows('+line9 = 9 # nine')
+  await emacs.sends()
+  await emacs.echoes('imago: there is more below: once more at its end')
+  assert.is(await emacs.eval('imago-plan--stage'), 'confirm')
+  emacs.type('\u001b>')
+  await emacs.until('(pos-visible-in-window-p (point-max))')
   emacs.type('y')
   await answer
-  assert.match(file(), /^line9 = 9 # nine$/m)
+  assert.match(scene.file(), /^line9 = 9 # nine\n{51}last = 1$/m)
 })
 
 test('a plan of 10,000 lines is drawn, and the daemon may restart under it', async () => {
-  await emacs.eval('(progn (switch-to-buffer "orders.py") (delete-other-windows) (revert-buffer t t) t)')
+  await emacs.visit('orders.py')
   const long = Array.from({ length: 10_000 }, (_, n) => `x${n} = ${n}\n`).join('')
-  const answer = propose(at(11, long)).catch(() => {})
-  await emacs.signed(1)
-  emacs.command('imago-plans')
-  await emacs.until(
-    `(and (eq major-mode 'imago-plan-mode) (save-excursion (goto-char 1) (search-forward "+x9999 = 9999" nil t)))`,
-  )
-  const { pid } = await client.request('status', {})
+  const answer = scene.propose(at(11, long)).catch(() => {})
+  await emacs.opens()
+  await emacs.until(`(save-excursion (goto-char 1) (search-forward "+x9999 = 9999" nil t))`)
+  const { pid } = await scene.client.request('status', {})
   process.kill(pid, 'SIGKILL')
   await answer
   await emacs.signed(0)
   await emacs.until(`(save-excursion (goto-char 1) (looking-at "● "))`)
   await emacs.until(SITS)
-  client = await rig.connect()
-  const next = propose(at(12, 'line12 = 0\n'))
-  await emacs.signed(1)
-  await emacs.eval('(progn (switch-to-buffer "orders.py") (delete-other-windows) t)')
-  emacs.command('imago-plans')
+  scene.client = await scene.rig.connect()
+  await emacs.visit('orders.py')
+  const next = scene.propose(at(12, 'line12 = 0\n'))
+  await emacs.opens()
   await emacs.shows('+line12 = 0')
   emacs.type('ny')
-  await emacs.shows('What will be applied')
-  emacs.type('y')
+  await emacs.sends()
   await next
-  assert.match(file(), /^line12 = 0$/m)
+  assert.match(scene.file(), /^line12 = 0$/m)
 })
 
 test('SLIME keeps its keys in a buffer of Lisp, and imago-mode has them elsewhere', async () => {
@@ -328,25 +291,25 @@ test('SLIME keeps its keys in a buffer of Lisp, and imago-mode has them elsewher
 })
 
 test('an Emacs that no person can see asks for no seat, until it has a frame', () => {
-  const form = `(let ((project (progn (find-file "orders.py") (imago-project))))
+  const form = `(progn
     (advice-add 'imago-sit :before (lambda (&rest asked) (princ (nth 2 asked))))
-    (while (not (imago-project-ready project)) (accept-process-output nil 0.01))
+    (find-file "orders.py")
+    (imago-project)
     (princ "seen ")
     (cl-letf (((symbol-function 'terminal-name) (lambda (_) "/dev/tty")))
       (run-hook-with-args 'after-make-frame-functions nil)))`
   const command = `(setq imago-command '("${process.execPath}" "${MAIN}" "lsp"))`
   const words = ['-Q', '--batch', '-L', EMACS_PLUGIN, '-l', 'imago', '--eval', command, '--eval', form]
-  const env = { ...process.env, ...rig.env }
   const { stdout } = spawnSync(emacsPaths().emacs, words, {
-    cwd: rig.project,
-    env,
+    cwd: scene.rig.project,
+    env: { ...process.env, ...scene.rig.env },
     encoding: 'utf8',
     timeout: 30_000,
   })
   assert.is(stdout, 'seen alone')
 })
 
-const FILES = ['imago.el', 'imago-plan.el', 'imago-value.el']
+const FILES = ['imago.el', 'imago-plan.el', 'imago-program.el']
 /** What Emacs says of the package on its standard error, without a terminal. */
 function batch(...words: string[]) {
   const { emacs: program } = emacsPaths()
@@ -355,7 +318,7 @@ function batch(...words: string[]) {
 }
 
 test('compiles without a warning, and checkdoc has nothing to say', () => {
-  const folder = mkdtempSync(join(rig.folder, 'elc-'))
+  const folder = mkdtempSync(join(scene.rig.folder, 'elc-'))
   const away = `(setq byte-compile-error-on-warn t byte-compile-dest-file-function
     (lambda (file) (expand-file-name (concat (file-name-nondirectory file) "c") "${folder}")))`
   assert.is(batch('-Q', '-L', '.', '--eval', away, '-f', 'batch-byte-compile', ...FILES), '')

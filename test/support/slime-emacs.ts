@@ -52,9 +52,11 @@ interface Start {
   readonly env?: Readonly<Record<string, string>>
   /** Words for Emacs besides. */
   readonly words?: readonly string[]
+  /** Is told all that Emacs writes to its terminal. */
+  hears?(text: string): void
 }
 
-export async function openSlimeEmacs({ cwd, env = {}, words = [] }: Start = {}): Promise<SlimeEmacs> {
+export async function openSlimeEmacs({ cwd, env = {}, words = [], hears }: Start = {}): Promise<SlimeEmacs> {
   const { emacs, slime } = emacsPaths()
   const home = mkdtempSync(join(tmpdir(), 'emacs-'))
   const path = join(home, 'asking')
@@ -81,6 +83,7 @@ export async function openSlimeEmacs({ cwd, env = {}, words = [] }: Start = {}):
   let screen = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     screen = (screen + text).slice(-4_000)
+    hears?.(text)
   })
   child.stdin.on('error', () => {})
   const gone = new Promise<never>((_, reject) => {

@@ -167,11 +167,13 @@ export class Requests {
   }
 }
 
-/** Half a character becomes U+FFFD: Emacs, for one, takes no message that has one, and arguments of a model may. */
+/** Half a character and NUL become U+FFFD: Emacs, for one, takes no message that has one, and arguments of a model may. */
 function wellFormed<Message>(message: Message): Message {
   const text = JSON.stringify(message) ?? ''
-  if (!/\\ud[89a-f]/.test(text)) return message
-  return JSON.parse(text, (_, value) => (typeof value === 'string' ? String(Buffer.from(value)) : value))
+  if (!/\\u(?:d[89a-f]|0000)/.test(text)) return message
+  return JSON.parse(text, (_, value) =>
+    typeof value === 'string' ? String(Buffer.from(value)).replaceAll('\0', '\ufffd') : value,
+  )
 }
 
 /** With `shown`, the text that a person reads comes beside the envelope: many editors lose the nulls that `show` needs. */
