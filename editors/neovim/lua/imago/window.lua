@@ -33,11 +33,13 @@ end
 ---@param fault { message: string, data?: { next?: string } }
 function M.fault(fault) M.say(fault.message .. ' ' .. (type(fault.data) == 'table' and fault.data.next or '')) end
 
---- A buffer of ours in a window, with a text. Where there is none of that name, it is made, with these keys of its own.
+--- The buffer of a file, where there is one.
+function M.buffer_of(path) return vim.fn.bufexists(path) == 1 and vim.fn.bufadd(path) or nil end
+
+--- A buffer of ours in a window, which is gone to. Where there is none of that name, it is made.
 ---@param keys? table<string, fun()> and `q`, which closes it; none at all where it is left out
----@param stays? boolean where it is seen already, the cursor stays in its window
 ---@return integer buf
-function M.open(project, name, keys, stays)
+function M.open(project, name, keys)
   local buf = vim.fn.bufnr('^imago://' .. name .. '$')
   if buf < 0 then
     buf = vim.api.nvim_create_buf(false, true)
@@ -49,10 +51,13 @@ function M.open(project, name, keys, stays)
     vim.keymap.set('n', key, does, { buffer = buf, nowait = true, silent = true })
   end
   local win = vim.fn.bufwinid(buf)
-  if win > 0 then return buf, stays or vim.api.nvim_set_current_win(win) end
-  vim.cmd('botright split')
-  vim.api.nvim_win_set_buf(0, buf)
-  vim.wo.foldenable, vim.wo.spell = false, false
+  if win < 0 then
+    vim.cmd('botright split')
+    win = vim.api.nvim_get_current_win()
+    vim.api.nvim_win_set_buf(win, buf)
+    vim.wo.foldenable, vim.wo.spell = false, false
+  end
+  vim.api.nvim_set_current_win(win)
   return buf
 end
 
@@ -62,8 +67,11 @@ function M.set(buf, lines)
   vim.bo[buf].modifiable, vim.bo[buf].modified = false, false
 end
 
---- Shows a text to read, where `gF` goes to the place that a line names.
-function M.report(project, name, text, keys) M.set(M.open(project, name, keys or {}, true), M.lines(text)) end
+--- Shows lines to read, where `gF` goes to the place that one names.
+function M.report(project, name, lines, keys)
+  M.set(M.open(project, name, keys or {}), lines)
+  vim.fn.cursor(1, 1)
+end
 
 --- Lets a person choose one of a list, where there is more than one; where there is none, that is said.
 ---@param what string the kind of them, in the plural
