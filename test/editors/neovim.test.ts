@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Neovim, openNeovim } from '../../examples/demos/neovim.ts'
+import type { Neovim } from '../../examples/demos/neovim.ts'
 import type { DaemonClient } from '../../src/front/client.ts'
-import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { assert, suite } from '../support/harness.ts'
+import { NEOVIM_PLUGIN, openNeovimPlugin } from '../support/neovim-plugin.ts'
 import { type Program, startProgram } from '../support/program.ts'
 import { openRig, type Rig, until } from '../support/rig.ts'
 import { neovimPath } from '../support/runtimes.ts'
@@ -13,8 +13,6 @@ import { openSeatTerminal } from '../support/watching.ts'
 /** The plugin of editors/neovim in a real Neovim, with a real daemon and a real Python program. */
 const test = suite('Neovim plugin', { limitMs: 120_000 })
 
-const PLUGIN = join(PACKAGE_ROOT, 'editors/neovim')
-const INIT = join(import.meta.dirname, 'neovim.lua')
 const ORDERS = Array.from({ length: 40 }, (_, n) => `line${n} = ${n}\n`).join('')
 const SHOP = `BASKET = {'tea': 3}
 
@@ -56,11 +54,8 @@ async function openEditor(folder: string): Promise<Neovim> {
   return opened
 }
 
-/** `settings` are those of the plugin, besides what starts `imago lsp`. */
-const begin = (folder: string, settings: object = {}) => {
-  const env = { ...rig.env, IMAGO_PLUGIN: PLUGIN, IMAGO_SETTINGS: JSON.stringify(settings) }
-  return openNeovim([neovimPath], { cwd: rig.project, env, folder, init: INIT })
-}
+const begin = (folder: string, settings = {}) =>
+  openNeovimPlugin({ cwd: rig.project, env: rig.env, folder, settings })
 
 async function close() {
   await neovim?.end()
@@ -298,10 +293,10 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await command('help imago-plans')
     await neovim.shows(/y {2}take the hunk/)
     const made = join(rig.folder, 'doc')
-    cpSync(join(PLUGIN, 'doc'), made, { recursive: true })
+    cpSync(join(NEOVIM_PLUGIN, 'doc'), made, { recursive: true })
     await neovim.lua(`vim.cmd.helptags('${made}')`)
     const tags = (folder: string) => readFileSync(join(folder, 'tags'), 'utf8')
-    assert.is(tags(made), tags(join(PLUGIN, 'doc')))
+    assert.is(tags(made), tags(join(NEOVIM_PLUGIN, 'doc')))
     await command('helpclose')
   },
 
@@ -495,7 +490,16 @@ if (!/^NVIM v0\.[78]\./.test(stdout ?? ''))
   test.skip(OLD, 'there is no Neovim 0.7 or 0.8, as Debian 12 has it')
 else
   test(OLD, () => {
-    const args = ['--clean', '--headless', '--cmd', `set rtp^=${PLUGIN}`, '-c', 'Imago plans', '-c', 'quit']
+    const args = [
+      '--clean',
+      '--headless',
+      '--cmd',
+      `set rtp^=${NEOVIM_PLUGIN}`,
+      '-c',
+      'Imago plans',
+      '-c',
+      'quit',
+    ]
     const { stderr } = spawnSync('nvim', args, { encoding: 'utf8' })
     assert.match(stderr, /^imago: this plugin needs Neovim 0\.9 or newer\s*$/)
   })

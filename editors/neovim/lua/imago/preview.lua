@@ -25,7 +25,7 @@ function M.draw(view)
   end
   each(row.warnings, '! %s')
   say('%s', row.title)
-  say('  %s, asked by %s (%s, times: %d)', row.tool, row.who, row.id, row.times)
+  say('  %s, asked by %s (%s, %d lines, times: %d)', row.tool, row.who, row.id, row.lines, row.times)
   each(row.notes, '  %s')
   -- The body of a plan with hunks is what is to be known of it, and then the hunks as one difference.
   put(lines, #plan.hunks > 0 and plan.body:match('^(.-)\n+diff %-%-git ') or plan.body)

@@ -1,20 +1,28 @@
 --- Windows with a text of ours, and how a person is told something. A text from elsewhere is never more than text.
 local M = {}
 
--- What a reader would not see, or what would move the rest: controls, marks of direction, characters without width.
-local UNSEEN = '[%z\1-\8\11-\31\127] \194[\128-\159\173] \216\156 \225\160\142 \226\128[\139-\143\168-\174] '
-  .. '\226\129[\160-\175] \239\187\191 \239\191[\185-\187] \243\160[\128-\135][\128-\191]'
+-- Code points that a reader would not see, or that would move the rest.
+local UNSEEN = '0-8 b-1f 7f-a0 ad-ad 34f-34f 600-605 61c-61c 6dd-6dd 70f-70f 890-891 8e2-8e2 115f-1160 1680-1680 '
+  .. '17b4-17b5 180b-180f 2000-200f 2028-202f 205f-206f 2800-2800 3000-3000 3164-3164 d800-f8ff fe00-fe0f feff-feff '
+  .. 'ffa0-ffa0 fff0-fffc 110bd-110bd 110cd-110cd 13430-13442 16fe4-16fe4 1bca0-1bca3 1d159-1d159 1d173-1d17a e0000-10ffff'
 
-local function mark(found) return ('⟦U+%04X⟧'):format(vim.fn.char2nr(found, true)) end
+-- By character, what is shown in its place; false where it is shown itself.
+local MARKS = setmetatable({}, {
+  __index = function(known, char)
+    local code = #char == 1 and char:byte() or vim.fn.char2nr(char, true)
+    known[char] = false
+    for first, last in UNSEEN:gmatch('(%x+)-(%x+)') do
+      if code >= tonumber(first, 16) and code <= tonumber(last, 16) then known[char] = ('⟦U+%04X⟧'):format(code) end
+    end
+    return known[char]
+  end,
+})
 
 ---@param text any
 ---@return string[] lines with marks for all that a reader would not see: ⟦U+202E⟧
 function M.lines(text)
   text = tostring(text):gsub('\r\n', '\n'):gsub('\n$', '')
-  for pattern in UNSEEN:gmatch('[^ ]+') do
-    text = text:gsub(pattern, mark)
-  end
-  return vim.split(text, '\n', { plain = true })
+  return vim.split(text:gsub('[%z\1-\8\11-\31\127-\255][\128-\191]*', MARKS), '\n', { plain = true })
 end
 
 function M.line(text) return table.concat(M.lines(text), ' ') end
