@@ -22,7 +22,7 @@ const ANSWERED = `
   local given = ...
   local client, window = require('imago.client'), require('imago.window')
   client.ask = function(_, _, _, done) return done and done(given.answer) end
-  local project = { id = 0, seat = {}, rows = vim.defaulttable() }
+  local project = { id = 0, seat = {}, rows = { approvals = {} } }
   local function text() return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n') end
   vim.cmd('silent! %bwipeout!')`
 
@@ -79,7 +79,7 @@ const draws = (hostile: Hostile, more: object = {}) =>
   shown(DRAWS, { answer: { state: 'waits', files: [], ...hostilePlan(hostile) }, ...more })
 
 /** What a line begins with in which somebody has named something. */
-const NAMED = /^(?:Write |! | {2}do_dangerous, asked by | {2}What is defined in |━ hunk 1 \()/
+const NAMING = /^(?:Write |! | {2}do_dangerous, asked by | {2}What is defined in |━ hunk 1 \()/
 
 async function isSeenWhole({ text, marks, payload }: HostileText, inHunk: boolean) {
   const lines = (await draws({ body: text, inHunk })).split('\n')
@@ -92,60 +92,49 @@ async function isSeenWhole({ text, marks, payload }: HostileText, inHunk: boolea
 
 const withoutBlanks = (text: string) => text.replace(/[\s,]/g, '')
 
-const FACTS: Readonly<Record<string, () => Promise<void>>> = {
-  ...Object.fromEntries(
-    [14, 15, 16, 17].map(threat => [
-      `in Neovim, all of a hostile plan is seen, in hunks too, and no line of it is taken for one of the plugin (threat ${threat})`,
-      async () => {
-        for (const text of HOSTILE_TEXTS.filter(one => one.threat === threat))
-          for (const inHunk of [false, true]) await isSeenWhole(text, inHunk)
-      },
-    ]),
-  ),
-
-  'in Neovim, a name, a title, the purpose of a hunk and a reason are text in one line of the plugin (threat 14)':
-    async () => {
-      for (const [what, name] of HOSTILE_NAMES)
-        for (const inHunk of [false, true]) {
-          const reason = inHunk ? Buffer.from(name).toString() : undefined
-          const lines = (await draws({ name, inHunk }, { reason })).split('\n')
-          for (const line of lines)
-            if (line.includes(FORGERY)) assert.match(line, NAMED, `${what}: ${line.slice(0, 200)}`)
-          if (inHunk)
-            assert.ok(
-              lines.some(line => /^━ hunk 1 .* ✗ refused: ./.test(line)),
-              what,
-            )
-        }
-    },
-
-  'in Neovim, values, errors and what a program says of itself reach no terminal as codes (threat 16)':
-    async () => {
-      const texts = [...HOSTILE_TEXTS.map(({ text }) => text), ...HOSTILE_NAMES.map(([, name]) => name)]
-      for (const raw of texts.map(text => Buffer.from(text).toString())) {
-        const sample = { items: [raw], exprs: [raw] }
-        const result = { sample, exprs: { [raw]: raw }, restarts: [] }
-        await shown(LOOKS, { raw, answer: { shown: raw, result } })
-        await shown(LOOKS, { raw, answer: { shown: raw, error: { message: raw } } })
-      }
-    },
-
-  'in Neovim, each character that is not seen has a mark, as it has wherever a plan is shown (threat 17)':
-    async () => {
-      const unseen = new RegExp(`(?!\\p{Cn}|\\p{Cs})${INVISIBLE}`, 'u')
-      const points = [...Array(0x30000).keys(), ...Array.from({ length: 0x200 }, (_, n) => 0xe0000 + n)]
-      const all = points
-        .filter(point => point > 0 && (point < 0xe000 || point > 0xf800))
-        .map(point => String.fromCodePoint(point))
-        .filter(character => unseen.test(character))
-        .join('')
-      const code = `${ANSWERED}\n return table.concat(window.lines(given.answer), '\\n')`
-      assert.is(await shown(code, { answer: `seen\n${all}, 語 é` }), `seen\n${escapePlan(all).text}, 語 é`)
-    },
-}
-
-if (existsSync(neovimPath)) {
+if (!existsSync(neovimPath)) test.skip('all of them', 'there is no Neovim: node test/setup.mjs')
+else {
   test.before(open)
   test.after(() => neovim?.end())
-  for (const [fact, body] of Object.entries(FACTS)) test(fact, body)
-} else for (const fact of Object.keys(FACTS)) test.skip(fact, 'there is no Neovim: node test/setup.mjs')
+
+  for (const threat of [14, 15, 16, 17])
+    test(`in Neovim, all of a hostile plan is seen, in hunks too, and no line of it is taken for one of the plugin (threat ${threat})`, async () => {
+      for (const text of HOSTILE_TEXTS.filter(one => one.threat === threat))
+        for (const inHunk of [false, true]) await isSeenWhole(text, inHunk)
+    })
+
+  test('in Neovim, a name, a title, the purpose of a hunk and a reason are text in one line of the plugin (threat 14)', async () => {
+    for (const [what, name] of HOSTILE_NAMES)
+      for (const inHunk of [false, true]) {
+        const reason = inHunk ? Buffer.from(name).toString() : undefined
+        const lines = (await draws({ name, inHunk }, { reason })).split('\n')
+        for (const line of lines) if (line.includes(FORGERY)) assert.match(line, NAMING, what)
+        if (inHunk)
+          assert.ok(
+            lines.some(line => /^━ hunk 1 .* ✗ refused: ./.test(line)),
+            what,
+          )
+      }
+  })
+
+  test('in Neovim, values, errors and what a program says of itself reach no terminal as codes (threat 16)', async () => {
+    const texts = [...HOSTILE_TEXTS.map(({ text }) => text), ...HOSTILE_NAMES.map(([, name]) => name)]
+    for (const raw of texts.map(text => Buffer.from(text).toString())) {
+      const result = { sample: { items: [raw], exprs: [raw] }, exprs: { [raw]: raw }, restarts: [] }
+      await shown(LOOKS, { raw, answer: { shown: raw, result } })
+      await shown(LOOKS, { raw, answer: { shown: raw, error: { message: raw } } })
+    }
+  })
+
+  test('in Neovim, each character that is not seen has a mark, as it has wherever a plan is shown (threat 17)', async () => {
+    const unseen = new RegExp(`(?!\\p{Cn}|\\p{Cs})${INVISIBLE}`, 'u')
+    const points = [...Array(0x30000).keys(), ...Array.from({ length: 0x200 }, (_, n) => 0xe0000 + n)]
+    const all = points
+      .filter(point => point > 0 && (point < 0xe000 || point > 0xf800))
+      .map(point => String.fromCodePoint(point))
+      .filter(character => unseen.test(character))
+      .join('')
+    const code = `${ANSWERED}\n return table.concat(window.lines(given.answer), '\\n')`
+    assert.is(await shown(code, { answer: `seen\n${all}, 語 é` }), `seen\n${escapePlan(all).text}, 語 é`)
+  })
+}

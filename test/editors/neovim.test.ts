@@ -300,30 +300,39 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await command('helpclose')
   },
 
-  'a daemon that is killed comes back by itself, and the next plan is answered': async () => {
-    await reset()
-    const { pid } = await client.request('status', {})
-    process.kill(pid, 'SIGKILL')
-    await until(
-      () =>
-        rig.connect().then(
-          again => {
-            client = again
-            return true
-          },
-          () => false,
-        ),
-      'the daemon',
-    )
-    const seats = async () => (await client.request('approvals', {})).seats.length
-    await until(async () => (await seats()) === 1, 'its seat')
-    const call = propose(at(3, ''), at(9, ''))
-    await says('imago: plans wait: 1')
-    await command('Imago plans')
-    await neovim.shows(/hunk 1 \(/)
-    await neovim.types('Gay')
-    assert.ok((await call).ok)
-  },
+  'a daemon that is killed under a plan comes back by itself; the plan has gone, and the next one is answered':
+    async () => {
+      await reset()
+      const gone = await rig.connect()
+      void gone.call({ tool: 'propose_file_edit', args: { edits: [at(3, '')] } }).catch(() => {})
+      await says('imago: plans wait: 1')
+      await command('Imago plans')
+      await neovim.shows(/hunk 1 \(/)
+      await gone.close()
+      const { pid } = await client.request('status', {})
+      process.kill(pid, 'SIGKILL')
+      await neovim.shows(/^q close[\s\S]*^● This plan is not known any more/m)
+      await neovim.types('ayq')
+      await until(
+        () =>
+          rig.connect().then(
+            again => {
+              client = again
+              return true
+            },
+            () => false,
+          ),
+        'the daemon',
+      )
+      const seats = async () => (await client.request('approvals', {})).seats.length
+      await until(async () => (await seats()) === 1, 'its seat')
+      const call = propose(at(3, ''), at(9, ''))
+      await says('imago: plans wait: 1')
+      await command('Imago plans')
+      await neovim.shows(/hunk 1 \(/)
+      await neovim.types('Gay')
+      assert.ok((await call).ok)
+    },
 
   'a plan of 10,000 lines is shown, and approved once its end was seen': async () => {
     await reset()
@@ -417,9 +426,13 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await neovim.shows(
       /through nvim .*, which calls itself .* wants a seat, [\s\S]*shows the code [\s\S]*Let it sit\?\n1: no\n2: yes/,
     )
+    await second.types('<Esc>Gotyped')
+    await second.shows(/^typed$/m)
     await neovim.types('2<CR>')
-    await says('imago: plans wait: 1', second)
-    await second.types('<Esc>:Imago plans<CR>')
+    const told = () => second.lua(`return vim.fn.execute('messages')`)
+    await until(async () => /plan-\w+ waits: :Imago plans shows it/.test(String(await told())), 'its message')
+    assert.is(await second.lua('return vim.api.nvim_get_mode().mode'), 'i')
+    await second.types('<Esc>u:Imago plans<CR>')
     await second.shows(/hunk 1 \(/)
     await command('Imago plans')
     await neovim.shows(/hunk 1 \(/)
@@ -429,6 +442,19 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await neovim.types('Gay')
     assert.is(text(), ORDERS.replace('line3 = 3', 'line3 = 4').replace('line9 = 9\n', ''))
     await second.end()
+  },
+
+  'at 80 columns a long message needs no key, and all of it is among the messages': async () => {
+    await reset()
+    await command('set columns=80')
+    await command(`Imago undo ${'語'.repeat(60)}`)
+    await neovim.shows(/^imago: not_found: .*語 *… \(:messages\)$/m)
+    await neovim.types('otyped<Esc>')
+    await neovim.shows(/^typed$/m)
+    const told = String(await neovim.lua(`return vim.fn.execute('messages')`)).replaceAll('\n', '')
+    assert.match(told, '語'.repeat(60))
+    assert.match(told, 'is not known')
+    await command('undo | set columns=160')
   },
 
   'with `sit = false` it takes no seat by itself': async () => {

@@ -11,7 +11,8 @@ local DEFAULTS = { cmd = { 'imago', 'lsp' }, sit = true, inline = true }
 M.config = vim.tbl_extend('force', DEFAULTS, vim.g.imago or {}) ---@type table see :help imago-settings
 
 local MARKS = { 'imago.toml', '.git', 'pyproject.toml', 'setup.py', 'package.json', '.venv' }
-local TOPICS = { 'approvals', 'errors', 'kernels', 'seats', 'suspensions' }
+
+local function no_rows() return { approvals = {}, errors = {}, kernels = {}, seats = {}, suspensions = {} } end
 
 local function tell(project, changes)
   require('imago.plans').changed(project, changes)
@@ -55,7 +56,7 @@ local ASKED = 'imago seat %s in a terminal lets this Neovim sit, or a yes where 
 local function handlers_of(project)
   return {
     ['imago/rows'] = function(_, event)
-      if event.snapshot then project.rows = vim.defaulttable() end
+      if event.snapshot then project.rows = no_rows() end
       for _, change in ipairs(event.snapshot or event.changes) do
         project.rows[change.topic][change.key] = change.value
       end
@@ -75,7 +76,7 @@ local function handlers_of(project)
 end
 
 local function begin(project)
-  M.ask(project, 'subscribe', { topics = TOPICS }, function()
+  M.ask(project, 'subscribe', { topics = vim.tbl_keys(no_rows()) }, function()
     local queue = project.queue
     project.queue = nil
     vim.tbl_map(function(done) done(project) end, queue)
@@ -95,7 +96,7 @@ local function on_attach(client, buf)
 end
 
 local function forget(project)
-  M.projects[project.id], project.rows, project.seat = nil, vim.defaulttable(), nil
+  M.projects[project.id], project.rows, project.seat = nil, no_rows(), nil
   tell(project, {})
 end
 
@@ -111,7 +112,7 @@ end
 local function project_of(buf)
   local mine = M.projects[vim.b[buf].imago_project or 0]
   if mine or vim.fn.executable(M.config.cmd[1]) == 0 then return mine end
-  local project, root = { queue = {}, rows = vim.defaulttable() }, root_of(buf)
+  local project, root = { queue = {}, rows = no_rows() }, root_of(buf)
   local id = vim.lsp.start({
     name = 'imago',
     cmd = M.config.cmd,

@@ -30,11 +30,15 @@ function M.line(text) return table.concat(M.lines(text), ' ') end
 --- Says something in one line of the screen, which no key has to take away; `:messages` has all of it.
 function M.say(text)
   text = 'imago: ' .. M.line(text)
-  if vim.fn.strdisplaywidth(text) > vim.v.echospace then
-    vim.cmd('silent echomsg ' .. vim.fn.string(text))
-    text = vim.fn.strcharpart(text, 0, vim.v.echospace - 13) .. '… (:messages)'
+  if vim.fn.strdisplaywidth(text) <= vim.v.echospace then return vim.notify(text) end
+  local room, rest = '%.' .. math.max(vim.v.echospace - 13, 2) .. 'S', text
+  while rest ~= '' do
+    local piece = vim.fn.printf(room, rest)
+    vim.api.nvim_echo({ { piece } }, true, {})
+    vim.cmd.redraw()
+    rest = rest:sub(#piece + 1)
   end
-  vim.notify(text)
+  vim.notify(vim.fn.printf(room, text) .. '… (:messages)')
 end
 
 --- Says what went wrong, and what can be done about it.
