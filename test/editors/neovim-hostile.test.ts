@@ -120,9 +120,9 @@ else {
   test('in Neovim, values, errors and what a program says of itself reach no terminal as codes (threat 16)', async () => {
     const texts = [...HOSTILE_TEXTS.map(({ text }) => text), ...HOSTILE_NAMES.map(([, name]) => name)]
     for (const raw of texts.map(text => Buffer.from(text).toString())) {
-      const result = { sample: { items: [raw], exprs: [raw] }, exprs: { [raw]: raw }, restarts: [] }
-      await shown(LOOKS, { raw, answer: { shown: raw, result } })
-      await shown(LOOKS, { raw, answer: { shown: raw, error: { message: raw } } })
+      const parts = [{ label: raw, expr: raw }]
+      await shown(LOOKS, { raw, answer: { shown: raw, line: raw, parts, result: { restarts: [] } } })
+      await shown(LOOKS, { raw, answer: { shown: raw, line: raw, parts: [], error: { message: raw } } })
     }
   })
 

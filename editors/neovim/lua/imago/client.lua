@@ -31,9 +31,10 @@ function M.ask(project, name, params, done, failed)
   end)
 end
 
---- Runs a tool. `done` is given its envelope, with the text for a person as `shown`.
-function M.call(project, tool, args, done)
-  M.ask(project, 'call', { tool = tool, args = args, shown = true, follow = true }, done)
+--- Runs a tool, for code in a program of that language. `done` is given its envelope, with the text for a person as `shown`.
+---@param language? string
+function M.call(project, tool, args, done, language)
+  M.ask(project, 'call', { tool = tool, args = args, language = language, shown = true, follow = true }, done)
 end
 
 -- Which rows of a topic wait for a person.
@@ -76,15 +77,11 @@ local function handlers_of(project)
 end
 
 local function begin(project)
-  M.ask(project, 'subscribe', { topics = vim.tbl_keys(no_rows()) }, function()
+  -- Its rows are there before the answer is.
+  M.ask(project, 'status', {}, function()
     local queue = project.queue
     project.queue = nil
     vim.tbl_map(function(done) done(project) end, queue)
-  end)
-  -- Nobody answers in a Neovim without a screen.
-  if not M.config.sit or #vim.api.nvim_list_uis() == 0 then return end
-  M.ask(project, 'sit', { alone = true }, nil, function(fault)
-    if vim.tbl_get(fault, 'data', 'code') ~= 'seat_taken' then window.fault(fault) end
   end)
 end
 
@@ -117,6 +114,8 @@ local function project_of(buf)
     name = 'imago',
     cmd = M.config.cmd,
     root_dir = root,
+    -- Nobody answers in a Neovim without a screen.
+    init_options = { follow = vim.tbl_keys(no_rows()), sit = M.config.sit and #vim.api.nvim_list_uis() > 0 },
     handlers = handlers_of(project),
     on_init = vim.schedule_wrap(function() begin(project) end),
     on_attach = on_attach,

@@ -140,12 +140,10 @@ end
 --- What each key does in each stage.
 local DOES = {
   whole = {
-    S = save,
     y = function() return is_seen(vim.fn.line('$')) and answer({ decision = 'approve' }) end,
     n = refuse(function(_, choice) answer({ decision = 'deny', reason = choice.reason }) end),
   },
   choose = {
-    S = save,
     e = edit,
     y = function() return is_seen(view.places[here() + 1] - 1) and decide(here(), { decision = 'accept' }) end,
     a = function() return is_seen(vim.fn.line('$')) and decide(here(), { decision = 'accept' }, true) end,
@@ -153,7 +151,6 @@ local DOES = {
     d = refuse(function(at, choice) decide(at, choice, true) end),
   },
   confirm = {
-    S = save,
     y = function()
       answer({ decision = 'choose', choices = vim.tbl_map(function(hunk) return hunk.choice end, view.plan.hunks) })
     end,
@@ -168,7 +165,7 @@ local DOES = {
 local keys = {}
 for key in ('Seyand'):gmatch('.') do
   keys[key] = function()
-    local does = (DOES[view.stage] or {})[key]
+    local does = DOES[view.stage] and (key == 'S' and save or DOES[view.stage][key])
     if does then does() end
   end
 end

@@ -57,17 +57,14 @@ function M.plans(project)
   window.choose(client.waiting(project, 'approvals'), 'plans that wait', name, open)
 end
 
---- Takes back the change of that name, or a recent one that is chosen: a plan too.
+--- Takes back the change of that name, or else the newest that was not taken back: a plan too.
 function M.undo(project, change)
-  local function undo(name)
-    client.call(project, 'undo_change', { change = name }, function(envelope) window.say(envelope.shown) end)
-  end
-  if change ~= '' then return undo(change) end
   client.ask(project, 'approvals', {}, function(found)
-    local known = vim.tbl_filter(function(row) return row.ended and row.ended.undo end, found.ends)
-    local function name(row) return row.title end
-    local function taken(row) undo(row.ended.undo) end
-    window.choose(vim.fn.reverse(known), 'changes that can be taken back', name, taken)
+    local function is_meant(row) return row.tool ~= 'undo_change' and row.ended and row.ended.undo end
+    local newest = table.remove(vim.tbl_filter(is_meant, found.ends))
+    if change == '' and not newest then return window.say('there is no change to take back') end
+    local args = { change = change ~= '' and change or newest.ended.undo }
+    client.call(project, 'undo_change', args, function(envelope) window.say(envelope.shown) end)
   end)
 end
 

@@ -28,17 +28,14 @@ function M.eval(project, _, command)
   if command.range == 0 then
     from, to = form()
   end
-  local lines = vim.api.nvim_buf_get_lines(buf, from - 1, to, false)
-  -- A part of a block has a margin.
-  local code = ('\n' .. table.concat(lines, '\n')):gsub('\n' .. lines[1]:match('^%s*'), '\n'):sub(2)
+  local code = table.concat(vim.api.nvim_buf_get_lines(buf, from - 1, to, false), '\n')
   local args = { expr = code, file = file(), line = file() and from }
   if vim.tbl_contains({ 'python', 'lisp' }, vim.bo.filetype) then args.on_error = 'suspend' end
   vim.api.nvim_buf_clear_namespace(buf, SPACE, from - 1, to)
   count = count + 1
   local mark = count
   local function show(line, text, group)
-    local shown = { vim.fn.strcharpart(' ' .. window.line(text), 0, 200), group }
-    vim.api.nvim_buf_set_extmark(buf, SPACE, line, 0, { id = mark, virt_text = { shown } })
+    vim.api.nvim_buf_set_extmark(buf, SPACE, line, 0, { id = mark, virt_text = { { ' ' .. window.line(text), group } } })
   end
   show(to - 1, '…', 'Comment')
   local function clear() vim.api.nvim_buf_clear_namespace(buf, SPACE, 0, -1) end
@@ -47,9 +44,8 @@ function M.eval(project, _, command)
     last = envelope
     local at = vim.api.nvim_buf_is_valid(buf) and vim.api.nvim_buf_get_extmark_by_id(buf, SPACE, mark, {})[1]
     if not at then return end
-    if envelope.error then return show(at, '✗ ' .. envelope.error.message, 'DiagnosticError') end
-    show(at, '⇒ ' .. envelope.shown, 'DiagnosticInfo')
-  end)
+    show(at, envelope.line, envelope.error and 'DiagnosticError' or 'DiagnosticInfo')
+  end, vim.bo.filetype)
 end
 
 --- Shows all that the last evaluation said.
@@ -61,27 +57,19 @@ end
 --- Shows a value and, below it, its parts: Enter goes on to one of them, and - goes back. That runs no code.
 local function look(project, args, back)
   client.call(project, 'inspect', args, function(envelope)
-    local result, lines, exprs = envelope.result or {}, window.lines(envelope.shown), {}
-    local function add(label, expr)
-      table.insert(lines, '▸ ' .. window.line(label))
-      exprs[#lines] = expr ~= vim.NIL and expr or nil
+    local lines, keys = window.lines(envelope.shown), {}
+    local first = #lines
+    for _, part in ipairs(envelope.parts) do
+      table.insert(lines, (part.expr and '▸ ' or '  ') .. window.line(part.label))
     end
-    local sample = vim.tbl_extend('keep', result.sample or {}, { items = {}, exprs = {} })
-    for at, item in ipairs(sample.items) do
-      add(item, sample.exprs[at])
-    end
-    for _, name in ipairs(vim.fn.sort(vim.tbl_keys(result.exprs or {}))) do
-      add(name, result.exprs[name])
-    end
-    local keys = {}
     local function show() window.report(project, 'value', lines, keys) end
     keys['-'] = back or show
     keys['<CR>'] = function()
-      local expr = exprs[vim.fn.line('.')]
-      if expr then look(project, { expr = expr, file = args.file }, show) end
+      local part = envelope.parts[vim.fn.line('.') - first] or {}
+      if part.expr then look(project, { expr = part.expr, kernel = envelope.kernel, file = args.file }, show) end
     end
     show()
-  end)
+  end, vim.bo.filetype)
 end
 
 --- Looks at an expression, at the result at the cursor, or at the expression there.
