@@ -68,8 +68,8 @@ export const neovimStart: Row = {
 
 /** Both are on the screen when the clock stops; what is left of them goes before the next one. */
 const DRAWS = `
-local client, plans = require('imago.client'), require('imago.plans')
-local row = { id = 'plan-1', hash = '1', state = 'waits', title = 'Edit', tool = 'edit_file', who = 'bench', times = 1 }
+local client, plans = require('imago.client'), require('imago.plan')
+local row = { id = 'plan-1', hash = '1', state = 'waits', title = 'Edit', tool = 'edit_file', who = 'bench', lines = 1, times = 1 }
 row.warnings, row.notes = {}, {}
 local plan = { hunks = {}, files = {}, code = '', body = table.concat(vim.fn.readfile('body'), '\\n') }
 client.ask = function(_, _, _, done) done(plan) end

@@ -178,7 +178,7 @@ async function refusesOnPage(page: PersonAtPage, neovim: Neovim): Promise<void> 
 async function letsIn(neovim: Neovim, who: string): Promise<void> {
   await neovim.shows(/seats wanted: 1/)
   await neovim.types(':Imago sit<CR>')
-  seen(await neovim.shows(RegExp(`wants a seat through ${who}[\\s\\S]*1: no\n2: yes`)))
+  seen(await neovim.shows(RegExp(`through ${who}[\\s\\S]* wants a seat[\\s\\S]*1: no\n2: yes`)))
   await neovim.types('2<CR>')
 }
 

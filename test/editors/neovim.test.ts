@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Neovim, openNeovim } from '../../examples/demos/neovim.ts'
+import type { Neovim } from '../../examples/demos/neovim.ts'
 import type { DaemonClient } from '../../src/front/client.ts'
-import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { assert, suite } from '../support/harness.ts'
+import { NEOVIM_PLUGIN, openNeovimPlugin } from '../support/neovim-plugin.ts'
 import { type Program, startProgram } from '../support/program.ts'
 import { openRig, type Rig, until } from '../support/rig.ts'
 import { neovimPath } from '../support/runtimes.ts'
@@ -13,8 +13,6 @@ import { openSeatTerminal } from '../support/watching.ts'
 /** The plugin of editors/neovim in a real Neovim, with a real daemon and a real Python program. */
 const test = suite('Neovim plugin', { limitMs: 120_000 })
 
-const PLUGIN = join(PACKAGE_ROOT, 'editors/neovim')
-const INIT = join(import.meta.dirname, 'neovim.lua')
 const ORDERS = Array.from({ length: 40 }, (_, n) => `line${n} = ${n}\n`).join('')
 const SHOP = `BASKET = {'tea': 3}
 
@@ -56,11 +54,8 @@ async function openEditor(folder: string): Promise<Neovim> {
   return opened
 }
 
-/** `settings` are those of the plugin, besides what starts `imago lsp`. */
-const begin = (folder: string, settings: object = {}) => {
-  const env = { ...rig.env, IMAGO_PLUGIN: PLUGIN, IMAGO_SETTINGS: JSON.stringify(settings) }
-  return openNeovim([neovimPath], { cwd: rig.project, env, folder, init: INIT })
-}
+const begin = (folder: string, settings = {}) =>
+  openNeovimPlugin({ cwd: rig.project, env: rig.env, folder, settings })
 
 async function close() {
   await neovim?.end()
@@ -71,6 +66,7 @@ async function close() {
 
 const text = () => readFileSync(join(rig.project, 'orders.py'), 'utf8')
 const reset = async () => {
+  await says('')
   // By a call that is over when it answers: keys are typed later, and would write over the file.
   await neovim.lua(`for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     if vim.bo[buf].buftype == '' then vim.bo[buf].modified = false end
@@ -112,8 +108,8 @@ async function openOther() {
 const signs = () =>
   neovim.lua(`
   local space = vim.api.nvim_get_namespaces()['imago-plans']
-  local found = vim.diagnostic.get(vim.fn.bufnr('orders.py'), { namespace = space })
-  return table.concat(vim.tbl_map(function(one) return one.lnum + 1 end, found), ' ')`)
+  local found = vim.api.nvim_buf_get_extmarks(vim.fn.bufnr('orders.py'), space, 0, -1, {})
+  return table.concat(vim.tbl_map(function(one) return one[2] + 1 end, found), ' ')`)
 const signed = (lines: string) => until(async () => (await signs()) === lines, `signs at ${lines}`)
 
 const FACTS: Readonly<Record<string, () => Promise<void>>> = {
@@ -201,6 +197,23 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     assert.is(text(), ORDERS.replace('line3 = 3', 'local = "%s"').replace('line9 = 9\n', ''))
   },
 
+  'what was refused stays so when the rest is taken, wherever the cursor is': async () => {
+    await reset()
+    const call = propose(at(3, 'line3 = 4\n'), at(9, ''))
+    await says('imago: plans wait: 1')
+    await command('Imago plans')
+    await neovim.shows(/hunk 1 \(/)
+    await neovim.types('Gn')
+    await neovim.shows(/Reason/)
+    await neovim.types('<CR>')
+    await neovim.shows(/hunk 2 \(orders.py:10\) +✗ refused/)
+    await neovim.types('Ga')
+    await neovim.shows(/1 of 2, as one change/)
+    await neovim.types('y')
+    assert.ok((await call).ok)
+    assert.is(text(), ORDERS.replace('line3 = 3', 'line3 = 4'))
+  },
+
   'a range and a form are evaluated, with the result at the line, and all of it in a window': async () => {
     await command('silent! only | enew | setfiletype python')
     await neovim.lua(
@@ -209,7 +222,7 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await command('3')
     await command('Imago eval')
     await neovim.shows(/return LUA +⇒/)
-    await neovim.shows(/return LUA +⇒ no value, /)
+    await neovim.shows(/return LUA +⇒ done$/m)
     await command('5Imago eval')
     await neovim.shows(/^f\(\) +⇒ "vim\.cmd\('quit'\) %s \[\[ \]\] <CR>"$/m)
     await command('6Imago eval')
@@ -230,11 +243,11 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
 
   'a value opens field by field, and is never more than text': async () => {
     await command('Imago value BOX')
-    await neovim.shows(/^▾ BOX\n {2}▸ first = \{'deep'.*\n {2}▸ second = '\\x1b\[31mred/m)
-    await neovim.types('j<CR>')
-    await neovim.shows(/^ {2}▾ first.*\n {4}▸ 'deep': \["vim\.cmd\('quit'\)/m)
-    await neovim.types('<CR>')
-    await neovim.shows(/^ {2}▸ first.*\n {2}▸ second/m)
+    await neovim.shows(/^▸ first = \{'deep'.*\n▸ second = '\\x1b\[31mred/m)
+    await neovim.types('/▸ first<CR><CR>')
+    await neovim.shows(/^▸ 'deep': \["vim\.cmd\('quit'\)/m)
+    await neovim.types('-')
+    await neovim.shows(/^▸ first = .*\n▸ second = /m)
   },
 
   'an error of the program is at its line with its values, and in the quickfix list; threads are shown':
@@ -298,37 +311,46 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await command('help imago-plans')
     await neovim.shows(/y {2}take the hunk/)
     const made = join(rig.folder, 'doc')
-    cpSync(join(PLUGIN, 'doc'), made, { recursive: true })
+    cpSync(join(NEOVIM_PLUGIN, 'doc'), made, { recursive: true })
     await neovim.lua(`vim.cmd.helptags('${made}')`)
     const tags = (folder: string) => readFileSync(join(folder, 'tags'), 'utf8')
-    assert.is(tags(made), tags(join(PLUGIN, 'doc')))
+    assert.is(tags(made), tags(join(NEOVIM_PLUGIN, 'doc')))
     await command('helpclose')
   },
 
-  'a daemon that is killed comes back by itself, and the next plan is answered': async () => {
-    await reset()
-    const { pid } = await client.request('status', {})
-    process.kill(pid, 'SIGKILL')
-    await until(
-      () =>
-        rig.connect().then(
-          again => {
-            client = again
-            return true
-          },
-          () => false,
-        ),
-      'the daemon',
-    )
-    const seats = async () => (await client.request('approvals', {})).seats.length
-    await until(async () => (await seats()) === 1, 'its seat')
-    const call = propose(at(3, ''), at(9, ''))
-    await says('imago: plans wait: 1')
-    await command('Imago plans')
-    await neovim.shows(/hunk 1 \(/)
-    await neovim.types('Gay')
-    assert.ok((await call).ok)
-  },
+  'a daemon that is killed under a plan comes back by itself; the plan has gone, and the next one is answered':
+    async () => {
+      await reset()
+      const gone = await rig.connect()
+      void gone.call({ tool: 'propose_file_edit', args: { edits: [at(3, '')] } }).catch(() => {})
+      await says('imago: plans wait: 1')
+      await command('Imago plans')
+      await neovim.shows(/hunk 1 \(/)
+      await gone.close()
+      const { pid } = await client.request('status', {})
+      process.kill(pid, 'SIGKILL')
+      await neovim.shows(/^q close[\s\S]*^● This plan is not known any more/m)
+      await neovim.types('ayq')
+      await until(
+        () =>
+          rig.connect().then(
+            again => {
+              client = again
+              return true
+            },
+            () => false,
+          ),
+        'the daemon',
+      )
+      const seats = async () => (await client.request('approvals', {})).seats.length
+      await until(async () => (await seats()) === 1, 'its seat')
+      const call = propose(at(3, ''), at(9, ''))
+      await says('imago: plans wait: 1')
+      await command('Imago plans')
+      await neovim.shows(/hunk 1 \(/)
+      await neovim.types('Gay')
+      assert.ok((await call).ok)
+    },
 
   'a plan of 10,000 lines is shown, and approved once its end was seen': async () => {
     await reset()
@@ -382,7 +404,7 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await neovim.types('d')
     await neovim.shows(/Reason/)
     await neovim.types('<CR>e')
-    await neovim.shows(/^y send this[\s\S]*e does nothing here: y send this/m)
+    await neovim.shows(/^y send this/m)
     await neovim.lua(`vim.api.nvim_buf_set_lines(vim.fn.bufnr('orders.py'), -1, -1, false, { 'late = 1' })`)
     await neovim.types('y')
     await neovim.shows(/^● Nothing was sent: .*\n! orders.py has unsaved text/m)
@@ -400,9 +422,9 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await signed('4')
     await command('Imago plans')
     await neovim.shows(/^Edit 100 files: 100 hunks$/m)
-    await neovim.types('k')
+    await neovim.types('G')
     await neovim.shows(/━ hunk 100 \(part98.py:1\)/)
-    await neovim.types('Gay')
+    await neovim.types('ay')
     assert.ok((await call).ok)
     await until(() => text() === ORDERS.replace('line3 = 3\n', ''), 'the change')
     assert.is(readFileSync(join(rig.project, 'part98.py'), 'utf8'), 'new\n')
@@ -420,11 +442,15 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await says('imago: plans wait: 1, seats wanted: 1')
     await command('Imago sit')
     await neovim.shows(
-      /Somebody wants a seat through nvim .*, which calls itself [\s\S]*Let it sit\?\n1: no\n2: yes/,
+      /through nvim .*, which calls itself .* wants a seat, [\s\S]*shows the code [\s\S]*Let it sit\?\n1: no\n2: yes/,
     )
+    await second.types('<Esc>Gotyped')
+    await second.shows(/^typed$/m)
     await neovim.types('2<CR>')
-    await says('imago: plans wait: 1', second)
-    await second.types('<Esc>:Imago plans<CR>')
+    const told = () => second.lua(`return vim.fn.execute('messages')`)
+    await until(async () => /plan-\w+ waits: :Imago plans shows it/.test(String(await told())), 'its message')
+    assert.is(await second.lua('return vim.api.nvim_get_mode().mode'), 'i')
+    await second.types('<Esc>u:Imago plans<CR>')
     await second.shows(/hunk 1 \(/)
     await command('Imago plans')
     await neovim.shows(/hunk 1 \(/)
@@ -434,6 +460,19 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await neovim.types('Gay')
     assert.is(text(), ORDERS.replace('line3 = 3', 'line3 = 4').replace('line9 = 9\n', ''))
     await second.end()
+  },
+
+  'at 80 columns a long message needs no key, and all of it is among the messages': async () => {
+    await reset()
+    await command('set columns=80')
+    await command(`Imago undo ${'語'.repeat(60)}`)
+    await neovim.shows(/^imago: not_found: .*語 *… \(:messages\)$/m)
+    await neovim.types('otyped<Esc>')
+    await neovim.shows(/^typed$/m)
+    const told = String(await neovim.lua(`return vim.fn.execute('messages')`)).replaceAll('\n', '')
+    assert.match(told, '語'.repeat(60))
+    assert.match(told, 'is not known')
+    await command('undo | set columns=160')
   },
 
   'with `sit = false` it takes no seat by itself': async () => {
@@ -495,7 +534,16 @@ if (!/^NVIM v0\.[78]\./.test(stdout ?? ''))
   test.skip(OLD, 'there is no Neovim 0.7 or 0.8, as Debian 12 has it')
 else
   test(OLD, () => {
-    const args = ['--clean', '--headless', '--cmd', `set rtp^=${PLUGIN}`, '-c', 'Imago plans', '-c', 'quit']
+    const args = [
+      '--clean',
+      '--headless',
+      '--cmd',
+      `set rtp^=${NEOVIM_PLUGIN}`,
+      '-c',
+      'Imago plans',
+      '-c',
+      'quit',
+    ]
     const { stderr } = spawnSync('nvim', args, { encoding: 'utf8' })
     assert.match(stderr, /^imago: this plugin needs Neovim 0\.9 or newer\s*$/)
   })

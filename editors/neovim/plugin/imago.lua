@@ -14,5 +14,5 @@ vim.api.nvim_create_user_command('Imago', function(command) require('imago').run
 vim.api.nvim_create_autocmd('FileType', {
   group = vim.api.nvim_create_augroup('imago', {}),
   pattern = (vim.g.imago or {}).filetypes or { 'python', 'lisp' },
-  callback = function(event) require('imago.client').attach(event.buf, true) end,
+  callback = function(event) require('imago.client').attach(event.buf) end,
 })

@@ -1,8 +1,4 @@
-syntax match imagoAdded /^│ +.*/
-syntax match imagoRemoved /^│ -.*/
-syntax match imagoWarning /^! .*/
-syntax match imagoHunk /^[━●] .*/
-highlight default link imagoAdded DiffAdd
-highlight default link imagoRemoved DiffDelete
-highlight default link imagoWarning WarningMsg
-highlight default link imagoHunk Title
+syntax match DiffAdd /^│ +.*/
+syntax match DiffDelete /^│ -.*/
+syntax match WarningMsg /^! .*/
+syntax match Title /^[━●] .*/

@@ -6,21 +6,19 @@ local function say(kind, ...) return (vim.health[kind] or vim.health['report_' .
 
 function M.check()
   say('start', 'imago')
-  local client, status = require('imago.client'), nil
-  local cmd = client.config.cmd
-  if vim.fn.executable(cmd[1]) == 0 then
-    return say('error', 'there is no program ' .. cmd[1], 'npm install --global imago')
-  end
-  say('ok', 'found ' .. table.concat(cmd, ' '))
-  local project = client.attach(vim.api.nvim_get_current_buf())
-  if project then client.ask(project, 'status', {}, function(found) status = found end) end
+  local client, project, status = require('imago.client'), nil, nil
+  local cmd = table.concat(client.config.cmd, ' ')
+  client.attach(vim.api.nvim_get_current_buf(), function(found)
+    project = found
+    client.ask(project, 'status', {}, function(answer) status = answer end)
+  end)
   if not vim.wait(10000, function() return status end, 20) then
-    return say('error', 'imago lsp does not answer; see its log')
+    return say('error', cmd .. ' cannot be started, or does not answer; see its log', 'npm install --global imago')
   end
-  say('ok', ('version %s; its daemon is process %d'):format(status.version, status.pid))
-  local names = vim.tbl_map(function(row) return row.name end, client.rows(project, 'kernels'))
-  local programs = 'programs of this project: ' .. require('imago.window').line(table.concat(names, ', '))
-  say(#names > 0 and 'ok' or 'warn', #names > 0 and programs or 'no program of this project listens')
+  say('ok', ('found %s, version %s; its daemon is process %d'):format(cmd, status.version, status.pid))
+  local names = table.concat(vim.fn.sort(vim.tbl_keys(project.rows.kernels)), ', ')
+  local programs = 'programs of this project: ' .. require('imago.window').line(names)
+  say(names == '' and 'warn' or 'ok', names == '' and 'no program of this project listens' or programs)
   say('info', project.seat and 'seated as ' .. project.seat.who or 'no seat: the first plan that is opened takes one')
 end
 

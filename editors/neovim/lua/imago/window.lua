@@ -1,20 +1,28 @@
 --- Windows with a text of ours, and how a person is told something. A text from elsewhere is never more than text.
 local M = {}
 
--- What a reader would not see, or what would move the rest: controls, marks of direction, characters without width.
-local UNSEEN = '[%z\1-\8\11-\31\127] \194[\128-\159\173] \216\156 \225\160\142 \226\128[\139-\143\168-\174] '
-  .. '\226\129[\160-\175] \239\187\191 \239\191[\185-\187] \243\160[\128-\135][\128-\191]'
+-- Code points that a reader would not see, or that would move the rest.
+local UNSEEN = '0-8 b-1f 7f-a0 ad-ad 34f-34f 600-605 61c-61c 6dd-6dd 70f-70f 890-891 8e2-8e2 115f-1160 1680-1680 '
+  .. '17b4-17b5 180b-180f 2000-200f 2028-202f 205f-206f 2800-2800 3000-3000 3164-3164 d800-f8ff fe00-fe0f feff-feff '
+  .. 'ffa0-ffa0 fff0-fffc 110bd-110bd 110cd-110cd 13430-13442 16fe4-16fe4 1bca0-1bca3 1d159-1d159 1d173-1d17a e0000-10ffff'
 
-local function mark(found) return ('⟦U+%04X⟧'):format(vim.fn.char2nr(found, true)) end
+-- By character, what is shown in its place; false where it is shown itself.
+local MARKS = setmetatable({}, {
+  __index = function(known, char)
+    local code = #char == 1 and char:byte() or vim.fn.char2nr(char, true)
+    known[char] = false
+    for first, last in UNSEEN:gmatch('(%x+)-(%x+)') do
+      if code >= tonumber(first, 16) and code <= tonumber(last, 16) then known[char] = ('⟦U+%04X⟧'):format(code) end
+    end
+    return known[char]
+  end,
+})
 
 ---@param text any
 ---@return string[] lines with marks for all that a reader would not see: ⟦U+202E⟧
 function M.lines(text)
   text = tostring(text):gsub('\r\n', '\n'):gsub('\n$', '')
-  for pattern in UNSEEN:gmatch('[^ ]+') do
-    text = text:gsub(pattern, mark)
-  end
-  return vim.split(text, '\n', { plain = true })
+  return vim.split(text:gsub('[%z\1-\8\11-\31\127-\255][\128-\191]*', MARKS), '\n', { plain = true })
 end
 
 function M.line(text) return table.concat(M.lines(text), ' ') end
@@ -22,22 +30,28 @@ function M.line(text) return table.concat(M.lines(text), ' ') end
 --- Says something in one line of the screen, which no key has to take away; `:messages` has all of it.
 function M.say(text)
   text = 'imago: ' .. M.line(text)
-  if vim.fn.strdisplaywidth(text) > vim.v.echospace then
-    vim.cmd('silent echomsg ' .. vim.fn.string(text))
-    text = vim.fn.strcharpart(text, 0, vim.v.echospace - 13) .. '… (:messages)'
+  if vim.fn.strdisplaywidth(text) <= vim.v.echospace then return vim.notify(text) end
+  local room, rest = '%.' .. math.max(vim.v.echospace - 13, 2) .. 'S', text
+  while rest ~= '' do
+    local piece = vim.fn.printf(room, rest)
+    vim.api.nvim_echo({ { piece } }, true, {})
+    vim.cmd.redraw()
+    rest = rest:sub(#piece + 1)
   end
-  vim.notify(text)
+  vim.notify(vim.fn.printf(room, text) .. '… (:messages)')
 end
 
 --- Says what went wrong, and what can be done about it.
 ---@param fault { message: string, data?: { next?: string } }
 function M.fault(fault) M.say(fault.message .. ' ' .. (type(fault.data) == 'table' and fault.data.next or '')) end
 
---- A buffer of ours in a window, with a text. Where there is none of that name, it is made, with these keys of its own.
+--- The buffer of a file, where there is one.
+function M.buffer_of(path) return vim.fn.bufexists(path) == 1 and vim.fn.bufadd(path) or nil end
+
+--- A buffer of ours in a window, which is gone to. Where there is none of that name, it is made.
 ---@param keys? table<string, fun()> and `q`, which closes it; none at all where it is left out
----@param stays? boolean where it is seen already, the cursor stays in its window
 ---@return integer buf
-function M.open(project, name, keys, stays)
+function M.open(project, name, keys)
   local buf = vim.fn.bufnr('^imago://' .. name .. '$')
   if buf < 0 then
     buf = vim.api.nvim_create_buf(false, true)
@@ -49,10 +63,13 @@ function M.open(project, name, keys, stays)
     vim.keymap.set('n', key, does, { buffer = buf, nowait = true, silent = true })
   end
   local win = vim.fn.bufwinid(buf)
-  if win > 0 then return buf, stays or vim.api.nvim_set_current_win(win) end
-  vim.cmd('botright split')
-  vim.api.nvim_win_set_buf(0, buf)
-  vim.wo.foldenable, vim.wo.spell = false, false
+  if win < 0 then
+    vim.cmd('botright split')
+    win = vim.api.nvim_get_current_win()
+    vim.api.nvim_win_set_buf(win, buf)
+    vim.wo.foldenable, vim.wo.spell = false, false
+  end
+  vim.api.nvim_set_current_win(win)
   return buf
 end
 
@@ -62,8 +79,11 @@ function M.set(buf, lines)
   vim.bo[buf].modifiable, vim.bo[buf].modified = false, false
 end
 
---- Shows a text to read, where `gF` goes to the place that a line names.
-function M.report(project, name, text, keys) M.set(M.open(project, name, keys or {}, true), M.lines(text)) end
+--- Shows lines to read, where `gF` goes to the place that one names.
+function M.report(project, name, lines, keys)
+  M.set(M.open(project, name, keys or {}), lines)
+  vim.fn.cursor(1, 1)
+end
 
 --- Lets a person choose one of a list, where there is more than one; where there is none, that is said.
 ---@param what string the kind of them, in the plural

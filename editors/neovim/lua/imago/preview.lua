@@ -2,15 +2,7 @@
 local window = require('imago.window')
 local M = {}
 
--- What is shown of a plan: `at` is the hunk that keys are about, `stage` is whole, choose, confirm, sent or over.
----@alias imago.View { row: table, plan: table, at: integer, stage: string, news?: string, unsaved: table[], places: integer[] }
-
 local CHOICES = { accept = '✓ taken', refuse = '✗ refused', edit = '✎ edited' }
-M.KEYS = {
-  whole = 'y approve  n refuse  q leave it waiting',
-  choose = 'y take  n refuse  e edit  a take the rest  d refuse the rest  j k move  q later',
-  confirm = 'y send this  n go back  q leave it waiting',
-}
 
 --- Adds lines with a margin, so that none of them can be taken for one of ours.
 local function put(lines, text, mark)
@@ -32,13 +24,11 @@ function M.draw(view)
     say('! %s has unsaved text in this editor: S saves it', file.shown)
   end
   each(row.warnings, '! %s')
-  local times = row.times > 1 and (', %d times by now'):format(row.times) or ''
   say('%s', row.title)
-  say('  %s, asked by %s (%s)%s', row.tool, row.who, row.id, times)
+  say('  %s, asked by %s (%s, %d lines, times: %d)', row.tool, row.who, row.id, row.lines, row.times)
   each(row.notes, '  %s')
   -- The body of a plan with hunks is what is to be known of it, and then the hunks as one difference.
-  local body = #plan.hunks == 0 and plan.body or plan.body:match('^(.-)\n+diff %-%-git ') or plan.body
-  if view.stage ~= 'confirm' then put(lines, body) end
+  put(lines, #plan.hunks > 0 and plan.body:match('^(.-)\n+diff %-%-git ') or plan.body)
   local taken = #vim.tbl_filter(function(hunk) return (hunk.choice or {}).decision ~= 'refuse' end, plan.hunks)
   if view.stage == 'confirm' then say('━ what will be applied: %d of %d, as one change', taken, #plan.hunks) end
   for at, hunk in ipairs(plan.hunks) do
@@ -49,12 +39,11 @@ function M.draw(view)
     if choice.text then
       put(lines, hunk.before, '-')
       put(lines, choice.text, '+')
-    elseif view.stage ~= 'confirm' or choice.decision ~= 'refuse' then
+    else
       put(lines, hunk.diff)
     end
   end
   places[#plan.hunks + 1] = #lines + 1
-  if M.KEYS[view.stage] and plan.code ~= '' then say('  code for a script: %s', plan.code) end
   return lines, places
 end
 

@@ -1,0 +1,198 @@
+--- A plan in a window, with keys for its hunks, and its answer.
+local client = require('imago.client')
+local preview = require('imago.preview')
+local window = require('imago.window')
+local M = {}
+
+-- What is shown of a plan: `places` are the lines of its hunks, `stage` is whole, choose, confirm or over.
+---@alias imago.View { row: table, plan: table, stage: string, news?: string, unsaved: table[], places: integer[] }
+
+local view ---@type imago.View?
+
+local KEYS = {
+  whole = 'y approve  n refuse  q leave it waiting',
+  choose = 'y take  n refuse  e edit  a take the rest  d refuse the rest  q later',
+  confirm = 'y send this  n decide the hunk at the cursor again  q leave it waiting',
+}
+
+--- Those of its files that have unsaved text.
+local function unsaved()
+  return vim.tbl_filter(function(file)
+    local buf = window.buffer_of(file.path)
+    return buf and vim.bo[buf].modified
+  end, view.plan.files)
+end
+
+--- Draws it from its first line, or with that hunk whole on the screen, or as much of it as fits.
+---@param news? string
+---@param at? integer
+local function show(news, at)
+  view.news, view.unsaved = news, view.stage == 'over' and {} or unsaved()
+  local lines, places = preview.draw(view)
+  view.places = places
+  window.set(view.buf, lines)
+  vim.api.nvim_win_call(vim.fn.win_findbuf(view.buf)[1], function()
+    vim.opt_local.winbar = (KEYS[view.stage] or 'q close') .. '%<'
+    vim.fn.cursor(1, 1)
+    if vim.fn.line('w$') < #lines then vim.cmd.resize(math.max(vim.fn.winheight(0), math.floor(vim.o.lines * 0.75))) end
+    local is_whole = not at or vim.fn.line('w$') >= places[at + 1] - 1
+    vim.fn.cursor(at and places[at] or 1, 1)
+    if not is_whole then vim.cmd('normal! zt') end
+  end)
+end
+
+--- Says in the window why its plan needs no answer any more, once it does not.
+function M.changed(project)
+  if not view or view.project ~= project then return end
+  local row, why = project.rows.approvals[view.row.id], 'This plan is not known any more.'
+  if row then
+    local undo = row.ended and row.ended.undo and '. To take it back: :Imago undo ' .. row.ended.undo or ''
+    why = row.state ~= 'waits' and row.why .. (row.ended and ' It ended: ' .. row.ended.outcome .. undo or '')
+  end
+  if why and why ~= view.news then
+    view.stage = 'over'
+    show(why)
+  end
+end
+
+--- Answers it, by its hash. The rows tell that it was taken.
+local function answer(params)
+  local now = unsaved()
+  if params.decision ~= 'deny' and #now > 0 and not vim.deep_equal(now, view.unsaved) then
+    return show('Nothing was sent: text came meanwhile that is not saved. y sends the answer all the same.')
+  end
+  params.plan, params.hash = view.row.id, view.row.hash
+  client.ask(view.project, 'answer', params, function(became)
+    if became.type ~= 'taken' then window.say('it was not taken: ' .. (became.why or became.type)) end
+  end)
+end
+
+--- The hunk at the cursor.
+local function here()
+  local hunks = vim.tbl_filter(function(place) return place <= vim.fn.line('.') end, view.places)
+  return math.min(math.max(#hunks, 1), #view.plan.hunks)
+end
+
+--- Decides that hunk, or with `rest` all that are undecided instead, and goes on to the next of those.
+local function decide(at, choice, rest)
+  local hunks, undecided = view.plan.hunks, nil
+  for number, hunk in ipairs(hunks) do
+    if rest and not hunk.choice or not rest and number == at then
+      hunk.choice = vim.tbl_extend('error', { hunk = hunk.number }, choice)
+    end
+  end
+  for step = #hunks - 1, 1, -1 do
+    local following = (at - 1 + step) % #hunks + 1
+    if not hunks[following].choice then undecided = following end
+  end
+  view.stage = undecided and 'choose' or 'confirm'
+  show(nil, undecided)
+end
+
+--- A key that asks for a reason. Escape goes on with nothing, and so does a plan that has gone meanwhile.
+local function refuse(does)
+  return function()
+    local mine, stage, at = view, view.stage, here()
+    vim.ui.input({ prompt = 'Reason (empty: none): ' }, function(reason)
+      if not reason or view ~= mine or view.stage ~= stage then return end
+      does(at, { decision = 'refuse', reason = vim.trim(reason) ~= '' and vim.trim(reason) or nil })
+    end)
+  end
+end
+
+--- Opens what a hunk would put there, to be written otherwise; `:write` takes it.
+local function edit()
+  local mine, at = view, here()
+  local hunk = view.plan.hunks[at]
+  local draft = window.open(view.project, ('edit/%s/%d'):format(view.row.id, hunk.number))
+  window.set(draft, vim.split((hunk.after:gsub('\r\n', '\n'):gsub('\n$', '')), '\n'))
+  vim.bo[draft].buftype, vim.bo[draft].modifiable = 'acwrite', true
+  local function write()
+    local text = table.concat(vim.api.nvim_buf_get_lines(draft, 0, -1, false), '\n')
+    vim.bo[draft].modified = false
+    vim.schedule(function()
+      pcall(vim.api.nvim_buf_delete, draft, { force = true })
+      -- Keys that were typed since were meant for the plan, and do not answer it.
+      vim.cmd.stopinsert()
+      if view ~= mine or view.stage == 'over' then return window.say('that plan waits no more') end
+      -- A file whose last line has no end keeps it so.
+      local ending = (hunk.after ~= '' and hunk.after or hunk.before):match('\n?$')
+      decide(at, { decision = 'edit', text = text == '' and '' or text .. ending })
+    end)
+  end
+  vim.api.nvim_create_autocmd('BufWriteCmd', { buffer = draft, callback = write })
+end
+
+local function save()
+  for _, file in ipairs(unsaved()) do
+    vim.api.nvim_buf_call(window.buffer_of(file.path), function() vim.cmd.write() end)
+  end
+  show(view.news)
+end
+
+--- Whether what a key decides was on the screen to its last line; where it was not, the key reads on.
+local function is_seen(last)
+  if math.max(vim.fn.line('w$'), vim.fn.line('.')) >= last then return true end
+  vim.cmd('normal! \6')
+  window.say('it goes on: the same key again')
+end
+
+--- What each key does in each stage.
+local DOES = {
+  whole = {
+    y = function() return is_seen(vim.fn.line('$')) and answer({ decision = 'approve' }) end,
+    n = refuse(function(_, choice) answer({ decision = 'deny', reason = choice.reason }) end),
+  },
+  choose = {
+    e = edit,
+    y = function() return is_seen(view.places[here() + 1] - 1) and decide(here(), { decision = 'accept' }) end,
+    a = function() return is_seen(vim.fn.line('$')) and decide(here(), { decision = 'accept' }, true) end,
+    n = refuse(decide),
+    d = refuse(function(at, choice) decide(at, choice, true) end),
+  },
+  confirm = {
+    y = function()
+      answer({ decision = 'choose', choices = vim.tbl_map(function(hunk) return hunk.choice end, view.plan.hunks) })
+    end,
+    n = function()
+      local at = here()
+      view.plan.hunks[at].choice, view.stage = nil, 'choose'
+      show(nil, at)
+    end,
+  },
+}
+
+local keys = {}
+for key in ('Seyand'):gmatch('.') do
+  keys[key] = function()
+    local does = DOES[view.stage] and (key == 'S' and save or DOES[view.stage][key])
+    if does then does() end
+  end
+end
+
+--- Where the person is.
+local function place()
+  return { vim.api.nvim_get_mode().mode, vim.api.nvim_get_current_win(), vim.api.nvim_win_get_cursor(0) }
+end
+
+--- Shows a plan that waits. The first one that is opened takes a seat.
+function M.open(project, id)
+  local asked_at = place()
+  local function found(plan)
+    local row = project.rows.approvals[id]
+    if not plan.body or not row or row.state ~= 'waits' then return window.say(id .. ' waits no more') end
+    -- By now the person may be typing into something else.
+    if not vim.deep_equal(place(), asked_at) then return window.say(id .. ' waits: :Imago plans shows it') end
+    local buf = window.open(project, 'plan', keys)
+    view = { project = project, buf = buf, row = row, plan = plan, unsaved = {} }
+    view.stage = #plan.hunks == 0 and 'whole' or 'choose'
+    vim.api.nvim_create_autocmd('BufWipeout', { buffer = buf, callback = function() view = nil end })
+    show()
+    -- Keys that were typed before it was there do not answer it.
+    while vim.fn.getchar(0) ~= 0 do
+    end
+  end
+  client.ask(project, 'sit', {}, function() client.ask(project, 'plan', { plan = id }, found) end)
+end
+
+return M
