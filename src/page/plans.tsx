@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks'
-import { linesOf, newlineOf, unspelled } from '../../tools/newlines.ts'
 import { Decisions, type Piece } from '../front/hunks/decisions.ts'
 import type { Methods, PlanRow, SeatWanted } from '../front/protocol.ts'
 import { escapePlan } from '../text/escape.ts'
@@ -283,9 +282,6 @@ function Hunks({ page, shown, send }: AnswerProps) {
   const take = did(() => decisions.decide({ type: 'accept' }))
   const takeAll = did(() => decisions.decideAll({ type: 'accept' }))
   const step = (by: 1 | -1, undecided: boolean) => did(() => decisions.go(by, { undecided }))
-  const come = (to: number) => {
-    while (decisions.at !== to && decisions.go(decisions.at < to ? 1 : -1, { undecided: false }));
-  }
   const split = () => {
     if (decisions.split() === 1) page.say('This hunk cannot be split.')
   }
@@ -323,7 +319,7 @@ function Hunks({ page, shown, send }: AnswerProps) {
             key={`${one.of} ${one.part?.part}`}
             piece={one}
             isHere={index === at}
-            come={did(() => come(index))}
+            come={did(() => decisions.to(index))}
           >
             {index === at && (doing === 'n' || doing === 'd') && (
               <Line label={WHY} takesFocus done={line => did(() => refuse(line))()} leave={did(() => {})} />
@@ -333,7 +329,7 @@ function Hunks({ page, shown, send }: AnswerProps) {
                 label={`What is to be in ${one.hunk.shown} from line ${one.hunk.line} on`}
                 text={one.hunk.after}
                 use={text => {
-                  const why = decisions.edited(at, asPatch(one, text))
+                  const why = decisions.rewritten(at, text)
                   if (why === undefined) did(() => {})()
                   return why
                 }}
@@ -365,20 +361,6 @@ function besides({ body, hunks }: Plan): string {
     rest = rest.slice(0, at) + rest.slice(at + diff.length)
   }
   return rest.trim()
-}
-
-/** Lines in place of those of the hunk. A text field has LF alone, and where the file ended without one, it may still. */
-function asPatch({ hunk: { before, after } }: Piece, text: string): string {
-  const side = (sign: string, lines: readonly string[]) =>
-    lines.map(line => sign + line.replace(/\n?$/, '\n'))
-  const old = linesOf(unspelled(before, newlineOf(before + after)))
-  const isOpen = text !== '' && ![text, after || before].some(one => one.endsWith('\n'))
-  const lines = [
-    ...side('-', old),
-    ...side('+', linesOf(text)),
-    ...(isOpen ? ['\\ No newline at end of file\n'] : []),
-  ]
-  return lines.join('')
 }
 
 function nameOf({ hunk: { number, shown, line }, part }: Piece): string {

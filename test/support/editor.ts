@@ -10,6 +10,7 @@ import {
   StreamMessageReader,
   StreamMessageWriter,
 } from 'vscode-languageserver/node'
+import type { Wishes } from '../../src/front/lsp/requests.ts'
 import { MAIN, type Rig, until } from './rig.ts'
 
 /** A real client of the language server protocol, with the compiled `imago lsp` behind it. */
@@ -37,6 +38,8 @@ export interface EditorOptions {
   readonly roots: readonly string[]
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly capabilities?: InitializeParams['capabilities']
+  /** What a plugin wants of each project from the start. */
+  readonly initializationOptions?: Wishes
   /** What the person chooses of a message with buttons. */
   chooses?(message: string, buttons: readonly string[]): string | undefined
   /** Told of each notification of the server as it comes. */
@@ -44,7 +47,7 @@ export interface EditorOptions {
 }
 
 export async function openEditor(rig: Pick<Rig, 'env' | 'folder'>, options: EditorOptions): Promise<Editor> {
-  const { roots, env = {}, capabilities = {}, chooses, hears } = options
+  const { roots, env = {}, capabilities = {}, initializationOptions, chooses, hears } = options
   const given = Object.entries({ ...rig.env, ...env }).filter(([, value]) => value !== undefined)
   const server = spawn(process.execPath, [MAIN, 'lsp', '--stdio'], {
     cwd: rig.folder,
@@ -84,6 +87,7 @@ export async function openEditor(rig: Pick<Rig, 'env' | 'folder'>, options: Edit
     rootUri: null,
     capabilities: { workspace: { workspaceFolders: true }, ...capabilities },
     workspaceFolders,
+    initializationOptions,
   })
   await connection.sendNotification('initialized', {})
   const place = (uri: string, text: string, at = 0) => {

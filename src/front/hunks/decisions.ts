@@ -1,6 +1,15 @@
 import type { Choice } from '../../../tools/contract.ts'
 import type { ShownHunk } from '../../approvals/contract.ts'
-import { choiceOf, type Decision, fromPatch, type Part, patchOf, refusedDraft, split } from './patch.ts'
+import {
+  choiceOf,
+  type Decision,
+  fromPatch,
+  type Part,
+  patchOf,
+  patchOfLines,
+  refusedDraft,
+  split,
+} from './patch.ts'
 
 /** What is decided at once: a hunk, or a part of one that was split. */
 export interface Piece {
@@ -91,10 +100,14 @@ export class Decisions {
 
   /** The same for this one and all undecided ones of the plan. */
   decideAll(decision: Decision): void {
-    const here = this.#at
+    this.#change(this.#at, { decision: this.#asItStands(this.#at, decision) })
+    this.decideRest(decision)
+  }
+
+  /** The same for the undecided ones of the plan alone. */
+  decideRest(decision: Decision): void {
     for (const [at, piece] of this.#pieces.entries())
-      if (at === here || piece.decision === undefined)
-        this.#change(at, { decision: this.#asItStands(at, decision) })
+      if (piece.decision === undefined) this.#change(at, { decision: this.#asItStands(at, decision) })
     this.#goOn()
   }
 
@@ -108,9 +121,14 @@ export class Decisions {
     return false
   }
 
+  /** To that one; to all of them together, which is asked about last, where there is none. */
+  to(at: number): void {
+    this.#at = Math.min(at, this.#pieces.length)
+  }
+
   /** All of them together, which is asked about last. */
   toAll(): void {
-    this.#at = this.#pieces.length
+    this.to(this.#pieces.length)
   }
 
   /** How many parts it has now; 1 where it cannot be split. */
@@ -150,6 +168,12 @@ export class Decisions {
     this.#change(at, { hunk: { ...hunk, diff }, decision: { type: 'edit', text: patched.text }, seen: false })
     if (at === this.#at) this.#goOn()
     return undefined
+  }
+
+  /** The same of the lines that a person wrote in place of those of that piece, with LF alone. */
+  rewritten(at: number, text: string): string | undefined {
+    const piece = this.#pieces[at]
+    return this.edited(at, piece === undefined ? '' : patchOfLines(piece.hunk, text))
   }
 
   /** One for every hunk of the plan, once all is decided. */

@@ -45,6 +45,14 @@ export function patchOf(hunk: ShownHunk): string {
   ].join('\n')
 }
 
+/** A patch that puts these lines in place of those of the hunk. Where the file ended without a line end, it may still. */
+export function patchOfLines({ before, after }: ShownHunk, text: string): string {
+  const old = linesOf(unspelled(before, newlineOf(before + after))).map(line => `-${ended(line)}`)
+  const put = linesOf(text).map(line => `+${ended(line)}`)
+  const isOpen = text !== '' && ![text, after || before].some(one => one.endsWith('\n'))
+  return [...old, ...put, ...(isOpen ? ['\\ No newline at end of file\n'] : [])].join('')
+}
+
 function ownLines({ before, after }: Pick<RawHunk, 'before' | 'after'>): string[] {
   const lines: string[] = []
   let at = 0

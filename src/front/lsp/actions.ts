@@ -6,7 +6,7 @@ import type { Envelope } from '../../../tools/outcome.ts'
 import { beginning, oneLine } from '../../../tools/text.ts'
 import { messageOf } from '../../../wire/errors.ts'
 import { findPaths } from '../../paths.ts'
-import type { TextLines } from './documents.ts'
+import { type TextLines, withoutMargin } from './documents.ts'
 import type { Project } from './project.ts'
 import type { TextsThatRun } from './texts.ts'
 
@@ -39,7 +39,7 @@ export function actionsAt({ project, document, range }: Place, texts: TextsThatR
     action(`Load ${name} into ${kernel.name}`, 'imago.loadFile', [uri, [name]], CodeActionKind.QuickFix),
   )
   const whole = action(`Load this file into ${kernel.name}`, 'imago.loadFile', [uri], CodeActionKind.QuickFix)
-  const code = document.textIn(range)
+  const code = withoutMargin(document.textIn(range))
   const name = document.expressionAt(range.start)
   return [
     ...plans,

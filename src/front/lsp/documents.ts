@@ -140,3 +140,12 @@ export function pathOf(uri: string): string | undefined {
     return undefined
   }
 }
+
+/** A part of a block, without the margin that its first line has. */
+export function withoutMargin(text: string): string {
+  const [margin = ''] = /^[ \t]*/.exec(text) ?? []
+  const lines = text.split('\n')
+  return lines.every(line => line.startsWith(margin) || line.trim() === '')
+    ? lines.map(line => line.slice(margin.length)).join('\n')
+    : text
+}

@@ -27,6 +27,8 @@ interface ProjectOptions {
   loaded(): void
   /** A connection was made, the first or another one after it was lost. */
   connected(client: DaemonClient): void
+  /** There was no daemon at first, and none could be started. */
+  unreached(fault: unknown): void
 }
 
 /** Kernels that a question goes to, one after the other, until one can answer. */
@@ -62,7 +64,7 @@ export class Project {
   constructor(options: ProjectOptions) {
     this.root = options.root
     this.#options = options
-    void this.reach('if-needed').catch(() => {})
+    void this.reach('if-needed').catch(options.unreached)
     this.#watchFolders()
   }
 

@@ -4,8 +4,12 @@ import { LSPErrorCodes, ResponseError } from 'vscode-languageserver/node'
 import { messageOf, WireError } from '../../../wire/errors.ts'
 import { refuseDebugger } from '../../debugger.ts'
 import type { DaemonClient } from '../client.ts'
+import { editorLanguage } from '../languages.ts'
+import type { Topic } from '../operations/operation.ts'
 import type { Methods, SeatEvent } from '../protocol.ts'
+import { shownAnswer } from '../shown-answer.ts'
 import type { SubscriptionEvent } from '../subscriptions.ts'
+import { withoutMargin } from './documents.ts'
 import type { Project } from './project.ts'
 
 /**
@@ -17,14 +21,22 @@ export class Requests {
   /** What an editor follows of each project, by the client's own way of saying it. */
   readonly #followed = new Map<Project, Following>()
   readonly #seats = new Map<Project, Sitting>()
+  /** Those that were connected once. */
+  readonly #known = new WeakSet<Project>()
   /** Those whose seat was lost with the connection, and by which secret it is taken again. */
   readonly #lost = new Map<Project, string | undefined>()
   readonly #editor: () => string
+  #wishes: Wishes = {}
 
   /** `editor`: what the editor calls itself. */
   constructor(connection: Connection, editor: () => string) {
     this.#connection = connection
     this.#editor = editor
+  }
+
+  /** What the editor wants of each project from the start. */
+  begin(wishes: Wishes): void {
+    this.#wishes = wishes
   }
 
   /** Answers one; faults are told as errors of the request. */
@@ -49,7 +61,7 @@ export class Requests {
     { project, signal }: { project: Project; signal: AbortSignal },
   ): Promise<unknown> {
     const client = await project.reach()
-    if (name === 'call') return this.#call(client, params as unknown as EditorCall, signal)
+    if (name === 'call') return this.#call(project, params as unknown as EditorCall, signal)
     if (name === 'subscribe') return this.#follow(project, params as Methods['subscribe']['params'])
     if (name === 'sit') return this.#sit(project, client, params, signal)
     if (name === 'leave') return this.#seats.get(project)?.over.abort() ?? null
@@ -57,34 +69,48 @@ export class Requests {
     return client.request(name as 'plan', params as never)
   }
 
-  async #call(
-    client: DaemonClient,
-    { tool, args, call = randomUUID(), follow, shown }: EditorCall,
-    signal: AbortSignal,
-  ) {
-    const on = follow ? { on: (event: object) => void this.#tell('imago/event', { call, ...event }) } : {}
-    const envelope = await client.call({ tool, args, call, signal, ...on })
-    return shown ? { ...envelope, shown: (await client.request('show', { tool, envelope })).text } : envelope
+  async #call(project: Project, asked: EditorCall, signal: AbortSignal) {
+    const { tool, call = randomUUID(), follow, shown, language } = asked
+    const spoken = language === undefined ? undefined : editorLanguage(language)
+    const [row] = spoken === undefined ? [] : project.kernelsOf(spoken.name)
+    const { expr, ...rest } = asked.args ?? {}
+    const code = language === undefined || expr === undefined ? expr : withoutMargin(expr)
+    const args = { ...(row && { kernel: row.name }), ...rest, ...(code !== undefined && { expr: code }) }
+    const on = follow
+      ? { on: (event: object) => void this.#tell('imago/event', { root: project.root, call, ...event }) }
+      : {}
+    const envelope = await project.call({ tool, args, call, signal, ...on })
+    if (!shown) return envelope
+    const text = await project.show(tool, envelope)
+    return { ...envelope, shown: text, kernel: args.kernel, ...shownAnswer(tool, envelope) }
   }
 
   /** Resolves with the first rows under way. What was followed before in that project is followed no more. */
   async #follow(project: Project, params: Methods['subscribe']['params']): Promise<null> {
     this.#followed.get(project)?.end()
-    const tell = (event: SubscriptionEvent) => this.#tell('imago/rows', { root: project.root, ...event })
-    const following = new Following(params, tell)
-    this.#followed.set(project, following)
-    await following.begin(await project.reach())
+    await this.#following(project, params).begin(await project.reach())
     return null
   }
 
-  /** The connection was made again: what was followed goes on from where it was, and a seat that was lost is taken again. */
+  #following(project: Project, params: Methods['subscribe']['params']): Following {
+    const tell = (event: SubscriptionEvent) => this.#tell('imago/rows', { root: project.root, ...event })
+    const following = new Following(params, tell)
+    this.#followed.set(project, following)
+    return following
+  }
+
+  /** A connection was made. If again, what was followed goes on from where it was, and a seat that was lost is taken again. */
   connected(project: Project, client: DaemonClient): void {
+    const { follow, sit } = this.#wishes
+    const isFirst = !this.#known.has(project)
+    this.#known.add(project)
+    if (isFirst && follow !== undefined) this.#following(project, { topics: [...follow] })
     this.#followed
       .get(project)
       ?.begin(client)
       .catch(() => {})
     const resume = this.#lost.get(project)
-    if (this.#lost.delete(project)) this.#comeBack(project, client, resume)
+    if (this.#lost.delete(project) || (isFirst && sit)) this.#comeBack(project, client, resume)
   }
 
   /**
@@ -174,8 +200,22 @@ function wellFormed<Message>(message: Message): Message {
   return JSON.parse(text, (_, value) => (typeof value === 'string' ? String(Buffer.from(value)) : value))
 }
 
-/** With `shown`, the text that a person reads comes beside the envelope: many editors lose the nulls that `show` needs. */
-type EditorCall = Methods['call']['params'] & { readonly shown?: boolean }
+/**
+ * With `shown`, the text that a person reads comes beside the envelope, for many editors lose the nulls that `show` needs;
+ * the same in one `line`; `parts` of what `inspect` found; and `kernel`, where that is known before. With `language`, the
+ * editor's word for it, a program of that language is asked, and code comes without the margin that it has in its document.
+ */
+type EditorCall = Methods['call']['params'] & {
+  readonly args?: { readonly kernel?: string; readonly expr?: string }
+  readonly shown?: boolean
+  readonly language?: string
+}
+
+/** What an editor says when it starts: topics that it follows in each project, and whether it sits where nobody does. */
+export interface Wishes {
+  readonly follow?: readonly Topic[]
+  readonly sit?: boolean
+}
 
 type SitParams = Pick<Methods['sit']['params'], 'alone' | 'resume'>
 
