@@ -4,12 +4,13 @@ import { sep } from 'node:path'
 import * as vscode from 'vscode'
 import type { LanguageClient } from 'vscode-languageclient/node'
 import type { SubscriptionEvent } from '../../../../src/front/subscriptions.ts'
-import { faultText, Project, type SeatNews } from '../project.ts'
+import { faultText, Project, type SeatNews, TOPICS } from '../project.ts'
 import { type TreeNode, waitsIn } from '../tree.ts'
+import { line } from '../values.ts'
+import { plainLabel, sentence, tell } from './messages.ts'
 import { PlanViews, realOf } from './plans.ts'
 import { Results } from './results.ts'
-import { command, plainLabel, sentence, tell } from './said.ts'
-import { LOOKS, Tree } from './tree-view.ts'
+import { Tree } from './tree-view.ts'
 
 let client: LanguageClient | undefined
 
@@ -46,26 +47,21 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
     return client.sendRequest<Answer>(method, params)
   }
   const projectOf = ({ root }: { root: string }): Project => {
-    const known = projects.get(root)
-    const project = known ?? new Project(root, { request, changed, says })
+    const project = projects.get(root) ?? new Project(root, { request, changed, says })
     projects.set(root, project)
-    if (known === undefined && settings.get('sit')) void project.sitAlone()
     return project
   }
-  /** The innermost project that has the file of the active editor; else the first. */
+  /** The innermost project that has the file of the active editor; else any. */
   const here = (): Project => {
     const path = realOf(vscode.window.activeTextEditor?.document.uri.fsPath ?? '')
-    const all = [...projects.values()]
-    const inside = all.filter(({ root }) => path.startsWith(root + sep))
-    const [found = all[0]] = inside.sort((one, other) => other.root.length - one.root.length)
+    const all = [...projects.values()].sort((one, other) => other.root.length - one.root.length)
+    const found = all.find(({ root }) => path.startsWith(root + sep)) ?? all[0]
     if (found === undefined)
       throw new Error('Imago follows no folder of this window: see the output “Imago”.')
     return found
   }
-  async function follow(folders: readonly vscode.WorkspaceFolder[]): Promise<void> {
-    for (const { uri } of folders)
-      if (uri.scheme === 'file')
-        await Project.follow(uri.fsPath, { request }).catch((fault: unknown) => log.warn(faultText(fault)))
+  const open = async (project: Project, id: unknown) => {
+    await plans.open(project, String(id)).catch((fault: unknown) => tell(faultText(fault)))
   }
 
   async function start(path: string): Promise<void> {
@@ -79,35 +75,34 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
     }
     const made = new LanguageClient('imago', 'Imago', server, {
       documentSelector: [{ scheme: 'file' }],
+      initializationOptions: { follow: TOPICS, sit: settings.get('sit') },
       outputChannel: log,
       middleware: {
         // Plans are shown by this extension, and not as messages.
         executeCommand: (command, args: unknown[], next) => {
           if (command !== 'imago.openPlan') return next(command, args)
-          const id = String(args[0])
-          const project = [...projects.values()].find(({ rows }) => rows.approvals.has(id)) ?? here()
-          return plans.open(project, id).catch((fault: unknown) => tell(faultText(fault)))
+          const [id] = args
+          const project = [...projects.values()].find(({ rows }) => rows.approvals.has(String(id)))
+          return open(project ?? here(), id)
         },
       },
     })
     client = made
-    made.onNotification('imago/rows', (event: SubscriptionEvent & { root: string }) =>
-      projectOf(event).heardRows(event),
-    )
-    made.onNotification('imago/seat', (event: SeatNews & { root: string }) =>
-      projectOf(event).heardSeat(event),
-    )
-    made.onNotification('imago/event', (event: { call: string; plan?: string }) => {
-      for (const project of projects.values()) project.heardEvent(event)
+    type Told<Event> = Event & { root: string }
+    made.onNotification('imago/rows', (event: Told<SubscriptionEvent>) => projectOf(event).heardRows(event))
+    made.onNotification('imago/seat', (event: Told<SeatNews>) => projectOf(event).heardSeat(event))
+    // Of an undo, which alone is followed.
+    made.onNotification('imago/event', (event: Told<{ plan?: string }>) => {
+      if (event.plan !== undefined) void open(projectOf(event), event.plan)
     })
     made.onDidChangeState(({ newState }) => {
-      // What another process has told is not known any more.
-      projects.clear()
-      draw()
-      if (newState !== State.Running) return
+      if (newState !== State.Running) {
+        // What that process has told is not known any more.
+        projects.clear()
+        return draw()
+      }
       // Texts of programs are in such messages, and a message reads some texts as links.
       made.onNotification('window/showMessage', ({ message }: { message: string }) => tell(message))
-      void follow(vscode.workspace.workspaceFolders ?? [])
     })
     await made.start()
   }
@@ -127,6 +122,49 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
     })
   }
 
+  const commands: Record<string, (...args: never[]) => unknown> = {
+    ...plans.commands,
+    'plan.open': ({ project, name }: TreeNode) => plans.open(project, name ?? ''),
+    undo: () => plans.undo(here()),
+    async waits() {
+      const items = [...projects.values()].flatMap(waitsIn).map(node => {
+        const description = plainLabel(node.detail ?? '')
+        return { node, label: plainLabel(node.label), description }
+      })
+      if (items.length === 0) return tell(`nothing waits for an answer in ${here().root}.`)
+      const placeHolder = 'What waits'
+      const chosen = items.length === 1 ? items[0] : await vscode.window.showQuickPick(items, { placeHolder })
+      if (chosen?.node.click) await vscode.commands.executeCommand(chosen.node.click, chosen.node)
+    },
+    async sit(node?: TreeNode) {
+      const project = node?.project ?? here()
+      await project.sit()
+      tell(`seated as ${project.seat?.who}.`)
+    },
+    async admit({ project, label, detail, name = '' }: TreeNode) {
+      const placeHolder = plainLabel(`Let it sit, and answer plans? ${label} ${detail}`)
+      const answer = await vscode.window.showQuickPick(['No', 'Yes'], { placeHolder })
+      if (answer !== undefined) await project.ask('admit', { wanted: name, admit: answer === 'Yes' })
+    },
+    async eval() {
+      const editor = vscode.window.activeTextEditor
+      if (editor !== undefined) await results.evaluate(here(), editor)
+    },
+    async value() {
+      const { document, selection } = vscode.window.activeTextEditor ?? {}
+      const last = results.value
+      const value = (selection?.isEmpty === false && document?.getText(selection)) || last?.expr
+      const prompt = 'An expression; looking runs no code'
+      const expr = await vscode.window.showInputBox({ prompt, ...(value && { value }) })
+      const project = here()
+      if (expr && expr === last?.expr) tree.addValue(project, last)
+      else if (expr) tree.addValue(project, { label: line(expr), expr, kernel: project.kernel })
+    },
+    'program.use'({ project, name }: TreeNode) {
+      project.kernel = name
+      draw()
+    },
+  }
   subscriptions.push(
     log,
     status,
@@ -136,49 +174,15 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
     vscode.workspace.onDidChangeConfiguration(
       change => void (change.affectsConfiguration('imago.command') && begin()),
     ),
-    vscode.workspace.onDidChangeWorkspaceFolders(({ added }) => void follow(added)),
-    command('waits', async () => {
-      const items = [...projects.values()].flatMap(waitsIn).map(node => {
-        const description = plainLabel(node.detail ?? '')
-        return { node, label: plainLabel(node.label), description }
-      })
-      if (items.length === 0) return tell(`nothing waits for an answer in ${here().root}.`)
-      const placeHolder = 'What waits'
-      const chosen = items.length === 1 ? items[0] : await vscode.window.showQuickPick(items, { placeHolder })
-      const click = chosen && LOOKS[chosen.node.kind].click
-      if (click) await vscode.commands.executeCommand(click, chosen.node)
-    }),
-    command('plan.open', (node: TreeNode) => plans.open(node.project, node.name ?? '')),
-    command('sit', async (node?: TreeNode) => {
-      const project = node?.project ?? here()
-      await project.sit()
-      tell(`seated as ${project.seat?.who}.`)
-    }),
-    command('admit', async (node: TreeNode) => {
-      const placeHolder = plainLabel(`Let it sit, and answer plans? ${node.label} ${node.detail}`)
-      const answer = await vscode.window.showQuickPick(['No', 'Yes'], { placeHolder })
-      const wanted = node.name ?? ''
-      if (answer !== undefined) await node.project.ask('admit', { wanted, admit: answer === 'Yes' })
-    }),
-    command('undo', () => plans.undo(here())),
-    command('eval', async () => {
-      const editor = vscode.window.activeTextEditor
-      if (editor !== undefined) await results.evaluate(here(), editor)
-    }),
-    command('value', async () => {
-      const { document, selection } = vscode.window.activeTextEditor ?? {}
-      const value = (selection?.isEmpty === false && document?.getText(selection)) || results.value?.expr
-      const prompt = 'An expression; looking runs no code'
-      const expr = await vscode.window.showInputBox({ prompt, ...(value && { value }) })
-      const kernel = here().kernelFor(document?.languageId ?? '')
-      if (expr === results.value?.expr) tree.addValue(here(), results.value ?? { label: '' })
-      else if (expr) tree.addValue(here(), { label: expr, expr, kernel })
-    }),
-    command('value.forget', (node: TreeNode) => node.value && tree.dropValue(node.value)),
-    command('program.use', ({ project, name }: TreeNode) => {
-      project.kernel = name
-      draw()
-    }),
+    ...Object.entries(commands).map(([name, does]) =>
+      vscode.commands.registerCommand(`imago.${name}`, async (...args: never[]) => {
+        try {
+          await does(...args)
+        } catch (fault) {
+          tell(faultText(fault))
+        }
+      }),
+    ),
   )
   void begin()
 }

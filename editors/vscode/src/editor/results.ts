@@ -1,6 +1,8 @@
 import * as vscode from 'vscode'
 import type { Project } from '../project.ts'
-import { type Evaluated, evaluate, type ValueNode } from '../values.ts'
+import { evaluate, type ValueNode } from '../values.ts'
+
+type Evaluated = Awaited<ReturnType<typeof evaluate>>
 
 /** Results of evaluations behind their code, until the text changes there. */
 export class Results {
