@@ -83,9 +83,8 @@ export function loadExtension(
         hide: () => Object.assign(status, { isShown: false }),
       }),
     setStatusBarMessage() {},
-    createTreeView: (_: string, { treeDataProvider }: { treeDataProvider: VsCode['tree'] }) => {
-      tree = treeDataProvider
-      return { dispose() {} }
+    registerTreeDataProvider(_: string, provider: VsCode['tree']) {
+      tree = provider
     },
     createTextEditorDecorationType: () => ({ dispose() {} }),
     showInformationMessage: async (said: string) => void messages.push(said),

@@ -1,4 +1,4 @@
-import { Decisions, type Piece } from '../../../src/front/hunks/decisions.ts'
+import { Decisions, type Piece, signOf } from '../../../src/front/hunks/decisions.ts'
 import type { Methods } from '../../../src/front/protocol.ts'
 import { escapePlan, escapePlanLine, escapeText } from '../../../src/text/escape.ts'
 import { linesOf } from '../../../tools/newlines.ts'
@@ -157,20 +157,10 @@ export class OpenPlan {
 }
 
 /** `✗ refused: keep it` */
-export function decisionText({ decision }: Piece): string {
-  switch (decision?.type) {
-    case undefined:
-      return '· undecided'
-    case 'accept':
-      return '✓ taken'
-    case 'refuse':
-      return `✗ refused${decision.reason === null ? '' : `: ${decision.reason}`}`
-    case 'edit':
-      return '✎ edited'
-    default:
-      return decision satisfies never
-  }
-}
+export const decisionText = (piece: Piece): string =>
+  piece.decision?.type === 'refuse' && piece.decision.reason !== null
+    ? `${signOf(piece)}: ${piece.decision.reason}`
+    : signOf(piece)
 
 /** The texts of a file, with its hunks; undefined where it has no texts. */
 function shownFile(file: Plan['files'][number], plan: Plan): ShownFile | undefined {

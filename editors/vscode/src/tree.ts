@@ -7,7 +7,6 @@ export interface TreeNode {
   readonly label: string
   readonly project: Project
   readonly detail?: string
-  readonly tooltip?: string
   /** Of its icon, as VS Code calls it. */
   readonly icon?: string
   /** The command of a click. */
@@ -20,10 +19,9 @@ export interface TreeNode {
 
 /** What waits in a project: plans, questions that need a seat first, and others who want a seat. */
 export function waitsIn(project: Project): readonly TreeNode[] {
-  const plans = project.waiting.map(({ id, title, tool, who, warnings }): TreeNode => {
-    const tooltip = line([...warnings, title, `${tool}, asked by ${who}`].join('. '))
+  const plans = project.waiting.map(({ id, title, who }): TreeNode => {
     const looks = { icon: 'git-pull-request', click: 'imago.plan.open' }
-    return { kind: 'plan', label: line(title), project, detail: line(who), tooltip, name: id, ...looks }
+    return { kind: 'plan', label: line(title), project, detail: line(who), name: id, ...looks }
   })
   const held = project.held.map(({ tool, who }): TreeNode => {
     const detail = line(`${who}; it can be answered once somebody sits`)
@@ -33,7 +31,7 @@ export function waitsIn(project: Project): readonly TreeNode[] {
     const driver = through?.driver ? `, may be driven by ${through.driver}` : ''
     const detail = line(`wants a seat: ${through === undefined ? command : `code ${through.code}${driver}`}`)
     const looks = { icon: 'person-add', click: 'imago.admit' }
-    return { kind: 'wanted', label: line(who), project, detail, tooltip: line(command), name: id, ...looks }
+    return { kind: 'wanted', label: line(who), project, detail, name: id, ...looks }
   })
   return [...plans, ...held, ...wanted]
 }
@@ -60,7 +58,6 @@ const programsIn = (project: Project): readonly TreeNode[] =>
       label: line(row.name),
       project,
       detail: line(detail),
-      tooltip: line(row.message ?? detail),
       icon: 'vm-running',
       click: 'imago.program.use',
       name: row.name,

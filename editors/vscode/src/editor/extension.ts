@@ -1,14 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { sep } from 'node:path'
 import * as vscode from 'vscode'
 import type { LanguageClient } from 'vscode-languageclient/node'
+import { isWithin, realOf } from '../../../../src/files/roots.ts'
 import type { SubscriptionEvent } from '../../../../src/front/subscriptions.ts'
 import { faultText, Project, type SeatNews, TOPICS } from '../project.ts'
 import { type TreeNode, waitsIn } from '../tree.ts'
 import { line } from '../values.ts'
 import { plainLabel, sentence, tell } from './messages.ts'
-import { PlanViews, realOf } from './plans.ts'
+import { PlanViews } from './plans.ts'
 import { Results } from './results.ts'
 import { Tree } from './tree-view.ts'
 
@@ -32,9 +32,7 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
   const draw = (text = [...projects.values()].flatMap(one => one.status || []).join(', ')) => {
     tree.changed()
     status.text = plainLabel(`Imago: ${text}`)
-    const seats = [...projects.values()].map(({ root, seat }) => `${root}: ${seat?.who ?? 'no seat'}`)
     status.command = 'imago.waits'
-    status.tooltip = seats.join('\n')
     if (text === '') status.hide()
     else status.show()
   }
@@ -55,45 +53,30 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
   const here = (): Project => {
     const path = realOf(vscode.window.activeTextEditor?.document.uri.fsPath ?? '')
     const all = [...projects.values()].sort((one, other) => other.root.length - one.root.length)
-    const found = all.find(({ root }) => path.startsWith(root + sep)) ?? all[0]
+    const found = all.find(({ root }) => isWithin(path, root)) ?? all[0]
     if (found === undefined)
       throw new Error('Imago follows no folder of this window: see the output “Imago”.')
     return found
   }
-  const open = async (project: Project, id: unknown) => {
-    await plans.open(project, String(id)).catch((fault: unknown) => tell(faultText(fault)))
-  }
 
   async function start(path: string): Promise<void> {
-    // The first one is there before the client, which would pop up where there is none.
-    let first: ChildProcess | undefined = await spawned(path)
+    // The client would pop up where there is no such program.
+    await once(spawn(path, ['--version'], { stdio: 'ignore' }), 'spawn')
     const { LanguageClient, State } = await import('vscode-languageclient/node')
-    const server = async () => {
-      const child = first ?? (await spawned(path))
-      first = undefined
-      return child
-    }
+    const server = { command: path, args: ['lsp', '--stdio'] }
     const made = new LanguageClient('imago', 'Imago', server, {
       documentSelector: [{ scheme: 'file' }],
       initializationOptions: { follow: TOPICS, sit: settings.get('sit') },
       outputChannel: log,
-      middleware: {
-        // Plans are shown by this extension, and not as messages.
-        executeCommand: (command, args: unknown[], next) => {
-          if (command !== 'imago.openPlan') return next(command, args)
-          const [id] = args
-          const project = [...projects.values()].find(({ rows }) => rows.approvals.has(String(id)))
-          return open(project ?? here(), id)
-        },
-      },
     })
     client = made
     type Told<Event> = Event & { root: string }
     made.onNotification('imago/rows', (event: Told<SubscriptionEvent>) => projectOf(event).heardRows(event))
     made.onNotification('imago/seat', (event: Told<SeatNews>) => projectOf(event).heardSeat(event))
-    // Of an undo, which alone is followed.
+    // Of an undo, which alone is followed, or by an action on its file.
     made.onNotification('imago/event', (event: Told<{ plan?: string }>) => {
-      if (event.plan !== undefined) void open(projectOf(event), event.plan)
+      const opened = event.plan === undefined ? undefined : plans.open(projectOf(event), event.plan)
+      opened?.catch((fault: unknown) => tell(faultText(fault)))
     })
     made.onDidChangeState(({ newState }) => {
       if (newState !== State.Running) {
@@ -127,14 +110,12 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
     'plan.open': ({ project, name }: TreeNode) => plans.open(project, name ?? ''),
     undo: () => plans.undo(here()),
     async waits() {
-      const items = [...projects.values()].flatMap(waitsIn).map(node => {
-        const description = plainLabel(node.detail ?? '')
-        return { node, label: plainLabel(node.label), description }
-      })
-      if (items.length === 0) return tell(`nothing waits for an answer in ${here().root}.`)
-      const placeHolder = 'What waits'
-      const chosen = items.length === 1 ? items[0] : await vscode.window.showQuickPick(items, { placeHolder })
-      if (chosen?.node.click) await vscode.commands.executeCommand(chosen.node.click, chosen.node)
+      const [first, ...others] = [...projects.values()].flatMap(waitsIn)
+      if (first === undefined) return tell(`nothing waits for an answer in ${here().root}.`)
+      await vscode.commands.executeCommand(
+        others.length === 0 && first.click ? first.click : 'imago.focus',
+        first,
+      )
     },
     async sit(node?: TreeNode) {
       const project = node?.project ?? here()
@@ -148,17 +129,15 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
     },
     async eval() {
       const editor = vscode.window.activeTextEditor
-      if (editor !== undefined) await results.evaluate(here(), editor)
+      const value = editor && (await results.evaluate(here(), editor))
+      if (value) tree.addValue(here(), value)
     },
     async value() {
       const { document, selection } = vscode.window.activeTextEditor ?? {}
-      const last = results.value
-      const value = (selection?.isEmpty === false && document?.getText(selection)) || last?.expr
+      const value = selection && !selection.isEmpty ? document?.getText(selection) : undefined
       const prompt = 'An expression; looking runs no code'
       const expr = await vscode.window.showInputBox({ prompt, ...(value && { value }) })
-      const project = here()
-      if (expr && expr === last?.expr) tree.addValue(project, last)
-      else if (expr) tree.addValue(project, { label: line(expr), expr, kernel: project.kernel })
+      if (expr) tree.addValue(here(), { label: line(expr), expr, kernel: here().kernel })
     },
     'program.use'({ project, name }: TreeNode) {
       project.kernel = name
@@ -168,7 +147,7 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
   subscriptions.push(
     log,
     status,
-    tree.view,
+    vscode.window.registerTreeDataProvider('imago', tree),
     ...plans.register(),
     ...results.register(),
     vscode.workspace.onDidChangeConfiguration(
@@ -189,11 +168,4 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
 
 export async function deactivate(): Promise<void> {
   await client?.stop()
-}
-
-/** `imago lsp`, once it runs. Rejects where there is no such program. */
-async function spawned(path: string): Promise<ChildProcess> {
-  const child = spawn(path, ['lsp', '--stdio'])
-  await once(child, 'spawn')
-  return child
 }

@@ -1,5 +1,5 @@
-import { realpathSync } from 'node:fs'
 import * as vscode from 'vscode'
+import { realOf } from '../../../../src/files/roots.ts'
 import type { Decision } from '../../../../src/front/hunks/patch.ts'
 import { decisionText, OpenPlan, type ShownFile, type ShownText, type Stage } from '../plan.ts'
 import type { Project } from '../project.ts'
@@ -312,12 +312,9 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
   }
 }
 
-/** The editor that shows a document, and first the one that is worked in. */
-function editorOf(uri: vscode.Uri): vscode.TextEditor | undefined {
-  const active = vscode.window.activeTextEditor
-  const editors = [...(active === undefined ? [] : [active]), ...vscode.window.visibleTextEditors]
-  return editors.find(({ document }) => `${document.uri}` === `${uri}`)
-}
+/** The editor that shows a document. */
+const editorOf = (uri: vscode.Uri) =>
+  vscode.window.visibleTextEditors.find(({ document }) => `${document.uri}` === `${uri}`)
 
 const pathOf = (shown: string) => (shown.startsWith('/') ? shown : `/${shown}`)
 
@@ -332,15 +329,6 @@ const sidesOf = (open: OpenPlan, { shown }: ShownFile): [vscode.Uri, vscode.Uri]
   uriOf(open, 'before', shown),
   uriOf(open, 'after', shown),
 ]
-
-/** The path without links, as a plan names a file. */
-export const realOf = (path: string): string => {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path
-  }
-}
 
 async function showText(uri: vscode.Uri): Promise<void> {
   await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), { preview: false })

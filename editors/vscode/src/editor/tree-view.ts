@@ -13,16 +13,12 @@ export class Tree implements vscode.TreeDataProvider<TreeNode> {
   #values: readonly { readonly project: Project; readonly value: ValueNode }[] = []
   readonly #changed = new vscode.EventEmitter<void>()
   readonly onDidChangeTreeData = this.#changed.event
-  readonly view: vscode.TreeView<TreeNode>
 
   constructor(projects: ReadonlyMap<string, Project>) {
     this.#projects = projects
-    this.view = vscode.window.createTreeView('imago', { treeDataProvider: this })
   }
 
   changed(): void {
-    const value = [...this.#projects.values()].reduce((sum, { waiting }) => sum + waiting.length, 0)
-    this.view.badge = value === 0 ? undefined : { value, tooltip: 'plans wait' }
     this.#changed.fire()
   }
 
@@ -53,7 +49,6 @@ export class Tree implements vscode.TreeDataProvider<TreeNode> {
     // By this the tree knows which of its rows are open.
     if (node.kind !== 'value') item.id = [node.project.root, node.kind, node.name ?? node.label].join(' ')
     if (node.detail !== undefined) item.description = plainLabel(node.detail)
-    item.tooltip = node.tooltip ?? node.label
     if (node.icon !== undefined) item.iconPath = new vscode.ThemeIcon(node.icon)
     if (node.click !== undefined) item.command = { title: 'Open', command: node.click, arguments: [node] }
     return item
