@@ -125,7 +125,7 @@ export class OpenPlan {
         say(`! ${escapePlanLine(file)} has unsaved text in this editor: save it first`)
     for (const warning of row.warnings) say(`! ${warning}`)
     say(row.title)
-    say(`  ${row.tool}, asked by ${row.who}`)
+    say(`  ${row.tool}, asked by ${row.who}: ${row.lines} lines, ${row.bytes} bytes`)
     if (row.times > 1) say(`  asked for ${row.times} times by now`)
     for (const note of row.notes) say(`  ${note}`)
     if (stage === 'confirm') say(`━ what will be applied: ${tally.taken} of ${tally.pieces}, as one change`)
