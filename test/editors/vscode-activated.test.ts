@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import type { Wishes } from '../../src/front/lsp/requests.ts'
+import type { Methods } from '../../src/front/protocol.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import { serveBriskly } from '../support/brisk-daemon.ts'
@@ -11,6 +12,7 @@ import { assert, suite } from '../support/harness.ts'
 import { NOTHING_OF_OURS } from '../support/hostile-plan.ts'
 import { straysIn } from '../support/hostile-screen.ts'
 import { HOSTILE_NAMES, HOSTILE_TEXTS } from '../support/hostile-texts.ts'
+import { RawClient } from '../support/raw-client.ts'
 import { openRig, until, within } from '../support/rig.ts'
 import { loadExtension, type Uri } from '../support/vscode-stub.ts'
 
@@ -23,6 +25,7 @@ const rig = openRig({ files: { 'orders.py': ORDERS, 'pyproject.toml': '' } })
 const HEARTBEAT_MS = 1_000
 let editor: Editor | undefined
 let vscode: ReturnType<typeof loadExtension>['vscode']
+let restarts: (() => Promise<void>) | undefined
 let hear: ((method: string, params: unknown) => void) | undefined
 test.before(() => serveBriskly(rig, HEARTBEAT_MS))
 test.after(async () => {
@@ -45,7 +48,14 @@ class LanguageClient {
     this.#changed = changed
   }
   sendRequest = (method: string, params: object) => editor?.request(method, params)
+  /** As the client does where its server was killed. */
+  restarts = async () => {
+    editor?.server.kill('SIGKILL')
+    this.#changed({ newState: 1 })
+    await this.start()
+  }
   async start() {
+    restarts = this.restarts
     hear = (method, params) => this.#heard.get(method)?.(params)
     const initializationOptions = this.#wishes
     editor = await openEditor(rig, { roots: [rig.project], initializationOptions, hears: hear })
@@ -308,6 +318,62 @@ test('hostile texts of files, and hostile whys and reasons, are seen with their 
   await press(summary, 'Send this')
   assert.is((await call.ended()).ok, false)
   for (const one of await shown(sides)) assert.equal(straysIn(one, NOTHING_OF_OURS), [])
+})
+
+const gone = (line: number) => ({
+  edits: [{ path: 'orders.py', old_str: `line${line} = ${line}\n`, new_str: '' }],
+})
+const seats = async () => (await (await rig.connect()).request('approvals', {})).seats
+
+test('a prompt that is open longer than a connection may say nothing keeps the seat', async () => {
+  const before = await seats()
+  const call = await propose('propose_file_edit', gone(11))
+  const { summary, after } = await openPlan()
+  let answers: (reason: string) => void = () => {}
+  vscode.typed.push(
+    new Promise(resolve => {
+      answers = resolve
+    }),
+  )
+  const refusing = press(after, 'Refuse…')
+  const silent = await RawClient.greeted(rig.paths.socket, rig.project)
+  assert.is((await silent.lastWords()).at(-1)?.type, 'bye')
+  answers('it stays')
+  await refusing
+  later()
+  await press(summary, 'Send this')
+  assert.match(JSON.stringify(await call.ended()), 'it stays')
+  assert.equal(await seats(), before)
+})
+
+test('imago lsp is killed with its plan open: that goes on waiting, with what was decided, and is done once', async () => {
+  const call = await propose('propose_file_edit', gone(12))
+  const { summary, after } = await openPlan()
+  later()
+  await press(after, 'Take')
+  await restarts?.()
+  await until(async () => (await seats()).length === 1 && vscode.status.isShown, 'the seat and the sign')
+  assert.match(vscode.text(summary), 'what will be applied: 1 of 1')
+  later()
+  await press(summary, 'Send this')
+  assert.ok((await call.ended()).ok)
+  assert.not.match(readFileSync(join(rig.project, 'orders.py'), 'utf8'), 'line12 =')
+})
+
+test('it hangs with its plan open: the seat goes, the next one answers, and the first sees it go', async () => {
+  const call = await propose('propose_file_edit', gone(13))
+  const { summary, after } = await openPlan()
+  editor?.server.kill('SIGSTOP')
+  await until(async () => (await seats()).length === 0, 'the seat to go')
+  const next = await openEditor(rig, { roots: [rig.project] })
+  await next.request('imago/sit')
+  const [plan] = (await next.request<Methods['approvals']['result']>('imago/approvals')).approvals
+  await next.request('imago/answer', { plan: plan?.id, hash: plan?.hash, decision: 'deny' })
+  assert.is((await call.ended()).ok, false)
+  editor?.server.kill('SIGCONT')
+  await until(() => /^● /.test(vscode.text(summary)), 'the plan to go')
+  assert.equal(titles(after), [])
+  await next.close()
 })
 
 test('npm run vsix packs all that the extension needs', () => {

@@ -9,6 +9,9 @@ import type { Wishes } from '../../src/front/lsp/requests.ts'
 import type { SubscriptionEvent } from '../../src/front/subscriptions.ts'
 import { type Editor, openEditor } from '../support/editor.ts'
 import { assert, suite } from '../support/harness.ts'
+import { NOTHING_OF_OURS } from '../support/hostile-plan.ts'
+import { straysIn } from '../support/hostile-screen.ts'
+import { HOSTILE_NAMES, HOSTILE_TEXTS } from '../support/hostile-texts.ts'
 import { type Program, startProgram } from '../support/program.ts'
 import { openRig, type Rig, until } from '../support/rig.ts'
 import { openSeatScreen } from '../support/watching.ts'
@@ -31,6 +34,13 @@ HTML = '[click](command:imago.plan.take) <b>\`\`\`'
 class Box: pass
 BOX = Box(); BOX.first = {'deep': [HTML]}; BOX.second = '\\x1b[31mred \\u202e'
 def fail(): threading.Thread(target=shop.total, args=('ab',), name='till').start()`
+
+/** A text as its own representation, as a class of a program may have it. */
+const HOSTILE_VALUES = `import json
+TEXTS = json.load(open('hostile.json'))
+class Raw(str): __repr__ = str.__str__
+def fails(text): raise ValueError(text)
+HELD = [Raw(text) for text in TEXTS]`
 
 let rig: Rig
 let client: DaemonClient
@@ -256,7 +266,13 @@ test('a daemon that is killed comes back by itself, with the seat, and the next 
   const { project, said } = opened
   const { seat } = project
   const { pid } = await client.request('status', {})
+  const lost = propose(at(3, 'line3 = 4\n')).catch(() => 'lost')
+  const open = await OpenPlan.open(project, await waits())
   process.kill(pid, 'SIGKILL')
+  await over(open, /not known any more/)
+  assert.is(await lost, 'lost')
+  await open.send({ decision: 'choose' })
+  assert.is(text(), ORDERS)
   await until(() => project.seat !== undefined && project.seat !== seat, 'its next seat')
   assert.match(said.join(' '), 'The seat was left')
   await until(() => seats().length === 1, 'the rows of the next daemon')
@@ -302,6 +318,24 @@ test('code is evaluated in the program, with its result in one line, and a fault
   const failed = await evaluate(project, code('1 / 0'))
   assert.is(failed.ok, false)
   assert.match(failed.short, /^✗ ZeroDivisionError/)
+})
+
+test('hostile texts as values, prints and errors are a line and a text of what is seen (threat 14) (threat 16) (threat 17)', async () => {
+  const { project } = opened
+  const texts = [...HOSTILE_TEXTS.map(({ text }) => text), ...HOSTILE_NAMES.map(([, name]) => name)]
+  writeFileSync(join(rig.project, 'hostile.json'), JSON.stringify(texts))
+  await evaluate(project, code(HOSTILE_VALUES))
+  for (const at of texts.keys()) {
+    const all = [`Raw(TEXTS[${at}])`, `print(TEXTS[${at}])`, `fails(TEXTS[${at}])`]
+    for (const { short, text, value } of await Promise.all(all.map(one => evaluate(project, code(one))))) {
+      for (const one of [short, text, value?.label ?? '']) assert.equal(straysIn(one, NOTHING_OF_OURS), [])
+      assert.match(short, /^[⇒✗] [^\n]{0,200}…?$/u)
+    }
+  }
+  const [held] = await rowsOf('Values', [{ label: 'HELD', expr: 'HELD', kernel: 'till' }])
+  const parts = (await held?.children?.()) ?? []
+  assert.ok(parts.length > 3)
+  for (const { label } of parts) assert.equal(straysIn(label.replaceAll('\n', '\x01'), NOTHING_OF_OURS), [])
 })
 
 test('a value opens field by field, and is never more than text; programs are shown', async () => {

@@ -71,6 +71,13 @@ export class Project {
     this.#seam.changed(this)
   }
 
+  /** What was told by an `imago lsp` that has ended is not known any more. */
+  forget(): void {
+    this.seat = undefined
+    this.code = undefined
+    this.heardRows({ rev: '', snapshot: [] })
+  }
+
   /** Takes a seat; resolves as soon as it is there. Rejects with the sentence that says why there is none. */
   async sit(): Promise<void> {
     try {

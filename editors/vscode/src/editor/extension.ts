@@ -79,11 +79,7 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
       opened?.catch((fault: unknown) => tell(faultText(fault)))
     })
     made.onDidChangeState(({ newState }) => {
-      if (newState !== State.Running) {
-        // What that process has told is not known any more.
-        projects.clear()
-        return draw()
-      }
+      if (newState !== State.Running) for (const project of projects.values()) project.forget()
       // Texts of programs are in such messages, and a message reads some texts as links.
       made.onNotification('window/showMessage', ({ message }: { message: string }) => tell(message))
     })
