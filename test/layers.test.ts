@@ -271,15 +271,8 @@ const TABLE: readonly Row[] = [
   },
   {
     layer: 'editors/vscode/src/editor',
-    may: ['editors/vscode/src', 'src/front'],
-    packages: [
-      'vscode',
-      'vscode-languageclient',
-      'node:child_process',
-      'node:events',
-      'node:fs',
-      'node:path',
-    ],
+    may: ['editors/vscode/src', 'src/files', 'src/front'],
+    packages: ['vscode', 'vscode-languageclient', 'node:child_process', 'node:events'],
   },
   { layer: 'src/main.ts', may: ['src', 'src/front'], lazily: ['src/daemon'], packages: ['node:'] },
 ]

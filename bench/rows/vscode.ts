@@ -70,7 +70,7 @@ export const vscodePlan: Row = {
       async () => {
         const open = new OpenPlan(project, row, plan)
         open.summary([])
-        open.decideRest({ decision: 'accept' })
+        open.decisions.decideRest({ type: 'accept' })
         open.summary([])
       },
       () => git(),

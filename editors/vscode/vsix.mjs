@@ -29,38 +29,24 @@ for (const [from, to] of Object.entries(bundles))
     logLevel: 'warning',
   })
 
-const { name, publisher, displayName, description, engines } = about
 const manifest = `<?xml version="1.0" encoding="utf-8"?>
 <PackageManifest Version="2.0.0" xmlns="http://schemas.microsoft.com/developer/vsx-schema/2011">
 <Metadata>
-<Identity Language="en-US" Id="${name}" Version="${version}" Publisher="${publisher}"/>
-<DisplayName>${displayName}</DisplayName>
-<Description xml:space="preserve">${description}</Description>
-<Categories>${about.categories}</Categories>
-<Properties>
-<Property Id="Microsoft.VisualStudio.Code.Engine" Value="${engines.vscode}"/>
-<Property Id="Microsoft.VisualStudio.Code.ExtensionKind" Value="${about.extensionKind}"/>
-</Properties>
-<License>extension/LICENSE.txt</License>
+<Identity Language="en-US" Id="${about.name}" Version="${version}" Publisher="${about.publisher}"/>
+<DisplayName>${about.displayName}</DisplayName>
+<Description xml:space="preserve">${about.description}</Description>
 </Metadata>
 <Installation><InstallationTarget Id="Microsoft.VisualStudio.Code"/></Installation>
 <Dependencies/>
 <Assets>
 <Asset Type="Microsoft.VisualStudio.Code.Manifest" Path="extension/package.json" Addressable="true"/>
-<Asset Type="Microsoft.VisualStudio.Services.Content.Details" Path="extension/README.md" Addressable="true"/>
 </Assets>
 </PackageManifest>
 `
-const types = {
-  json: 'application/json',
-  cjs: 'application/javascript',
-  md: 'text/markdown',
-  svg: 'image/svg+xml',
-}
-const endings = Object.entries({ ...types, txt: 'text/plain', vsixmanifest: 'text/xml' })
+const endings = ['json', 'cjs', 'js', 'md', 'svg', 'txt', 'vsixmanifest']
 const contentTypes = `<?xml version="1.0" encoding="utf-8"?>
 <Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">${endings
-  .map(([ending, type]) => `<Default Extension=".${ending}" ContentType="${type}"/>`)
+  .map(ending => `<Default Extension=".${ending}" ContentType="application/octet-stream"/>`)
   .join('')}</Types>
 `
 const vsix = join(dist, `imago-${version}.vsix`)

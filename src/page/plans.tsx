@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks'
-import { Decisions, type Piece } from '../front/hunks/decisions.ts'
+import { Decisions, type Piece, signOf } from '../front/hunks/decisions.ts'
 import type { Methods, PlanRow, SeatWanted } from '../front/protocol.ts'
 import { escapePlan } from '../text/escape.ts'
 import { Diff } from './diff.tsx'
@@ -374,8 +374,6 @@ function decided(piece: Piece): string {
   return `${nameOf(piece)} is refused${decision.reason === null ? '' : `: ${inLine(decision.reason)}`}`
 }
 
-const SIGNS = { accept: '✓ taken', refuse: '✗ refused', edit: '✎ edited' } as const
-
 interface HunkProps {
   readonly piece: Piece
   readonly isHere: boolean
@@ -385,12 +383,12 @@ interface HunkProps {
 }
 
 function HunkView({ piece, isHere, children, come }: HunkProps) {
-  const { hunk, decision } = piece
+  const { hunk } = piece
   const diff = useMemo(() => <Diff text={hunk.diff} isDiff />, [hunk])
   return (
     <li class={isHere ? 'hunk here' : 'hunk'} aria-current={isHere}>
       <button type="button" onClick={come}>
-        <b>{nameOf(piece)}</b> {decision === undefined ? '· undecided' : SIGNS[decision.type]}
+        <b>{nameOf(piece)}</b> {signOf(piece)}
         {hunk.why !== null && <div>{hunk.why}</div>}
       </button>
       {diff}

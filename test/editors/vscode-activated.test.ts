@@ -1,11 +1,19 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
+import type { Wishes } from '../../src/front/lsp/requests.ts'
+import type { Methods } from '../../src/front/protocol.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
+import type { Envelope } from '../../tools/outcome.ts'
+import { serveBriskly } from '../support/brisk-daemon.ts'
 import { type Editor, openEditor } from '../support/editor.ts'
 import { assert, suite } from '../support/harness.ts'
-import { openRig, until } from '../support/rig.ts'
+import { NOTHING_OF_OURS } from '../support/hostile-plan.ts'
+import { straysIn } from '../support/hostile-screen.ts'
+import { HOSTILE_NAMES, HOSTILE_TEXTS } from '../support/hostile-texts.ts'
+import { RawClient } from '../support/raw-client.ts'
+import { openRig, until, within } from '../support/rig.ts'
 import { loadExtension, type Uri } from '../support/vscode-stub.ts'
 
 /** The whole extension of VS Code, with a stub in the place of the editor and the real `imago lsp` behind it. */
@@ -13,9 +21,13 @@ const test = suite('VS Code extension, activated', { limitMs: 90_000 })
 
 const ORDERS = Array.from({ length: 40 }, (_, n) => `line${n} = ${n}\n`).join('')
 const rig = openRig({ files: { 'orders.py': ORDERS, 'pyproject.toml': '' } })
+/** After two of them the daemon drops a client that says nothing. */
+const HEARTBEAT_MS = 1_000
 let editor: Editor | undefined
 let vscode: ReturnType<typeof loadExtension>['vscode']
+let restarts: (() => Promise<void>) | undefined
 let hear: ((method: string, params: unknown) => void) | undefined
+test.before(() => serveBriskly(rig, HEARTBEAT_MS))
 test.after(async () => {
   await editor?.close()
   await rig.close()
@@ -24,15 +36,29 @@ test.after(async () => {
 /** As `vscode-languageclient` has it, as far as the extension asks for it. */
 class LanguageClient {
   readonly #heard = new Map<string, (params: unknown) => void>()
+  readonly #wishes: Wishes
   #changed: (change: { newState: number }) => void = () => {}
+  constructor(
+    ...[, , , { initializationOptions }]: [string, string, unknown, { initializationOptions: Wishes }]
+  ) {
+    this.#wishes = initializationOptions
+  }
   onNotification = (method: string, heard: (params: unknown) => void) => void this.#heard.set(method, heard)
   onDidChangeState = (changed: (change: { newState: number }) => void) => {
     this.#changed = changed
   }
   sendRequest = (method: string, params: object) => editor?.request(method, params)
+  /** As the client does where its server was killed. */
+  restarts = async () => {
+    editor?.server.kill('SIGKILL')
+    this.#changed({ newState: 1 })
+    await this.start()
+  }
   async start() {
+    restarts = this.restarts
     hear = (method, params) => this.#heard.get(method)?.(params)
-    editor = await openEditor(rig, { roots: [rig.project], hears: hear })
+    const initializationOptions = this.#wishes
+    editor = await openEditor(rig, { roots: [rig.project], initializationOptions, hears: hear })
     this.#changed({ newState: 2 })
   }
 }
@@ -42,14 +68,27 @@ const manifest = () =>
     contributes: { commands: { command: string }[]; keybindings: { command: string }[] }
   }
 
+/** Calls a tool whose plan then waits, which the sign says. */
+async function propose(tool: string, args: object, options: { readonly name?: string } = {}) {
+  let came: Envelope | undefined
+  const caller = await rig.connect(options)
+  const call = caller.call({ tool, args }).then(answer => {
+    came = answer
+    return answer
+  })
+  await until(() => vscode.status.isShown || came !== undefined, 'the sign')
+  assert.is(came, undefined, JSON.stringify(came))
+  return { ended: () => within(call, 'its end') }
+}
+
 /** Opens the plan that waits; answers with the documents that are shown. */
 async function openPlan() {
   await vscode.commands.get('imago.waits')?.()
   const changes = vscode.ran.findLast(([name]) => name === 'vscode.changes')
-  const [asked = [], file = []] = (changes?.[2] ?? []) as (Uri | undefined)[][]
-  const [[summary], [, before, after]] = [asked, file]
+  const [[summary] = [], ...files] = (changes?.[2] ?? []) as Uri[][]
+  const [[, before, after] = []] = files
   assert.ok(summary && after && before)
-  return { summary, after, before }
+  return { summary, after, before, files: files.map(([, ...sides]) => sides) }
 }
 
 /** A key that is pressed so long after that its press is another one. */
@@ -100,14 +139,13 @@ test('a program that is not there is a sign, whose click opens the setting; once
 })
 
 test('a plan that waits is a sign and no more; opened, its lenses take one hunk and refuse the other', async () => {
-  const caller = await rig.connect()
   const why = '$(zap) [x](command:imago.undo)'
   const edits = [
     { path: 'orders.py', old_str: 'line3 = 3\n', new_str: 'line3 = 33\n', why },
     { path: 'orders.py', old_str: 'line30 = 30\n', new_str: '' },
   ]
-  const call = caller.call({ tool: 'propose_file_edit', args: { edits } })
-  await until(() => vscode.status.isShown && vscode.status.text === 'Imago: 1 plan waits', 'the sign')
+  const call = await propose('propose_file_edit', { edits })
+  assert.is(vscode.status.text, 'Imago: 1 plan waits')
   assert.equal(
     vscode.ran.filter(([name]) => name !== 'setContext'),
     [],
@@ -133,7 +171,7 @@ test('a plan that waits is a sign and no more; opened, its lenses take one hunk 
   assert.equal(readFileSync(join(rig.project, 'orders.py'), 'utf8'), ORDERS)
   later()
   await press(summary, 'Send this')
-  assert.match(JSON.stringify(await call), 'keep it')
+  assert.match(JSON.stringify(await call.ended()), 'keep it')
   assert.is(readFileSync(join(rig.project, 'orders.py'), 'utf8'), ORDERS.replace('= 3\n', '= 33\n'))
   await until(() => /It ended: ok/.test(vscode.text(summary)), 'what came of it')
   await until(() => !vscode.status.isShown, 'the sign to go')
@@ -148,10 +186,8 @@ test('a plan that waits is a sign and no more; opened, its lenses take one hunk 
 })
 
 test('unsaved text is said first and saved; a hunk is edited by saving its text; the rest is taken', async () => {
-  const caller = await rig.connect()
   const edits = [5, 9].map(n => ({ path: 'orders.py', old_str: `line${n} = ${n}\n`, new_str: '' }))
-  const call = caller.call({ tool: 'propose_file_edit', args: { edits } })
-  await until(() => vscode.status.isShown, 'the sign')
+  const call = await propose('propose_file_edit', { edits })
   vscode.unsaved(join(rig.project, 'orders.py'))
   const { summary, after } = await openPlan()
   assert.match(vscode.text(summary), /^! \S*orders\.py has unsaved text/)
@@ -167,7 +203,7 @@ test('unsaved text is said first and saved; a hunk is edited by saving its text;
   vscode.look(summary)
   later()
   await vscode.commands.get('imago.plan.take')?.()
-  assert.ok((await call).ok)
+  assert.ok((await call.ended()).ok)
   const text = readFileSync(join(rig.project, 'orders.py'), 'utf8')
   assert.ok(text.includes('line5 = "$(x)"\n'))
   assert.not.match(text, 'line9 =')
@@ -177,22 +213,16 @@ const LONG = Array.from({ length: 3_000 }, (_, n) => `row${n} = ${n}\n`).join(''
 const UNSEEN = 'Imago: the end of this was not on the screen yet: look at it, and take it again.'
 const take = async () => vscode.commands.get('imago.plan.take')?.()
 
-/** What comes of a call while its plan is open, on a screen of 40 lines. */
+/** A plan that is open, on a screen of 40 lines. */
 async function proposed(tool: string, args: object) {
-  const caller = await rig.connect()
-  let came: unknown
-  void caller.call({ tool, args }).then(answer => {
-    came = answer
-  })
-  await until(() => vscode.status.isShown, 'the sign')
+  const call = await propose(tool, args)
   vscode.screen(40)
   vscode.messages.length = 0
-  const shown = await openPlan()
-  return { ...shown, ended: () => until(() => came !== undefined, 'its end') }
+  return { ...(await openPlan()), call }
 }
 
 test('a file of 3,000 lines is taken once their end was on the screen, and by another key than led there', async () => {
-  const { summary, ended } = await proposed('write_file', { path: 'rows.py', content: LONG })
+  const { summary, call } = await proposed('write_file', { path: 'rows.py', content: LONG })
   const asked = vscode.text(summary)
   await take()
   assert.equal(vscode.messages, [UNSEEN])
@@ -202,7 +232,7 @@ test('a file of 3,000 lines is taken once their end was on the screen, and by an
   assert.is(vscode.text(summary), asked)
   later()
   await take()
-  await ended()
+  await call.ended()
   assert.is(readFileSync(join(rig.project, 'rows.py'), 'utf8'), LONG)
 })
 
@@ -210,7 +240,7 @@ test('a hunk whose end was not on the screen is not taken, nor the rest; a held 
   const edits = [7, 30].map(n => ({ path: 'orders.py', old_str: `line${n} = ${n}\n`, new_str: LONG }))
   const text = () => readFileSync(join(rig.project, 'orders.py'), 'utf8')
   const before = text()
-  const { summary, after, ended } = await proposed('propose_file_edit', { edits })
+  const { summary, after, call } = await proposed('propose_file_edit', { edits })
   await press(after, 'Take')
   assert.not.match(titles(after).join(), '✓')
   assert.equal(vscode.messages, [UNSEEN])
@@ -223,7 +253,7 @@ test('a hunk whose end was not on the screen is not taken, nor the rest; a held 
   later()
   await press(summary, 'Take the rest')
   assert.match(vscode.text(summary), 'what will be applied: 2 of 2')
-  assert.equal(vscode.seen.path, '/What will be applied')
+  assert.is(`${vscode.seen}`, `${summary}`)
   await take()
   await take()
   later()
@@ -238,8 +268,112 @@ test('a hunk whose end was not on the screen is not taken, nor the rest; a held 
   void take()
   await new Promise(setImmediate)
   assert.match(vscode.drawn.at(-1) ?? '', /^● The answer was sent\./)
-  await ended()
+  await call.ended()
   assert.is(text().length, before.length - 'line7 = 7\nline30 = 30\n'.length + 2 * LONG.length)
+})
+
+/** All that the editor shows of the plan that is open, and of what waits. */
+async function shown(sides: readonly Uri[]): Promise<readonly string[]> {
+  const tree = vscode.tree()
+  assert.ok(tree)
+  const labels: string[] = []
+  for (const row of await tree.getChildren())
+    for (const child of await tree.getChildren(row)) {
+      const { label, description = '' } = tree.getTreeItem(child) as { label: string; description?: string }
+      labels.push(label, description)
+    }
+  const inLine = [...labels, ...sides.flatMap(titles), ...vscode.messages, vscode.status.text]
+  for (const one of inLine) assert.not.match(one, '\n')
+  return [...inLine, ...sides.map(side => vscode.text(side))]
+}
+
+test('hostile texts of files, and hostile whys and reasons, are seen with their marks in every place (threat 14) (threat 15) (threat 16) (threat 17)', async () => {
+  const edits = HOSTILE_TEXTS.map(({ text }, at) => {
+    const why = HOSTILE_NAMES[at % HOSTILE_NAMES.length]?.[1].slice(0, 1_000)
+    writeFileSync(join(rig.project, `h${at}.py`), 'x = 1\ny = 2\n')
+    // No tool writes a NUL.
+    return { path: `h${at}.py`, old_str: 'x = 1\n', new_str: text.replaceAll('\0', ''), why }
+  })
+  const [[, name] = ['', '']] = HOSTILE_NAMES
+  const call = await propose('propose_file_edit', { edits }, { name })
+  vscode.screen(1_000_000)
+  const { summary, files } = await openPlan()
+  const sides = [summary, ...files.flat()]
+  const asked = await shown(sides)
+  for (const { what, marks, payload } of HOSTILE_TEXTS) {
+    const all = [payload, ...marks.filter(mark => mark.startsWith('⟦') && mark !== '⟦U+0000⟧')]
+    assert.ok(
+      asked.some(one => all.every(mark => one.includes(mark))),
+      `${what} is not seen`,
+    )
+  }
+  for (const one of asked) assert.equal(straysIn(one, NOTHING_OF_OURS), [])
+  const reason = HOSTILE_NAMES.find(([what]) => what === 'with all that a terminal obeys')?.[1]
+  vscode.look(summary)
+  vscode.typed.push(reason)
+  later()
+  await press(summary, 'Refuse the rest…')
+  for (const one of await shown(sides)) assert.equal(straysIn(one, NOTHING_OF_OURS), [])
+  later()
+  await press(summary, 'Send this')
+  assert.is((await call.ended()).ok, false)
+  for (const one of await shown(sides)) assert.equal(straysIn(one, NOTHING_OF_OURS), [])
+})
+
+const gone = (line: number) => ({
+  edits: [{ path: 'orders.py', old_str: `line${line} = ${line}\n`, new_str: '' }],
+})
+const seats = async () => (await (await rig.connect()).request('approvals', {})).seats
+
+test('a prompt that is open longer than a connection may say nothing keeps the seat', async () => {
+  const before = await seats()
+  const call = await propose('propose_file_edit', gone(11))
+  const { summary, after } = await openPlan()
+  let answers: (reason: string) => void = () => {}
+  vscode.typed.push(
+    new Promise(resolve => {
+      answers = resolve
+    }),
+  )
+  const refusing = press(after, 'Refuse…')
+  const silent = await RawClient.greeted(rig.paths.socket, rig.project)
+  assert.is((await silent.lastWords()).at(-1)?.type, 'bye')
+  answers('it stays')
+  await refusing
+  later()
+  await press(summary, 'Send this')
+  assert.match(JSON.stringify(await call.ended()), 'it stays')
+  assert.equal(await seats(), before)
+})
+
+test('imago lsp is killed with its plan open: that goes on waiting, with what was decided, and is done once', async () => {
+  const call = await propose('propose_file_edit', gone(12))
+  const { summary, after } = await openPlan()
+  later()
+  await press(after, 'Take')
+  await restarts?.()
+  await until(async () => (await seats()).length === 1 && vscode.status.isShown, 'the seat and the sign')
+  assert.match(vscode.text(summary), 'what will be applied: 1 of 1')
+  later()
+  await press(summary, 'Send this')
+  assert.ok((await call.ended()).ok)
+  assert.not.match(readFileSync(join(rig.project, 'orders.py'), 'utf8'), 'line12 =')
+})
+
+test('it hangs with its plan open: the seat goes, the next one answers, and the first sees it go', async () => {
+  const call = await propose('propose_file_edit', gone(13))
+  const { summary, after } = await openPlan()
+  editor?.server.kill('SIGSTOP')
+  await until(async () => (await seats()).length === 0, 'the seat to go')
+  const next = await openEditor(rig, { roots: [rig.project] })
+  await next.request('imago/sit')
+  const [plan] = (await next.request<Methods['approvals']['result']>('imago/approvals')).approvals
+  await next.request('imago/answer', { plan: plan?.id, hash: plan?.hash, decision: 'deny' })
+  assert.is((await call.ended()).ok, false)
+  editor?.server.kill('SIGCONT')
+  await until(() => /^● /.test(vscode.text(summary)), 'the plan to go')
+  assert.equal(titles(after), [])
+  await next.close()
 })
 
 test('npm run vsix packs all that the extension needs', () => {

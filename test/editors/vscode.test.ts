@@ -1,13 +1,17 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Choice, OpenPlan } from '../../editors/vscode/src/plan.ts'
-import { Project, type SeatNews } from '../../editors/vscode/src/project.ts'
+import { OpenPlan } from '../../editors/vscode/src/plan.ts'
+import { Project, type SeatNews, TOPICS } from '../../editors/vscode/src/project.ts'
 import { sectionsOf, type TreeNode } from '../../editors/vscode/src/tree.ts'
-import { evaluate, partsOf, type ValueNode } from '../../editors/vscode/src/values.ts'
+import { evaluate, type ValueNode } from '../../editors/vscode/src/values.ts'
 import type { DaemonClient } from '../../src/front/client.ts'
+import type { Wishes } from '../../src/front/lsp/requests.ts'
 import type { SubscriptionEvent } from '../../src/front/subscriptions.ts'
 import { type Editor, openEditor } from '../support/editor.ts'
 import { assert, suite } from '../support/harness.ts'
+import { NOTHING_OF_OURS } from '../support/hostile-plan.ts'
+import { straysIn } from '../support/hostile-screen.ts'
+import { HOSTILE_NAMES, HOSTILE_TEXTS } from '../support/hostile-texts.ts'
 import { type Program, startProgram } from '../support/program.ts'
 import { openRig, type Rig, until } from '../support/rig.ts'
 import { openSeatScreen } from '../support/watching.ts'
@@ -31,6 +35,13 @@ class Box: pass
 BOX = Box(); BOX.first = {'deep': [HTML]}; BOX.second = '\\x1b[31mred \\u202e'
 def fail(): threading.Thread(target=shop.total, args=('ab',), name='till').start()`
 
+/** A text as its own representation, as a class of a program may have it. */
+const HOSTILE_VALUES = `import json
+TEXTS = json.load(open('hostile.json'))
+class Raw(str): __repr__ = str.__str__
+def fails(text): raise ValueError(text)
+HELD = [Raw(text) for text in TEXTS]`
+
 let rig: Rig
 let client: DaemonClient
 let program: Program | undefined
@@ -40,38 +51,33 @@ interface Opened {
   readonly editor: Editor
   readonly project: Project
   readonly said: string[]
+  /** Plans of what it follows. */
+  readonly opens: string[]
 }
 
 /** An editor of its own process, with a project that follows what `imago lsp` tells. */
-async function openVsCode(): Promise<Opened> {
+async function openVsCode(wishes: Pick<Wishes, 'sit'> = {}): Promise<Opened> {
   const said: string[] = []
-  const projects = new Map<string, Project>()
-  const hears = (method: string, params: unknown) => {
-    const { root } = params as { root: string }
-    if (method === 'imago/event')
-      for (const one of projects.values()) one.heardEvent(params as { call: string })
-    if (method !== 'imago/rows' && method !== 'imago/seat') return
-    const project =
-      projects.get(root) ?? new Project(root, { request, changed() {}, says: text => said.push(text) })
-    projects.set(root, project)
-    if (method === 'imago/rows') project.heardRows(params as SubscriptionEvent)
-    else project.heardSeat(params as SeatNews)
-  }
-  const editor = await openEditor(rig, { roots: [rig.project], hears })
+  const opens: string[] = []
   const request = <Answer>(method: string, params: object) => editor.request<Answer>(method, params)
-  await Project.follow(rig.project, { request })
-  await until(() => projects.size === 1, 'the rows of the project')
-  const [project] = projects.values()
-  assert.ok(project)
-  return { editor, project, said }
+  const project = new Project(rig.project, { request, changed() {}, says: text => said.push(text) })
+  const hears = (method: string, params: unknown) => {
+    if (method === 'imago/rows') project.heardRows(params as SubscriptionEvent)
+    if (method === 'imago/seat') project.heardSeat(params as SeatNews)
+    const { plan, root } = params as { plan?: string; root?: string }
+    if (method === 'imago/event' && plan !== undefined && root === rig.project) opens.push(plan)
+  }
+  const initializationOptions = { follow: TOPICS, ...wishes }
+  const editor = await openEditor(rig, { roots: [rig.project], initializationOptions, hears })
+  await until(() => project.rows.seats.size > 0 || project.seat !== undefined, 'the rows of the project')
+  return { editor, project, said, opens }
 }
 
 test.before(async () => {
   rig = openRig({ files: { 'orders.py': ORDERS, 'shop.py': SHOP, 'pyproject.toml': '' } })
   await rig.serve()
   client = await rig.connect()
-  opened = await openVsCode()
-  await opened.project.sit()
+  opened = await openVsCode({ sit: true })
 })
 
 test.after(async () => {
@@ -89,7 +95,7 @@ async function start() {
     name: 'till',
     source: SOURCE,
   })
-  await until(() => opened.project.kernelFor('python') === 'till', 'the program to be joined')
+  await until(() => opened.project.programs.some(({ name }) => name === 'till'), 'the program to be joined')
 }
 
 const text = () => readFileSync(join(rig.project, 'orders.py'), 'utf8')
@@ -107,19 +113,16 @@ const waits = async (project = opened.project) => {
   return row.id
 }
 const over = (plan: OpenPlan, expected: RegExp) =>
-  until(() => {
-    plan.update()
-    return plan.stage === 'over' && expected.test(plan.news)
-  }, `the plan to end by ${expected}`)
+  until(() => plan.stage === 'over' && expected.test(plan.news), `the plan to end by ${expected}`)
 const rowsOf = async (label: string, values: readonly ValueNode[] = []): Promise<readonly TreeNode[]> =>
   (await sectionsOf(opened.project, values)
     .find(one => one.label === label)
     ?.children?.()) ?? []
 const seats = () => [...opened.project.rows.seats.values()].filter(row => 'seat' in row)
-const taken = (hunk: number): [number, Choice] => [hunk, { hunk, decision: 'accept' }]
+const ACCEPT = { type: 'accept' } as const
 
 test('a hunk is taken and one refused with a reason, by the hash that was shown; undo puts it back', async () => {
-  const { project } = opened
+  const { project, opens } = opened
   const call = propose({ ...at(3, 'line3 = 33\u202e\nmore = 1\n'), why: 'odd' }, at(30, ''))
   const id = await waits()
   assert.is(project.status, '1 plan waits')
@@ -129,18 +132,22 @@ test('a hunk is taken and one refused with a reason, by the hash that was shown;
   assert.match(asked, /^! orders\.py has unsaved text[^\n]*\n! A character that does not show, U\+202E/)
   assert.match(asked, /asked by imago test[\s\S]*code for a script: /)
   assert.not.match(asked, /\u202e/)
-  assert.equal(hunks, [])
+  // Of the hunks none: the end alone of what is asked.
+  assert.equal(
+    hunks.map(({ at }) => at),
+    [2],
+  )
   const [file] = plan.files
-  assert.is(file?.before, ORDERS)
-  const lines = file?.after.split('\n') ?? []
+  assert.is(file?.before.text, ORDERS)
+  const lines = file?.after.text.split('\n') ?? []
   // Lenses are where the hunks are in the text as it would be.
   assert.equal(
-    file?.hunks.map(({ line }) => lines[line]),
+    file?.after.hunks.map(({ line }) => lines[line]),
     ['line3 = 33⟦U+202E⟧', 'line31 = 31'],
   )
-  assert.is(plan.decide(...taken(1)), 2)
-  assert.is(plan.stage, 'choose')
-  assert.is(plan.decide(2, { hunk: 2, decision: 'refuse', reason: 'keep it' }), undefined)
+  plan.decisions.decide(ACCEPT)
+  assert.equal([plan.stage, plan.decisions.at], ['choose', 1])
+  plan.decisions.decide({ type: 'refuse', reason: 'keep it' })
   assert.is(plan.stage, 'confirm')
   const confirm = plan.summary([]).text
   assert.match(confirm, /what will be applied: 1 of 2[\s\S]*✓ taken\n│[\s\S]*✗ refused: keep it/)
@@ -149,16 +156,12 @@ test('a hunk is taken and one refused with a reason, by the hash that was shown;
   assert.is(text(), ORDERS.replace('line3 = 3\n', 'line3 = 33\u202e\nmore = 1\n'))
   await over(plan, /It ended: ok\nIt can be taken back: plan-/)
   assert.is(project.lastUndo, plan.undo)
-  let undoing: Promise<OpenPlan> | undefined
-  assert.ok(plan.undo)
-  const undone = project.undo(plan.undo, name => {
-    undoing = OpenPlan.open(project, name)
-  })
-  await until(() => undoing !== undefined, 'the plan of the undo')
-  const undo = await undoing
-  undo?.decideRest({ decision: 'accept' })
-  await undo?.send({ decision: undo.stage === 'whole' ? 'approve' : 'choose' })
-  assert.match(await undone, /./)
+  const undone = project.call('undo_change', { change: plan.undo }, { follow: true })
+  await until(() => opens.length === 1, 'the plan of the undo')
+  const undo = await OpenPlan.open(project, opens[0] ?? '')
+  undo.decisions.decideRest(ACCEPT)
+  await undo.send({ decision: undo.stage === 'whole' ? 'approve' : 'choose' })
+  assert.match((await undone).shown, /./)
   assert.is(text(), ORDERS)
 })
 
@@ -185,17 +188,21 @@ test('the last change is the newest that holds, of any seat, and never an undo',
   assert.is(project.lastUndo, undefined)
 })
 
-test('a hunk is edited, one put back to undecided, and the rest taken', async () => {
+test('a hunk is edited where one was taken, an edit that cannot be used is told, and the rest is taken', async () => {
   reset()
   const call = propose(at(3, 'line3 = 4\n'), at(9, ''), at(20, 'line20 = 0\n'))
   const plan = await OpenPlan.open(opened.project, await waits())
-  plan.decide(...taken(1))
-  plan.decide(1, undefined)
-  assert.is(plan.nextUndecided(1, -1), 3)
-  plan.decide(1, plan.edited(1, 'local = "$(zap)"'))
-  plan.decideRest({ decision: 'accept' })
+  const { decisions } = plan
+  decisions.decide(ACCEPT)
+  assert.match(decisions.rewritten(0, 'line3 = 3\n') ?? '', /the file would stay as it is/)
+  assert.is(decisions.rewritten(0, 'local = "$(zap)"'), undefined)
+  decisions.decideRest(ACCEPT)
+  // What was edited is not proposed again: going back, a yes is for the edit.
+  decisions.to(0)
+  assert.is(plan.stage, 'choose')
+  decisions.decide(ACCEPT)
   const { text: confirm, hunks } = plan.summary([])
-  assert.match(confirm, /✎ edited\n│ -line3 = 3\n│ \+local = "\$\(zap\)"\n/)
+  assert.match(confirm, /✎ edited\n│ @@[^\n]*\n(│ {2}line\d = \d\n)+│ -line3 = 3\n│ \+local = "\$\(zap\)"\n/)
   assert.match(confirm.split('\n')[hunks[1]?.line ?? 0] ?? '', /^━ hunk 2 of 3/)
   await plan.send({ decision: 'choose' })
   assert.ok((await call).ok)
@@ -213,9 +220,9 @@ test('somebody else answers first: the plan says so, and nothing is answered by 
   const { code } = await rig.imago(['deny', plan.row.id, '--code', plan.plan.code])
   assert.is(code, 0)
   await over(plan, /denied/)
-  plan.decideRest({ decision: 'accept' })
+  plan.decisions.decideRest(ACCEPT)
   await plan.send({ decision: 'choose' })
-  assert.equal([plan.choices.size, plan.stage], [0, 'over'])
+  assert.is(plan.stage, 'over')
   assert.match(JSON.stringify(await call), 'denied')
   assert.is(text(), ORDERS)
 })
@@ -235,8 +242,9 @@ test('who wants a seat is shown, and let in', async () => {
 })
 
 test('where somebody sits, an editor that starts takes no seat, asks nobody and says nothing', async () => {
-  const second = await openVsCode()
-  await second.project.sitAlone()
+  const second = await openVsCode({ sit: true })
+  // The seat was asked for before this is.
+  await second.editor.request('imago/status')
   assert.equal([second.project.seat, second.said, opened.project.wanted], [undefined, [], []])
   await second.editor.close()
 })
@@ -246,7 +254,7 @@ test('a file that changes between showing and answering ends the plan, and says 
   const call = propose(at(3, 'line3 = 4\n'), at(9, ''))
   const plan = await OpenPlan.open(opened.project, await waits())
   writeFileSync(join(rig.project, 'orders.py'), `${ORDERS}later = 1\n`)
-  plan.decideRest({ decision: 'accept' })
+  plan.decisions.decideRest(ACCEPT)
   await plan.send({ decision: 'choose' })
   await call
   assert.is(text(), `${ORDERS}later = 1\n`)
@@ -258,14 +266,20 @@ test('a daemon that is killed comes back by itself, with the seat, and the next 
   const { project, said } = opened
   const { seat } = project
   const { pid } = await client.request('status', {})
+  const lost = propose(at(3, 'line3 = 4\n')).catch(() => 'lost')
+  const open = await OpenPlan.open(project, await waits())
   process.kill(pid, 'SIGKILL')
+  await over(open, /not known any more/)
+  assert.is(await lost, 'lost')
+  await open.send({ decision: 'choose' })
+  assert.is(text(), ORDERS)
   await until(() => project.seat !== undefined && project.seat !== seat, 'its next seat')
   assert.match(said.join(' '), 'The seat was left')
   await until(() => seats().length === 1, 'the rows of the next daemon')
   client = await rig.connect()
   const call = propose(at(3, 'line3 = 4\n'), at(9, ''))
   const plan = await OpenPlan.open(project, await waits())
-  plan.decideRest({ decision: 'accept' })
+  plan.decisions.decideRest(ACCEPT)
   await Promise.all([plan.send({ decision: 'choose' }), plan.send({ decision: 'choose' })])
   assert.ok((await call).ok)
   assert.match(text(), 'line3 = 4')
@@ -276,7 +290,7 @@ test('a plan of 10,000 lines and one of 100 files are drawn whole, with their en
   const content = Array.from({ length: 10_000 }, (_, n) => `row${n} = ${n}\n`).join('')
   const call = client.call({ tool: 'write_file', args: { path: 'rows.py', content } })
   const plan = await OpenPlan.open(opened.project, await waits())
-  assert.is(plan.files[0]?.after, content)
+  assert.is(plan.files[0]?.after.text, content)
   await plan.send({ decision: 'deny' })
   await call
   await over(plan, /denied/)
@@ -285,7 +299,7 @@ test('a plan of 10,000 lines and one of 100 files are drawn whole, with their en
   const many = propose(...files.map(({ path }) => ({ path, old_str: 'x = 1\n', new_str: 'x = 2\n' })))
   const all = await OpenPlan.open(opened.project, await waits())
   assert.equal([all.files.length, all.plan.hunks.length], [100, 100])
-  all.decideRest({ decision: 'refuse', reason: 'too many' })
+  all.decisions.decideRest({ type: 'refuse', reason: 'too many' })
   await all.send({ decision: 'choose' })
   assert.match(JSON.stringify(await many), 'too many')
 })
@@ -306,8 +320,25 @@ test('code is evaluated in the program, with its result in one line, and a fault
   assert.match(failed.short, /^✗ ZeroDivisionError/)
 })
 
-test('a value opens field by field, and is never more than text; programs are shown', async () => {
+test('hostile texts as values, prints and errors are a line and a text of what is seen (threat 14) (threat 16) (threat 17)', async () => {
   const { project } = opened
+  const texts = [...HOSTILE_TEXTS.map(({ text }) => text), ...HOSTILE_NAMES.map(([, name]) => name)]
+  writeFileSync(join(rig.project, 'hostile.json'), JSON.stringify(texts))
+  await evaluate(project, code(HOSTILE_VALUES))
+  for (const at of texts.keys()) {
+    const all = [`Raw(TEXTS[${at}])`, `print(TEXTS[${at}])`, `fails(TEXTS[${at}])`]
+    for (const { short, text, value } of await Promise.all(all.map(one => evaluate(project, code(one))))) {
+      for (const one of [short, text, value?.label ?? '']) assert.equal(straysIn(one, NOTHING_OF_OURS), [])
+      assert.match(short, /^[⇒✗] [^\n]{0,200}…?$/u)
+    }
+  }
+  const [held] = await rowsOf('Values', [{ label: 'HELD', expr: 'HELD', kernel: 'till' }])
+  const parts = (await held?.children?.()) ?? []
+  assert.ok(parts.length > 3)
+  for (const { label } of parts) assert.equal(straysIn(label.replaceAll('\n', '\x01'), NOTHING_OF_OURS), [])
+})
+
+test('a value opens field by field, and is never more than text; programs are shown', async () => {
   const value = { label: 'BOX', expr: 'BOX', kernel: 'till' }
   const [box] = await rowsOf('Values', [value])
   const fields = (await box?.children?.()) ?? []
@@ -318,7 +349,7 @@ test('a value opens field by field, and is never more than text; programs are sh
   assert.match(fields[1]?.label ?? '', /\\x1b\[31mred \\u202e/)
   const [deep] = (await fields[0]?.children?.()) ?? []
   assert.match(deep?.label ?? '', 'deep')
-  const [list] = await partsOf(project, deep?.value ?? value)
+  const [list] = (await deep?.children?.()) ?? []
   assert.match(list?.label ?? '', 'command:imago.plan.take')
   const [program] = await rowsOf('Programs')
   assert.is(program?.label, 'till')

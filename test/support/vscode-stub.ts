@@ -13,8 +13,8 @@ export interface VsCode {
   readonly drawn: string[]
   /** Calls of commands that are VS Code's own. */
   readonly ran: (readonly [name: string, ...args: unknown[]])[]
-  /** What the person answers in input boxes and lists, in order. */
-  readonly typed: (string | undefined)[]
+  /** What the person answers in input boxes and lists, in order; a promise: so long they are open. */
+  readonly typed: (string | undefined | Promise<string>)[]
   readonly tree: {
     getChildren(node?: unknown): Promise<{ label: string; name?: string }[]>
     getTreeItem(node: unknown): object
@@ -56,7 +56,7 @@ export function loadExtension(
   const messages: string[] = []
   const drawn: string[] = []
   const ran: VsCode['ran'] = []
-  const typed: (string | undefined)[] = []
+  const typed: VsCode['typed'] = []
   const contents = new Map<string, { provideTextDocumentContent(uri: Uri): string }>()
   let lensing:
     | { provideCodeLenses(document: object): { range: { line: number }; command: never }[] }
@@ -83,9 +83,8 @@ export function loadExtension(
         hide: () => Object.assign(status, { isShown: false }),
       }),
     setStatusBarMessage() {},
-    createTreeView: (_: string, { treeDataProvider }: { treeDataProvider: VsCode['tree'] }) => {
-      tree = treeDataProvider
-      return { dispose() {} }
+    registerTreeDataProvider(_: string, provider: VsCode['tree']) {
+      tree = provider
     },
     createTextEditorDecorationType: () => ({ dispose() {} }),
     showInformationMessage: async (said: string) => void messages.push(said),

@@ -1,34 +1,35 @@
+import { Decisions, type Piece, signOf } from '../../../src/front/hunks/decisions.ts'
 import type { Methods } from '../../../src/front/protocol.ts'
 import { escapePlan, escapePlanLine, escapeText } from '../../../src/text/escape.ts'
+import { linesOf } from '../../../tools/newlines.ts'
 import type { Plan, Project, WaitingRow } from './project.ts'
 import { line } from './values.ts'
 
-type Request = Methods['answer']['params']
-export type Choice = NonNullable<Request['choices']>[number]
-type Verdict =
-  | { readonly decision: 'accept' }
-  | { readonly decision: 'refuse'; readonly reason: string | null }
+type Answer = Pick<Methods['answer']['params'], 'decision' | 'reason'>
 
 /** `whole`: it has no hunks. `confirm`: each hunk is decided, and what will be applied is shown. */
 export type Stage = 'whole' | 'choose' | 'confirm' | 'sent' | 'over'
 
 /** The place of a hunk in a text that is shown: its first and last lines, from 0. */
-export interface HunkPlace {
-  readonly number: number
+interface HunkPlace {
+  /** Among the pieces that are decided; as many as there are: what is asked about last, all together. */
+  readonly at: number
   readonly line: number
   readonly end: number
-  /** Its last line in the text before; -1 where it has none there. */
-  readonly endBefore: number
 }
 
-/** One file of a plan, for a diff editor. What cannot be seen in its texts is marked. */
+/** A text that is shown. What cannot be seen is marked in it. */
+export interface ShownText {
+  readonly text: string
+  readonly hunks: readonly HunkPlace[]
+}
+
+/** One file of a plan, for a diff editor. */
 export interface ShownFile {
   readonly path: string
   readonly shown: string
-  readonly before: string
-  readonly after: string
-  /** In `after`. Of a plan without hunks: where the file differs last, as 0. */
-  readonly hunks: readonly HunkPlace[]
+  readonly before: ShownText
+  readonly after: ShownText
 }
 
 /** A plan that a person has opened: what was shown, and what they have decided of it so far. No `vscode` is in here. */
@@ -38,19 +39,18 @@ export class OpenPlan {
   readonly plan: Plan
   /** Its files that have texts; the others are in the summary alone. */
   readonly files: readonly ShownFile[]
-  /** By the number of its hunk. */
-  readonly choices = new Map<number, Choice>()
-  /** Ends that were on the screen: documents, and numbers of hunks in them. */
+  readonly decisions: Decisions
+  /** Ends that were on the screen: documents, and places of hunks in them. */
   readonly seen = new Set<string>()
-  /** What came of it, or of the last answer: a sentence a line. */
-  news = ''
-  #stage: 'asked' | 'sent' | 'over' = 'asked'
+  #isSent = false
+  #fault = ''
 
   constructor(project: Project, row: WaitingRow, plan: Plan) {
     this.project = project
     this.row = row
     this.plan = plan
     this.files = plan.files.flatMap(file => shownFile(file, plan) ?? [])
+    this.decisions = new Decisions(plan.hunks)
   }
 
   /** Sits where this editor does not yet, and reads the plan. Rejects with a sentence where it waits no more. */
@@ -63,73 +63,50 @@ export class OpenPlan {
   }
 
   get stage(): Stage {
-    if (this.#stage !== 'asked') return this.#stage
-    const { hunks } = this.plan
-    if (hunks.length === 0) return 'whole'
-    return this.choices.size < hunks.length ? 'choose' : 'confirm'
-  }
-
-  /** Decides one hunk, or takes back what was decided. Answers with the number of the next undecided one. */
-  decide(hunk: number, choice: Choice | undefined): number | undefined {
-    if (this.stage === 'choose' || this.stage === 'confirm') {
-      if (choice === undefined) this.choices.delete(hunk)
-      else this.choices.set(hunk, choice)
-    }
-    return this.nextUndecided(hunk, 1)
-  }
-
-  /** Decides all that are undecided. */
-  decideRest(verdict: Verdict): void {
-    if (this.stage !== 'choose') return
-    for (const { number } of this.plan.hunks)
-      if (!this.choices.has(number)) this.choices.set(number, { hunk: number, ...verdict })
-  }
-
-  /** The nearest undecided hunk behind (1) or before (-1) that one; undefined where none is left. */
-  nextUndecided(from: number, step: 1 | -1): number | undefined {
-    const numbers = this.plan.hunks.map(({ number }) => number)
-    const at = numbers.indexOf(from)
-    const inTurn = numbers.map((_, count) => numbers.at((at + step * (count + 1)) % numbers.length) ?? 0)
-    return inTurn.find(number => !this.choices.has(number))
-  }
-
-  /** An edited text of a hunk as the choice that it is; its last line ends, where that of the hunk does. */
-  edited(number: number, text: string): Choice {
-    const hunk = this.plan.hunks.find(one => one.number === number)
-    const plain = text.replaceAll('\r\n', '\n')
-    const whole = plain === '' || plain.endsWith('\n') || hunk?.isLast ? plain : `${plain}\n`
-    return { hunk: number, decision: 'edit', text: whole, reason: null }
+    if (this.#end !== undefined) return 'over'
+    if (this.#isSent) return 'sent'
+    if (this.plan.hunks.length === 0) return 'whole'
+    return this.decisions.piece === undefined ? 'confirm' : 'choose'
   }
 
   /** Answers by the hash that was shown. Resolves once the daemon has said what became of that. */
-  async send(answer: Pick<Request, 'decision' | 'reason'>): Promise<void> {
-    if (this.#stage !== 'asked') return
+  async send(answer: Answer): Promise<void> {
+    if (this.stage === 'sent' || this.stage === 'over') return
     const { id, hash } = this.row
-    const choices = [...this.choices.values()].sort((one, other) => one.hunk - other.hunk)
-    this.#stage = 'sent'
-    this.news = 'The answer was sent.'
+    const choices = answer.decision === 'choose' && { choices: this.decisions.choices() }
+    this.#isSent = true
     const became = await this.project
-      .ask('answer', { plan: id, hash, ...answer, ...(answer.decision === 'choose' && { choices }) })
+      .ask('answer', { plan: id, hash, ...answer, ...choices })
       .catch((fault: Error) => ({ type: 'failed', why: fault.message }))
-    if (became.type === 'taken' || this.stage !== 'sent') return
-    this.#stage = 'asked'
-    this.news = `It was not taken: ${'why' in became ? became.why : became.type}`
-    this.update()
+    if (became.type === 'taken') return
+    this.#isSent = false
+    this.#fault = `It was not taken: ${'why' in became ? became.why : became.type}`
   }
 
-  /** Reads in the rows whether it waits still; true where that has changed what is shown. */
-  update(): boolean {
-    const row = this.project.rows.approvals.get(this.row.id)
-    if (row?.state === 'waits' && row.hash === this.row.hash) return false
-    const before = this.news
-    this.#stage = 'over'
-    this.news = endOf(row)
-    return this.news !== before
+  get #now() {
+    return this.project.rows.approvals.get(this.row.id)
+  }
+
+  /** Why it waits no more; undefined while it does. */
+  get #end(): string | undefined {
+    const row = this.#now
+    if (row?.state === 'waits')
+      return row.hash === this.row.hash
+        ? undefined
+        : 'This plan has changed, and nothing was answered: open it again.'
+    if (row?.state !== 'ended') return 'This plan is not known any more.'
+    const undo = this.undo === undefined ? '' : `\nIt can be taken back: ${this.undo}`
+    return row.why + (row.ended === undefined ? '' : `\nIt ended: ${row.ended.outcome}${undo}`)
+  }
+
+  /** What came of it, or of the last answer: a sentence a line. */
+  get news(): string {
+    return this.#end ?? (this.#isSent ? 'The answer was sent.' : this.#fault)
   }
 
   /** The name by which it is taken back, once it is done. */
   get undo(): string | undefined {
-    const row = this.project.rows.approvals.get(this.row.id)
+    const row = this.#now
     return row?.state === 'ended' ? (row.ended?.undo ?? undefined) : undefined
   }
 
@@ -137,38 +114,37 @@ export class OpenPlan {
    * All that is to be known before an answer, warnings first, and hunks that no file shows; once all are decided, what will
    * be applied. At its end the code for a script.
    */
-  summary(unsaved: readonly string[]): { readonly text: string; readonly hunks: readonly HunkPlace[] } {
-    const { row, plan, stage } = this
+  summary(unsaved: readonly string[]): ShownText {
+    const { row, plan, stage, news } = this
+    const { pieces, tally } = this.decisions
     const lines: string[] = []
     const say = (text: string) => void lines.push(line(text))
-    if (this.news !== '') for (const news of this.news.split('\n')) say(`● ${news}`)
+    if (news !== '') for (const one of news.split('\n')) say(`● ${one}`)
     if (stage !== 'over')
       for (const file of unsaved)
         say(`! ${escapePlanLine(file)} has unsaved text in this editor: save it first`)
     for (const warning of row.warnings) say(`! ${warning}`)
     say(row.title)
-    say(`  ${row.tool}, asked by ${row.who}`)
+    say(`  ${row.tool}, asked by ${row.who}: ${row.lines} lines, ${row.bytes} bytes`)
     if (row.times > 1) say(`  asked for ${row.times} times by now`)
     for (const note of row.notes) say(`  ${note}`)
-    if (stage !== 'confirm') put(lines, escapeText(this.#head()))
-    const taken = [...this.choices.values()].filter(({ decision }) => decision !== 'refuse').length
-    if (stage === 'confirm') say(`━ what will be applied: ${taken} of ${plan.hunks.length}, as one change`)
+    if (stage === 'confirm') say(`━ what will be applied: ${tally.taken} of ${tally.pieces}, as one change`)
+    else put(lines, this.#head())
     const inFiles = new Set(stage === 'choose' ? this.files.map(({ shown }) => shown) : [])
-    const shown = plan.hunks.filter(hunk => !inFiles.has(hunk.shown))
-    const hunks = shown.map(hunk => {
-      const choice = this.choices.get(hunk.number)
+    const hunks: HunkPlace[] = []
+    for (const [at, piece] of pieces.entries()) {
+      const { hunk, decision } = piece
+      if (inFiles.has(hunk.shown)) continue
       const line = lines.length
       const why = hunk.why === null ? '' : `: ${hunk.why}`
-      const where = `hunk ${hunk.number} of ${plan.hunks.length} · ${hunk.shown}:${hunk.line}${why}`
-      say(`━ ${where}  ${decisionText(choice)}`)
-      if (choice?.decision === 'edit') {
-        put(lines, marked(hunk.before), '-')
-        put(lines, marked(choice.text), '+')
-      } else if (choice?.decision !== 'refuse') put(lines, escapeText(hunk.diff))
-      return { number: hunk.number, line, end: lines.length - 1, endBefore: -1 }
-    })
+      const where = `hunk ${hunk.number} of ${pieces.length} · ${hunk.shown}:${hunk.line}${why}`
+      say(`━ ${where}  ${decisionText(piece)}`)
+      if (decision?.type !== 'refuse') put(lines, hunk.diff)
+      hunks.push({ at, line, end: lines.length - 1 })
+    }
     if (plan.code !== '' && stage !== 'over') say(`code for a script: ${plan.code} (${row.id})`)
-    return { text: `${lines.join('\n')}\n`, hunks }
+    const end = lines.length - 1
+    return { text: `${lines.join('\n')}\n`, hunks: [...hunks, { at: pieces.length, line: end, end }] }
   }
 
   /** The body without its difference, where hunks and files show that. */
@@ -181,66 +157,37 @@ export class OpenPlan {
 }
 
 /** `✗ refused: keep it` */
-export function decisionText(choice: Choice | undefined): string {
-  const decision = choice?.decision
-  switch (decision) {
-    case undefined:
-      return '· undecided'
-    case 'accept':
-      return '✓ taken'
-    case 'refuse':
-      return `✗ refused${choice?.reason ? `: ${choice.reason}` : ''}`
-    case 'edit':
-      return '✎ edited'
-    default:
-      return decision satisfies never
-  }
-}
+export const decisionText = (piece: Piece): string =>
+  piece.decision?.type === 'refuse' && piece.decision.reason !== null
+    ? `${signOf(piece)}: ${piece.decision.reason}`
+    : signOf(piece)
 
-function endOf(row: ReturnType<Project['rows']['approvals']['get']>): string {
-  if (row === undefined) return 'This plan is not known any more.'
-  if (row.state === 'held') return 'This plan waits for a seat: open it again.'
-  if (row.state === 'waits') return 'This plan has changed, and nothing was answered: open it again.'
-  if (row.ended === undefined) return row.why
-  const undo = row.ended.undo === null ? '' : `\nIt can be taken back: ${row.ended.undo}`
-  return `${row.why}\nIt ended: ${row.ended.outcome}${undo}`
-}
-
-/** The texts of a file, and its hunks in the one that would be; undefined where it has no texts. */
+/** The texts of a file, with its hunks; undefined where it has no texts. */
 function shownFile(file: Plan['files'][number], plan: Plan): ShownFile | undefined {
   const { path, shown, before, after } = file
   if ((before !== null && typeof before !== 'string') || (after !== null && typeof after !== 'string')) return
+  // Of a plan without hunks all is decided where a file differs last.
+  const ofFile =
+    plan.hunks.length === 0
+      ? file.hunks.map((hunk, index) => ({ at: index + 1 - file.hunks.length, ...hunk }))
+      : plan.hunks.flatMap((hunk, at) => (hunk.shown === shown ? [{ at, ...hunk }] : []))
   // A hunk has its place in the text before, from which the hunks above it move it.
   let moved = 0
-  const isWhole = plan.hunks.length === 0
-  const ofFile = isWhole
-    ? file.hunks.map(hunk => ({ number: 0, ...hunk }))
-    : plan.hunks.filter(hunk => hunk.shown === shown)
-  const places = ofFile
-    .toSorted((one, other) => one.line - other.line)
-    .map(hunk => {
-      const [old, put] = [linesIn(hunk.before), linesIn(hunk.after)]
-      const line = Math.max(0, hunk.line - 1 + moved)
-      moved += put - old
-      const endBefore = old === 0 ? -1 : hunk.line + old - 2
-      return { number: hunk.number, line, end: line + Math.max(0, put - 1), endBefore }
-    })
-  const hunks = isWhole ? places.slice(-1) : places
-  const [old, put] = [before ?? '', after ?? '']
-  // Where all lines end alike the marks of their ends would hide the rest.
-  const endAlike = !/(?:^|[^\r])\n/.test(old) && !/(?:^|[^\r])\n/.test(put)
-  const show = (text: string) => marked(endAlike ? text.replaceAll('\r\n', '\n') : text)
-  return { path, shown, before: show(old), after: show(put), hunks }
+  const old: HunkPlace[] = []
+  const now: HunkPlace[] = []
+  for (const { at, line, before, after } of ofFile.toSorted((one, other) => one.line - other.line)) {
+    const [gone, put] = [linesOf(before).length, linesOf(after).length]
+    const first = Math.max(0, line - 1 + moved)
+    if (gone > 0) old.push({ at, line: line - 1, end: line + gone - 2 })
+    now.push({ at, line: first, end: first + Math.max(0, put - 1) })
+    moved += put - gone
+  }
+  const show = (text: string | null) => escapePlan(text ?? '').text
+  return { path, shown, before: { text: show(before), hunks: old }, after: { text: show(after), hunks: now } }
 }
 
-/** Each line with a margin, so that none of them can be taken for one of ours. */
-function put(lines: string[], text: string, mark = ''): void {
+/** Each line of a text that has its marks, with a margin: none of them can be taken for one of ours. */
+function put(lines: string[], text: string): void {
   if (text === '') return
-  for (const line of text.replace(/\n$/, '').split('\n')) lines.push(`│ ${mark}${line}`)
+  for (const line of escapeText(text).replace(/\n$/, '').split('\n')) lines.push(`│ ${line}`)
 }
-
-/** A raw text; all others of a plan have their marks already. */
-const marked = (text: string): string => escapePlan(text).text
-
-const linesIn = (text: string): number =>
-  text.split('\n').length - (text === '' || text.endsWith('\n') ? 1 : 0)

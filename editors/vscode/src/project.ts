@@ -1,10 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import type { Topic } from '../../../src/front/operations/operation.ts'
-import type { TOPIC_ROWS } from '../../../src/front/operations/subscription.ts'
-import type { Method, Methods, SeatEvent, SeatWanted } from '../../../src/front/protocol.ts'
+import type { Method, Methods, SeatEvent, SeatWanted, TopicRows } from '../../../src/front/protocol.ts'
+import type { ShownAnswer } from '../../../src/front/shown-answer.ts'
 import type { SubscriptionEvent } from '../../../src/front/subscriptions.ts'
 import type { Envelope } from '../../../tools/outcome.ts'
-import type { Of } from '../../../wire/kernel.ts'
 
 /** What a project needs of the editor. No `vscode` is in here. */
 export interface Seam {
@@ -16,18 +14,17 @@ export interface Seam {
   says(text: string): void
 }
 
-export type RowOf<T extends Topic> = Of<(typeof TOPIC_ROWS)[T]>
-type PlanRow<State> = Extract<RowOf<'approvals'>, { state: State }>
+type PlanRow<State> = Extract<TopicRows['approvals'], { state: State }>
 export type WaitingRow = PlanRow<'waits'>
 export type Plan = Methods['plan']['result']
 /** An answer of a tool, and what a person reads of it. */
-export type Answer = Envelope & { readonly shown: string }
-type Seated = Extract<SeatEvent, { type: 'seated' }>
+export type Answer = Envelope & ShownAnswer & { readonly shown: string; readonly kernel?: string }
 
 /** An event of the seat, as `imago lsp` tells it. */
 export type SeatNews = SeatEvent | { readonly type: 'left'; readonly why: string | null }
 
-const TOPICS = ['approvals', 'kernels', 'seats'] as const satisfies readonly Topic[]
+/** That a project follows. */
+export const TOPICS = ['approvals', 'kernels', 'seats'] as const satisfies readonly Topic[]
 
 /**
  * A project in the editor, by the root that `imago lsp` names. Its rows are all the state that there is; what is drawn is a
@@ -35,28 +32,22 @@ const TOPICS = ['approvals', 'kernels', 'seats'] as const satisfies readonly Top
  */
 export class Project {
   readonly root: string
-  readonly rows: { readonly [T in (typeof TOPICS)[number]]: Map<string, RowOf<T>> } = {
+  readonly rows: { readonly [T in (typeof TOPICS)[number]]: Map<string, TopicRows[T]> } = {
     approvals: new Map(),
     kernels: new Map(),
     seats: new Map(),
   }
   readonly #seam: Seam
   /** The seat of this editor. */
-  seat: Seated | undefined
+  seat: Extract<SeatEvent, { type: 'seated' }> | undefined
   /** What a person types who lets this editor sit, while it is asked for. */
   code: string | undefined
   /** The program that the person has chosen for calls. */
   kernel: string | undefined
-  #undoing: { readonly call: string; opened(plan: string): void } | undefined
 
   constructor(root: string, seam: Seam) {
     this.root = root
     this.#seam = seam
-  }
-
-  /** Asks `imago lsp` to follow the project of a folder. Its rows name the root. */
-  static follow(folder: string, { request }: Pick<Seam, 'request'>): Promise<null> {
-    return request('imago/subscribe', { root: folder, topics: TOPICS })
   }
 
   /** An operation of the daemon. Rejects with its fault. */
@@ -67,20 +58,6 @@ export class Project {
   /** Runs a tool. A plan that it needs waits as any other. */
   call(tool: string, args: Readonly<Record<string, unknown>>, how: object = {}): Promise<Answer> {
     return this.#seam.request('imago/call', { root: this.root, tool, args, shown: true, ...how })
-  }
-
-  /** Takes back a change; `opened` is told of the plan that this is. Answers with what came of it, for a person. */
-  async undo(change: string, opened: (plan: string) => void): Promise<string> {
-    const call = randomUUID()
-    this.#undoing = { call, opened }
-    return (await this.call('undo_change', { change }, { call, follow: true })).shown
-  }
-
-  /** An event of a followed call, of this project or another. */
-  heardEvent({ call, plan }: { readonly call: string; readonly plan?: string }): void {
-    if (plan === undefined || call !== this.#undoing?.call) return
-    this.#undoing.opened(plan)
-    this.#undoing = undefined
   }
 
   heardRows(event: SubscriptionEvent): void {
@@ -94,22 +71,21 @@ export class Project {
     this.#seam.changed(this)
   }
 
+  /** What was told by an `imago lsp` that has ended is not known any more. */
+  forget(): void {
+    this.seat = undefined
+    this.code = undefined
+    this.heardRows({ rev: '', snapshot: [] })
+  }
+
   /** Takes a seat; resolves as soon as it is there. Rejects with the sentence that says why there is none. */
-  async sit(how: { readonly alone?: true } = {}): Promise<void> {
-    if (this.seat !== undefined) return
+  async sit(): Promise<void> {
     try {
-      await this.ask('sit', how)
+      await this.ask('sit', {})
     } finally {
       this.code = undefined
       this.#seam.changed(this)
     }
-  }
-
-  /** Takes a seat where nobody else sits, and says nothing where somebody does. */
-  async sitAlone(): Promise<void> {
-    await this.sit({ alone: true }).catch((fault: unknown) => {
-      if (codeOf(fault) !== 'seat_taken') this.#seam.says(faultText(fault))
-    })
   }
 
   heardSeat(event: SeatNews): void {
@@ -130,7 +106,7 @@ export class Project {
     return this.#plans('held')
   }
 
-  #plans<State extends RowOf<'approvals'>['state']>(state: State): PlanRow<State>[] {
+  #plans<State extends TopicRows['approvals']['state']>(state: State): PlanRow<State>[] {
     return [...this.rows.approvals.values()].filter((row): row is PlanRow<State> => row.state === state)
   }
 
@@ -141,7 +117,7 @@ export class Project {
     )
   }
 
-  get programs(): readonly RowOf<'kernels'>[] {
+  get programs(): readonly TopicRows['kernels'][] {
     return [...this.rows.kernels.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1))
   }
 
@@ -149,14 +125,6 @@ export class Project {
   get lastUndo(): string | undefined {
     const change = this.#plans('ended').findLast(({ tool, ended }) => ended?.undo && tool !== 'undo_change')
     return change?.ended?.undo ?? undefined
-  }
-
-  /** The program that code of a language of the editor goes to; undefined: the daemon decides. */
-  kernelFor(languageId: string): string | undefined {
-    const living = this.programs.filter(({ state }) => state === 'ready' || state === 'busy')
-    if (living.some(({ name }) => name === this.kernel)) return this.kernel
-    const same = living.filter(row => row.language === languageId && row.attached?.helper !== true)
-    return (same.find(({ attached }) => attached !== null) ?? same[0])?.name
   }
 
   /** `2 plans wait, 1 wants a seat`; empty where nothing does. */
@@ -169,8 +137,6 @@ export class Project {
     ].join(', ')
   }
 }
-
-const codeOf = (fault: unknown) => (fault as { data?: { code?: unknown } }).data?.code
 
 /** What went wrong, and what can be done about it. */
 export function faultText(fault: unknown): string {

@@ -3,32 +3,35 @@ import { line, linesOf, partsOf, type ValueNode } from './values.ts'
 
 /** A row of the tree view. Its texts are plain, and in one line. */
 export interface TreeNode {
-  readonly kind: 'section' | 'plan' | 'held' | 'wanted' | 'program' | 'value' | 'part'
+  readonly kind: 'section' | 'plan' | 'held' | 'wanted' | 'program' | 'value'
   readonly label: string
   readonly project: Project
   readonly detail?: string
-  readonly tooltip?: string
+  /** Of its icon, as VS Code calls it. */
+  readonly icon?: string
+  /** The command of a click. */
+  readonly click?: string
   /** What its command is about: the name of a plan, of a program, of somebody who wants a seat. */
   readonly name?: string
-  readonly value?: ValueNode
   /** Left out: it does not open. */
   children?(): Promise<readonly TreeNode[]>
 }
 
 /** What waits in a project: plans, questions that need a seat first, and others who want a seat. */
 export function waitsIn(project: Project): readonly TreeNode[] {
-  const plans = project.waiting.map(({ id, title, tool, who, warnings }): TreeNode => {
-    const tooltip = line([...warnings, title, `${tool}, asked by ${who}`].join('. '))
-    return { kind: 'plan', label: line(title), project, detail: line(who), tooltip, name: id }
+  const plans = project.waiting.map(({ id, title, who }): TreeNode => {
+    const looks = { icon: 'git-pull-request', click: 'imago.plan.open' }
+    return { kind: 'plan', label: line(title), project, detail: line(who), name: id, ...looks }
   })
   const held = project.held.map(({ tool, who }): TreeNode => {
     const detail = line(`${who}; it can be answered once somebody sits`)
-    return { kind: 'held', label: line(tool), project, detail }
+    return { kind: 'held', label: line(tool), project, detail, icon: 'clock', click: 'imago.sit' }
   })
   const wanted = project.wanted.map(({ id, who, command, through }): TreeNode => {
     const driver = through?.driver ? `, may be driven by ${through.driver}` : ''
     const detail = line(`wants a seat: ${through === undefined ? command : `code ${through.code}${driver}`}`)
-    return { kind: 'wanted', label: line(who), project, detail, tooltip: line(command), name: id }
+    const looks = { icon: 'person-add', click: 'imago.admit' }
+    return { kind: 'wanted', label: line(who), project, detail, name: id, ...looks }
   })
   return [...plans, ...held, ...wanted]
 }
@@ -38,7 +41,7 @@ export function sectionsOf(project: Project, values: readonly ValueNode[]): read
   const sections = {
     'Waits for you': waitsIn(project),
     Programs: programsIn(project),
-    Values: values.map(value => ({ ...partNode(project, value), kind: 'value' as const, value })),
+    Values: values.map(value => partNode(project, value)),
   }
   return Object.entries(sections)
     .filter(([, nodes]) => nodes.length > 0)
@@ -55,7 +58,8 @@ const programsIn = (project: Project): readonly TreeNode[] =>
       label: line(row.name),
       project,
       detail: line(detail),
-      tooltip: line(row.message ?? detail),
+      icon: 'vm-running',
+      click: 'imago.program.use',
       name: row.name,
       children: async () => {
         const { shown } = await project.call('threads', { kernel: row.name })
@@ -66,5 +70,5 @@ const programsIn = (project: Project): readonly TreeNode[] =>
 
 function partNode(project: Project, value: ValueNode): TreeNode {
   const children = async () => (await partsOf(project, value)).map(part => partNode(project, part))
-  return { kind: 'part', label: value.label, project, ...(value.expr !== undefined && { children }) }
+  return { kind: 'value', label: value.label, project, ...(value.expr !== undefined && { children }) }
 }

@@ -208,6 +208,12 @@ export class Decisions {
   }
 }
 
+const SIGNS = { accept: '✓ taken', refuse: '✗ refused', edit: '✎ edited' } as const
+
+/** What was decided, for a person. */
+export const signOf = ({ decision }: Piece): string =>
+  decision === undefined ? '· undecided' : SIGNS[decision.type]
+
 const FRESH = { decision: undefined, seen: false, draft: undefined } as const
 
 function choice(hunk: number, decision: Decision | undefined): Choice {

@@ -99,6 +99,13 @@ export class Requests {
     return following
   }
 
+  /** Whether the editor itself shows a plan, and has been told of one that a person wants to see. */
+  shows(project: Project, plan: string): boolean {
+    const isShown = this.#wishes.follow?.includes('approvals') === true
+    if (isShown) void this.#tell('imago/event', { root: project.root, plan })
+    return isShown
+  }
+
   /** A connection was made. If again, what was followed goes on from where it was, and a seat that was lost is taken again. */
   connected(project: Project, client: DaemonClient): void {
     const { follow, sit } = this.#wishes

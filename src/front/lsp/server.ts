@@ -231,6 +231,7 @@ export function lsp(): Promise<never> {
     const document = args.flatMap(arg => documents.get(String(arg)) ?? [])[0]
     const project = projectOf(document?.path) ?? [...projects.values()][0]
     if (project === undefined) return null
+    if (command === 'imago.openPlan' && requests.shows(project, String(args[0]))) return null
     const opensFiles = editor.capabilities.window?.showDocument?.support === true
     const running = { connection, project, document, texts, opensFiles, signal: signalOf(token) }
     return runCommand(command, args, running).catch(

@@ -1,6 +1,8 @@
 import * as vscode from 'vscode'
 import type { Project } from '../project.ts'
-import { type Evaluated, evaluate, type ValueNode } from '../values.ts'
+import { evaluate, type ValueNode } from '../values.ts'
+
+type Evaluated = Awaited<ReturnType<typeof evaluate>>
 
 /** Results of evaluations behind their code, until the text changes there. */
 export class Results {
@@ -9,8 +11,6 @@ export class Results {
   })
   /** By document and line. */
   readonly #shown = new Map<vscode.TextDocument, Map<number, Evaluated>>()
-  /** Of the last evaluation that has one. */
-  value: ValueNode | undefined
 
   register(): vscode.Disposable[] {
     return [
@@ -25,8 +25,11 @@ export class Results {
     ]
   }
 
-  /** Evaluates what is selected, or the line of the cursor. */
-  async evaluate(project: Project, { document, selection }: vscode.TextEditor): Promise<void> {
+  /** Evaluates what is selected, or the line of the cursor. Answers with the value, where that is worth a closer look. */
+  async evaluate(
+    project: Project,
+    { document, selection }: vscode.TextEditor,
+  ): Promise<ValueNode | undefined> {
     const range = selection.isEmpty ? document.lineAt(selection.active.line).range : selection
     const { start, end } = range
     // A selection of whole lines ends before the next one.
@@ -36,10 +39,10 @@ export class Results {
     const { version, languageId, uri } = document
     const file = uri.scheme === 'file' ? uri.fsPath : undefined
     const evaluated = await evaluate(project, { text, file, languageId, line: start.line + 1 })
-    this.value = evaluated.value ?? this.value
-    if (document.version !== version || document.isClosed) return
-    this.#shown.set(document, (this.#shown.get(document) ?? new Map()).set(last, evaluated))
+    if (document.version === version && !document.isClosed)
+      this.#shown.set(document, (this.#shown.get(document) ?? new Map()).set(last, evaluated))
     this.#draw(document)
+    return evaluated.value
   }
 
   #draw(document: vscode.TextDocument): void {

@@ -2,54 +2,41 @@ import * as vscode from 'vscode'
 import type { Project } from '../project.ts'
 import { sectionsOf, type TreeNode } from '../tree.ts'
 import { line, type ValueNode } from '../values.ts'
-import { plainLabel } from './said.ts'
+import { plainLabel } from './messages.ts'
 
-/** What a row looks like, and what a click on it does. */
-export const LOOKS: Readonly<Record<TreeNode['kind'], { readonly icon?: string; readonly click?: string }>> =
-  {
-    section: {},
-    plan: { icon: 'git-pull-request', click: 'imago.plan.open' },
-    held: { icon: 'clock', click: 'imago.sit' },
-    wanted: { icon: 'person-add', click: 'imago.admit' },
-    program: { icon: 'vm-running', click: 'imago.program.use' },
-    value: { icon: 'symbol-variable' },
-    part: {},
-  }
+/** Values that are kept. */
+const VALUES = 10
 
 /** The view “Imago”: a section for each kind of thing; with several projects, each below its root. */
 export class Tree implements vscode.TreeDataProvider<TreeNode> {
   readonly #projects: ReadonlyMap<string, Project>
-  readonly #values = new Map<ValueNode, string>()
+  #values: readonly { readonly project: Project; readonly value: ValueNode }[] = []
   readonly #changed = new vscode.EventEmitter<void>()
   readonly onDidChangeTreeData = this.#changed.event
-  readonly view: vscode.TreeView<TreeNode>
 
   constructor(projects: ReadonlyMap<string, Project>) {
     this.#projects = projects
-    this.view = vscode.window.createTreeView('imago', { treeDataProvider: this })
   }
 
   changed(): void {
-    const value = [...this.#projects.values()].reduce((sum, { waiting }) => sum + waiting.length, 0)
-    this.view.badge = value === 0 ? undefined : { value, tooltip: 'plans wait' }
     this.#changed.fire()
   }
 
-  addValue({ root }: Project, value: ValueNode): void {
-    this.#values.set({ ...value, label: line(value.label) }, root)
-    this.#changed.fire()
-  }
-
-  dropValue(value: ValueNode): void {
-    this.#values.delete(value)
+  /** The newest first, and no more than the person can want. */
+  addValue(project: Project, value: ValueNode): void {
+    this.#values = [{ project, value }, ...this.#values].slice(0, VALUES)
     this.#changed.fire()
   }
 
   async getChildren(node?: TreeNode): Promise<TreeNode[]> {
     if (node !== undefined) return [...((await node.children?.()) ?? [])]
     const all = [...this.#projects.values()].map((project): TreeNode => {
-      const values = [...this.#values].filter(([, root]) => root === project.root).map(([value]) => value)
-      const children = async () => sectionsOf(project, values)
+      const values = this.#values.filter(one => one.project === project)
+      const children = async () =>
+        sectionsOf(
+          project,
+          values.map(({ value }) => value),
+        )
       return { kind: 'section', label: line(project.root), project, children }
     })
     return all.length === 1 ? this.getChildren(all[0]) : all
@@ -59,15 +46,11 @@ export class Tree implements vscode.TreeDataProvider<TreeNode> {
     const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState
     const opens = node.kind === 'section' ? Expanded : Collapsed
     const item = new vscode.TreeItem(plainLabel(node.label), node.children === undefined ? None : opens)
-    const { icon, click } = LOOKS[node.kind]
-    // By these names menus know what a row is, and the tree which of its rows are open.
-    item.contextValue = node.kind
-    if (node.value === undefined && node.kind !== 'part')
-      item.id = [node.project.root, node.kind, node.name ?? node.label].join(' ')
+    // By this the tree knows which of its rows are open.
+    if (node.kind !== 'value') item.id = [node.project.root, node.kind, node.name ?? node.label].join(' ')
     if (node.detail !== undefined) item.description = plainLabel(node.detail)
-    item.tooltip = node.tooltip ?? node.label
-    if (icon !== undefined) item.iconPath = new vscode.ThemeIcon(icon)
-    if (click !== undefined) item.command = { title: 'Open', command: click, arguments: [node] }
+    if (node.icon !== undefined) item.iconPath = new vscode.ThemeIcon(node.icon)
+    if (node.click !== undefined) item.command = { title: 'Open', command: node.click, arguments: [node] }
     return item
   }
 }

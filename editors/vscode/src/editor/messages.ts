@@ -1,5 +1,4 @@
 import * as vscode from 'vscode'
-import { faultText } from '../project.ts'
 import { line } from '../values.ts'
 
 /** Texts of programs and models in places of VS Code that read some of a text as icons or links. They stay text. */
@@ -14,18 +13,4 @@ export const sentence = (text: string): string =>
 /** What a person asked for, told without taking the focus. `[text](command:…)` would be a link in a message. */
 export function tell(text: string): void {
   void vscode.window.showInformationMessage(`Imago: ${line(sentence(text)).replaceAll('](', '] (')}`)
-}
-
-/** A command of that name, whose faults are told. */
-export function command<Args extends unknown[]>(
-  name: string,
-  does: (...args: Args) => unknown,
-): vscode.Disposable {
-  return vscode.commands.registerCommand(`imago.${name}`, async (...args: Args) => {
-    try {
-      await does(...args)
-    } catch (fault) {
-      tell(faultText(fault))
-    }
-  })
 }
