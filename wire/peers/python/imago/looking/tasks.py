@@ -8,7 +8,7 @@ it is loaded, and never loaded for this.
 import gc
 import sys
 import weakref
-from itertools import compress, islice
+from itertools import islice
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 
 from imago.looking.fields import (
@@ -135,12 +135,13 @@ class Asyncio:
                 found[id(task)] = task
         if sys.version_info >= (3, 14):
             # There the tasks are on lists of the interpreter's own.
-            objects = gc.get_objects()
-            kinds = {id(kind): kind for kind in map(type, objects)}
-            tasks = {at for at, kind in kinds.items() if any(issubclass(kind, known) for known, _ in self._tasks)}
-            # Nearly all of them are none: to be told so one by one would take a while.
-            for task in compress(objects, map(tasks.__contains__, map(id, map(type, objects)))):
-                found[id(task)] = task
+            kinds = {}
+            for task in gc.get_objects():
+                kind = type(task)
+                if id(kind) not in kinds:
+                    kinds[id(kind)] = any(issubclass(kind, known) for known, _ in self._tasks)
+                if kinds[id(kind)]:
+                    found[id(task)] = task
         return found.values()
 
 
