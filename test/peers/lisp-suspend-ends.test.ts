@@ -200,7 +200,9 @@ test('what stands on one that is left ends before it, each when its own cleanup 
 })
 
 test('a cleanup form that never ends is interrupted, and those around it run; the end says so (fault 6)', async () => {
-  const { id } = await suspended('(unwind-protect (unwind-protect (error "x") (loop)) (incf *runs*))')
+  const { id } = await suspended(
+    '(unwind-protect (unwind-protect (error "x") (loop (sleep 1/100))) (incf *runs*))',
+  )
   const left = await lisp.resume(id, { way: 'leave' })
   const said =
     /^It was left, on request\. Its cleanup forms were interrupted after \d+ s; what they had still to do was not done\.$/
@@ -292,7 +294,8 @@ test('one whose cleanup form nothing can interrupt stays listed, and says so', a
 
 test('a connection that breaks while one is being left leaves no thread behind (fault 11)', async () => {
   const other = await lisp.join()
-  const source = '(progn (push sb-thread:*current-thread* *threads*) (unwind-protect (error "x") (loop)))'
+  const source =
+    '(progn (push sb-thread:*current-thread* *threads*) (unwind-protect (error "x") (loop (sleep 1/100))))'
   await other.suspended(source)
   other.end()
   await threadsEnd()

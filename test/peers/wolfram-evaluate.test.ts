@@ -404,7 +404,7 @@ function facts(): void {
   })
 
   test('what does not give up is said to run on, and a restart is offered', async () => {
-    const heard = evaluate(kernel, 'Print["started"]; While[True, CheckAbort[While[True], 0]]')
+    const heard = evaluate(kernel, 'Print["started"]; While[True, CheckAbort[Pause[60], 0]]')
     await printed(heard, 'started')
     const { outcome, offer } = await kernel.interrupt(heard.call)
     assert.equal([outcome, offer], ['still_running', 'restart'])

@@ -12,7 +12,11 @@ const LANES = 3
 const OLDEST = 9
 const NEWEST = 16
 
-/** What depends on how the interpreter is made: its bytecode, frames, tracebacks, tasks, hooks, annotations and imports. */
+/**
+ * What depends on how the interpreter is made: its bytecode, frames, tracebacks, tasks, hooks, annotations and imports.
+ * That was told by what each module of the peer reads of the interpreter. A test of these whose fact is about texts,
+ * sizes or limits alone is marked `once`, and what is drawn is drawn less often.
+ */
 const VERSIONED: readonly string[] = [
   'test_coroutines',
   'test_error_record',

@@ -118,7 +118,7 @@ export async function startSwank({
 let made: Promise<string> | undefined
 
 /** An image of SBCL that has loaded Swank, kept beside the compiled files of Swank. Loading Swank takes a second. */
-function swankCore(): Promise<string> {
+export function swankCore(): Promise<string> {
   const { paths } = JSON.parse(readFileSync(join(lispCache, '../lisp.json'), 'utf8')) as { paths: string[] }
   const changed = paths.map(path => statSync(path).mtimeMs).join('-')
   const core = join(lispCache, `swank-${changed}.core`)

@@ -10,12 +10,21 @@ import { assert, suite } from '../support/harness.ts'
 import { evaluate, printed } from '../support/heard.ts'
 import { lives } from '../support/owned.ts'
 import { LispGround } from '../support/owned-lisp.ts'
-import { startSwank } from '../support/swank.ts'
+import { startSwank, swankCore } from '../support/swank.ts'
 import { openSwankKernel } from '../support/swank-kernel.ts'
+import { makeFolder } from '../support/temporary.ts'
 
 const test = suite('launching a Lisp', { limitMs: 60_000 })
 
 let ground: LispGround
+/** An SBCL in which Swank is there from the start: to load it takes as long as all the rest. */
+let withSwank: { readonly lisp: string }
+
+test.before(async () => {
+  const lisp = join(makeFolder(), 'sbcl')
+  writeFileSync(lisp, `#!/bin/sh\nexec sbcl --core '${await swankCore()}' "$@"\n`, { mode: 0o755 })
+  withSwank = { lisp }
+})
 
 test.before.each(() => {
   ground = new LispGround()
@@ -97,6 +106,7 @@ test('the secret is in no argument, no variable and no file, and it alone opens 
   const secrets: string[] = []
   const env = { DEPLOY_TOKEN: 'hush-hush', IMAGO_KEY: 'hush-too', PLAIN: 'seen' }
   const { kernel, pid } = await ground.lisp({
+    ...withSwank,
     env,
     secret: value => {
       secrets.push(value)
@@ -118,7 +128,7 @@ test('the secret is in no argument, no variable and no file, and it alone opens 
 })
 
 test('strangers who knock are turned away, one after the other, and keep nobody out (threat 27)', async () => {
-  const { kernel, pid } = await ground.lisp()
+  const { kernel, pid } = await ground.lisp(withSwank)
   const port = portOf(pid)
   const wrong = [
     '000003"x"',
@@ -140,6 +150,7 @@ test('strangers who knock are turned away, one after the other, and keep nobody 
 test('an error in a thread of its own is printed with its frames, and ends that thread and nothing else', async () => {
   let printed = ''
   const { kernel, pid } = await ground.lisp({
+    ...withSwank,
     background: (stream, text) => (printed += `${stream}:${text}`),
   })
   const thread = (body: string) => `(sb-thread:make-thread (lambda () ${body}) :name "my worker")`
@@ -158,7 +169,7 @@ test('an error in a thread of its own is printed with its frames, and ends that 
 })
 
 test('stop ends it in order: its exit hooks run, once', async () => {
-  const { kernel, stop, pid } = await ground.lisp()
+  const { kernel, stop, pid } = await ground.lisp(withSwank)
   const hook =
     '(with-open-file (s "left" :direction :output :if-exists :append :if-does-not-exist :create) (princ "bye " s))'
   await said(kernel, `(push (lambda () (sleep 0.2) ${hook}) sb-ext:*exit-hooks*)`)
@@ -169,14 +180,14 @@ test('stop ends it in order: its exit hooks run, once', async () => {
 })
 
 test('one that does not stop in time is killed', async () => {
-  const { kernel, pid, stop } = await ground.lisp({ limits: { stopMs: 300 } })
+  const { kernel, pid, stop } = await ground.lisp({ ...withSwank, limits: { stopMs: 300 } })
   await said(kernel, '(push (lambda () (loop (sleep 1))) sb-ext:*exit-hooks*)')
   await stop()
   assert.is(lives(pid), false)
 })
 
 test('one that ends by itself says how, with its last words, and what ran is not known', async () => {
-  const { kernel } = await ground.lisp()
+  const { kernel } = await ground.lisp(withSwank)
   const heard = evaluate(
     kernel,
     '(progn (write-line "out of cheese" sb-sys:*stderr*) (finish-output sb-sys:*stderr*) (sb-ext:exit :code 7 :abort t))',
@@ -190,7 +201,7 @@ test('one that ends by itself says how, with its last words, and what ran is not
 
 test('one that ends by itself without a word has none of its start, nor of ours, for its last words', async () => {
   ground.write('.sbclrc', '(format *error-output* "~&said at the start~%") (finish-output *error-output*)\n')
-  const { kernel } = await ground.lisp()
+  const { kernel } = await ground.lisp(withSwank)
   await evaluate(kernel, '(sb-ext:exit :code 3 :abort t)').result.catch(() => {})
   const { message } = await kernel.ended
   assert.is(message, 'lisp ended by itself with exit code 3.')
@@ -203,6 +214,7 @@ test('a program is loaded in the main thread with its arguments, and its image l
   )
   const news: ScriptNews[] = []
   const { kernel } = await ground.lisp({
+    ...withSwank,
     script: 'app.lisp',
     args: ['-v', 'x y'],
     scripted: one => news.push(one),
@@ -218,6 +230,7 @@ test('a program that fails says why, what it had defined is there, and one that 
   const news: ScriptNews[] = []
   let printed = ''
   const bad = await ground.lisp({
+    ...withSwank,
     script: 'bad.lisp',
     scripted: one => news.push(one),
     background: (_stream, text) => (printed += text),
@@ -229,7 +242,11 @@ test('a program that fails says why, what it had defined is there, and one that 
 
   ground.write('serve.lisp', '(defvar *beats* 0)\n(loop (incf *beats*) (sleep 0.01))\n')
   const states: string[] = []
-  const good = await ground.lisp({ script: 'serve.lisp', scripted: ({ state }) => states.push(state) })
+  const good = await ground.lisp({
+    ...withSwank,
+    script: 'serve.lisp',
+    scripted: ({ state }) => states.push(state),
+  })
   await until(() => states.includes('running'))
   assert.is(
     await said(good.kernel, '(progn (loop until (> *beats* 3) do (sleep 0.01)) (princ :beats))'),
@@ -290,7 +307,7 @@ async function number(kernel: Kernel, source: string): Promise<number> {
 }
 
 test('strangers who announce long messages take up no memory, and keep nobody out (threat 25)', async () => {
-  const { kernel, pid } = await ground.lisp()
+  const { kernel, pid } = await ground.lisp(withSwank)
   const port = portOf(pid)
   const before = await number(kernel, '(sb-ext:get-bytes-consed)')
   const strangers: Socket[] = []
@@ -306,7 +323,7 @@ test('strangers who announce long messages take up no memory, and keep nobody ou
 })
 
 test('code that ends all other threads does not cut the lifeline: its image still ends in order', async () => {
-  const { kernel, stop } = await ground.lisp()
+  const { kernel, stop } = await ground.lisp(withSwank)
   const left = join(ground.folder, 'left')
   const hook = `(with-open-file (s ${JSON.stringify(left)} :direction :output) (princ "bye" s))`
   await number(kernel, `(progn (push (lambda () ${hook}) sb-ext:*exit-hooks*) 1)`)
@@ -325,7 +342,7 @@ test('code that ends all other threads does not cut the lifeline: its image stil
 })
 
 test('the threads by which Imago holds it are told as its own', async () => {
-  const { kernel } = await ground.lisp()
+  const { kernel } = await ground.lisp(withSwank)
   const look = await kernel.look('threads', { limit: 50, frames: 0, locals: false }, { deadlineMs: 10_000 })
   if (look.type !== 'found') throw new Error(look.type)
   const ours = look.value.threads.filter(({ names }) => names[0]?.startsWith('imago: '))
@@ -343,7 +360,7 @@ for (const [source, how] of [
   ['(progn (sb-thread:make-thread (lambda () (sb-ext:exit :code 6))) (loop (sleep 0.01)))', 'exit code 6'],
 ] as const) {
   test(`an image of ours that ends by ${source} leaves its outcome unknown, and says how it ended`, async () => {
-    const { kernel } = await ground.lisp()
+    const { kernel } = await ground.lisp(withSwank)
     const fault = await outcomeOf(evaluate(kernel, source).result)
     const end = await kernel.ended
     assert.equal([Reflect.get(fault, 'code'), Reflect.get(fault, 'message')], ['LINK_CLOSED', end.message])
@@ -352,7 +369,7 @@ for (const [source, how] of [
 }
 
 test('what an image says of its end is heard although the thread that reads from us has ended first', async () => {
-  const { kernel } = await ground.lisp()
+  const { kernel } = await ground.lisp(withSwank)
   const source = `(let ((reader (swank::mconn.reader-thread swank::*emacs-connection*)))
     (sb-thread:terminate-thread reader)
     (sb-thread:join-thread reader :default nil)
@@ -363,7 +380,7 @@ test('what an image says of its end is heard although the thread that reads from
 })
 
 test('an image of ours that is killed while code runs leaves its outcome unknown (fault 3)', async () => {
-  const { kernel, pid } = await ground.lisp()
+  const { kernel, pid } = await ground.lisp(withSwank)
   const heard = evaluate(kernel, '(progn (print :on) (finish-output) (loop (sleep 0.01)))')
   await printed(heard, 'ON')
   process.kill(pid, 'SIGKILL')

@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 from tests.adapters_support import Adapters
+from tests.daemon import LONG
 from tests.looking_samples import Zone
 from tests.looking_support import FIRED, asked, hook, hooks, make
 
@@ -156,7 +157,7 @@ class Pandas(Adapters):
             frame["b"] = pandas.Series(array, dtype=object)
             return [frame, frame["b"]]
 
-        self.look_at_all(hold, every=2)
+        self.look_at_all(hold, every=4)
 
     def test_labels_of_any_sort_are_not_disturbed(self):
         body = {"__hash__": hook("__hash__", lambda: 7), "__eq__": hook("__eq__", lambda: False)}
@@ -277,7 +278,7 @@ class Pandas(Adapters):
         self.assert_bounded(pandas.DataFrame(numpy.zeros((2, 50))), pandas.DataFrame(numpy.zeros((2, 10**5))))
         self.assert_bounded(pandas.Series(range(100), dtype="O"), pandas.Series(range(10**5), dtype="O"))
         self.assert_bounded(pandas.RangeIndex(100), pandas.RangeIndex(10**7))
-        parts = [pandas.Series([number], name=str(number)) for number in range(5000)]
+        parts = [pandas.Series([number], name=str(number)) for number in range(5000 if LONG else 1000)]
         self.assert_bounded(pandas.concat(parts[:50], axis=1), pandas.concat(parts, axis=1))
         pairs = pandas.MultiIndex.from_product([range(1000), range(1000)])
         self.assert_bounded(pairs[:100], pairs)

@@ -62,7 +62,7 @@ class Polars(Adapters):
             series = polars.Series._from_pyseries(made.new_object("x", [value, None], False))
             return [series, series.to_frame()]
 
-        self.look_at_all(hold, "object", every=2)
+        self.look_at_all(hold, "object", every=4)
 
     def test_a_type_that_the_program_has_registered_is_not_made(self):
         if not hasattr(polars, "register_extension_type"):

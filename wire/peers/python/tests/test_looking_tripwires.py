@@ -68,8 +68,10 @@ class OfValues(TripwireCase):
     def test_no_look_at_any_value_asks_it(self):
         for name, value in self.values.items():
             if name != "key":
-                self.look_at(name, ENDINGS[:3] if VERSIONED else ENDINGS)
-                self.look_at(self.image.handles.keep_value(value), ENDINGS[:3])
+                self.look_at(name, ENDINGS[:1] if VERSIONED else ENDINGS)
+                # Behind a handle is the same value: a name alone tells what depends on the version.
+                if not VERSIONED:
+                    self.look_at(self.image.handles.keep_value(value), ENDINGS[:3])
 
     @once
     def test_no_look_along_any_path_into_a_value_asks_it(self):

@@ -21,7 +21,7 @@ from imago import looking
 from imago.handles import Handles
 from imago.looking import inspection
 from imago.looking.adapters import registry
-from tests.daemon import LONG, once
+from tests.daemon import LONG, VERSIONED, once
 from tests.looking_image import ImageCase
 from tests.looking_support import FIRED, Keyed, guard, make
 
@@ -518,7 +518,7 @@ class Random(ImageCase):
         self.assertLess(len(text), 40_000, what)
 
     def test_looking_and_showing_never_raise_and_are_always_bounded(self):
-        for seed in range(400 if LONG else 60):
+        for seed in range(400 if LONG else 20 if VERSIONED else 60):
             chance, handles = random.Random(seed), Handles("abcd1234")
             value = grown(chance, 5)
             FIRED.clear()
@@ -540,7 +540,7 @@ class Random(ImageCase):
         alphabet = "ab.[]()'\"\\0123 -+*:@{}\n\t,=#é\ud800\0~!%^&|<>?;`$_fifnotinlambda"
         words = ("1", "0x1f", "1.", ".5e5", "1j", "if", "and", "or", "x", "\\x41", "\\q", "'", "b", "_")
         namespace = {"a": {"b": [1, 2, {"a": "b"}]}, "b": Noisy()}
-        for seed in range(3000 if LONG else 600):
+        for seed in range(3000 if LONG else 200 if VERSIONED else 600):
             chance = random.Random(seed)
             letters = words if seed % 3 == 0 else alphabet
             source = "".join(chance.choice(letters) for _ in range(chance.randrange(1, 12)))

@@ -159,7 +159,7 @@ class Ending(unittest.TestCase):
             call = kernel.link.start(
                 'import time\nwhile True:\n    try:\n        while True:\n            try:\n                print("on")\n'
                 '                for i in range(10**12): time.sleep(0.01)\n'
-                '            except BaseException: pass\n    except BaseException: pass'
+                '            except BaseException: time.sleep(0.01)\n    except BaseException: pass'
             )
             call.until_printed('on')
             kernel.process.stdin.close()

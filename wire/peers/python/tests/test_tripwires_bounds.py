@@ -101,7 +101,7 @@ class Bounds(TripwireCase):
         for at in range(300):
             below = type(f"Deep{at}", (below,), {f"a{at}": at})
         many = type("Many", (), {f"attribute_{at}": [1] * 100 for at in range(3000)})
-        wide = type("Wide", tuple(type(f"Base{at}", (), {}) for at in range(1500)), {})
+        wide = type("Wide", tuple(type(f"Base{at}", (), {}) for at in range(1500 if LONG else 500)), {})
         named = type("N" * 10**6, (), {"x" * 10**6: 1})
         self.namespace.update(below=below, many=many, wide=wide, one=many(), named=named)
         self.look_everywhere(["below", "many", "wide", "one", "named"])

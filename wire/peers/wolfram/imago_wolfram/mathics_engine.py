@@ -32,6 +32,8 @@ class MathicsEngine:
         import gc
         import os
 
+        # What is loaded stays: to look for cycles in it again and again would take a third of the time.
+        gc.disable()
         # Without it, arrows and the like are written in characters that nothing reads back.
         os.environ.setdefault('MATHICS_CHARACTER_ENCODING', 'ASCII')
         import mathics.settings
@@ -54,6 +56,7 @@ class MathicsEngine:
         # Half a million objects that stay: without this, a long list is six times as slow.
         gc.freeze()
         gc.set_threshold(*COLLECTED)
+        gc.enable()
 
     def close(self):
         if self.source is None:

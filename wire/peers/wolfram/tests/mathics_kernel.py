@@ -22,6 +22,7 @@ from mathics_scanner.errors import SyntaxError as NoSyntax
 from imago_wolfram.link import LinkLost, Name, Packet
 from imago_wolfram.mathics_session import Session, define_input
 from imago_wolfram.mathics_source import _code, in_order_of_definition
+from tests.session import loaded
 
 HOLD = Symbol("System`HoldComplete")
 
@@ -298,8 +299,8 @@ def kernel_definitions():
     """Definitions of Mathics with what stands in."""
     from mathics.core.load_builtin import import_and_load_builtins
 
-    import_and_load_builtins()
-    definitions = Definitions(add_builtin=True)
+    loaded(import_and_load_builtins)
+    definitions = loaded(lambda: Definitions(add_builtin=True))
     kinds = [ToExpression, SyntaxQ, SyntaxLength, ImportString, NameQ, Names, BinarySerialize, Catch, InheritedBlock]
     kinds += [_has_code(kind) for kind in ("Own", "Down", "Up", "Sub", "Print")]
     kinds += [_by_name(definitions.builtin["System`" + name].builtin, _rules(kind)) for name, kind in _VALUES.items()]

@@ -1,5 +1,6 @@
 """One Mathics3 session for all tests: to load it takes seconds. Each test cleans away what it defined."""
 
+import gc
 import os
 import unittest
 from functools import cache
@@ -10,15 +11,26 @@ os.environ["MATHICS_CHARACTER_ENCODING"] = "ASCII"
 from mathics.core.load_builtin import import_and_load_builtins  # noqa: E402
 from mathics.session import MathicsSession  # noqa: E402
 
+from imago_wolfram.mathics_engine import COLLECTED  # noqa: E402
 from imago_wolfram.mathics_source import MathicsSource  # noqa: E402
 from tests.page import symbol_definition  # noqa: E402
+
+
+def loaded(make):
+    """What ``make`` loads, which stays: no cycles are looked for in it, as the engine has it."""
+    gc.disable()
+    made = make()
+    gc.freeze()
+    gc.set_threshold(*COLLECTED)
+    gc.enable()
+    return made
 
 
 @cache
 def session():
     """Loaded once for the process."""
-    import_and_load_builtins()
-    return MathicsSession()
+    loaded(import_and_load_builtins)
+    return loaded(MathicsSession)
 
 
 class MathicsTest(unittest.TestCase):

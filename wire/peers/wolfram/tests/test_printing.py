@@ -34,7 +34,7 @@ SYSTEM_NAMES = (
 )
 GLOBAL = tuple(Symbol("Global`" + name) for name in ("a", "x", "f", "$g", "größe", "λ1"))
 NAMES = Names(*(SYSTEM + name for name in SYSTEM_NAMES))
-SEEDS = range(40 if os.environ.get("IMAGO_TEST_LONG") == "1" else 8)
+SEEDS = range(40 if os.environ.get("IMAGO_TEST_LONG") == "1" else 4)
 
 
 def shown(expression: Expression, width: int | None = 120, plain: bool = False) -> str:
