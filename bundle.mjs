@@ -31,8 +31,8 @@ const commands = {
   mainFields: ['module', 'main'],
   // Half of the file: in this form it is one function, which V8 passes over where a command does not need it.
   alias: { zod: createRequire(import.meta.url).resolve('zod') },
-  // Both look for files of their own beside them, and no command that has to start at once needs them.
-  external: ['pino', 'msgpackr', 'ws'],
+  // It looks for files of its own beside it, and no command that has to start at once needs it.
+  external: ['msgpackr'],
 }
 
 /** Leaves out what is loaded by commands for which that does not hold. */

@@ -7,11 +7,14 @@ import { readBounded } from '../wire/bounded-file.ts'
 import { messageOf } from '../wire/errors.ts'
 import { Failure } from './failure.ts'
 import { holdsHome, realOf } from './files/roots.ts'
-import { LOG_LEVELS } from './log.ts'
 import { SYNTAX_NAMES } from './syntax/syntax.ts'
 
 const NO_ROOT =
   'must be the absolute path of a folder, or begin with ~/; not the home directory, and none that it lies in'
+
+const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const
+
+export type LogLevel = (typeof LOG_LEVELS)[number]
 
 const CONFIG_BYTES = 1024 * 1024
 

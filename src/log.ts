@@ -1,5 +1,6 @@
 import { renameSync, rmSync, statSync } from 'node:fs'
 import pino from 'pino'
+import type { LogLevel } from './config.ts'
 import { redactedValue } from './journal/redaction.ts'
 
 /**
@@ -14,10 +15,6 @@ export interface Log {
 
 /** Values are short: names, counts, and errors (whose stack is kept). */
 type Facts = Readonly<Record<string, unknown>>
-
-export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const
-
-type LogLevel = (typeof LOG_LEVELS)[number]
 
 const KEPT_BYTES = 8 * 1024 * 1024
 

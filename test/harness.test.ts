@@ -78,17 +78,17 @@ test('what throws fails by its name, and an open handle of a process of its own 
 test('files that start processes share one, one after another, until a file leaves it changed', () => {
   const notes = `import { appendFileSync } from 'node:fs'\ntest('a', () => appendFileSync('pids', process.pid + ' '))\n`
   const pids = (body: string) => {
-    const names = Array.from({ length: 4 }, (_, at) => [`f${at}`, ALONE + notes + body])
+    const names = Array.from({ length: 3 }, (_, at) => [`f${at}`, ALONE + notes + body])
     const { root, last } = run(Object.fromEntries(names))
-    assert.is(last, '4 passed, 0 failed')
+    assert.is(last, '3 passed, 0 failed')
     return new Set(
       readFileSync(join(dirname(root), 'pids'), 'utf8')
         .trim()
         .split(' '),
     ).size
   }
-  assert.ok(pids('') < 4)
-  assert.is(pids(`process.on('exit', () => {})`), 4)
+  assert.ok(pids('') < 3)
+  assert.is(pids(`process.on('exit', () => {})`), 3)
 })
 
 test('what hangs is killed, and fails by its name, in company too, and the files after it run', () => {
@@ -136,8 +136,7 @@ test('a word selects files by a part of their path, or by a path as a shell comp
       .map(([, name]) => name)
       .sort()
   assert.equal(ran('mcp'), ['front/mcp'])
-  assert.equal(ran('test/front/mcp.test.ts'), ['front/mcp'])
-  assert.equal(ran('./test/core/', './test/front/mcp.test.ts'), ['core/web', 'front/mcp'])
+  assert.equal(ran('./test/core/', 'test/front/mcp.test.ts'), ['core/web', 'front/mcp'])
   assert.equal(ran('./test'), ['core/web', 'front/mcp', 'front/web'])
 })
 
@@ -148,8 +147,8 @@ test('a word that selects nothing is named, and nothing runs', () => {
 
 test('a run keeps no times, and one that measures keeps seconds and those of the processors, of what was started too', () => {
   const works = `import { spawnSync } from 'node:child_process'
-    test('a', () => { spawnSync(process.execPath, ['-e', 'while (performance.now() < 1500);']) })`
-  const waits = `${ALONE}test('a', () => new Promise(resolve => { setTimeout(resolve, 3000) }))`
+    test('a', () => { spawnSync(process.execPath, ['-e', 'while (performance.now() < 700);']) })`
+  const waits = `${ALONE}test('a', () => new Promise(resolve => { setTimeout(resolve, 1500) }))`
   assert.not.ok(existsSync(join(run({ one: `test('a', () => {})` }).root, 'times.json')))
   const { root } = run({ works, waits }, 60_000, [], '1')
   const times = JSON.parse(readFileSync(join(root, 'times.json'), 'utf8'))

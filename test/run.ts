@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import pTimeout from 'p-timeout'
 import type { Report } from './support/harness.ts'
 import { ProcessorTime } from './support/processor-time.ts'
+import { lispCache } from './support/runtimes.ts'
 import { endLeft, makeFolder, memoryFolder, removeFolder } from './support/temporary.ts'
 import { type Taken, Turns } from './support/turns.ts'
 import type { Task } from './support/worker.ts'
@@ -54,7 +55,13 @@ class Worker {
     this.folder = makeFolder(shared && LONG === 1 ? memoryFolder() : undefined)
     this.#child = spawn(process.execPath, WORKER, {
       // Interpreters keep what they compile, as they do for users: each would compile our peer anew otherwise.
-      env: { ...process.env, ...PYTHON_FIRST, PYTHONDONTWRITEBYTECODE: '', IMAGO_TEST_FOLDER: this.folder },
+      env: {
+        ...process.env,
+        ...PYTHON_FIRST,
+        PYTHONDONTWRITEBYTECODE: '',
+        XDG_CACHE_HOME: lispCache,
+        IMAGO_TEST_FOLDER: this.folder,
+      },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
     // A grandchild may hold the pipes open, so the end of the process counts and not theirs.

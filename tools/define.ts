@@ -15,6 +15,7 @@ import {
 } from './contract.ts'
 import type { Envelope, Outcome } from './outcome.ts'
 import { USUAL_NAMES, usualAliases } from './parameters.ts'
+import { isRecord } from './record.ts'
 
 /** Arguments that the registry adds to every tool which works on a kernel. No tool may define them itself. */
 const RESERVED = ['kernel', 'patience'] as const
@@ -95,7 +96,9 @@ function defaultsOf(shape: z.ZodRawShape): ReadonlyMap<string, string> {
 export function defineTool<const Shape extends z.ZodRawShape, const Needs extends readonly Ability[]>(
   definition: ToolDefinition<Shape, Needs>,
 ): Tool {
-  const parameters = checkDefinition(definition)
+  // A check of all tools takes a third of the time in which a command or a daemon starts.
+  if (typeof IS_BUILT === 'undefined') checkDefinition(definition)
+  const parameters = z.strictObject(definition.parameters)
   const { name, level = 'dangerous', raise, preview, plan, show, finalizeDocumentation } = definition
   const { withoutKernel, withNoneLiving, handler } = definition
   const typed: readonly string[] = definition.typed ?? []
@@ -337,11 +340,11 @@ type UncheckedDefinition = {
   readonly [Field in keyof ToolDefinition<z.ZodRawShape, readonly Ability[]>]?: unknown
 }
 
-/** Defined in a file that `bundle.mjs` makes. The tests have tried the examples of its tools, which takes a sixth of a daemon's start. */
+/** Defined in a file that `bundle.mjs` makes. Its tools are ours, and were checked where the tests ran them from source. */
 declare const IS_BUILT: boolean | undefined
 
-/** The strict schema of a definition that keeps every invariant; throws `DefinitionError` for one that does not. */
-function checkDefinition(definition: UncheckedDefinition): z.ZodObject {
+/** Throws `DefinitionError` for a definition that does not keep every invariant. */
+function checkDefinition(definition: UncheckedDefinition): void {
   const refuse = refuser(definition.name)
   checkNames(definition, refuse)
   checkText('description', definition.description, DESCRIPTION_LENGTH, refuse)
@@ -354,8 +357,7 @@ function checkDefinition(definition: UncheckedDefinition): z.ZodObject {
   checkPaths(definition.paths, parameters, refuse)
   checkMultiline(definition.multiline, parameters, refuse)
   checkPlan(definition, refuse)
-  if (typeof IS_BUILT === 'undefined') checkExamples(definition.examples, parameters, refuse)
-  return parameters
+  checkExamples(definition.examples, parameters, refuse)
 }
 
 /** The rules of a description, for one that was filled in later; throws `DefinitionError`. */
@@ -579,11 +581,6 @@ function isShape(shape: unknown): shape is z.ZodRawShape {
     !(shape instanceof z.ZodType) &&
     Object.values(shape).every(part => part instanceof z.ZodType)
   )
-}
-
-/** An object with names, as JSON has it. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 const among = (words: readonly string[], word: unknown): boolean => words.some(one => one === word)

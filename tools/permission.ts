@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { defineTool, isRecord } from './define.ts'
+import { defineTool } from './define.ts'
 import { wholeDiff } from './diff.ts'
 import { ok, type ToolError } from './outcome.ts'
+import { isRecord } from './record.ts'
 import { beginning, oneLine } from './text.ts'
 
 /** The one of those tools that Claude Code names so; undefined for any other. Our server is known to it as `imago`. */

@@ -1,9 +1,10 @@
 import type { Raised } from '../wire/kernel.ts'
-import { isRecord, type Tool } from './define.ts'
+import type { Tool } from './define.ts'
 import { type PrintedOutput, showDiagnosed, showPrinted } from './execution.ts'
 import { isGroupAnswer, type MemberAnswer, showMembers } from './group.ts'
 import { showRunning } from './job.ts'
 import { type Envelope, isRunning, type ToolError } from './outcome.ts'
+import { isRecord } from './record.ts'
 import {
   isSuspendedDetails,
   restartChoices,

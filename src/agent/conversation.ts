@@ -1,5 +1,5 @@
 import type { LanguageModelV3Message, LanguageModelV3Prompt } from '@ai-sdk/provider'
-import { isRecord } from '../../tools/define.ts'
+import { isRecord } from '../../tools/record.ts'
 import { renderResult } from '../syntax/syntaxes.ts'
 import type { AskedCall, Entry, EntryOf, Over, Part } from './entries.ts'
 

@@ -1,7 +1,7 @@
 import type { SharedV3ProviderOptions } from '@ai-sdk/provider'
 import { z } from 'zod'
 import { PROFILES } from '../../tools/contract.ts'
-import { isRecord } from '../../tools/define.ts'
+import { isRecord } from '../../tools/record.ts'
 import { SYNTAX_NAMES } from '../syntax/syntax.ts'
 import { KEY_VARIABLES } from './keys.ts'
 

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+
 /** Descriptors with which a daemon, its kernels and its clients never run out in daily use. */
 const NEEDED = 256
 
@@ -16,11 +18,23 @@ export function tooFewFiles(message: string): string | undefined {
   )
 }
 
-/** What this process may open at once; undefined where that is not bounded. Asked without opening a file. */
+/** What this process may open at once; undefined where that is not bounded. */
 function openFilesLimit(): number | undefined {
+  const [, listed] = /^Max open files +(\w+)/m.exec(ownLimits()) ?? []
+  if (listed !== undefined) return listed === 'unlimited' ? undefined : Number(listed)
+  // All there is to tell of this process: slow, but no file is opened.
   const { userLimits } = process.report.getReport() as unknown as {
     readonly userLimits?: { readonly open_files?: { readonly soft?: unknown } }
   }
   const soft = userLimits?.open_files?.soft
   return typeof soft === 'number' ? soft : undefined
+}
+
+/** As Linux lists them; empty elsewhere, and where no file can be opened. */
+function ownLimits(): string {
+  try {
+    return readFileSync('/proc/self/limits', 'utf8')
+  } catch {
+    return ''
+  }
 }

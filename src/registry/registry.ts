@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { CONTAINED, PROFILES, type Profile } from '../../tools/contract.ts'
-import { DefinitionError, isRecord, type Tool } from '../../tools/define.ts'
+import { DefinitionError, type Tool } from '../../tools/define.ts'
 import { failed, type Outcome } from '../../tools/outcome.ts'
+import { isRecord } from '../../tools/record.ts'
 import { nearest } from '../text/nearest.ts'
 
 /** JSON Schema 2020-12 of one tool's arguments. */

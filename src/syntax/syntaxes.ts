@@ -1,4 +1,5 @@
-import { checkDescription, isRecord } from '../../tools/define.ts'
+import { checkDescription } from '../../tools/define.ts'
+import { isRecord } from '../../tools/record.ts'
 import { type Described, parameters } from '../registry/descriptions.ts'
 import type { Registry } from '../registry/registry.ts'
 import { emoji } from './emoji.ts'

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Duplex } from 'node:stream'
 import { type LinePeer, linePeer } from './line-peer.ts'
+import { MAIN } from './rig.ts'
 
 /** A user of imago of its own: a project and the directories of one daemon, in a folder that goes afterwards. */
 export interface Place {
@@ -30,8 +31,6 @@ export interface BridgeProcess {
   stderr(): string
 }
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts')
-
 export function makePlace(): Place {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'imago-mcp-')))
   const project = join(folder, 'project')
@@ -42,10 +41,9 @@ export function makePlace(): Place {
     IMAGO_STATE_DIR: join(folder, 'state'),
     IMAGO_CONFIG_DIR: join(folder, 'config'),
   }
-  const main = [...process.execArgv, MAIN]
   const children = new Set<ChildProcess>()
   const start = (args: readonly string[]) => {
-    const child = spawn(process.execPath, [...main, ...args], { cwd: project, env })
+    const child = spawn(process.execPath, [MAIN, ...args], { cwd: project, env })
     children.add(child)
     const exit = new Promise<number | null>(resolve =>
       child.once('close', code => {
@@ -66,7 +64,7 @@ export function makePlace(): Place {
     socket: join(folder, 'run/daemon.sock'),
     env,
     command: process.execPath,
-    args: (...more) => [...main, 'mcp', '--root', project, ...more],
+    args: (...more) => [MAIN, 'mcp', '--root', project, ...more],
     bridge(...more) {
       const { child, exit, stderr } = start(['mcp', ...more])
       child.stdin.on('error', () => {})

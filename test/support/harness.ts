@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import pTimeout from 'p-timeout'
+import { endBegun } from './endings.ts'
 import { makeFolder, useFolder } from './temporary.ts'
 
 export * as assert from 'uvu/assert'
@@ -116,6 +117,7 @@ export async function runFile(path: string): Promise<Report> {
     own.failed.push(`${path}: could not be loaded`)
     console.error(error)
   }
+  endBegun()
   return own
 }
 

@@ -105,14 +105,19 @@ export const NAMED = { kernel: 'main', suspension: S1 }
 /** An image in which `boom` comes to it. */
 export const STOPS = { evaluate: { boom: stops(S1) } }
 
-export function leasesRigsOf(
-  test: Suite,
-): (script?: Script, more?: { readonly tools?: readonly Tool[]; readonly clock?: Clock }) => LeasesRig {
+interface LeasesOptions {
+  readonly tools?: readonly Tool[]
+  readonly clock?: Clock
+  /** Whether somebody follows: they are told of all suspensions with each change, which a thousand make a million of. */
+  readonly followed?: boolean
+}
+
+export function leasesRigsOf(test: Suite): (script?: Script, more?: LeasesOptions) => LeasesRig {
   const open: { close(): void }[] = []
   test.after.each(() => {
     for (const rig of open.splice(0)) rig.close()
   })
-  return (script = {}, { tools = TOOLS, clock } = {}) => {
+  return (script = {}, { tools = TOOLS, clock, followed = true } = {}) => {
     const folder = mkdtempSync(join(tmpdir(), 'imago-leases-'))
     const { journal: kept, lines } = memoryJournal()
     const journal = kept as Journal
@@ -167,7 +172,7 @@ export function leasesRigsOf(
       get noted() {
         return (lines as unknown as readonly JournalEntry[]).filter(entry => entry.type === 'suspension')
       },
-      heard: follow(person('client-0').caller),
+      heard: followed ? follow(person('client-0').caller) : [],
       follow,
       kernels,
       call: (caller, tool, args = {}) => calls.run({ tool, args, caller }),

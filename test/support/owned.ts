@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Launched } from '../../wire/kernels/launch.ts'
 import { launchPython, type PythonRequest } from '../../wire/kernels/python.ts'
+import { atEnd } from './endings.ts'
 
 const playgrounds = new Set<Playground>()
-process.on('exit', () => {
+atEnd(() => {
   for (const ground of playgrounds) ground.wipe()
 })
 

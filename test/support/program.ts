@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
+import { atEnd } from './endings.ts'
 import { until } from './rig.ts'
 
 /** A real Python program of the user's, which listens. */
@@ -30,7 +31,7 @@ export interface ProgramOptions {
 }
 
 const begun = new Set<ChildProcess>()
-process.on('exit', () => {
+atEnd(() => {
   for (const child of begun) child.kill('SIGKILL')
 })
 

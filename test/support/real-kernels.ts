@@ -1,19 +1,20 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { mkdtempSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Kernel } from '../../wire/kernel.ts'
 import { openPrograms } from '../../wire/kernels/programs.ts'
 import { launchPython } from '../../wire/kernels/python.ts'
 import { launchWolfram } from '../../wire/kernels/wolfram.ts'
+import { atEnd } from './endings.ts'
 import { startProgram } from './program.ts'
 import { mathicsPython } from './runtimes.ts'
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'imago-kernels-')))
 const runtimeDir = join(folder, 'run')
 const kills = new Set<() => void>()
-process.on('exit', () => {
+atEnd(() => {
   for (const kill of kills) kill()
-  rmSync(folder, { recursive: true, force: true })
+  kills.clear()
 })
 
 interface PythonOptions {

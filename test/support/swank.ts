@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { SwankConnection } from '../../wire/swank/connection.ts'
 import { FaslCache, SwankPeer } from '../../wire/swank/peer.ts'
 import type { Sexp } from '../../wire/swank/sexp.ts'
+import { atEnd } from './endings.ts'
 import { lispCache } from './runtimes.ts'
 
 /** A real Lisp that listens with Swank on a port of its own, as a person would have started it. */
@@ -56,7 +57,7 @@ const COMMANDS = {
 } as const
 
 const started = new Set<ChildProcess>()
-process.on('exit', () => {
+atEnd(() => {
   for (const child of started) child.kill('SIGKILL')
 })
 

@@ -12,8 +12,9 @@ export interface Task {
   shared: boolean
 }
 
-// Time for what a file has closed to be gone.
+// Time for what a file has closed to be gone; less where another process may follow instead.
 const ROUNDS = 40
+const FEW_ROUNDS = 10
 const ROUND_MS = 25
 
 process.on('message', async (task: Task) => {
@@ -21,8 +22,9 @@ process.on('message', async (task: Task) => {
   const report = await runFile(task.path)
   // What was not waited for may still fail.
   await setTimeout(task.shared ? 0 : 50)
-  if (task.shared) await nameLeft(report, task.path, before)
-  process.send?.({ ...report, isAsBefore: isAsBefore(before) } satisfies Report)
+  const settled = await settles(before, task.shared ? ROUNDS : FEW_ROUNDS)
+  if (task.shared && !settled) nameLeft(report, task.path, before)
+  process.send?.({ ...report, isAsBefore: settled } satisfies Report)
 })
 process.on('disconnect', () => process.exit())
 
@@ -50,11 +52,12 @@ function isKept(resource: string): boolean {
   return !['Immediate', 'TTYWrap', 'FSReqCallback', 'FSReqPromise'].includes(resource)
 }
 
-async function nameLeft(report: Report, path: string, before: Surroundings): Promise<void> {
-  for (let round = 0; round < ROUNDS; round++) {
-    if (isAsBefore(before)) return
-    await setTimeout(ROUND_MS)
-  }
+async function settles(before: Surroundings, rounds: number): Promise<boolean> {
+  for (let round = 0; round < rounds && !isAsBefore(before); round++) await setTimeout(ROUND_MS)
+  return isAsBefore(before)
+}
+
+function nameLeft(report: Report, path: string, before: Surroundings): void {
   const after = surroundings()
   for (const what of Object.keys(before) as (keyof Surroundings)[])
     if (after[what] !== before[what])

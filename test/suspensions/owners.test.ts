@@ -452,7 +452,7 @@ test('one of whose end no news came is known as lost when its image does not kno
 
 test('a thousand wait with a clock each, and an image that says that they stand on each other harms nobody', async () => {
   const clock = new HandClock()
-  const rig = rigOf({}, { clock })
+  const rig = rigOf({}, { clock, followed: false })
   const kernel = kernelOf(rig)
   rig.leases.lives({ name: 'main', root: ROOT, kernel })
   for (let number = 0; number < 1_000; number++) {

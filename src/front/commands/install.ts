@@ -5,7 +5,6 @@ import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { createTwoFilesPatch } from 'diff'
 import { PROFILES, type Profile } from '../../../tools/contract.ts'
-import { TOOLS } from '../../../tools/index.ts'
 import {
   ENGINE_PYTHONS,
   type FreeEngine,
@@ -16,7 +15,6 @@ import {
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
 import { isProject, realOf } from '../../files/roots.ts'
 import { findPaths, findRoot, PACKAGE_ROOT, PROGRAM, prepareStateDir, VERSION } from '../../paths.ts'
-import { openRegistry } from '../../registry/registry.ts'
 import { escapeText, shellWord } from '../../text/escape.ts'
 import type { CommandInput, Options } from '../command.ts'
 import { answersByItself } from '../seat/rule.ts'
@@ -136,22 +134,18 @@ async function wished(site: Site, options: Options): Promise<Choice> {
   if (options.hook && host.hook === undefined)
     throw misused(`It is not known how ${host.label} is told to ask before its own tools.`)
   const before = profileIn(site)
-  const wish = (chosen: Profile, counts: boolean, hooked: boolean): Choice => ({
+  const wish = async (chosen: Profile, counts: boolean, hooked: boolean): Promise<Choice> => ({
     profile: chosen,
     dialog: counts,
     hook: hooked ? hookCommand(host) : undefined,
     server: startOf(host, ['mcp', ...(chosen === DEFAULT ? [] : ['--profile', chosen])]),
-    allowed: allow
-      ? openRegistry(TOOLS)
-          .list(chosen)
-          .flatMap(({ name, level }) => (level === 'safe' ? [name] : []))
-      : [],
+    allowed: allow ? await safeTools(chosen) : [],
   })
   if (!isAsked(options)) return wish(profile ?? before, dialog ?? false, options.hook ?? false)
   const lines = createInterface({ input: process.stdin, output: process.stdout })
   try {
     const ask = (question: string) => lines.question(escapeText(question))
-    return wish(
+    return await wish(
       profile ?? (await askProfile(ask, { host, before })),
       dialog ?? (mayOfferDialog(site) && (await askDialog(ask, host))),
       options.hook ?? (host.hook !== undefined && (await askHook(ask, host))),
@@ -162,6 +156,14 @@ async function wished(site: Site, options: Options): Promise<Choice> {
   } finally {
     lines.close()
   }
+}
+
+/** By name. All tools are loaded for it, which takes as long as all else that this command does. */
+async function safeTools(profile: Profile): Promise<string[]> {
+  const { TOOLS } = await import('../../../tools/index.ts')
+  const { openRegistry } = await import('../../registry/registry.ts')
+  const shown = openRegistry(TOOLS).list(profile)
+  return shown.flatMap(({ name, level }) => (level === 'safe' ? [name] : []))
 }
 
 const profilesFor = ({ desk }: Host): readonly Profile[] =>

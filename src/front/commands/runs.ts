@@ -11,11 +11,10 @@ import { connectDaemon } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { untilLeft } from '../print.ts'
 import { textOf } from '../run-text.ts'
-import { resume } from './ask.ts'
 
 const ACTIONS: Readonly<Record<string, (input: CommandInput, run: string) => Promise<ExitCode>>> = {
   show,
-  resume,
+  resume: async (input, run) => (await import('./ask.ts')).resume(input, run),
   cancel,
   remove,
 }
