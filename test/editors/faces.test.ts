@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
-import { type Neovim, openNeovim } from '../../examples/demos/neovim.ts'
+import type { Neovim } from '../../examples/demos/neovim.ts'
 import type { DaemonClient } from '../../src/front/client.ts'
-import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { leftEnded, letIn, openBrowser, opened, openPage, shows } from '../support/browser.ts'
 import { type EmacsPlugin, openEmacsPlugin } from '../support/emacs-plugin.ts'
 import { assert, suite } from '../support/harness.ts'
+import { openNeovimPlugin } from '../support/neovim-plugin.ts'
 import { openRig, until } from '../support/rig.ts'
-import { neovimPath } from '../support/runtimes.ts'
 
 /** Emacs, Neovim and the page, side by side in one project. */
 const test = suite('two editors and the page', { limitMs: 90_000 })
@@ -32,9 +31,7 @@ test.before(async () => {
   await emacs.until('(active-minibuffer-window)')
   emacs.type('yes\r')
   await shows(page, /You sit here/)
-  const env = { ...rig.env, IMAGO_PLUGIN: join(PACKAGE_ROOT, 'editors/neovim') }
-  const init = join(import.meta.dirname, 'neovim.lua')
-  neovim = await openNeovim([neovimPath], { cwd: rig.project, env, folder: rig.folder, init })
+  neovim = await openNeovimPlugin({ cwd: rig.project, env: rig.env, folder: rig.folder })
   await neovim.types(':edit a.txt<CR>:Imago sit<CR>')
   await letIn(page)
   await neovim.shows(/seated as/)

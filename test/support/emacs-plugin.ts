@@ -51,7 +51,8 @@ export interface EmacsPlugin extends SlimeEmacs {
   rows(): Promise<string[]>
 }
 
-async function openEmacsPlugin(rig: Rig, file: string): Promise<EmacsPlugin> {
+/** Opens one that looks at `file` of the project. */
+export async function openEmacsPlugin(rig: Rig, file: string): Promise<EmacsPlugin> {
   const command = [process.execPath, MAIN, 'lsp'].map(word => JSON.stringify(word)).join(' ')
   const words = ['-L', EMACS_PLUGIN, '-l', 'imago', '--eval', `(setq imago-command (list ${command}))`]
   const terminal = new xterm.Terminal({ cols: 100, rows: 40, allowProposedApi: true, scrollback: 0 })
