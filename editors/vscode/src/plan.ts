@@ -44,6 +44,7 @@ export class OpenPlan {
   readonly seen = new Set<string>()
   #isSent = false
   #fault = ''
+  #told = ''
 
   constructor(project: Project, row: WaitingRow, plan: Plan) {
     this.project = project
@@ -102,6 +103,13 @@ export class OpenPlan {
   /** What came of it, or of the last answer: a sentence a line. */
   get news(): string {
     return this.#end ?? (this.#isSent ? 'The answer was sent.' : this.#fault)
+  }
+
+  /** Whether that is another than when this was asked last. */
+  hasNews(): boolean {
+    const told = this.#told
+    this.#told = this.news
+    return this.#told !== told
   }
 
   /** The name by which it is taken back, once it is done. */

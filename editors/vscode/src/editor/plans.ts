@@ -101,7 +101,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
 
   /** Rows of the project have changed: a plan that is shown may wait no more. */
   changed(project: Project): void {
-    for (const open of this.#plans.values()) if (open.project === project) this.#draw(open)
+    for (const open of this.#plans.values()) if (open.project === project && open.hasNews()) this.#draw(open)
   }
 
   /** Takes back a change, the last one where none is named. That is a plan too. */
