@@ -109,22 +109,18 @@ end
 local function project_of(buf)
   local mine = M.projects[vim.b[buf].imago_project or 0]
   if mine or vim.fn.executable(M.config.cmd[1]) == 0 then return mine end
-  local project, root = { queue = {}, rows = no_rows() }, root_of(buf)
+  local project = { queue = {}, rows = no_rows() }
   local id = vim.lsp.start({
-    name = 'imago',
+    name = 'imago-plugin', -- a client of that name is ours, and there is one for each root
     cmd = M.config.cmd,
-    root_dir = root,
+    root_dir = root_of(buf),
     -- Nobody answers in a Neovim without a screen.
     init_options = { follow = vim.tbl_keys(no_rows()), sit = M.config.sit and #vim.api.nvim_list_uis() > 0 },
     handlers = handlers_of(project),
     on_init = vim.schedule_wrap(function() begin(project) end),
     on_attach = on_attach,
     on_exit = vim.schedule_wrap(function() forget(project) end),
-  }, {
-    bufnr = buf,
-    -- A client that somebody else made does not tell us its rows.
-    reuse_client = function(client) return M.projects[client.id] and client.config.root_dir == root end,
-  })
+  }, { bufnr = buf })
   if not id then return nil end
   project.id = id
   M.projects[id] = M.projects[id] or project

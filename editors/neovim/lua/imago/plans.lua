@@ -54,7 +54,8 @@ end
 function M.plans(project)
   local function name(row) return row.title .. ', asked by ' .. row.who end
   local function open(row) plan.open(project, row.id) end
-  window.choose(client.waiting(project, 'approvals'), 'plans that wait', name, open)
+  -- The daemon may know of one before its row is here.
+  client.ask(project, 'approvals', {}, function(found) window.choose(found.approvals, 'plans that wait', name, open) end)
 end
 
 --- Takes back the change of that name, or else the newest that was not taken back: a plan too.
