@@ -116,25 +116,27 @@ if (isLong)
     assert.match(stdout, 'Everything was as expected.')
   })
 
-test('npm run demo -- agent has a run that an error woke wait for a person, outlive its daemon and go on, with one dispatched edit', async () => {
-  const { code, stdout, stderr } = await rig.imago(['agent', '--python', venvPython], { main: DEMO })
-  assert.is(code, 0, stdout + stderr)
-  assert.match(stdout, /^# The model is played: /)
-  for (const expected of [
-    'run-1     waits      Edit shop/orders.py: 2 hunks',
-    'Another one goes on.',
-    'hunk 1 (shop/orders.py:17) was applied',
-    'comes to 900 now. hunk 2 (shop/orders.py:21) was refused: an unknown order is a 404.',
-    'The journal has one dispatched edit, and shop/orders.py one hunk of two.',
-    'Everything was as expected.',
-  ])
-    assert.match(stdout, expected)
-})
+const AGENT =
+  'npm run demo -- agent has a run that an error woke wait for a person, outlive its daemon and go on, with one dispatched edit'
+if (isLong)
+  test(AGENT, async () => {
+    const { code, stdout, stderr } = await rig.imago(['agent', '--python', venvPython], { main: DEMO })
+    assert.is(code, 0, stdout + stderr)
+    assert.match(stdout, /^# The model is played: /)
+    for (const expected of [
+      'run-1     waits      Edit shop/orders.py: 2 hunks',
+      'Another one goes on.',
+      'hunk 1 (shop/orders.py:17) was applied',
+      'comes to 900 now. hunk 2 (shop/orders.py:21) was refused: an unknown order is a 404.',
+      'The journal has one dispatched edit, and shop/orders.py one hunk of two.',
+      'Everything was as expected.',
+    ])
+      assert.match(stdout, expected)
+  })
 
 const EDITOR =
   'npm run demo -- editor lights up the line of a failed request in Neovim, where a seat approves its edit and takes it back'
-if (!existsSync(neovimPath)) test.skip(EDITOR, 'there is no Neovim: node test/setup.mjs')
-else
+if (isLong && existsSync(neovimPath))
   test(EDITOR, async () => {
     const { code, stdout, stderr } = await rig.imago(
       ['editor', '--python', venvPython, '--nvim', neovimPath],

@@ -186,7 +186,9 @@ async function letsIn(neovim: Neovim, who: string): Promise<void> {
 async function emacsIn(project: string, neovim: Neovim): Promise<PersonAtScreen> {
   out(`\n$ emacs ${FILE}\n`)
   const command = [process.execPath, join(PACKAGE_ROOT, 'dist/src/main.cjs'), 'lsp']
-  const init = `(progn (require 'imago) (setq imago-command '${lispList(command)}) (global-imago-mode))`
+  // An Emacs that compiles to machine code does so at every start under a new home.
+  const quick = '(setq native-comp-deferred-compilation nil native-comp-jit-compilation nil)'
+  const init = `(progn ${quick} (require 'imago) (setq imago-command '${lispList(command)}) (global-imago-mode))`
   const words = ['emacs', '-Q', '-nw', '-L', join(EDITORS, 'emacs'), '--eval', init, FILE]
   const emacs = openAtScreen(words, { cwd: project })
   await emacs.sees(/def total/)
