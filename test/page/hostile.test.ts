@@ -32,7 +32,7 @@ const withoutBlanks = (text: string) => text.replace(/[\s,]/g, '')
 
 const allText = () => page.evaluate<string>('document.body.textContent')
 
-test('each text of a plan is shown to its end, with its marks, and nothing in it is obeyed (threats 14, 15, 16, 17)', async () => {
+test('each text of a plan is shown to its end, with its marks, and nothing in it is obeyed (threat 14) (threat 15) (threat 16) (threat 17)', async () => {
   for (const { what, text, marks, payload } of HOSTILE_TEXTS) {
     const edits = [{ path: 'new.py', old_str: '', new_str: text.replaceAll('\0', '') }]
     const over = new AbortController()
