@@ -59,8 +59,8 @@ const connection = agent({ name: 'a-test-agent' })
 
 if (process.argv.includes('stays')) {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' })
-  process.stderr.write(`pids ${process.pid} ${child.pid}\n`)
   process.on('SIGTERM', () => {})
+  process.stderr.write(`pids ${process.pid} ${child.pid}\n`)
   setInterval(() => {}, 1_000)
 } else {
   await connection.closed
