@@ -30,7 +30,8 @@ function facts(): void {
     folder = mkdtempSync(join(tmpdir(), 'imago-definitions-'))
     ;[kernel, hasty] = await Promise.all([ownedWolfram(), ownedWolfram({ formatterSeconds: 1e-9 })])
     ;[completing, first] = await Promise.all([
-      said('complete', { text: 'Plu', cursor: 3 }, { lookMs: 300 }),
+      // Answered at once, as soon as what is loading lets go for a moment.
+      said('complete', { text: 'Plu', cursor: 3 }, { lookMs: 1_500 }),
       said('symbol_definition', { symbols: 'Plus' }, { lookMs: 5_000 }),
     ])
   })
