@@ -206,8 +206,8 @@ function hashOf(parts: Omit<Plan, 'id' | 'result' | 'hash'>): string {
   const evidence = parts.evidence.map(({ what, hash }) => ({ what, hash }))
   const changes = parts.changes.map(bytesHashed)
   const asked = { tool, level, toolHash, args, kernel, epoch, root, who, caller, origin }
-  const { hunks, choices } = parts
-  const said = { ...asked, preview, evidence, changes, hunks: hunks?.all ?? null, choices }
+  const { hunks, choices, undoes } = parts
+  const said = { ...asked, preview, evidence, changes, hunks: hunks?.all ?? null, choices, undoes }
   return sha256(canonical(said))
 }
 

@@ -1,5 +1,5 @@
 import type { Envelope } from '../../tools/outcome.ts'
-import { escapeText } from '../text/escape.ts'
+import { escapeLine } from '../text/escape.ts'
 
 /** A part of a value, in one line. It can be looked into by its `expr`, where it has one. */
 interface Part {
@@ -33,7 +33,7 @@ const LINE = 200
 export function shownAnswer(tool: string, answer: Envelope): ShownAnswer {
   const { value_repr, output } = (answer.ok ? answer.result : {}) as Evaluated
   const done = [...(value_repr ? [value_repr] : []), ...(output ? [output.trimEnd()] : [])].join(' · ')
-  const line = oneLine(answer.ok ? `⇒ ${done || 'done'}` : `✗ ${answer.error.message}`)
+  const line = escapeLine(answer.ok ? `⇒ ${done || 'done'}` : `✗ ${answer.error.message.trimEnd()}`)
   const short = line.length > LINE ? `${line.slice(0, LINE).replace(/[\ud800-\udbff]$/, '')}…` : line
   return { line: short, parts: answer.ok && tool === 'inspect' ? partsOf(answer.result as Inspected) : [] }
 }
@@ -44,7 +44,7 @@ function partsOf({ exprs = {}, sample, fields, members }: Inspected): readonly P
   const names = new Set(rows.map(({ name }) => name))
   const rest = (members?.data ?? []).filter(name => !names.has(name))
   const part = (label: string, expr: string | null = null) => ({
-    label: oneLine(label),
+    label: escapeLine(label),
     ...(expr !== null && { expr }),
   })
   return [
@@ -53,5 +53,3 @@ function partsOf({ exprs = {}, sample, fields, members }: Inspected): readonly P
     ...rest.map(name => part(name, exprs[name])),
   ]
 }
-
-const oneLine = (text: string) => escapeText(text).trimEnd().replaceAll('\n', '\\n').replaceAll('\t', ' ')

@@ -23,7 +23,11 @@ export function escapeText(text: string): string {
   })
 }
 
-/** The same inside a JSON text: still JSON, still the same value. */
+/** `escapeText` in one line: a line end is written as an escape too, and a tab becomes a blank. */
+export const escapeLine = (text: string): string =>
+  escapeText(text).replaceAll('\n', '\\n').replaceAll('\t', ' ')
+
+/** `escapeText` inside a JSON text: still JSON, still the same value. */
 export function escapeJson(text: string): string {
   return text.replace(PRINTED, (found: string, picture?: string) =>
     isEmoji(picture) ? found : found.replace(EACH, escapeInJson),

@@ -555,3 +555,18 @@ test('every seat is told how the call has ended that one of them approved, and n
       [told],
     )
 })
+
+test('a change that was taken back has no undo, and has it again once that was taken back', async () => {
+  const { approvals, person, ask } = sitting()
+  const plan = somePlan()
+  const asked = ask(plan)
+  person.answer('approve')
+  await asked
+  approvals.ended(plan.id, { outcome: 'ok', undo: 'plan-aaaaaaaa' })
+  const undo = () => approvals.ends()[0]?.ended?.undo
+  assert.is(undo(), 'plan-aaaaaaaa')
+  approvals.tookBack('plan-aaaaaaaa', 'plan-bbbbbbbb')
+  assert.is(undo(), null)
+  approvals.tookBack('plan-bbbbbbbb', 'plan-cccccccc')
+  assert.is(undo(), 'plan-aaaaaaaa')
+})

@@ -17,7 +17,7 @@ import { neovimPath } from '../support/runtimes.ts'
  */
 const test = suite('hostile texts in Neovim', { limitMs: 60_000 })
 
-/** Of a chunk: whatever is asked for is answered at once with `given.answer`. */
+/** Of a chunk: each request is answered at once with `given.answer`. */
 const ANSWERED = `
   local given = ...
   local client, window = require('imago.client'), require('imago.window')

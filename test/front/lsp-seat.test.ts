@@ -88,3 +88,19 @@ test('a seat that broke with its connection is taken again by itself, and is one
   await until(() => told().length === 4, 'the end of the seat')
   await editor.close()
 })
+
+test('wishes and arguments of another kind than is meant are refused in words, and the rest works', async () => {
+  const wishes = { follow: ['approvals', 'nonsense'], sit: 'yes' } as never
+  const editor = await openEditor(rig, { roots: [rig.project], initializationOptions: wishes })
+  const call = { tool: 'eval_expr', args: { expr: 5 }, language: 'python', shown: true }
+  const answer = await editor.request<{ error?: { code: string }; shown: string }>('imago/call', call)
+  assert.is(answer.error?.code, 'invalid_args')
+  assert.match(answer.shown, 'expr')
+  const logged = () =>
+    editor.heard.some(
+      ({ method, params }) =>
+        method === 'window/logMessage' && /nonsense|topics/.test(JSON.stringify(params)),
+    )
+  await until(logged, 'why nothing is followed')
+  await editor.close()
+})

@@ -1,32 +1,33 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
 import { toEnd } from '../../examples/demos/page.ts'
-import type { DaemonClient } from '../../src/front/client.ts'
-import { leftEnded, letIn, openBrowser, opened, openPage, seated, shows } from '../support/browser.ts'
+import {
+  leftEnded,
+  letIn,
+  opened,
+  openPage,
+  openPageScene,
+  type PageScene,
+  shows,
+} from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
-import { openRig, until } from '../support/rig.ts'
+import { until } from '../support/rig.ts'
 import { openScreen } from '../support/screen.ts'
 
 /** A page beside other seats, a tab that is killed, a file that changes meanwhile, and a plan of many files. */
 const test = suite('faults of the page', { limitMs: 90_000 })
 
-const rig = openRig({ files: { 'a.txt': 'one\ntwo\nthree\n', 'imago.toml': '' } })
-let browser: Browser
-let page: Page
-let client: DaemonClient
+let scene: PageScene
+let rig: PageScene['rig']
+let browser: PageScene['browser']
+let page: PageScene['page']
+let client: PageScene['client']
 
 test.before(async () => {
-  await rig.serve()
-  browser = await openBrowser()
-  client = await rig.connect()
-  page = await openPage(rig, browser)
-  await seated(rig, page)
+  scene = await openPageScene({ 'a.txt': 'one\ntwo\nthree\n' })
+  ;({ rig, browser, page, client } = scene)
 })
-test.after(async () => {
-  await browser?.close()
-  await rig.close()
-})
+test.after(() => scene?.close())
 
 const a = () => readFileSync(join(rig.project, 'a.txt'), 'utf8')
 

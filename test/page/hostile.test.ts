@@ -1,29 +1,19 @@
-import type { Browser, Page } from 'playwright-core'
-import type { DaemonClient } from '../../src/front/client.ts'
-import { leftEnded, openBrowser, opened, openPage, seated, shows } from '../support/browser.ts'
+import { leftEnded, opened, openPageScene, type PageScene, shows } from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
 import { HOSTILE_NAMES, HOSTILE_TEXTS } from '../support/hostile-texts.ts'
-import { openRig } from '../support/rig.ts'
 
-/** Texts that were made to be taken for something else, as plans, reasons, names and values on the page. */
+/** Texts that were made to be taken for something else, as plans, purposes and reasons on the page. */
 const test = suite('hostile texts on the page', { limitMs: 90_000 })
 
-const rig = openRig({ files: { 'imago.toml': '' } })
-let browser: Browser
-let page: Page
-let client: DaemonClient
+let scene: PageScene
+let page: PageScene['page']
+let client: PageScene['client']
 
 test.before(async () => {
-  await rig.serve()
-  browser = await openBrowser()
-  client = await rig.connect()
-  page = await openPage(rig, browser)
-  await seated(rig, page)
+  scene = await openPageScene({})
+  ;({ page, client } = scene)
 })
-test.after(async () => {
-  await browser?.close()
-  await rig.close()
-})
+test.after(() => scene?.close())
 
 /** What a reader would not see, or what moves the rest: the page has marks in the place of each. */
 const UNSEEN = /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u

@@ -1,32 +1,23 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
 import { toEnd } from '../../examples/demos/page.ts'
-import type { DaemonClient } from '../../src/front/client.ts'
-import { leftEnded, openBrowser, opened, openPage, seated, shows } from '../support/browser.ts'
+import { leftEnded, opened, openPageScene, type PageScene, shows } from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
-import { openRig } from '../support/rig.ts'
 
 /** What waits, on the page, in the real browser. */
 const test = suite('plans on the page', { limitMs: 60_000 })
 
 const LINES = Array.from({ length: 30 }, (_, n) => `line ${n + 1}\n`).join('')
-const rig = openRig({ files: { 'shop.txt': LINES, 'imago.toml': '' } })
-let browser: Browser
-let page: Page
-let client: DaemonClient
+let scene: PageScene
+let rig: PageScene['rig']
+let page: PageScene['page']
+let client: PageScene['client']
 
 test.before(async () => {
-  await rig.serve()
-  browser = await openBrowser()
-  client = await rig.connect()
-  page = await openPage(rig, browser)
-  await seated(rig, page)
+  scene = await openPageScene({ 'shop.txt': LINES })
+  ;({ rig, page, client } = scene)
 })
-test.after(async () => {
-  await browser?.close()
-  await rig.close()
-})
+test.after(() => scene?.close())
 
 const shop = () => readFileSync(join(rig.project, 'shop.txt'), 'utf8')
 

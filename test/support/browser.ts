@@ -1,5 +1,6 @@
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { type Rig, until } from './rig.ts'
+import type { DaemonClient } from '../../src/front/client.ts'
+import { openRig, type Rig, until } from './rig.ts'
 import { openScreen } from './screen.ts'
 
 /** The Chromium of the system, with these words besides; `test/setup.mjs` installs it. */
@@ -26,6 +27,29 @@ export async function openPage(rig: Rig, browser: Browser | BrowserContext): Pro
     'a page to be let in',
   )
   return page
+}
+
+/** A project with a daemon, an agent, and a page that sits. */
+export interface PageScene {
+  readonly rig: Rig
+  readonly browser: Browser
+  readonly page: Page
+  readonly client: DaemonClient
+  close(): Promise<void>
+}
+
+export async function openPageScene(files: Readonly<Record<string, string>>): Promise<PageScene> {
+  const rig = openRig({ files: { 'imago.toml': '', ...files } })
+  await rig.serve()
+  const browser = await openBrowser()
+  const client = await rig.connect()
+  const page = await openPage(rig, browser)
+  await seated(rig, page)
+  const close = async () => {
+    await browser.close()
+    await rig.close()
+  }
+  return { rig, browser, page, client, close }
 }
 
 /** Has the page sit, by its code, at a terminal of its own. */

@@ -1,9 +1,8 @@
 import { Decisions, type Piece, signOf } from '../../../src/front/hunks/decisions.ts'
 import type { Methods } from '../../../src/front/protocol.ts'
-import { escapePlan, escapePlanLine, escapeText } from '../../../src/text/escape.ts'
+import { escapeLine, escapePlan, escapePlanLine, escapeText } from '../../../src/text/escape.ts'
 import { linesOf } from '../../../tools/newlines.ts'
 import type { Plan, Project, WaitingRow } from './project.ts'
-import { line } from './values.ts'
 
 type Answer = Pick<Methods['answer']['params'], 'decision' | 'reason'>
 
@@ -126,7 +125,7 @@ export class OpenPlan {
     const { row, plan, stage, news } = this
     const { pieces, tally } = this.decisions
     const lines: string[] = []
-    const say = (text: string) => void lines.push(line(text))
+    const say = (text: string) => void lines.push(escapeLine(text))
     if (news !== '') for (const one of news.split('\n')) say(`● ${one}`)
     if (stage !== 'over')
       for (const file of unsaved)

@@ -1,5 +1,6 @@
+import { escapeLine } from '../../../src/text/escape.ts'
 import type { Project } from './project.ts'
-import { line, linesOf, partsOf, type ValueNode } from './values.ts'
+import { linesOf, partsOf, type ValueNode } from './values.ts'
 
 /** A row of the tree view. Its texts are plain, and in one line. */
 export interface TreeNode {
@@ -21,17 +22,19 @@ export interface TreeNode {
 export function waitsIn(project: Project): readonly TreeNode[] {
   const plans = project.waiting.map(({ id, title, who }): TreeNode => {
     const looks = { icon: 'git-pull-request', click: 'imago.plan.open' }
-    return { kind: 'plan', label: line(title), project, detail: line(who), name: id, ...looks }
+    return { kind: 'plan', label: escapeLine(title), project, detail: escapeLine(who), name: id, ...looks }
   })
   const held = project.held.map(({ tool, who }): TreeNode => {
-    const detail = line(`${who}; it can be answered once somebody sits`)
-    return { kind: 'held', label: line(tool), project, detail, icon: 'clock', click: 'imago.sit' }
+    const detail = escapeLine(`${who}; it can be answered once somebody sits`)
+    return { kind: 'held', label: escapeLine(tool), project, detail, icon: 'clock', click: 'imago.sit' }
   })
   const wanted = project.wanted.map(({ id, who, command, through }): TreeNode => {
     const driver = through?.driver ? `, may be driven by ${through.driver}` : ''
-    const detail = line(`wants a seat: ${through === undefined ? command : `code ${through.code}${driver}`}`)
+    const detail = escapeLine(
+      `wants a seat: ${through === undefined ? command : `code ${through.code}${driver}`}`,
+    )
     const looks = { icon: 'person-add', click: 'imago.admit' }
-    return { kind: 'wanted', label: line(who), project, detail, name: id, ...looks }
+    return { kind: 'wanted', label: escapeLine(who), project, detail, name: id, ...looks }
   })
   return [...plans, ...held, ...wanted]
 }
@@ -55,9 +58,9 @@ const programsIn = (project: Project): readonly TreeNode[] =>
     const detail = [row.implementation ?? row.language, row.state, ...process, ...chosen].join(', ')
     return {
       kind: 'program',
-      label: line(row.name),
+      label: escapeLine(row.name),
       project,
-      detail: line(detail),
+      detail: escapeLine(detail),
       icon: 'vm-running',
       click: 'imago.program.use',
       name: row.name,

@@ -1,5 +1,7 @@
-import { escapeText } from '../../../src/text/escape.ts'
+import { escapeLine, escapeText } from '../../../src/text/escape.ts'
 import type { Project } from './project.ts'
+
+export { escapeLine }
 
 /** A value, or a part of one, that opens where it has an `expr`. */
 export interface ValueNode {
@@ -16,7 +18,7 @@ export async function partsOf(project: Project, { expr, kernel }: ValueNode): Pr
 
 /** Lines of a text for a person, as rows that do not open. */
 export const linesOf = (text: string): readonly ValueNode[] =>
-  text.split('\n').map(label => ({ label: line(label) }))
+  text.split('\n').map(label => ({ label: escapeLine(label) }))
 
 /** Code of a document, and where it is there. */
 export interface Code {
@@ -39,9 +41,6 @@ export async function evaluate(project: Project, { text, languageId, ...place }:
   const answer = await project.call('eval_expr', args, { language: languageId })
   const { handle } = (answer.ok ? answer.result : {}) as { handle?: string }
   const value: ValueNode | undefined =
-    handle === undefined ? undefined : { label: line(text.trim()), expr: handle, kernel: answer.kernel }
+    handle === undefined ? undefined : { label: escapeLine(text.trim()), expr: handle, kernel: answer.kernel }
   return { ok: answer.ok, short: answer.line, text: escapeText(answer.shown), value }
 }
-
-/** A text of a program in one line, with escapes for what is not seen; marks that it has already stay. */
-export const line = (text: string): string => escapeText(text).replaceAll('\n', '\\n').replaceAll('\t', ' ')

@@ -121,7 +121,7 @@ export class Decisions {
     return false
   }
 
-  /** To that one; to all of them together, which is asked about last, where there is none. */
+  /** To the piece of that place; behind the last one, to all of them together, which is asked about last. */
   to(at: number): void {
     this.#at = Math.min(at, this.#pieces.length)
   }

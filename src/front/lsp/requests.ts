@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Connection } from 'vscode-languageserver/node'
 import { LSPErrorCodes, ResponseError } from 'vscode-languageserver/node'
+import { isRecord } from '../../../tools/record.ts'
 import { messageOf, WireError } from '../../../wire/errors.ts'
 import { refuseDebugger } from '../../debugger.ts'
 import type { DaemonClient } from '../client.ts'
@@ -34,9 +35,13 @@ export class Requests {
     this.#editor = editor
   }
 
-  /** What the editor wants of each project from the start. */
-  begin(wishes: Wishes): void {
-    this.#wishes = wishes
+  /** What the editor wants of each project from the start, as its `initializationOptions` say it. */
+  begin(options: unknown): void {
+    const { follow, sit } = isRecord(options) ? options : {}
+    this.#wishes = {
+      ...(Array.isArray(follow) && { follow: follow.map(String) as Topic[] }),
+      sit: sit === true,
+    }
   }
 
   /** Answers one; faults are told as errors of the request. */
@@ -74,7 +79,7 @@ export class Requests {
     const spoken = language === undefined ? undefined : editorLanguage(language)
     const [row] = spoken === undefined ? [] : project.kernelsOf(spoken.name)
     const { expr, ...rest } = asked.args ?? {}
-    const code = language === undefined || expr === undefined ? expr : withoutMargin(expr)
+    const code = spoken !== undefined && typeof expr === 'string' ? withoutMargin(expr) : expr
     const args = { ...(row && { kernel: row.name }), ...rest, ...(code !== undefined && { expr: code }) }
     const on = follow
       ? { on: (event: object) => void this.#tell('imago/event', { root: project.root, call, ...event }) }
@@ -115,7 +120,7 @@ export class Requests {
     this.#followed
       .get(project)
       ?.begin(client)
-      .catch(() => {})
+      .catch(fault => remoteOf(fault) && this.#connection.console.warn(messageOf(fault)))
     const resume = this.#lost.get(project)
     if (this.#lost.delete(project) || (isFirst && sit)) this.#comeBack(project, client, resume)
   }
@@ -215,7 +220,7 @@ function wellFormed<Message>(message: Message): Message {
  * editor's word for it, a program of that language is asked, and code comes without the margin that it has in its document.
  */
 type EditorCall = Methods['call']['params'] & {
-  readonly args?: { readonly kernel?: string; readonly expr?: string }
+  readonly args?: { readonly kernel?: string; readonly expr?: unknown }
   readonly shown?: boolean
   readonly language?: string
 }

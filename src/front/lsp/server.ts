@@ -22,7 +22,7 @@ import { pathOf, TextLines } from './documents.ts'
 import { ErrorsInPlace } from './errors.ts'
 import { type Asked, complete, definition, hover, references, signature } from './names.ts'
 import { Project } from './project.ts'
-import { Requests, type Wishes } from './requests.ts'
+import { Requests } from './requests.ts'
 import { TextsThatRun } from './texts.ts'
 
 const CAPABILITIES: InitializeResult['capabilities'] = {
@@ -157,7 +157,7 @@ export function lsp(): Promise<never> {
   connection.onInitialize(params => {
     editor = params
     const { workspaceFolders, rootUri, initializationOptions } = params
-    requests.begin((initializationOptions ?? {}) as Wishes)
+    requests.begin(initializationOptions)
     const uris = workspaceFolders?.map(({ uri }) => uri) ?? (rootUri ? [rootUri] : [])
     const folders = uris.flatMap(uri => pathOf(uri) ?? [])
     for (const folder of folders.length === 0 ? [process.cwd()] : folders) open(folder)

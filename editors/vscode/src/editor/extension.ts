@@ -6,7 +6,7 @@ import { isWithin, realOf } from '../../../../src/files/roots.ts'
 import type { SubscriptionEvent } from '../../../../src/front/subscriptions.ts'
 import { faultText, Project, type SeatNews, TOPICS } from '../project.ts'
 import { type TreeNode, waitsIn } from '../tree.ts'
-import { line } from '../values.ts'
+import { escapeLine } from '../values.ts'
 import { plainLabel, sentence, tell } from './messages.ts'
 import { PlanViews } from './plans.ts'
 import { Results } from './results.ts'
@@ -61,7 +61,9 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
 
   async function start(path: string): Promise<void> {
     // The client would pop up where there is no such program.
-    await once(spawn(path, ['--version'], { stdio: 'ignore' }), 'spawn')
+    const tried = spawn(path, ['--version'], { stdio: 'ignore' })
+    await once(tried, 'spawn')
+    tried.kill()
     const { LanguageClient, State } = await import('vscode-languageclient/node')
     const server = { command: path, args: ['lsp', '--stdio'] }
     const made = new LanguageClient('imago', 'Imago', server, {
@@ -133,7 +135,7 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
       const value = selection && !selection.isEmpty ? document?.getText(selection) : undefined
       const prompt = 'An expression; looking runs no code'
       const expr = await vscode.window.showInputBox({ prompt, ...(value && { value }) })
-      if (expr) tree.addValue(here(), { label: line(expr), expr, kernel: here().kernel })
+      if (expr) tree.addValue(here(), { label: escapeLine(expr), expr, kernel: here().kernel })
     },
     'program.use'({ project, name }: TreeNode) {
       project.kernel = name

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode'
 import type { Project } from '../project.ts'
 import { sectionsOf, type TreeNode } from '../tree.ts'
-import { line, type ValueNode } from '../values.ts'
+import { escapeLine, type ValueNode } from '../values.ts'
 import { plainLabel } from './messages.ts'
 
 /** Values that are kept. */
@@ -37,7 +37,7 @@ export class Tree implements vscode.TreeDataProvider<TreeNode> {
           project,
           values.map(({ value }) => value),
         )
-      return { kind: 'section', label: line(project.root), project, children }
+      return { kind: 'section', label: escapeLine(project.root), project, children }
     })
     return all.length === 1 ? this.getChildren(all[0]) : all
   }
