@@ -1,6 +1,5 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { keptRun, runNames } from '../../src/agent/run-file.ts'
+import type { Envelope } from '../../tools/outcome.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Program, startProgram } from '../support/program.ts'
 import { type Begun, openRig, type Rig, until } from '../support/rig.ts'
@@ -29,7 +28,7 @@ test.before(async () => {
   server = await openScriptedModel()
   rig = openRig({
     config: `[agent]\nurl = "${server.url}"\nmodel = "scripted"\nwoken_a_day = 3\n`,
-    files: { 'pyproject.toml': '' },
+    files: { 'pyproject.toml': '', 'three.py': 'def third(what): return what.none\n' },
   })
   const words =
     'waiting for errors of shop. Ctrl-C ends that. No program has that name yet. No program is there.'
@@ -64,7 +63,12 @@ function runs() {
 const fails = async (what: string) => {
   const client = await rig.connect()
   const call = { tool: 'eval_expr', args: { expr: `fails(${what})`, kernel: 'shop' } }
-  await until(async () => (await client.call(call)).ok, 'the program to be joined')
+  let answer: Envelope | undefined
+  const joined = async () => {
+    answer = await client.call(call)
+    return answer.ok
+  }
+  await until(joined, 'the program to be joined', () => JSON.stringify(answer))
 }
 const endsWith = (type: string, count: number) =>
   until(() => runs().length === count && runs()[0]?.at(-1)?.type === type, `run ${count} to come to ${type}`)
@@ -86,10 +90,10 @@ test('an error begins one run, of two that wait for it, with its frames and valu
   )
   assert.ok(answered?.type === 'answered' && answered.said.includes("name = 'cake'"))
   const client = await rig.connect()
-  assert.equal(
-    (await client.request('approvals', {})).held.map(({ tool, run }) => [tool, run]),
-    [['eval_expr', 'run-1']],
-  )
+  // The run is told first, and those who look a moment later.
+  await until(async () => (await client.request('approvals', {})).held.length === 1, 'the call to be held')
+  const [held] = (await client.request('approvals', {})).held
+  assert.equal([held?.tool, held?.run], ['eval_expr', 'run-1'])
   const left = await client.call({ tool: 'eval_expr', args: { expr: 'len(PRICES)', kernel: 'shop' } })
   assert.ok(left.ok && Reflect.get(Object(left.result), 'value_repr') === '1')
 })
@@ -110,7 +114,6 @@ test('an error that ends the program begins one, and a day has its most', async 
   const [third] = runs()[0] ?? []
   assert.is(third?.type === 'begun' ? third.woken : '', "KeyError: 'crash'")
   program = await start()
-  writeFileSync(join(rig.project, 'three.py'), 'def third(what): return what.none\n')
   await fails("__import__('three').third, 1")
   await until(() => said('3 runs were woken in a day') === 2, 'the day to be full for both')
   assert.is(runs().length, 3)

@@ -226,10 +226,14 @@ function run(args: readonly string[], { cwd, env, input, main = MAIN }: RunOptio
   }
 }
 
-/** Waits for something that has no event of its own. A hang is an error; how long it took says nothing. */
-export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+/** Waits for something that has no event of its own. A hang is an error, with what was `seen` last; how long it took says nothing. */
+export async function until(
+  holds: () => boolean | Promise<boolean>,
+  what: string,
+  seen: () => string = () => '',
+): Promise<void> {
   for (const deadline = performance.now() + HANG_MS; !(await holds()); ) {
-    if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`)
+    if (performance.now() > deadline) throw new Error(`waited in vain for ${what} ${seen()}`.trimEnd())
     await new Promise(resolve => setTimeout(resolve, 15))
   }
 }
