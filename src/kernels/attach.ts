@@ -82,6 +82,9 @@ interface Succession {
 /** How often successors are looked for, in ms. */
 const FOLLOW_MS = 250
 
+/** How long the end of a link is waited for whose process is gone, in ms. One of another machine is not seen, and stays. */
+const ENDING_MS = 1_000
+
 /** Attaches to programs and lets go of them, for the kernels by name. */
 export class Attachments {
   readonly #options: AttachmentsOptions
@@ -120,6 +123,9 @@ export class Attachments {
 
   async #attach(asked: Attach, target: Target): Promise<KernelRow> {
     const { kernels, checked, programs } = this.#options
+    // The link of a process that is gone says so a moment later, and its name is free then for what was started again.
+    const ending = this.#attached().filter(one => this.#isEnding(one))
+    await Promise.all(ending.map(one => one.settled(ENDING_MS)))
     const { address, program } = target
     const process = processOf(program)
     const already = this.#attached().find(one => one.alive && one.is({ address, process }))
@@ -422,12 +428,16 @@ export class Attachments {
     return { announced: rows, skipped: [...family.skipped, ...closed] }
   }
 
-  /** One that has announced itself under that name or another that stands for it, by what its files say; `within`: in that folder. */
+  /**
+   * One that has announced itself under that name or another that means it, by what its files say, and is not attached;
+   * `within`: in that folder.
+   */
   find(name: string, within?: string): AnnouncedRow | undefined {
     const family = this.#families.read()
     const among = family.programs.filter(one => one.process === 'lives')
     const isMeant = ({ cwd }: Program) => within === undefined || isOfProject(realOf(cwd), within)
-    const found = among.find(one => (one.name === name || fullName(one) === name) && isMeant(one))
+    const free = this.#unattached(among)
+    const found = free.find(one => (one.name === name || fullName(one) === name) && isMeant(one))
     return found && rowOf(found, { among, family })
   }
 

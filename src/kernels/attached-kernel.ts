@@ -339,9 +339,9 @@ export class AttachedKernel implements NamedKernel {
 
   async living(patienceMs = AWAY_MS): Promise<Kernel> {
     const longest = Math.min(AWAY_MS, patienceMs)
-    if (this.alive && this.#away !== null) await this.#settled(longest)
+    if (this.alive && this.#away !== null) await this.settled(longest)
     if (this.isFollowed && this.#unfollowed === undefined && this.#options.now() - this.#endedAt < GAP_MS)
-      await this.#settled(longest)
+      await this.settled(longest)
     if (!this.alive && this.mayListenAgain) {
       this.#trying ??= this.#tryAgain().finally(() => {
         this.#trying = undefined
@@ -456,8 +456,8 @@ export class AttachedKernel implements NamedKernel {
     this.giveUp(message)
   }
 
-  /** Resolves when it can be spoken to, or never will, or after so many milliseconds. */
-  #settled(longest: number): Promise<void> {
+  /** Resolves when it can be spoken to again, or never will, or after so many milliseconds. */
+  settled(longest: number): Promise<void> {
     return new Promise(resolve => {
       const done = () => {
         clearTimeout(limit)

@@ -304,6 +304,30 @@ test('a name that is taken gets the process number behind it; one that a person 
   assert.is((await refusal(attach('502', { name: '../x' }))).details.reason, 'bad_name')
 })
 
+test('a program that was started again has its name back, though the end of the link to the one before is told later', async () => {
+  const { pid } = programs.announce()
+  await attach('web')
+  programs.end(pid)
+  programs.gone.add(programs.latest.identity.pid)
+  programs.announce({ pid: 501 })
+  const again = attach('web')
+  await turn()
+  programs.latest.die({ reason: 'exited', message: `web has ended (process ${pid}).` })
+  assert.is((await again).name, 'web')
+  assert.equal(
+    kernels.list().map(({ name, state }) => [name, state]),
+    [['web', 'ready']],
+  )
+})
+
+test('a name that a program shares with one that is attached is not said to be free to attach to', async () => {
+  programs.announce({ cwd: shop })
+  await attach('web', { name: 'server' })
+  const { message } = await refusal(kernels.resolve(here('web')))
+  assert.match(message, 'No kernel is named "web".')
+  assert.not.match(message, 'can be attached to')
+})
+
 test('an attached program is never stopped or restarted: that is refused, and detach is named', async () => {
   programs.announce()
   await attach('web')

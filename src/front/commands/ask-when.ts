@@ -144,7 +144,9 @@ function joinsPrograms(
       if (!isOf(name, wanted.program) || joined.has(program)) continue
       joined.add(program)
       // A parent that starts it again has its name, and may have been joined by it.
-      await errorsIn(client, { whose: 'program', kernel: `${name}-${pid}` })
+      const args = { whose: 'program', kernel: `${name}-${pid}` }
+      const { ok } = await client.call({ tool: getLastError.name, args })
+      if (!ok) joined.delete(program)
     }
   }
   const programs = join(findPaths().runtimeDir, 'programs')
