@@ -80,7 +80,13 @@ export function loadExtension(
   const document = (uri: Uri) =>
     uri.scheme === 'untitled'
       ? Object.assign(untitled, { getText: () => written })
-      : { uri, isDirty: false, languageId: 'plaintext', lineCount: text(uri).split('\n').length }
+      : {
+          uri,
+          isDirty: false,
+          languageId: 'plaintext',
+          lineCount: text(uri).split('\n').length,
+          getText: () => '',
+        }
   const window = {
     activeTextEditor: undefined as object | undefined,
     visibleTextEditors: [] as object[],

@@ -1,4 +1,4 @@
-import { Decisions, type Piece, signOf } from '../../../src/front/hunks/decisions.ts'
+import { Decisions, type Piece, signWithReason } from '../../../src/front/hunks/decisions.ts'
 import type { Methods } from '../../../src/front/protocol.ts'
 import { whyNot } from '../../../src/front/seat/plan-text.ts'
 import { escapeLine, escapePlan, escapePlanLine, escapeText } from '../../../src/text/escape.ts'
@@ -78,6 +78,7 @@ export class OpenPlan {
     const { id, plan, decisions } = this
     const choices = answer.decision === 'choose' && { choices: decisions.choices() }
     this.#isSent = true
+    this.project.changed()
     const became = await this.project
       .ask('answer', { plan: id, hash: plan.hash ?? '', ...answer, ...choices })
       .catch((fault: unknown) => ({ type: 'unfit' as const, why: faultText(fault) }))
@@ -140,7 +141,7 @@ export class OpenPlan {
       const { hunk, decision } = piece
       if (inFiles.has(hunk.shown)) continue
       const line = lines.length
-      lines.push(`━ ${this.headOf(piece)}  ${escapeLine(decisionText(piece))}`)
+      lines.push(`━ ${this.headOf(piece)}  ${escapeLine(signWithReason(piece))}`)
       const diff = decision?.type === 'refuse' ? [] : escapeText(hunk.diff).replace(/\n$/, '').split('\n')
       // With a margin none of them can be taken for one of ours.
       lines.push(...diff.map(one => `│ ${one}`))
@@ -164,12 +165,6 @@ export class OpenPlan {
     return at < 0 ? heading : heading.slice(0, at)
   }
 }
-
-/** `✗ refused: keep it` */
-export const decisionText = (piece: Piece): string =>
-  piece.decision?.type === 'refuse' && piece.decision.reason !== null
-    ? `${signOf(piece)}: ${piece.decision.reason}`
-    : signOf(piece)
 
 /** The texts of a file, with its hunks; undefined where it has no texts. */
 function shownFile(file: Plan['files'][number], plan: Plan): ShownFile | undefined {

@@ -82,18 +82,23 @@ export class Project {
       rows?.delete(key)
       if (value !== null) rows?.set(key, value)
     }
-    this.#seam.changed(this)
+    this.changed()
   }
 
   heardWaits({ text }: { readonly text: string }): void {
     this.waits = text
-    this.#seam.changed(this)
+    this.changed()
   }
 
   heardSeat(event: SeatNews): void {
     const isNews = event.type === 'left' ? event.why !== null : event.type === 'seated' && event.trouble
     this.seat = event.type === 'left' ? undefined : event
     if (isNews) this.#seam.says(event.shown)
+    this.changed()
+  }
+
+  /** What is drawn of it may be other than it was. */
+  changed(): void {
     this.#seam.changed(this)
   }
 
@@ -106,14 +111,10 @@ export class Project {
 
   /** Takes a seat; resolves as soon as it is there. Rejects with the sentence that says why there is none. */
   async sit(): Promise<void> {
-    try {
-      await this.ask('sit', {})
-    } catch (fault) {
-      this.seat = undefined
+    await this.ask('sit', {}).catch((fault: unknown) => {
+      this.heardSeat({ type: 'left', why: null, shown: '' })
       throw fault
-    } finally {
-      this.#seam.changed(this)
-    }
+    })
   }
 
   /** What `undo_change` takes for the newest change that was not taken back, of any seat; undefined: none is known. */

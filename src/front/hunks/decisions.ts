@@ -214,6 +214,13 @@ const SIGNS = { accept: '✓ taken', refuse: '✗ refused', edit: '✎ edited' }
 export const signOf = ({ decision }: Piece): string =>
   decision === undefined ? '· undecided' : SIGNS[decision.type]
 
+/** `✗ refused: keep it` */
+export const signWithReason = (piece: Piece): string => `${signOf(piece)}${reasonOf(piece)}`
+
+/** `: keep it`, where it is refused with a reason. */
+export const reasonOf = ({ decision }: Pick<Piece, 'decision'>): string =>
+  decision?.type === 'refuse' && decision.reason !== null ? `: ${decision.reason}` : ''
+
 const FRESH = { decision: undefined, seen: false, draft: undefined } as const
 
 function choice(hunk: number, decision: Decision | undefined): Choice {

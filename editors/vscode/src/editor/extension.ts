@@ -8,15 +8,12 @@ import { escapeLine } from '../../../../src/text/escape.ts'
 import { faultText, Project, type SeatNews, TOPICS } from '../project.ts'
 import { programsIn, type TreeNode, valueNode, waitsIn } from '../tree.ts'
 import type { ValueNode } from '../values.ts'
-import { plainLabel, plainPrompt, tell } from './messages.ts'
+import { plainLabel, tell } from './messages.ts'
 import { PlanViews } from './plans.ts'
 import { Results } from './results.ts'
 import { treeOf } from './tree-view.ts'
 
 let client: LanguageClient | undefined
-
-/** Values that are kept. */
-const VALUES = 10
 
 /** Starts `imago lsp` for the folders of the window, and shows what waits in them. Nothing takes the focus. */
 export function activate({ subscriptions }: vscode.ExtensionContext): void {
@@ -37,7 +34,7 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
 
   const says = (text: string) => {
     log.info(text)
-    vscode.window.setStatusBarMessage(plainPrompt(`Imago: ${text}`), 15_000)
+    vscode.window.setStatusBarMessage(plainLabel(`Imago: ${text}`), 15_000)
   }
   const draw = (text = [...projects.values()].flatMap(one => one.status || []).join(', ')) => {
     rows.fire()
@@ -52,10 +49,8 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
     plans.changed(project)
     draw()
   }
-  const request = <Answer>(method: string, params: object): Promise<Answer> => {
-    if (client === undefined) throw new Error('imago lsp does not run.')
-    return client.sendRequest<Answer>(method, params)
-  }
+  const request = <Answer>(method: string, params: object): Promise<Answer> =>
+    client?.sendRequest<Answer>(method, params) ?? Promise.reject(new Error('imago lsp does not run.'))
   const projectOf = ({ root }: { root: string }): Project => {
     const project = projects.get(root) ?? new Project(root, { request, changed, says })
     projects.set(root, project)
@@ -120,7 +115,7 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
   const keep = (project: Project, value: ValueNode): TreeNode => {
     const node = valueNode(project, value)
     const others = values.filter(one => one.project !== project || one.label !== node.label)
-    values = [node, ...others].slice(0, VALUES)
+    values = [node, ...others].slice(0, 10)
     rows.fire()
     return node
   }
@@ -142,7 +137,7 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
       tell(project.seat?.shown ?? '')
     },
     async admit({ project, label, name = '' }: TreeNode) {
-      const placeHolder = plainPrompt(`Let it sit, and answer plans? ${label}`)
+      const placeHolder = plainLabel(`Let it sit, and answer plans? ${label}`)
       const answer = await vscode.window.showQuickPick(['No', 'Yes'], { placeHolder })
       if (answer !== undefined) await project.ask('admit', { wanted: name, admit: answer === 'Yes' })
     },
@@ -153,9 +148,8 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
     },
     async value() {
       const { document, selection } = vscode.window.activeTextEditor ?? {}
-      const value = selection && !selection.isEmpty ? document?.getText(selection) : undefined
       const prompt = 'An expression; looking runs no code'
-      const expr = await vscode.window.showInputBox({ prompt, ...(value && { value }) })
+      const expr = await vscode.window.showInputBox({ prompt, value: document?.getText(selection) ?? '' })
       if (!expr) return
       const { kernel } = here()
       await valuesView.reveal(keep(here(), { label: escapeLine(expr), expr, kernel }), { expand: true })

@@ -1,9 +1,10 @@
 import * as vscode from 'vscode'
 import { realOf } from '../../../../src/files/roots.ts'
+import { signWithReason } from '../../../../src/front/hunks/decisions.ts'
 import type { Decision } from '../../../../src/front/hunks/patch.ts'
-import { decisionText, OpenPlan, type ShownFile, type ShownText, type Stage } from '../plan.ts'
+import { OpenPlan, type ShownFile, type ShownText, type Stage } from '../plan.ts'
 import type { Project } from '../project.ts'
-import { plainLabel, plainPrompt, tell } from './messages.ts'
+import { plainLabel, plainSentence, tell } from './messages.ts'
 
 const SCHEME = 'imago-plan'
 
@@ -22,16 +23,11 @@ const PLAN_ACTS: Readonly<Record<Stage, Readonly<Record<string, string>>>> = {
 
 type Side = 'asks' | 'before' | 'after'
 
-/** A text that a person writes in the place of a hunk. */
-interface Edit {
-  readonly open: OpenPlan
-  readonly at: number
-}
-
 /** Plans in diff editors, with lenses and keys for their hunks. */
 export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentContentProvider {
   readonly #plans = new Map<string, OpenPlan>()
-  readonly #edits = new Map<vscode.TextDocument, Edit>()
+  /** Texts that a person writes in the place of hunks. */
+  readonly #edits = new Map<vscode.TextDocument, { readonly open: OpenPlan; readonly at: number }>()
   /** When an end or what will be applied was brought up, or a key pressed too soon after that. */
   #broughtUp = 0
   readonly #lenses = new vscode.EventEmitter<void>()
@@ -170,7 +166,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     const hunks = this.#textAt(document.uri).hunks.flatMap(({ at, line }) => {
       const piece = decisions.pieces[at]
       if (piece === undefined || (stage !== 'choose' && stage !== 'confirm')) return []
-      const title = `${decisionText(piece)} (hunk ${piece.hunk.number} of ${decisions.pieces.length})`
+      const title = `${signWithReason(piece)} (hunk ${piece.hunk.number} of ${decisions.pieces.length})`
       const acts = Object.entries(stage === 'choose' ? HUNK_ACTS : {})
       return [
         lens(line, plainLabel(title), 'goTo', at),
@@ -190,10 +186,10 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
   async #take(open: OpenPlan): Promise<void> {
     const document = vscode.window.activeTextEditor?.document
     const edit = document && this.#edits.get(document)
-    if (edit) return this.#takeText(document, edit)
+    if (edit) return this.#takeText(document, edit.open, edit.at)
     const { stage, decisions } = open
     if (!(await this.#counts(open, decisions.at)) || open.stage !== stage) return
-    if (stage !== 'choose') return this.#send(open, { decision: stage === 'whole' ? 'approve' : 'choose' })
+    if (stage !== 'choose') return open.send({ decision: stage === 'whole' ? 'approve' : 'choose' })
     decisions.decide({ type: 'accept' })
     await this.#go(open)
   }
@@ -239,13 +235,6 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     return true
   }
 
-  /** Sends an answer, which is said at once. */
-  #send(open: OpenPlan, answer: Parameters<OpenPlan['send']>[0]): Promise<void> {
-    const sent = open.send(answer)
-    this.#draw(open)
-    return sent
-  }
-
   async #refuse(open: OpenPlan): Promise<void> {
     const { stage, decisions } = open
     if (stage === 'sent' || stage === 'over') return
@@ -256,7 +245,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     const { at, piece } = decisions
     const reason = await askReason(piece === undefined ? open.title : open.headOf(piece))
     if (reason === undefined) return
-    if (stage === 'whole') return this.#send(open, { decision: 'deny', ...(reason !== null && { reason }) })
+    if (stage === 'whole') return open.send({ decision: 'deny', ...(reason !== null && { reason }) })
     decisions.to(at)
     decisions.decide({ type: 'refuse', reason })
     await this.#go(open)
@@ -272,7 +261,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
   }
 
   /** A person is done with the text of a hunk, which is closed; it stays open where it cannot be used, which is said. */
-  async #takeText(document: vscode.TextDocument, { open, at }: Edit): Promise<void> {
+  async #takeText(document: vscode.TextDocument, open: OpenPlan, at: number): Promise<void> {
     open.decisions.to(at)
     const why = open.decisions.rewritten(at, document.getText().replaceAll('\r\n', '\n'))
     if (why !== undefined) return tell(why)
@@ -339,7 +328,7 @@ async function showText(uri: vscode.Uri): Promise<void> {
 
 /** Null: none was given. Undefined: the person thought better of it. */
 async function askReason(refused: string): Promise<string | null | undefined> {
-  const prompt = plainPrompt(`Reason (empty: none) to refuse ${refused}`)
+  const prompt = plainLabel(plainSentence(`Reason (empty: none) to refuse ${refused}`))
   const given = await vscode.window.showInputBox({ prompt, ignoreFocusOut: true })
   return given === undefined ? undefined : given.trim().slice(0, 2_000) || null
 }
