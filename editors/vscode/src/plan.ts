@@ -43,9 +43,10 @@ export class OpenPlan {
   readonly decisions: Decisions
   /** Ends that were on the screen: documents, and places of hunks in them. */
   readonly seen = new Set<string>()
+  /** The news that are on the screen. */
+  drawn = ''
   #isSent = false
   #fault = ''
-  #told = ''
 
   constructor(project: Project, { id, title }: { id: string; title: string }, plan: Plan) {
     this.project = project
@@ -106,13 +107,6 @@ export class OpenPlan {
   /** What came of it, or of the last answer: a sentence a line. */
   get news(): string {
     return this.#end ?? (this.#isSent ? 'The answer was sent.' : this.#fault)
-  }
-
-  /** Whether that is another than when this was asked last. */
-  hasNews(): boolean {
-    const told = this.#told
-    this.#told = this.news
-    return this.#told !== told
   }
 
   /** The name by which it is taken back, once it is done. */

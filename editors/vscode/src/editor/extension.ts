@@ -30,7 +30,6 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
     treeDataProvider: treeOf(() => values, rows.event),
   })
   const status = vscode.window.createStatusBarItem('imago', vscode.StatusBarAlignment.Left)
-  status.name = 'Imago'
 
   const says = (text: string) => {
     log.info(text)

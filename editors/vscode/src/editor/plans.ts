@@ -99,7 +99,8 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
 
   /** Rows of the project have changed: a plan that is shown may wait no more. */
   changed(project: Project): void {
-    for (const open of this.#plans.values()) if (open.project === project && open.hasNews()) this.#draw(open)
+    for (const open of this.#plans.values())
+      if (open.project === project && open.news !== open.drawn) this.#draw(open)
   }
 
   /** Takes back a change, the last one where none is named. That is a plan too, which opens. */
@@ -111,6 +112,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
   }
 
   #draw(open: OpenPlan): void {
+    open.drawn = open.news
     this.#texts.fire(summaryOf(open))
     this.#lenses.fire()
   }
@@ -314,13 +316,11 @@ const uriOf = ({ id }: OpenPlan, side: Side, shown: string) =>
   vscode.Uri.from({ scheme: SCHEME, path: pathOf(shown), query: `${id} ${side}` })
 
 /** What is asked; once all is decided, what will be applied. */
-const summaryOf = (open: OpenPlan) => uriOf(open, 'asks', open.id)
+const summaryOf = (open: OpenPlan) => uriOf(open, 'asks', `${open.id}.imago`)
 
 /** The addresses of a file's texts, as it is and as it would be. */
-const sidesOf = (open: OpenPlan, { shown }: ShownFile): [vscode.Uri, vscode.Uri] => [
-  uriOf(open, 'before', shown),
-  uriOf(open, 'after', shown),
-]
+const sidesOf = (open: OpenPlan, { shown }: ShownFile) =>
+  [uriOf(open, 'before', shown), uriOf(open, 'after', shown)] as const
 
 async function showText(uri: vscode.Uri): Promise<void> {
   await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), { preview: false })
