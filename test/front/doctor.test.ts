@@ -20,12 +20,14 @@ test.after.each(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+let state = 'state'
+
 function imago(...args: string[]) {
   const env = {
     PATH: process.env.PATH,
     HOME: join(folder, 'home'),
     XDG_CACHE_HOME: lispCache,
-    IMAGO_STATE_DIR: join(folder, 'state'),
+    IMAGO_STATE_DIR: join(folder, state),
     IMAGO_RUNTIME_DIR: join(folder, 'run'),
     IMAGO_CONFIG_DIR: join(folder, 'config'),
   }
@@ -130,6 +132,15 @@ test('settings that were changed after the daemon had read them are told of', ()
   assert.match(examined().checks.get('settings')?.fix ?? '', 'imago shutdown')
   imago('shutdown')
   assert.is(examined().checks.get('settings'), undefined)
+})
+
+test('a daemon that keeps its journal in another state directory is told of, with where that is', () => {
+  assert.is(examined().checks.get('log')?.state, 'ok')
+  state = 'other'
+  const { state: found, found: where, fix } = examined().checks.get('log') ?? {}
+  state = 'state'
+  assert.equal([found, fix?.includes('imago shutdown')], ['missing', true])
+  assert.match(where ?? '', join(folder, 'state'))
 })
 
 test('whatever is broken has a line that mends it', () => {
