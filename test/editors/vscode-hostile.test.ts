@@ -1,6 +1,6 @@
 import { OpenPlan } from '../../editors/vscode/src/plan.ts'
 import { type Plan, Project, type WaitingRow } from '../../editors/vscode/src/project.ts'
-import { sectionsOf } from '../../editors/vscode/src/tree.ts'
+import { waitsIn } from '../../editors/vscode/src/tree.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Hostile, hostilePlan, NOTHING_OF_OURS } from '../support/hostile-plan.ts'
 import { straysIn } from '../support/hostile-screen.ts'
@@ -76,8 +76,7 @@ test('VS Code: names of a plan, whys of its hunks and reasons are in lines of ou
       summaryOf(plan)
       if (inHunk) plan.decisions.decide({ type: 'refuse', reason: name })
       summaryOf(plan)
-      const [waits] = sectionsOf(plan.project, [])
-      for (const { label, detail = '' } of (await waits?.children?.()) ?? [])
+      for (const { label, detail = '' } of waitsIn(plan.project))
         for (const one of [label, detail]) {
           assert.equal(straysIn(one, NOTHING_OF_OURS), [], what)
           assert.not.match(one, '\n', what)

@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { OpenPlan } from '../../editors/vscode/src/plan.ts'
 import { Project, type SeatNews, TOPICS } from '../../editors/vscode/src/project.ts'
-import { sectionsOf, type TreeNode } from '../../editors/vscode/src/tree.ts'
-import { evaluate, type ValueNode } from '../../editors/vscode/src/values.ts'
+import { programsIn, valueNode, waitsIn } from '../../editors/vscode/src/tree.ts'
+import { evaluate } from '../../editors/vscode/src/values.ts'
 import type { DaemonClient } from '../../src/front/client.ts'
 import type { Wishes } from '../../src/front/lsp/requests.ts'
 import type { SubscriptionEvent } from '../../src/front/subscriptions.ts'
@@ -33,7 +33,9 @@ import shop
 HTML = '[click](command:imago.plan.take) <b>\`\`\`'
 class Box: pass
 BOX = Box(); BOX.first = {'deep': [HTML]}; BOX.second = '\\x1b[31mred \\u202e'
-def fail(): threading.Thread(target=shop.total, args=('ab',), name='till').start()`
+def fail(): threading.Thread(target=shop.total, args=('ab',), name='till').start()
+def wait(order): threading.Event().wait()
+threading.Thread(target=wait, args=('tea',), name='waiter', daemon=True).start()`
 
 /** A text as its own representation, as a class of a program may have it. */
 const HOSTILE_VALUES = `import json
@@ -114,10 +116,6 @@ const waits = async (project = opened.project) => {
 }
 const over = (plan: OpenPlan, expected: RegExp) =>
   until(() => plan.stage === 'over' && expected.test(plan.news), `the plan to end by ${expected}`)
-const rowsOf = async (label: string, values: readonly ValueNode[] = []): Promise<readonly TreeNode[]> =>
-  (await sectionsOf(opened.project, values)
-    .find(one => one.label === label)
-    ?.children?.()) ?? []
 const seats = () => [...opened.project.rows.seats.values()].filter(row => 'seat' in row)
 const ACCEPT = { type: 'accept' } as const
 
@@ -232,7 +230,7 @@ test('who wants a seat is shown, and let in', async () => {
   const watch = openSeatScreen(rig)
   await until(() => project.wanted.length === 1, 'somebody who wants a seat')
   assert.match(project.status, '1 wants a seat')
-  const [wanted] = await rowsOf('Waits for you')
+  const [wanted] = waitsIn(project)
   assert.match(wanted?.label ?? '', /^terminal .dev.pts/)
   await project.ask('admit', { wanted: wanted?.name ?? '', admit: true })
   const screen = await watch
@@ -332,16 +330,15 @@ test('hostile texts as values, prints and errors are a line and a text of what i
       assert.match(short, /^[⇒✗] [^\n]{0,200}…?$/u)
     }
   }
-  const [held] = await rowsOf('Values', [{ label: 'HELD', expr: 'HELD', kernel: 'till' }])
-  const parts = (await held?.children?.()) ?? []
+  const held = valueNode(project, { label: 'HELD', expr: 'HELD', kernel: 'till' })
+  const parts = (await held.children?.()) ?? []
   assert.ok(parts.length > 3)
   for (const { label } of parts) assert.equal(straysIn(label.replaceAll('\n', '\x01'), NOTHING_OF_OURS), [])
 })
 
 test('a value opens field by field, and is never more than text; programs are shown', async () => {
   const value = { label: 'BOX', expr: 'BOX', kernel: 'till' }
-  const [box] = await rowsOf('Values', [value])
-  const fields = (await box?.children?.()) ?? []
+  const fields = (await valueNode(opened.project, value).children?.()) ?? []
   assert.equal(
     fields.map(({ label }) => label.split(' = ')[0]),
     ['first', 'second'],
@@ -351,10 +348,22 @@ test('a value opens field by field, and is never more than text; programs are sh
   assert.match(deep?.label ?? '', 'deep')
   const [list] = (await deep?.children?.()) ?? []
   assert.match(list?.label ?? '', 'command:imago.plan.take')
-  const [program] = await rowsOf('Programs')
+})
+
+test('a program opens thread by thread, whose frames lead to their places', async () => {
+  const [program] = programsIn(opened.project)
   assert.is(program?.label, 'till')
-  const threads = (await program?.children?.()) ?? []
-  assert.match(threads.map(({ label }) => label).join(), 'MainThread')
+  const [count, ...threads] = (await program?.children?.()) ?? []
+  assert.match(count?.label ?? '', /^\d+ threads?/)
+  const waiter = threads.find(({ label }) => label.startsWith('Thread "waiter", waiting for '))
+  const [library, frame] = (await waiter?.children?.()) ?? []
+  assert.match(library?.label ?? '', /^… \d frames of threading$/)
+  assert.match(frame?.file ?? '', /\/till\.py$/)
+  assert.is(frame?.label, `${frame?.file}:${frame?.line} in wait`)
+  assert.equal(
+    (await frame?.children?.())?.map(({ label }) => label),
+    ["order = 'tea'"],
+  )
 })
 
 test('an error of the program is in Problems', async () => {

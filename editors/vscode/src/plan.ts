@@ -96,7 +96,9 @@ export class OpenPlan {
         : 'This plan has changed, and nothing was answered: open it again.'
     if (row?.state !== 'ended') return 'This plan is not known any more.'
     const undo = this.undo === undefined ? '' : `\nIt can be taken back: ${this.undo}`
-    return row.why + (row.ended === undefined ? '' : `\nIt ended: ${row.ended.outcome}${undo}`)
+    const { outcome, notice } = row.ended ?? {}
+    const ended = outcome === undefined ? [] : [`It ended: ${outcome}${undo}`]
+    return [row.why, ...ended, ...(notice === undefined ? [] : [notice])].join('\n')
   }
 
   /** What came of it, or of the last answer: a sentence a line. */
@@ -144,14 +146,18 @@ export class OpenPlan {
       if (inFiles.has(hunk.shown)) continue
       const line = lines.length
       const why = hunk.why === null ? '' : `: ${hunk.why}`
-      const where = `hunk ${hunk.number} of ${pieces.length} · ${hunk.shown}:${hunk.line}${why}`
-      say(`━ ${where}  ${decisionText(piece)}`)
+      say(`━ ${this.nameOf(piece)}${why}  ${decisionText(piece)}`)
       if (decision?.type !== 'refuse') put(lines, hunk.diff)
       hunks.push({ at, line, end: lines.length - 1 })
     }
     if (plan.code !== '' && stage !== 'over') say(`code for a script: ${plan.code} (${row.id})`)
     const end = lines.length - 1
     return { text: `${lines.join('\n')}\n`, hunks: [...hunks, { at: pieces.length, line: end, end }] }
+  }
+
+  /** `hunk 2 of 3 · app.py:14` */
+  nameOf({ hunk: { number, shown, line } }: Piece): string {
+    return `hunk ${number} of ${this.plan.hunks.length} · ${shown}:${line}`
   }
 
   /** The body without its difference, where hunks and files show that. */

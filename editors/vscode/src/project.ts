@@ -127,6 +127,11 @@ export class Project {
     return change?.ended?.undo ?? undefined
   }
 
+  /** Whether plans are answered here. */
+  get sits(): string {
+    return this.seat === undefined ? `No seat here for ${this.root}` : `Seated for ${this.root}`
+  }
+
   /** `2 plans wait, 1 wants a seat`; empty where nothing does. */
   get status(): string {
     const plans = this.waiting.length + this.held.length

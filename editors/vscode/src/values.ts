@@ -1,12 +1,9 @@
+import type { Part } from '../../../src/front/shown-answer.ts'
 import { escapeLine, escapeText } from '../../../src/text/escape.ts'
 import type { Project } from './project.ts'
 
-export { escapeLine }
-
-/** A value, or a part of one, that opens where it has an `expr`. */
-export interface ValueNode {
-  readonly label: string
-  readonly expr?: string
+/** A value, or a part of one, and the program that has it. */
+export interface ValueNode extends Part {
   readonly kernel?: string | undefined
 }
 

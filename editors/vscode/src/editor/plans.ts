@@ -3,7 +3,7 @@ import { realOf } from '../../../../src/files/roots.ts'
 import type { Decision } from '../../../../src/front/hunks/patch.ts'
 import { decisionText, OpenPlan, type ShownFile, type ShownText, type Stage } from '../plan.ts'
 import type { Project } from '../project.ts'
-import { plainLabel, tell } from './messages.ts'
+import { plainLabel, plainPrompt, tell } from './messages.ts'
 
 const SCHEME = 'imago-plan'
 
@@ -61,7 +61,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
         if (await this.#counts(open, open.plan.hunks.length - 1)) await this.#rest(open, { type: 'accept' })
       },
       refuseRest: async open => {
-        const reason = await askReason()
+        const reason = await askReason(`${open.decisions.undecided} undecided hunks`)
         if (reason !== undefined) await this.#rest(open, { type: 'refuse', reason })
       },
       goTo: open => this.#go(open),
@@ -88,7 +88,9 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     this.#plans.set(id, open)
     this.#draw(open)
     if (open.files.length === 0) return showText(summaryOf(open))
-    const title = plainLabel(`Imago: ${open.row.title}`)
+    // VS Code puts behind it how many texts there are.
+    const files = open.files.length === 1 ? '1 file' : `${open.files.length} files`
+    const title = plainLabel(`Imago: ${open.row.title}; question + ${files}`)
     const tabs = vscode.window.tabGroups.all.flatMap(group => group.tabs)
     await vscode.window.tabGroups.close(tabs.filter(({ label }) => label.startsWith(title)))
     await vscode.commands.executeCommand('vscode.changes', title, [
@@ -104,10 +106,11 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     for (const open of this.#plans.values()) if (open.project === project && open.hasNews()) this.#draw(open)
   }
 
-  /** Takes back a change, the last one where none is named. That is a plan too. */
+  /** Takes back a change, the last one where none is named. That is a plan too, which opens. */
   async undo(project: Project, change = project.lastUndo): Promise<void> {
     if (change === undefined)
       return tell('no change is known that can be taken back; imago log has older ones.')
+    await project.sit()
     tell((await project.call('undo_change', { change }, { follow: true })).shown)
   }
 
@@ -250,8 +253,8 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
       decisions.to(Math.min(this.#atCursor(open), decisions.pieces.length - 1))
       return this.#go(open)
     }
-    const { at } = decisions
-    const reason = await askReason()
+    const { at, piece } = decisions
+    const reason = await askReason(piece === undefined ? open.row.title : open.nameOf(piece))
     if (reason === undefined) return
     if (stage === 'whole') return this.#send(open, { decision: 'deny', ...(reason !== null && { reason }) })
     decisions.to(at)
@@ -335,8 +338,8 @@ async function showText(uri: vscode.Uri): Promise<void> {
 }
 
 /** Null: none was given. Undefined: the person thought better of it. */
-async function askReason(): Promise<string | null | undefined> {
-  const prompt = 'Reason for the refusal (empty: none)'
+async function askReason(refused: string): Promise<string | null | undefined> {
+  const prompt = plainPrompt(`Refuse ${refused}: reason (empty: none)`)
   const given = await vscode.window.showInputBox({ prompt, ignoreFocusOut: true })
   return given === undefined ? undefined : given.trim().slice(0, 2_000) || null
 }
