@@ -157,7 +157,7 @@ test('a plan that waits is a sign and no more; opened, its lenses take one hunk 
   )
   assert.equal(vscode.messages, [])
   const [row] = (await vscode.views.get('imago.waiting')?.getChildren()) ?? []
-  assert.is(row?.label, 'Edit orders.py: 2 hunks')
+  assert.is(row?.label, 'Edit orders.py: 2 hunks, asked by imago test')
   const { summary, after, before } = await openPlan()
   assert.match(vscode.text(summary), /asked by imago test/)
   assert.is(vscode.text(before), ORDERS)
@@ -172,7 +172,7 @@ test('a plan that waits is a sign and no more; opened, its lenses take one hunk 
   vscode.look(after, 31)
   vscode.typed.push(' keep it ')
   await vscode.commands.get('imago.plan.refuse')?.()
-  assert.is(vscode.asked.at(-1), 'Refuse hunk 2 of 2 · orders.py:31: reason (empty: none)')
+  assert.is(vscode.asked.at(-1), 'Reason (empty: none) to refuse hunk 2 of 2 · orders.py:31')
   assert.match(vscode.text(summary), /what will be applied: 1 of 2[\s\S]*✗ refused: keep it/)
   assert.equal(readFileSync(join(rig.project, 'orders.py'), 'utf8'), ORDERS)
   later()

@@ -18,29 +18,24 @@ export interface TreeNode extends Pick<Part, 'label' | 'file' | 'line'> {
 }
 
 /** What waits in a project: plans, questions that need a seat first, and others who want a seat. */
-export function waitsIn(project: Project): readonly TreeNode[] {
-  const plans = project.waiting.map(({ id, title, who }): TreeNode => {
-    const looks = { icon: 'git-pull-request', click: 'imago.plan.open' }
-    return { label: escapeLine(title), project, detail: escapeLine(who), name: id, ...looks }
+export const waitsIn = (project: Project): readonly TreeNode[] =>
+  [...project.rows.approvals, ...project.rows.seats].flatMap(([name, row]) => {
+    if (!row.waits) return []
+    const looks = LOOKS['state' in row && row.state !== 'ended' ? row.state : 'seat']
+    return [{ label: row.shown, project, name, ...looks }]
   })
-  const held = project.held.map(({ tool, who }): TreeNode => {
-    const detail = escapeLine(`${who}; it can be answered once somebody sits`)
-    return { label: escapeLine(tool), project, detail, icon: 'clock', click: 'imago.sit' }
-  })
-  const wanted = project.wanted.map(({ id, who, command, through }): TreeNode => {
-    const driver = through?.driver ? `, may be driven by ${through.driver}` : ''
-    const detail = escapeLine(
-      `wants a seat: ${through === undefined ? command : `code ${through.code}${driver}`}`,
-    )
-    const looks = { icon: 'person-add', click: 'imago.admit' }
-    return { label: escapeLine(who), project, detail, name: id, ...looks }
-  })
-  return [...plans, ...held, ...wanted]
+
+const byName = (one: { name: string }, other: { name: string }) => (one.name < other.name ? -1 : 1)
+
+const LOOKS = {
+  waits: { icon: 'git-pull-request', click: 'imago.plan.open' },
+  held: { icon: 'clock', click: 'imago.sit' },
+  seat: { icon: 'person-add', click: 'imago.admit' },
 }
 
 /** Programs with their threads, whose frames lead to their places. */
 export const programsIn = (project: Project): readonly TreeNode[] =>
-  project.programs.map(({ name, implementation, language, state, pid }) => {
+  [...project.rows.kernels.values()].sort(byName).map(({ name, implementation, language, state, pid }) => {
     const process = pid === null ? [] : [`process ${pid}`]
     const chosen = name === project.kernel ? ['calls go here'] : []
     const detail = [implementation ?? language, state, ...process, ...chosen].join(', ')

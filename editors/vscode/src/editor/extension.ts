@@ -42,7 +42,9 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
   const draw = (text = [...projects.values()].flatMap(one => one.status || []).join(', ')) => {
     rows.fire()
     status.text = plainLabel(['Imago', ...(text === '' ? [] : [text])].join(': '))
-    status.tooltip = [...projects.values()].map(one => one.sits).join('\n')
+    status.tooltip = [...projects.values()]
+      .map(({ seat }) => (seat?.type === 'seated' ? seat.shown : 'no seat here'))
+      .join('\n')
     status.command = 'imago.waits'
     status.show()
   }
@@ -84,6 +86,7 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
     client = made
     type Told<Event> = Event & { root: string }
     made.onNotification('imago/rows', (event: Told<SubscriptionEvent>) => projectOf(event).heardRows(event))
+    made.onNotification('imago/waits', (event: Told<{ text: string }>) => projectOf(event).heardWaits(event))
     made.onNotification('imago/seat', (event: Told<SeatNews>) => projectOf(event).heardSeat(event))
     // Of an undo, which alone is followed, or by an action on its file.
     made.onNotification('imago/event', (event: Told<{ plan?: string }>) => {
@@ -136,10 +139,10 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
     async sit(node?: TreeNode) {
       const project = node?.project ?? here()
       await project.sit()
-      tell(`seated as ${project.seat?.who}.`)
+      tell(project.seat?.shown ?? '')
     },
-    async admit({ project, label, detail, name = '' }: TreeNode) {
-      const placeHolder = plainPrompt(`Let it sit, and answer plans? ${label} ${detail}`)
+    async admit({ project, label, name = '' }: TreeNode) {
+      const placeHolder = plainPrompt(`Let it sit, and answer plans? ${label}`)
       const answer = await vscode.window.showQuickPick(['No', 'Yes'], { placeHolder })
       if (answer !== undefined) await project.ask('admit', { wanted: name, admit: answer === 'Yes' })
     },

@@ -90,7 +90,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     if (open.files.length === 0) return showText(summaryOf(open))
     // VS Code puts behind it how many texts there are.
     const files = open.files.length === 1 ? '1 file' : `${open.files.length} files`
-    const title = plainLabel(`Imago: ${open.row.title}; question + ${files}`)
+    const title = plainLabel(`Imago: ${open.title}; question + ${files}`)
     const tabs = vscode.window.tabGroups.all.flatMap(group => group.tabs)
     await vscode.window.tabGroups.close(tabs.filter(({ label }) => label.startsWith(title)))
     await vscode.commands.executeCommand('vscode.changes', title, [
@@ -162,7 +162,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     const { open = edit?.open, side, file } = this.#at(document.uri) ?? {}
     if (open === undefined || side === 'before') return []
     const lens = (line: number, title: string, name: string, at?: number) => {
-      const does = { title, command: `imago.plan.${name}`, arguments: [open.row.id, at] }
+      const does = { title, command: `imago.plan.${name}`, arguments: [open.id, at] }
       return new vscode.CodeLens(new vscode.Range(line, 0, line, 0), does)
     }
     if (edit !== undefined) return [lens(0, 'Take this text', 'take')]
@@ -254,7 +254,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
       return this.#go(open)
     }
     const { at, piece } = decisions
-    const reason = await askReason(piece === undefined ? open.row.title : open.nameOf(piece))
+    const reason = await askReason(piece === undefined ? open.title : open.headOf(piece))
     if (reason === undefined) return
     if (stage === 'whole') return this.#send(open, { decision: 'deny', ...(reason !== null && { reason }) })
     decisions.to(at)
@@ -321,11 +321,11 @@ const editorOf = (uri: vscode.Uri) =>
 
 const pathOf = (shown: string) => (shown.startsWith('/') ? shown : `/${shown}`)
 
-const uriOf = ({ row }: OpenPlan, side: Side, shown: string) =>
-  vscode.Uri.from({ scheme: SCHEME, path: pathOf(shown), query: `${row.id} ${side}` })
+const uriOf = ({ id }: OpenPlan, side: Side, shown: string) =>
+  vscode.Uri.from({ scheme: SCHEME, path: pathOf(shown), query: `${id} ${side}` })
 
 /** What is asked; once all is decided, what will be applied. */
-const summaryOf = (open: OpenPlan) => uriOf(open, 'asks', open.row.id)
+const summaryOf = (open: OpenPlan) => uriOf(open, 'asks', open.id)
 
 /** The addresses of a file's texts, as it is and as it would be. */
 const sidesOf = (open: OpenPlan, { shown }: ShownFile): [vscode.Uri, vscode.Uri] => [
@@ -339,7 +339,7 @@ async function showText(uri: vscode.Uri): Promise<void> {
 
 /** Null: none was given. Undefined: the person thought better of it. */
 async function askReason(refused: string): Promise<string | null | undefined> {
-  const prompt = plainPrompt(`Refuse ${refused}: reason (empty: none)`)
+  const prompt = plainPrompt(`Reason (empty: none) to refuse ${refused}`)
   const given = await vscode.window.showInputBox({ prompt, ignoreFocusOut: true })
   return given === undefined ? undefined : given.trim().slice(0, 2_000) || null
 }
