@@ -98,8 +98,7 @@ export class OpenPlan {
         ? undefined
         : 'This plan has changed, and nothing was answered: open it again.'
     if (row?.state !== 'ended') return 'This plan is not known any more.'
-    const { notice } = row.ended ?? {}
-    return notice === undefined ? row.shown : `${row.shown}\n${notice}`
+    return row.shown
   }
 
   /** What came of it, or of the last answer: a sentence a line. */
