@@ -50,7 +50,8 @@
               truncate-lines nil
               truncate-partial-width-windows nil
               bidi-paragraph-direction 'left-to-right
-              wrap-prefix "┃ "))
+              wrap-prefix "┃ "
+              header-line-format '(:eval (imago-plan--keys))))
 
 ;;; Drawing
 
@@ -65,6 +66,21 @@
 (defun imago-plan--unsaved ()
   "Those of them that have unsaved text."
   (seq-filter #'buffer-modified-p (imago-plan--visiting)))
+
+(defun imago-plan--keys ()
+  "The header line: the files with unsaved text, and the keys of this stage."
+  (let ((hunk (imago-part-hunk (car imago-plan--parts)))
+        (unsaved (mapconcat #'buffer-name (imago-plan--unsaved) ", ")))
+    (pcase imago-plan--stage
+      ('sent "The answer is on its way · q leaves")
+      ('over "This plan waits no more; the choices below are those of this Emacs · q leaves")
+      (stage
+       (concat
+        (unless (string-empty-p unsaved)
+          (string-replace "%" "%%" (imago-line (format "! %s: unsaved, S saves · " unsaved))))
+        (cond ((eq stage 'confirm) "y sends what is shown below · u goes back")
+              (hunk "y take · r refuse · e edit · u undo · n p next, previous · C-u y all")
+              (t "y take · r refuse")))))))
 
 (defun imago-plan--put (text &rest args)
   "Put TEXT, a format of ARGS, as one line of ours."
@@ -81,9 +97,11 @@
                 (format "hunk %d of %d · %s:%d" (plist-get hunk :number)
                         (length imago-plan--parts) (plist-get hunk :shown) (plist-get hunk :line)))
               (and why ": ") why
-              (pcase (plist-get choice :decision)
-                ("accept" " · ✓ taken") ("refuse" " · ✗ refused") ("edit" " · ✎ edited")
-                (_ " · undecided"))
+              (if (memq imago-plan--stage '(choose confirm)) " · " " · chosen here: ")
+              (nth (if (memq imago-plan--stage '(choose confirm)) 1 2)
+                   (assoc (plist-get choice :decision)
+                          '(("accept" "✓ taken" "take") ("refuse" "✗ refused" "refuse")
+                            ("edit" "✎ edited" "edit") (nil "undecided" "nothing"))))
               (and reason ": ") reason))
      'imago-part part)))
 
@@ -97,8 +115,6 @@
          (body (plist-get plan :body)) (confirms (eq imago-plan--stage 'confirm)))
     (erase-buffer)
     (when imago-plan--news (imago-plan--put "● %s" imago-plan--news))
-    (dolist (buffer (imago-plan--unsaved))
-      (imago-plan--put "! %s has unsaved text here: S saves it" (buffer-name buffer)))
     (seq-doseq (warning (plist-get plan :warnings)) (imago-plan--put "! LOOK: %s" warning))
     (imago-plan--put "%s" (plist-get plan :title))
     (imago-plan--put "%s, asked by %s" (plist-get plan :tool) (plist-get plan :who))
@@ -108,7 +124,7 @@
     (seq-doseq (note (plist-get plan :notes)) (imago-plan--put "%s" note))
     (if confirms
         (imago-plan--put
-         "What will be applied: %d of %d, as one change. y sends it, u goes back."
+         "What will be applied: %d of %d, as one change."
          (length (seq-remove #'imago-plan--refused parts)) (length parts))
       ;; Behind the lines that lead it, the body is the hunks again.
       (when (imago-part-hunk (car parts))
@@ -234,7 +250,7 @@
   "Save the unsaved text of files of this plan."
   (interactive)
   (dolist (buffer (imago-plan--unsaved)) (with-current-buffer buffer (save-buffer)))
-  (imago-plan--draw))
+  (force-mode-line-update))
 
 ;;; Editing a hunk
 
@@ -379,13 +395,14 @@ KEYS, a count of theirs, or since now."
                                       (or (append (plist-get plan :hunks) nil) '(nil)))))
     (imago-plan--draw)
     (if (and select (not (input-pending-p))) (pop-to-buffer (current-buffer))
+      (display-buffer (current-buffer))
       (imago-say "the plan is in the buffer %s" (buffer-name)))))
 
 (defun imago-plans ()
   "Show a plan that waits, of several the one that is chosen."
   (interactive)
   (let ((project (imago-project)))
-    (imago-plan-open project (imago-choose "Plan" (reverse (imago-waiting project))
+    (imago-plan-open project (imago-choose "Plan" "No plan waits" (reverse (imago-waiting project))
                                            (lambda (row)
                                              (format "%s %s, asked by %s" (plist-get row :id)
                                                      (plist-get row :title)
@@ -397,7 +414,7 @@ KEYS, a count of theirs, or since now."
   "Take CHANGE back by a plan of its own, which is shown."
   (interactive
    (list (imago-plan--undone-by
-          (imago-choose "Take back"
+          (imago-choose "Take back" "No change can be taken back"
                         (imago-rows (imago-project) "approvals"
                                     (lambda (row)
                                       (and (imago-plan--undone-by row)

@@ -19,12 +19,14 @@
   (string-trim-right (imago-marked (or (plist-get (plist-get envelope :error) :message)
                                        (plist-get envelope :shown)))))
 
-(defun imago-show (name envelope &optional mode)
-  "Show ENVELOPE in the buffer NAME, in MODE or `special-mode'; return that."
+(defun imago-show (name envelope &optional mode again)
+  "Show ENVELOPE in the buffer NAME, in MODE or `special-mode'; return that.
+There, g calls AGAIN, which looks again."
   (let ((root (imago--root)))
     (with-current-buffer (get-buffer-create name)
       (funcall (or mode #'special-mode))
       (setq default-directory root)
+      (when again (setq-local revert-buffer-function (lambda (&rest _) (funcall again))))
       (let ((inhibit-read-only t))
         (erase-buffer)
         (insert (imago-value--shown envelope))
@@ -38,11 +40,16 @@
   "Evaluate CODE in the program, and show the result.
 PLACE are arguments of `eval_expr' that say where it is."
   (interactive "sEvaluate: ")
-  (imago-call (imago-project) "eval_expr" `(:expr ,code ,@place)
-              (lambda (envelope)
-                (let ((text (imago-value--shown envelope)))
-                  (if (> (length text) 400) (imago-show "*imago result*" envelope)
-                    (message "%s" text))))))
+  (let ((waits (called-interactively-p 'interactive)))
+    (imago-call (imago-project) "eval_expr" `(:expr ,code ,@place)
+                (lambda (envelope)
+                  (setq waits nil)
+                  (let ((text (imago-value--shown envelope)))
+                    (if (> (length text) 400) (imago-show "*imago result*" envelope)
+                      (message "%s" text)))))
+    ;; What M-x then says of keys gives way to a message that was there before it, and
+    ;; wipes a later one.  Any key ends the wait.
+    (while (and waits (sit-for 0.1)))))
 
 (defun imago-evaluate-region (from to)
   "Evaluate the text from FROM to TO in the program."
@@ -72,34 +79,28 @@ PLACE are arguments of `eval_expr' that say where it is."
 
 (define-derived-mode imago-value-mode special-mode "Imago-Value"
   "One value of the program; each part leads on.
-\\{imago-value-mode-map}"
-  (setq-local revert-buffer-function
-              (lambda (&rest _) (imago-inspect (car imago-value--past) (cdr imago-value--past)))))
+\\{imago-value-mode-map}")
 (define-key imago-value-mode-map (kbd "TAB") #'forward-button)
 (define-key imago-value-mode-map (kbd "l") #'imago-value-back)
 
-(defun imago-value--leads (result)
-  "The parts of RESULT that lead on: their names with their expressions."
-  (let ((sample (plist-get result :sample)))
-    (append (cl-mapcar #'cons (plist-get sample :items) (plist-get sample :exprs))
-            (cl-loop for (name expr) on (plist-get result :exprs) by #'cddr
-                     collect (cons (substring (symbol-name name) 1) expr)))))
-
 (defun imago-inspect (expr &optional past)
   "Look at EXPR without running anything; PAST is what was looked at before."
-  (interactive (list (read-string "Look at: " (thing-at-point 'symbol t))))
+  (interactive (let ((name (thing-at-point 'symbol t)))
+                 (list (read-string (format-prompt "Look at" name) nil nil name))))
   (imago-call
    (imago-project) "inspect" (list :expr expr)
    (lambda (envelope)
-     (pop-to-buffer (imago-show "*imago value*" envelope #'imago-value-mode))
+     (pop-to-buffer (imago-show "*imago value*" envelope #'imago-value-mode
+                                (lambda () (imago-inspect expr past))))
      (setq imago-value--past (cons expr past))
      (let ((inhibit-read-only t) (past imago-value--past))
        (save-excursion
          (goto-char (point-max))
          (insert "\n\n")
-         (pcase-dolist (`(,name . ,next) (imago-value--leads (plist-get envelope :result)))
-           (when next
-             (insert-text-button (imago-line name) 'action (lambda (_) (imago-inspect next past)))
+         (seq-doseq (part (plist-get envelope :parts))
+           (when-let ((next (plist-get part :expr)))
+             (insert-text-button (imago-line (plist-get part :label))
+                                 'action (lambda (_) (imago-inspect next past)))
              (insert "\n"))))))))
 
 (defun imago-value-back ()
@@ -108,32 +109,75 @@ PLACE are arguments of `eval_expr' that say where it is."
   (unless (cdr imago-value--past) (user-error "This is the first one"))
   (imago-inspect (cadr imago-value--past) (cddr imago-value--past)))
 
+;;; Threads and errors
+
+(defvar imago-frames-map
+  (let ((map (make-sparse-keymap)))
+    (set-keymap-parent map compilation-minor-mode-map)
+    (define-key map "g" #'revert-buffer)
+    map)
+  "Keys for frames: those of `compilation-minor-mode', but nothing is compiled.")
+
+(define-derived-mode imago-frames-mode special-mode "Imago-Frames"
+  "Frames of the program; RET and `next-error' go to their places, g looks again."
+  (setq-local compilation-error-regexp-alist
+              ;; The lines below a frame belong to it.
+              '(("^  \\([^<: \n][^:\n]*\\):\\([0-9]+\\) in .*\\(?:\n    .*\\)*" 1 2))
+              compilation-message-face nil
+              minor-mode-overriding-map-alist `((compilation-minor-mode . ,imago-frames-map)))
+  (compilation-minor-mode))
+
 (defun imago-threads ()
   "Show what each thread of the program does."
   (interactive)
-  (imago-call (imago-project) "threads" nil (apply-partially #'imago-show "*imago threads*")))
+  (imago-call (imago-project) "threads" nil
+              (lambda (envelope)
+                (imago-show "*imago threads*" envelope #'imago-frames-mode #'imago-threads))))
 
-;;; Errors
+(defun imago-program--look (tool args)
+  "The envelope of TOOL with ARGS, which is waited for; its fault is an error."
+  (let* ((envelope (jsonrpc-request (imago-project-connection (imago-project)) 'imago/call
+                                    (list :tool tool :args args :shown t) :timeout 5))
+         (fault (plist-get envelope :error)))
+    (if fault (user-error "%s" (imago-line (plist-get fault :message))) envelope)))
 
-(define-derived-mode imago-error-mode special-mode "Imago-Error"
-  "An error; RET and `next-error' go to its places."
-  (setq-local compilation-error-regexp-alist '(("^  \\([^: \n][^:\n]*\\):\\([0-9]+\\) in " 1 2)))
-  (compilation-minor-mode))
+(defun imago-errors--ended ()
+  "The errors of the programs of this project that have ended."
+  (let* ((envelope (imago-program--look "get_last_error" '(:whose "gone")))
+         (newest (plist-get envelope :result)))
+    (append (when (plist-get newest :of)
+              `(( :what ,(car (split-string (plist-get envelope :shown) "\n"))
+                  ,@(plist-get newest :program) ,@newest
+                  ,@(car (last (append (plist-get (plist-get newest :error) :frames) nil))))))
+            (plist-get newest :others) nil)))
+
+(defun imago-errors--label (row)
+  "The error of ROW in a line."
+  (let ((file (plist-get row :file)) (of (plist-get row :of)))
+    (concat (if of (format "%s, process %d, ended" (plist-get of :name) (plist-get of :pid))
+              (plist-get row :kernel))
+            (and file (format " %s:%d" (file-name-nondirectory file) (plist-get row :line)))
+            ": " (plist-get row :what))))
+
+(defun imago-errors--show (args)
+  "Show the error that ARGS of `get_last_error' name."
+  (imago-call (imago-project) "get_last_error" args
+              (lambda (envelope)
+                (imago-show "*imago error*" envelope #'imago-frames-mode
+                            (lambda () (imago-errors--show args))))))
 
 (defun imago-errors ()
-  "Show an error that a program noted, with the values of that moment."
+  "Show an error of a program, or of one that has ended, with its values then."
   (interactive)
-  (let* ((project (imago-project))
-         (row (imago-choose "Error" (imago-rows project "errors")
-                            (lambda (row)
-                              (let ((file (plist-get row :file)))
-                                (concat (plist-get row :kernel)
-                                        (and file (format " %s:%d" (file-name-nondirectory file)
-                                                          (plist-get row :line)))
-                                        ": " (plist-get row :what)))))))
-    (imago-call project "get_last_error"
-                (list :number (plist-get row :number) :kernel (plist-get row :kernel))
-                (lambda (envelope) (imago-show "*imago error*" envelope #'imago-error-mode)))))
+  (let* ((rows (append (imago-rows (imago-project) "errors") (imago-errors--ended)))
+         (row (imago-choose "Error" "No error is noted"
+                            (sort rows (lambda (one other)
+                                         (string> (plist-get one :at) (plist-get other :at))))
+                            #'imago-errors--label))
+         (of (plist-get row :of)))
+    (imago-errors--show `( :number ,(plist-get row :number)
+                           ,@(if of (list :process (plist-get of :pid))
+                               (list :kernel (plist-get row :kernel)))))))
 
 ;;; Definitions
 
@@ -154,17 +198,12 @@ PLACE are arguments of `eval_expr' that say where it is."
 
 (cl-defmethod xref-backend-definitions ((_ (eql 'imago)) name)
   "Return the place of the definition of NAME in the program."
-  (let* ((project (imago-project))
-         (arguments `( :symbols [,name]
-                       ,@(and buffer-file-name (list :file (file-truename buffer-file-name)))))
-         (envelope (jsonrpc-request (imago-project-connection project) 'imago/call
-                                    (list :tool "symbol_definition" :args arguments) :timeout 5))
-         (fault (plist-get envelope :error)))
-    (when fault (user-error "%s" (imago-line (plist-get fault :message))))
-    (cl-loop for symbol across (plist-get (plist-get envelope :result) :symbols)
+  (let* ((place (and buffer-file-name (list :file (file-truename buffer-file-name))))
+         (found (imago-program--look "symbol_definition" `(:symbols [,name] ,@place))))
+    (cl-loop for symbol across (plist-get (plist-get found :result) :symbols)
              for file = (plist-get symbol :file)
              when file collect
-             (xref-make name (xref-make-file-location (imago-file file project)
+             (xref-make name (xref-make-file-location (imago-file file (imago-project))
                                                       (or (plist-get symbol :line) 1) 0)))))
 
 (provide 'imago-program)

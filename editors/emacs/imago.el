@@ -190,15 +190,15 @@ All of them, or those of the function FIT."
   "The plans of PROJECT that wait, the newest first."
   (imago-rows project "approvals" (lambda (row) (equal (plist-get row :state) "waits"))))
 
-(defun imago-choose (prompt rows label)
+(defun imago-choose (prompt none rows label)
   "Ask with PROMPT which of ROWS is meant, each by its LABEL; the first by default.
-Where there is one alone it is that, and where there is none an error."
+Where there is one alone it is that, and without any the error NONE."
   (let ((labels (mapcar (lambda (row) (cons (imago-line (funcall label row)) row)) rows)))
     (if (cdr labels)
         (cdr (assoc (completing-read (format-prompt prompt (caar labels)) labels nil t nil nil
                                      (caar labels))
                     labels))
-      (or (car rows) (user-error "%s: there is none" prompt)))))
+      (or (car rows) (user-error "%s" none)))))
 
 ;;; The seat and the sign
 

@@ -11,6 +11,7 @@ import {
   SITS,
 } from '../support/emacs-plugin.ts'
 import { assert, suite } from '../support/harness.ts'
+import { startProgram } from '../support/program.ts'
 import { MAIN, until } from '../support/rig.ts'
 import { emacsPaths } from '../support/runtimes.ts'
 import { openWatch } from '../support/watching.ts'
@@ -18,7 +19,8 @@ import { openWatch } from '../support/watching.ts'
 /** The package in a real Emacs, with a real daemon. */
 const test = suite('Emacs plugin', { limitMs: 120_000 })
 
-const TAX = 'RATE = 2\n\n\ndef total(order):\n    return len(order) * RATE\n\n\nNONE = total([])\n'
+const TAX =
+  'RATE = 2\n\n\ndef total(order):\n    return len(order) * RATE\n\n\nNONE = total([])\n\n\ndef wait(given):\n    import threading\n    threading.Event().wait()\n'
 
 const SOURCE = `import sys
 sys.path.insert(0, '.')
@@ -43,6 +45,7 @@ test('a hunk is taken and one refused with a reason, and the file is read again'
   await emacs.signed(1)
   assert.match(await emacs.eval('(buffer-name)'), /orders.py/)
   await emacs.opens()
+  await emacs.heads(/^y take · r refuse · e edit · u undo/)
   await emacs.shows('━ hunk 1 of 2 · orders.py:4: odd · undecided')
   await emacs.shows('-line3 = 3\n+line3 = 33')
   emacs.type('ny')
@@ -51,6 +54,7 @@ test('a hunk is taken and one refused with a reason, and the file is read again'
   emacs.type('r')
   await emacs.replies('keep it\r')
   await emacs.shows('What will be applied: 1 of 2')
+  await emacs.heads(/^y sends what is shown below · u goes back/)
   emacs.type('u')
   await emacs.shows(': odd · undecided')
   emacs.type('y')
@@ -63,6 +67,8 @@ test('a hunk is taken and one refused with a reason, and the file is read again'
   assert.match(JSON.stringify(await answer), /hunk 2.*keep it|keep it/)
   assert.is(scene.file(), ORDERS.replace('line3 = 3\n', 'line3 = 33\n'))
   await emacs.shows('It ended: ok.')
+  await emacs.heads(/^This plan waits no more; the choices below are those of this Emacs/)
+  await emacs.shows(': odd · chosen here: take\n')
   await emacs.signed(0)
   await emacs.until(
     '(with-current-buffer "orders.py" (save-excursion (goto-char 1) (search-forward "line3 = 33" nil t)))',
@@ -71,10 +77,11 @@ test('a hunk is taken and one refused with a reason, and the file is read again'
 
 test('where no program has noted an error, that is said', async () => {
   emacs.command('imago-errors')
-  await emacs.echoes('Error: there is none')
+  await emacs.echoes('No error is noted')
 })
 
 test('the sign goes when somebody else answers, and the plan that is shown says so', async () => {
+  await emacs.visit('orders.py')
   const over = new AbortController()
   const answer = scene.client.call({
     tool: 'propose_file_edit',
@@ -82,9 +89,12 @@ test('the sign goes when somebody else answers, and the plan that is shown says 
     signal: over.signal,
   })
   await emacs.opens()
+  emacs.type('ny')
+  await emacs.shows('· ✓ taken')
   over.abort()
   await answer.catch(() => {})
   await emacs.shows('● ')
+  await emacs.shows('· chosen here: take\n')
   await emacs.signed(0)
 })
 
@@ -127,8 +137,15 @@ test('a line is evaluated in its place, and a text that is Emacs Lisp or a code 
 })
 
 test('the value of code that is typed is in the echo area, and a long one in a buffer', async () => {
+  // After the value came, M-x may say how its name can be typed in fewer keys.
+  await emacs.eval(`(progn (setq imago-test-left nil suggest-key-bindings 0.1)
+    (add-hook 'post-command-hook
+      (lambda () (when (eq this-command 'imago-evaluate) (setq imago-test-left (current-message))))) t)`)
   emacs.type('\u001bximago-evaluate\r5 * 5\r')
+  await emacs.until('imago-test-left')
+  assert.is(await emacs.text('imago-test-left'), '25')
   await emacs.echoes('25')
+  assert.match(await emacs.text('(with-current-buffer (messages-buffer) (buffer-string))'), /^25$/m)
   emacs.type("\u001bximago-evaluate\r'x' * 500\r")
   await emacs.until('(get-buffer-window "*imago result*")')
 })
@@ -154,7 +171,12 @@ test('M-. goes to the definition of a name as the program has it', async () => {
 
 test('a value is looked at, and its parts lead on', async () => {
   await emacs.visit('orders.py')
-  await emacs.eval(`(progn (imago-inspect "ORDER") t)`)
+  await emacs.eval('(progn (goto-char 1) (insert "ORDER\\n") (goto-char 1) t)')
+  emacs.command('imago-inspect')
+  await emacs.until(
+    '(string-match-p "Look at (default ORDER): $" (with-selected-window (minibuffer-window) (buffer-string)))',
+  )
+  emacs.type('\r')
   await emacs.shows('dict · mapping · len 2')
   emacs.type('\t\t\r')
   await emacs.shows("'name': 'Ada'\n")
@@ -178,12 +200,32 @@ test('an error is chosen and shown with the values of that moment, and leads to 
   emacs.command('next-error')
   await emacs.shows('def fail(key)')
   assert.match(await emacs.text('(thing-at-point (quote line) t)'), /return ORDER\[key\]/)
+  await emacs.eval(
+    '(progn (switch-to-buffer "*imago error*") (let ((inhibit-read-only t)) (erase-buffer)) t)',
+  )
+  emacs.type('g')
+  await emacs.shows("key = 'tea'")
 })
 
-test('the threads of the program are shown', async () => {
+test('the threads of the program are shown, g looks again, and RET goes to the place of a frame', async () => {
+  await emacs.visit('orders.py')
   emacs.command('imago-threads')
   await emacs.until('(get-buffer "*imago threads*")')
   assert.match(await emacs.text('(with-current-buffer "*imago threads*" (buffer-string))'), /MainThread|main/)
+  await scene.client.call({
+    tool: 'eval_expr',
+    args: {
+      kernel: 'shop',
+      expr: "import threading; threading.Thread(target=tax.wait, args=('tea',)).start()",
+    },
+  })
+  await emacs.eval('(progn (switch-to-buffer "*imago threads*") t)')
+  emacs.type('g')
+  await emacs.shows("given = 'tea'")
+  await emacs.eval(`(progn (search-forward "given = 'tea'") t)`)
+  emacs.type('\r')
+  await emacs.until('(equal (buffer-name) "tax.py")')
+  assert.match(await emacs.text('(thing-at-point (quote line) t)'), /threading\.Event/)
 })
 
 test('the change is taken back by a plan of its own', async () => {
@@ -199,7 +241,7 @@ test('the change is taken back by a plan of its own', async () => {
   await emacs.echoes('imago: took back plan-')
   assert.not.match(await emacs.text('(current-message)'), /to have it again/)
   emacs.command('imago-undo')
-  await emacs.echoes('Take back: there is none')
+  await emacs.echoes('No change can be taken back')
 })
 
 test('unsaved text is said first and saved by a key, and what a plan has as Emacs Lisp never runs', async () => {
@@ -208,11 +250,11 @@ test('unsaved text is said first and saved by a key, and what a plan has as Emac
   const hostile = '# Local Variables:\n# eval: (setq imago-test-ran t)\n# End:\n'
   const answer = scene.propose(at(7, hostile))
   await emacs.opens()
-  await emacs.shows('! orders.py has unsaved text here: S saves it')
+  await emacs.heads(/^! orders.py: unsaved, S saves · y take/)
   await emacs.shows('+# eval: (setq imago-test-ran t)')
   emacs.type('S')
   await until(() => scene.file().endsWith('z = 1\n'), 'the text')
-  assert.not.match(await emacs.text('(buffer-string)'), /unsaved/)
+  await emacs.heads(/^y take/)
   emacs.type('nr')
   await emacs.replies('\r')
   await emacs.shows('✗ refused')
@@ -228,7 +270,7 @@ test('an answer to a plan on unsaved text is sent under the line that says so', 
   await emacs.opens()
   await emacs.eval('(with-current-buffer "orders.py" (goto-char (point-max)) (insert "z = 2\\n") t)')
   emacs.type('ny')
-  await emacs.shows('! orders.py has unsaved text here: S saves it')
+  await emacs.heads(/^! orders.py: unsaved, S saves · y sends/)
   await emacs.sends()
   await answer
   assert.match(scene.file(), /^line8 = 88$/m)
@@ -277,6 +319,42 @@ test('a plan of 10,000 lines is drawn, and the daemon may restart under it', asy
   await emacs.sends()
   await next
   assert.match(scene.file(), /^line12 = 0$/m)
+})
+
+test('errors of a program that has ended are listed, and shown with the values of that moment', async () => {
+  await emacs.visit('orders.py')
+  const other = await startProgram({
+    folder: scene.rig.project,
+    runtimeDir: scene.rig.paths.runtimeDir,
+    name: 'till',
+    source: 'def count(coins):\n    return coins["red"]',
+  })
+  await scene.client.call({
+    tool: 'eval_expr',
+    args: {
+      kernel: 'till',
+      expr: "import threading; threading.Thread(target=count, args=({'blue': 1},)).start()",
+    },
+  })
+  await emacs.until(
+    '(seq-find (lambda (row) (equal (plist-get row :kernel) "till")) (imago-rows (imago-project) "errors"))',
+  )
+  other.signal('SIGTERM')
+  await other.ended
+  await emacs.until(
+    '(not (seq-find (lambda (row) (equal (plist-get row :kernel) "till")) (imago-rows (imago-project) "errors")))',
+  )
+  emacs.command('imago-errors')
+  await emacs.until('(active-minibuffer-window)')
+  emacs.type('till\t')
+  const pid = String(other.pid)
+  await emacs.until(
+    `(string-match-p "till, process ${pid}, ended till.py:2: KeyError: 'red'" (minibuffer-contents))`,
+  )
+  emacs.type('\r')
+  await emacs.until(
+    `(with-current-buffer "*imago error*" (save-excursion (goto-char 1) (search-forward "coins = {'blue': 1}" nil t)))`,
+  )
 })
 
 test('SLIME keeps its keys in a buffer of Lisp, and imago-mode has them elsewhere', async () => {

@@ -222,6 +222,8 @@ test('somebody else answers first: the plan says so, and nothing is answered by 
   plan.decisions.decideRest(ACCEPT)
   await plan.send({ decision: 'choose' })
   assert.is(plan.stage, 'over')
+  // Nothing that was not done reads as done.
+  assert.not.match(plan.summary([]).text, '✓')
   assert.match(JSON.stringify(await call), 'denied')
   assert.is(text(), ORDERS)
 })

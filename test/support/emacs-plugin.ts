@@ -35,6 +35,8 @@ export interface EmacsPlugin extends SlimeEmacs {
   signed(plans: number): Promise<void>
   /** Waits until the buffer that is looked at has this. */
   shows(expected: string): Promise<void>
+  /** Waits until the line above the buffer that is looked at is this. */
+  heads(expected: RegExp): Promise<void>
   /** Waits until the echo area has this. */
   echoes(expected: string): Promise<void>
   /** Types this once the minibuffer asks for something. */
@@ -80,6 +82,7 @@ export async function openEmacsPlugin(rig: Rig, file: string): Promise<EmacsPlug
     until(async () => (await text()).includes(expected), expected).catch(async (error: Error) => {
       throw new Error(`${error.message}; it shows: ${await text()}`)
     })
+  const header = () => emacs.text('(substring-no-properties (format-mode-line header-line-format))')
   const signed = async (plans: number) => {
     const sign = () => emacs.text('(substring-no-properties (format-mode-line mode-line-misc-info))')
     const expected = plans === 1 ? /\[imago: 1 plan waits\]/ : /^(?!.*plan)/
@@ -93,6 +96,7 @@ export async function openEmacsPlugin(rig: Rig, file: string): Promise<EmacsPlug
     command: types,
     signed,
     shows,
+    heads: expected => until(async () => expected.test(await header()), String(expected)),
     echoes: expected =>
       until(async () => (await emacs.text('(or (current-message) "")')).includes(expected), expected),
     async replies(keys) {

@@ -1,4 +1,4 @@
-import { Decisions, type Piece, signWithReason } from '../../../src/front/hunks/decisions.ts'
+import { Decisions, decisionText, type Piece } from '../../../src/front/hunks/decisions.ts'
 import type { Methods } from '../../../src/front/protocol.ts'
 import { whyNot } from '../../../src/front/seat/plan-text.ts'
 import { escapeLine, escapePlan, escapePlanLine, escapeText } from '../../../src/text/escape.ts'
@@ -100,8 +100,7 @@ export class OpenPlan {
         ? undefined
         : 'This plan has changed, and nothing was answered: open it again.'
     if (row?.state !== 'ended') return 'This plan is not known any more.'
-    const { notice } = row.ended ?? {}
-    return notice === undefined ? row.shown : `${row.shown}\n${notice}`
+    return row.shown
   }
 
   /** What came of it, or of the last answer: a sentence a line. */
@@ -135,7 +134,9 @@ export class OpenPlan {
       const { hunk, decision } = piece
       if (inFiles.has(hunk.shown)) continue
       const line = lines.length
-      lines.push(`━ ${this.headOf(piece)}  ${escapeLine(signWithReason(piece))}`)
+      // What was decided here and never sent was not done.
+      const said = stage === 'over' && !this.#isSent ? '' : `  ${escapeLine(decisionText(piece))}`
+      lines.push(`━ ${this.headOf(piece)}${said}`)
       const diff = decision?.type === 'refuse' ? [] : escapeText(hunk.diff).replace(/\n$/, '').split('\n')
       // With a margin none of them can be taken for one of ours.
       lines.push(...diff.map(one => `│ ${one}`))

@@ -162,9 +162,9 @@ class LineAsker implements Asker {
   }
 }
 
-/** `seat-1, terminal /dev/pts/3 (process 4711), started with: imago` */
-export const seatText = ({ seat, who, command }: SeatRow): string =>
-  oneLine(`${seat}, ${who}${command === '' ? '' : `, started with: ${command}`}`)
+/** `seat-1, terminal /dev/pts/3 (process 4711), in /home/ada/shop, started with: imago` */
+export const seatText = ({ seat, who, command, root }: SeatRow): string =>
+  oneLine(`${seat}, ${who}, in ${root}${command === '' ? '' : `, started with: ${command}`}`)
 
 /** What the person does there to let another seat in. */
 export const HOW_TO_LET_IN =

@@ -135,7 +135,7 @@ export function whyNot(taken: Exclude<AnswerOutcome, { type: 'taken' }>): string
 export function editorNotes({ through }: Pick<SeatWanted, 'through'>): readonly string[] {
   if (through === undefined) return []
   const { code, driver } = through
-  const note = `It has no terminal, and shows the code ${code}. Whatever drives it has its seat.`
+  const note = `It has no terminal, and shows the code ${code}. The program that drives it has its seat.`
   return driver === null ? [note] : [note, `! A model or a program may drive it: ${driver}.`]
 }
 

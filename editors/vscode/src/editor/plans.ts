@@ -1,6 +1,6 @@
 import * as vscode from 'vscode'
 import { realOf } from '../../../../src/files/roots.ts'
-import { signWithReason } from '../../../../src/front/hunks/decisions.ts'
+import { decisionText } from '../../../../src/front/hunks/decisions.ts'
 import type { Decision } from '../../../../src/front/hunks/patch.ts'
 import { OpenPlan, type ShownFile, type ShownText, type Stage } from '../plan.ts'
 import type { Project } from '../project.ts'
@@ -168,7 +168,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     const hunks = this.#textAt(document.uri).hunks.flatMap(({ at, line }) => {
       const piece = decisions.pieces[at]
       if (piece === undefined || (stage !== 'choose' && stage !== 'confirm')) return []
-      const title = `${signWithReason(piece)} (hunk ${piece.hunk.number} of ${decisions.pieces.length})`
+      const title = `${decisionText(piece)} (hunk ${piece.hunk.number} of ${decisions.pieces.length})`
       const acts = Object.entries(stage === 'choose' ? HUNK_ACTS : {})
       return [
         lens(line, plainLabel(title), 'goTo', at),
