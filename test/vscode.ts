@@ -233,10 +233,10 @@ test('a value that is asked for opens in its view, and a frame of a thread leads
   await run('Imago: Show a Value…')
   await code.page.locator('.quick-input-widget input').fill('orders.RATES')
   await pressed('Enter')
-  const row = (said: string | RegExp) => code.page.locator('.monaco-list-row').getByText(said)
+  const rows = code.page.locator('.monaco-list-row')
+  const row = (said: string | RegExp) => rows.getByText(said)
   await row("'winter': 0.2").waitFor()
-  await row('till').first().click()
-  await pressed('ArrowRight')
+  await rows.filter({ hasText: 'CPython' }).locator('.monaco-tl-twistie').click()
   await row(/^Thread "waiter"/).click()
   await row(/till\.py:\d+ in wait$/).click()
   await code.page
@@ -257,5 +257,16 @@ test('an error of the program is in Problems, with its values behind its line', 
     .waitFor()
   await openFile('orders.py', /RATES = /)
   await shows(/order=\{'season': 'summer'/)
+})
+
+test('who approves a change is told which program still runs the old text', async () => {
+  const { call } = await propose(EDITS.slice(2))
+  await openPlan()
+  await lens('Take').and(code.page.locator(':text-is("Take")')).first().click()
+  await lensesSay('Send this')
+  await code.page.waitForTimeout(1_000)
+  await pressed('y')
+  assert.ok((await call).ok)
+  await shows(/till still runs what it loaded before of orders\.py/)
   failed = false
 })

@@ -216,7 +216,7 @@ test('somebody else answers first: the plan says so, and nothing is answered by 
   const { project } = opened
   const call = propose(at(3, 'line3 = 4\n'), at(9, ''))
   const plan = await OpenPlan.open(project, await waits())
-  const { code } = await rig.imago(['deny', plan.id, '--code', plan.plan.code])
+  const { code } = await rig.imago(['deny', plan.row.id, '--code', plan.plan.code])
   assert.is(code, 0)
   await over(plan, /denied/)
   plan.decisions.decideRest(ACCEPT)

@@ -5,8 +5,6 @@ import { escapeLine, escapePlan, escapePlanLine, escapeText } from '../../../src
 import { linesOf } from '../../../tools/newlines.ts'
 import { faultText, type Plan, type PlanRow, type Project } from './project.ts'
 
-type Answer = Pick<Methods['answer']['params'], 'decision' | 'reason'>
-
 /** `whole`: it has no hunks. `confirm`: each hunk is decided, and what will be applied is shown. */
 export type Stage = 'whole' | 'choose' | 'confirm' | 'sent' | 'over'
 
@@ -35,8 +33,7 @@ export interface ShownFile {
 /** A plan that a person has opened: what was shown, and what they have decided of it so far. No `vscode` is in here. */
 export class OpenPlan {
   readonly project: Project
-  readonly id: string
-  readonly title: string
+  readonly row: { readonly id: string; readonly title: string }
   readonly plan: Plan
   /** Its files that have texts; the others are in the summary alone. */
   readonly files: readonly ShownFile[]
@@ -48,10 +45,9 @@ export class OpenPlan {
   #isSent = false
   #fault = ''
 
-  constructor(project: Project, { id, title }: { id: string; title: string }, plan: Plan) {
+  constructor(project: Project, row: OpenPlan['row'], plan: Plan) {
     this.project = project
-    this.id = id
-    this.title = title
+    this.row = row
     this.plan = plan
     this.files = plan.files.flatMap(file => shownFile(file, plan) ?? [])
     this.decisions = new Decisions(plan.hunks)
@@ -74,14 +70,14 @@ export class OpenPlan {
   }
 
   /** Answers by the hash that was shown. Resolves once the daemon has said what became of that. */
-  async send(answer: Answer): Promise<void> {
+  async send(answer: Pick<Methods['answer']['params'], 'decision' | 'reason'>): Promise<void> {
     if (this.stage === 'sent' || this.stage === 'over') return
-    const { id, plan, decisions } = this
+    const { row, plan, decisions } = this
     const choices = answer.decision === 'choose' && { choices: decisions.choices() }
     this.#isSent = true
     this.project.changed()
     const became = await this.project
-      .ask('answer', { plan: id, hash: plan.hash ?? '', ...answer, ...choices })
+      .ask('answer', { plan: row.id, hash: plan.hash ?? '', ...answer, ...choices })
       .catch((fault: unknown) => ({ type: 'unfit' as const, why: faultText(fault) }))
     if (became.type === 'taken') return
     this.#isSent = false
@@ -89,21 +85,18 @@ export class OpenPlan {
   }
 
   get #now(): PlanRow | undefined {
-    return this.project.rows.approvals.get(this.id)
+    return this.project.rows.approvals.get(this.row.id)
   }
 
   /** Why it waits no more; undefined while it does. */
   get #end(): string | undefined {
     const row = this.#now
-    if (row?.state === 'waits')
-      return row.hash === this.plan.hash
-        ? undefined
-        : 'This plan has changed, and nothing was answered: open it again.'
-    if (row?.state !== 'ended') return 'This plan is not known any more.'
-    return row.shown
+    if (row === undefined) return 'This plan is not known any more.'
+    if (row.state !== 'waits') return row.shown
+    return row.hash === this.plan.hash ? undefined : 'It has changed, and was not answered: open it again.'
   }
 
-  /** What came of it, or of the last answer: a sentence a line. */
+  /** What came of it, or of the last answer. */
   get news(): string {
     return this.#end ?? (this.#isSent ? 'The answer was sent.' : this.#fault)
   }
@@ -121,7 +114,7 @@ export class OpenPlan {
   summary(unsaved: readonly string[]): ShownText {
     const { plan, stage, news } = this
     const { pieces, tally } = this.decisions
-    const lines = news === '' ? [] : news.split('\n').map(one => `● ${escapeLine(one)}`)
+    const lines = news === '' ? [] : [`● ${escapeLine(news)}`]
     if (stage !== 'over')
       for (const file of unsaved)
         lines.push(`! ${escapePlanLine(file)} has unsaved text in this editor: save it first`)
@@ -142,7 +135,7 @@ export class OpenPlan {
       lines.push(...diff.map(one => `│ ${one}`))
       hunks.push({ at, line, end: lines.length - 1 })
     }
-    if (plan.code !== '' && stage !== 'over') lines.push(`code for a script: ${plan.code} (${this.id})`)
+    if (plan.code !== '' && stage !== 'over') lines.push(`code for a script: ${plan.code} (${this.row.id})`)
     const end = lines.length - 1
     return { text: `${lines.join('\n')}\n`, hunks: [...hunks, { at: pieces.length, line: end, end }] }
   }

@@ -18,7 +18,6 @@ let client: LanguageClient | undefined
 /** Starts `imago lsp` for the folders of the window, and shows what waits in them. Nothing takes the focus. */
 export function activate({ subscriptions }: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel('Imago', { log: true })
-  const settings = vscode.workspace.getConfiguration('imago')
   const projects = new Map<string, Project>()
   const plans = new PlanViews()
   const results = new Results()
@@ -74,7 +73,7 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
     const server = { command: path, args: ['lsp', '--stdio'] }
     const made = new LanguageClient('imago', 'Imago', server, {
       documentSelector: [{ scheme: 'file' }],
-      initializationOptions: { follow: TOPICS, sit: settings.get('sit') },
+      initializationOptions: { follow: TOPICS, sit: vscode.workspace.getConfiguration('imago').get('sit') },
       outputChannel: log,
     })
     client = made

@@ -21,8 +21,6 @@ const PLAN_ACTS: Readonly<Record<Stage, Readonly<Record<string, string>>>> = {
   over: { Undo: 'undo' },
 }
 
-type Side = 'asks' | 'before' | 'after'
-
 /** Plans in diff editors, with lenses and keys for their hunks. */
 export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentContentProvider {
   readonly #plans = new Map<string, OpenPlan>()
@@ -86,7 +84,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     if (open.files.length === 0) return showText(summaryOf(open))
     // VS Code puts behind it how many texts there are.
     const files = open.files.length === 1 ? '1 file' : `${open.files.length} files`
-    const title = plainLabel(`Imago: ${open.title}; question + ${files}`)
+    const title = plainLabel(`Imago: ${open.row.title}; question + ${files}`)
     const tabs = vscode.window.tabGroups.all.flatMap(group => group.tabs)
     await vscode.window.tabGroups.close(tabs.filter(({ label }) => label.startsWith(title)))
     await vscode.commands.executeCommand('vscode.changes', title, [
@@ -132,7 +130,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
 
   /** The plan of a document, and which of its texts that is. */
   #at({ scheme, path, query }: vscode.Uri) {
-    const [id = '', side] = query.split(' ') as [string?, Side?]
+    const [id = '', side] = query.split(' ')
     const open = scheme === SCHEME ? this.#plans.get(id) : undefined
     const file = open?.files.find(({ shown }) => path === pathOf(shown))
     return open && { open, side, file: side === 'asks' ? undefined : file }
@@ -160,7 +158,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     const { open = edit?.open, side, file } = this.#at(document.uri) ?? {}
     if (open === undefined || side === 'before') return []
     const lens = (line: number, title: string, name: string, at?: number) => {
-      const does = { title, command: `imago.plan.${name}`, arguments: [open.id, at] }
+      const does = { title, command: `imago.plan.${name}`, arguments: [open.row.id, at] }
       return new vscode.CodeLens(new vscode.Range(line, 0, line, 0), does)
     }
     if (edit !== undefined) return [lens(0, 'Take this text', 'take')]
@@ -177,9 +175,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     })
     if (file !== undefined) return hunks
     const save = unsaved(open).length === 0 ? [] : [lens(0, 'Save the unsaved text', 'save')]
-    const acts = Object.entries(PLAN_ACTS[stage]).filter(
-      ([, name]) => name !== 'undo' || open.undo !== undefined,
-    )
+    const acts = Object.entries(PLAN_ACTS[stage]).filter(([, name]) => name !== 'undo' || open.undo)
     const end = stage === 'whole' || stage === 'confirm' ? Math.max(0, document.lineCount - 1) : 0
     return [...save, ...hunks, ...acts.map(([title, name]) => lens(end, title, name))]
   }
@@ -245,7 +241,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
       return this.#go(open)
     }
     const { at, piece } = decisions
-    const reason = await askReason(piece === undefined ? open.title : open.headOf(piece))
+    const reason = await askReason(piece === undefined ? open.row.title : open.headOf(piece))
     if (reason === undefined) return
     if (stage === 'whole') return open.send({ decision: 'deny', ...(reason !== null && { reason }) })
     decisions.to(at)
@@ -312,11 +308,11 @@ const editorOf = (uri: vscode.Uri) =>
 
 const pathOf = (shown: string) => (shown.startsWith('/') ? shown : `/${shown}`)
 
-const uriOf = ({ id }: OpenPlan, side: Side, shown: string) =>
-  vscode.Uri.from({ scheme: SCHEME, path: pathOf(shown), query: `${id} ${side}` })
+const uriOf = ({ row }: OpenPlan, side: 'asks' | 'before' | 'after', shown: string) =>
+  vscode.Uri.from({ scheme: SCHEME, path: pathOf(shown), query: `${row.id} ${side}` })
 
 /** What is asked; once all is decided, what will be applied. */
-const summaryOf = (open: OpenPlan) => uriOf(open, 'asks', `${open.id}.imago`)
+const summaryOf = (open: OpenPlan) => uriOf(open, 'asks', `${open.row.id}.imago`)
 
 /** The addresses of a file's texts, as it is and as it would be. */
 const sidesOf = (open: OpenPlan, { shown }: ShownFile) =>

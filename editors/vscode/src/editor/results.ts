@@ -14,20 +14,16 @@ export class Results {
     return [
       this.#style,
       vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
-        if (contentChanges.length > 0 && this.#shown.delete(document)) this.#draw(document)
+        if (contentChanges.length > 0 && this.#shown.delete(document)) this.#draw()
       }),
       vscode.workspace.onDidCloseTextDocument(document => void this.#shown.delete(document)),
-      vscode.window.onDidChangeVisibleTextEditors(editors => {
-        for (const { document } of editors) this.#draw(document)
-      }),
+      vscode.window.onDidChangeVisibleTextEditors(() => this.#draw()),
     ]
   }
 
   /** Evaluates what is selected, or the line of the cursor. Answers with the value, where that is worth a closer look. */
-  async evaluate(
-    project: Project,
-    { document, selection }: vscode.TextEditor,
-  ): Promise<ValueNode | undefined> {
+  async evaluate(project: Project, editor: vscode.TextEditor): Promise<ValueNode | undefined> {
+    const { document, selection } = editor
     const range = selection.isEmpty ? document.lineAt(selection.active.line).range : selection
     const { start, end } = range
     // A selection of whole lines ends before the next one.
@@ -46,13 +42,12 @@ export class Results {
       renderOptions: { after: { contentText: `  ${answer.short}`, color } },
     }
     this.#shown.set(document, (this.#shown.get(document) ?? new Map()).set(last, drawn))
-    this.#draw(document)
+    this.#draw()
     return answer.value
   }
 
-  #draw(document: vscode.TextDocument): void {
-    const drawn = [...(this.#shown.get(document)?.values() ?? [])]
+  #draw(): void {
     for (const editor of vscode.window.visibleTextEditors)
-      if (editor.document === document) editor.setDecorations(this.#style, drawn)
+      editor.setDecorations(this.#style, [...(this.#shown.get(editor.document)?.values() ?? [])])
   }
 }
