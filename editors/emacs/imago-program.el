@@ -146,18 +146,16 @@ PLACE are arguments of `eval_expr' that say where it is."
   (let* ((envelope (imago-program--look "get_last_error" '(:whose "gone")))
          (newest (plist-get envelope :result)))
     (append (when (plist-get newest :of)
-              `(( :what ,(car (split-string (plist-get envelope :shown) "\n"))
-                  ,@(plist-get newest :program) ,@newest
-                  ,@(car (last (append (plist-get (plist-get newest :error) :frames) nil))))))
+              `((:what ,(car (split-string (plist-get envelope :shown) "\n"))
+                       ,@(plist-get newest :program) ,@newest)))
             (plist-get newest :others) nil)))
 
 (defun imago-errors--label (row)
   "The error of ROW in a line."
-  (let ((file (plist-get row :file)) (of (plist-get row :of)))
-    (concat (if of (format "%s, process %d, ended" (plist-get of :name) (plist-get of :pid))
-              (plist-get row :kernel))
-            (and file (format " %s:%d" (file-name-nondirectory file) (plist-get row :line)))
-            ": " (plist-get row :what))))
+  (let ((of (plist-get row :of)))
+    (or (plist-get row :shown)
+        (format "%s (%s, process %d, ended, %s)" (plist-get row :what) (plist-get of :name)
+                (plist-get of :pid) (plist-get row :at)))))
 
 (defun imago-errors--show (args)
   "Show the error that ARGS of `get_last_error' name."

@@ -104,12 +104,12 @@ test('a plan that is opened while a seat is asked for is shown once Emacs has it
   await emacs.until('(null (imago-project-seat (imago-project)))')
   const { screen } = await openWatch(scene.rig)
   emacs.command('imago-sit')
-  await emacs.echoes('To let this Emacs sit, type in a terminal: imago seat')
+  await emacs.echoes('To let this editor sit, type in a terminal: imago seat')
   await screen.shows(/Let it\? \[y\]es \[n\]o/)
   const answer = scene.propose(at(4, 'line4 = 44\n'))
   await emacs.signed(1)
   emacs.command('imago-plans')
-  await emacs.echoes('To let this Emacs sit, type in a terminal: imago seat')
+  await emacs.echoes('To let this editor sit, type in a terminal: imago seat')
   screen.type('y\n')
   await emacs.shows('+line4 = 44')
   emacs.type('nr')
@@ -345,11 +345,9 @@ test('errors of a program that has ended are listed, and shown with the values o
     '(not (seq-find (lambda (row) (equal (plist-get row :kernel) "till")) (imago-rows (imago-project) "errors")))',
   )
   emacs.command('imago-errors')
-  await emacs.until('(active-minibuffer-window)')
-  emacs.type('till\t')
-  const pid = String(other.pid)
+  const named = `Error (default 1 KeyError: 'red' (till, process ${other.pid}, ended, `
   await emacs.until(
-    `(string-match-p "till, process ${pid}, ended till.py:2: KeyError: 'red'" (minibuffer-contents))`,
+    `(and (active-minibuffer-window) (with-selected-window (minibuffer-window) (string-prefix-p "${named}" (minibuffer-prompt))))`,
   )
   emacs.type('\r')
   await emacs.until(
