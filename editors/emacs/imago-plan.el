@@ -2,10 +2,8 @@
 
 ;;; Commentary:
 
-;; One plan is shown as a diff with a key for each decision.  Moving is as in
-;; `diff-mode' and Magit: n and p.  Deciding is a (or y) to accept, r to refuse
-;; with a reason, e to edit; with a prefix, a and r decide on all the rest.  After
-;; the last decision, what will be applied is shown once, and y or C-c C-c sends it.
+;; One plan is shown as a diff with a key for each decision, which the line above it names.
+;; After the last decision, what will be applied is shown once, and y or C-c C-c sends it.
 
 ;;; Code:
 

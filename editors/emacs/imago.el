@@ -37,7 +37,6 @@ It waits for a frame that a person can see.
 Without a seat, here or elsewhere, what needs a person is refused."
   :type 'boolean)
 
-(autoload 'imago-plan-open "imago-plan")
 (dolist (command '(imago-plans imago-undo)) (autoload command "imago-plan" nil t))
 (dolist (command '(imago-evaluate imago-evaluate-last imago-evaluate-defun imago-inspect
                          imago-threads imago-errors imago-xref-backend))
@@ -46,9 +45,10 @@ Without a seat, here or elsewhere, what needs a person is refused."
 (cl-defstruct imago-project
   "A project, and the connection to its `imago lsp'."
   root connection
-  rows                       ; ((TOPIC . KEY) . PLIST), the last to change first
-  (waits "") seat asked keys)  ; what waits, in words; what was told last of the seat that
-                             ; it has, and of one it asked for; see `imago-plan-open'
+  rows         ; ((TOPIC . KEY) . PLIST), the last to change first
+  (waits "")   ; what waits, in words
+  seat asked   ; what was told of the seat that it has, and of one that it asked for
+  keys)        ; as of `imago-plan-open', when the person asked for a change
 
 (defvar imago--projects nil "Those with a connection, by root.")
 
@@ -127,12 +127,11 @@ Without a seat, here or elsewhere, what needs a person is refused."
     (add-to-list 'global-mode-string '(:eval (imago-sign)) t)
     ;; It takes requests in their order, and need not have answered this one before the next.
     (jsonrpc-async-request (imago-project-connection project) 'initialize
-                           `( :processId ,(emacs-pid) :clientInfo (:name "Emacs") :rootUri nil
-                              :initializationOptions
-                              (:follow ["approvals" "errors" "kernels" "seats"])
-                              :capabilities ,(make-hash-table))
+                           `( :processId ,(emacs-pid) :clientInfo (:name "Emacs")
+                              :rootUri nil :capabilities ,(make-hash-table))
                            :timeout nil)
     (jsonrpc-notify (imago-project-connection project) 'initialized (make-hash-table))
+    (imago-ask project "subscribe" '(:topics ["approvals" "errors" "kernels" "seats"]))
     (when imago-sit-at-start
       (add-hook 'after-make-frame-functions #'imago--sit-where-seen)
       (imago--sit-where-seen))
@@ -170,7 +169,7 @@ DONE is given the result, FAILED the fault; without it, that is said."
          (when (plist-get row :value)
            (push (cons key (plist-get row :value)) (imago-project-rows project))))))
     ('imago/waits (setf (imago-project-waits project) (plist-get params :text)))
-    ;; A call waits whose person has asked for it here.
+    ;; A call waits that the person has asked for here.
     ('imago/event (when (plist-get params :plan)
                     (imago-plan-open project (plist-get params :plan) (imago-project-keys project))))
     ('imago/seat
