@@ -33,8 +33,8 @@
   "Keys for one plan.")
 
 (defconst imago-plan--faces
-  '(("^\\+.*" . 'diff-added) ("^-.*" . 'diff-removed) ("^@@.*" . 'diff-hunk-header)
-    ("^[!●].*" . 'warning) ("^━.*" . 'bold))
+  '(("^\\(?:│ \\)?\\+.*" . 'diff-added) ("^\\(?:│ \\)?-.*" . 'diff-removed)
+    ("^\\(?:│ \\)?@@.*" . 'diff-hunk-header) ("^[!●].*" . 'warning) ("^━.*" . 'bold))
   "How the lines of a plan look.")
 
 ;; Not `diff-mode': it opens the files that a text names, hides hunks that would

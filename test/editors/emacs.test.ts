@@ -264,13 +264,16 @@ test('unsaved text is said first and saved by a key, and what a plan has as Emac
   await emacs.shows('● ')
 })
 
-test('an answer to a plan on unsaved text is sent under the line that says so', async () => {
+test('an answer to a plan on unsaved text is sent under the line that says so, and marks what a name hides', async () => {
   await emacs.visit('orders.py')
   const answer = scene.propose(at(8, 'line8 = 88\n'))
   await emacs.opens()
   await emacs.eval('(with-current-buffer "orders.py" (goto-char (point-max)) (insert "z = 2\\n") t)')
   emacs.type('ny')
   await emacs.heads(/^! orders.py: unsaved, S saves · y sends/)
+  await emacs.eval('(with-current-buffer "orders.py" (rename-buffer "%b\\u202e.py") t)')
+  await emacs.heads(/^! %b⟦U\+202E⟧.py: unsaved, S saves · y sends/)
+  await emacs.eval('(with-current-buffer "%b\\u202e.py" (rename-buffer "orders.py") t)')
   await emacs.sends()
   await answer
   assert.match(scene.file(), /^line8 = 88$/m)
