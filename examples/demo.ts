@@ -11,7 +11,7 @@
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { Differs, out } from './demos/steps.ts'
 
 type Demo = (project: string, args: readonly string[]) => Promise<void>
@@ -32,7 +32,9 @@ const DEMOS: Readonly<Record<string, () => Promise<Demo>>> = {
   hook: async () => (await import('./demos/hook.ts')).playHook,
 }
 
-const [wanted = 'program', ...args] = process.argv.slice(2)
+const [wanted = 'program', ...words] = process.argv.slice(2)
+// A demo plays in another folder than this one.
+const args = words.map(word => (word.includes('/') ? resolve(word) : word))
 const load = DEMOS[wanted]
 if (load === undefined) {
   out(`There is no demo ${wanted}. There are: ${Object.keys(DEMOS).join(', ')}.\n`)

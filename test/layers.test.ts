@@ -270,7 +270,7 @@ const TABLE: readonly Row[] = [
   },
   {
     layer: 'editors/vscode/src/editor',
-    may: ['editors/vscode/src', 'src/files', 'src/front'],
+    may: ['editors/vscode/src', 'src/files', 'src/front', 'src/text'],
     packages: ['vscode', 'vscode-languageclient', 'node:child_process', 'node:events'],
   },
   { layer: 'src/main.ts', may: ['src', 'src/front'], lazily: ['src/daemon'], packages: ['node:'] },

@@ -69,6 +69,7 @@ const folder = join(import.meta.dirname, '../.test-runtimes')
 const venv = join(folder, 'python')
 const venvPython = join(venv, 'bin', 'python')
 const stamp = join(folder, 'python.json')
+const plainVenv = join(folder, 'plain')
 const mathicsVenv = join(folder, 'mathics')
 const mathicsStamp = join(folder, 'mathics.txt')
 const lispCache = join(folder, 'lisp-cache')
@@ -80,6 +81,7 @@ const neovimStamp = join(folder, 'neovim.txt')
 
 try {
   if (!isInstalled()) install()
+  if (!hasPlain()) makeVenv(findPython(), plainVenv, ['--without-pip'])
   if (!hasMathics()) installMathics()
   if (!hasLisp()) installLisp()
   if (!hasEmacs()) installEmacs()
@@ -105,6 +107,13 @@ function install() {
   makeVenv(python, venv)
   pipInstall(venvPython, PYTHON_PACKAGES)
   writeFileSync(stamp, JSON.stringify(PYTHON_PACKAGES))
+}
+
+/** The `python3` of the tests, without the packages of this machine: some of those run whenever a Python starts. */
+function hasPlain() {
+  const version = ['-c', 'import sys; print(sys.version)']
+  const plain = run(join(plainVenv, 'bin', 'python3'), version)
+  return plain.ok && plain.text === run('python3', version).text
 }
 
 /** The list is the one that was installed; or no Python here can take it. */
@@ -259,8 +268,8 @@ function findPython() {
 }
 
 /** Debian has `venv` in a package of its own. */
-function makeVenv(python, at) {
-  const make = () => run(python, ['-m', 'venv', '--clear', at])
+function makeVenv(python, at, options = []) {
+  const make = () => run(python, ['-m', 'venv', '--clear', ...options, at])
   if (make().ok) return
   installDebian('python3-venv', 'python3 cannot make a virtual environment')
   const made = make()

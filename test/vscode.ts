@@ -57,7 +57,9 @@ const SOURCE = `import sys, threading
 sys.path.insert(0, '.')
 import orders
 HTML = '[click](command:imago.undo) <b>'
-def fail(): threading.Thread(target=orders.ship, args=([{'season': 'summer', 'total': 120}],)).start()`
+def fail(): threading.Thread(target=orders.ship, args=([{'season': 'summer', 'total': 120}],)).start()
+def wait(): threading.Event().wait()
+threading.Thread(target=wait, name='waiter', daemon=True).start()`
 
 let rig: Rig
 let client: DaemonClient
@@ -149,6 +151,10 @@ async function openPlan(): Promise<void> {
 
 test('it sits when it starts; a plan that waits is a status item, and takes no focus', async () => {
   await until(async () => (await client.request('approvals', {})).seats.length === 1, 'the seat')
+  // What waits for nobody is a sign that leads to all that can be done.
+  await code.page.locator('.statusbar-item', { hasText: /^Imago$/ }).click()
+  await code.page.locator('.quick-input-list').getByText('Imago: Show a Value…').waitFor()
+  await pressed('Escape')
   assert.is(await sign().count(), 0)
   proposed = (await propose(EDITS)).call
   assert.is(await code.page.getByRole('tab', { name: /Imago: / }).count(), 0)
@@ -165,6 +171,7 @@ test('it opens in the diff editor, where one hunk is taken, one refused with a r
   await lensesSay('✓ taken (hunk 1 of 3)')
   // By their keys, where the hunk is that was gone to.
   await pressed('n')
+  await code.page.locator('.quick-input-message').getByText('to refuse hunk 2 of 3 · orders.py:14').waitFor()
   await code.page.locator('.quick-input-widget input').fill(REASON)
   await pressed('Enter')
   await lensesSay(`✗ refused: ${REASON} (hunk 2 of 3)`)
@@ -220,6 +227,23 @@ test('code is evaluated in the program, with its result behind the line, as text
   await openFile('till.py', /import orders/)
   await evaluated('HTML')
   await shows(/⇒ '\[click\]\(command:imago\.undo\) <b>'/)
+})
+
+test('a value that is asked for opens in its view, and a frame of a thread leads to its place', async () => {
+  await run('Imago: Show a Value…')
+  await code.page.locator('.quick-input-widget input').fill('orders.RATES')
+  await pressed('Enter')
+  const row = (said: string | RegExp) => code.page.locator('.monaco-list-row').getByText(said)
+  await row("'winter': 0.2").waitFor()
+  await row('till').first().click()
+  await pressed('ArrowRight')
+  await row(/^Thread "waiter"/).click()
+  await row(/till\.py:\d+ in wait$/).click()
+  await code.page
+    .locator('.monaco-list-row.selected')
+    .getByText(/in wait$/)
+    .waitFor()
+  await run('File: Focus on Files Explorer')
 })
 
 test('an error of the program is in Problems, with its values behind its line', async () => {

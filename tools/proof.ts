@@ -98,6 +98,7 @@ export async function definitionProved(
     parts === undefined ? found : { ...found, parts: await partsProved(parts, { length, context }) }
   if (running === undefined) return rest
   const proof = await proofOf(running, context)
+  if (whole.current === true) return { ...rest, ...evaluatedBeside(rest, proof) }
   const facts = factsOf(proof)
   if (proof.source !== 'proved')
     return { ...rest, current: proof.source === 'differs' ? false : null, proof: facts }
@@ -117,6 +118,19 @@ export async function definitionProved(
     origin: running.path === null ? rest.origin : 'file',
   }
 }
+
+/** What is to be said of a text that the image has kept since it was evaluated, beside the file that it is of. */
+function evaluatedBeside({ notes }: Definition, proof: SourceProof): { notes?: string[]; proof?: Proof } {
+  if (proof.source === 'unknown') return {}
+  if (proof.source === 'proved' && proof.from === 'file') return { proof: factsOf(proof) }
+  const now = proof.source === 'proved' ? proof.now : null
+  const there = now === null ? '' : `; line ${now} of the file has another one`
+  const said = `Shown is the text that runs, as it was evaluated. Its file does not have that text${there}.`
+  return { notes: [said, ...notes], proof: { from: EVALUATED, line: now, because: null } }
+}
+
+/** Whose text a definition is that was evaluated since, and that its file does not have. */
+const EVALUATED = 'as evaluated'
 
 /** Each part with the text that is proved to run, or with what is known of the one that it has. */
 const partsProved = (

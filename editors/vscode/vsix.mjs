@@ -43,11 +43,11 @@ const manifest = `<?xml version="1.0" encoding="utf-8"?>
 </Assets>
 </PackageManifest>
 `
-const endings = ['json', 'cjs', 'js', 'md', 'svg', 'txt', 'vsixmanifest']
+const types = ['json', 'cjs', 'js', 'md', 'svg', 'txt', 'vsixmanifest'].map(
+  ending => `<Default Extension=".${ending}" ContentType="application/octet-stream"/>`,
+)
 const contentTypes = `<?xml version="1.0" encoding="utf-8"?>
-<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">${endings
-  .map(ending => `<Default Extension=".${ending}" ContentType="application/octet-stream"/>`)
-  .join('')}</Types>
+<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">${types.join('')}</Types>
 `
 const vsix = join(dist, `imago-${version}.vsix`)
 mkdirSync(dist, { recursive: true })

@@ -170,7 +170,7 @@ async function refusesOnPage(page: PersonAtPage, neovim: Neovim): Promise<void> 
   await page.opensPlan()
   await page.sees(/status=404/)
   await page.presses('y')
-  await page.sees(/hunk 1 .* is taken/)
+  await page.sees(/hunk 1 .* taken/)
   await page.presses('y')
   await page.sees(/approved it/)
 }

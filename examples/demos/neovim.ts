@@ -42,7 +42,7 @@ export const isNeovim = (program: string): boolean =>
   spawnSync(program, [
     '--clean',
     '--headless',
-    '+lua if not vim.lsp.config then vim.cmd.cquit() end',
+    '+lua if not vim.lsp.config then vim.cmd("cquit") end',
     '+quit',
   ]).status === 0
 

@@ -157,6 +157,10 @@ export const PLAN_END = z.strictObject({
         .describe(
           'The name to undo it by; null where no file was changed, and once the change was taken back.',
         ),
+      notice: z
+        .string()
+        .exactOptional()
+        .describe('Which programs still run what the change has replaced; left out where none is known.'),
     })
     .exactOptional()
     .describe(

@@ -7,9 +7,13 @@ import type { Run } from './run.ts'
 /** How long an image is asked for a module of its own, in milliseconds; and how many files after one change. */
 const [LOOK_MS, FILES] = [500, 5]
 
+/** As what an image has a file: as the script that it was started with, or as a module. */
+type LoadedAs = 'script' | 'module'
+
 /**
  * A line for each Python file that was changed and that programs of the project have loaded: they run what they loaded
- * before, and how the new one comes to run. Undefined where nothing is to be said; never rejects.
+ * before, and how the new one comes to run. A script is never said to be loaded whole, which would run it a second time.
+ * Undefined where nothing is to be said; never rejects.
  */
 export async function runsOldText(
   run: Pick<Run, 'options' | 'caller' | 'mayLook'>,
@@ -29,9 +33,20 @@ export async function runsOldText(
       kernels.some(one => one.name === name && groups.includes(one.group))
     const asked = files.map(async file => {
       const loaded = await Promise.all(living.map(one => hasLoaded(one.kernel, file)))
-      const names = living.flatMap(({ name }, at) => (loaded[at] ? [name] : []))
-      const [supervised, others] = [names.filter(isSupervised), names.filter(name => !isSupervised(name))]
-      const args = { path: file.shown, ...(living.length > 1 && { kernel: others[0] }) }
+      const all = living.map(({ name }, at) => ({ name, as: loaded[at] }))
+      const changed = changedDefinitions(textOf(file.before), textOf(file.after))
+      const namesOf = (fits: (name: string, as: LoadedAs) => boolean) =>
+        all.flatMap(({ name, as }) => (as !== undefined && fits(name, as) ? [name] : []))
+      const isRunAgain = (as: LoadedAs) => as === 'script' && changed === undefined
+      const supervised = namesOf(isSupervised)
+      const scripts = namesOf((name, as) => !isSupervised(name) && isRunAgain(as))
+      const others = namesOf((name, as) => !isSupervised(name) && !isRunAgain(as))
+      const args = {
+        path: file.shown,
+        ...(changed !== undefined && { names: changed }),
+        ...(living.length > 1 && { kernel: others[0] }),
+      }
+      const loads = changed === undefined ? 'the file' : changed.join(', ')
       const old = (who: readonly string[], how: string) =>
         who.length === 0
           ? []
@@ -39,7 +54,8 @@ export async function runsOldText(
               `${who.join(', ')} still run${who.length === 1 ? 's what it' : ' what they'} loaded before of ${oneLine(file.shown)}${how}`,
             ]
       return [
-        ...old(others, `: load_file ${JSON.stringify(args)} loads the file.`),
+        ...old(others, `: load_file ${JSON.stringify(args)} loads ${loads}.`),
+        ...old(scripts, ' until started again: to load the file would run it a second time.'),
         ...old(supervised, ' until started again, which a reloader does by itself.'),
       ]
     })
@@ -50,9 +66,9 @@ export async function runsOldText(
   }
 }
 
-/** Whether a module of that image is of this file, by the names that it can have there. */
-async function hasLoaded(kernel: Kernel, { path, shown }: FileChange): Promise<boolean> {
-  if (!kernel.identity.abilities.has('symbols')) return false
+/** As what that image has this file, by the names that it can have there; undefined where it has not. */
+async function hasLoaded(kernel: Kernel, { path, shown }: FileChange): Promise<LoadedAs | undefined> {
+  if (!kernel.identity.abilities.has('symbols')) return undefined
   const parts = shown.replace(/(\/__init__)?\.py$/, '').split('/')
   const names = ['__main__', ...parts.map((_, from) => parts.slice(from).join('.'))]
   const found = names.map(async module => {
@@ -60,5 +76,51 @@ async function hasLoaded(kernel: Kernel, { path, shown }: FileChange): Promise<b
     const looked = await kernel.look('symbols', query, { deadlineMs: LOOK_MS })
     return looked.type === 'found' && looked.value.file !== null && realpathSync(looked.value.file) === path
   })
-  return (await Promise.all(found.map(one => one.catch(() => false)))).includes(true)
+  const [isScript, ...modules] = await Promise.all(found.map(one => one.catch(() => false)))
+  if (modules.includes(true)) return 'module'
+  return isScript ? 'script' : undefined
+}
+
+const textOf = (bytes: Uint8Array | null) => Buffer.from(bytes ?? []).toString()
+
+/** Names in one call; of more, the file is loaded. */
+const MOST_NAMES = 5
+
+/**
+ * The top-level functions and classes of a Python text to which a change gives another text, or which it adds. Undefined
+ * where it changes anything else, but for comments and empty lines, or none of them.
+ */
+export function changedDefinitions(before: string, after: string): readonly string[] | undefined {
+  const [old, now] = [definitionsOf(before), definitionsOf(after)]
+  if (old === undefined || now === undefined || old.rest !== now.rest) return undefined
+  if ([...old.texts.keys()].some(name => !now.texts.has(name))) return undefined
+  const names = [...now.texts].flatMap(([name, text]) => (old.texts.get(name) === text ? [] : [name]))
+  return names.length === 0 || names.length > MOST_NAMES ? undefined : names
+}
+
+/** The text of each definition at the top level, its decorators included, and all other code; undefined: a name has two. */
+function definitionsOf(text: string) {
+  const texts = new Map<string, string>()
+  const rest: string[] = []
+  let decorators: string[] = []
+  let name: string | undefined
+  for (const line of text.split(/\r?\n/)) {
+    if (line.trim() === '' || line.startsWith('#')) continue
+    const [, begun] = /^(?:async\s+)?(?:def|class)\s+([\p{L}_][\p{L}\p{N}_]*)/u.exec(line) ?? []
+    const isInside = /^[\s)\]}]/.test(line)
+    if (begun !== undefined) {
+      if (texts.has(begun)) return undefined
+      name = begun
+      texts.set(name, [...decorators, line].join('\n'))
+      decorators = []
+    } else if (decorators.length > 0 || line.startsWith('@')) {
+      decorators.push(line)
+      name = undefined
+    } else if (isInside && name !== undefined) texts.set(name, `${texts.get(name)}\n${line}`)
+    else {
+      rest.push(line)
+      name = undefined
+    }
+  }
+  return { texts, rest: rest.join('\n') }
 }

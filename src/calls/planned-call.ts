@@ -86,6 +86,8 @@ class PlannedCall {
   readonly #asked: Plan[] = []
   /** What the answer has to say besides. */
   #note: string | undefined
+  /** Which programs still run what the change has replaced. */
+  #oldText: string | undefined
 
   constructor(run: Run, { level, judged, paths }: PlanRequest) {
     this.#run = run
@@ -103,7 +105,8 @@ class PlannedCall {
     } catch (error) {
       outcome = this.#refuse(this.#run.fault(error, 'safe'))
     }
-    const how = { outcome: codeOf(outcome), undo: this.#run.undo ?? null }
+    const notice = this.#oldText !== undefined && { notice: this.#oldText }
+    const how = { outcome: codeOf(outcome), undo: this.#run.undo ?? null, ...notice }
     for (const { id } of this.#asked) this.#run.options.approvals.ended(id, how)
     return outcome
   }
@@ -310,8 +313,8 @@ class PlannedCall {
     }
     // What would begin again at a higher level would begin with the arguments that nobody approved.
     if (wish.edited && outcome.type === 'rises') return refusals.editRises(run.tool, outcome.because)
-    const told =
-      outcome.type === 'ok' ? withNotice(outcome, await runsOldText(run, through.plan.changes)) : outcome
+    if (outcome.type === 'ok') this.#oldText = await runsOldText(run, through.plan.changes)
+    const told = withNotice(outcome, this.#oldText)
     return wish.edited ? withEdits(told, { asked: run.checked.args, approved: wish.args }) : told
   }
 

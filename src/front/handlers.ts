@@ -11,6 +11,8 @@ export interface HeldSeat {
   readonly seat: Seat
   readonly who: string
   readonly command: string
+  /** The folder of the project that its client works in. */
+  readonly root: string
   /** Undefined for a page, whose process cannot be proved. */
   readonly process: { readonly pid: number; readonly started: string } | undefined
   /** Of a program without a terminal. */

@@ -48,7 +48,7 @@ function App({ page }: ViewProps) {
           ))}
         </nav>
       </header>
-      <p class="quiet" role="status">
+      <p class="quiet news" role="status">
         {waiting > 0 && `${waiting} to answer. `}
         {inLine(page.news)}
       </p>

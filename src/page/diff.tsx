@@ -15,8 +15,12 @@ const PART = 100
  */
 export function Diff({ text, isDiff }: { text: string; isDiff: boolean }) {
   const blocks: Block[] = []
-  for (const line of text.replace(/\n$/, '').split('\n')) {
-    const kind = (isDiff && KINDS[line[0] ?? '']) || 'span'
+  const lines = text.replace(/\n$/, '').split('\n')
+  // Only before `@@` are these two lines the names of the file.
+  const isName = (at: number) =>
+    ['--- ', '+++ ', '@@ '].every((lead, after) => lines[at + after]?.startsWith(lead))
+  for (const [at, line] of lines.entries()) {
+    const kind = (isDiff && (isName(at) || isName(at - 1) ? 'i' : KINDS[line[0] ?? ''])) || 'span'
     const last = blocks.at(-1)
     if (last?.kind === kind) last.lines.push(line)
     else blocks.push({ kind, lines: [line] })

@@ -2,8 +2,10 @@ import { useEffect, useState } from 'preact/hooks'
 import type { ErrorShown, ErrorSummary } from '../../tools/activity.ts'
 import { exceptionLine } from '../../tools/text.ts'
 import type { Fault } from './client.ts'
-import { inLine } from './marks.ts'
+import { inLine, when } from './marks.ts'
 import { Answered, Code, FrameList, type ListRow, Lists, type ViewProps } from './parts.tsx'
+
+type Whose = { readonly kernel?: string; readonly process?: number | undefined }
 
 /** The errors of the programs as they come, the newest first; and those of processes that have gone. */
 export function Errors({ page }: ViewProps) {
@@ -18,11 +20,11 @@ export function Errors({ page }: ViewProps) {
       .then(gone => tell(summaries(gone)))
       .catch((fault: Fault) => page.say(fault.message))
   }, [page.state, errors.length])
-  const row = (error: Omit<ErrorSummary, 'where'>, lead: string, args: object): ListRow => ({
+  const row = (error: Omit<ErrorSummary, 'where'>, lead: string, args: Whose): ListRow => ({
     key: `${lead} ${error.number}`,
     lead,
     title: error.what,
-    more: `${error.file === null ? '' : `${error.file.split('/').at(-1)}:${error.line} `}${error.times > 1 ? `× ${error.times} ` : ''}${new Date(error.at).toLocaleString()}`,
+    more: `${error.file === null ? '' : `${error.file.split('/').at(-1)}:${error.line} `}${error.times > 1 ? `× ${error.times} ` : ''}${when(error.at)}`,
     detail: () => <OneError page={page} args={{ ...args, number: error.number }} />,
   })
   return (
@@ -53,16 +55,18 @@ function summaries({ error, at, program, of, others }: ErrorShown): readonly Err
   return [{ ...program, at, what: exceptionLine(error), file, line, of }, ...others]
 }
 
-function OneError({ page, args }: ViewProps & { args: object }) {
+function OneError({ page, args }: ViewProps & { args: Whose & { number: number } }) {
+  const { kernel, process, number } = args
+  const within = `in error ${number}${process === undefined ? '' : ` of process ${process}`}`
   return (
     <Answered ask={() => page.tool<ErrorShown>('get_last_error', args)} of={[]}>
       {({ error, at, program }) => (
         <>
           <p class="quiet">
-            {at !== null && new Date(at).toLocaleString()}
+            {at !== null && when(at)}
             {program?.said && `; it was logged as: ${inLine(program.said)}`}
           </p>
-          <FrameList frames={error?.frames ?? []} />
+          <FrameList page={page} frames={error?.frames ?? []} kernel={kernel} within={within} />
           <details>
             <summary>As the program prints it</summary>
             <Code text={error?.traceback ?? 'It was forgotten.'} />

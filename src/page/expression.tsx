@@ -1,17 +1,9 @@
 import { useState } from 'preact/hooks'
 import type { Evaluation } from '../../tools/evaluate.ts'
-import type { Fields, Inspected, Sample } from '../../wire/kernel.ts'
 import type { Methods } from '../front/protocol.ts'
 import { inLine } from './marks.ts'
-import { Acts, Answered, Code, focus, type ViewProps } from './parts.tsx'
+import { Acts, Answered, Code, focus, Tree, type ViewProps } from './parts.tsx'
 import type { Page } from './state.ts'
-
-/** What `inspect` answers, as far as it is shown; what could not be read is left out. */
-interface Looked extends Pick<Inspected, 'type' | 'exprs'> {
-  readonly repr?: { readonly text?: string }
-  readonly fields?: Partial<Fields>
-  readonly sample?: Partial<Sample>
-}
 
 /** One expression that was run, or looked at. */
 interface Asked {
@@ -36,6 +28,7 @@ const OUTPUT_CHARS = 100_000
 export function Expression({ page }: ViewProps) {
   const [expr, set] = useState('')
   const [kernel, choose] = useState('')
+  const [back, go] = useState(0)
   const ask = (looks: boolean) => {
     if (expr.trim() === '') return
     const asked = { expr, kernel: kernel === '' ? {} : { kernel }, looks, text: '', result: {} }
@@ -43,18 +36,29 @@ export function Expression({ page }: ViewProps) {
     past.splice(MOST)
     if (!looks) void run(page, asked)
     set('')
+    go(0)
+  }
+  /** Puts an older one, or a newer one, in the place of one that was not changed. */
+  const recall = (at: number) => {
+    if (at < 0 || at > past.length || expr !== (past[back - 1]?.expr ?? '')) return
+    go(at)
+    set(past[at - 1]?.expr ?? '')
   }
   return (
     <>
       <label>
-        An expression, or statements
+        An expression, or statements; ↑ and ↓ recall the last ones
         <textarea
           ref={focus}
           rows={3}
           spellcheck={false}
           value={expr}
           onInput={({ currentTarget }) => set(currentTarget.value)}
-          onKeyDown={event => event.key === 'Enter' && event.ctrlKey && ask(event.shiftKey)}
+          onKeyDown={({ key, ctrlKey, shiftKey }) => {
+            if (key === 'Enter' && ctrlKey) ask(shiftKey)
+            if (key === 'ArrowUp') recall(back + 1)
+            if (key === 'ArrowDown') recall(back - 1)
+          }}
         />
       </label>
       <label>
@@ -152,58 +156,4 @@ function Tables({ html }: { html: string }) {
       {rows.length > ROWS && <caption>{rows.length - ROWS} more rows</caption>}
     </table>
   ))
-}
-
-interface TreeProps extends ViewProps {
-  /** null where it cannot be looked into. */
-  readonly expr: string | null
-  readonly kernel: object
-  readonly label?: string
-  /** What it is in short. */
-  readonly short?: string
-  readonly isOpen?: boolean
-}
-
-const LOOKED = 'Looked at; nothing was run'
-
-/** A value that opens field by field. No look runs code of the program. */
-function Tree({ page, expr, kernel, label = '', isOpen = false, short = isOpen ? LOOKED : '' }: TreeProps) {
-  const [open, set] = useState(isOpen)
-  const line = (
-    <>
-      <b>{inLine(label)}</b> {inLine(short)}
-    </>
-  )
-  if (expr === null) return <p class="leaf">{line}</p>
-  return (
-    <details class="leaf" open={open} onToggle={({ currentTarget }) => set(currentTarget.open)}>
-      <summary>{line}</summary>
-      {open && (
-        <Answered ask={() => page.tool<Looked>('inspect', { expr, ...kernel })} of={[]}>
-          {({ type, repr, exprs = {}, fields: { rows = [], total = 0 } = {}, sample = {} }) => {
-            const { items = [], exprs: paths = [], total: all } = sample
-            const children = [
-              ...rows.map(({ name, type_name, value }) => ({
-                label: name,
-                short: `${type_name} ${value}`,
-                expr: exprs[name] ?? null,
-              })),
-              ...items.map((short, at) => ({ short, expr: paths[at] ?? null })),
-            ]
-            const more = total + (all ?? items.length) - children.length
-            return (
-              <>
-                <p class="quiet">{inLine(type.qualified)}</p>
-                {children.length === 0 && <Code text={repr?.text ?? ''} />}
-                {children.map((child, at) => (
-                  <Tree key={at} page={page} kernel={kernel} {...child} />
-                ))}
-                {more > 0 && <p class="quiet">{more} more</p>}
-              </>
-            )
-          }}
-        </Answered>
-      )}
-    </details>
-  )
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { FrameShown } from '../../tools/activity.ts'
+import type { Fields, Inspected, Sample } from '../../wire/kernel.ts'
 import type { Fault } from './client.ts'
 import { useKeys } from './keys.ts'
 import { inLine, marked } from './marks.ts'
@@ -16,14 +17,15 @@ export const Code = ({ text }: { text: string }) => <pre class="code">{marked(te
 /** What a person can do: its label, its key, or '' for none, what it does, and whether it is meant most. */
 export type Act = readonly [label: string, key: string, act: () => void, isMain?: true]
 
-/** Buttons in a row, and their keys. */
-export function Acts({ of, depth = 1 }: { of: readonly (Act | false)[]; depth?: number }) {
+/** Buttons in a row, and their keys. With `says` they stay in sight, below what is told there. */
+export function Acts({ of, says }: { of: readonly (Act | false)[]; says?: ComponentChildren }) {
   const acts = of.filter(act => act !== false)
   // By the second click of a double one another button may have taken its place.
   const clicked = (act: () => void) => (event: MouseEvent) => event.detail < 2 && act()
-  useKeys(depth, Object.fromEntries(acts.map(([, key, act]) => [key, act])))
+  useKeys(says === undefined ? 1 : 2, Object.fromEntries(acts.map(([, key, act]) => [key, act])))
   return (
-    <p class={depth > 1 ? 'buttons' : ''}>
+    <div class={says === undefined ? '' : 'buttons'}>
+      {says !== undefined && <p role="status">{says}</p>}
       {acts.map(([label, key, act, isMain]) => (
         <button
           key={label}
@@ -35,7 +37,7 @@ export function Acts({ of, depth = 1 }: { of: readonly (Act | false)[]; depth?: 
           {label} {key && <kbd>{key}</kbd>}
         </button>
       ))}
-    </p>
+    </div>
   )
 }
 
@@ -142,14 +144,11 @@ export const focus = (field: HTMLElement | null): void => field?.focus()
 interface LineProps {
   readonly label: ComponentChildren
   readonly isSecret?: boolean
-  /** A person has asked for it, and types there. */
-  readonly takesFocus?: boolean
   done(line: string): void
-  leave?(): void
 }
 
 /** A line of text that a person types. */
-export function Line({ label, isSecret = false, takesFocus = false, done, leave }: LineProps) {
+export function Line({ label, isSecret = false, done }: LineProps) {
   return (
     <form
       class="card"
@@ -160,20 +159,90 @@ export function Line({ label, isSecret = false, takesFocus = false, done, leave 
     >
       <label>
         {label}
-        <input
-          ref={takesFocus ? focus : null}
-          type={isSecret ? 'password' : 'text'}
-          autocomplete="off"
-          maxLength={2_000}
-          onKeyDown={event => event.key === 'Escape' && leave?.()}
-        />
+        <input type={isSecret ? 'password' : 'text'} autocomplete="off" maxLength={2_000} />
       </label>
     </form>
   )
 }
 
+/** What `inspect` answers, as far as it is shown; what could not be read is left out. */
+interface Looked extends Pick<Inspected, 'type' | 'exprs'> {
+  readonly repr?: { readonly text?: string }
+  readonly fields?: Partial<Fields>
+  readonly sample?: Partial<Sample>
+}
+
+interface TreeProps extends ViewProps {
+  /** null where it cannot be looked into. */
+  readonly expr: string | null
+  /** Where it is looked up, as `inspect` takes that. */
+  readonly kernel: object
+  readonly label?: string
+  /** What it is in short. */
+  readonly short?: string
+  readonly isOpen?: boolean
+}
+
+const LOOKED = 'Looked at; nothing was run'
+
+/** A value that opens field by field. No look runs code of the program. */
+export function Tree({
+  page,
+  expr,
+  kernel,
+  label = '',
+  isOpen = false,
+  short = isOpen ? LOOKED : '',
+}: TreeProps) {
+  const [open, set] = useState(isOpen)
+  const line = (
+    <>
+      <b>{inLine(label)}</b> {inLine(short)}
+    </>
+  )
+  if (expr === null) return <p class="leaf">{line}</p>
+  return (
+    <details class="leaf" open={open} onToggle={({ currentTarget }) => set(currentTarget.open)}>
+      <summary>{line}</summary>
+      {open && (
+        <Answered ask={() => page.tool<Looked>('inspect', { expr, ...kernel })} of={[]}>
+          {({ type, repr, exprs = {}, fields: { rows = [], total = 0 } = {}, sample = {} }) => {
+            const { items = [], exprs: paths = [], total: all } = sample
+            const children = [
+              ...rows.map(({ name, type_name, value }) => ({
+                label: name,
+                short: `${type_name} ${value}`,
+                expr: exprs[name] ?? null,
+              })),
+              ...items.map((short, at) => ({ short, expr: paths[at] ?? null })),
+            ]
+            const more = total + (all ?? items.length) - children.length
+            return (
+              <>
+                <p class="quiet">{inLine(type.qualified)}</p>
+                {children.length === 0 && <Code text={repr?.text ?? ''} />}
+                {children.map((child, at) => (
+                  <Tree key={at} page={page} kernel={kernel} {...child} />
+                ))}
+                {more > 0 && <p class="quiet">{more} more</p>}
+              </>
+            )
+          }}
+        </Answered>
+      )}
+    </details>
+  )
+}
+
+interface FrameListProps extends ViewProps {
+  readonly frames: readonly FrameShown[]
+  readonly kernel: string | undefined
+  /** Where they are, as `inspect` takes it: `in error 3`. */
+  readonly within: string
+}
+
 /** Frames as a program has them, the innermost last; those of libraries are one line. */
-export const FrameList = ({ frames }: { frames: readonly FrameShown[] }) => (
+export const FrameList = ({ page, frames, kernel, within }: FrameListProps) => (
   <ol>
     {frames.map((frame, at) =>
       'folded' in frame ? (
@@ -187,7 +256,10 @@ export const FrameList = ({ frames }: { frames: readonly FrameShown[] }) => (
             {marked(frame.file ?? '')}:{frame.line}
           </span>
           {frame.source && <Code text={frame.source} />}
-          <Facts of={(frame.locals ?? []).map(({ name, repr }) => [name, repr])} />
+          {frame.locals?.map(({ name, repr }) => {
+            const place = { kernel, frame: `${frame.function.split('.').at(-1)} ${within}` }
+            return <Tree key={name} page={page} kernel={place} expr={name} label={name} short={repr} />
+          })}
         </li>
       ),
     )}

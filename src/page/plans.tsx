@@ -1,17 +1,33 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks'
-import { Decisions, type Piece, signOf } from '../front/hunks/decisions.ts'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { Decisions, decisionText, type Piece, pieceName } from '../front/hunks/decisions.ts'
 import type { Methods, PlanRow, SeatWanted } from '../front/protocol.ts'
 import { escapePlan } from '../text/escape.ts'
 import { Diff } from './diff.tsx'
 import { useKeys } from './keys.ts'
-import { inLine, marked } from './marks.ts'
-import { type Act, Acts, Answered, Code, Facts, focus, Line, Lists, type ViewProps } from './parts.tsx'
+import { inLine, marked, when } from './marks.ts'
+import { type Act, Acts, Answered, Code, Facts, Lists, type ViewProps } from './parts.tsx'
 
 type Waiting = Extract<PlanRow, { state: 'waits' }>
 type Ended = Extract<PlanRow, { state: 'ended' }>
 type Plan = Methods['plan']['result']
-type Send = (answer: Omit<Methods['answer']['params'], 'plan' | 'hash'>) => void
+type Answer = Omit<Methods['answer']['params'], 'plan' | 'hash'>
+
+/** A plan that was opened here, and what a person has decided of it and typed by now. */
+interface Known {
+  readonly plan: Waiting
+  readonly shown: Plan
+  readonly decisions: Decisions
+  /** By the names of the fields. */
+  readonly typed: Map<string, string>
+  /** The key whose field is open. */
+  field?: 'n' | 'd' | 'e' | undefined
+  /** The answer of this page, once it was taken. */
+  sent?: Answer
+}
+
+/** By the ids of the plans. They stay while the tab is there. */
+const plans = new Map<string, Known>()
 
 /** What waits for a person, and what became of the last that did. */
 export function Plans({ page }: ViewProps) {
@@ -31,7 +47,7 @@ export function Plans({ page }: ViewProps) {
           key: plan.call,
           lead: plan.tool,
           title: `A question of ${plan.run ?? plan.who}, for the next who sits`,
-          more: `since ${new Date(plan.asked_at).toLocaleString()}`,
+          more: `since ${when(plan.asked_at)}`,
           open: () => page.sit(),
           detail: () => null,
         }
@@ -40,7 +56,7 @@ export function Plans({ page }: ViewProps) {
           key: plan.id,
           lead: plan.tool,
           title: plan.title,
-          more: `${wordOf(plan)}${plan.ended?.undo ? ', can be undone' : ''} ${new Date(plan.heard - plan.ago_ms).toLocaleString()}`,
+          more: `${wordOf(plan)}${plan.ended?.undo ? ', can be undone' : ''} ${when(plan.heard - plan.ago_ms)}`,
           hasEnded: true,
           detail: () => <EndedPlan page={page} end={plan} />,
         }
@@ -77,7 +93,8 @@ function SeatBar({ page }: ViewProps) {
   return (
     <aside class="bar" aria-label="Seat">
       <output>
-        {marked(said)} {isAlone && 'Nobody sits: what needs a person is refused.'}
+        {isAlone && 'Nobody sits, so that all that needs a person is refused. '}
+        {marked(said)}
       </output>
       <Acts of={[act]} />
     </aside>
@@ -110,28 +127,59 @@ function Wanted({ page, wanted, isFirst }: ViewProps & { wanted: SeatWanted; isF
 const wordOf = ({ outcome }: Ended) => outcome.replaceAll('_', ' ')
 
 function EndedPlan({ page, end }: ViewProps & { end: Ended }) {
-  const { why, ended } = end
+  const { id, why, ended } = end
+  const known = plans.get(id)
   const undo = ended?.undo ?? null
-  const preview = previews.get(end.id)
-  useEffect(() => scrollTo(0, 0), [])
-  // The change is taken back by a plan of its own, which is answered here, too.
-  const take = (change: string) => {
-    page.act(page.tool('undo_change', { change }), () => `${change} is undone.`)
-    page.open(undefined)
-  }
-  return (
+  useLayoutEffect(() => scrollTo(0, 0), [])
+  const said = (
     <>
-      <p role="status">
-        <b>{wordOf(end)}</b> {why} {ended !== undefined && `It ended: ${ended.outcome}.`}
-      </p>
-      <Acts of={[undo !== null && [`Undo ${undo}`, 'u', () => take(undo)]]} />
-      {preview !== undefined && <Diff {...preview} />}
+      {page.news} <b>{wordOf(end)}</b> {why} {ended && `It ended: ${ended.outcome}.`} {ended?.notice}
     </>
+  )
+  return (
+    <article aria-label="What came of it">
+      {known !== undefined && <Proposed known={known} end={end} />}
+      <Acts says={said} of={[undo !== null && [`Undo ${undo}`, 'u', () => page.undo(undo)]]} />
+    </article>
   )
 }
 
-/** Of the plans that were opened here, by their ids. They stay while the tab is there. */
-const previews = new Map<string, { readonly text: string; readonly isDiff: boolean }>()
+/** What was done of it and what was not, as far as this page knows. */
+function Proposed({ known, end: { outcome, ended } }: { known: Known; end: Ended }) {
+  const { plan, shown, decisions, typed, sent } = known
+  const isOwn = sent?.decision === 'choose'
+  const isDone = outcome.startsWith('approved')
+  const { pieces } = isOwn ? decisions : new Decisions(shown.hunks)
+  const part = outcome === 'approved_in_part' && !isOwn ? ' in part (the journal says which)' : ''
+  const texts = isOwn ? [] : [...typed.values()].filter(text => text !== '')
+  const isLost = sent === undefined && texts.length + decisions.tally.decided > 0
+  return (
+    <>
+      <p>
+        {isDone
+          ? `This was ${ended?.outcome === 'ok' ? 'done' : 'approved'}${part}`
+          : 'Nothing of this was done'}
+        :
+      </p>
+      {isLost && <p class="warning">What you had decided and typed here was not sent.</p>}
+      {texts.map(text => (
+        <Code key={text} text={text} />
+      ))}
+      <ol class="hunks" aria-label="Hunks">
+        {pieces.map(piece => {
+          const isNot = !isDone || piece.decision?.type === 'refuse'
+          const said = isOwn ? decisionText(piece) : ''
+          return <Hunk key={pieceName(piece)} piece={piece} isNot={isNot} said={said} />
+        })}
+        {pieces.length === 0 && (
+          <li class={isDone ? '' : 'not'}>
+            <Diff text={shown.body ?? ''} isDiff={plan.kernel === null} />
+          </li>
+        )}
+      </ol>
+    </>
+  )
+}
 
 function OpenPlan({ page, plan }: ViewProps & { plan: Waiting }) {
   useEffect(() => page.sit(), [])
@@ -159,35 +207,49 @@ function useStill(ms: number): boolean {
 function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }) {
   const isStill = useStill(STILL_MS)
   const { id, hash, who, tool, kernel, times, warnings, notes } = plan
-  previews.set(id, { text: shown.body ?? '', isDiff: kernel === null })
-  const send: Send = answer => {
+  const before = plans.get(id)
+  const fresh = () => ({ plan, shown, decisions: new Decisions(shown.hunks), typed: new Map() })
+  const known: Known = before?.plan.hash === hash ? before : fresh()
+  plans.set(id, known)
+  const [changed] = useState(before === undefined || before === known ? [] : [CHANGED])
+  // What comes before the difference, where hunks show that.
+  const [outside = ''] = shown.hunks.length === 0 ? [] : (shown.body ?? '').split(/^diff --git /m, 1)
+  useLayoutEffect(() => scrollTo(0, 0), [])
+  const send = (answer: Answer): undefined => {
     if (!isStill) return
-    page.act(page.client.request('answer', { plan: id, hash, ...answer }), outcome =>
-      'why' in outcome ? `${OUTCOMES[outcome.type]} ${outcome.why}` : OUTCOMES[outcome.type],
-    )
+    page.act(page.client.request('answer', { plan: id, hash, ...answer }), outcome => {
+      if (outcome.type === 'taken') known.sent = answer
+      return 'why' in outcome ? `${OUTCOMES[outcome.type]} ${outcome.why}` : OUTCOMES[outcome.type]
+    })
   }
-  const View = shown.hunks.length > 0 ? Hunks : Whole
   return (
     <article aria-label="Plan" aria-busy={!isStill}>
-      {warnings.map(warning => (
+      {[...changed, ...warnings].map(warning => (
         <p key={warning} class="warning" role="alert">
           LOOK: {warning}
         </p>
       ))}
-      <Facts
-        of={[
-          ['asks', `${who}${times > 1 ? `, ${times} times by now` : ''}`],
-          ['tool', kernel === null ? tool : `${tool} in ${kernel}`],
-          ...notes.map(note => ['note', note] as const),
-        ]}
-      />
-      <View page={page} plan={plan} shown={shown} send={send} />
-      <p class="quiet">
-        For a script: imago approve {id} --code <code>{shown.code}</code>
-      </p>
+      <details>
+        <summary>
+          <b>{inLine(who)}</b> asks{times > 1 && `, ${times} times by now`}. Evidence, notes, hash
+        </summary>
+        <Facts
+          of={[
+            ['tool', kernel === null ? tool : `${tool} in ${kernel}`],
+            ...notes.map(note => ['note', note] as const),
+            ['sha256', hash],
+            ['for a script', `imago approve ${id} --code ${shown.code}`],
+          ]}
+        />
+        {outside !== '' && <Code text={outside} />}
+      </details>
+      <Answering page={page} known={known} send={send} />
     </article>
   )
 }
+
+const CHANGED =
+  'The plan has changed since you opened it. Decide again: what you did and typed does not count.'
 
 /** Whether its last change is on the screen, above the buttons. Where it is not, the page goes on to more of it. */
 function isSeen(page: ViewProps['page'], place: Element | null | undefined): boolean {
@@ -196,7 +258,7 @@ function isSeen(page: ViewProps['page'], place: Element | null | undefined): boo
   const rest = (last?.getBoundingClientRect().bottom ?? 0) - Math.min(end, innerHeight)
   if (rest < 1) return true
   scrollBy(0, Math.min(rest, 0.7 * innerHeight))
-  page.say('There is more of it below. The same key counts at its end.')
+  page.tell('There is more of it below. The same key counts at its end.')
   return false
 }
 
@@ -209,225 +271,209 @@ const OUTCOMES = {
   unfit: 'That does not fit the plan, which goes on waiting.',
 } as const
 
-interface AnswerProps extends ViewProps {
-  readonly plan: Waiting
-  readonly shown: Plan
-  readonly send: Send
-}
-
-/** A plan that is taken or left as a whole. */
-function Whole({ page, plan, shown: { body, args }, send }: AnswerProps) {
-  const all = useRef<HTMLDivElement>(null)
-  const [doing, set] = useState<'deny' | 'edit'>()
-  const edit = (text: string) => {
-    try {
-      send({ decision: 'edit', args: JSON.parse(text) })
-      return undefined
-    } catch {
-      return 'That is no JSON.'
-    }
-  }
-  return (
-    <>
-      <div ref={all}>
-        <Diff text={body ?? ''} isDiff={plan.kernel === null} />
-      </div>
-      <Acts
-        depth={2}
-        of={[
-          ['Approve', 'y', () => isSeen(page, all.current) && send({ decision: 'approve' }), true],
-          ['Deny', 'n', () => set('deny')],
-          args !== null && ['Edit the arguments', 'e', () => set('edit')],
-        ]}
-      />
-      {doing === 'deny' && (
-        <Line
-          label={WHY}
-          takesFocus
-          done={reason => send({ decision: 'deny', ...(reason !== '' && { reason }) })}
-          leave={() => set(undefined)}
-        />
-      )}
-      {doing === 'edit' && (
-        <Editor
-          label="The arguments, as JSON. They become a plan of their own"
-          text={JSON.stringify(args, undefined, 2)}
-          use={edit}
-          leave={() => set(undefined)}
-        />
-      )}
-    </>
-  )
-}
-
-const WHY = 'Why? The model is told; Enter alone gives no reason.'
-
-/** Its hunks are decided one by one, as at a terminal, and sent together. */
-function Hunks({ page, shown, send }: AnswerProps) {
-  const [decisions] = useState(() => new Decisions(shown.hunks))
-  const [turn, redraw] = useReducer((turn: number) => turn + 1, 0)
-  const [doing, set] = useState<'n' | 'd' | 'e'>()
-  const list = useRef<HTMLOListElement>(null)
-  const outside = useMemo(() => besides(shown), [shown])
+/** A plan is taken or left as a whole; or its hunks are decided one by one, as at a terminal, and sent together. */
+function Answering({ page, known, send }: ViewProps & { known: Known; send(answer: Answer): undefined }) {
+  const { plan, shown, decisions, typed, field } = known
+  const { body, args } = shown
   const { pieces, piece, at } = decisions
-  useEffect(() => {
-    if (turn > 0 || doing) list.current?.children[at]?.scrollIntoView({ block: 'nearest' })
-  }, [turn, doing])
+  const isWhole = pieces.length === 0
+  const list = useRef<HTMLOListElement>(null)
+  const here = () => list.current?.children[at]
+  useEffect(() => here()?.scrollIntoView({ block: 'nearest' }), [at, pieces.length, field])
 
+  const open = (field?: Known['field'], said = '') => {
+    known.field = field
+    page.tell(said)
+  }
   const did = (act: () => void) => () => {
     act()
-    set(undefined)
-    redraw(undefined)
+    open()
   }
-  const take = did(() => decisions.decide({ type: 'accept' }))
-  const takeAll = did(() => decisions.decideAll({ type: 'accept' }))
+  const accept = { type: 'accept' } as const
   const step = (by: 1 | -1, undecided: boolean) => did(() => decisions.go(by, { undecided }))
-  const split = () => {
-    if (decisions.split() === 1) page.say('This hunk cannot be split.')
-  }
-  const refuse = (line: string) => {
-    const refusal = { type: 'refuse', reason: line === '' ? null : line } as const
-    if (doing === 'd') decisions.decideAll(refusal)
-    else decisions.decide(refusal)
-  }
-  const acts: readonly Act[] =
-    piece === undefined
+  useKeys(2, { j: step(1, true), k: step(-1, true), J: step(1, false), K: step(-1, false) })
+  const acts: readonly (Act | false)[] = isWhole
+    ? [
+        ['Approve', 'y', () => isSeen(page, here()) && send({ decision: 'approve' }), true],
+        ['Refuse', 'n', () => open('n')],
+        args !== null && ['Edit the arguments', 'e', () => open('e')],
+      ]
+    : piece === undefined
       ? [
           ['Send', 'y', () => send({ decision: 'choose', choices: decisions.choices() }), true],
           ['Go back', 'n', step(-1, false)],
         ]
       : [
-          ['Take', 'y', () => isSeen(page, list.current?.children[at]) && take(), true],
-          ['Refuse', 'n', () => set('n')],
-          ['Edit', 'e', () => set('e')],
-          ['Split', 's', did(split)],
-          ['Take the rest', 'a', () => isSeen(page, list.current) && takeAll()],
-          ['Refuse the rest', 'd', () => set('d')],
+          ['Take', 'y', () => isSeen(page, here()) && did(() => decisions.decide(accept))(), true],
+          ['Refuse', 'n', () => open('n')],
+          ['Edit', 'e', () => open('e')],
+          ['Split', 's', () => open(undefined, decisions.split() === 1 ? 'This hunk cannot be split.' : '')],
+          [
+            'Take the rest',
+            'a',
+            () => isSeen(page, list.current) && did(() => decisions.decideAll(accept))(),
+          ],
+          ['Refuse the rest', 'd', () => open('d')],
         ]
-  useKeys(2, { j: step(1, true), k: step(-1, true), J: step(1, false), K: step(-1, false) })
+
+  const refuse = (reason: string): undefined => {
+    const refusal = { type: 'refuse', reason: reason === '' ? null : reason } as const
+    if (isWhole) send({ decision: 'deny', ...(reason !== '' && { reason }) })
+    else if (field === 'd') decisions.decideAll(refusal)
+    else decisions.decide(refusal)
+  }
+  const edit = (text: string) => {
+    if (!isWhole) return decisions.rewritten(at, text)
+    try {
+      return send({ decision: 'edit', args: JSON.parse(text) })
+    } catch {
+      return 'That is no JSON.'
+    }
+  }
+  const use = (text: string) => {
+    const why = field === 'e' ? edit(text) : refuse(text)
+    if (why === undefined) open()
+    return why
+  }
+  const [label, given] =
+    field !== 'e'
+      ? ['Why not? The model is told your reason. You may leave it empty.', '']
+      : isWhole
+        ? ['The arguments, as JSON. They become a plan of their own', JSON.stringify(args, undefined, 2)]
+        : [`What is to be there from line ${piece?.hunk.line} on`, piece?.hunk.after ?? '']
+  const verb = { n: 'Refuse', d: 'Refuse the rest', e: 'Take this text' }
+  const name = `${field} ${piece && pieceName(piece)}`
+  const typing = field && (
+    <Field
+      key={name}
+      {...{ name, label, given, typed, use }}
+      verb={verb[field]}
+      isLine={field !== 'e'}
+      close={said => open(undefined, said)}
+    />
+  )
   return (
     <>
-      {outside !== '' && (
-        <details open={outside.length < 4_000}>
-          <summary>What it was computed from, and what it says besides</summary>
-          <Code text={outside} />
-        </details>
-      )}
       <ol class="hunks" ref={list} aria-label="Hunks">
-        {pieces.map((one, index) => (
-          <HunkView
-            key={`${one.of} ${one.part?.part}`}
-            piece={one}
-            isHere={index === at}
-            come={did(() => decisions.to(index))}
-          >
-            {index === at && (doing === 'n' || doing === 'd') && (
-              <Line label={WHY} takesFocus done={line => did(() => refuse(line))()} leave={did(() => {})} />
-            )}
-            {index === at && doing === 'e' && (
-              <Editor
-                label={`What is to be in ${one.hunk.shown} from line ${one.hunk.line} on`}
-                text={one.hunk.after}
-                use={text => {
-                  const why = decisions.rewritten(at, text)
-                  if (why === undefined) did(() => {})()
-                  return why
-                }}
-                leave={did(() => {})}
-              />
-            )}
-          </HunkView>
-        ))}
-        {piece === undefined && (
+        {isWhole && (
+          <li>
+            <Diff text={body ?? ''} isDiff={plan.kernel === null} />
+            {typing}
+          </li>
+        )}
+        {pieces.map((one, index) => {
+          const come = field === undefined ? did(() => decisions.to(index)) : undefined
+          return (
+            <Hunk key={`${one.of} ${one.part?.part}`} piece={one} isHere={index === at} come={come}>
+              {index === at && typing}
+            </Hunk>
+          )
+        })}
+        {!isWhole && piece === undefined && (
           <li class="card" role="status">
             <h3>What will be done</h3>
             {pieces.map((one, index) => (
-              <p key={index}>{decided(one)}</p>
+              <p key={index}>{inLine(`${pieceName(one)}: ${decisionText(one)}`)}</p>
             ))}
           </li>
         )}
       </ol>
-      <Acts depth={2} of={acts} />
+      <Acts says={page.news || (field && FIELD)} of={field ? [] : acts} />
     </>
   )
 }
 
-/** What the preview says besides its hunks; all of it where they cannot be told from it. */
-function besides({ body, hunks }: Plan): string {
-  let rest = body ?? ''
-  for (const { diff } of hunks) {
-    const at = rest.indexOf(diff)
-    if (at < 0) return body ?? ''
-    rest = rest.slice(0, at) + rest.slice(at + diff.length)
-  }
-  return rest.trim()
-}
-
-function nameOf({ hunk: { number, shown, line }, part }: Piece): string {
-  return `hunk ${number}${part === undefined ? '' : `, part ${part.part}`} (${shown}:${line})`
-}
-
-function decided(piece: Piece): string {
-  const { decision } = piece
-  if (decision?.type !== 'refuse')
-    return `${nameOf(piece)} is taken${decision?.type === 'edit' ? ' as edited' : ''}`
-  return `${nameOf(piece)} is refused${decision.reason === null ? '' : `: ${inLine(decision.reason)}`}`
-}
+const FIELD = 'Take or cancel the text of the open field first.'
 
 interface HunkProps {
   readonly piece: Piece
-  readonly isHere: boolean
+  readonly isHere?: boolean
+  /** It was not done. */
+  readonly isNot?: boolean
+  /** What was decided of it. */
+  readonly said?: string
   /** What is asked of it, below. */
-  readonly children: ComponentChildren
-  come(): void
+  readonly children?: ComponentChildren
+  readonly come?: (() => void) | undefined
 }
 
-function HunkView({ piece, isHere, children, come }: HunkProps) {
+function Hunk({ piece, isHere, isNot, said = decisionText(piece), children, come }: HunkProps) {
   const { hunk } = piece
   const diff = useMemo(() => <Diff text={hunk.diff} isDiff />, [hunk])
+  const Head = come === undefined ? 'h3' : 'button'
   return (
-    <li class={isHere ? 'hunk here' : 'hunk'} aria-current={isHere}>
-      <button type="button" onClick={come}>
-        <b>{nameOf(piece)}</b> {signOf(piece)}
+    <li class={`hunk ${isHere ? 'here' : ''} ${isNot ? 'not' : ''}`} aria-current={isHere ?? false}>
+      <Head class="head" onClick={come}>
+        <b>{pieceName(piece)}</b> {inLine(said)}
         {hunk.why !== null && <div>{hunk.why}</div>}
-      </button>
+      </Head>
       {diff}
       {children}
     </li>
   )
 }
 
-interface EditorProps {
+interface FieldProps {
   readonly label: string
-  readonly text: string
-  /** Says why it cannot be used. */
+  /** On the button that uses the text. */
+  readonly verb: string
+  /** What is there before anything is typed. */
+  readonly given: string
+  /** Enter ends it; otherwise Ctrl-Enter does. */
+  readonly isLine: boolean
+  /** Keeps what is typed, by the names of fields. */
+  readonly typed: Map<string, string>
+  readonly name: string
+  /** Says why the text cannot be used. */
   use(text: string): string | undefined
-  leave(): void
+  close(said: string): void
 }
 
-function Editor({ label, text: given, use, leave }: EditorProps) {
-  const [text, set] = useState(given)
-  const [why, tell] = useState<string>()
+/** Where a person types a text for a plan. The keys that decide lead to it meanwhile. */
+function Field({ label, verb, given, isLine, typed, name, use, close }: FieldProps) {
+  const field = useRef<HTMLTextAreaElement>(null)
+  const [why, tell] = useState('')
+  const [text, set] = useState(typed.get(name) ?? given)
   const hidden = [...escapePlan(text).hidden.keys()]
+  const focus = () => field.current?.focus()
+  useLayoutEffect(focus, [])
+  useKeys(3, Object.fromEntries([...'ynesadjkJK'].map(key => [key, focus])))
+  const write = (now: string) => {
+    typed.set(name, now)
+    set(now)
+  }
+  const take = () => tell(use(isLine ? text.replaceAll('\n', ' ').trim() : text) ?? '')
+  const cancel = () => close(text === given ? '' : 'Your text is not used. The same key brings it back.')
   return (
     <section class="card">
       <label>
-        {label}; Ctrl-Enter uses it, Escape does not
+        {label}
         <textarea
-          ref={focus}
-          spellcheck={false}
-          rows={Math.min(30, given.split('\n').length + 2)}
+          ref={field}
+          maxLength={isLine ? 2_000 : undefined}
+          rows={isLine ? 2 : Math.min(30, given.split('\n').length + 2)}
+          spellcheck={isLine}
           value={text}
-          onInput={({ currentTarget }) => set(currentTarget.value)}
+          onInput={({ currentTarget }) => write(currentTarget.value)}
           onKeyDown={event => {
-            if (event.key === 'Escape') leave()
-            if (event.key === 'Enter' && event.ctrlKey) tell(use(text))
+            if (event.key === 'Escape') cancel()
+            if (event.key !== 'Enter' || event.isComposing || !(isLine || event.ctrlKey)) return
+            event.preventDefault()
+            take()
           }}
         />
       </label>
       {hidden.length > 0 && <p class="warning">Characters that are not seen are in it: {hidden.join(' ')}</p>}
-      {why && <p class="bad">{why}</p>}
-      <Acts of={[['Use it', '', () => tell(use(text)), true]]} />
+      <p class="bad" role="status">
+        {why}
+      </p>
+      <Acts
+        of={[
+          [`${verb} (${isLine ? 'Enter' : 'Ctrl-Enter'})`, '', take, true],
+          ['Cancel (Escape)', '', cancel],
+          given !== '' && text !== given && ['As it was', '', () => write(given)],
+        ]}
+      />
     </section>
   )
 }

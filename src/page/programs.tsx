@@ -61,7 +61,7 @@ function OneProgram({ page, kernel, row }: ViewProps & { kernel: string; row: Ro
                   {state}
                   {waits_for !== null && ` for ${inLine(waits_for)}`}
                 </summary>
-                <FrameList frames={frames} />
+                <FrameList page={page} frames={frames} kernel={kernel} within={`in ${names[0]}`} />
               </details>
             ))}
             {notes.map(note => (

@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import type { Methods } from '../front/protocol.ts'
+import { when } from './marks.ts'
 import { Acts, Answered, Code, Lists, type ViewProps } from './parts.tsx'
 
 type Run = Methods['runs']['result']['runs'][number]
@@ -20,7 +21,7 @@ export function Runs({ page }: ViewProps) {
           key: run.run,
           lead: `${run.run} ${run.state}`,
           title: run.waits_for === null ? run.text : `${run.text} — waits for ${run.waits_for}`,
-          more: new Date(run.at).toLocaleString(),
+          more: when(run.at),
           detail: () => <OneRun page={page} run={run} />,
         }))
         const none = 'There is none. Begin one with: imago ask TEXT'

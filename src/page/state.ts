@@ -71,6 +71,8 @@ export class Page {
   /** Leaves the seat, or asks for none any more. */
   leave = () => {}
   #unfollow = () => {}
+  /** The call that takes a change back, until its plan comes. */
+  #undoes: string | undefined
 
   constructor({ root, credential, draw }: { root: string; credential: string; draw(): void }) {
     this.root = root
@@ -111,7 +113,11 @@ export class Page {
 
   open(key: string | undefined): void {
     this.opened = key
-    this.news = ''
+    this.tell('')
+  }
+
+  tell(news: string): void {
+    this.news = news
     this.draw()
   }
 
@@ -120,6 +126,7 @@ export class Page {
     this.draw()
   }
 
+  /** The same of something by which other things may have changed. */
   say(news: string): void {
     this.news = news
     this.again()
@@ -130,13 +137,20 @@ export class Page {
     doing.then(said, (fault: Fault) => `${fault.message} ${fault.next}`).then(news => this.say(news))
   }
 
-  call(tool: string, args: object): Promise<Envelope> {
-    return this.client.request('call', { tool, args, call: crypto.randomUUID() })
+  /** Takes back a change. Where that needs a yes, its plan is opened. */
+  undo(change: string): void {
+    this.#undoes = crypto.randomUUID()
+    const undone = this.tool('undo_change', { change }, this.#undoes)
+    this.act(undone, () => `${change} is undone.`)
+  }
+
+  call(tool: string, args: object, call: string = crypto.randomUUID()): Promise<Envelope> {
+    return this.client.request('call', { tool, args, call })
   }
 
   /** What a tool answers, as a value; rejects with the fault that it answers, whose next step is meant for a model. */
-  async tool<Result>(tool: string, args: object): Promise<Result> {
-    const envelope = await this.call(tool, args)
+  async tool<Result>(tool: string, args: object, call?: string): Promise<Result> {
+    const envelope = await this.call(tool, args, call)
     if (!envelope.ok) throw new Fault(envelope.error)
     return envelope.result as Result
   }
@@ -175,8 +189,8 @@ export class Page {
     if (event.type === 'asked') {
       const names = event.seats.map(({ who }) => who).join('; ')
       const by =
-        names && `, or say yes where somebody sits (Neovim: :Imago sit, Emacs: M-x imago-admit): ${names}`
-      this.#sat('asking', `Within a minute, type in a terminal: imago seat ${event.code}${by}`)
+        names && `say yes where somebody sits (${names}; Neovim: :Imago sit, Emacs: M-x imago-admit), or `
+      this.#sat('asking', `Within a minute, ${by}type in a terminal: imago seat ${event.code}`)
     } else {
       if (event.resume !== undefined) kept.set('resume', event.resume)
       this.#sat('seated', `You sit here, as ${event.seat}. ${event.trouble ?? ''}`)
@@ -215,6 +229,11 @@ export class Page {
       this.#rows.set(topic, rows)
       if (value === null) rows.delete(key)
       else rows.set(key, { ...(value as object), heard: Date.now() } as never)
+    }
+    const plan = this.rows('calls').find(({ call }) => call === this.#undoes)?.plan
+    if (plan != null) {
+      this.#undoes = undefined
+      this.open(plan)
     }
     this.drawSoon()
     this.#againSoon()

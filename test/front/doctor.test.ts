@@ -1,12 +1,21 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { checkNode } from '../../src/front/commands/doctor.ts'
 import type { Area, Check } from '../../src/front/commands/language-checks.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import { assert, suite } from '../support/harness.ts'
-import { lispCache } from '../support/runtimes.ts'
+import { lispCache, plainPythonFolder } from '../support/runtimes.ts'
 
 const test = suite('imago doctor')
 
@@ -20,12 +29,14 @@ test.after.each(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+let state = 'state'
+
 function imago(...args: string[]) {
   const env = {
-    PATH: process.env.PATH,
+    PATH: [join(folder, 'bin'), process.env.PATH].join(delimiter),
     HOME: join(folder, 'home'),
     XDG_CACHE_HOME: lispCache,
-    IMAGO_STATE_DIR: join(folder, 'state'),
+    IMAGO_STATE_DIR: join(folder, state),
     IMAGO_RUNTIME_DIR: join(folder, 'run'),
     IMAGO_CONFIG_DIR: join(folder, 'config'),
   }
@@ -48,6 +59,9 @@ function examined(...languages: string[]): { code: number | null; checks: Map<st
 }
 
 test('on a machine that is well, it says what answers and how fast, names what is missing with its line, and ends with 0', () => {
+  // The `python3` of the tests is in an environment; behind it is one that is not.
+  mkdirSync(join(folder, 'bin'))
+  symlinkSync(realpathSync(join(plainPythonFolder, 'python3')), join(folder, 'bin/python3'))
   writeFileSync(join(folder, 'config/policy.toml'), '[[test]]\ntool = "eval_expr"\nexpect = "allow"\n')
   imago('call', 'eval_expr', '{"expr": "1"}')
   const { code, stdout } = imago('doctor')
@@ -130,6 +144,15 @@ test('settings that were changed after the daemon had read them are told of', ()
   assert.match(examined().checks.get('settings')?.fix ?? '', 'imago shutdown')
   imago('shutdown')
   assert.is(examined().checks.get('settings'), undefined)
+})
+
+test('a daemon that keeps its journal in another state directory is told of, with where that is', () => {
+  assert.is(examined().checks.get('log')?.state, 'ok')
+  state = 'other'
+  const { state: found, found: where, fix } = examined().checks.get('log') ?? {}
+  state = 'state'
+  assert.equal([found, fix?.includes('imago shutdown')], ['missing', true])
+  assert.match(where ?? '', join(folder, 'state'))
 })
 
 test('whatever is broken has a line that mends it', () => {

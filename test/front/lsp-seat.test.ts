@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CodeAction } from 'vscode-languageserver/node'
+import { inWords } from '../../src/front/lsp/row-lines.ts'
 import type { Methods } from '../../src/front/protocol.ts'
 import { openEditor } from '../support/editor.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -180,4 +181,15 @@ test('wishes and arguments of another kind than is meant are refused in words, a
     )
   await until(logged, 'why nothing is followed')
   await editor.close()
+})
+
+test('the row of a plan that ended says in words which programs still run the text that it replaced', () => {
+  const [why, notice] = ['plan-abcdefgh was approved.', 'web still runs what it loaded before.']
+  const ended = { outcome: 'ok', undo: 'plan-abcdefgh', notice }
+  const value = { state: 'ended', id: 'plan-abcdefgh', why, ended }
+  const said = inWords({ rev: '1', changes: [{ topic: 'approvals', key: 'plan-abcdefgh', value }] } as never)
+  assert.match(
+    JSON.stringify(said),
+    `${why} It ended: ok. ${notice} To take it back: imago undo plan-abcdefgh`,
+  )
 })

@@ -232,6 +232,22 @@ test('a definition that another client loads is no longer said to differ', async
   await says(editor, uri, undefined)
 })
 
+test('a definition that the editor evaluates, and that its file does not have, is said to differ until the file is read again', async () => {
+  program = await start()
+  editor = await edit()
+  await until(async () => (await kernels()).includes('shop'), 'the program to be joined')
+  const uri = await editor.open(file())
+  const total = 'def total(order, rate=2):\n    return 0\n'
+  const args = { expr: total, file: file(), line: 5, kernel: 'shop' }
+  const defined = await editor.request<Envelope>('imago/call', { tool: 'eval_expr', args })
+  assert.ok(defined.ok, JSON.stringify(defined))
+  await says(editor, uri, /^4: The program runs another total/)
+  const text = ORDERS.replace(/def total[\s\S]*?discount\n\n/, `${total}\n`)
+  writeFileSync(file(), text)
+  await editor.replaceLines(uri, 0, ORDERS.split('\n').length - 1, text)
+  await says(editor, uri, undefined)
+})
+
 test('code is evaluated in the module of its file, and a function traced, by commands', async () => {
   program = await start()
   editor = await edit()

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { changedDefinitions } from '../../src/calls/old-text.ts'
 import { onlyEnvelope } from '../support/envelopes.ts'
 import { assert, suite } from '../support/harness.ts'
 import { startProgram } from '../support/program.ts'
@@ -37,7 +38,7 @@ test('a program that has loaded the file is named with the call that loads the n
   )
   assert.match(
     (await noticeOf('web.py', ['import shop', 'import shop  # it sells'])) ?? '',
-    'web still runs what it loaded before of web.py',
+    'web still runs what it loaded before of web.py until started again: to load the file would run it a second time.',
   )
   for (const file of ['other.py', 'notes.txt']) assert.is(await noticeOf(file, ['1', '2']), undefined)
   const loaded = await rig.imago(['call', 'load_file', 'path=shop.py'])
@@ -53,6 +54,40 @@ test('a program that has loaded the file is named with the call that loads the n
   await Promise.all([web.ended, worker.ended])
   writeFileSync(join(rig.project, 'shop.py'), 'rate = 5\n')
   assert.is(await noticeOf('shop.py', ['5', '6']), undefined)
+})
+
+test('where functions alone have changed the notice names them, and its call does not run a script a second time', async () => {
+  const source = 'runs = globals().get("runs", 0) + 1\ndef price(): return 1\ndef tax(): return 2\n'
+  const program = await startProgram({
+    folder: rig.project,
+    runtimeDir: rig.paths.runtimeDir,
+    name: 'web',
+    source,
+  })
+  await rig.imago(['attach', 'web'])
+  assert.is(
+    await noticeOf('web.py', ['def price(): return 1', 'def price(): return 10']),
+    'web still runs what it loaded before of web.py: load_file {"path":"web.py","names":["price"]} loads price.',
+  )
+  const loaded = await rig.imago(['call', 'load_file', '{"path":"web.py","names":["price"]}'])
+  assert.is(loaded.code, 0, loaded.stderr)
+  assert.match((await rig.imago(['eval', 'price() + runs'])).stdout, /\b11\b/)
+  program.signal('SIGKILL')
+  await program.ended
+})
+
+test('a change names the definitions that it changes, where it changes nothing else', () => {
+  const text =
+    '@cache\ndef price(\n    order,\n):\n    return 1\n\n# tax\nclass Tax:\n    rate = 2\n\nRATE = 1\n'
+  const named = (from: string, to: string) => changedDefinitions(text, text.replace(from, to))
+  assert.equal(named('return 1', 'return 2'), ['price'])
+  assert.equal(named('@cache', '@lru_cache'), ['price'])
+  assert.equal(named('rate = 2', 'rate = 3\n\n    def of(self): ...'), ['Tax'])
+  assert.equal(named('RATE', 'def fee(): ...\nRATE'), ['fee'])
+  assert.is(named('RATE = 1', 'RATE = 2'), undefined)
+  assert.is(named('class Tax:\n    rate = 2\n', ''), undefined)
+  assert.is(named('# tax', '# taxes'), undefined)
+  assert.is(named('class Tax', 'def price(): ...\nclass Tax'), undefined)
 })
 
 const FORKED = `import os, threading, shop

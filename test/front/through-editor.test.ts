@@ -68,7 +68,7 @@ test(
     const { code } = await editor.says('sit', NEOVIM, 'code')
     await screen.shows(
       new RegExp(
-        `too: through node \\(process ${editor.pid}\\), which calls itself "Neovim"[\\s\\S]*shows the code ${code}\\. Whatever drives it has its seat\\.[\\s\\S]*\\[y\\]es \\[n\\]o`,
+        `too: through node \\(process ${editor.pid}\\), which calls itself "Neovim"[\\s\\S]*shows the code ${code}\\. The program that drives it has its seat\\.[\\s\\S]*\\[y\\]es \\[n\\]o`,
       ),
     )
     assert.not.match(screen.text(), 'A model')

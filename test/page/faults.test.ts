@@ -121,10 +121,14 @@ test('a plan of 100 files, which is the most that there are, is shown, decided a
   await page.keyboard.press('Enter')
   await toEnd(page)
   await page.keyboard.press('a')
-  await shows(page, /hunk 1 \(many-0.txt:1\) is refused: not that.*hunk 100 \(many-99.txt:1\) is taken/s)
+  await shows(
+    page,
+    /What will be done.*hunk 1 \(many-0.txt:1\): ✗ refused: not that.*hunk 100 \(many-99.txt:1\): ✓ taken/s,
+  )
   await page.keyboard.press('y')
   assert.ok((await answer).ok)
-  await page.locator('[aria-label=Opened] > [role=status]').waitFor()
-  await until(async () => page.evaluate<boolean>('scrollY === 0'), 'the outcome to be in sight')
+  const outcome = page.getByRole('article', { name: 'What came of it' }).getByRole('status')
+  await outcome.filter({ hasText: 'It ended: ok.' }).waitFor()
+  await until(async () => page.evaluate<boolean>('scrollY === 0'), 'its first hunk to be in sight')
   assert.is(readFileSync(join(rig.project, 'many-99.txt'), 'utf8'), 'file 99\n')
 })

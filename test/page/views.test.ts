@@ -71,7 +71,7 @@ test('an error as it came, with the values of that moment; its markup is text', 
   await page.keyboard.press('2')
   await page.getByRole('button', { name: /ZeroDivisionError/ }).click()
   await shows(page, /ZeroDivisionError: division by zero.*it was logged as: a request failed/s)
-  await shows(page, /fail .*return n \/ 0.*n3.*basket\{'name': '<img src=x onerror=/s)
+  await shows(page, /fail .*return n \/ 0.*n 3.*basket \{'name': '<img src=x onerror=/s)
   await hasNoMarkup()
   await page.keyboard.press('q')
 })

@@ -119,6 +119,24 @@ test('where the file has another text, that is said before anything else', async
   assert.is((await inspected(`${name}.price`)).source_preview, null)
 })
 
+test('what was evaluated for a file is compared with the file, now and after it is written', async () => {
+  const { name, path, write } = await imported(PRICE)
+  const evaluate = async (expr: string) => resultOf(await rig.run('eval_expr', { expr, file: path, line: 1 }))
+  await evaluate('def price(order):\n    return order.total * 3\n')
+  const beside = await defined(`${name}.price`)
+  assert.equal([beside.current, beside.proof?.from], [true, 'as evaluated'])
+  assert.match(beside.source ?? '', /\* 3/)
+  assert.match(beside.markdown, /Its file does not have that text/)
+  write(EDITED)
+  const same = await defined(`${name}.price`)
+  assert.equal([same.current, same.proof?.from], [true, 'file'])
+  assert.not.match(same.markdown, /does not have that text/)
+  write(MOVED)
+  assert.is((await defined(`${name}.price`)).proof?.from, 'as evaluated')
+  await evaluate('class Till:\n    def open(self):\n        return 1\n')
+  assert.is((await defined(`${name}.Till`)).proof?.from, 'as evaluated')
+})
+
 test('a file that is not valid any more is not shown as what runs', async () => {
   const { name, write } = await imported(PRICE)
   write('def price(order:\n')

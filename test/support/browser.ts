@@ -92,6 +92,6 @@ export async function opened(page: Page): Promise<void> {
 
 /** Goes back to the lists, once the page says what became of the plan. */
 export async function leftEnded(page: Page): Promise<void> {
-  await page.locator('[aria-label=Opened] > [role=status]').waitFor()
+  await page.getByRole('article', { name: 'What came of it' }).waitFor()
   await page.keyboard.press('q')
 }

@@ -74,7 +74,7 @@ const LINES: HostileAsker = {
     const approvable = await approved
     const { who, title } = plan
     asker.tell({ type: 'notice', text: title })
-    asker.tell({ type: 'asked', seats: [{ seat: 'seat-2', who, command: title }] })
+    asker.tell({ type: 'asked', seats: [{ seat: 'seat-2', who, command: title, root: title }] })
     const admitted = new Promise<void>(resolve => {
       admit = async () => resolve()
     })
@@ -176,7 +176,7 @@ const LIST: HostileAsker = {
       ends_ms: 60_000,
     }
     const pause = { who, refusals: 3, left_ms: 60_000 }
-    const seats = [{ seat: 'seat-1', who, command: '' }]
+    const seats = [{ seat: 'seat-1', who, command: '', root }]
     const held = [{ call: 'held', tool: waiting.tool, root: waiting.root, who, run: 'run-1', asked_at: 0 }]
     const all = { seats, approvals: [waiting], grants: [grant], pauses: [pause], ends: [], held }
     printer.out(`${approvalsText(all)}\n`)

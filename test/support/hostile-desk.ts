@@ -55,7 +55,7 @@ export const DESK: HostileAsker = {
     desk.sits({
       id: 'seat-1',
       who: plan.who,
-      others: [{ seat: 'seat-2', who: plan.who, command: plan.title }],
+      others: [{ seat: 'seat-2', who: plan.who, command: plan.title, root: plan.title }],
       trouble: null,
     })
     desk.tell({ type: 'plan', plan })

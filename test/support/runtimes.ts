@@ -10,6 +10,9 @@ const runtimes = join(import.meta.dirname, '../../.test-runtimes')
  */
 export const lispCache = join(runtimes, 'lisp-cache')
 
+/** The folder of a `python3` that has no packages. */
+export const plainPythonFolder = join(runtimes, 'plain', 'bin')
+
 /** A Python with ipykernel, jupyter_client, matplotlib, numpy, msgpack, Django, FastAPI and the Python MCP SDK in it. */
 export const venvPython = join(runtimes, 'python', 'bin', 'python')
 

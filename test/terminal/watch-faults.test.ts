@@ -87,7 +87,9 @@ test('of two seats that answer one plan at once one counts, and the other is tol
     const other = openScreen(rig, { args: ['watch'] })
     await screen.shows('Somebody else wants to approve, too.')
     await other.shows('There is a seat already.')
-    await other.shows(/seat-\d+, terminal \/dev\/pts\/\d+ \(process \d+\), started with:[\s\S]*watch\n/)
+    await other.shows(
+      /seat-\d+, terminal \/dev\/pts\/\d+ \(process \d+\), in \/[\s\S]*, started with:[\s\S]*watch\n/,
+    )
     await other.shows('In that terminal press y (at the console Ctrl-T first).')
     await screen.shows(/ y let it /)
     screen.type('y')

@@ -289,7 +289,7 @@ export const programError = z.object({
   shown_at: text.exactOptional(),
   /** `request GET /orders/`, `task Task-4`, `thread MainThread`. */
   where: orNull(text),
-  /** What the program logged beside it, before its arguments are put in. */
+  /** What the program logged beside it; plain arguments are put in, others by their types, so that no code runs. */
   said: orNull(text),
   error: raised,
 })

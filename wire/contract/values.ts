@@ -96,7 +96,10 @@ export const running = z.object({
   futures: count,
   /** What loaded its module, where that is not the language's own way from a file: it may rewrite what it loads. */
   loader: orNull(text),
-  /** Whether the file is as it was when the process began, or when a call last loaded all of it into that module. */
+  /**
+   * Whether the file is as it was when the process began, or when a call last loaded all of it into that module; of code
+   * that was evaluated since it is not.
+   */
   older: z.boolean(),
   /** Why no text can be compared with it; null where one can. */
   because: orNull(text),

@@ -12,6 +12,7 @@ import {
 } from '../../../wire/languages.ts'
 import { readConfig } from '../../config.ts'
 import { EXIT, type ExitCode, Failure } from '../../failure.ts'
+import { realOf } from '../../files/roots.ts'
 import type { KernelRow } from '../../kernels/rows.ts'
 import {
   findPaths,
@@ -48,7 +49,7 @@ export async function doctor({ operands, options, printer }: CommandInput): Prom
     folders,
     ...(folders.checks.some(isBroken)
       ? await withoutDaemon(languages, 'the folders and settings above do not work')
-      : await checkLive(languages, { root, configDir: paths.configDir })),
+      : await checkLive(languages, { root, paths })),
     checkClients({ root, env, platform: process.platform }),
   ]
   if (options.json) printEnvelope(printer, { ok: true, result: { areas } })
@@ -69,11 +70,11 @@ function languagesAsked(named: string | undefined, all = false): readonly Langua
 
 async function checkLive(
   languages: readonly Language[],
-  { root, configDir }: { readonly root: string; readonly configDir: string },
+  { root, paths }: { readonly root: string; readonly paths: Paths },
 ): Promise<readonly Area[]> {
   try {
     await using client = await connectDaemon({ name: 'imago doctor', start: 'if-needed', root })
-    const daemon = await checkDaemon(client, configDir)
+    const daemon = await checkDaemon(client, paths)
     const [areas, kernels] = await Promise.all([checkLanguages(client, languages), checkKernels(client)])
     return [daemon, ...areas, kernels]
   } catch (error) {
@@ -149,7 +150,7 @@ function showCheck({ name, state, found, gives, fix }: Check, width: number): st
 }
 
 /** The daemon that answers, with the time that one question there and back takes. */
-async function checkDaemon(client: DaemonClient, configDir: string): Promise<Area> {
+async function checkDaemon(client: DaemonClient, { configDir, log: ownLog }: Paths): Promise<Area> {
   const asked = performance.now()
   const { version, pid, uptime_ms, log, web, clients, kernels } = await client.request('status', {})
   const took = milliseconds(performance.now() - asked)
@@ -158,12 +159,21 @@ async function checkDaemon(client: DaemonClient, configDir: string): Promise<Are
     title: 'Daemon',
     checks: [
       { name: 'answers', state: 'ok', found: `${found}; round trip ${took}` },
-      { name: 'log', state: 'ok', found: log },
+      realOf(log) === realOf(ownLog) ? { name: 'log', state: 'ok', found: log } : elsewhere(log),
       ...(web === null ? [] : [{ name: 'WebSocket', state: 'ok', found: web } as const]),
       ...(isChangedWithin(join(configDir, 'config.toml'), uptime_ms) ? [UNREAD] : []),
     ],
   }
 }
+
+/** Users of one runtime directory have one daemon, whatever their HOME is. */
+const elsewhere = (log: string): Check => ({
+  name: 'log',
+  state: 'missing',
+  found: `${log}: the daemon was started with another HOME or IMAGO_STATE_DIR, and has its settings and journal there`,
+  gives: 'the settings and the journal are those of this HOME',
+  fix: 'imago shutdown   (ends the kernels that it started; the next command starts another daemon from here)',
+})
 
 const isChangedWithin = (path: string, ms: number): boolean =>
   (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) > Date.now() - ms

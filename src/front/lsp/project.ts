@@ -1,6 +1,7 @@
 import { existsSync, type FSWatcher, mkdirSync, watch } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Envelope } from '../../../tools/outcome.ts'
+import { isRecord } from '../../../tools/record.ts'
 import type { Of } from '../../../wire/kernel.ts'
 import { findPaths, prepareRuntimeDir } from '../../paths.ts'
 import { connectDaemon, type DaemonClient, type ToolCall } from '../client.ts'
@@ -23,8 +24,8 @@ interface ProjectOptions {
   readonly name: string
   /** Rows of these topics have changed. */
   changed(topics: ReadonlySet<Topic>): void
-  /** A call of any client has loaded files into a kernel. */
-  loaded(): void
+  /** A kernel runs other definitions, or a file has another text: by a call of any client, or code of this one. */
+  redefined(): void
   /** A connection was made, the first or another one after it was lost. */
   connected(client: DaemonClient): void
   /** There was no daemon at first, and none could be started. */
@@ -161,7 +162,8 @@ export class Project {
       else rows.set(key, value)
     }
     this.#options.changed(touched)
-    if (ended.some(tool => LOADING.has(tool))) this.#options.loaded()
+    const isChanged = changes.some(({ topic, value }) => topic === 'approvals' && isEnded(value))
+    if (isChanged || ended.some(tool => LOADING.has(tool))) this.#options.redefined()
   }
 
   /** Kernels of that language that live, the one first that answered last, and programs before images of ours. */
@@ -191,7 +193,11 @@ export class Project {
   }
 
   async call(call: ToolCall): Promise<Envelope> {
-    return (await this.reach()).call(call)
+    const envelope = await (await this.reach()).call(call)
+    // Code that is of a file may define names of it.
+    if (call.tool === 'eval_expr' && isRecord(call.args) && call.args.file !== undefined)
+      this.#options.redefined()
+    return envelope
   }
 
   /** An answer as a person reads it. */
@@ -205,5 +211,7 @@ export class Project {
     await this.#client?.close()
   }
 }
+
+const isEnded = (row: unknown) => isRecord(row) && row.state === 'ended'
 
 const LIVING: ReadonlySet<KernelRow['state']> = new Set(['ready', 'busy'])

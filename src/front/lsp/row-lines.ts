@@ -1,5 +1,5 @@
 import { conditionLine } from '../../../tools/suspension-text.ts'
-import { beginning, counted } from '../../../tools/text.ts'
+import { beginning, counted, oneLine } from '../../../tools/text.ts'
 import { escapeLine } from '../../text/escape.ts'
 import { clock } from '../log/lines.ts'
 import type { Topic } from '../operations/operation.ts'
@@ -40,7 +40,8 @@ function planLine(row: TopicRows['approvals']): string {
   const { why, ended } = row
   if (ended === undefined) return why
   const back = ended.undo === null ? '' : ` To take it back: imago undo ${ended.undo}`
-  return `${why} It ended: ${ended.outcome}.${back}`
+  const old = ended.notice === undefined ? '' : ` ${oneLine(ended.notice)}`
+  return `${why} It ended: ${ended.outcome}.${old}${back}`
 }
 
 function seatLine(row: TopicRows['seats']): string {

@@ -73,7 +73,7 @@ export function lsp(): Promise<never> {
         if (topics.has('kernels'))
           for (const document of documentsOf(project)) texts.update(document, project)
       },
-      loaded() {
+      redefined() {
         for (const document of documentsOf(project)) void texts.check(document, project)
       },
     })
@@ -188,8 +188,12 @@ export function lsp(): Promise<never> {
   })
   connection.onDidChangeTextDocument(({ textDocument: { uri }, contentChanges }) => {
     const document = documents.get(uri)
-    document?.change(contentChanges)
-    void publish(document?.path)
+    if (document === undefined) return
+    document.change(contentChanges)
+    void publish(document.path)
+    // An editor that reads a file again says that its text has changed, and not that it was saved.
+    const project = projectOf(document.path)
+    if (project !== undefined) texts.updateFile(document, project)
   })
   connection.onDidSaveTextDocument(({ textDocument }) => {
     const place = placeOf(textDocument)

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { type Diagnostic, DiagnosticSeverity } from 'vscode-languageserver/node'
 import type { Mark, TextLines } from './documents.ts'
 import { differing } from './names.ts'
@@ -15,8 +16,8 @@ const [MOST_LINES, MOST_NAMES] = [20_000, 200]
 /** Which definitions of open documents have another text in their file than the one that runs. */
 export class TextsThatRun {
   readonly #found = new Map<TextLines, readonly Differs[]>()
-  /** The last check of each, and the lives of the kernels that it asked. */
-  readonly #checks = new Map<TextLines, { readonly lives: string }>()
+  /** The last check of each, the lives of the kernels that it asked, and the change of the file that it knew. */
+  readonly #checks = new Map<TextLines, { readonly lives: string; readonly change: string }>()
   readonly #changed: (document: TextLines) => void
 
   constructor(changed: (document: TextLines) => void) {
@@ -25,7 +26,7 @@ export class TextsThatRun {
 
   /** Asks about all of its definitions. A newer check of the document takes the place of this one. */
   async check(document: TextLines, project: Project): Promise<void> {
-    const check = { lives: livesOf(document, project) }
+    const check = { lives: livesOf(document, project), change: changeOf(document) }
     this.#checks.set(document, check)
     const lines = linesByName(document)
     const names = check.lives === '' ? [] : await differing({ project, document }, [...lines.keys()])
@@ -45,6 +46,12 @@ export class TextsThatRun {
   update(document: TextLines, project: Project): void {
     const known = this.#checks.get(document)
     if (known !== undefined && known.lives !== livesOf(document, project)) void this.check(document, project)
+  }
+
+  /** Checks it again where its file has changed since. */
+  updateFile(document: TextLines, project: Project): void {
+    const known = this.#checks.get(document)
+    if (known !== undefined && known.change !== changeOf(document)) void this.check(document, project)
   }
 
   close(document: TextLines): void {
@@ -81,6 +88,12 @@ const livesOf = ({ language }: TextLines, project: Project) =>
     .map(({ name, epoch }) => `${name} ${epoch}`)
     .sort()
     .join('\n')
+
+/** Another one after each change of its file. */
+function changeOf({ path }: TextLines): string {
+  const stats = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false })
+  return stats === undefined ? '' : `${stats.ino} ${stats.mtimeMs} ${stats.size}`
+}
 
 /** The first line of each top-level definition. */
 function linesByName({ language, lines }: TextLines): ReadonlyMap<string, number> {

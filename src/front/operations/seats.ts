@@ -33,6 +33,7 @@ export const SEAT_ROW = z.strictObject({
   command: z
     .string()
     .describe('What it was started with, as it says itself; empty where the system does not tell.'),
+  root: z.string().describe('The folder of its project.'),
 })
 
 /** Somebody else wants a seat. */

@@ -96,7 +96,7 @@ export function openSeats(options: SeatsOptions): Seats {
   const seen = new WeakMap<Link, Person>()
 
   const rows = (): SeatRow[] =>
-    [...held.values()].map(({ seat, who, command }) => ({ seat: seat.id, who, command }))
+    [...held.values()].map(({ seat, who, command, root }) => ({ seat: seat.id, who, command, root }))
   const noteRefused = (who: string, why: string) =>
     journal.later({ type: 'seat', what: 'refused', seat: null, who, why })
 
@@ -218,7 +218,9 @@ export function openSeats(options: SeatsOptions): Seats {
   }
 
   /** Until the client cancels it or goes away. */
-  function seated({ who, command, process, editor: at, driver }: Sitter, { link, served }: ServeContext) {
+  function seated({ who, command, process, editor: at, driver }: Sitter, context: ServeContext) {
+    const { link, served } = context
+    const { root } = context.session
     const editor: ThroughEditor | undefined = at && { ...at, isTold: driver !== undefined }
     const resume = randomBytes(16).toString('hex')
     return new Promise<Methods['sit']['result']>((resolve, reject) => {
@@ -232,7 +234,7 @@ export function openSeats(options: SeatsOptions): Seats {
         else reject(error)
       }
       const others = rows()
-      held.set(link, { seat, who, command, process, editor, lose: over })
+      held.set(link, { seat, who, command, root, process, editor, lose: over })
       notice(`${seat.id} was taken by ${who}.`)
       const seated = {
         seat: seat.id,
@@ -333,7 +335,7 @@ const PAGE_DRIVER = 'any program that can drive that browser or read its memory'
 const whoAdmits = (seats: readonly SeatRow[]): string =>
   seats.length === 0
     ? 'Run imago watch again.'
-    : `It has to be admitted by ${seats.map(({ seat, who }) => `${seat}, ${who}`).join(', or by ')}. If that is not you, end that process.`
+    : `It has to be admitted by ${seats.map(({ seat, who, root }) => `${seat}, ${who}, in ${root}`).join(', or by ')}. If that is not you, end that process.`
 
 /** How long a client may take to show its terminal, in milliseconds. */
 const CHALLENGE_MS = 10_000

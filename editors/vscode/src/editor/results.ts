@@ -2,15 +2,13 @@ import * as vscode from 'vscode'
 import type { Project } from '../project.ts'
 import { evaluate, type ValueNode } from '../values.ts'
 
-type Evaluated = Awaited<ReturnType<typeof evaluate>>
-
 /** Results of evaluations behind their code, until the text changes there. */
 export class Results {
   readonly #style = vscode.window.createTextEditorDecorationType({
     rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
   })
   /** By document and line. */
-  readonly #shown = new Map<vscode.TextDocument, Map<number, Evaluated>>()
+  readonly #shown = new Map<vscode.TextDocument, Map<number, vscode.DecorationOptions>>()
 
   register(): vscode.Disposable[] {
     return [
@@ -38,25 +36,22 @@ export class Results {
     if (text.trim() === '') return
     const { version, languageId, uri } = document
     const file = uri.scheme === 'file' ? uri.fsPath : undefined
-    const evaluated = await evaluate(project, { text, file, languageId, line: start.line + 1 })
-    if (document.version === version && !document.isClosed)
-      this.#shown.set(document, (this.#shown.get(document) ?? new Map()).set(last, evaluated))
+    const answer = await evaluate(project, { text, file, languageId, line: start.line + 1 })
+    if (document.version !== version || document.isClosed) return answer.value
+    const color = new vscode.ThemeColor(answer.ok ? 'editorCodeLens.foreground' : 'editorError.foreground')
+    const drawn = {
+      range: document.lineAt(last).range,
+      // A block of code, longer fences than any in the text: nothing in it is read as markup.
+      hoverMessage: new vscode.MarkdownString().appendCodeblock(answer.text, 'plaintext'),
+      renderOptions: { after: { contentText: `  ${answer.short}`, color } },
+    }
+    this.#shown.set(document, (this.#shown.get(document) ?? new Map()).set(last, drawn))
     this.#draw(document)
-    return evaluated.value
+    return answer.value
   }
 
   #draw(document: vscode.TextDocument): void {
-    const drawn = [...(this.#shown.get(document) ?? [])].map(([line, { ok, short, text }]) => ({
-      range: document.lineAt(line).range,
-      // A block of code, longer fences than any in the text: nothing in it is read as markup.
-      hoverMessage: new vscode.MarkdownString().appendCodeblock(text, 'plaintext'),
-      renderOptions: {
-        after: {
-          contentText: `  ${short}`,
-          color: new vscode.ThemeColor(ok ? 'editorCodeLens.foreground' : 'editorError.foreground'),
-        },
-      },
-    }))
+    const drawn = [...(this.#shown.get(document)?.values() ?? [])]
     for (const editor of vscode.window.visibleTextEditors)
       if (editor.document === document) editor.setDecorations(this.#style, drawn)
   }

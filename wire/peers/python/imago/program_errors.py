@@ -20,7 +20,7 @@ from imago import exceptions, frameworks, native
 from imago.calls import CURRENT
 from imago.coroutines import running_loop
 from imago.history import rfc3339
-from imago.looking.fields import ABSENT, stored
+from imago.looking.fields import ABSENT, stored, type_facts
 from imago.looking.frames import entries_of, outwards, traceback_of, variables
 from imago.looking.source import file_of
 from imago.looking.waiting import thread_name
@@ -43,6 +43,9 @@ REQUEST_FRAMES = 100
 
 #: Frames of ``logging`` between a record and the code that logs.
 LOGGING_FRAMES = 8
+
+#: What is formatted by the interpreter alone.
+_PLAIN = (str, int, float, bool, type(None))
 
 #: How asyncio names the task in what it logs of one that nobody waited for.
 _TASK = re.compile(r"Task exception was never retrieved\n.{0,40}?\bname='([^'\n]{1,200})'")
@@ -447,7 +450,7 @@ class _Hooks:
             name = name if type(name) is str else None
             if type(exc_info) is tuple and len(exc_info) == 3:
                 message, line = _given('msg', 4, args, named), _given('lineno', 3, args, named)
-                said = message[:SAID_CHARS] if type(message) is str else None
+                said = _worded(message, _given('args', 5, args, named)) if type(message) is str else None
                 site = name, line if type(line) is int else None
                 more = {}
                 if name == 'asyncio':
@@ -498,6 +501,18 @@ def _printed_error(args, named):
 def _given(name, at, args, named):
     """An argument of whoever makes a record; somebody's own factory may be called with other ones."""
     return args[at] if len(args) > at else named.get(name)
+
+
+def _worded(message, given):
+    """The message that is logged, without running code of the program: what is no plain value is told by its type."""
+    if type(given) is tuple and given:
+        given = tuple(one if type(one) in _PLAIN else '<%s>' % type_facts(one)['qualified'] for one in given)
+        try:
+            message %= given
+        except Exception:
+            # It is logged as it was written, too: with a mapping, or by mistake.
+            pass
+    return message[:SAID_CHARS]
 
 
 def _task_in(said):

@@ -127,7 +127,23 @@ class TestErrorsOfTheProgram(unittest.TestCase):
     def test_what_is_logged_is_one_also_where_the_logger_does_not_propagate(self):
         [one] = self.errors('logged()')['errors']
         self.assertEqual(('logged', 'thread MainThread'), (one['kind'], one['where']))
-        self.assertEqual('could not sell %s', one['said'])
+        self.assertEqual('could not sell pie', one['said'])
+
+    def test_what_is_logged_has_plain_values_put_in_and_of_others_the_type_without_running_their_code(self):
+        source = '''
+class Cake:
+    def __str__(self): os._exit(1)
+def log(kind, message, *given):
+    try:
+        raise kind
+    except kind:
+        logging.getLogger('quiet').exception(message, *given)
+log(KeyError, '%s %d of %s', 'no', 2, Cake())
+log(TypeError, '%(name)s', {'name': 1})
+log(OSError, '100 % of it')
+'''
+        said = [one['said'] for one in self.errors(source)['errors']]
+        self.assertEqual(['100 % of it', '%(name)s', 'no 2 of <__main__.Cake>'], said)
 
     def test_what_a_task_ends_with_is_one(self):
         [one] = self.errors('asyncio.run(main()); import gc; gc.collect()')['errors']

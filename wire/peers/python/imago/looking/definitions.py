@@ -124,8 +124,8 @@ def definition(image, query):
 
 
 def _running(inside, place):
-    """The contract's `Running` of what has code of its own; None where there is none, or its text is known for sure."""
-    if place.current is True or place.origin == "built_in":
+    """The contract's `Running` of what has code of its own; None where there is none, or no file to compare it with."""
+    if place.origin == "built_in" or (place.current is True and not _is_in_file(place)):
         return None
     if type(inside) is FunctionType:
         return running("function", [inside], inside.__globals__, place.file)
@@ -136,6 +136,11 @@ def _running(inside, place):
     if inherits(inside, ModuleType):
         return running("module", module_functions(inside, place.written), instance_dict(inside), place.file)
     return None
+
+
+def _is_in_file(place):
+    """Whether a text that was evaluated is one of a file, which may have another by now."""
+    return place.origin == "file" and place.file is not None and not place.file.startswith("<")
 
 
 def _wrapping(function, limit, handles):

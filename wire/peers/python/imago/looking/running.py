@@ -56,6 +56,7 @@ def running(what, functions, namespace, file=None):
     if named is not None and named.startswith("<frozen "):
         named = file
     path = None if named is None else _path(named)
+    is_evaluated = any(sources.is_evaluated(code) for code in codes)
     is_loaded = what == "module" and loaded_files.get(path, 0) == file_marks(path)
     told = {
         "what": what,
@@ -67,7 +68,7 @@ def running(what, functions, namespace, file=None):
         "optimize": _OPTIMIZE,
         "futures": codes[0].co_flags & _FUTURES if codes else 0,
         "loader": loader_name(namespace),
-        "older": path is not None and (unchanged_since_start(path) or is_loaded),
+        "older": path is not None and (is_loaded or (not is_evaluated and unchanged_since_start(path))),
         "because": None,
     }
     if codes and is_generated(codes[0]) and cached_lines(named or "") is None:
