@@ -11,7 +11,8 @@ import { median, type Row, ratio } from '../row.ts'
 const LINES = 10_000
 const TURNS = 7
 const PROJECT = '(cdr (car imago--projects))'
-const SHOWN = `(get-buffer (format "*imago %s*" (plist-get (car (imago-waiting ${PROJECT})) :id)))`
+const WAITS = `(car (imago-waiting ${PROJECT} "approvals"))`
+const SHOWN = `(get-buffer (format "*imago %s*" (plist-get ${WAITS} :id)))`
 const main = join(PACKAGE_ROOT, 'dist/src/main.cjs')
 
 let emacs: SlimeEmacs
@@ -32,7 +33,7 @@ const ground = sharedGround(async daemon => {
   await emacs.until(`(and ${PROJECT} (consp (imago-project-seat ${PROJECT})))`)
   const edits = [{ path: 'orders.py', old_str: 'first = 1\n', new_str: long }]
   daemon.call('propose_file_edit', { edits }).catch(() => {})
-  await emacs.until(`(imago-waiting ${PROJECT})`)
+  await emacs.until(WAITS)
   return () => {
     void emacs.kill()
     rmSync(compiled, { recursive: true })
@@ -64,7 +65,7 @@ export const emacsPlan: Row = {
   setUp: ground.setUp,
   tearDown: ground.tearDown,
   async measure() {
-    const ours_ms = await timed(`(imago-plan-open ${PROJECT} (car (imago-waiting ${PROJECT})))
+    const ours_ms = await timed(`(imago-plan-open ${PROJECT} (plist-get ${WAITS} :id))
       (while (not ${SHOWN}) (sit-for 0.001 t))
       (switch-to-buffer ${SHOWN})`)
     const diff_ms = await timed(`(diff "orders.py" "after.py" nil 'no-async)

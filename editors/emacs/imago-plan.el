@@ -2,10 +2,8 @@
 
 ;;; Commentary:
 
-;; One plan is shown as a diff with a key for each decision.  Moving is as in
-;; `diff-mode' and Magit: n and p.  Deciding is a (or y) to accept, r to refuse
-;; with a reason, e to edit; with a prefix, a and r decide on all the rest.  After
-;; the last decision, what will be applied is shown once, and y or C-c C-c sends it.
+;; One plan is shown as a diff with a key for each decision, which the line above it names.
+;; After the last decision, what will be applied is shown once, and y or C-c C-c sends it.
 
 ;;; Code:
 
@@ -17,7 +15,7 @@
   "A hunk of a plan; or all of a plan without hunks, whose hunk is nil."
   hunk choice)  ; as `answer' takes it
 
-(defvar-local imago-plan--plan nil "The plan that is shown: its row, and its preview.")
+(defvar-local imago-plan--plan nil "The plan that is shown, as `imago/plan' tells it.")
 (defvar-local imago-plan--parts nil "Its parts, in order.")
 (defvar-local imago-plan--stage nil "One of choose, confirm, sent, over.")
 (defvar-local imago-plan--news nil "What is to be said above all else.")
@@ -35,8 +33,8 @@
   "Keys for one plan.")
 
 (defconst imago-plan--faces
-  '(("^\\+.*" . 'diff-added) ("^-.*" . 'diff-removed) ("^@@.*" . 'diff-hunk-header)
-    ("^[!●].*" . 'warning) ("^━.*" . 'bold))
+  '(("^\\(?:│ \\)?\\+.*" . 'diff-added) ("^\\(?:│ \\)?-.*" . 'diff-removed)
+    ("^\\(?:│ \\)?@@.*" . 'diff-hunk-header) ("^[!●].*" . 'warning) ("^━.*" . 'bold))
   "How the lines of a plan look.")
 
 ;; Not `diff-mode': it opens the files that a text names, hides hunks that would
@@ -88,17 +86,13 @@
 
 (defun imago-plan--head (part)
   "The line above PART, with its decision."
-  (let* ((hunk (imago-part-hunk part)) (choice (imago-part-choice part))
-         (why (plist-get hunk :why)) (reason (plist-get choice :reason)))
+  (let* ((choice (imago-part-choice part)) (reason (plist-get choice :reason))
+         (waits (memq imago-plan--stage '(choose confirm))))
     (propertize
      (imago-line
-      (concat "━ "
-              (if (null hunk) "the whole plan"
-                (format "hunk %d of %d · %s:%d" (plist-get hunk :number)
-                        (length imago-plan--parts) (plist-get hunk :shown) (plist-get hunk :line)))
-              (and why ": ") why
-              (if (memq imago-plan--stage '(choose confirm)) " · " " · chosen here: ")
-              (nth (if (memq imago-plan--stage '(choose confirm)) 1 2)
+      (concat "━ " (or (plist-get (imago-part-hunk part) :head) "the whole plan")
+              (if waits " · " " · chosen here: ")
+              (nth (if waits 1 2)
                    (assoc (plist-get choice :decision)
                           '(("accept" "✓ taken" "take") ("refuse" "✗ refused" "refuse")
                             ("edit" "✎ edited" "edit") (nil "undecided" "nothing"))))
@@ -111,38 +105,22 @@
 
 (defun imago-plan--draw ()
   "Draw the plan of this buffer from what is known of it."
-  (let* ((inhibit-read-only t) (plan imago-plan--plan) (parts imago-plan--parts)
-         (body (plist-get plan :body)) (confirms (eq imago-plan--stage 'confirm)))
+  (let ((inhibit-read-only t) (parts imago-plan--parts) (confirms (eq imago-plan--stage 'confirm)))
     (erase-buffer)
     (when imago-plan--news (imago-plan--put "● %s" imago-plan--news))
-    (seq-doseq (warning (plist-get plan :warnings)) (imago-plan--put "! LOOK: %s" warning))
-    (imago-plan--put "%s" (plist-get plan :title))
-    (imago-plan--put "%s, asked by %s" (plist-get plan :tool) (plist-get plan :who))
-    (imago-plan--put "%s: %d %s, %d bytes, hash %s" (plist-get plan :id) (plist-get plan :lines)
-                     (ngettext "line" "lines" (plist-get plan :lines)) (plist-get plan :bytes)
-                     (plist-get plan :hash))
-    (seq-doseq (note (plist-get plan :notes)) (imago-plan--put "%s" note))
-    (if confirms
-        (imago-plan--put
-         "What will be applied: %d of %d, as one change."
-         (length (seq-remove #'imago-plan--refused parts)) (length parts))
-      ;; Behind the lines that lead it, the body is the hunks again.
-      (when (imago-part-hunk (car parts))
-        (imago-plan--text (substring body 0 (string-match "\n\ndiff --git " body)))))
+    (when confirms
+      (imago-plan--put "What will be applied: %d of %d, as one change."
+                       (length (seq-remove #'imago-plan--refused parts)) (length parts)))
+    (seq-doseq (line (plist-get imago-plan--plan :heading)) (insert (imago-marked line) "\n"))
     (dolist (part parts)
       (let ((hunk (imago-part-hunk part)) (edited (plist-get (imago-part-choice part) :text))
             (from (point)))
         (insert (imago-plan--head part) "\n")
         (cond (edited (imago-plan--side "-" (plist-get hunk :before)) (imago-plan--side "+" edited))
               ((and confirms (imago-plan--refused part)))
-              (hunk (insert (imago-marked (plist-get hunk :diff)) "\n"))
-              (t (imago-plan--text body)))
+              (hunk (insert (imago-marked (plist-get hunk :diff)) "\n")))
         (put-text-property from (point) 'imago-part part)))
     (goto-char (point-min))))
-
-(defun imago-plan--text (text)
-  "Put TEXT, which may look like lines of ours, behind a rule."
-  (insert (propertize (imago-marked text) 'line-prefix "│ ") "\n"))
 
 (defun imago-plan--side (mark text)
   "Put each line of TEXT behind MARK."
@@ -334,20 +312,11 @@
         (setq imago-plan--stage 'confirm imago-plan--news (format "It was not taken: %s" why))
         (imago-plan--draw)))))
 
-(defun imago-plan--undone-by (row)
-  "The name to undo the change of ROW by, if any."
-  (plist-get (plist-get row :ended) :undo))
-
 (defun imago-plan--ending (project)
-  "Why PROJECT needs no answer to this plan any more; nil while it does."
-  (let* ((now (alist-get (cons "approvals" (plist-get imago-plan--plan :id))
-                         (imago-project-rows project) nil nil #'equal))
-         (ended (plist-get now :ended)))
-    (cond ((null now) "This plan is not known any more.")
-          ((not (equal (plist-get now :state) "waits"))
-           (concat (plist-get now :why)
-                   (and ended (format " It ended: %s." (plist-get ended :outcome)))
-                   (and (imago-plan--undone-by now) " M-x imago-undo takes it back."))))))
+  "What became of this plan of PROJECT; nil while it waits."
+  (let ((row (alist-get (cons "approvals" (plist-get imago-plan--plan :id))
+                        (imago-project-rows project) nil nil #'equal)))
+    (unless (plist-get row :waits) (or (plist-get row :shown) "This plan is not known any more."))))
 
 (defun imago-plan--update (project)
   "Say in the plans of PROJECT what became of them, and read files again."
@@ -369,8 +338,8 @@
 
 ;;; What waits
 
-(defun imago-plan-open (project row &optional keys)
-  "Show the plan of ROW of PROJECT; the first one takes a seat.
+(defun imago-plan-open (project id &optional keys)
+  "Show the plan ID of PROJECT; the first one takes a seat.
 The cursor stays where it is if the person has typed on meanwhile, since
 KEYS, a count of theirs, or since now."
   (let ((keys (or keys num-input-keys)))
@@ -378,13 +347,13 @@ KEYS, a count of theirs, or since now."
      project
      (lambda ()
        (imago-ask
-        project "plan" (list :plan (plist-get row :id))
+        project "plan" (list :plan id :shown t)
         (lambda (plan)
-          (if (null (plist-get plan :body)) (imago-say "%s waits no more" (plist-get row :id))
-            (imago-plan--show project (append row plan) (= keys num-input-keys)))))))))
+          (if (null (plist-get plan :body)) (imago-say "%s waits no more" id)
+            (imago-plan--show project (append (list :id id) plan) (= keys num-input-keys)))))))))
 
 (defun imago-plan--show (project plan select)
-  "Show PLAN of PROJECT, its row and its preview; go there where SELECT is true."
+  "Show PLAN of PROJECT, and go there where SELECT is true."
   (with-current-buffer (get-buffer-create (format "*imago %s*" (plist-get plan :id)))
     ;; Decisions stay for as long as the plan waits.
     (unless (memq imago-plan--stage '(choose confirm sent))
@@ -401,38 +370,28 @@ KEYS, a count of theirs, or since now."
 (defun imago-plans ()
   "Show a plan that waits, of several the one that is chosen."
   (interactive)
-  (let ((project (imago-project)))
-    (imago-plan-open project (imago-choose "Plan" "No plan waits" (reverse (imago-waiting project))
-                                           (lambda (row)
-                                             (format "%s %s, asked by %s" (plist-get row :id)
-                                                     (plist-get row :title)
-                                                     (plist-get row :who)))))))
+  (let* ((project (imago-project))
+         (row (imago-choose "Plan" "No plan waits" (imago-waiting project "approvals"))))
+    ;; What waits for somebody to sit is a plan then.
+    (if (plist-get row :id) (imago-plan-open project (plist-get row :id)) (imago-sit project))))
 
 ;;; Undo
 
 (defun imago-undo (change)
   "Take CHANGE back by a plan of its own, which is shown."
   (interactive
-   (list (imago-plan--undone-by
-          (imago-choose "Take back" "No change can be taken back"
-                        (imago-rows (imago-project) "approvals"
-                                    (lambda (row)
-                                      (and (imago-plan--undone-by row)
-                                           (not (equal (plist-get row :tool) "undo_change")))))
-                        (lambda (row)
-                          (format "%s %s" (imago-plan--undone-by row) (plist-get row :title)))))))
-  (letrec ((keys num-input-keys)
-           (show (lambda (project)
-                   (dolist (row (imago-waiting project))
-                     (when (and (equal (plist-get row :tool) "undo_change")
-                                (string-suffix-p (concat " " change) (plist-get row :title)))
-                       (remove-hook 'imago-changed-hook show)
-                       (imago-plan-open project row keys))))))
-    (add-hook 'imago-changed-hook show)
-    (imago-call (imago-project) "undo_change" (list :change change)
-                (lambda (envelope)
-                  (remove-hook 'imago-changed-hook show)
-                  (imago-say "%s" (car (split-string (plist-get envelope :shown) "\n")))))))
+   (cl-flet ((name (row) (plist-get (plist-get row :ended) :undo)))
+     (list (name (imago-choose
+                  "Take back" "No change can be taken back"
+                  (imago-rows (imago-project) "approvals"
+                              (lambda (row)
+                                (and (name row) (not (equal (plist-get row :tool) "undo_change")))))
+                  (lambda (row) (format "%s %s" (name row) (plist-get row :title))))))))
+  (let ((project (imago-project)))
+    (setf (imago-project-keys project) num-input-keys)
+    (imago-ask project "call" `( :tool "undo_change" :args (:change ,change) :shown t :follow t)
+               (lambda (envelope)
+                 (imago-say "%s" (car (split-string (plist-get envelope :shown) "\n")))))))
 
 (provide 'imago-plan)
 ;;; imago-plan.el ends here

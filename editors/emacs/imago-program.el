@@ -47,8 +47,8 @@ PLACE are arguments of `eval_expr' that say where it is."
                   (let ((text (imago-value--shown envelope)))
                     (if (> (length text) 400) (imago-show "*imago result*" envelope)
                       (message "%s" text)))))
-    ;; What M-x then says of keys gives way to a message that was there before it, and
-    ;; wipes a later one.  Any key ends the wait.
+    ;; M-x then tells of keys, and puts back the message that was there before, and no
+    ;; later one.  Any key ends the wait.
     (while (and waits (sit-for 0.1)))))
 
 (defun imago-evaluate-region (from to)
@@ -127,12 +127,17 @@ PLACE are arguments of `eval_expr' that say where it is."
               minor-mode-overriding-map-alist `((compilation-minor-mode . ,imago-frames-map)))
   (compilation-minor-mode))
 
+(defun imago-frames--show (name tool args)
+  "Show in the buffer NAME the frames of TOOL with ARGS; g asks again."
+  (imago-call (imago-project) tool args
+              (lambda (envelope)
+                (imago-show name envelope #'imago-frames-mode
+                            (lambda () (imago-frames--show name tool args))))))
+
 (defun imago-threads ()
   "Show what each thread of the program does."
   (interactive)
-  (imago-call (imago-project) "threads" nil
-              (lambda (envelope)
-                (imago-show "*imago threads*" envelope #'imago-frames-mode #'imago-threads))))
+  (imago-frames--show "*imago threads*" "threads" nil))
 
 (defun imago-program--look (tool args)
   "The envelope of TOOL with ARGS, which is waited for; its fault is an error."
@@ -142,29 +147,18 @@ PLACE are arguments of `eval_expr' that say where it is."
     (if fault (user-error "%s" (imago-line (plist-get fault :message))) envelope)))
 
 (defun imago-errors--ended ()
-  "The errors of the programs of this project that have ended."
+  "The errors of the programs of this project that have ended, as rows."
   (let* ((envelope (imago-program--look "get_last_error" '(:whose "gone")))
          (newest (plist-get envelope :result)))
-    (append (when (plist-get newest :of)
-              `(( :what ,(car (split-string (plist-get envelope :shown) "\n"))
-                  ,@(plist-get newest :program) ,@newest
-                  ,@(car (last (append (plist-get (plist-get newest :error) :frames) nil))))))
-            (plist-get newest :others) nil)))
-
-(defun imago-errors--label (row)
-  "The error of ROW in a line."
-  (let ((file (plist-get row :file)) (of (plist-get row :of)))
-    (concat (if of (format "%s, process %d, ended" (plist-get of :name) (plist-get of :pid))
-              (plist-get row :kernel))
-            (and file (format " %s:%d" (file-name-nondirectory file) (plist-get row :line)))
-            ": " (plist-get row :what))))
-
-(defun imago-errors--show (args)
-  "Show the error that ARGS of `get_last_error' name."
-  (imago-call (imago-project) "get_last_error" args
-              (lambda (envelope)
-                (imago-show "*imago error*" envelope #'imago-frames-mode
-                            (lambda () (imago-errors--show args))))))
+    (cl-loop for row in (append (when (plist-get newest :of)
+                                  `((:what ,(car (split-string (plist-get envelope :shown) "\n"))
+                                           ,@(plist-get newest :program) ,@newest)))
+                                (plist-get newest :others) nil)
+             for of = (plist-get row :of)
+             collect `( :shown ,(format "%s (%s, process %d, ended, %s)" (plist-get row :what)
+                                        (plist-get of :name) (plist-get of :pid)
+                                        (plist-get row :at))
+                        ,@row))))
 
 (defun imago-errors ()
   "Show an error of a program, or of one that has ended, with its values then."
@@ -172,10 +166,10 @@ PLACE are arguments of `eval_expr' that say where it is."
   (let* ((rows (append (imago-rows (imago-project) "errors") (imago-errors--ended)))
          (row (imago-choose "Error" "No error is noted"
                             (sort rows (lambda (one other)
-                                         (string> (plist-get one :at) (plist-get other :at))))
-                            #'imago-errors--label))
+                                         (string> (plist-get one :at) (plist-get other :at))))))
          (of (plist-get row :of)))
-    (imago-errors--show `( :number ,(plist-get row :number)
+    (imago-frames--show "*imago error*" "get_last_error"
+                        `( :number ,(plist-get row :number)
                            ,@(if of (list :process (plist-get of :pid))
                                (list :kernel (plist-get row :kernel)))))))
 

@@ -45,8 +45,10 @@ Without a seat, here or elsewhere, what needs a person is refused."
 (cl-defstruct imago-project
   "A project, and the connection to its `imago lsp'."
   root connection
-  rows        ; ((TOPIC . KEY) . PLIST), the last to change first
-  seat code)  ; a plist; and the code of one that was asked for
+  rows         ; ((TOPIC . KEY) . PLIST), the last to change first
+  (waits "")   ; what waits, in words
+  seat asked   ; what was told of the seat that it has, and of one that it asked for
+  keys)        ; as of `imago-plan-open', when the person asked for a change
 
 (defvar imago--projects nil "Those with a connection, by root.")
 
@@ -85,6 +87,7 @@ Without a seat, here or elsewhere, what needs a person is refused."
 (declare-function jsonrpc-async-request "jsonrpc")
 (declare-function jsonrpc-notify "jsonrpc")
 (declare-function imago-xref-backend "imago-program")
+(declare-function imago-plan-open "imago-plan")
 (declare-function project-root "project")
 
 (defun imago--root ()
@@ -142,8 +145,7 @@ Without a seat, here or elsewhere, what needs a person is refused."
 
 (defun imago--fault (fault)
   "Tell the person of FAULT, and what can be done."
-  (imago-say "%s %s" (plist-get fault :message)
-             (or (plist-get (plist-get fault :data) :next) "")))
+  (imago-say "%s" (or (plist-get (plist-get fault :data) :shown) (plist-get fault :message))))
 
 (defun imago-ask (project name &optional params done failed)
   "Ask PROJECT for the operation NAME with PARAMS, a plist.
@@ -166,12 +168,16 @@ DONE is given the result, FAILED the fault; without it, that is said."
          (setf (alist-get key (imago-project-rows project) nil 'remove #'equal) nil)
          (when (plist-get row :value)
            (push (cons key (plist-get row :value)) (imago-project-rows project))))))
+    ('imago/waits (setf (imago-project-waits project) (plist-get params :text)))
+    ;; A call waits that the person has asked for here.
+    ('imago/event (when (plist-get params :plan)
+                    (imago-plan-open project (plist-get params :plan) (imago-project-keys project))))
     ('imago/seat
-     (setf (imago-project-seat project) (and (equal (plist-get params :type) "seated") params)
-           (imago-project-code project) (plist-get params :code))
-     (imago--say-code project)
-     (let ((news (or (plist-get params :trouble) (plist-get params :why))))
-       (when news (imago-say "%s" news)))))
+     (let ((code (plist-get params :code)))
+       (setf (imago-project-seat project) (and (equal (plist-get params :type) "seated") params)
+             (imago-project-asked project) (and code params))
+       (when (or code (plist-get params :trouble) (plist-get params :why))
+         (imago-say "%s" (plist-get params :shown))))))
   (imago--changed project))
 
 (defun imago--changed (project)
@@ -186,14 +192,19 @@ All of them, or those of the function FIT."
   (cl-loop for ((of) . row) in (imago-project-rows project)
            when (and (equal of topic) (or (null fit) (funcall fit row))) collect row))
 
-(defun imago-waiting (project)
-  "The plans of PROJECT that wait, the newest first."
-  (imago-rows project "approvals" (lambda (row) (equal (plist-get row :state) "waits"))))
+(defun imago-waiting (project topic)
+  "The rows of TOPIC in PROJECT that wait for a person, the oldest first."
+  (reverse (imago-rows project topic (lambda (row) (plist-get row :waits)))))
 
-(defun imago-choose (prompt none rows label)
+(defun imago-choose (prompt none rows &optional label)
   "Ask with PROMPT which of ROWS is meant, each by its LABEL; the first by default.
 Where there is one alone it is that, and without any the error NONE."
-  (let ((labels (mapcar (lambda (row) (cons (imago-line (funcall label row)) row)) rows)))
+  (let ((labels (seq-map-indexed
+                 (lambda (row at)
+                   (cons (imago-line (format "%d %s" (1+ at) (if label (funcall label row)
+                                                               (plist-get row :shown))))
+                         row))
+                 rows)))
     (if (cdr labels)
         (cdr (assoc (completing-read (format-prompt prompt (caar labels)) labels nil t nil nil
                                      (caar labels))
@@ -207,21 +218,16 @@ Where there is one alone it is that, and without any the error NONE."
 With ALONE, it takes none where somebody sits, and does not say so."
   (interactive (list (imago-project) (lambda () (imago-say "this Emacs has a seat"))))
   (if (imago-project-seat project) (when done (funcall done))
-    (imago--say-code project)
+    (when (imago-project-asked project)
+      (imago-say "%s" (plist-get (imago-project-asked project) :shown)))
     (imago-ask project "sit" (and alone '(:alone t))
                (lambda (_) (when done (funcall done)))
                (lambda (fault)
-                 (setf (imago-project-code project) nil)
+                 (setf (imago-project-asked project) nil)
                  (unless (and alone
                               (equal (plist-get (plist-get fault :data) :code) "seat_taken"))
                    (imago--fault fault))
                  (imago--changed project)))))
-
-(defun imago--say-code (project)
-  "Say how a person can admit this Emacs to PROJECT, where one has to."
-  (when (imago-project-code project)
-    (imago-say "To let this Emacs sit, type in a terminal: imago seat %s, or say yes
-where somebody sits. The code holds for a minute." (imago-project-code project))))
 
 (defun imago--sit-where-seen (&rest _)
   "Take the seats where nobody sits, once a person can see a frame of this Emacs."
@@ -230,37 +236,24 @@ where somebody sits. The code holds for a minute." (imago-project-code project))
     (remove-hook 'after-make-frame-functions #'imago--sit-where-seen)
     (dolist (project (mapcar #'cdr imago--projects)) (imago-sit project nil 'alone))))
 
-(defun imago--wanted (project)
-  "Those who ask to sit in PROJECT, beside this Emacs."
-  (imago-rows project "seats" (lambda (row) (and (plist-get row :id) (not (plist-get row :why))))))
-
 (defun imago-admit ()
   "Let the others who ask sit in this project too, or not, one after the other."
   (interactive)
   (let ((project (imago-project)))
-    (dolist (row (or (imago--wanted project) (user-error "Nobody asks for a seat")))
-      (let* ((through (plist-get row :through)) (driver (plist-get through :driver))
-             (who (concat (plist-get row :who) ", started with " (plist-get row :command)
-                          (and through ", code ") (plist-get through :code)
-                          (and driver ", driven by ") driver))
-             (admits (yes-or-no-p (imago-line (format "Let %s sit? " who)))))
+    (dolist (row (or (imago-waiting project "seats") (user-error "Nobody asks for a seat")))
+      (let ((admits (yes-or-no-p (concat (imago-line (plist-get row :shown)) ".  Let it sit? "))))
         (imago-ask project "admit"
                    (list :wanted (plist-get row :id) :admit (if admits t :json-false)))))))
-
-(defun imago--counted (rows text command)
-  "The sign of ROWS, as counted in TEXT, that COMMAND is for; nil of none."
-  (when rows
-    (propertize (format " [imago: %d %s]" (length rows) text)
-                'face 'warning 'help-echo (format "M-x %s" command))))
 
 (defun imago-sign ()
   "What waits in all projects, for the mode line; an empty text where nothing does."
   (mapconcat (lambda (project)
-               (let ((code (imago-project-code project)) (plans (imago-waiting project)))
+               (let ((code (plist-get (imago-project-asked project) :code))
+                     (waits (imago-project-waits project)))
                  (concat (and code (format " [imago seat %s]" code))
-                         (imago--counted plans (if (cdr plans) "plans wait" "plan waits")
-                                         'imago-plans)
-                         (imago--counted (imago--wanted project) "for a seat" 'imago-admit))))
+                         (unless (equal waits "")
+                           (propertize (format " [imago: %s]" waits) 'face 'warning
+                                       'help-echo "M-x imago-plans, M-x imago-admit")))))
              (mapcar #'cdr imago--projects) ""))
 
 ;;; The mode

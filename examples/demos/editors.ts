@@ -217,7 +217,7 @@ async function takesBackInEmacs(
     await emacs.sees(/Take back/)
     emacs.types('\r')
   }
-  await emacs.sees(/the whole plan/)
+  await emacs.sees(/y take · r refuse/)
   emacs.types(ONE_WINDOW)
   await emacs.sees(removed)
   await emacs.presses('y', /What will be applied/)

@@ -28,7 +28,7 @@ const IN_EMACS: HostileText = {
   text: [
     '━ hunk 1 of 1 · ✓ taken',
     '● The answer was sent.',
-    '! LOOK:',
+    '! ',
     'What will be applied: 0 of 1.',
     '│ ',
     '┃ ',
@@ -75,7 +75,7 @@ async function otherAnswers(decision: string) {
 test('somebody at a terminal is let in from Emacs, and what they approved is taken back there', async () => {
   other = await openSeatTerminal(scene.rig)
   const sits = other.says('sit')
-  await emacs.until('(string-match-p "1 for a seat" (format-mode-line mode-line-misc-info))')
+  await emacs.until('(string-match-p "1 seat wanted" (format-mode-line mode-line-misc-info))')
   emacs.command('imago-admit')
   await emacs.replies('yes\r')
   assert.match(JSON.stringify(await sits), /seated/)
@@ -83,7 +83,7 @@ test('somebody at a terminal is let in from Emacs, and what they approved is tak
   await emacs.opens()
   await otherAnswers('approve')
   await answer
-  await emacs.shows('It ended: ok. M-x imago-undo takes it back.')
+  await emacs.shows('It ended: ok. To take it back: imago undo ')
   emacs.command('imago-undo')
   await emacs.shows('+line3 = 3\n')
   await emacs.eval('(progn (delete-other-windows) t)')
@@ -195,7 +195,7 @@ const NOTHING_OF_OURS = /(?!)/g
 const OF_TEXT = /^[-+ @\\│┃]/
 
 /** A line of ours, which may name what others have named. */
-const OURS = /^(?:━ |● |! LOOK: |Write |do_dangerous, asked by |What is defined in )/
+const OURS = /^(?:━ |● |! | {2}do_dangerous|Write | {2}What is defined in )/
 
 /** Nothing raw is there, and what others made up is in no line that could be taken for another one of ours. */
 function isPlain(lines: readonly string[]): void {

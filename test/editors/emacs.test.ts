@@ -104,12 +104,12 @@ test('a plan that is opened while a seat is asked for is shown once Emacs has it
   await emacs.until('(null (imago-project-seat (imago-project)))')
   const { screen } = await openWatch(scene.rig)
   emacs.command('imago-sit')
-  await emacs.echoes('To let this Emacs sit, type in a terminal: imago seat')
+  await emacs.echoes('To let this editor sit, type in a terminal: imago seat')
   await screen.shows(/Let it\? \[y\]es \[n\]o/)
   const answer = scene.propose(at(4, 'line4 = 44\n'))
   await emacs.signed(1)
   emacs.command('imago-plans')
-  await emacs.echoes('To let this Emacs sit, type in a terminal: imago seat')
+  await emacs.echoes('To let this editor sit, type in a terminal: imago seat')
   screen.type('y\n')
   await emacs.shows('+line4 = 44')
   emacs.type('nr')
@@ -264,13 +264,16 @@ test('unsaved text is said first and saved by a key, and what a plan has as Emac
   await emacs.shows('● ')
 })
 
-test('an answer to a plan on unsaved text is sent under the line that says so', async () => {
+test('an answer to a plan on unsaved text is sent under the line that says so, and marks what a name hides', async () => {
   await emacs.visit('orders.py')
   const answer = scene.propose(at(8, 'line8 = 88\n'))
   await emacs.opens()
   await emacs.eval('(with-current-buffer "orders.py" (goto-char (point-max)) (insert "z = 2\\n") t)')
   emacs.type('ny')
   await emacs.heads(/^! orders.py: unsaved, S saves · y sends/)
+  await emacs.eval('(with-current-buffer "orders.py" (rename-buffer "%b\\u202e.py") t)')
+  await emacs.heads(/^! %b⟦U\+202E⟧.py: unsaved, S saves · y sends/)
+  await emacs.eval('(with-current-buffer "%b\\u202e.py" (rename-buffer "orders.py") t)')
   await emacs.sends()
   await answer
   assert.match(scene.file(), /^line8 = 88$/m)
@@ -345,11 +348,9 @@ test('errors of a program that has ended are listed, and shown with the values o
     '(not (seq-find (lambda (row) (equal (plist-get row :kernel) "till")) (imago-rows (imago-project) "errors")))',
   )
   emacs.command('imago-errors')
-  await emacs.until('(active-minibuffer-window)')
-  emacs.type('till\t')
-  const pid = String(other.pid)
+  const named = `Error (default 1 KeyError: 'red' (till, process ${other.pid}, ended, `
   await emacs.until(
-    `(string-match-p "till, process ${pid}, ended till.py:2: KeyError: 'red'" (minibuffer-contents))`,
+    `(and (active-minibuffer-window) (with-selected-window (minibuffer-window) (string-prefix-p "${named}" (minibuffer-prompt))))`,
   )
   emacs.type('\r')
   await emacs.until(

@@ -26,7 +26,7 @@ test.before(async () => {
   browser = await openBrowser()
   page = await openPage(rig, browser)
   await page.getByRole('button', { name: 'Sit' }).click()
-  await until(async () => /for a seat/.test(await emacs.eval('(imago-sign)')), 'the wish of the page')
+  await until(async () => /1 seat wanted/.test(await emacs.eval('(imago-sign)')), 'the wish of the page')
   emacs.command('imago-admit')
   await emacs.until('(active-minibuffer-window)')
   emacs.type('yes\r')

@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import xterm from '@xterm/headless'
 import type { ShownPlan } from '../../src/approvals/contract.ts'
 import type { DaemonClient } from '../../src/front/client.ts'
+import { hunkHead, planHeading } from '../../src/front/lsp/plan-lines.ts'
 import { PACKAGE_ROOT } from '../../src/paths.ts'
 import type { Envelope } from '../../tools/outcome.ts'
 import { type Program, startProgram } from './program.ts'
@@ -201,8 +202,13 @@ export async function drawnInEmacs(
   plans: readonly (ShownPlan & { readonly raw: string })[],
 ): Promise<Drawn[]> {
   const file = join(rig.folder, 'plans.json')
+  const told = plans.map(plan => ({
+    ...plan,
+    heading: planHeading(plan, plan),
+    hunks: plan.hunks.map(hunk => ({ ...hunk, head: hunkHead(hunk, plan.hunks.length) })),
+  }))
   // As `imago lsp` does it: Emacs takes no half of a character, and no NUL.
-  const text = JSON.stringify(plans, (_, value) =>
+  const text = JSON.stringify(told, (_, value) =>
     typeof value === 'string' ? String(Buffer.from(value)).replaceAll('\0', '\ufffd') : value,
   )
   writeFileSync(file, text)
