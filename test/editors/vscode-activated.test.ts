@@ -86,6 +86,11 @@ async function propose(tool: string, args: object, options: { readonly name?: st
 /** Opens the plan that waits; answers with the documents that are shown. */
 async function openPlan() {
   await vscode.commands.get('imago.waits')?.()
+  return planShown()
+}
+
+/** The plan that was opened last. */
+function planShown() {
   const changes = vscode.ran.findLast(([name]) => name === 'vscode.changes')
   const [[summary] = [], ...files] = (changes?.[2] ?? []) as Uri[][]
   const [[, before, after] = []] = files
@@ -192,6 +197,22 @@ test('a plan that waits is a sign and no more; opened, its lenses take one hunk 
   assert.is(vscode.messages.at(-1), 'Imago: took back plan-1 to have it again: undo_change plan-2')
   hear?.('window/showMessage', { message: 'a\u202e [click](command:imago.undo)' })
   assert.is(vscode.messages.at(-1), 'Imago: a\\u202e [click] (command:imago.undo)')
+})
+
+test('an undo that a person asks for opens at once, also where nobody had a seat', async () => {
+  await editor?.request('imago/leave')
+  await until(async () => (await seats()).length === 0, 'the seat to go')
+  const before = vscode.ran.length
+  const undone = vscode.commands.get('imago.undo')?.()
+  await until(() => vscode.ran.slice(before).some(([name]) => name === 'vscode.changes'), 'its plan')
+  const { summary } = planShown()
+  assert.match(vscode.text(summary), /^Take back /)
+  vscode.look(summary)
+  vscode.typed.push('it stays')
+  await press(summary, 'Refuse…')
+  await undone
+  assert.match(vscode.messages.at(-1) ?? '', /it stays/)
+  await until(() => vscode.status.text === 'Imago', 'the sign to go')
 })
 
 test('unsaved text is said first and saved; a hunk is edited by saving its text; the rest is taken', async () => {

@@ -105,7 +105,8 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
   async undo(project: Project, change = project.lastUndo): Promise<void> {
     if (change === undefined)
       return tell('no change is known that can be taken back; imago log has older ones.')
-    await project.sit()
+    // Where nobody could answer it, it would be refused.
+    await project.ask('sit', { alone: true }).catch(() => {})
     tell((await project.call('undo_change', { change }, { follow: true })).shown)
   }
 
