@@ -110,7 +110,9 @@ test('a daemon that is killed under all comes back: an editor has its seat again
   const { pid } = await client.request('status', {})
   process.kill(pid, 'SIGKILL')
   await shows(page, /The daemon of this page has ended/)
-  const again = await rig.connect({ start: 'if-needed' })
+  // Any command starts one, where no editor has.
+  await rig.imago(['kernels'])
+  const again = await rig.connect()
   const seats = async () => (await again.request('approvals', {})).seats.map(({ who }) => who)
   await until(async () => (await seats()).length > 0, 'the seat of the first that comes back')
   assert.match((await seats()).join(), /through (emacs|nvim)/)

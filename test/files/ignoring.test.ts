@@ -86,7 +86,7 @@ test('what a walk shows is what git leaves over, whatever the ignore files say',
         rmSync(root, { recursive: true, force: true })
       }
     }),
-    { numRuns: isLong ? 150 : 80, seed: 20_261_122 },
+    { numRuns: isLong ? 150 : 40, seed: 20_261_122 },
   )
 })
 

@@ -15,8 +15,7 @@ const HOSTILE =
   'a\u200cb\u00adc\u{e0041}d\u3164e\u115ff\u034fg\u200dh\u206ai\u2800j\u00a0k\ufff9l\ue000m\u202en\x1b[31mo\x9bp\x07q'
 
 const project = join(rig.folder, `project ${HOSTILE}`)
-const node = [process.execPath, '--import', join(PACKAGE_ROOT, 'test/support/typescript.mjs')]
-const every = [...node, join(PACKAGE_ROOT, 'test/support/every-command.ts'), HOSTILE]
+const every = [process.execPath, join(PACKAGE_ROOT, 'test/support/every-command.mjs'), HOSTILE]
 const terminal = ['python3', join(PACKAGE_ROOT, 'test/support/terminal.py'), '[]']
 /** The colours of `imago log`, and how far `imago log verify` is. */
 const OWN = new RegExp(`${'\x1b'}\\[(?:0|1|2|1;31|1;33)m|\\r(?:\\d+ % read| +\\r)`, 'g')

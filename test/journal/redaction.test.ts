@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import type { JournalEntry } from '../../src/journal/entries.ts'
 import { keepSecret, redacted, redactedValue, secretsOf } from '../../src/journal/redaction.ts'
 import type { CallId } from '../../wire/contract/values.ts'
-import { assert, suite } from '../support/harness.ts'
+import { assert, isLong, suite } from '../support/harness.ts'
 
 const test = suite('redaction')
 
@@ -296,8 +296,9 @@ test('whatever the text, what is left of it is the text, but for whole marks', (
 
 test('no text of two pieces over and over takes more than its length allows', () => {
   // A quadratic one would take hours here, and the limit of the test is 20 seconds: no clock is read.
-  for (const first of PIECES)
-    for (const second of ['', 'a', ' ', '"', ':', '=']) {
+  const ends = ['', 'a', ' ', '"', ':', '=']
+  for (const [at, first] of PIECES.entries())
+    for (const second of isLong ? ends : ends.filter((_, end) => end % 3 === at % 3)) {
       const piece = first + second
       redactedText(piece.repeat(Math.ceil(60_000 / piece.length)))
     }

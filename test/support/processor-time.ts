@@ -18,13 +18,14 @@ export class ProcessorTime {
   readonly #known = new Map<string, Process>()
   readonly #others = new Set<string>()
   readonly #timer: NodeJS.Timeout
-  #gone: number
+  #gone = 0
 
   constructor(pid: number, folder: string) {
     this.#folder = folder
-    // A process that runs one file after another has taken some before.
-    this.#gone = -(read(String(pid))?.ticks ?? 0)
     this.#known.set(String(pid), { parent: '', ticks: 0 })
+    this.#look()
+    // A process that runs one file after another has taken some before, and so has what it started then and still uses.
+    this.#gone = -this.#taken()
     this.#timer = setInterval(() => this.#look(), EVERY_MS)
   }
 
@@ -32,8 +33,11 @@ export class ProcessorTime {
   end(): number {
     clearInterval(this.#timer)
     this.#look()
-    const ticks = [...this.#known.values()].reduce((sum, one) => sum + one.ticks, this.#gone)
-    return ticks / Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
+    return (this.#gone + this.#taken()) / Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
+  }
+
+  #taken(): number {
+    return [...this.#known.values()].reduce((sum, one) => sum + one.ticks, 0)
   }
 
   #look(): void {

@@ -1,13 +1,13 @@
-import { COMMANDS, runCommandLine } from '../../src/front/cli.ts'
+import { COMMANDS, runCommandLine } from '../../dist/src/front/cli.js'
 
 /**
  * Runs every command in this process, one after the other, with a hostile text wherever a command takes a text. What
- * they print goes to the streams of this process. `every-command.ts TEXT`.
+ * they print goes to the streams of this process. `every-command.mjs TEXT`, after `npm run build`.
  */
 const [hostile = ''] = process.argv.slice(2)
 
 /** Those that go on until they are ended, and where their output is tried. */
-const ENDLESS: Readonly<Record<string, string>> = {
+const ENDLESS = {
   '': 'prompt.test.ts and console.test.ts',
   watch: 'hostile-askers.test.ts',
   serve: 'daemon.test.ts',
@@ -16,7 +16,7 @@ const ENDLESS: Readonly<Record<string, string>> = {
 }
 
 /** What stands behind the name, where an operand alone would not print the text. */
-const LINES: Readonly<Record<string, readonly (readonly string[])[]>> = {
+const LINES = {
   call: [
     ['eval_expr', JSON.stringify({ expr: `print(${JSON.stringify(hostile)})` })],
     ['eval_expr', JSON.stringify({ expr: `raise ValueError(${JSON.stringify(hostile)})` })],
