@@ -29,21 +29,15 @@ function M.line(text) return table.concat(M.lines(text), ' ') end
 
 --- Says something in one line of the screen, which no key has to take away; `:messages` has all of it.
 function M.say(text)
-  text = 'imago: ' .. M.line(text)
-  if vim.fn.strdisplaywidth(text) <= vim.v.echospace then return vim.notify(text) end
-  local room, rest = '%.' .. math.max(vim.v.echospace - 13, 2) .. 'S', text
-  while rest ~= '' do
-    local piece = vim.fn.printf(room, rest)
-    vim.api.nvim_echo({ { piece } }, true, {})
-    vim.cmd.redraw()
-    rest = rest:sub(#piece + 1)
-  end
-  vim.notify(vim.fn.printf(room, text) .. '… (:messages)')
+  local shortened = vim.o.shortmess
+  vim.opt.shortmess:append('T')
+  vim.cmd.echomsg(vim.fn.string('imago: ' .. M.line(text)))
+  vim.o.shortmess = shortened
 end
 
 --- Says what went wrong, and what can be done about it.
----@param fault { message: string, data?: { next?: string } }
-function M.fault(fault) M.say(fault.message .. ' ' .. (type(fault.data) == 'table' and fault.data.next or '')) end
+---@param fault { message: string, data?: { shown?: string } }
+function M.fault(fault) M.say((fault.data or {}).shown or fault.message) end
 
 --- The buffer of a file, where there is one.
 function M.buffer_of(path) return vim.fn.bufexists(path) == 1 and vim.fn.bufadd(path) or nil end
@@ -87,11 +81,12 @@ end
 
 --- Lets a person choose one of a list, where there is more than one; where there is none, that is said.
 ---@param what string the kind of them, in the plural
-function M.choose(items, what, format_item, done)
+---@param name? fun(item: table): string how one is shown, if not by its row
+function M.choose(items, what, done, name)
   if #items == 0 then return M.say('there are no ' .. what) end
   if #items == 1 then return done(items[1]) end
-  local how = { prompt = 'Of the ' .. what .. ':', format_item = function(item) return M.line(format_item(item)) end }
-  vim.ui.select(items, how, function(item) return item and done(item) end)
+  local function line(item) return M.line(name and name(item) or item.shown) end
+  vim.ui.select(items, { prompt = 'Of the ' .. what .. ':', format_item = line }, function(item) return item and done(item) end)
 end
 
 return M
