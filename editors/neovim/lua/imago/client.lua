@@ -2,8 +2,7 @@
 local window = require('imago.window')
 local M = {}
 
--- `id` is that of its client; `rows` are by topic and key; `waits` says how many of them wait for a person, and `places` are
--- the lines that plans would change.
+-- `rows` are by topic and key; `waits` says how many wait for a person; `places` are lines that plans would change.
 ---@alias imago.Project { id: integer, rows: table, waits: string, places: table[], seat?: table }
 
 M.projects = {} ---@type table<integer, imago.Project>
@@ -27,7 +26,7 @@ function M.ask(project, name, params, done, failed)
   end)
 end
 
---- Runs a tool, for code in a program of that language. `done` is given its envelope, with the text for a person as `shown`.
+--- Runs a tool, for code in a program of that language. `done` is given its envelope, with its text as `shown`.
 function M.call(project, tool, args, done, language)
   M.ask(project, 'call', { tool = tool, args = args, language = language, shown = true, follow = true }, done)
 end
@@ -39,25 +38,25 @@ function M.waiting(project, topic)
   return rows
 end
 
---- What `imago lsp` tells of a project, by name.
+--- What `imago lsp` tells of a project.
 local HEARS = {
-  rows = function(project, event)
+  ['imago/rows'] = function(project, event)
     if event.snapshot then project.rows = no_rows() end
     for _, change in ipairs(event.snapshot or event.changes) do
       project.rows[change.topic][change.key] = change.value
     end
   end,
-  waits = function(project, event)
+  ['imago/waits'] = function(project, event)
     project.waits = event.text
     if event.news and project.seat then window.say(event.text .. ': :Imago plans') end
   end,
-  places = function(project, event) project.places = event.places end,
-  seat = function(project, event)
+  ['imago/places'] = function(project, event) project.places = event.places end,
+  ['imago/seat'] = function(project, event)
     project.seat = event.type == 'seated' and event or nil
     if not project.seat or event.trouble then window.say(event.shown) end
   end,
-  event = function(project, event)
-    if event.plan then require('imago.plan').open(project, event.plan) end
+  ['imago/event'] = function(project, event)
+    return event.plan and require('imago.plan').open(project, event.plan)
   end,
 }
 
@@ -66,23 +65,11 @@ local function tell(project, changes)
   vim.cmd.redrawstatus({ bang = true })
 end
 
-local function handlers_of(project)
-  local handlers = {}
-  for name, hears in pairs(HEARS) do
-    handlers['imago/' .. name] = function(_, event)
-      hears(project, event)
-      tell(project, event.snapshot or event.changes or {})
-    end
-  end
-  return handlers
-end
-
---- Errors of programs are diagnostics, and their values are hints: the language server tells both.
+--- Errors of programs are diagnostics, and hints that name them with their values: the language server tells both.
 local function on_attach(client, buf)
   if not M.config.inline then return end
-  local hints, namespace = vim.lsp.inlay_hint, vim.lsp.diagnostic.get_namespace(client.id)
-  -- A hint names its error itself.
-  vim.diagnostic.config({ virtual_text = not hints or { severity = { max = vim.diagnostic.severity.WARN } } }, namespace)
+  local hints, others = vim.lsp.inlay_hint, { severity = { max = vim.diagnostic.severity.WARN } }
+  vim.diagnostic.config({ virtual_text = not hints or others }, vim.lsp.diagnostic.get_namespace(client.id))
   if hints then hints.enable(true, { bufnr = buf }) end
 end
 
@@ -104,13 +91,18 @@ function M.attach(buf)
     project.rows, project.waits, project.places = no_rows(), '', {}
     tell(project, {})
   end
+  local has_screen = #vim.api.nvim_list_uis() > 0 -- else nobody could answer
   project.id = vim.lsp.start({
     name = 'imago-plugin', -- a client of that name is ours, and there is one for each root
     cmd = M.config.cmd,
     root_dir = root_of(buf),
-    -- Nobody answers in a Neovim without a screen.
-    init_options = { follow = vim.tbl_keys(no_rows()), places = true, sit = M.config.sit and #vim.api.nvim_list_uis() > 0 },
-    handlers = handlers_of(project),
+    init_options = { follow = vim.tbl_keys(no_rows()), places = true, sit = M.config.sit and has_screen },
+    handlers = vim.tbl_map(function(hears)
+      return function(_, event)
+        hears(project, event)
+        tell(project, event.snapshot or event.changes or {})
+      end
+    end, HEARS),
     on_attach = on_attach,
     on_exit = vim.schedule_wrap(forget),
   }, { bufnr = buf })
@@ -119,9 +111,8 @@ function M.attach(buf)
   return M.projects[project.id]
 end
 
---- The same, and goes on with `done` once its rows are there.
+--- The same, and goes on with `done` once its rows are there, or with `failed`.
 ---@param done fun(project: imago.Project, status: table)
----@param failed? fun(fault: table)
 function M.reach(buf, done, failed)
   local project = M.attach(buf)
   local none = { message = 'there is no program ' .. M.config.cmd[1] .. ': see :checkhealth imago' }

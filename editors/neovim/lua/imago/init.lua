@@ -15,8 +15,7 @@ function M.run(command)
 end
 
 function M.complete(lead)
-  local names = vim.fn.sort(vim.tbl_keys(COMMANDS))
-  return vim.tbl_filter(function(name) return vim.startswith(name, lead) end, names)
+  return vim.fn.sort(vim.tbl_filter(function(name) return vim.startswith(name, lead) end, vim.tbl_keys(COMMANDS)))
 end
 
 --- What waits, for a status line; an empty text where nothing does. It loads nothing.
@@ -24,7 +23,6 @@ function M.status()
   local client, parts = package.loaded['imago.client'], {}
   for _, project in pairs(client and client.projects or {}) do
     if project.waits ~= '' then table.insert(parts, project.waits) end
-    -- Others have theirs.
     if not project.seat and next(project.rows.seats) then table.insert(parts, 'no seat') end
   end
   return #parts > 0 and 'imago: ' .. table.concat(parts, ', ') or ''

@@ -3,10 +3,8 @@ local client = require('imago.client')
 local window = require('imago.window')
 local M = {}
 
--- What is shown of a plan. `places` are the lines of its hunks, and the one behind them; `stage` is whole, choose, confirm
--- or over; the `choice` of a hunk is as `answer` takes it.
+-- `places` are the lines of its hunks, and the one behind them; `stage` is whole, choose, confirm or over.
 ---@alias imago.View { id: string, plan: table, stage: string, news?: string, unsaved: table[], places: integer[] }
-
 local view ---@type imago.View?
 
 local KEYS = {
@@ -14,15 +12,12 @@ local KEYS = {
   choose = 'y take  n refuse  e edit  a take the rest  d refuse the rest  q later',
   confirm = 'y send this  n decide the hunk at the cursor again  q leave it waiting',
 }
-
 local CHOICES = { accept = '✓ taken', refuse = '✗ refused', edit = '✎ edited' }
 
 --- Those of its files that have unsaved text.
 local function unsaved()
-  return vim.tbl_filter(function(file)
-    local buf = window.buffer_of(file.path)
-    return buf and vim.bo[buf].modified
-  end, view.plan.files)
+  local function is_modified(file) return vim.fn.getbufvar(window.buffer_of(file.path) or -1, '&modified') == 1 end
+  return vim.tbl_filter(is_modified, view.plan.files)
 end
 
 --- The lines of the view.
@@ -55,7 +50,7 @@ local function draw()
   return lines
 end
 
---- Draws it from its first line, or with hunk `at` whole on the screen, or as much of it as fits; above it all the `news`.
+--- Draws it from its first line, or with hunk `at` whole on the screen, or as much of it as fits.
 local function show(news, at)
   view.news, view.unsaved = news, view.stage == 'over' and {} or unsaved()
   local lines = draw()
@@ -101,10 +96,9 @@ end
 --- Decides that hunk, or with `rest` all that are undecided instead, and goes on to the next of those.
 local function decide(at, choice, rest)
   local hunks, undecided = view.plan.hunks, nil
-  for number, hunk in ipairs(hunks) do
-    if rest and not hunk.choice or not rest and number == at then
-      hunk.choice = vim.tbl_extend('error', { hunk = hunk.number }, choice)
-    end
+  local function is_undecided(hunk) return not hunk.choice end
+  for _, hunk in ipairs(rest and vim.tbl_filter(is_undecided, hunks) or { hunks[at] }) do
+    hunk.choice = vim.tbl_extend('error', { hunk = hunk.number }, choice)
   end
   for step = #hunks - 1, 1, -1 do
     local following = (at - 1 + step) % #hunks + 1

@@ -1,4 +1,4 @@
---- Plans of a project: signs where they wait, the one to be shown, changes to be taken back, and the seat to answer from.
+--- Plans of a project: signs where they wait, the one to be shown, changes to be taken back, and the seat.
 local client = require('imago.client')
 local plan = require('imago.plan')
 local window = require('imago.window')

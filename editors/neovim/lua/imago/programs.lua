@@ -23,15 +23,14 @@ function M.threads(project)
   end)
 end
 
-local KEYS = '<CR> frame  e evaluate there  r go on  s stack  q close'
-
 local function open(project, row)
   local keys, restarts = {}, {}
   local function show(tool, args)
     local all = vim.tbl_extend('error', args, { suspension = row.id, kernel = row.kernel })
     client.call(project, tool, all, function(envelope)
       restarts = vim.tbl_get(envelope, 'result', 'restarts') or restarts
-      window.report(project, 'debug', vim.list_extend({ KEYS, '' }, window.lines(envelope.shown)), keys)
+      local lines = { '<CR> frame  e evaluate there  r go on  s stack  q close', '' }
+      window.report(project, 'debug', vim.list_extend(lines, window.lines(envelope.shown)), keys)
     end)
   end
   local function frame() return tonumber(vim.api.nvim_get_current_line():match('^%s*(%d+): [^%[]')) or 0 end

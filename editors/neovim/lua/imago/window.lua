@@ -18,7 +18,6 @@ local MARKS = setmetatable({}, {
   end,
 })
 
----@param text any
 ---@return string[] lines with marks for all that a reader would not see: ⟦U+202E⟧
 function M.lines(text)
   text = tostring(text):gsub('\r\n', '\n'):gsub('\n$', '')
@@ -36,7 +35,6 @@ function M.say(text)
 end
 
 --- Says what went wrong, and what can be done about it.
----@param fault { message: string, data?: { shown?: string } }
 function M.fault(fault) M.say((fault.data or {}).shown or fault.message) end
 
 --- The buffer of a file, where there is one.
@@ -44,7 +42,6 @@ function M.buffer_of(path) return vim.fn.bufexists(path) == 1 and vim.fn.bufadd(
 
 --- A buffer of ours in a window, which is gone to. Where there is none of that name, it is made.
 ---@param keys? table<string, fun()> and `q`, which closes it; none at all where it is left out
----@return integer buf
 function M.open(project, name, keys)
   local buf = vim.fn.bufnr('^imago://' .. name .. '$')
   if buf < 0 then
@@ -79,14 +76,13 @@ function M.report(project, name, lines, keys)
   vim.fn.cursor(1, 1)
 end
 
---- Lets a person choose one of a list, where there is more than one; where there is none, that is said.
----@param what string the kind of them, in the plural
----@param name? fun(item: table): string how one is shown, if not by its row
+--- Lets a person choose one of several, each by its row or its `name`; that there is none of `what`, a plural, is said.
 function M.choose(items, what, done, name)
   if #items == 0 then return M.say('there are no ' .. what) end
   if #items == 1 then return done(items[1]) end
   local function line(item) return M.line(name and name(item) or item.shown) end
-  vim.ui.select(items, { prompt = 'Of the ' .. what .. ':', format_item = line }, function(item) return item and done(item) end)
+  local how = { prompt = 'Of the ' .. what .. ':', format_item = line }
+  vim.ui.select(items, how, function(item) return item and done(item) end)
 end
 
 return M
