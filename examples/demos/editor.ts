@@ -48,7 +48,7 @@ export async function playEditor(given: string, args: readonly string[]): Promis
     neovim = await openNeovim([nvim], { cwd: project, folder: dirname(given) })
     await types(neovim, `:edit ${FILE}`)
     await visits(site, '/orders/8', 500)
-    seen(await neovim.shows(/^E .*DISCOUNTS\[order.*order=\{.*'discount': None\}.*■ KeyError: None/m))
+    seen(await neovim.shows(/^E .*DISCOUNTS\[order.*KeyError: None · .*order=\{.*'discount': None\}/m))
 
     await types(neovim, ':ImagoSit')
     seen(await neovim.shows(/through nvim/))

@@ -47,7 +47,7 @@ export async function playEditors(given: string, args: readonly string[]): Promi
     await open.agent.waits
     await visits(site, '/orders/8', 500)
     out('\n# The line that failed lights up in Neovim, with the values of that moment.\n')
-    seen(await open.neovim.shows(/^E .*DISCOUNTS.*order=.*'discount': None.*KeyError: None/m))
+    seen(await open.neovim.shows(/^E .*DISCOUNTS.*KeyError: None · .*order=.*'discount': None/m))
     look()
 
     await takesInNeovim(open.neovim)
@@ -143,9 +143,9 @@ async function takesInNeovim(neovim: Neovim): Promise<void> {
   out(
     '\n# A change waits: a sign at its line, and a word in the status line. Its hunk is taken: y, and y to send it.\n',
   )
-  await neovim.shows(/^\? .*DISCOUNTS[\s\S]*plans wait: 1/m)
+  await neovim.shows(/^\? .*DISCOUNTS[\s\S]*1 plan waits/m)
   await neovim.types(':Imago plans<CR>')
-  seen(await neovim.shows(/hunk 1 \([\s\S]*\+.*DISCOUNTS\.get/))
+  seen(await neovim.shows(/hunk 1 of [\s\S]*\+.*DISCOUNTS\.get/))
   await neovim.types('y')
   await neovim.shows(/what will be applied: 1 of 1/i)
   await neovim.types('y')
@@ -176,7 +176,7 @@ async function refusesOnPage(page: PersonAtPage, neovim: Neovim): Promise<void> 
 }
 
 async function letsIn(neovim: Neovim, who: string): Promise<void> {
-  await neovim.shows(/seats wanted: 1/)
+  await neovim.shows(/1 seat wanted/)
   await neovim.types(':Imago sit<CR>')
   seen(await neovim.shows(RegExp(`through ${who}[\\s\\S]* wants a seat[\\s\\S]*1: no\n2: yes`)))
   await neovim.types('2<CR>')

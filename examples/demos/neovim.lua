@@ -1,6 +1,6 @@
 -- All that Neovim 0.11 needs for Imago: its own client for language servers. Put into init.lua, or: nvim -u neovim.lua
-vim.diagnostic.config({ virtual_text = true })
-vim.lsp.inlay_hint.enable()
+vim.lsp.inlay_hint.enable() -- the hint at a line names its error
+vim.diagnostic.config({ virtual_text = { severity = { max = vim.diagnostic.severity.WARN } } })
 
 local undo -- the name by which the last change can be taken back
 

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Neovim } from '../../examples/demos/neovim.ts'
+import { hunkHead, planHeading } from '../../src/front/lsp/plan-lines.ts'
 import { escapePlan } from '../../src/text/escape.ts'
 import { INVISIBLE } from '../../wire/invisible.ts'
 import { assert, suite } from '../support/harness.ts'
@@ -22,13 +23,13 @@ const ANSWERED = `
   local given = ...
   local client, window = require('imago.client'), require('imago.window')
   client.ask = function(_, _, _, done) return done and done(given.answer) end
-  local project = { id = 0, seat = {}, rows = { approvals = {} } }
+  local project = { id = 0, seat = {}, places = {}, rows = { approvals = {} } }
   local function text() return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n') end
   vim.cmd('silent! %bwipeout!')`
 
 /** Shows a plan; with \`reason\`, its first hunk is refused. What the buffer has, and the rows that are on the screen. */
 const DRAWS = `${ANSWERED}
-  project.rows.approvals['plan-1'] = given.answer
+  project.rows.approvals['plan-1'] = { waits = true }
   require('imago.plan').open(project, 'plan-1')
   if given.reason then
     vim.ui.input = function(_, done) done(given.reason) end
@@ -44,15 +45,15 @@ const LOOKS = `${ANSWERED}
   values.eval(project, '', { range = 1, line1 = 1, line2 = 1 })
   local space = vim.api.nvim_get_namespaces()['imago-results']
   table.insert(found, vim.api.nvim_buf_get_extmarks(0, space, 0, -1, { details = true })[1][4].virt_text[1][1])
-  project.rows.errors = { { what = given.raw, kernel = given.raw, where = given.raw, at = '', times = 1 } }
+  project.rows.errors = { { shown = given.raw, at = '' } }
   require('imago.programs').errors(project)
   table.insert(found, vim.fn.getqflist()[1].text)
-  project.rows.suspensions = { { id = 'suspension-1', kernel = given.raw, message = given.raw, news = { type = 'suspended' } } }
+  project.rows.suspensions = { { id = 'suspension-1', kernel = given.raw, shown = given.raw, waits = true } }
   for _, shows in ipairs({
     function() values.result(project) end,
     function() values.value(project, given.raw) end,
     function() require('imago.programs').threads(project) end,
-    function() require('imago.suspension').debug(project) end,
+    function() require('imago.programs').debug(project) end,
   }) do
     shows()
     table.insert(found, text())
@@ -75,11 +76,15 @@ async function shown(code: string, given: unknown): Promise<string> {
   return text
 }
 
-const draws = (hostile: Hostile, more: object = {}) =>
-  shown(DRAWS, { answer: { state: 'waits', files: [], ...hostilePlan(hostile) }, ...more })
+function draws(hostile: Hostile, more: object = {}) {
+  const plan = hostilePlan(hostile)
+  const heading = planHeading(plan, plan)
+  const hunks = plan.hunks.map(hunk => ({ ...hunk, head: hunkHead(hunk, plan.hunks.length) }))
+  return shown(DRAWS, { answer: { ...plan, files: [], heading, hunks }, ...more })
+}
 
 /** What a line begins with in which somebody has named something. */
-const NAMING = /^(?:Write |! | {2}do_dangerous, asked by | {2}What is defined in |━ hunk 1 \()/
+const NAMING = /^(?:Write |! | {2}do_dangerous in .*, asked by | {2}What is defined in |━ hunk 1 of 1 · )/
 
 async function isSeenWhole({ text, marks, payload }: HostileText, inHunk: boolean) {
   const lines = (await draws({ body: text, inHunk })).split('\n')

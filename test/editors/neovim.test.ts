@@ -89,7 +89,7 @@ const says = (expected: string, editor = neovim) => {
 async function openOther() {
   const other = await openSeatTerminal(rig)
   const sits = other.says('sit')
-  await says('imago: seats wanted: 1')
+  await says('imago: 1 seat wanted')
   await command('Imago sit')
   await neovim.shows(/terminal .* wants a seat, started with [\s\S]*Let it sit\?\n1: no\n2: yes/)
   await neovim.types('2<CR>')
@@ -116,16 +116,16 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
   'a hunk is taken and one refused with a reason; the file is read again, and undo puts it back':
     async () => {
       const call = propose({ ...at(3, 'line3 = 33\u202e\n'), why: 'odd' }, at(30, ''))
-      await says('imago: plans wait: 1')
+      await says('imago: 1 plan waits')
       await command('Imago plans')
       await neovim.shows(/^! A character that does not show, U\+202E[\s\S]*asked by imago test/m)
-      await neovim.shows(/━ hunk 1 \(orders.py:4\): odd +· undecided[\s\S]*│ \+line3 = 33⟦U\+202E⟧/)
+      await neovim.shows(/━ hunk 1 of 2 · orders.py:4: odd +· undecided[\s\S]*│ \+line3 = 33⟦U\+202E⟧/)
       await signed('4 31')
       await neovim.types('yn')
       await neovim.shows(/Reason/)
       await neovim.types('keep it<CR>')
       await neovim.shows(
-        /what will be applied: 1 of 2[\s\S]*│ \+line3 = 33[\s\S]*hunk 2 \(orders.py:31\) +✗ refused: keep it/,
+        /what will be applied: 1 of 2[\s\S]*│ \+line3 = 33[\s\S]*hunk 2 of 2 · orders.py:31 +✗ refused: keep it/,
       )
       await neovim.types('y')
       assert.match(JSON.stringify(await call), /hunk 2[^}]*keep it|keep it/)
@@ -134,12 +134,14 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
       await signed('')
       await neovim.types('q')
       await neovim.shows(/line3 = 33<202e>$/m)
-      await command('Imago undo')
-      await says('imago: plans wait: 1')
-      await command('Imago plans')
+      const said = async () => String(await neovim.lua(`return vim.fn.execute('messages')`))
+      assert.is((await said()).match(/1 plan waits: :Imago plans/g)?.length, 1)
+      const [done] = (await client.request('approvals', {})).ends.slice(-1)
+      await command(`Imago undo ${done?.id}`)
       await neovim.shows(/^Take back[\s\S]*│ -line3 = 33⟦/m)
       await neovim.types('yy')
       await until(() => text() === ORDERS, 'the undo')
+      assert.is((await said()).match(/1 plan waits: :Imago plans/g)?.length, 1, 'it was asked for')
       const { stdout } = await rig.imago(['log'])
       assert.match(stdout, /propose_file_edit .*chosen by seat-1: 1 of 2 hunks/)
     },
@@ -151,7 +153,7 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
       tool: 'edit_file',
       args: { path: 'orders.py', old_str: 'line5 = 5', new_str: 'line5 = 0' },
     })
-    await says('imago: plans wait: 1')
+    await says('imago: 1 plan waits')
     await command('Imago plans')
     await neovim.shows(/^! orders.py has unsaved text in this editor: S saves it\nEdit orders.py/m)
     await neovim.types('S')
@@ -170,7 +172,7 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
       const call = propose(at(3, 'line3 = 4\n'), at(9, ''))
       await signed('4 10')
       await command('Imago plans')
-      await neovim.shows(/hunk 1 \(/)
+      await neovim.shows(/hunk 1 of \d/)
       await other.answers('deny')
       await neovim.shows(/^● .*denied it/m)
       await signed('')
@@ -183,9 +185,9 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
   'a hunk is written otherwise, in a window of its own': async () => {
     await reset()
     const call = propose(at(3, 'line3 = 4\n'), at(9, ''))
-    await says('imago: plans wait: 1')
+    await says('imago: 1 plan waits')
     await command('Imago plans')
-    await neovim.shows(/hunk 1 \(/)
+    await neovim.shows(/hunk 1 of \d/)
     await neovim.types('e')
     await neovim.shows(/^line3 = 4$/m)
     await neovim.types('cclocal = "%s"<Esc>:write<CR>')
@@ -200,13 +202,13 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
   'what was refused stays so when the rest is taken, wherever the cursor is': async () => {
     await reset()
     const call = propose(at(3, 'line3 = 4\n'), at(9, ''))
-    await says('imago: plans wait: 1')
+    await says('imago: 1 plan waits')
     await command('Imago plans')
-    await neovim.shows(/hunk 1 \(/)
+    await neovim.shows(/hunk 1 of \d/)
     await neovim.types('Gn')
     await neovim.shows(/Reason/)
     await neovim.types('<CR>')
-    await neovim.shows(/hunk 2 \(orders.py:10\) +✗ refused/)
+    await neovim.shows(/hunk 2 of 2 · orders.py:10 +✗ refused/)
     await neovim.types('Ga')
     await neovim.shows(/1 of 2, as one change/)
     await neovim.types('y')
@@ -217,7 +219,7 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
   'a range and a form are evaluated, with the result at the line, and all of it in a window': async () => {
     await command('silent! only | enew | setfiletype python')
     await neovim.lua(
-      `vim.api.nvim_buf_set_lines(0, 0, -1, false, {'@staticmethod', 'def f():', '  return LUA', '', 'f()', 'ESCAPES', '1 / 0'})`,
+      `vim.api.nvim_buf_set_lines(0, 0, -1, false, {'@staticmethod', 'def f():', '  return LUA', '', 'f()', 'ESCAPES', '1 / 0', '  6 * 7'})`,
     )
     await command('3')
     await command('Imago eval')
@@ -227,12 +229,14 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await neovim.shows(/^f\(\) +⇒ "vim\.cmd\('quit'\) %s \[\[ \]\] <CR>"$/m)
     await command('6Imago eval')
     await neovim.shows(/ESCAPES +⇒ '\\x1b\[31mred/m)
+    await command('8Imago eval')
+    await neovim.shows(/6 \* 7 +⇒ 42 \(run at the top level\)$/m)
     await command('7Imago eval')
     await neovim.shows(/1 \/ 0 +✗ ZeroDivisionError/)
     await command('Imago result')
     await neovim.shows(/imago:\/\/result[\s\S]*/)
     await neovim.shows(/division by zero/)
-    await says('imago: suspended: 1')
+    await says('imago: 1 suspended')
     await command('Imago debug')
     await neovim.shows(/<CR> frame {2}e evaluate there/)
     await neovim.types('r')
@@ -259,12 +263,15 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
         )
       await until(async () => Number(await noted()) > 0, 'the error')
       await command('edit shop.py')
-      await neovim.shows(/^E.*return BASKET\['cake'\] \* rate +rate=2.*KeyError: 'cake'/m)
+      await neovim.shows(/^E.*return BASKET\['cake'\] \* rate +KeyError: 'cake' · rate=2$/m)
       await command('Imago errors')
-      await neovim.shows(/shop\.py\|6 error\| KeyError: 'cake' \(till/)
+      await neovim.shows(/shop\.py\|6 error\| KeyError: 'cake' \(till, thread till, /)
       await neovim.types('<CR>')
       await neovim.shows(/return BASKET/)
       await command('cclose')
+      await command('Imago value order')
+      await neovim.shows(/^'ab'|: 'ab'/m)
+      await neovim.types('q')
       await command('Imago threads')
       await neovim.shows(/MainThread/)
     },
@@ -276,11 +283,11 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     const why = "\x1b]0;title\x07 ' .. vim.cmd.quit() .. '"
     const edit = (old_str: string) => ({ path: name, old_str, new_str: '\x9b31m\u200b\n', why })
     const call = propose(edit('a\n'), edit('c\n'))
-    await says('imago: plans wait: 1')
+    await says('imago: 1 plan waits')
     await command('Imago plans')
     await neovim.shows(/^! .*U\+009B/m)
     await neovim.shows(
-      /hunk 1 \(%\{system\('x'\)\} <CR>\.py:1\): ⟦U\+001B⟧\]0;title⟦U\+0007⟧ ' \.\. vim\.cmd\.quit\(\) \.\. '/,
+      /hunk 1 of 2 · %\{system\('x'\)\} <CR>\.py:1: ⟦U\+001B⟧\]0;title⟦U\+0007⟧ ' \.\. vim\.cmd\.quit\(\) \.\. '/,
     )
     await neovim.types('d')
     await neovim.shows(/Reason/)
@@ -291,9 +298,9 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
   'a file that changes while its plan is shown is not written, and the window says so': async () => {
     await reset()
     const call = propose(at(3, ''), at(9, ''))
-    await says('imago: plans wait: 1')
+    await says('imago: 1 plan waits')
     await command('Imago plans')
-    await neovim.shows(/hunk 1 \(/)
+    await neovim.shows(/hunk 1 of \d/)
     writeFileSync(join(rig.project, 'orders.py'), `${ORDERS}new = 1\n`)
     await neovim.types('Gay')
     await neovim.shows(/^● .*(changed|stale)/m)
@@ -304,7 +311,7 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
   'checkhealth names the daemon, the programs and the seat; help has its tags': async () => {
     await command('silent! only | checkhealth imago')
     await neovim.shows(
-      /found .*lsp[\s\S]*its daemon is process \d+[\s\S]*programs of this project: till[\s\S]*seated as/,
+      /found .*lsp[\s\S]*its daemon is process \d+[\s\S]*programs of this project: till[\s\S]*seated through nvim/,
     )
     await command('silent! bwipeout | help imago')
     await neovim.shows(/^\*imago\.txt\*.*Imago in Neovim|^imago\.txt.*Imago in Neovim/m)
@@ -318,14 +325,30 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await command('helpclose')
   },
 
+  'checkhealth says in the words of what failed why nothing answers, and how imago is installed':
+    async () => {
+      const folder = mkdtempSync(join(rig.folder, 'broken-'))
+      writeFileSync(join(folder, 'file'), '')
+      const env = { ...rig.env, IMAGO_RUNTIME_DIR: join(folder, 'file') }
+      const broken = await openNeovimPlugin({ cwd: rig.project, env, folder })
+      await broken.types(':checkhealth imago<CR>')
+      await broken.shows(/does not answer: The directory [\s\S]*it is no directory[\s\S]*npm ci && npm link/)
+      const ends = `{ 'sh', '-c', 'echo there is no node; exit 1' }`
+      await broken.lua(`require('imago.client').config.cmd = ${ends}
+        for _, client in ipairs(vim.lsp.get_active_clients()) do client.stop(true) end`)
+      await broken.types(':checkhealth imago<CR>')
+      await broken.shows(/does not answer: there is no node[\s\S]*npm ci && npm link/)
+      await broken.end()
+    },
+
   'a daemon that is killed under a plan comes back by itself; the plan has gone, and the next one is answered':
     async () => {
       await reset()
       const gone = await rig.connect()
       void gone.call({ tool: 'propose_file_edit', args: { edits: [at(3, '')] } }).catch(() => {})
-      await says('imago: plans wait: 1')
+      await says('imago: 1 plan waits')
       await command('Imago plans')
-      await neovim.shows(/hunk 1 \(/)
+      await neovim.shows(/hunk 1 of \d/)
       await gone.close()
       const { pid } = await client.request('status', {})
       process.kill(pid, 'SIGKILL')
@@ -345,9 +368,9 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
       const seats = async () => (await client.request('approvals', {})).seats.length
       await until(async () => (await seats()) === 1, 'its seat')
       const call = propose(at(3, ''), at(9, ''))
-      await says('imago: plans wait: 1')
+      await says('imago: 1 plan waits')
       await command('Imago plans')
-      await neovim.shows(/hunk 1 \(/)
+      await neovim.shows(/hunk 1 of \d/)
       await neovim.types('Gay')
       assert.ok((await call).ok)
     },
@@ -356,7 +379,7 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await reset()
     const content = Array.from({ length: 10_000 }, (_, n) => `row${n} = ${n}\n`).join('')
     const call = client.call({ tool: 'write_file', args: { path: 'rows.py', content } })
-    await says('imago: plans wait: 1')
+    await says('imago: 1 plan waits')
     await command('Imago plans')
     await neovim.shows(/│ \+row1 = 1$/m)
     await neovim.types('y')
@@ -372,13 +395,13 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     async () => {
       await reset()
       const long = Array.from({ length: 45 }, (_, n) => `long${n} = ${n}\n`).join('')
-      const short = 'line20 = 0\n'.repeat(9)
+      const short = 'line20 = 0\n'.repeat(8)
       const call = propose(at(3, short), at(20, short), at(30, long))
-      await says('imago: plans wait: 1')
+      await says('imago: 1 plan waits')
       await command('Imago plans')
-      await neovim.shows(/^y take {2}n refuse .*q later[\s\S]*━ hunk 1 [\s\S]*(│ \+line20 = 0\n){9}/m)
+      await neovim.shows(/^y take {2}n refuse .*q later[\s\S]*━ hunk 1 [\s\S]*(│ \+line20 = 0\n){8}/m)
       await neovim.types('y')
-      await neovim.shows(/^y take .*q later[\s\S]*━ hunk 2 [\s\S]*(│ \+line20 = 0\n){9}/m)
+      await neovim.shows(/^y take .*q later[\s\S]*━ hunk 2 [\s\S]*(│ \+line20 = 0\n){8}/m)
       await neovim.types('y')
       await neovim.shows(/^y take .*q later *\n━ hunk 3 [\s\S]*long10 = 10/m)
       for (const end of [/long25 = 25/, /long44 = 44/]) {
@@ -400,7 +423,7 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await command('Imago sit')
     await signed('4 10')
     await command('Imago plans')
-    await neovim.shows(/hunk 1 \(/)
+    await neovim.shows(/hunk 1 of \d/)
     await neovim.types('d')
     await neovim.shows(/Reason/)
     await neovim.types('<CR>e')
@@ -418,12 +441,12 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     for (const path of paths) writeFileSync(join(rig.project, path), 'old\n')
     const edits = paths.map(path => ({ path, old_str: 'old\n', new_str: 'new\n' }))
     const call = propose(at(3, ''), ...edits)
-    await says('imago: plans wait: 1')
+    await says('imago: 1 plan waits')
     await signed('4')
     await command('Imago plans')
     await neovim.shows(/^Edit 100 files: 100 hunks$/m)
     await neovim.types('G')
-    await neovim.shows(/━ hunk 100 \(part98.py:1\)/)
+    await neovim.shows(/━ hunk 100 of 100 · part98.py:1 /)
     await neovim.types('ay')
     assert.ok((await call).ok)
     await until(() => text() === ORDERS.replace('line3 = 3\n', ''), 'the change')
@@ -435,11 +458,13 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     const call = propose(at(3, 'line3 = 4\n'), at(9, ''))
     const second = await begin(mkdtempSync(join(rig.folder, 'second-')))
     await second.types(':edit orders.py<CR>')
-    await says('imago: no seat, plans wait: 1', second)
+    await says('imago: 1 plan waits, no seat', second)
     assert.not.match(String(await second.lua(`return vim.fn.execute('messages')`)), 'imago')
     await second.types(':Imago plans<CR>')
-    await second.shows(/imago: imago seat \w{4}\S* in a terminal lets this Neovim sit, or a yes/)
-    await says('imago: plans wait: 1, seats wanted: 1')
+    await second.shows(
+      /imago: To let this editor sit, type in a terminal: imago seat \w{4}\S*, or say yes where/,
+    )
+    await says('imago: 1 plan waits, 1 seat wanted')
     await command('Imago sit')
     await neovim.shows(
       /through nvim .*, which calls itself .* wants a seat, [\s\S]*shows the code [\s\S]*Let it sit\?\n1: no\n2: yes/,
@@ -451,9 +476,9 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await until(async () => /plan-\w+ waits: :Imago plans shows it/.test(String(await told())), 'its message')
     assert.is(await second.lua('return vim.api.nvim_get_mode().mode'), 'i')
     await second.types('<Esc>u:Imago plans<CR>')
-    await second.shows(/hunk 1 \(/)
+    await second.shows(/hunk 1 of \d/)
     await command('Imago plans')
-    await neovim.shows(/hunk 1 \(/)
+    await neovim.shows(/hunk 1 of \d/)
     await second.types('Gay')
     assert.ok((await call).ok)
     await neovim.shows(/^● .*approved[\s\S]*It ended: ok/m)
@@ -466,7 +491,7 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await reset()
     await command('set columns=80')
     await command(`Imago undo ${'語'.repeat(60)}`)
-    await neovim.shows(/^imago: not_found: .*語 *… \(:messages\)$/m)
+    await neovim.shows(/^imago: .*語.*\.\.\..*$/m)
     await neovim.types('otyped<Esc>')
     await neovim.shows(/^typed$/m)
     const told = String(await neovim.lua(`return vim.fn.execute('messages')`)).replaceAll('\n', '')
@@ -483,7 +508,7 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     assert.equal((await client.request('approvals', {})).seats, [])
     await quiet.end()
     await command('Imago sit')
-    await neovim.shows(/seated as through nvim/)
+    await neovim.shows(/seated through nvim/)
     await command('')
   },
 
@@ -491,9 +516,9 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await reset()
     const other = await openOther()
     const call = propose(at(3, ''), at(9, ''))
-    await says('imago: plans wait: 1')
+    await says('imago: 1 plan waits')
     await command('Imago plans')
-    await neovim.shows(/hunk 1 \(/)
+    await neovim.shows(/hunk 1 of \d/)
     process.kill(neovim.pid, 'SIGSTOP')
     await other.answers('approve')
     assert.ok((await call).ok)
@@ -509,9 +534,9 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     await reset()
     const other = await openOther()
     const call = propose(at(3, ''), at(9, ''))
-    await says('imago: plans wait: 1')
+    await says('imago: 1 plan waits')
     await command('Imago plans')
-    await neovim.shows(/hunk 1 \(/)
+    await neovim.shows(/hunk 1 of \d/)
     await neovim.end()
     const seats = async () => (await client.request('approvals', {})).seats.length
     await until(async () => (await seats()) === 1, 'its seat to go')

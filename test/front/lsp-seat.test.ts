@@ -93,7 +93,8 @@ test('a seat that broke with its connection is taken again by itself, and is one
 
 test('rows, what waits, a plan, a seat and a fault are told in the words that a person reads', async () => {
   const follow = ['approvals', 'seats', 'suspensions', 'errors'] as const
-  const editor = await openEditor(rig, { roots: [rig.project], initializationOptions: { follow } })
+  const wishes = { follow, places: true }
+  const editor = await openEditor(rig, { roots: [rig.project], initializationOptions: wishes })
   const told = <Params>(method: string) =>
     editor.heard.filter(one => one.method === method).map(({ params }) => params as Params)
   const waits = () =>
@@ -130,6 +131,12 @@ test('rows, what waits, a plan, a seat and a fault are told in the words that a 
     plan.hunks.map(({ head }) => head),
     ['hunk 1 of 2 · orders.py:1: odd\\n', 'hunk 2 of 2 · orders.py:2: odd\\n'],
   )
+  const places = () =>
+    told<{ places: readonly { line: number }[] }>('imago/places').map(one =>
+      one.places.map(({ line }) => line),
+    )
+  await until(() => places().length === 1, 'its places')
+  assert.equal(places(), [[1, 2]])
   const other = await openSeatTerminal(rig)
   void other.says('sit').catch(() => {})
   await until(() => waits().length === 2, 'who wants a seat')
@@ -141,7 +148,9 @@ test('rows, what waits, a plan, a seat and a fault are told in the words that a 
   assert.ok((await call).ok)
   await until(() => / It ended: ok\. To take it back: imago undo \w+/.test(rows()), 'its end')
 
-  const undo = { tool: 'undo_change', args: { change: row?.id }, follow: true }
+  await until(() => places().length === 2, 'no place')
+  assert.equal(places()[1], [])
+  const undo = { tool: 'undo_change', follow: true }
   const undone = editor.request<{ ok: boolean }>('imago/call', undo)
   const asked = () => told<{ plan?: string }>('imago/event').flatMap(event => event.plan ?? [])
   await until(() => asked().length === 1, 'the plan of the undo')
@@ -150,6 +159,10 @@ test('rows, what waits, a plan, a seat and a fault are told in the words that a 
   assert.equal(asked(), [back?.id])
   await editor.request('imago/answer', { plan: back?.id, hash: back?.hash, decision: 'approve' })
   assert.ok((await undone).ok)
+  await editor.request('imago/call', { tool: 'undo_change', args: { change: '' } }).then(
+    () => assert.unreachable(),
+    ({ data }: { data?: { shown?: string } }) => assert.is(data?.shown, 'There is no change to take back.'),
+  )
   const stops = { expr: '1 / 0', on_error: 'suspend' }
   await editor.request('imago/call', { tool: 'eval_expr', args: stops })
   await until(() => waits().length === 7, 'what is suspended')

@@ -129,10 +129,21 @@ test('an error of the program is said at its line, with its values, until the li
   const shown = await hints(uri)
   assert.match(
     JSON.stringify(shown.map(({ position, label }) => [position.line, label])),
-    /\[5,"order=\{'discount': 'none'/,
+    /\[5,"KeyError: 'none' · order=\{'discount': 'none'/,
   )
   const held = await editor.ask<Hover>('hover', uri, "order['discount']")
   assert.match(JSON.stringify(held), /order = \{'discount': 'none', 'price': 5\}/)
+  const look = async (expr: string, line: number) =>
+    JSON.stringify(
+      await editor.request('imago/call', {
+        tool: 'inspect',
+        args: { expr, file: file(), line },
+        shown: true,
+      }),
+    )
+  assert.match(await look('order', 6), /"ok":true.*order as it was in total in error 1/)
+  assert.match(await look('order', 5), '"ok":false', 'no error is at that line')
+  assert.match(await look('DISCOUNTS', 6), /"ok":true.*loyal/, 'it is no variable of that frame')
 
   await editor.replaceLines(uri, 0, 0, '# A line above it.\n')
   await says(editor, uri, /^6: KeyError/)

@@ -60,7 +60,7 @@ const FACTS: Readonly<Record<string, () => Promise<void>>> = {
     async () => {
       const fails = { tool: 'eval_expr', args: { expr: "fail({'discount': 'none'})", kernel: 'shop' } }
       await until(async () => (await client.call(fails)).ok, 'the program to be joined')
-      await neovim.shows(/^E .*order\['discount'\]\] order=\{'discount': 'none'\} +■ KeyError: 'none'/m)
+      await neovim.shows(/^E .*order\['discount'\]\] KeyError: 'none' · order=\{'discount': 'none'\}/m)
       await neovim.types('GoSEAS<C-x><C-o>')
       await neovim.shows(/^ +SEASON$/m)
       await neovim.types('<Esc>u')

@@ -1,6 +1,4 @@
 -- A command alone: its first use, or a file of a language that Imago knows, loads the rest.
-if vim.g.loaded_imago then return end
-vim.g.loaded_imago = true
 if vim.fn.has('nvim-0.9') == 0 then
   return vim.cmd([[command! -nargs=* -range Imago echo 'imago: this plugin needs Neovim 0.9 or newer']])
 end

@@ -33,6 +33,12 @@ interface Shown {
   readonly mark: Mark
 }
 
+/** A frame of an error, as `inspect` takes it. */
+export interface ErrorFrame {
+  readonly kernel: string
+  readonly frame: string
+}
+
 interface ErrorsOptions {
   documents(): Iterable<TextLines>
   /** What is said of that file may have changed. */
@@ -169,13 +175,14 @@ export class ErrorsInPlace {
     )
   }
 
-  /** The values of the newest error at each line, behind the line. */
+  /** The newest error at each line, where it happened, and its values there, behind the line. */
   hints(document: TextLines, from: number, to: number): readonly InlayHint[] {
     const lines = new Map(this.#shownIn(document).map(shown => [shown.line, shown] as const))
     return [...lines].flatMap(([line, { noted, place }]): InlayHint[] => {
       if (line < from || line > to) return []
       const text = document.lines[line] ?? ''
-      const label = valuesOn(text, place.frame)
+      const name = place.isOrigin ? [short(oneLine(noted.row.what))] : []
+      const label = [...name, ...valuesOn(text, place.frame)].join(' · ')
       if (label === '') return []
       const tooltip = [
         headOf(noted),
@@ -191,6 +198,15 @@ export class ErrorsInPlace {
     const local = found?.place.frame.locals.find(one => one.name === name)
     if (found === undefined || local === undefined) return undefined
     return `${name} = ${oneLine(local.repr)}\n${headOf(found.noted)}`
+  }
+
+  /** Where an expression is looked at whose first name is a variable of the newest error at that line. */
+  frameAt(document: TextLines, line: number, expr: string): ErrorFrame | undefined {
+    const [name] = /^[\p{L}_][\p{L}\p{N}_]*/u.exec(expr) ?? []
+    const found = this.#shownIn(document).findLast(one => one.line === line)
+    if (!found?.place.frame.locals.some(local => local.name === name)) return undefined
+    const { kernel, number } = found.noted.row
+    return { kernel, frame: `${found.place.frame.function} in error ${number}` }
   }
 
   /** The newest error last. */
@@ -224,11 +240,12 @@ function about(noted: Noted): Omit<Diagnostic, 'range'> {
   }
 }
 
-/** `order={'id': 8, …}  rate=None`: the variables that the line names. */
-function valuesOn(text: string, { locals }: Frame): string {
+/** `order={'id': 8, …}  rate=None`: the variables that the line names, if any. */
+function valuesOn(text: string, { locals }: Frame): string[] {
   const words = new Set([...text.split(/[^\p{L}\p{N}_]+/u), ...text.split(/[\s()'`,]+/)])
   const named = locals.filter(({ name }) => words.has(name))
-  return beginning(named.map(({ name, repr }) => `${name}=${short(oneLine(repr))}`).join('  '), HINT_LENGTH)
+  const values = named.map(({ name, repr }) => `${name}=${short(oneLine(repr))}`)
+  return values.length === 0 ? [] : [beginning(values.join('  '), HINT_LENGTH)]
 }
 
 const short = (text: string) => (text.length > VALUE_LENGTH ? `${beginning(text, VALUE_LENGTH)}…` : text)

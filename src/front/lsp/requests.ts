@@ -12,7 +12,9 @@ import type { FailureData, Methods, SeatEvent } from '../protocol.ts'
 import { shownAnswer } from '../shown-answer.ts'
 import type { SubscriptionEvent } from '../subscriptions.ts'
 import { withoutMargin } from './documents.ts'
+import type { ErrorFrame } from './errors.ts'
 import { hunkHead, planHeading } from './plan-lines.ts'
+import { PlanPlaces } from './plan-places.ts'
 import type { Project } from './project.ts'
 import { inWords, Waiting } from './row-lines.ts'
 import { type SeatTold, seatInWords } from './seat-lines.ts'
@@ -33,21 +35,24 @@ export class Requests {
   readonly #waiting = new WeakMap<Project, Waiting>()
   /** Calls that the editor follows, by their keys, with the plan that each waits for. */
   readonly #asked = new Map<string, string | undefined>()
-  readonly #editor: () => string
+  readonly #places = new WeakMap<Project, PlanPlaces>()
+  /** The connections that have a seat now. */
+  readonly #sitting = new Map<Project, DaemonClient>()
+  readonly #options: RequestsOptions
   #wishes: Wishes = {}
 
-  /** `editor`: what the editor calls itself. */
-  constructor(connection: Connection, editor: () => string) {
+  constructor(connection: Connection, options: RequestsOptions) {
     this.#connection = connection
-    this.#editor = editor
+    this.#options = options
   }
 
   /** What the editor wants of each project from the start, as its `initializationOptions` say it. */
   begin(options: unknown): void {
-    const { follow, sit } = isRecord(options) ? options : {}
+    const { follow, sit, places } = isRecord(options) ? options : {}
     this.#wishes = {
       ...(Array.isArray(follow) && { follow: follow.map(String) as Topic[] }),
       sit: sit === true,
+      places: places === true,
     }
   }
 
@@ -84,7 +89,7 @@ export class Requests {
     const { tool, call = randomUUID(), follow, shown, language } = asked
     const spoken = language === undefined ? undefined : editorLanguage(language)
     const [row] = spoken === undefined ? [] : project.kernelsOf(spoken.name)
-    const { expr, ...rest } = asked.args ?? {}
+    const { expr, ...rest } = await this.#meant(project, asked)
     const code = spoken !== undefined && typeof expr === 'string' ? withoutMargin(expr) : expr
     const args = { ...(row && { kernel: row.name }), ...rest, ...(code !== undefined && { expr: code }) }
     const on = ({ plan, ...event }: CallEvent & { readonly plan?: string }) => {
@@ -98,6 +103,44 @@ export class Requests {
     if (!shown) return envelope
     const text = await project.show(tool, envelope)
     return { ...envelope, shown: text, kernel: args.kernel, ...shownAnswer(tool, envelope) }
+  }
+
+  /**
+   * The arguments as the tool takes them. `inspect` with a `line` looks in the frame of the error there; `undo_change` takes
+   * the plan of a change for its name, and without either takes back the newest that was not taken back.
+   */
+  async #meant(project: Project, { tool, args = {} }: EditorCall): Promise<EditorArgs> {
+    const { line, ...rest } = args
+    if (tool === 'inspect') {
+      const { file, expr, kernel } = rest
+      const isPlace = typeof file === 'string' && typeof line === 'number' && typeof expr === 'string'
+      const found = isPlace && kernel === undefined && this.#options.frameAt(file, line, expr)
+      return found ? { ...found, expr } : rest
+    }
+    if (tool !== 'undo_change') return args
+    const { ends } = await (await project.reach()).request('approvals', {})
+    const done = ends.filter(({ ended }) => ended?.undo)
+    const meant = args.change
+      ? done.find(({ id }) => id === args.change)
+      : done.findLast(({ tool }) => tool !== 'undo_change')
+    const change = meant?.ended?.undo ?? args.change
+    if (!change) throw new Error('There is no change to take back.')
+    return { ...args, change }
+  }
+
+  /** Rows of plans have changed, or the seat. */
+  plansChanged(project: Project): void {
+    if (!this.#wishes.places) return
+    const { root, rows } = project
+    const places =
+      this.#places.get(project) ??
+      new PlanPlaces({
+        plans: () => [...rows.approvals.values()].flatMap(row => (row.state === 'waits' ? [row.id] : [])),
+        client: () => this.#sitting.get(project),
+        tell: places => void this.#tell('imago/places', { root, places }),
+      })
+    this.#places.set(project, places)
+    places.changed()
   }
 
   /** Rows of calls have changed. */
@@ -189,9 +232,12 @@ export class Requests {
     const tell = (told: SeatTold) => {
       const event = seatInWords(told)
       void this.#tell('imago/seat', { root: project.root, ...event })
+      if (told.type === 'seated') this.#sitting.set(project, client)
+      if (told.type === 'left') this.#sitting.delete(project)
+      if (told.type !== 'asked') this.plansChanged(project)
       return event
     }
-    const wanted = { through: this.#editor(), ...params } as Methods['sit']['params']
+    const wanted = { through: this.#options.editor(), ...params } as Methods['sit']['params']
     return new Promise((resolve, reject) => {
       let seated: Seated | undefined
       const heard = (event: SeatEvent) => {
@@ -257,15 +303,24 @@ function wellFormed<Message>(message: Message): Message {
  * editor's word for it, a program of that language is asked, and code comes without the margin that it has in its document.
  */
 type EditorCall = Methods['call']['params'] & {
-  readonly args?: { readonly kernel?: string; readonly expr?: unknown }
+  readonly args?: EditorArgs
   readonly shown?: boolean
   readonly language?: string
 }
 
-/** What an editor says when it starts: topics that it follows in each project, and whether it sits where nobody does. */
+type EditorArgs = Readonly<Record<string, unknown>> & { readonly kernel?: string; readonly expr?: unknown }
+
+interface RequestsOptions {
+  /** What the editor calls itself. */
+  editor(): string
+  frameAt(file: string, line: number, expr: string): ErrorFrame | undefined
+}
+
+/** What an editor says when it starts: topics that it follows in each project, whether it sits where nobody does, and is told of places. */
 export interface Wishes {
   readonly follow?: readonly Topic[]
   readonly sit?: boolean
+  readonly places?: boolean
 }
 
 type SitParams = Pick<Methods['sit']['params'], 'alone' | 'resume'>

@@ -50,7 +50,13 @@ export function lsp(): Promise<never> {
   const documents = new Map<string, TextLines>()
   let editor: Pick<InitializeParams, 'clientInfo' | 'capabilities'> = { capabilities: {} }
   const editorName = () => oneLine(editor.clientInfo?.name ?? 'an editor').slice(0, 80) || 'an editor'
-  const requests = new Requests(connection, editorName)
+  const requests = new Requests(connection, {
+    editor: editorName,
+    frameAt(file, line, expr) {
+      const document = [...documents.values()].find(({ path }) => path === realOf(file))
+      return document && errors.frameAt(document, line - 1, expr)
+    },
+  })
 
   const errors = new ErrorsInPlace({ documents: () => documents.values(), changed: publish })
   const texts = new TextsThatRun(document => publish(document.path))
@@ -70,6 +76,7 @@ export function lsp(): Promise<never> {
       changed(topics) {
         if (topics.has('errors')) errors.update(project)
         if (topics.has('calls')) requests.callsChanged(project)
+        if (topics.has('approvals')) requests.plansChanged(project)
         if (topics.has('kernels'))
           for (const document of documentsOf(project)) texts.update(document, project)
       },

@@ -6,20 +6,22 @@ local function say(kind, ...) return (vim.health[kind] or vim.health['report_' .
 
 function M.check()
   say('start', 'imago')
-  local client, project, status = require('imago.client'), nil, nil
-  local cmd = table.concat(client.config.cmd, ' ')
-  client.attach(vim.api.nvim_get_current_buf(), function(found)
-    project = found
-    client.ask(project, 'status', {}, function(answer) status = answer end)
-  end)
-  if not vim.wait(10000, function() return status end, 20) then
-    return say('error', cmd .. ' cannot be started, or does not answer; see its log', 'npm install --global imago')
+  local client, line = require('imago.client'), require('imago.window').line
+  local cmd, found, fault = table.concat(client.config.cmd, ' '), nil, nil
+  client.reach(vim.api.nvim_get_current_buf(), function(...) found = { ... } end, function(told) fault = told end)
+  vim.wait(10000, function() return found or fault or not next(client.projects) end, 20)
+  if not found then
+    -- One that has ended says why to those who call it by hand.
+    local words = fault and ((fault.data or {}).shown or fault.message)
+    words = words or next(client.projects) and 'it says nothing' or vim.fn.system(client.config.cmd, '')
+    local advice = 'in the folder of Imago: npm ci && npm link. Or vim.g.imago names it, see :help imago-settings'
+    return say('error', ('%s does not answer: %s'):format(cmd, line(vim.trim(words))), advice)
   end
+  local project, status = unpack(found)
   say('ok', ('found %s, version %s; its daemon is process %d'):format(cmd, status.version, status.pid))
   local names = table.concat(vim.fn.sort(vim.tbl_keys(project.rows.kernels)), ', ')
-  local programs = 'programs of this project: ' .. require('imago.window').line(names)
-  say(names == '' and 'warn' or 'ok', names == '' and 'no program of this project listens' or programs)
-  say('info', project.seat and 'seated as ' .. project.seat.who or 'no seat: the first plan that is opened takes one')
+  say(names == '' and 'warn' or 'ok', 'programs of this project: ' .. (names == '' and 'none listens' or line(names)))
+  say('info', project.seat and line(project.seat.shown) or 'no seat: the first plan that is opened takes one')
 end
 
 return M

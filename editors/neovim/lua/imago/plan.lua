@@ -1,12 +1,10 @@
 --- A plan in a window, with keys for its hunks, and its answer.
 local client = require('imago.client')
-local preview = require('imago.preview')
 local window = require('imago.window')
 local M = {}
 
--- What is shown of a plan: `places` are the lines of its hunks, `stage` is whole, choose, confirm or over.
----@alias imago.View { row: table, plan: table, stage: string, news?: string, unsaved: table[], places: integer[] }
-
+-- `places` are the lines of its hunks, and the one behind them; `stage` is whole, choose, confirm or over.
+---@alias imago.View { id: string, plan: table, stage: string, news?: string, unsaved: table[], places: integer[] }
 local view ---@type imago.View?
 
 local KEYS = {
@@ -14,29 +12,55 @@ local KEYS = {
   choose = 'y take  n refuse  e edit  a take the rest  d refuse the rest  q later',
   confirm = 'y send this  n decide the hunk at the cursor again  q leave it waiting',
 }
+local CHOICES = { accept = '✓ taken', refuse = '✗ refused', edit = '✎ edited' }
 
 --- Those of its files that have unsaved text.
 local function unsaved()
-  return vim.tbl_filter(function(file)
-    local buf = window.buffer_of(file.path)
-    return buf and vim.bo[buf].modified
-  end, view.plan.files)
+  local function is_modified(file) return vim.fn.getbufvar(window.buffer_of(file.path) or -1, '&modified') == 1 end
+  return vim.tbl_filter(is_modified, view.plan.files)
 end
 
---- Draws it from its first line, or with that hunk whole on the screen, or as much of it as fits.
----@param news? string
----@param at? integer
+--- The lines of the view.
+local function draw()
+  local plan, lines = view.plan, {}
+  local function say(...) table.insert(lines, window.line(string.format(...))) end
+  -- With a margin, so that no line can be taken for one of ours.
+  local function put(text, mark)
+    for _, line in ipairs(text == '' and {} or window.lines(text)) do
+      table.insert(lines, '│ ' .. mark .. line)
+    end
+  end
+  if view.news then say('● %s', view.news) end
+  for _, file in ipairs(view.unsaved) do
+    say('! %s has unsaved text in this editor: S saves it', file.shown)
+  end
+  vim.list_extend(lines, vim.tbl_map(window.line, plan.heading))
+  local taken = #vim.tbl_filter(function(hunk) return (hunk.choice or {}).decision ~= 'refuse' end, plan.hunks)
+  if view.stage == 'confirm' then say('━ what will be applied: %d of %d, as one change', taken, #plan.hunks) end
+  view.places = {}
+  for at, hunk in ipairs(plan.hunks) do
+    local choice = hunk.choice or {}
+    local decision = CHOICES[choice.decision] or '· undecided'
+    say('━ %s  %s%s', hunk.head, decision, choice.reason and ': ' .. choice.reason or '')
+    view.places[at] = #lines
+    put(choice.text and hunk.before or hunk.diff, choice.text and '-' or '')
+    put(choice.text or '', '+')
+  end
+  table.insert(view.places, #lines + 1)
+  return lines
+end
+
+--- Draws it from its first line, or with hunk `at` whole on the screen, or as much of it as fits.
 local function show(news, at)
   view.news, view.unsaved = news, view.stage == 'over' and {} or unsaved()
-  local lines, places = preview.draw(view)
-  view.places = places
+  local lines = draw()
   window.set(view.buf, lines)
   vim.api.nvim_win_call(vim.fn.win_findbuf(view.buf)[1], function()
     vim.opt_local.winbar = (KEYS[view.stage] or 'q close') .. '%<'
     vim.fn.cursor(1, 1)
     if vim.fn.line('w$') < #lines then vim.cmd.resize(math.max(vim.fn.winheight(0), math.floor(vim.o.lines * 0.75))) end
-    local is_whole = not at or vim.fn.line('w$') >= places[at + 1] - 1
-    vim.fn.cursor(at and places[at] or 1, 1)
+    local is_whole = not at or vim.fn.line('w$') >= view.places[at + 1] - 1
+    vim.fn.cursor(at and view.places[at] or 1, 1)
     if not is_whole then vim.cmd('normal! zt') end
   end)
 end
@@ -44,15 +68,11 @@ end
 --- Says in the window why its plan needs no answer any more, once it does not.
 function M.changed(project)
   if not view or view.project ~= project then return end
-  local row, why = project.rows.approvals[view.row.id], 'This plan is not known any more.'
-  if row then
-    local undo = row.ended and row.ended.undo and '. To take it back: :Imago undo ' .. row.ended.undo or ''
-    why = row.state ~= 'waits' and row.why .. (row.ended and ' It ended: ' .. row.ended.outcome .. undo or '')
-  end
-  if why and why ~= view.news then
-    view.stage = 'over'
-    show(why)
-  end
+  local row = project.rows.approvals[view.id] or { shown = 'This plan is not known any more.' }
+  local why = row.shown:gsub(': imago undo', ': :Imago undo')
+  if row.waits or why == view.news then return end
+  view.stage = 'over'
+  show(why)
 end
 
 --- Answers it, by its hash. The rows tell that it was taken.
@@ -61,7 +81,7 @@ local function answer(params)
   if params.decision ~= 'deny' and #now > 0 and not vim.deep_equal(now, view.unsaved) then
     return show('Nothing was sent: text came meanwhile that is not saved. y sends the answer all the same.')
   end
-  params.plan, params.hash = view.row.id, view.row.hash
+  params.plan, params.hash = view.id, view.plan.hash
   client.ask(view.project, 'answer', params, function(became)
     if became.type ~= 'taken' then window.say('it was not taken: ' .. (became.why or became.type)) end
   end)
@@ -76,10 +96,9 @@ end
 --- Decides that hunk, or with `rest` all that are undecided instead, and goes on to the next of those.
 local function decide(at, choice, rest)
   local hunks, undecided = view.plan.hunks, nil
-  for number, hunk in ipairs(hunks) do
-    if rest and not hunk.choice or not rest and number == at then
-      hunk.choice = vim.tbl_extend('error', { hunk = hunk.number }, choice)
-    end
+  local function is_undecided(hunk) return not hunk.choice end
+  for _, hunk in ipairs(rest and vim.tbl_filter(is_undecided, hunks) or { hunks[at] }) do
+    hunk.choice = vim.tbl_extend('error', { hunk = hunk.number }, choice)
   end
   for step = #hunks - 1, 1, -1 do
     local following = (at - 1 + step) % #hunks + 1
@@ -100,27 +119,23 @@ local function refuse(does)
   end
 end
 
---- Opens what a hunk would put there, to be written otherwise; `:write` takes it.
+--- Opens what a hunk would put there, to be written otherwise; `:write` takes that.
 local function edit()
-  local mine, at = view, here()
-  local hunk = view.plan.hunks[at]
-  local draft = window.open(view.project, ('edit/%s/%d'):format(view.row.id, hunk.number))
+  local mine, at, hunk = view, here(), view.plan.hunks[here()]
+  local draft = window.open(view.project, ('edit/%s/%d'):format(view.id, hunk.number))
   window.set(draft, vim.split((hunk.after:gsub('\r\n', '\n'):gsub('\n$', '')), '\n'))
   vim.bo[draft].buftype, vim.bo[draft].modifiable = 'acwrite', true
-  local function write()
+  local function take()
     local text = table.concat(vim.api.nvim_buf_get_lines(draft, 0, -1, false), '\n')
-    vim.bo[draft].modified = false
-    vim.schedule(function()
-      pcall(vim.api.nvim_buf_delete, draft, { force = true })
-      -- Keys that were typed since were meant for the plan, and do not answer it.
-      vim.cmd.stopinsert()
-      if view ~= mine or view.stage == 'over' then return window.say('that plan waits no more') end
-      -- A file whose last line has no end keeps it so.
-      local ending = (hunk.after ~= '' and hunk.after or hunk.before):match('\n?$')
-      decide(at, { decision = 'edit', text = text == '' and '' or text .. ending })
-    end)
+    vim.api.nvim_buf_delete(draft, { force = true })
+    -- Keys that were typed since were meant for the plan, and do not answer it.
+    vim.cmd.stopinsert()
+    if view ~= mine or view.stage == 'over' then return window.say('that plan waits no more') end
+    -- A file whose last line has no end keeps it so.
+    local ending = (hunk.after ~= '' and hunk.after or hunk.before):match('\n?$')
+    decide(at, { decision = 'edit', text = text == '' and '' or text .. ending })
   end
-  vim.api.nvim_create_autocmd('BufWriteCmd', { buffer = draft, callback = write })
+  vim.api.nvim_create_autocmd('BufWriteCmd', { buffer = draft, callback = vim.schedule_wrap(take) })
 end
 
 local function save()
@@ -162,37 +177,34 @@ local DOES = {
   },
 }
 
-local keys = {}
-for key in ('Seyand'):gmatch('.') do
+local keys = { S = function() return DOES[view.stage] and save() end }
+for key in ('eyand'):gmatch('.') do
   keys[key] = function()
-    local does = DOES[view.stage] and (key == 'S' and save or DOES[view.stage][key])
+    local does = (DOES[view.stage] or {})[key]
     if does then does() end
   end
 end
 
---- Where the person is.
-local function place()
-  return { vim.api.nvim_get_mode().mode, vim.api.nvim_get_current_win(), vim.api.nvim_win_get_cursor(0) }
-end
+--- Where the person is, after the mode.
+local function place() return vim.fn.mode() .. vim.inspect({ vim.fn.win_getid(), vim.fn.getcurpos() }) end
 
 --- Shows a plan that waits. The first one that is opened takes a seat.
 function M.open(project, id)
   local asked_at = place()
   local function found(plan)
     local row = project.rows.approvals[id]
-    if not plan.body or not row or row.state ~= 'waits' then return window.say(id .. ' waits no more') end
+    if not plan.hash or not row or not row.waits then return window.say(id .. ' waits no more') end
     -- By now the person may be typing into something else.
-    if not vim.deep_equal(place(), asked_at) then return window.say(id .. ' waits: :Imago plans shows it') end
+    if place() ~= asked_at or vim.fn.mode() ~= 'n' then return window.say(id .. ' waits: :Imago plans shows it') end
     local buf = window.open(project, 'plan', keys)
-    view = { project = project, buf = buf, row = row, plan = plan, unsaved = {} }
-    view.stage = #plan.hunks == 0 and 'whole' or 'choose'
+    view = { project = project, buf = buf, id = id, plan = plan, stage = #plan.hunks == 0 and 'whole' or 'choose' }
     vim.api.nvim_create_autocmd('BufWipeout', { buffer = buf, callback = function() view = nil end })
     show()
     -- Keys that were typed before it was there do not answer it.
     while vim.fn.getchar(0) ~= 0 do
     end
   end
-  client.ask(project, 'sit', {}, function() client.ask(project, 'plan', { plan = id }, found) end)
+  client.ask(project, 'sit', {}, function() client.ask(project, 'plan', { plan = id, shown = true }, found) end)
 end
 
 return M

@@ -1,44 +1,26 @@
---- Plans of a project: signs where they wait, the one to be shown, and changes to be taken back.
+--- Plans of a project: signs where they wait, the one to be shown, changes to be taken back, and the seat.
 local client = require('imago.client')
 local plan = require('imago.plan')
 local window = require('imago.window')
 local M = {}
 
 local SPACE = vim.api.nvim_create_namespace('imago-plans')
-
 local SIGN = { sign_text = '?', sign_hl_group = 'DiagnosticSignWarn', priority = 20, strict = false }
 
-local function mark_file(file)
-  local buf = window.buffer_of(file.path)
-  for _, hunk in ipairs(buf and file.hunks or {}) do
-    vim.api.nvim_buf_set_extmark(buf, SPACE, math.max(hunk.line, 1) - 1, 0, SIGN)
-  end
-end
-
---- Puts a sign where a file that is open would change. Seats alone are told of places.
+--- Puts a sign where a file that is open would change.
 local function mark()
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     vim.api.nvim_buf_clear_namespace(buf, SPACE, 0, -1)
   end
-  local function mark_row(project, row)
-    if row.files then return vim.tbl_map(mark_file, row.files) end
-    row.files = {}
-    client.ask(project, 'plan', { plan = row.id }, function(found)
-      row.files = found.files
-      mark()
-    end, function() row.files = nil end)
-  end
   for _, project in pairs(client.projects) do
-    for _, row in ipairs(project.seat and client.waiting(project, 'approvals') or {}) do
-      mark_row(project, row)
+    for _, place in ipairs(project.places) do
+      local buf = window.buffer_of(place.path)
+      if buf then vim.api.nvim_buf_set_extmark(buf, SPACE, math.max(place.line, 1) - 1, 0, SIGN) end
     end
   end
 end
 
-vim.api.nvim_create_autocmd('BufReadPost', {
-  group = vim.api.nvim_create_augroup('imago-plans', {}),
-  callback = mark,
-})
+vim.api.nvim_create_autocmd('BufReadPost', { group = vim.api.nvim_create_augroup('imago-plans', {}), callback = mark })
 
 --- Rows of a project have changed, or its seat.
 function M.changed(project, changes)
@@ -50,23 +32,30 @@ function M.changed(project, changes)
   end
 end
 
---- Shows the only plan that waits, or the one that is chosen.
+--- Shows the only plan that waits, or the one that is chosen. What waits for somebody to sit is a plan then.
 function M.plans(project)
-  local function name(row) return row.title .. ', asked by ' .. row.who end
-  local function open(row) plan.open(project, row.id) end
-  -- The daemon may know of one before its row is here.
-  client.ask(project, 'approvals', {}, function(found) window.choose(found.approvals, 'plans that wait', name, open) end)
-end
-
---- Takes back the change of that name, or else the newest that was not taken back: a plan too.
-function M.undo(project, change)
-  client.ask(project, 'approvals', {}, function(found)
-    local function is_meant(row) return row.tool ~= 'undo_change' and row.ended and row.ended.undo end
-    local newest = table.remove(vim.tbl_filter(is_meant, found.ends))
-    if change == '' and not newest then return window.say('there is no change to take back') end
-    local args = { change = change ~= '' and change or newest.ended.undo }
-    client.call(project, 'undo_change', args, function(envelope) window.say(envelope.shown) end)
+  window.choose(client.waiting(project, 'approvals'), 'plans that wait', function(row)
+    if row.id then return plan.open(project, row.id) end
+    client.ask(project, 'sit', {})
   end)
 end
+
+--- Takes back the change of that name, or of that plan, or else the newest: a plan too.
+function M.undo(project, change)
+  client.call(project, 'undo_change', { change = change }, function(envelope) window.say(envelope.shown) end)
+end
+
+--- Takes a seat; with one, asks the person who else gets one.
+function M.sit(project)
+  local asking = client.waiting(project, 'seats')
+  if #asking == 0 then return client.ask(project, 'sit', {}, function(seated) window.say(seated.shown) end) end
+  window.choose(asking, 'seats wanted', function(row)
+    vim.ui.select({ 'no', 'yes' }, { prompt = window.line(row.shown) .. '. Let it sit?' }, function(answer)
+      if answer then client.ask(project, 'admit', { wanted = row.id, admit = answer == 'yes' }) end
+    end)
+  end)
+end
+
+function M.leave(project) client.ask(project, 'leave', {}) end
 
 return M

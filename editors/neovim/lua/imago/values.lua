@@ -6,36 +6,34 @@ local M = {}
 local SPACE = vim.api.nvim_create_namespace('imago-results')
 -- A line that begins something at the top level, and does not follow its decorator.
 local TOP = [[\v%(^\@.*\n)@<!^%(else>|elif>|except>|finally>|[)\]}#;])@!\S]]
-local last ---@type table? the envelope of the last evaluation
-local count = 0 -- of evaluations: Neovim would use the number of a mark again
+local last, count = nil, 0 -- the last envelope; how many there were, as Neovim would use the number of a mark again
 
---- The first and the last line of what is at the cursor, by its indentation.
-local function form()
+--- The first and the last line of a command's range; without one, of what is at the cursor, by its indentation.
+local function range_of(command)
+  if command.range > 0 then return command.line1, command.line2 end
   local from, following = vim.fn.search(TOP, 'bcnW'), vim.fn.search(TOP, 'nW')
   local last_line = following == 0 and vim.fn.line('$') or following - 1
   return math.max(from, 1), math.max(vim.fn.prevnonblank(last_line), from, 1)
 end
 
---- The file of this buffer, if it has one.
-local function file()
+--- The place of a line of this buffer, as a tool takes it; empty where the buffer has no file.
+local function place(line)
   local name = vim.api.nvim_buf_get_name(0)
-  return vim.bo.buftype == '' and name ~= '' and name or nil
+  return vim.bo.buftype == '' and name ~= '' and { file = name, line = line } or {}
 end
 
 --- Evaluates the lines of a command's range, or the form at the cursor.
 function M.eval(project, _, command)
-  local buf, from, to = vim.api.nvim_get_current_buf(), command.line1, command.line2
-  if command.range == 0 then
-    from, to = form()
-  end
+  local buf, from, to = vim.api.nvim_get_current_buf(), range_of(command)
   local code = table.concat(vim.api.nvim_buf_get_lines(buf, from - 1, to, false), '\n')
-  local args = { expr = code, file = file(), line = file() and from }
+  local args = vim.tbl_extend('error', place(from), { expr = code })
   if vim.tbl_contains({ 'python', 'lisp' }, vim.bo.filetype) then args.on_error = 'suspend' end
   vim.api.nvim_buf_clear_namespace(buf, SPACE, from - 1, to)
-  count = count + 1
-  local mark = count
+  local mark = count + 1
+  count = mark
   local function show(line, text, group)
-    vim.api.nvim_buf_set_extmark(buf, SPACE, line, 0, { id = mark, virt_text = { { ' ' .. window.line(text), group } } })
+    local virt_text = { { ' ' .. window.line(text), group } }
+    vim.api.nvim_buf_set_extmark(buf, SPACE, line, 0, { id = mark, virt_text = virt_text })
   end
   show(to - 1, '…', 'Comment')
   local function clear() vim.api.nvim_buf_clear_namespace(buf, SPACE, 0, -1) end
@@ -44,7 +42,8 @@ function M.eval(project, _, command)
     last = envelope
     local at = vim.api.nvim_buf_is_valid(buf) and vim.api.nvim_buf_get_extmark_by_id(buf, SPACE, mark, {})[1]
     if not at then return end
-    show(at, envelope.line, envelope.error and 'DiagnosticError' or 'DiagnosticInfo')
+    local where = code:match('^%s') and ' (run at the top level)' or ''
+    show(at, envelope.line .. where, envelope.error and 'DiagnosticError' or 'DiagnosticInfo')
   end, vim.bo.filetype)
 end
 
@@ -66,19 +65,20 @@ local function look(project, args, back)
     keys['-'] = back or show
     keys['<CR>'] = function()
       local part = envelope.parts[vim.fn.line('.') - first] or {}
-      if part.expr then look(project, { expr = part.expr, kernel = envelope.kernel, file = args.file }, show) end
+      local into = { expr = part.expr, kernel = envelope.kernel, file = args.file, line = args.line }
+      if part.expr then look(project, into, show) end
     end
     show()
   end, vim.bo.filetype)
 end
 
---- Looks at an expression, at the result at the cursor, or at the expression there.
+--- Looks at an expression, at the result at the cursor, or at the expression there; in the frame of an error there.
 function M.value(project, expr)
-  local here = vim.fn.line('.') - 1
-  local is_result = #vim.api.nvim_buf_get_extmarks(0, SPACE, { here, 0 }, { here, 0 }, {}) > 0
-  if expr == '' then expr = is_result and vim.tbl_get(last or {}, 'result', 'handle') or vim.fn.expand('<cexpr>') end
+  local here = vim.fn.line('.')
+  local results = vim.api.nvim_buf_get_extmarks(0, SPACE, { here - 1, 0 }, { here - 1, 0 }, {})
+  if expr == '' then expr = #results > 0 and vim.tbl_get(last or {}, 'result', 'handle') or vim.fn.expand('<cexpr>') end
   if expr == '' then return window.say('there is no expression here; :Imago value EXPR') end
-  look(project, { expr = expr, file = not expr:match('^@') and file() or nil })
+  look(project, vim.tbl_extend('error', expr:match('^@') and {} or place(here), { expr = expr }))
 end
 
 return M

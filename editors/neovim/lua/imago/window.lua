@@ -18,7 +18,6 @@ local MARKS = setmetatable({}, {
   end,
 })
 
----@param text any
 ---@return string[] lines with marks for all that a reader would not see: ⟦U+202E⟧
 function M.lines(text)
   text = tostring(text):gsub('\r\n', '\n'):gsub('\n$', '')
@@ -29,28 +28,20 @@ function M.line(text) return table.concat(M.lines(text), ' ') end
 
 --- Says something in one line of the screen, which no key has to take away; `:messages` has all of it.
 function M.say(text)
-  text = 'imago: ' .. M.line(text)
-  if vim.fn.strdisplaywidth(text) <= vim.v.echospace then return vim.notify(text) end
-  local room, rest = '%.' .. math.max(vim.v.echospace - 13, 2) .. 'S', text
-  while rest ~= '' do
-    local piece = vim.fn.printf(room, rest)
-    vim.api.nvim_echo({ { piece } }, true, {})
-    vim.cmd.redraw()
-    rest = rest:sub(#piece + 1)
-  end
-  vim.notify(vim.fn.printf(room, text) .. '… (:messages)')
+  local shortened = vim.o.shortmess
+  vim.opt.shortmess:append('T')
+  vim.cmd.echomsg(vim.fn.string('imago: ' .. M.line(text)))
+  vim.o.shortmess = shortened
 end
 
 --- Says what went wrong, and what can be done about it.
----@param fault { message: string, data?: { next?: string } }
-function M.fault(fault) M.say(fault.message .. ' ' .. (type(fault.data) == 'table' and fault.data.next or '')) end
+function M.fault(fault) M.say((fault.data or {}).shown or fault.message) end
 
 --- The buffer of a file, where there is one.
 function M.buffer_of(path) return vim.fn.bufexists(path) == 1 and vim.fn.bufadd(path) or nil end
 
 --- A buffer of ours in a window, which is gone to. Where there is none of that name, it is made.
 ---@param keys? table<string, fun()> and `q`, which closes it; none at all where it is left out
----@return integer buf
 function M.open(project, name, keys)
   local buf = vim.fn.bufnr('^imago://' .. name .. '$')
   if buf < 0 then
@@ -85,12 +76,12 @@ function M.report(project, name, lines, keys)
   vim.fn.cursor(1, 1)
 end
 
---- Lets a person choose one of a list, where there is more than one; where there is none, that is said.
----@param what string the kind of them, in the plural
-function M.choose(items, what, format_item, done)
+--- Lets a person choose one of several, each by its row or its `name`; that there is none of `what`, a plural, is said.
+function M.choose(items, what, done, name)
   if #items == 0 then return M.say('there are no ' .. what) end
   if #items == 1 then return done(items[1]) end
-  local how = { prompt = 'Of the ' .. what .. ':', format_item = function(item) return M.line(format_item(item)) end }
+  local function line(item) return M.line(name and name(item) or item.shown) end
+  local how = { prompt = 'Of the ' .. what .. ':', format_item = line }
   vim.ui.select(items, how, function(item) return item and done(item) end)
 end
 
