@@ -166,7 +166,7 @@ export function Line({ label, isSecret = false, done }: LineProps) {
 }
 
 /** What `inspect` answers, as far as it is shown; what could not be read is left out. */
-interface Looked extends Pick<Inspected, 'type' | 'exprs'> {
+interface Looked extends Pick<Inspected, 'type' | 'note' | 'exprs'> {
   readonly repr?: { readonly text?: string }
   readonly fields?: Partial<Fields>
   readonly sample?: Partial<Sample>
@@ -206,7 +206,7 @@ export function Tree({
       <summary>{line}</summary>
       {open && (
         <Answered ask={() => page.tool<Looked>('inspect', { expr, ...kernel })} of={[]}>
-          {({ type, repr, exprs = {}, fields: { rows = [], total = 0 } = {}, sample = {} }) => {
+          {({ type, note, repr, exprs = {}, fields: { rows = [], total = 0 } = {}, sample = {} }) => {
             const { items = [], exprs: paths = [], total: all } = sample
             const children = [
               ...rows.map(({ name, type_name, value }) => ({
@@ -219,7 +219,7 @@ export function Tree({
             const more = total + (all ?? items.length) - children.length
             return (
               <>
-                <p class="quiet">{inLine(type.qualified)}</p>
+                <p class="quiet">{inLine(`${type.qualified}${note ? `; ${note}` : ''}`)}</p>
                 {children.length === 0 && <Code text={repr?.text ?? ''} />}
                 {children.map((child, at) => (
                   <Tree key={at} page={page} kernel={kernel} {...child} />

@@ -378,7 +378,7 @@ function Answering({ page, known, send }: ViewProps & { known: Known; send(answe
           </li>
         )}
       </ol>
-      <Acts says={page.news || (field && FIELD)} of={field ? [] : acts} />
+      <Acts says={page.news || (field ? FIELD : '')} of={field ? [] : acts} />
     </>
   )
 }
@@ -400,7 +400,7 @@ interface HunkProps {
 function Hunk({ piece, isHere, isNot, said = decisionText(piece), children, come }: HunkProps) {
   const { hunk } = piece
   const diff = useMemo(() => <Diff text={hunk.diff} isDiff />, [hunk])
-  const Head = come === undefined ? 'h3' : 'button'
+  const Head = come === undefined ? 'div' : 'button'
   return (
     <li class={`hunk ${isHere ? 'here' : ''} ${isNot ? 'not' : ''}`} aria-current={isHere ?? false}>
       <Head class="head" onClick={come}>

@@ -74,7 +74,7 @@ test('a terminal and the page answer one plan: the first counts, and the other i
   await screen.shows('Is that to be done?')
   screen.type('y\n')
   assert.ok((await answer).ok)
-  await shows(page, /approved.*terminal/s)
+  await shows(page, /This was done:.*\+2.*approved.*terminal/s)
   await page.keyboard.press('y')
   await leftEnded(page)
   const other = replaced('2\n', 'zwei\n')
@@ -121,7 +121,10 @@ test('a plan of 100 files, which is the most that there are, is shown, decided a
   await page.keyboard.press('Enter')
   await toEnd(page)
   await page.keyboard.press('a')
-  await shows(page, /What will be done.*hunk 1 \(many-0.txt:1\): ✗ refused: not that.*hunk 100 \(many-99.txt:1\): ✓ taken/s)
+  await shows(
+    page,
+    /What will be done.*hunk 1 \(many-0.txt:1\): ✗ refused: not that.*hunk 100 \(many-99.txt:1\): ✓ taken/s,
+  )
   await page.keyboard.press('y')
   assert.ok((await answer).ok)
   const outcome = page.getByRole('article', { name: 'What came of it' }).getByRole('status')

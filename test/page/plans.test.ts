@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { toEnd } from '../../examples/demos/page.ts'
-import { leftEnded, opened, openPageScene, type PageScene, shows } from '../support/browser.ts'
+import { leftEnded, opened, openedNow, openPageScene, type PageScene, shows } from '../support/browser.ts'
 import { assert, suite } from '../support/harness.ts'
 
 /** What waits, on the page, in the real browser. */
@@ -45,7 +45,7 @@ test('a plan of two hunks: one is taken, one refused with a reason, by the keys 
   await page.getByRole('button', { name: /Undo/ }).waitFor()
   await page.locator('ins', { hasText: '+second' }).waitFor()
   await page.keyboard.press('u')
-  await page.locator('article[aria-busy=false]').waitFor()
+  await openedNow(page)
   await page.keyboard.press('y')
   await shows(page, /It ended: ok/)
   assert.is(shop(), LINES)
