@@ -44,6 +44,7 @@ import {
   runsOf,
   setIn,
   sinceWord,
+  stackLine,
 } from './text.ts'
 import { tokensAtMost } from './tokens.ts'
 
@@ -742,7 +743,7 @@ function stackLines(kind: 'Thread' | 'Task', stack: StackShown, fold: Folder): s
   const gap = frames_omitted === 0 ? [] : [`(${counted(frames_omitted, 'frame')} in the middle left out)`]
   const told = frames.flatMap(frame => (isFolded(frame) ? [fold(frame)] : frameLines(frame)))
   const lines = frames.length === 0 ? ['(no frames to be seen)'] : told
-  return [headline(kind, stack), ...[...gap, ...lines].map(indent)]
+  return [stackLine(kind, stack), ...[...gap, ...lines].map(indent)]
 }
 
 /** What stands for a run of library frames. */
@@ -756,22 +757,6 @@ function folder(open: string): Folder {
     said = true
     return `… ${foldedWords(run)}${how}`
   }
-}
-
-function headline(kind: 'Thread' | 'Task', { names, count, role, state, waits_for }: StackShown): string {
-  const quoted = names.map(name => JSON.stringify(name)).join(', ')
-  const more = count > names.length ? ', …' : ''
-  const who = count === 1 ? `${kind} ${quoted}` : `${count} ${kind.toLowerCase()}s ${quoted}${more}`
-  const whose = ROLES[role] === '' ? '' : ` (${ROLES[role]})`
-  const what = waits_for === null || state !== 'waiting' ? state : `waiting for ${oneLine(waits_for)}`
-  return `${who}${whose}, ${what}`
-}
-
-const ROLES: Readonly<Record<Stack['role'], string>> = {
-  main: 'main',
-  evaluating: 'evaluates for a caller',
-  imago: '',
-  user: '',
 }
 
 /** `shop/orders.py:12 in total`, below it the line of source, and below that the locals. */

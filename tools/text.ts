@@ -1,4 +1,4 @@
-import type { Frame, NamedThing, Place, Raised, Text, TypeName } from '../wire/kernel.ts'
+import type { Frame, NamedThing, Place, Raised, Stack, Text, TypeName } from '../wire/kernel.ts'
 import type { Terms } from './languages.ts'
 import { PAGE_TOKENS, tokensAtMost } from './tokens.ts'
 
@@ -87,6 +87,26 @@ export function foldedRun(run: readonly Pick<Frame, 'library' | 'repeated'>[]): 
 /** `6 frames of starlette, anyio` */
 export const foldedWords = ({ folded, libraries }: FoldedFrames): string =>
   `${counted(folded, 'frame')} of ${libraries.join(', ')}`
+
+/** `Thread "MainThread" (main), waiting for a lock`. */
+export function stackLine(
+  kind: 'Thread' | 'Task',
+  { names, count, role, state, waits_for }: Omit<Stack, 'frames'>,
+): string {
+  const quoted = names.map(name => JSON.stringify(name)).join(', ')
+  const more = count > names.length ? ', …' : ''
+  const who = count === 1 ? `${kind} ${quoted}` : `${count} ${kind.toLowerCase()}s ${quoted}${more}`
+  const whose = ROLES[role] === '' ? '' : ` (${ROLES[role]})`
+  const what = waits_for === null || state !== 'waiting' ? state : `waiting for ${oneLine(waits_for)}`
+  return `${who}${whose}, ${what}`
+}
+
+const ROLES: Readonly<Record<Stack['role'], string>> = {
+  main: 'main',
+  evaluating: 'evaluates for a caller',
+  imago: '',
+  user: '',
+}
 
 /** The ways to go on that stood where it was raised, innermost first; nothing where the report has them, or none were. */
 export function restartLines({ restarts = [], traceback }: Raised): string[] {

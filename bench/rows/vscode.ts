@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { OpenPlan } from '../../editors/vscode/src/plan.ts'
-import { type Plan, Project, type WaitingRow } from '../../editors/vscode/src/project.ts'
+import { type Plan, Project } from '../../editors/vscode/src/project.ts'
 import { interleaved, median, type Row, ratio } from '../row.ts'
 import { type TwoFiles, twoFiles } from './diffs.ts'
 
@@ -43,13 +43,13 @@ function planOf({ before, after }: TwoFiles): Plan {
     if (line === old[at]) return []
     const [taken, put] = [`${old[at]}\n`, `${line}\n`]
     const diff = `@@ -${at + 1} +${at + 1} @@\n-${taken}+${put}`
-    return { number: at / 10 + 1, shown: 'a.py', line: at + 1, before: taken, after: put, diff, why: null }
+    const number = at / 10 + 1
+    const head = `hunk ${number} of 1000 · a.py:${at + 1}`
+    return { number, shown: 'a.py', line: at + 1, before: taken, after: put, diff, head, why: null }
   })
   const file = { path: '/project/a.py', shown: 'a.py', kind: 'edit' as const, to: null, before, after, hunks }
-  return { body: 'Changes a.py.', code: '', hunks, files: [file] } as unknown as Plan
+  return { hash: '', heading: ['│ Changes a.py.'], code: '', hunks, files: [file] } as unknown as Plan
 }
-
-const ROW = { state: 'waits', id: 'plan-1', hash: '', title: 'Edit a.py', tool: 'x', who: 'y', times: 1 }
 
 export const vscodePlan: Row = {
   what: 'a plan of 10,000 lines prepared in VS Code, against `git diff` of its texts',
@@ -63,12 +63,11 @@ export const vscodePlan: Row = {
     const { git } = files
     const seam = { request: () => Promise.reject(new Error('none')), changed() {}, says() {} }
     const project = new Project('/project', seam)
-    const row = { ...ROW, warnings: [], notes: [] } as unknown as WaitingRow
     const plan = planOf(files)
     const [ours = [], theirs = []] = await interleaved(
       { blocks: 10, each: 1 },
       async () => {
-        const open = new OpenPlan(project, row, plan)
+        const open = new OpenPlan(project, { id: 'plan-1', title: 'Edit a.py' }, plan)
         open.summary([])
         open.decisions.decideRest({ type: 'accept' })
         open.summary([])

@@ -1,10 +1,17 @@
+import type { FrameShown, ThreadsShown } from '../../tools/activity.ts'
 import type { Envelope } from '../../tools/outcome.ts'
+import { foldedWords, placeOf, stackLine } from '../../tools/text.ts'
 import { escapeLine } from '../text/escape.ts'
 
-/** A part of a value, in one line. It can be looked into by its `expr`, where it has one. */
-interface Part {
+/** A part of an answer, in one line. It can be looked into by its `expr`, where it has one. */
+export interface Part {
   readonly label: string
   readonly expr?: string
+  /** The place of a frame. */
+  readonly file?: string
+  readonly line?: number
+  /** Known already. */
+  readonly parts?: readonly Part[]
 }
 
 /** What `inspect` answers, as far as it has parts. */
@@ -21,7 +28,7 @@ interface Evaluated {
   readonly output?: string
 }
 
-/** An answer as an editor shows it: where there is room for a line, and as rows that open, the parts of a value. */
+/** An answer as an editor shows it: where there is room for a line, and as rows that open: the parts of a value, or threads with frames. */
 export interface ShownAnswer {
   readonly line: string
   readonly parts: readonly Part[]
@@ -35,7 +42,13 @@ export function shownAnswer(tool: string, answer: Envelope): ShownAnswer {
   const done = [...(value_repr ? [value_repr] : []), ...(output ? [output.trimEnd()] : [])].join(' · ')
   const line = escapeLine(answer.ok ? `⇒ ${done || 'done'}` : `✗ ${answer.error.message.trimEnd()}`)
   const short = line.length > LINE ? `${line.slice(0, LINE).replace(/[\ud800-\udbff]$/, '')}…` : line
-  return { line: short, parts: answer.ok && tool === 'inspect' ? partsOf(answer.result as Inspected) : [] }
+  return { line: short, parts: answer.ok ? (PARTS[tool]?.(answer.result) ?? []) : [] }
+}
+
+/** By the tool that has answered. */
+const PARTS: Readonly<Record<string, (result: unknown) => readonly Part[]>> = {
+  inspect: result => partsOf(result as Inspected),
+  threads: result => stacksOf(result as ThreadsShown),
 }
 
 /** Items, fields and members. */
@@ -52,4 +65,24 @@ function partsOf({ exprs = {}, sample, fields, members }: Inspected): readonly P
     ...rows.map(({ name, value }) => part(`${name} = ${value}`, exprs[name])),
     ...rest.map(name => part(name, exprs[name])),
   ]
+}
+
+/** Frames innermost last, with their variables. */
+function stacksOf({ threads, tasks }: ThreadsShown): readonly Part[] {
+  const rows = (kind: 'Thread' | 'Task', stacks: ThreadsShown['threads']) =>
+    stacks.map(stack => ({
+      label: escapeLine(stackLine(kind, stack)),
+      parts: stack.frames.map(framePart),
+    }))
+  return [...rows('Thread', threads), ...rows('Task', tasks)]
+}
+
+function framePart(frame: FrameShown): Part {
+  if ('folded' in frame) return { label: escapeLine(`… ${foldedWords(frame)}`) }
+  const { file, line, locals } = frame
+  return {
+    label: escapeLine(`${placeOf(frame)} in ${frame.function}`),
+    ...(file !== null && line !== null && { file, line }),
+    parts: locals.map(({ name, repr }) => ({ label: escapeLine(`${name} = ${repr}`) })),
+  }
 }

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { Decisions, decisionText, type Piece, pieceName } from '../front/hunks/decisions.ts'
+import { Decisions, type Piece, pieceName, signWithReason } from '../front/hunks/decisions.ts'
 import type { Methods, PlanRow, SeatWanted } from '../front/protocol.ts'
+import { editorNotes, whyNot } from '../front/seat/plan-text.ts'
 import { escapePlan } from '../text/escape.ts'
 import { Diff } from './diff.tsx'
 import { useKeys } from './keys.ts'
@@ -103,7 +104,7 @@ function SeatBar({ page }: ViewProps) {
 
 /** The keys answer the first of them. */
 function Wanted({ page, wanted, isFirst }: ViewProps & { wanted: SeatWanted; isFirst: boolean }) {
-  const { id, who, through } = wanted
+  const { id, who } = wanted
   const isStill = useStill(WANTED_MS)
   const answer = (admit: boolean) => {
     if (isStill) page.act(page.client.request('admit', { wanted: id, admit }), () => '')
@@ -111,8 +112,7 @@ function Wanted({ page, wanted, isFirst }: ViewProps & { wanted: SeatWanted; isF
   return (
     <section class="card" aria-label="Somebody wants a seat" aria-busy={!isStill}>
       <p>
-        <b>{marked(who)}</b> wants a seat, too. {through && `It shows the code ${through.code}. `}
-        {through?.driver && <span class="bad">May be driven by {marked(through.driver)}.</span>}
+        <b>{marked(who)}</b> wants a seat, too. {marked(editorNotes(wanted).join(' '))}
       </p>
       <Acts
         of={[
@@ -168,7 +168,7 @@ function Proposed({ known, end: { outcome, ended } }: { known: Known; end: Ended
       <ol class="hunks" aria-label="Hunks">
         {pieces.map(piece => {
           const isNot = !isDone || piece.decision?.type === 'refuse'
-          const said = isOwn ? decisionText(piece) : ''
+          const said = isOwn ? signWithReason(piece) : ''
           return <Hunk key={pieceName(piece)} piece={piece} isNot={isNot} said={said} />
         })}
         {pieces.length === 0 && (
@@ -219,7 +219,7 @@ function Shown({ page, plan, shown }: ViewProps & { plan: Waiting; shown: Plan }
     if (!isStill) return
     page.act(page.client.request('answer', { plan: id, hash, ...answer }), outcome => {
       if (outcome.type === 'taken') known.sent = answer
-      return 'why' in outcome ? `${OUTCOMES[outcome.type]} ${outcome.why}` : OUTCOMES[outcome.type]
+      return outcome.type === 'taken' ? 'Sent.' : `Not sent: ${whyNot(outcome)}`
     })
   }
   return (
@@ -261,15 +261,6 @@ function isSeen(page: ViewProps['page'], place: Element | null | undefined): boo
   page.tell('There is more of it below. The same key counts at its end.')
   return false
 }
-
-const OUTCOMES = {
-  taken: 'Sent.',
-  late: 'Somebody else was faster.',
-  unknown: 'That plan waits no more.',
-  wrong_hash: 'The plan has changed. Nothing was answered.',
-  wrong_code: 'The code is wrong.',
-  unfit: 'That does not fit the plan, which goes on waiting.',
-} as const
 
 /** A plan is taken or left as a whole; or its hunks are decided one by one, as at a terminal, and sent together. */
 function Answering({ page, known, send }: ViewProps & { known: Known; send(answer: Answer): undefined }) {
@@ -373,7 +364,7 @@ function Answering({ page, known, send }: ViewProps & { known: Known; send(answe
           <li class="card" role="status">
             <h3>What will be done</h3>
             {pieces.map((one, index) => (
-              <p key={index}>{inLine(`${pieceName(one)}: ${decisionText(one)}`)}</p>
+              <p key={index}>{inLine(`${pieceName(one)}: ${signWithReason(one)}`)}</p>
             ))}
           </li>
         )}
@@ -397,7 +388,7 @@ interface HunkProps {
   readonly come?: (() => void) | undefined
 }
 
-function Hunk({ piece, isHere, isNot, said = decisionText(piece), children, come }: HunkProps) {
+function Hunk({ piece, isHere, isNot, said = signWithReason(piece), children, come }: HunkProps) {
   const { hunk } = piece
   const diff = useMemo(() => <Diff text={hunk.diff} isDiff />, [hunk])
   const Head = come === undefined ? 'div' : 'button'

@@ -1,7 +1,6 @@
 import { oneLine } from '../../tools/text.ts'
 import type { ShownPlan } from '../approvals/contract.ts'
-import type { Decisions, Piece } from '../front/hunks/decisions.ts'
-import type { Decision } from '../front/hunks/patch.ts'
+import { type Decisions, type Piece, reasonOf } from '../front/hunks/decisions.ts'
 import { HOW_TO_LET_IN } from '../front/seat/asker.ts'
 import { editorNotes, KEY_WORDS, planEnd } from '../front/seat/plan-text.ts'
 import type { InForce, Past, PastNote, PlanItem, SeatItem, Signs, TroubleItem } from './desk-items.ts'
@@ -214,18 +213,15 @@ function pieceLines(piece: Piece, { number, of, signs }: PieceNumber): OwnLine[]
 function decidedAs(piece: Piece, signs: Signs): OwnLine {
   return {
     label: looking('hint', 'decided'),
-    value: [decidedSpan(piece, signs), prose(undefined, reasonOf(piece.decision))],
+    value: [decidedSpan(piece, signs), prose(undefined, oneLine(reasonOf(piece)))],
   }
 }
 
 function decidedLine({ piece, number }: { piece: Piece; number: number }, signs: Signs): OwnLine {
-  const { hunk, decision } = piece
-  const place = `  ${oneLine(hunk.shown)}, line ${hunk.line}${reasonOf(decision)}`
+  const { hunk } = piece
+  const place = `  ${oneLine(hunk.shown)}, line ${hunk.line}${oneLine(reasonOf(piece))}`
   return { label: plain(`  ${number}`), value: [decidedSpan(piece, signs), prose(undefined, place)] }
 }
-
-const reasonOf = (decision: Decision | undefined) =>
-  decision?.type === 'refuse' && decision.reason !== null ? `: ${oneLine(decision.reason)}` : ''
 
 function decidedSpan({ decision }: Piece, signs: Signs): Span {
   switch (decision?.type) {

@@ -68,6 +68,8 @@ const manifest = () =>
     contributes: { commands: { command: string }[]; keybindings: { command: string }[] }
   }
 
+const waits = () => /waits/.test(vscode.status.text)
+
 /** Calls a tool whose plan then waits, which the sign says. */
 async function propose(tool: string, args: object, options: { readonly name?: string } = {}) {
   let came: Envelope | undefined
@@ -76,7 +78,7 @@ async function propose(tool: string, args: object, options: { readonly name?: st
     came = answer
     return answer
   })
-  await until(() => vscode.status.isShown || came !== undefined, 'the sign')
+  await until(() => waits() || came !== undefined, 'the sign')
   assert.is(came, undefined, JSON.stringify(came))
   return { ended: () => within(call, 'its end') }
 }
@@ -130,8 +132,11 @@ test('a program that is not there is a sign, whose click opens the setting; once
   assert.is(status.text, `Imago: ${sentence}`)
   assert.match(JSON.stringify(status.command), /openSettings.*imago\.command/)
   vscode.configure(process.execPath)
-  await until(() => !status.isShown && editor !== undefined, 'the sign to go')
+  await until(() => status.text === 'Imago' && editor !== undefined, 'the quiet sign')
   assert.is(status.command, 'imago.waits')
+  // Nothing waits: its click lists what can be done.
+  await vscode.commands.get('imago.waits')?.()
+  assert.equal(vscode.ran.splice(0), [['workbench.action.quickOpen', '>Imago: ']])
   // The setting `imago.sit` is on.
   const daemon = async () =>
     (await editor?.request<{ seats: object[] }>('imago/approvals'))?.seats.length === 1
@@ -151,8 +156,8 @@ test('a plan that waits is a sign and no more; opened, its lenses take one hunk 
     [],
   )
   assert.equal(vscode.messages, [])
-  const [section] = (await vscode.tree()?.getChildren()) ?? []
-  assert.is(section?.label, 'Waits for you')
+  const [row] = (await vscode.views.get('imago.waiting')?.getChildren()) ?? []
+  assert.is(row?.label, 'Edit orders.py: 2 hunks, asked by imago test')
   const { summary, after, before } = await openPlan()
   assert.match(vscode.text(summary), /asked by imago test/)
   assert.is(vscode.text(before), ORDERS)
@@ -167,6 +172,7 @@ test('a plan that waits is a sign and no more; opened, its lenses take one hunk 
   vscode.look(after, 31)
   vscode.typed.push(' keep it ')
   await vscode.commands.get('imago.plan.refuse')?.()
+  assert.is(vscode.asked.at(-1), 'Reason (empty: none) to refuse hunk 2 of 2 · orders.py:31')
   assert.match(vscode.text(summary), /what will be applied: 1 of 2[\s\S]*✗ refused: keep it/)
   assert.equal(readFileSync(join(rig.project, 'orders.py'), 'utf8'), ORDERS)
   later()
@@ -174,13 +180,16 @@ test('a plan that waits is a sign and no more; opened, its lenses take one hunk 
   assert.match(JSON.stringify(await call.ended()), 'keep it')
   assert.is(readFileSync(join(rig.project, 'orders.py'), 'utf8'), ORDERS.replace('= 3\n', '= 33\n'))
   await until(() => /It ended: ok/.test(vscode.text(summary)), 'what came of it')
-  await until(() => !vscode.status.isShown, 'the sign to go')
+  await until(() => vscode.status.text === 'Imago', 'the sign to go')
   assert.equal(titles(summary), ['0 Undo'])
   const told = `orders.py has sha256 ${'0123abcd'.repeat(8)}. It had others.\nnext: Look at it again, and call again`
   hear?.('window/showMessage', { message: told })
-  assert.is(vscode.messages.at(-1), 'Imago: orders.py has sha256 0123abcd….')
+  assert.is(
+    vscode.messages.at(-1),
+    'Imago: orders.py has sha256 0123abcd…. It had others. next: Look at it again, and call again',
+  )
   hear?.('window/showMessage', { message: 'took back plan-1\nto have it again: undo_change plan-2' })
-  assert.is(vscode.messages.at(-1), 'Imago: took back plan-1')
+  assert.is(vscode.messages.at(-1), 'Imago: took back plan-1 to have it again: undo_change plan-2')
   hear?.('window/showMessage', { message: 'a\u202e [click](command:imago.undo)' })
   assert.is(vscode.messages.at(-1), 'Imago: a\\u202e [click] (command:imago.undo)')
 })
@@ -274,12 +283,10 @@ test('a hunk whose end was not on the screen is not taken, nor the rest; a held 
 
 /** All that the editor shows of the plan that is open, and of what waits. */
 async function shown(sides: readonly Uri[]): Promise<readonly string[]> {
-  const tree = vscode.tree()
-  assert.ok(tree)
   const labels: string[] = []
-  for (const row of await tree.getChildren())
-    for (const child of await tree.getChildren(row)) {
-      const { label, description = '' } = tree.getTreeItem(child) as { label: string; description?: string }
+  for (const view of vscode.views.values())
+    for (const row of await view.getChildren()) {
+      const { label, description = '' } = view.getTreeItem(row) as { label: string; description?: string }
       labels.push(label, description)
     }
   const inLine = [...labels, ...sides.flatMap(titles), ...vscode.messages, vscode.status.text]
@@ -352,7 +359,7 @@ test('imago lsp is killed with its plan open: that goes on waiting, with what wa
   later()
   await press(after, 'Take')
   await restarts?.()
-  await until(async () => (await seats()).length === 1 && vscode.status.isShown, 'the seat and the sign')
+  await until(async () => (await seats()).length === 1 && waits(), 'the seat and the sign')
   assert.match(vscode.text(summary), 'what will be applied: 1 of 1')
   later()
   await press(summary, 'Send this')
@@ -374,6 +381,19 @@ test('it hangs with its plan open: the seat goes, the next one answers, and the 
   await until(() => /^● /.test(vscode.text(summary)), 'the plan to go')
   assert.equal(titles(after), [])
   await next.close()
+})
+
+test('a value that is asked for is brought into sight and opened, first and once', async () => {
+  const view = vscode.views.get('imago.values')
+  for (const expr of ['orders', 'basket', 'orders']) {
+    vscode.typed.push(expr)
+    await vscode.commands.get('imago.value')?.()
+    assert.equal(vscode.revealed.pop(), { label: expr, how: { expand: true } })
+  }
+  assert.equal(
+    (await view?.getChildren())?.map(({ label }) => label),
+    ['orders', 'basket'],
+  )
 })
 
 test('npm run vsix packs all that the extension needs', () => {

@@ -1,6 +1,8 @@
 import { OpenPlan } from '../../editors/vscode/src/plan.ts'
-import { type Plan, Project, type WaitingRow } from '../../editors/vscode/src/project.ts'
-import { sectionsOf } from '../../editors/vscode/src/tree.ts'
+import { type Plan, Project } from '../../editors/vscode/src/project.ts'
+import { waitsIn } from '../../editors/vscode/src/tree.ts'
+import { hunkHead, planHeading } from '../../src/front/lsp/plan-lines.ts'
+import { inWords } from '../../src/front/lsp/row-lines.ts'
 import { assert, suite } from '../support/harness.ts'
 import { type Hostile, hostilePlan, NOTHING_OF_OURS } from '../support/hostile-plan.ts'
 import { straysIn } from '../support/hostile-screen.ts'
@@ -22,9 +24,11 @@ function open(hostile: Hostile, file?: string): OpenPlan {
   const hunks = file === undefined ? [] : [{ line: 1, before: '', after: file }]
   const files = file === undefined ? [] : [{ ...texts, after: file, hunks }]
   const project = new Project('/project', { request: () => Promise.reject(), changed() {}, says() {} })
-  const row: WaitingRow = { state: 'waits', ...shown }
-  project.heardRows({ rev: '', snapshot: [{ topic: 'approvals', key: row.id, value: row }] } as never)
-  return new OpenPlan(project, row, { ...shown, files } as Plan)
+  const row = { topic: 'approvals' as const, key: shown.id, value: { state: 'waits' as const, ...shown } }
+  project.heardRows(inWords({ rev: '', snapshot: [row] }))
+  const hunksTold = shown.hunks.map(hunk => ({ ...hunk, head: hunkHead(hunk, shown.hunks.length) }))
+  const plan = { ...shown, heading: planHeading(shown, shown), hunks: hunksTold, files }
+  return new OpenPlan(project, shown, plan as Plan)
 }
 
 /** Of the summary each line is one of ours, or has the margin; nothing is in it that is not seen as what it is. */
@@ -76,8 +80,7 @@ test('VS Code: names of a plan, whys of its hunks and reasons are in lines of ou
       summaryOf(plan)
       if (inHunk) plan.decisions.decide({ type: 'refuse', reason: name })
       summaryOf(plan)
-      const [waits] = sectionsOf(plan.project, [])
-      for (const { label, detail = '' } of (await waits?.children?.()) ?? [])
+      for (const { label, detail = '' } of waitsIn(plan.project))
         for (const one of [label, detail]) {
           assert.equal(straysIn(one, NOTHING_OF_OURS), [], what)
           assert.not.match(one, '\n', what)

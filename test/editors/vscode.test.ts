@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { OpenPlan } from '../../editors/vscode/src/plan.ts'
 import { Project, type SeatNews, TOPICS } from '../../editors/vscode/src/project.ts'
-import { sectionsOf, type TreeNode } from '../../editors/vscode/src/tree.ts'
-import { evaluate, type ValueNode } from '../../editors/vscode/src/values.ts'
+import { programsIn, valueNode, waitsIn } from '../../editors/vscode/src/tree.ts'
+import { evaluate } from '../../editors/vscode/src/values.ts'
 import type { DaemonClient } from '../../src/front/client.ts'
 import type { Wishes } from '../../src/front/lsp/requests.ts'
 import type { SubscriptionEvent } from '../../src/front/subscriptions.ts'
@@ -33,7 +33,9 @@ import shop
 HTML = '[click](command:imago.plan.take) <b>\`\`\`'
 class Box: pass
 BOX = Box(); BOX.first = {'deep': [HTML]}; BOX.second = '\\x1b[31mred \\u202e'
-def fail(): threading.Thread(target=shop.total, args=('ab',), name='till').start()`
+def fail(): threading.Thread(target=shop.total, args=('ab',), name='till').start()
+def wait(order): threading.Event().wait()
+threading.Thread(target=wait, args=('tea',), name='waiter', daemon=True).start()`
 
 /** A text as its own representation, as a class of a program may have it. */
 const HOSTILE_VALUES = `import json
@@ -63,6 +65,7 @@ async function openVsCode(wishes: Pick<Wishes, 'sit'> = {}): Promise<Opened> {
   const project = new Project(rig.project, { request, changed() {}, says: text => said.push(text) })
   const hears = (method: string, params: unknown) => {
     if (method === 'imago/rows') project.heardRows(params as SubscriptionEvent)
+    if (method === 'imago/waits') project.heardWaits(params as { text: string })
     if (method === 'imago/seat') project.heardSeat(params as SeatNews)
     const { plan, root } = params as { plan?: string; root?: string }
     if (method === 'imago/event' && plan !== undefined && root === rig.project) opens.push(plan)
@@ -95,7 +98,7 @@ async function start() {
     name: 'till',
     source: SOURCE,
   })
-  await until(() => opened.project.programs.some(({ name }) => name === 'till'), 'the program to be joined')
+  await until(() => opened.project.rows.kernels.has('till'), 'the program to be joined')
 }
 
 const text = () => readFileSync(join(rig.project, 'orders.py'), 'utf8')
@@ -107,17 +110,13 @@ const at = (line: number, put: string) => ({
 })
 const propose = (...edits: object[]) => client.call({ tool: 'propose_file_edit', args: { edits } })
 const waits = async (project = opened.project) => {
-  await until(() => project.waiting.length === 1, 'a plan')
-  const [row] = project.waiting
-  assert.ok(row)
-  return row.id
+  await until(() => waitsIn(project).length === 1, 'a plan')
+  const [row] = waitsIn(project)
+  assert.ok(row?.name)
+  return row.name
 }
 const over = (plan: OpenPlan, expected: RegExp) =>
   until(() => plan.stage === 'over' && expected.test(plan.news), `the plan to end by ${expected}`)
-const rowsOf = async (label: string, values: readonly ValueNode[] = []): Promise<readonly TreeNode[]> =>
-  (await sectionsOf(opened.project, values)
-    .find(one => one.label === label)
-    ?.children?.()) ?? []
 const seats = () => [...opened.project.rows.seats.values()].filter(row => 'seat' in row)
 const ACCEPT = { type: 'accept' } as const
 
@@ -154,7 +153,7 @@ test('a hunk is taken and one refused with a reason, by the hash that was shown;
   await plan.send({ decision: 'choose' })
   assert.match(JSON.stringify(await call), 'keep it')
   assert.is(text(), ORDERS.replace('line3 = 3\n', 'line3 = 33\u202e\nmore = 1\n'))
-  await over(plan, /It ended: ok\nIt can be taken back: plan-/)
+  await over(plan, /It ended: ok\. To take it back: imago undo plan-/)
   assert.is(project.lastUndo, plan.undo)
   const undone = project.call('undo_change', { change: plan.undo }, { follow: true })
   await until(() => opens.length === 1, 'the plan of the undo')
@@ -217,7 +216,7 @@ test('somebody else answers first: the plan says so, and nothing is answered by 
   const { project } = opened
   const call = propose(at(3, 'line3 = 4\n'), at(9, ''))
   const plan = await OpenPlan.open(project, await waits())
-  const { code } = await rig.imago(['deny', plan.row.id, '--code', plan.plan.code])
+  const { code } = await rig.imago(['deny', plan.id, '--code', plan.plan.code])
   assert.is(code, 0)
   await over(plan, /denied/)
   plan.decisions.decideRest(ACCEPT)
@@ -230,13 +229,12 @@ test('somebody else answers first: the plan says so, and nothing is answered by 
 test('who wants a seat is shown, and let in', async () => {
   const { project } = opened
   const watch = openSeatScreen(rig)
-  await until(() => project.wanted.length === 1, 'somebody who wants a seat')
-  assert.match(project.status, '1 wants a seat')
-  const [wanted] = await rowsOf('Waits for you')
+  await until(() => project.status === '1 seat wanted', 'somebody who wants a seat')
+  const [wanted] = waitsIn(project)
   assert.match(wanted?.label ?? '', /^terminal .dev.pts/)
   await project.ask('admit', { wanted: wanted?.name ?? '', admit: true })
   const screen = await watch
-  assert.is(project.wanted.length, 0)
+  assert.equal(waitsIn(project), [])
   screen.close()
   await until(() => project.rows.seats.size > 0 && seats().length === 1, 'its seat to go')
 })
@@ -245,7 +243,7 @@ test('where somebody sits, an editor that starts takes no seat, asks nobody and 
   const second = await openVsCode({ sit: true })
   // The seat was asked for before this is.
   await second.editor.request('imago/status')
-  assert.equal([second.project.seat, second.said, opened.project.wanted], [undefined, [], []])
+  assert.equal([second.project.seat, second.said, waitsIn(opened.project)], [undefined, [], []])
   await second.editor.close()
 })
 
@@ -274,7 +272,7 @@ test('a daemon that is killed comes back by itself, with the seat, and the next 
   await open.send({ decision: 'choose' })
   assert.is(text(), ORDERS)
   await until(() => project.seat !== undefined && project.seat !== seat, 'its next seat')
-  assert.match(said.join(' '), 'The seat was left')
+  assert.match(said.join(' '), 'the seat was left')
   await until(() => seats().length === 1, 'the rows of the next daemon')
   client = await rig.connect()
   const call = propose(at(3, 'line3 = 4\n'), at(9, ''))
@@ -332,16 +330,15 @@ test('hostile texts as values, prints and errors are a line and a text of what i
       assert.match(short, /^[⇒✗] [^\n]{0,200}…?$/u)
     }
   }
-  const [held] = await rowsOf('Values', [{ label: 'HELD', expr: 'HELD', kernel: 'till' }])
-  const parts = (await held?.children?.()) ?? []
+  const held = valueNode(project, { label: 'HELD', expr: 'HELD', kernel: 'till' })
+  const parts = (await held.children?.()) ?? []
   assert.ok(parts.length > 3)
   for (const { label } of parts) assert.equal(straysIn(label.replaceAll('\n', '\x01'), NOTHING_OF_OURS), [])
 })
 
 test('a value opens field by field, and is never more than text; programs are shown', async () => {
   const value = { label: 'BOX', expr: 'BOX', kernel: 'till' }
-  const [box] = await rowsOf('Values', [value])
-  const fields = (await box?.children?.()) ?? []
+  const fields = (await valueNode(opened.project, value).children?.()) ?? []
   assert.equal(
     fields.map(({ label }) => label.split(' = ')[0]),
     ['first', 'second'],
@@ -351,10 +348,22 @@ test('a value opens field by field, and is never more than text; programs are sh
   assert.match(deep?.label ?? '', 'deep')
   const [list] = (await deep?.children?.()) ?? []
   assert.match(list?.label ?? '', 'command:imago.plan.take')
-  const [program] = await rowsOf('Programs')
+})
+
+test('a program opens thread by thread, whose frames lead to their places', async () => {
+  const [program] = programsIn(opened.project)
   assert.is(program?.label, 'till')
-  const threads = (await program?.children?.()) ?? []
-  assert.match(threads.map(({ label }) => label).join(), 'MainThread')
+  const [count, ...threads] = (await program?.children?.()) ?? []
+  assert.match(count?.label ?? '', /^\d+ threads?/)
+  const waiter = threads.find(({ label }) => label.startsWith('Thread "waiter", waiting for '))
+  const [library, frame] = (await waiter?.children?.()) ?? []
+  assert.match(library?.label ?? '', /^… \d frames of threading$/)
+  assert.match(frame?.file ?? '', /\/till\.py$/)
+  assert.is(frame?.label, `${frame?.file}:${frame?.line} in wait`)
+  assert.equal(
+    (await frame?.children?.())?.map(({ label }) => label),
+    ["order = 'tea'"],
+  )
 })
 
 test('an error of the program is in Problems', async () => {

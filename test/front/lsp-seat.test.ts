@@ -5,6 +5,7 @@ import type { Methods } from '../../src/front/protocol.ts'
 import { openEditor } from '../support/editor.ts'
 import { assert, suite } from '../support/harness.ts'
 import { openRig, until } from '../support/rig.ts'
+import { openSeatTerminal } from '../support/watching.ts'
 
 type Seated = { readonly seat: string; readonly resume?: string }
 
@@ -87,6 +88,82 @@ test('a seat that broke with its connection is taken again by itself, and is one
   await editor.request('imago/leave')
   await until(() => told().length === 4, 'the end of the seat')
   await editor.close()
+})
+
+test('rows, what waits, a plan, a seat and a fault are told in the words that a person reads', async () => {
+  const follow = ['approvals', 'seats', 'suspensions', 'errors'] as const
+  const editor = await openEditor(rig, { roots: [rig.project], initializationOptions: { follow } })
+  const told = <Params>(method: string) =>
+    editor.heard.filter(one => one.method === method).map(({ params }) => params as Params)
+  const waits = () =>
+    told<{ text: string; news: boolean }>('imago/waits').map(({ text, news }) => (news ? `${text}!` : text))
+  const rows = () => JSON.stringify(told('imago/rows'))
+  await editor.request('imago/plan', { plan: 'plan-x', shown: true }).then(
+    () => assert.unreachable(),
+    ({ message, data }: { message: string; data?: { next?: string; shown?: string } }) =>
+      assert.is(data?.shown, `${message} ${data?.next}`),
+  )
+  const { shown } = await editor.request<{ shown: string }>('imago/sit')
+  assert.match(shown, /^seated through .*, which calls itself "Test"$/)
+
+  const client = await rig.connect()
+  const edit = (old_str: string, new_str: string) => ({ path: 'orders.py', old_str, new_str, why: 'odd\n' })
+  const edits = [edit('rate=2', 'rate=3\u202e'), edit('* rate', '* 2')]
+  const call = client.call({ tool: 'propose_file_edit', args: { edits } })
+  await until(() => waits().length === 1, 'the plan')
+  assert.equal(waits(), ['1 plan waits!'])
+  assert.match(rows(), /"shown":"Edit orders\.py[^"]*, asked by imago test[^"]*","waits":true/)
+  const [row] = (await editor.request<Methods['approvals']['result']>('imago/approvals')).approvals
+  const plan = await editor.request<{
+    hash: string
+    heading: readonly string[]
+    hunks: readonly { head: string }[]
+  }>('imago/plan', { plan: row?.id, shown: true })
+  assert.is(plan.hash, row?.hash)
+  assert.match(
+    plan.heading.join('\n'),
+    /^! A character that does not show, U\+202E.*\nEdit orders\.py.*\n {2}propose_file_edit, asked by imago test.*\n {2}plan-\w+: \d+ lines, \d+ bytes, sha256 \w+\n/,
+  )
+  assert.not.match(plan.heading.join('\n'), 'rate=3')
+  assert.equal(
+    plan.hunks.map(({ head }) => head),
+    ['hunk 1 of 2 · orders.py:1: odd\\n', 'hunk 2 of 2 · orders.py:2: odd\\n'],
+  )
+  const other = await openSeatTerminal(rig)
+  void other.says('sit').catch(() => {})
+  await until(() => waits().length === 2, 'who wants a seat')
+  assert.match(rows(), /"shown":"terminal [^"]* wants a seat, started with [^"]*","waits":true/)
+  other.screen.close()
+  await until(() => waits().length === 3, 'nobody to want a seat')
+  const answer = { plan: row?.id, hash: plan.hash, decision: 'approve' }
+  await editor.request('imago/answer', answer)
+  assert.ok((await call).ok)
+  await until(() => / It ended: ok\. To take it back: imago undo \w+/.test(rows()), 'its end')
+
+  const undo = { tool: 'undo_change', args: { change: row?.id }, follow: true }
+  const undone = editor.request<{ ok: boolean }>('imago/call', undo)
+  const asked = () => told<{ plan?: string }>('imago/event').flatMap(event => event.plan ?? [])
+  await until(() => asked().length === 1, 'the plan of the undo')
+  await until(() => waits().length === 5, 'it to wait')
+  const [back] = (await editor.request<Methods['approvals']['result']>('imago/approvals')).approvals
+  assert.equal(asked(), [back?.id])
+  await editor.request('imago/answer', { plan: back?.id, hash: back?.hash, decision: 'approve' })
+  assert.ok((await undone).ok)
+  const stops = { expr: '1 / 0', on_error: 'suspend' }
+  await editor.request('imago/call', { tool: 'eval_expr', args: stops })
+  await until(() => waits().length === 7, 'what is suspended')
+  assert.match(rows(), /"shown":"s\S+, project: ZeroDivisionError: division by zero","waits":true/)
+  assert.equal(waits(), [
+    '1 plan waits!',
+    '1 plan waits, 1 seat wanted',
+    '1 plan waits',
+    '',
+    '1 plan waits',
+    '',
+    '1 suspended',
+  ])
+  await editor.close()
+  await client.close()
 })
 
 test('wishes and arguments of another kind than is meant are refused in words, and the rest works', async () => {

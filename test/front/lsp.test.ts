@@ -350,6 +350,7 @@ test('a daemon that was killed is started again, and the editor goes on where it
       ),
     'the row',
   )
+  assert.match(JSON.stringify(editor.heard), /"shown":"KeyError: 'none' \(shop, thread till, \d{4}-/)
 })
 
 test('after a daemon that was ended, the next thing that the editor asks starts another one', async () => {

@@ -7,6 +7,7 @@ import { type FollowOptions, followPlans } from '../../src/front/commands/watch.
 import { questionOf } from '../../src/front/elicitation/question.ts'
 import { painted, storyPieces } from '../../src/front/log/lines.ts'
 import { Stories } from '../../src/front/log/stories.ts'
+import { hunkHead, planHeading } from '../../src/front/lsp/plan-lines.ts'
 import { openNotifier } from '../../src/front/notify.ts'
 import { openAsker } from '../../src/front/seat/asker.ts'
 import type { LineResult } from '../../src/front/seat/line-terminal.ts'
@@ -134,6 +135,24 @@ const DIALOG: HostileAsker = {
   },
 }
 
+/** The heading and the hunks that `imago lsp` gives to an editor, which rules the text of a hunk as the heading is. */
+const EDITOR: HostileAsker = {
+  what: 'imago lsp',
+  by: ['src/front/lsp/plan-lines.ts'],
+  takesHunks: true,
+  own: NOTHING_OF_OURS,
+  margin: /^│ /,
+  named: /^(?:Write |! | {2}|hunk 1 of 1 · )/,
+  lines: true,
+  async writes(plan) {
+    const hunks = plan.hunks.flatMap(hunk => [
+      hunkHead(hunk, plan.hunks.length),
+      ...hunk.diff.split('\n').map(line => `│ ${line}`),
+    ])
+    return { text: [...planHeading(plan, plan), ...hunks].join('\n'), approvable: true }
+  },
+}
+
 /** `imago approvals`, at a terminal. */
 const LIST: HostileAsker = {
   what: 'imago approvals',
@@ -233,6 +252,7 @@ export const HOSTILE_ASKERS: readonly HostileAsker[] = [
   LINES_ONLY,
   CORNER,
   DIALOG,
+  EDITOR,
   LIST,
   LOG,
 ]

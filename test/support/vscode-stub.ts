@@ -15,10 +15,12 @@ export interface VsCode {
   readonly ran: (readonly [name: string, ...args: unknown[]])[]
   /** What the person answers in input boxes and lists, in order; a promise: so long they are open. */
   readonly typed: (string | undefined | Promise<string>)[]
-  readonly tree: {
-    getChildren(node?: unknown): Promise<{ label: string; name?: string }[]>
-    getTreeItem(node: unknown): object
-  }
+  /** What was said above the fields in which they are answered. */
+  readonly asked: (string | undefined)[]
+  /** By the names that package.json gives them. */
+  readonly views: Map<string, View>
+  /** Rows that were brought into sight. */
+  readonly revealed: { readonly label: string; readonly how: object }[]
   /** The text of a virtual document. */
   text(uri: Uri): string
   lenses(
@@ -34,6 +36,11 @@ export interface VsCode {
   write(text: string): void
   /** A file has unsaved text. */
   unsaved(path: string): void
+}
+
+interface View {
+  getChildren(node?: unknown): Promise<{ label: string; name?: string }[]>
+  getTreeItem(node: unknown): object
 }
 
 export interface Uri {
@@ -61,7 +68,9 @@ export function loadExtension(
   let lensing:
     | { provideCodeLenses(document: object): { range: { line: number }; command: never }[] }
     | undefined
-  let tree: VsCode['tree'] | undefined
+  const views: VsCode['views'] = new Map()
+  const revealed: VsCode['revealed'] = []
+  const asked: VsCode['asked'] = []
   const documents: object[] = []
   let saved: (document: object) => void = () => {}
   const untitled = { uri: uri({ scheme: 'untitled', path: 'Untitled-1' }), isDirty: false, lineCount: 1 }
@@ -71,7 +80,13 @@ export function loadExtension(
   const document = (uri: Uri) =>
     uri.scheme === 'untitled'
       ? Object.assign(untitled, { getText: () => written })
-      : { uri, isDirty: false, languageId: 'plaintext', lineCount: text(uri).split('\n').length }
+      : {
+          uri,
+          isDirty: false,
+          languageId: 'plaintext',
+          lineCount: text(uri).split('\n').length,
+          getText: () => '',
+        }
   const window = {
     activeTextEditor: undefined as object | undefined,
     visibleTextEditors: [] as object[],
@@ -83,13 +98,20 @@ export function loadExtension(
         hide: () => Object.assign(status, { isShown: false }),
       }),
     setStatusBarMessage() {},
-    registerTreeDataProvider(_: string, provider: VsCode['tree']) {
-      tree = provider
+    registerTreeDataProvider: (id: string, provider: View) => void views.set(id, provider),
+    createTreeView(id: string, { treeDataProvider }: { treeDataProvider: View }) {
+      views.set(id, treeDataProvider)
+      return {
+        reveal: async ({ label }: { label: string }, how: object) => void revealed.push({ label, how }),
+      }
     },
     createTextEditorDecorationType: () => ({ dispose() {} }),
     showInformationMessage: async (said: string) => void messages.push(said),
     showWarningMessage: async (said: string) => void messages.push(said),
-    showInputBox: async () => typed.shift(),
+    async showInputBox({ prompt }: { prompt?: string }) {
+      asked.push(prompt)
+      return typed.shift()
+    },
     showQuickPick: async (items: readonly unknown[]) => items[0],
     showTextDocument: async ({ uri }: { uri: Uri }) => look(uri),
     onDidChangeActiveTextEditor: event,
@@ -103,7 +125,7 @@ export function loadExtension(
   const editorOf = (uri: Uri, line = 0) => {
     const editor = {
       document: document(uri),
-      selection: { active: { line } },
+      selection: { active: { line }, isEmpty: true },
       visibleRanges: [{ start: { line: 0 }, end: { line: lines } }],
       revealRange({ line }: { line: number }) {
         editor.visibleRanges = [{ start: { line }, end: { line } }]
@@ -199,14 +221,16 @@ export function loadExtension(
   const extension = Module.createRequire(import.meta.url)(bundle) as {
     activate(context: { subscriptions: unknown[] }): void
   }
-  const vscode: Omit<VsCode, 'tree'> & { tree(): VsCode['tree'] | undefined } = {
+  const vscode: VsCode = {
     commands,
     status,
     messages,
     drawn,
     ran,
     typed,
-    tree: () => tree,
+    asked,
+    views,
+    revealed,
     text,
     look,
     get seen() {

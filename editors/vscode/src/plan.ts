@@ -1,8 +1,9 @@
-import { Decisions, type Piece, signOf } from '../../../src/front/hunks/decisions.ts'
+import { Decisions, type Piece, signWithReason } from '../../../src/front/hunks/decisions.ts'
 import type { Methods } from '../../../src/front/protocol.ts'
+import { whyNot } from '../../../src/front/seat/plan-text.ts'
 import { escapeLine, escapePlan, escapePlanLine, escapeText } from '../../../src/text/escape.ts'
 import { linesOf } from '../../../tools/newlines.ts'
-import type { Plan, Project, WaitingRow } from './project.ts'
+import { faultText, type Plan, type PlanRow, type Project } from './project.ts'
 
 type Answer = Pick<Methods['answer']['params'], 'decision' | 'reason'>
 
@@ -34,7 +35,8 @@ export interface ShownFile {
 /** A plan that a person has opened: what was shown, and what they have decided of it so far. No `vscode` is in here. */
 export class OpenPlan {
   readonly project: Project
-  readonly row: WaitingRow
+  readonly id: string
+  readonly title: string
   readonly plan: Plan
   /** Its files that have texts; the others are in the summary alone. */
   readonly files: readonly ShownFile[]
@@ -45,9 +47,10 @@ export class OpenPlan {
   #fault = ''
   #told = ''
 
-  constructor(project: Project, row: WaitingRow, plan: Plan) {
+  constructor(project: Project, { id, title }: { id: string; title: string }, plan: Plan) {
     this.project = project
-    this.row = row
+    this.id = id
+    this.title = title
     this.plan = plan
     this.files = plan.files.flatMap(file => shownFile(file, plan) ?? [])
     this.decisions = new Decisions(plan.hunks)
@@ -56,9 +59,9 @@ export class OpenPlan {
   /** Sits where this editor does not yet, and reads the plan. Rejects with a sentence where it waits no more. */
   static async open(project: Project, id: string): Promise<OpenPlan> {
     await project.sit()
-    const plan = await project.ask('plan', { plan: id })
+    const plan = await project.ask<'plan', Plan>('plan', { plan: id, shown: true })
     const row = project.rows.approvals.get(id)
-    if (plan.body === null || row?.state !== 'waits') throw new Error(`${id} waits no more.`)
+    if (plan.hash === null || row?.state !== 'waits') throw new Error(row?.shown ?? `${id} waits no more.`)
     return new OpenPlan(project, row, plan)
   }
 
@@ -72,31 +75,32 @@ export class OpenPlan {
   /** Answers by the hash that was shown. Resolves once the daemon has said what became of that. */
   async send(answer: Answer): Promise<void> {
     if (this.stage === 'sent' || this.stage === 'over') return
-    const { id, hash } = this.row
-    const choices = answer.decision === 'choose' && { choices: this.decisions.choices() }
+    const { id, plan, decisions } = this
+    const choices = answer.decision === 'choose' && { choices: decisions.choices() }
     this.#isSent = true
+    this.project.changed()
     const became = await this.project
-      .ask('answer', { plan: id, hash, ...answer, ...choices })
-      .catch((fault: Error) => ({ type: 'failed', why: fault.message }))
+      .ask('answer', { plan: id, hash: plan.hash ?? '', ...answer, ...choices })
+      .catch((fault: unknown) => ({ type: 'unfit' as const, why: faultText(fault) }))
     if (became.type === 'taken') return
     this.#isSent = false
-    this.#fault = `It was not taken: ${'why' in became ? became.why : became.type}`
+    this.#fault = `The answer did not count: ${whyNot(became)}`
   }
 
-  get #now() {
-    return this.project.rows.approvals.get(this.row.id)
+  get #now(): PlanRow | undefined {
+    return this.project.rows.approvals.get(this.id)
   }
 
   /** Why it waits no more; undefined while it does. */
   get #end(): string | undefined {
     const row = this.#now
     if (row?.state === 'waits')
-      return row.hash === this.row.hash
+      return row.hash === this.plan.hash
         ? undefined
         : 'This plan has changed, and nothing was answered: open it again.'
     if (row?.state !== 'ended') return 'This plan is not known any more.'
-    const undo = this.undo === undefined ? '' : `\nIt can be taken back: ${this.undo}`
-    return row.why + (row.ended === undefined ? '' : `\nIt ended: ${row.ended.outcome}${undo}`)
+    const { notice } = row.ended ?? {}
+    return notice === undefined ? row.shown : `${row.shown}\n${notice}`
   }
 
   /** What came of it, or of the last answer: a sentence a line. */
@@ -122,52 +126,45 @@ export class OpenPlan {
    * be applied. At its end the code for a script.
    */
   summary(unsaved: readonly string[]): ShownText {
-    const { row, plan, stage, news } = this
+    const { plan, stage, news } = this
     const { pieces, tally } = this.decisions
-    const lines: string[] = []
-    const say = (text: string) => void lines.push(escapeLine(text))
-    if (news !== '') for (const one of news.split('\n')) say(`● ${one}`)
+    const lines = news === '' ? [] : news.split('\n').map(one => `● ${escapeLine(one)}`)
     if (stage !== 'over')
       for (const file of unsaved)
-        say(`! ${escapePlanLine(file)} has unsaved text in this editor: save it first`)
-    for (const warning of row.warnings) say(`! ${warning}`)
-    say(row.title)
-    say(`  ${row.tool}, asked by ${row.who}: ${row.lines} lines, ${row.bytes} bytes`)
-    if (row.times > 1) say(`  asked for ${row.times} times by now`)
-    for (const note of row.notes) say(`  ${note}`)
-    if (stage === 'confirm') say(`━ what will be applied: ${tally.taken} of ${tally.pieces}, as one change`)
-    else put(lines, this.#head())
+        lines.push(`! ${escapePlanLine(file)} has unsaved text in this editor: save it first`)
+    lines.push(...this.#heading)
+    if (stage === 'confirm')
+      lines.push(`━ what will be applied: ${tally.taken} of ${tally.pieces}, as one change`)
     const inFiles = new Set(stage === 'choose' ? this.files.map(({ shown }) => shown) : [])
     const hunks: HunkPlace[] = []
     for (const [at, piece] of pieces.entries()) {
       const { hunk, decision } = piece
       if (inFiles.has(hunk.shown)) continue
       const line = lines.length
-      const why = hunk.why === null ? '' : `: ${hunk.why}`
-      const where = `hunk ${hunk.number} of ${pieces.length} · ${hunk.shown}:${hunk.line}${why}`
-      say(`━ ${where}  ${decisionText(piece)}`)
-      if (decision?.type !== 'refuse') put(lines, hunk.diff)
+      lines.push(`━ ${this.headOf(piece)}  ${escapeLine(signWithReason(piece))}`)
+      const diff = decision?.type === 'refuse' ? [] : escapeText(hunk.diff).replace(/\n$/, '').split('\n')
+      // With a margin none of them can be taken for one of ours.
+      lines.push(...diff.map(one => `│ ${one}`))
       hunks.push({ at, line, end: lines.length - 1 })
     }
-    if (plan.code !== '' && stage !== 'over') say(`code for a script: ${plan.code} (${row.id})`)
+    if (plan.code !== '' && stage !== 'over') lines.push(`code for a script: ${plan.code} (${this.id})`)
     const end = lines.length - 1
     return { text: `${lines.join('\n')}\n`, hunks: [...hunks, { at: pieces.length, line: end, end }] }
   }
 
-  /** The body without its difference, where hunks and files show that. */
-  #head(): string {
-    const { body, hunks, files } = this.plan
-    const isShown = hunks.length > 0 || (files.length > 0 && files.length === this.files.length)
-    const at = isShown ? (body ?? '').search(/^diff --git /m) : -1
-    return at < 0 ? (body ?? '') : (body ?? '').slice(0, at).trimEnd()
+  /** `hunk 2 of 3 · app.py:14: for speed` */
+  headOf({ of }: Piece): string {
+    return this.plan.hunks[of]?.head ?? ''
+  }
+
+  /** All that is to be known; without the difference, where files show that. */
+  get #heading(): readonly string[] {
+    const { heading, files } = this.plan
+    const isShown = files.length > 0 && files.length === this.files.length
+    const at = isShown ? heading.findIndex(line => line.startsWith('│ diff --git ')) : -1
+    return at < 0 ? heading : heading.slice(0, at)
   }
 }
-
-/** `✗ refused: keep it` */
-export const decisionText = (piece: Piece): string =>
-  piece.decision?.type === 'refuse' && piece.decision.reason !== null
-    ? `${signOf(piece)}: ${piece.decision.reason}`
-    : signOf(piece)
 
 /** The texts of a file, with its hunks; undefined where it has no texts. */
 function shownFile(file: Plan['files'][number], plan: Plan): ShownFile | undefined {
@@ -191,10 +188,4 @@ function shownFile(file: Plan['files'][number], plan: Plan): ShownFile | undefin
   }
   const show = (text: string | null) => escapePlan(text ?? '').text
   return { path, shown, before: { text: show(before), hunks: old }, after: { text: show(after), hunks: now } }
-}
-
-/** Each line of a text that has its marks, with a margin: none of them can be taken for one of ours. */
-function put(lines: string[], text: string): void {
-  if (text === '') return
-  for (const line of escapeText(text).replace(/\n$/, '').split('\n')) lines.push(`│ ${line}`)
 }

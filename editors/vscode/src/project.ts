@@ -1,5 +1,5 @@
 import type { Topic } from '../../../src/front/operations/operation.ts'
-import type { Method, Methods, SeatEvent, SeatWanted, TopicRows } from '../../../src/front/protocol.ts'
+import type { Method, Methods, SeatEvent, TopicRows } from '../../../src/front/protocol.ts'
 import type { ShownAnswer } from '../../../src/front/shown-answer.ts'
 import type { SubscriptionEvent } from '../../../src/front/subscriptions.ts'
 import type { Envelope } from '../../../tools/outcome.ts'
@@ -8,40 +8,51 @@ import type { Envelope } from '../../../tools/outcome.ts'
 export interface Seam {
   /** A request to `imago lsp`. Rejects with its fault. */
   request<Answer>(method: string, params: object): Promise<Answer>
-  /** Rows or the seat of that project have changed. */
+  /** Rows, the seat or what waits of that project have changed. */
   changed(project: Project): void
   /** A sentence for the person, as plain text; it must not take the focus. */
   says(text: string): void
 }
 
-type PlanRow<State> = Extract<TopicRows['approvals'], { state: State }>
-export type WaitingRow = PlanRow<'waits'>
-export type Plan = Methods['plan']['result']
-/** An answer of a tool, and what a person reads of it. */
-export type Answer = Envelope & ShownAnswer & { readonly shown: string; readonly kernel?: string }
+/** A row, an event or a fault with its line for a person, in which all is seen that is in it. */
+type Told<Row> = Row & { readonly shown: string }
 
-/** An event of the seat, as `imago lsp` tells it. */
-export type SeatNews = SeatEvent | { readonly type: 'left'; readonly why: string | null }
+/** `waits`: it is for a person to answer. */
+type Asks<Row> = Told<Row> & { readonly waits?: true }
+export type PlanRow = Asks<TopicRows['approvals']>
+
+/** A plan as it is asked for with `shown`. */
+export type Plan = Omit<Methods['plan']['result'], 'hunks'> & {
+  readonly hash: string | null
+  readonly heading: readonly string[]
+  readonly hunks: readonly (Methods['plan']['result']['hunks'][number] & { readonly head: string })[]
+}
+
+/** An answer of a tool, and what a person reads of it. */
+export type Answer = Told<Envelope & ShownAnswer> & { readonly kernel?: string }
+
+/** An event of the seat. */
+export type SeatNews = Told<SeatEvent | { readonly type: 'left'; readonly why: string | null }>
 
 /** That a project follows. */
 export const TOPICS = ['approvals', 'kernels', 'seats'] as const satisfies readonly Topic[]
 
 /**
- * A project in the editor, by the root that `imago lsp` names. Its rows are all the state that there is; what is drawn is a
- * function of them.
+ * A project in the editor, by the root that `imago lsp` names. What that has told last is all the state that there is; what
+ * is drawn is a function of it.
  */
 export class Project {
   readonly root: string
-  readonly rows: { readonly [T in (typeof TOPICS)[number]]: Map<string, TopicRows[T]> } = {
-    approvals: new Map(),
-    kernels: new Map(),
-    seats: new Map(),
+  readonly rows = {
+    approvals: new Map<string, PlanRow>(),
+    kernels: new Map<string, TopicRows['kernels']>(),
+    seats: new Map<string, Asks<TopicRows['seats']>>(),
   }
   readonly #seam: Seam
-  /** The seat of this editor. */
-  seat: Extract<SeatEvent, { type: 'seated' }> | undefined
-  /** What a person types who lets this editor sit, while it is asked for. */
-  code: string | undefined
+  /** The last event of the seat of this editor; undefined where it has none and asks for none. */
+  seat: SeatNews | undefined
+  /** How much waits for a person; empty where nothing does. */
+  waits = ''
   /** The program that the person has chosen for calls. */
   kernel: string | undefined
 
@@ -51,7 +62,10 @@ export class Project {
   }
 
   /** An operation of the daemon. Rejects with its fault. */
-  ask<M extends Method>(name: M, params: Methods[M]['params']): Promise<Methods[M]['result']> {
+  ask<M extends Method, Result = Methods[M]['result']>(
+    name: M,
+    params: Methods[M]['params'] & { readonly shown?: true },
+  ): Promise<Result> {
     return this.#seam.request(`imago/${name}`, { root: this.root, ...params })
   }
 
@@ -68,79 +82,58 @@ export class Project {
       rows?.delete(key)
       if (value !== null) rows?.set(key, value)
     }
+    this.changed()
+  }
+
+  heardWaits({ text }: { readonly text: string }): void {
+    this.waits = text
+    this.changed()
+  }
+
+  heardSeat(event: SeatNews): void {
+    const isNews = event.type === 'left' ? event.why !== null : event.type === 'seated' && event.trouble
+    this.seat = event.type === 'left' ? undefined : event
+    if (isNews) this.#seam.says(event.shown)
+    this.changed()
+  }
+
+  /** What is drawn of it may be other than it was. */
+  changed(): void {
     this.#seam.changed(this)
   }
 
   /** What was told by an `imago lsp` that has ended is not known any more. */
   forget(): void {
     this.seat = undefined
-    this.code = undefined
+    this.waits = ''
     this.heardRows({ rev: '', snapshot: [] })
   }
 
   /** Takes a seat; resolves as soon as it is there. Rejects with the sentence that says why there is none. */
   async sit(): Promise<void> {
-    try {
-      await this.ask('sit', {})
-    } finally {
-      this.code = undefined
-      this.#seam.changed(this)
-    }
-  }
-
-  heardSeat(event: SeatNews): void {
-    this.seat = event.type === 'seated' ? event : undefined
-    this.code = event.type === 'asked' ? event.code : undefined
-    if (event.type === 'left' && event.why !== null) this.#seam.says(`The seat was left: ${event.why}`)
-    if (event.type === 'seated' && event.trouble !== null) this.#seam.says(event.trouble)
-    this.#seam.changed(this)
-  }
-
-  /** Plans that wait, in the order of their names. */
-  get waiting(): readonly WaitingRow[] {
-    return this.#plans('waits').toSorted((one, other) => (one.id < other.id ? -1 : 1))
-  }
-
-  /** Questions that wait while nobody sits. */
-  get held(): readonly PlanRow<'held'>[] {
-    return this.#plans('held')
-  }
-
-  #plans<State extends TopicRows['approvals']['state']>(state: State): PlanRow<State>[] {
-    return [...this.rows.approvals.values()].filter((row): row is PlanRow<State> => row.state === state)
-  }
-
-  /** Others who want a seat, and whom a person who sits here lets in or not. */
-  get wanted(): readonly SeatWanted[] {
-    return [...this.rows.seats.values()].filter(
-      (row): row is SeatWanted => 'terminal' in row && row.why === null,
-    )
-  }
-
-  get programs(): readonly TopicRows['kernels'][] {
-    return [...this.rows.kernels.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1))
+    await this.ask('sit', {}).catch((fault: unknown) => {
+      this.heardSeat({ type: 'left', why: null, shown: '' })
+      throw fault
+    })
   }
 
   /** What `undo_change` takes for the newest change that was not taken back, of any seat; undefined: none is known. */
   get lastUndo(): string | undefined {
-    const change = this.#plans('ended').findLast(({ tool, ended }) => ended?.undo && tool !== 'undo_change')
-    return change?.ended?.undo ?? undefined
+    const ended = [...this.rows.approvals.values()].flatMap(row =>
+      row.state === 'ended' && row.tool !== 'undo_change' && row.ended?.undo ? [row.ended.undo] : [],
+    )
+    return ended.at(-1)
   }
 
-  /** `2 plans wait, 1 wants a seat`; empty where nothing does. */
+  /** What waits, and what a person types who lets this editor sit; empty where nothing does. */
   get status(): string {
-    const plans = this.waiting.length + this.held.length
-    return [
-      ...(plans === 0 ? [] : [plans === 1 ? '1 plan waits' : `${plans} plans wait`]),
-      ...(this.wanted.length === 0 ? [] : [`${this.wanted.length} wants a seat`]),
-      ...(this.code === undefined ? [] : [`to sit: imago seat ${this.code}`]),
-    ].join(', ')
+    const code = this.seat?.type === 'asked' ? [`to sit: imago seat ${this.seat.code}`] : []
+    return [...(this.waits === '' ? [] : [this.waits]), ...code].join(', ')
   }
 }
 
 /** What went wrong, and what can be done about it. */
 export function faultText(fault: unknown): string {
-  const { message, data } = fault as { message?: unknown; data?: { next?: unknown } }
-  const next = typeof data?.next === 'string' ? ` ${data.next}` : ''
-  return `${typeof message === 'string' ? message : String(fault)}${next}`
+  const { message, data } = fault as { message?: string; data?: { shown?: string } }
+  return data?.shown ?? message ?? String(fault)
 }

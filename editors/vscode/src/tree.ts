@@ -1,11 +1,10 @@
+import type { Part } from '../../../src/front/shown-answer.ts'
 import { escapeLine } from '../../../src/text/escape.ts'
 import type { Project } from './project.ts'
 import { linesOf, partsOf, type ValueNode } from './values.ts'
 
-/** A row of the tree view. Its texts are plain, and in one line. */
-export interface TreeNode {
-  readonly kind: 'section' | 'plan' | 'held' | 'wanted' | 'program' | 'value'
-  readonly label: string
+/** A row of a view. Its texts are plain, and in one line. */
+export interface TreeNode extends Pick<Part, 'label' | 'file' | 'line'> {
   readonly project: Project
   readonly detail?: string
   /** Of its icon, as VS Code calls it. */
@@ -19,59 +18,40 @@ export interface TreeNode {
 }
 
 /** What waits in a project: plans, questions that need a seat first, and others who want a seat. */
-export function waitsIn(project: Project): readonly TreeNode[] {
-  const plans = project.waiting.map(({ id, title, who }): TreeNode => {
-    const looks = { icon: 'git-pull-request', click: 'imago.plan.open' }
-    return { kind: 'plan', label: escapeLine(title), project, detail: escapeLine(who), name: id, ...looks }
+export const waitsIn = (project: Project): readonly TreeNode[] =>
+  [...project.rows.approvals, ...project.rows.seats].flatMap(([name, row]) => {
+    if (!row.waits) return []
+    const looks = LOOKS['state' in row && row.state !== 'ended' ? row.state : 'seat']
+    return [{ label: row.shown, project, name, ...looks }]
   })
-  const held = project.held.map(({ tool, who }): TreeNode => {
-    const detail = escapeLine(`${who}; it can be answered once somebody sits`)
-    return { kind: 'held', label: escapeLine(tool), project, detail, icon: 'clock', click: 'imago.sit' }
-  })
-  const wanted = project.wanted.map(({ id, who, command, through }): TreeNode => {
-    const driver = through?.driver ? `, may be driven by ${through.driver}` : ''
-    const detail = escapeLine(
-      `wants a seat: ${through === undefined ? command : `code ${through.code}${driver}`}`,
-    )
-    const looks = { icon: 'person-add', click: 'imago.admit' }
-    return { kind: 'wanted', label: escapeLine(who), project, detail, name: id, ...looks }
-  })
-  return [...plans, ...held, ...wanted]
+
+const byName = (one: { name: string }, other: { name: string }) => (one.name < other.name ? -1 : 1)
+
+const LOOKS = {
+  waits: { icon: 'git-pull-request', click: 'imago.plan.open' },
+  held: { icon: 'clock', click: 'imago.sit' },
+  seat: { icon: 'person-add', click: 'imago.admit' },
 }
 
-/** What the tree shows of a project: what waits, programs with their threads, and the values that the person looks at. */
-export function sectionsOf(project: Project, values: readonly ValueNode[]): readonly TreeNode[] {
-  const sections = {
-    'Waits for you': waitsIn(project),
-    Programs: programsIn(project),
-    Values: values.map(value => partNode(project, value)),
-  }
-  return Object.entries(sections)
-    .filter(([, nodes]) => nodes.length > 0)
-    .map(([label, nodes]) => ({ kind: 'section', label, project, children: async () => nodes }))
-}
-
-const programsIn = (project: Project): readonly TreeNode[] =>
-  project.programs.map(row => {
-    const process = row.pid === null ? [] : [`process ${row.pid}`]
-    const chosen = row.name === project.kernel ? ['calls go here'] : []
-    const detail = [row.implementation ?? row.language, row.state, ...process, ...chosen].join(', ')
-    return {
-      kind: 'program',
-      label: escapeLine(row.name),
-      project,
-      detail: escapeLine(detail),
-      icon: 'vm-running',
-      click: 'imago.program.use',
-      name: row.name,
-      children: async () => {
-        const { shown } = await project.call('threads', { kernel: row.name })
-        return linesOf(shown).map(value => partNode(project, value))
-      },
+/** Programs with their threads, whose frames lead to their places. */
+export const programsIn = (project: Project): readonly TreeNode[] =>
+  [...project.rows.kernels.values()].sort(byName).map(({ name, implementation, language, state, pid }) => {
+    const process = pid === null ? [] : [`process ${pid}`]
+    const chosen = name === project.kernel ? ['calls go here'] : []
+    const detail = [implementation ?? language, state, ...process, ...chosen].join(', ')
+    const looks = { icon: 'vm-running', click: 'imago.program.use' }
+    const children = async () => {
+      const { parts, shown } = await project.call('threads', { kernel: name })
+      const [above = ''] = parts.length === 0 ? [shown] : shown.split('\n\n')
+      return [...linesOf(above), ...parts].map(part => valueNode(project, part))
     }
+    return { label: escapeLine(name), project, detail: escapeLine(detail), name, ...looks, children }
   })
 
-function partNode(project: Project, value: ValueNode): TreeNode {
-  const children = async () => (await partsOf(project, value)).map(part => partNode(project, part))
-  return { kind: 'value', label: value.label, project, ...(value.expr !== undefined && { children }) }
+/** What is in a value is asked for once it is opened, where it is not known already. */
+export function valueNode(project: Project, { parts, ...value }: ValueNode): TreeNode {
+  const isLeaf = value.expr === undefined && !parts?.length
+  const children = async () =>
+    (parts ?? (await partsOf(project, value))).map(part => valueNode(project, part))
+  return { ...value, project, ...(!isLeaf && { children }) }
 }

@@ -1,12 +1,9 @@
+import type { Part } from '../../../src/front/shown-answer.ts'
 import { escapeLine, escapeText } from '../../../src/text/escape.ts'
 import type { Project } from './project.ts'
 
-export { escapeLine }
-
-/** A value, or a part of one, that opens where it has an `expr`. */
-export interface ValueNode {
-  readonly label: string
-  readonly expr?: string
+/** A value, or a part of one, and the program that has it. */
+export interface ValueNode extends Part {
   readonly kernel?: string | undefined
 }
 
@@ -31,13 +28,9 @@ export interface Code {
 }
 
 /** Runs code in the program that the person has chosen, else in one of its language. `value`: worth a closer look. */
-export async function evaluate(project: Project, { text, languageId, ...place }: Code) {
-  const { file, line: at } = place
-  const args = {
-    expr: text,
-    ...(file && { file, line: at }),
-    ...(project.kernel && { kernel: project.kernel }),
-  }
+export async function evaluate(project: Project, { text, languageId, file, line }: Code) {
+  const { kernel } = project
+  const args = { expr: text, ...(file && { file, line }), ...(kernel && { kernel }) }
   const answer = await project.call('eval_expr', args, { language: languageId })
   const { handle } = (answer.ok ? answer.result : {}) as { handle?: string }
   const value: ValueNode | undefined =

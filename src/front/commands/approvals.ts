@@ -6,7 +6,7 @@ import { request } from '../client.ts'
 import type { CommandInput } from '../command.ts'
 import { print, printFailed, table } from '../print.ts'
 import type { Methods } from '../protocol.ts'
-import { whyNot } from '../seat/asker.ts'
+import { whyNot } from '../seat/plan-text.ts'
 
 /** `imago approvals`: what waits for an answer, who could give one, what is let through without and who is let be. */
 export async function approvals(input: CommandInput): Promise<ExitCode> {

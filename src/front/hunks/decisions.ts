@@ -214,11 +214,12 @@ const SIGNS = { accept: '✓ taken', refuse: '✗ refused', edit: '✎ edited' }
 export const signOf = ({ decision }: Piece): string =>
   decision === undefined ? '· undecided' : SIGNS[decision.type]
 
-/** The same with the reason of a refusal, which is as it was typed. */
-export const decisionText = (piece: Piece): string =>
-  piece.decision?.type === 'refuse' && piece.decision.reason !== null
-    ? `${signOf(piece)}: ${piece.decision.reason}`
-    : signOf(piece)
+/** `✗ refused: keep it` */
+export const signWithReason = (piece: Piece): string => `${signOf(piece)}${reasonOf(piece)}`
+
+/** `: keep it`, where it is refused with a reason. */
+export const reasonOf = ({ decision }: Pick<Piece, 'decision'>): string =>
+  decision?.type === 'refuse' && decision.reason !== null ? `: ${decision.reason}` : ''
 
 /** `hunk 2, part 1 (shop.py:14)` */
 export function pieceName({ hunk: { number, shown, line }, part }: Piece): string {

@@ -5,9 +5,9 @@ import type { ErrorShown, ErrorSummary } from '../../../tools/activity.ts'
 import { beginning, type FileSince, isOwn, oneLine, programFrame } from '../../../tools/text.ts'
 import type { Frame } from '../../../wire/kernel.ts'
 import { realOf } from '../../files/roots.ts'
-import { clock } from '../log/lines.ts'
 import type { Mark, TextLines } from './documents.ts'
 import type { Project } from './project.ts'
+import { errorFacts } from './row-lines.ts'
 
 /** A frame of the program's own in an error, by the real path of its file. Lines are from 0. */
 interface Place {
@@ -202,13 +202,8 @@ export class ErrorsInPlace {
 }
 
 /** `KeyError: None (request GET /orders/8, 2026-11-23 13:22:05, 12 times)` */
-function headOf({ row: { what, where, at, times } }: Noted): string {
-  const facts = [
-    ...(where === null ? [] : [oneLine(where)]),
-    clock(at),
-    ...(times === 1 ? [] : [`${times} times`]),
-  ]
-  return `${oneLine(what)} (${facts.join(', ')})`
+function headOf({ row }: Noted): string {
+  return oneLine(`${row.what} (${errorFacts(row).join(', ')})`)
 }
 
 function about(noted: Noted): Omit<Diagnostic, 'range'> {

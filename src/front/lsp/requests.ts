@@ -3,15 +3,19 @@ import type { Connection } from 'vscode-languageserver/node'
 import { LSPErrorCodes, ResponseError } from 'vscode-languageserver/node'
 import { isRecord } from '../../../tools/record.ts'
 import { messageOf, WireError } from '../../../wire/errors.ts'
+import type { CallEvent } from '../../calls/contract.ts'
 import { refuseDebugger } from '../../debugger.ts'
 import type { DaemonClient } from '../client.ts'
 import { editorLanguage } from '../languages.ts'
 import type { Topic } from '../operations/operation.ts'
-import type { Methods, SeatEvent } from '../protocol.ts'
+import type { FailureData, Methods, SeatEvent } from '../protocol.ts'
 import { shownAnswer } from '../shown-answer.ts'
 import type { SubscriptionEvent } from '../subscriptions.ts'
 import { withoutMargin } from './documents.ts'
+import { hunkHead, planHeading } from './plan-lines.ts'
 import type { Project } from './project.ts'
+import { inWords, Waiting } from './row-lines.ts'
+import { type SeatTold, seatInWords } from './seat-lines.ts'
 
 /**
  * `imago/NAME`: the operations of the daemon for plugins of an editor, over its language server. Each has the parameters
@@ -26,6 +30,9 @@ export class Requests {
   readonly #known = new WeakSet<Project>()
   /** Those whose seat was lost with the connection, and by which secret it is taken again. */
   readonly #lost = new Map<Project, string | undefined>()
+  readonly #waiting = new WeakMap<Project, Waiting>()
+  /** Calls that the editor follows, by their keys, with the plan that each waits for. */
+  readonly #asked = new Map<string, string | undefined>()
   readonly #editor: () => string
   #wishes: Wishes = {}
 
@@ -53,10 +60,8 @@ export class Requests {
     try {
       return wellFormed(await this.#done(name, params, how))
     } catch (error) {
-      const remote = remoteOf(error)
-      const data =
-        remote === undefined ? undefined : { code: remote.code, ...(remote.data as object | undefined) }
-      return new ResponseError(LSPErrorCodes.RequestFailed, remote?.message ?? messageOf(error), data)
+      const { message, data } = faultInWords(error)
+      return new ResponseError(LSPErrorCodes.RequestFailed, message, data)
     }
   }
 
@@ -70,6 +75,7 @@ export class Requests {
     if (name === 'subscribe') return this.#follow(project, params as Methods['subscribe']['params'])
     if (name === 'sit') return this.#sit(project, client, params, signal)
     if (name === 'leave') return this.#seats.get(project)?.over.abort() ?? null
+    if (name === 'plan' && params.shown) return planInWords(client, String(params.plan))
     // The daemon says which operations there are, and checks what they take.
     return client.request(name as 'plan', params as never)
   }
@@ -81,13 +87,30 @@ export class Requests {
     const { expr, ...rest } = asked.args ?? {}
     const code = spoken !== undefined && typeof expr === 'string' ? withoutMargin(expr) : expr
     const args = { ...(row && { kernel: row.name }), ...rest, ...(code !== undefined && { expr: code }) }
-    const on = follow
-      ? { on: (event: object) => void this.#tell('imago/event', { root: project.root, call, ...event }) }
-      : {}
-    const envelope = await project.call({ tool, args, call, signal, ...on })
+    const on = ({ plan, ...event }: CallEvent & { readonly plan?: string }) => {
+      if (plan !== undefined) this.#asks(project, { call, plan })
+      void this.#tell('imago/event', { root: project.root, call, ...event })
+    }
+    if (follow) this.#asked.set(call, undefined)
+    const envelope = await project
+      .call({ tool, args, call, signal, ...(follow && { on }) })
+      .finally(() => this.#asked.delete(call))
     if (!shown) return envelope
     const text = await project.show(tool, envelope)
     return { ...envelope, shown: text, kernel: args.kernel, ...shownAnswer(tool, envelope) }
+  }
+
+  /** Rows of calls have changed. */
+  callsChanged(project: Project): void {
+    for (const { call, plan } of project.rows.calls.values())
+      if (plan !== null) this.#asks(project, { call, plan })
+  }
+
+  /** Tells once which plan a call waits for that the editor follows. */
+  #asks(project: Project, { call, plan }: { readonly call: string; readonly plan: string }): void {
+    if (!this.#asked.has(call) || this.#asked.get(call) === plan) return
+    this.#asked.set(call, plan)
+    void this.#tell('imago/event', { root: project.root, call, plan })
   }
 
   /** Resolves with the first rows under way. What was followed before in that project is followed no more. */
@@ -98,7 +121,14 @@ export class Requests {
   }
 
   #following(project: Project, params: Methods['subscribe']['params']): Following {
-    const tell = (event: SubscriptionEvent) => this.#tell('imago/rows', { root: project.root, ...event })
+    const { root } = project
+    const tell = (event: SubscriptionEvent) => {
+      const told = inWords(event)
+      void this.#tell('imago/rows', { root, ...told })
+      const waits = this.#waiting.get(project)?.after(told, plan => ![...this.#asked.values()].includes(plan))
+      if (waits !== undefined) void this.#tell('imago/waits', { root, ...waits })
+    }
+    if (!this.#waiting.has(project)) this.#waiting.set(project, new Waiting())
     const following = new Following(params, tell)
     this.#followed.set(project, following)
     return following
@@ -156,15 +186,19 @@ export class Requests {
     client: DaemonClient,
     { params, over }: { readonly params: SitParams; readonly over: AbortController },
   ): Promise<Seated> {
-    const tell = (event: object) => void this.#tell('imago/seat', { root: project.root, ...event })
+    const tell = (told: SeatTold) => {
+      const event = seatInWords(told)
+      void this.#tell('imago/seat', { root: project.root, ...event })
+      return event
+    }
     const wanted = { through: this.#editor(), ...params } as Methods['sit']['params']
     return new Promise((resolve, reject) => {
       let seated: Seated | undefined
       const heard = (event: SeatEvent) => {
-        tell(event)
-        if (event.type !== 'seated') return
-        seated = event
-        resolve(event)
+        const told = tell(event)
+        if (told.type !== 'seated') return
+        seated = told
+        resolve(told)
       }
       const left = (fault?: unknown) => {
         this.#seats.delete(project)
@@ -188,7 +222,10 @@ export class Requests {
         if (remote === undefined) this.#lost.set(project, resume)
         else if (resume !== undefined) this.#comeBack(project, client)
         else if (remote.code !== 'seat_taken')
-          this.#tell('imago/seat', { root: project.root, type: 'left', why: messageOf(fault) })
+          this.#tell('imago/seat', {
+            root: project.root,
+            ...seatInWords({ type: 'left', why: messageOf(fault) }),
+          })
       },
     )
   }
@@ -240,6 +277,33 @@ interface Sitting {
   readonly over: AbortController
   readonly seated: Promise<Seated>
   readonly isAlone: boolean
+}
+
+/** A fault of the daemon as an editor has it; `shown` says what went wrong, and what to do next. */
+function faultInWords(fault: unknown) {
+  const { code, message = messageOf(fault), data } = remoteOf(fault) ?? {}
+  const { next } = (data ?? {}) as Partial<FailureData>
+  return {
+    message,
+    data: { code, ...(data as object | undefined), shown: next ? `${message} ${next}` : message },
+  }
+}
+
+/** The plan with all that is said of it, and the hash of the same plan. */
+async function planInWords(client: DaemonClient, id: string) {
+  const [plan, { approvals }] = await Promise.all([
+    client.request('plan', { plan: id }),
+    client.request('approvals', {}),
+  ])
+  const row = approvals.find(one => one.id === id)
+  if (plan.body === null || row === undefined) return { ...plan, body: null, hash: null, heading: [] }
+  const { body, hunks } = plan
+  return {
+    ...plan,
+    hash: row.hash,
+    heading: planHeading(row, { body, hunks }),
+    hunks: hunks.map(hunk => ({ ...hunk, head: hunkHead(hunk, hunks.length) })),
+  }
 }
 
 const remoteOf = (fault: unknown) => (fault instanceof WireError ? fault.remote : undefined)

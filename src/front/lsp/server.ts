@@ -69,6 +69,7 @@ export function lsp(): Promise<never> {
       unreached: fault => connection.console.warn(messageOf(fault)),
       changed(topics) {
         if (topics.has('errors')) errors.update(project)
+        if (topics.has('calls')) requests.callsChanged(project)
         if (topics.has('kernels'))
           for (const document of documentsOf(project)) texts.update(document, project)
       },

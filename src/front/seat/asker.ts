@@ -1,5 +1,5 @@
 import { oneLine } from '../../../tools/text.ts'
-import type { AnswerOutcome, SeatAnswer, ShownPlan } from '../../approvals/contract.ts'
+import type { SeatAnswer, ShownPlan } from '../../approvals/contract.ts'
 import { argumentsDraft, readArguments } from '../person-editor.ts'
 import type { Printer } from '../print.ts'
 import type { SeatRow, SeatWanted } from '../protocol.ts'
@@ -18,7 +18,7 @@ import {
   showRows,
 } from './line-terminal.ts'
 import type { OpenSeat, SeatTold } from './open-seat.ts'
-import { editorNotes, KEY_WORDS, planText } from './plan-text.ts'
+import { editorNotes, KEY_WORDS, planText, whyNot } from './plan-text.ts'
 
 interface AskerOptions extends Pick<LineTerminal, 'input' | 'terminal' | 'edit'> {
   readonly printer: Printer
@@ -228,24 +228,6 @@ async function give(
   const came = taken.type === 'taken' ? did : `your answer did not count: ${oneLine(whyNot(taken))}`
   printOwn([`${answer.plan}: ${came}`], at)
   return taken.type !== 'unfit'
-}
-
-/** Why an answer did not count, as a sentence. */
-export function whyNot(taken: Exclude<AnswerOutcome, { type: 'taken' }>): string {
-  switch (taken.type) {
-    case 'late':
-      return `it came too late. ${taken.why}`
-    case 'unknown':
-      return 'no plan of that name waits.'
-    case 'wrong_hash':
-      return 'it was meant for another plan than the one that waits.'
-    case 'wrong_code':
-      return 'the code is wrong, or has ended. Three wrong ones end that of a plan, ten those of all until a seat answers.'
-    case 'unfit':
-      return taken.why
-    default:
-      return taken satisfies never
-  }
 }
 
 /** What can be typed about a plan, in order, and how it is offered. */

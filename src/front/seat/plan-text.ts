@@ -1,6 +1,6 @@
 import { duration, oneLine } from '../../../tools/text.ts'
 import { INVISIBLE } from '../../../wire/invisible.ts'
-import type { ShownPlan } from '../../approvals/contract.ts'
+import type { AnswerOutcome, ShownPlan } from '../../approvals/contract.ts'
 import type { SeatWanted } from '../protocol.ts'
 
 /** A plan as it is printed: what it is, the whole of it, and how it can be answered. */
@@ -111,6 +111,24 @@ export interface PlanEnd {
 export function planEnd({ id, what, title }: PlanEnd): readonly [id: string, what: string, title: string] {
   const told = oneLine(what)
   return title === '' ? [`${id} `, told, ''] : [`${id} `, told.replace(/\.$/, ''), `: ${oneLine(title)}`]
+}
+
+/** Why an answer did not count, as a sentence. */
+export function whyNot(taken: Exclude<AnswerOutcome, { type: 'taken' }>): string {
+  switch (taken.type) {
+    case 'late':
+      return `it came too late. ${taken.why}`
+    case 'unknown':
+      return 'no plan of that name waits.'
+    case 'wrong_hash':
+      return 'it was meant for another plan than the one that waits.'
+    case 'wrong_code':
+      return 'the code is wrong, or has ended. Three wrong ones end that of a plan, ten those of all until a seat answers.'
+    case 'unfit':
+      return taken.why
+    default:
+      return taken satisfies never
+  }
 }
 
 /** What a person is told of an editor that wants a seat, besides who it is. Names of others are in it. */

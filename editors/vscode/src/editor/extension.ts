@@ -4,13 +4,14 @@ import * as vscode from 'vscode'
 import type { LanguageClient } from 'vscode-languageclient/node'
 import { isWithin, realOf } from '../../../../src/files/roots.ts'
 import type { SubscriptionEvent } from '../../../../src/front/subscriptions.ts'
+import { escapeLine } from '../../../../src/text/escape.ts'
 import { faultText, Project, type SeatNews, TOPICS } from '../project.ts'
-import { type TreeNode, waitsIn } from '../tree.ts'
-import { escapeLine } from '../values.ts'
-import { plainLabel, sentence, tell } from './messages.ts'
+import { programsIn, type TreeNode, valueNode, waitsIn } from '../tree.ts'
+import type { ValueNode } from '../values.ts'
+import { plainLabel, tell } from './messages.ts'
 import { PlanViews } from './plans.ts'
 import { Results } from './results.ts'
-import { Tree } from './tree-view.ts'
+import { treeOf } from './tree-view.ts'
 
 let client: LanguageClient | undefined
 
@@ -21,29 +22,35 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
   const projects = new Map<string, Project>()
   const plans = new PlanViews()
   const results = new Results()
-  const tree = new Tree(projects)
+  /** The newest first. */
+  let values: readonly TreeNode[] = []
+  const rows = new vscode.EventEmitter<void>()
+  const rowsOf = (of: (project: Project) => readonly TreeNode[]) => () => [...projects.values()].flatMap(of)
+  const valuesView = vscode.window.createTreeView('imago.values', {
+    treeDataProvider: treeOf(() => values, rows.event),
+  })
   const status = vscode.window.createStatusBarItem('imago', vscode.StatusBarAlignment.Left)
   status.name = 'Imago'
 
   const says = (text: string) => {
     log.info(text)
-    vscode.window.setStatusBarMessage(plainLabel(`Imago: ${sentence(text)}`), 15_000)
+    vscode.window.setStatusBarMessage(plainLabel(`Imago: ${text}`), 15_000)
   }
   const draw = (text = [...projects.values()].flatMap(one => one.status || []).join(', ')) => {
-    tree.changed()
-    status.text = plainLabel(`Imago: ${text}`)
+    rows.fire()
+    status.text = plainLabel(['Imago', ...(text === '' ? [] : [text])].join(': '))
+    status.tooltip = [...projects.values()]
+      .map(({ seat }) => (seat?.type === 'seated' ? seat.shown : 'no seat here'))
+      .join('\n')
     status.command = 'imago.waits'
-    if (text === '') status.hide()
-    else status.show()
+    status.show()
   }
   const changed = (project: Project) => {
     plans.changed(project)
     draw()
   }
-  const request = <Answer>(method: string, params: object): Promise<Answer> => {
-    if (client === undefined) throw new Error('imago lsp does not run.')
-    return client.sendRequest<Answer>(method, params)
-  }
+  const request = <Answer>(method: string, params: object): Promise<Answer> =>
+    client?.sendRequest<Answer>(method, params) ?? Promise.reject(new Error('imago lsp does not run.'))
   const projectOf = ({ root }: { root: string }): Project => {
     const project = projects.get(root) ?? new Project(root, { request, changed, says })
     projects.set(root, project)
@@ -74,6 +81,7 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
     client = made
     type Told<Event> = Event & { root: string }
     made.onNotification('imago/rows', (event: Told<SubscriptionEvent>) => projectOf(event).heardRows(event))
+    made.onNotification('imago/waits', (event: Told<{ text: string }>) => projectOf(event).heardWaits(event))
     made.onNotification('imago/seat', (event: Told<SeatNews>) => projectOf(event).heardSeat(event))
     // Of an undo, which alone is followed, or by an action on its file.
     made.onNotification('imago/event', (event: Told<{ plan?: string }>) => {
@@ -103,39 +111,48 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
     })
   }
 
+  /** Puts a value first, in the place of an older one of the same code. */
+  const keep = (project: Project, value: ValueNode): TreeNode => {
+    const node = valueNode(project, value)
+    const others = values.filter(one => one.project !== project || one.label !== node.label)
+    values = [node, ...others].slice(0, 10)
+    rows.fire()
+    return node
+  }
+
   const commands: Record<string, (...args: never[]) => unknown> = {
     ...plans.commands,
     'plan.open': ({ project, name }: TreeNode) => plans.open(project, name ?? ''),
     undo: () => plans.undo(here()),
     async waits() {
-      const [first, ...others] = [...projects.values()].flatMap(waitsIn)
-      if (first === undefined) return tell(`nothing waits for an answer in ${here().root}.`)
-      await vscode.commands.executeCommand(
-        others.length === 0 && first.click ? first.click : 'imago.focus',
-        first,
-      )
+      const [first, ...others] = rowsOf(waitsIn)()
+      const { executeCommand } = vscode.commands
+      if (first === undefined) await executeCommand('workbench.action.quickOpen', '>Imago: ')
+      else if (others.length === 0 && first.click) await executeCommand(first.click, first)
+      else await executeCommand('imago.waiting.focus')
     },
     async sit(node?: TreeNode) {
       const project = node?.project ?? here()
       await project.sit()
-      tell(`seated as ${project.seat?.who}.`)
+      tell(project.seat?.shown ?? '')
     },
-    async admit({ project, label, detail, name = '' }: TreeNode) {
-      const placeHolder = plainLabel(`Let it sit, and answer plans? ${label} ${detail}`)
+    async admit({ project, label, name = '' }: TreeNode) {
+      const placeHolder = plainLabel(`Let it sit, and answer plans? ${label}`)
       const answer = await vscode.window.showQuickPick(['No', 'Yes'], { placeHolder })
       if (answer !== undefined) await project.ask('admit', { wanted: name, admit: answer === 'Yes' })
     },
     async eval() {
       const editor = vscode.window.activeTextEditor
       const value = editor && (await results.evaluate(here(), editor))
-      if (value) tree.addValue(here(), value)
+      if (value) keep(here(), value)
     },
     async value() {
       const { document, selection } = vscode.window.activeTextEditor ?? {}
-      const value = selection && !selection.isEmpty ? document?.getText(selection) : undefined
       const prompt = 'An expression; looking runs no code'
-      const expr = await vscode.window.showInputBox({ prompt, ...(value && { value }) })
-      if (expr) tree.addValue(here(), { label: escapeLine(expr), expr, kernel: here().kernel })
+      const expr = await vscode.window.showInputBox({ prompt, value: document?.getText(selection) ?? '' })
+      if (!expr) return
+      const { kernel } = here()
+      await valuesView.reveal(keep(here(), { label: escapeLine(expr), expr, kernel }), { expand: true })
     },
     'program.use'({ project, name }: TreeNode) {
       project.kernel = name
@@ -145,7 +162,9 @@ export function activate({ subscriptions }: vscode.ExtensionContext): void {
   subscriptions.push(
     log,
     status,
-    vscode.window.registerTreeDataProvider('imago', tree),
+    valuesView,
+    vscode.window.registerTreeDataProvider('imago.waiting', treeOf(rowsOf(waitsIn), rows.event)),
+    vscode.window.registerTreeDataProvider('imago.programs', treeOf(rowsOf(programsIn), rows.event)),
     ...plans.register(),
     ...results.register(),
     vscode.workspace.onDidChangeConfiguration(

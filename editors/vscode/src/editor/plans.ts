@@ -1,9 +1,10 @@
 import * as vscode from 'vscode'
 import { realOf } from '../../../../src/files/roots.ts'
+import { signWithReason } from '../../../../src/front/hunks/decisions.ts'
 import type { Decision } from '../../../../src/front/hunks/patch.ts'
-import { decisionText, OpenPlan, type ShownFile, type ShownText, type Stage } from '../plan.ts'
+import { OpenPlan, type ShownFile, type ShownText, type Stage } from '../plan.ts'
 import type { Project } from '../project.ts'
-import { plainLabel, tell } from './messages.ts'
+import { plainLabel, plainSentence, tell } from './messages.ts'
 
 const SCHEME = 'imago-plan'
 
@@ -22,16 +23,11 @@ const PLAN_ACTS: Readonly<Record<Stage, Readonly<Record<string, string>>>> = {
 
 type Side = 'asks' | 'before' | 'after'
 
-/** A text that a person writes in the place of a hunk. */
-interface Edit {
-  readonly open: OpenPlan
-  readonly at: number
-}
-
 /** Plans in diff editors, with lenses and keys for their hunks. */
 export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentContentProvider {
   readonly #plans = new Map<string, OpenPlan>()
-  readonly #edits = new Map<vscode.TextDocument, Edit>()
+  /** Texts that a person writes in the place of hunks. */
+  readonly #edits = new Map<vscode.TextDocument, { readonly open: OpenPlan; readonly at: number }>()
   /** When an end or what will be applied was brought up, or a key pressed too soon after that. */
   #broughtUp = 0
   readonly #lenses = new vscode.EventEmitter<void>()
@@ -61,7 +57,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
         if (await this.#counts(open, open.plan.hunks.length - 1)) await this.#rest(open, { type: 'accept' })
       },
       refuseRest: async open => {
-        const reason = await askReason()
+        const reason = await askReason(`${open.decisions.undecided} undecided hunks`)
         if (reason !== undefined) await this.#rest(open, { type: 'refuse', reason })
       },
       goTo: open => this.#go(open),
@@ -88,7 +84,9 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     this.#plans.set(id, open)
     this.#draw(open)
     if (open.files.length === 0) return showText(summaryOf(open))
-    const title = plainLabel(`Imago: ${open.row.title}`)
+    // VS Code puts behind it how many texts there are.
+    const files = open.files.length === 1 ? '1 file' : `${open.files.length} files`
+    const title = plainLabel(`Imago: ${open.title}; question + ${files}`)
     const tabs = vscode.window.tabGroups.all.flatMap(group => group.tabs)
     await vscode.window.tabGroups.close(tabs.filter(({ label }) => label.startsWith(title)))
     await vscode.commands.executeCommand('vscode.changes', title, [
@@ -104,10 +102,11 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     for (const open of this.#plans.values()) if (open.project === project && open.hasNews()) this.#draw(open)
   }
 
-  /** Takes back a change, the last one where none is named. That is a plan too. */
+  /** Takes back a change, the last one where none is named. That is a plan too, which opens. */
   async undo(project: Project, change = project.lastUndo): Promise<void> {
     if (change === undefined)
       return tell('no change is known that can be taken back; imago log has older ones.')
+    await project.sit()
     tell((await project.call('undo_change', { change }, { follow: true })).shown)
   }
 
@@ -159,7 +158,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     const { open = edit?.open, side, file } = this.#at(document.uri) ?? {}
     if (open === undefined || side === 'before') return []
     const lens = (line: number, title: string, name: string, at?: number) => {
-      const does = { title, command: `imago.plan.${name}`, arguments: [open.row.id, at] }
+      const does = { title, command: `imago.plan.${name}`, arguments: [open.id, at] }
       return new vscode.CodeLens(new vscode.Range(line, 0, line, 0), does)
     }
     if (edit !== undefined) return [lens(0, 'Take this text', 'take')]
@@ -167,7 +166,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     const hunks = this.#textAt(document.uri).hunks.flatMap(({ at, line }) => {
       const piece = decisions.pieces[at]
       if (piece === undefined || (stage !== 'choose' && stage !== 'confirm')) return []
-      const title = `${decisionText(piece)} (hunk ${piece.hunk.number} of ${decisions.pieces.length})`
+      const title = `${signWithReason(piece)} (hunk ${piece.hunk.number} of ${decisions.pieces.length})`
       const acts = Object.entries(stage === 'choose' ? HUNK_ACTS : {})
       return [
         lens(line, plainLabel(title), 'goTo', at),
@@ -187,10 +186,10 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
   async #take(open: OpenPlan): Promise<void> {
     const document = vscode.window.activeTextEditor?.document
     const edit = document && this.#edits.get(document)
-    if (edit) return this.#takeText(document, edit)
+    if (edit) return this.#takeText(document, edit.open, edit.at)
     const { stage, decisions } = open
     if (!(await this.#counts(open, decisions.at)) || open.stage !== stage) return
-    if (stage !== 'choose') return this.#send(open, { decision: stage === 'whole' ? 'approve' : 'choose' })
+    if (stage !== 'choose') return open.send({ decision: stage === 'whole' ? 'approve' : 'choose' })
     decisions.decide({ type: 'accept' })
     await this.#go(open)
   }
@@ -236,13 +235,6 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
     return true
   }
 
-  /** Sends an answer, which is said at once. */
-  #send(open: OpenPlan, answer: Parameters<OpenPlan['send']>[0]): Promise<void> {
-    const sent = open.send(answer)
-    this.#draw(open)
-    return sent
-  }
-
   async #refuse(open: OpenPlan): Promise<void> {
     const { stage, decisions } = open
     if (stage === 'sent' || stage === 'over') return
@@ -250,10 +242,10 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
       decisions.to(Math.min(this.#atCursor(open), decisions.pieces.length - 1))
       return this.#go(open)
     }
-    const { at } = decisions
-    const reason = await askReason()
+    const { at, piece } = decisions
+    const reason = await askReason(piece === undefined ? open.title : open.headOf(piece))
     if (reason === undefined) return
-    if (stage === 'whole') return this.#send(open, { decision: 'deny', ...(reason !== null && { reason }) })
+    if (stage === 'whole') return open.send({ decision: 'deny', ...(reason !== null && { reason }) })
     decisions.to(at)
     decisions.decide({ type: 'refuse', reason })
     await this.#go(open)
@@ -269,7 +261,7 @@ export class PlanViews implements vscode.CodeLensProvider, vscode.TextDocumentCo
   }
 
   /** A person is done with the text of a hunk, which is closed; it stays open where it cannot be used, which is said. */
-  async #takeText(document: vscode.TextDocument, { open, at }: Edit): Promise<void> {
+  async #takeText(document: vscode.TextDocument, open: OpenPlan, at: number): Promise<void> {
     open.decisions.to(at)
     const why = open.decisions.rewritten(at, document.getText().replaceAll('\r\n', '\n'))
     if (why !== undefined) return tell(why)
@@ -318,11 +310,11 @@ const editorOf = (uri: vscode.Uri) =>
 
 const pathOf = (shown: string) => (shown.startsWith('/') ? shown : `/${shown}`)
 
-const uriOf = ({ row }: OpenPlan, side: Side, shown: string) =>
-  vscode.Uri.from({ scheme: SCHEME, path: pathOf(shown), query: `${row.id} ${side}` })
+const uriOf = ({ id }: OpenPlan, side: Side, shown: string) =>
+  vscode.Uri.from({ scheme: SCHEME, path: pathOf(shown), query: `${id} ${side}` })
 
 /** What is asked; once all is decided, what will be applied. */
-const summaryOf = (open: OpenPlan) => uriOf(open, 'asks', open.row.id)
+const summaryOf = (open: OpenPlan) => uriOf(open, 'asks', open.id)
 
 /** The addresses of a file's texts, as it is and as it would be. */
 const sidesOf = (open: OpenPlan, { shown }: ShownFile): [vscode.Uri, vscode.Uri] => [
@@ -335,8 +327,8 @@ async function showText(uri: vscode.Uri): Promise<void> {
 }
 
 /** Null: none was given. Undefined: the person thought better of it. */
-async function askReason(): Promise<string | null | undefined> {
-  const prompt = 'Reason for the refusal (empty: none)'
+async function askReason(refused: string): Promise<string | null | undefined> {
+  const prompt = plainLabel(plainSentence(`Reason (empty: none) to refuse ${refused}`))
   const given = await vscode.window.showInputBox({ prompt, ignoreFocusOut: true })
   return given === undefined ? undefined : given.trim().slice(0, 2_000) || null
 }

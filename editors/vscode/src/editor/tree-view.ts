@@ -1,56 +1,31 @@
 import * as vscode from 'vscode'
-import type { Project } from '../project.ts'
-import { sectionsOf, type TreeNode } from '../tree.ts'
-import { escapeLine, type ValueNode } from '../values.ts'
+import type { TreeNode } from '../tree.ts'
 import { plainLabel } from './messages.ts'
 
-/** Values that are kept. */
-const VALUES = 10
+/** A view of rows that open. Only those at its top can be revealed. */
+export const treeOf = (
+  rows: () => readonly TreeNode[],
+  onDidChangeTreeData: vscode.Event<void>,
+): vscode.TreeDataProvider<TreeNode> => ({
+  onDidChangeTreeData,
+  getTreeItem: itemOf,
+  getParent: () => undefined,
+  getChildren: async node => [...(node === undefined ? rows() : ((await node.children?.()) ?? []))],
+})
 
-/** The view “Imago”: a section for each kind of thing; with several projects, each below its root. */
-export class Tree implements vscode.TreeDataProvider<TreeNode> {
-  readonly #projects: ReadonlyMap<string, Project>
-  #values: readonly { readonly project: Project; readonly value: ValueNode }[] = []
-  readonly #changed = new vscode.EventEmitter<void>()
-  readonly onDidChangeTreeData = this.#changed.event
-
-  constructor(projects: ReadonlyMap<string, Project>) {
-    this.#projects = projects
-  }
-
-  changed(): void {
-    this.#changed.fire()
-  }
-
-  /** The newest first, and no more than the person can want. */
-  addValue(project: Project, value: ValueNode): void {
-    this.#values = [{ project, value }, ...this.#values].slice(0, VALUES)
-    this.#changed.fire()
-  }
-
-  async getChildren(node?: TreeNode): Promise<TreeNode[]> {
-    if (node !== undefined) return [...((await node.children?.()) ?? [])]
-    const all = [...this.#projects.values()].map((project): TreeNode => {
-      const values = this.#values.filter(one => one.project === project)
-      const children = async () =>
-        sectionsOf(
-          project,
-          values.map(({ value }) => value),
-        )
-      return { kind: 'section', label: escapeLine(project.root), project, children }
-    })
-    return all.length === 1 ? this.getChildren(all[0]) : all
-  }
-
-  getTreeItem(node: TreeNode): vscode.TreeItem {
-    const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState
-    const opens = node.kind === 'section' ? Expanded : Collapsed
-    const item = new vscode.TreeItem(plainLabel(node.label), node.children === undefined ? None : opens)
-    // By this the tree knows which of its rows are open.
-    if (node.kind !== 'value') item.id = [node.project.root, node.kind, node.name ?? node.label].join(' ')
-    if (node.detail !== undefined) item.description = plainLabel(node.detail)
-    if (node.icon !== undefined) item.iconPath = new vscode.ThemeIcon(node.icon)
-    if (node.click !== undefined) item.command = { title: 'Open', command: node.click, arguments: [node] }
-    return item
-  }
+function itemOf(node: TreeNode): vscode.TreeItem {
+  const { project, label, detail = '', name, icon, click, file, line = 1, children } = node
+  const { Collapsed, None } = vscode.TreeItemCollapsibleState
+  const item = new vscode.TreeItem(plainLabel(label), children === undefined ? None : Collapsed)
+  item.description = plainLabel(detail)
+  item.tooltip = [label, detail, project.root].filter(Boolean).join('\n')
+  // By this the view knows which of its rows are open.
+  if (name !== undefined) item.id = [project.root, click, name].join(' ')
+  if (icon !== undefined) item.iconPath = new vscode.ThemeIcon(icon)
+  if (click !== undefined) item.command = { title: 'Open', command: click, arguments: [node] }
+  if (file === undefined) return item
+  const selection = new vscode.Range(line - 1, 0, line - 1, 0)
+  const place = [vscode.Uri.file(file), { selection }]
+  item.command = { title: 'Open', command: 'vscode.open', arguments: place }
+  return item
 }
