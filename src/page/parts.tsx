@@ -141,14 +141,13 @@ export function Answered<Result>({ ask, of, children }: AnsweredProps<Result>) {
 /** As the `ref` of a field: it has the focus once it is there. */
 export const focus = (field: HTMLElement | null): void => field?.focus()
 
-interface LineProps {
-  readonly label: ComponentChildren
+/** A line of text that a person types. */
+export function Line(props: {
+  readonly label: string
   readonly isSecret?: boolean
   done(line: string): void
-}
-
-/** A line of text that a person types. */
-export function Line({ label, isSecret = false, done }: LineProps) {
+}) {
+  const { label, isSecret = false, done } = props
   return (
     <form
       class="card"
@@ -183,8 +182,6 @@ interface TreeProps extends ViewProps {
   readonly isOpen?: boolean
 }
 
-const LOOKED = 'Looked at; nothing was run'
-
 /** A value that opens field by field. No look runs code of the program. */
 export function Tree({
   page,
@@ -192,7 +189,7 @@ export function Tree({
   kernel,
   label = '',
   isOpen = false,
-  short = isOpen ? LOOKED : '',
+  short = isOpen ? 'Looked at; nothing was run' : '',
 }: TreeProps) {
   const [open, set] = useState(isOpen)
   const line = (

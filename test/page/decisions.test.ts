@@ -75,7 +75,10 @@ test('while a field is open, nothing else decides, and what is typed there stays
   await page.keyboard.press('n')
   assert.is(await field().inputValue(), 'a reason')
   await page.keyboard.press('Enter')
-  await shows(page, /hunk 1 \(shop.txt:2\): ✎ editedhunk 2 \(shop.txt:25\): ✗ refused: a reason/)
+  await shows(
+    page,
+    /hunk 1 \(shop.txt:2\) ✎ edited.*hunk 2 \(shop.txt:25\) ✗ refused: a reason.*All is decided/s,
+  )
   await page.keyboard.press('y')
   assert.ok((await answer).ok)
   assert.is(textOf('shop.txt'), LINES.replace('line 2\n', 'typed\n'))
@@ -201,7 +204,7 @@ test('a plan that has changed says so, and is decided again', async () => {
   await other.getByRole('button', { name: 'Sit' }).click()
   await letIn(page)
   await opened(other)
-  await shows(other, /The plan has changed since you opened it\..*hunk 1 .*undecided/s)
+  await shows(other, /The plan has changed since you opened it: decide again\..*hunk 1 .*undecided/s)
   for (const key of ['d', 'Enter', 'y']) await other.keyboard.press(key)
   await shows(other, /Not sent: it was meant for another plan than the one that waits/)
   await other.close()

@@ -37,7 +37,10 @@ test('a plan of two hunks: one is taken, one refused with a reason, by the keys 
   await page.keyboard.press('n')
   await page.keyboard.type('it is needed')
   await page.keyboard.press('Enter')
-  await shows(page, /hunk 1 \(shop.txt:2\): ✓ takenhunk 2 \(shop.txt:25\): ✗ refused: it is needed/)
+  await shows(
+    page,
+    /hunk 1 \(shop.txt:2\) ✓ taken.*hunk 2 \(shop.txt:25\) ✗ refused: it is needed.*All is decided/s,
+  )
   await page.keyboard.press('y')
   await shows(page, /Sent\./)
   assert.match(JSON.stringify(await answer), 'it is needed')
@@ -100,7 +103,7 @@ test('an edited hunk is written as it was typed, and the arguments of a whole pl
   await page.getByRole('textbox').press('Control+Enter')
   await page.keyboard.press('d')
   await page.keyboard.press('Enter')
-  await shows(page, /hunk 1 .*: ✎ edited.*hunk 2 .*: ✗ refused/)
+  await shows(page, /hunk 1 \S+ ✎ edited.*hunk 2 \S+ ✗ refused/s)
   await page.keyboard.press('y')
   assert.ok((await answer).ok)
   assert.is(shop(), LINES.replace('line 3\n', '3rd <b>\n'))
